@@ -11,6 +11,7 @@ Action declare_evaluate(Arguments& arguments);
 Action declare_verify(Arguments& arguments);
 Action declare_effect(Arguments& arguments);
 Action declare_convert(Arguments& arguments);
+Action declare_atlas(Arguments& arguments);
 // NOLINTNEXTLINE(readability-redundant-declaration): defined above, where files are compiled together
 Action declare_bench(Arguments& arguments);
 Action declare_help(Arguments& arguments);
@@ -25,6 +26,7 @@ const std::vector<Command>& commands() {
       {"convert", "write a checkpoint with its weights in another format, as GGUF or safetensors", declare_convert},
       {"train", "train a small model with any position encoding", declare_train},
       {"evaluate", "measure checkpoints on a task, in and out of distribution", declare_evaluate},
+      {"atlas", "means over many windows of a corpus, with intervals, on one machine or many", declare_atlas},
       {"bench", "measure forward passes, typing and tiles, each beside its reference", declare_bench},
       {"help", "the manual: print a page, list the pages, search", declare_help},
   };

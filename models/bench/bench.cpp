@@ -29,7 +29,7 @@ struct Group {
 constexpr std::array kGroups{Group{"forward", bench_forward},     Group{"scores", bench_scores},
                              Group{"pairs", bench_pairs},         Group{"stored", bench_stored},
                              Group{"quantised", bench_quantised}, Group{"knock-out", bench_knock_out},
-                             Group{"pictures", bench_pictures}};
+                             Group{"pictures", bench_pictures},   Group{"atlas", bench_atlas}};
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());

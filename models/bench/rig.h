@@ -61,6 +61,7 @@ Status bench_stored(Rig& rig);     // stored.cpp
 Status bench_quantised(Rig& rig);  // quantised.cpp
 Status bench_knock_out(Rig& rig);  // knock_out.cpp
 Status bench_pictures(Rig& rig);   // pictures.cpp
+Status bench_atlas(Rig& rig);      // models/atlas/bench.cpp
 
 // GPT-2-small's shape, positions up to `length`; with `quick` two layers of it and a tenth of its vocabulary.
 transformer::Spec gpt2_small(std::int64_t length, bool quick);

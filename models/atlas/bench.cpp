@@ -1,0 +1,137 @@
+// Rows of atlases: windows with everything that is measured of them against plain forward passes of the same windows.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+
+#include "models/api/analyses.h"
+#include "models/atlas/measure.h"
+#include "models/bench/rig.h"
+#include "models/run/loaded_model.h"
+#include "models/run/model_info.h"
+#include "models/text/tokenizer.h"
+#include "models/training/random.h"
+
+namespace locus::models {
+
+namespace {
+
+using namespace atlas;
+
+// Random words in a temporary file.
+class WordsFile {
+ public:
+  WordsFile() : path_(std::filesystem::temp_directory_path() / ("locus-bench-" + std::to_string(::getpid()) + ".txt")) {
+    training::Random random{1};
+    std::ofstream file(path_);
+    for (int word = 0; word < 50000; ++word) {
+      for (std::int64_t letter = random.between(1, 8); letter > 0; --letter) {
+        file << static_cast<char>('a' + random.below(26));
+      }
+      file << ' ';
+    }
+  }
+  ~WordsFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  WordsFile(const WordsFile&) = delete;
+  WordsFile& operator=(const WordsFile&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// A byte-level Llama of random weights.
+Result<std::unique_ptr<Model>> random_model(std::int64_t layers, std::int64_t heads, std::int64_t width,
+                                            std::int64_t length) {
+  transformer::Spec spec;
+  spec.vocabulary = 256;
+  spec.width = width;
+  spec.encodings = {{"rope", {}}};
+  spec.trained_length = length;
+  transformer::LayerSpec layer;
+  layer.attention.heads = layer.attention.kv_heads = heads;
+  layer.attention.head_width = width / heads;
+  layer.feed_forward = {width * 8 / 3 / 8 * 8, transformer::Activation::kSilu, true, false};
+  spec.repeat(layer, layers);
+  LoadedParts parts;
+  LOCUS_TRY(parts.transformer, transformer::Transformer::create(spec, true, 1));
+  parts.info = shape_info(*parts.transformer);
+  parts.info.name = "random";
+  parts.info.tokenizer = true;
+  parts.tokenizer = text::byte_tokenizer();
+  return std::unique_ptr<Model>(std::make_unique<LoadedModel>(std::move(parts)));
+}
+
+struct AtlasCase {
+  std::string name;
+  std::int64_t layers = 4;
+  std::int64_t heads = 4;
+  std::int64_t width = 128;
+  std::int64_t length = 256;
+  std::int64_t windows = 1024;
+};
+
+Status add_case(Rig& rig, const AtlasCase& one, const WordsFile& words) {
+  LOCUS_TRY(const std::unique_ptr<Model> model, random_model(one.layers, one.heads, one.width, one.length));
+  LOCUS_TRY(const Corpus corpus, Corpus::open({words.path()}));
+  const Encode encode = [&](const std::string& text) { return model->tokenize({.text = text}); };
+  LOCUS_TRY(const Windows windows, Windows::make(corpus, encode, {one.windows, one.length, 1}));
+  std::vector<std::string> what;
+  for (const AtlasStatistic& each : atlas_statistics()) {
+    what.push_back(each.name);
+  }
+  LOCUS_TRY(Needles needles, Needles::make(*model, windows, encode, what));
+  LOCUS_TRY(const TracePointer probe, model->run({.ids = std::vector<std::int64_t>(8, 65)}, {.keep = {}}));
+  Measure measure(*model, {what, one.length, 128, 1}, *probe, std::move(needles));
+  Sums sums(measure.slots(), 100, 1);
+  const StopToken stop = rig.options().stop;
+  double atlas_ms = 0;
+  double plain_ms = 0;
+  // In turns, so that whatever else the machine does slows both alike.
+  constexpr std::int64_t kTurn = 16;
+  for (std::int64_t first = 0; first < one.windows; first += kTurn) {
+    const std::int64_t end = std::min(first + kTurn, one.windows);
+    LOCUS_TRY(const double measured, Rig::once([&]() -> Status {
+                for (std::int64_t index = first; index < end; ++index) {
+                  LOCUS_CHECK(measure.add(windows, index, sums, stop));
+                }
+                return {};
+              }));
+    LOCUS_TRY(const double plain, Rig::once([&]() -> Status {
+                for (std::int64_t index = first; index < end; ++index) {
+                  LOCUS_TRY(const Window window, windows.at(index));
+                  LOCUS_TRY(const TracePointer trace, model->run({.ids = window.ids}, {.all_logits = true}, stop));
+                }
+                return {};
+              }));
+    atlas_ms += measured;
+    plain_ms += plain;
+  }
+  const auto count = static_cast<double>(one.windows);
+  BenchRow row;
+  row.name = one.name + ", T = " + std::to_string(one.length) + ": a window of an atlas";
+  row.value = atlas_ms / count;
+  row.unit = "ms";
+  row.reference_name = "a plain forward pass of the same window";
+  row.reference = plain_ms / count;
+  row.bounds = BenchTarget::kRatioAtMost;
+  row.target = 1.35;
+  row.note = "all statistics, 100 replicates, nulls; " + std::to_string(one.windows) + " windows";
+  rig.add(std::move(row));
+  return {};
+}
+
+}  // namespace
+
+Status bench_atlas(Rig& rig) {
+  const WordsFile words;
+  const std::int64_t many = rig.quick() ? 4 : 1024;
+  LOCUS_CHECK(add_case(rig, {"4 layers, 4 heads, width 128", 4, 4, 128, 256, many}, words));
+  return add_case(rig, {"4 layers, 8 heads, width 512", 4, 8, 512, 512, rig.quick() ? 2 : 256}, words);
+}
+
+}  // namespace locus::models

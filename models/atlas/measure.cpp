@@ -1,0 +1,288 @@
+#include "models/atlas/measure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "core/analysis/head_statistics.h"
+#include "core/attention/score_field.h"
+#include "core/base/guarded.h"
+#include "core/base/numbers.h"
+#include "models/analyses/fields.h"
+#include "models/api/pairs.h"
+#include "models/training/random.h"
+
+namespace locus::models::atlas {
+
+namespace {
+
+constexpr std::uint64_t kRepeatStream = 0x72657065;  // random numbers of repeated tokens
+constexpr std::int64_t kLongestPeriod = 32;          // tokens that are given twice, as in the view `heads`
+
+// The second half again, in another order.
+void shuffle_half(std::vector<std::int64_t>& ids, training::Random& random) {
+  const auto half = static_cast<std::int64_t>(ids.size() / 2);
+  for (std::int64_t n = half; n > 1; --n) {
+    std::swap(ids[static_cast<std::size_t>(half + n - 1)], ids[static_cast<std::size_t>(half + random.below(n))]);
+  }
+}
+
+constexpr std::array<std::pair<const char*, analysis::PairNorm>, 3> kPairNorms{
+    {{"pairs.query", analysis::PairNorm::kQuery},
+     {"pairs.key", analysis::PairNorm::kKey},
+     {"pairs.product", analysis::PairNorm::kProduct}}};
+
+// (Hkv, T) Euclidean norms of the first keys' values; undefined where the trace keeps none.
+at::Tensor value_norms(const TraceLayer& layer) {
+  if (!layer.value.defined()) {
+    return {};
+  }
+  const at::Tensor first = layer.value.select(0, 0).slice(1, 0, analysis::kSinkKeys).to(at::kCPU, at::kDouble);
+  return first.square().sum(-1).sqrt();
+}
+
+}  // namespace
+
+Measure::Measure(const Model& model, const MeasureOptions& options, const Trace& probe, Needles needles)
+    : model_(model), options_(options), needles_(std::move(needles)) {
+  for (std::int64_t layer = 0; layer < model.info().layers; ++layer) {
+    auto pairs = wants("pairs") ? pair_list(probe, layer, 0) : Result<analysis::PairList>(unsupported(""));
+    pairs_.push_back(pairs.ok() ? std::optional(*std::move(pairs)) : std::nullopt);
+  }
+  plan_windows(Kind::kWindow);
+  plan_windows(Kind::kShuffledWindow);
+  plan_repeats(Kind::kRepeats);
+  plan_repeats(Kind::kShuffledRepeats);
+  needles_.plan(slots_);
+  for (std::size_t n = 0; n < kKinds; ++n) {
+    const Kind kind{static_cast<int>(n)};
+    for (const Slot& slot : slots_.of(kind)) {
+      places_[{kind, {slot.statistic, slot.layer}}] = &slot;
+    }
+  }
+}
+
+bool Measure::wants(const std::string& name) const {
+  return std::find(options_.what.begin(), options_.what.end(), name) != options_.what.end();
+}
+
+void Measure::plan_windows(Kind kind) {
+  const std::int64_t heads = model_.info().heads;
+  const auto bins = static_cast<std::int64_t>(analysis::distance_edges(options_.length).size()) - 1;
+  for (std::int64_t layer = 0; layer < model_.info().layers; ++layer) {
+    const auto add = [&](const char* name, std::vector<std::int64_t> shape) {
+      slots_.add(kind, name, layer, std::move(shape));
+    };
+    if (wants("profile")) {
+      add("profile.weight", {heads, bins});
+      add("profile.logit", {heads, bins});
+    }
+    if (wants("heads")) {
+      for (const char* name : {"heads.entropy", "heads.relative-entropy", "heads.distance", "heads.previous",
+                               "heads.first", "heads.self", "heads.bias-mean", "heads.bias-deviation"}) {
+        add(name, {heads});
+      }
+    }
+    if (wants("sinks")) {
+      for (const char* name : {"sinks.queries", "sinks.windows", "sinks.weight", "sinks.value-norm"}) {
+        add(name, {heads, analysis::kSinkKeys});
+      }
+    }
+    if (const auto& pairs = pairs_[static_cast<std::size_t>(layer)]; pairs) {
+      for (const auto& [name, norm] : kPairNorms) {
+        add(name, {heads, static_cast<std::int64_t>(pairs->rows.size())});
+      }
+    }
+  }
+  if (kind != Kind::kWindow) {
+    return;
+  }
+  if (wants("loss")) {
+    slots_.add(kind, "loss", kAtlasOfModel, {options_.length - 1});
+  }
+  for (std::int64_t layer = 0; layer < (wants("mean-map") ? model_.info().layers : 0); ++layer) {
+    const std::int64_t size = std::min(options_.map_size, options_.length);
+    slots_.add(kind, "mean-map", layer, {heads, size, size}, false);
+  }
+}
+
+void Measure::plan_repeats(Kind kind) {
+  for (std::int64_t layer = 0; layer < (wants("heads") ? model_.info().layers : 0); ++layer) {
+    slots_.add(kind, "heads.induction", layer, {model_.info().heads});
+  }
+}
+
+std::map<std::string, std::vector<double>> Measure::axes() const {
+  std::map<std::string, std::vector<double>> axes;
+  if (wants("profile")) {
+    const std::vector<std::int64_t> edges = analysis::distance_edges(options_.length);
+    axes["profile.edges"] = {edges.begin(), edges.end()};
+  }
+  if (wants("sinks")) {
+    axes["sinks.epsilon"] = {analysis::kSinkThreshold};
+  }
+  const auto turning = std::find_if(pairs_.begin(), pairs_.end(), [](const auto& each) { return each.has_value(); });
+  if (turning != pairs_.end()) {
+    for (const analysis::PairRow& row : (*turning)->rows) {
+      axes["pairs.wavelengths"].push_back(row.wavelength);
+    }
+  }
+  axes.merge(needles_.axes());
+  return axes;
+}
+
+std::int64_t Measure::shuffle_every(std::int64_t windows) {
+  return std::clamp<std::int64_t>(windows / 64, 1, 16);
+}
+
+const analysis::CellGrid& Measure::grid_of(const attention::Mask& mask) {
+  const std::tuple key{mask.causal, mask.window, mask.chunk, wants("mean-map")};
+  const auto found = grids_.find(key);
+  if (found != grids_.end()) {
+    return found->second;
+  }
+  const std::int64_t size = wants("mean-map") ? options_.map_size : 0;
+  return grids_.emplace(key, analysis::CellGrid(mask, options_.length, size)).first->second;
+}
+
+void Measure::put(Kind kind, const std::string& statistic, std::int64_t layer, std::size_t head,
+                  std::span<const double> values, std::vector<double>& numbers) const {
+  const auto found = places_.find({kind, {statistic, layer}});
+  if (found != places_.end()) {
+    const std::size_t begin = found->second->begin + head * values.size();
+    std::copy(values.begin(), values.end(), numbers.begin() + static_cast<std::ptrdiff_t>(begin));
+  }
+}
+
+Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) {
+  LOCUS_TRY(const TraceData* data, data_of(trace));
+  for (std::int64_t layer = 0; layer < model_.info().layers; ++layer) {
+    LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));
+    LOCUS_TRY(const auto heads, analysis::cell_means(*field, grid_of(field->mask()), stop));
+    const at::Tensor norms = value_norms(data->layers[static_cast<std::size_t>(layer)]);
+    for (std::size_t head = 0; head < heads.size(); ++head) {
+      const analysis::CellMeans& means = heads[head];
+      const analysis::HeadStatistics& habits = means.statistics;
+      const auto one = [&](const char* name, double value) {
+        put(kind, name, layer, head, std::span(&value, 1), numbers);
+      };
+      put(kind, "profile.weight", layer, head, means.weight, numbers);
+      put(kind, "profile.logit", layer, head, means.logit, numbers);
+      put(kind, "mean-map", layer, head, means.map, numbers);
+      one("heads.entropy", habits.entropy);
+      one("heads.relative-entropy", habits.relative_entropy);
+      one("heads.distance", habits.mean_distance);
+      one("heads.previous", habits.previous_token);
+      one("heads.first", habits.first_token);
+      one("heads.self", habits.self);
+      one("heads.bias-mean", means.bias_mean);
+      one("heads.bias-deviation", means.bias_deviation);
+      std::array<double, analysis::kSinkKeys> over{};
+      std::array<double, analysis::kSinkKeys> norm{};
+      for (std::size_t key = 0; key < over.size(); ++key) {
+        const double weight = means.sink_weight[key];
+        over[key] = std::isnan(weight) ? kNaN : weight > analysis::kSinkThreshold ? 1 : 0;
+        const std::int64_t group = norms.defined() ? static_cast<std::int64_t>(heads.size()) / norms.size(0) : 1;
+        norm[key] = norms.defined() && static_cast<std::int64_t>(key) < norms.size(1)
+                        ? norms[static_cast<std::int64_t>(head) / group][static_cast<std::int64_t>(key)].item<double>()
+                        : kNaN;
+      }
+      put(kind, "sinks.queries", layer, head, means.sink_share, numbers);
+      put(kind, "sinks.weight", layer, head, means.sink_weight, numbers);
+      put(kind, "sinks.windows", layer, head, over, numbers);
+      put(kind, "sinks.value-norm", layer, head, norm, numbers);
+    }
+  }
+  return {};
+}
+
+Status Measure::measure_pairs(const Trace& trace, Kind kind, std::vector<double>& numbers,
+                              const StopToken& stop) const {
+  for (std::size_t n = 0; n < pairs_.size(); ++n) {
+    const auto layer = static_cast<std::int64_t>(n);
+    for (const auto& [name, norm] : kPairNorms) {
+      if (!pairs_[n]) {
+        continue;
+      }
+      LOCUS_TRY(const Field energy, pair_energy(trace, layer, norm, stop));
+      const std::vector<double> values(energy.values.begin(), energy.values.end());
+      put(kind, name, layer, 0, values, numbers);
+    }
+  }
+  return {};
+}
+
+Status Measure::measure_loss(const Trace& trace, const Window& window, std::vector<double>& numbers) const {
+  const auto found = places_.find({Kind::kWindow, {"loss", kAtlasOfModel}});
+  if (found == places_.end()) {
+    return {};
+  }
+  const at::NoGradGuard no_grad;
+  LOCUS_TRY(const TraceData* data, data_of(trace));
+  if (!data->logits.defined() || data->logits.size(0) != options_.length) {
+    return unsupported("loss: expected the logits of every token; " + model_.info().name + " gives none");
+  }
+  const at::Tensor next = at::tensor(window.ids).slice(0, 1).unsqueeze(1);
+  const at::Tensor logits = data->logits.slice(0, 0, options_.length - 1).to(at::kCPU, at::kFloat);
+  const at::Tensor nats =
+      (logits.logsumexp(-1).to(at::kDouble) - logits.gather(1, next).squeeze(1).to(at::kDouble)).contiguous();
+  std::copy_n(nats.data_ptr<double>(), nats.numel(),
+              numbers.begin() + static_cast<std::ptrdiff_t>(found->second->begin));
+  return {};
+}
+
+Status Measure::add_repeats(std::int64_t index, Sums& sums, const StopToken& stop) const {
+  const std::int64_t period = std::min(kLongestPeriod, options_.length / 2);
+  training::Random random{options_.seed, kRepeatStream, static_cast<std::uint64_t>(index)};
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(period));
+  std::generate(ids.begin(), ids.end(), [&] { return random.below(model_.info().vocabulary); });
+  ids.resize(static_cast<std::size_t>(2 * period));
+  std::copy_n(ids.begin(), period, ids.begin() + period);
+  for (const Kind kind : {Kind::kRepeats, Kind::kShuffledRepeats}) {
+    if (kind == Kind::kShuffledRepeats) {
+      shuffle_half(ids, random);
+    }
+    std::vector<double> numbers(slots_.size(kind));
+    LOCUS_TRY(const TracePointer trace, model_.run({.ids = ids}, {.keep = {}}, stop));
+    for (std::int64_t layer = 0; layer < model_.info().layers; ++layer) {
+      LOCUS_TRY(const attention::ScoreField* field, scores_of(*trace, layer));
+      LOCUS_TRY(const std::vector<double> scores, analysis::induction_scores(*field, period, stop));
+      for (std::size_t head = 0; head < scores.size(); ++head) {
+        put(kind, "heads.induction", layer, head, std::span(&scores[head], 1), numbers);
+      }
+    }
+    sums.add(kind, index, numbers);
+  }
+  return {};
+}
+
+Status Measure::add(const Windows& windows, std::int64_t index, Sums& sums, const StopToken& stop) {
+  return guarded([&]() -> Status {
+    LOCUS_TRY(const Window window, windows.at(index));
+    const RunOptions options{.keep = {"logits"}, .all_logits = wants("loss"), .continuable = wants("sinks")};
+    std::vector<double> numbers(slots_.size(Kind::kWindow));
+    LOCUS_TRY(const TracePointer trace, model_.run({.ids = window.ids}, options, stop));
+    LOCUS_CHECK(measure_cells(*trace, Kind::kWindow, numbers, stop));
+    LOCUS_CHECK(measure_pairs(*trace, Kind::kWindow, numbers, stop));
+    LOCUS_CHECK(measure_loss(*trace, window, numbers));
+    sums.add(Kind::kWindow, index, numbers);
+    if (!slots_.of(Kind::kNeedles).empty() && index % Needles::every(windows.options().windows) == 0) {
+      LOCUS_CHECK(needles_.add(index, slots_, sums, stop));
+    }
+    if (index % shuffle_every(windows.options().windows) != 0) {
+      return {};
+    }
+    if (!slots_.of(Kind::kShuffledWindow).empty()) {
+      numbers.assign(slots_.size(Kind::kShuffledWindow), 0);
+      LOCUS_TRY(const TracePointer null, model_.run({.ids = windows.shuffled(window, index).ids},
+                                                    {.keep = {}, .continuable = wants("sinks")}, stop));
+      LOCUS_CHECK(measure_cells(*null, Kind::kShuffledWindow, numbers, stop));
+      LOCUS_CHECK(measure_pairs(*null, Kind::kShuffledWindow, numbers, stop));
+      sums.add(Kind::kShuffledWindow, index, numbers);
+    }
+    return slots_.of(Kind::kRepeats).empty() ? Status() : add_repeats(index, sums, stop);
+  });
+}
+
+}  // namespace locus::models::atlas

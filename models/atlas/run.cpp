@@ -1,0 +1,287 @@
+// make_atlas(): blocks of windows dealt to the processes, their sums added in the order of the blocks.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <utility>
+
+#include "core/base/guarded.h"
+#include "core/base/numbers.h"
+#include "core/base/version.h"
+#include "models/api/analyses.h"
+#include "models/api/atlas_run.h"
+#include "models/api/process_group.h"
+#include "models/atlas/checkpoint_facts.h"
+#include "models/atlas/measure.h"
+#include "models/atlas/plan.h"
+
+namespace locus::models {
+
+namespace {
+
+using namespace atlas;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kLongestUnasked = 1024;  // tokens of a window
+constexpr std::int64_t kUnknownLength = 512;
+constexpr std::int64_t kBlocks = 64;        // at least, of many windows
+constexpr std::int64_t kLargestBlock = 16;  // windows
+
+// Windows whose sums are kept together: a function of N alone, so that sums are added alike by any number of processes.
+std::int64_t block_size(std::int64_t windows) {
+  return std::clamp<std::int64_t>(windows / kBlocks, 1, kLargestBlock);
+}
+
+constexpr std::size_t kProbe = 8;  // tokens that tell what a model's layers have
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+class Run {
+ public:
+  Run(const AtlasOptions& options, const Windows& windows, Measure& measure, AtlasInfo info)
+      : options_(options),
+        windows_(windows),
+        measure_(measure),
+        group_(options.group.get()),
+        sums_(measure.slots(), static_cast<std::size_t>(options.replicates), options.seed),
+        part_(measure.slots(), static_cast<std::size_t>(options.replicates), options.seed),
+        block_(block_size(options.windows)) {
+    contents_.info = std::move(info);
+    contents_.axes = measure.axes();
+  }
+
+  // Looks at the file that is there already, and goes on from it where that is asked for. Rank 0 alone sees it.
+  // True: the atlas is finished. Errors: kBadInput for one that nothing says what to do with, and for another atlas.
+  Result<bool> begin() {
+    double finished = 0;
+    if (leads()) {
+      LOCUS_TRY(finished, look_at_file());
+    }
+    auto done = static_cast<double>(contents_.info.done);
+    std::array<double, 2> state{finished, done};
+    if (group_ != nullptr) {
+      LOCUS_CHECK(group_->broadcast(state));
+    }
+    contents_.info.done = static_cast<std::int64_t>(state[1]);
+    return state[0] > 0;
+  }
+
+  Result<AtlasSummary> run(const OnAtlasProgress& on_progress, const StopToken& stop) {
+    started_ = saved_ = Clock::now();
+    first_ = contents_.info.done;
+    while (contents_.info.done < options_.windows) {
+      LOCUS_TRY(const bool stopped, round(stop));
+      if (stopped) {
+        return finish(true);
+      }
+      report(on_progress);
+      if (leads() && seconds_since(saved_) >= options_.save_seconds && contents_.info.done < options_.windows) {
+        LOCUS_CHECK(save(false));
+        saved_ = Clock::now();
+      }
+    }
+    return finish(false);
+  }
+
+ private:
+  // 1 where it is finished.
+  Result<double> look_at_file() {
+    std::error_code code;
+    if (!std::filesystem::exists(options_.out, code) || options_.overwrite) {
+      return 0.0;
+    }
+    if (!options_.resume) {
+      return bad_input("the file is there already; --resume goes on with it, --overwrite replaces it",
+                       options_.out.string());
+    }
+    LOCUS_TRY(const auto there, open_atlas(options_.out));
+    if (const std::string other = difference(there->info(), contents_.info); !other.empty()) {
+      return bad_input("cannot go on with this atlas: " + other, options_.out.string());
+    }
+    contents_.info.done = there->info().done;
+    if (contents_.info.done == options_.windows) {
+      return 1.0;
+    }
+    LOCUS_TRY(const Contents before, read_contents(options_.out));
+    LOCUS_CHECK(sums_.read_from(before, options_.out.string()));
+    return 0.0;
+  }
+
+  bool leads() const { return group_ == nullptr || group_->rank() == 0; }
+  std::int64_t processes() const { return group_ == nullptr ? 1 : group_->size(); }
+
+  // One block for each process. True when the run was stopped: nothing of this round is in the sums then.
+  Result<bool> round(const StopToken& stop) {
+    const std::int64_t rank = group_ == nullptr ? 0 : group_->rank();
+    const Range mine = Range{contents_.info.done + rank * block_, contents_.info.done + (rank + 1) * block_}.clamped(
+        {0, options_.windows});
+    part_.clear();
+    bool stopped = stop.stop_requested();
+    for (std::int64_t index = mine.begin; index < mine.end && !stopped; ++index) {
+      const Status added = measure_.add(windows_, index, part_, stop);
+      stopped = !added.ok() && added.error().code == ErrorCode::kCancelled;
+      if (!added.ok() && !stopped) {
+        return failed(added.error().within("window " + std::to_string(index)));
+      }
+    }
+    LOCUS_TRY(stopped, any_stopped(stopped));
+    if (stopped) {
+      return true;
+    }
+    if (group_ == nullptr) {
+      sums_.add(part_.numbers());
+    } else {
+      LOCUS_TRY(const auto parts, group_->gather(part_.numbers()));
+      for (const std::vector<double>& part : parts) {  // in the order of the blocks
+        sums_.add(part);
+      }
+    }
+    contents_.info.done = std::min(contents_.info.done + processes() * block_, options_.windows);
+    return false;
+  }
+
+  Result<bool> any_stopped(bool stopped) const {
+    double count = stopped ? 1 : 0;
+    if (group_ != nullptr) {
+      LOCUS_CHECK(group_->add_up(std::span(&count, 1)));
+    }
+    return count > 0;
+  }
+
+  // A window that cannot be measured: what was done before stays.
+  Error failed(Error error) {
+    if (leads() && contents_.info.done > first_) {
+      const Status saved = save(false);
+      error.message += saved.ok() ? "; the windows before it are in the file" : "; " + saved.error().describe();
+    }
+    return error;
+  }
+
+  Status save(bool finished) {
+    sums_.write_to(contents_);
+    const Status written = write_atlas(options_.out, contents_, finished && options_.compact);
+    contents_.tables.clear();
+    return written;
+  }
+
+  void report(const OnAtlasProgress& on_progress) const {
+    if (on_progress) {
+      const auto done = static_cast<double>(contents_.info.done - first_);
+      const double rate = done / std::max(seconds_since(started_), 1e-9);
+      on_progress({contents_.info.done,
+                   options_.windows,
+                   rate,
+                   static_cast<double>(options_.windows - contents_.info.done) / rate,
+                   {}});
+    }
+  }
+
+  Result<AtlasSummary> finish(bool stopped) {
+    AtlasSummary summary{contents_.info.done, options_.windows, 0, stopped, false};
+    summary.windows_per_second =
+        static_cast<double>(contents_.info.done - first_) / std::max(seconds_since(started_), 1e-9);
+    if (leads() && (contents_.info.done > first_ || !stopped)) {
+      LOCUS_CHECK(save(!stopped));
+    }
+    return summary;
+  }
+
+  const AtlasOptions& options_;
+  const Windows& windows_;
+  Measure& measure_;
+  ProcessGroup* group_;
+  Sums sums_;
+  Sums part_;
+  std::int64_t block_;
+  Contents contents_;
+  std::int64_t first_ = 0;  // windows done before this call
+  Clock::time_point started_;
+  Clock::time_point saved_;
+};
+
+// All processes must read the same texts.
+Status check_same(const Corpus& corpus, ProcessGroup* group) {
+  std::array<double, 2> sizes{static_cast<double>(corpus.files()), static_cast<double>(corpus.bytes())};
+  const std::array<double, 2> own = sizes;
+  LOCUS_CHECK(group == nullptr ? Status() : group->broadcast(sizes));
+  if (own != sizes) {
+    return bad_input("corpus: expected " + number_text(sizes[1]) + " bytes in " + number_text(sizes[0]) +
+                     " files, as rank 0 has, found " + number_text(own[1]) + " in " + number_text(own[0]));
+  }
+  return {};
+}
+
+// A run over the first tokens of a window.
+Result<TracePointer> probe_of(const Model& model, const Windows& windows) {
+  LOCUS_TRY(Window window, windows.at(0));
+  window.ids.resize(std::min<std::size_t>(window.ids.size(), kProbe));
+  return model.run({.ids = std::move(window.ids)}, {.keep = {}});
+}
+
+Result<AtlasSummary> make_checked(const Model& model, const std::filesystem::path& path, AtlasOptions options,
+                                  const OnAtlasProgress& on_progress, const StopToken& stop) {
+  LOCUS_CHECK(check_model(model));
+  const ModelInfo& info = model.info();
+  if (options.length == 0) {
+    options.length = info.trained_length > 0 ? std::min(info.trained_length, kLongestUnasked) : kUnknownLength;
+  }
+  AtlasInfo facts;
+  LOCUS_TRY(facts.what, chosen(model, options.what));
+  LOCUS_TRY(const Corpus corpus, Corpus::open(options.corpus));
+  const Encode encode = [&](const std::string& text) { return model.tokenize({.text = text}); };
+  LOCUS_TRY(const Windows windows, Windows::make(corpus, encode, {options.windows, options.length, options.seed}));
+  LOCUS_CHECK(check_same(corpus, options.group.get()));
+  auto needles = Needles::make(model, windows, encode, facts.what);
+  if (!needles.ok() && needles.error().code == ErrorCode::kUnsupported && options.what.empty()) {
+    std::erase_if(facts.what, [](const std::string& name) { return name == "retrieval" || name == "spans"; });
+    needles = Needles::make(model, windows, encode, {});
+  }
+  LOCUS_CHECK(needles);
+  const Progress hashing = [&](const ProgressReport& report) {
+    if (on_progress && report.fraction == 0) {
+      AtlasProgress said{0, options.windows, 0, 0, report.what};
+      on_progress(said);
+    }
+  };
+  if (options.group == nullptr || options.group->rank() == 0) {
+    LOCUS_TRY(facts.corpus, corpus.hashed(stop, hashing));
+  }
+  LOCUS_TRY(const CheckpointFacts checkpoint, facts_of(path));
+  facts.checkpoint = info.name;
+  facts.sha256 = checkpoint.sha256;
+  facts.step = checkpoint.step;
+  facts.family = info.family;
+  facts.encoding = info.first_encoding().name;
+  facts.layers = info.layers;
+  facts.heads = info.heads;
+  facts.windows = options.windows;
+  facts.length = options.length;
+  facts.map_size = std::min(options.map_size, options.length);
+  facts.replicates = options.replicates;
+  facts.seed = options.seed;
+  facts.version = std::string(program_version());
+
+  LOCUS_TRY(const TracePointer probe, probe_of(model, windows));
+  Measure measure(model, {facts.what, options.length, options.map_size, options.seed}, *probe, *std::move(needles));
+  Run run(options, windows, measure, facts);
+  LOCUS_TRY(const bool finished, run.begin());
+  if (finished) {
+    return AtlasSummary{options.windows, options.windows, 0, false, true};
+  }
+  return run.run(on_progress, stop);
+}
+
+}  // namespace
+
+Result<AtlasSummary> make_atlas(const Model& model, const std::filesystem::path& path, const AtlasOptions& options,
+                                const OnAtlasProgress& on_progress, StopToken stop) {
+  Result<AtlasSummary> made = guarded([&] { return make_checked(model, path, options, on_progress, stop); });
+  if (!made.ok() && options.group != nullptr) {
+    options.group->fail(made.error().describe());
+  }
+  return made;
+}
+
+}  // namespace locus::models

@@ -1,0 +1,163 @@
+#include "models/atlas/slots.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/base/shown.h"
+#include "models/training/random.h"
+
+namespace locus::models::atlas {
+
+namespace {
+
+constexpr std::uint64_t kReplicateStream = 0x626F6F74;  // random numbers of replicates
+
+constexpr std::array<const char*, kKinds> kSampleNames{"windows",      "null.windows", "repeats",
+                                                       "null.repeats", "needles",      "null.needles"};
+
+AtlasNull null_of(std::size_t kind) {
+  return kind % 2 == 0 ? AtlasNull::kText : AtlasNull::kShuffled;
+}
+
+// P(p ≤ n) of the Poisson distribution with mean 1.
+constexpr std::array<double, 10> kPoisson{
+    0.36787944117144233, 0.73575888234288464, 0.91969860292860584, 0.98101184312384624, 0.99634015317265632,
+    0.99940581518241832, 0.99991675885071199, 0.99998975080332538, 0.99999887479740203, 0.99999988857452156};
+
+std::ptrdiff_t offset(std::size_t n) {
+  return static_cast<std::ptrdiff_t>(n);
+}
+
+}  // namespace
+
+std::size_t Slots::add(Kind kind, std::string statistic, std::int64_t layer, std::vector<std::int64_t> shape,
+                       bool replicated) {
+  OfKind& of = kinds_[static_cast<std::size_t>(kind)];
+  const std::int64_t size = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+  const std::size_t begin = of.size;
+  of.size += static_cast<std::size_t>(size);
+  of.replicated = replicated ? of.size : of.replicated;
+  of.slots.push_back(
+      {std::move(statistic), layer, std::move(shape), begin, static_cast<std::size_t>(size), replicated});
+  return begin;
+}
+
+void draw_weights(std::uint64_t seed, Kind kind, std::int64_t index, std::span<double> weights) {
+  // Shuffled samples are replicated like the samples that they were: differences between the two stay paired.
+  const std::uint64_t of_kind = static_cast<std::uint64_t>(kind) / 2;
+  training::Random random{seed, kReplicateStream, of_kind, static_cast<std::uint64_t>(index)};
+  for (double& weight : weights) {
+    const double u = random.uniform();
+    weight = static_cast<double>(std::upper_bound(kPoisson.begin(), kPoisson.end(), u) - kPoisson.begin());
+  }
+}
+
+Sums::Sums(const Slots& slots, std::size_t replicates, std::uint64_t seed)
+    : slots_(slots), replicates_(replicates), seed_(seed), weights_(replicates) {
+  std::size_t at = 0;
+  for (std::size_t n = 0; n < kKinds; ++n) {
+    const Kind kind{static_cast<int>(n)};
+    Part& part = parts_[n];
+    part.count = at;
+    part.sums = part.count + 1 + replicates;
+    part.squares = part.sums + slots.size(kind);
+    part.replicates = part.squares + slots.size(kind);
+    at = part.replicates + replicates * slots.replicated(kind);
+  }
+  numbers_.resize(at);
+}
+
+void Sums::clear() {
+  std::fill(numbers_.begin(), numbers_.end(), 0);
+}
+
+void Sums::add(Kind kind, std::int64_t index, std::span<const double> numbers) {
+  const Part& part = parts_[static_cast<std::size_t>(kind)];
+  draw_weights(seed_, kind, index, weights_);
+  numbers_[part.count] += 1;
+  double* const sums = numbers_.data() + part.sums;
+  double* const squares = numbers_.data() + part.squares;
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    sums[n] += numbers[n];
+    squares[n] += numbers[n] * numbers[n];
+  }
+  const std::size_t replicated = slots_.replicated(kind);
+  for (std::size_t b = 0; b < replicates_; ++b) {
+    const double weight = weights_[b];
+    numbers_[part.count + 1 + b] += weight;
+    double* const replicate = numbers_.data() + part.replicates + b * replicated;
+    for (std::size_t n = 0; weight != 0 && n < replicated; ++n) {
+      replicate[n] += weight * numbers[n];
+    }
+  }
+}
+
+void Sums::add(std::span<const double> others) {
+  for (std::size_t n = 0; n < numbers_.size(); ++n) {
+    numbers_[n] += others[n];
+  }
+}
+
+void Sums::write_to(Contents& contents) const {
+  contents.samples.clear();
+  contents.tables.clear();
+  for (std::size_t n = 0; n < kKinds; ++n) {
+    const Kind kind{static_cast<int>(n)};
+    if (slots_.of(kind).empty()) {
+      continue;
+    }
+    const Part& part = parts_[n];
+    const auto from = [&](std::size_t at) { return numbers_.begin() + offset(at); };
+    contents.samples[kSampleNames[n]] = {numbers_[part.count], {from(part.count + 1), from(part.sums)}};
+    for (const Slot& slot : slots_.of(kind)) {
+      const std::size_t end = slot.begin + slot.size;
+      Table table{slot.statistic, slot.layer, null_of(n), slot.shape, {}, {}, {}};
+      table.sum.assign(from(part.sums + slot.begin), from(part.sums + end));
+      table.squares.assign(from(part.squares + slot.begin), from(part.squares + end));
+      for (std::size_t b = 0; slot.replicated && b < replicates_; ++b) {
+        const std::size_t row = part.replicates + b * slots_.replicated(kind);
+        table.replicates.insert(table.replicates.end(), from(row + slot.begin), from(row + end));
+      }
+      contents.tables.push_back(std::move(table));
+    }
+  }
+}
+
+Status Sums::read_from(const Contents& contents, const std::string& file) {
+  std::size_t table = 0;
+  for (std::size_t n = 0; n < kKinds; ++n) {
+    const Kind kind{static_cast<int>(n)};
+    if (slots_.of(kind).empty()) {
+      continue;
+    }
+    const Part& part = parts_[n];
+    const auto samples = contents.samples.find(kSampleNames[n]);
+    if (samples == contents.samples.end() || samples->second.replicates.size() != replicates_) {
+      return bad_input("expected samples." + std::string(kSampleNames[n]) + " with " + std::to_string(replicates_) +
+                           " replicates, found others",
+                       file);
+    }
+    numbers_[part.count] = samples->second.count;
+    std::copy(samples->second.replicates.begin(), samples->second.replicates.end(),
+              numbers_.begin() + offset(part.count + 1));
+    for (const Slot& slot : slots_.of(kind)) {
+      const std::size_t kept = slot.replicated ? replicates_ * slot.size : 0;
+      const Table* const found = table < contents.tables.size() ? &contents.tables[table++] : nullptr;
+      if (found == nullptr || found->statistic != slot.statistic || found->layer != slot.layer ||
+          found->null != null_of(n) || found->shape != slot.shape || found->replicates.size() != kept) {
+        const std::string name = tensor_name({slot.statistic, slot.layer, null_of(n)});
+        return bad_input("expected tensor " + name + ", found another", file);
+      }
+      std::copy(found->sum.begin(), found->sum.end(), numbers_.begin() + offset(part.sums + slot.begin));
+      std::copy(found->squares.begin(), found->squares.end(), numbers_.begin() + offset(part.squares + slot.begin));
+      for (std::size_t b = 0; b < (slot.replicated ? replicates_ : 0); ++b) {
+        std::copy_n(found->replicates.begin() + offset(b * slot.size), slot.size,
+                    numbers_.begin() + offset(part.replicates + b * slots_.replicated(kind) + slot.begin));
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace locus::models::atlas
