@@ -1,20 +1,21 @@
 // OptionsBar: the controls of the view below the canvas in one line, labels before them, all reached and operated by
-// keys: what has the focus is scrolled into the line. "More…" unfolds them to as many lines as they need, at most a
-// quarter of the window. What instruments of the canvas set as well comes last.
+// keys. Those that do not fit into the line are behind "More…", in a popover that takes no room from the figure. What
+// instruments of the canvas set as well comes last.
 #pragma once
 
-#include <QScrollArea>
 #include <QWidget>
 #include <functional>
 #include <vector>
 
 #include "app/workbench/studio/studio.h"
 
+class QHBoxLayout;
 class QToolButton;
+class QVBoxLayout;
 
 namespace locus::workbench {
 
-class FlowLayout;
+class Popover;
 
 class OptionsBar : public QWidget {
   Q_OBJECT
@@ -29,24 +30,26 @@ class OptionsBar : public QWidget {
 
  protected:
   void changeEvent(QEvent* event) override;
-  // Follows the window's height, and how many lines the controls have.
+  void resizeEvent(QResizeEvent* event) override;
+  // Follows the window's height.
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void refresh();
   void rebuild();
   Settings present_options() const;
-  void set(const std::string& name, const SettingValue& value);
-  QWidget* make(const views::Control& control);
-  QWidget* make_number(const views::Control& control, QWidget* group);
+  void set(const views::Control& control, const SettingValue& value);
   bool is_brushed(const views::Control& control) const;  // set on the figure
+  // Puts as many controls into the line as it holds, the others into the popover.
   void fold();
+  std::size_t fitting() const;
 
   Studio& studio_;
-  QScrollArea* scroll_ = nullptr;
-  QWidget* body_ = nullptr;
+  QHBoxLayout* line_ = nullptr;
   QToolButton* more_ = nullptr;
-  FlowLayout* flow_ = nullptr;                                         // of it
+  Popover* popover_ = nullptr;
+  QVBoxLayout* rest_ = nullptr;                                        // of it
+  std::vector<QWidget*> groups_;                                       // a control with its label each, in their order
   const views::View* view_ = nullptr;                                  // whose controls these are
   std::vector<std::function<void(const Settings& options)>> showing_;  // one per control: shows its value
   // A strip of words alone gives its line to the maps of a small screen, until one of them is set.

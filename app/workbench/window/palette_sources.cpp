@@ -10,6 +10,7 @@
 #include "app/session/state_fields.h"
 #include "app/views/score_maps/score_map.h"
 #include "app/workbench/studio/change_state.h"
+#include "app/workbench/widgets/popover.h"
 #include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
@@ -24,6 +25,7 @@ std::function<void()> changing(Studio& studio, const Change& edit) {
 
 void give_keyboard(QWidget& window, QWidget& control) {
   window.activateWindow();
+  open_popover_of(control);
   control.setFocus(Qt::ShortcutFocusReason);
 }
 
@@ -114,9 +116,10 @@ std::vector<Command> option_commands(Studio& studio, QWidget& window) {
                       {},
                       [&window, box_name = QStringLiteral("option-") + qt(control.name)] {
                         for (QWidget* box : window.findChildren<QWidget*>(box_name)) {
-                          if (auto* check = qobject_cast<QCheckBox*>(box); check != nullptr && check->isVisible()) {
+                          if (auto* check = qobject_cast<QCheckBox*>(box);
+                              check != nullptr && check->isVisibleTo(check->window())) {
                             check->toggle();
-                          } else if (box->isVisible()) {
+                          } else if (box->isVisibleTo(box->window())) {
                             give_keyboard(window, *box);
                           }
                         }

@@ -11,6 +11,8 @@
 #include <array>
 #include <cstdlib>
 
+#include "app/workbench/widgets/popover.h"
+
 namespace locus::workbench {
 namespace {
 
@@ -213,6 +215,9 @@ TEST_F(WindowLayout, OptionsOfEveryViewAreReachedAndOperatedByKeys) {
       QWidget* box = nullptr;
       wait([&] {  // the bar is filled in a turn of the event loop
         for (QWidget* each : window_->findChildren<QWidget*>(name)) {
+          if (!each->isVisible() && each->isVisibleTo(each->window())) {
+            open_popover_of(*each);  // it is behind "More…"
+          }
           box = each->isVisible() ? each : box;
         }
         return box != nullptr;
@@ -220,9 +225,9 @@ TEST_F(WindowLayout, OptionsOfEveryViewAreReachedAndOperatedByKeys) {
       ASSERT_NE(box, nullptr) << view->info().name << " " << control.name;
       EXPECT_NE(box->focusPolicy() & Qt::TabFocus, 0);
       EXPECT_FALSE(box->accessibleName().isEmpty());
-      // Whole, and inside the window.
+      // Whole, and inside the window or the popover.
       EXPECT_GE(box->width(), box->minimumSizeHint().width()) << view->info().name << " " << control.name;
-      EXPECT_TRUE(window_->rect().contains(box->mapTo(window_.get(), box->rect().bottomRight())))
+      EXPECT_TRUE(box->window()->rect().contains(box->mapTo(box->window(), box->rect().bottomRight())))
           << view->info().name << " " << control.name;
       const auto value = [&] {
         const auto& all = window_->studio().state().options;

@@ -26,6 +26,7 @@
 #include "app/views/score_maps/score_map.h"
 #include "app/workbench/export/export_preview.h"
 #include "app/workbench/input/token_strip.h"
+#include "app/workbench/widgets/popover.h"
 
 namespace locus::workbench {
 namespace {
@@ -354,6 +355,9 @@ TEST_F(WindowReading, EmptyFieldsSayWhatHolds) {
         field = nullptr;
         for (auto* each :
              window_->findChildren<QLineEdit*>(QStringLiteral("option-") + QString::fromStdString(control.name))) {
+          if (!each->isVisible() && each->isVisibleTo(each->window())) {
+            open_popover_of(*each);  // it is behind "More…"
+          }
           field = each->isVisible() ? each : field;
         }
         return field != nullptr;

@@ -2,7 +2,9 @@
 #include "tests/support/window.h"
 
 #include <QAction>
+#include <QApplication>
 #include <QScrollArea>
+#include <QToolButton>
 #include <QTreeWidget>
 #include <QWidget>
 
@@ -66,6 +68,35 @@ TEST_F(WindowSmallScreen, OptionsThatDoNotFitAreBehindMore) {
   }
   window_->studio().cancel();
   ASSERT_TRUE(settle());
+}
+
+// They stand over the window, so that the figure keeps its room.
+TEST_F(WindowSmallScreen, MoreOpensTheOtherOptionsWithoutTakingRoom) {
+  session::ViewState state = window_->studio().state();
+  session::show_view(state, "distance-bias");
+  window_->studio().change(state);
+  auto* more = window_->findChild<QToolButton*>(QStringLiteral("more-options"));
+  ASSERT_NE(more, nullptr);
+  ASSERT_TRUE(wait([&] { return more->isVisible(); }, 5000));
+  window_->studio().cancel();
+  ASSERT_TRUE(settle());
+  auto* popover = window_->findChild<QWidget*>(QStringLiteral("more-options-popover"));
+  ASSERT_NE(popover, nullptr);
+  const int height = window_->canvas()->height();
+  more->click();
+  ASSERT_TRUE(wait([&] { return popover->isVisible(); }, 5000));
+  EXPECT_EQ(window_->canvas()->height(), height);
+  std::size_t shown = 0;
+  for (const views::Control& control : window_->studio().view().info().controls) {
+    for (auto* box :
+         window_->findChildren<QWidget*>(QStringLiteral("option-") + QString::fromStdString(control.name))) {
+      shown += box->isVisible() ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(shown, window_->studio().view().info().controls.size());
+  EXPECT_TRUE(popover->isAncestorOf(QApplication::focusWidget()) || QApplication::focusWidget() == nullptr);
+  press(popover, Qt::Key_Escape);
+  EXPECT_TRUE(wait([&] { return !popover->isVisible(); }, 5000));
 }
 
 TEST_F(WindowSmallScreen, TheNameOfACheckpointIsSeenBesideItsDetails) {
