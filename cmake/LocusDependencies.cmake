@@ -35,6 +35,7 @@ endfunction()
 locus_pkg(locus_pcre2 libpcre2-8)
 locus_pkg(locus_icu icu-uc)
 locus_pkg(locus_muparser muparser)
+locus_pkg(locus_curl libcurl>=7.85)
 
 if(LOCUS_IMAGES)
   # Files are decoded with the library of their format (models/image/decode.h); OpenCV's own codecs write those of tests.

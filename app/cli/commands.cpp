@@ -12,6 +12,7 @@ Action declare_verify(Arguments& arguments);
 Action declare_effect(Arguments& arguments);
 Action declare_convert(Arguments& arguments);
 Action declare_atlas(Arguments& arguments);
+Action declare_get(Arguments& arguments);
 // NOLINTNEXTLINE(readability-redundant-declaration): defined above, where files are compiled together
 Action declare_bench(Arguments& arguments);
 Action declare_help(Arguments& arguments);
@@ -24,6 +25,7 @@ const std::vector<Command>& commands() {
       {"verify", "check that the displayed attention reproduces the output of the model", declare_verify},
       {"effect", "run an input with and without edits; report how they change the prediction", declare_effect},
       {"convert", "write a checkpoint with its weights in another format, as GGUF or safetensors", declare_convert},
+      {"get", "fetch a model from Hugging Face's hub into its cache on this machine", declare_get},
       {"train", "train a small model with any position encoding", declare_train},
       {"evaluate", "measure checkpoints on a task, in and out of distribution", declare_evaluate},
       {"atlas", "means over many windows of a corpus, with intervals, on one machine or many", declare_atlas},

@@ -1,12 +1,10 @@
 #include "models/checkpoint/files_read.h"
 
-#include <algorithm>
-#include <array>
 #include <string>
-#include <string_view>
 #include <system_error>
 
 #include "core/base/atomic_file.h"
+#include "models/checkpoint/file_names.h"
 #include "models/checkpoint/gguf.h"
 #include "models/checkpoint/shard_index.h"
 
@@ -18,39 +16,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kIndexFileLimit = std::size_t{128} << 20;
 
-// What readers ask for by name, but for weights.
-constexpr std::array<std::string_view, 20> kNames{"config.json",
-                                                  "generation_config.json",
-                                                  "preprocessor_config.json",
-                                                  "pe_config.json",
-                                                  "tokenizer.json",
-                                                  "tokenizer_config.json",
-                                                  "special_tokens_map.json",
-                                                  "added_tokens.json",
-                                                  "vocab.json",
-                                                  "merges.txt",
-                                                  "tokenizer.model",
-                                                  "spiece.model",
-                                                  "spm.model",
-                                                  "sentencepiece.bpe.model",
-                                                  "vocab.txt",
-                                                  "training.json",
-                                                  "loss.csv",
-                                                  "training_state.safetensors",
-                                                  "expected.safetensors",
-                                                  "model_1.safetensors"};
-
-bool is_index(const std::string& name) {
-  return name.ends_with(".safetensors.index.json") || name.ends_with(".bin.index.json");
-}
-
 bool is_usual_weights(const std::string& name) {
   return name == "model.safetensors" || name == "pytorch_model.bin" || is_index(name);
-}
-
-bool may_be_weights(const fs::path& file) {
-  const std::string ending = file.extension().string();
-  return ending == ".safetensors" || ending == ".gguf" || ending == ".bin" || ending == ".pt" || ending == ".pth";
 }
 
 void add_shards(const fs::path& index, std::vector<fs::path>& files) {
@@ -81,12 +48,12 @@ std::vector<fs::path> files_read(const fs::path& checkpoint) {
   for (fs::directory_iterator entry(where, code), end; !code && entry != end; entry.increment(code)) {
     const fs::path& file = entry->path();
     const std::string name = file.filename().string();
-    if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) {
+    if (is_read_by_name(name)) {
       files.push_back(file);
     } else if (folder && is_usual_weights(name)) {
       usual = true;
       files.push_back(file);
-    } else if (folder && may_be_weights(file)) {
+    } else if (folder && may_be_weights(name)) {
       weights.push_back(file);
     }
     if (folder && is_index(name)) {

@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "core/base/atomic_file.h"
+#include "models/checkpoint/hub_name.h"
 
 namespace locus::checkpoint {
 
@@ -15,10 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFolder = "models--";
-constexpr std::string_view kBetween = "--";
-constexpr std::size_t kLongestPart = 96;  // of the hub
-constexpr std::size_t kCommitDigits = 40;
 constexpr std::size_t kLongestRef = 1024;
 
 std::string environment(const char* name) {
@@ -26,56 +22,12 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-bool is_plain(char symbol) {
-  return (symbol >= 'a' && symbol <= 'z') || (symbol >= 'A' && symbol <= 'Z') || (symbol >= '0' && symbol <= '9') ||
-         symbol == '-' || symbol == '_' || symbol == '.';
-}
-
-// A user, a model, or one part of a revision: never "..", hidden, or with a separator.
-bool is_part(std::string_view part) {
-  return !part.empty() && part.size() <= kLongestPart && part.front() != '.' &&
-         part.find("..") == std::string_view::npos && std::all_of(part.begin(), part.end(), is_plain);
-}
-
-bool is_revision(std::string_view revision) {
-  for (std::size_t slash = revision.find('/'); slash != std::string_view::npos; slash = revision.find('/')) {
-    if (!is_part(revision.substr(0, slash))) {
-      return false;
-    }
-    revision.remove_prefix(slash + 1);
-  }
-  return is_part(revision);
-}
-
-bool is_commit(std::string_view text) {
-  return text.size() == kCommitDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
-struct Name {
-  std::string organisation;
-  std::string model;
-  std::string revision;  // empty: main
-};
-
-std::optional<Name> parse_name(const std::string& text) {
-  const std::size_t at = text.find('@');
-  const std::string path = text.substr(0, at);
-  const std::size_t slash = path.find('/');
-  if (slash == std::string::npos) {
-    return std::nullopt;
-  }
-  Name name{path.substr(0, slash), path.substr(slash + 1), at == std::string::npos ? "" : text.substr(at + 1)};
-  const bool good =
-      is_part(name.organisation) && is_part(name.model) && (at == std::string::npos || is_revision(name.revision));
-  return good ? std::optional(name) : std::nullopt;
-}
-
 // The commit that refs/REVISION names.
 std::optional<std::string> commit_of(const fs::path& file) {
   const auto text = read_file(file, kLongestRef);
   std::string commit = text.ok() ? *text : std::string();
   commit.resize(std::min(commit.size(), commit.find_last_not_of(" \r\n") + 1));
-  return is_commit(commit) ? std::optional(commit) : std::nullopt;
+  return is_hub_commit(commit) ? std::optional(commit) : std::nullopt;
 }
 
 bool is_folder(const fs::path& path) {
@@ -96,7 +48,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
 // The folder of a model's revision, and where it was looked for.
 std::optional<fs::path> snapshot_of(const fs::path& model, const std::string& revision, fs::path& looked) {
   const std::string wanted = revision.empty() ? "main" : revision;
-  const std::string commit = commit_of(model / "refs" / wanted).value_or(is_commit(wanted) ? wanted : "");
+  const std::string commit = commit_of(model / "refs" / wanted).value_or(is_hub_commit(wanted) ? wanted : "");
   looked = commit.empty() ? model / "refs" / wanted : model / "snapshots" / commit;
   if (!commit.empty() && is_folder(looked)) {
     return looked;
@@ -105,17 +57,6 @@ std::optional<fs::path> snapshot_of(const fs::path& model, const std::string& re
   const std::vector<fs::path> all =
       revision.empty() && commit.empty() ? entries_of(model / "snapshots") : std::vector<fs::path>();
   return all.size() == 1 && is_folder(all.front()) ? std::optional(all.front()) : std::nullopt;
-}
-
-// "ORG/NAME" of models--ORG--NAME.
-std::string name_of_folder(const std::string& folder) {
-  const std::size_t between = folder.find(kBetween, kFolder.size());
-  if (!folder.starts_with(kFolder) || between == std::string::npos) {
-    return {};
-  }
-  const Name name{
-      folder.substr(kFolder.size(), between - kFolder.size()), folder.substr(between + kBetween.size()), {}};
-  return is_part(name.organisation) && is_part(name.model) ? name.organisation + "/" + name.model : std::string();
 }
 
 }  // namespace
@@ -133,19 +74,20 @@ fs::path hub_cache() {
 
 Result<fs::path> find_checkpoint(const std::string& name) {
   std::error_code ignored;
-  const std::optional<Name> parsed = parse_name(name);
+  const std::optional<HubName> parsed = parse_hub_name(name);
   if (fs::exists(name, ignored) || !parsed) {
     return fs::path(name);
   }
-  const fs::path cache = hub_cache();
-  const fs::path model = cache / (std::string(kFolder) + parsed->organisation + std::string(kBetween) + parsed->model);
+  const fs::path model = hub_cache() / parsed->folder();
   fs::path looked = model;
   if (is_folder(model)) {
     if (const auto snapshot = snapshot_of(model, parsed->revision, looked)) {
       return *snapshot;
     }
   }
-  return bad_input("no such file or folder, and not in the cache: expected " + looked.string(), name);
+  return bad_input("no such file or folder, and not in the cache: expected " + looked.string() + " (locus get " + name +
+                       " fetches it)",
+                   name);
 }
 
 std::string hub_name(const fs::path& path) {
@@ -154,8 +96,8 @@ std::string hub_name(const fs::path& path) {
     parts.push_back(part.string());
   }
   for (std::size_t n = 0; n + 2 < parts.size(); ++n) {
-    if (parts[n + 1] == "snapshots" && parts[n].starts_with(kFolder)) {
-      return name_of_folder(parts[n]);
+    if (parts[n + 1] == "snapshots" && parts[n].starts_with("models--")) {
+      return name_of_hub_folder(parts[n]);
     }
   }
   return {};
@@ -164,7 +106,7 @@ std::string hub_name(const fs::path& path) {
 std::vector<HubModel> hub_models() {
   std::vector<HubModel> models;
   for (const fs::path& model : entries_of(hub_cache())) {
-    const std::string name = name_of_folder(model.filename().string());
+    const std::string name = name_of_hub_folder(model.filename().string());
     if (name.empty()) {
       continue;
     }
@@ -177,7 +119,7 @@ std::vector<HubModel> hub_models() {
     for (const fs::path& snapshot : entries_of(model / "snapshots")) {
       const std::string commit = snapshot.filename().string();
       const auto named = revisions.find(commit);
-      if (is_folder(snapshot) && is_commit(commit)) {
+      if (is_folder(snapshot) && is_hub_commit(commit)) {
         models.push_back({name, named == revisions.end() ? commit : named->second, snapshot});
       }
     }

@@ -1,5 +1,5 @@
 // Hugging Face's cache on this machine. A model lies in models--ORG--NAME: refs/REVISION holds a commit,
-// snapshots/COMMIT the files (links into blobs/). Nothing is ever fetched.
+// snapshots/COMMIT the files (links into blobs/). Nothing is fetched here (models/hub does, where it is asked to).
 #pragma once
 
 #include <filesystem>

@@ -1,10 +1,11 @@
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "models/checkpoint/file_names.h"
 #include "models/checkpoint/gguf.h"
 #include "models/checkpoint/mapped_file.h"
 #include "models/checkpoint/safetensors.h"
@@ -18,9 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<const char*, 4> kUsualNames{"model.safetensors", "model.safetensors.index.json",
-                                                 "pytorch_model.bin", "pytorch_model.bin.index.json"};
-
 bool is_foreign(const fs::path& path) {
   const std::string extension = path.extension().string();
   return extension == ".h5" || extension == ".msgpack" || extension == ".onnx" || extension == ".npz";
@@ -30,23 +28,8 @@ Error foreign(const fs::path& path) {
   return unsupported("expected safetensors, GGUF or a torch file, found " + path.extension().string(), path.string());
 }
 
-// What a trainer leaves beside the weights.
-bool is_training_state(const std::string& name) {
-  for (const char* start : {"training_args", "optimizer", "scheduler", "scaler", "rng_state"}) {
-    if (name.starts_with(start)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool is_index(const fs::path& path) {
-  const std::string name = path.filename().string();
-  return name.ends_with(".safetensors.index.json") || name.ends_with(".bin.index.json");
-}
-
 Result<Source> open_file(const fs::path& path) {
-  if (is_index(path)) {
+  if (is_index(path.filename().string())) {
     // A file of the index is no index itself: its extension was checked.
     return open_sharded(path, open_file);
   }
@@ -118,7 +101,7 @@ Result<Source> open_tensors(const fs::path& path) {
   if (!fs::is_directory(path, code)) {
     return open_file(path);
   }
-  for (const char* name : kUsualNames) {
+  for (const std::string_view name : kUsualWeights) {
     if (fs::exists(path / name, code)) {
       return open_file(path / name);
     }

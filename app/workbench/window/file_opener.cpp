@@ -13,6 +13,7 @@
 #include "app/workbench/input/input_files.h"
 #include "app/workbench/studio/studio.h"
 #include "app/workbench/widgets/qt_text.h"
+#include "app/workbench/window/get_dialog.h"
 #include "app/workbench/window/hub_dialog.h"
 #include "app/workbench/window/message_bar.h"
 #include "app/workbench/window/session_controller.h"
@@ -249,6 +250,13 @@ void FileOpener::ask_session() {
 void FileOpener::ask_hub() {
   auto* dialog = new HubDialog(studio_, &window_);
   connect(dialog, &HubDialog::chosen, this, [this](const QString& folder) { open(folder.toStdString()); });
+  connect(dialog, &HubDialog::wants_another, this, &FileOpener::get_from_hub);
+  dialog->show();
+}
+
+void FileOpener::get_from_hub() {
+  auto* dialog = new GetDialog(&window_);
+  connect(dialog, &GetDialog::fetched, this, [this](const QString& folder) { open(folder.toStdString()); });
   dialog->show();
 }
 

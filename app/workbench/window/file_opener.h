@@ -33,6 +33,7 @@ class FileOpener : public QObject {
   void ask_files();
   void ask_session();
   void ask_hub();
+  void get_from_hub();
   void fill_recent(QMenu& menu);
 
  Q_SIGNALS:

@@ -41,11 +41,10 @@ HubDialog::HubDialog(Studio& studio, QWidget* parent)
   auto* layout = new QVBoxLayout(this);
   const QString place = qt(checkpoint::hub_cache().string());
   layout->addWidget(make_label(this, "",
-                               models_.empty()
-                                   ? QStringLiteral("There is no model in %1. Models come there with Hugging Face's "
-                                                    "tools, say huggingface-cli download; Locus fetches nothing.")
-                                         .arg(place)
-                                   : QStringLiteral("In %1. Nothing is fetched.").arg(place)));
+                               models_.empty() ? QStringLiteral("There is no model in %1. Models come there with Get "
+                                                                "another, locus get, or Hugging Face's own tools.")
+                                                     .arg(place)
+                                               : QStringLiteral("In %1. Nothing is fetched to show them.").arg(place)));
   tree_ = make_named<QTreeWidget>(this, "hub-models", QStringLiteral("Models of the hub's cache"));
   tree_->setRootIsDecorated(false);
   tree_->setHeaderLabels({QStringLiteral("Model"), QStringLiteral("Revision"), QStringLiteral("Family"),
@@ -64,6 +63,12 @@ HubDialog::HubDialog(Studio& studio, QWidget* parent)
   open_ = buttons->addButton(QStringLiteral("&Open"), QDialogButtonBox::ActionRole);
   open_->setObjectName(QStringLiteral("hub-open"));
   open_->setEnabled(!models_.empty());
+  auto* another = buttons->addButton(QStringLiteral("&Get another…"), QDialogButtonBox::ActionRole);
+  another->setObjectName(QStringLiteral("hub-get"));
+  connect(another, &QPushButton::clicked, this, [this] {
+    Q_EMIT wants_another();
+    close();
+  });
   connect(open_, &QPushButton::clicked, this, &HubDialog::choose);
   connect(tree_, &QTreeWidget::itemActivated, this, &HubDialog::choose);
   tree_->setCurrentItem(tree_->topLevelItem(0));

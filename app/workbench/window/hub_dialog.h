@@ -1,5 +1,5 @@
 // HubDialog: the models of Hugging Face's cache on this machine, with family, size and whether they open. Nothing is
-// fetched. Does not block the window.
+// fetched here. Does not block the window.
 #pragma once
 
 #include <QDialog>
@@ -23,6 +23,7 @@ class HubDialog : public QDialog {
 
  Q_SIGNALS:
   void chosen(const QString& folder);
+  void wants_another();  // that is not in the cache
 
  private:
   void look_at(std::size_t index);  // and at those behind it, one after the other

@@ -4,7 +4,9 @@
 #include <QDockWidget>
 #include <QDoubleSpinBox>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenu>
+#include <QProgressBar>
 #include <QPushButton>
 #include <QSlider>
 #include <QSpinBox>
@@ -16,6 +18,7 @@
 #include "app/workbench/docks/what_if_dialog.h"
 #include "app/workbench/input/ids_panel.h"
 #include "app/workbench/input/input_dock.h"
+#include "tests/support/hub_server.h"
 #include "tests/support/paths.h"
 
 namespace locus::workbench {
@@ -153,6 +156,48 @@ TEST_F(WindowOpening, TheHubsCacheIsListedWithWhatOpens) {
   ASSERT_TRUE(settle());
   ASSERT_EQ(window_->studio().checkpoints().all().size(), 1U);
   EXPECT_EQ(window_->studio().checkpoints().all()[0].name, "one/tiny");
+}
+
+TEST_F(WindowOpening, AModelIsFetchedFromTheHubAndOpens) {
+  test::HubServer server;
+  server.files["config.json"] = test::small_file("{}");
+  server.files["model.safetensors"] = test::large_file(std::string(400'000, 'x'));
+  server.files["model.safetensors"].bytes_per_second = 200'000;
+  const QTemporaryDir cache;
+  qputenv("HF_HUB_CACHE", cache.path().toLocal8Bit());
+  qputenv("HF_ENDPOINT", QByteArray::fromStdString(server.endpoint()));
+  find<QAction>("get-hub")->trigger();
+  auto* name = find<QLineEdit>("get-name");
+  auto* files = find<QTreeWidget>("get-files");
+  auto* says = find<QLabel>("get-says");
+  ASSERT_NE(name, nullptr);
+  EXPECT_FALSE(find<QPushButton>("get-fetch")->isEnabled());
+  EXPECT_TRUE(server.seen().empty()) << "nothing is asked before its button is pressed";
+  name->setText(QStringLiteral("some-one/else"));
+  find<QPushButton>("get-look")->click();
+  ASSERT_TRUE(wait([&] { return says->text().contains(QStringLiteral("no such model")); }))
+      << says->text().toStdString();
+  name->setText(QStringLiteral(" some-one/tiny "));
+  find<QPushButton>("get-look")->click();
+  ASSERT_TRUE(wait([&] { return files->topLevelItemCount() == 2; })) << says->text().toStdString();
+  EXPECT_EQ(files->topLevelItem(1)->text(0), QStringLiteral("model.safetensors"));
+  EXPECT_EQ(files->topLevelItem(1)->text(1), QStringLiteral("400.0 kB"));
+  EXPECT_EQ(files->topLevelItem(1)->text(2), QStringLiteral("to fetch"));
+  EXPECT_TRUE(server.bodies("model.safetensors").empty());
+  // Stopped on its way, and gone on with.
+  find<QPushButton>("get-fetch")->click();
+  auto* bar = find<QProgressBar>("get-bar");
+  ASSERT_TRUE(wait([&] { return bar->value() > 100; }));
+  find<QPushButton>("get-stop")->click();
+  ASSERT_TRUE(wait([&] { return says->text().startsWith(QStringLiteral("Stopped. What was fetched is kept")); }));
+  server.files["model.safetensors"].bytes_per_second = 0;
+  find<QPushButton>("get-fetch")->click();
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().all().size() == 1; }));
+  ASSERT_TRUE(settle());
+  qunsetenv("HF_HUB_CACHE");
+  qunsetenv("HF_ENDPOINT");
+  EXPECT_EQ(window_->studio().checkpoints().all()[0].name, "some-one/tiny");
+  EXPECT_TRUE(server.bodies("model.safetensors").back().range.starts_with("bytes="));
 }
 
 TEST_F(WindowOpening, WhatIfBeginsAtTheCheckpointsOwnValues) {

@@ -1,0 +1,56 @@
+// GetDialog: asks for a model of Hugging Face's hub, shows what fetching it would take, and fetches it into the hub's
+// cache on this machine. Nothing is asked or fetched before its buttons are pressed. Does not block the window; closing
+// it stops the work, and what was fetched is kept.
+#pragma once
+
+#include <QDialog>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <thread>
+
+#include "models/hub/get.h"
+
+class QLabel;
+class QLineEdit;
+class QProgressBar;
+class QPushButton;
+class QTreeWidget;
+
+namespace locus::workbench {
+
+class GetDialog : public QDialog {
+  Q_OBJECT
+
+ public:
+  explicit GetDialog(QWidget* parent);
+  ~GetDialog() override;
+
+ Q_SIGNALS:
+  void fetched(const QString& folder);
+
+ private:
+  void look_up();
+  void fetch();
+  void stop();
+  void show_plan();
+  void say(const QString& text);
+  // Runs `work` on a thread of its own, and `done` here with what it returns, unless the dialog has gone.
+  template <class T>
+  void start(std::function<Result<T>(const StopToken&, const Progress&)> work, std::function<void(Result<T>)> done);
+  void show_progress(const ProgressReport& report);
+  void set_busy(bool busy);
+
+  QLineEdit* name_ = nullptr;
+  QPushButton* look_ = nullptr;
+  QTreeWidget* files_ = nullptr;
+  QProgressBar* bar_ = nullptr;
+  QLabel* says_ = nullptr;
+  QPushButton* fetch_ = nullptr;
+  QPushButton* stop_ = nullptr;
+  std::optional<hub::HubSettings> settings_;  // of the plan
+  std::optional<hub::DownloadPlan> plan_;
+  std::jthread work_;
+};
+
+}  // namespace locus::workbench

@@ -1,0 +1,121 @@
+#include "models/hub/cache_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "core/base/atomic_file.h"
+
+namespace locus::hub {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Bytes of the file at the end of a path's links; −1 where there is none.
+std::int64_t bytes_at(const fs::path& path) {
+  std::error_code code;
+  const bool file = fs::is_regular_file(path, code);
+  const std::uintmax_t bytes = file ? fs::file_size(path, code) : 0;
+  return file && !code ? static_cast<std::int64_t>(bytes) : -1;
+}
+
+}  // namespace
+
+CacheFolder::CacheFolder(fs::path cache, const checkpoint::HubName& name)
+    : model_(cache / name.folder()), locks_(std::move(cache) / ".locks" / name.folder()) {}
+
+std::int64_t CacheFolder::present(const std::string& commit, const std::string& file, const std::string& etag,
+                                  std::int64_t bytes) const {
+  std::error_code code;
+  const fs::path own = snapshot(commit) / file;  // the file itself, where a file system has no links
+  if (bytes_at(blob(etag)) == bytes || (!fs::is_symlink(own, code) && bytes_at(own) == bytes)) {
+    return bytes;
+  }
+  const std::int64_t kept = bytes_at(partial(etag));
+  return kept > 0 && kept <= bytes ? kept : 0;
+}
+
+Status CacheFolder::make(const std::string& commit) const {
+  for (const fs::path& folder : {model_ / "blobs", model_ / "refs", snapshot(commit), locks_}) {
+    std::error_code code;
+    fs::create_directories(folder, code);
+    if (code) {
+      return bad_input("cannot make the folder: " + code.message(), folder.string());
+    }
+  }
+  return {};
+}
+
+Status CacheFolder::link(const std::string& commit, const std::string& file, const std::string& etag,
+                         std::int64_t bytes) const {
+  const fs::path path = snapshot(commit) / file;
+  std::error_code code;
+  const fs::file_status there = fs::symlink_status(path, code);
+  if (fs::exists(there) && !fs::is_symlink(there)) {
+    return bytes_at(path) == bytes ? Status()
+                                   : bad_input("expected a link or nothing, found something else", path.string());
+  }
+  // Made beside its name and moved there: whoever looks finds the old link or the new one.
+  const fs::path made = snapshot(commit) / ("." + etag + "." + std::to_string(::getpid()) + ".link");
+  fs::remove(made, code);
+  fs::create_symlink(fs::path("../../blobs") / etag, made, code);
+  if (code) {
+    return bad_input("cannot make a link: " + code.message(), path.string());
+  }
+  fs::rename(made, path, code);
+  if (code) {
+    std::error_code ignored;
+    fs::remove(made, ignored);
+    return bad_input("cannot make a link: " + code.message(), path.string());
+  }
+  return {};
+}
+
+Status CacheFolder::set_ref(const std::string& revision, const std::string& commit) const {
+  if (revision == commit) {
+    return {};
+  }
+  const fs::path ref = model_ / "refs" / revision;
+  std::error_code code;
+  fs::create_directories(ref.parent_path(), code);
+  return code ? Status(bad_input("cannot make the folder: " + code.message(), ref.parent_path().string()))
+              : write_file(ref, commit);
+}
+
+DownloadLock::DownloadLock(DownloadLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+DownloadLock::~DownloadLock() {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);  // the file stays: another may wait for it
+  }
+}
+
+Result<DownloadLock> DownloadLock::take(const fs::path& file, const StopToken& stop,
+                                        const std::function<void()>& waiting) {
+  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+  if (descriptor < 0) {
+    return bad_input("cannot be locked: " + std::string(std::strerror(errno)), file.string());
+  }
+  DownloadLock lock(descriptor);
+  bool told = false;
+  while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR)) {
+    if (stop.stop_requested()) {
+      return cancelled();
+    }
+    if (!std::exchange(told, true) && waiting) {
+      waiting();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return lock;
+}
+
+}  // namespace locus::hub

@@ -1,0 +1,164 @@
+#include "models/hub/listing.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/shown.h"
+#include "models/checkpoint/file_names.h"
+#include "models/checkpoint/gguf.h"
+#include "models/checkpoint/hub_name.h"
+#include "models/checkpoint/shard_index.h"
+#include "models/json/json.h"
+
+namespace locus::hub {
+
+namespace {
+
+constexpr std::size_t kFileLimit = 100'000;
+constexpr std::size_t kLongestName = 255;
+constexpr std::size_t kNamesShown = 6;
+
+// Whether a name, which may have folders, stays below the folder that it is put into.
+bool stays_inside(const std::string& name) {
+  if (name.empty() || name.front() == '/' || name.back() == '/' || name.find('\\') != std::string::npos) {
+    return false;
+  }
+  std::size_t start = 0;
+  while (start <= name.size()) {
+    const std::size_t slash = std::min(name.find('/', start), name.size());
+    const std::string part = name.substr(start, slash - start);
+    if (part.empty() || part == "." || part == ".." || part.size() > kLongestName) {
+      return false;
+    }
+    start = slash + 1;
+  }
+  return is_utf8(name) && std::all_of(name.begin(), name.end(), [](char symbol) {
+           return static_cast<unsigned char>(symbol) >= ' ' && symbol != '\x7F';
+         });
+}
+
+Result<std::string> name_of_file(const nlohmann::json& sibling, const std::string& where) {
+  LOCUS_TRY(const JsonObject file, JsonObject::of(sibling, where + ": siblings"));
+  LOCUS_TRY(std::string name, file.get<std::string>("rfilename"));
+  return stays_inside(name)
+             ? Result<std::string>(std::move(name))
+             : bad_input("expected names of files below the model's folder, found \"" + shown(name) + "\"",
+                         where + ": rfilename");
+}
+
+bool is_listed(const Listing& listing, const std::string& name) {
+  return std::binary_search(listing.files.begin(), listing.files.end(), name);
+}
+
+std::string some_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t n = 0; n < std::min(names.size(), kNamesShown); ++n) {
+    text += (n == 0 ? "" : ", ") + shown(names[n]);
+  }
+  return names.empty() ? "none" : text + (names.size() > kNamesShown ? ", …" : "");
+}
+
+// A file of weights with all that belongs to it: the shards of an index, the parts of a split GGUF file.
+Result<std::vector<std::string>> with_its_parts(const Listing& listing, const std::string& name, const ReadFile& read,
+                                                const std::string& where) {
+  std::set<std::string> files{name};
+  if (checkpoint::is_index(name)) {
+    LOCUS_TRY(const std::string text, read(name));
+    LOCUS_TRY(const checkpoint::ShardIndex index, checkpoint::parse_shard_index(text, where + "/" + name));
+    for (const auto& [tensor, shard] : index.weight_map) {
+      files.insert(shard);
+    }
+  }
+  if (name.ends_with(".gguf")) {
+    for (const std::filesystem::path& part : checkpoint::gguf_parts(name)) {
+      files.insert(part.string());
+    }
+  }
+  for (const std::string& file : files) {
+    if (!is_listed(listing, file)) {
+      return bad_input(
+          "expected " + shown(file) + " among the model's files, as " + shown(name) + " says, found it not", where);
+    }
+  }
+  return std::vector<std::string>(files.begin(), files.end());
+}
+
+// The only file of weights without a usual name: one of safetensors, else of torch, else of GGUF.
+Result<std::string> only_weights(const Listing& listing, const std::string& where) {
+  std::vector<std::vector<std::string>> kinds(3);
+  for (const std::string& name : listing.files) {
+    const bool first = !name.ends_with(".gguf") || checkpoint::gguf_parts(name).front() == name;
+    if (checkpoint::may_be_weights(name) && !checkpoint::is_training_state(name) &&
+        !checkpoint::is_read_by_name(name) && first) {
+      kinds[name.ends_with(".safetensors") ? 0 : name.ends_with(".gguf") ? 2 : 1].push_back(name);
+    }
+  }
+  const auto found = std::find_if(kinds.begin(), kinds.end(), [](const auto& names) { return !names.empty(); });
+  if (found == kinds.end()) {
+    return bad_input(
+        "expected weights (safetensors, torch or GGUF) among the model's files, found " + some_of(listing.files),
+        where);
+  }
+  return found->size() == 1 ? Result<std::string>(found->front())
+                            : bad_input("expected one file of weights, found " + some_of(*found) +
+                                            ": name the wanted one (--file NAME)",
+                                        where);
+}
+
+}  // namespace
+
+Result<Listing> parse_listing(std::string_view json, const std::string& where) {
+  LOCUS_TRY(const nlohmann::json document, parse_json(json, where));
+  LOCUS_TRY(const JsonObject object, JsonObject::of(document, where));
+  Listing listing;
+  LOCUS_TRY(listing.commit, object.get<std::string>("sha"));
+  if (!checkpoint::is_hub_commit(listing.commit)) {
+    return object.wrong("sha", "40 hexadecimal digits");
+  }
+  LOCUS_TRY(const nlohmann::json* const siblings, object.array("siblings"));
+  if (siblings->size() > kFileLimit) {
+    return too_large("expected at most 100,000 files, found " + std::to_string(siblings->size()), where);
+  }
+  for (const nlohmann::json& sibling : *siblings) {
+    LOCUS_TRY(std::string name, name_of_file(sibling, where));
+    if (name.find('/') == std::string::npos) {
+      listing.files.push_back(std::move(name));
+    }
+  }
+  std::sort(listing.files.begin(), listing.files.end());
+  listing.files.erase(std::unique(listing.files.begin(), listing.files.end()), listing.files.end());
+  return listing.files.empty() ? Result<Listing>(bad_input("expected files, found none", where)) : listing;
+}
+
+Result<std::vector<std::string>> wanted_files(const Listing& listing, const std::vector<std::string>& asked,
+                                              const ReadFile& read, const std::string& where) {
+  std::vector<std::string> weights = asked;
+  for (const std::string_view usual : checkpoint::kUsualWeights) {
+    if (weights.empty() && is_listed(listing, std::string(usual))) {
+      weights.emplace_back(usual);
+    }
+  }
+  if (weights.empty()) {
+    LOCUS_TRY(const std::string only, only_weights(listing, where));
+    weights.push_back(only);
+  }
+  std::set<std::string> files;
+  for (const std::string& name : weights) {
+    if (!is_listed(listing, name)) {
+      return bad_input(
+          "expected a file of the model's top folder, found " + shown(name) + "; there are " + some_of(listing.files),
+          where);
+    }
+    LOCUS_TRY(const std::vector<std::string> parts, with_its_parts(listing, name, read, where));
+    files.insert(parts.begin(), parts.end());
+  }
+  constexpr std::string_view kTraining = "training_state.safetensors";
+  for (const std::string& name : listing.files) {
+    if (checkpoint::is_read_by_name(name) && name != kTraining) {
+      files.insert(name);
+    }
+  }
+  return std::vector<std::string>(files.begin(), files.end());
+}
+
+}  // namespace locus::hub
