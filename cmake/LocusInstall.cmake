@@ -20,7 +20,7 @@ install(TARGETS locus RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS locus_program RUNTIME DESTINATION libexec/locus)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/assets/checkpoints ${PROJECT_SOURCE_DIR}/assets/samples ${PROJECT_SOURCE_DIR}/assets/sessions
         DESTINATION share/locus/assets)
-install(FILES ${PROJECT_SOURCE_DIR}/assets/python/locus_trace.py DESTINATION share/locus/python)
+install(FILES ${PROJECT_SOURCE_DIR}/assets/python/locus_trace.py ${PROJECT_SOURCE_DIR}/assets/python/reference.py DESTINATION share/locus/python)
 install(FILES ${made}/locus.1.gz DESTINATION share/man/man1)
 install(FILES ${made}/locus.bash DESTINATION share/bash-completion/completions RENAME locus)
 install(FILES ${made}/_locus DESTINATION share/zsh/vendor-completions)

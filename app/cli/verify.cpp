@@ -9,9 +9,10 @@
 #include "app/cli/command.h"
 #include "app/cli/input_options.h"
 #include "app/cli/json.h"
-#include "core/base/atomic_file.h"
+#include "app/cli/marked_table.h"
 #include "core/base/numbers.h"
 #include "models/api/verify.h"
+#include "models/checkpoint/hub_cache.h"
 
 namespace locus::cli {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 struct VerifyOptions : InputAndChanges {
   std::vector<std::string> paths;
   std::optional<std::string> against;
+  std::optional<std::string> expected;
   bool json = false;
   bool table = false;
   std::optional<std::string> into;
@@ -34,9 +36,13 @@ Json report_json(const models::VerifyReport& report) {
 constexpr const char* kExpected = "expected.safetensors";
 
 // A checkpoint folder's own expected values, or nothing.
-std::optional<std::filesystem::path> expected_of(const std::filesystem::path& folder) {
+std::optional<std::filesystem::path> expected_of(const std::string& path) {
   std::error_code failure;
-  const std::filesystem::path file = folder / kExpected;
+  const auto folder = checkpoint::find_checkpoint(path);
+  if (!folder.ok()) {
+    return std::nullopt;  // who opens it says so
+  }
+  const std::filesystem::path file = *folder / kExpected;
   return std::filesystem::exists(file, failure) ? std::optional(file) : std::nullopt;
 }
 
@@ -47,25 +53,6 @@ double largest(const models::VerifyReport& report, bool layers) {
     most = (row.name.find("layers.") != std::string::npos) == layers ? std::max(most, row.difference) : most;
   }
   return most;
-}
-
-// Between these lines of a file a table stands.
-constexpr const char* kTableBegin = "<!-- locus verify --table -->\n";
-constexpr const char* kTableEnd = "<!-- end -->";
-constexpr std::size_t kPageLimit = 16 << 20;
-
-// The file with this table instead of the one it has. Atomic. Errors: kBadInput for one without both lines.
-Status write_into(const std::string& file, const std::string& table) {
-  LOCUS_TRY(std::string text, read_file(file, kPageLimit));
-  const std::size_t line = text.find(kTableBegin);
-  const std::size_t begin = line == std::string::npos ? line : line + std::string_view(kTableBegin).size();
-  const std::size_t end = begin == std::string::npos ? begin : text.find(kTableEnd, begin);
-  if (end == std::string::npos) {
-    return bad_input("expected a line <!-- locus verify --table --> and below it a line <!-- end -->, found none",
-                     file);
-  }
-  text.replace(begin, end - begin, table);
-  return write_file(file, text);
 }
 
 // A line of Markdown for each folder: its family and the largest differences.
@@ -84,7 +71,7 @@ Status print_table(const VerifyOptions& options, const Context& context) {
     passed = passed && report.passed;
   }
   if (options.into && passed) {
-    return write_into(*options.into, table);
+    return write_into(*options.into, "locus verify --table", table);
   }
   table.pop_back();
   context.console.print(table);
@@ -117,7 +104,12 @@ Status run_verify(const VerifyOptions& options, const Context& context) {
     return usage("verify: expected one PATH, or --table; found " + std::to_string(options.paths.size()));
   }
   const std::string& path = options.paths.front();
-  const auto expected = options.input.given() ? std::nullopt : expected_of(path);
+  if (options.expected && (options.input.given() || options.against)) {
+    return usage("--expected: expected without an input and without --against, since the file holds its own input");
+  }
+  const auto expected = options.expected        ? std::optional<std::filesystem::path>(*options.expected)
+                        : options.input.given() ? std::nullopt
+                                                : expected_of(path);
   if (expected) {
     LOCUS_TRY(const models::Edits edits, options.edits.read());
     if (!edits.empty()) {
@@ -160,6 +152,9 @@ Action declare_verify(Arguments& arguments) {
                         FileUse::kCheckpoint);
   options->declare_input(arguments);
   arguments.text("--against", options->against, "a trace of the same input from another program", FileUse::kCheckpoint);
+  arguments.text("--expected", options->expected,
+                 "values that another program computed (assets/python/reference.py) instead of the folder's own",
+                 FileUse::kRead);
   arguments.flag("--table", options->table,
                  "print a Markdown table with one row for each folder with expected.safetensors");
   arguments.text("--into", options->into,

@@ -34,6 +34,7 @@ if [ -e "$prefix/share/applications/locus.desktop" ]; then
   ! command -v appstreamcli >/dev/null || appstreamcli validate --no-net "$prefix/share/metainfo/"*.xml >"$work/said" || fail "$(cat "$work/said")"
 fi
 [ -s "$prefix/share/locus/python/locus_trace.py" ] || fail "locus_trace.py"
+[ -s "$prefix/share/locus/python/reference.py" ] || fail "reference.py"
 bash -n "$prefix/share/bash-completion/completions/locus" || fail "completion of bash"
 [ -s "$prefix/share/zsh/vendor-completions/_locus" ] && [ -s "$prefix/share/fish/vendor_completions.d/locus.fish" ] || fail "completions"
 gzip -dc "$prefix/share/man/man1/locus.1.gz" | grep '^\.TH LOCUS 1' >/dev/null || fail "page of man"

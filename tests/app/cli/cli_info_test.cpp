@@ -105,6 +105,24 @@ TEST_F(CliInfo, VerifyComparesWithTheFoldersOwnValues) {
   EXPECT_EQ(run_locus({"verify", "--table", family_folder(".")}).status, 3);
 }
 
+// What another program computed, from wherever it lies.
+TEST_F(CliInfo, VerifyComparesWithAFileOfExpectedValues) {
+  const std::filesystem::path folder = family_folder("qwen3");
+  const std::string other = testing::TempDir() + "/locus_expected_" + std::to_string(getpid());
+  std::filesystem::remove_all(other);
+  std::filesystem::create_directories(other);
+  for (const char* name : {"config.json", "model.safetensors"}) {
+    std::filesystem::copy(folder / name, std::filesystem::path(other) / name);
+  }
+  const std::string values = (folder / "expected.safetensors").string();
+  const auto outcome = run_locus({"verify", other, "--expected", values});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("logits"), std::string::npos) << outcome.out;
+  expect_error(run_locus({"verify", other, "--expected", values, "--ids", "1"}), 2, "--expected: expected without");
+  expect_error(run_locus({"verify", other, "--expected", other + "/config.json"}), 3, "config.json");
+  std::filesystem::remove_all(other);
+}
+
 TEST_F(CliInfo, VerifyWritesItsTableIntoAPage) {
   const std::string page = testing::TempDir() + "/locus_table_" + std::to_string(getpid()) + ".md";
   const auto write = [&](const std::string& text) { std::ofstream(page) << text; };
