@@ -1,5 +1,7 @@
 // locus bench: what a user waits for, measured, each row against its reference of the same run.
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -7,6 +9,7 @@
 #include "app/cli/input_options.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/json.h"
+#include "app/cli/marked_table.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/api/bench.h"
@@ -18,6 +21,7 @@ struct BenchOptions {
   models::BenchOptions bench;
   std::int64_t repetitions = 7;
   bool json = false;
+  std::optional<std::string> into;
 };
 
 bool bounded(const models::BenchRow& row) {
@@ -50,18 +54,25 @@ std::string line(const std::string& name, const std::string& value, const std::s
          padded(ratio, 6) + " | " + padded(target, 12) + " | " + padded(met, 3) + " |";
 }
 
-void print_row(const models::BenchRow& row, bool quick, Console& console) {
+void print_row(const models::BenchRow& row, bool quick, const std::function<void(const std::string&)>& print) {
   const bool compared = row.reference > 0;
   std::string name = row.name + (row.reference_name.empty() ? "" : "; against " + row.reference_name);
   name += row.note.empty() ? "" : " (" + row.note + ")";
-  console.print(line(name, number_words(row.value) + " " + row.unit,
-                     compared ? number_words(row.reference) + " " + row.unit : "",
-                     compared ? number_words(row.ratio) : "", models::target_text(row),
-                     bounded(row) && !quick ? (row.met ? "yes" : "no") : ""));
+  print(line(name, number_words(row.value) + " " + row.unit,
+             compared ? number_words(row.reference) + " " + row.unit : "", compared ? number_words(row.ratio) : "",
+             models::target_text(row), bounded(row) && !quick ? (row.met ? "yes" : "no") : ""));
 }
 
 Status run_bench(const BenchOptions& options, const Context& context) {
   Console& console = context.console;
+  if (options.into && options.json) {
+    return usage("--into: expected without --json, found both");
+  }
+  std::string table;
+  const auto print = [&](const std::string& text) {
+    console.print(text);
+    table += text + "\n";
+  };
   warn_of_slow_products(context);
   const Interrupt interrupt;
   models::BenchOptions wanted = options.bench;
@@ -72,11 +83,11 @@ Status run_bench(const BenchOptions& options, const Context& context) {
     wanted.on_row = [&, first = true](const models::BenchRow& row) mutable {
       console.end_progress();
       if (std::exchange(first, false)) {
-        console.print(models::bench_machine() + "\n");
-        console.print(line("work", "value", "reference", "ratio", "target", "met"));
-        console.print("|---|---|---|---|---|---|");
+        print(models::bench_machine() + "\n");
+        print(line("work", "value", "reference", "ratio", "target", "met"));
+        print("|---|---|---|---|---|---|");
       }
-      print_row(row, options.bench.quick, console);
+      print_row(row, options.bench.quick, print);
     };
   }
   const auto rows = models::bench(wanted);
@@ -88,7 +99,7 @@ Status run_bench(const BenchOptions& options, const Context& context) {
     const Json list = list_of(*rows, [&](const models::BenchRow& row) { return row_json(row, options.bench.quick); });
     console.print(dump({{"machine", models::bench_machine()}, {"rows", list}}));
   }
-  return {};
+  return options.into ? write_into(*options.into, "locus bench", table) : Status();
 }
 
 }  // namespace
@@ -101,6 +112,9 @@ Action declare_bench(Arguments& arguments) {
   arguments.flag("--quick", options->bench.quick,
                  "small lengths and two repetitions: checks that it works, not how fast; targets are not evaluated");
   arguments.flag("--json", options->json, "print JSON: machine, rows");
+  arguments.text("--into", options->into,
+                 "write the machine and the table into this file, between <!-- locus bench --> and <!-- end -->",
+                 FileUse::kWritten);
   return [options](const Context& context) { return run_bench(*options, context); };
 }
 

@@ -1,10 +1,12 @@
-// Rows of 16-bit weights as they are stored: a Llama of 1.2 billion parameters against itself with float32 weights.
+// Rows of 16-bit weights as they are stored: a Llama of 1.2 billion parameters against itself with float32 weights, and
+// a further token of it against reading the bytes of the weights.
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "models/bench/reading.h"
 #include "models/bench/rig.h"
 #include "models/bench/runs.h"
 #include "models/bench/shapes.h"
@@ -28,8 +30,8 @@ at::Tensor repeated(const std::vector<std::int64_t>& shape) {
   return value;
 }
 
-// Random weights: matrices in bfloat16, or as float32 the same numbers.
-Result<std::unique_ptr<transformer::Transformer>> filled(const transformer::Spec& spec, bool stored) {
+// Random weights: matrices in bfloat16, or the same numbers in another type.
+Result<std::unique_ptr<transformer::Transformer>> filled(const transformer::Spec& spec, at::ScalarType type) {
   LOCUS_TRY(std::unique_ptr<transformer::Transformer> model, transformer::Transformer::create(spec, false));
   at::manual_seed(1);
   for (const transformer::Parameter& parameter : model->parameters()) {
@@ -38,7 +40,7 @@ Result<std::unique_ptr<transformer::Transformer>> filled(const transformer::Spec
       continue;
     }
     const at::Tensor value = repeated(parameter.shape);
-    *parameter.value = stored ? value : value.to(at::kFloat);
+    *parameter.value = value.to(type);
   }
   return model;
 }
@@ -49,12 +51,19 @@ class Stored {
 
   Status run() {
     const transformer::Spec spec = billion_llama(rig_.quick(), transformer::QkvLayout::kFused);
-    LOCUS_TRY(stored_, filled(spec, true));
+    LOCUS_TRY(stored_, filled(spec, at::kBFloat16));
     LOCUS_CHECK(memory(rig_.quick() ? 64 : 256));
     LOCUS_CHECK(announced(rig_.quick() ? 64 : 512));
-    LOCUS_TRY(converted_, filled(spec, false));
+    LOCUS_TRY(converted_, filled(spec, at::kFloat));
     LOCUS_CHECK(forward(rig_.quick() ? 64 : 512));
-    return append(rig_.quick() ? 32 : 512);
+    const std::int64_t length = rig_.quick() ? 32 : 512;
+    LOCUS_CHECK(append(length));
+    LOCUS_CHECK(beside_bytes("bfloat16", *stored_, length));
+    LOCUS_CHECK(beside_bytes("float32", *converted_, length));
+    stored_.reset();
+    converted_.reset();
+    LOCUS_TRY(converted_, filled(spec, at::kHalf));
+    return beside_bytes("float16", *converted_, length);
   }
 
  private:
@@ -95,6 +104,16 @@ class Stored {
                                            [&] { return append_token(*converted_, converted); }));
     rig_.add("bfloat16 weights: appended token, T = " + std::to_string(length), times, "the same weights as float32",
              BenchTarget::kRatioAtMost, 0.65);
+    return {};
+  }
+
+  Status beside_bytes(const std::string& name, transformer::Transformer& model, std::int64_t length) {
+    LOCUS_TRY(transformer::ReusedTokens reused, begin_run(model, length));
+    const ByteSpans weights = weights_read(model);
+    LOCUS_TRY(const Timed times,
+              rig_.time([&] { return append_token(model, reused); }, [&] { return read_once(weights); }));
+    rig_.add(name + " weights: appended token, T = " + std::to_string(length) + ", beside its bytes", times,
+             "reading the same bytes", BenchTarget::kRatioAtMost, 1.25);
     return {};
   }
 

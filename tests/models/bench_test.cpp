@@ -63,6 +63,13 @@ TEST(Bench, AQuickRunGivesEveryRow) {
                            "bfloat16 weights: memory beyond them, T = 64",
                            "bfloat16 weights: forward, T = 64",
                            "bfloat16 weights: appended token, T = 32",
+                           "bfloat16 weights: appended token, T = 32, beside its bytes",
+                           "float32 weights: appended token, T = 32, beside its bytes",
+                           "float16 weights: appended token, T = 32, beside its bytes",
+                           "Q4_K weights",
+                           "Q4_K weights: memory beyond them, T = 64",
+                           "Q4_K weights: appended token, T = 32",
+                           "Q4_K weights: appended token, T = 32, beside its bytes",
                            "knock-out of the next token, T = 32",
                            "knock-out of the loss, T = 32"}) {
     EXPECT_EQ(names.count(name), 1U) << name;
