@@ -20,10 +20,10 @@ namespace locus::workbench {
 
 namespace {
 
-enum FileColumn { kFile, kFileSize, kFileState };
-constexpr int kBarSteps = 1000;
+enum GetColumn { kGetFile, kGetSize, kGetState };
+constexpr int kGetBarSteps = 1000;
 
-QString state_of(const hub::PlannedFile& file) {
+QString state_of_fetch(const hub::PlannedFile& file) {
   if (file.present == file.bytes) {
     return QStringLiteral("there already");
   }
@@ -57,10 +57,10 @@ GetDialog::GetDialog(QWidget* parent) : QDialog(parent) {
   files_->setHeaderLabels({QStringLiteral("File"), QStringLiteral("Size"), QStringLiteral("On this machine")});
   files_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
   files_->header()->setStretchLastSection(false);
-  files_->header()->setSectionResizeMode(kFile, QHeaderView::Stretch);
+  files_->header()->setSectionResizeMode(kGetFile, QHeaderView::Stretch);
   layout->addWidget(files_, 1);
   bar_ = make_named<QProgressBar>(this, "get-bar", QStringLiteral("How much is there"));
-  bar_->setRange(0, kBarSteps);
+  bar_->setRange(0, kGetBarSteps);
   bar_->hide();
   layout->addWidget(bar_);
   says_ = make_label(this, "get-says");
@@ -137,7 +137,7 @@ void GetDialog::show_plan() {
     return;
   }
   for (const hub::PlannedFile& file : plan_->files) {
-    new QTreeWidgetItem(files_, {qt(file.name), qt(hub::size_text(file.bytes)), state_of(file)});
+    new QTreeWidgetItem(files_, {qt(file.name), qt(hub::size_text(file.bytes)), state_of_fetch(file)});
   }
   const std::int64_t missing = plan_->missing();
   say(missing == 0 ? QStringLiteral("Everything is on this machine already.")
@@ -173,7 +173,7 @@ void GetDialog::stop() {
 }
 
 void GetDialog::show_progress(const ProgressReport& report) {
-  bar_->setValue(static_cast<int>(report.fraction * kBarSteps));
+  bar_->setValue(static_cast<int>(report.fraction * kGetBarSteps));
   say(qt(report.what));
 }
 
