@@ -175,7 +175,9 @@ TEST_F(AtlasWindows, TellWhatIsWrongWithACorpus) {
   ASSERT_FALSE(empty.ok());
   EXPECT_NE(empty.error().describe().find("expected a text, found empty files"), std::string::npos);
   folder_.write("b.txt", "some text of a file that changes");
-  const Corpus corpus = Corpus::open(paths).value();
+  const auto opened = Corpus::open(paths);
+  ASSERT_TRUE(opened.ok()) << opened.error().describe();
+  const Corpus& corpus = *opened;
   const Windows windows = Windows::make(corpus, bytes_of, {1, 8, 0}).value();
   folder_.write("b.txt", "shorter");
   EXPECT_FALSE(windows.at(0).ok());
