@@ -10,6 +10,7 @@
 
 #include "app/views/statement.h"
 #include "app/views/view.h"
+#include "core/base/numbers.h"
 #include "models/api/analyses.h"
 #include "tests/support/bundled.h"
 #include "tests/support/exported_views.h"
@@ -89,10 +90,9 @@ TEST(PicturedNumbers, TheStatementNamesWhatTheWordReads) {
     best = row->at(0, cells.token(cell)) > row->at(0, cells.token(best)) ? cell : best;
   }
   const std::string line = statement(view_of("attention-image").info(), input, *figure);
-  char expected[128];
-  std::snprintf(expected, sizeof expected,
-                "gives %.2f of its attention to the picture, most of it to row %d, column %d: ", sum,
-                static_cast<int>(best / cells.columns), static_cast<int>(best % cells.columns));
+  const std::string expected = "gives " + fixed_text(sum, 2) + " of its attention to the picture, most of it to row " +
+                               std::to_string(best / cells.columns) + ", column " +
+                               std::to_string(best % cells.columns) + ": ";
   EXPECT_NE(line.find(expected), std::string::npos) << line;
   EXPECT_NE(line.find("red"), std::string::npos) << line;
 }
