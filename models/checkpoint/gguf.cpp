@@ -8,6 +8,7 @@
 
 #include "core/base/checked.h"
 #include "core/base/shown.h"
+#include "models/checkpoint/gguf_cursor.h"
 #include "models/checkpoint/tensor_table.h"
 
 namespace locus::checkpoint {
@@ -17,7 +18,6 @@ namespace {
 constexpr std::string_view kGgufMagic = "GGUF";
 constexpr std::uint64_t kGgufValueLimit = 65'536;
 constexpr std::uint64_t kItemLimit = 1U << 24U;
-constexpr std::uint64_t kGgufNameLimit = 65'535;  // bytes, of a tensor or a value
 constexpr std::uint32_t kGgufRanks = 4;
 constexpr std::int64_t kUsualAlignment = 32;
 constexpr std::int64_t kAlignmentLimit = 1 << 20;
@@ -64,7 +64,8 @@ class GgufReader {
       : bytes_(bytes),
         path_(path),
         metadata_(std::make_shared<GgufMetadata>(path.string(), owner)),
-        owner_(std::move(owner)) {}
+        owner_(std::move(owner)),
+        cursor_(bytes, path) {}
 
   Result<Source> read() {
     LOCUS_CHECK(read_header());
@@ -93,68 +94,28 @@ class GgufReader {
   }
 
  private:
-  std::uint64_t left() const { return bytes_.size() - at_; }
-
-  Error cut_off(const std::string& what, std::uint64_t expected) const {
-    return bad_input("expected " + std::to_string(expected) + " bytes of " + what + ", found " +
-                         std::to_string(left()) + " to the file's end",
-                     path_.string());
-  }
-
-  template <class T>
-  Result<T> number(const std::string& what) {
-    if (left() < sizeof(T)) {
-      return cut_off(what, sizeof(T));
-    }
-    T value;
-    std::memcpy(&value, bytes_.data() + at_, sizeof(T));
-    at_ += sizeof(T);
-    return value;
-  }
-
-  // Bytes whose count stands before them.
-  Result<std::span<const std::byte>> counted(const std::string& what) {
-    LOCUS_TRY(const auto length, number<std::uint64_t>("the length of " + what));
-    if (length > left()) {
-      return cut_off(what, length);
-    }
-    const std::span<const std::byte> part = bytes_.subspan(at_, static_cast<std::size_t>(length));
-    at_ += part.size();
-    return part;
-  }
-
-  Result<std::string_view> name(const std::string& what) {
-    LOCUS_TRY(const auto part, counted(what));
-    if (part.empty() || part.size() > kGgufNameLimit) {
-      return bad_input("expected " + what + " of 1 to " + std::to_string(kGgufNameLimit) + " bytes, found " +
-                           std::to_string(part.size()),
-                       path_.string());
-    }
-    return std::string_view(reinterpret_cast<const char*>(part.data()), part.size());
-  }
-
   Status read_header() {
     if (!is_gguf(bytes_)) {
       return bad_input("expected a file that begins with GGUF", path_.string());
     }
-    at_ = kGgufMagic.size();
-    LOCUS_TRY(const auto version, number<std::uint32_t>("the version"));
+    cursor_.skip(kGgufMagic.size());
+    LOCUS_TRY(const auto version, cursor_.number<std::uint32_t>("the version"));
     if (version != 2 && version != 3) {
       const bool other_end = (version & 0xFFFFU) == 0 && version != 0;
       return unsupported("expected GGUF version 2 or 3, found " +
                              (other_end ? "a file of a big-endian machine" : "version " + std::to_string(version)),
                          path_.string());
     }
-    LOCUS_TRY(tensors_, number<std::uint64_t>("the number of tensors"));
-    LOCUS_TRY(values_, number<std::uint64_t>("the number of values"));
+    LOCUS_TRY(tensors_, cursor_.number<std::uint64_t>("the number of tensors"));
+    LOCUS_TRY(values_, cursor_.number<std::uint64_t>("the number of values"));
     LOCUS_CHECK(check_count("tensors", tensors_, kTensorLimit, kLeastEntry));
     return check_count("values", values_, kGgufValueLimit, kLeastValue);
   }
 
   Status check_count(const std::string& what, std::uint64_t count, std::uint64_t limit, std::uint64_t least) const {
-    if (count > left() / least) {
-      return bad_input("expected at most " + std::to_string(left() / least) + " " + what + " in " +
-                           std::to_string(left()) + " bytes, found " + std::to_string(count),
+    if (count > cursor_.left() / least) {
+      return bad_input("expected at most " + std::to_string(cursor_.left() / least) + " " + what + " in " +
+                           std::to_string(cursor_.left()) + " bytes, found " + std::to_string(count),
                        path_.string());
     }
     return count > limit ? too_large("expected at most " + std::to_string(limit) + " " + what + ", found " +
@@ -164,14 +125,14 @@ class GgufReader {
   }
 
   Status read_value() {
-    LOCUS_TRY(const std::string_view key, name("the name of a value"));
+    LOCUS_TRY(const std::string_view key, cursor_.name("the name of a value"));
     const std::string what = "the value of " + shown(key);
-    LOCUS_TRY(auto type, number<std::uint32_t>(what));
+    LOCUS_TRY(auto type, cursor_.number<std::uint32_t>(what));
     GgufValue value;
     value.list = type == static_cast<std::uint32_t>(GgufType::kList);
     if (value.list) {
-      LOCUS_TRY(type, number<std::uint32_t>(what));
-      LOCUS_TRY(value.count, number<std::uint64_t>(what));
+      LOCUS_TRY(type, cursor_.number<std::uint32_t>(what));
+      LOCUS_TRY(value.count, cursor_.number<std::uint64_t>(what));
     }
     value.type = static_cast<GgufType>(type);
     if (type > static_cast<std::uint32_t>(GgufType::kF64) || value.type == GgufType::kList) {
@@ -179,7 +140,7 @@ class GgufReader {
                            ", found " + std::to_string(type),
                        metadata_->context(key));
     }
-    LOCUS_TRY(value.bytes, value.type == GgufType::kText ? texts(value, what) : numbers(value, what));
+    LOCUS_TRY(value.bytes, value.type == GgufType::kText ? cursor_.texts(value, what) : cursor_.numbers(value, what));
     if (value.list && value.count > kItemLimit) {
       return too_large(
           "expected at most " + std::to_string(kItemLimit) + " items, found " + std::to_string(value.count),
@@ -190,55 +151,25 @@ class GgufReader {
                : Status(bad_input("expected every name once, found it twice", metadata_->context(key)));
   }
 
-  Result<std::span<const std::byte>> numbers(const GgufValue& value, const std::string& what) {
-    const std::size_t size = size_of(value.type);
-    if (value.count > left() / size) {
-      return bad_input("expected " + std::to_string(value.count) + " numbers in " + what + ", found " +
-                           std::to_string(left()) + " bytes to the file's end",
-                       path_.string());
-    }
-    const std::size_t begin = at_;
-    at_ += static_cast<std::size_t>(value.count) * size;
-    return bytes_.subspan(begin, at_ - begin);
-  }
-
-  // A text without its length; texts of a list with theirs.
-  Result<std::span<const std::byte>> texts(const GgufValue& value, const std::string& what) {
-    if (!value.list) {
-      return counted(what);
-    }
-    const std::size_t begin = at_;
-    if (value.count > left() / sizeof(std::uint64_t)) {
-      return bad_input("expected " + std::to_string(value.count) + " texts in " + what + ", found " +
-                           std::to_string(left()) + " bytes to the file's end",
-                       path_.string());
-    }
-    for (std::uint64_t n = 0; n < value.count; ++n) {
-      LOCUS_TRY(const auto text, counted(what));
-      (void)text;
-    }
-    return bytes_.subspan(begin, at_ - begin);
-  }
-
   Result<GgufEntry> read_entry() {
     GgufEntry entry;
-    LOCUS_TRY(const std::string_view called, name("the name of a tensor"));
+    LOCUS_TRY(const std::string_view called, cursor_.name("the name of a tensor"));
     entry.name = called;
     const std::string where = tensor_context(path_, entry.name);
-    LOCUS_TRY(const auto rank, number<std::uint32_t>("a tensor's rank"));
+    LOCUS_TRY(const auto rank, cursor_.number<std::uint32_t>("a tensor's rank"));
     if (rank > kGgufRanks) {
       return bad_input("expected at most " + std::to_string(kGgufRanks) + " dimensions, found " + std::to_string(rank),
                        where);
     }
     for (std::uint32_t n = 0; n < rank; ++n) {
-      LOCUS_TRY(const auto size, number<std::uint64_t>("a tensor's sizes"));
+      LOCUS_TRY(const auto size, cursor_.number<std::uint64_t>("a tensor's sizes"));
       if (size > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
         return bad_input("expected sizes below 2^63, found " + std::to_string(size), where);
       }
       entry.shape.insert(entry.shape.begin(), static_cast<std::int64_t>(size));
     }
-    LOCUS_TRY(const auto type, number<std::uint32_t>("a tensor's type"));
-    LOCUS_TRY(const auto offset, number<std::uint64_t>("a tensor's place"));
+    LOCUS_TRY(const auto type, cursor_.number<std::uint32_t>("a tensor's type"));
+    LOCUS_TRY(const auto offset, cursor_.number<std::uint64_t>("a tensor's place"));
     LOCUS_CHECK(set_type(type, where, entry));
     if (offset > bytes_.size() || static_cast<std::int64_t>(offset) % alignment_ != 0) {
       return bad_input("expected a place within " + std::to_string(bytes_.size()) + " bytes, a multiple of " +
@@ -282,7 +213,7 @@ class GgufReader {
 
   // Tensors in the order of their places, which do not overlap and end within the file.
   Status place(std::vector<GgufEntry>& entries, TensorTable& table) {
-    const std::int64_t begin = (static_cast<std::int64_t>(at_) + alignment_ - 1) / alignment_ * alignment_;
+    const std::int64_t begin = (static_cast<std::int64_t>(cursor_.place()) + alignment_ - 1) / alignment_ * alignment_;
     const std::int64_t size = std::max<std::int64_t>(static_cast<std::int64_t>(bytes_.size()) - begin, 0);
     std::stable_sort(entries.begin(), entries.end(),
                      [](const GgufEntry& a, const GgufEntry& b) { return a.offset < b.offset; });
@@ -320,7 +251,7 @@ class GgufReader {
   const std::filesystem::path& path_;
   std::shared_ptr<GgufMetadata> metadata_;
   std::shared_ptr<const void> owner_;
-  std::size_t at_ = 0;
+  GgufCursor cursor_;
   std::uint64_t tensors_ = 0;
   std::uint64_t values_ = 0;
   std::int64_t alignment_ = kUsualAlignment;
