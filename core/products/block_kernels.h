@@ -1,8 +1,9 @@
 // One token times rows of blocks (core/base/block_formats.h), read as they are: what a further token costs. Written
 // once for any vector width and compiled for AVX-512, AVX2 and neither, as kernels.h.
 //
-// Values: a group of numbers q with one scale d and one least value m adds d·Σ q·x − m·Σ x, in float32; that differs
-// from expanding the blocks first by rounding alone (1e-5 of Σ |w·x|).
+// Values: a group of numbers q with one scale d and one least value m adds d·Σ q·x − m·Σ x, in float32; with AVX-512,
+// Q4_K looks its sixteen values d·q − m up instead. Both differ from expanding the blocks first by rounding alone (1e-5
+// of Σ |w·x|).
 #pragma once
 
 #include <array>
