@@ -50,6 +50,17 @@ models::Input read_input(Reader reader, const std::filesystem::path& folder) {
   return input;
 }
 
+// Folders of texts that views read, where they lie beside the session.
+void place_texts(ViewState& state, const std::filesystem::path& folder) {
+  for (auto& [view, options] : state.options) {
+    const auto texts = options.text("texts", "");
+    std::error_code ignored;
+    if (texts.ok() && !texts->empty() && std::filesystem::is_directory(folder / *texts, ignored)) {
+      options.set("texts", (folder / *texts).lexically_normal().string());
+    }
+  }
+}
+
 // "head": [layer, head] of a column that has its own.
 std::optional<views::HeadRef> read_head(Reader& reader) {
   const json& found = reader.raw().at("head");
@@ -108,6 +119,7 @@ Result<Session> parse_session(const json& document, const std::string& file, con
   }
   if (reader.has("state")) {
     session.state = read_state(reader.object("state"), fields);
+    place_texts(session.state, folder);
   }
   reader.each("checkpoints",
               [&](const Reader& entry) { session.checkpoints.push_back(read_checkpoint(entry, folder)); });
@@ -118,6 +130,7 @@ Result<Session> parse_session(const json& document, const std::string& file, con
     entry.get("about", bookmark.about);
     if (entry.has("state")) {
       bookmark.state = read_state(entry.object("state"), fields);
+      place_texts(bookmark.state, folder);
     }
     if (entry.has("input")) {
       bookmark.input = read_input(entry.object("input"), folder);

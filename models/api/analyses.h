@@ -16,8 +16,10 @@
 #include "core/analysis/distance_bias.h"
 #include "core/analysis/distance_profile.h"
 #include "core/analysis/head_statistics.h"
+#include "core/analysis/paired_difference.h"
 #include "core/analysis/shift_stability.h"
 #include "core/base/field.h"
+#include "core/base/numbers.h"
 #include "core/base/progress.h"
 #include "core/base/range.h"
 #include "core/base/result.h"
@@ -139,26 +141,32 @@ Result<std::vector<StabilityRow>> shift_stability(const Model& model, const Trac
 
 // How well a model predicts the same tokens with more or less context before them.
 struct LengthPoint {
-  std::int64_t length = 0;   // tokens of context, the scored ones included
-  double perplexity = 0;     // exp of the mean negative log-likelihood a token
-  double bits_per_byte = 0;  // comparable across tokenizers; NaN when the tokens have no text
-  std::int64_t scored = 0;   // tokens scored
+  std::int64_t length = 0;      // tokens of a window: the context that a prediction has at most
+  double perplexity = kNaN;     // exp of the mean negative log-likelihood a token
+  double bits_per_byte = kNaN;  // comparable across tokenizers; NaN when the tokens have no text
+  std::int64_t scored = 0;      // tokens scored
   std::int64_t scored_bytes = 0;
+  // The text in order, cut into at most 32 stretches of as many bytes each, at least 64 (of tokens without text: of
+  // tokens): nats and bytes of the tokens that begin there. They pair two curves of a text. Empty for a length that
+  // cannot be taken.
+  std::vector<analysis::Part> stretches;
 };
 
 struct LengthCurveOptions {
   std::vector<std::int64_t> lengths;  // empty: suggested_lengths()
-  std::int64_t scored_tokens = 16;    // at the end of every window; fewer where the shortest length holds no more
-  std::int64_t windows = 16;          // spread evenly over the text; fewer in short texts
+  std::int64_t stride = 0;            // tokens between the starts of windows; 0: they do not overlap
 };
 
 // Powers of two up to the number of tokens, from 8 for short texts to 32 for long ones.
 std::vector<std::int64_t> suggested_lengths(std::int64_t tokens);
 
-// The windows of every length end at the same tokens and score the same ones, so the curve changes with the context
-// alone. A special token that begins the text begins every window, and counts. A length that the encoding or the
-// machine's memory cannot take has NaN; where none can be taken, that is the error. `tokens` are a trace's. Errors:
-// kUnsupported for models that are not causal text models; kBadInput for lengths below 2 or beyond the text; run()'s.
+// The whole text in windows of each length, as `locus evaluate text` measures: every token but the first is scored
+// once, in the first window that predicts it, so that all lengths score the same tokens. Without a stride a prediction
+// has from one token of context to the window's whole length; with one, the window's length less the stride or more
+// (but at the text's beginning). A special token that begins the text begins every window, in the place of its first
+// token. A length that the encoding or the machine's memory cannot take has NaN; where none can be taken, that is the
+// error. `tokens` are a trace's. Errors: kUnsupported for models that are not causal text models; kBadInput for lengths
+// below 2 or beyond the text, and a stride below 0; run()'s.
 Result<std::vector<LengthPoint>> length_curve(const Model& model, const std::vector<TokenInfo>& tokens,
                                               const LengthCurveOptions& options = {}, StopToken stop = {},
                                               const Progress& progress = {});

@@ -59,4 +59,23 @@ Result<std::shared_ptr<const Traces>> texts_of(const std::string& folder, const 
   return context.kept<Traces>({"texts", folder}, [&] { return run_texts(folder, context); });
 }
 
+Result<std::vector<std::vector<models::TokenInfo>>> token_lists_of(const std::string& folder,
+                                                                   const MeasureContext& context) {
+  if (folder.empty()) {
+    return std::vector<std::vector<models::TokenInfo>>{context.column.trace->tokens()};
+  }
+  LOCUS_TRY(const std::vector<fs::path> files, texts_in(folder));
+  std::vector<std::vector<models::TokenInfo>> lists;
+  for (const fs::path& file : files) {
+    models::Input text;
+    LOCUS_TRY(text.text, read_file(file, kLongestText));
+    auto tokens = context.column.model->tokenize(text);
+    if (!tokens) {
+      return tokens.error().within(file.string());
+    }
+    lists.push_back(*std::move(tokens));
+  }
+  return lists;
+}
+
 }  // namespace locus::views

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "app/session/portable.h"
@@ -112,6 +113,21 @@ TEST(Session, TheBundledSessionIsReadable) {
   for (const session::Bookmark& bookmark : loaded->bookmarks) {
     EXPECT_TRUE(views::find_view(bookmark.state.view).ok()) << bookmark.state.view;
   }
+}
+
+// A folder of texts beside the session is that one, wherever the program runs; one that is not there stays as it is.
+TEST(Session, FoldersOfTextsLieBesideTheFile) {
+  const auto folder = scratch();
+  std::filesystem::create_directories(folder / "samples");
+  std::filesystem::create_directories(folder / "sessions");
+  std::ofstream(folder / "sessions" / "s.locus.json")
+      << R"({"locus": "session/1", "bookmarks": [{"name": "one", "state":
+    {"options": {"length-curve": {"texts": "../samples"}, "knock-out": {"texts": "elsewhere"}}}}]})";
+  const auto loaded = session::load_session(folder / "sessions" / "s.locus.json");
+  ASSERT_TRUE(loaded.ok()) << loaded.error().describe();
+  const auto& options = loaded->bookmarks[0].state.options;
+  EXPECT_EQ(*options.at("length-curve").text("texts", ""), (folder / "samples").string());
+  EXPECT_EQ(*options.at("knock-out").text("texts", ""), "elsewhere");
 }
 
 TEST(Session, BadFilesAreOneClearError) {

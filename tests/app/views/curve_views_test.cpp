@@ -81,28 +81,110 @@ double nats_of(const Column& column, std::int64_t token, std::int64_t begin) {
 }
 
 TEST(CurveViews, LengthCurveScoresTheSameTokensWithMoreContext) {
-  ViewInput input = pair_of();
-  input.options = {{"shortest", std::int64_t{8}},
-                   {"longest", std::int64_t{32}},
-                   {"scored", std::int64_t{3}},
-                   {"windows", std::int64_t{2}}};
+  const std::string text = "A grey cat counts the boats. One boat, two.";
+  ViewInput input = input_of(text);
+  input.columns.push_back(test::column_of(test::bundled("text-rope", 300.0), text, "base 300"));
+  input.options = {{"shortest", std::int64_t{8}}, {"longest", std::int64_t{32}}, {"scored", std::int64_t{5}}};
   const Data data = exported("length-curve", input);
-  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{3, 5}));
+  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{3, 8}));
   for (std::int64_t row = 0; row < 3; ++row) {
     const std::int64_t length = std::int64_t{8} << row;
     EXPECT_EQ(at(data, row, 0), static_cast<double>(length));
     for (std::int64_t column = 0; column < 2; ++column) {
       const Column& which = input.columns[static_cast<std::size_t>(column)];
+      const std::int64_t tokens = which.trace->length();
       double nats = 0;
-      for (const std::int64_t end : {std::int64_t{32}, which.trace->length()}) {
-        for (std::int64_t token = end - 3; token < end; ++token) {
-          nats += nats_of(which, token, end - length);
-        }
+      std::int64_t begin = 0;
+      for (std::int64_t token = 1; token < tokens; ++token) {
+        begin += begin + length < token ? 5 : 0;  // windows start five apart
+        nats += nats_of(which, token, begin);
       }
-      expect_near(at(data, row, 1 + 2 * column), std::exp(nats / 6), 1e-4);
-      expect_near(at(data, row, 2 + 2 * column), nats / 6 / std::log(2.0), 1e-4);
+      const double mean = nats / static_cast<double>(tokens - 1);
+      expect_near(at(data, row, 1 + 2 * column), std::exp(mean), 1e-4);
+      expect_near(at(data, row, 2 + 2 * column), mean / std::log(2.0), 1e-4);
     }
   }
+}
+
+// Of three stretches, from runs of both columns: what the second needs more, and Student's interval over the stretches.
+TEST(CurveViews, LengthCurvePairsItsColumnsStretchByStretch) {
+  std::string text;
+  while (text.size() < 200) {
+    text += "So we beat on, boats against the current. ";
+  }
+  ViewInput input = input_of(text);
+  input.columns.push_back(test::column_of(test::bundled("text-rope", 300.0), text, "base 300"));
+  input.options = {{"shortest", std::int64_t{32}}, {"longest", std::int64_t{32}}};
+  const Data data = exported("length-curve", input);
+  const std::int64_t tokens = input.columns[0].trace->length();
+  ASSERT_EQ(tokens / 64, 3);
+  std::array<double, 3> more{};
+  std::array<double, 3> bytes{};
+  for (std::int64_t token = 1; token < tokens; ++token) {
+    const auto stretch = static_cast<std::size_t>(3 * token / tokens);
+    const std::int64_t begin = (token - 1) / 32 * 32;
+    more[stretch] +=
+        (nats_of(input.columns[1], token, begin) - nats_of(input.columns[0], token, begin)) / std::log(2.0);
+    bytes[stretch] += 1;
+  }
+  const auto count = static_cast<double>(tokens - 1);
+  const double mean = (more[0] + more[1] + more[2]) / count;
+  double squares = 0;
+  for (std::size_t n = 0; n < 3; ++n) {
+    squares += std::pow((more[n] - mean * bytes[n]) / count, 2);
+  }
+  const double reach = 4.3027 * std::sqrt(3.0 / 2 * squares);
+  const std::string less = input.columns[1].name + " less " + input.columns[0].name;
+  expect_near(at(data, 0, column_named(data, less)), mean, 1e-4);
+  expect_near(at(data, 0, column_named(data, less + " low")), mean - reach, 1e-3);
+  expect_near(at(data, 0, column_named(data, less + " high")), mean + reach, 1e-3);
+  const auto figure = view_of("length-curve").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  ASSERT_EQ(figure->panels.size(), 2U);
+  const auto& first = std::get<figure::Curve>(figure->panels[1].layers[0]);
+  const auto& second = std::get<figure::Curve>(figure->panels[1].layers[1]);
+  EXPECT_EQ(first.y, std::vector<double>{0});
+  EXPECT_EQ(first.low, first.high);
+  expect_near(second.y[0], mean, 1e-4);
+  expect_near(second.low[0], mean - reach, 1e-3);
+  EXPECT_NE(figure->panels[1].note.find("3 stretches"), std::string::npos) << figure->panels[1].note;
+  input.options.set("differences", false);
+  EXPECT_EQ(view_of("length-curve").figure(input)->panels.size(), 1U);
+}
+
+// Two texts of a folder: what both need together, and the stretches of both.
+TEST(CurveViews, LengthCurveReadsAFolderOfTexts) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / ("locus_chapters_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  std::string whole;
+  while (whole.size() < 200) {
+    whole += "So we beat on, boats against the current. ";
+  }
+  const std::array<std::string, 2> texts{whole, whole.substr(7, 150)};
+  double nats = 0;
+  double tokens = 0;
+  for (std::size_t n = 0; n < 2; ++n) {
+    std::ofstream(folder / (std::to_string(n) + ".txt")) << texts[n];
+    ViewInput one = input_of(texts[n]);
+    one.options = {{"shortest", std::int64_t{32}}, {"longest", std::int64_t{64}}};
+    const Data data = exported("length-curve", one);
+    const auto scored = static_cast<double>(one.columns[0].trace->length() - 1);
+    nats += scored * std::log(at(data, 1, 1));
+    tokens += scored;
+  }
+  ViewInput input = input_of("x");
+  input.columns.push_back(test::column_of(test::bundled("text-rope", 300.0), "x", "base 300"));
+  input.options = {{"shortest", std::int64_t{32}}, {"longest", std::int64_t{64}}, {"texts", folder.string()}};
+  const Data both = exported("length-curve", input);
+  expect_near(at(both, 1, 1), std::exp(nats / tokens), 1e-4);
+  expect_near(at(both, 1, 2), nats / tokens / std::log(2.0), 1e-4);
+  const auto figure = view_of("length-curve").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  EXPECT_NE(figure->panels[1].note.find("5 stretches"), std::string::npos) << figure->panels[1].note;
+  input.options.set("texts", (folder / "none").string());
+  EXPECT_EQ(view_of("length-curve").figure(input).error().code, ErrorCode::kBadInput);
+  fs::remove_all(folder);
 }
 
 TEST(CurveViews, TaskAccuracyShowsWhatEvaluatePrinted) {
@@ -372,7 +454,7 @@ TEST(CurveViews, ALengthCurveMarksTheTrainedLength) {
     text += "So we beat on, boats against the current. ";
   }
   ViewInput input = input_of(text);
-  input.options = {{"shortest", std::int64_t{128}}, {"longest", std::int64_t{512}}, {"windows", std::int64_t{1}}};
+  input.options = {{"shortest", std::int64_t{128}}, {"longest", std::int64_t{512}}};
   const auto figure = view_of("length-curve").figure(input);
   ASSERT_TRUE(figure.ok()) << figure.error().describe();
   const auto* marker = std::get_if<figure::Marker>(&figure->panels[0].layers.back());

@@ -163,46 +163,6 @@ TEST(Analyses, RolloutIsTheProductOfTheMeanMaps) {
   }
 }
 
-TEST(Analyses, TheLengthCurveScoresTheSameTokensAtEveryLength) {
-  const auto model = text_rope();
-  const auto trace = run_text(*model);
-  models::LengthCurveOptions options;
-  options.lengths = {8, 64, 128};
-  options.scored_tokens = 4;
-  options.windows = 3;
-  const auto curve = models::length_curve(*model, trace->tokens(), options);
-  ASSERT_TRUE(curve.ok()) << curve.error().describe();
-  ASSERT_EQ(curve->size(), 3U);
-  // By hand, from whole runs: windows end at 128, in the middle and at the end.
-  const std::int64_t length = trace->length();
-  for (const models::LengthPoint& point : *curve) {
-    double nats = 0;
-    for (const std::int64_t end : {std::int64_t{128}, 128 + (length - 128) / 2, length}) {
-      models::Input window;
-      window.ids.emplace();
-      for (std::int64_t n = end - point.length; n < end; ++n) {
-        window.ids->push_back(trace->tokens()[static_cast<std::size_t>(n)].id);
-      }
-      models::RunOptions all;
-      all.all_logits = true;
-      const auto ran = model->run(window, all);
-      ASSERT_TRUE(ran.ok());
-      const at::Tensor logits = dynamic_cast<const models::RecordedTrace&>(**ran).data().logits.to(at::kDouble);
-      for (std::int64_t n = point.length - 4; n < point.length; ++n) {
-        const auto id = (*window.ids)[static_cast<std::size_t>(n)];
-        nats -= logits[n - 1].log_softmax(0)[id].item<double>();
-      }
-    }
-    EXPECT_EQ(point.scored, 12);
-    EXPECT_EQ(point.scored_bytes, 12);
-    EXPECT_NEAR(point.perplexity, std::exp(nats / 12), 1e-4 * std::exp(nats / 12));
-    EXPECT_NEAR(point.bits_per_byte, nats / 12 / std::log(2.0), 1e-4);
-  }
-  EXPECT_LT((*curve)[1].perplexity, (*curve)[0].perplexity);  // context helps
-  options.lengths = {8, 1000};
-  EXPECT_EQ(models::length_curve(*model, trace->tokens(), options).error().code, ErrorCode::kBadInput);
-}
-
 TEST(Analyses, LengthsThatAnEncodingCannotTakeHaveNoValue) {
   const LearnedFolder folder;
   const models::OpenOptions defaults;
