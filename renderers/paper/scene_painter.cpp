@@ -60,7 +60,11 @@ struct Drawer {
     clipped([&] {
       painter.setPen(pen);
       painter.setBrush(Qt::NoBrush);
-      painter.drawPolyline(points);
+      if (points.size() == 2 && points[0] == points[1]) {
+        painter.drawPoint(points[0]);  // as a polyline it has no length, and nothing would be drawn
+      } else {
+        painter.drawPolyline(points);
+      }
     });
   }
 

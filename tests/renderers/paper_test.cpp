@@ -45,6 +45,28 @@ TEST(Paper, TheSameFigureGivesTheSameBytes) {
   }
 }
 
+// A value between two that are missing is a dot on paper, as it is on the screen.
+TEST(Paper, ALonelyValueIsADot) {
+  figure::Curve curve;
+  curve.x = {0.2, 0.5, 0.8};
+  curve.y = {std::nan(""), 0.5, std::nan("")};
+  curve.color = 0xFF0000FF;
+  curve.width_px = 4;
+  figure::Figure figure;
+  figure.panels.emplace_back().layers.emplace_back(curve);
+  QImage image;
+  const std::string png = encoded(figure, Format::kPng);
+  ASSERT_TRUE(image.loadFromData(reinterpret_cast<const uchar*>(png.data()), static_cast<int>(png.size())));
+  int red = 0;
+  for (int y = 0; y < image.height(); ++y) {
+    for (int x = 0; x < image.width(); ++x) {
+      const QColor color = image.pixelColor(x, y);
+      red += color.red() > 200 && color.green() < 80 && color.blue() < 80 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(red, 50);
+}
+
 TEST(Paper, RecipesComeBackFromEveryFormat) {
   figure::Figure figure = samples::histogram();
   figure.recipe = R"({"text":"café <&> ]]> \"ж\" 数\\n","base":10000.0})";

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/views/curves/task_drawing.h"
 #include "app/views/curves/task_groups.h"
 #include "app/views/list.h"
 #include "app/views/plots/series.h"
-#include "app/views/score_maps/score_map.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 
@@ -84,12 +84,6 @@ Result<std::vector<Accuracy>> TaskAccuracy::read(const ViewInput& input) const {
   return list;
 }
 
-std::string metric_label(const std::string& metric) {
-  std::string label = metric;
-  std::replace(label.begin(), label.end(), '_', ' ');
-  return label;
-}
-
 Error no_map(const std::string& checkpoint) {
   return unsupported("no map of lengths: locus evaluate addition PATH --map N --record measures one", checkpoint);
 }
@@ -97,123 +91,6 @@ Error no_map(const std::string& checkpoint) {
 std::string find_without_map(const std::vector<Accuracy>& list) {
   const auto found = std::find_if(list.begin(), list.end(), [](const Accuracy& each) { return !each.map; });
   return found == list.end() ? "" : found->checkpoint;
-}
-
-// "mean accuracy 12.3 %", and with all ", 50 sums a cell; framed: the lengths of training".
-std::string map_note(const Accuracy& row, bool says_all) {
-  double sum = 0;
-  std::int64_t count = 0;
-  for (const float value : row.map->values) {
-    if (std::isfinite(value)) {
-      sum += static_cast<double>(value);
-      ++count;
-    }
-  }
-  const double mean = sum / static_cast<double>(std::max<std::int64_t>(count, 1));
-  std::string note = "mean " + metric_label(row.metric) + " " + fixed_text(100 * mean, 1) + " %";
-  if (!says_all) {
-    return note;
-  }
-  note += row.samples > 0 ? ", " + std::to_string(row.samples) + " sums a cell" : "";
-  return note + (row.trained > 0 ? "; framed: the lengths of training" : "");
-}
-
-// One panel per checkpoint, in one range of colours: what all share is said once.
-figure::Figure map_figure(const ViewInput& input, const std::vector<Accuracy>& list) {
-  ViewInput whole = input;
-  whole.scale.high = input.scale.high.value_or(1.0F);
-  figure::Figure figure = figure_across(list.size());
-  for (const Accuracy& row : list) {
-    const auto field = std::make_shared<const Field>(*row.map);
-    const double left = field->column_axis.first;
-    const double bottom = field->row_axis.first;
-    figure::Panel panel;
-    panel.names = {row.checkpoint};
-    panel.title = row.checkpoint;
-    panel.equal_aspect = true;
-    panel.x.label = "digits of the second operand";
-    panel.x.view = {left, left + static_cast<double>(field->columns)};
-    panel.y.label = figure.panels.empty() ? "digits of the first operand" : "";
-    panel.y.view = {bottom, bottom + static_cast<double>(field->rows)};
-    panel.color_bar_label = figure.panels.size() + 1 == list.size() ? metric_label(row.metric) : "";
-    panel.layers.emplace_back(figure::HeatMap{field, scale_of(whole, Sign::kPositive, {field})});
-    if (row.trained > 0) {
-      const auto end = static_cast<double>(row.trained + 1);
-      panel.layers.emplace_back(figure::Box{{left, end}, {bottom, end}});
-    }
-    const bool is_last = figure.panels.size() + 1 == list.size();
-    const bool is_alike = row.samples == list.back().samples && row.trained == list.back().trained;
-    panel.note = map_note(row, is_last || !is_alike);
-    figure.panels.push_back(std::move(panel));
-  }
-  return figure;
-}
-
-constexpr double kLeastBars = 6;  // that a plot has room for
-
-figure::Figure bar_figure(const std::vector<Accuracy>& list, const std::string& cells, bool logarithmic) {
-  const std::vector<std::string> names = split_names(list);
-  figure::Panel panel;
-  Extent extent;
-  double least = 1;
-  for (std::size_t n = 0; n < list.size(); ++n) {
-    std::vector<double> heights;
-    for (const std::string& name : names) {
-      const Split split = split_of(list[n].splits, name);
-      heights.push_back(split.value);
-      extent.add(split.value);
-      extent.add(split.high);
-      least = heights.back() > 0 ? std::min(least, heights.back()) : least;
-    }
-    panel.layers.emplace_back(grouped_bars(list[n].checkpoint, heights, n, list.size()));
-  }
-  for (std::size_t n = 0; n < list.size(); ++n) {
-    for (std::size_t cell = 0; cell < names.size(); ++cell) {
-      const Split split = split_of(list[n].splits, names[cell]);
-      if (std::isfinite(split.low) && std::isfinite(split.high)) {
-        const double at = bar_middle(cell, n, list.size());
-        figure::Curve interval = curve_through("", {at, at}, {split.low, split.high});
-        interval.color = 0x606060FF;
-        panel.layers.emplace_back(std::move(interval));
-      }
-    }
-  }
-  // A few bars keep the width of bars.
-  const auto splits = static_cast<double>(names.size());
-  const double room = std::max(0.0, kLeastBars / static_cast<double>(list.size()) - splits) / 2;
-  panel.x = {.label = cells, .view = {-room, splits + room}, .cell_names = shared_names(names)};
-  panel.y.label = metric_label(list.front().metric);
-  panel.y.view = extent.from_zero();
-  panel.y.logarithmic = logarithmic && extent.from_zero().high > 0;
-  if (panel.y.logarithmic) {
-    panel.y.view.low = least / 3;
-  }
-  panel.note = interval_note(list);
-  return figure_of(std::move(panel));
-}
-
-// One row per checkpoint, one column per split.
-figure::Figure table_figure(const ViewInput& input, const std::vector<Accuracy>& list, const std::string& cells) {
-  const std::vector<std::string> names = split_names(list);
-  std::vector<std::string> checkpoints;
-  std::vector<std::string> texts;
-  Field field = Field::zeros(std::ssize(list), std::ssize(names));
-  for (const Accuracy& row : list) {
-    checkpoints.push_back(row.checkpoint);
-    for (const std::string& name : names) {
-      const double value = split_of(row.splits, name).value;
-      field.values[texts.size()] = static_cast<float>(value);
-      texts.push_back(short_number(value));
-    }
-  }
-  figure::Panel panel;
-  panel.x = cells_across(cells, field.columns, shared_names(names));
-  panel.y = cells_down("", field.rows, shared_names(std::move(checkpoints)));
-  panel.color_bar_label = metric_label(list.front().metric);
-  const auto values = std::make_shared<const Field>(std::move(field));
-  panel.layers.emplace_back(figure::HeatMap{
-      .field = values, .scale = scale_of(input, Sign::kPositive, {values}), .texts = shared_names(std::move(texts))});
-  return figure_of(std::move(panel));
 }
 
 Result<figure::Figure> TaskAccuracy::figure(const ViewInput& input) const {

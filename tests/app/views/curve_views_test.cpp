@@ -264,9 +264,9 @@ TEST(CurveViews, MapsOfLengthsStandBesideEachOther) {
   const auto& first = std::get<figure::HeatMap>(figure->panels[0].layers.front());
   const auto& second = std::get<figure::HeatMap>(figure->panels[1].layers.front());
   EXPECT_EQ(first.scale.low, 0);
-  EXPECT_EQ(first.scale.high, 1);
-  EXPECT_EQ(second.scale.high, 1);
-  EXPECT_EQ(second.field->at(1, 2), 0.5F);
+  EXPECT_EQ(first.scale.high, 100);  // percent
+  EXPECT_EQ(second.scale.high, 100);
+  EXPECT_EQ(second.field->at(1, 2), 50.0F);
   // The sums of 3 and 2 digits stand over [2, 3) × [3, 4).
   EXPECT_EQ(first.field->column_axis.first + 1, 2);
   EXPECT_EQ(first.field->row_axis.first + 1, 3);

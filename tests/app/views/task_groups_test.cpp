@@ -124,6 +124,37 @@ TEST(TaskGroups, TheViewReadsSettingsFromTraining) {
   EXPECT_NEAR(test_views::at(data, 0, test_views::column_named(data, "rope error")), 0.3, 1e-6);
 }
 
+// Shares are drawn in percent, a dot at each value so that one of 0 is seen; a table says the range of several seeds.
+TEST(TaskGroups, FiguresSayPercentAndRanges) {
+  ViewInput input;
+  for (const char* name : {"counting-cope", "counting-rope"}) {
+    models::Input symbol;
+    symbol.ids = {0};
+    input.columns.push_back(test::column_of(test::bundled(name), symbol, name));
+  }
+  const auto bars = test_views::view_of("task-accuracy").figure(input);
+  ASSERT_TRUE(bars.ok()) << bars.error().describe();
+  const figure::Panel& panel = bars->panels[0];
+  EXPECT_EQ(panel.y.label, "error (%)");
+  EXPECT_LT(panel.y.view.low, 0);
+  const auto& marks = std::get<figure::Curve>(panel.layers.back());
+  // In, longer, shorter of CoPE, then of RoPE: a dot, a line from the least to the largest, five points each.
+  ASSERT_EQ(marks.y.size(), 30U);
+  EXPECT_EQ(marks.y[5], 0);  // longer
+  EXPECT_TRUE(std::isnan(marks.y[6]));
+  EXPECT_NEAR(marks.y[10], 100 * (0.111 + 0.169 + 0.099) / 3, 1e-6);
+  EXPECT_NEAR(marks.y[12], 9.9, 1e-6);
+  EXPECT_NEAR(marks.y[13], 16.9, 1e-6);
+  EXPECT_EQ(marks.x[10], marks.x[13]);
+  input.options = {{"as", std::string("table")}};
+  const auto table = test_views::view_of("task-accuracy").figure(input);
+  ASSERT_TRUE(table.ok()) << table.error().describe();
+  const auto& cells = std::get<figure::HeatMap>(table->panels[0].layers[0]);
+  EXPECT_EQ(table->panels[0].color_bar_label, "error (%)");
+  EXPECT_EQ((*cells.texts)[2], "12.6 (9.9 … 16.9)");
+  EXPECT_NEAR(cells.field->at(0, 2), 12.6333, 1e-3);
+}
+
 // A checkpoint that runs otherwise than it was trained has the results that were recorded of that, or none.
 TEST(TaskGroups, AWhatIfHasItsOwnResults) {
   namespace fs = std::filesystem;
