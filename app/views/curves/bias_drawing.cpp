@@ -4,12 +4,14 @@
 #include <cmath>
 
 #include "app/views/plots/series.h"
+#include "core/base/numbers.h"
 
 namespace locus::views {
 
 namespace {
 
-BiasBins bins_of(const std::vector<BiasPointer>& of_range, const analysis::DistanceBias& bias, std::int64_t count) {
+BiasBins bins_of(const std::vector<BiasPointer>& of_range, const analysis::DistanceBias& bias, std::int64_t count,
+                 bool density) {
   Extent extent;
   for (const BiasPointer& each : of_range) {
     extent.add({each->differences.begin(), each->differences.end()});
@@ -20,21 +22,23 @@ BiasBins bins_of(const std::vector<BiasPointer>& of_range, const analysis::Dista
   for (std::int64_t n = 0; n <= count; ++n) {
     bins.edges.push_back(range.low + width * static_cast<double>(n));
   }
-  bins.counts.resize(static_cast<std::size_t>(count), 0.0);
+  bins.heights.resize(static_cast<std::size_t>(count), 0.0);
+  const double each = density ? 1 / (width * static_cast<double>(bias.differences.size())) : 1;
   for (const float value : bias.differences) {
     const auto bin = static_cast<std::int64_t>((static_cast<double>(value) - range.low) / width);
-    bins.counts[static_cast<std::size_t>(std::clamp<std::int64_t>(bin, 0, count - 1))] += 1;
+    bins.heights[static_cast<std::size_t>(std::clamp<std::int64_t>(bin, 0, count - 1))] += each;
   }
   return bins;
 }
 
 }  // namespace
 
-std::vector<BiasBins> bias_histograms(const std::vector<BiasPointer>& list, std::int64_t count, bool own) {
+std::vector<BiasBins> bias_histograms(const std::vector<BiasPointer>& list, std::int64_t count, bool own,
+                                      bool density) {
   std::vector<BiasBins> all;
   all.reserve(list.size());
   for (const BiasPointer& bias : list) {
-    all.push_back(bins_of(own ? std::vector{bias} : list, *bias, count));
+    all.push_back(bins_of(own ? std::vector{bias} : list, *bias, count, density));
   }
   return all;
 }
@@ -50,7 +54,6 @@ std::string bias_line(const analysis::DistanceBias& bias) {
 }
 
 figure::Panel bias_strip(const ViewInput& input, const std::vector<std::vector<BiasPointer>>& columns) {
-  constexpr double kTick = 0.12;
   figure::Panel panel;
   panel.title = "every head: μ, μ ± σ";
   std::vector<std::string> names;
@@ -58,15 +61,12 @@ figure::Panel bias_strip(const ViewInput& input, const std::vector<std::vector<B
   for (std::size_t n = 0; n < columns.size(); ++n) {
     const std::int64_t heads = input.columns[n].trace->model().heads;
     figure::Curve curve;
-    const auto line = [&curve](double x0, double y0, double x1, double y1) {
-      curve.x.insert(curve.x.end(), {x0, x1, x1});
-      curve.y.insert(curve.y.end(), {y0, y1, std::nan("")});
-    };
     for (std::size_t head = 0; head < columns[n].size(); ++head) {
       const analysis::DistanceBias& bias = *columns[n][head];
       const double middle = bar_middle(head, n, columns.size());
-      line(middle - kTick, bias.mean, middle + kTick, bias.mean);
-      line(middle, bias.mean - bias.deviation, middle, bias.mean + bias.deviation);
+      // A point alone is a dot.
+      curve.x.insert(curve.x.end(), {middle, middle, middle, middle, middle});
+      curve.y.insert(curve.y.end(), {bias.mean, kNaN, bias.mean - bias.deviation, bias.mean + bias.deviation, kNaN});
       extent.add(bias.mean - bias.deviation);
       extent.add(bias.mean + bias.deviation);
       if (head >= names.size()) {

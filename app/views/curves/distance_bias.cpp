@@ -93,6 +93,9 @@ class DistanceBias final : public MeasuredView<DistanceBiasKey, Bias> {
            whole("bins", "Bins", "Number of bins of the histogram", 60, 5, 500),
            toggle("own-bins", "Own bins",
                   "Spread the bins over each checkpoint's own range, so that a narrow histogram is not a single bar"),
+           toggle("density", "Density",
+                  "The height of a bin is its share of the pairs divided by its width, so that each histogram has area "
+                  "1"),
            toggle("every-head", "Every head",
                   "A second plot with μ and μ ± σ of every head of every layer, from at most 500 pairs each"),
            choice("export", "Export",
@@ -155,12 +158,13 @@ std::string range_text(const Range& range) {
 }
 
 Result<figure::Figure> DistanceBias::draw(const ViewInput& input, const Numbers& list) const {
+  const bool density = option<bool>(input, "density");
   const std::vector<BiasBins> bins =
-      bias_histograms(list, option<std::int64_t>(input, "bins"), option<bool>(input, "own-bins"));
+      bias_histograms(list, option<std::int64_t>(input, "bins"), option<bool>(input, "own-bins"), density);
   figure::Panel panel;
   panel.title = head_label(input.columns[0].trace->model(), input.layer, input.head);
   panel.x.label = "Δscore = s(λ) − s(Λ)";
-  panel.y.label = "pairs";
+  panel.y.label = density ? "density" : "pairs";
   Extent heights;
   Extent edges;
   const bool alike = std::ranges::all_of(
@@ -174,12 +178,12 @@ Result<figure::Figure> DistanceBias::draw(const ViewInput& input, const Numbers&
            (bias.shortened ? " (the largest" + wanted + " that fit)" : "");
   };
   for (std::size_t n = 0; n < list.size(); ++n) {
-    heights.add(bins[n].counts);
+    heights.add(bins[n].heights);
     edges.add(bins[n].edges.front());
     edges.add(bins[n].edges.back());
     panel.layers.emplace_back(
         figure::Bars{input.columns[n].name + ": " + bias_line(*list[n]) + (alike ? "" : "; " + ranges(n)),
-                     bins[n].edges, bins[n].counts});
+                     bins[n].edges, bins[n].heights});
   }
   panel.x.view = edges.padded(0);
   panel.layers.emplace_back(vertical_line(0));
@@ -209,7 +213,8 @@ Result<Data> DistanceBias::table(const ViewInput& input, const Numbers& list) co
     return bias_table(input, all);
   }
   const bool own = option<bool>(input, "own-bins");
-  const std::vector<BiasBins> bins = bias_histograms(list, option<std::int64_t>(input, "bins"), own);
+  const std::vector<BiasBins> bins =
+      bias_histograms(list, option<std::int64_t>(input, "bins"), own, option<bool>(input, "density"));
   for (std::size_t n = 0; n < list.size(); ++n) {
     const std::vector<double>& edges = bins[n].edges;
     if (own || n == 0) {
@@ -217,7 +222,7 @@ Result<Data> DistanceBias::table(const ViewInput& input, const Numbers& list) co
       series.push_back({of + "bin_left", {edges.begin(), edges.end() - 1}});
       series.push_back({of + "bin_right", {edges.begin() + 1, edges.end()}});
     }
-    series.push_back({input.columns[n].name, bins[n].counts});
+    series.push_back({input.columns[n].name, bins[n].heights});
   }
   return table_of(series);
 }

@@ -110,10 +110,10 @@ std::size_t class_of(const std::string& label) {
 constexpr std::array<const char*, 5> kClasses{"lower case", "upper case", "digits", "space, other scripts",
                                               "punctuation"};
 
-// Points as short strokes, NaN between them.
-void add_point(figure::Curve& curve, double x, double y, double size) {
-  curve.x.insert(curve.x.end(), {x - size, x + size, x});
-  curve.y.insert(curve.y.end(), {y, y, std::nan("")});
+// Points with NaN between them, each of which is drawn as a dot.
+void add_point(figure::Curve& curve, double x, double y) {
+  curve.x.insert(curve.x.end(), {x, x});
+  curve.y.insert(curve.y.end(), {y, std::nan("")});
 }
 
 std::vector<std::string> group_names(bool classes, std::int64_t length) {
@@ -149,8 +149,7 @@ figure::Panel points_panel(const models::Trace& trace, const analysis::PairPlane
     const auto n = static_cast<std::size_t>(t);
     const std::size_t group =
         classes ? class_of(trace.tokens()[n].label) : n * kParts / static_cast<std::size_t>(length);
-    add_point(groups[group], static_cast<double>(points.real[n]), static_cast<double>(points.imaginary[n]),
-              0.006 * reach);
+    add_point(groups[group], static_cast<double>(points.real[n]), static_cast<double>(points.imaginary[n]));
   }
   figure::Panel panel;
   panel.follows_camera = false;
@@ -162,7 +161,7 @@ figure::Panel points_panel(const models::Trace& trace, const analysis::PairPlane
   for (std::size_t group = 0; group < groups.size(); ++group) {
     if (!groups[group].x.empty()) {
       groups[group].name = legend ? names[group] : "";
-      groups[group].width_px = 3;
+      groups[group].width_px = 1.2F;
       panel.layers.emplace_back(std::move(groups[group]));
     }
   }

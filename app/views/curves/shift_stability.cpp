@@ -1,5 +1,8 @@
 // `shift-stability`: what moves when the same tokens stand elsewhere, by layer.
 #include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
 
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
@@ -12,16 +15,49 @@ namespace locus::views {
 namespace {
 
 using Rows = std::vector<models::StabilityRow>;
+// A run per token in front; of moved ids one.
+struct Runs : std::vector<Rows> {};
+std::size_t cached_bytes(const Runs& runs) {
+  std::size_t bytes = sizeof runs;
+  for (const Rows& rows : runs) {
+    bytes += sizeof rows + sizeof(models::StabilityRow) * rows.size();
+  }
+  return bytes;
+}
 
 struct ShiftStabilityKey {
-  std::string kind;  // "ids" or "tokens"
-  std::int64_t by = 0;
-  std::int64_t token = 0;  // in front; of ids: 0
+  std::int64_t ids = 0;
+  std::int64_t by = 0;               // tokens in front
+  std::vector<std::int64_t> tokens;  // each in a run of its own
 
   friend bool operator==(const ShiftStabilityKey&, const ShiftStabilityKey&) = default;
 };
 
-class ShiftStability final : public MeasuredView<ShiftStabilityKey, Rows> {
+// The beginning-of-text token, where the text begins with one; else three: the first token, and the two others that are
+// most frequent in the text, of equally frequent ones the first.
+std::vector<std::int64_t> tokens_in_front(const std::vector<models::TokenInfo>& tokens) {
+  std::vector<std::int64_t> chosen{tokens.front().id};
+  if (tokens.size() > 1 && tokens[0].bytes.empty() && !tokens[1].bytes.empty()) {
+    return chosen;
+  }
+  while (chosen.size() < 3) {
+    std::map<std::int64_t, std::int64_t> counts;
+    std::optional<std::int64_t> most;
+    for (const models::TokenInfo& token : tokens) {
+      counts[token.id] += std::ranges::count(chosen, token.id) > 0 ? 0 : 1;
+    }
+    for (const models::TokenInfo& token : tokens) {
+      most = counts[token.id] > (most ? counts[*most] : 0) ? token.id : most;
+    }
+    if (!most) {
+      break;
+    }
+    chosen.push_back(*most);
+  }
+  return chosen;
+}
+
+class ShiftStability final : public MeasuredView<ShiftStabilityKey, Runs> {
  public:
   const ViewInfo& info() const override { return info_; }
   Status available(const Column& column) const override {
@@ -33,22 +69,35 @@ class ShiftStability final : public MeasuredView<ShiftStabilityKey, Rows> {
  protected:
   Result<ShiftStabilityKey> measure_key(const ViewInput& input, std::size_t column) const override {
     ShiftStabilityKey key;
-    key.kind = option<std::string>(input, "move");
-    key.by = option<std::int64_t>(input, "by");
-    if (key.kind != "ids") {
-      const auto token = option<std::int64_t>(input, "token");
-      key.token = token >= 0 ? token : input.columns[column].trace->tokens().front().id;
+    const auto by = option<std::int64_t>(input, "by");
+    const auto token = option<std::int64_t>(input, "token");
+    if (option<std::string>(input, "move") == "ids") {
+      key.ids = by;
+    } else {
+      key.by = by;
+      key.tokens = token >= 0 ? std::vector{token} : tokens_in_front(input.columns[column].trace->tokens());
     }
     return key;
   }
-  Result<Rows> measure(const ShiftStabilityKey& key, const MeasureContext& context) const override {
-    models::Move move;
-    if (key.kind == "ids") {
-      move.ids = key.by;
-    } else {
-      move.in_front.assign(static_cast<std::size_t>(key.by), key.token);
+  Result<Runs> measure(const ShiftStabilityKey& key, const MeasureContext& context) const override {
+    std::vector<models::Move> moves;
+    if (key.ids > 0) {
+      moves.push_back({.ids = key.ids, .in_front = {}});
     }
-    return models::shift_stability(*context.column.model, *context.column.trace, move, context.stop, context.progress);
+    for (const std::int64_t token : key.tokens) {
+      moves.push_back({.ids = 0, .in_front = std::vector(static_cast<std::size_t>(key.by), token)});
+    }
+    Runs runs;
+    for (const models::Move& move : moves) {
+      const Progress part = [&](const ProgressReport& news) {
+        report(context.progress, (static_cast<double>(runs.size()) + news.fraction) / static_cast<double>(moves.size()),
+               news.what);
+      };
+      LOCUS_TRY(Rows rows,
+                models::shift_stability(*context.column.model, *context.column.trace, move, context.stop, part));
+      runs.push_back(std::move(rows));
+    }
+    return runs;
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& list) const override;
   Result<Data> table(const ViewInput& input, const Numbers& list) const override;
@@ -68,8 +117,9 @@ class ShiftStability final : public MeasuredView<ShiftStabilityKey, Rows> {
                           {"ids", "tokens"}),
                    whole("by", "By", "Size of the shift in positions, or number of tokens in front", 3, 1, 1024),
                    whole("token", "Token in front",
-                         "The id of the inserted token; −1: the first token of the text (BOS, where there is one)", -1,
-                         -1, 1 << 20, "the first"),
+                         "The id of the inserted token; −1: BOS, where the text begins with one, else in turn the "
+                         "first token of the text and the two most frequent others, as a mean and a range",
+                         -1, -1, 1 << 20, "BOS, or three"),
                    choice("measure", "Attention",
                           "row: the sum of the changes in a row; cell: the mean change of its cells", {"row", "cell"})},
   };
@@ -78,59 +128,119 @@ class ShiftStability final : public MeasuredView<ShiftStabilityKey, Rows> {
 double dot_product_of(const models::StabilityRow& row) {
   return row.dot_product_percent.value_or(kNaN);
 }
+double row_of(const models::StabilityRow& row) {
+  return row.attention.row_l1;
+}
+double cell_of(const models::StabilityRow& row) {
+  return row.attention.cell_mean;
+}
+
+// A number of every layer over the runs: mean, least and largest.
+struct Spread {
+  std::vector<double> mean;
+  std::vector<double> least;
+  std::vector<double> largest;
+};
+Spread spread_of(const Runs& runs, double (*number)(const models::StabilityRow&), double unit = 1) {
+  Spread spread;
+  for (std::size_t layer = 0; layer < runs.front().size(); ++layer) {
+    std::vector<double> values;
+    for (const Rows& rows : runs) {
+      values.push_back(unit * number(rows[layer]));
+    }
+    spread.mean.push_back(std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()));
+    spread.least.push_back(*std::min_element(values.begin(), values.end()));
+    spread.largest.push_back(*std::max_element(values.begin(), values.end()));
+  }
+  return spread;
+}
+
+// “R”, “e”
+std::string names_of(const models::Trace& trace, const std::vector<std::int64_t>& ids) {
+  std::string names;
+  for (const std::int64_t id : ids) {
+    const auto& tokens = trace.tokens();
+    const auto token = std::find_if(tokens.begin(), tokens.end(), [&](const auto& each) { return each.id == id; });
+    names +=
+        (names.empty() ? "“" : ", “") + (token == tokens.end() ? "token " + std::to_string(id) : token->label) + "”";
+  }
+  return names;
+}
+
+// One measure of all columns: bars, and over several runs their ranges.
+figure::Panel spread_panel(const ViewInput& input, const std::vector<Spread>& spreads, bool legend) {
+  figure::Panel panel;
+  Extent extent;
+  std::size_t layers = 0;
+  std::vector<figure::Curve> ranges;
+  for (std::size_t n = 0; n < spreads.size(); ++n) {
+    const Spread& spread = spreads[n];
+    extent.add(spread.mean);
+    extent.add(spread.largest);
+    layers = std::max(layers, spread.mean.size());
+    panel.layers.emplace_back(grouped_bars(legend ? input.columns[n].name : "", spread.mean, n, spreads.size()));
+    for (std::size_t layer = 0; layer < spread.mean.size(); ++layer) {
+      if (spread.least[layer] < spread.largest[layer]) {
+        const double at = bar_middle(layer, n, spreads.size());
+        ranges.push_back(curve_through("", {at, at}, {spread.least[layer], spread.largest[layer]}));
+        ranges.back().color = 0x606060FF;
+      }
+    }
+  }
+  panel.layers.insert(panel.layers.end(), ranges.begin(), ranges.end());
+  panel.x = cells_across("layer", static_cast<std::int64_t>(layers));
+  panel.y.view = extent.from_zero();
+  // Rounding alone gives changes of 1e-5 and less: they are drawn as the nothing they are.
+  panel.y.view.high = std::max(panel.y.view.high, 1e-2);
+  return panel;
+}
 
 Result<figure::Figure> ShiftStability::draw(const ViewInput& input, const Numbers& list) const {
   const bool cell = option<std::string>(input, "measure") == "cell";
-  const auto kind = option<std::string>(input, "move");
   const auto by = option<std::int64_t>(input, "by");
-  figure::Panel attention;
-  figure::Panel products;
-  Extent attention_extent;
-  Extent products_extent;
-  std::size_t layers = 0;
-  for (std::size_t n = 0; n < list.size(); ++n) {
-    const std::vector<double> changes = numbers_of(*list[n], [&](const models::StabilityRow& row) {
-      return 100 * (cell ? row.attention.cell_mean : row.attention.row_l1);
-    });
-    const std::vector<double> percents = numbers_of(*list[n], dot_product_of);
-    attention_extent.add(changes);
-    products_extent.add(percents);
-    layers = std::max(layers, list[n]->size());
-    attention.layers.emplace_back(grouped_bars(input.columns[n].name, changes, n, list.size()));
-    products.layers.emplace_back(grouped_bars("", percents, n, list.size()));  // the same legend
+  LOCUS_TRY(const ShiftStabilityKey key, measure_key(input, 0));
+  std::vector<Spread> attention;
+  std::vector<Spread> products;
+  Extent any_products;
+  for (const auto& runs : list) {
+    attention.push_back(spread_of(*runs, cell ? cell_of : row_of, 100));
+    products.push_back(spread_of(*runs, dot_product_of));
+    any_products.add(products.back().mean);
   }
-  const std::string moved = kind == "ids" ? "Position ids start " + std::to_string(by) + " later"
-                                          : std::to_string(by) + (by == 1 ? " token" : " tokens") + " in front";
-  const auto finish = [&](figure::Panel& panel, const Extent& extent, const char* title, const char* label) {
-    panel.title = title;
-    panel.x = cells_across("layer", static_cast<std::int64_t>(layers));
-    panel.y.label = label;
-    panel.y.view = extent.from_zero();
-    // Rounding alone gives changes of 1e-5 and less: they are drawn as the nothing they are.
-    panel.y.view.high = std::max(panel.y.view.high, 1e-2);
-  };
-  finish(attention, attention_extent, "Attention", cell ? "mean |ΔA| of a cell (× 10⁻²)" : "Σ|ΔA| of a row (× 10⁻²)");
-  finish(products, products_extent, "Dot products of positions", "change (%)");
   figure::Figure figure;
-  figure.title = moved;
   figure.columns = 2;
-  figure.panels.push_back(std::move(attention));
-  if (!products_extent.empty()) {
-    figure.panels.push_back(std::move(products));
+  figure.title = key.ids > 0 ? "Position ids start " + std::to_string(by) + " later"
+                             : std::to_string(by) + (by == 1 ? " token" : " tokens") + " in front";
+  figure.panels.push_back(spread_panel(input, attention, true));
+  figure.panels.back().title = "Attention";
+  figure.panels.back().y.label = cell ? "mean |ΔA| of a cell (× 10⁻²)" : "Σ|ΔA| of a row (× 10⁻²)";
+  if (!key.tokens.empty()) {
+    figure.panels.back().note = "in front: " + names_of(*input.columns.front().trace, key.tokens) +
+                                (key.tokens.size() > 1 ? " in turn; bars: mean, lines: least and largest" : "");
+  }
+  if (!any_products.empty()) {
+    figure.panels.push_back(spread_panel(input, products, false));  // the same legend
+    figure.panels.back().title = "Dot products of positions";
+    figure.panels.back().y.label = "change (%)";
   }
   return figure;
 }
 
 Result<Data> ShiftStability::table(const ViewInput& input, const Numbers& list) const {
-  using Row = models::StabilityRow;
   std::vector<Series> series;
   for (std::size_t n = 0; n < list.size(); ++n) {
-    const std::string& name = input.columns[n].name;
-    series.push_back(
-        {name + " attention row", numbers_of(*list[n], [](const Row& row) { return row.attention.row_l1; })});
-    series.push_back(
-        {name + " attention cell", numbers_of(*list[n], [](const Row& row) { return row.attention.cell_mean; })});
-    series.push_back({name + " dot product %", numbers_of(*list[n], dot_product_of)});
+    const auto add = [&](const std::string& what, double (*number)(const models::StabilityRow&)) {
+      const std::string name = input.columns[n].name + " " + what;
+      const Spread spread = spread_of(*list[n], number);
+      series.push_back({name, spread.mean});
+      if (list[n]->size() > 1) {
+        series.push_back({name + " low", spread.least});
+        series.push_back({name + " high", spread.largest});
+      }
+    };
+    add("attention row", row_of);
+    add("attention cell", cell_of);
+    add("dot product %", dot_product_of);
   }
   return table_of(std::move(series), "layer");
 }

@@ -135,7 +135,7 @@ Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers&
   figure::Figure figure = figure_across(keys.size() > 1 ? most : std::min(most, kMaxAcross));
   if (keys.size() == 1) {
     figure.names = {input.columns[0].name};
-    figure.title = input.columns[0].name + " · " + head_label(input.columns[0].trace->model(), input.layer, input.head);
+    figure.title = input.columns[0].name + " · " + positions_label(input, input.columns[0]);
   }
   for (std::size_t c = 0; c < keys.size(); ++c) {
     const models::ImageSpan& grid = keys[c].cells;

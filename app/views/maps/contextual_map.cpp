@@ -123,7 +123,9 @@ std::string ContextualMap::subtitle(const ViewInput& input, const Column& column
 
 void ContextualMap::decorate(const ViewInput& input, const Column& column, figure::Panel& panel) const {
   const std::vector<bool> marked = marked_tokens(*column.trace, option<std::string>(input, "boundary"));
-  if (const auto* const map = std::get_if<figure::HeatMap>(&panel.layers.front())) {
+  // A position is a sum over all keys up to the query: its mean says where keys stand, nothing of the keys themselves.
+  const auto* const map = std::get_if<figure::HeatMap>(&panel.layers.front());
+  if (map != nullptr && quantity_ != models::Quantity::kPosition) {
     panel.note = joined_notes(panel.note, means_of(*map->field, marked));
   }
   mark_boundaries(marked, panel);

@@ -104,7 +104,7 @@ class DotProduct final : public MapView {
   }
   std::string subtitle(const ViewInput& input, const Column& column) const override {
     const Wanted wanted = wanted_of(input);
-    std::string text = head_label(column.trace->model(), input.layer, input.head);
+    std::string text = positions_label(input, column);
     if (wanted.overrides.rope_base) {
       text += ", base " + to_text(SettingValue(*wanted.overrides.rope_base));
     }

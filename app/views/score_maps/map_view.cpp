@@ -35,6 +35,28 @@ Status needs_dot_product(const Column& column) {
   return {};
 }
 
+std::string positions_label(const ViewInput& input, const Column& column) {
+  constexpr std::int64_t kCompared = 64;  // positions
+  const models::ModelInfo& model = column.trace->model();
+  const auto alike = [&]() -> Result<bool> {
+    const Range row{column.trace->length() - 1, column.trace->length()};
+    const Range some{std::max<std::int64_t>(0, row.end - kCompared), row.end};
+    LOCUS_TRY(const Field first, column.trace->dot_product(input.layer, 0, row, some, {}));
+    for (std::int64_t head = 1; head < model.heads; ++head) {
+      LOCUS_TRY(const Field other, column.trace->dot_product(input.layer, head, row, some, {}));
+      if (other.values != first.values) {
+        return false;
+      }
+    }
+    return true;
+  };
+  const auto found =
+      analysed<bool>(input, column, {column.trace}, {"heads with the same positions", input.layer}, alike);
+  const bool told_apart = !found.ok() || !**found || model.heads == 1;
+  return told_apart ? head_label(model, input.layer, input.head)
+                    : "layer " + std::to_string(input.layer) + ", every head";
+}
+
 Control cosine_control() {
   return toggle("cosine", "Cosine", "Divide by the lengths of both states");
 }

@@ -99,6 +99,9 @@ Control cosine_control();
 Control centred_control();
 models::Similarity similarity_of(const ViewInput& input, Range positions);
 std::string similarity_label(const models::Similarity& similarity, const std::string& first, const std::string& second);
+// head_label(), but where all heads of the layer have the same vectors ("layer 3, every head"), which no head and no
+// mean tells apart.
+std::string positions_label(const ViewInput& input, const Column& column);
 
 // A window of the whole map.
 MapWindow whole_window(std::int64_t length);

@@ -63,6 +63,36 @@ TEST(CurveViews, ShiftStabilityComparesTheRowsOfTheSameToken) {
   }
 }
 
+// Without a token of one's own, three are put in front in turn: the first of the text and the most frequent others,
+// here the space and e. The mean, the least and the largest are those of three exports of one token each.
+TEST(CurveViews, ShiftStabilityVariesTheTokenInFront) {
+  ViewInput input = input_of("Tell me the weather there.");
+  input.options = {{"move", std::string("tokens")}, {"by", std::int64_t{2}}};
+  const Data varied = exported("shift-stability", input);
+  ASSERT_EQ(varied.shape, (std::vector<std::int64_t>{4, 10}));
+  std::vector<Data> single;
+  for (const char letter : {'T', 'e', ' '}) {
+    input.options.set("token", std::int64_t{letter});
+    single.push_back(exported("shift-stability", input));
+  }
+  for (const char* const what : {" attention row", " attention cell", " dot product %"}) {
+    const std::string name = input.columns[0].name + what;
+    for (std::int64_t layer = 0; layer < 4; ++layer) {
+      std::vector<double> values;
+      for (const Data& each : single) {
+        values.push_back(at(each, layer, column_named(each, name)));
+      }
+      expect_near(at(varied, layer, column_named(varied, name)), (values[0] + values[1] + values[2]) / 3);
+      expect_near(at(varied, layer, column_named(varied, name + " low")), std::ranges::min(values));
+      expect_near(at(varied, layer, column_named(varied, name + " high")), std::ranges::max(values));
+    }
+  }
+  input.options.set("token", std::int64_t{-1});
+  const auto figure = view_of("shift-stability").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  EXPECT_NE(figure->panels[0].note.find("“T”, “e”, “·” in turn"), std::string::npos) << figure->panels[0].note;
+}
+
 // −ln p(token n | the `context` tokens before it), from the prediction of a run of its own.
 double nats_of(const Column& column, std::int64_t token, std::int64_t begin) {
   models::Input input;
@@ -446,6 +476,28 @@ TEST(CurveViews, TheoryOfADistanceProfileIsMadeOfItsTwoSums) {
   }
   input.quantity = models::Quantity::kWeight;  // the theory is of logits
   EXPECT_EQ(exported("distance-profile", input).shape[1], 5);
+}
+
+// Each histogram has area 1, on the common bins too, and counts the same pairs.
+TEST(CurveViews, DensitiesOfTheDistanceBiasHaveAreaOne) {
+  ViewInput input = pair_of();
+  input.options = {{"near-to", std::int64_t{4}},
+                   {"far-from", std::int64_t{20}},
+                   {"far-to", std::int64_t{40}},
+                   {"pairs", std::int64_t{300}},
+                   {"bins", std::int64_t{9}}};
+  const Data pairs = exported("distance-bias", input);
+  input.options.set("density", true);
+  const Data density = exported("distance-bias", input);
+  for (std::int64_t column = 2; column < 4; ++column) {
+    double area = 0;
+    for (std::int64_t bin = 0; bin < 9; ++bin) {
+      const double width = at(density, bin, 1) - at(density, bin, 0);
+      area += width * at(density, bin, column);
+      expect_near(300 * width * at(density, bin, column), at(pairs, bin, column), 1e-4);
+    }
+    expect_near(area, 1, 1e-4);
+  }
 }
 
 TEST(CurveViews, ALengthCurveMarksTheTrainedLength) {
