@@ -12,6 +12,7 @@
 #include "models/api/model.h"
 #include "models/api/threads.h"
 #include "models/checkpoint/hub_cache.h"
+#include "models/remote/address.h"
 
 namespace locus::cli {
 namespace {
@@ -89,7 +90,7 @@ Result<int> run_workbench(int argc, char** argv, OpenWorkbench open_workbench, W
     LOCUS_TRY(const std::filesystem::path found, checkpoint::find_checkpoint(path));
     path = found.string();
     std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) {
+    if (!remote::is_remote(path) && !std::filesystem::exists(path, ignored)) {
       return bad_input("no such file, folder or sub-command", path);
     }
   }

@@ -7,14 +7,18 @@
 #include "app/cli/settings_text.h"
 #include "app/views/view.h"
 #include "models/checkpoint/hub_cache.h"
+#include "models/remote/address.h"
 
 namespace locus::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Where a PATH lies: as it is, or in the hub's cache.
+// Where a PATH lies: as it is, in the hub's cache, or on another machine.
 Result<fs::path> place_of(const std::string& word) {
+  if (remote::is_remote(word)) {
+    return fs::path(word);
+  }
   LOCUS_TRY(const fs::path found, checkpoint::find_checkpoint(word));
   return fs::absolute(found).lexically_normal();
 }
@@ -90,7 +94,7 @@ Status place_checkpoints(const FigureOptions& options, session::Recipe& recipe) 
       LOCUS_TRY(path, place_of(options.words[n]));
     }
     std::error_code code;
-    if (!fs::exists(path, code)) {
+    if (!remote::is_remote(path.native()) && !fs::exists(path, code)) {
       return bad_input("checkpoint " + path.filename().string() + ": expected it at " + path.string() +
                            ", or by its name or SHA-256 beside the recipe, found it nowhere; say where it is: locus "
                            "figure --recipe FILE PATH…",

@@ -11,6 +11,8 @@
 #include "app/cli/json.h"
 #include "app/cli/marked_table.h"
 #include "core/base/numbers.h"
+#include "models/api/files.h"
+#include "models/api/machine.h"
 #include "models/api/verify.h"
 #include "models/checkpoint/hub_cache.h"
 
@@ -37,13 +39,12 @@ constexpr const char* kExpected = "expected.safetensors";
 
 // A checkpoint folder's own expected values, or nothing.
 std::optional<std::filesystem::path> expected_of(const std::string& path) {
-  std::error_code failure;
   const auto folder = checkpoint::find_checkpoint(path);
   if (!folder.ok()) {
     return std::nullopt;  // who opens it says so
   }
   const std::filesystem::path file = *folder / kExpected;
-  return std::filesystem::exists(file, failure) ? std::optional(file) : std::nullopt;
+  return models::file_exists(file) ? std::optional(file) : std::nullopt;
 }
 
 // The largest difference of rows that are, or are not, of a layer: "layers.3.attention", "decoder.layers.0.attention".
@@ -60,6 +61,7 @@ Status print_table(const VerifyOptions& options, const Context& context) {
   std::string table = "| checkpoint | family | logits or hidden | attention |\n|---|---|---|---|\n";
   bool passed = true;
   for (const std::string& path : options.paths) {
+    LOCUS_TRY(const auto line, models::line_to(path));
     const auto file = expected_of(path);
     if (!file) {
       return bad_input(std::string("expected a folder with ") + kExpected + ", found none", path);
@@ -104,6 +106,7 @@ Status run_verify(const VerifyOptions& options, const Context& context) {
     return usage("verify: expected one PATH, or --table; found " + std::to_string(options.paths.size()));
   }
   const std::string& path = options.paths.front();
+  LOCUS_TRY(const auto line, models::line_to(path));  // one for all that is asked
   if (options.expected && (options.input.given() || options.against)) {
     return usage("--expected: expected without an input and without --against, since the file holds its own input");
   }

@@ -15,6 +15,7 @@
 #include "app/session/view_input.h"
 #include "app/views/view.h"
 #include "core/base/shown.h"
+#include "models/remote/address.h"
 
 namespace locus::figures {
 
@@ -86,7 +87,7 @@ std::vector<session::CheckpointEntry> found(const std::vector<session::Checkpoin
     if (!entry.shown) {
       continue;
     }
-    if (fs::exists(entry.path, code)) {
+    if (remote::is_remote(entry.path.native()) || fs::exists(entry.path, code)) {
       there.push_back(entry);
     } else {
       warnings.push_back(figure + ": checkpoint " + entry.path.filename().string() + " is not at " +

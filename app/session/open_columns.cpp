@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/api/machine.h"
 #include "models/trace/is_trace.h"
 
 namespace locus::session {
@@ -9,6 +10,7 @@ namespace locus::session {
 Result<Opened> open_entry(const CheckpointEntry& entry, models::OpenOptions options, const Opener& opener,
                           StopToken stop, const Progress& progress) {
   Opened opened;
+  LOCUS_TRY(const auto line, models::line_to(entry.path, stop, progress));  // one for all that is asked here
   if (models::is_trace(entry.path)) {
     LOCUS_TRY(opened.trace, models::open_trace(entry.path));
     return opened;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/base/sha256.h"
+#include "models/remote/address.h"
 
 namespace locus::session {
 
@@ -11,9 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// What another machine has is looked for when it is opened.
 bool is_there(const fs::path& path) {
   std::error_code code;
-  return fs::exists(path, code);
+  return remote::is_remote(path.native()) || fs::exists(path, code);
 }
 
 bool is_weights(const fs::path& file) {
@@ -52,6 +54,9 @@ void each_checkpoint(Session& session, Use use) {
 }  // namespace
 
 std::string relative_path(const fs::path& path, const fs::path& folder) {
+  if (remote::is_remote(path.native())) {
+    return path.string();
+  }
   std::error_code code;
   const auto target = fs::weakly_canonical(path, code);
   const auto base = fs::weakly_canonical(folder, code);
@@ -66,6 +71,9 @@ std::string working_path(const fs::path& path) {
 }
 
 fs::path find_stored(const std::string& stored, const fs::path& folder) {
+  if (remote::is_remote(stored)) {
+    return stored;
+  }
   const fs::path as_stored = (folder / stored).lexically_normal();
   const fs::path name = as_stored.filename();
   for (const fs::path& candidate :

@@ -8,10 +8,11 @@
 
 #include "app/session/portable.h"
 #include "core/base/lists.h"
-#include "core/base/sha256.h"
 #include "core/base/shown.h"
 #include "core/base/version.h"
+#include "models/api/files.h"
 #include "models/json/json.h"
+#include "models/remote/address.h"
 
 namespace locus::session {
 
@@ -27,6 +28,10 @@ constexpr double kLargestPt = 48;
 void find_again(fs::path& path, const std::string& stored, const std::string& sha256,
                 const std::vector<fs::path>& folders) {
   std::error_code code;
+  if (remote::is_remote(stored)) {
+    path = stored;
+    return;
+  }
   for (const fs::path& folder : folders) {
     if (!fs::exists(path, code)) {
       path = find_stored(stored, folder);
@@ -169,23 +174,7 @@ std::filesystem::path numbered(const std::filesystem::path& file, std::int64_t l
 }
 
 Result<std::string> checkpoint_digest(const std::vector<std::string>& files) {
-  std::uintmax_t bytes = 0;
-  for (const std::string& file : files) {
-    std::error_code failure;
-    bytes += std::filesystem::file_size(file, failure);
-    if (failure || bytes > kMaxHashedBytes) {
-      return std::string();
-    }
-  }
-  if (files.size() == 1) {
-    return sha256_of_file(files.front());
-  }
-  std::string digests;
-  for (const std::string& file : files) {
-    LOCUS_TRY(const std::string digest, sha256_of_file(file));
-    digests += digest + "\n";
-  }
-  return files.empty() ? std::string() : sha256(digests);
+  return models::files_digest({files.begin(), files.end()});
 }
 
 }  // namespace locus::session

@@ -11,6 +11,7 @@
 #include "models/analyses/fields.h"
 #include "models/analyses/outputs.h"
 #include "models/analyses/rerun.h"
+#include "models/remote/calls/there.h"
 
 namespace locus::models {
 
@@ -90,6 +91,9 @@ std::vector<Prediction> likeliest_of(const at::Tensor& logits, const TraceData& 
 }  // namespace
 
 Result<Effect> effect_between(std::shared_ptr<const Trace> untouched, std::shared_ptr<const Trace> edited) {
+  if (auto answer = remote::there<&effect_between>(untouched, edited)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<Effect> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const TraceData* const before, data_of(*untouched));
@@ -116,6 +120,9 @@ Result<Effect> effect_between(std::shared_ptr<const Trace> untouched, std::share
 }
 
 Result<EffectOnTrace> effect_on(const Model& model, const Trace& trace, StopToken stop, const Progress& progress) {
+  if (auto answer = remote::there<&effect_on>(model, trace, stop, progress)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<EffectOnTrace> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(Rerun run, rerun_of(model, trace, "effect"));
@@ -140,6 +147,9 @@ Result<EffectOnTrace> effect_on(const Model& model, const Trace& trace, StopToke
 }
 
 Result<Effect> effect_of_edits(const Model& model, const Input& input, StopToken stop, const Progress& progress) {
+  if (auto answer = remote::there<&effect_of_edits>(model, input, stop, progress)) {
+    return *std::move(answer);
+  }
   if (model.edits().empty()) {
     return usage("effect: expected at least one --edit or --edits FILE");
   }

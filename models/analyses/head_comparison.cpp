@@ -4,6 +4,7 @@
 #include "core/analysis/head_distance.h"
 #include "core/base/guarded.h"
 #include "models/analyses/fields.h"
+#include "models/remote/calls/there.h"
 
 namespace locus::models {
 
@@ -18,6 +19,9 @@ std::string shape_of(const std::vector<const attention::ScoreField*>& layers) {
 
 Result<Field> head_difference(const Trace& first, const Trace& second, std::int64_t rows, StopToken stop,
                               const Progress& progress) {
+  if (auto answer = remote::there<&head_difference>(first, second, rows, stop, progress)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<Field> {
     LOCUS_TRY(const auto a, all_scores(first));
     LOCUS_TRY(const auto b, all_scores(second));
@@ -40,6 +44,9 @@ Result<Field> head_difference(const Trace& first, const Trace& second, std::int6
 
 Result<std::vector<HeadMatch>> match_heads(const Trace& first, const Trace& second, std::int64_t rows, StopToken stop,
                                            const Progress& progress) {
+  if (auto answer = remote::there<&match_heads>(first, second, rows, stop, progress)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<std::vector<HeadMatch>> {
     LOCUS_TRY(const auto a, all_scores(first));
     LOCUS_TRY(const auto b, all_scores(second));

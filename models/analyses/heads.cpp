@@ -10,6 +10,7 @@
 #include "core/base/guarded.h"
 #include "core/base/numbers.h"
 #include "models/analyses/fields.h"
+#include "models/remote/calls/there.h"
 
 namespace locus::models {
 
@@ -74,6 +75,9 @@ Result<std::vector<std::pair<double, double>>> picture_shares(const attention::S
 Result<analysis::DistanceBias> distance_bias(const std::vector<TracePointer>& texts, std::int64_t layer,
                                              const analysis::DistanceBiasOptions& options, StopToken stop,
                                              const Progress& progress) {
+  if (auto answer = remote::there<&distance_bias>(texts, layer, options, stop, progress)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<analysis::DistanceBias> {
     std::vector<const attention::ScoreSource*> sources;
     for (const TracePointer& text : texts) {
@@ -87,6 +91,9 @@ Result<analysis::DistanceBias> distance_bias(const std::vector<TracePointer>& te
 Result<analysis::DistanceProfile> distance_profile(const Trace& trace, std::int64_t layer,
                                                    const analysis::DistanceProfileOptions& options, StopToken stop,
                                                    const Progress& progress) {
+  if (auto answer = remote::there<&distance_profile>(trace, layer, options, stop, progress)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<analysis::DistanceProfile> {
     LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));
     return analysis::distance_profile(*field, options, stop, progress);
@@ -95,6 +102,9 @@ Result<analysis::DistanceProfile> distance_profile(const Trace& trace, std::int6
 
 Result<std::vector<HeadRow>> head_table(const Trace& trace, const HeadTableOptions& options, StopToken stop,
                                         const Progress& progress) {
+  if (auto answer = remote::there<&head_table>(trace, options, stop, progress)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<std::vector<HeadRow>> {
     LOCUS_TRY(const auto fields, all_scores(trace));
     const Range wanted = options.layers.empty() ? Range{0, static_cast<std::int64_t>(fields.size())} : options.layers;
@@ -121,6 +131,9 @@ Result<std::vector<HeadRow>> head_table(const Trace& trace, const HeadTableOptio
 
 Result<Field> induction_map(const Model& model, const InductionOptions& options, StopToken stop,
                             const Progress& progress) {
+  if (auto answer = remote::there<&induction_map>(model, options, stop, progress)) {
+    return *std::move(answer);
+  }
   const ModelInfo& info = model.info();
   if (info.image) {
     return unsupported("induction scores need a text model; " + info.name + " takes images");
@@ -154,6 +167,9 @@ Result<Field> induction_map(const Model& model, const InductionOptions& options,
 }
 
 Result<std::vector<float>> attention_rollout(const Trace& trace, std::int64_t query, StopToken stop) {
+  if (auto answer = remote::there<&attention_rollout>(trace, query, stop)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<std::vector<float>> {
     LOCUS_TRY(const auto fields, all_scores(trace));
     return analysis::attention_rollout(fields, query, stop);

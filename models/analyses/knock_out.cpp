@@ -16,6 +16,7 @@
 #include "models/analyses/outputs.h"
 #include "models/analyses/rerun.h"
 #include "models/edits/run_edits.h"
+#include "models/remote/calls/there.h"
 
 namespace locus::models {
 
@@ -189,6 +190,9 @@ Result<std::int64_t> likeliest(const Rerun& run, std::int64_t position, const St
 
 Result<KnockOutEffects> knock_out(const Model& model, const Trace& trace, const KnockOutOptions& options,
                                   StopToken stop, const Progress& progress) {
+  if (auto answer = remote::there<&knock_out>(model, trace, options, stop, progress)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<KnockOutEffects> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const Rerun run, knock_out_run(model, trace, options));
@@ -199,6 +203,9 @@ Result<KnockOutEffects> knock_out(const Model& model, const Trace& trace, const 
 Result<std::vector<Field>> knock_out_shuffled(const Model& model, const Trace& trace, const KnockOutOptions& asked,
                                               std::int64_t copies, std::uint64_t seed, StopToken stop,
                                               const Progress& progress) {
+  if (auto answer = remote::there<&knock_out_shuffled>(model, trace, asked, copies, seed, stop, progress)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<std::vector<Field>> {
     const at::NoGradGuard no_grad;
     KnockOutOptions options = asked;

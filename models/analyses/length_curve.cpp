@@ -7,6 +7,7 @@
 #include "core/base/guarded.h"
 #include "core/base/numbers.h"
 #include "models/analyses/fields.h"
+#include "models/remote/calls/there.h"
 #include "models/run/loaded_model.h"
 
 namespace locus::models {
@@ -188,6 +189,9 @@ std::vector<std::int64_t> suggested_lengths(std::int64_t tokens) {
 Result<std::vector<LengthPoint>> length_curve(const Model& model, const std::vector<TokenInfo>& tokens,
                                               const LengthCurveOptions& options, StopToken stop,
                                               const Progress& progress) {
+  if (auto answer = remote::there<&length_curve>(model, tokens, options, stop, progress)) {
+    return *std::move(answer);
+  }
   const auto available = static_cast<std::int64_t>(tokens.size());
   const std::vector<std::int64_t> lengths = options.lengths.empty() ? suggested_lengths(available) : options.lengths;
   LOCUS_CHECK(check_options(model, lengths, available, options));

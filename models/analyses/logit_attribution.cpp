@@ -8,6 +8,7 @@
 #include "core/base/guarded.h"
 #include "models/analyses/fields.h"
 #include "models/analyses/rerun.h"
+#include "models/remote/calls/there.h"
 #include "models/transformer/direct_path.h"
 
 namespace locus::models {
@@ -65,6 +66,9 @@ Read read_output(const at::Tensor& logits, std::int64_t output, double cap) {
 
 Result<LogitAttribution> logit_attribution(const Model& model, const Trace& trace, const AttributionOptions& options,
                                            StopToken stop, const Progress& progress) {
+  if (auto answer = remote::there<&logit_attribution>(model, trace, options, stop, progress)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<LogitAttribution> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const Rerun run, rerun_of(model, trace, "logit attribution"));

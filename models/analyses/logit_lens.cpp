@@ -9,6 +9,7 @@
 #include "core/base/guarded.h"
 #include "models/analyses/fields.h"
 #include "models/analyses/rerun.h"
+#include "models/remote/calls/there.h"
 
 namespace locus::models {
 
@@ -34,6 +35,9 @@ void take_rows(const at::Tensor& logits, std::int64_t row, std::int64_t begin, s
 
 Result<LogitLens> logit_lens(const Model& model, const Trace& trace, std::int64_t token, StopToken stop,
                              const Progress& progress) {
+  if (auto answer = remote::there<&logit_lens>(model, trace, token, stop, progress)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<LogitLens> {
     const at::NoGradGuard no_grad;
     const ModelInfo& info = model.info();

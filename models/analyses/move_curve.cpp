@@ -9,6 +9,7 @@
 #include "models/analyses/outputs.h"
 #include "models/analyses/rerun.h"
 #include "models/edits/run_edits.h"
+#include "models/remote/calls/there.h"
 
 namespace locus::models {
 
@@ -111,6 +112,9 @@ Result<MovePoint> Mover::moved(Range tokens, double by) {
 
 Result<std::vector<MovePoint>> move_curve(const Model& model, const Trace& trace, const MoveOptions& options,
                                           StopToken stop, const Progress& progress) {
+  if (auto answer = remote::there<&move_curve>(model, trace, options, stop, progress)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<std::vector<MovePoint>> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(Mover mover, Mover::begin(model, trace, options, std::move(stop)));
@@ -127,6 +131,9 @@ Result<std::vector<MovePoint>> move_curve(const Model& model, const Trace& trace
 
 Result<std::vector<std::vector<MovePoint>>> move_map(const Model& model, const Trace& trace, const MoveOptions& options,
                                                      StopToken stop, const Progress& progress) {
+  if (auto answer = remote::there<&move_map>(model, trace, options, stop, progress)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<std::vector<std::vector<MovePoint>>> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(Mover mover, Mover::begin(model, trace, options, stop));

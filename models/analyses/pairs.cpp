@@ -7,6 +7,7 @@
 #include "core/base/guarded.h"
 #include "core/position/shared/pair_form.h"
 #include "models/analyses/fields.h"
+#include "models/remote/calls/there.h"
 
 namespace locus::models {
 
@@ -58,6 +59,9 @@ Result<Computed> computed_with(const analysis::PairSource& source, position::Pre
 }  // namespace
 
 Result<analysis::PairList> pair_list(const Trace& trace, std::int64_t layer, std::int64_t head) {
+  if (auto answer = remote::there<&pair_list>(trace, layer, head)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<analysis::PairList> {
     LOCUS_TRY(const analysis::PairSource source, source_of(trace, layer));
     return analysis::pair_list(source, head);
@@ -65,6 +69,9 @@ Result<analysis::PairList> pair_list(const Trace& trace, std::int64_t layer, std
 }
 
 Result<Field> pair_energy(const Trace& trace, std::int64_t layer, analysis::PairNorm norm, StopToken stop) {
+  if (auto answer = remote::there<&pair_energy>(trace, layer, norm, stop)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<Field> {
     LOCUS_TRY(const analysis::PairSource source, source_of(trace, layer));
     return analysis::pair_energy(source, norm, stop);
@@ -73,6 +80,9 @@ Result<Field> pair_energy(const Trace& trace, std::int64_t layer, analysis::Pair
 
 Result<analysis::CellParts> pair_parts(const Trace& trace, std::int64_t layer, std::int64_t head, std::int64_t query,
                                        std::int64_t key, const std::vector<double>& distances) {
+  if (auto answer = remote::there<&pair_parts>(trace, layer, head, query, key, distances)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<analysis::CellParts> {
     LOCUS_TRY(const analysis::PairSource source, source_of(trace, layer));
     return analysis::pair_parts(source, head, query, key, distances);
@@ -81,6 +91,9 @@ Result<analysis::CellParts> pair_parts(const Trace& trace, std::int64_t layer, s
 
 Result<analysis::PairProfile> pair_profile(const Trace& trace, std::int64_t layer, std::int64_t head, StopToken stop,
                                            const Progress& progress) {
+  if (auto answer = remote::there<&pair_profile>(trace, layer, head, stop, progress)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<analysis::PairProfile> {
     LOCUS_TRY(const analysis::PairSource source, source_of(trace, layer));
     return analysis::pair_profile(source, head, stop, progress);
@@ -88,6 +101,9 @@ Result<analysis::PairProfile> pair_profile(const Trace& trace, std::int64_t laye
 }
 
 Result<analysis::PairPlane> pair_plane(const Trace& trace, std::int64_t layer, std::int64_t head, std::int64_t pair) {
+  if (auto answer = remote::there<&pair_plane>(trace, layer, head, pair)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<analysis::PairPlane> {
     LOCUS_TRY(const analysis::PairSource source, source_of(trace, layer));
     return analysis::pair_plane(source, head, pair);
@@ -96,6 +112,9 @@ Result<analysis::PairPlane> pair_plane(const Trace& trace, std::int64_t layer, s
 
 Result<std::vector<std::vector<analysis::PairStatistics>>> pair_statistics(const Trace& trace, StopToken stop,
                                                                            const Progress& progress) {
+  if (auto answer = remote::there<&pair_statistics>(trace, stop, progress)) {
+    return *std::move(answer);
+  }
   using Layers = std::vector<std::vector<analysis::PairStatistics>>;
   return guarded([&]() -> Result<Layers> {
     LOCUS_TRY(const TraceData* data, data_of(trace));
@@ -117,6 +136,9 @@ Result<std::vector<std::vector<analysis::PairStatistics>>> pair_statistics(const
 }
 
 Result<std::shared_ptr<const Trace>> with_pairs(const Trace& trace, std::int64_t layer, Range pairs) {
+  if (auto answer = remote::there<&with_pairs>(trace, layer, pairs)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<std::shared_ptr<const Trace>> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const analysis::PairSource source, source_of(trace, layer));

@@ -3,6 +3,7 @@
 
 #include "core/base/guarded.h"
 #include "models/analyses/fields.h"
+#include "models/remote/calls/there.h"
 
 namespace locus::models {
 
@@ -46,6 +47,9 @@ Result<std::optional<double>> vectors_change(const TraceData& plain, const Trace
 
 Result<std::vector<StabilityRow>> shift_stability(const Model& model, const Trace& plain, const Move& move,
                                                   StopToken stop, const Progress& progress) {
+  if (auto answer = remote::there<&shift_stability>(model, plain, move, stop, progress)) {
+    return *std::move(answer);
+  }
   LOCUS_TRY(const Input input, moved_input(plain, move));
   report(progress, 0, "the moved tokens");
   LOCUS_TRY(const TracePointer moved, model.run(input, {}, stop));

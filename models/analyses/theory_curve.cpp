@@ -11,6 +11,7 @@
 #include "core/position/rope.h"
 #include "core/position/tapa.h"
 #include "models/analyses/fields.h"
+#include "models/remote/calls/there.h"
 
 namespace locus::models {
 
@@ -113,6 +114,9 @@ Result<Curves> tapa_curves(const position::Tapa& tapa, const Pairs& pairs, const
 Result<Curves> theory_curves(const Trace& trace, std::int64_t layer, std::int64_t head,
                              const std::vector<double>& distances, TheoryAngle angle, std::int64_t pairs,
                              std::uint64_t seed) {
+  if (auto answer = remote::there<&theory_curves>(trace, layer, head, distances, angle, pairs, seed)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<Curves> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));

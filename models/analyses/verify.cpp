@@ -11,6 +11,7 @@
 #include "core/base/numbers.h"
 #include "models/analyses/fields.h"
 #include "models/checkpoint/tensor_source.h"
+#include "models/remote/calls/there.h"
 #include "models/run/loaded_model.h"
 #include "models/run/vision.h"
 #include "models/trace/recorded_trace.h"
@@ -317,6 +318,9 @@ std::string undetermined(const TraceData& data) {
 }  // namespace
 
 Result<VerifyReport> verify_expected(const Model& model, const std::filesystem::path& expected, StopToken stop) {
+  if (auto answer = remote::there<&verify_expected>(model, expected, stop)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<VerifyReport> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const checkpoint::Source file, checkpoint::open_tensors(expected));
@@ -346,6 +350,9 @@ Result<VerifyReport> verify_expected(const Model& model, const std::filesystem::
 
 Result<VerifyReport> verify(const Model& model, const Input& input, const std::optional<std::filesystem::path>& against,
                             StopToken stop, const Progress& progress) {
+  if (auto answer = remote::there<&verify>(model, input, against, stop, progress)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<VerifyReport> {
     const at::NoGradGuard no_grad;
     const LoadedModel* const loaded = loaded_model_of(model);

@@ -16,7 +16,13 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kLengthBytes = 4;
-constexpr std::array<const char*, 6> kKindNames = {"greeting", "call", "cancel", "progress", "result", "error"};
+constexpr std::array<const char*, 8> kKindNames = {"greeting", "call", "cancel", "progress",
+                                                   "news",     "part", "result", "error"};
+
+bool has_body(MessageKind kind) {
+  return kind == MessageKind::kCall || kind == MessageKind::kNews || kind == MessageKind::kPart ||
+         kind == MessageKind::kResult;
+}
 
 Result<MessageKind> parse_kind(const std::string& name, const std::string& peer) {
   const auto* const found = std::find(kKindNames.begin(), kKindNames.end(), name);
@@ -49,8 +55,8 @@ Status read_fields(const JsonObject& object, Message& message) {
     }
     case MessageKind::kProgress: {
       LOCUS_TRY(message.fraction, object.get<double>("fraction"));
-      if (!(message.fraction >= 0 && message.fraction <= 1)) {
-        return object.wrong("fraction", "a number of 0 to 1");
+      if (message.fraction != -1 && !(message.fraction >= 0 && message.fraction <= 1)) {
+        return object.wrong("fraction", "a number of 0 to 1, or -1");
       }
       LOCUS_TRY(message.text, object.get<std::string>("text"));
       break;
@@ -64,6 +70,8 @@ Status read_fields(const JsonObject& object, Message& message) {
       break;
     }
     case MessageKind::kCancel:
+    case MessageKind::kNews:
+    case MessageKind::kPart:
     case MessageKind::kResult:
       break;
   }
@@ -82,14 +90,10 @@ json fields_of(const Message& message) {
       break;
     case MessageKind::kCall:
       fields["name"] = message.name;
-      fields["body"] = message.body;
       break;
     case MessageKind::kProgress:
       fields["fraction"] = message.fraction;
       fields["text"] = message.text;
-      break;
-    case MessageKind::kResult:
-      fields["body"] = message.body;
       break;
     case MessageKind::kError:
       fields["code"] = static_cast<int>(message.code);
@@ -97,7 +101,13 @@ json fields_of(const Message& message) {
       fields["context"] = message.context;
       break;
     case MessageKind::kCancel:
+    case MessageKind::kNews:
+    case MessageKind::kPart:
+    case MessageKind::kResult:
       break;
+  }
+  if (has_body(message.kind)) {
+    fields["body"] = message.body;
   }
   return fields;
 }
@@ -164,11 +174,14 @@ Result<Message> parse_message(std::string_view bytes, const std::string& peer) {
     LOCUS_TRY(message.id, whole_field(object, "id", 1, kMaxCallId));
   }
   LOCUS_CHECK(read_fields(object, message));
-  if (message.kind == MessageKind::kCall || message.kind == MessageKind::kResult) {
+  if (has_body(message.kind)) {
     if (!tree.contains("body")) {
       return bad_input("body: expected a value, found none", peer);
     }
     message.body = std::move(tree["body"]);
+    if (message.kind == MessageKind::kPart && !message.body.is_binary()) {
+      return bad_input("body: expected bytes, found " + shown_value(message.body), peer);
+    }
   }
   return message;
 }

@@ -7,7 +7,9 @@
 //   greeting   protocol, version          both      the first message of each end, and the only one without an id
 //   call       id, name, body             client    asks for one call of the facade
 //   cancel     id                         client    the call is no longer wanted; it is answered nevertheless
-//   progress   id, fraction, text         server    how much of a call is done
+//   progress   id, fraction, text         server    how much of a call is done; −1: not known
+//   news       id, body                   server    a part of the answer that is of use before the rest
+//   part       id, body                   server    the next bytes of the answer's long blocks of numbers
 //   result     id, body                   server    the answer
 //   error      id, code, text, context    server    why there is none
 //
@@ -30,7 +32,7 @@ constexpr std::size_t kMaxMessageBytes = std::size_t{64} << 20;
 constexpr std::int64_t kProtocol = 1;
 constexpr std::int64_t kMaxCallId = std::int64_t{1} << 53;
 
-enum class MessageKind { kGreeting, kCall, kCancel, kProgress, kResult, kError };
+enum class MessageKind { kGreeting, kCall, kCancel, kProgress, kNews, kPart, kResult, kError };
 
 // Fields that a kind has not keep their defaults.
 struct Message {

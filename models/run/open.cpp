@@ -8,6 +8,7 @@
 #include "core/base/shown.h"
 #include "models/checkpoint/gguf_metadata.h"
 #include "models/json/json.h"
+#include "models/remote/calls/there.h"
 #include "models/run/loaded_model.h"
 #include "models/run/model_info.h"
 #include "models/run/read_checkpoint.h"
@@ -218,6 +219,9 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
 
 Result<std::shared_ptr<const Model>> open(const fs::path& path, const OpenOptions& options, StopToken stop,
                                           const Progress& progress) {
+  if (auto answer = remote::there<&open>(path, options, stop, progress)) {
+    return *std::move(answer);
+  }
   if (stop.stop_requested()) {
     return cancelled();
   }

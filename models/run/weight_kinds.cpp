@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "models/remote/calls/there.h"
 #include "models/run/loaded_model.h"
 
 namespace locus::models {
@@ -22,6 +23,9 @@ std::string kind_of(std::string name) {
 }  // namespace
 
 std::vector<WeightKind> weight_kinds(const Model& model) {
+  if (auto answer = remote::there<&weight_kinds>(model)) {
+    return *std::move(answer);
+  }
   std::vector<WeightKind> kinds;
   std::set<const checkpoint::TensorInfo*> counted;
   const LoadedModel* const loaded = loaded_model_of(model);

@@ -5,6 +5,7 @@
 
 #include "core/base/guarded.h"
 #include "core/base/shown.h"
+#include "models/remote/calls/there.h"
 #include "models/trace/open_trace.h"
 #include "models/trace/pictures.h"
 #include "models/trace/ranks.h"
@@ -83,6 +84,9 @@ Result<TraceData> read_text(const checkpoint::Source& source, const std::string&
 }  // namespace
 
 Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path) {
+  if (auto answer = remote::there<&open_trace>(path)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<std::shared_ptr<const Trace>> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(checkpoint::Source opened, checkpoint::open_tensors(path));

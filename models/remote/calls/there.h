@@ -1,0 +1,38 @@
+// Where a function of the facade is asked of a model or a trace of another machine.
+//
+//   Result<Field> head_difference(const Trace& first, const Trace& second, …) {
+//     if (auto answer = remote::there<&head_difference>(first, second, …)) {
+//       return *std::move(answer);
+//     }
+//     …  // both are here
+//
+// The function is one of calls.h's lists; the server calls the same one.
+#pragma once
+
+#include <optional>
+#include <type_traits>
+
+#include "core/base/result.h"
+
+namespace locus::remote {
+
+template <auto Function>
+struct Call;
+
+template <class R, class... A, R (*Function)(A...)>
+struct Call<Function> {
+  // What the other machine answers, where one of the arguments is a model, trace or path there; none where all are
+  // here. Errors: the function's own; kUnsupported for arguments of two machines; that of a lost line.
+  static std::optional<R> there(const std::remove_cvref_t<A>&... arguments);
+};
+template <class R, class C, class... A, R (C::*Function)(A...) const>
+struct Call<Function> {
+  static std::optional<R> there(const C& object, const std::remove_cvref_t<A>&... arguments);
+};
+
+template <auto Function, class... A>
+auto there(const A&... arguments) {
+  return Call<Function>::there(arguments...);
+}
+
+}  // namespace locus::remote

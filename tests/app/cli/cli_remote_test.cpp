@@ -1,0 +1,96 @@
+// ssh:// paths on the command line: what the program here prints is what it prints of the same checkpoint there.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/far.h"
+#include "tests/support/paths.h"
+#include "tests/support/run_locus.h"
+
+namespace {
+
+using locus::test::FarMachine;
+using locus::testing_support::expect_error;
+using locus::testing_support::read_text;
+using locus::testing_support::run_locus;
+using nlohmann::json;
+
+class CliRemote : public testing::Test {
+ protected:
+  CliRemote() : folder_(std::filesystem::path(testing::TempDir()) / "cli remote") {
+    std::filesystem::create_directories(folder_);
+  }
+  ~CliRemote() override { std::filesystem::remove_all(folder_); }
+  static std::string here() { return locus::test::source_dir() + "/assets/checkpoints/text-rope"; }
+  static std::string there() { return FarMachine::path(here()); }
+  std::string file(const std::string& name) const { return folder_ / name; }
+  // What a command prints; it succeeds.
+  static std::string printed(const std::vector<std::string>& words) {
+    const auto outcome = run_locus(words);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return outcome.out;
+  }
+
+  FarMachine machine_;
+  std::filesystem::path folder_;
+};
+
+TEST_F(CliRemote, InfoIsTheSameButForWhereTheFilesAre) {
+  json own = json::parse(printed({"info", here(), "--json"}));
+  json far = json::parse(printed({"info", there(), "--json"}));
+  EXPECT_EQ(far.at("files").at(0), "ssh://here" + own.at("files").at(0).get<std::string>());
+  own.erase("files");
+  far.erase("files");
+  EXPECT_EQ(own, far);
+}
+
+TEST_F(CliRemote, RunsAndTracesAreTheSame) {
+  const auto outcome_of = [](std::vector<std::string> words) {
+    json outcome = json::parse(printed(words));
+    outcome.erase("time_ms");
+    return outcome;
+  };
+  const auto run = [&](const std::string& path, const std::string& trace) {
+    return outcome_of({"run", path, "--text", "The ship left.", "--generate", "4", "--edit", "head 0.1 zero", "--json",
+                       "--trace", trace, "--keep", "all"});
+  };
+  EXPECT_EQ(run(here(), file("here.safetensors")), run(there(), file("there.safetensors")));
+  EXPECT_TRUE(read_text(file("here.safetensors")) == read_text(file("there.safetensors")));
+  printed({"run", there(), "--text", "The ship left.", "--trace", FarMachine::path(file("far.safetensors"))});
+  EXPECT_TRUE(std::filesystem::exists(file("far.safetensors")));
+}
+
+TEST_F(CliRemote, FiguresHaveTheSameData) {
+  for (const char* view : {"attention", "distance-profile", "heads", "pair-energy", "knock-out"}) {
+    printed({"figure", view, here(), "--text", "The ship left the harbour.", "--data", file("here.npy")});
+    printed({"figure", view, there(), "--text", "The ship left the harbour.", "--data", file("there.npy")});
+    EXPECT_TRUE(read_text(file("here.npy")) == read_text(file("there.npy"))) << view;
+  }
+  // Its recipe names the checkpoint there, and is drawn again.
+  const std::string recipe = file("there.npy.recipe.json");
+  const json document = json::parse(read_text(recipe));
+  EXPECT_EQ(document.at("checkpoints").at(0).at("path"), there());
+  EXPECT_EQ(document.at("checkpoints").at(0).at("sha256"),
+            json::parse(read_text(file("here.npy.recipe.json"))).at("checkpoints").at(0).at("sha256"));
+  const std::string before = read_text(file("there.npy"));
+  printed({"figure", "--recipe", recipe, "--data", file("again.npy")});
+  EXPECT_TRUE(read_text(file("again.npy")) == before);
+}
+
+TEST_F(CliRemote, VerifiesThere) {
+  const std::string family = locus::test::source_dir() + "/tests/golden/families/t5";
+  EXPECT_EQ(printed({"verify", family}), printed({"verify", FarMachine::path(family)}));
+  EXPECT_EQ(printed({"verify", here(), "--text", "The ship"}), printed({"verify", there(), "--text", "The ship"}));
+}
+
+TEST_F(CliRemote, WhatCannotBeReachedIsOneLine) {
+  expect_error(run_locus({"info", "ssh://here"}), 3, "expected ssh://[user@]host[:port]/path");
+  expect_error(run_locus({"info", "ssh://-oProxyCommand=x/m"}), 3, "the name of a host");
+  expect_error(run_locus({"info", FarMachine::path("/no/such/checkpoint")}), 3, "/no/such/checkpoint");
+  expect_error(run_locus({"serve"}), 2, "--stdio");
+  const FarMachine none("false");
+  expect_error(run_locus({"info", "ssh://node7/m"}), 3, "node7: the connection ended");
+}
+
+}  // namespace
