@@ -80,6 +80,13 @@ end_job
 [ "$statuses" = "0 0 " ] || fail "going on ended with $statuses"
 cmp whole.safetensors killed.safetensors || fail "going on after $done windows gave another file"
 
+# ---- no room on the disk: the file that was there stays
+(ulimit -f 8 && exec "$locus" --threads 1 "${atlas[@]}" --windows 70 --overwrite --out 1.safetensors) >one.out 2>one.err
+status=$?
+[ $status = 3 ] || fail "a full disk: the process ended with $status"
+[ "$(grep -c "locus: error: " one.err)" = 1 ] || fail "a full disk is no single error"
+cmp 1.safetensors 2.safetensors || fail "a full disk spoiled the file that was there"
+
 # ---- what one process cannot do ends all of them
 start_job 2 "${atlas[@]}" --windows 70 --out 1.safetensors
 end_job
