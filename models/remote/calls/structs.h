@@ -325,17 +325,21 @@ void members(Structs, Is<models::StabilityRow> auto& x, auto& visit) {
   visit("attention", x.attention);
   visit("dot_product_percent", x.dot_product_percent);
 }
+void members(Structs, Is<analysis::Part> auto& x, auto& visit) {
+  visit("sum", x.sum);
+  visit("count", x.count);
+}
 void members(Structs, Is<models::LengthPoint> auto& x, auto& visit) {
   visit("length", x.length);
   visit("perplexity", x.perplexity);
   visit("bits_per_byte", x.bits_per_byte);
   visit("scored", x.scored);
   visit("scored_bytes", x.scored_bytes);
+  visit("stretches", x.stretches);
 }
 void members(Structs, Is<models::LengthCurveOptions> auto& x, auto& visit) {
   visit("lengths", x.lengths);
-  visit("scored_tokens", x.scored_tokens);
-  visit("windows", x.windows);
+  visit("stride", x.stride);
 }
 template <class T>
 concept EffectOfSomeKind = Is<T, models::EffectNumbers> || Is<T, models::Effect> || Is<T, models::EffectOnTrace>;
