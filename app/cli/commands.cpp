@@ -22,7 +22,7 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> list = {
       {"info", "describe a checkpoint: family, encoding, shape, parameters, files; list the encodings", declare_info},
       {"run", "run a checkpoint on an input: predict, write a trace, continue the text", declare_run},
-      {"figure", "draw a view as PNG, SVG or PDF; write its numbers as NPY or CSV", declare_figure},
+      {"figure", "draw a view as PNG, SVG, PDF or HTML; write its numbers as NPY or CSV", declare_figure},
       {"verify", "check that the displayed attention reproduces the output of the model", declare_verify},
       {"effect", "run an input with and without edits; report how they change the prediction", declare_effect},
       {"convert", "write a checkpoint with its weights in another format, as GGUF or safetensors", declare_convert},

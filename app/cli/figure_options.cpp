@@ -157,7 +157,7 @@ void FigureOptions::declare(Arguments& arguments) {
                  "the checkpoint that the others are compared with: one of the PATHs, or an additional column",
                  FileUse::kCheckpoint);
   arguments.repeated("--option", view_options, "an option of the view");
-  arguments.text("--out", out, "file to draw: .png, .svg or .pdf", FileUse::kWritten);
+  arguments.text("--out", out, "file to draw: .png, .svg, .pdf or .html", FileUse::kWritten);
   arguments.text("--data", data, "file for the numbers: .npy or .csv", FileUse::kWritten);
   arguments.files("--data", FileUse::kWritten, [this] {
     return data.empty() ? std::vector<std::string>() : std::vector<std::string>{data + ".recipe.json"};

@@ -16,7 +16,7 @@ class Painter {
   // Errors: kUnsupported in a build without Qt.
   static Result<std::unique_ptr<Painter>> create();
   virtual ~Painter() = default;
-  // kUsage unless the name ends in .png, .svg or .pdf.
+  // kUsage unless the name ends in .png, .svg, .pdf or .html.
   virtual Status check(const std::filesystem::path& file) const = 0;
   virtual Status write(const figure::Figure& figure, const std::filesystem::path& file,
                        const paper::PaperOptions& options) const = 0;

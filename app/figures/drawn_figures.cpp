@@ -49,7 +49,7 @@ std::string DrawnFigures::origin(const std::string& text) const {
 }
 
 std::vector<fs::path> DrawnFigures::files(const std::string& name) const {
-  return {folder_ / (name + ".png"), folder_ / (name + ".pdf")};
+  return {folder_ / (name + ".png"), folder_ / (name + ".pdf"), folder_ / (name + ".html")};
 }
 
 bool DrawnFigures::current(const std::string& name, const std::string& text,

@@ -209,7 +209,7 @@ Result<RenderedSession> render_session(const session::Session& session, const st
       rendered.warnings.push_back(each.name + ": not drawn: " + job.error().describe());
       continue;
     }
-    for (const char* ending : {".png", ".pdf"}) {
+    for (const char* ending : {".png", ".pdf", ".html"}) {
       const Status written = write_figures(
           *job, folder / (name + ending), write,
           [&](const std::filesystem::path& file) { rendered.files.push_back(file); }, stop);

@@ -23,7 +23,7 @@ struct RenderOptions {
                                        // are older than it, the program, or what they show; empty: all are drawn
 };
 
-// Draws every figure of a session (its bookmarks, or its state when it has none) as PNG and PDF into `folder`. A
+// Draws every figure of a session (its bookmarks, or its state when it has none) as PNG, PDF and HTML into `folder`. A
 // checkpoint that is not there is left out with a warning, and so is a figure that cannot do without it. Opens
 // checkpoints and runs models on the calling thread. Errors: those of checkpoints that are there, of views and of
 // `write` (paper::export_figure); kBadInput when the folder cannot be written; kUsage where no figure has the name that

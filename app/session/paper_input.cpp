@@ -9,13 +9,14 @@ namespace locus::session {
 
 namespace {
 
-constexpr int kMaxCells = 8192;  // along an axis of a figure that keeps every cell
+constexpr int kMaxCells = 8192;      // along an axis of a figure that keeps every cell
+constexpr int kMaxPageCells = 2048;  // of one whose reader unpacks them: 2048² take up to 11 MB
 
-bool is_png(const std::filesystem::path& file) {
+std::string ending_of(const std::filesystem::path& file) {
   std::string ending = file.extension().string();
   std::transform(ending.begin(), ending.end(), ending.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return ending == ".png";
+  return ending;
 }
 
 }  // namespace
@@ -28,7 +29,10 @@ views::ViewInput paper_input(const Recipe& recipe, std::vector<views::Column> co
                              const std::filesystem::path& file) {
   const double pixels = paper_width_mm(recipe.paper, columns.size()) / 25.4 * recipe.paper.dpi;
   views::ViewInput input = view_input(recipe.session.state, std::move(columns), view);
-  input.width_px = is_png(file) ? static_cast<int>(std::clamp(pixels, 64.0, 65536.0)) : kMaxCells;
+  const std::string ending = ending_of(file);
+  input.width_px = ending == ".png"    ? static_cast<int>(std::clamp(pixels, 64.0, 65536.0))
+                   : ending == ".html" ? kMaxPageCells
+                                       : kMaxCells;
   input.height_px = input.width_px;
   return input;
 }

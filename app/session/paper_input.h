@@ -16,7 +16,8 @@ constexpr double kPageMm = 174;
 // The recipe's own width, or else 84 mm (a column of a paper) for one checkpoint and 174 mm (its page) for several.
 double paper_width_mm(const PaperState& paper, std::size_t columns);
 
-// The view's input for a figure in `file`: a PNG has no more cells than pixels, SVG and PDF keep 8192 along an axis.
+// The view's input for a figure in `file`: a PNG has no more cells than pixels, SVG and PDF keep 8192 along an axis, HTML
+// 2048.
 views::ViewInput paper_input(const Recipe& recipe, std::vector<views::Column> columns, const views::View& view,
                              const std::filesystem::path& file);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/base/atomic_file.h"
+#include "renderers/html/html.h"
 #include "renderers/paper/formats.h"
 #include "renderers/paper/png_chunks.h"
 
@@ -13,6 +14,8 @@ namespace {
 
 constexpr double kPointsPerMm = 72 / 25.4;
 constexpr double kSmallestPt = 6;  // what journals ask for
+constexpr double kUsualPt = 7;     // text on paper is so large where it is
+constexpr double kPagePx = 12.5;   // so large on a page for a browser
 constexpr double kMaxPixels = 1 << 28;
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30;
 
@@ -71,14 +74,22 @@ Result<Format> format_of(const std::filesystem::path& file) {
   if (ending == ".pdf") {
     return Format::kPdf;
   }
-  return usage(file.string() + ": a figure's name ends in .png, .svg or .pdf");
+  if (ending == ".html") {
+    return Format::kHtml;
+  }
+  return usage(file.string() + ": a figure's name ends in .png, .svg, .pdf or .html");
 }
 
 Result<std::string> encode(const figure::Figure& figure, Format format, const PaperOptions& options) {
   LOCUS_CHECK(check_options(options));
+  if (format == Format::kHtml) {
+    LOCUS_TRY(const QByteArray page, html::encode(figure, {kPagePx * options.text_pt / kUsualPt, options.dark}));
+    return page.toStdString();
+  }
   const text::Typeface typeface;
   const double pixel = format == Format::kPng ? 72 / options.dpi : 0;
-  const Page page{compose_page(figure, options, pixel, typeface), figure.title, figure.recipe, figure.description, typeface};
+  const Page page{compose_page(figure, options, pixel, typeface), figure.title, figure.recipe, figure.description,
+                  typeface};
   if (format == Format::kPng) {
     LOCUS_CHECK(check_pixels(page.scene, options.dpi));
   }
@@ -101,9 +112,10 @@ Result<std::string> read_recipe(const std::filesystem::path& file) {
   if (const Status whole = is_png ? check_png(content) : Status(); !whole.ok()) {
     return whole.error().within(file.string());
   }
-  const auto recipe = is_png ? recipe_of_png(bytes) : recipe_of_xml(bytes);
+  auto recipe = is_png ? recipe_of_png(bytes) : recipe_of_xml(bytes);
+  recipe = recipe || is_png ? recipe : html::recipe_of(bytes);
   if (!recipe) {
-    return bad_input("expected a PNG, SVG or PDF figure with an embedded recipe, found none", file.string());
+    return bad_input("expected a PNG, SVG, PDF or HTML figure with an embedded recipe, found none", file.string());
   }
   return *recipe;
 }
@@ -111,7 +123,8 @@ Result<std::string> read_recipe(const std::filesystem::path& file) {
 Result<Pixels> render(const figure::Figure& figure, const PaperOptions& options) {
   LOCUS_CHECK(check_options(options));
   const text::Typeface typeface;
-  const Page page{compose_page(figure, options, 72 / options.dpi, typeface), figure.title, figure.recipe, figure.description, typeface};
+  const Page page{compose_page(figure, options, 72 / options.dpi, typeface), figure.title, figure.recipe,
+                  figure.description, typeface};
   LOCUS_CHECK(check_pixels(page.scene, options.dpi));
   const QImage image = rasterise(page, options.dpi).convertToFormat(QImage::Format_RGBA8888);
   Pixels pixels{image.width(), image.height(), {}};

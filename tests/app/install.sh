@@ -26,7 +26,7 @@ cd "$work"
 "$locus" info "$prefix/share/locus/assets/checkpoints/flip-flop-rope" | grep '^family' >/dev/null || fail "info"
 if [ -e "$prefix/share/applications/locus.desktop" ]; then
   figures=$("$locus" --figures "$work/figures" --only "TAPE Fig. 8") || fail "--figures found no session"
-  [[ $figures == *.png*.pdf ]] || fail "--figures --only: found $figures"
+  [[ $figures == *.png*.pdf*.html ]] || fail "--figures --only: found $figures"
   for size in 16 24 32 48 64 128 256; do
     [ -s "$prefix/share/icons/hicolor/${size}x$size/apps/locus.png" ] || fail "no icon of $size pixels"
   done

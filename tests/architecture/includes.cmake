@@ -88,7 +88,8 @@ room(models/bench models/analyses ${running})
 room(renderers)
 room(renderers/figure)
 room(renderers/text renderers/figure)
-room(renderers/paper renderers/figure renderers/text)
+room(renderers/html renderers/figure)
+room(renderers/paper renderers/figure renderers/text renderers/html/html.h)
 room(renderers/vulkan renderers/figure renderers/text)
 
 # What app sees of models: the facade, and these readers.

@@ -38,7 +38,7 @@ QByteArray pdf_stream(const std::string& pdf, const std::string& key) {
 }
 
 TEST(Paper, TheSameFigureGivesTheSameBytes) {
-  for (const Format format : {Format::kPng, Format::kSvg, Format::kPdf}) {
+  for (const Format format : {Format::kPng, Format::kSvg, Format::kPdf, Format::kHtml}) {
     for (const auto& figure : {samples::attention(20), samples::length_curve(), samples::token_strip()}) {
       EXPECT_EQ(encoded(figure, format), encoded(figure, format));
     }
@@ -70,7 +70,7 @@ TEST(Paper, ALonelyValueIsADot) {
 TEST(Paper, RecipesComeBackFromEveryFormat) {
   figure::Figure figure = samples::histogram();
   figure.recipe = R"({"text":"café <&> ]]> \"ж\" 数\\n","base":10000.0})";
-  for (const char* name : {"a.png", "a.svg", "a.PDF"}) {
+  for (const char* name : {"a.png", "a.svg", "a.PDF", "a.html"}) {
     ASSERT_TRUE(export_figure(figure, scratch(name), {}));
     const auto recipe = read_recipe(scratch(name));
     ASSERT_TRUE(recipe) << recipe.error().describe();
@@ -80,7 +80,7 @@ TEST(Paper, RecipesComeBackFromEveryFormat) {
 
 TEST(Paper, FilesWithoutRecipeSaySo) {
   figure::Figure figure = samples::histogram();
-  for (const char* name : {"b.png", "b.svg", "b.pdf"}) {
+  for (const char* name : {"b.png", "b.svg", "b.pdf", "b.html"}) {
     ASSERT_TRUE(export_figure(figure, scratch(name), {}));
     const auto recipe = read_recipe(scratch(name));
     ASSERT_FALSE(recipe);

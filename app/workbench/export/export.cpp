@@ -45,7 +45,7 @@ void export_shown(QWidget* parent, Studio& studio, QSettings& settings, Contents
   const QString file = QFileDialog::getSaveFileName(
       parent, figure ? QStringLiteral("Export figure") : QStringLiteral("Export data"),
       qt(figures::suggested_name(*job) + (figure ? ".pdf" : ".npy")),
-      figure ? QStringLiteral("Figures (*.pdf *.svg *.png)") : QStringLiteral("Numbers (*.npy *.csv)"));
+      figure ? QStringLiteral("Figures (*.pdf *.svg *.png *.html)") : QStringLiteral("Numbers (*.npy *.csv)"));
   if (!file.isEmpty()) {
     submit_export(studio, *std::move(job), file.toStdString(), contents, done);
   }

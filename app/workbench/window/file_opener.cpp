@@ -121,14 +121,14 @@ void FileOpener::open_all(const QStringList& paths) {
 bool FileOpener::open_figure(const std::filesystem::path& path) {
   const std::string ending = qt(path.extension().string()).toLower().toStdString();
   const bool json = ending == ".json";
-  if (!json && ending != ".png" && ending != ".svg" && ending != ".pdf") {
+  if (!json && ending != ".png" && ending != ".svg" && ending != ".pdf" && ending != ".html") {
     return false;
   }
   const auto text = json ? read_file(path, kMaxRecipeBytes) : paper::read_recipe(path);
   auto recipe = text ? session::parse_recipe(*text, path.string()) : Result<session::Recipe>(text.error());
   const bool named_so = path.filename().string().ends_with(".recipe.json");
-  if (!recipe && (ending == ".png" || (json && !named_so))) {
-    return false;  // a picture, a checkpoint's index
+  if (!recipe && (ending == ".png" || ending == ".html" || (json && !named_so))) {
+    return false;  // a picture, some text, a checkpoint's index
   }
   if (!recipe) {
     messages_.show_error(recipe.error());

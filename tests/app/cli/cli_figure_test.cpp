@@ -163,7 +163,8 @@ TEST_F(CliFigure, FiguresOfASessionAreDrawnAgainOnlyWhereTheyAreOlder) {
   };
   const auto time = [&](const std::string& name) { return std::filesystem::last_write_time(file("two/" + name)); };
   const auto only = drawn({"--only", "first"});
-  EXPECT_EQ(only.out, file("two/first-map.png") + "\n" + file("two/first-map.pdf") + "\n");
+  EXPECT_EQ(only.out,
+            file("two/first-map.png") + "\n" + file("two/first-map.pdf") + "\n" + file("two/first-map.html") + "\n");
   EXPECT_FALSE(std::filesystem::exists(file("two/heads.png")));
   const auto first = time("first-map.png");
   const auto all = drawn({});

@@ -1,9 +1,12 @@
 // A figure draws itself again: what `locus --figures` wrote of every view, from the recipe inside it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <vector>
 
 #include "app/views/view.h"
+#include "tests/support/browser.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_locus.h"
 
@@ -94,7 +97,7 @@ TEST(RecipeRoundTrip, EveryViewIsDrawnAgainFromItsOwnFile) {
   ASSERT_EQ(made.status, 0) << made.err;
   EXPECT_EQ(made.err.find("locus: "), std::string::npos) << made.err;  // progress alone
   for (const auto& [name, unused] : figures()) {
-    for (const std::string ending : {".png", ".pdf"}) {
+    for (const std::string ending : {".png", ".pdf", ".html"}) {
       const auto first = folder / "drawn" / (name + ending);
       const auto second = folder / ("again" + ending);
       const auto again = run_locus({"figure", "--recipe", first.string(), "--out", second.string()});
@@ -103,6 +106,15 @@ TEST(RecipeRoundTrip, EveryViewIsDrawnAgainFromItsOwnFile) {
       EXPECT_GT(read_text(first).size(), 1000U) << name << ending;
       EXPECT_TRUE(read_text(first) == read_text(second)) << name << ending << " is another picture";
     }
+  }
+  if (locus::test::browser()) {  // every page is drawn where it is read
+    std::vector<std::filesystem::path> pages;
+    for (const auto& [name, unused] : figures()) {
+      pages.push_back(folder / "drawn" / (name + ".html"));
+    }
+    const std::string said = locus::test::looked_at(pages, folder / "all.html");
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), std::ssize(pages)) << said;
+    EXPECT_EQ(said.find("not ready"), std::string::npos) << said;
   }
   // Another format of the same recipe is as faithful.
   const std::string png = (folder / "drawn/positions.png").string();

@@ -82,7 +82,7 @@ TEST_F(WindowExport, DroppedFiguresAndRecipesOpenWhatTheyShow) {
   window_->studio().change(state);
   ASSERT_TRUE(settle());
   const std::vector<std::filesystem::path> files = {write("map.png"), write("map.svg"), write("map.pdf"),
-                                                    write("map.csv", true)};
+                                                    write("map.html"), write("map.csv", true)};
   for (std::filesystem::path file : files) {
     file += file.extension() == ".csv" ? ".recipe.json" : "";
     window_->studio().set_text("something else");
@@ -155,15 +155,16 @@ TEST_F(WindowExport, EveryFigureOfTheSessionIsWrittenWithItsRecipe) {
   });
   ASSERT_TRUE(wait([&] { return done; }));
   const std::vector<std::string> names = {"a-map", "all-heads", "a-map-2"};
-  ASSERT_EQ(written.size(), 2 * names.size());
+  const std::vector<std::string> endings = {".png", ".pdf", ".html"};
+  ASSERT_EQ(written.size(), endings.size() * names.size());
   for (std::size_t n = 0; n < written.size(); ++n) {
-    EXPECT_EQ(written[n].filename(), names[n / 2] + (n % 2 == 0 ? ".png" : ".pdf"));
+    EXPECT_EQ(written[n].filename(), names[n / 3] + endings[n % 3]);
     const auto text = paper::read_recipe(written[n]);
     ASSERT_TRUE(text.ok()) << written[n];
     const auto recipe = session::parse_recipe(*text, written[n].string());
     ASSERT_TRUE(recipe.ok()) << written[n];
-    EXPECT_EQ(recipe->session.state.layer, n / 2 == 2 ? 2 : 1) << written[n];
-    EXPECT_EQ(recipe->session.state.view, n / 2 == 1 ? "attention-grid" : "attention") << written[n];
+    EXPECT_EQ(recipe->session.state.layer, n / 3 == 2 ? 2 : 1) << written[n];
+    EXPECT_EQ(recipe->session.state.view, n / 3 == 1 ? "attention-grid" : "attention") << written[n];
   }
   ASSERT_TRUE(settle());
 }
