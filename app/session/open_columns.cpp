@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/api/machine.h"
+#include "models/checkpoint/files_read.h"
 #include "models/trace/is_trace.h"
 
 namespace locus::session {
@@ -24,7 +25,14 @@ Result<Opened> open_entry(const CheckpointEntry& entry, models::OpenOptions opti
 }
 
 std::vector<std::string> files_of(const CheckpointEntry& entry, const models::Model* model) {
-  return model != nullptr ? model->info().files : std::vector<std::string>{entry.path.string()};
+  if (model != nullptr) {
+    return model->info().files;
+  }
+  std::vector<std::string> files;
+  for (const std::filesystem::path& rank : checkpoint::rank_files(entry.path)) {
+    files.push_back(rank.string());
+  }
+  return files.empty() ? std::vector<std::string>{entry.path.string()} : files;
 }
 
 std::string unique_name(const std::string& name, const std::function<bool(const std::string&)>& taken) {
@@ -81,7 +89,8 @@ Result<std::vector<views::Column>> ColumnMaker::columns(const std::vector<Checkp
     if (opened.model) {
       LOCUS_TRY(opened.trace, run(opened.model, input_of(entry, input, opened.model->info())));
     }
-    const std::string name = opened.model ? opened.model->info().name + label_of(entry) : entry.path.stem().string();
+    const std::string name =
+        opened.model ? opened.model->info().name + label_of(entry) : checkpoint::whole_name(entry.path);
     columns.push_back({unique_name(name, taken), std::move(opened.model), std::move(opened.trace), entry.own});
   }
   return columns;

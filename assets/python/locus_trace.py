@@ -5,12 +5,14 @@
         model(**inputs)
 
     python3 locus_trace.py --check run.safetensors
+    python3 locus_trace.py --convert cache.npz run.safetensors
 
 A trace holds q and k of every layer as the score sees them (after rotation and norms, key heads in their groups), and never
 a map of all pairs: Locus computes what it shows. Letters of shapes: T tokens, H heads, D the width of a head.
 """
 
 import argparse
+import ast
 import ctypes
 import functools
 import inspect
@@ -21,8 +23,9 @@ import re
 import struct
 import sys
 import tempfile
+import zipfile
 
-if __name__ == "__main__":  # --check works without PyTorch
+if __name__ == "__main__":  # --check works without PyTorch; --convert imports it
     torch, TorchFunctionMode = None, object
 else:
     import torch
@@ -195,6 +198,7 @@ def check(path):
     for n in layers:
         _check_layer(tensors, n, length, heads)
     _check_shape(tensors, "input_ids", [length])
+    _check_shape(tensors, "token_bytes", [length, 2])
     _check_shape(tensors, "position_ids", [length, 2] if len(tensors.get("position_ids", {"shape": []})["shape"]) == 2 else [length])
     if tensors.get("input_ids", {"dtype": "I64"})["dtype"] not in ("I64", "I32"):
         raise TraceError(f"tensor input_ids: expected I64, found {tensors['input_ids']['dtype']}")
@@ -351,6 +355,36 @@ def _labels(tokenizer, ids):
     texts = [tokenizer.decode([token]) for token in ids]
     named = getattr(tokenizer, "convert_ids_to_tokens", None)
     return [str(named([token])[0]) if named and (not text or "\ufffd" in text) else text for token, text in zip(ids, texts)]
+
+
+def _places(tokenizer, ids):
+    """The text of the tokens, and the bytes of it [T, 2] that each stands for; None where their pieces do not make it up."""
+    if tokenizer is None or not ids or not all(isinstance(token, int) for token in ids):
+        return None
+    special = set(getattr(tokenizer, "all_special_ids", ()))
+    plain = [token for token in ids if token not in special]
+    text = tokenizer.decode(plain) if plain else ""
+    at, before, part, places = 0, [], [], []
+    for token in ids:
+        if token not in special:
+            part.append(token)
+            known, whole = tokenizer.decode(before) if before else "", tokenizer.decode(before + part)
+            piece = whole[len(known):]
+            if not whole.startswith(known) or len(part) > 8 or not (text.startswith(piece, at) or piece.endswith("\ufffd")):
+                return None
+            if text.startswith(piece, at):  # else a part of a character
+                places += [[at, at + len(piece)]] * len(part)
+                at, before, part = at + len(piece), part, []
+        elif part:
+            return None
+        else:
+            places.append([at, at])
+    if part or at != len(text):
+        return None
+    begins = [0]
+    for letter in text:
+        begins.append(begins[-1] + len(letter.encode(errors="replace")))
+    return text, torch.tensor([[begins[begin], begins[end]] for begin, end in places], dtype=torch.int64)
 
 
 def write_trace(path, layers, about, tensors, dtype=None, shard=None):
@@ -826,6 +860,9 @@ class capture:
         about = self._about(ids, kept)
         if ids is not None:
             tensors["input_ids"] = torch.tensor(ids, dtype=torch.int64)
+        places = _places(self.tokenizer, ids)
+        if places is not None:
+            about["text"], tensors["token_bytes"] = places
         if self.grid is None and len(self.positions) == length:
             tensors["position_ids"] = torch.tensor([self.positions[n] for n in kept], dtype=torch.int64)
         shard = self._shard(layers)
@@ -927,6 +964,9 @@ def from_cache(cache, path, model=None, tokens=None, tokenizer=None, layers=None
     if numbers != list(range(len(numbers))):
         about["recorded_layers"] = json.dumps(numbers)
     further = {"input_ids": torch.tensor(ids, dtype=torch.int64)} if ids and isinstance(ids[0], int) else {}
+    places = _places(tokenizer, ids)
+    if places is not None:
+        about["text"], further["token_bytes"] = places
     return write_trace(path, known, about, further, dtype)
 
 
@@ -1037,12 +1077,143 @@ def _kept(tensor):
     return tensor.to("cpu", copy=True).contiguous()
 
 
-def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="locus_trace.py", description="Checks traces of Locus.")
-    parser.add_argument("--check", nargs="+", metavar="FILE", required=True, help="a trace; one line each, status 1 on an error")
-    for path in parser.parse_args(arguments).check:
+# ---- arrays that other programs stored ----
+
+ARRAYS = {"<f8": "float64", "<f4": "float32", "<f2": "float16", "<i8": "int64", "<i4": "int32"}
+LARGEST_NPY_HEADER = 65_536
+
+
+def _npy(file, size):
+    """The array of a .npy file of `size` bytes: the magic, a version, the length of a header, the header, the numbers."""
+    magic = file.read(8)
+    if magic[:6] != b"\x93NUMPY" or magic[6:7] not in (b"\1", b"\2", b"\3"):
+        raise TraceError("expected an array of numpy (versions 1 to 3), found other bytes")
+    form = "<H" if magic[6] == 1 else "<I"
+    length = struct.unpack(form, file.read(struct.calcsize(form)).ljust(struct.calcsize(form), b"\xff"))[0]
+    if length > min(size, LARGEST_NPY_HEADER):
+        raise TraceError(f"header: expected at most {min(size, LARGEST_NPY_HEADER)} bytes, found {length}")
+    try:
+        header = ast.literal_eval(file.read(length).decode("latin-1"))
+        dtype, shape, columns_first = header["descr"], header["shape"], header["fortran_order"]
+    except (ValueError, SyntaxError, KeyError, TypeError, RecursionError, MemoryError):
+        raise TraceError("header: expected descr, shape and fortran_order, found other text") from None
+    if not isinstance(dtype, str) or dtype not in ARRAYS:
+        raise TraceError(f"expected numbers of {' '.join(ARRAYS)}, found {str(dtype)[:40]}")
+    if not isinstance(shape, tuple) or not all(_is_count(each) for each in shape):
+        raise TraceError(f"shape: expected whole numbers, found {str(shape)[:80]}")
+    needed, found = math.prod(shape) * int(dtype[2]), size - len(magic) - struct.calcsize(form) - length
+    if needed != found:
+        raise TraceError(f"expected {needed} bytes for {list(shape)}, found {found}")
+    kind = getattr(torch, ARRAYS[dtype])
+    if needed == 0:
+        return torch.empty(shape, dtype=kind)
+    value = torch.frombuffer(bytearray(file.read(needed)), dtype=kind)
+    return value.view(shape[::-1]).permute(*reversed(range(len(shape)))) if columns_first else value.view(shape)
+
+
+def read_arrays(path):
+    """The arrays {name: tensor} of a .npz, or of a dict that torch.save() stored. Nothing in the file is executed."""
+    if os.path.splitext(os.fspath(path))[1] != ".npz":
         try:
-            print(f"{path}: {check(path)}")
+            found = torch.load(path, map_location="cpu", weights_only=True)
+        except OSError:
+            raise
+        except Exception as error:  # whatever the reader of pickles meets
+            raise TraceError("expected a dict of tensors, such as torch.save(dict(cache.cache_dict), …) stores, found what "
+                             f"cannot be read without running it: {str(error).splitlines()[0][:120]}") from None
+        if not isinstance(found, dict):
+            raise TraceError(f"expected a dict of tensors, found {type(found).__name__}")
+        return {name: value for name, value in found.items() if isinstance(name, str) and isinstance(value, torch.Tensor)}
+    arrays = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for info in archive.infolist():
+                name = info.filename[:-4] if info.filename.endswith(".npy") else info.filename
+                with archive.open(info) as file:
+                    try:
+                        arrays[name] = _npy(file, info.file_size)
+                    except TraceError as error:
+                        raise TraceError(f"array {name}: {error}") from None
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        if isinstance(error, TraceError):
+            raise
+        raise TraceError(f"expected an archive of numpy's, found other bytes: {error}") from None
+    return arrays
+
+
+def convert(source, path, encoding=None, causal=None, scale=None, tokenizer=None, batch=0, dtype=None):
+    """Writes the trace of stored arrays: those of a TransformerLens cache (see from_cache), or "layers.N.q" and "layers.N.k"
+    [H, T, D], "layers.N.attention" [H, T, T] under a trace's own names, q and k as the score sees them.
+
+    Ids are those named "tokens" or "input_ids". A batch in front is left out but for its element `batch`.
+    """
+    arrays = read_arrays(source)
+    ids = next((arrays[name] for name in ("tokens", "input_ids") if name in arrays), None)
+    if any(re.fullmatch(r"blocks\.\d+\.attn\.hook_\w+", name) for name in arrays):
+        return from_cache(arrays, path, tokens=ids, tokenizer=tokenizer, encoding=encoding, causal=causal, scale=scale,
+                          batch=batch, dtype=dtype)
+    layers = {}
+    for name, value in arrays.items():
+        match = re.fullmatch(r"layers\.(\d{1,4})\.(q|k|q_content|k_content|attention)", name)
+        if match is None:
+            continue
+        value = value[batch] if value.dim() == 4 else value
+        if value.dim() != 3:
+            raise TraceError(f"array {name}: expected 3 sizes, or a batch in front of them, found {list(value.shape)}")
+        layer = layers.setdefault(int(match.group(1)), Layer(encoding or {"name": "none"}))
+        if match.group(2) == "attention":
+            layer.attention = _kept(value.float())
+            continue
+        factor = (scale or value.shape[-1] ** -0.5) * value.shape[-1] ** 0.5
+        turned = value.float() * factor if match.group(2)[0] == "q" and abs(factor - 1) > 1e-6 else value
+        layer.tensors[match.group(2)] = _kept(turned)
+    if sorted(layers) != list(range(len(layers))) or not layers:
+        raise TraceError(f"expected blocks.N.attn.hook_q and hook_k, or layers.N.q and layers.N.k from 0 on, found "
+                         f"{', '.join(sorted(arrays)[:6]) or 'no array'}")
+    ids = _ids_of(ids, batch)
+    about = {"model": "", "family": "arrays", "causal": str(causal is not False).lower()}
+    labels = _labels(tokenizer, ids)
+    if labels is not None:
+        about["tokens"] = json.dumps(labels)
+    unchecked = f"{os.fspath(path)}.unchecked"
+    try:
+        write_trace(unchecked, layers, about, {} if ids is None else {"input_ids": torch.tensor(ids, dtype=torch.int64)}, dtype)
+        check(unchecked)
+        os.replace(unchecked, path)
+    finally:
+        if os.path.exists(unchecked):
+            os.unlink(unchecked)
+    return path
+
+
+def _converted(source, path, options):
+    global torch
+    try:
+        import torch
+    except ImportError:
+        raise TraceError("--convert needs PyTorch, found none") from None
+    if os.path.exists(path) and os.path.samefile(source, path):
+        raise TraceError("expected another file to write than the one that is read")
+    encoding = options.encoding and _json({"--encoding": options.encoding}, "--encoding", dict)
+    if encoding and not isinstance(encoding.get("name"), str):
+        raise TraceError("--encoding: name: expected a text")
+    return check(convert(source, path, encoding or None, False if options.bidirectional else None, options.scale))
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="locus_trace.py", description="Checks traces of Locus, and makes them of stored arrays.")
+    work = parser.add_mutually_exclusive_group(required=True)
+    work.add_argument("--check", nargs="+", metavar="FILE", help="a trace; one line each, status 1 on an error")
+    work.add_argument("--convert", nargs=2, metavar=("ARRAYS", "FILE"),
+                      help="a .npz, or a dict of torch.save, of a TransformerLens cache or with a trace's names, as a trace")
+    parser.add_argument("--encoding", metavar="JSON", help='with --convert: such as \'{"name": "rope", "base": 10000.0}\'')
+    parser.add_argument("--scale", type=float, help="with --convert: of the score; default 1/√D")
+    parser.add_argument("--bidirectional", action="store_true", help="with --convert: queries see the keys behind them too")
+    options = parser.parse_args(arguments)
+    for path in options.check or options.convert[:1]:
+        try:
+            out = path if options.check else options.convert[1]
+            print(f"{out}: {check(path) if options.check else _converted(path, out, options)}")
         except (TraceError, OSError) as error:
             said = str(getattr(error, "strerror", None) or error)[:400]  # names of a file may be anything
             said = "".join(each if each.isprintable() else f"\\x{ord(each):02x}" for each in said)

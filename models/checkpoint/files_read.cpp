@@ -64,8 +64,9 @@ std::vector<fs::path> files_read(const fs::path& checkpoint) {
     files.insert(files.end(), weights.begin(), weights.end());
   }
   if (!folder) {
-    const std::vector<fs::path> parts = gguf_parts(checkpoint);
-    files.insert(files.end(), parts.begin(), parts.end());
+    for (const std::vector<fs::path>& parts : {gguf_parts(checkpoint), rank_files(checkpoint)}) {
+      files.insert(files.end(), parts.begin(), parts.end());
+    }
     if (is_index(checkpoint.filename().string())) {
       add_shards(checkpoint, files);
     }

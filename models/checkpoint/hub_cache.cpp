@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/atomic_file.h"
+#include "models/checkpoint/files_read.h"
 #include "models/checkpoint/hub_name.h"
 
 namespace locus::checkpoint {
@@ -75,7 +76,13 @@ fs::path hub_cache() {
 Result<fs::path> find_checkpoint(const std::string& name) {
   std::error_code ignored;
   const std::optional<HubName> parsed = parse_hub_name(name);
-  if (fs::exists(name, ignored) || !parsed) {
+  if (fs::exists(name, ignored)) {
+    return fs::path(name);
+  }
+  if (fs::path ranked = first_rank_of(name); !ranked.empty()) {
+    return ranked;
+  }
+  if (!parsed) {
     return fs::path(name);
   }
   const fs::path model = hub_cache() / parsed->folder();

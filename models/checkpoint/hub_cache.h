@@ -13,7 +13,8 @@ namespace locus::checkpoint {
 // HF_HUB_CACHE, else HF_HOME/hub, else huggingface/hub below XDG_CACHE_HOME or ~/.cache.
 std::filesystem::path hub_cache();
 
-// Where what a user calls `name` lies. A file or folder of that name wins, and whatever cannot be a model's name stays
+// Where what a user calls `name` lies. A file or folder of that name wins, then the files of a
+// sharded run's trace (first_rank_of()); whatever cannot be a model's name stays
 // as it is; ORG/NAME, or ORG/NAME@REVISION with a branch, a tag or a commit (without: main), is the folder of its
 // snapshot. Errors: kBadInput naming the place where the model is not.
 Result<std::filesystem::path> find_checkpoint(const std::string& name);

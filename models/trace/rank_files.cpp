@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "models/checkpoint/files_read.h"
 #include "models/json/json.h"
 
 namespace locus::models::trace {
@@ -49,18 +50,15 @@ Result<Rank> read_rank(Source source, const std::filesystem::path& path) {
 
 Result<std::vector<Rank>> read_ranks(const Source& source, const std::filesystem::path& path) {
   LOCUS_TRY(const Rank first, read_rank(source, path));
-  const auto mark = [&](std::int64_t rank) {
-    return ".rank" + std::to_string(rank) + "of" + std::to_string(first.ranks) + ".";
-  };
-  const std::string name = path.filename().string();
-  const std::size_t place = name.rfind(mark(first.number));
-  if (place == std::string::npos) {
-    return bad_input("expected a name with " + mark(first.number) + ", as the ranks' files have", first.file);
+  const std::vector<std::filesystem::path> files = checkpoint::rank_files(path);
+  if (std::ssize(files) != first.ranks || files[static_cast<std::size_t>(first.number)].filename() != path.filename()) {
+    return bad_input("expected a name with .rank" + std::to_string(first.number) + "of" + std::to_string(first.ranks) +
+                         "., as the ranks' files have",
+                     first.file);
   }
   std::vector<Rank> ranks;
   for (std::int64_t n = 0; n < first.ranks; ++n) {
-    std::string own = name;
-    const std::filesystem::path file = path.parent_path() / own.replace(place, mark(first.number).size(), mark(n));
+    const std::filesystem::path& file = files[static_cast<std::size_t>(n)];
     std::error_code ignored;
     if (!std::filesystem::exists(file, ignored)) {
       return bad_input(

@@ -64,6 +64,33 @@ Status read_positions(OpenTrace& trace, const TensorInfo* info, std::int64_t len
   return {};
 }
 
+// The text and the bytes of it that each token stands for, by which runs with other tokenizers are compared. A file
+// that has but one of them has neither.
+Status read_text(OpenTrace& trace) {
+  const std::string text = trace.file.text("text");
+  LOCUS_TRY(const at::Tensor stored, trace.file.tensor("token_bytes", {trace.length(), 2}));
+  if (text.empty() || !stored.defined()) {
+    return {};
+  }
+  const at::Tensor bytes = stored.to(at::kLong).contiguous();
+  const std::int64_t* const value = bytes.data_ptr<std::int64_t>();
+  const auto size = static_cast<std::int64_t>(text.size());
+  std::int64_t last = 0;  // where the last token with bytes begins
+  for (std::int64_t n = 0; n < trace.length(); ++n) {
+    const Range own{value[2 * n], value[2 * n + 1]};
+    if (own.begin < 0 || own.end < own.begin || own.end > size || (!own.empty() && own.begin < last)) {
+      return bad_input("token " + std::to_string(n) + ": expected bytes of the text from " + std::to_string(last) +
+                           " to " + std::to_string(size) + ", found " + std::to_string(own.begin) + " to " +
+                           std::to_string(own.end),
+                       trace.file.where("token_bytes"));
+    }
+    last = own.empty() ? last : own.begin;
+    trace.data.tokens[static_cast<std::size_t>(n)].bytes = own;
+  }
+  trace.data.text = text;
+  return {};
+}
+
 }  // namespace
 
 Status read_tokens(OpenTrace& trace) {
@@ -100,7 +127,7 @@ Status read_tokens(OpenTrace& trace) {
     trace.data.tokens.push_back(
         {id, named > 0 ? labels[static_cast<std::size_t>(n)] : std::to_string(id), {}, flat.data_ptr<double>()[n]});
   }
-  return {};
+  return read_text(trace);
 }
 
 }  // namespace locus::models::trace

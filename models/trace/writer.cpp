@@ -59,6 +59,15 @@ class Writer {
     }
     const bool vectors = data_.position_ids.dim() == 2 && data_.position_ids.size(1) == 3;  // time, row, column
     add("position_ids", integral_if_possible(vectors ? data_.position_ids.t() : data_.position_ids));
+    if (has_text()) {
+      at::Tensor bytes = at::empty({trace_.length(), 2}, at::kLong);
+      auto* value = bytes.data_ptr<std::int64_t>();
+      for (const TokenInfo& token : data_.tokens) {
+        *value++ = token.bytes.begin;
+        *value++ = token.bytes.end;
+      }
+      add("token_bytes", bytes);
+    }
     for (const auto& [name, tensor] : trace::picture_tensors(data_)) {
       add(name, tensor);
     }
@@ -104,6 +113,9 @@ class Writer {
   }
 
  private:
+  // A header of JSON holds no other text.
+  bool has_text() const { return !data_.text.empty() && is_utf8(data_.text); }
+
   bool wants(const std::string& name) const { return all_ || keep_.count(name) != 0; }
   bool named(const std::string& name) const { return keep_.count(name) != 0; }
 
@@ -250,6 +262,9 @@ class Writer {
       }
       return text(list);
     };
+    if (has_text()) {
+      metadata["text"] = data_.text;
+    }
     if (!model.uniform()) {
       json encodings = json::array();
       for (std::int64_t n = 0; n < model.layers; ++n) {

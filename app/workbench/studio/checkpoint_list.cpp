@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/session/open_columns.h"
+#include "models/checkpoint/files_read.h"
 #include "models/checkpoint/hub_cache.h"
 
 namespace locus::workbench {
@@ -51,7 +52,9 @@ const Checkpoint* CheckpointList::find(int id) const {
 
 std::string CheckpointList::unique_name(const session::CheckpointEntry& entry) const {
   const std::filesystem::path& path = entry.path;
-  const std::string own = path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
+  const std::string own = !checkpoint::rank_files(path).empty() ? checkpoint::whole_name(path) + ".safetensors"
+                          : path.has_filename()                 ? path.filename().string()
+                                                                : path.parent_path().filename().string();
   const std::string hub = checkpoint::hub_name(path);  // a snapshot's folder is called as its commit
   return session::unique_name((hub.empty() ? own : hub) + session::label_of(entry), [&](const std::string& name) {
     return std::any_of(list_.begin(), list_.end(), [&](const auto& each) { return each.name == name; });

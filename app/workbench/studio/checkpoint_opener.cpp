@@ -70,6 +70,14 @@ void CheckpointOpener::load(Checkpoint& checkpoint) {
   if (share(checkpoint)) {
     return;
   }
+  submit(checkpoint, false);
+}
+
+void CheckpointOpener::follow(Checkpoint& checkpoint) {
+  submit(checkpoint, true);
+}
+
+void CheckpointOpener::submit(Checkpoint& checkpoint, bool follows) {
   checkpoint.opening = true;
   const int id = checkpoint.id;
   worker_.submit<session::Opened>(
@@ -78,8 +86,16 @@ void CheckpointOpener::load(Checkpoint& checkpoint) {
       [entry = checkpoint.entry, options = options(), opener = opener_](StopToken stop, const Progress& progress) {
         return open_entry(entry, options, opener, std::move(stop), progress);
       },
-      [this, id](Result<session::Opened> found) {
-        if (Checkpoint* checkpoint = list_.find(id)) {
+      [this, id, follows](Result<session::Opened> found) {
+        Checkpoint* const checkpoint = list_.find(id);
+        if (checkpoint != nullptr && follows && (!found || !found->trace)) {
+          checkpoint->opening = false;
+          checkpoint->error = found ? bad_input("expected a trace, as it was, found a checkpoint") : found.error();
+          Q_EMIT changed();
+          return;
+        }
+        if (checkpoint != nullptr) {
+          checkpoint->error.reset();
           checkpoint->model.reset();
           checkpoint->last.reset();  // another model's run is not continued
         }

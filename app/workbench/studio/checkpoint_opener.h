@@ -23,6 +23,9 @@ class CheckpointOpener : public QObject {
 
   // What lies at its path, under its overrides and edits; what it shows stays until that is there.
   void load(Checkpoint& checkpoint);
+  // The trace at its path, written anew: what it shows stays until that is there, and where it does not open, which may
+  // be a moment between the files of a sharded run, beside the error.
+  void follow(Checkpoint& checkpoint);
   // This one has left the list: it does not open any more, and those that wait for it open by themselves.
   void forget(int id);
   // What a checkpoint is and whether it opens, without keeping it. One at a time; the same slot for all.
@@ -46,6 +49,7 @@ class CheckpointOpener : public QObject {
   bool share(Checkpoint& checkpoint);
   // Opens the checkpoints that wait for this one.
   void lend(int id);
+  void submit(Checkpoint& checkpoint, bool follows);
   void opened(int id, Result<std::shared_ptr<const models::Model>> model);
   void opened_trace(int id, std::shared_ptr<const models::Trace> trace);
   models::OpenOptions options() const;

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "models/checkpoint/files_read.h"
+
 namespace locus::workbench {
 
 Columns::Columns(Worker& worker, const LiveInput& input, std::string device, session::Opener opener,
@@ -14,6 +16,14 @@ Columns::Columns(Worker& worker, const LiveInput& input, std::string device, ses
   connect(&opener_, &CheckpointOpener::runs_changed, this, &Columns::runs_changed);
   connect(&opener_, &CheckpointOpener::extent_changed, this, &Columns::extent_changed);
   connect(&opener_, &CheckpointOpener::failed, this, &Columns::failed);
+  connect(&follower_, &TraceFollower::written, this, [this](int id) {
+    if (Checkpoint* checkpoint = list_.find(id); checkpoint != nullptr && checkpoint->trace) {
+      opener_.follow(*checkpoint);
+    } else if (checkpoint != nullptr) {
+      opener_.load(*checkpoint);  // it has not opened: perhaps it does now
+    }
+  });
+  connect(this, &Columns::changed, this, [this] { follower_.watch(list_); });
   connect(&runs_, &CheckpointRuns::started, this, &Columns::started);
   connect(&runs_, &CheckpointRuns::changed, this, &Columns::changed);
   connect(&runs_, &CheckpointRuns::runs_changed, this, &Columns::runs_changed);
@@ -28,6 +38,9 @@ int Columns::open(const session::CheckpointEntry& entry) {
   session::CheckpointEntry wanted = entry;
   if (const auto canonical = std::filesystem::weakly_canonical(entry.path, code); !code) {
     wanted.path = canonical;
+  }
+  if (const auto ranks = checkpoint::rank_files(wanted.path); !ranks.empty()) {
+    wanted.path = ranks.front();  // one trace, whichever of its files is named
   }
   auto& all = list_.all();
   const auto known = std::find_if(all.begin(), all.end(), [&](const Checkpoint& open) {

@@ -19,6 +19,7 @@
 #include "app/workbench/studio/checkpoint_opener.h"
 #include "app/workbench/studio/checkpoint_runs.h"
 #include "app/workbench/studio/live_input.h"
+#include "app/workbench/studio/trace_follower.h"
 #include "app/workbench/studio/worker.h"
 
 namespace locus::workbench {
@@ -86,6 +87,7 @@ class Columns : public QObject {
   CheckpointList list_;
   CheckpointOpener opener_;
   CheckpointRuns runs_;
+  TraceFollower follower_;
   std::vector<int> hidden_;  // by hide_all(), until they are arranged
 };
 

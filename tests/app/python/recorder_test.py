@@ -3,7 +3,9 @@
 recorder_test.py SOURCE LOCUS: the tree, and the program. Status 77 where Python has no PyTorch.
 """
 
+import contextlib
 import functools
+import io
 import json
 import os
 import subprocess
@@ -198,6 +200,21 @@ class OlderModules(Recorded):
         tensors, metadata = read(self.path("t.safetensors"))
         self.assertEqual(json.loads(metadata["tokens"]), [f"<{n}>" if n % 2 else f" w{n}" for n in ids[0].tolist()])
         self.assertEqual(tensors["layers.1.k"].dtype, torch.bfloat16)
+
+    def test_the_text_and_the_bytes_of_each_token(self):
+        pieces = {0: b"<s>", 1: b"A", 2: b" caf", 3: b"\xc3", 4: b"\xa9", 5: "数".encode(), 6: b" x"}
+        tokenizer = SimpleNamespace(decode=lambda ids: b"".join(pieces[n] for n in ids).decode(errors="replace"), all_special_ids=[0])
+        model, _ = self.llama()
+        with locus_trace.capture(model, self.path("t.safetensors"), tokenizer=tokenizer):
+            model(torch.tensor([[0, 1, 2, 3, 4, 5, 6]]))
+        tensors, metadata = read(self.path("t.safetensors"))
+        self.assertEqual(metadata["text"], "A café数 x")
+        self.assertEqual(tensors["token_bytes"].tolist(), [[0, 0], [0, 1], [1, 5], [5, 7], [5, 7], [7, 10], [10, 12]])
+        # A tokenizer that strips what the text has keeps to its labels.
+        tokenizer.decode = lambda ids: b"".join(pieces[n] for n in ids).decode(errors="replace").lower()[1 - len(ids) % 2:]
+        with locus_trace.capture(model, self.path("t.safetensors"), tokenizer=tokenizer):
+            model(torch.tensor([[0, 1, 2, 5, 6]]))
+        self.assertNotIn("text", read(self.path("t.safetensors"))[1])
 
     def test_the_model_is_as_before(self):
         model, ids = self.llama()
@@ -560,6 +577,90 @@ class FromCache(Recorded):
             with self.assertRaisesRegex(locus_trace.TraceError, said):
                 locus_trace.from_cache(cache, self.path("t.safetensors"), model=self.model, **arguments)
         self.assertFalse(os.path.exists(self.path("t.safetensors")))
+
+
+class Convert(FromCache):
+    """Caches and arrays in files, by --convert as a user types it."""
+
+    test_q_and_k = test_maps_alone = test_what_does_not_fit_is_refused = None  # FromCache's
+
+    def convert(self, source, *options, fails=False):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            status = locus_trace.main(["--convert", self.path(source), self.path("t.safetensors"), *options])
+        self.assertEqual(status, 1 if fails else 0, said.getvalue())
+        self.assertEqual(said.getvalue().count("\n"), 1, said.getvalue())
+        return said.getvalue()
+
+    def arrays(self, **more):
+        named = {name: value for name, value in {**self.cache, "tokens": self.ids, **more}.items() if value is not None}
+        return {name: value.numpy() for name, value in named.items()}
+
+    def test_a_cache_as_npz(self):
+        import numpy
+        for save in (numpy.savez, numpy.savez_compressed):
+            save(self.path("cache.npz"), **self.arrays())
+            said = self.convert("cache.npz", "--encoding", '{"name": "rope", "base": 10000.0}')
+            self.assertIn("2 layers, 4 heads, 7 tokens", said)
+            found, metadata = read(self.path("t.safetensors"))
+            for name, value in found.items():
+                self.assertTrue(torch.equal(value, self.once[name]), name)
+            self.assertEqual(json.loads(metadata["encoding"]), {"name": "rope", "base": 10000.0})
+            self.expect_maps_of_the_program()
+
+    def test_a_cache_as_torch_saves_it(self):
+        torch.save({**self.cache, "tokens": self.ids}, self.path("cache.pt"))
+        script = os.path.join(SOURCE, "assets/python/locus_trace.py")  # by itself, where PyTorch is imported late
+        subprocess.run([sys.executable, script, "--convert", self.path("cache.pt"), self.path("t.safetensors")], check=True,
+                       stdout=subprocess.DEVNULL)
+        self.expect_maps_of_the_program()
+
+    def test_arrays_by_a_traces_names(self):
+        import numpy
+        named = {name: value.numpy() for name, value in self.once.items() if ".q" in name or ".k" in name}
+        columns_first = {name: numpy.asfortranarray(value) for name, value in named.items()}
+        for arrays in (named, columns_first, {name: value[None] for name, value in named.items()}):
+            numpy.savez(self.path("plain.npz"), input_ids=self.ids[0].numpy(), **arrays)
+            self.convert("plain.npz")
+            self.expect_maps_of_the_program()
+        # Before the scale: q·k·s = (q·s·√D)·k/√D.
+        divided = {name: value / 2 if ".q" in name else value for name, value in named.items()}
+        numpy.savez(self.path("plain.npz"), input_ids=self.ids[0].numpy(), **divided)
+        self.convert("plain.npz", "--scale", str(2 / 8 ** 0.5))
+        self.expect_maps_of_the_program()
+        maps = {f"layers.{n}.attention": self.cache[f"blocks.{n}.attn.hook_pattern"].numpy() for n in range(2)}
+        numpy.savez(self.path("maps.npz"), tokens=self.ids.numpy(), **maps)
+        self.convert("maps.npz")
+        self.expect_maps_of_the_program()
+
+    def test_what_is_no_such_file_is_refused_and_nothing_written(self):
+        import numpy
+        import pickle
+        numpy.savez(self.path("objects.npz"), **{"layers.0.q": numpy.array([{}], dtype=object)})
+        numpy.savez(self.path("few.npz"), **{"layers.0.q": numpy.zeros((4, 7, 8), dtype="f4")})
+        numpy.savez(self.path("other.npz"), a=numpy.zeros(3))
+        numpy.savez(self.path("big.npz"), **{"layers.0.q": numpy.zeros((4, 7, 8), dtype=">f4")})
+        with open(self.path("evil.pt"), "wb") as file:
+            pickle.dump({"a": Executed(self.path("executed"))}, file)
+        with open(self.path("objects.npz"), "rb") as whole, open(self.path("cut.npz"), "wb") as file:
+            file.write(whole.read()[:200])
+        for name, said in (("objects.npz", "array layers.0.q: expected numbers"), ("few.npz", "tensor layers.0.k: expected it"),
+                           ("other.npz", "expected blocks.N.attn.hook_q and hook_k, or layers.N.q"), ("big.npz", "expected numbers of <f8"),
+                           ("cut.npz", "expected an archive"), ("evil.pt", "cannot be read without running it"),
+                           ("none.npz", "No such file")):
+            self.assertIn(said, self.convert(name, fails=True), name)
+        self.assertFalse(os.path.exists(self.path("executed")))
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith("t.safetensors")], [])
+
+
+class Executed:
+    """Makes a file where it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
 
 
 class Check(Recorded):
