@@ -44,7 +44,7 @@ Result<int> draw_figures(const locus::cli::WorkbenchRequest& request, const locu
     context.console.print(file.string());
   }
   if (rendered.kept > 0) {
-    const std::size_t all = rendered.files.size() / 2;  // a PNG and a PDF each
+    const std::size_t all = rendered.files.size() / 3;  // a PNG, a PDF and a page each
     context.console.note(std::to_string(rendered.kept) + " of " + std::to_string(all) +
                          (rendered.kept == 1 ? " figures is newer than what it shows, and was not drawn again"
                                              : " figures are newer than what they show, and were not drawn again"));

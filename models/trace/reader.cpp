@@ -65,6 +65,7 @@ Result<TraceData> read_sides(const checkpoint::Source& source, const std::string
     LOCUS_CHECK(read_tokens(read));
     LOCUS_TRY(TraceData cross,
               read_trace(begin_trace(source, file, SideNames(Side::kCross), std::move(read.data.tokens))));
+    cross.key_text = std::move(read.data.text);
     data.cross = std::make_shared<const RecordedTrace>(std::move(cross));
   }
   return data;

@@ -23,6 +23,9 @@ std::string SideNames::tensor(const std::string& name) const {
   if (*side_ != Side::kVision && (name == "input_ids" || name == "position_ids")) {
     return *side_ == Side::kEncoder ? name : "decoder_" + name;
   }
+  if (crosses() && name == "token_bytes") {
+    return "decoder." + name;
+  }
   if (name == "logits" && *side_ == Side::kDecoder) {
     return name;
   }
@@ -39,7 +42,7 @@ std::string SideNames::metadata(const std::string& key) const {
   if (*side_ != Side::kVision && key == "tokens") {
     return *side_ == Side::kEncoder ? key : "decoder_tokens";
   }
-  return to_text(*side_) + "." + key;
+  return crosses() && key == "text" ? "decoder." + key : to_text(*side_) + "." + key;
 }
 
 }  // namespace locus::models

@@ -2,7 +2,8 @@
 //   encoder   input_ids, position_ids, encoder.layers.N.…, encoder.hidden; metadata tokens, encoder.encoding, …
 //   decoder   decoder_input_ids, decoder_position_ids, decoder.layers.N.…, logits; metadata decoder_tokens,
 //             decoder.encoding, …
-//   cross     decoder.layers.N.cross_attention, cross_q, cross_k, cross_log_sum_exp; its tokens are the others'
+//   cross     decoder.layers.N.cross_attention, cross_q, cross_k, cross_log_sum_exp; its tokens and texts are the
+//   others'
 // Of a vision-language model the text is called as a trace without sides, and the tower:
 //   vision    vision.position_ids, vision.layers.N.…; metadata vision.tokens, vision.encoding, …
 // Metadata locus.format, model and family are of the file.

@@ -98,12 +98,14 @@ Status read_tokens(OpenTrace& trace) {
   LOCUS_TRY(const at::Tensor ids, trace.file.tensor("input_ids", {-1}));
   const TensorInfo* position_info = trace.file.find("position_ids");
   const TensorInfo* query_info = trace.file.find("layers.0.q");
+  const TensorInfo* map_info = trace.file.find("layers.0.attention");
   const bool has_positions = has_elements(position_info, 1) || has_elements(position_info, 2);
   const auto named = static_cast<std::int64_t>(labels.size());
   const std::int64_t length = ids.defined()                 ? ids.size(0)
                               : named > 0                   ? named
                               : has_positions               ? position_info->shape[0]
                               : has_elements(query_info, 3) ? query_info->shape[1]
+                              : has_elements(map_info, 3)   ? map_info->shape[1]
                                                             : 0;
   if (length < 1 || (named > 0 && named != length)) {
     return bad_input("expected input_ids and as many tokens in the metadata, found " + std::to_string(length) +

@@ -40,11 +40,21 @@ inline void write_part(const std::filesystem::path& from, const std::filesystem:
 // The layers before `first`, and those from it on, as the files of two ranks: STEM.rank0of2.safetensors and rank1.
 inline void write_ranks(const std::filesystem::path& from, const std::filesystem::path& stem, int first, int layers,
                         int heads) {
+  const auto source = checkpoint::open_tensors(from);
+  ASSERT_TRUE(source.ok());
+  const std::string& encoding = (*source)->metadata().at("encoding");
   for (int rank = 0; rank < 2; ++rank) {
+    std::string encodings;
+    std::string zeros;
+    std::string nos;
     std::string numbers;
     std::string names;
     for (int layer = rank == 0 ? 0 : first; layer < (rank == 0 ? first : layers); ++layer) {
       numbers += (numbers.empty() ? "" : ", ") + std::to_string(layer);
+      const std::string comma = numbers == std::to_string(layer) ? "" : ", ";
+      encodings += comma + encoding;
+      zeros += comma + "0";
+      nos += comma + "false";
       names += (names.empty() ? "" : "|") + std::to_string(layer);
     }
     const std::string shard = R"({"rank": )" + std::to_string(rank) + R"(, "ranks": 2, "layers": [)" + numbers +
@@ -52,7 +62,13 @@ inline void write_ranks(const std::filesystem::path& from, const std::filesystem
                               "}";
     write_part(from, stem.string() + ".rank" + std::to_string(rank) + "of2.safetensors",
                "layers\\.(" + names + ")\\.[qk]|input_ids|token_bytes",
-               {"locus.format", "encoding", "causal", "tokens", "text"}, {{"shard", shard}});
+               {"locus.format", "encoding", "causal", "tokens", "text"},
+               {{"shard", shard},
+                {"layer_encodings", "[" + encodings + "]"},
+                {"windows", "[" + zeros + "]"},
+                {"chunks", "[" + zeros + "]"},
+                {"soft_caps", "[" + zeros + "]"},
+                {"sinks", "[" + nos + "]"}});
   }
 }
 

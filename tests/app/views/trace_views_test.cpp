@@ -13,6 +13,21 @@
 namespace locus::views {
 namespace {
 
+// What needs the model itself, a picture, files beside weights or a second column, whatever the trace holds.
+std::map<std::string, std::string> with_what_no_trace_has(std::map<std::string, std::string> more) {
+  for (const char* view :
+       {"knock-out", "move", "effect", "length-curve", "logit-lens", "logit-attribution", "shift-stability"}) {
+    more[view] = "runs the model again; part is a trace without one";
+  }
+  for (const char* view : {"attention-image", "pe-dot-product-2d"}) {
+    more[view] = "needs an image; part read text without a picture in it";
+  }
+  more["training-curve"] = "no loss.csv beside the weights";
+  more["task-accuracy"] = "no training.json beside the weights";
+  more["head-difference"] = "expected two checkpoints";
+  return more;
+}
+
 class TraceViews : public testing::Test {
  protected:
   void SetUp() override {
@@ -45,6 +60,15 @@ class TraceViews : public testing::Test {
     return figure.ok() ? "" : figure.error().describe();
   }
 
+  // With a second column of the same trace, views of pairs draw too.
+  static void expect_differences(ViewInput input) {
+    input.columns.push_back(input.columns.front());
+    input.columns.back().name = "other";
+    EXPECT_EQ(reason(test_views::view_of("head-difference"), input), "");
+    input.difference = true;
+    EXPECT_EQ(reason(test_views::view_of("attention"), input), "");
+  }
+
   // What every view says, against what is expected of those that do not draw.
   static void expect_reasons(const ViewInput& input, const std::map<std::string, std::string>& expected) {
     for (const View* view : views()) {
@@ -64,15 +88,82 @@ class TraceViews : public testing::Test {
 };
 
 TEST_F(TraceViews, QueriesAndKeysAlone) {
-  expect_reasons(input("layers\\.\\d+\\.[qk]|input_ids", {"locus.format"}), {});
+  const ViewInput alone = input("layers\\.\\d+\\.[qk]|input_ids", {"locus.format"});
+  ASSERT_NE(alone.columns[0].trace, nullptr);
+  const std::string no_pairs = "encoding none turns no pairs of channels";
+  expect_reasons(alone, with_what_no_trace_has({{"gates", "Gates are CoPE's; part has none"},
+                                                {"positions", "Contextual positions are CoPE's; part has none"},
+                                                {"pe-dot-product", "(none) has no vector for a position"},
+                                                {"pair-energy", no_pairs},
+                                                {"pair-scores", no_pairs},
+                                                {"pair-profile", no_pairs},
+                                                {"pair-plane", no_pairs}}));
+  expect_differences(alone);
 }
 
 TEST_F(TraceViews, QueriesAndKeysWithTheirEncodingAndTokens) {
-  expect_reasons(input("layers\\.\\d+\\.[qk]|input_ids", {"locus.format", "encoding", "tokens"}), {});
+  const ViewInput known = input("layers\\.\\d+\\.[qk]|input_ids", {"locus.format", "encoding", "tokens"});
+  ASSERT_NE(known.columns[0].trace, nullptr);
+  expect_reasons(known, with_what_no_trace_has({{"gates", "Gates are CoPE's; part has rope"},
+                                                {"positions", "Contextual positions are CoPE's; part has rope"}}));
+  expect_differences(known);
 }
 
 TEST_F(TraceViews, MapsAlone) {
-  expect_reasons(input("layers\\.\\d+\\.attention", {"locus.format"}), {});
+  const ViewInput maps = input("layers\\.\\d+\\.attention", {"locus.format"});
+  ASSERT_NE(maps.columns[0].trace, nullptr);
+  const std::string no_pairs = "a stored map has no queries and keys to take pairs of";
+  expect_reasons(maps, with_what_no_trace_has({{"gates", "Gates are CoPE's"},
+                                               {"positions", "Contextual positions are CoPE's"},
+                                               {"pe-dot-product", "has no vector for a position"},
+                                               {"position-attention", "cannot be told from the content"},
+                                               {"distance-bias", "does not store the logit"},
+                                               {"pair-energy", no_pairs},
+                                               {"pair-scores", no_pairs},
+                                               {"pair-profile", no_pairs},
+                                               {"pair-plane", no_pairs}}));
+  expect_differences(maps);
+}
+
+TEST_F(TraceViews, TheTextComesBackWithTheBytesOfItsTokens) {
+  const auto trace = models::open_trace(folder_ / "run.safetensors");
+  ASSERT_TRUE(trace.ok()) << trace.error().describe();
+  EXPECT_EQ((*trace)->text(), run_->text());
+  ASSERT_EQ((*trace)->length(), run_->length());
+  for (std::size_t n = 0; n < run_->tokens().size(); ++n) {
+    EXPECT_EQ((*trace)->tokens()[n].bytes, run_->tokens()[n].bytes) << n;
+  }
+  // Bytes beyond the text, and a text without them.
+  test::write_part(folder_ / "run.safetensors", folder_ / "part.safetensors", "layers.*[qk]|input_ids|token_bytes",
+                   {"locus.format"}, {{"text", "short"}});
+  const auto beyond = models::open_trace(folder_ / "part.safetensors");
+  ASSERT_FALSE(beyond.ok());
+  EXPECT_NE(beyond.error().describe().find("tensor token_bytes: token 5: expected bytes of the text from 4 to 5"),
+            std::string::npos)
+      << beyond.error().describe();
+  const ViewInput without = input("layers.*[qk]|input_ids", {"locus.format", "text"});
+  EXPECT_EQ(without.columns[0].trace->text(), "");
+}
+
+TEST_F(TraceViews, AFileIsAlignedWithOtherTokensAsItsRunIs) {
+  const Column words = test::column_of(test::bundled("text-words-rope"), test_views::kText);
+  ASSERT_NE(words.trace->length(), run_->length());
+  ASSERT_TRUE(words.trace->write(folder_ / "words.safetensors", {"q", "k"}).ok());
+  const auto opened = models::open_trace(folder_ / "words.safetensors");
+  ASSERT_TRUE(opened.ok()) << opened.error().describe();
+  ViewInput runs = test_views::input_of();
+  runs.difference = true;
+  ViewInput files = runs;
+  runs.columns.push_back(words);
+  files.columns.push_back({"words", nullptr, *opened});
+  const Data wanted = test_views::exported("attention", runs);
+  const Data found = test_views::exported("attention", files);
+  ASSERT_EQ(found.shape, wanted.shape);
+  for (std::size_t n = 0; n < wanted.values.size(); ++n) {
+    const auto [a, b] = std::pair(found.values[n], wanted.values[n]);
+    ASSERT_TRUE(std::isnan(b) ? std::isnan(a) : std::abs(a - b) <= 2e-5F * (1 + std::abs(b)))
+        << n << ": " << a << ", " << b;
+  }
 }
 
 }  // namespace

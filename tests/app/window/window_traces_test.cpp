@@ -1,8 +1,6 @@
 // Traces as columns: beside checkpoints, from the files of several ranks, and while a run elsewhere writes them anew.
 #include "tests/support/window.h"
 
-#include <QTest>
-
 #include "core/base/atomic_file.h"
 #include "tests/support/bundled.h"
 
@@ -75,7 +73,7 @@ TEST_F(WindowTraces, WhatIsShownStaysWhereTheFileIsGoneOrBroken) {
   write("t.safetensors", "To be");
   open("t.safetensors");
   std::filesystem::rename(file("t.safetensors"), file("away.safetensors"));
-  QTest::qWait(500);
+  wait([] { return false; }, 500);  // longer than a change is waited for
   ASSERT_TRUE(settle());
   EXPECT_EQ(length(), 5);
   ASSERT_TRUE(write_file(file("t.safetensors"), "no trace").ok());
