@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "app/cli/atlas_info.h"
 #include "app/cli/command.h"
 #include "app/cli/input_options.h"
 #include "app/cli/json.h"
@@ -11,6 +12,7 @@
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
+#include "models/api/atlas.h"
 #include "models/api/model.h"
 #include "models/api/threads.h"
 #include "models/api/weight_kinds.h"
@@ -251,6 +253,11 @@ Status run_info(const InfoOptions& options, const Context& context) {
   }
   if (options.path.empty()) {
     return usage("info: expected PATH or --encodings (see locus info --help)");
+  }
+  if (models::is_atlas(options.path)) {
+    return options.length == 0 && options.overrides.read() == models::Overrides()
+               ? print_atlas_info(options.path, options.json, context.console)
+               : Status(usage("info: an atlas takes neither --length nor overrides, which are a checkpoint's"));
   }
   LOCUS_TRY(const auto model, open_model(options.path, options.overrides.read(), context));
   if (options.json) {

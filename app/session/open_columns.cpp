@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/api/atlas_trace.h"
 #include "models/api/machine.h"
 #include "models/checkpoint/files_read.h"
 #include "models/trace/is_trace.h"
@@ -12,6 +13,10 @@ Result<Opened> open_entry(const CheckpointEntry& entry, models::OpenOptions opti
                           StopToken stop, const Progress& progress) {
   Opened opened;
   LOCUS_TRY(const auto line, models::line_to(entry.path, stop, progress));  // one for all that is asked here
+  if (models::is_atlas(entry.path)) {
+    LOCUS_TRY(opened.trace, models::open_atlas_trace(entry.path));
+    return opened;
+  }
   if (models::is_trace(entry.path)) {
     LOCUS_TRY(opened.trace, models::open_trace(entry.path));
     return opened;

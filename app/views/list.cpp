@@ -15,6 +15,7 @@ const std::vector<const View*>& views() {
       &position_attention_view(),
       &distance_profile_view(),
       &distance_bias_view(),
+      &kernel_view(),
       &pair_energy_view(),
       &pair_scores_view(),
       &pair_profile_view(),

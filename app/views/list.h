@@ -23,6 +23,7 @@ const View& positions_view();
 const View& position_attention_view();
 const View& distance_profile_view();
 const View& distance_bias_view();
+const View& kernel_view();
 const View& pair_energy_view();
 const View& pair_scores_view();
 const View& pair_profile_view();

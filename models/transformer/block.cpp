@@ -97,22 +97,24 @@ at::Tensor Block::split_normed(const at::Tensor& x, std::int64_t heads, const st
   return shifts.empty() ? scaled : scaled + at::stack(shifts).unsqueeze(1);
 }
 
-at::Tensor Block::scaled_query(const at::Tensor& query, const LayerRun& run) const {
+at::Tensor Block::scaled_query(const at::Tensor& query, const position::PositionEncoding& encoding,
+                               const position::Positions& positions) const {
   const AttentionSpec& attention = layer_.attention;
-  at::Tensor scaled = attention.scale > 0 ? query * (attention.scale / run.encoding.scale()) : query;
+  at::Tensor scaled = attention.scale > 0 ? query * (attention.scale / encoding.scale()) : query;
   if (attention.tuning != 0) {
-    const at::Tensor steps = ((run.state.positions.ids + 1) / attention.tuning_floor).floor();
+    const at::Tensor steps = ((positions.ids + 1) / attention.tuning_floor).floor();
     const at::Tensor factor = steps.log1p() * attention.tuning + 1;  // (T)
     scaled = scaled * factor.to(scaled.scalar_type()).to(scaled.device()).unsqueeze(-1);
   }
   return scaled;
 }
 
-position::Projections Block::project(const at::Tensor& x, const LayerRun& run) const {
+position::Projections Block::project(const at::Tensor& x, const position::PositionEncoding& encoding,
+                                     const position::Positions& positions) const {
   const AttentionSpec& attention = layer_.attention;
   if (attention.latent.rank > 0) {
     position::Projections latent = project_latent(x);
-    latent.query = scaled_query(latent.query, run);
+    latent.query = scaled_query(latent.query, encoding, positions);
     return latent;
   }
   const std::int64_t heads = attention.heads;
@@ -140,7 +142,7 @@ position::Projections Block::project(const at::Tensor& x, const LayerRun& run) c
     key = parts[1];
     value = parts[2];
   }
-  projections.query = scaled_query(split_normed(query, heads, weights_.query_norm), run);
+  projections.query = scaled_query(split_normed(query, heads, weights_.query_norm), encoding, positions);
   projections.key = split_normed(key, kv_heads, weights_.key_norm);
   projections.value = split_heads(value, kv_heads);
   return projections;
@@ -175,7 +177,7 @@ position::Projections Block::project_latent(const at::Tensor& x) const {
 
 Result<attention::Attended> Block::attend(const at::Tensor& normed, const LayerRun& run, LayerRecord& seen,
                                           at::Tensor& state_values) const {
-  const position::Projections projections = project(normed, run);
+  const position::Projections projections = project(normed, run.encoding, run.state.positions);
   seen.prepared = run.encoding.prepare(run.state, run.encoding_layer, projections);
   seen.value = projections.value;
   seen.state = run.state;
@@ -237,7 +239,7 @@ at::Tensor Block::feed(const at::Tensor& x, const LayerRun& run) const {
 }
 
 Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) const {
-  const at::Tensor normed = before(layer_.attention_norm) ? norm(x, weights_.attention_norm) : x;
+  const at::Tensor normed = attention_input(x);
   LayerRecord seen;  // of all tokens
   at::Tensor state_values;
   LOCUS_TRY(attention::Attended attended, attend(normed, run, seen, state_values));

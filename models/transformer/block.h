@@ -148,16 +148,23 @@ class Block {
 
   // Which keys its queries see.
   attention::Mask mask() const;
+  // (B, T, C) as its attention reads it: behind the norm that stands before it, where there is one.
+  at::Tensor attention_input(const at::Tensor& x) const {
+    return before(layer_.attention_norm) ? norm(x, weights_.attention_norm) : x;
+  }
+  // What its attention projects of that, for tokens at these positions; the encoding changes it later.
+  position::Projections project(const at::Tensor& input, const position::PositionEncoding& encoding,
+                                const position::Positions& positions) const;
   // (B, T, C) -> (B, T, C). Errors: those of `run.attend`.
   Result<at::Tensor> operator()(const at::Tensor& x, const LayerRun& run) const;
 
  private:
   at::Tensor norm(const at::Tensor& x, const NormWeights& weights) const;
-  position::Projections project(const at::Tensor& x, const LayerRun& run) const;
   position::Projections project_latent(const at::Tensor& x) const;
   // q and k of whole width, split; normed before or after as the layer's form says.
   at::Tensor split_normed(const at::Tensor& x, std::int64_t heads, const std::vector<NormWeights>& weights) const;
-  at::Tensor scaled_query(const at::Tensor& query, const LayerRun& run) const;
+  at::Tensor scaled_query(const at::Tensor& query, const position::PositionEncoding& encoding,
+                          const position::Positions& positions) const;
   // The attention's output of run.output_rows (or all), before its projection; what of it is kept goes to the record.
   Result<attention::Attended> attend(const at::Tensor& normed, const LayerRun& run, LayerRecord& seen,
                                      at::Tensor& state_values) const;

@@ -165,8 +165,33 @@ at::Tensor Transformer::embed(const Batch& batch, const std::vector<position::St
       x = x + position;
     }
   }
-  x = spec_.embedding_norm ? norm(x, embedding_norm_) : x;
+  return enter(x);
+}
+
+at::Tensor Transformer::embedded(const at::Tensor& ids) const {
+  at::Tensor x = products::rows(embedding_, ids);
+  if (spec_.embedding_scale != 1) {
+    x = x * spec_.embedding_scale;
+  }
+  return token_type_.defined() ? x + token_type_.select(0, 0) : x;
+}
+
+at::Tensor Transformer::placed(const position::Positions& positions) const {
+  at::Tensor sum;
+  for (const LayerEncoding& used : encodings_) {
+    if (const at::Tensor own = used.encoding->embed(used.encoding->begin(positions, 1)); own.defined()) {
+      sum = sum.defined() ? sum + own : own;
+    }
+  }
+  return sum;
+}
+
+at::Tensor Transformer::widened(const at::Tensor& x) const {
   return spec_.embedding_width > 0 ? linear(x, embedding_projection_) : x;
+}
+
+at::Tensor Transformer::enter(const at::Tensor& x) const {
+  return widened(spec_.embedding_norm ? norm(x, embedding_norm_) : x);
 }
 
 std::shared_ptr<const position::PositionEncoding> Transformer::encoding_of(const Batch& batch,

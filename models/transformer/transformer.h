@@ -187,6 +187,18 @@ class Transformer {
   // Class and register tokens in front of the patches; 0 for text.
   std::int64_t prefix_tokens() const { return spec_.is_image() ? spec_.image.class_tokens + spec_.image.registers : 0; }
 
+  // A text's stem in parts, so that tokens and places need not meet one by one: what enters the first layer is
+  // enter(embedded(ids) + placed(positions)). (…, E) of any ids, with what every token has alike.
+  at::Tensor embedded(const at::Tensor& ids) const;
+  // (T, E) that the encodings add at these positions; undefined where none adds anything.
+  at::Tensor placed(const position::Positions& positions) const;
+  // (…, E) -> (…, C): the embedding's norm and projection, where there are any.
+  at::Tensor enter(const at::Tensor& x) const;
+  // That norm, of models which have one.
+  const NormWeights& embedding_norm() const { return embedding_norm_; }
+  // (…, E) -> (…, C): that projection alone.
+  at::Tensor widened(const at::Tensor& x) const;
+
   // Final norm and head of the rows of `x` (B, R, C), a stream between layers or after them.
   at::Tensor head(const at::Tensor& x) const;
   // What the parts of a run wrote into one output (direct_path.h).

@@ -1,6 +1,7 @@
 // view_golden [NAME]… [--update]: views against their stored pictures (golden_run.h, tests/app/golden/pictures.txt).
 #include <QGuiApplication>
 #include <QTemporaryDir>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -9,6 +10,7 @@
 
 #include "app/views/view.h"
 #include "core/base/atomic_file.h"
+#include "tests/support/fake_atlas.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/golden_run.h"
 #include "tests/support/keep_driver.h"
@@ -61,6 +63,11 @@ Result<views::Column> column_of(const std::string& word, const models::Input& in
     test::FakeShape shape;
     shape.gates = true;
     return views::Column{word, nullptr, std::make_shared<test::FakeTrace>(shape, input.text.value_or(""))};
+  }
+  if (word == "atlas" || word.starts_with("atlas:")) {  // "atlas:STEP", learned by then as far as 1 − e^(−STEP/300)
+    const double step = word == "atlas" ? 0 : std::stod(word.substr(6));
+    return word == "atlas" ? test::atlas_column(word)
+                           : test::atlas_column(word.substr(6), std::llround(step), 1 - std::exp(-step / 300));
   }
   const std::size_t sign = word.find('@');
   models::OpenOptions options;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/views/curves/atlas_profile.h"
 #include "app/views/plots/series.h"
 #include "core/base/numbers.h"
+#include "models/api/atlas_trace.h"
 
 namespace locus::views {
 
@@ -106,6 +108,14 @@ figure::Curve theory_line(const std::string& name, const models::TheoryCurve& ex
 }
 
 Result<DistanceCurves> measure_distances(const DistanceProfileKey& key, const MeasureContext& context) {
+  if (const models::Atlas* const atlas = models::atlas_of(*context.column.trace)) {
+    if (key.along != "tokens") {
+      return unsupported("an atlas has distances in tokens alone");
+    }
+    DistanceCurves profile;
+    LOCUS_TRY(profile.scores, atlas_profile(*atlas, {key.layer, key.head}, key.quantity));
+    return profile;
+  }
   const std::int64_t length = context.column.trace->length();
   analysis::DistanceProfileOptions options;
   options.quantity = key.quantity;

@@ -24,13 +24,13 @@ struct DistanceProfileKey {
   friend bool operator==(const DistanceProfileKey&, const DistanceProfileKey&) = default;
 };
 
-// One value per distance: Δ = 0 … T−1 along tokens, else the distances that occur.
+// One value per distance: Δ = 0 … T−1 along tokens, else the distances that occur; of an atlas one per bin of them.
 struct DistanceCurves {
   analysis::DistanceProfile scores;
   std::vector<models::TheoryCurve> theory;  // of the logit; none where there is none
 
-  // The distance of entry n.
-  double distance(std::size_t n) const { return static_cast<double>(scores.edges[n]); }
+  // The distance of entry n; of a bin the middle of those that it holds.
+  double distance(std::size_t n) const { return static_cast<double>(scores.edges[n] + scores.edges[n + 1] - 1) / 2; }
 };
 // What it weighs in the cache.
 std::size_t cached_bytes(const DistanceCurves& profile);

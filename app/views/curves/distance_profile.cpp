@@ -5,6 +5,7 @@
 
 #include "app/views/curves/distance_curves.h"
 #include "app/views/list.h"
+#include "app/views/measured/atlas_values.h"
 #include "app/views/measured/pair_rows.h"
 #include "app/views/plots/trained_length.h"
 #include "app/views/score_maps/score_map.h"
@@ -28,7 +29,7 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
         .layer = input.layer,
         .head = input.head,
         .quantity = input.quantity,
-        .baseline = option<bool>(input, "baseline") && input.quantity == models::Quantity::kWeight,
+        .baseline = relative(input),
         .skip = option<std::int64_t>(input, "skip-first"),
         .theory = of_logits ? option<std::string>(input, "theory") : "none",  // it is of one head's mean logit
         .along = option<std::string>(input, "along"),
@@ -41,6 +42,12 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
   Result<Data> table(const ViewInput& input, const Numbers& profiles) const override;
 
  private:
+  // Whether weights are divided by those of a uniform head; an atlas has the weights themselves, and so has what stands
+  // beside it.
+  bool relative(const ViewInput& input) const {
+    return option<bool>(input, "baseline") && input.quantity == models::Quantity::kWeight && !has_atlas(input);
+  }
+
   ViewInfo info_{
       .name = "distance-profile",
       .title = "Distance profile",
@@ -49,7 +56,8 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
       .shows =
           "The mean over queries, and the band between the 10 % and 90 % quantiles, by the distance Δ = i − j from "
           "query to key, or |Δ| for models that attend in both directions. Weights can be divided by 1/(i+1), the "
-          "weight that a head without preferences gives each key.",
+          "weight that a head without preferences gives each key. An atlas shows the mean over its windows with a 95 % "
+          "interval, in bins of distances.",
       .uses_layer = true,
       .uses_head = true,
       .uses_quantity = true,
@@ -147,7 +155,7 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
       note += expected.note.empty() ? "" : "; " + name + ": " + expected.note;
     }
   }
-  const bool divided = option<bool>(input, "baseline") && input.quantity == models::Quantity::kWeight;
+  const bool divided = relative(input);
   panel.title = head_label(input.columns[0].trace->model(), input.layer, input.head);
   const bool causal = input.columns[0].trace->model().causal;
   panel.x.label = distance_label(along, causal);
@@ -163,7 +171,7 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
   if (of_first.rows_used < of_first.rows) {
     panel.note += ", " + std::to_string(of_first.rows_used) + " of " + std::to_string(of_first.rows);
   }
-  panel.note += note;
+  panel.note = has_atlas(input) ? atlases_note(input, panel.note) : panel.note + note;
   if (along == "tokens") {
     LOCUS_CHECK(mark_waves(input, panel));
     mark_trained_distance(input.columns, panel);
@@ -180,7 +188,25 @@ Series padded_series(std::string name, const std::vector<double>& values, const 
   return series;
 }
 
+// Bins instead of single distances, which atlases have: each column has its own.
+Data table_of_bins(const ViewInput& input, const std::vector<std::shared_ptr<const DistanceCurves>>& profiles) {
+  std::vector<Series> series;
+  for (std::size_t c = 0; c < profiles.size(); ++c) {
+    const std::string& name = input.columns[c].name;
+    const analysis::DistanceProfile& scores = profiles[c]->scores;
+    series.push_back({name + " from", {scores.edges.begin(), scores.edges.end() - 1}});
+    series.push_back({name + " mean", scores.mean});
+    series.push_back({name + " low", scores.low});
+    series.push_back({name + " high", scores.high});
+    series.push_back({name + " count", {scores.cells.begin(), scores.cells.end()}});
+  }
+  return table_of(std::move(series));
+}
+
 Result<Data> DistanceProfile::table(const ViewInput& input, const Numbers& profiles) const {
+  if (has_atlas(input)) {
+    return table_of_bins(input, profiles);
+  }
   Range all{profiles.front()->scores.edges.front(), profiles.front()->scores.edges.back()};
   for (const Pointer& profile : profiles) {
     all = {std::min(all.begin, profile->scores.edges.front()), std::max(all.end, profile->scores.edges.back())};

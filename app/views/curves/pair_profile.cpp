@@ -1,7 +1,6 @@
 // `pair-profile`: what each rotary pair gives to the mean logit at a distance, and how much of it is position alone.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
@@ -14,8 +13,6 @@
 namespace locus::views {
 
 namespace {
-
-constexpr std::int64_t kMaxColumns = 2048;  // of the map on screen: more distances are averaged
 
 struct PairCurves : analysis::PairProfile {};
 std::size_t cached_bytes(const PairCurves& profile) {
@@ -85,31 +82,6 @@ class PairProfile final : public MeasuredView<HeadRef, PairCurves> {
   };
 };
 
-// Distances in groups no finer than the screen; means over cells.
-FieldPointer shown_parts(const PairCurves& profile) {
-  const std::int64_t distances = profile.parts.columns;
-  const std::int64_t columns = std::min(distances, kMaxColumns);
-  Field field = Field::zeros(profile.parts.rows, columns);
-  field.row_axis = profile.parts.row_axis;
-  field.column_axis = profile.parts.column_axis;
-  field.column_axis.step = static_cast<double>(distances) / static_cast<double>(columns);
-  for (std::int64_t row = 0; row < field.rows; ++row) {
-    for (std::int64_t column = 0; column < columns; ++column) {
-      double sum = 0;
-      double cells = 0;
-      for (std::int64_t n = column * distances / columns; n < (column + 1) * distances / columns; ++n) {
-        const double count = profile.count[static_cast<std::size_t>(n)];
-        if (count > 0) {
-          sum += count * static_cast<double>(profile.parts.at(row, n));
-          cells += count;
-        }
-      }
-      field.at(row, column) = cells > 0 ? static_cast<float>(sum / cells) : std::numeric_limits<float>::quiet_NaN();
-    }
-  }
-  return std::make_shared<const Field>(std::move(field));
-}
-
 figure::Curve curve_of(const std::string& name, const std::vector<double>& values, Extent& extent) {
   extent.add(values);
   return curve_through(name, counted(values.size()), values);
@@ -144,7 +116,7 @@ Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& 
   LOCUS_TRY(const std::optional<Range> without, band_of(input, "without"));
   Fields fields;
   for (const Pointer& profile : numbers) {
-    fields.push_back(shown_parts(*profile));
+    fields.push_back(parts_on_screen(profile->parts, profile->count));
   }
   figure::Figure figure = figure_across(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {

@@ -5,6 +5,7 @@
 
 #include "app/views/heads/heads_table.h"
 #include "app/views/list.h"
+#include "app/views/measured/atlas_values.h"
 #include "app/views/measured/measured_view.h"
 #include "app/views/score_maps/head_map.h"
 #include "app/views/score_maps/score_map.h"
@@ -27,6 +28,9 @@ class Heads final : public MeasuredView<std::int64_t, HeadRows> {
     return option<std::int64_t>(input, "repeats");
   }
   Result<HeadRows> measure(const std::int64_t& repeats, const MeasureContext& context) const override {
+    if (const models::Atlas* const atlas = models::atlas_of(*context.column.trace)) {
+      return atlas_heads(*atlas);
+    }
     return measure_heads(context.column, repeats, context.stop, context.progress);
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
@@ -48,7 +52,9 @@ class Heads final : public MeasuredView<std::int64_t, HeadRows> {
       .caption = "Every head in numbers: how far back it looks, how sharply, and at what.",
       .shows =
           "The statistics of every head: a table sorted by one of them, or one of them as a map of layers × heads. "
-          "They are means over the queries of this text; induction is measured on random tokens given twice. A click "
+          "They are means over the queries of this text; induction is measured on random tokens given twice. An atlas "
+          "shows the means over "
+          "its windows with half of their 95 % intervals, in parentheses where shuffled tokens give the same. A click "
           "chooses a head, a double click or Enter opens it.",
       .needs_text = true,
       .controls = {choice("as", "As", "A table of heads, or a map of layers × heads", {"table", "map"}),
@@ -82,7 +88,7 @@ figure::Panel table_panel(const HeadRows& rows, const std::vector<std::size_t>& 
       const std::size_t cell = r * shown.size() + c;
       field.values[cell] = static_cast<float>(largest > 0 ? std::abs(value) / largest : 0.0);
       field.values[cell] = std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : field.values[cell];
-      texts[cell] = short_number(value);
+      texts[cell] = cell_text(rows[order[r]], shown[c]);
     }
   }
   for (const std::size_t index : order) {
@@ -97,6 +103,12 @@ figure::Panel table_panel(const HeadRows& rows, const std::vector<std::size_t>& 
   return panel;
 }
 
+// What an atlas was measured on.
+std::string atlas_note_of(const Column& column) {
+  const models::Atlas* const atlas = models::atlas_of(*column.trace);
+  return atlas == nullptr ? "" : windows_text(atlas->info()) + ", ± half of the 95 % interval; ";
+}
+
 FieldPointer map_of(const HeadRows& rows, const models::ModelInfo& model, std::size_t statistic) {
   Field field = Field::zeros(model.layers, model.heads);
   field.row_axis.name = "layer";
@@ -105,6 +117,17 @@ FieldPointer map_of(const HeadRows& rows, const models::ModelInfo& model, std::s
     field.at(row.layer, row.head) = static_cast<float>(row.values[statistic]);
   }
   return std::make_shared<const Field>(std::move(field));
+}
+
+// Of an atlas, in layer order; of a run none, so that the numbers stand there.
+std::vector<std::string> map_texts(const HeadRows& rows, std::size_t statistic) {
+  std::vector<std::string> texts;
+  for (const HeadRow& row : rows) {
+    if (row.of_atlas) {
+      texts.push_back(cell_text(row, statistic));
+    }
+  }
+  return texts;
 }
 
 Result<figure::Figure> Heads::draw(const ViewInput& input, const Numbers& all) const {
@@ -116,7 +139,7 @@ Result<figure::Figure> Heads::draw(const ViewInput& input, const Numbers& all) c
       const auto order = shown_heads(*all[n], options);
       figure::Panel panel = table_panel(*all[n], order, shown);
       name_after(input.columns[n], panel);
-      panel.note = rows_text(order.size(), all[n]->size(), options) + " by " +
+      panel.note = atlas_note_of(input.columns[n]) + rows_text(order.size(), all[n]->size(), options) + " by " +
                    kHeadStatisticList[options.statistic].meaning + "; colours: size as a share of the column's largest";
       figure.panels.push_back(std::move(panel));
     }
@@ -128,9 +151,10 @@ Result<figure::Figure> Heads::draw(const ViewInput& input, const Numbers& all) c
   }
   const Sign sign = kHeadStatisticList[options.statistic].has_sign ? Sign::kZeroCentred : Sign::kPositive;
   for (std::size_t n = 0; n < all.size(); ++n) {
-    figure::Panel panel = head_map(fields[n], scale_of(input, sign, fields, n));
+    figure::Panel panel = head_map(fields[n], scale_of(input, sign, fields, n), map_texts(*all[n], options.statistic));
     name_after(input.columns[n], panel);
     panel.color_bar_label = kHeadStatisticList[options.statistic].meaning;
+    panel.note = atlas_note_of(input.columns[n]);
     figure.panels.push_back(std::move(panel));
   }
   return figure;
@@ -150,6 +174,10 @@ Result<Data> Heads::table(const ViewInput& input, const Numbers& all) const {
   for (std::size_t n = 0; n < kHeadStatistics; ++n) {
     series.push_back(
         {kHeadStatisticList[n].name, numbers_of(order, [&](std::size_t index) { return rows[index].values[n]; })});
+    if (rows.front().of_atlas) {
+      series.push_back({std::string(kHeadStatisticList[n].name) + " ±",
+                        numbers_of(order, [&](std::size_t index) { return rows[index].half[n]; })});
+    }
   }
   return table_of(series);
 }

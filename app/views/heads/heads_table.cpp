@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 
+#include "app/views/measured/atlas_values.h"
 #include "app/views/plots/series.h"
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"
@@ -13,17 +14,17 @@
 namespace locus::views {
 
 const std::array<HeadStatistic, kHeadStatistics> kHeadStatisticList{{
-    {"entropy", "entropy", "entropy (nats)"},
-    {"relative-entropy", "rel. entropy", "entropy / ln of the keys seen"},
-    {"mean-distance", "distance", "mean distance (tokens)"},
-    {"previous-token", "previous", "weight on the previous token"},
-    {"first-token", "first", "weight on the first token"},
-    {"self", "self", "weight on the token itself"},
+    {"entropy", "entropy", "entropy (nats)", false, "entropy"},
+    {"relative-entropy", "rel. entropy", "entropy / ln of the keys seen", false, "relative-entropy"},
+    {"mean-distance", "distance", "mean distance (tokens)", false, "distance"},
+    {"previous-token", "previous", "weight on the previous token", false, "previous"},
+    {"first-token", "first", "weight on the first token", false, "first"},
+    {"self", "self", "weight on the token itself", false, "self"},
     {"on-images", "on images", "weight of words on the pictures before them"},
     {"on-text", "on text", "weight of words behind a picture on everything else"},
-    {"induction", "induction", "induction score"},
+    {"induction", "induction", "induction score", false, "induction"},
     {"gate-selectivity", "gates", "gate selectivity"},
-    {"distance-bias", "bias", "counterfactual distance bias", true},
+    {"distance-bias", "bias", "counterfactual distance bias", true, "bias-mean"},
     {"wavelength", "wavelength", "wavelength around which the norms of pairs lie (tokens)"},
     {"carrier", "carrier", "R² of the carrier over distance", true},
     {"still-pairs", "still", "share of the variance from pairs that never complete a turn", true},
@@ -61,6 +62,42 @@ Result<HeadRows> measure_heads(const Column& column, std::int64_t repeats, const
                      own.explained, own.still_share, own.concentration}});
   }
   return rows;
+}
+
+Result<HeadRows> atlas_heads(const models::Atlas& atlas) {
+  HeadRows rows;
+  for (std::int64_t layer = 0; layer < atlas.info().layers; ++layer) {
+    for (std::int64_t head = 0; head < atlas.info().heads; ++head) {
+      HeadRow& row = rows.emplace_back(HeadRow{layer, head});
+      row.values.fill(kNaN);
+      row.of_atlas = true;
+    }
+  }
+  bool any = false;
+  for (std::size_t n = 0; n < kHeadStatistics; ++n) {
+    const char* const name = kHeadStatisticList[n].of_atlas;
+    const auto list = *name == '\0' ? unsupported("") : head_intervals(atlas, name);
+    for (std::size_t at = 0; list.ok() && at < rows.size(); ++at) {
+      const HeadInterval& own = (*list)[at];
+      rows[at].values[n] = own.mean;
+      rows[at].half[n] = (own.high - own.low) / 2;
+      rows[at].like_null[n] = own.like_null() ? 1 : 0;
+    }
+    any = any || list.ok();
+  }
+  if (!any) {
+    return unsupported("the atlas has no statistics of heads: it was made without");
+  }
+  return rows;
+}
+
+std::string cell_text(const HeadRow& row, std::size_t statistic) {
+  const std::string value = short_number(row.values[statistic]);
+  if (!row.of_atlas || std::isnan(row.half[statistic])) {
+    return value;
+  }
+  const std::string text = value + " ± " + short_number(row.half[statistic]);
+  return row.like_null[statistic] != 0 ? "(" + text + ")" : text;
 }
 
 std::vector<std::string> statistic_names() {

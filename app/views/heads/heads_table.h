@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/views/view.h"
+#include "models/api/atlas.h"
 
 namespace locus::views {
 
@@ -18,7 +19,8 @@ struct HeadStatistic {
   const char* name;
   const char* label;
   const char* meaning;
-  bool has_sign = false;  // may be below 0
+  bool has_sign = false;      // may be below 0
+  const char* of_atlas = "";  // its name among those of atlases (atlas_values.h); empty: none
 };
 extern const std::array<HeadStatistic, kHeadStatistics> kHeadStatisticList;
 
@@ -27,6 +29,11 @@ struct HeadRow {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   std::array<double, kHeadStatistics> values{};
+  // Of an atlas, whose numbers are means: half of the 95 % intervals, and 1 where they hold the mean of shuffled
+  // tokens.
+  bool of_atlas = false;
+  std::array<double, kHeadStatistics> half{};
+  std::array<std::uint8_t, kHeadStatistics> like_null{};
 };
 using HeadRows = std::vector<HeadRow>;
 
@@ -49,6 +56,13 @@ std::size_t statistic_named(const std::string& name);
 // analyses.
 Result<HeadRows> measure_heads(const Column& column, std::int64_t repeats, const StopToken& stop,
                                const Progress& progress);
+
+// The rows of an atlas, NaN where it has no such statistic. Errors: kUnsupported where it has none of heads.
+Result<HeadRows> atlas_heads(const models::Atlas& atlas);
+
+// A cell of the table: "0.31", of an atlas "0.31 ± 0.02", in parentheses where the interval holds that of shuffled
+// tokens.
+std::string cell_text(const HeadRow& row, std::size_t statistic);
 
 // Indices of all rows, sorted; heads without the statistic come last.
 std::vector<std::size_t> sorted_heads(const HeadRows& rows, const HeadsOptions& options);

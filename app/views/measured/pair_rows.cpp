@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "app/views/plots/series.h"
 #include "core/base/controls.h"
@@ -10,6 +11,12 @@
 #include "core/base/shown.h"
 
 namespace locus::views {
+
+namespace {
+
+constexpr std::int64_t kMostGroups = 2048;  // of distances, on screen
+
+}  // namespace
 
 Control band_control() {
   return words("band", "Band", "Pairs to frame: 3:7 selects pairs 3 to 6, 3 a single pair; a click selects a pair",
@@ -62,6 +69,30 @@ figure::Panel pair_map(const analysis::PairList& list, FieldPointer parts, const
   panel.y = cells_down(pair_label(list), parts->rows, pair_names(list));
   panel.layers.emplace_back(figure::HeatMap{std::move(parts), scale, Reduction::kMean});
   return panel;
+}
+
+FieldPointer parts_on_screen(const Field& parts, const std::vector<double>& count) {
+  const std::int64_t distances = parts.columns;
+  const std::int64_t columns = std::min(distances, kMostGroups);
+  Field field = Field::zeros(parts.rows, columns);
+  field.row_axis = parts.row_axis;
+  field.column_axis = parts.column_axis;
+  field.column_axis.step = static_cast<double>(distances) / static_cast<double>(columns);
+  for (std::int64_t row = 0; row < field.rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      double sum = 0;
+      double cells = 0;
+      for (std::int64_t n = column * distances / columns; n < (column + 1) * distances / columns; ++n) {
+        const double own = count[static_cast<std::size_t>(n)];
+        if (own > 0) {
+          sum += own * static_cast<double>(parts.at(row, n));
+          cells += own;
+        }
+      }
+      field.at(row, column) = cells > 0 ? static_cast<float>(sum / cells) : std::numeric_limits<float>::quiet_NaN();
+    }
+  }
+  return std::make_shared<const Field>(std::move(field));
 }
 
 figure::Curve wavelength_curve(const analysis::PairList& list, std::string name) {

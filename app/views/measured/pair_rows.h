@@ -33,6 +33,9 @@ std::string units(const analysis::PairList& list);
 // (pairs, n) values as a map with pair 0 on top, of means where the screen is coarser; the panel has no x.
 figure::Panel pair_map(const analysis::PairList& list, FieldPointer parts, const figure::ColorScale& scale);
 
+// (pairs, n) parts in at most 2,048 groups of distances, means over the cells that `count` has of each distance.
+FieldPointer parts_on_screen(const Field& parts, const std::vector<double>& count);
+
 // The wavelength of every pair over the axis of pairs, 0 on the left, as a curve on a logarithmic axis.
 figure::Curve wavelength_curve(const analysis::PairList& list, std::string name);
 // The panel of such curves over `rows` pairs: the lines of the text's length, or the side of the image or picture, and

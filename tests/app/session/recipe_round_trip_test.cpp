@@ -44,6 +44,7 @@ const std::map<std::string, Drawn>& figures() {
       {"distance-bias", {"text-rope text-rope:2000", R"("options": {"distance-bias": {"pairs": 200}})"}},
       {"distance-profile",
        {"text-rope", R"("quantity": "logit", "options": {"distance-profile": {"theory": "llama"}})"}},
+      {"kernel", {"text-rope text-alibi", R"("layer": 0, "head": 3, "options": {"kernel": {"reach": 64, "at": 2}})"}},
       {"pair-energy", {"text-rope", R"("layer": 1, "options": {"pair-energy": {"over": "layers"}})"}},
       {"pair-scores", {"text-rope", R"("layer": 0, "head": 3, "query": 9, "key": 8)"}},
       {"pair-profile",

@@ -153,7 +153,7 @@ TEST(MeasuredView, EveryParameterIsPartOfAKey) {
 
 // What measures through the analyses, which read what a run keeps.
 const std::vector<std::string> kAnalyses{
-    "distance-profile", "distance-bias", "length-curve", "shift-stability",   "heads", "head-difference",
+    "distance-profile", "distance-bias", "length-curve", "shift-stability",   "heads", "head-difference", "kernel",
     "knock-out",        "move",          "logit-lens",   "logit-attribution", "effect"};
 
 bool is_analysis(const std::string& view) {

@@ -32,6 +32,7 @@ const std::vector<Signed>& signed_views() {
       {"pe-dot-product", Quantity::kWeight, {}, false, "vik"},
       {"pair-scores"},
       {"pair-profile"},
+      {"kernel", Quantity::kWeight, {{"reach", std::int64_t{64}}}},
       {"knock-out", Quantity::kWeight, {{"null", std::int64_t{0}}}},
       {"logit-attribution"},
       {"effect", Quantity::kWeight, {{"as", std::string("text")}}},

@@ -1,0 +1,119 @@
+#include "app/views/measured/atlas_values.h"
+
+#include <algorithm>
+
+#include "app/views/plots/panel.h"
+#include "core/base/numbers.h"
+
+namespace locus::views {
+
+const std::vector<AtlasStatistic>& atlas_statistics() {
+  static const std::vector<AtlasStatistic> list{
+      {"induction", "heads.induction", 0, "induction score"},
+      {"previous", "heads.previous", 0, "weight on the previous token"},
+      {"first", "heads.first", 0, "weight on the first token"},
+      {"self", "heads.self", 0, "weight on the token itself"},
+      {"entropy", "heads.entropy", 0, "entropy (nats)"},
+      {"relative-entropy", "heads.relative-entropy", 0, "entropy / ln of the keys seen"},
+      {"distance", "heads.distance", 0, "mean distance (tokens)"},
+      {"bias-mean", "heads.bias-mean", 0, "distance bias μ"},
+      {"bias-deviation", "heads.bias-deviation", 0, "distance bias σ"},
+      {"sink-queries", "sinks.queries", 0, "share of queries whose sink is key 0"},
+      {"sink-weight", "sinks.weight", 0, "mean weight on key 0"},
+      {"sink-value", "sinks.value-norm", 0, "norm of the value at key 0"},
+      {"layer", "", 0, "layer"},
+  };
+  return list;
+}
+
+std::vector<std::string> atlas_statistic_names() {
+  std::vector<std::string> names;
+  for (const AtlasStatistic& each : atlas_statistics()) {
+    names.emplace_back(each.name);
+  }
+  return names;
+}
+
+namespace {
+
+const AtlasStatistic* find_statistic(const std::string& name) {
+  const auto found =
+      std::ranges::find_if(atlas_statistics(), [&](const AtlasStatistic& each) { return each.name == name; });
+  return found == atlas_statistics().end() ? nullptr : &*found;
+}
+
+// The entries of one layer's heads.
+Status add_layer(const models::Atlas& atlas, const AtlasStatistic& which, std::int64_t layer,
+                 std::vector<HeadInterval>& list) {
+  const auto heads = static_cast<std::size_t>(atlas.info().heads);
+  LOCUS_TRY(const models::AtlasValues values, atlas.values(which.statistic, layer));
+  std::vector<double> null(values.mean.size(), kNaN);
+  if (atlas.has(which.statistic, models::AtlasNull::kShuffled)) {
+    LOCUS_TRY(const models::AtlasValues shuffled, atlas.values(which.statistic, layer, models::AtlasNull::kShuffled));
+    null = shuffled.mean;
+  }
+  const std::size_t each = values.mean.size() / heads;
+  for (std::size_t head = 0; head < heads; ++head) {
+    const std::size_t n = head * each + static_cast<std::size_t>(which.entry);
+    list.push_back({values.mean[n], values.low[n], values.high[n], null[n]});
+  }
+  return {};
+}
+
+}  // namespace
+
+const char* meaning_of(const std::string& name) {
+  const AtlasStatistic* const found = find_statistic(name);
+  return found == nullptr ? "" : found->meaning;
+}
+
+Result<std::vector<HeadInterval>> head_intervals(const models::Atlas& atlas, const std::string& name) {
+  const AtlasStatistic* const which = find_statistic(name);
+  const bool of_layers = which != nullptr && *which->statistic == '\0';
+  if (which == nullptr || (!of_layers && !atlas.has(which->statistic))) {
+    return unsupported("the atlas has no statistic " + name + ": it was made without");
+  }
+  std::vector<HeadInterval> list;
+  for (std::int64_t layer = 0; layer < atlas.info().layers; ++layer) {
+    if (of_layers) {
+      const auto place = static_cast<double>(layer);
+      list.insert(list.end(), static_cast<std::size_t>(atlas.info().heads), HeadInterval{place, place, place, kNaN});
+      continue;
+    }
+    LOCUS_CHECK(add_layer(atlas, *which, layer, list));
+  }
+  return list;
+}
+
+std::string windows_text(const models::AtlasInfo& info) {
+  return (info.done < info.windows ? std::to_string(info.done) + " of " : "") + std::to_string(info.windows) +
+         " windows of " + std::to_string(info.length) + " tokens";
+}
+
+bool has_atlas(const ViewInput& input) {
+  return std::ranges::any_of(input.columns,
+                             [](const Column& column) { return models::atlas_of(*column.trace) != nullptr; });
+}
+
+std::string atlases_note(const ViewInput& input, const std::string& of_runs) {
+  std::string note;
+  bool runs = false;
+  for (const Column& column : input.columns) {
+    const models::Atlas* const atlas = models::atlas_of(*column.trace);
+    runs = runs || atlas == nullptr;
+    if (atlas != nullptr) {
+      note = joined_notes(note, (input.columns.size() > 1 ? column.name + ": " : "") + "95 % of the mean over " +
+                                    windows_text(atlas->info()));
+    }
+  }
+  return runs ? joined_notes(note, "others: " + of_runs) : note;
+}
+
+Status needs_head(const ViewInput& input, const std::string& view, bool mean) {
+  if (input.layer == kAll || input.head == kAll || (input.head == kMean && !mean)) {
+    return usage(view + ": expected one layer and one head");
+  }
+  return {};
+}
+
+}  // namespace locus::views

@@ -1,0 +1,130 @@
+// A made-up atlas with numbers that a test can tell: three layers of four heads, 40 windows of 64 tokens.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/views/view.h"
+#include "models/api/atlas_trace.h"
+
+namespace locus::test {
+
+class FakeAtlas : public models::Atlas {
+ public:
+  static constexpr std::int64_t kLayers = 3;
+  static constexpr std::int64_t kHeads = 4;
+  static constexpr std::int64_t kLength = 64;
+  static constexpr std::int64_t kSide = 16;
+
+  // Heads learn with the steps: what they do is `share` of what a trained one does.
+  explicit FakeAtlas(std::optional<std::int64_t> step = {}, double share = 1) : share_(share) {
+    info_.checkpoint = "made-up";
+    info_.encoding = "rope";
+    info_.layers = kLayers;
+    info_.heads = kHeads;
+    info_.windows = info_.done = 40;
+    info_.length = kLength;
+    info_.map_size = kSide;
+    info_.replicates = 100;
+    info_.step = step;
+    for (std::int64_t edge = 0; edge <= 32; ++edge) {
+      axes_["profile.edges"].push_back(static_cast<double>(edge));
+    }
+    axes_["profile.edges"].insert(axes_["profile.edges"].end(), {48, 64});
+    for (std::size_t bin = 0; bin + 1 < axes_["profile.edges"].size(); ++bin) {
+      double cells = 0;
+      for (double d = axes_["profile.edges"][bin]; d < axes_["profile.edges"][bin + 1]; ++d) {
+        cells += static_cast<double>(kLength) - d;
+      }
+      axes_["profile.cells"].push_back(cells);
+    }
+  }
+
+  const models::AtlasInfo& info() const override { return info_; }
+  const std::vector<std::string>& statistics() const override {
+    static const std::vector<std::string> kNames{"profile.weight",  "profile.logit",   "mean-map",     "heads.entropy",
+                                                 "heads.previous",  "heads.first",     "heads.self",   "heads.distance",
+                                                 "heads.induction", "heads.bias-mean", "sinks.weight", "loss"};
+    return kNames;
+  }
+  bool of_model(const std::string& statistic) const override { return statistic == "loss"; }
+  bool has(const std::string& statistic, models::AtlasNull /*null*/) const override {
+    return std::ranges::find(statistics(), statistic) != statistics().end();
+  }
+  // One entry: the mean of a trained head, or of shuffled tokens.
+  double mean_of(const std::string& statistic, std::int64_t layer, std::int64_t head, std::int64_t entry,
+                 bool shuffled) const {
+    const auto place = static_cast<double>(layer * kHeads + head);
+    const auto n = static_cast<double>(entry);
+    if (statistic == "loss") {
+      return shuffled ? 5.5 : 2 + 3 / std::sqrt(n + 1);
+    }
+    if (statistic == "mean-map") {
+      const std::int64_t query = entry / kSide;
+      const std::int64_t key = entry % kSide;
+      const double uniform = 1 / static_cast<double>(query + 1);
+      const bool chosen = key == std::max<std::int64_t>(query - head, 0);
+      return key > query ? 0.0 : shuffled ? uniform / 4 : (0.5 * (chosen ? 1 : 0) + 0.5 * uniform) / 4;
+    }
+    if (statistic.starts_with("profile.")) {
+      const double decay = std::exp(-n / (4 + place));
+      return shuffled ? 0.02 : statistic == "profile.logit" ? 2 * decay - 1 : 0.3 * decay;
+    }
+    const double base = statistic == "heads.entropy" ? 3.0 : statistic == "heads.distance" ? 20.0 : 0.05;
+    const double own = statistic == "heads.induction"  ? (head == 1 && layer > 0 ? 0.8 : 0.0)
+                       : statistic == "heads.previous" ? (head == 2 ? 0.6 / (1 + static_cast<double>(layer)) : 0.0)
+                                                       : 0.02 * place;
+    return base + (shuffled ? 0.0 : share_ * own);
+  }
+  double half_of(std::int64_t head) const { return 0.01 * static_cast<double>(1 + head); }
+  Result<models::AtlasValues> values(const std::string& statistic, std::int64_t layer,
+                                     models::AtlasNull null) const override {
+    if (!has(statistic, null)) {
+      return bad_input("no statistic " + statistic);
+    }
+    models::AtlasValues values;
+    values.samples = 40;
+    const bool model = of_model(statistic);
+    const std::int64_t entries = model                               ? kLength - 1
+                                 : statistic == "mean-map"           ? kSide * kSide
+                                 : statistic.starts_with("profile.") ? 34
+                                 : statistic.starts_with("sinks.")   ? 16
+                                                                     : 1;
+    values.shape = model                     ? std::vector<std::int64_t>{entries}
+                   : statistic == "mean-map" ? std::vector<std::int64_t>{kHeads, kSide, kSide}
+                   : entries > 1             ? std::vector<std::int64_t>{kHeads, entries}
+                                             : std::vector<std::int64_t>{kHeads};
+    for (std::int64_t head = 0; head < (model ? 1 : kHeads); ++head) {
+      for (std::int64_t entry = 0; entry < entries; ++entry) {
+        const double mean = mean_of(statistic, layer, head, entry, null == models::AtlasNull::kShuffled);
+        values.mean.push_back(mean);
+        values.low.push_back(mean - half_of(head));
+        values.high.push_back(mean + half_of(head));
+        values.deviation.push_back(0.1);
+      }
+    }
+    return values;
+  }
+  const std::vector<double>& axis(const std::string& name) const override {
+    static const std::vector<double> kNone;
+    const auto found = axes_.find(name);
+    return found == axes_.end() ? kNone : found->second;
+  }
+
+ private:
+  double share_;
+  models::AtlasInfo info_;
+  std::map<std::string, std::vector<double>> axes_;
+};
+
+inline views::Column atlas_column(const std::string& name, std::optional<std::int64_t> step = {}, double share = 1) {
+  return {name, nullptr, models::trace_of(std::make_shared<const FakeAtlas>(step, share), name + ".safetensors")};
+}
+
+}  // namespace locus::test
