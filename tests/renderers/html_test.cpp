@@ -11,6 +11,7 @@
 #include <random>
 #include <sstream>
 
+#include "core/base/lists.h"
 #include "core/base/block_formats.h"
 #include "renderers/figure/colormap.h"
 #include "renderers/html/packed_field.h"
@@ -216,7 +217,7 @@ TEST(Html, PointingReadsTheCellAndItsTokens) {
   std::string line;
   std::getline(lines, line);
   EXPECT_TRUE(line.starts_with("query 7= are; key 3= to; attention weight=")) << line;
-  const double shown = std::stod(line.substr(line.rfind('=') + 1));
+  const double shown = parse_number<double>(line.substr(line.rfind('=') + 1)).value_or(0);
   EXPECT_NEAR(shown, static_cast<double>(field.at(7, 3)), 5e-4 * shown);
   std::getline(lines, line);
   EXPECT_EQ(line, "2");

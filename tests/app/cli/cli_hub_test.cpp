@@ -19,7 +19,7 @@ using locus::testing_support::run_locus;
 namespace fs = std::filesystem;
 
 // The small checkpoint as the cache keeps it: blobs, and links to them in a snapshot.
-class CliHub : public CheckpointTest {
+class CacheTest : public CheckpointTest {
  protected:
   void SetUp() override {
     CheckpointTest::SetUp();
@@ -48,6 +48,30 @@ class CliHub : public CheckpointTest {
   }
 
   static inline const std::string kCommit = std::string(40, '7');
+};
+
+// The small checkpoint on a hub of the tests' own.
+class CliHub : public CacheTest {
+ protected:
+  void SetUp() override {
+    CacheTest::SetUp();
+    fs::remove_all(cache());
+    for (const auto& entry : fs::directory_iterator(path())) {
+      const std::string name = entry.path().filename().string();
+      const std::string content = locus::testing_support::read_text(entry.path());
+      server_.files[name] =
+          name.ends_with(".safetensors") ? locus::test::large_file(content) : locus::test::small_file(content);
+    }
+    ::setenv("HF_ENDPOINT", server_.endpoint().c_str(), 1);
+  }
+  void TearDown() override {
+    for (const char* name : {"HF_ENDPOINT", "HF_TOKEN", "HF_HUB_OFFLINE"}) {
+      ::unsetenv(name);
+    }
+    CacheTest::TearDown();
+  }
+
+  locus::test::HubServer server_;
 };
 
 TEST_F(CliHub, EverySubCommandTakesNames) {
@@ -80,31 +104,7 @@ TEST_F(CliHub, WhatIsNotInTheCacheIsSaidWithThePlace) {
   expect_error(run_locus({"info", "some-one/tiny@v9"}), 3, (model() / "refs/v9").string());
 }
 
-// The small checkpoint on a hub of the tests' own.
-class CliGet : public CliHub {
- protected:
-  void SetUp() override {
-    CliHub::SetUp();
-    fs::remove_all(cache());
-    for (const auto& entry : fs::directory_iterator(path())) {
-      const std::string name = entry.path().filename().string();
-      const std::string content = locus::testing_support::read_text(entry.path());
-      server_.files[name] =
-          name.ends_with(".safetensors") ? locus::test::large_file(content) : locus::test::small_file(content);
-    }
-    ::setenv("HF_ENDPOINT", server_.endpoint().c_str(), 1);
-  }
-  void TearDown() override {
-    for (const char* name : {"HF_ENDPOINT", "HF_TOKEN", "HF_HUB_OFFLINE"}) {
-      ::unsetenv(name);
-    }
-    CliHub::TearDown();
-  }
-
-  locus::test::HubServer server_;
-};
-
-TEST_F(CliGet, WhatIsFetchedOpensByItsName) {
+TEST_F(CliHub, WhatIsFetchedOpensByItsName) {
   const Outcome asked = run_locus({"get", "some-one/tiny", "--dry-run"});
   EXPECT_EQ(asked.status, 0) << asked.err;
   EXPECT_NE(asked.out.find("to fetch into " + snapshot().string()), std::string::npos) << asked.out;
@@ -122,7 +122,7 @@ TEST_F(CliGet, WhatIsFetchedOpensByItsName) {
   EXPECT_NE(again.out.find("there already"), std::string::npos) << again.out;
 }
 
-TEST_F(CliGet, WhatCannotBeFetchedIsOneLine) {
+TEST_F(CliHub, WhatCannotBeFetchedIsOneLine) {
   ::setenv("HF_TOKEN", "hf_never_printed", 1);
   server_.wanted_token = "another";
   const Outcome refused = run_locus({"get", "some-one/tiny"});
@@ -135,7 +135,7 @@ TEST_F(CliGet, WhatCannotBeFetchedIsOneLine) {
   EXPECT_FALSE(fs::exists(cache()));
 }
 
-TEST_F(CliGet, CtrlCKeepsWhatWasFetched) {
+TEST_F(CliHub, CtrlCKeepsWhatWasFetched) {
   auto& weights = server_.files["model.safetensors"];
   weights.bytes_per_second = static_cast<std::int64_t>(weights.content.size()) / 20;
   const fs::path part = model() / "blobs" / (locus::sha256(weights.content) + ".incomplete");
@@ -156,7 +156,7 @@ TEST_F(CliGet, CtrlCKeepsWhatWasFetched) {
   expect_done({"info", "some-one/tiny"}, "some-one/tiny");
 }
 
-TEST_F(CliGet, TwoProcessesFetchOnce) {
+TEST_F(CliHub, TwoProcessesFetchOnce) {
   auto& weights = server_.files["model.safetensors"];
   weights.bytes_per_second = static_cast<std::int64_t>(weights.content.size());
   const Outcome both = locus::testing_support::run_program(

@@ -99,15 +99,15 @@ TEST(AnalysisViews, DistanceBiasShowsEveryHeadBesideTheChosenOne) {
     EXPECT_NEAR(at(heads, 6, 2 + 2 * column), mean, 1e-5);
     EXPECT_NEAR(at(heads, 6, 3 + 2 * column), std::sqrt(squares / 500 - mean * mean), 1e-4);
   }
-  // In the figure: a curve a column, a tick at μ and a line from μ − σ to μ + σ a head.
+  // In the figure: a curve a column, a dot at μ and a line from μ − σ to μ + σ a head.
   input.options.set("every-head", true);
   const auto figure = view_of("distance-bias").figure(input);
   ASSERT_TRUE(figure.ok()) << figure.error().describe();
   ASSERT_EQ(figure->panels.size(), 2U);
   const auto& curve = std::get<figure::Curve>(figure->panels[1].layers[0]);
-  ASSERT_EQ(curve.y.size(), 16U * 6);
-  EXPECT_NEAR(curve.y[36], at(heads, 6, 2), 1e-5);
-  EXPECT_NEAR((curve.y[40] - curve.y[39]) / 2, at(heads, 6, 3), 1e-5);
+  ASSERT_EQ(curve.y.size(), 16U * 5);
+  EXPECT_NEAR(curve.y[30], at(heads, 6, 2), 1e-5);
+  EXPECT_NEAR((curve.y[33] - curve.y[32]) / 2, at(heads, 6, 3), 1e-5);
   EXPECT_EQ(figure->panels[1].x.cell_names->at(6), "1.2");
 }
 

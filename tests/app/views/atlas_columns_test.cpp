@@ -6,6 +6,7 @@
 
 #include "app/session/open_columns.h"
 #include "app/views/list.h"
+#include "core/base/numbers.h"
 #include "models/atlas/file/contents.h"
 #include "tests/support/exported_views.h"
 #include "tests/support/fake_atlas.h"
@@ -132,8 +133,7 @@ TEST(AtlasColumns, KernelStandsBesideTheProfileOfAnAtlas) {
     missed += count[n] * std::pow(measured[n] - binned[n] - shift / cells, 2);
   }
   const double share = 1 - missed / around;
-  char wanted[40];
-  std::snprintf(wanted, sizeof wanted, "made-up, R² %s%.3f", share < 0 ? "−" : "", std::abs(share));
+  const std::string wanted = std::string("made-up, R² ") + (share < 0 ? "−" : "") + fixed_text(std::abs(share), 3);
   EXPECT_EQ(curve.name, wanted);
 }
 

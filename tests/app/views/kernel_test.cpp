@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/base/numbers.h"
 #include "models/api/kernel.h"
 #include "tests/support/exported_views.h"
 
@@ -89,8 +90,7 @@ TEST(Kernel, NamesTheShareOfTheTextThatItExplains) {
   const auto figure = view_of("kernel").figure(input);
   ASSERT_TRUE(figure.ok());
   const auto& text = std::get<figure::Curve>(figure->panels[0].layers[1]);
-  char wanted[32];
-  std::snprintf(wanted, sizeof wanted, "R² %s%.3f", share < 0 ? "−" : "", std::abs(share));
+  const std::string wanted = std::string("R² ") + (share < 0 ? "−" : "") + fixed_text(std::abs(share), 3);
   EXPECT_NE(text.name.find(wanted), std::string::npos) << text.name << " and " << share;
   EXPECT_NE(figure->panels[0].note.find("approximation"), std::string::npos) << figure->panels[0].note;
   EXPECT_NEAR(text.y[3], at(data, 3, measured) - shift / cells, 1e-4);

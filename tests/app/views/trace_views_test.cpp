@@ -22,6 +22,7 @@ std::map<std::string, std::string> with_what_no_trace_has(std::map<std::string, 
   for (const char* view : {"attention-image", "pe-dot-product-2d"}) {
     more[view] = "needs an image; part read text without a picture in it";
   }
+  more["kernel"] = "runs the model again; part is a trace without one";
   more["training-curve"] = "no loss.csv beside the weights";
   more["task-accuracy"] = "no training.json beside the weights";
   more["head-difference"] = "expected two checkpoints";

@@ -3,7 +3,10 @@
 #include "models/hub/get.h"
 
 #include <gtest/gtest.h>
+
 #include <sys/resource.h>
+#include <cerrno>
+#include <cstring>
 
 #include <chrono>
 #include <csignal>
@@ -299,7 +302,7 @@ TEST_F(HubGet, AFullDiskKeepsWhatWasFetched) {
   getrlimit(RLIMIT_FSIZE, &before);
   const rlimit small{150'000, before.rlim_max};
   setrlimit(RLIMIT_FSIZE, &small);
-  expect_failure("cannot write: File too large");
+  expect_failure(std::string("cannot write: ") + std::strerror(EFBIG));  // in the locale of the process
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_EQ(fs::file_size(unfinished()), 150'000U);
   ASSERT_TRUE(get().ok());
