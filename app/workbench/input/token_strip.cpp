@@ -32,7 +32,8 @@ TokenStrip::TokenStrip(QWidget* parent) : QAbstractScrollArea(parent) {
   setFocusPolicy(Qt::StrongFocus);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   viewport()->setMouseTracking(true);
-  setMinimumHeight(row_height() + 2 * kStripMargin + 4);
+  least_height_ = row_height() + 2 * kStripMargin + 4;
+  setMinimumHeight(least_height_);
   viewport()->setBackgroundRole(QPalette::Base);
 }
 
@@ -97,7 +98,8 @@ void TokenStrip::lay_out() {
   verticalScrollBar()->setRange(0, std::max(0, content - viewport()->height()));
   verticalScrollBar()->setPageStep(viewport()->height());
   verticalScrollBar()->setSingleStep(row_height());
-  setMinimumHeight(row_height() + 2 * kStripMargin + 4);  // one row is whole, also with positions below
+  // One row is whole, also with positions below.
+  setMinimumHeight(least_height_ + (show_positions_ ? fontMetrics().height() : 0));
   viewport()->update();
 }
 
