@@ -16,6 +16,7 @@
 #include "app/session/view_input.h"
 #include "app/views/plots/data_file.h"
 #include "app/views/view.h"
+#include "models/api/atlas_trace.h"
 #include "models/api/model.h"
 
 namespace locus::cli {
@@ -77,7 +78,8 @@ Status check_traces(const models::Input& typed, const std::vector<views::Column>
     const bool other_ids =
         typed.ids && !std::equal(typed.ids->begin(), typed.ids->end(), tokens.begin(), tokens.end(), same);
     const bool other_text = typed.text && !read.text().empty() && *typed.text != read.text();
-    if (!column.model && (other_ids || other_text)) {
+    const bool atlas = models::atlas_of(*column.trace) != nullptr;  // which read no text
+    if (!column.model && !atlas && (other_ids || other_text)) {
       return usage(std::string(other_ids ? "--ids" : "--text") + ": expected the input of the trace " + column.name +
                    ", or none, found another");
     }

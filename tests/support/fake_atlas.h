@@ -37,13 +37,6 @@ class FakeAtlas : public models::Atlas {
       axes_["profile.edges"].push_back(static_cast<double>(edge));
     }
     axes_["profile.edges"].insert(axes_["profile.edges"].end(), {48, 64});
-    for (std::size_t bin = 0; bin + 1 < axes_["profile.edges"].size(); ++bin) {
-      double cells = 0;
-      for (double d = axes_["profile.edges"][bin]; d < axes_["profile.edges"][bin + 1]; ++d) {
-        cells += static_cast<double>(kLength) - d;
-      }
-      axes_["profile.cells"].push_back(cells);
-    }
   }
 
   const models::AtlasInfo& info() const override { return info_; }

@@ -8,6 +8,31 @@
 
 namespace locus::views {
 
+namespace {
+
+constexpr double kLongest = 1e9;  // distances are whole numbers far below it
+
+Status check_edges(const std::vector<double>& edges, std::size_t bins) {
+  bool rising = edges.size() == bins + 1 && edges.front() >= 0 && edges.back() <= kLongest;
+  for (std::size_t n = 0; rising && n < bins; ++n) {
+    rising = edges[n] < edges[n + 1] && edges[n] == std::floor(edges[n]);
+  }
+  if (!rising) {
+    return bad_input("axes.profile.edges: expected " + std::to_string(bins + 1) + " whole distances that rise, found " +
+                     std::to_string(edges.size()) + " numbers");
+  }
+  return {};
+}
+
+// Σ of T − Δ over the distances from `from` to before `to`: the cells of a window whose keys are not after their
+// queries.
+double cells_between(double from, double to, double length) {
+  const double end = std::min(to, length);
+  return std::max(end - from, 0.0) * (length - (from + end - 1) / 2);
+}
+
+}  // namespace
+
 double bin_middle(const analysis::DistanceProfile& profile, std::size_t bin) {
   return static_cast<double>(profile.edges[bin] + profile.edges[bin + 1] - 1) / 2;
 }
@@ -28,11 +53,8 @@ Result<analysis::DistanceProfile> atlas_profile(const models::Atlas& atlas, cons
   const auto bins = static_cast<std::size_t>(values.shape.back());
   const std::size_t heads = values.mean.size() / bins;
   const std::vector<double>& edges = atlas.axis("profile.edges");
-  const std::vector<double>& cells = atlas.axis("profile.cells");
-  if (edges.size() != bins + 1 || cells.size() != bins) {
-    return bad_input("expected " + std::to_string(bins) + " bins of distances, found " + std::to_string(edges.size()) +
-                     " edges and " + std::to_string(cells.size()) + " counts");
-  }
+  LOCUS_CHECK(check_edges(edges, bins));
+  const auto length = static_cast<double>(atlas.info().length);
   analysis::DistanceProfile profile;
   std::ranges::transform(edges, std::back_inserter(profile.edges), [](double edge) { return std::llround(edge); });
   for (std::size_t bin = 0; bin < bins; ++bin) {
@@ -47,7 +69,7 @@ Result<analysis::DistanceProfile> atlas_profile(const models::Atlas& atlas, cons
     profile.mean.push_back(at(values.mean));
     profile.low.push_back(head.head == kMean ? profile.mean.back() : at(values.low));
     profile.high.push_back(head.head == kMean ? profile.mean.back() : at(values.high));
-    profile.cells.push_back(std::llround(cells[bin] * values.samples));
+    profile.cells.push_back(std::llround(cells_between(edges[bin], edges[bin + 1], length) * values.samples));
   }
   return profile;
 }

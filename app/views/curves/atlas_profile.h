@@ -11,7 +11,8 @@
 namespace locus::views {
 
 // Weights of kMean are those of all heads, without an interval. Errors: kUnsupported for other quantities than weights
-// and logits, and where the atlas has no profiles.
+// and logits, and where the atlas has no profiles; kBadInput where its bins have no edges that rise. The cells of a bin
+// are those of its windows whose keys are not after their queries.
 Result<analysis::DistanceProfile> atlas_profile(const models::Atlas& atlas, const HeadRef& head,
                                                 models::Quantity quantity,
                                                 models::AtlasNull null = models::AtlasNull::kText);

@@ -45,6 +45,19 @@ TEST(AtlasColumns, AnAtlasRefusesScoresInOneLine) {
   EXPECT_TRUE(trace.top(5).empty());
 }
 
+// Cells of a window of 64 tokens in a bin, one by one.
+double cells_of_bin(std::int64_t bin) {
+  const std::int64_t from = bin < 32 ? bin : bin == 32 ? 32 : 48;
+  const std::int64_t to = bin < 32 ? bin + 1 : bin == 32 ? 48 : 64;
+  double cells = 0;
+  for (std::int64_t query = 0; query < 64; ++query) {
+    for (std::int64_t key = 0; key <= query; ++key) {
+      cells += query - key >= from && query - key < to ? 1 : 0;
+    }
+  }
+  return cells;
+}
+
 TEST(AtlasColumns, DistanceProfileShowsBinsWithIntervals) {
   const FakeAtlas atlas;
   ViewInput input = atlas_input();
@@ -54,8 +67,7 @@ TEST(AtlasColumns, DistanceProfileShowsBinsWithIntervals) {
     const double mean = atlas.mean_of("profile.weight", 1, 2, bin, false);
     expect_near(at(data, bin, column_named(data, "made-up mean")), mean, 1e-6);
     expect_near(at(data, bin, column_named(data, "made-up low")), mean - 0.03, 1e-6);
-    expect_near(at(data, bin, column_named(data, "made-up count")),
-                40 * atlas.axis("profile.cells")[static_cast<std::size_t>(bin)], 1e-6);
+    expect_near(at(data, bin, column_named(data, "made-up count")), 40 * cells_of_bin(bin), 1e-6);
   }
   EXPECT_EQ(at(data, 33, column_named(data, "made-up from")), 48);
   const auto figure = view_of("distance-profile").figure(input);
@@ -199,6 +211,47 @@ TEST(AtlasColumns, InfoPrintsWhatAnAtlasIs) {
   std::filesystem::resize_file(file, 200);
   EXPECT_EQ(testing_support::run_locus({"info", file}).status, 3);
   std::filesystem::remove(file);
+}
+
+// The files that locus atlas writes, not made-up ones: their means are in the views.
+TEST(AtlasColumns, TheBundledAtlasesAreShown) {
+  for (const std::string name : {"text-rope", "text-cope", "text-tapa", "text-alibi", "text-learned"}) {
+    ViewInput input;
+    const auto trace = models::open_atlas_trace(test::source_dir() + "/assets/atlases/" + name + ".safetensors");
+    ASSERT_TRUE(trace.ok()) << trace.error().describe();
+    input.columns = {{"atlas", nullptr, *trace}};
+    input.layer = 1;
+    input.head = 2;
+    const models::Atlas& atlas = *models::atlas_of(**trace);
+    const auto weights = atlas.values("profile.weight", 1);
+    ASSERT_TRUE(weights.ok());
+    const std::int64_t bins = weights->shape.back();
+    const Data profile = exported("distance-profile", input);
+    ASSERT_EQ(profile.shape[0], bins) << name;
+    for (std::int64_t bin = 0; bin < bins; ++bin) {
+      const auto n = static_cast<std::size_t>(2 * bins + bin);
+      expect_near(at(profile, bin, column_named(profile, "atlas mean")), weights->mean[n], 1e-6);
+      expect_near(at(profile, bin, column_named(profile, "atlas high")), weights->high[n], 1e-6);
+    }
+    const double cells = static_cast<double>(atlas.info().length) * static_cast<double>(atlas.info().length + 1) / 2;
+    double counted = 0;
+    for (std::int64_t bin = 0; bin < bins; ++bin) {
+      counted += at(profile, bin, column_named(profile, "atlas count"));
+    }
+    expect_near(counted, cells * static_cast<double>(atlas.info().done), 1e-6);
+    EXPECT_EQ(exported("heads", input).shape[0], atlas.info().layers * atlas.info().heads) << name;
+  }
+}
+
+TEST(AtlasColumns, AnAtlasStandsBesideACheckpointWhateverThatReads) {
+  const std::string assets = test::source_dir() + "/assets/";
+  const std::string file = testing::TempDir() + "beside-an-atlas.csv";
+  const auto drawn = testing_support::run_locus({"figure", "kernel", assets + "checkpoints/text-rope",
+                                                 assets + "atlases/text-rope.safetensors", "--ids", "0", "--option",
+                                                 "reach=64", "--data", file});
+  EXPECT_EQ(drawn.status, 0) << drawn.err;
+  std::filesystem::remove(file);
+  std::filesystem::remove(file + ".recipe.json");
 }
 
 }  // namespace
