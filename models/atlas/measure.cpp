@@ -156,6 +156,9 @@ void Measure::put(Kind kind, const std::string& statistic, std::int64_t layer, s
 }
 
 Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) {
+  if (!wants("profile") && !wants("heads") && !wants("sinks") && !wants("mean-map")) {
+    return {};
+  }
   LOCUS_TRY(const TraceData* data, data_of(trace));
   for (std::int64_t layer = 0; layer < model_.info().layers; ++layer) {
     LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));

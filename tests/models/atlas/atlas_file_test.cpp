@@ -223,6 +223,42 @@ TEST_F(AtlasFile, RefusesMetadataThatIsWrong) {
   EXPECT_NE(error(), "");
 }
 
+// Bytes of header and numbers at random: an error or numbers, no crash.
+TEST_F(AtlasFile, DamagedFilesDoNoHarm) {
+  write();
+  std::ifstream file(path(), std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::mt19937_64 random(11);
+  int opened = 0;
+  for (int n = 0; n < 600; ++n) {
+    std::string bytes = whole;
+    const std::size_t reach = n % 3 == 0 ? bytes.size() : std::min<std::size_t>(bytes.size(), 3000);
+    for (int change = 0; change < 1 + n % 4; ++change) {
+      bytes[random() % reach] = n % 2 == 0 ? static_cast<char>(random()) : static_cast<char>('0' + random() % 10);
+    }
+    if (n % 7 == 0) {
+      bytes.resize(random() % bytes.size());
+    }
+    std::ofstream(path(), std::ios::binary) << bytes;
+    const auto atlas = models::open_atlas(path());
+    static_cast<void>(models::atlas::read_contents(path()));
+    if (!atlas.ok()) {
+      EXPECT_NE(atlas.error().describe(), "");
+      continue;
+    }
+    ++opened;
+    for (const std::string& name : (*atlas)->statistics()) {
+      for (const std::int64_t layer : {kAtlasOfModel, std::int64_t{0}, std::int64_t{1}}) {
+        for (const AtlasNull null : {AtlasNull::kText, AtlasNull::kShuffled}) {
+          const auto values = (*atlas)->values(name, layer, null);
+          EXPECT_TRUE(!values.ok() || values->mean.size() == values->low.size());
+        }
+      }
+    }
+  }
+  EXPECT_GT(opened, 30);  // damage to numbers alone
+}
+
 TEST_F(AtlasFile, IsAnAtlas) {
   write();
   EXPECT_TRUE(models::is_atlas(path()));

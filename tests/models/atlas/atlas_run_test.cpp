@@ -204,5 +204,25 @@ TEST_F(AtlasRun, ReplicatesHavePoissonWeights) {
   EXPECT_NE(weights, shuffled);
 }
 
+// Those of assets/atlases are of the bundled checkpoints as they are.
+TEST_F(AtlasRun, BundledAtlasesAreOfTheBundledCheckpoints) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(run_asset("atlases"))) {
+    if (entry.path().extension() != ".safetensors") {
+      continue;
+    }
+    SCOPED_TRACE(entry.path().filename().string());
+    const auto atlas = models::open_atlas(entry.path());
+    ASSERT_TRUE(atlas.ok()) << atlas.error().describe();
+    const models::AtlasInfo& info = (*atlas)->info();
+    EXPECT_EQ(info.sha256, models::atlas::facts_of(run_asset("checkpoints/" + info.checkpoint)).value().sha256);
+    EXPECT_EQ(info.done, info.windows);
+    EXPECT_LE(entry.file_size(), 1U << 20);
+    EXPECT_TRUE((*atlas)->has("heads.entropy", models::AtlasNull::kShuffled));
+    ++count;
+  }
+  EXPECT_GE(count, 5);
+}
+
 }  // namespace
 }  // namespace locus
