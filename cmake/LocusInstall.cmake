@@ -54,7 +54,7 @@ set(about "Open checkpoints, type text, and see what every head attends to, what
 if(LOCUS_GUI)
   set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "microscope for how transformers address positions")
   set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "${about}This package has the window and the command line.")
-  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "mesa-vulkan-drivers, fonts-noto-core, fonts-droid-fallback, fonts-noto-color-emoji")
+  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "mesa-vulkan-drivers, qt6-wayland, fonts-noto-core, fonts-droid-fallback, fonts-noto-color-emoji")
   set(CPACK_DEBIAN_PACKAGE_CONFLICTS locus-cli)
   set(CPACK_DEBIAN_PACKAGE_REPLACES locus-cli)
 else()
