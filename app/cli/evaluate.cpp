@@ -3,9 +3,11 @@
 #include <memory>
 
 #include "app/cli/command.h"
+#include "app/cli/evaluate_table.h"
 #include "app/cli/input_options.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/json.h"
+#include "app/cli/marked_table.h"
 #include "app/cli/settings_text.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
@@ -25,6 +27,8 @@ struct EvaluateOptions {
   EditOptions edits;
   std::int64_t seed = 0;
   bool json = false;
+  bool table = false;
+  std::optional<std::string> into;
 };
 
 Json evaluation_json(const training::Evaluation& row) {
@@ -103,12 +107,20 @@ std::string kept_rows(std::size_t count, const EvaluateOptions& options) {
          (options.evaluate.record ? " and recorded" : "");
 }
 
-void print(const std::vector<training::Evaluation>& rows, const std::string& interval, const EvaluateOptions& options,
-           Console& console) {
-  if (!options.json) {
-    return print_rows(rows, interval, console);
+Status print(const std::vector<training::Evaluation>& rows, const std::string& interval, const EvaluateOptions& options,
+             Console& console) {
+  if (options.into) {
+    return write_into(*options.into, "locus evaluate " + options.evaluate.task + " --table", evaluation_table(rows));
   }
-  console.print(dump({{"task", options.evaluate.task}, {"rows", list_of(rows, evaluation_json)}}));
+  if (options.table) {
+    const std::string table = evaluation_table(rows);
+    console.print(table.substr(0, table.size() - 1));
+  } else if (options.json) {
+    console.print(dump({{"task", options.evaluate.task}, {"rows", list_of(rows, evaluation_json)}}));
+  } else {
+    print_rows(rows, interval, console);
+  }
+  return {};
 }
 
 Status run_record_seeds(const EvaluateOptions& options, const Context& context) {
@@ -118,8 +130,8 @@ Status run_record_seeds(const EvaluateOptions& options, const Context& context) 
   }
   const std::vector<std::filesystem::path> others(options.seeds.begin(), options.seeds.end());
   LOCUS_TRY(const training::Evaluation row, training::record_seeds(options.paths.front(), others));
-  print({row}, "mean, least and largest of " + std::to_string(others.size() + 1) + " seeds", options, context.console);
-  return {};
+  return print({row}, "mean, least and largest of " + std::to_string(others.size() + 1) + " seeds", options,
+               context.console);
 }
 
 // --record writes the checkpoints' own records: no file that is measured on.
@@ -137,6 +149,12 @@ Status check_records(const EvaluateOptions& options) {
 Status run_evaluate(const EvaluateOptions& options, const Context& context) {
   if (options.paths.empty()) {
     return usage("evaluate: expected at least one PATH");
+  }
+  if (options.table && (options.json || !options.seeds.empty())) {
+    return usage("--table: expected without --json and --seeds, found together");
+  }
+  if (options.into && !options.table) {
+    return usage("--into: expected together with --table, found alone");
   }
   LOCUS_CHECK(check_records(options));
   if (!options.seeds.empty()) {
@@ -170,7 +188,7 @@ Status run_evaluate(const EvaluateOptions& options, const Context& context) {
   if (!measured.ok() && (measured.error().code != ErrorCode::kCancelled || rows.empty())) {
     return measured;
   }
-  print(rows, "95 % interval", options, context.console);
+  LOCUS_CHECK(print(rows, "95 % interval", options, context.console));
   return measured;
 }
 
@@ -200,6 +218,11 @@ Action declare_evaluate(Arguments& arguments) {
   options->edits.declare(arguments);
   arguments.integer("--seed", options->seed, {}, "seed for the sequences");
   arguments.flag("--json", options->json, "print JSON");
+  arguments.flag("--table", options->table, "print a Markdown table, with the steps and the seed of each training");
+  arguments.text("--into", options->into,
+                 "with --table: write the table into this file, between <!-- locus evaluate TASK --table --> and "
+                 "<!-- end -->",
+                 FileUse::kWritten);
   return [options](const Context& context) { return run_evaluate(*options, context); };
 }
 

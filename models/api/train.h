@@ -155,11 +155,20 @@ struct EvaluationMap {
 // `locus evaluate --json` prints it and training.json keeps it. A cell that has no value is null.
 std::string to_json(const EvaluationMap& map);
 
+// What a checkpoint's training.json says it was trained with; 0: it does not say.
+struct Budget {
+  std::int64_t steps = 0;
+  std::int64_t tokens = 0;  // of all steps; of images and symbols too
+  std::int64_t seed = 0;
+  std::int64_t other_seeds = 0;  // whose results it keeps (record_seeds())
+};
+
 // One checkpoint's row of `locus evaluate`.
 struct Evaluation {
   std::string checkpoint;
   std::string encoding;
   std::string metric;
+  Budget budget;
   std::vector<std::pair<std::string, double>> splits;  // in the task's order
   std::vector<std::pair<double, double>> intervals;    // 95 %, of each split
   std::vector<double> perplexities;                    // a token, of each split; empty for errors

@@ -27,17 +27,33 @@ bool reads_text(const std::string& task) {
   return task == "text" || task == "passkey";
 }
 
-// The task options a checkpoint was trained with, so that what is measured is what was recorded; none without
-// training.json. Errors: kBadInput for symbols of another task than it was trained on.
-Result<Settings> recorded_options(const std::filesystem::path& checkpoint, const std::string& task) {
+// training.json; an empty object where there is none.
+Result<nlohmann::json> read_record(const std::filesystem::path& checkpoint) {
   const std::filesystem::path file = checkpoint / "training.json";
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) {
-    return Settings();
+    return nlohmann::json::object();
   }
   LOCUS_TRY(const std::string text, read_file(file, kLongestRecord));
-  LOCUS_TRY(const nlohmann::json record, parse_json(text, file.string()));
-  const nlohmann::json trained = record.is_object() ? record.value("task", nlohmann::json()) : nlohmann::json();
+  LOCUS_TRY(nlohmann::json record, parse_json(text, file.string()));
+  return record.is_object() ? std::move(record) : nlohmann::json::object();
+}
+
+Budget budget_of(const nlohmann::json& record) {
+  const auto number = [&](const char* name) {
+    const nlohmann::json value = record.value(name, nlohmann::json());
+    return value.is_number_integer() ? value.get<std::int64_t>() : 0;
+  };
+  const nlohmann::json seeds = record.value("seeds", nlohmann::json());
+  return {number("steps_done"), number("tokens"), number("seed"),
+          seeds.is_array() ? static_cast<std::int64_t>(seeds.size()) : 0};
+}
+
+// The task options a checkpoint was trained with, so that what is measured is what was recorded; none without
+// training.json. Errors: kBadInput for symbols of another task than it was trained on.
+Result<Settings> recorded_options(const nlohmann::json& record, const std::filesystem::path& checkpoint,
+                                  const std::string& task) {
+  const nlohmann::json trained = record.value("task", nlohmann::json());
   if (trained != task) {
     if (trained.is_string() && !reads_text(task)) {
       return bad_input("expected a checkpoint that was trained on " + task + ", found one of " +
@@ -46,7 +62,8 @@ Result<Settings> recorded_options(const std::filesystem::path& checkpoint, const
     }
     return Settings();
   }
-  return models::settings_from_json(record.value("task_options", nlohmann::json::object()), file.string());
+  return models::settings_from_json(record.value("task_options", nlohmann::json::object()),
+                                    (checkpoint / "training.json").string());
 }
 
 // The indices of the splits asked for.
@@ -94,7 +111,8 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
   TaskRequest request;
   request.training = false;
   request.validate = options.validate;
-  LOCUS_TRY(request.options, recorded_options(checkpoint, options.task));
+  LOCUS_TRY(const nlohmann::json record, read_record(checkpoint));
+  LOCUS_TRY(request.options, recorded_options(record, checkpoint, options.task));
   for (const auto& [name, value] : options.task_options.values()) {
     request.options.set(name, value);
   }
@@ -142,6 +160,7 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
   evaluation.checkpoint = info.name;
   evaluation.encoding = info.first_encoding().name;
   evaluation.metric = std::string(metric_name(task->metric()));
+  evaluation.budget = budget_of(record);
   const std::vector<std::string> splits = task->splits();
   LOCUS_TRY(const std::vector<std::size_t> chosen, chosen_splits(*task, options.splits));
   MeasureOptions measuring{.seed = options.seed,

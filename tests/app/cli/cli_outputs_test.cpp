@@ -77,7 +77,7 @@ TEST_F(CliOutputs, EveryOptionThatNamesAFileSaysSo) {
   EXPECT_EQ(named["effect"], with({}));
   EXPECT_EQ(named["figure"], with({"--out", "--data", "--recipe", "--reference"}));
   EXPECT_EQ(named["verify"], with({"--against", "--expected", "--into"}));
-  EXPECT_EQ(named["evaluate"], (std::set<std::string>{"PATH", "--edits", "--validate", "--seeds"}));
+  EXPECT_EQ(named["evaluate"], (std::set<std::string>{"PATH", "--edits", "--validate", "--seeds", "--into"}));
   EXPECT_EQ(named["train"], (std::set<std::string>{"--corpus", "--validate", "--from", "--config", "--out"}));
 }
 

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "core/base/numbers.h"
 #include "tests/support/run_locus.h"
 #include "tests/support/signalled.h"
 
@@ -74,6 +75,37 @@ TEST_F(CliTrain, SeedsAreKeptWithOneOfThem) {
   EXPECT_EQ(record.at("seeds"), (nlohmann::json{{{"seed", 8}, {"splits", {{"in", other}}}}}));
   EXPECT_DOUBLE_EQ(row.at("splits").at("in"), (first + other) / 2);
   EXPECT_EQ(row.at("interval").at("in"), (nlohmann::json{std::min(first, other), std::max(first, other)}));
+}
+
+// The Markdown table says what each checkpoint was trained with, and where that differs.
+TEST_F(CliTrain, EvaluationsAreATable) {
+  ASSERT_EQ(run_locus(arguments("table-6", "6")).status, 0);
+  ASSERT_EQ(run_locus(arguments("table-8", "8")).status, 0);
+  const auto measured = [&](const std::string& of, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"evaluate", "text", file("table-6"), file(of), "--validate", file("corpus.txt")};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_locus(words);
+  };
+  const auto table = measured("table-8", {"--table"});
+  ASSERT_EQ(table.status, 0) << table.err;
+  EXPECT_EQ(table.out.rfind("| checkpoint | encoding | steps | seed | in |\n|---|---|---:|---:|---|\n"
+                            "| `table-6` | rope | 6 | 7 | ",
+                            0),
+            0U)
+      << table.out;
+  EXPECT_NE(table.out.find("\n| `table-8` | rope | 8 | 7 | "), std::string::npos) << table.out;
+  const auto rows = nlohmann::json::parse(measured("table-8", {"--json"}).out).at("rows");
+  const double value = rows.at(0).at("splits").at("in");
+  EXPECT_NE(table.out.find("| 7 | " + locus::fixed_text(value, 3) + " ("), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("\nUnequal budgets: "), std::string::npos) << table.out;
+  EXPECT_EQ(measured("table-6", {"--table"}).out.find("Unequal"), std::string::npos);
+
+  const std::string page = file("page.md");
+  std::ofstream(page) << "before\n<!-- locus evaluate text --table -->\nold\n<!-- end -->\nafter\n";
+  ASSERT_EQ(measured("table-8", {"--table", "--into", page}).status, 0);
+  EXPECT_EQ(read_text(page), "before\n<!-- locus evaluate text --table -->\n" + table.out + "<!-- end -->\nafter\n");
+  expect_error(measured("table-8", {"--table", "--json"}), 2, "--table");
+  expect_error(measured("table-8", {"--into", page}), 2, "--into");
 }
 
 // What was measured with another scaling is recorded beside the checkpoint's own reference, an entry a scaling.

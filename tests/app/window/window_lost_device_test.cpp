@@ -38,10 +38,9 @@ TEST_F(WindowLostDevice, TheFigureIsDrawnAgainAndNothingIsLost) {
   const QImage before = grab();
   for (int n = 0; n < 3; ++n) {
     int reports = 0;
-    const auto connection = QObject::connect(window_->canvas(), &viewport::Canvas::gpu_failed, window_.get(),
-                                             [&](const QString& message) {
-                                               reports += message.contains(QStringLiteral("was lost")) ? 1 : 0;
-                                             });
+    const auto connection = QObject::connect(
+        window_->canvas(), &viewport::Canvas::gpu_failed, window_.get(),
+        [&](const QString& message) { reports += message.contains(QStringLiteral("was lost")) ? 1 : 0; });
     lose_device();
     window_->canvas()->requestUpdate();
     ASSERT_TRUE(wait([&] { return reports > 0; })) << "the window does not say that the device was lost";

@@ -108,12 +108,10 @@ PFN_vkVoidFunction as_void(Function function) {
 }
 
 PFN_vkVoidFunction own(const char* name) {
-  static const std::map<std::string_view, PFN_vkVoidFunction> list{{"vkCreateInstance", as_void(create_instance)},
-                                                                   {"vkCreateDevice", as_void(create_device)},
-                                                                   {"vkDestroyDevice", as_void(destroy_device)},
-                                                                   {"vkQueueSubmit", as_void(submit)},
-                                                                   {"vkGetDeviceProcAddr", as_void(find_device)},
-                                                                   {"vkGetInstanceProcAddr", as_void(find_instance)}};
+  static const std::map<std::string_view, PFN_vkVoidFunction> list{
+      {"vkCreateInstance", as_void(create_instance)}, {"vkCreateDevice", as_void(create_device)},
+      {"vkDestroyDevice", as_void(destroy_device)},   {"vkQueueSubmit", as_void(submit)},
+      {"vkGetDeviceProcAddr", as_void(find_device)},  {"vkGetInstanceProcAddr", as_void(find_instance)}};
   const auto found = list.find(name);
   return found == list.end() ? nullptr : found->second;
 }
@@ -122,7 +120,9 @@ PFN_vkVoidFunction own(const char* name) {
 
 extern "C" {
 
-__attribute__((visibility("default"))) void lose_device() { lost = true; }
+__attribute__((visibility("default"))) void lose_device() {
+  lost = true;
+}
 
 __attribute__((visibility("default"))) VKAPI_ATTR VkResult VKAPI_CALL
 vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* version) {
