@@ -99,7 +99,8 @@ Status run_bench(const BenchOptions& options, const Context& context) {
     const Json list = list_of(*rows, [&](const models::BenchRow& row) { return row_json(row, options.bench.quick); });
     console.print(dump({{"machine", models::bench_machine()}, {"rows", list}}));
   }
-  return options.into ? write_into(*options.into, "locus bench", table) : Status();
+  const std::string marked = "locus bench" + (options.bench.only.empty() ? "" : " --only " + options.bench.only);
+  return options.into ? write_into(*options.into, marked, table) : Status();
 }
 
 }  // namespace
@@ -112,9 +113,11 @@ Action declare_bench(Arguments& arguments) {
   arguments.flag("--quick", options->bench.quick,
                  "small lengths and two repetitions: checks that it works, not how fast; targets are not evaluated");
   arguments.flag("--json", options->json, "print JSON: machine, rows");
-  arguments.text("--into", options->into,
-                 "write the machine and the table into this file, between <!-- locus bench --> and <!-- end -->",
-                 FileUse::kWritten);
+  arguments.text(
+      "--into", options->into,
+      "write the machine and the table into this file, between <!-- locus bench --> (with --only: <!-- locus "
+      "bench --only NAME -->) and <!-- end -->",
+      FileUse::kWritten);
   return [options](const Context& context) { return run_bench(*options, context); };
 }
 

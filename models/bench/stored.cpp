@@ -56,6 +56,8 @@ class Stored {
     LOCUS_CHECK(announced(rig_.quick() ? 64 : 512));
     LOCUS_TRY(converted_, filled(spec, at::kFloat));
     LOCUS_CHECK(forward(rig_.quick() ? 64 : 512));
+    LOCUS_CHECK(rate("bfloat16", *stored_, rig_.quick() ? 64 : 512));
+    LOCUS_CHECK(rate("float32", *converted_, rig_.quick() ? 64 : 512));
     const std::int64_t length = rig_.quick() ? 32 : 512;
     LOCUS_CHECK(append(length));
     LOCUS_CHECK(beside_bytes("bfloat16", *stored_, length));
@@ -81,6 +83,24 @@ class Stored {
                                            [&] { return observe_random(*converted_, length); }));
     rig_.add("bfloat16 weights: forward, T = " + std::to_string(length), times, "the same weights as float32",
              BenchTarget::kRatioAtMost, 1.1);
+    return {};
+  }
+
+  // Multiplications and additions a second, against those of the fastest product of this machine.
+  Status rate(const std::string& name, const transformer::Transformer& model, std::int64_t length) {
+    constexpr std::int64_t kSide = 1024;
+    const at::Tensor a = at::randn({kSide, kSide});
+    const at::Tensor b = at::randn({kSide, kSide});
+    at::Tensor c = at::empty({kSide, kSide});
+    const auto product = [&]() -> Status {
+      at::mm_out(c, a, b);
+      return {};
+    };
+    LOCUS_TRY(const Timed times, rig_.time([&] { return observe_random(model, length); }, product));
+    rig_.add({name + " weights: forward rate, T = " + std::to_string(length),
+              2e-6 * transformer::run_macs(model.spec(), length, false) / times.milliseconds, "GFLOP/s",
+              "1024³ product", 2e-6 * kSide * kSide * kSide / times.reference_milliseconds, 0,
+              BenchTarget::kRatioAtLeast, 0.9, false, ""});
     return {};
   }
 

@@ -88,7 +88,9 @@ Status fetch_rest(Connection& connection, const HubSettings& settings, const Rem
     if (more) {
       LOCUS_CHECK(partial.clear());
     }
-    LOCUS_CHECK(answer);
+    if (!answer.ok()) {
+      return answer.error();
+    }
     if (partial.size() == file.bytes) {
       break;
     }

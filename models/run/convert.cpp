@@ -8,15 +8,12 @@
 #include <set>
 #include <utility>
 
-#include "core/base/atomic_file.h"
 #include "core/base/guarded.h"
 #include "core/base/shown.h"
 #include "core/products/packed.h"
 #include "models/checkpoint/gguf_writer.h"
+#include "models/run/convert_tokenizer.h"
 #include "models/run/read_checkpoint.h"
-#include "models/text/bpe/byte_level.h"
-#include "models/text/sentence_piece/model.h"
-#include "models/text/tokenizer.h"
 #include "models/transformer/families/engine/weights.h"
 #include "models/transformer/families/gguf_values.h"
 
@@ -29,8 +26,6 @@ using checkpoint::GgufOutput;
 using checkpoint::GgufValues;
 using checkpoint::TensorInfo;
 using families::GgufArchitecture;
-
-constexpr std::size_t kPieceFileLimit = 128U << 20U;
 
 bool is_number(DType dtype) {
   return dtype == DType::kBlocks || dtype == DType::kF64 || dtype == DType::kF32 || dtype == DType::kF16 ||
@@ -124,7 +119,11 @@ class Conversion {
     LOCUS_TRY(const families::Plan plan, families::read_plan(*family, checkpoint_));
     const std::string where = checkpoint_.path.string();
     LOCUS_CHECK(within(families::add_gguf_values(*architecture, plan.spec, values, outputs), where));
-    LOCUS_CHECK(add_tokenizer(values));
+    LOCUS_TRY(const bool has_tokenizer, add_tokenizer(checkpoint_, values));
+    if (!has_tokenizer) {
+      converted_.warnings.push_back("the tokenizer is not written: keep its files beside " +
+                                    options_.out.filename().string());
+    }
     for (const TensorInfo& info : checkpoint_.tensors->tensors()) {
       const std::string name = families::gguf_name(*architecture, plain_name(info.name));
       if (name.empty() || !is_number(info.dtype)) {
@@ -200,67 +199,6 @@ class Conversion {
       converted_.bytes[lower(format_.name)] += static_cast<std::int64_t>(bytes.size());
     }
     return checkpoint::write_safetensors(options_.out, outputs, checkpoint_.tensors->metadata());
-  }
-
-  Status add_tokenizer(GgufValues& values) {
-    std::error_code failure;
-    const std::filesystem::path pieces = checkpoint_.folder / "tokenizer.model";
-    LOCUS_TRY(const std::string named, checkpoint_.config.text("tokenizer", ""));
-    const auto tokenizer = text::open_tokenizer(checkpoint_.folder);
-    if (named == "bytes" || (tokenizer.ok() && *tokenizer != nullptr && (*tokenizer)->kind() == "byte-level")) {
-      add_bytes(values);
-    } else if (std::filesystem::exists(pieces, failure)) {
-      LOCUS_TRY(const std::string bytes, read_file(pieces, kPieceFileLimit));
-      const auto model = text::parse_sentence_piece_model(bytes);
-      if (model.ok() && model->kind == text::SentencePieceModel::Kind::kBpe) {
-        add_pieces(*model, values);
-        return {};
-      }
-      warn_of_tokenizer();
-    } else if (!tokenizer.ok() || *tokenizer != nullptr) {
-      warn_of_tokenizer();
-    }
-    return {};
-  }
-
-  void warn_of_tokenizer() {
-    converted_.warnings.push_back("the tokenizer is not written: keep its files beside " +
-                                  options_.out.filename().string());
-  }
-
-  static void add_bytes(GgufValues& values) {
-    std::vector<std::string> tokens;
-    for (int byte = 0; byte < 256; ++byte) {
-      const char symbol = static_cast<char>(static_cast<std::uint8_t>(byte));
-      tokens.push_back(text::to_byte_level({&symbol, 1}));
-    }
-    values.text("tokenizer.ggml.model", "gpt2");
-    values.text("tokenizer.ggml.pre", "gpt-2");
-    values.texts("tokenizer.ggml.tokens", tokens);
-    values.integers("tokenizer.ggml.token_type", std::vector<std::int32_t>(256, 1));
-    values.texts("tokenizer.ggml.merges", {});
-    values.boolean("tokenizer.ggml.add_bos_token", false);
-  }
-
-  static void add_pieces(const text::SentencePieceModel& model, GgufValues& values) {
-    std::vector<std::string> tokens;
-    std::vector<float> scores;
-    std::vector<std::int32_t> types;
-    for (const text::ModelPiece& piece : model.pieces) {
-      tokens.push_back(piece.text);
-      scores.push_back(piece.score);
-      types.push_back(static_cast<std::int32_t>(piece.type));
-    }
-    values.text("tokenizer.ggml.model", "llama");
-    values.texts("tokenizer.ggml.tokens", tokens);
-    values.numbers("tokenizer.ggml.scores", scores);
-    values.integers("tokenizer.ggml.token_type", types);
-    for (const auto& [name, id] : {std::pair{"unknown", model.unknown}, {"bos", model.begin}, {"eos", model.end}}) {
-      if (id >= 0) {
-        values.integer(std::string("tokenizer.ggml.") + name + "_token_id", static_cast<std::uint32_t>(id));
-      }
-    }
-    values.boolean("tokenizer.ggml.add_space_prefix", model.dummy_prefix);
   }
 
   static std::string lower(std::string_view name) {

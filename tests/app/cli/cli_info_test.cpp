@@ -107,11 +107,11 @@ TEST_F(CliInfo, VerifyComparesWithTheFoldersOwnValues) {
 
 TEST_F(CliInfo, BenchWritesItsTableIntoAPage) {
   const std::string page = testing::TempDir() + "/locus_bench_" + std::to_string(getpid()) + ".md";
-  std::ofstream(page) << "before\n<!-- locus bench -->\nold\n<!-- end -->\nafter\n";
+  std::ofstream(page) << "before\n<!-- locus bench --only pairs -->\nold\n<!-- end -->\nafter\n";
   const auto outcome = run_locus({"bench", "--quick", "--only", "pairs", "--into", page});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   const std::string text = locus::testing_support::read_text(page);
-  EXPECT_EQ(text, "before\n<!-- locus bench -->\n" + outcome.out + "<!-- end -->\nafter\n");
+  EXPECT_EQ(text, "before\n<!-- locus bench --only pairs -->\n" + outcome.out + "<!-- end -->\nafter\n");
   EXPECT_NE(outcome.out.find("|---|---|---|---|---|---|\n| "), std::string::npos) << outcome.out;
   expect_error(run_locus({"bench", "--quick", "--json", "--into", page}), 2, "--into: expected without --json");
   std::filesystem::remove(page);
