@@ -37,6 +37,19 @@ std::shared_ptr<const Machine> machine_of(const PositionTable& table);
 // the thread of a window.
 void never_wait_on_this_thread();
 
+// While one lives, what this thread waits for of another machine ends as kCancelled where the stop is requested, also in
+// functions that take none.
+class StopsWaiting {
+ public:
+  explicit StopsWaiting(StopToken stop);
+  ~StopsWaiting();
+  StopsWaiting(const StopsWaiting&) = delete;
+  StopsWaiting& operator=(const StopsWaiting&) = delete;
+
+ private:
+  StopToken before_;
+};
+
 // The line to the machine of a path `ssh://…`, one that is there or a new one; null for paths of this machine. It is
 // there as long as somebody holds it, or a model or trace of it: who asks for several things one after the other holds
 // it meanwhile. Errors: open()'s of the line; kCancelled.

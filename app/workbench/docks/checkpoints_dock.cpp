@@ -16,6 +16,7 @@
 
 #include "app/workbench/docks/edits_dialog.h"
 #include "app/workbench/docks/what_if_dialog.h"
+#include "app/workbench/studio/far_columns.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "core/base/numbers.h"
@@ -209,6 +210,9 @@ void CheckpointsDock::add_item(const Checkpoint& checkpoint, bool expanded) {
     if (item->text(1).isEmpty()) {
       item->setText(1, qt(info->first_encoding().name));
       item->setToolTip(1, QStringLiteral("encoding"));
+    }
+    if (const auto machine = machine_of(checkpoint)) {
+      add_row(item, QStringLiteral("machine"), qt(machine->name()), qt(checkpoint.entry.path.string()));
     }
     add_details(item, *info);
     item->setExpanded(expanded);

@@ -9,6 +9,7 @@
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/exact_editor.h"
 #include "app/workbench/widgets/qt_text.h"
+#include "models/api/machine.h"
 #include "models/text/tokenizer.h"
 
 namespace locus::workbench {
@@ -93,9 +94,18 @@ void InputDock::take_ids(const Result<Tokens>& tokens) {
 }
 
 void InputDock::borrow(const Checkpoint& lender) {
+  using Tokens = std::vector<models::TokenInfo>;
   models::Input input;
   input.text = editor_->bytes();
-  take_ids(lender.model->tokenize(input));
+  if (!models::machine_of(*lender.model)) {
+    take_ids(lender.model->tokenize(input));
+    return;
+  }
+  // Another machine answers: the worker waits for it.
+  studio_.worker().submit<Tokens>(
+      Priority::kForward, "borrow", "Reading the text",
+      [model = lender.model, input](const StopToken&, const Progress&) { return model->tokenize(input); },
+      [this](Result<Tokens> tokens) { take_ids(tokens); });
 }
 
 void InputDock::borrow_from(const std::filesystem::path& folder) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/workbench/studio/far_columns.h"
+
 namespace locus::workbench {
 
 namespace {
@@ -38,14 +40,20 @@ bool CheckpointOpener::share(Checkpoint& checkpoint) {
              is_ready(each);
     });
   };
-  const auto open = find_sibling([](const Checkpoint& each) { return each.model && !each.opening; });
+  const auto open =
+      find_sibling([](const Checkpoint& each) { return each.model && !each.opening && !is_cut_off(each); });
   if (open != list_.all().end()) {
     worker_.drop(open_slot(checkpoint.id));
     if (!checkpoint.last) {
       checkpoint.last = open->last;  // below the lowest layer that is edited it is the same run
     }
-    opened(checkpoint.id, open->model->edits() == checkpoint.entry.edits ? Result(open->model)
-                                                                         : open->model->edited(checkpoint.entry.edits));
+    if (open->model->edits() == checkpoint.entry.edits) {
+      opened(checkpoint.id, Result(open->model));
+    } else if (machine_of(*open)) {
+      edit_there(checkpoint, open->model);
+    } else {
+      opened(checkpoint.id, open->model->edited(checkpoint.entry.edits));
+    }
     return true;
   }
   const auto opening = find_sibling(
@@ -53,6 +61,17 @@ bool CheckpointOpener::share(Checkpoint& checkpoint) {
   checkpoint.waits_for_id = opening == list_.all().end() ? 0 : opening->id;
   checkpoint.opening = checkpoint.waits_for_id != 0;
   return checkpoint.opening;
+}
+
+// Another machine answers: the worker waits for it.
+void CheckpointOpener::edit_there(Checkpoint& checkpoint, const std::shared_ptr<const models::Model>& model) {
+  checkpoint.opening = true;
+  worker_.submit<std::shared_ptr<const models::Model>>(
+      Priority::kForward, open_slot(checkpoint.id), "Opening " + checkpoint.name,
+      [model, edits = checkpoint.entry.edits](const StopToken&, const Progress&) { return model->edited(edits); },
+      [this, id = checkpoint.id](Result<std::shared_ptr<const models::Model>> edited) {
+        opened(id, std::move(edited));
+      });
 }
 
 void CheckpointOpener::lend(int id) {

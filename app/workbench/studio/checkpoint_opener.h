@@ -47,6 +47,7 @@ class CheckpointOpener : public QObject {
   // Opens it with the weights of another checkpoint of the same path and overrides, now or when that has opened.
   // False: there is none.
   bool share(Checkpoint& checkpoint);
+  void edit_there(Checkpoint& checkpoint, const std::shared_ptr<const models::Model>& model);
   // Opens the checkpoints that wait for this one.
   void lend(int id);
   void submit(Checkpoint& checkpoint, bool follows);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "app/workbench/studio/far_columns.h"
 #include "models/api/run_estimate.h"
 
 namespace locus::workbench {
@@ -242,8 +243,15 @@ void CheckpointRuns::ran(int id, Result<Run> made) {
 void CheckpointRuns::show(Checkpoint& done, Result<Run> made) {
   const std::size_t warned = done.info() == nullptr ? 0 : done.info()->warnings.size();
   const bool told = done.error || !made;  // the list of checkpoints says why
-  done.trace = made ? made->trace : nullptr;
-  done.top = made ? made->top : std::vector<models::Prediction>{};
+  if (made) {
+    done.trace = made->trace;
+    done.top = made->top;
+  } else if (is_cut_off(done)) {
+    restore(done);
+  } else {
+    done.trace.reset();
+    done.top.clear();
+  }
   done.last = made ? made->trace : done.last;
   done.error = made ? std::nullopt : std::optional(made.error());
   const bool warns = made && done.info()->warnings.size() != warned;
@@ -266,18 +274,23 @@ void CheckpointRuns::show(Checkpoint& done, Result<Run> made) {
   Q_EMIT extent_changed();
 }
 
+// What it showed before the present runs began. Under other edits or overrides than it has now it would be shown under
+// a wrong name.
+bool CheckpointRuns::restore(Checkpoint& checkpoint) {
+  const auto trace = checkpoint.before ? checkpoint.before->trace : nullptr;
+  const bool same = trace && checkpoint.model && trace->edits() == checkpoint.model->edits() &&
+                    trace->model().overrides == checkpoint.model->info().overrides;
+  checkpoint.trace = same ? trace : nullptr;
+  checkpoint.top = same ? checkpoint.before->top : std::vector<models::Prediction>{};
+  return same;
+}
+
 void CheckpointRuns::go_back() {
   for (Checkpoint& each : list_.all()) {
     if (!each.before || each.pending() || (each.error && each.error->code != ErrorCode::kCancelled)) {
       continue;
     }
-    // Under other edits or overrides than it has now it would be shown under a wrong name.
-    const auto& trace = each.before->trace;
-    const bool same = trace && each.model && trace->edits() == each.model->edits() &&
-                      trace->model().overrides == each.model->info().overrides;
-    each.trace = same ? trace : nullptr;
-    each.top = same ? each.before->top : std::vector<models::Prediction>{};
-    each.error = same ? Error{ErrorCode::kCancelled, kStillThere, {}} : cancelled();
+    each.error = restore(each) ? Error{ErrorCode::kCancelled, kStillThere, {}} : cancelled();
   }
 }
 

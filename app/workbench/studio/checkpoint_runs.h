@@ -53,6 +53,7 @@ class CheckpointRuns : public QObject {
   static Result<Run> run_on_worker(const Wanted& wanted, const StopToken& stop, const Progress& progress);
   void ran(int id, Result<Run> made);
   void show(Checkpoint& checkpoint, Result<Run> made);
+  static bool restore(Checkpoint& checkpoint);
   // One of the runs of this input was stopped: none of them is shown.
   void go_back();
   void end_round();

@@ -4,7 +4,9 @@
 #include <set>
 #include <utility>
 
+#include "app/workbench/studio/far_columns.h"
 #include "models/checkpoint/files_read.h"
+#include "models/remote/address.h"
 
 namespace locus::workbench {
 
@@ -36,7 +38,8 @@ Columns::Columns(Worker& worker, const LiveInput& input, std::string device, ses
 int Columns::open(const session::CheckpointEntry& entry) {
   std::error_code code;
   session::CheckpointEntry wanted = entry;
-  if (const auto canonical = std::filesystem::weakly_canonical(entry.path, code); !code) {
+  if (const auto canonical = std::filesystem::weakly_canonical(entry.path, code);
+      !code && !remote::is_remote(entry.path.native())) {
     wanted.path = canonical;
   }
   if (const auto ranks = checkpoint::rank_files(wanted.path); !ranks.empty()) {
@@ -180,6 +183,14 @@ void Columns::change_edits(int id, const models::Edits& edits) {
   if (checkpoint != nullptr && !(checkpoint->entry.edits == edits)) {
     checkpoint->entry.edits = edits;
     load_again(*checkpoint);
+  }
+}
+
+void Columns::reconnect() {
+  for (Checkpoint& each : list_.all()) {
+    if (is_cut_off(each)) {
+      load_again(each);
+    }
   }
 }
 

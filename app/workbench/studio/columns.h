@@ -51,6 +51,8 @@ class Columns : public QObject {
   void change_overrides(int id, const models::Overrides& overrides);
   // The layer and head that its column shows, whatever the others do; empty: it follows them.
   void set_own_head(int id, const std::optional<views::HeadRef>& head);
+  // Opens again what a lost line had; what it shows stays until that has run.
+  void reconnect();
   // The same with other edits, by the same weights.
   void change_edits(int id, const models::Edits& edits);
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <new>
 
+#include "models/api/machine.h"
+
 namespace locus::workbench {
 
 namespace {
@@ -277,6 +279,7 @@ void Worker::run(const Job& job) {
       wake_();
     }
   };
+  const models::StopsWaiting stops_waiting(stop);
   finish(job, job.work(stop, progress));
 }
 

@@ -2,6 +2,7 @@
 
 #include <QAbstractItemView>
 #include <QFileDialog>
+#include <QInputDialog>
 #include <QMenu>
 #include <QSettings>
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "app/workbench/window/message_bar.h"
 #include "app/workbench/window/session_controller.h"
 #include "core/base/atomic_file.h"
+#include "models/remote/address.h"
 #include "renderers/paper/paper.h"
 
 namespace locus::workbench {
@@ -27,6 +29,13 @@ namespace {
 constexpr int kMaxRecent = 10;
 constexpr std::size_t kMaxRecipeBytes = std::size_t{64} << 20;
 const QString kRecentKey = QStringLiteral("recent");
+const QString kMachinePath = QStringLiteral("ssh://");
+constexpr int kMachinePathPx = 560;
+
+// Whether a path is one of another machine.
+bool is_there(const QString& path) {
+  return remote::is_remote(path.toStdString());
+}
 
 // Its lists of files take more than one.
 void choose_several(QFileDialog& dialog) {
@@ -84,6 +93,10 @@ FileOpener::FileOpener(QWidget& window, Studio& studio, SessionController& sessi
 
 void FileOpener::open(const std::filesystem::path& path) {
   std::error_code code;
+  if (remote::is_remote(path.native())) {
+    open_checkpoint(path);
+    return;
+  }
   if (!std::filesystem::exists(path, code)) {
     messages_.show_message(QStringLiteral("%1: there is no such file or folder").arg(qt(path.string())), true);
     messages_.show_action(QStringLiteral("Open another…"), [this] { ask_files(); });
@@ -104,12 +117,17 @@ void FileOpener::open(const std::filesystem::path& path) {
       remember(path);
     }
   } else {
-    session::CheckpointEntry entry;
-    entry.path = path;
-    opening_.push_back(std::filesystem::weakly_canonical(path, code));
-    studio_.open(entry);
-    remember_opened();  // it may have been open
+    open_checkpoint(path);
   }
+}
+
+void FileOpener::open_checkpoint(const std::filesystem::path& path) {
+  std::error_code code;
+  session::CheckpointEntry entry;
+  entry.path = path;
+  opening_.push_back(remote::is_remote(path.native()) ? path : std::filesystem::weakly_canonical(path, code));
+  studio_.open(entry);
+  remember_opened();  // it may have been open
 }
 
 void FileOpener::open_all(const QStringList& paths) {
@@ -176,7 +194,8 @@ void FileOpener::open_first(const std::vector<std::filesystem::path>& paths) {
 
 void FileOpener::remember(const std::filesystem::path& path) {
   std::error_code code;
-  const QString name = qt(std::filesystem::absolute(path, code).lexically_normal().string());
+  const bool there = remote::is_remote(path.native());
+  const QString name = qt(there ? path.string() : std::filesystem::absolute(path, code).lexically_normal().string());
   QStringList recent = settings_.value(kRecentKey).toStringList();
   recent.removeAll(name);
   recent.prepend(name);
@@ -210,8 +229,9 @@ void FileOpener::fill_recent(QMenu& menu) {
 // Where dialogs begin: beside what was opened last, at first with the bundled checkpoints.
 QString FileOpener::folder() const {
   const QStringList recent = settings_.value(kRecentKey).toStringList();
-  if (!recent.isEmpty()) {
-    return qt(std::filesystem::path(recent.front().toStdString()).parent_path().string());
+  const auto here = std::find_if_not(recent.begin(), recent.end(), is_there);
+  if (here != recent.end()) {
+    return qt(std::filesystem::path(here->toStdString()).parent_path().string());
   }
   const auto assets = figures::assets_folder();
   return assets.empty() ? QString() : qt((assets / "checkpoints").string());
@@ -244,6 +264,27 @@ void FileOpener::ask_session() {
                                                     QStringLiteral("Sessions (*.locus.json)"));
   if (!path.isEmpty()) {
     open(path.toStdString());
+  }
+}
+
+void FileOpener::ask_remote() {
+  QInputDialog dialog(&window_);
+  dialog.setObjectName(QStringLiteral("open-remote"));
+  dialog.setWindowTitle(QStringLiteral("Open on another machine"));
+  dialog.setLabelText(QStringLiteral("A checkpoint or trace, ssh://[user@]host[:port]/path"));
+  const QStringList recent = settings_.value(kRecentKey).toStringList();
+  const auto last = std::find_if(recent.begin(), recent.end(), is_there);
+  dialog.setTextValue(last == recent.end() ? kMachinePath : *last);
+  dialog.resize(kMachinePathPx, dialog.sizeHint().height());
+  if (dialog.exec() != QDialog::Accepted) {
+    return;
+  }
+  const QString typed = dialog.textValue().trimmed();
+  const std::string path = (is_there(typed) ? typed : kMachinePath + typed).toStdString();
+  if (const auto address = remote::parse_address(path); !address.ok()) {
+    messages_.show_error(address.error());
+  } else {
+    open_checkpoint(path);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "app/workbench/studio/far_columns.h"
 #include "app/workbench/studio/studio.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
@@ -23,6 +24,7 @@ constexpr int kMaxMessages = 500;
 constexpr std::size_t kMaxCharacters = 2000;  // of a message
 constexpr double kShowWorkAfterMs = 500;
 constexpr int kWorkIntervalMs = 200;
+constexpr int kMachineIntervalMs = 1000;
 constexpr int kProgressPx = 110;
 constexpr int kWorkLetters = 34;  // of what is done; the rest is on the canvas
 
@@ -35,6 +37,8 @@ MessageBar::MessageBar(Studio& studio, const std::string& device, QWidget* paren
   connect_studio();
   work_timer_.setInterval(kWorkIntervalMs);
   connect(&work_timer_, &QTimer::timeout, this, &MessageBar::show_work);
+  machine_timer_.setInterval(kMachineIntervalMs);
+  connect(&machine_timer_, &QTimer::timeout, this, &MessageBar::show_machines);
   show_work();
 }
 
@@ -52,6 +56,10 @@ void MessageBar::add_widgets(const std::string& device) {
   latency_->setToolTip(QStringLiteral("From the change of the input to its figure; the forward passes of it"));
   memory_ = new QLabel(this);
   memory_->setToolTip(QStringLiteral("Kept for the views: queries, keys and recent fields"));
+  machines_ = new QLabel(this);
+  machines_->setObjectName(QStringLiteral("machines"));
+  machines_->setToolTip(QStringLiteral("Other machines that hold checkpoints: the round trip of an empty message"));
+  machines_->hide();
   auto* jobs = new JobButton(studio_, this);
   work_ = new QLabel(this);
   progress_ = new QProgressBar(this);
@@ -64,7 +72,7 @@ void MessageBar::add_widgets(const std::string& device) {
     show_cancelled();
   });
   // What is there only now and then keeps its room, at the edge: nothing moves under a hand that is on its way.
-  const std::array<QWidget*, 8> in_order{action_, where, latency_, memory_, jobs, work_, progress_, cancel_};
+  const std::array<QWidget*, 9> in_order{action_, where, machines_, latency_, memory_, jobs, work_, progress_, cancel_};
   for (QWidget* widget : in_order) {
     widget->setContentsMargins(6, 0, 6, 0);
     addPermanentWidget(widget);
@@ -207,6 +215,47 @@ void MessageBar::show_work() {
                                           .arg(studio_.last_latency_ms(), 0, 'f', 0)
                                           .arg(forward_ms, 0, 'f', 0));
   memory_->setText(QStringLiteral("%1 MB kept").arg(studio_.memory_mb()));
+  show_machines();
+}
+
+// Each machine once, with its latency; a lost line is said once, with what helps.
+void MessageBar::show_machines() {
+  QStringList texts;
+  std::string lost;
+  for (const Checkpoint& each : studio_.checkpoints().all()) {
+    const auto machine = each.entry.shown ? machine_of(each) : nullptr;
+    if (machine == nullptr) {
+      continue;
+    }
+    const std::optional<Error> error = machine->lost();
+    const QString text =
+        error ? QStringLiteral("%1: no connection").arg(qt(machine->name()))
+              : QStringLiteral("%1 %2 ms").arg(qt(machine->name())).arg(machine->latency_ms(), 0, 'f', 0);
+    if (!texts.contains(text)) {
+      texts << text;
+    }
+    lost = error && !each.opening ? error->describe() : lost;
+  }
+  machines_->setVisible(!texts.isEmpty());
+  machines_->setText(texts.join(QStringLiteral(", ")));
+  offer_reconnect(lost);
+  if (machine_timer_.isActive() == texts.isEmpty()) {
+    texts.isEmpty() ? machine_timer_.stop() : machine_timer_.start();
+  }
+}
+
+// What is said gives way to other messages, the button only to other buttons: it comes back when those go.
+void MessageBar::offer_reconnect(const std::string& lost) {
+  const QString reconnect = QStringLiteral("Reconnect");
+  if (!lost.empty() && lost != lost_) {
+    show_message(qt(lost), true);
+  }
+  if (!lost.empty() && action_->isHidden()) {
+    show_action(reconnect, [this] { studio_.columns().reconnect(); });
+  } else if (lost.empty() && action_->text() == reconnect) {
+    action_->hide();
+  }
+  lost_ = lost;
 }
 
 }  // namespace locus::workbench

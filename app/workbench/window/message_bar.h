@@ -49,16 +49,21 @@ class MessageBar : public QStatusBar {
   void drop_message();
   void show_too_large(const QString& message);
   void show_work();
+  void show_machines();
+  void offer_reconnect(const std::string& lost);
   bool is_held(const QString& failure) const;
 
   Studio& studio_;
   QPushButton* action_ = nullptr;
   QLabel* latency_ = nullptr;
   QLabel* memory_ = nullptr;
+  QLabel* machines_ = nullptr;  // of columns on other machines
   QLabel* work_ = nullptr;
   QProgressBar* progress_ = nullptr;
   QPushButton* cancel_ = nullptr;
-  QTimer work_timer_;  // runs while there is work
+  QTimer work_timer_;     // runs while there is work
+  QTimer machine_timer_;  // runs while a column is on another machine
+  std::string lost_;      // what was said last of a lost line
   QString last_message_;
   QString failure_;  // of a checkpoint, while it is shown
   QStringList messages_;

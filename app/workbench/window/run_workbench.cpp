@@ -12,6 +12,7 @@
 #include "app/workbench/window/run_workbench.h"
 #include "core/base/numbers.h"
 #include "core/base/version.h"
+#include "models/api/machine.h"
 #include "renderers/paper/qt_start.h"
 
 namespace locus::workbench {
@@ -81,6 +82,7 @@ int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
   report_first_figure(window.canvas());
   window.show();
   window.open_first();
+  models::never_wait_on_this_thread();
   return QApplication::exec();
 }
 

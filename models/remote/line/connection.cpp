@@ -27,6 +27,7 @@ constexpr std::chrono::milliseconds kPause{20};
 constexpr std::chrono::milliseconds kBesideStop{100};  // a Ctrl-C ends ssh before it is seen here
 
 thread_local bool never_waits = false;
+thread_local StopToken stop_of_thread;
 
 // The last line of a text that is not empty.
 std::string last_line(std::string_view text) {
@@ -164,6 +165,7 @@ Result<Answer> Connection::ask(const std::string& name, nlohmann::json body, con
   if (never_waits) {
     return unsupported("not known here yet, and this thread does not wait for it", name_);
   }
+  const StopToken stop = wants.stop.stop_possible() ? wants.stop : stop_of_thread;
   Pending pending;
   pending.wants = &wants;
   std::unique_lock lock(mutex_);
@@ -175,12 +177,12 @@ Result<Answer> Connection::ask(const std::string& name, nlohmann::json body, con
   ping();
   pending_[call.id] = &pending;
   send(std::move(frame));
-  while (!pending.done && !wants.stop.stop_requested()) {
+  while (!pending.done && !stop.stop_requested()) {
     const auto told = [&] { return pending.done || pending.progress || pending.news; };
     if (wants.pause) {
-      changed_.wait_for(lock, wants.stop, kPause, told);
+      changed_.wait_for(lock, stop, kPause, told);
     } else {
-      changed_.wait(lock, wants.stop, told);
+      changed_.wait(lock, stop, told);
     }
     const auto progress = std::exchange(pending.progress, std::nullopt);
     const auto news = std::exchange(pending.news, std::nullopt);
@@ -191,15 +193,15 @@ Result<Answer> Connection::ask(const std::string& name, nlohmann::json body, con
     if (news) {
       wants.news(*news);
     }
-    if (wants.pause && !wants.stop.stop_requested()) {
+    if (wants.pause && !stop.stop_requested()) {
       wants.pause();
     }
     lock.lock();
   }
   if (pending.done && pending.error && lost_) {
-    changed_.wait_for(lock, wants.stop, kBesideStop, [] { return false; });
+    changed_.wait_for(lock, stop, kBesideStop, [] { return false; });
   }
-  if (pending.done && !(pending.error && wants.stop.stop_requested())) {
+  if (pending.done && !(pending.error && stop.stop_requested())) {
     return pending.error ? Result<Answer>(*pending.error) : Result<Answer>(std::move(pending.answer));
   }
   if (!lost_) {
@@ -408,6 +410,12 @@ namespace locus::models {
 
 void never_wait_on_this_thread() {
   remote::never_waits = true;
+}
+
+StopsWaiting::StopsWaiting(StopToken stop) : before_(std::exchange(remote::stop_of_thread, std::move(stop))) {}
+
+StopsWaiting::~StopsWaiting() {
+  remote::stop_of_thread = std::move(before_);
 }
 
 }  // namespace locus::models

@@ -1,0 +1,114 @@
+// A checkpoint on another machine in the window: its latency, a line that is lost, and a machine that does not answer.
+#include <signal.h>
+
+#include <QInputDialog>
+#include <QLabel>
+#include <QPushButton>
+#include <QTimer>
+#include <fstream>
+
+#include "models/api/machine.h"
+#include "tests/support/far.h"
+#include "tests/support/window.h"
+
+namespace locus::workbench {
+namespace {
+
+class WindowRemote : public WindowTest {
+ protected:
+  WindowRemote() : machine_("sh -c 'echo $$ > " + pid_file() + "; PATH=%s:$PATH exec %c'") { opener_ = models::open; }
+
+  std::string pid_file() const { return folder_.path().toStdString() + "/pid"; }
+  pid_t pid() const {
+    pid_t number = 0;
+    std::ifstream(pid_file()) >> number;
+    return number;
+  }
+  template <class T>
+  T* find(const char* name) {
+    return window_->findChild<T*>(QString::fromLatin1(name));
+  }
+  // As File > Open on another machine… would.
+  void open_there() {
+    window_->open_path(test::FarMachine::path(test::source_dir() + "/assets/checkpoints/text-rope"));
+    ASSERT_TRUE(settle());
+  }
+  const Checkpoint& column() { return window_->studio().checkpoints().all().front(); }
+
+  QTemporaryDir folder_;
+  test::FarMachine machine_;
+};
+
+TEST_F(WindowRemote, ALostLineLosesNothingAndIsMadeAgain) {
+  type("The ship left");
+  open_there();
+  ASSERT_EQ(window_->studio().checkpoints().shown().size(), 1U);
+  EXPECT_TRUE(models::machine_of(*column().model));
+  auto* machines = find<QLabel>("machines");
+  EXPECT_TRUE(machines->isVisible());
+  EXPECT_TRUE(machines->text().startsWith(QStringLiteral("here ")) && machines->text().endsWith(QStringLiteral(" ms")))
+      << machines->text().toStdString();
+  const auto trace = column().trace;
+  const std::string shown = title();
+  const pid_t first = pid();
+  ::kill(first, SIGKILL);
+  auto* action = find<QPushButton>("help-with-it");
+  // It is noticed without any work.
+  ASSERT_TRUE(wait([&] { return action->isVisible() && action->text() == QStringLiteral("Reconnect"); }));
+  EXPECT_NE(window_->last_message().indexOf(QStringLiteral("here: the connection ended")), -1)
+      << window_->last_message().toStdString();
+  EXPECT_EQ(machines->text(), QStringLiteral("here: no connection"));
+  // What is shown stays, also where a run fails.
+  type(" now");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(column().trace, trace);
+  EXPECT_EQ(title(), shown);
+  ASSERT_TRUE(wait([&] { return action->isVisible() && action->text() == QStringLiteral("Reconnect"); }));
+  action->click();
+  ASSERT_TRUE(settle());
+  EXPECT_NE(pid(), first);
+  ASSERT_EQ(window_->studio().checkpoints().shown().size(), 1U);
+  EXPECT_FALSE(column().error);
+  EXPECT_EQ(column().trace->length(), 17);
+  EXPECT_FALSE(models::machine_of(*column().model)->lost());
+  EXPECT_TRUE(machines->text().endsWith(QStringLiteral(" ms"))) << machines->text().toStdString();
+}
+
+TEST_F(WindowRemote, AMachineThatDoesNotAnswerStopsNothingHere) {
+  type("The ship left");
+  open_there();
+  ::kill(pid(), SIGSTOP);
+  int beats = 0;
+  QTimer heart;
+  QObject::connect(&heart, &QTimer::timeout, [&] { ++beats; });
+  heart.start(10);
+  type(" the harbour");
+  wait([] { return false; }, 1000);
+  EXPECT_GT(beats, 20);  // the window lives
+  EXPECT_FALSE(window_->studio().settled());
+  find<QPushButton>("cancel")->click();
+  ASSERT_TRUE(settle());  // though the machine still says nothing
+  EXPECT_EQ(column().trace->length(), 13);
+  ::kill(pid(), SIGCONT);
+  type("!");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(column().trace->length(), 26);
+}
+
+TEST_F(WindowRemote, APathIsTypedInTheMenusDialog) {
+  QTimer::singleShot(0, [] {
+    for (QWidget* widget : QApplication::topLevelWidgets()) {
+      if (auto* dialog = qobject_cast<QInputDialog*>(widget); dialog != nullptr && dialog->isVisible()) {
+        EXPECT_EQ(dialog->textValue(), QStringLiteral("ssh://"));
+        dialog->setTextValue(QStringLiteral("-F/model"));
+        dialog->accept();
+      }
+    }
+  });
+  window_->findChild<QAction*>(QStringLiteral("open-remote"))->trigger();
+  EXPECT_NE(window_->last_message().indexOf(QStringLiteral("the name of a host")), -1)
+      << window_->last_message().toStdString();
+}
+
+}  // namespace
+}  // namespace locus::workbench
