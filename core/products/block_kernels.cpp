@@ -1,6 +1,9 @@
 #include "core/products/block_kernels.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <string_view>
 
 #if defined(__x86_64__)
@@ -23,6 +26,7 @@ namespace avx2 {
 #pragma GCC target("avx2,fma,f16c,bmi,bmi2")
 #define LOCUS_WIDTH 8
 #include "core/products/block_kernels.inc"
+#include "core/products/digit_kernels.inc"
 #undef LOCUS_WIDTH
 #pragma GCC pop_options
 }  // namespace avx2
@@ -31,30 +35,81 @@ namespace avx512 {
 #pragma GCC target("avx2,fma,f16c,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,prefer-vector-width=512")
 #define LOCUS_WIDTH 16
 #include "core/products/block_kernels.inc"
+#include "core/products/digit_kernels.inc"
 #undef LOCUS_WIDTH
 #pragma GCC pop_options
 }  // namespace avx512
+namespace avx512_vnni {
+#pragma GCC push_options
+#pragma GCC target( \
+    "avx2,fma,f16c,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vnni,prefer-vector-width=512")
+#define LOCUS_WIDTH 16
+#define LOCUS_VNNI 1
+#include "core/products/block_kernels.inc"
+#include "core/products/digit_kernels.inc"
+#undef LOCUS_VNNI
+#undef LOCUS_WIDTH
+#pragma GCC pop_options
+}  // namespace avx512_vnni
 #endif
 
 }  // namespace block_kernels
 
-BlockDot block_dot(const blocks::Format& format, std::int64_t version) {
+bool has_byte_products() {
 #if defined(LOCUS_VECTOR_TARGETS)
-  return version == 2   ? block_kernels::avx512::dot_of(format.name)
-         : version == 1 ? block_kernels::avx2::dot_of(format.name)
-                        : block_kernels::plain::dot_of(format.name);
+  static const bool has = __builtin_cpu_supports("avx512vnni") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+  return has;
 #else
+  return false;
+#endif
+}
+
+BlockDot block_dot(const blocks::Format& format, std::int64_t version, bool byte_products) {
+#if defined(LOCUS_VECTOR_TARGETS)
+  return version == 2 && byte_products ? block_kernels::avx512_vnni::digit_dot_of(format.name)
+         : version == 2                ? block_kernels::avx512::digit_dot_of(format.name)
+         : version == 1                ? block_kernels::avx2::digit_dot_of(format.name)
+                                       : block_kernels::plain::dot_of(format.name);
+#else
+  (void)byte_products;
   return version == 0 ? block_kernels::plain::dot_of(format.name) : nullptr;
 #endif
 }
 
-void sum_groups(const float* x, std::int64_t inputs, float* sums) {
-  for (std::int64_t group = 0; group < inputs / 16; ++group) {
-    float sum = 0;
-    for (std::int64_t n = 0; n < 16; ++n) {
-      sum += x[16 * group + n];
+BlockToken::BlockToken(const float* token, std::int64_t inputs)
+    : x(token),
+      sums(static_cast<std::size_t>(inputs / 16)),
+      wide_sums(static_cast<std::size_t>(inputs / 32)),
+      steps(static_cast<std::size_t>(inputs / 32)),
+      lines(static_cast<std::size_t>(3 * inputs / 64 + 1)) {
+  constexpr std::int64_t kGroup = 32;
+  constexpr float kLargest = 63 * (16384 + 128 + 1);  // that has three digits
+  for (std::size_t group = 0; group < steps.size(); ++group) {
+    const float* const own = x + static_cast<std::int64_t>(group) * kGroup;
+    float largest = 0;
+    float sum[2] = {};
+    bool finite = true;
+    for (std::int64_t n = 0; n < kGroup; ++n) {
+      largest = std::max(largest, std::abs(own[n]));
+      finite = finite && std::isfinite(own[n]);
+      sum[n / 16] += own[n];
     }
-    sums[group] = sum;
+    sums[2 * group] = sum[0];
+    sums[2 * group + 1] = sum[1];
+    wide_sums[group] = sum[0] + sum[1];
+    const float step = largest / kLargest;
+    const bool counts = finite && step >= std::numeric_limits<float>::min();
+    steps[group] = finite ? (counts ? step : 0) : std::numeric_limits<float>::quiet_NaN();
+    std::int8_t* const three = lines.data()->bytes + 3 * kGroup * static_cast<std::int64_t>(group);
+    for (std::int64_t n = 0; counts && n < kGroup; ++n) {
+      const auto whole = static_cast<std::int32_t>(std::lrintf(own[n] / step));
+      const std::int32_t low = ((whole + 64) & 127) - 64;
+      const std::int32_t rest = (whole - low) / 128;
+      const std::int32_t middle = ((rest + 64) & 127) - 64;
+      three[n] = static_cast<std::int8_t>((rest - middle) / 128);
+      three[kGroup + n] = static_cast<std::int8_t>(middle);
+      three[2 * kGroup + n] = static_cast<std::int8_t>(low);
+    }
   }
 }
 

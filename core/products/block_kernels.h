@@ -1,28 +1,49 @@
 // One token times rows of blocks (core/base/block_formats.h), read as they are: what a further token costs. Written
 // once for any vector width and compiled for AVX-512, AVX2 and neither, as kernels.h.
 //
-// Values: a group of numbers q with one scale d and one least value m adds d·Σ q·x − m·Σ x, in float32; with AVX-512,
-// Q4_K looks its sixteen values d·q − m up instead. Both differ from expanding the blocks first by rounding alone (1e-5
-// of Σ |w·x|).
+// Values: a group of numbers q with one scale d and one least value m adds d·Σ q·x − m·Σ x. Q8_0, and every format
+// without AVX2, does so in float32 (1e-5 of Σ |w·x|). With AVX2 the others take x in whole numbers of 21 bits for each
+// group of 32, and Σ q·x is exact: what is lost is at most half a step, 2^−21 of a group's largest |x|, times Σ |w|.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "core/base/block_formats.h"
 #include "core/base/instruction_sets.h"
 
 namespace locus::products {
 
-// y[n] += Σ_k x[k] · W[n, k], n < outputs, for rows one after another. sums[g] = Σ x[16·g … 16·g + 15].
-using BlockDot = void (*)(const std::byte* rows, std::int64_t outputs, std::int64_t inputs, const float* x,
-                          const float* sums, float* y);
+// One token x (K), as the kernels take it: as it is; its sums; and x ≈ step·(2^14·high + 2^7·middle + low) by digits of
+// −64 … 63 and a step for each group of 32. Groups with a number that is not finite have the step NaN, those below
+// 1e−32 are 0. Precondition: K has whole groups of 32.
+struct BlockToken {
+  // A line of the cache.
+  struct alignas(64) Line {
+    std::int8_t bytes[64];
+  };
 
-// The kernel of a format; null where it has none: its rows are expanded.
-BlockDot block_dot(const blocks::Format& format, std::int64_t version = used_version());
+  BlockToken(const float* token, std::int64_t inputs);
+  const std::int8_t* digits() const { return lines.data()->bytes; }  // (K / 32, 3, 32): high, middle, low
 
-// sums[g] of x (inputs), which has whole groups of 16.
-void sum_groups(const float* x, std::int64_t inputs, float* sums);
+  const float* x;
+  std::vector<float> sums;       // (K / 16): Σ of 16 numbers
+  std::vector<float> wide_sums;  // (K / 32): Σ of 32 numbers
+  std::vector<float> steps;      // (K / 32)
+  std::vector<Line> lines;       // the digits
+};
+
+// y[n] += Σ_k x[k] · W[n, k], n < outputs, for rows one after another.
+using BlockDot = void (*)(const std::byte* rows, std::int64_t outputs, std::int64_t inputs, const BlockToken& token,
+                          float* y);
+
+// Whether this CPU multiplies bytes and adds four products in one step (AVX-512 VNNI).
+bool has_byte_products();
+
+// The kernel of a format; null where it has none: its rows are expanded. With `byte_products`, AVX-512's uses them.
+BlockDot block_dot(const blocks::Format& format, std::int64_t version = used_version(),
+                   bool byte_products = has_byte_products());
 
 }  // namespace locus::products

@@ -158,13 +158,11 @@ void multiply_many(const Weights& weights, const float* x, std::int64_t tokens, 
 
 // A token times rows of blocks as they are.
 void multiply_blocks(const Weights& weights, BlockDot dot, const float* x, float* y) {
-  const auto sums = floats(weights.inputs / 16);
-  sum_groups(x, weights.inputs, sums.get());
+  const BlockToken token(x, weights.inputs);
   const std::int64_t turn = turn_of(weights.outputs, 16, weights.outputs + 16);
   at::parallel_for(0, (weights.outputs + turn - 1) / turn, 1, [&](std::int64_t first, std::int64_t last) {
     const std::int64_t begin = first * turn;
-    dot(block_at(weights, begin, 0), std::min(last * turn, weights.outputs) - begin, weights.inputs, x, sums.get(),
-        y + begin);
+    dot(block_at(weights, begin, 0), std::min(last * turn, weights.outputs) - begin, weights.inputs, token, y + begin);
   });
 }
 

@@ -64,24 +64,57 @@ TEST(Packed, MultipliesAlikeWithEveryVersion) {
   for (const blocks::Format& format : blocks::formats()) {
     const Packed matrix = matrix_of(format, 6, 1024);
     const at::Tensor x = at::randn({1024});
-    std::vector<float> sums(1024 / 16);
-    sum_groups(x.data_ptr<float>(), 1024, sums.data());
-    EXPECT_NEAR(sums[1], x.slice(0, 16, 32).sum().item<double>(), 1e-5);
+    const BlockToken token(x.data_ptr<float>(), 1024);
+    EXPECT_NEAR(token.sums[1], x.slice(0, 16, 32).sum().item<double>(), 1e-5);
+    EXPECT_NEAR(token.wide_sums[3], x.slice(0, 96, 128).sum().item<double>(), 1e-5);
     const at::Tensor numbers = dense(packed_tensor(matrix));
     const at::Tensor wanted = at::mv(numbers.to(at::kDouble), x.to(at::kDouble));
     const double size = at::mv(numbers.abs(), x.abs()).max().item<double>();
-    for (std::int64_t version = 0; version < runnable_versions(); ++version) {
-      const BlockDot dot = block_dot(format, version);
+    // AVX-512 twice where the CPU has byte products: with them and without.
+    const std::int64_t kernels = runnable_versions() + (runnable_versions() > 2 && has_byte_products() ? 1 : 0);
+    for (std::int64_t kernel = 0; kernel < kernels; ++kernel) {
+      const std::int64_t version = std::min<std::int64_t>(kernel, 2);
+      const BlockDot dot = block_dot(format, version, kernel > 2);
       if (dot == nullptr) {
         continue;
       }
+      tested += kernel > 2 ? -1 : 0;  // beside the others
       at::Tensor y = at::ones({6});
-      dot(matrix.data, 6, 1024, x.data_ptr<float>(), sums.data(), y.data_ptr<float>());
+      dot(matrix.data, 6, 1024, token, y.data_ptr<float>());
       EXPECT_LE((y - 1 - wanted).abs().max().item<double>(), kSums * size) << format.name << " " << version;
       ++tested;
     }
   }
   EXPECT_EQ(tested, 5 * runnable_versions());
+}
+
+// Three digits and a step a group of 32 are x within half a step, but for the rounding of x / step; what is not finite stays so.
+TEST(Packed, TokensInDigits) {
+  at::manual_seed(3);
+  at::Tensor x = at::randn({4, 32});
+  x[1] *= 1e-20;
+  x[2] *= 1e30;
+  x[3].zero_();
+  const BlockToken token(x.data_ptr<float>(), 128);
+  for (std::int64_t n = 0; n < 128; ++n) {
+    const auto group = static_cast<std::size_t>(n / 32);
+    const auto digit = [&](std::int64_t which) { return token.digits()[96 * (n / 32) + 32 * which + n % 32]; };
+    const double whole = 16384.0 * digit(0) + 128.0 * digit(1) + digit(2);
+    const double step = static_cast<double>(token.steps[group]);
+    EXPECT_LE(std::abs(whole * step - x.view(-1)[n].item<double>()), 0.57 * step) << n;
+    EXPECT_LE(step, x[n / 32].abs().max().item<double>() / 1040000) << n;
+  }
+  for (const float odd : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    at::Tensor spoiled = at::ones({1024});
+    spoiled[40] = odd;
+    const BlockToken other(spoiled.data_ptr<float>(), 1024);
+    for (const char* const name : {"Q4_0", "Q4_K", "Q5_K", "Q6_K", "Q8_0"}) {
+      const Packed matrix = matrix_of(*blocks::format_of(name), 2, 1024);
+      float y[2] = {};
+      block_dot (*matrix.format)(matrix.data, 2, 1024, other, y);
+      EXPECT_FALSE(std::isfinite(y[0]) || std::isfinite(y[1])) << name;
+    }
+  }
 }
 
 TEST(Packed, PutsInterleavedRowsInOrder) {
