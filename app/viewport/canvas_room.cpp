@@ -59,6 +59,9 @@ Margins free_margins(const figure::Layout& layout, const figure::TextMetrics& me
     if (panel.color_bar.width > 0) {
       take(panel.color_bar.x, panel.color_bar.right());
     }
+    for (const figure::PlacedBlock& block : panel.y_blocks) {
+      take(block.picture.empty() ? block.line.x : block.picture.x, block.line.right());
+    }
     take_texts(panel.texts);
   }
   return {{0, 0, std::max(low, 0.0), layout.height}, {high, 0, std::max(layout.width - high, 0.0), layout.height}};
@@ -119,6 +122,12 @@ std::vector<figure::Rect> drawn_places(const figure::Layout& layout, const figur
     for (const figure::LegendEntry& entry : panel.legend) {
       add(entry.swatch);
     }
+    for (const std::vector<figure::PlacedBlock>* blocks : {&panel.x_blocks, &panel.y_blocks}) {
+      for (const figure::PlacedBlock& block : *blocks) {
+        add(block.line);
+        add(block.picture);
+      }
+    }
     add_texts(panel.texts);
   }
   return list;
@@ -140,6 +149,12 @@ figure::Layout moved_down(figure::Layout layout, double by) {
     panel.y.end += by;
     for (figure::LegendEntry& entry : panel.legend) {
       entry.swatch.y += by;
+    }
+    for (std::vector<figure::PlacedBlock>* blocks : {&panel.x_blocks, &panel.y_blocks}) {
+      for (figure::PlacedBlock& block : *blocks) {
+        block.line.y += by;
+        block.picture.y += by;
+      }
     }
     for (figure::TokenBox& token : panel.tokens) {
       token.box.y += by;

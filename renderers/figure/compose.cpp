@@ -123,6 +123,22 @@ void add_legend(const Panel& panel, const PanelLayout& place, const Style& style
   }
 }
 
+// The strips of pictures beside an axis.
+void add_blocks(const Axis& axis, const std::vector<PlacedBlock>& blocks, const Style& style, MarkList& marks) {
+  for (const PlacedBlock& block : blocks) {
+    marks.fill(block.line, style.frame);
+    if (!block.picture.empty()) {
+      add_box(block.picture, style.line(), style.frame, marks);
+    }
+  }
+  for (const PlacedBlock& block : blocks) {
+    if (const Rect& at = block.picture; !at.empty()) {
+      const AxisBlock& shown = (*axis.blocks)[block.block];
+      marks.add(ImageMark{shown.rgba, shown.width, shown.height, 1, at.x, at.right(), at.y, at.bottom()}, at);
+    }
+  }
+}
+
 MarkList compose_panel(const Panel& panel, const PanelLayout& place, const Style& style, const Rect& canvas) {
   MarkList marks(canvas);
   if (place.frame && !has_map(panel)) {
@@ -136,6 +152,8 @@ MarkList compose_panel(const Panel& panel, const PanelLayout& place, const Style
   for (const PlacedText& text : place.texts) {
     marks.text(text);
   }
+  add_blocks(panel.x, place.x_blocks, style, marks);
+  add_blocks(panel.y, place.y_blocks, style, marks);
   return marks;
 }
 

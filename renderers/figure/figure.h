@@ -28,6 +28,16 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
+// Cells of an axis that are one thing: those of a picture within a text. Beside the names of the cells a strip shows
+// where it is, the picture where there is room for it, and its name.
+struct AxisBlock {
+  Interval cells;    // low < high, in data units
+  std::string name;  // "image 1": names of cells that begin with it go on without it
+  std::shared_ptr<const std::vector<std::uint8_t>> rgba;  // a small one, 8 bits a channel; null: none is known
+  std::int64_t width = 0;
+  std::int64_t height = 0;
+};
+
 struct Axis {
   std::string label;  // "key", "distance Δ (tokens)"
   Interval view;
@@ -40,6 +50,7 @@ struct Axis {
   // Where the camera counts other tokens than this map: for each whole coordinate of the camera, from 0, the coordinate
   // on this axis; rising, at least two. Null: both count the same.
   std::shared_ptr<const std::vector<double>> of_camera = nullptr;
+  std::shared_ptr<const std::vector<AxisBlock>> blocks = nullptr;  // ascending; null: none
 };
 
 // From the camera's axis to this one and back; beyond the ends as the whole goes.

@@ -55,6 +55,13 @@ struct TokenBox {
   std::string text;
 };
 
+// A block of an axis in its strip.
+struct PlacedBlock {
+  std::size_t block = 0;  // of Axis::blocks
+  Rect line;              // along its visible cells
+  Rect picture;           // empty: none is known, or there is no room
+};
+
 struct PanelLayout {
   Rect slot;
   Rect plot;
@@ -64,6 +71,8 @@ struct PanelLayout {
   std::vector<Tick> x_ticks;
   std::vector<Tick> y_ticks;
   std::vector<Tick> bar_ticks;
+  std::vector<PlacedBlock> x_blocks;
+  std::vector<PlacedBlock> y_blocks;
   std::vector<LegendEntry> legend;
   std::vector<TokenBox> tokens;
   double token_size = 0;  // of their type

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "renderers/figure/axis_labels.h"
 #include "renderers/figure/layout.h"
 
 namespace locus::figure {
@@ -16,15 +17,6 @@ struct Margins {
   double bottom = 0;
 };
 
-// Tick labels of one axis, ready to be placed.
-struct AxisLabels {
-  std::vector<Tick> ticks;
-  double size = 0;        // of the text
-  bool vertical = false;  // token names below a narrow cell
-  double depth = 0;       // the room they take across the axis
-  double room = 0;        // for one name along the axis
-};
-
 struct PanelDecor {
   std::vector<std::string> title;
   std::vector<std::string> note;
@@ -33,6 +25,8 @@ struct PanelDecor {
   std::vector<std::string> bar_label;
   AxisLabels x;
   AxisLabels y;
+  double x_blocks = 0;  // how deep the strips of blocks are
+  double y_blocks = 0;
   std::vector<Tick> bar_ticks;
   double bar_depth = 0;  // of the colour bar's tick labels
   double title_size = 0;

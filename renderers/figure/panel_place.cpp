@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renderers/figure/axis_blocks.h"
 #include "renderers/figure/panel_decor.h"
 #include "renderers/figure/words.h"
 
@@ -158,10 +159,13 @@ void place_decor(const Panel& panel, const PanelDecor& decor, const Style& style
   if (place.frame) {
     place_x_labels(decor, style, metrics, place);
     place_y_labels(decor, style, place);
-    const double below = plot.bottom() + style.tick_length() + style.gap() + decor.x.depth;
+    const double tick_room = style.tick_length() + style.gap() / 2;
+    place_blocks(panel.x, true, plot.bottom() + tick_room + decor.x.depth, style, metrics, place);
+    place_blocks(panel.y, false, plot.x - tick_room - decor.y.depth, style, metrics, place);
+    const double below = plot.bottom() + style.tick_length() + style.gap() + decor.x.depth + decor.x_blocks;
     stack(decor.x_label, plot.center_x(), below, 0.5, style.text_size, style.foreground, place.texts);
     const double label_room = static_cast<double>(decor.y_label.size()) * TextMetrics::line_height(style.text_size);
-    const double left = plot.x - style.tick_length() - 1.5 * style.gap() - decor.y.depth - label_room;
+    const double left = plot.x - style.tick_length() - 1.5 * style.gap() - decor.y.depth - decor.y_blocks - label_room;
     stack_vertical(decor.y_label, left, plot.center_y(), style.text_size, style.foreground, place.texts);
   }
   if (color_bar_scale(panel)) {

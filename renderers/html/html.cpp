@@ -20,7 +20,7 @@ constexpr const char* kRecipeBegin = "<pre id=\"locus-recipe\">";
 constexpr const char* kRecipeEnd = "</pre>";
 
 // In the order in which they use each other.
-constexpr const char* kScripts[] = {"values", "colors", "map",    "axes",    "layers",
+constexpr const char* kScripts[] = {"values", "colors", "map",    "axes",    "layers", "blocks",
                                     "plot",   "strip",  "tables", "pointer", "page"};
 
 QByteArray resource(const QString& name) {

@@ -126,8 +126,7 @@ struct LayerWriter {
   }
 
   QJsonObject operator()(const ImageLayer& image) const {
-    if (!image.rgba || image.width <= 0 || image.height <= 0 ||
-        image.rgba->size() < static_cast<std::size_t>(image.width * image.height) * 4) {
+    if (!has_pixels(image)) {
       return {{"kind", "nothing"}};
     }
     return {{"kind", "image"},
@@ -142,6 +141,11 @@ struct LayerWriter {
 
 QString text(const std::string& utf8) {
   return QString::fromStdString(utf8);
+}
+
+bool has_pixels(const ImageLayer& image) {
+  return image.rgba && image.width > 0 && image.height > 0 &&
+         image.rgba->size() >= static_cast<std::size_t>(image.width * image.height) * 4;
 }
 
 QString css(Color color) {

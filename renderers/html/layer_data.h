@@ -14,6 +14,7 @@
 namespace locus::html {
 
 QString text(const std::string& utf8);
+bool has_pixels(const figure::ImageLayer& image);
 QString css(figure::Color color);                       // "#rrggbbaa"
 QJsonArray numbers(const std::vector<double>& values);  // null where one is not finite
 

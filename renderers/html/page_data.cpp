@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "renderers/figure/axis_blocks.h"
 #include "renderers/figure/layer_marks.h"
 #include "renderers/figure/panel_decor.h"
 #include "renderers/figure/text_metrics.h"
@@ -47,8 +48,9 @@ class Writer {
   }
 
  private:
-  // The names of an axis: each cell's, and the words that they make.
-  int names(const std::shared_ptr<const std::vector<std::string>>& cells) {
+  // The names of an axis: each cell's, and the words that they make, null for a block.
+  int names(const Axis& axis) {
+    const std::shared_ptr<const std::vector<std::string>>& cells = axis.cell_names;
     const auto [found, is_new] = names_.try_emplace(cells.get(), static_cast<int>(names_.size()));
     if (is_new) {
       QJsonArray each;
@@ -56,12 +58,30 @@ class Writer {
         each.append(text(figure::printable(name_of(*cells, n))));
       }
       QJsonArray words;
-      for (const Range& word : words_of(*cells, {0, std::ssize(*cells)})) {
-        words.append(QJsonArray{static_cast<double>(word.begin), text(figure::printable(text_of(*cells, word)))});
+      for (const CellRun& run : runs_beside_blocks(axis, {0, std::ssize(*cells)})) {
+        if (run.block) {
+          words.append(QJsonArray{static_cast<double>(run.cells.begin), QJsonValue()});
+          continue;
+        }
+        for (const Range& word : words_of(*cells, run.cells)) {
+          words.append(QJsonArray{static_cast<double>(word.begin), text(figure::printable(text_of(*cells, word)))});
+        }
       }
       names_list_.append(QJsonObject{{"cells", each}, {"words", words}});
     }
     return found->second;
+  }
+
+  QJsonArray blocks(const std::vector<AxisBlock>& all) {
+    QJsonArray list;
+    for (const AxisBlock& block : all) {
+      const ImageLayer picture{block.rgba, block.width, block.height, {}, {}, 1};
+      list.append(QJsonObject{{"low", block.cells.low},
+                              {"high", block.cells.high},
+                              {"name", text(block.name)},
+                              {"image", has_pixels(picture) ? shared_.image(picture) : -1}});
+    }
+    return list;
   }
 
   QJsonObject axis(const Axis& axis, bool counts_cells) {
@@ -70,10 +90,13 @@ class Writer {
       json["base"] = axis.log_base;
     }
     if (axis.cell_names && !axis.cell_names->empty()) {
-      json["names"] = names(axis.cell_names);
+      json["names"] = names(axis);
     }
     if (counts_cells || axis.cell_names) {
       json["cells"] = true;
+    }
+    if (axis.blocks && !axis.blocks->empty()) {
+      json["blocks"] = blocks(*axis.blocks);
     }
     if (axis.of_camera) {
       json["camera"] = numbers(*axis.of_camera);

@@ -11,8 +11,8 @@
 #include <random>
 #include <sstream>
 
-#include "core/base/lists.h"
 #include "core/base/block_formats.h"
+#include "core/base/lists.h"
 #include "renderers/figure/colormap.h"
 #include "renderers/html/packed_field.h"
 #include "tests/support/browser.h"
@@ -225,6 +225,26 @@ TEST(Html, PointingReadsTheCellAndItsTokens) {
   EXPECT_EQ(line, "query 2= keys; key 9= the; attention weight=no value");
   std::getline(lines, line);
   EXPECT_EQ(line, "(hidden)");
+}
+
+TEST(Html, PicturesStandBesideTheirCells) {
+  LOCUS_NEEDS_BROWSER();
+  const std::string said = test::driven(page_of(samples::attention_pictures(4)), R"(
+    const svg = stages[0].querySelector('svg');
+    const texts = (name) => [...svg.querySelectorAll('text')].filter((each) => each.textContent === name).length;
+    const pictures = [...svg.querySelectorAll('image')];
+    say([pictures.length, svg.querySelectorAll('.block').length, texts('image 1'), texts('1,3'), texts('image 1 1,3')]);
+    say(pictures.every((each) => Math.abs(each.getAttribute('width') / each.getAttribute('height') - 1.5) < 1e-6));
+    const canvas = stages[0].querySelector('canvas');
+    const [left, width] = [parseFloat(canvas.style.left), parseFloat(canvas.style.width)];
+    const line = svg.querySelector('.block');
+    say(Math.abs(line.getAttribute('x1') - (left + width * 4 / 28)) < 0.01);
+    say(Math.abs(line.getAttribute('x2') - (left + width * 12 / 28)) < 0.01);
+    at(stages[0], 5.5 / 28, 8.5 / 28, 'pointermove');
+    say(tip().split(';').slice(0, 2));          // the pointer says all of a name
+  )",
+                                        scratch("pictures.html"));
+  EXPECT_EQ(said, "4,4,2,4,0\ntrue\ntrue\ntrue\nquery 8=image 1 1,0, key 5=image 1 0,1\n");
 }
 
 TEST(Html, TheWheelZoomsAtThePointerDraggingMovesAndADoubleClickFits) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renderers/figure/axis_blocks.h"
 #include "renderers/figure/panel_decor.h"
 #include "renderers/figure/words.h"
 #include "renderers/text/typeface.h"
@@ -13,8 +14,9 @@
 namespace locus::figure {
 namespace {
 
-const std::vector<const char*> kSamples = {"attention", "attention-long", "attention-pair", "thumbnails",
-                                           "histogram", "length-curve",   "token-strip",    "image-overlay"};
+const std::vector<const char*> kSamples = {"attention",   "attention-long", "attention-pair",
+                                           "thumbnails",  "histogram",      "length-curve",
+                                           "token-strip", "image-overlay",  "attention-pictures"};
 
 Rect bounds(const PlacedText& text, const TextMetrics& metrics) {
   const double width = metrics.width(text.text, text.size);
@@ -84,6 +86,68 @@ TEST(Layout, LabelsOfAnAxisDoNotOverlap) {
       }
     }
   }
+}
+
+// Strips beside the labels show where a picture's cells are, and the picture as it is, not stretched.
+TEST(Layout, PicturesStandBesideTheirCells) {
+  const text::Typeface typeface;
+  const Figure figure = samples::attention_pictures(4);
+  const Panel& panel = figure.panels[0];
+  const Layout layout = lay_out(figure, 700, 600, Style::light(12), typeface);
+  const PanelLayout& place = layout.panels[0];
+  ASSERT_EQ(place.x_blocks.size(), 2U);
+  ASSERT_EQ(place.y_blocks.size(), 2U);
+  for (std::size_t n = 0; n < 2; ++n) {
+    const Interval cells = (*panel.x.blocks)[n].cells;
+    const PlacedBlock& below = place.x_blocks[n];
+    EXPECT_NEAR(below.line.x, place.x.place(cells.low), 1e-9);
+    EXPECT_NEAR(below.line.right(), place.x.place(cells.high), 1e-9);
+    EXPECT_GT(below.line.y, place.plot.bottom());
+    EXPECT_NEAR(below.picture.center_y(), below.line.bottom() + 0.2 * 12 + below.picture.height / 2, 1e-9);
+    EXPECT_NEAR(below.picture.width / below.picture.height, 120.0 / 80, 1e-9);
+    EXPECT_GE(below.picture.x, below.line.x);
+    EXPECT_LE(below.picture.right(), below.line.right());
+    const PlacedBlock& beside = place.y_blocks[n];
+    EXPECT_NEAR(beside.line.y, place.y.place(cells.low), 1e-9);
+    EXPECT_NEAR(beside.line.bottom(), place.y.place(cells.high), 1e-9);
+    EXPECT_LT(beside.line.right(), place.plot.x);
+    EXPECT_LT(beside.picture.right(), beside.line.x);
+    EXPECT_NEAR(beside.picture.width / beside.picture.height, 120.0 / 80, 1e-9);
+  }
+  const auto shows = [&](const std::string& text) {
+    return std::ranges::count_if(place.texts, [&](const PlacedText& each) { return each.text == text; });
+  };
+  EXPECT_EQ(shows("image 1"), 2);  // below and beside; its cells are named without it
+  EXPECT_EQ(shows("1,3"), 4);
+  EXPECT_EQ(shows("image 1 1,3"), 0);
+  // Half of it out of view: the strip ends where the plot does.
+  Figure zoomed = figure;
+  zoomed.panels[0].x.view = {7, 16};
+  const Layout near = lay_out(zoomed, 700, 600, Style::light(12), typeface);
+  EXPECT_NEAR(near.panels[0].x_blocks[0].line.x, near.panels[0].plot.x, 1e-9);
+  zoomed.panels[0].x.view = {13, 17};
+  EXPECT_EQ(lay_out(zoomed, 700, 600, Style::light(12), typeface).panels[0].x_blocks.size(), 0U);
+}
+
+// Where cells have no room for names, words of the text beside the pictures do, and no word is made of cells.
+TEST(Layout, WordsBesidePicturesAreThoseOfTheText) {
+  const text::Typeface typeface;
+  Figure figure = samples::attention_pictures(30);
+  figure.panels[0].x.label.clear();
+  const Axis& axis = figure.panels[0].x;
+  EXPECT_EQ(runs_beside_blocks(axis, {1, 75}).size(), 4U);
+  EXPECT_EQ(runs_beside_blocks(axis, {1, 75})[1].cells, (Range{4, 64}));
+  EXPECT_TRUE(runs_beside_blocks(axis, {1, 75})[1].block);
+  EXPECT_EQ(between_blocks(axis, {65, 66}), (Range{64, 72}));
+  EXPECT_EQ(name_beside_block(axis, 5, "image 1 0,2"), "0,2");
+  EXPECT_EQ(name_beside_block(axis, 3, "image 1 0,2"), "image 1 0,2");
+  const Layout layout = lay_out(figure, 1400, 1150, Style::light(12), typeface);
+  std::string words;
+  for (const PlacedText& text : layout.panels[0].texts) {
+    words += text.text + "|";
+  }
+  EXPECT_NE(words.find("old cabinet|cabinet are"), std::string::npos) << words;
+  EXPECT_EQ(words.find("0,"), std::string::npos) << words;
 }
 
 TEST(Layout, EqualAspectMakesCellsSquare) {

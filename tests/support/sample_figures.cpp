@@ -206,8 +206,8 @@ Figure token_strip() {
   return result;
 }
 
-Figure image_overlay() {
-  Figure result;
+// A disc on a slope of greys: 120 × 80.
+ImageLayer disc_picture() {
   constexpr std::int64_t kWidth = 120;
   constexpr std::int64_t kHeight = 80;
   std::vector<std::uint8_t> rgba;
@@ -219,15 +219,43 @@ Figure image_overlay() {
                                static_cast<std::uint8_t>(disc ? 60 : 180), 255});
     }
   }
-  Panel panel = map_panel("Rollout", heat_map(waves(8, 12), "magma", -1, 1), "attention");
   ImageLayer image;
   image.rgba = std::make_shared<const std::vector<std::uint8_t>>(std::move(rgba));
   image.width = kWidth;
   image.height = kHeight;
   image.x = {0, 12};
   image.y = {0, 8};
+  return image;
+}
+
+Figure attention_pictures(std::int64_t columns) {
+  constexpr std::int64_t kRows = 2;
+  const ImageLayer picture = disc_picture();
+  std::vector<std::string> tokens;
+  std::vector<AxisBlock> blocks;
+  for (int image = 1; image <= 2; ++image) {
+    for (int word = 0; word < 4 * image; ++word) {
+      tokens.push_back(kWords[static_cast<std::size_t>(3 * image + word)]);
+    }
+    const std::string name = "image " + std::to_string(image);
+    const auto begin = static_cast<double>(tokens.size());
+    for (std::int64_t cell = 0; cell < kRows * columns; ++cell) {
+      tokens.push_back(name + " " + std::to_string(cell / columns) + "," + std::to_string(cell % columns));
+    }
+    blocks.push_back({{begin, static_cast<double>(tokens.size())}, name, picture.rgba, picture.width, picture.height});
+  }
+  Figure result = attention(static_cast<std::int64_t>(tokens.size()));
+  Panel& panel = result.panels.front();
+  panel.x.cell_names = panel.y.cell_names = std::make_shared<const std::vector<std::string>>(std::move(tokens));
+  panel.x.blocks = panel.y.blocks = std::make_shared<const std::vector<AxisBlock>>(std::move(blocks));
+  return result;
+}
+
+Figure image_overlay() {
+  Figure result;
+  Panel panel = map_panel("Rollout", heat_map(waves(8, 12), "magma", -1, 1), "attention");
   std::get<HeatMap>(panel.layers.front()).opacity = 0.5F;
-  panel.layers.insert(panel.layers.begin(), image);
+  panel.layers.insert(panel.layers.begin(), disc_picture());
   panel.x.label = "patch column";
   panel.y.label = "patch row";
   result.panels.push_back(std::move(panel));
@@ -255,6 +283,9 @@ std::optional<Figure> by_name(const std::string& name) {
   }
   if (name == "token-strip") {
     return token_strip();
+  }
+  if (name == "attention-pictures") {
+    return attention_pictures(4);
   }
   if (name == "image-overlay") {
     return image_overlay();

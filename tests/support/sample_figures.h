@@ -13,8 +13,9 @@ std::shared_ptr<const Field> causal_attention(std::int64_t tokens, float slope =
 // A value per cell, smooth in both directions, in [−1, 1].
 std::shared_ptr<const Field> waves(std::int64_t rows, std::int64_t columns);
 
-figure::Figure attention(std::int64_t tokens);  // one head with token names
-figure::Figure attention_pair();                // two checkpoints and their signed difference
+figure::Figure attention(std::int64_t tokens);            // one head with token names
+figure::Figure attention_pictures(std::int64_t columns);  // one head over two pictures of 2 × columns cells in a text
+figure::Figure attention_pair();                          // two checkpoints and their signed difference
 figure::Figure thumbnails(int layers, int heads, std::int64_t tokens);
 figure::Figure histogram();      // two histograms, markers
 figure::Figure length_curve();   // logarithmic axes, bands, a dashed curve

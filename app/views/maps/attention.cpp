@@ -6,6 +6,7 @@
 #include "app/views/alignment.h"
 #include "app/views/list.h"
 #include "app/views/measured/pair_rows.h"
+#include "app/views/plots/picture_blocks.h"
 #include "app/views/plots/series.h"
 #include "app/views/score_maps/kept_queries.h"
 #include "app/views/score_maps/map_view.h"
@@ -125,6 +126,7 @@ figure::Panel probe_panel(const ViewInput& input, const Column& column, const Pr
   figure::Panel panel;
   panel.follows_camera = false;
   panel.x = cells_across("key", rows.columns, shared_names(key_labels(*column.trace)));
+  panel.x.blocks = column.trace->crosses() ? nullptr : picture_blocks(input, column);
   panel.x.view = input.camera ? input.camera->x : panel.x.view;
   panel.y.label = quantity_label(wanted.request.quantity);
   Extent extent;

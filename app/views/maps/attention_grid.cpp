@@ -4,6 +4,7 @@
 
 #include "app/views/list.h"
 #include "app/views/plots/data_file.h"
+#include "app/views/plots/picture_blocks.h"
 #include "app/views/plots/series.h"
 #include "app/views/plots/trained_length.h"
 #include "app/views/score_maps/head_map.h"
@@ -191,6 +192,11 @@ figure::Panel grid_panel(const ViewInput& input, const Column& column, const Ref
   panel.equal_aspect = true;
   panel.x = cells_across("head", model.heads);
   panel.y = cells_down("layer", model.layers);
+  if (!column.trace->crosses()) {
+    const Blocks pictures = picture_blocks(input, column);
+    panel.x.blocks = repeated_blocks(pictures, column.trace->length(), model.heads);
+    panel.y.blocks = repeated_blocks(pictures, column.trace->length(), model.layers);
+  }
   see_through(input.camera, panel);
   panel.layers.emplace_back(heat_map(input, mosaic, scale));
   for (const auto& [direction, count] :

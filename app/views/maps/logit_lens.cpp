@@ -4,6 +4,7 @@
 #include "app/views/alignment.h"
 #include "app/views/list.h"
 #include "app/views/measured/measured_view.h"
+#include "app/views/plots/picture_blocks.h"
 #include "app/views/score_maps/score_map.h"
 #include "core/base/controls.h"
 #include "models/api/knock_out.h"
@@ -111,6 +112,7 @@ Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers
     figure::Panel panel;
     name_after(input.columns[n], panel, likeliest ? "" : " · “" + lens.labels.front() + "”");
     panel.x = cells_across("position", field.columns, shared_names(token_labels(*input.columns[n].trace)));
+    panel.x.blocks = picture_blocks(input, input.columns[n]);
     panel.y = cells_down("layer", field.rows, shared_names(std::move(layers)));
     panel.layers.emplace_back(figure::HeatMap{.field = fields[n],
                                               .scale = scale_of(input, Sign::kPositive, fields, n),

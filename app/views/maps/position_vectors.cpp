@@ -6,6 +6,7 @@
 #include "app/views/alignment.h"
 #include "app/views/plots/panel.h"
 #include "app/views/plots/patch_grid.h"
+#include "app/views/plots/picture_blocks.h"
 #include "app/views/plots/series.h"
 #include "core/base/numbers.h"
 
@@ -82,6 +83,7 @@ figure::Panel vector_strip(const ViewInput& input, const Column& column) {
   figure::Panel panel;
   name_after(column, panel, " · positions of " + std::to_string(length) + " tokens");
   panel.x = cells_across("token", length, shared_names(token_labels(*column.trace)));
+  panel.x.blocks = picture_blocks(input, column);
   std::vector<std::string> names;
   for (std::int64_t row = 0; row < field.rows; ++row) {
     names.emplace_back(component_name(field, row));

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "app/views/alignment.h"
+#include "app/views/plots/picture_blocks.h"
 #include "app/views/plots/trained_length.h"
 #include "core/base/controls.h"
 
@@ -120,7 +121,10 @@ figure::Panel MapView::panel_of(const ViewInput& input, const Column& column, co
   panel.x.of_camera = axes.x;
   panel.y.of_camera = axes.y;
   const std::int64_t cells = length(input, column);
-  if (cells != column.trace->length()) {  // not of the run's tokens: numbers instead of names
+  if (cells == column.trace->length()) {
+    panel.y.blocks = picture_blocks(input, column);
+    panel.x.blocks = column.trace->crosses() ? nullptr : panel.y.blocks;
+  } else {  // not of the run's tokens: numbers instead of names
     panel.x.cell_names = panel.y.cell_names = nullptr;
     if (!input.camera) {
       panel.x.view = {0, static_cast<double>(cells)};

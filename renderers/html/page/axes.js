@@ -9,6 +9,7 @@ class Axis {
   constructor(json, page) {
     this.json = json;
     this.names = json.names === undefined ? null : page.names[json.names];
+    this.blocks = json.blocks ?? [];
     this.home = [json.low, json.high];
     this.view = [...this.home];
     this.length = 1;
@@ -57,6 +58,12 @@ class Axis {
     return name === undefined ? '' : name;
   }
 
+  // As it stands beside the block that the cell lies in, whose strip names it.
+  besideBlock(cell, name) {
+    const block = this.blocks.find(({ low, high }) => low <= cell && cell + 1 <= high);
+    return block && name.startsWith(block.name + ' ') ? name.slice(block.name.length + 1) : name;
+  }
+
   // Numbers of cells are whole.
   numberAt(value) {
     return this.json.cells ? String(Math.floor(value)) : shortNumber(value, 4);
@@ -79,31 +86,40 @@ class Axis {
     if (cell >= 1.05 * LEAST_NAME * size) {
       const own = clamp(cell / 1.05, LEAST_NAME * size, size);
       return cells.slice(first, last).map((name, n) =>
-          ({ at: first + n + 0.5, label: elided(name, own, LONGEST_NAME * size, measure), size: own, mark: true }));
+          ({ at: first + n + 0.5, label: elided(this.besideBlock(first + n, name), own, LONGEST_NAME * size, measure),
+             size: own, mark: true }));
     }
     return this.wordTicks(words, cells.length, first, last, cell, 0.85 * size, measure);
   }
 
-  // Words, as many together as make room for a line; none where that is more than a few.
+  // Words, as many together as make room for a line, and blocks, whose strips name them (null); none where that is more
+  // than a few words each.
   wordTicks(words, count, first, last, cell, size, measure) {
     const seen = words.map(([begin, name], n) => ({ begin, end: words[n + 1]?.[0] ?? count, name }))
         .filter((word) => word.end > first && word.begin < last);
     const groups = [];
+    let texts = 0;
     for (const word of seen) {
       const open = groups[groups.length - 1];
-      if (open && (open.end - open.begin) * cell < 1.3 * size) {
+      const fresh = !open || open.name === null || word.name === null;
+      if (!fresh && (open.end - open.begin) * cell < 1.3 * size) {
         open.end = word.end;
         open.name += ' ' + word.name;
       } else {
         groups.push({ ...word });
+        texts += fresh && word.name !== null ? 1 : 0;
       }
     }
-    const letters = seen.length * 3 <= last - first;
-    if (groups.length < 2 || seen.length > (letters ? 6 : 2) * groups.length) return null;
+    const named = groups.filter(({ name }) => name !== null).length;
+    const spoken = seen.filter(({ name }) => name !== null);
+    const cells = spoken.reduce((sum, { begin, end }) => sum + Math.min(end, last) - Math.max(begin, first), 0);
+    const letters = spoken.length * 3 <= cells;
+    if (named < 2 || spoken.length <= texts || spoken.length > (letters ? 6 : 2) * named) return null;
     const ticks = [];
     for (const { begin, end, name } of groups) {
-      const label = elided(name, size, LONGEST_NAME * size, measure);
       ticks.push({ at: begin, label: '', size, mark: true });
+      if (name === null) continue;
+      const label = elided(name, size, LONGEST_NAME * size, measure);
       ticks.push({ at: (Math.max(begin, first) + Math.min(end, last)) / 2, label, size, mark: false });
     }
     ticks.push({ at: groups[groups.length - 1].end, label: '', size, mark: true });

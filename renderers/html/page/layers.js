@@ -173,6 +173,8 @@ function drawAxes(plot) {
     over.append(drawn('text', { class: 'tick', x: plot.left - 0.5 * text, y: y + 0.36 * size, 'font-size': size,
                                 'text-anchor': 'end' }, label));
   }
+  drawBlocks(plot, plot.x, true, bottom + 0.7 * text + plot.strips.x);
+  drawBlocks(plot, plot.y, false, plot.left - 0.7 * text - plot.strips.y);
   if (panel.x.label) {
     over.append(drawn('text', { class: 'label', x: plot.left + plot.width / 2, y: plot.total[1] - 0.4 * text,
                                 'font-size': text, 'text-anchor': 'middle' }, panel.x.label));

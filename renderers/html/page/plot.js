@@ -83,9 +83,10 @@ class Plot {
     }
     if (panel.axes) {
       margin.right = Math.max(margin.right, 1.5 * text);
-      margin.left = 0.7 * text + this.labelRoom(this.y, width * this.shape()) + (panel.y.label ? 1.6 * text : 0);
-      margin.bottom = 0.7 * text + (this.x.names && this.sideways(width) ? this.labelRoom(this.x, width) : 1.4 * text) +
-          (panel.x.label ? 1.5 * text : 0);
+      this.strips = { x: this.x.names && this.sideways(width) ? this.labelRoom(this.x, width) : 1.4 * text,
+                      y: this.labelRoom(this.y, width * this.shape()) };  // begin behind the labels
+      margin.left = 0.7 * text + this.strips.y + blocksDepth(this.y, text) + (panel.y.label ? 1.6 * text : 0);
+      margin.bottom = 0.7 * text + this.strips.x + blocksDepth(this.x, text) + (panel.x.label ? 1.5 * text : 0);
     }
     return margin;
   }
@@ -114,7 +115,7 @@ class Plot {
   labelRoom(axis, length) {
     const text = this.page.text;
     const size = TICK * text;
-    const names = axis.names ? axis.names.cells.map((name) => Math.min(widthOf(name, size), LONGEST_NAME * size)) : [];
+    const names = axis.names ? axis.names.cells.map((name, n) => Math.min(widthOf(axis.besideBlock(n, name), size), LONGEST_NAME * size)) : [];
     const home = new Axis(axis.json, this.page);
     const first = home.ticks(length, text, false, widthOf).concat(home.numberTicks(300, text, false, widthOf));
     return names.concat(first.map(({ label }) => widthOf(label, size)), 2.5 * size)
@@ -125,7 +126,7 @@ class Plot {
   sideways(width) {
     const cells = Math.abs(this.x.home[1] - this.x.home[0]);
     const size = TICK * this.page.text;
-    return this.x.names.cells.some((name) => widthOf(name, size) + 0.5 * size > width / cells);
+    return this.x.names.cells.some((name, n) => widthOf(this.x.besideBlock(n, name), size) + 0.5 * size > width / cells);
   }
 
   px(x) { return this.left + this.x.share(x) * this.width; }

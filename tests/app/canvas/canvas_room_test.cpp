@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 
+#include "renderers/figure/scene.h"
 #include "tests/support/sample_figures.h"
 
 namespace locus::viewport {
@@ -83,6 +84,35 @@ TEST(CanvasRoom, ACaptionTakesAMarginOrALineOfItsOwn) {
   EXPECT_EQ(below.lines.size(), 1U);
   EXPECT_LT(below.area.height, 30);
   EXPECT_DOUBLE_EQ(below.area.bottom(), 480);
+}
+
+// The highest place of a mark.
+double top_of(const figure::Mark& mark) {
+  struct Top {
+    double operator()(const figure::FillMark& mark) const { return mark.rect.y; }
+    double operator()(const figure::LineMark& mark) const { return mark.points.front().y; }
+    double operator()(const figure::AreaMark& mark) const { return mark.low.front(); }
+    double operator()(const figure::TextMark& mark) const { return mark.text.at.y; }
+    double operator()(const figure::MapMark& mark) const { return mark.y_begin; }
+    double operator()(const figure::ImageMark& mark) const { return mark.y_begin; }
+  };
+  return std::visit(Top(), mark.shape);
+}
+
+// All that is drawn of a figure goes down together.
+TEST(CanvasRoom, AFigureThatMakesRoomMovesAsAWhole) {
+  const Letters metrics;
+  for (const char* name : {"attention-pictures", "length-curve", "image-overlay", "token-strip", "histogram"}) {
+    const auto figure = samples::by_name(name);
+    ASSERT_TRUE(figure) << name;
+    const figure::Layout layout = figure::lay_out(*figure, 700, 500, figure::Style::light(12), metrics);
+    const figure::Scene before = figure::compose(*figure, layout);
+    const figure::Scene after = figure::compose(*figure, moved_down(layout, 30));
+    ASSERT_EQ(before.marks.size(), after.marks.size());
+    for (std::size_t n = 0; n < before.marks.size(); ++n) {
+      EXPECT_NEAR(top_of(after.marks[n]), top_of(before.marks[n]) + 30, 1e-6) << name << ", mark " << n;
+    }
+  }
 }
 
 }  // namespace
