@@ -131,8 +131,22 @@ at::Tensor Transformer::read_direction(const OutputWeight& output, const at::Ten
   return spec_.final_norm ? norm.back(direction, final_norm_, rows, biases) : direction;
 }
 
+namespace {
+
+// What the stem's rows are made of: of a text with pictures those of a cell are its picture's.
+std::string content_name(const Batch& batch, Range rows) {
+  if (batch.pixels.defined()) {
+    return "patches";
+  }
+  const bool cell = batch.images && batch.images->tokens.eq(rows.begin).any().item<bool>();
+  return cell ? "picture" : "embedding";
+}
+
+}  // namespace
+
 std::vector<std::pair<std::string, at::Tensor>> Transformer::stem_parts(const Batch& batch, Range rows) const {
-  at::Tensor content = spec_.is_image() ? embed_image(batch) : products::rows(embedding_, batch.ids);
+  const at::Tensor ids = batch.images ? batch.ids.clamp_max(spec_.vocabulary - 1) : batch.ids;
+  at::Tensor content = spec_.is_image() ? embed_image(batch) : products::rows(embedding_, ids);
   at::Tensor positions = at::zeros_like(content);
   if (spec_.is_image()) {
     const std::int64_t height = batch.pixels.size(2) / spec_.image.patch;
@@ -146,6 +160,7 @@ std::vector<std::pair<std::string, at::Tensor>> Transformer::stem_parts(const Ba
     content = content * spec_.embedding_scale;
     positions = positions * spec_.embedding_scale;
   }
+  content = with_images(batch, 0, std::move(content));
   const std::vector<position::State> states = begin(batch.positions, content.size(0));
   bool placed = positions.any().item<bool>();
   for (std::size_t n = 0; n < states.size(); ++n) {
@@ -155,7 +170,7 @@ std::vector<std::pair<std::string, at::Tensor>> Transformer::stem_parts(const Ba
     }
   }
   const auto wanted = [&](const at::Tensor& x) { return doubled(x[0].slice(0, rows.begin, rows.end)); };
-  std::vector<std::pair<std::string, at::Tensor>> parts{{spec_.is_image() ? "patches" : "embedding", wanted(content)}};
+  std::vector<std::pair<std::string, at::Tensor>> parts{{content_name(batch, rows), wanted(content)}};
   if (placed) {
     parts.emplace_back("positions", wanted(positions));
   }
@@ -197,9 +212,6 @@ Result<DirectPath> Transformer::direct_path(const Batch& batch, const Observatio
   if (spec_.convolution.kernel > 0) {
     return unsupported("logit attribution: a convolution after the first layer makes the logits no sum of the stream");
   }
-  if (batch.images) {
-    return unsupported("logit attribution: expected a text without pictures in it");
-  }
   const FrozenNorm norm(spec_.norm, spec_.norm_eps);
   const std::int64_t heads = spec_.first().attention.heads;
   DirectPath path;
@@ -211,8 +223,13 @@ Result<DirectPath> Transformer::direct_path(const Batch& batch, const Observatio
   for (const OutputWeight& output : outputs) {
     direction = direction + read_direction(output, seen.stream[0], ends);
   }
+  std::vector<std::pair<std::string, double>> added;  // what pictures add behind layers, the last first
   for (std::int64_t n = spec_.depth() - 1; n >= 0; --n) {
     const auto index = static_cast<std::size_t>(n);
+    const at::Tensor picture = with_images_after(batch, n, rows.begin, at::zeros_like(seen.stream))[0];
+    if (picture.any().item<bool>()) {
+      added.emplace_back("picture after layer " + std::to_string(n), product(direction, picture));
+    }
     const LayerSpec& layer = blocks_[index].spec();
     const LayerWeights& weights = blocks_[index].weights();
     const LayerWrites& wrote = seen.writes[index];
@@ -247,6 +264,7 @@ Result<DirectPath> Transformer::direct_path(const Batch& batch, const Observatio
   for (const auto& [name, part] : stem_parts(batch, rows)) {
     path.ends.emplace_back(name, product(direction, part));
   }
+  path.ends.insert(path.ends.end() - 1, added.rbegin(), added.rend());
   path.ends.back().second += ends;
   return path;
 }

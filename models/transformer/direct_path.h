@@ -31,8 +31,9 @@ struct DirectPath {
   at::Tensor heads;                   // (L, H) float64
   std::vector<double> feed_forwards;  // of each layer, their own biases with them
   std::vector<double> biases;         // of each layer: its output projection's, and those of norms behind branches
-  // "embedding" ("patches" of an image), "positions", "token type", where there are such; "other biases": the stem's,
-  // the final norm's and the head's.
+  // "embedding" ("patches" of an image, "picture" of a cell of a picture within a text), "positions", "token type", and
+  // "picture after layer 0" where a picture is added again, where there are such; last "other biases": the stem's, the
+  // final norm's and the head's.
   std::vector<std::pair<std::string, double>> ends;
 };
 

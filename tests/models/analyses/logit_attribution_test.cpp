@@ -11,6 +11,7 @@
 #include "tests/support/bundled.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/layouts.h"
+#include "tests/support/pictured_text.h"
 
 namespace locus::test {
 namespace {
@@ -100,6 +101,41 @@ TEST(LogitAttribution, PartsSumToTheLogitOnEveryLayout) {
     EXPECT_EQ(none.error().code, ErrorCode::kUnsupported);
   }
   EXPECT_LE(refused.size(), 3U);
+}
+
+// Texts with pictures: of a word, of a cell, and of what pictures add again behind layers.
+TEST(LogitAttribution, PartsSumToTheLogitOfTextsWithPictures) {
+  std::set<std::string> parts;
+  int summed = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(source_dir() + "/tests/golden/families-vlm")) {
+    if (!std::filesystem::exists(entry.path() / "config.json")) {
+      continue;
+    }
+    SCOPED_TRACE(entry.path().filename().string());
+    const auto opened = models::open(entry.path());
+    ASSERT_TRUE(opened.ok()) << opened.error().describe();
+    const auto input = pictured_input(entry.path().filename().string());
+    ASSERT_TRUE(input.ok()) << input.error().describe();
+    const models::RunOptions run{.keep = {"logits"}, .all_logits = true};
+    const auto trace = (*opened)->run(*input, run);
+    ASSERT_TRUE(trace.ok()) << trace.error().describe();
+    ASSERT_FALSE((*trace)->images().empty());
+    const at::Tensor logits = models::recorded_of(**trace)->data().logits.to(at::kDouble);
+    for (const std::int64_t at : {logits.size(0) - 1, (*trace)->images().front().token(1)}) {
+      const models::LogitAttribution made = attribution(**opened, **trace, {1, 2, at});
+      const double wanted = logits[at][1].item<double>() - logits[at][2].item<double>();
+      EXPECT_NEAR(made.logit, wanted, 1e-4 * (1 + std::abs(wanted)));
+      EXPECT_NEAR(sum_of(made), made.logit, 1e-4 * (1 + std::abs(made.logit))) << "at " << at;
+      EXPECT_EQ(made.ends.back().first == "cap" ? "other biases" : made.ends.back().first, "other biases");
+      for (const auto& [name, value] : made.ends) {
+        parts.insert(name);
+        EXPECT_TRUE(value != 0 || !name.starts_with("picture")) << name;
+      }
+    }
+    ++summed;
+  }
+  EXPECT_GE(summed, 10);
+  EXPECT_TRUE(parts.count("picture") == 1 && parts.count("picture after layer 0") == 1);
 }
 
 // Post-norms, capped logits, layer scales, experts, latent attention, pools: every family there is a checkpoint of.
