@@ -57,7 +57,8 @@ Result<double> announce(const models::Model& model, const models::Input& input, 
   }
   LOCUS_CHECK(model.read_weights(stop, [&](const ProgressReport& news) { console.progress(news.what); }));
   console.end_progress();
-  const models::Estimate estimate = models::run_estimate(model, length, options);
+  const models::Estimate estimate = models::with_pictures(models::run_estimate(model, length, options),
+                                                          models::pictures_estimate(model, input, options));
   if (estimate.fits && estimate.time_ms > kLongMs) {
     console.note(std::to_string(length) + " tokens: " + models::to_text(estimate));
   }

@@ -11,6 +11,13 @@ namespace locus::models {
 // another: their time is not counted. Nothing is run for it.
 Estimate run_estimate(const Model& model, std::int64_t length, const RunOptions& options, std::int64_t taken_over = 0);
 
+// What the pictures of a text take beside its tokens, time and memory: tower and connector, for those that were not
+// seen just before. Nothing without pictures, for other models, and where they cannot be read, which run() says.
+Estimate pictures_estimate(const Model& model, const Input& input, const RunOptions& options);
+
+// A run's estimate with that of its pictures; whether both fit together.
+Estimate with_pictures(Estimate run, const Estimate& pictures);
+
 // What is left of work that was expected to take `expected_ms` and has taken `elapsed_ms` for a `fraction` of it, in
 // milliseconds. From the first parts that are done, `sure` of the whole together, what they took counts the more the
 // more of them there is; then it counts alone.

@@ -176,6 +176,30 @@ double LoadedModel::picture_mb(const TextImages& pictures, const RunOptions& opt
   return (kept + working) / 1e6;
 }
 
+Estimate LoadedModel::estimate_pictures(const Input& input, const RunOptions& options) const {
+  Prepared prepared;
+  if (!parts_.vision) {
+    return {};
+  }
+  const auto pictures = text_images(input, prepared);
+  if (!pictures.ok()) {
+    return {};
+  }
+  const transformer::Transformer& tower = parts_.vision->tower();
+  TextImages unseen;
+  Estimate estimate;
+  for (const TowerImage& image : (*pictures)->images) {
+    if (parts_.vision->kept().find(image, keeps(options, "hidden")) == nullptr) {
+      unseen.images.push_back(image);
+      const std::int64_t patches = image.batch.positions.size();
+      estimate.time_ms += shared_->tower_pace.run_ms(tower, has_weights(), patches, false);
+      estimate.time_ms += products_ms(parts_.vision->connector_macs(image));
+    }
+  }
+  estimate.memory_mb = picture_mb(unseen, options);
+  return estimate;
+}
+
 Status LoadedModel::check_memory(std::int64_t length, const RunOptions& options, const TextImages* pictures) const {
   LOCUS_CHECK(has_weights() ? Status() : check_weights());
   const Estimate needed = estimate(length, options);

@@ -56,6 +56,8 @@ class LoadedModel : public Model {
                                            const Progress& progress) const override;
   Status read_weights(const StopToken& stop, const Progress& progress) const override;
   Estimate estimate(std::int64_t length, const RunOptions& options) const override;
+  // What tower and connector take for those of the input's pictures that are not kept; see pictures_estimate().
+  Estimate estimate_pictures(const Input& input, const RunOptions& options) const;
   Result<Generation> generate(const Input& input, const GenerateOptions& options, const RunOptions& run_options,
                               StopToken stop, const Progress& progress) const override;
   Result<std::shared_ptr<const PositionTable>> position_table(const PositionRequest& request,
@@ -178,6 +180,7 @@ class LoadedModel : public Model {
     std::vector<std::string> value_warnings;  // of a load at the first run; info() stays as it was shared
     KeptPace pace;
     KeptPace encoder_pace;
+    KeptPace tower_pace;
   };
   LoadedModel(std::shared_ptr<Shared> shared, Edits edits)
       : shared_(std::move(shared)),

@@ -124,9 +124,13 @@ double tried_cell(const transformer::Transformer& model, std::int64_t layer) {
 
 }  // namespace
 
+double products_ms(double macs) {
+  return macs * product_ms() / kUsualEfficiency;
+}
+
 Pace measure_pace(const transformer::Transformer& model, bool has_weights) {
   const at::NoGradGuard no_grad;
-  Pace pace{product_ms() / kUsualEfficiency, std::vector<double>(model.encodings().size())};
+  Pace pace{products_ms(1), std::vector<double>(model.encodings().size())};
   for (std::int64_t layer = 0; layer < model.spec().depth(); ++layer) {
     double& cell = pace.cells[static_cast<std::size_t>(model.slot(layer))];
     if (cell == 0) {

@@ -21,6 +21,9 @@ struct Pace {
 // weights, or where an encoding cannot take such tokens, a cell has the time of its products.
 Pace measure_pace(const transformer::Transformer& model, bool has_weights);
 
+// What so many multiply-accumulates of products take, in milliseconds.
+double products_ms(double macs);
+
 // What observe() takes over `length` tokens at this pace, in milliseconds.
 double run_ms(const transformer::Transformer& model, const Pace& pace, std::int64_t length, bool all_logits);
 

@@ -194,6 +194,14 @@ std::int64_t Vision::count(const TowerImage& image) const {
   return connector().spec().count(image.grid.rows, image.grid.columns, tower_->prefix_tokens());
 }
 
+double Vision::connector_macs(const TowerImage& image) const {
+  double macs = 0;
+  for (const transformer::Connector& each : connectors_) {
+    macs += each.macs(image.grid.rows, image.grid.columns, tower_->prefix_tokens());
+  }
+  return macs;
+}
+
 Result<transformer::ImageRows> Vision::rows(const std::vector<TowerImage>& images, const Run& run,
                                             at::Tensor* read) const {
   std::vector<std::vector<at::Tensor>> parts(connectors_.size());

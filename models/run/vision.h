@@ -75,6 +75,8 @@ class Vision {
 
   // Vectors that a picture becomes.
   std::int64_t count(const TowerImage& image) const;
+  // Multiply-accumulates of all connectors for it.
+  double connector_macs(const TowerImage& image) const;
   // Runs the tower over each picture that it has not seen just before. Errors: those of Transformer::observe().
   Result<SeenImages> observe(const std::vector<TowerImage>& images, const transformer::ObserveOptions& options) const;
   KeptPictures& kept() const { return *kept_; }

@@ -114,6 +114,23 @@ Result<Connector> Connector::create(const ConnectorSpec& spec, const Spec& tower
   return made;
 }
 
+double Connector::macs(std::int64_t rows, std::int64_t columns, std::int64_t prefix) const {
+  auto vectors = static_cast<double>(rows * columns + (spec_.class_tokens ? prefix : 0));
+  double macs = 0;
+  for (std::size_t n = 0; n < weights_.size(); ++n) {
+    const ConnectorStep& step = spec_.steps[n];
+    const auto inputs = static_cast<double>(weights_[n].inputs);
+    if (gathers(step.kind)) {
+      vectors = static_cast<double>(spec_.count(rows, columns, prefix));
+    } else if (step.kind == ConnectorKind::kLinear) {
+      macs += vectors * inputs * static_cast<double>(weights_[n].outputs);
+    } else if (step.kind == ConnectorKind::kGated) {
+      macs += vectors * 3 * inputs * static_cast<double>(step.size);
+    }
+  }
+  return macs;
+}
+
 std::vector<Parameter> Connector::parameters() {
   std::vector<Parameter> list;
   const auto linear = [&](const std::string& name, std::int64_t out, std::int64_t in, bool bias, Linear& weights) {

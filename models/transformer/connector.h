@@ -65,6 +65,9 @@ class Connector {
   std::vector<Parameter> parameters();
   void to(at::Device device);
 
+  // Multiply-accumulates of a picture of that many patches, with `prefix` tokens before them.
+  double macs(std::int64_t rows, std::int64_t columns, std::int64_t prefix) const;
+
   // (P, C'·states) of the states that it reads: `states` are those that enter each layer, then the tower's outcome.
   at::Tensor read(const std::vector<at::Tensor>& states, std::int64_t prefix) const;
   // (N, C) of what was read of one picture. `in_cells`: its patches come cell by cell already.

@@ -6,8 +6,12 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "models/run/loaded_model.h"
 #include "models/run/pace.h"
+#include "models/run/vision.h"
+#include "tests/support/checkpoint_folder.h"
 #include "tests/support/paths.h"
+#include "tests/support/pictured_text.h"
 
 namespace locus::models {
 namespace {
@@ -152,6 +156,83 @@ TEST(RunEstimate, IsWithinAFactorOfTwoOfTheRun) {
     }
     EXPECT_TRUE(met) << name << ": estimated over taken:" << tries;
   }
+}
+
+// What the connectors of a family multiply: its matrices with as many vectors as a picture becomes.
+TEST(RunEstimate, ConnectorsCountTheirMatrices) {
+  int counted = 0;
+  for (const char* family : {"qwen2_vl", "qwen3_vl", "llava", "gemma3", "idefics3", "internvl", "mistral3"}) {
+    const auto model = open(test::pictured_folder(family), OpenOptions());
+    ASSERT_TRUE(model.ok()) << model.error().describe();
+    ASSERT_TRUE((*model)->read_weights({}, {}).ok());
+    const Vision& vision = *loaded_model_of(**model)->vision();
+    transformer::Connector connector = vision.connector();
+    double numbers = 0;
+    for (const transformer::Parameter& each : connector.parameters()) {
+      numbers += each.shape.size() == 2 ? static_cast<double>(each.shape[0] * each.shape[1]) : 0;
+    }
+    const std::int64_t cell = connector.spec().cell();
+    const std::int64_t prefix = vision.tower().prefix_tokens();
+    const auto vectors = static_cast<double>(connector.spec().count(4 * cell, 3 * cell, prefix));
+    EXPECT_EQ(connector.macs(4 * cell, 3 * cell, prefix), numbers * vectors) << family;
+    counted += numbers > 0 ? 1 : 0;
+  }
+  EXPECT_GE(counted, 6);
+}
+
+// Pictures count until they were seen: then a text beside them costs what the text does.
+TEST(RunEstimate, PicturesCountUntilTheyAreKept) {
+  const auto model = open(test::pictured_folder("qwen3_vl"), OpenOptions());
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  ASSERT_TRUE((*model)->read_weights({}, {}).ok());
+  auto input = test::pictured_input("qwen3_vl", true);
+  ASSERT_TRUE(input.ok()) << input.error().describe();
+  ASSERT_EQ(input->images.size(), 2U);
+  Input one = *input;
+  one.images.pop_back();
+  const Estimate both = pictures_estimate(**model, *input, {});
+  const Estimate first = pictures_estimate(**model, one, {});
+  EXPECT_GT(first.time_ms, 0);
+  EXPECT_GT(first.memory_mb, 0);
+  EXPECT_GT(both.time_ms, first.time_ms);
+  EXPECT_GT(both.memory_mb, first.memory_mb);
+  EXPECT_EQ(pictures_estimate(**model, {.text = "no picture"}, {}).time_ms, 0);
+  one.images = {"missing.png"};
+  EXPECT_EQ(pictures_estimate(**model, one, {}).memory_mb, 0);  // run() says that it is missing
+  ASSERT_TRUE((*model)->run(*input).ok());
+  EXPECT_EQ(pictures_estimate(**model, *input, {}).time_ms, 0);
+  EXPECT_EQ(pictures_estimate(**model, *input, {}).memory_mb, 0);
+  EXPECT_GT(pictures_estimate(**model, *input, {.keep = {"hidden"}}).memory_mb, 0);  // whose states were not kept
+
+  Estimate run;
+  run.memory_mb = 12;  // weights of 2 among them
+  run.weights_mb = 2;
+  run.available_mb = 15;
+  run.time_ms = 3;
+  Estimate pictures;
+  pictures.memory_mb = 5;
+  pictures.time_ms = 4;
+  EXPECT_EQ(with_pictures(run, pictures).memory_mb, 17);
+  EXPECT_EQ(with_pictures(run, pictures).time_ms, 7);
+  EXPECT_TRUE(with_pictures(run, pictures).fits);  // the weights are not of what is available
+  pictures.memory_mb = 5.1;
+  EXPECT_FALSE(with_pictures(run, pictures).fits);
+}
+
+// Four times the patches take more than four times as long, since they look at each other.
+TEST(RunEstimate, LargerPicturesTakeLonger) {
+  const test::TemporaryFolder folder;
+  const auto model = open(test::source_dir() + "/assets/checkpoints/captions-mrope", OpenOptions());
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  std::vector<Estimate> estimates;
+  for (const std::int64_t side : {32, 64}) {
+    const std::filesystem::path file = folder.path() / (std::to_string(side) + ".safetensors");
+    test::write_tensors(file, {{"pixel_values", at::zeros({1, 3, side, side})}});
+    estimates.push_back(pictures_estimate(**model, {.text = "<image> a red circle", .pixels = file}, {}));
+  }
+  EXPECT_GT(estimates[0].time_ms, 0);
+  EXPECT_GT(estimates[1].time_ms, 4 * estimates[0].time_ms);
+  EXPECT_GT(estimates[1].memory_mb, 4 * estimates[0].memory_mb);
 }
 
 }  // namespace

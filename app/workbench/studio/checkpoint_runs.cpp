@@ -161,8 +161,10 @@ Result<CheckpointRuns::Run> CheckpointRuns::run_on_worker(const Wanted& wanted, 
   // What cannot be run says so itself.
   if (tokens.ok() && model.estimate(length, options).fits) {
     LOCUS_CHECK(model.read_weights(stop, with_time_left(0, 0, progress)));
-    const models::Estimate estimate = models::run_estimate(model, length, options, taken_over(model, options, *tokens));
-    if (auto question = question_of(model, *tokens, options, estimate, wanted.agreed, wanted.limits);
+    const models::Estimate estimate =
+        models::with_pictures(models::run_estimate(model, length, options, taken_over(model, options, *tokens)),
+                              models::pictures_estimate(model, wanted.input, options));
+    if (auto question = question_of(model, wanted.input, *tokens, options, estimate, wanted.agreed, wanted.limits);
         question && !stop.stop_requested()) {
       return Run{nullptr, {}, question};
     }

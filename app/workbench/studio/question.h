@@ -19,6 +19,7 @@ struct RunLimits {
 
 struct Question {
   std::int64_t tokens = 0;
+  std::int64_t pictures = 0;  // within the text
   models::Estimate estimate;
   // The first so many tokens take little, and these are their bytes of the text; 0 where there are no fewer.
   std::int64_t first = 0;
@@ -26,10 +27,11 @@ struct Question {
 };
 
 // Empty where the run may start: it takes no more than the limits, or hardly more than what was agreed to before.
-// `options` as the run has them; `estimate` is run_estimate()'s of these tokens.
-std::optional<Question> question_of(const models::Model& model, const std::vector<models::TokenInfo>& tokens,
-                                    const models::RunOptions& options, const models::Estimate& estimate,
-                                    const models::Estimate& agreed, const RunLimits& limits);
+// `options` as the run has them; `estimate` is run_estimate()'s of these tokens, with that of the input's pictures.
+std::optional<Question> question_of(const models::Model& model, const models::Input& input,
+                                    const std::vector<models::TokenInfo>& tokens, const models::RunOptions& options,
+                                    const models::Estimate& estimate, const models::Estimate& agreed,
+                                    const RunLimits& limits);
 
 // "262,144 tokens take about 8 h and 19.3 GB", for a person.
 std::string question_text(const Question& question);

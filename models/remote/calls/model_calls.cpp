@@ -1,6 +1,7 @@
 // Calls of models: from a path to a run, and what a run is continued by.
 #include <cmath>
 
+#include "models/api/run_estimate.h"
 #include "models/api/weight_kinds.h"
 #include "models/remote/calls/call.h"
 #include "models/remote/calls/lists.h"
@@ -18,6 +19,7 @@ namespace locus::remote {
   CALL("model.generate", false, &models::Model::generate)             \
   CALL("model.edited", false, &models::Model::edited)                 \
   CALL("model.position_table", false, &models::Model::position_table) \
+  CALL("pictures_estimate", false, &models::pictures_estimate)        \
   CALL("weight_kinds", true, &models::weight_kinds)
 LOCUS_CALLS(model_calls, LOCUS_MODEL_CALLS)
 

@@ -177,8 +177,8 @@ TEST_F(WindowLongRuns, HalfOfTheMemoryIsAskedForToo) {
   };
   RunLimits limits;
   limits.time_ms = limits.short_run_ms = 1e9;
-  EXPECT_FALSE(question_of(model, tokens(500), run, model.estimate(500, run), {}, limits));
-  const auto asked = question_of(model, tokens(501), run, model.estimate(501, run), {}, limits);
+  EXPECT_FALSE(question_of(model, {}, tokens(500), run, model.estimate(500, run), {}, limits));
+  const auto asked = question_of(model, {}, tokens(501), run, model.estimate(501, run), {}, limits);
   ASSERT_TRUE(asked);
   EXPECT_EQ(asked->first, 256);
   EXPECT_EQ(asked->first_bytes, 256);
