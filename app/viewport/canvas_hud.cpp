@@ -18,6 +18,23 @@ constexpr double kSmallestPart = 0.25;      // of the canvas's height: a caption
 constexpr double kImGuiText = 1.15;         // ImGui's type of the same height as the figure's
 constexpr float kLeastBoxLetters = 16;      // a narrower map does not make the box narrower
 
+// `text` in lines of that width, broken at spaces: ImGui breaks numbers at their point.
+void add_lines(const std::string& text, float width, std::vector<std::string>& lines) {
+  std::string line;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string longer = line + (line.empty() ? "" : " ") + text.substr(begin, end - begin);
+    if (!line.empty() && ImGui::CalcTextSize(longer.c_str()).x > width) {
+      lines.push_back(std::move(line));
+      line = text.substr(begin, end - begin);
+    } else {
+      line = longer;
+    }
+    begin = end + 1;
+  }
+  lines.push_back(std::move(line));
+}
+
 }  // namespace
 
 // The figure laid out, with its caption in a margin of it or below it.
@@ -142,7 +159,9 @@ std::vector<figure::Rect> Canvas::box_areas() const {
 void Canvas::draw_tooltip() {
   box_ = {};
   const ImVec2 at = ImGui::GetIO().MousePos;
-  if (content_.tooltip.empty() || covered(QPointF(static_cast<double>(at.x), static_cast<double>(at.y)) / dpr())) {
+  const bool said = overlay_ != nullptr && overlay_->says_cell();
+  if (content_.tooltip.empty() || said ||
+      covered(QPointF(static_cast<double>(at.x), static_cast<double>(at.y)) / dpr())) {
     return;
   }
   const ImGuiStyle& style = ImGui::GetStyle();
@@ -152,6 +171,10 @@ void Canvas::draw_tooltip() {
   const auto most = static_cast<float>(areas.back().width) - 3 * style.WindowPadding.x;
   const float wrap = std::min(most, std::max(static_cast<float>(areas.front().width) - 2 * style.WindowPadding.x,
                                              kLeastBoxLetters * letter / 2));
+  std::vector<std::string> lines;
+  for (const std::string& line : content_.tooltip) {
+    add_lines(line, wrap, lines);
+  }
   float labels = 0;
   float texts = 0;
   for (const Bar& bar : content_.bars) {
@@ -160,7 +183,7 @@ void Canvas::draw_tooltip() {
   }
   const float bar_width = 6 * letter;
   ImVec2 size(content_.bars.empty() ? 0 : labels + letter + bar_width + style.ItemSpacing.x + texts, 0);
-  for (const std::string& line : content_.tooltip) {
+  for (const std::string& line : lines) {
     const ImVec2 own = ImGui::CalcTextSize(line.c_str(), nullptr, false, wrap);
     size = {std::max(size.x, own.x), size.y + own.y + style.ItemSpacing.y};
   }
@@ -174,7 +197,7 @@ void Canvas::draw_tooltip() {
   ImGui::SetNextWindowSize(ImVec2(static_cast<float>(box_.width), static_cast<float>(box_.height)));
   ImGui::BeginTooltip();
   ImGui::PushTextWrapPos(style.WindowPadding.x + wrap);
-  for (const std::string& line : content_.tooltip) {
+  for (const std::string& line : lines) {
     ImGui::TextUnformatted(line.c_str());
   }
   ImGui::PopTextWrapPos();

@@ -50,6 +50,8 @@ class Overlay {
   virtual void draw(const OverlayFrame& frame, ImGuiBridge& imgui) = 0;
   // Whether a place belonged to it in the last frame: the mouse there is not the figure's.
   virtual bool covers(const figure::Point& at) const = 0;
+  // Whether what it drew in this frame says what the pointed cell is: no box at the pointer does then.
+  virtual bool says_cell() const = 0;
   // After a frame.
   virtual void measured(const FrameCost& cost) = 0;
 };

@@ -216,10 +216,8 @@ void CanvasLink::refresh() {
     content.home = view.home(input);
     content.camera = input.camera;
     content.outlines = outlines(input);
-    if (instruments_.areas_of("lens").empty()) {  // which says the cell's value itself
-      content.tooltip = tooltip(input);
-      content.bars = bars(input);
-    }
+    content.tooltip = tooltip(input);
+    content.bars = bars(input);
   }
   if (flicker_ && input.columns.size() > 1) {
     content.badge = "reference: " + input.columns[views::reference_of(input)].name;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "app/workbench/canvas/canvas_link.h"
+#include "app/workbench/canvas/instruments/frame_times.h"
 #include "tests/support/golden_image.h"
 #include "tests/support/paths.h"
 
@@ -70,6 +71,18 @@ class WindowPictures : public WindowTest {
     wait([] { return false; }, 150);
   }
 
+  // Until the canvas stays as it is: what is read in the background is drawn when it is there.
+  void still() {
+    constexpr int kAlike = 3;
+    QImage last;
+    for (int alike = 0, tries = 0; alike < kAlike && tries < 50; ++tries) {
+      wait([] { return false; }, 100);
+      const QImage next = grab();
+      alike = next == last ? alike + 1 : 0;
+      last = next;
+    }
+  }
+
   // The canvas there, with a little around it, is as stored.
   void expect_picture(const char* name, const figure::Rect& rect) {
     const QRect part =
@@ -79,6 +92,7 @@ class WindowPictures : public WindowTest {
             .intersected(QRect(QPoint(), kSize));
     const bool update = qEnvironmentVariableIsSet("LOCUS_UPDATE_GOLDEN");
     Status same = bad_input("nothing was drawn");
+    still();
     wait(
         [&] {
           const QImage seen = grab().copy(part).convertToFormat(QImage::Format_RGBA8888);
@@ -131,6 +145,48 @@ TEST_F(WindowPictures, OfMaps) {
   show(state);
   point(2, 2);
   expect_picture("minimap", area("minimap"));
+}
+
+// A text that is long enough for it, of several words.
+TEST_F(WindowPictures, OfTheLens) {
+  std::string text;
+  for (int n = 0; n < 60; ++n) {
+    text += n % 3 == 0 ? "my name, " : n % 3 == 1 ? "is Romeo; " : "and yours? ";
+  }
+  window_->studio().set_text(text);
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(wait([this] { return measured(); }));
+  session::ViewState state = window_->studio().state();
+  state.navigator.fold = session::NavigatorChoice::Fold::kFolded;
+  show(state);
+  key(Qt::Key_L);
+  point_at_cell(400, 410);
+  expect_picture("lens", {0, 0, kSize.width(), kSize.height()});
+  EXPECT_FALSE(window_->canvas()->content().tooltip.empty());
+  EXPECT_TRUE(window_->canvas()->box().empty());  // the lens says it
+  key(Qt::Key_L);
+  EXPECT_FALSE(window_->canvas()->box().empty());
+}
+
+TEST_F(WindowPictures, OfFrameTimes) {
+  session::ViewState state = window_->studio().state();
+  state.navigator.fold = session::NavigatorChoice::Fold::kFolded;
+  show(state);
+  point(2, 2);
+  key(Qt::Key_F12);
+  viewport::FrameCost cost;
+  cost.overlay_ms = 0.31;
+  cost.draws = 7;
+  cost.uploaded_mb = 1.5;
+  cost.gpu = "a device (of some version)";
+  cost.gpu_mb = 12;
+  cost.gpu_total_mb = 8192;
+  for (std::size_t n = 0; n < FrameTimes::kMost; ++n) {
+    cost.cpu_ms = 4 + 3 * static_cast<double>(n % 10) / 10 + (n % 40 == 20 ? 9 : 0);
+    instruments().measured(cost);
+  }
+  key(Qt::Key_F12, Qt::ShiftModifier);
+  expect_picture("hud", area("hud"));
 }
 
 TEST_F(WindowPictures, OfPlots) {

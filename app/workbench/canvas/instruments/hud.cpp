@@ -38,12 +38,21 @@ std::vector<std::string> hud_lines(const viewport::FrameCost& cost, const FrameT
 }
 
 void Hud::add(const viewport::FrameCost& cost) {
+  if (held_) {
+    return;
+  }
   cost_ = cost;
   times_.add(cost.cpu_ms);
 }
 
 void Hud::toggle(const InstrumentFrame& /*frame*/) {
   shown_ = !shown_;
+  held_ = false;
+}
+
+bool Hud::toggle_with_shift(const InstrumentFrame& /*frame*/) {
+  held_ = shown_ && !held_;
+  return shown_;
 }
 
 bool Hud::offered(const InstrumentFrame& /*frame*/) const {

@@ -27,9 +27,12 @@ class Hud final : public Instrument {
   bool takes_keys() const override { return false; }
   int toggle_key() const override { return Qt::Key_F12; }
   void toggle(const InstrumentFrame& frame) override;
+  // Holds its numbers as they are, to be read, and lets them go on.
+  bool toggle_with_shift(const InstrumentFrame& frame) override;
 
  private:
   bool shown_ = false;
+  bool held_ = false;
   FrameTimes times_;
   viewport::FrameCost cost_;
   std::vector<std::string> lines_;

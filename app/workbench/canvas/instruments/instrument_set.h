@@ -60,6 +60,7 @@ class InstrumentSet : public QObject, public viewport::Overlay {
   const std::string& statement() const override { return statement_; }
   void draw(const viewport::OverlayFrame& frame, viewport::ImGuiBridge& imgui) override;
   bool covers(const figure::Point& at) const override;
+  bool says_cell() const override { return !areas_of("lens").empty(); }
   void measured(const viewport::FrameCost& cost) override;
   const viewport::FrameCost& cost() const { return cost_; }
 
