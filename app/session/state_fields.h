@@ -4,12 +4,15 @@
 // help are loops over this list; undo keeps whole states.
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "app/session/session.h"
+#include "core/base/numbers.h"
 #include "core/base/parameter.h"
 
 namespace locus::session {
@@ -45,8 +48,12 @@ template <class T>
 std::optional<SettingValue> to_value(const T& member) {
   return SettingValue(member);
 }
+// Of a float, the number that is written shortest: 0.7, not 0.699999988079071; it reads back as the same float.
 inline std::optional<SettingValue> to_value(float member) {
-  return SettingValue(static_cast<double>(member));
+  std::array<char, 32> text{};
+  const auto [end, code] = std::to_chars(text.data(), text.data() + text.size(), member);
+  const auto number = parse_number<double>({text.data(), static_cast<std::size_t>(end - text.data())});
+  return SettingValue(code == std::errc() && number ? *number : static_cast<double>(member));
 }
 inline std::optional<SettingValue> to_value(std::uint32_t member) {
   return SettingValue(static_cast<std::int64_t>(member));

@@ -46,6 +46,12 @@ TEST(BarScale, AnEndThatIsPulledGoesThereAndNeverPastTheOther) {
   EXPECT_FLOAT_EQ(*both.low, -2);
 }
 
+TEST(BarScale, AnEndThatIsPulledStandsAtANumberThatCanBeRead) {
+  EXPECT_EQ(*pulled({}, scale_of(0, 1, figure::Transfer::kLinear), BarEnd::kHigh, 0.70909088).high, 0.709F);
+  EXPECT_EQ(*pulled({}, scale_of(-30, 50, figure::Transfer::kLinear), BarEnd::kLow, 0.1234567).low, -20.12F);
+  EXPECT_EQ(*pulled({}, scale_of(1e-4F, 1, figure::Transfer::kLog), BarEnd::kLow, 0.3333).low, 0.00215F);
+}
+
 TEST(BarScale, TheWheelTurnsGammaOrLeavesExtremesOutAndBack) {
   views::ScaleOptions options;
   options.transfer = figure::Transfer::kGamma;

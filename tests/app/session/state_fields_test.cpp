@@ -161,5 +161,17 @@ TEST(StateFields, WhatAFieldCannotBeIsRefused) {
   EXPECT_FALSE(state.scale.low.has_value());
 }
 
+// As a person would write them, and read back as the same.
+TEST(StateFields, NumbersAreWrittenShort) {
+  for (const auto& [number, written] : {std::pair(0.7F, 0.7), {-20.12F, -20.12}, {1e-5F, 1e-5}, {3e30F, 3e30}}) {
+    const auto value = session::to_value(number);
+    ASSERT_TRUE(value);
+    EXPECT_EQ(std::get<double>(*value), written);
+    float back = 0;
+    session::from_value(value, back);
+    EXPECT_EQ(back, number);
+  }
+}
+
 }  // namespace
 }  // namespace locus::workbench

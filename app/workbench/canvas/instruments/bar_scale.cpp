@@ -32,6 +32,18 @@ double untransferred(const figure::ColorScale& scale, double share, double low, 
   return low + share * (high - low);
 }
 
+// To a thousandth of the bar, of a logarithmic one to three digits: no hand aims at more, and more is not read.
+float rounded(float value, const figure::ColorScale& scale) {
+  const double of = scale.transfer == figure::Transfer::kLog
+                        ? std::abs(static_cast<double>(value))
+                        : std::abs(static_cast<double>(scale.high) - static_cast<double>(scale.low));
+  if (!(of > 0) || !std::isfinite(value)) {
+    return value;
+  }
+  const double step = std::pow(10, std::floor(std::log10(of)) - (scale.transfer == figure::Transfer::kLog ? 2 : 3));
+  return static_cast<float>(std::round(static_cast<double>(value) / step) * step);
+}
+
 }  // namespace
 
 float value_at(const figure::ColorScale& scale, double share) {
@@ -47,7 +59,7 @@ float value_at(const figure::ColorScale& scale, double share) {
 }
 
 views::ScaleOptions pulled(views::ScaleOptions options, const figure::ColorScale& scale, BarEnd end, double share) {
-  const float value = value_at(scale, share);
+  const float value = rounded(value_at(scale, share), scale);
   if (!std::isfinite(value)) {
     return options;
   }
