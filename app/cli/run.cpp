@@ -103,13 +103,30 @@ Json run_json(const models::Trace& trace, const models::Generation* generated) {
   return json;
 }
 
+// "[image 1, 4 × 4 cells]".
+std::string picture_text(const models::ImageSpan& image, std::size_t n) {
+  const std::string cells =
+      image.rows > 0 ? std::to_string(image.rows) + " × " + std::to_string(image.columns) : std::to_string(image.count);
+  return "[image " + std::to_string(n + 1) + ", " + cells + " cells]";
+}
+
+// The first of them; all of a picture are one.
 void print_tokens(const models::Trace& trace, const std::string& whose, Console& console) {
-  constexpr std::size_t kShownTokens = 64;
-  std::string line = whose + std::to_string(trace.tokens().size()) + " tokens:";
-  for (std::size_t n = 0; n < std::min(trace.tokens().size(), kShownTokens); ++n) {
-    line += " " + trace.tokens()[n].label;
+  constexpr int kShownTokens = 64;
+  const std::vector<models::ImageSpan>& images = trace.images();
+  std::string line = whose + std::to_string(trace.length()) + " tokens:";
+  std::int64_t token = 0;
+  for (int shown = 0; token < trace.length() && shown < kShownTokens; ++shown) {
+    const auto image = std::ranges::find_if(images, [token](const auto& each) { return each.holds(token); });
+    if (image != images.end()) {
+      line += " " + picture_text(*image, static_cast<std::size_t>(image - images.begin()));
+      token = image->token(image->count - 1) + 1;
+    } else {
+      line += " " + trace.tokens()[static_cast<std::size_t>(token)].label;
+      ++token;
+    }
   }
-  console.print(line + (trace.tokens().size() > kShownTokens ? " …" : ""));
+  console.print(line + (token < trace.length() ? " …" : ""));
 }
 
 // A text that a model wrote, which may be any bytes: its lines stay.

@@ -202,6 +202,7 @@ void Canvas::draw_tooltip() {
   }
   ImGui::PopTextWrapPos();
   ImGui::PushStyleColor(ImGuiCol_PlotHistogram, imgui_color(kFocusColor));
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(0, 0));  // else it moves what follows a bar down
   for (const Bar& bar : content_.bars) {
     ImGui::TextUnformatted(bar.label.c_str());
     ImGui::SameLine(style.WindowPadding.x + labels + letter);
@@ -209,6 +210,7 @@ void Canvas::draw_tooltip() {
     ImGui::SameLine();
     ImGui::TextUnformatted(bar.text.c_str());
   }
+  ImGui::PopStyleVar();
   ImGui::PopStyleColor();
   ImGui::EndTooltip();
 }

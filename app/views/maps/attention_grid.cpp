@@ -83,6 +83,10 @@ void place(Field& mosaic, const Field& thumb, std::int64_t layer, std::int64_t h
   }
 }
 
+std::string shown_quantity(const ViewInput& input, bool own_range) {
+  return quantity_label(input.quantity) + (own_range ? " / largest of the head" : "");
+}
+
 struct AttentionGridKey {
   models::Quantity quantity = models::Quantity::kWeight;
   std::int64_t size = 0;  // of a thumbnail
@@ -148,6 +152,7 @@ class Mosaic {
     Field mosaic = Field::zeros(model().layers * size_, model().heads * size_);
     mosaic.row_axis = {"layer", "", 0, 1.0 / static_cast<double>(size_)};
     mosaic.column_axis = {"head", "", 0, 1.0 / static_cast<double>(size_)};
+    mosaic.quantity = shown_quantity(input_, own_range_);
     for (std::int64_t layer = 0; layer < model().layers; ++layer) {
       report(input_.progress, static_cast<double>(layer) / static_cast<double>(model().layers),
              "layer " + std::to_string(layer) + " of " + column_.name);
@@ -222,8 +227,7 @@ Result<figure::Figure> AttentionGrid::figure(const ViewInput& input) const {
   for (std::size_t n = 0; n < mosaics.size(); ++n) {
     const auto scale = scale_of(input, sign_of(input.quantity), colored, n);
     figure::Panel panel = grid_panel(input, input.columns[n], mosaics[n], scale);
-    panel.color_bar_label = quantity_label(input.quantity) + (own_range ? " / largest of the head" : "") +
-                            (done.empty() ? "" : ", " + done);
+    panel.color_bar_label = shown_quantity(input, own_range) + (done.empty() ? "" : ", " + done);
     panel.note = beyond_text(*input.columns[n].trace);
     figure.panels.push_back(std::move(panel));
   }

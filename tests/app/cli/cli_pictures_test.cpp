@@ -87,6 +87,16 @@ TEST_F(CliPictures, TakeIdsWithOnePlaceholderOrAll) {
             (std::vector<std::int64_t>{72, 72, 72, 72, 72, 72, 72, 72, 2}));
 }
 
+TEST_F(CliPictures, ArePrintedAsOneAmongTheTokens) {
+  const auto run =
+      run_locus({"run", folder_.string(), "--text", "1<image>2<image>", "--image", picture(0), "--image", picture(1)});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_NE(run.out.find("23 tokens: 1 "), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find(" [image 1, 2 × 4 cells] "), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find(" [image 2, 3 × 3 cells] "), std::string::npos) << run.out;
+  EXPECT_EQ(run.out.find("row 0"), std::string::npos) << run.out;
+}
+
 TEST_F(CliPictures, TakePixelsBesideIds) {
   const auto expected = locus::test::pictured_input("qwen3_vl");
   ASSERT_TRUE(expected.ok());
