@@ -56,6 +56,7 @@ class Collection {
     add_ggufs();
     add_pictures();
     add_texts_with_pictures();
+    add_own_text_with_pictures();
     add_traces();
     add_recipes();
     add_others();
@@ -138,6 +139,22 @@ class Collection {
         add_trace(trace, {"reading", "attention", "attention-image", "positions"});
       }
     }
+  }
+
+  // A model of texts with pictures in Locus's own layout, and a text with a mark.
+  void add_own_text_with_pictures() {
+    const fs::path assets = fs::path(test::source_dir()) / "assets";
+    const fs::path folder = fresh("pictured/locus");
+    for (const char* name : {"config.json", "preprocessor_config.json", "tokenizer.json", "model.safetensors"}) {
+      fs::copy_file(assets / "checkpoints/captions-mrope" / name, folder / name);
+    }
+    fs::copy_file(assets / "samples/circle-square.png", folder / "picture.png");
+    const Command run{"run", folder, "--text", "<image> a red circle", "--image", folder / "picture.png"};
+    for (const char* name : {"config.json", "preprocessor_config.json", "tokenizer.json"}) {
+      add(folder / name, Form::kJson, {{"info", folder, "--json"}, run});
+    }
+    add(folder / "model.safetensors", Form::kSafetensors, {{"info", folder}, run});
+    add(folder / "picture.png", Form::kBytes, {run});
   }
 
   // A copy of the small Llama with one tokenizer beside it.

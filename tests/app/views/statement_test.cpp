@@ -105,6 +105,75 @@ TEST(Statement, CurvesAndHistogramsSayTheirNumbers) {
   EXPECT_EQ(statement({}, input_of("abc"), figure), "tapa: mean 1.50, 88 % above 0");
 }
 
+// Tokens more than 32 back: there is one from the 34th on.
+TEST(Statement, WhatIsFarBackIsSaidWhereThereIsSuchAToken) {
+  const auto says_far = [](std::int64_t tokens) {
+    const ViewInput input = input_of(std::string(static_cast<std::size_t>(tokens), 'a'));
+    const auto figure = (*find_view("attention"))->figure(input);
+    return figure.ok() &&
+           statement((*find_view("attention"))->info(), input, *figure).find("back") != std::string::npos;
+  };
+  EXPECT_FALSE(says_far(33));
+  EXPECT_TRUE(says_far(34));
+}
+
+// As many rows as the text has tokens, but not one a token.
+TEST(Statement, RowsOfSeveralTokensAreNotTheHeads) {
+  figure::Figure figure;
+  figure::HeatMap map;
+  Field field = Field::zeros(4, 4);
+  field.values[14] = 3;
+  field.row_axis = {"query", "token", 0, 2};
+  field.column_axis = {"key", "token", 0, 2};
+  map.field = std::make_shared<const Field>(field);
+  figure.panels.emplace_back().layers.emplace_back(map);
+  EXPECT_EQ(statement((*find_view("attention"))->info(), input_of("abcd"), figure),
+            "values from 0 to 3.00, the largest at query 6 to 7, key 4 to 5");
+}
+
+TEST(Statement, OfManySeriesTheFirstThreeAreNamed) {
+  figure::Figure figure;
+  figure::Panel& panel = figure.panels.emplace_back();
+  const auto named = [&](int count) {
+    panel.layers.clear();
+    for (int n = 0; n < count; ++n) {
+      figure::Curve curve;
+      curve.name = "c" + std::to_string(n);
+      curve.x = {1};
+      curve.y = {2};
+      panel.layers.emplace_back(curve);
+    }
+    return statement({}, input_of("abc"), figure);
+  };
+  const std::string three =
+      "c0: 2.00 at 1.00, 2.00 at 1.00; c1: 2.00 at 1.00, 2.00 at 1.00; c2: 2.00 at 1.00, 2.00 at 1.00";
+  EXPECT_EQ(named(3), three);
+  EXPECT_EQ(named(5), three + "; and 2 more");
+}
+
+TEST(Statement, ATextSaysWhichTokenHasMost) {
+  figure::Figure figure;
+  figure::TokenStrip strip;
+  strip.tokens = {"a", " red", " circle"};
+  strip.values = {0.25F, std::numeric_limits<float>::quiet_NaN(), 0.5F};
+  figure.panels.emplace_back().layers.emplace_back(strip);
+  EXPECT_EQ(statement({}, input_of("abc"), figure), "the largest value is at token 2 \" circle\": 0.500");
+  std::get<figure::TokenStrip>(figure.panels.front().layers.front()).selected = 2;
+  EXPECT_EQ(statement({}, input_of("abc"), figure), "token 2 gives most to token 2 \" circle\": 0.500");
+}
+
+// Of maps beside each other the first one's numbers are said, with its name.
+TEST(Statement, ColumnsAreNamed) {
+  ViewInput input = input_of("abc");
+  const auto alone = (*find_view("attention"))->figure(input);
+  ASSERT_TRUE(alone.ok());
+  const std::string said = statement((*find_view("attention"))->info(), input, *alone);
+  input.columns.push_back(input.columns.front());
+  const auto both = (*find_view("attention"))->figure(input);
+  ASSERT_TRUE(both.ok());
+  EXPECT_EQ(statement((*find_view("attention"))->info(), input, *both), "fake: " + said);
+}
+
 TEST(Statement, NothingIsSaidOfNothing) {
   EXPECT_EQ(statement({}, input_of("abc"), {}), "");
   figure::Figure figure;
