@@ -4,11 +4,15 @@
 
 #include "core/base/guarded.h"
 #include "models/analyses/vocabulary.h"
+#include "models/remote/calls/there.h"
 
 namespace locus::models {
 
 Result<HeadKernel> head_kernel(const Model& model, const Trace& trace, const KernelRequest& request, StopToken stop,
                                const Progress& progress) {
+  if (auto answer = remote::there<&head_kernel>(model, trace, request, stop, progress)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<HeadKernel> {
     LOCUS_TRY(const VocabularyHead head, VocabularyHead::of(model, trace, request.layer, request.head, stop));
     LOCUS_TRY(const std::int64_t reach, head.longest(request.reach));
@@ -26,6 +30,9 @@ Result<HeadKernel> head_kernel(const Model& model, const Trace& trace, const Ker
 Result<std::vector<TokenPair>> strongest_token_pairs(const Model& model, const Trace& trace,
                                                      const KernelRequest& request, std::int64_t distance,
                                                      std::int64_t count, StopToken stop, const Progress& progress) {
+  if (auto answer = remote::there<&strongest_token_pairs>(model, trace, request, distance, count, stop, progress)) {
+    return *std::move(answer);
+  }
   return guarded([&]() -> Result<std::vector<TokenPair>> {
     LOCUS_TRY(const VocabularyHead head, VocabularyHead::of(model, trace, request.layer, request.head, stop));
     LOCUS_TRY(const std::int64_t reach, head.longest(request.reach));

@@ -13,6 +13,18 @@ namespace locus::models {
 // Whether there is a file or folder; false also where its machine cannot be asked.
 bool file_exists(const std::filesystem::path& path);
 
+// The most bytes that file_bytes() reads.
+inline constexpr std::int64_t kMaxFileBytes = std::int64_t{64} << 20;
+
+// The bytes of a file. Errors: kBadInput where it cannot be read or has more than `most` or kMaxFileBytes.
+Result<std::vector<std::uint8_t>> file_bytes(const std::filesystem::path& path, std::int64_t most);
+
+// The same as a text.
+inline Result<std::string> file_text(const std::filesystem::path& path, std::int64_t most) {
+  LOCUS_TRY(const std::vector<std::uint8_t> bytes, file_bytes(path, most));
+  return std::string(bytes.begin(), bytes.end());
+}
+
 // Larger files are told by their name alone.
 inline constexpr std::uintmax_t kMaxHashedBytes = std::uintmax_t{1} << 30;
 

@@ -28,6 +28,12 @@ Error foreign(const fs::path& path) {
   return unsupported("expected safetensors, GGUF or a torch file, found " + path.extension().string(), path.string());
 }
 
+// Without an ending: the JSON of its header begins behind eight bytes. So is a file that another machine sent, and a
+// blob of the hub's cache.
+bool is_nameless_safetensors(const fs::path& path, std::span<const std::byte> bytes) {
+  return path.extension().empty() && bytes.size() > 8 && bytes[8] == std::byte{'{'};
+}
+
 Result<Source> open_file(const fs::path& path) {
   if (is_index(path.filename().string())) {
     // A file of the index is no index itself: its extension was checked.
@@ -40,7 +46,7 @@ Result<Source> open_file(const fs::path& path) {
   if (is_gguf(file->bytes()) || path.extension() == ".gguf") {
     return open_gguf(path);
   }
-  if (path.extension() == ".safetensors") {
+  if (path.extension() == ".safetensors" || is_nameless_safetensors(path, file->bytes())) {
     return read_safetensors(file->bytes(), file, path);
   }
   const std::string extension = path.extension().string();

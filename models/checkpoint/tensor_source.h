@@ -65,7 +65,8 @@ class TensorSource {
 
 using Source = std::shared_ptr<const TensorSource>;
 
-// A file (.safetensors, .pt, .pth, .bin, .safetensors.index.json, .bin.index.json, .gguf), or a folder with one of
+// A file (.safetensors, .pt, .pth, .bin, .safetensors.index.json, .bin.index.json, .gguf; safetensors without an ending
+// too), or a folder with one of
 // model.safetensors[.index.json], pytorch_model.bin[.index.json], or a single tensor file. Errors: kBadInput, one line
 // with file, tensor, expected and found; kUnsupported for dtypes that are not read.
 Result<Source> open_tensors(const std::filesystem::path& path);

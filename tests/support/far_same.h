@@ -3,47 +3,22 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "models/api/machine.h"
-#include "models/api/model.h"
-#include "models/remote/calls/structs.h"
+#include "tests/support/facade_tour.h"
 #include "tests/support/far.h"
 #include "tests/support/picture.h"
 #include "tests/support/run_locus.h"
 
 namespace locus::test {
 
-namespace fs = std::filesystem;
-using models::Trace;
-
 inline constexpr const char* kFarText = "The ship left the harbour early.\nNobody counted.";
-
-// What the codec writes of a value says all of it; traces and models do not travel here.
-class NoThings final : public remote::Things {
-  using json = remote::json;
-  json put(remote::Writer&, const std::shared_ptr<const models::Model>&) override { return {}; }
-  json put(remote::Writer&, const std::shared_ptr<const Trace>&) override { return {}; }
-  json put(remote::Writer&, const std::shared_ptr<const models::PositionTable>&) override { return {}; }
-  json put(remote::Writer&, const fs::path& path) override { return path.string(); }
-  void take(remote::Reader&, const json&, std::shared_ptr<const models::Model>&) override {}
-  void take(remote::Reader&, const json&, std::shared_ptr<const Trace>&) override {}
-  void take(remote::Reader&, const json&, std::shared_ptr<const models::PositionTable>&) override {}
-  void take(remote::Reader&, const json&, fs::path&) override {}
-  bool knows(const Trace&) const override { return false; }
-};
-
-template <class T>
-std::string bytes_of(const T& value) {
-  NoThings things;
-  remote::Writer writer(things);
-  std::string bytes;
-  remote::json::to_msgpack(remote::written(writer, value), bytes);
-  return bytes;
-}
 
 // The same value or the same error.
 template <class T>
@@ -55,6 +30,18 @@ void expect_same(const Result<T>& here, const Result<T>& there, const std::strin
     EXPECT_EQ(here.error().code, there.error().code) << what;
     EXPECT_EQ(here.error().describe(), there.error().describe()) << what;
   }
+}
+
+// The folders of assets/checkpoints.
+inline std::vector<std::string> bundled_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(source_dir() + "/assets/checkpoints")) {
+    if (entry.is_directory()) {
+      names.push_back(entry.path().filename());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 class FarTest : public testing::Test {

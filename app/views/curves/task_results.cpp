@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/base/atomic_file.h"
 #include "core/base/numbers.h"
+#include "models/api/files.h"
 #include "models/json/json.h"
 
 namespace locus::views {
@@ -16,8 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-constexpr std::size_t kLongestFile = std::size_t{64} << 20;
 
 // A member of an object; null where there is none.
 json member(const json& value, const char* name) {
@@ -150,7 +148,7 @@ Status read_map(const json& record, const std::string& file, Accuracy& into) {
 }
 
 Result<std::vector<Accuracy>> read_evaluation(const fs::path& path) {
-  LOCUS_TRY(const std::string text, read_file(path, kLongestFile));
+  LOCUS_TRY(const std::string text, models::file_text(path, models::kMaxFileBytes));
   LOCUS_TRY(const json document, parse_json(text, path.string()));
   const json rows = list_in(document, "rows");
   if (rows.empty()) {
@@ -207,7 +205,7 @@ struct Record {
 Result<Record> read_record(const Column& column) {
   LOCUS_TRY(const fs::path path, file_beside(column, "training.json", ": give the results of locus evaluate --json"));
   const std::string file = path.string();
-  LOCUS_TRY(const std::string text, read_file(file, kLongestFile));
+  LOCUS_TRY(const std::string text, models::file_text(file, models::kMaxFileBytes));
   LOCUS_TRY(json record, parse_json(text, file));
   if (!record.is_object()) {
     return malformed("a metric and splits", file);
@@ -286,8 +284,7 @@ Result<std::vector<Accuracy>> read_accuracies(const ViewInput& input) {
 Result<fs::path> file_beside(const Column& column, const std::string& name, const std::string& hint) {
   const models::ModelInfo& model = column.model ? column.model->info() : column.trace->model();
   const fs::path folder = model.files.empty() ? fs::path() : fs::path(model.files.front()).parent_path();
-  std::error_code ignored;
-  if (folder.empty() || !fs::exists(folder / name, ignored)) {
+  if (folder.empty() || !models::file_exists(folder / name)) {
     return unsupported("no " + name + " beside the weights" + hint, column.name);
   }
   return folder / name;

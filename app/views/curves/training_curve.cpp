@@ -6,18 +6,16 @@
 #include "app/views/curves/task_results.h"
 #include "app/views/list.h"
 #include "app/views/plots/series.h"
-#include "core/base/atomic_file.h"
 #include "core/base/controls.h"
 #include "core/base/lists.h"
 #include "core/base/shown.h"
+#include "models/api/files.h"
 
 namespace locus::views {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t kLongestLoss = 64U << 20;
 
 // One checkpoint's loss.csv.
 struct Training {
@@ -77,7 +75,7 @@ Status read_row(std::string_view line, const std::string& where, Training& into)
 
 Result<Training> read_training_of(const Column& column) {
   LOCUS_TRY(const fs::path file, file_beside(column, "loss.csv", ": locus train writes one"));
-  LOCUS_TRY(const std::string text, read_file(file, kLongestLoss));
+  LOCUS_TRY(const std::string text, models::file_text(file, models::kMaxFileBytes));
   Training training{column.name, {}, {}, {}, {}};
   std::size_t number = 0;
   for (const std::string_view line : split_terminated(text, "\n")) {

@@ -80,7 +80,7 @@ void take_argument(Reader& reader, const json& all, std::size_t& next, const Ser
     static const json kNone;
     const std::string place = "[" + std::to_string(next) + "]";
     const Reader::At at(reader, place);
-    const json& tree = next < all.size() ? all[next] : kNone;
+    const json& tree = all.is_array() && next < all.size() ? all[next] : kNone;
     ++next;
     read(reader, tree, value);
     if constexpr (std::same_as<T, models::RunOptions>) {
@@ -300,7 +300,8 @@ std::optional<R> Call<Function>::there(const C& object, const std::remove_cvref_
     return {list(LOCUS_LIST_CALL)};                                       \
   }
 
-// All calls, by their names; the server's.
+// All calls, and one by its name; the server's.
+const std::vector<Entry>& all_calls();
 const Entry* find_call(std::string_view name);
 
 }  // namespace locus::remote

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/analysis/pairs.h"
 #include "core/base/field.h"
 #include "models/remote/calls/call.h"
 
@@ -21,6 +22,11 @@ inline Status check(bool holds, const char* expected) {
 // (L, H) of a run.
 inline Status check_heads(const Field& field, const models::ModelInfo& model) {
   return check(field.rows == model.layers && field.columns == model.heads, "a cell for each head");
+}
+
+inline Status check_list(const analysis::PairList& list) {
+  const auto rows = static_cast<std::int64_t>(list.rows.size());
+  return check(list.pairs >= 0 && (rows == list.pairs || rows == list.pairs + 1), "a row for each pair");
 }
 
 // The tokens of one answer are those of an output distribution or there is none.

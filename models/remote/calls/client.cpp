@@ -65,15 +65,21 @@ void want(Wants& wants, const FarThings& things, const models::RunOptions& optio
   }
 }
 
-const Entry* find_call(std::string_view name) {
+const std::vector<Entry>& all_calls() {
   static const std::vector<Entry> all = [] {
     std::vector<Entry> entries;
-    for (const auto list : {trace_calls, model_calls, file_calls, analysis_calls, edit_calls, pair_calls}) {
+    for (const auto list :
+         {trace_calls, model_calls, file_calls, analysis_calls, edit_calls, pair_calls, kernel_calls}) {
       const std::vector<Entry> more = list();
       entries.insert(entries.end(), more.begin(), more.end());
     }
     return entries;
   }();
+  return all;
+}
+
+const Entry* find_call(std::string_view name) {
+  const std::vector<Entry>& all = all_calls();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Entry& entry) { return entry.name == name; });
   return found == all.end() ? nullptr : &*found;
 }

@@ -1,7 +1,9 @@
 #include "models/api/files.h"
 
+#include <algorithm>
 #include <cstdint>
 
+#include "core/base/atomic_file.h"
 #include "core/base/sha256.h"
 #include "models/remote/calls/there.h"
 
@@ -15,6 +17,15 @@ bool file_exists(const fs::path& path) {
   }
   std::error_code ignored;
   return fs::exists(path, ignored);
+}
+
+Result<std::vector<std::uint8_t>> file_bytes(const fs::path& path, std::int64_t most) {
+  if (auto answer = remote::there<&file_bytes>(path, most)) {
+    return *std::move(answer);
+  }
+  LOCUS_TRY(const std::string text,
+            read_file(path, static_cast<std::size_t>(std::clamp<std::int64_t>(most, 0, kMaxFileBytes))));
+  return std::vector<std::uint8_t>(text.begin(), text.end());
 }
 
 Result<std::string> files_digest(const std::vector<fs::path>& files) {

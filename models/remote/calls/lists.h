@@ -13,5 +13,6 @@ std::vector<Entry> file_calls();
 std::vector<Entry> analysis_calls();
 std::vector<Entry> edit_calls();
 std::vector<Entry> pair_calls();
+std::vector<Entry> kernel_calls();
 
 }  // namespace locus::remote

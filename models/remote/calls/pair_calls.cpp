@@ -7,15 +7,6 @@
 
 namespace locus::remote {
 
-namespace {
-
-Status check_list(const analysis::PairList& list) {
-  const auto rows = static_cast<std::int64_t>(list.rows.size());
-  return check(list.pairs >= 0 && (rows == list.pairs || rows == list.pairs + 1), "a row for each pair");
-}
-
-}  // namespace
-
 template <>
 struct Expected<&models::pair_list> : AnyAnswer {
   static constexpr bool kKept = true;

@@ -6,6 +6,7 @@
 #include "models/api/analyses.h"
 #include "models/api/edits.h"
 #include "models/api/effect.h"
+#include "models/api/kernel.h"
 #include "models/api/knock_out.h"
 #include "models/api/logit_attribution.h"
 #include "models/api/logit_lens.h"
@@ -160,6 +161,22 @@ void members(Structs, Is<analysis::PairStatistics> auto& x, auto& visit) {
   visit("explained", x.explained);
   visit("still_share", x.still_share);
   visit("concentration", x.concentration);
+}
+
+template <class T>
+concept KernelOfSomeKind = Is<T, analysis::Kernel> || Is<T, models::HeadKernel>;
+void members(Structs, KernelOfSomeKind auto& x, auto& visit) {
+  visit("mean", x.mean);
+  visit("spread", x.spread);
+  visit("pairs", x.pairs);
+  visit("parts", x.parts);
+  visit("share", x.share);
+  if constexpr (requires { x.reach; }) {
+    visit("reach", x.reach);
+    visit("tokens", x.tokens);
+    visit("shortened", x.shortened);
+    visit("exact", x.exact);
+  }
 }
 
 // ---- models, inputs and runs
@@ -356,6 +373,18 @@ void members(Structs, EffectOfSomeKind auto& x, auto& visit) {
     visit("top", x.top);
     visit("top_edited", x.top_edited);
   }
+}
+void members(Structs, Is<models::KernelRequest> auto& x, auto& visit) {
+  visit("layer", x.layer);
+  visit("head", x.head);
+  visit("reach", x.reach);
+}
+void members(Structs, Is<models::TokenPair> auto& x, auto& visit) {
+  visit("query", x.query);
+  visit("key", x.key);
+  visit("query_label", x.query_label);
+  visit("key_label", x.key_label);
+  visit("logit", x.logit);
 }
 void members(Structs, Is<models::KnockOutOptions> auto& x, auto& visit) {
   visit("to", x.to);

@@ -1,8 +1,6 @@
 // Every bundled checkpoint on another machine gives the numbers of the same checkpoint here, bit for bit.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "models/api/machine.h"
 #include "tests/support/far_same.h"
 #include "tests/support/test_name.h"
@@ -10,20 +8,8 @@
 namespace locus {
 namespace {
 
-namespace fs = std::filesystem;
 using test::bytes_of;
 using test::expect_same;
-
-std::vector<std::string> bundled_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(test::source_dir() + "/assets/checkpoints")) {
-    if (entry.is_directory()) {
-      names.push_back(entry.path().filename());
-    }
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 class FarCheckpoints : public test::FarTest, public testing::WithParamInterface<std::string> {};
 
@@ -52,7 +38,7 @@ TEST_P(FarCheckpoints, TracesAndMapsAreTheSame) {
   EXPECT_TRUE(file_of(**run, {"all"}) == file_of(**far_run, {"all"})) << "trace files differ";
 }
 
-INSTANTIATE_TEST_SUITE_P(Bundled, FarCheckpoints, testing::ValuesIn(bundled_names()),
+INSTANTIATE_TEST_SUITE_P(Bundled, FarCheckpoints, testing::ValuesIn(test::bundled_names()),
                          [](const auto& info) { return test::test_name(info.param); });
 
 }  // namespace

@@ -7,7 +7,9 @@
 #include <QTimer>
 #include <fstream>
 
+#include "core/base/atomic_file.h"
 #include "models/api/machine.h"
+#include "models/remote/frames.h"
 #include "tests/support/far.h"
 #include "tests/support/window.h"
 
@@ -93,6 +95,47 @@ TEST_F(WindowRemote, AMachineThatDoesNotAnswerStopsNothingHere) {
   type("!");
   ASSERT_TRUE(settle());
   EXPECT_EQ(column().trace->length(), 26);
+}
+
+TEST_F(WindowRemote, ATraceThereStandsBesideACheckpointHere) {
+  const std::string checkpoint = test::source_dir() + "/assets/checkpoints/text-rope";
+  const std::filesystem::path file = folder_.path().toStdString() + "/run.safetensors";
+  models::Input input;
+  input.text = "The ship left";
+  ASSERT_TRUE((*(*models::open(checkpoint))->run(input))->write(file, {"q", "k"}).ok());
+  type("The ship left the harbour");
+  window_->open_path(checkpoint);
+  window_->open_path(test::FarMachine::path(file));
+  ASSERT_TRUE(settle());
+  const auto shown = window_->studio().checkpoints().shown();
+  ASSERT_EQ(shown.size(), 2U) << window_->last_message().toStdString();
+  EXPECT_FALSE(models::machine_of(*shown[0]->trace));
+  EXPECT_TRUE(models::machine_of(*shown[1]->trace));
+  EXPECT_EQ(shown[1]->trace->length(), 13);
+  // What is asked of both goes to each, and what one needs of the other is refused in one line.
+  for (const char* view : {"distance-profile", "heads", "head-difference"}) {
+    session::ViewState state;
+    state.view = view;
+    window_->studio().reset_view(state);
+    ASSERT_TRUE(settle()) << view;
+    const std::optional<Error>& error = window_->studio().scheduler().error();
+    EXPECT_EQ(error.has_value(), std::string(view) == "head-difference") << view;
+    EXPECT_TRUE(!error || error->describe().find("of one machine") != std::string::npos) << error->describe();
+  }
+}
+
+TEST_F(WindowRemote, AnotherProtocolIsOneLine) {
+  remote::Message greeting = remote::greeting();
+  greeting.protocol = 9;
+  greeting.version = "0.1";
+  const std::string file = folder_.path().toStdString() + "/greeting";
+  ASSERT_TRUE(write_file(file, *remote::frame_of(greeting)).ok());
+  const test::FarMachine old("sh -c 'cat " + file + "; : %c'");
+  open_there();
+  EXPECT_TRUE(window_->studio().checkpoints().shown().empty());
+  EXPECT_NE(window_->last_message().indexOf(QStringLiteral("0.1 there speaks protocol 9")), -1)
+      << window_->last_message().toStdString();
+  EXPECT_EQ(window_->last_message().indexOf(QLatin1Char('\n')), -1);
 }
 
 TEST_F(WindowRemote, APathIsTypedInTheMenusDialog) {

@@ -69,6 +69,18 @@ TEST(OpenTensors, ChoosesAFolderSUsualNameOrItsOnlyFile) {
   EXPECT_EQ((*open_tensors(folder.path()))->tensors()[0].name, "model.safetensors");
 }
 
+// As blobs of the hub's cache are called, and files of another machine.
+TEST(OpenTensors, KnowsSafetensorsWithoutAnEnding) {
+  const Folder folder;
+  folder.tensor("model.safetensors");
+  fs::rename(folder / "model.safetensors", folder / "0a1b2c");
+  const Result<Source> source = open_tensors(folder / "0a1b2c");
+  ASSERT_TRUE(source.ok()) << source.error().describe();
+  EXPECT_EQ((*source)->tensors()[0].name, "model.safetensors");
+  ASSERT_TRUE(write_file(folder / "no", "12345678[]").ok());
+  EXPECT_HAS(open_tensors_refusal(folder / "no"), "found \"\"");
+}
+
 TEST(OpenTensors, SaysWhatItDoesNotRead) {
   const Folder folder;
   ASSERT_TRUE(write_file(folder / "model.onnx", "x").ok());
