@@ -49,7 +49,7 @@ struct StrongPair {
 };
 
 // The `count` largest products of V × V, found in blocks and never held as one matrix, largest first; equal ones in the
-// order of their numbers. Errors: kCancelled.
+// order of their numbers. None for a count below 1. Errors: kCancelled.
 Result<std::vector<StrongPair>> strongest_pairs(const CellVectors& vectors, std::int64_t count, StopToken stop = {},
                                                 const Progress& progress = {});
 

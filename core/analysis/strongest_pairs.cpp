@@ -129,7 +129,7 @@ Result<std::vector<StrongPair>> strongest_pairs(const CellVectors& vectors, std:
   std::vector<StrongPair> kept;
   const std::int64_t queries = vectors.query.size(0);
   const std::int64_t keys = vectors.key.size(0);
-  for (std::int64_t first = 0; first < queries; first += kQueryBlock) {
+  for (std::int64_t first = 0; first < queries && count > 0; first += kQueryBlock) {
     report(progress, static_cast<double>(first) / static_cast<double>(queries), "pairs of tokens");
     const at::Tensor block = vectors.query.slice(0, first, std::min(first + kQueryBlock, queries));
     for (std::int64_t from = 0; from < keys; from += kKeyBlock) {

@@ -21,6 +21,7 @@
 #include "models/api/model.h"
 #include "models/api/move_curve.h"
 #include "models/api/pairs.h"
+#include "models/api/run_estimate.h"
 #include "models/api/verify.h"
 #include "models/api/weight_kinds.h"
 #include "models/remote/calls/structs.h"
@@ -238,6 +239,8 @@ inline void FacadeTour::go_through_files(const models::Model& model, const Trace
     models::Input pixels;
     pixels.pixels = families / "deit/expected.safetensors";  // of this machine
     keep("run of a file", (*deit)->run(pixels));
+    const models::Estimate pictures = models::pictures_estimate(**deit, pixels, {});  // its time is the machine's
+    say("pictures_estimate", pictures.fits && pictures.time_ms >= 0);
   }
   const auto none = models::open_trace(at_(folder_ / "none"));
   say("open_trace of none", none.ok());
