@@ -99,8 +99,9 @@ void mark_boundaries(const std::vector<bool>& marked, figure::Panel& panel) {
 Status ContextualMap::available(const Column& column) const {
   LOCUS_CHECK(View::available(column));
   if (!column.trace->model().has_gates()) {
-    return unsupported(info().title + " are CoPE's; " + column.name + " has " +
-                       column.trace->model().first_encoding().name);
+    const std::string& encoding = column.trace->model().first_encoding().name;
+    return unsupported(info().title + " are CoPE's; " + column.name +
+                       (encoding.empty() ? " names no encoding" : " has " + encoding));
   }
   return {};
 }

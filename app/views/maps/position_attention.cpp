@@ -41,8 +41,9 @@ class PositionAttention final : public MapView {
   Status available(const Column& column) const override {
     LOCUS_CHECK(View::available(column));
     if (column.trace->model().content().empty()) {
+      const std::string& encoding = column.trace->model().first_encoding().name;
       return unsupported("position alone cannot be told from the content in " + column.name + " (" +
-                         column.trace->model().first_encoding().name + ")");
+                         (encoding.empty() ? "no encoding is named" : encoding) + ")");
     }
     return {};
   }

@@ -30,7 +30,8 @@ void add_sink_column(const ViewInput& input, const FieldPointer& left, const fig
 Status needs_dot_product(const Column& column) {
   const models::ModelInfo& model = column.trace->model();
   if (!model.has_dot_product()) {
-    return unsupported("the encoding of " + column.name + " (" + model.first_encoding().name +
+    const std::string& encoding = model.first_encoding().name;
+    return unsupported("the encoding of " + column.name + " (" + (encoding.empty() ? "not named" : encoding) +
                        ") has no vector for a position");
   }
   return {};

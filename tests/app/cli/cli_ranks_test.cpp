@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 
 #include "core/base/atomic_file.h"
@@ -75,6 +76,14 @@ TEST_F(CliRanks, NamesOfRanks) {
   EXPECT_EQ(checkpoint::whole_name("a/t.b.safetensors"), "t.b");
   EXPECT_EQ(checkpoint::first_rank_of(file("t.safetensors")), file("t.rank0of2.safetensors"));
   EXPECT_TRUE(checkpoint::first_rank_of(file("whole.safetensors")).empty()) << "the file itself";
+  // Of two runs of one name, the later.
+  for (const auto& [name, age] :
+       {std::pair("u.rank0of2.safetensors", 2), {"u.rank0of4.safetensors", 1}, {"u.rank0of8.safetensors", 3}}) {
+    ASSERT_TRUE(write_file(file(name), "").ok());
+    std::filesystem::last_write_time(file(name),
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(age));
+  }
+  EXPECT_EQ(checkpoint::first_rank_of(file("u.safetensors")), file("u.rank0of4.safetensors"));
   EXPECT_TRUE(checkpoint::first_rank_of(file("none.safetensors")).empty());
 }
 

@@ -114,10 +114,10 @@ TEST_F(TraceViews, MapsAlone) {
   const ViewInput maps = input("layers\\.\\d+\\.attention", {"locus.format"});
   ASSERT_NE(maps.columns[0].trace, nullptr);
   const std::string no_pairs = "a stored map has no queries and keys to take pairs of";
-  expect_reasons(maps, with_what_no_trace_has({{"gates", "Gates are CoPE's"},
-                                               {"positions", "Contextual positions are CoPE's"},
-                                               {"pe-dot-product", "has no vector for a position"},
-                                               {"position-attention", "cannot be told from the content"},
+  expect_reasons(maps, with_what_no_trace_has({{"gates", "Gates are CoPE's; part names no encoding"},
+                                               {"positions", "Contextual positions are CoPE's; part names no encoding"},
+                                               {"pe-dot-product", "(not named) has no vector for a position"},
+                                               {"position-attention", "(no encoding is named)"},
                                                {"distance-bias", "does not store the logit"},
                                                {"pair-energy", no_pairs},
                                                {"pair-scores", no_pairs},
