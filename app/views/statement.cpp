@@ -121,7 +121,23 @@ std::string curve_text(const figure::Curve& curve, const figure::Axis& axis) {
          short_number(curve.y[last]) + " at " + place_text(axis, curve.x[last]);
 }
 
-std::string bars_text(const figure::Bars& bars) {
+// Of bars that stand one a thing (a layer, a pair): the largest, up or down.
+std::string largest_bar_text(const figure::Bars& bars, const figure::Axis& axis) {
+  std::optional<std::size_t> most;
+  for (std::size_t n = 0; n < bars.heights.size() && n + 1 < bars.edges.size(); ++n) {
+    if (std::isfinite(bars.heights[n]) && (!most || std::abs(bars.heights[n]) > std::abs(bars.heights[*most]))) {
+      most = n;
+    }
+  }
+  return most ? bars.name + ": " + short_number(bars.heights[*most]) + " at " +
+                    place_text(axis, (bars.edges[*most] + bars.edges[*most + 1]) / 2)
+              : std::string();
+}
+
+std::string bars_text(const figure::Bars& bars, const figure::Axis& axis) {
+  if (axis.cell_names) {
+    return largest_bar_text(bars, axis);
+  }
   double count = 0;
   double sum = 0;
   double above = 0;
@@ -145,7 +161,7 @@ std::string series_line(const figure::Panel& panel) {
     const auto* curve = std::get_if<figure::Curve>(&layer);
     const auto* bars = std::get_if<figure::Bars>(&layer);
     const std::string text = curve != nullptr && !curve->name.empty() ? curve_text(*curve, panel.x)
-                             : bars != nullptr && !bars->name.empty() ? bars_text(*bars)
+                             : bars != nullptr && !bars->name.empty() ? bars_text(*bars, panel.x)
                                                                       : std::string();
     if (!text.empty()) {
       all.push_back(text);

@@ -235,7 +235,7 @@ Figure attention_pictures(std::int64_t columns) {
   std::vector<AxisBlock> blocks;
   for (int image = 1; image <= 2; ++image) {
     for (int word = 0; word < 4 * image; ++word) {
-      tokens.push_back(kWords[static_cast<std::size_t>(3 * image + word)]);
+      tokens.push_back(kWords[3 * static_cast<std::size_t>(image) + static_cast<std::size_t>(word)]);
     }
     const std::string name = "image " + std::to_string(image);
     const auto begin = static_cast<double>(tokens.size());

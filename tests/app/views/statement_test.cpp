@@ -84,13 +84,13 @@ TEST(Statement, OtherMapsSayTheirRangeAndWhereTheLargestIs) {
   figure::Figure figure;
   figure::HeatMap map;
   Field field = Field::zeros(2, 3);
-  field.values = {0, -2, 1, 5, std::numeric_limits<float>::quiet_NaN(), 0};
+  field.values = {0, -2, 1, 0, std::numeric_limits<float>::quiet_NaN(), 5};
   field.row_axis = {"query", "token", 4, 1};
   field.column_axis = {"key", "token", 0, 16};
   field.quantity = "logit";
   map.field = std::make_shared<const Field>(field);
   figure.panels.emplace_back().layers.emplace_back(map);
-  EXPECT_EQ(statement({}, input_of("abc"), figure), "logit from −2.00 to 5.00, the largest at query 5, key 0 to 15");
+  EXPECT_EQ(statement({}, input_of("abc"), figure), "logit from −2.00 to 5.00, the largest at query 5, key 32 to 47");
 }
 
 TEST(Statement, CurvesAndHistogramsSayTheirNumbers) {
@@ -129,6 +129,18 @@ TEST(Statement, RowsOfSeveralTokensAreNotTheHeads) {
   figure.panels.emplace_back().layers.emplace_back(map);
   EXPECT_EQ(statement((*find_view("attention"))->info(), input_of("abcd"), figure),
             "values from 0 to 3.00, the largest at query 6 to 7, key 4 to 5");
+}
+
+// Bars of layers are no histogram: their mean is no number of anything.
+TEST(Statement, BarsOfNamedThingsSayTheLargest) {
+  figure::Figure figure;
+  figure::Panel& panel = figure.panels.emplace_back();
+  panel.x.label = "layer";
+  panel.x.view = {0, 3};
+  panel.x.cell_names = std::make_shared<const std::vector<std::string>>(std::vector<std::string>{"0", "1", "2"});
+  panel.layers.emplace_back(figure::Bars{"tape", {0, 0.4, 1, 1.4, 2, 2.4}, {2, 0, -6, 0, 3}});
+  const std::string said = statement({}, input_of("abc"), figure);
+  EXPECT_EQ(said, "tape: −6.00 at layer 1");
 }
 
 TEST(Statement, OfManySeriesTheFirstThreeAreNamed) {
