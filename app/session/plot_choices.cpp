@@ -1,6 +1,7 @@
 #include "app/session/plot_choices.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -48,6 +49,15 @@ void add_bars(const figure::Bars& bars, bool upright, Drawn& drawn) {
   }
 }
 
+void add_points(const figure::Points& points, bool upright, Drawn& drawn) {
+  for (const std::vector<double>* const list : upright ? std::array{&points.y, &points.y_low, &points.y_high}
+                                                       : std::array{&points.x, &points.x_low, &points.x_high}) {
+    for (const double value : *list) {
+      drawn.add(value);
+    }
+  }
+}
+
 Drawn drawn_along(const figure::Panel& panel, bool upright) {
   Drawn drawn;
   for (const figure::Layer& layer : panel.layers) {
@@ -55,6 +65,8 @@ Drawn drawn_along(const figure::Panel& panel, bool upright) {
       add_curve(*curve, upright, drawn);
     } else if (const auto* bars = std::get_if<figure::Bars>(&layer)) {
       add_bars(*bars, upright, drawn);
+    } else if (const auto* points = std::get_if<figure::Points>(&layer)) {
+      add_points(*points, upright, drawn);
     }
   }
   return drawn;
@@ -88,9 +100,23 @@ std::optional<Interval> within(const Interval& part, const Interval& whole, bool
   return uncounted(kept, logarithmic);
 }
 
+void drop_points_below_zero(figure::Points& points, bool upright) {
+  std::vector<double>& values = upright ? points.y : points.x;
+  std::vector<double>& low = upright ? points.y_low : points.x_low;
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    values[n] = values[n] > 0 ? values[n] : std::nan("");
+    if (n < low.size() && low[n] <= 0) {
+      low[n] = std::numeric_limits<double>::min();  // the interval goes on beyond the plot
+    }
+  }
+}
+
 // What a logarithmic axis cannot show: values that are not above 0.
 void drop_values_below_zero(figure::Panel& panel, bool upright) {
   for (figure::Layer& layer : panel.layers) {
+    if (auto* points = std::get_if<figure::Points>(&layer)) {
+      drop_points_below_zero(*points, upright);
+    }
     auto* curve = std::get_if<figure::Curve>(&layer);
     for (std::size_t n = 0; curve != nullptr && n < std::min(curve->x.size(), curve->y.size()); ++n) {
       if ((upright ? curve->y[n] : curve->x[n]) <= 0) {
@@ -149,7 +175,8 @@ bool is_plot(const figure::Panel& panel) {
   bool series = false;
   for (const figure::Layer& layer : panel.layers) {
     const bool marks = std::holds_alternative<figure::Marker>(layer) || std::holds_alternative<figure::Box>(layer);
-    const bool drawn = std::holds_alternative<figure::Curve>(layer) || std::holds_alternative<figure::Bars>(layer);
+    const bool drawn = std::holds_alternative<figure::Curve>(layer) || std::holds_alternative<figure::Bars>(layer) ||
+                       std::holds_alternative<figure::Points>(layer);
     if (!marks && !drawn) {
       return false;
     }

@@ -94,8 +94,25 @@ struct Curve {
   float width_px = 1.5F;
   bool dashed = false;
   std::vector<double> base = {};  // of a stacked area: y stands on it, and between them it is filled; empty: a line
+  std::vector<std::uint8_t> hollow = {};  // a dot at each point, 1: a ring; empty: none
 
   double drawn_y(std::size_t n) const { return n < base.size() ? base[n] + y[n] : y[n]; }
+};
+
+// Points of their own sizes and colours: discs, or rings where they are hollow. What is not finite is left out.
+struct Points {
+  std::vector<double> x;
+  std::vector<double> y;
+  std::vector<double> x_low;  // the ends of intervals, a line each: crosses; empty: none
+  std::vector<double> x_high;
+  std::vector<double> y_low;
+  std::vector<double> y_high;
+  std::vector<float> values;         // on `scale`
+  ColorScale scale;                  // a colour bar shows it
+  std::vector<float> sizes_px;       // diameters, as a curve's width_px; empty: 8
+  std::vector<std::uint8_t> hollow;  // 1: a ring; empty: none
+  std::vector<std::uint8_t> faint;   // 1: behind the others and pale; empty: none
+  std::vector<std::string> names;    // beside the points; empty: none, and so is an empty name
 };
 
 struct Marker {  // a line across the panel: "trained length", a pinned query
@@ -134,7 +151,7 @@ struct ImageLayer {
   float opacity = 1;
 };
 
-using Layer = std::variant<HeatMap, Bars, Curve, Marker, Box, TokenStrip, ImageLayer>;
+using Layer = std::variant<HeatMap, Bars, Curve, Points, Marker, Box, TokenStrip, ImageLayer>;
 
 struct Panel {
   std::string title;
@@ -149,9 +166,10 @@ struct Panel {
   double room_above = 0;
   double room_right = 0;
   std::vector<Layer> layers;
-  std::string color_bar_label;  // empty: no colour bar; the bar shows the first HeatMap's or TokenStrip's scale
-  bool color_bar = false;       // a bar without a label
-  std::string note;             // a line under the panel: "max of 16×16 cells"
+  // Of a colour bar, which shows the scale of the first HeatMap, TokenStrip or Points; empty: none.
+  std::string color_bar_label;
+  bool color_bar = false;  // a bar without a label
+  std::string note;        // a line under the panel: "max of 16×16 cells"
 };
 
 struct Figure {

@@ -5,6 +5,7 @@
 
 #include "core/base/shown.h"
 #include "renderers/figure/panel_decor.h"
+#include "renderers/figure/point_marks.h"
 
 namespace locus::figure {
 namespace {
@@ -215,6 +216,11 @@ void add_layer(const Curve& curve, Color color, const Context& context) {
     points.push_back({x.place(curve.x[n]), y.place(drawn[n])});
   }
   add_curve_piece(std::move(points), curve, color, context);
+  add_dots(curve, color, context.place, context.style, context.marks);
+}
+
+void add_layer(const Points& points, Color /*color*/, const Context& context) {
+  add_points(points, context.place, context.style, context.marks);
 }
 
 // Behind lines on a map, whose colours may be theirs.

@@ -63,6 +63,9 @@ std::optional<ColorScale> color_bar_scale(const Panel& panel) {
     if (const auto* strip = std::get_if<TokenStrip>(&layer)) {
       return strip->scale;
     }
+    if (const auto* points = std::get_if<Points>(&layer)) {
+      return points->scale;
+    }
   }
   return std::nullopt;
 }

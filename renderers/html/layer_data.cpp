@@ -35,6 +35,14 @@ QJsonObject scale_data(const ColorScale& scale, const Style& style, SharedData& 
           {"mask", css(scale.mask_color == kDefaultMask ? style.mask : scale.mask_color)}};
 }
 
+QJsonArray flags(const std::vector<std::uint8_t>& values) {
+  QJsonArray array;
+  for (const std::uint8_t value : values) {
+    array.append(value != 0);
+  }
+  return array;
+}
+
 // A float with the digits that tell it from others: its double has ten more.
 double short_value(float value) {
   return QString::number(static_cast<double>(value), 'g', 9).toDouble();
@@ -84,7 +92,36 @@ struct LayerWriter {
             {"stands", numbers(curve.base)},
             {"color", css(color)},
             {"width", static_cast<double>(curve.width_px)},
-            {"dashed", curve.dashed}};
+            {"dashed", curve.dashed},
+            {"hollow", flags(curve.hollow)}};
+  }
+
+  QJsonObject operator()(const Points& points) const {
+    QJsonArray values;
+    QJsonArray sizes;
+    QJsonArray names;
+    for (const float value : points.values) {
+      values.append(short_value(value));
+    }
+    for (const float size : points.sizes_px) {
+      sizes.append(short_value(size));
+    }
+    for (const std::string& name : points.names) {
+      names.append(text(name));
+    }
+    return {{"kind", "points"},
+            {"x", numbers(points.x)},
+            {"y", numbers(points.y)},
+            {"xLow", numbers(points.x_low)},
+            {"xHigh", numbers(points.x_high)},
+            {"yLow", numbers(points.y_low)},
+            {"yHigh", numbers(points.y_high)},
+            {"values", values},
+            {"scale", scale_data(points.scale, style, shared)},
+            {"sizes", sizes},
+            {"hollow", flags(points.hollow)},
+            {"faint", flags(points.faint)},
+            {"names", names}};
   }
 
   QJsonObject operator()(const Marker& marker) const {

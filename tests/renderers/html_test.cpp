@@ -116,7 +116,7 @@ TEST(Html, ManyCellsAreRoundedWithinWhatIsSaidAndSmall) {
 }
 
 TEST(Html, APageNeedsNothingElse) {
-  for (const char* name : {"attention", "histogram", "token-strip", "image-overlay"}) {
+  for (const char* name : {"attention", "histogram", "points", "token-strip", "image-overlay"}) {
     const auto figure = samples::by_name(name);
     ASSERT_TRUE(figure) << name;
     const std::string page = page_of(*figure);
@@ -360,6 +360,33 @@ TEST(Html, LegendsHideCurvesAndBarsAndTablesHoldTheirNumbers) {
   lines >> x >> y;
   EXPECT_EQ(x, first.x[0]);
   EXPECT_NEAR(y, first.y[0], 1e-5 * first.y[0]);
+}
+
+TEST(Html, PointsAreDiscsAndRingsWithCrosses) {
+  LOCUS_NEEDS_BROWSER();
+  const figure::Figure figure = samples::points();
+  const std::string said = test::driven(page_of(figure), R"(
+    const circles = [...stages[0].querySelectorAll('circle.point')];
+    say(circles.length);
+    say(circles.filter((each) => each.getAttribute('fill') === 'none').length);
+    say(circles.filter((each) => each.getAttribute('opacity') === '0.25').length);
+    say([...stages[0].querySelectorAll('text.label')].filter((each) => each.textContent === '1.1').length);
+    const numbers = document.querySelectorAll('details.numbers')[1];  // behind those of the curve
+    numbers.open = true;
+    await new Promise((done) => setTimeout(done, 50));
+    say([...numbers.querySelectorAll('tbody tr')[7].children].map((cell) => cell.textContent).join(' '));
+  )",
+                                        scratch("points.html"));
+  const auto& points = std::get<figure::Points>(figure.panels[0].layers[0]);
+  // 24 less the one without a place; every third is a ring and every fifth faint, which that one is too.
+  EXPECT_TRUE(said.starts_with("23\n8\n4\n1\n1.1 ")) << said;
+  std::istringstream last(said.substr(said.find("1.1 ") + 4));
+  for (const double wanted : {points.x[7], points.x_low[7], points.x_high[7], points.y[7], points.y_low[7],
+                              points.y_high[7], static_cast<double>(points.values[7])}) {
+    double found = 0;
+    ASSERT_TRUE(last >> found) << said;
+    EXPECT_NEAR(found, wanted, 1e-5) << said;
+  }
 }
 
 TEST(Html, ThemesAreThoseOfTheOtherFormats) {

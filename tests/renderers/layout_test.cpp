@@ -14,9 +14,9 @@
 namespace locus::figure {
 namespace {
 
-const std::vector<const char*> kSamples = {"attention",   "attention-long", "attention-pair",
-                                           "thumbnails",  "histogram",      "length-curve",
-                                           "token-strip", "image-overlay",  "attention-pictures"};
+const std::vector<const char*> kSamples = {"attention",          "attention-long", "attention-pair", "thumbnails",
+                                           "histogram",          "length-curve",   "token-strip",    "image-overlay",
+                                           "attention-pictures", "points"};
 
 Rect bounds(const PlacedText& text, const TextMetrics& metrics) {
   const double width = metrics.width(text.text, text.size);

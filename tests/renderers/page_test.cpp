@@ -73,7 +73,7 @@ Figure two_curves() {
 std::vector<std::pair<std::string, Figure>> pages() {
   std::vector<std::pair<std::string, Figure>> list;
   for (const char* name : {"attention", "attention-long", "attention-pair", "histogram", "length-curve", "token-strip",
-                           "image-overlay", "thumbnails"}) {
+                           "image-overlay", "thumbnails", "points"}) {
     list.emplace_back(name, *samples::by_name(name));
   }
   list.emplace_back("bytes", bytes_of(kText));

@@ -188,6 +188,41 @@ Figure length_curve() {
   return result;
 }
 
+Figure points() {
+  Figure result;
+  Panel panel;
+  panel.title = "Heads";
+  panel.x = {"weight on the previous token", {-0.05, 1.05}, false, 10, nullptr};
+  panel.y = {"induction score", {-0.05, 1.05}, false, 10, nullptr};
+  Points points;
+  for (int n = 0; n < 24; ++n) {
+    const double x = 0.5 + 0.5 * std::cos(0.7 * n);
+    const double y = std::fmod(0.37 * n, 1.0);
+    points.x.push_back(x);
+    points.y.push_back(n == 20 ? std::nan("") : y);
+    points.x_low.push_back(x - 0.02 * (n % 4));
+    points.x_high.push_back(x + 0.03 * (n % 4));
+    points.y_low.push_back(y - 0.05);
+    points.y_high.push_back(n == 21 ? std::nan("") : y + 0.04);
+    points.values.push_back(static_cast<float>(n / 6));
+    points.sizes_px.push_back(static_cast<float>(4 + n % 8 * 2));
+    points.hollow.push_back(n % 3 == 0 ? 1 : 0);
+    points.faint.push_back(n % 5 == 0 ? 1 : 0);
+    points.names.push_back(n % 7 == 0 ? std::to_string(n / 6) + "." + std::to_string(n % 6) : "");
+  }
+  points.scale.high = 3;
+  panel.layers.emplace_back(std::move(points));
+  panel.color_bar_label = "layer";
+  Curve curve;
+  curve.x = {0, 0.25, 0.5, 0.75, 1};
+  curve.y = {0.1, 0.12, 0.4, 0.8, std::nan("")};
+  curve.hollow = {1, 1, 0, 0, 0};
+  panel.layers.emplace_back(std::move(curve));
+  panel.note = "rings: as in shuffled texts";
+  result.panels.push_back(std::move(panel));
+  return result;
+}
+
 Figure token_strip() {
   Figure result;
   Panel panel;
@@ -280,6 +315,9 @@ std::optional<Figure> by_name(const std::string& name) {
   }
   if (name == "length-curve") {
     return length_curve();
+  }
+  if (name == "points") {
+    return points();
   }
   if (name == "token-strip") {
     return token_strip();

@@ -20,6 +20,7 @@ figure::Figure thumbnails(int layers, int heads, std::int64_t tokens);
 figure::Figure histogram();      // two histograms, markers
 figure::Figure length_curve();   // logarithmic axes, bands, a dashed curve
 figure::Figure token_strip();    // tinted text
+figure::Figure points();         // discs and rings with crosses
 figure::Figure image_overlay();  // an image below a translucent map
 
 // The figures above, by the name that golden images use.

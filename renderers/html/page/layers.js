@@ -18,7 +18,8 @@ function drawGround(plot, group) {
 }
 
 function drawLayers(plot, group) {
-  const drawers = { map: drawCellTexts, bars: drawBars, curve: drawCurve, marker: drawMarker, box: drawBox };
+  const drawers = { map: drawCellTexts, bars: drawBars, curve: drawCurve, points: drawPoints, marker: drawMarker,
+                    box: drawBox };
   plot.labelled = [];
   for (const layer of plot.panel.layers) {
     if (drawers[layer.kind] && !plot.hidden(layer)) drawers[layer.kind](plot, layer, group);
@@ -102,6 +103,48 @@ function drawCurve(plot, layer, group) {
     const line = drawn('path', { class: 'line', d: asPath(points), stroke: layer.color, 'stroke-width': width });
     if (layer.dashed) line.setAttribute('stroke-dasharray', `${4 * width} ${2.4 * width}`);
     group.append(line);
+  }
+  const unit = plot.page.text / 12;
+  layer.hollow.forEach((ring, n) => {
+    if (layer.x[n] === null || heights[n] === null) return;
+    const paint = ring ? { fill: 'none', stroke: layer.color, 'stroke-width': 1.5 * unit } : { fill: layer.color };
+    group.append(drawn('circle', { class: 'dot', cx: plot.px(layer.x[n]), cy: plot.py(heights[n]),
+                                   r: (7 - (ring ? 1.5 : 0)) / 2 * unit, ...paint }));
+  });
+}
+
+// Discs and rings with their crosses, the faint ones behind the others, and names above all.
+function drawPoints(plot, layer, group) {
+  const unit = plot.page.text / 12;
+  const colour = new Uint8Array(4);
+  const every = layer.x.map((_, n) => n).filter((n) => layer.x[n] !== null && layer.y[n] !== null);
+  const sizeOf = (n) => unit * (layer.sizes[n] ?? 8);
+  for (const n of [...every.filter((n) => layer.faint[n]), ...every.filter((n) => !layer.faint[n])]) {
+    paintValue(layer.scale, plot.page.colormaps[layer.scale.map], channels(layer.scale.mask), layer.values[n], colour, 0);
+    const stroke = `rgb(${colour.slice(0, 3).join(',')})`;
+    const opacity = layer.faint[n] ? 0.25 : 1;
+    const [x, y] = [plot.px(layer.x[n]), plot.py(layer.y[n])];
+    const cross = (low, high, ends) => {
+      if (low === null || low === undefined || high === null || high === undefined) return;
+      group.append(drawn('line', { ...ends(low, high), class: 'interval', opacity, 'stroke-width': unit }));
+    };
+    cross(layer.xLow[n], layer.xHigh[n], (low, high) => ({ x1: plot.px(low), x2: plot.px(high), y1: y, y2: y }));
+    cross(layer.yLow[n], layer.yHigh[n], (low, high) => ({ x1: x, x2: x, y1: plot.py(low), y2: plot.py(high) }));
+    const ring = layer.hollow[n];
+    const circle = { cx: x, cy: y, r: (sizeOf(n) - (ring ? 1.5 * unit : 0)) / 2 };
+    const line = (width) => ring ? { fill: 'none', 'stroke-width': (1.5 + width) * unit } : { 'stroke-width': width * unit };
+    group.append(drawn('circle', { ...circle, class: 'edge', opacity: 0.6 * opacity, ...line(1.5) }));
+    group.append(drawn('circle', { ...circle, class: 'point', opacity, fill: stroke, ...(ring ? { stroke, ...line(0) } : {}) }));
+  }
+  const size = 0.8 * plot.page.text;
+  for (const n of every) {
+    const name = layer.names[n];
+    if (!name) continue;
+    const gap = sizeOf(n) / 2 + 0.3 * size;
+    const x = plot.px(layer.x[n]);
+    const left = x + gap + widthOf(name, size) > plot.left + plot.width;
+    group.append(drawn('text', { class: 'label', x: left ? x - gap : x + gap, y: plot.py(layer.y[n]) - 0.3 * size,
+                                 'font-size': size, 'text-anchor': left ? 'end' : 'start' }, name));
   }
 }
 

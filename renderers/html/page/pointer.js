@@ -110,6 +110,15 @@ function readout(plot, x, y) {
     lines.push([name, text && plot.page.digits === 3 ? text : shortNumber(value, plot.page.digits)]);
     if (text && numberIn(text) === null) lines.push(['', text]);
   }
+  for (const layer of plot.panel.layers.filter(({ kind }) => kind === 'points')) {
+    const n = nearestPoint(plot, layer, x, y);
+    if (n < 0) continue;
+    const between = (low, high) => low === null || low === undefined ? '' : ` (${shortNumber(low, 4)} to ${shortNumber(high, 4)})`;
+    if (layer.names[n]) lines.push([layer.names[n], '']);
+    lines.push([plot.panel.x.label, shortNumber(layer.x[n], 4) + between(layer.xLow[n], layer.xHigh[n])]);
+    lines.push([plot.panel.y.label, shortNumber(layer.y[n], 4) + between(layer.yLow[n], layer.yHigh[n])]);
+    lines.push([plot.panel.bar?.label || 'value', shortNumber(layer.values[n], 4)]);
+  }
   for (const layer of plot.series) {
     const n = plot.hidden(layer) ? -1 : nearest(layer, x);
     if (n < 0) continue;
@@ -123,6 +132,18 @@ function readout(plot, x, y) {
     lines.push([`${layer.name} at ${shortNumber(layer.x[n], 4)}`.trim(), shortNumber(layer.y[n] ?? undefined, 4) + band]);
   }
   return lines;
+}
+
+// The point nearest to a place, within 20 pixels; −1: none.
+function nearestPoint(plot, layer, x, y) {
+  let best = -1;
+  let least = 20;
+  layer.x.forEach((value, n) => {
+    if (value === null || layer.y[n] === null) return;
+    const apart = Math.hypot(plot.px(value) - plot.px(x), plot.py(layer.y[n]) - plot.py(y));
+    if (apart < least) [best, least] = [n, apart];
+  });
+  return best;
 }
 
 // The bin, or the point nearest to x; −1: none.
@@ -146,6 +167,6 @@ function placeLines(plot, x, y) {
     const name = axis.nameAt(place);
     return [`${label} ${name && label === '' ? '' : number}`.trim(), name];
   };
-  if (!field) return plot.series.length ? [] : [line(plot.y, y), line(plot.x, x)];
+  if (!field) return plot.series.length || plot.panel.layers.some(({ kind }) => kind === 'points') ? [] : [line(plot.y, y), line(plot.x, x)];
   return [line(plot.y, y, field.row), line(plot.x, x, field.column)];
 }

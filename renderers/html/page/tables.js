@@ -10,6 +10,9 @@ function tablesOf(panel) {
   if (written.length) tables.push(closedTable(() => cellTable(panel, written[0])));
   const series = layers.filter(({ kind }) => kind === 'curve' || kind === 'bars');
   if (series.length) tables.push(closedTable(() => seriesTable(panel.panel, series)));
+  for (const layer of layers.filter(({ kind }) => kind === 'points')) {
+    tables.push(closedTable(() => pointTable(panel.panel, layer)));
+  }
   const strip = layers.find(({ kind }) => kind === 'strip');
   if (strip) {
     tables.push(closedTable(() => ({
@@ -56,6 +59,15 @@ function seriesTable(panel, series) {
   const rows = [...at.entries()].sort(([a], [b]) => a - b).map(([x, values]) => [x, ...values]);
   const from = series.every(({ kind }) => kind === 'bars') ? ' from' : '';
   return { head: [(panel.x.label || 'x') + from, ...series.map(({ name }) => name || panel.y.label || 'y')], rows };
+}
+
+// A row for each point, with the ends of its intervals.
+function pointTable(panel, layer) {
+  const columns = [[panel.x.label, layer.x], ['from', layer.xLow], ['to', layer.xHigh], [panel.y.label, layer.y],
+                   ['from', layer.yLow], ['to', layer.yHigh], [panel.bar?.label || 'value', layer.values]]
+      .filter(([, list]) => list.length);
+  return { head: ['', ...columns.map(([name]) => name)],
+           rows: layer.x.map((_, n) => [layer.names[n] ?? '', ...columns.map(([, list]) => list[n])]) };
 }
 
 const numberIn = (text) => {
