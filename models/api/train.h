@@ -82,6 +82,7 @@ struct TrainOptions {
   std::filesystem::path out;      // folder of the checkpoint
   bool resume = false;            // go on from `out`, when a save of these very options is there
   bool overwrite = false;         // replace the run or checkpoint that `out` holds
+  bool keep = false;              // keep the checkpoint of every save, and of step 0, in folders stepN within `out`
   bool half = false;              // write float16 weights
   std::string command;            // recorded in training.json, free of paths
   // Processes that train together (null: this one alone): every step has `batch` sequences of each, and they come to

@@ -9,6 +9,7 @@
 #include "core/base/input_files.h"
 #include "models/checkpoint/files_read.h"
 #include "models/training/folder.h"
+#include "models/training/kept.h"
 
 namespace locus::training {
 
@@ -80,6 +81,11 @@ Status remove_checkpoint(const TrainOptions& options) {
                         [](const fs::path& file) { return file.filename() == "training.json"; });
   const std::vector<fs::path> read = checkpoint::files_read(folder);
   files.insert(files.end(), read.begin(), read.end());
+  const std::vector<fs::path> kept = kept_folders(folder);
+  for (const fs::path& step : kept) {
+    const std::vector<fs::path> own = written_files(step);
+    files.insert(files.end(), own.begin(), own.end());
+  }
   LOCUS_CHECK(check_inputs(options, files));
   LOCUS_CHECK(remove_state(folder));
   for (const fs::path& file : files) {
@@ -88,6 +94,10 @@ Status remove_checkpoint(const TrainOptions& options) {
     if (failure) {
       return bad_input("cannot be removed: " + failure.message(), file.string());
     }
+  }
+  for (const fs::path& step : kept) {
+    std::error_code not_empty;
+    fs::remove(step, not_empty);  // with something else in it, it stays
   }
   return {};
 }
@@ -100,6 +110,13 @@ Status check_free(const fs::path& folder) {
   if (const std::string found = checkpoint_file(folder); !found.empty()) {
     return bad_input("holds a checkpoint (" + found + "); --overwrite replaces it, another folder keeps it",
                      folder.string());
+  }
+  for (const fs::path& step : kept_folders(folder)) {
+    if (const std::string found = checkpoint_file(step); !found.empty()) {
+      return bad_input("holds a checkpoint (" + step.filename().string() + "/" + found +
+                           "); --overwrite replaces it, another folder keeps it",
+                       folder.string());
+    }
   }
   return {};
 }

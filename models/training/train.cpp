@@ -19,6 +19,7 @@
 #include "models/training/claim.h"
 #include "models/training/draw.h"
 #include "models/training/folder.h"
+#include "models/training/kept.h"
 #include "models/training/measure.h"
 #include "models/training/replicas.h"
 #include "models/training/setup.h"
@@ -83,7 +84,8 @@ class Trainer {
       LOCUS_TRY(const bool resumed, read_state(options_.out, network_, optimiser_, options_, record_));
       saved_ = resumed ? record_.step : 0;
     }
-    return shares_.spread(network_, optimiser_, record_.step);
+    LOCUS_CHECK(shares_.spread(network_, optimiser_, record_.step));
+    return record_.step == 0 && shares_.leads() ? keep() : Status();
   }
 
   // One update of the parameters. `stops` is set where any process is asked to stop: all of them do, after this step.
@@ -173,7 +175,23 @@ class Trainer {
     saved_ = record_.step;
     LOCUS_CHECK(write_model(options_.out, network_, task_, options_.half));
     LOCUS_CHECK(write_record(options_.out, options_, task_, record_));
+    LOCUS_CHECK(keep());
     return write_state(options_.out, network_, optimiser_, options_, record_);
+  }
+
+  // The checkpoint of this step, with the numbers until then.
+  Status keep() const {
+    if (!options_.keep) {
+      return {};
+    }
+    const std::filesystem::path folder = kept_folder(options_.out, record_.step);
+    std::error_code failure;
+    std::filesystem::create_directories(folder, failure);
+    if (failure) {
+      return bad_input("cannot be made: " + failure.message(), folder.string());
+    }
+    LOCUS_CHECK(write_model(folder, network_, task_, options_.half));
+    return write_record(folder, options_, task_, record_);
   }
 
   Result<TrainSummary> finish(std::int64_t first, bool saved, const StopToken& stop) {

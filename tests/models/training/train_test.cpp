@@ -106,6 +106,40 @@ TEST_F(Train, LossFallsAndTheFolderIsComplete) {
   EXPECT_EQ(read(options.out / "loss.csv").substr(0, 4), "step");
 }
 
+// Each step that is kept is a checkpoint of its own; the last is the run's.
+TEST_F(Train, KeepsTheCheckpointOfEverySave) {
+  TrainOptions options = tiny(folder_, "out");
+  options.keep = true;
+  ASSERT_TRUE(train(options).ok());
+  for (const int step : {0, 5, 10, 12}) {
+    const fs::path kept = options.out / ("step" + std::to_string(step));
+    EXPECT_EQ(nlohmann::json::parse(read(kept / "training.json")).at("steps_done"), step);
+    const auto model = locus::models::open(kept);
+    ASSERT_TRUE(model.ok()) << model.error().describe();
+    EXPECT_FALSE(fs::exists(kept / "training_state.safetensors"));
+    const std::string curve = read(kept / "loss.csv");
+    EXPECT_EQ(std::count(curve.begin(), curve.end(), '\n'), 1 + step);
+  }
+  EXPECT_EQ(read(options.out / "step12/model.safetensors"), read(options.out / "model.safetensors"));
+  EXPECT_NE(read(options.out / "step0/model.safetensors"), read(options.out / "step5/model.safetensors"));
+  // What another run would mix with is refused, and goes where it is asked to.
+  fs::rename(options.out / "step5", folder_ / "step5");
+  fs::remove_all(options.out / "step0");
+  for (const char* const name : {"config.json", "model.safetensors", "tokenizer.json", "training.json", "loss.csv"}) {
+    fs::remove(options.out / name);
+  }
+  const auto refused = train(options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("step10/config.json"), std::string::npos) << refused.error().describe();
+  std::ofstream(options.out / "step10/notes.txt") << "mine";
+  options.overwrite = true;
+  options.keep = false;
+  ASSERT_TRUE(train(options).ok());
+  EXPECT_FALSE(fs::exists(options.out / "step12"));
+  EXPECT_FALSE(fs::exists(options.out / "step10/model.safetensors"));
+  EXPECT_TRUE(fs::exists(options.out / "step10/notes.txt"));
+}
+
 // Killed after its first save, a run that goes on ends with the very weights of one that was never stopped.
 TEST_F(Train, ResumedRunEqualsAnUninterruptedOne) {
   const TrainOptions whole = tiny(folder_, "whole");
