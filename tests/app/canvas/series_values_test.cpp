@@ -37,6 +37,19 @@ TEST(SeriesValues, TheKeyboardStopsWhereThereAreValues) {
   EXPECT_TRUE(places_of({}).empty());
 }
 
+TEST(SeriesValues, ABandIsAnInterval) {
+  figure::Panel panel;
+  figure::Curve curve;
+  curve.name = "loss";
+  curve.x = {1, 2};
+  curve.y = {0.5, 0.25};
+  curve.low = {0.4, std::nan("")};
+  curve.high = {0.6, 0.3};
+  panel.layers.emplace_back(curve);
+  EXPECT_EQ(values_at(panel, 1)[0].interval, " [0.400, 0.600]");
+  EXPECT_EQ(values_at(panel, 2)[0].interval, "");
+}
+
 TEST(SeriesValues, ThoseThatEndBeforeHaveNone) {
   EXPECT_EQ(values_at(panel_of_series(), 5).size(), 1U);
   EXPECT_EQ(values_at(panel_of_series(), 30).size(), 1U);  // its last point, and no bar

@@ -49,7 +49,7 @@ class SeriesReader final : public Instrument {
     list.AddLine(paint::at(x, place.plot.y), paint::at(x, place.plot.bottom()), ImGui::GetColorU32(ImGuiCol_Border));
     std::vector<std::string> lines{place_on(panel.x, at)};
     for (const SeriesValue& value : values) {
-      lines.push_back(value.name + "  " + views::short_number(value.y));
+      lines.push_back(value.name + "  " + views::short_number(value.y) + value.interval);
       const figure::Point point{place.x.place(value.x), place.y.place(value.drawn_y)};
       if (place.plot.grown(1).contains(point.x, point.y)) {
         list.AddCircleFilled(paint::at(point), static_cast<float>(3 * frame.canvas.dpr),
@@ -72,7 +72,7 @@ class SeriesReader final : public Instrument {
     const double at = place_in(panel);
     std::string words = place_on(panel.x, at);
     for (const SeriesValue& value : values_at(panel, at)) {
-      words += "; " + value.name + " " + views::short_number(value.y);
+      words += "; " + value.name + " " + views::short_number(value.y) + value.interval;
     }
     return words;
   }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "app/views/plots/series.h"
+
 namespace locus::workbench {
 
 namespace {
@@ -26,6 +28,12 @@ std::optional<std::size_t> nearest_point(const figure::Curve& curve, double x) {
   return low < x && x < high ? best : best && curve.x[*best] == x ? best : std::nullopt;
 }
 
+std::string interval_at(const figure::Curve& curve, std::size_t n) {
+  const bool known =
+      n < curve.low.size() && n < curve.high.size() && std::isfinite(curve.low[n]) && std::isfinite(curve.high[n]);
+  return known ? " [" + views::short_number(curve.low[n]) + ", " + views::short_number(curve.high[n]) + "]" : "";
+}
+
 }  // namespace
 
 std::vector<SeriesValue> values_at(const figure::Panel& panel, double x) {
@@ -33,7 +41,7 @@ std::vector<SeriesValue> values_at(const figure::Panel& panel, double x) {
   for (std::size_t n = 0; n < panel.layers.size(); ++n) {
     if (const auto* curve = std::get_if<figure::Curve>(&panel.layers[n]); curve != nullptr && !curve->name.empty()) {
       if (const auto at = nearest_point(*curve, x)) {
-        list.push_back({curve->name, n, curve->x[*at], curve->y[*at], curve->drawn_y(*at)});
+        list.push_back({curve->name, n, curve->x[*at], curve->y[*at], curve->drawn_y(*at), interval_at(*curve, *at)});
       }
     } else if (const auto* bars = std::get_if<figure::Bars>(&panel.layers[n]);
                bars != nullptr && !bars->name.empty() && bars->edges.size() > 1 && x >= bars->edges.front() &&

@@ -13,7 +13,8 @@ struct SeriesValue {
   std::size_t layer = 0;  // of the panel
   double x = 0;           // of the nearest point, or the middle of the bar
   double y = 0;
-  double drawn_y = 0;  // where it stands: higher in a stacked area
+  double drawn_y = 0;      // where it stands: higher in a stacked area
+  std::string interval{};  // " [0.22, 0.28]", the ends of its band; empty: it has none
 };
 
 // Of each named curve its nearest point that has a value, of each named histogram the bar that is there; none of those
