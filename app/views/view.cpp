@@ -4,6 +4,7 @@
 
 #include "core/base/listed.h"
 #include "core/base/shown.h"
+#include "models/api/atlas_trace.h"
 
 namespace locus::views {
 
@@ -47,7 +48,33 @@ std::string title_of(Group group) {
   return {};
 }
 
+namespace {
+
+std::string views_of_atlases() {
+  std::string names;
+  for (const View* view : views()) {
+    if (view->info().of_atlases) {
+      names += (names.empty() ? "" : ", ") + view->info().name;
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
 Status View::available(const Column& column) const {
+  const bool atlas = models::atlas_of(*column.trace) != nullptr;
+  if (atlas && !info().of_atlases) {
+    return unsupported(info().title + " shows runs of a model; " + column.name +
+                       " is an atlas, which has means alone and is shown by " + views_of_atlases());
+  }
+  if (!atlas && !info().of_runs) {
+    return unsupported(info().title + " shows atlases, which locus atlas makes; " + column.name + " is none");
+  }
+  return fits(column);
+}
+
+Status View::fits(const Column& column) const {
   const bool image = column.trace->image_grid().rows > 0;
   if (info().needs_text && image) {
     return unsupported(info().title + " needs a text; " + column.name + " read an image");

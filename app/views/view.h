@@ -89,7 +89,9 @@ struct ViewInfo {
   bool uses_difference = false;
   bool uses_cross = false;  // also of cross-attention, whose keys are another text's than its queries
   bool needs_text = false;
-  bool uses_input = true;  // shows the runs; otherwise what lies beside the checkpoints
+  bool uses_input = true;   // shows the runs; otherwise what lies beside the checkpoints
+  bool of_runs = true;      // shows runs of models, and traces of files
+  bool of_atlases = false;  // shows atlases
   std::vector<Control> controls;
   std::vector<RangeBrush> brushes{};
 };
@@ -146,7 +148,7 @@ class View {
 
   virtual const ViewInfo& info() const = 0;
   // Why this view has nothing to show for a run: kUnsupported, one line ("CoPE's gates; text-rope has rope").
-  virtual Status available(const Column& column) const;
+  Status available(const Column& column) const;
   // Errors: kUsage for a parameter out of range or an unknown option, what the traces report, kCancelled.
   virtual Result<figure::Figure> figure(const ViewInput& input) const = 0;
   // The numbers of the first column, or of the difference when `difference` is set. Errors as figure().
@@ -160,6 +162,8 @@ class View {
   virtual std::vector<Place> places(const ViewInput& /*input*/, const Selection& /*selection*/) const { return {}; }
   // The whole of the axes, for views that can be zoomed; empty for others.
   virtual std::optional<Camera> home(const ViewInput& /*input*/) const { return {}; }
+  // What is said of a place under the pointer, line by line, from what has been measured; empty: nothing of its own.
+  virtual std::vector<std::string> said_of(const ViewInput& /*input*/, const Hit& /*hit*/) const { return {}; }
   // In views that are lists of heads: the head `by` rows below the input's, with the option that brings it into view;
   // empty where there is none, and in other views.
   virtual std::optional<Selection> step(const ViewInput& /*input*/, std::int64_t /*by*/) const { return {}; }
@@ -174,8 +178,10 @@ class View {
   }
 
  protected:
-  // What an option of this view is: as the input sets it, else as its control begins. T is bool, std::int64_t, double or
-  // std::string, as the control has it.
+  // What available() says of a column of the kinds that the view shows.
+  virtual Status fits(const Column& column) const;
+  // What an option of this view is: as the input sets it, else as its control begins. T is bool, std::int64_t, double
+  // or std::string, as the control has it.
   template <class T>
   T option(const ViewInput& input, const std::string& name) const {
     return std::get<T>(option_value(input, name));

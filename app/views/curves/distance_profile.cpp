@@ -23,11 +23,12 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
   Selection pick(const ViewInput& input, const Hit& hit) const override;
 
  protected:
-  Result<DistanceProfileKey> measure_key(const ViewInput& input, std::size_t /*column*/) const override {
-    const bool of_logits = input.quantity == models::Quantity::kLogit && input.head != kMean;
+  Result<DistanceProfileKey> measure_key(const ViewInput& input, std::size_t column) const override {
+    const HeadRef head = head_of_column(input, column);
+    const bool of_logits = input.quantity == models::Quantity::kLogit && head.head != kMean;
     return DistanceProfileKey{
-        .layer = input.layer,
-        .head = input.head,
+        .layer = head.layer,
+        .head = head.head,
         .quantity = input.quantity,
         .baseline = relative(input),
         .skip = option<std::int64_t>(input, "skip-first"),
@@ -61,6 +62,7 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
       .uses_layer = true,
       .uses_head = true,
       .uses_quantity = true,
+      .of_atlases = true,
       .controls =
           {toggle("baseline", "Relative to uniform",
                   "Divide weights by 1/(i+1), the weight of a uniform average over all keys", true),
@@ -133,6 +135,11 @@ figure::Curve profile_curve(const std::string& name, const DistanceCurves& profi
   return curve;
 }
 
+// "3.2", "layer 3": of a column that shows another head than the first.
+std::string own_head(const HeadRef& head) {
+  return head.head < 0 ? "layer " + std::to_string(head.layer) : head_name(head.layer, head.head);
+}
+
 Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbers& profiles) const {
   const bool logarithmic = option<bool>(input, "log-distance");
   const auto along = option<std::string>(input, "along");
@@ -140,8 +147,12 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
   Extent values;
   Extent distances;
   std::string note;
+  bool differ = false;  // the heads of the columns
   for (std::size_t c = 0; c < profiles.size(); ++c) {
-    const std::string& name = input.columns[c].name;
+    const HeadRef head = head_of_column(input, c);
+    const bool own = head != head_of_column(input, 0) || has_own_head(input, c);
+    const std::string name = input.columns[c].name + (own ? " " + own_head(head) : "");
+    differ = differ || own;
     figure::Curve curve = profile_curve(name, *profiles[c], logarithmic);
     for (const std::vector<double>* each : {&curve.low, &curve.y, &curve.high}) {
       values.add(*each);
@@ -156,7 +167,7 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
     }
   }
   const bool divided = relative(input);
-  panel.title = head_label(input.columns[0].trace->model(), input.layer, input.head);
+  panel.title = differ ? "" : head_label(input.columns[0].trace->model(), input.layer, input.head);
   const bool causal = input.columns[0].trace->model().causal;
   panel.x.label = distance_label(along, causal);
   panel.x.view = distances.padded(0);

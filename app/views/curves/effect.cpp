@@ -30,7 +30,7 @@ bool is_edited(const Column& column) {
 class EffectView final : public MeasuredView<bool, Effects> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Status available(const Column& column) const override {
+  Status fits(const Column& column) const override {
     LOCUS_CHECK(needs_model(column, info_.title));
     return column.trace->model().image ? Status(unsupported("Effect goes token by token; " + column.name +
                                                             " reads an image (locus effect has "

@@ -63,7 +63,7 @@ std::vector<std::size_t> kernels_of(const ViewInput& input) {
 class KernelView final : public MeasuredView<KernelKey, KernelNumbers> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Status available(const Column& column) const override {
+  Status fits(const Column& column) const override {
     return models::atlas_of(*column.trace) != nullptr ? Status() : needs_model(column, info_.title);
   }
   // A distance of the curves: the pairs of tokens there are listed.
@@ -105,6 +105,7 @@ class KernelView final : public MeasuredView<KernelKey, KernelNumbers> {
           "pair. A click on a distance lists the pairs of tokens with the highest logits there instead.",
       .uses_layer = true,
       .uses_head = true,
+      .of_atlases = true,
       .controls = {whole("reach", "Longest distance", "The largest distance, in tokens", 4096, 16, 65536),
                    toggle("log-distance", "Logarithmic Δ", "A logarithmic distance axis"),
                    whole("at", "Pairs of tokens at",

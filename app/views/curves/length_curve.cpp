@@ -28,8 +28,8 @@ struct LengthCurveKey {
 class LengthCurve final : public MeasuredView<LengthCurveKey, LengthPoints> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Status available(const Column& column) const override {
-    LOCUS_CHECK(View::available(column));
+  Status fits(const Column& column) const override {
+    LOCUS_CHECK(View::fits(column));
     LOCUS_CHECK(needs_model(column, info_.title));
     LOCUS_CHECK(needs_text_alone(column, info_.title));
     if (!column.trace->model().causal) {

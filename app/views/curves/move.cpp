@@ -38,7 +38,7 @@ struct MoveKey {
 class Move final : public MeasuredView<MoveKey, MoveRows> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Status available(const Column& column) const override { return needs_model(column, info_.title); }
+  Status fits(const Column& column) const override { return needs_model(column, info_.title); }
 
  protected:
   Result<MoveKey> measure_key(const ViewInput& input, std::size_t column) const override;

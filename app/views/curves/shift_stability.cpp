@@ -60,8 +60,8 @@ std::vector<std::int64_t> tokens_in_front(const std::vector<models::TokenInfo>& 
 class ShiftStability final : public MeasuredView<ShiftStabilityKey, Runs> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Status available(const Column& column) const override {
-    LOCUS_CHECK(View::available(column));
+  Status fits(const Column& column) const override {
+    LOCUS_CHECK(View::fits(column));
     LOCUS_CHECK(needs_text_alone(column, info_.title));
     return needs_model(column, info_.title);
   }

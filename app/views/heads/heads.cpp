@@ -57,6 +57,7 @@ class Heads final : public MeasuredView<std::int64_t, HeadRows> {
           "its windows with half of their 95 % intervals, in parentheses where shuffled tokens give the same. A click "
           "chooses a head, a double click or Enter opens it.",
       .needs_text = true,
+      .of_atlases = true,
       .controls = {choice("as", "As", "A table of heads, or a map of layers × heads", {"table", "map"}),
                    choice("statistic", "Sorted by", "The statistic of the map, and the one that the table is sorted by",
                           statistic_names()),

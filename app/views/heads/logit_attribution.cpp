@@ -64,7 +64,7 @@ std::vector<Part> parts_of(const Attribution& made) {
 class LogitAttributionView final : public MeasuredView<AttributionKey, Attribution> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Status available(const Column& column) const override { return needs_model(column, info_.title); }
+  Status fits(const Column& column) const override { return needs_model(column, info_.title); }
   Selection pick(const ViewInput& input, const Hit& hit) const override { return pick_head(input, hit); }
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
     return head_places(selection, input.columns.size());

@@ -19,7 +19,7 @@ constexpr const char* kNeutralText = "Describe the image.";
 class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Status available(const Column& column) const override {
+  Status fits(const Column& column) const override {
     return patch_areas(*column.trace).empty()
                ? unsupported(info_.title + " needs an image; " + column.name + " read text without a picture in it")
                : Status();

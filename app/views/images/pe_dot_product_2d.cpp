@@ -56,7 +56,7 @@ std::string measure_label(const models::Similarity& similarity) {
 class DotProduct2d final : public MeasuredView<PeDotProduct2dKey, Field> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Status available(const Column& column) const override {
+  Status fits(const Column& column) const override {
     if (of_text(column) && patch_areas(*column.trace).empty()) {
       return unsupported(info_.title + " needs an image; " + column.name + " read text without a picture in it");
     }

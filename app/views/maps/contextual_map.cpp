@@ -96,8 +96,8 @@ void mark_boundaries(const std::vector<bool>& marked, figure::Panel& panel) {
   }
 }
 
-Status ContextualMap::available(const Column& column) const {
-  LOCUS_CHECK(View::available(column));
+Status ContextualMap::fits(const Column& column) const {
+  LOCUS_CHECK(View::fits(column));
   if (!column.trace->model().has_gates()) {
     const std::string& encoding = column.trace->model().first_encoding().name;
     return unsupported(info().title + " are CoPE's; " + column.name +

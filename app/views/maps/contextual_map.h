@@ -20,7 +20,7 @@ class ContextualMap : public MapView {
  public:
   explicit ContextualMap(models::Quantity quantity) : quantity_(quantity) {}
 
-  Status available(const Column& column) const override;
+  Status fits(const Column& column) const override;
 
  protected:
   // A head's mean is not defined: head 0 stands for it.

@@ -28,7 +28,7 @@ std::size_t cached_bytes(const Lens& lens) {
 class LogitLensView final : public MeasuredView<std::string, Lens> {
  public:
   const ViewInfo& info() const override { return info_; }
-  Status available(const Column& column) const override {
+  Status fits(const Column& column) const override {
     LOCUS_CHECK(needs_model(column, info_.title));
     return column.trace->model().image
                ? Status(unsupported("the logit lens reads tokens; " + column.name + " reads an image"))

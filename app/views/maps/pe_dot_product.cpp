@@ -42,8 +42,8 @@ struct PeDotProductKey {
 class DotProduct final : public MapView {
  public:
   const ViewInfo& info() const override { return info_; }
-  Status available(const Column& column) const override {
-    LOCUS_CHECK(View::available(column));
+  Status fits(const Column& column) const override {
+    LOCUS_CHECK(View::fits(column));
     return needs_dot_product(column);
   }
   // With option "layers" a row of panels per column, a panel per layer.

@@ -38,8 +38,8 @@ Result<Field> position_rows(const ViewInput& input, const Column& column, Range 
 class PositionAttention final : public MapView {
  public:
   const ViewInfo& info() const override { return info_; }
-  Status available(const Column& column) const override {
-    LOCUS_CHECK(View::available(column));
+  Status fits(const Column& column) const override {
+    LOCUS_CHECK(View::fits(column));
     if (column.trace->model().content().empty()) {
       const std::string& encoding = column.trace->model().first_encoding().name;
       return unsupported("position alone cannot be told from the content in " + column.name + " (" +

@@ -27,8 +27,8 @@ class Positions final : public ContextualMap {
  public:
   Positions() : ContextualMap(models::Quantity::kPosition) {}
   const ViewInfo& info() const override { return info_; }
-  Status available(const Column& column) const override {
-    return has_pictured_positions(column) ? Status() : ContextualMap::available(column);
+  Status fits(const Column& column) const override {
+    return has_pictured_positions(column) ? Status() : ContextualMap::fits(column);
   }
   Result<figure::Figure> figure(const ViewInput& input) const override;
   Result<Data> data(const ViewInput& input) const override;

@@ -10,6 +10,7 @@
 #include "app/workbench/studio/cell_values.h"
 #include "app/workbench/studio/token_words.h"
 #include "core/base/numbers.h"
+#include "models/api/atlas_trace.h"
 
 namespace locus::workbench {
 
@@ -156,6 +157,9 @@ std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) cons
   if (value && !exact && !lines.empty()) {
     lines.push_back("value " + value_text(*value));
   }
+  for (std::string& line : studio_.view().said_of(input, *hover_hit_)) {
+    lines.push_back(std::move(line));
+  }
   return lines;
 }
 
@@ -165,6 +169,9 @@ std::vector<viewport::Bar> CanvasLink::bars(const views::ViewInput& input) const
   }
   const auto index = static_cast<std::size_t>(std::max<std::int64_t>(0, hover_.column.value_or(0)));
   const views::Column& column = input.columns[std::min(index, input.columns.size() - 1)];
+  if (models::atlas_of(*column.trace) != nullptr) {
+    return {};  // its view says what it has
+  }
   const auto print = studio_.fingerprints().of(column, *hover_.layer, *hover_.head);
   if (!print) {
     return {{"measuring what it does", 0, "…"}};

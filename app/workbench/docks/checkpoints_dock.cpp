@@ -14,12 +14,14 @@
 #include <functional>
 #include <utility>
 
+#include "app/views/measured/atlas_values.h"
 #include "app/workbench/docks/edits_dialog.h"
 #include "app/workbench/docks/what_if_dialog.h"
 #include "app/workbench/studio/far_columns.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "core/base/numbers.h"
+#include "models/api/atlas_trace.h"
 
 namespace locus::workbench {
 
@@ -110,6 +112,20 @@ void add_details(QTreeWidgetItem* item, const models::ModelInfo& info) {
   }
   for (const std::string& warning : info.warnings) {
     add_row(item, QStringLiteral("warning"), qt(warning));
+  }
+}
+
+void add_atlas(QTreeWidgetItem* item, const models::AtlasInfo& info) {
+  add_row(item, QStringLiteral("atlas of"), qt(info.checkpoint));
+  if (info.step) {
+    add_row(item, QStringLiteral("step"), QString::number(*info.step));
+  }
+  add_row(item, QStringLiteral("encoding"), qt(info.encoding));
+  add_row(item, QStringLiteral("heads"), QStringLiteral("%1 × %2").arg(info.layers).arg(info.heads),
+          QStringLiteral("layers × heads"));
+  add_row(item, QStringLiteral("windows"), qt(views::windows_text(info)));
+  for (const models::AtlasCorpus& corpus : info.corpus) {
+    add_row(item, QStringLiteral("corpus"), qt(corpus.name), qt(corpus.sha256));
   }
 }
 
@@ -214,7 +230,11 @@ void CheckpointsDock::add_item(const Checkpoint& checkpoint, bool expanded) {
     if (const auto machine = machine_of(checkpoint)) {
       add_row(item, QStringLiteral("machine"), qt(machine->name()), qt(checkpoint.entry.path.string()));
     }
-    add_details(item, *info);
+    if (const models::Atlas* const atlas = checkpoint.trace ? models::atlas_of(*checkpoint.trace) : nullptr) {
+      add_atlas(item, atlas->info());
+    } else {
+      add_details(item, *info);
+    }
     item->setExpanded(expanded);
   }
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/session/open_columns.h"
+#include "models/api/atlas.h"
 #include "models/checkpoint/files_read.h"
 #include "models/checkpoint/hub_cache.h"
 
@@ -53,6 +54,7 @@ const Checkpoint* CheckpointList::find(int id) const {
 std::string CheckpointList::unique_name(const session::CheckpointEntry& entry) const {
   const std::filesystem::path& path = entry.path;
   const std::string own = !checkpoint::rank_files(path).empty() ? checkpoint::whole_name(path) + ".safetensors"
+                          : models::is_atlas(path)              ? path.stem().string()
                           : path.has_filename()                 ? path.filename().string()
                                                                 : path.parent_path().filename().string();
   const std::string hub = checkpoint::hub_name(path);  // a snapshot's folder is called as its commit
