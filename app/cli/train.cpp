@@ -267,7 +267,7 @@ Action declare_train(Arguments& arguments) {
   arguments.number("--clip", train.clip, {}, "maximum norm of the gradient; 0: no limit");
   arguments.integer("--seed", options->seed, {}, "seed for weights and batches");
   arguments.integer("--save-every", train.save_every, {1, kMax}, "steps between saves and validations");
-  arguments.flag("--keep", train.keep, "keep the checkpoint of every save and of step 0, in folders stepN of --out");
+  arguments.flag("--keep", train.keep, "keep the checkpoint of every save, and of step 0, in folders stepN of --out");
   arguments.choice("--dtype", options->dtype, {"float32", "float16"}, "dtype of the written weights");
   arguments.text("--out", options->out, "folder to write");
   arguments.files("--out", FileUse::kWritten, [&out = options->out] { return written_into(out); });

@@ -21,6 +21,8 @@ class FakeAtlas : public models::Atlas {
   static constexpr std::int64_t kHeads = 4;
   static constexpr std::int64_t kLength = 64;
   static constexpr std::int64_t kSide = 16;
+  static constexpr std::int64_t kNeedleDepths = 3;
+  static constexpr std::int64_t kNeedleLengths = 2;
 
   // Heads learn with the steps: what they do is `share` of what a trained one does.
   explicit FakeAtlas(std::optional<std::int64_t> step = {}, double share = 1) : share_(share) {
@@ -36,19 +38,26 @@ class FakeAtlas : public models::Atlas {
     for (std::int64_t edge = 0; edge <= 32; ++edge) {
       axes_["profile.edges"].push_back(static_cast<double>(edge));
     }
+    axes_["retrieval.depths"] = {0, 0.5, 1};
+    axes_["retrieval.lengths"] = {32, 64};
     axes_["profile.edges"].insert(axes_["profile.edges"].end(), {48, 64});
   }
 
   const models::AtlasInfo& info() const override { return info_; }
   const std::vector<std::string>& statistics() const override {
-    static const std::vector<std::string> kNames{"profile.weight",  "profile.logit",   "mean-map",     "heads.entropy",
-                                                 "heads.previous",  "heads.first",     "heads.self",   "heads.distance",
-                                                 "heads.induction", "heads.bias-mean", "sinks.weight", "loss"};
+    static const std::vector<std::string> kNames{
+        "profile.weight", "profile.logit", "mean-map",         "heads.entropy",   "heads.previous",
+        "heads.first",    "heads.self",    "heads.distance",   "heads.induction", "heads.bias-mean",
+        "sinks.weight",   "loss",          "retrieval.answer", "retrieval.score", "spans.needle"};
     return kNames;
   }
-  bool of_model(const std::string& statistic) const override { return statistic == "loss"; }
-  bool has(const std::string& statistic, models::AtlasNull /*null*/) const override {
-    return std::ranges::find(statistics(), statistic) != statistics().end();
+  bool of_model(const std::string& statistic) const override {
+    return statistic == "loss" || statistic == "retrieval.answer";
+  }
+  bool has(const std::string& statistic, models::AtlasNull null) const override {
+    const bool without = statistic == "loss" || statistic == "mean-map";  // as in the files of locus atlas
+    return std::ranges::find(statistics(), statistic) != statistics().end() &&
+           (null == models::AtlasNull::kText || !without);
   }
   // One entry: the mean of a trained head, or of shuffled tokens.
   double mean_of(const std::string& statistic, std::int64_t layer, std::int64_t head, std::int64_t entry,
@@ -63,11 +72,15 @@ class FakeAtlas : public models::Atlas {
       const std::int64_t key = entry % kSide;
       const double uniform = 1 / static_cast<double>(query + 1);
       const bool chosen = key == std::max<std::int64_t>(query - head, 0);
-      return key > query ? 0.0 : shuffled ? uniform / 4 : (0.5 * (chosen ? 1 : 0) + 0.5 * uniform) / 4;
+      return key > query ? std::nan("") : shuffled ? uniform / 4 : (0.5 * (chosen ? 1 : 0) + 0.5 * uniform) / 4;
     }
     if (statistic.starts_with("profile.")) {
       const double decay = std::exp(-n / (4 + place));
       return shuffled ? 0.02 : statistic == "profile.logit" ? 2 * decay - 1 : 0.3 * decay;
+    }
+    if (is_of_needles(statistic)) {  // deeper sentences and shorter texts are found better
+      const double found = 0.1 + 0.15 * static_cast<double>(entry / kNeedleLengths) / (1 + n) + (head == 1 ? 0.4 : 0);
+      return shuffled ? 0.1 : found;
     }
     const double base = statistic == "heads.entropy" ? 3.0 : statistic == "heads.distance" ? 20.0 : 0.05;
     const double own = statistic == "heads.induction"  ? (head == 1 && layer > 0 ? 0.8 : 0.0)
@@ -75,7 +88,10 @@ class FakeAtlas : public models::Atlas {
                                                        : 0.02 * place;
     return base + (shuffled ? 0.0 : share_ * own);
   }
-  double half_of(std::int64_t head) const { return 0.01 * static_cast<double>(1 + head); }
+  static bool is_of_needles(const std::string& statistic) {
+    return statistic.starts_with("retrieval.") || statistic.starts_with("spans.");
+  }
+  static double half_of(std::int64_t head) { return 0.01 * static_cast<double>(1 + head); }
   Result<models::AtlasValues> values(const std::string& statistic, std::int64_t layer,
                                      models::AtlasNull null) const override {
     if (!has(statistic, null)) {
@@ -84,12 +100,16 @@ class FakeAtlas : public models::Atlas {
     models::AtlasValues values;
     values.samples = 40;
     const bool model = of_model(statistic);
-    const std::int64_t entries = model                               ? kLength - 1
+    const bool needles = is_of_needles(statistic);
+    const std::int64_t entries = needles                             ? kNeedleDepths * kNeedleLengths
+                                 : model                             ? kLength - 1
                                  : statistic == "mean-map"           ? kSide * kSide
                                  : statistic.starts_with("profile.") ? 34
                                  : statistic.starts_with("sinks.")   ? 16
                                                                      : 1;
-    values.shape = model                     ? std::vector<std::int64_t>{entries}
+    values.shape = needles && model          ? std::vector<std::int64_t>{kNeedleDepths, kNeedleLengths}
+                   : needles                 ? std::vector<std::int64_t>{kHeads, kNeedleDepths, kNeedleLengths}
+                   : model                   ? std::vector<std::int64_t>{entries}
                    : statistic == "mean-map" ? std::vector<std::int64_t>{kHeads, kSide, kSide}
                    : entries > 1             ? std::vector<std::int64_t>{kHeads, entries}
                                              : std::vector<std::int64_t>{kHeads};

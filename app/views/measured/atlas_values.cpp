@@ -1,9 +1,15 @@
 #include "app/views/measured/atlas_values.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <sstream>
 
 #include "app/views/plots/panel.h"
+#include "app/views/plots/series.h"
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 
 namespace locus::views {
 
@@ -85,6 +91,49 @@ Result<std::vector<HeadInterval>> head_intervals(const models::Atlas& atlas, con
   return list;
 }
 
+std::string with_interval(double mean, double low, double high) {
+  const std::string number = short_number(mean);
+  return std::isnan(low) || std::isnan(high) ? number
+                                             : number + " [" + short_number(low) + ", " + short_number(high) + "]";
+}
+
+namespace {
+
+// The places of one word's heads.
+Result<std::vector<std::size_t>> heads_of_word(const std::string& word, std::int64_t layers, std::int64_t heads) {
+  const std::size_t point = word.find('.');
+  const auto layer = parse_number<std::int64_t>(word.substr(0, point));
+  const auto head =
+      point == std::string::npos ? std::optional<std::int64_t>(0) : parse_number<std::int64_t>(word.substr(point + 1));
+  if (!layer || !head || *layer < 0 || *layer >= layers || *head < 0 || *head >= heads) {
+    return usage("heads: expected LAYER.HEAD, LAYER or all, layers 0 to " + std::to_string(layers - 1) +
+                 " and heads 0 to " + std::to_string(heads - 1) + ", found " + shown(word));
+  }
+  std::vector<std::size_t> list;
+  for (std::int64_t n = *head; n < (point == std::string::npos ? heads : *head + 1); ++n) {
+    list.push_back(static_cast<std::size_t>(*layer * heads + n));
+  }
+  return list;
+}
+
+}  // namespace
+
+Result<std::vector<std::size_t>> heads_named(const std::string& words, std::int64_t layers, std::int64_t heads) {
+  std::set<std::size_t> chosen;
+  std::istringstream typed(words);
+  for (std::string word; typed >> word;) {
+    if (word == "all") {
+      for (std::int64_t n = 0; n < layers * heads; ++n) {
+        chosen.insert(static_cast<std::size_t>(n));
+      }
+      continue;
+    }
+    LOCUS_TRY(const std::vector<std::size_t> list, heads_of_word(word, layers, heads));
+    chosen.insert(list.begin(), list.end());
+  }
+  return std::vector<std::size_t>(chosen.begin(), chosen.end());
+}
+
 std::string windows_text(const models::AtlasInfo& info) {
   return (info.done < info.windows ? std::to_string(info.done) + " of " : "") + std::to_string(info.windows) +
          " windows of " + std::to_string(info.length) + " tokens";
@@ -97,15 +146,20 @@ bool has_atlas(const ViewInput& input) {
 
 std::string atlases_note(const ViewInput& input, const std::string& of_runs) {
   std::string note;
+  std::string alike;  // of all, where they were made alike
   bool runs = false;
+  bool same = true;
   for (const Column& column : input.columns) {
     const models::Atlas* const atlas = models::atlas_of(*column.trace);
     runs = runs || atlas == nullptr;
     if (atlas != nullptr) {
-      note = joined_notes(note, (input.columns.size() > 1 ? column.name + ": " : "") + "95 % of the mean over " +
-                                    windows_text(atlas->info()));
+      const std::string own = "95 % of the mean over " + windows_text(atlas->info());
+      same = same && (alike.empty() || alike == own);
+      alike = own;
+      note = joined_notes(note, (input.columns.size() > 1 ? column.name + ": " : "") + own);
     }
   }
+  note = same && !runs ? alike : note;
   return runs ? joined_notes(note, "others: " + of_runs) : note;
 }
 

@@ -35,6 +35,13 @@ struct AtlasStatistic {
 const std::vector<AtlasStatistic>& atlas_statistics();
 std::vector<std::string> atlas_statistic_names();
 
+// "0.25 [0.22, 0.28]", "0.25" where no interval is known.
+std::string with_interval(double mean, double low, double high);
+
+// The heads that words name: "1.2 3.0" heads by layer and head, "2" all of layer 2, "all"; as places l·H + h in
+// ascending order, each once. Errors: kUsage with the word and what is there.
+Result<std::vector<std::size_t>> heads_named(const std::string& words, std::int64_t layers, std::int64_t heads);
+
 // (L·H) of the statistic called `name`, head (l, h) at l·H + h. Errors: kUnsupported where the atlas has none.
 Result<std::vector<HeadInterval>> head_intervals(const models::Atlas& atlas, const std::string& name);
 const char* meaning_of(const std::string& name);
@@ -44,8 +51,8 @@ std::string windows_text(const models::AtlasInfo& info);
 
 // Whether a column is an atlas.
 bool has_atlas(const ViewInput& input);
-// "text-rope: 95 % of the mean over 500 windows of 512 tokens" for each atlas; `of_runs` for the others, if there are
-// any.
+// "text-rope: 95 % of the mean over 500 windows of 512 tokens" for each atlas, once for all that were made alike;
+// `of_runs` for the others, if there are any.
 std::string atlases_note(const ViewInput& input, const std::string& of_runs);
 
 // kUsage unless the input has one layer and one head, or their mean where `mean` allows it.

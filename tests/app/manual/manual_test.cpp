@@ -145,9 +145,9 @@ TEST(Manual, EveryEncodingHasItsEquationParametersAndOptions) {
 
 TEST(Manual, EveryTaskQuantityAndFamilyHasItsPlace) {
   for (const auto& task : locus::training::tasks()) {
-    EXPECT_TRUE(holds(page("training"), "| `" + task.name + "` | ")) << task.name;
+    EXPECT_TRUE(holds(page("tasks"), "| `" + task.name + "` | ")) << task.name;
     for (const auto& option : task.options) {
-      EXPECT_TRUE(names(page("training"), option.name)) << task.name << ": " << option.name;
+      EXPECT_TRUE(names(page("tasks"), option.name)) << task.name << ": " << option.name;
     }
   }
   using locus::models::Quantity;

@@ -9,6 +9,7 @@
 #include "core/base/controls.h"
 #include "tests/support/counting_trace.h"
 #include "tests/support/exported_views.h"
+#include "tests/support/fake_atlas.h"
 #include "tests/support/fake_model.h"
 
 namespace locus::views {
@@ -153,8 +154,18 @@ TEST(MeasuredView, EveryParameterIsPartOfAKey) {
 
 // What measures through the analyses, which read what a run keeps.
 const std::vector<std::string> kAnalyses{
-    "distance-profile", "distance-bias", "length-curve", "shift-stability",   "heads", "head-difference", "kernel",
-    "knock-out",        "move",          "logit-lens",   "logit-attribution", "effect"};
+    "distance-profile", "distance-bias", "length-curve", "shift-stability",   "heads",  "head-difference", "kernel",
+    "knock-out",        "move",          "logit-lens",   "logit-attribution", "effect", "atlas",           "mean-map",
+    "loss-by-position", "training",      "needle"};
+
+// Two runs, or two atlases of steps.
+ViewInput columns_for(const View& view) {
+  ViewInput input = test_views::pair_of();
+  if (!view.info().of_runs) {
+    input.columns = {test::atlas_column("early", 100, 0.5), test::atlas_column("late", 300)};
+  }
+  return input;
+}
 
 bool is_analysis(const std::string& view) {
   return view.starts_with("pair-") || std::count(kAnalyses.begin(), kAnalyses.end(), view) > 0;
@@ -167,7 +178,7 @@ TEST(MeasuredView, NoLookMeasuresABundledRunAgain) {
     if (!is_analysis(name)) {
       continue;
     }
-    ViewInput input = test_views::pair_of();
+    ViewInput input = columns_for(*view);
     input.cache = std::make_shared<FieldCache>(64 << 20);
     if (name == "knock-out") {
       input.options.set("null", std::int64_t{2});  // each copy costs as much as the map
@@ -243,7 +254,7 @@ TEST(MeasuredView, NoLookReadsARunAgain) {
 // Cancelled while it measures: nothing of it is kept, and it measures all of it the next time.
 TEST(MeasuredView, AMeasureThatIsCancelledIsNotKept) {
   for (const std::string& name : kAnalyses) {
-    ViewInput input = test_views::pair_of();
+    ViewInput input = columns_for(test_views::view_of(name));
     input.cache = std::make_shared<FieldCache>(64 << 20);
     std::stop_source stop;
     input.stop = stop.get_token();

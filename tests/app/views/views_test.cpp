@@ -16,6 +16,7 @@
 #include "core/base/atomic_file.h"
 #include "tests/support/bundled.h"
 #include "tests/support/data_text.h"
+#include "tests/support/fake_atlas.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/fake_views.h"
 
@@ -41,6 +42,9 @@ ViewInput input_for(const View& view) {
   for (const double base : {10000.0, 500.0}) {
     real.columns.push_back(
         test::column_of(test::bundled("text-rope", base), kSentences, "base " + std::to_string(base)));
+  }
+  if (!view.info().of_runs) {
+    real.columns = {test::atlas_column("early", 100, 0.5), test::atlas_column("late", 300)};
   }
   if (view.info().name == "task-accuracy") {
     real.columns.pop_back();  // nothing is recorded with that base

@@ -1,0 +1,270 @@
+// `atlas`: all heads of a model as points, by two statistics over many texts, with their intervals.
+#include <algorithm>
+#include <cmath>
+
+#include "app/views/heads/atlas_points.h"
+#include "app/views/list.h"
+#include "app/views/measured/measured_view.h"
+#include "core/base/controls.h"
+
+namespace locus::views {
+
+namespace {
+
+constexpr const char* kNoSize = "none";
+
+struct AtlasKey {
+  std::string x, y, size;
+
+  friend bool operator==(const AtlasKey&, const AtlasKey&) = default;
+};
+
+// What stands first is the fallback.
+std::vector<std::string> names_from(const std::string& first) {
+  std::vector<std::string> names = atlas_statistic_names();
+  const auto found = std::ranges::find(names, first);
+  std::rotate(names.begin(), found, found + 1);
+  return names;
+}
+
+std::vector<std::string> size_names() {
+  std::vector<std::string> names = atlas_statistic_names();
+  names.insert(names.begin(), kNoSize);
+  return names;
+}
+
+class AtlasView final : public MeasuredView<AtlasKey, AtlasPoints> {
+ public:
+  const ViewInfo& info() const override { return info_; }
+  Selection pick(const ViewInput& input, const Hit& hit) const override;
+  Selection drag(const ViewInput& input, const Hit& from, const Hit& to) const override;
+  std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
+  std::vector<std::string> said_of(const ViewInput& input, const Hit& hit) const override;
+
+ protected:
+  Result<AtlasKey> measure_key(const ViewInput& input, std::size_t /*column*/) const override {
+    return AtlasKey{option<std::string>(input, "x"), option<std::string>(input, "y"),
+                    option<std::string>(input, "size")};
+  }
+  Result<AtlasPoints> measure(const AtlasKey& key, const MeasureContext& context) const override;
+  Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
+  Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
+
+ private:
+  struct Axes {
+    figure::Interval x, y;
+  };
+  // Those that all columns share, of what is measured.
+  Axes axes(const ViewInput& input, const Numbers& numbers) const;
+  Axes kept_axes(const ViewInput& input) const;
+  // The head under a place of a panel; −1: none.
+  std::int64_t head_at(const ViewInput& input, const Hit& hit) const;
+
+  ViewInfo info_{
+      .name = "atlas",
+      .title = "Atlas of heads",
+      .group = Group::kMeasure,
+      .caption = "Every head as a point: what kinds of heads a model has, measured over many texts.",
+      .shows =
+          "Every head of an atlas as a point, by any two statistics, coloured by layer; a third statistic may be its "
+          "size. Crosses are 95 % intervals of the means over the windows. Heads whose intervals contain the values "
+          "for shuffled tokens are hollow: what they do needs no text. A click chooses a head; a rectangle that is "
+          "pulled around points names them, and leaves the others pale.",
+      .of_runs = false,
+      .of_atlases = true,
+      .controls = {choice("x", "Across", "The statistic of the horizontal axis", names_from("previous")),
+                   choice("y", "Up", "The statistic of the vertical axis", names_from("induction")),
+                   choice("size", "Size", "The statistic that a point's diameter shows", size_names()),
+                   toggle("intervals", "Intervals", "The 95 % intervals, as crosses", true),
+                   words("heads", "Heads", "The heads that are named, by layer and head (1.2) or by layer (1)",
+                         "no names; 1.2 3")},
+  };
+};
+
+Result<AtlasPoints> AtlasView::measure(const AtlasKey& key, const MeasureContext& context) const {
+  const models::Atlas& atlas = *models::atlas_of(*context.column.trace);
+  report(context.progress, 0, "statistics");
+  if (context.stop.stop_requested()) {
+    return cancelled();
+  }
+  AtlasPoints points;
+  LOCUS_TRY(points.x, head_intervals(atlas, key.x));
+  LOCUS_TRY(points.y, head_intervals(atlas, key.y));
+  if (key.size != kNoSize) {
+    LOCUS_TRY(points.size, head_intervals(atlas, key.size));
+  }
+  return points;
+}
+
+AtlasView::Axes AtlasView::axes(const ViewInput& input, const Numbers& numbers) const {
+  const bool intervals = option<bool>(input, "intervals");
+  Extent x;
+  Extent y;
+  const auto add = [&](const std::vector<HeadInterval>& list, Extent& extent) {
+    for (const HeadInterval& each : list) {
+      extent.add(each.mean);
+      extent.add(intervals ? each.low : each.mean);
+      extent.add(intervals ? each.high : each.mean);
+    }
+  };
+  for (const Pointer& heads : numbers) {
+    add(heads->x, x);
+    add(heads->y, y);
+  }
+  return {x.padded(0.06), y.padded(0.06)};
+}
+
+AtlasView::Axes AtlasView::kept_axes(const ViewInput& input) const {
+  Numbers all;
+  for (std::size_t n = 0; n < input.columns.size(); ++n) {
+    if (Pointer heads = kept(input, n)) {
+      all.push_back(std::move(heads));
+    }
+  }
+  return axes(input, all);
+}
+
+Result<figure::Figure> AtlasView::draw(const ViewInput& input, const Numbers& numbers) const {
+  const Axes both = axes(input, numbers);
+  const AtlasKey key = *measure_key(input, 0);
+  Extent sizes;
+  for (const Pointer& heads : numbers) {
+    sizes.add(numbers_of(heads->size, &HeadInterval::mean));
+  }
+  figure::Figure figure = figure_across(numbers.size());
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    const models::AtlasInfo& info = models::atlas_of(*input.columns[n].trace)->info();
+    auto chosen = heads_named(option<std::string>(input, "heads"), info.layers, info.heads);
+    if (!chosen && n == 0) {  // other models may have fewer heads
+      return chosen.error();
+    }
+    figure::Panel panel;
+    name_after(input.columns[n], panel);
+    panel.x.label = meaning_of(key.x);
+    panel.x.view = both.x;
+    panel.y.label = meaning_of(key.y);
+    panel.y.view = both.y;
+    panel.follows_camera = false;
+    figure::Points points = points_of(
+        *numbers[n], info,
+        {option<bool>(input, "intervals"), sizes.padded(0), chosen ? *std::move(chosen) : std::vector<std::size_t>()});
+    const auto hollow = std::ranges::count(points.hollow, std::uint8_t{1});
+    panel.layers.emplace_back(std::move(points));
+    panel.color_bar_label = "layer";
+    panel.note = windows_text(info) + "; " + std::to_string(hollow) + " of " + std::to_string(numbers[n]->x.size()) +
+                 " heads as with shuffled tokens (rings)" +
+                 (key.size == kNoSize ? "" : "; size: " + std::string(meaning_of(key.size)));
+    figure.panels.push_back(std::move(panel));
+  }
+  figure.statement =
+      (numbers.size() > 1 ? input.columns.front().name + ": " : "") +
+      strongest_line(*numbers.front(), models::atlas_of(*input.columns.front().trace)->info().heads, key.y);
+  return figure;
+}
+
+Result<Data> AtlasView::table(const ViewInput& input, const Numbers& numbers) const {
+  const AtlasPoints& heads = *numbers.front();
+  const AtlasKey key = *measure_key(input, 0);
+  const std::int64_t count = input.columns.front().trace->model().heads;
+  std::vector<Series> series{{"layer", {}}, {"head", {}}};
+  for (std::int64_t n = 0; n < std::ssize(heads.x); ++n) {
+    series[0].values.push_back(static_cast<double>(n / count));
+    series[1].values.push_back(static_cast<double>(n % count));
+  }
+  const auto add = [&](const std::string& name, const std::vector<HeadInterval>& list) {
+    series.push_back({name, numbers_of(list, &HeadInterval::mean)});
+    series.push_back({name + " low", numbers_of(list, &HeadInterval::low)});
+    series.push_back({name + " high", numbers_of(list, &HeadInterval::high)});
+    series.push_back({name + " shuffled", numbers_of(list, &HeadInterval::null)});
+  };
+  add("x " + key.x, heads.x);
+  add("y " + key.y, heads.y);
+  if (!heads.size.empty()) {
+    add("size " + key.size, heads.size);
+  }
+  return table_of(std::move(series));
+}
+
+std::int64_t AtlasView::head_at(const ViewInput& input, const Hit& hit) const {
+  const Pointer heads = hit.panel < input.columns.size() ? kept(input, hit.panel) : nullptr;
+  if (!heads) {
+    return -1;
+  }
+  const Axes both = kept_axes(input);
+  return nearest_head(*heads, both.x, both.y, hit.x, hit.y);
+}
+
+Selection AtlasView::pick(const ViewInput& input, const Hit& hit) const {
+  const std::int64_t head = head_at(input, hit);
+  Selection selection;
+  if (head >= 0) {
+    const std::int64_t count = input.columns[hit.panel].trace->model().heads;
+    selection.layer = head / count;
+    selection.head = head % count;
+    selection.column = static_cast<std::int64_t>(hit.panel);
+  }
+  return selection;
+}
+
+// A rectangle around points names them; one around none names none.
+Selection AtlasView::drag(const ViewInput& input, const Hit& from, const Hit& to) const {
+  Selection selection;
+  const Pointer heads = from.panel == to.panel && from.panel < input.columns.size() ? kept(input, from.panel) : nullptr;
+  if (heads) {
+    const std::int64_t count = input.columns[from.panel].trace->model().heads;
+    selection.option = {"heads", heads_within(*heads, count, {from.x, to.x}, {from.y, to.y})};
+  }
+  return selection;
+}
+
+std::vector<std::string> AtlasView::said_of(const ViewInput& input, const Hit& hit) const {
+  const std::int64_t head = head_at(input, hit);
+  if (head < 0) {
+    return {};
+  }
+  const AtlasPoints& heads = *kept(input, hit.panel);
+  const AtlasKey key = *measure_key(input, hit.panel);
+  std::vector<std::string> lines;
+  const auto say = [&](const std::string& name, const std::vector<HeadInterval>& list) {
+    const HeadInterval& at = list[static_cast<std::size_t>(head)];
+    lines.push_back(std::string(meaning_of(name)) + " " + with_interval(at.mean, at.low, at.high));
+    if (!std::isnan(at.null)) {
+      lines.push_back("  of shuffled tokens " + short_number(at.null));
+    }
+  };
+  say(key.x, heads.x);
+  say(key.y, heads.y);
+  if (!heads.size.empty()) {
+    say(key.size, heads.size);
+  }
+  return lines;
+}
+
+std::vector<Place> AtlasView::places(const ViewInput& input, const Selection& selection) const {
+  std::vector<Place> places;
+  if (!selection.layer || !selection.head || *selection.head < 0) {
+    return places;
+  }
+  const Axes both = kept_axes(input);
+  const double wide = 0.012 * (both.x.high - both.x.low);
+  const double high = 0.016 * (both.y.high - both.y.low);
+  for (std::size_t n = 0; n < input.columns.size(); ++n) {
+    const Pointer heads = kept(input, n);
+    const auto at =
+        static_cast<std::size_t>(*selection.layer * input.columns[n].trace->model().heads + *selection.head);
+    if (heads && at < heads->x.size()) {
+      const double x = heads->x[at].mean;
+      const double y = heads->y[at].mean;
+      places.push_back({n, {x - wide, x + wide}, {y - high, y + high}});
+    }
+  }
+  return places;
+}
+
+}  // namespace
+
+const View& atlas_view() {
+  return made_once<AtlasView>();
+}
+
+}  // namespace locus::views

@@ -1,0 +1,43 @@
+// The heads of an atlas as points: which statistics, and what is drawn of each head.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/views/measured/atlas_values.h"
+#include "app/views/plots/series.h"
+#include "renderers/figure/figure.h"
+
+namespace locus::views {
+
+// (L·H) each; `size` without entries where none is asked for.
+struct AtlasPoints {
+  std::vector<HeadInterval> x, y, size;
+};
+inline std::size_t cached_bytes(const AtlasPoints& points) {
+  return sizeof points + sizeof(HeadInterval) * (points.x.size() + points.y.size() + points.size.size());
+}
+
+// Neither statistic tells the head from what it does with shuffled tokens; one without a null tells nothing.
+bool is_hollow(const HeadInterval& x, const HeadInterval& y);
+
+struct PointLook {
+  bool intervals = true;            // as crosses
+  figure::Interval sizes;           // of the statistic that is the size, over all columns
+  std::vector<std::size_t> chosen;  // heads with their names, before which the others are pale; empty: all alike
+};
+figure::Points points_of(const AtlasPoints& heads, const models::AtlasInfo& info, const PointLook& look);
+
+// The head whose point is nearest to a place, measured in shares of the axes; −1 where none is within 3 %.
+std::int64_t nearest_head(const AtlasPoints& heads, const figure::Interval& x, const figure::Interval& y, double at_x,
+                          double at_y);
+
+// The heads within a rectangle, as words that heads_named() reads: "1.2 3.0".
+std::string heads_within(const AtlasPoints& heads, std::int64_t count, const figure::Interval& x,
+                         const figure::Interval& y);
+
+// "largest induction score: head 1.1, 0.85 [0.83, 0.87], of shuffled tokens 0.050; 9 of 12 heads are as with shuffled
+// tokens"; empty without numbers.
+std::string strongest_line(const AtlasPoints& heads, std::int64_t count, const std::string& y);
+
+}  // namespace locus::views

@@ -1,0 +1,410 @@
+// The views of atlases: their exported numbers against the atlas they are of, made-up and bundled, and what they
+// refuse.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "app/views/heads/atlas_points.h"
+#include "app/views/list.h"
+#include "app/views/statement.h"
+#include "tests/support/exported_views.h"
+#include "tests/support/fake_atlas.h"
+
+namespace locus::views {
+namespace {
+
+using test::atlas_column;
+using test::FakeAtlas;
+using test_views::at;
+using test_views::column_named;
+using test_views::expect_near;
+using test_views::exported;
+using test_views::view_of;
+
+ViewInput made_up_input(std::int64_t layer = 1, std::int64_t head = 2) {
+  ViewInput input;
+  input.columns = {atlas_column("made-up")};
+  input.layer = layer;
+  input.head = head;
+  input.cache = std::make_shared<FieldCache>(8 << 20);
+  return input;
+}
+
+ViewInput bundled_input(const std::string& name, std::int64_t layer, std::int64_t head) {
+  ViewInput input = made_up_input(layer, head);
+  const auto trace = models::open_atlas_trace(test::source_dir() + "/assets/atlases/" + name + ".safetensors");
+  EXPECT_TRUE(trace.ok()) << trace.error().describe();
+  input.columns = {{name, nullptr, *trace}};
+  return input;
+}
+
+const models::Atlas& atlas_in(const ViewInput& input) {
+  return *models::atlas_of(*input.columns.front().trace);
+}
+
+TEST(AtlasViews, ViewsOfRunsRefuseAnAtlasAndViewsOfAtlasesARunInOneLine) {
+  const std::set<std::string> both{"distance-profile", "heads", "kernel"};
+  const std::set<std::string> alone{"atlas", "mean-map", "loss-by-position", "training", "needle"};
+  const Column run = test::column_of(test::bundled("text-rope"), test_views::kText);
+  for (const View* view : views()) {
+    const std::string& name = view->info().name;
+    EXPECT_EQ(view->info().of_atlases, both.contains(name) || alone.contains(name)) << name;
+    EXPECT_EQ(view->info().of_runs, !alone.contains(name)) << name;
+    const Status refused = view->info().of_atlases ? Status() : view->available(made_up_input().columns.front());
+    if (!view->info().of_atlases) {
+      ASSERT_FALSE(refused.ok()) << name;
+      EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+      EXPECT_NE(refused.error().message.find("mean-map"), std::string::npos) << refused.error().message;
+      EXPECT_EQ(refused.error().message.find('\n'), std::string::npos);
+    }
+    if (!view->info().of_runs) {
+      const Status none = view->available(run);
+      ASSERT_FALSE(none.ok()) << name;
+      EXPECT_NE(none.error().message.find("locus atlas"), std::string::npos) << none.error().message;
+    }
+  }
+}
+
+TEST(AtlasViews, MeanMapExportsTheMeansOfAHead) {
+  const FakeAtlas atlas;
+  ViewInput input = made_up_input();
+  const Data data = exported("mean-map", input);
+  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{FakeAtlas::kSide, FakeAtlas::kSide}));
+  for (std::int64_t row = 0; row < FakeAtlas::kSide; ++row) {
+    for (std::int64_t column = 0; column < FakeAtlas::kSide; ++column) {
+      const double mean = atlas.mean_of("mean-map", 1, 2, row * FakeAtlas::kSide + column, false);
+      if (column > row) {
+        EXPECT_TRUE(std::isnan(at(data, row, column)));
+      } else {
+        expect_near(at(data, row, column), mean, 1e-6);
+      }
+    }
+  }
+  input.options.set("of", std::string("high"));
+  expect_near(at(exported("mean-map", input), 5, 3), atlas.mean_of("mean-map", 1, 2, 5 * 16 + 3, false) + 0.03, 1e-6);
+  input.options.set("of", std::string("low"));
+  expect_near(at(exported("mean-map", input), 5, 3), atlas.mean_of("mean-map", 1, 2, 5 * 16 + 3, false) - 0.03, 1e-6);
+  input.head = kMean;
+  EXPECT_EQ(view_of("mean-map").figure(input).error().code, ErrorCode::kUnsupported);  // no interval
+  input.options.set("of", std::string("mean"));
+  double sum = 0;
+  for (std::int64_t head = 0; head < 4; ++head) {
+    sum += atlas.mean_of("mean-map", 1, head, 5 * 16 + 3, false) / 4;
+  }
+  expect_near(at(exported("mean-map", input), 5, 3), sum, 1e-6);
+}
+
+TEST(AtlasViews, MeanMapSaysItsIntervalsUnderThePointer) {
+  const ViewInput input = made_up_input();
+  const auto figure = view_of("mean-map").figure(input);
+  ASSERT_TRUE(figure.ok());
+  const auto& map = std::get<figure::HeatMap>(figure->panels[0].layers[0]);
+  ASSERT_NE(map.texts, nullptr);
+  EXPECT_EQ((*map.texts)[0], "0.250 [0.220, 0.280]");
+  EXPECT_EQ((*map.texts)[1], "");
+  EXPECT_EQ(map.field->row_axis.step, 4);
+  const auto lines = view_of("mean-map").said_of(input, {0, 2.5, 3.5, -1});
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0], "query 0 to 3");
+  EXPECT_EQ(lines[2], "mean weight 0.250 [0.220, 0.280]");
+  EXPECT_EQ(view_of("mean-map").said_of(input, {0, 60, 3.5, -1}).back(), "no query sees a key there");
+  EXPECT_TRUE(view_of("mean-map").said_of(input, {0, 60, 70, -1}).empty());
+  EXPECT_NE(figure->statement.find("queries 60 to 63 give each of the keys 60 to 63 "), std::string::npos)
+      << figure->statement;
+}
+
+// Its interval is the mean ± 1.96 · deviation / √windows: there are no replicates of a mean map.
+TEST(AtlasViews, MeanMapsOfBundledAtlasesHaveNormalIntervals) {
+  ViewInput input = bundled_input("text-rope", 0, 3);
+  const auto values = atlas_in(input).values("mean-map", 0);
+  ASSERT_TRUE(values.ok());
+  const std::int64_t side = values->shape.back();
+  const Data mean = exported("mean-map", input);
+  input.options.set("of", std::string("high"));
+  const Data high = exported("mean-map", input);
+  for (const auto& [row, column] : {std::pair<std::int64_t, std::int64_t>{39, 39}, {39, 0}, {20, 19}}) {
+    const auto n = static_cast<std::size_t>((3 * side + row) * side + column);
+    expect_near(at(mean, row, column), values->mean[n], 1e-6);
+    const double wanted = values->mean[n] + 1.96 * values->deviation[n] / std::sqrt(values->samples);
+    expect_near(at(high, row, column), wanted, 1e-5);
+  }
+  EXPECT_TRUE(std::isnan(at(mean, 0, 39)));
+  // 40 cells of 256 tokens: the last has the positions 249 to 255, the one before it 243 to 248.
+  input.options.set("of", std::string("mean"));
+  ASSERT_TRUE(view_of("mean-map").figure(input).ok());
+  EXPECT_EQ(view_of("mean-map").said_of(input, {0, 255.5, 255.5, -1}).front(), "query 249 to 255");
+  EXPECT_EQ(view_of("mean-map").said_of(input, {0, 249.0, 249.0, -1}).front(), "query 243 to 248");
+}
+
+TEST(AtlasViews, LossByPositionExportsTheMeansWithIntervals) {
+  const FakeAtlas atlas;
+  ViewInput input = made_up_input();
+  const Data data = exported("loss-by-position", input);
+  ASSERT_EQ(data.shape[0], FakeAtlas::kLength - 1);
+  for (const std::int64_t n : {std::int64_t{0}, std::int64_t{8}, std::int64_t{62}}) {
+    const double mean = atlas.mean_of("loss", 0, 0, n, false);
+    EXPECT_EQ(at(data, n, column_named(data, "position")), static_cast<double>(n + 1));
+    expect_near(at(data, n, column_named(data, "made-up loss")), mean, 1e-6);
+    expect_near(at(data, n, column_named(data, "made-up low")), mean - 0.01, 1e-6);
+    expect_near(at(data, n, column_named(data, "made-up high")), mean + 0.01, 1e-6);
+  }
+  input.options.set("smooth", std::int64_t{4});
+  const auto figure = view_of("loss-by-position").figure(input);
+  ASSERT_TRUE(figure.ok());
+  const auto& curve = std::get<figure::Curve>(figure->panels[0].layers[0]);
+  double sum = 0;
+  for (std::int64_t n = 5; n <= 8; ++n) {
+    sum += atlas.mean_of("loss", 0, 0, n, false) / 4;
+  }
+  expect_near(curve.y[8], sum, 1e-9);
+  expect_near(curve.high[8], sum + 0.01, 1e-9);
+  EXPECT_EQ(figure->statement, "loss 5.00 [4.99, 5.01] at position 1, 2.38 [2.37, 2.39] at 63");
+}
+
+TEST(AtlasViews, LossByPositionOfBundledAtlases) {
+  ViewInput input = bundled_input("text-rope", 0, 0);
+  input.columns.push_back(bundled_input("text-tapa", 0, 0).columns.front());
+  const Data data = exported("loss-by-position", input);
+  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{255, 7}));
+  const auto loss = models::atlas_of(*input.columns[1].trace)->values("loss", models::kAtlasOfModel);
+  ASSERT_TRUE(loss.ok());
+  for (std::int64_t n = 0; n < 255; n += 50) {
+    expect_near(at(data, n, column_named(data, "text-tapa loss")), loss->mean[static_cast<std::size_t>(n)], 1e-6);
+    expect_near(at(data, n, column_named(data, "text-tapa low")), loss->low[static_cast<std::size_t>(n)], 1e-6);
+    EXPECT_LT(at(data, n, column_named(data, "text-tapa low")), at(data, n, column_named(data, "text-tapa loss")));
+  }
+}
+
+TEST(AtlasViews, AtlasDrawsHeadsWithCrossesAndRings) {
+  const FakeAtlas atlas;
+  ViewInput input = made_up_input();
+  input.options.set("size", std::string("distance"));
+  const Data data = exported("atlas", input);
+  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{12, 14}));
+  const auto figure = view_of("atlas").figure(input);
+  ASSERT_TRUE(figure.ok());
+  const auto& points = std::get<figure::Points>(figure->panels[0].layers[0]);
+  ASSERT_EQ(points.x.size(), 12U);
+  int hollow = 0;
+  for (std::int64_t layer = 0; layer < 3; ++layer) {
+    for (std::int64_t head = 0; head < 4; ++head) {
+      const auto n = static_cast<std::size_t>(layer * 4 + head);
+      expect_near(points.x[n], atlas.mean_of("heads.previous", layer, head, 0, false), 1e-9);
+      expect_near(points.y[n], atlas.mean_of("heads.induction", layer, head, 0, false), 1e-9);
+      expect_near(points.x_low[n], points.x[n] - FakeAtlas::half_of(head), 1e-9);
+      expect_near(points.y_high[n], points.y[n] + FakeAtlas::half_of(head), 1e-9);
+      EXPECT_EQ(points.values[n], static_cast<float>(layer));
+      const bool does_something = (head == 1 && layer > 0) || head == 2;
+      EXPECT_EQ(points.hollow[n], does_something ? 0 : 1) << layer << "." << head;
+      hollow += points.hollow[n];
+      const auto row = static_cast<std::int64_t>(n);
+      expect_near(at(data, row, column_named(data, "x previous shuffled")), 0.05, 1e-6);
+      expect_near(at(data, row, column_named(data, "y induction low")), points.y_low[n], 1e-6);
+      expect_near(at(data, row, column_named(data, "size distance")),
+                  atlas.mean_of("heads.distance", layer, head, 0, false), 1e-6);
+    }
+  }
+  EXPECT_NE(figure->panels[0].note.find(std::to_string(hollow) + " of 12 heads"), std::string::npos);
+  EXPECT_FLOAT_EQ(points.sizes_px.front(), 5);
+  EXPECT_FLOAT_EQ(points.sizes_px.back(), 20);
+  EXPECT_TRUE(figure->statement.starts_with("largest induction score: head 1.1, 0.850 [0.830, 0.870]"))
+      << figure->statement;
+}
+
+TEST(AtlasViews, AtlasOfABundledModelHasItsMeans) {
+  const ViewInput input = bundled_input("text-rope", 0, 0);
+  const Data data = exported("atlas", input);
+  ASSERT_EQ(data.shape[0], 16);
+  for (std::int64_t layer = 0; layer < 4; ++layer) {
+    const auto text = atlas_in(input).values("heads.previous", layer);
+    const auto null = atlas_in(input).values("heads.previous", layer, models::AtlasNull::kShuffled);
+    ASSERT_TRUE(text.ok() && null.ok());
+    for (std::int64_t head = 0; head < 4; ++head) {
+      const auto n = static_cast<std::size_t>(head);
+      expect_near(at(data, layer * 4 + head, column_named(data, "x previous")), text->mean[n], 1e-6);
+      expect_near(at(data, layer * 4 + head, column_named(data, "x previous low")), text->low[n], 1e-6);
+      expect_near(at(data, layer * 4 + head, column_named(data, "x previous shuffled")), null->mean[n], 1e-6);
+    }
+  }
+}
+
+TEST(AtlasViews, AClickChoosesAHeadAndARectangleNamesThem) {
+  ViewInput input = made_up_input();
+  const View& view = view_of("atlas");
+  const auto figure = view.figure(input);
+  ASSERT_TRUE(figure.ok());
+  const auto& points = std::get<figure::Points>(figure->panels[0].layers[0]);
+  const Selection picked = view.pick(input, {0, points.x[5], points.y[5], -1});
+  ASSERT_TRUE(picked.layer && picked.head);
+  EXPECT_EQ(*picked.layer, 1);
+  EXPECT_EQ(*picked.head, 1);
+  EXPECT_EQ(view.said_of(input, {0, points.x[5], points.y[5], -1}).at(2), "induction score 0.850 [0.830, 0.870]");
+  const std::vector<Place> places = view.places(input, picked);
+  ASSERT_EQ(places.size(), 1U);
+  EXPECT_LT(places[0].x.low, points.x[5]);
+  EXPECT_GT(places[0].x.high, points.x[5]);
+  EXPECT_FALSE(view.pick(input, {0, 0.4, 0.4, -1}).layer);
+  EXPECT_TRUE(view.said_of(input, {0, 0.4, 0.4, -1}).empty());
+  // The induction heads, pulled around from the lower right to the upper left.
+  const Selection pulled = view.drag(input, {0, 0.2, 0.5, -1}, {0, 0.0, 1.0, -1});
+  ASSERT_TRUE(pulled.option);
+  EXPECT_EQ(pulled.option->first, "heads");
+  EXPECT_EQ(std::get<std::string>(pulled.option->second), "1.1 2.1");
+  input.options.set("heads", std::string("1.1 2.1"));
+  const auto named = view.figure(input);
+  ASSERT_TRUE(named.ok());
+  const auto& chosen = std::get<figure::Points>(named->panels[0].layers[0]);
+  EXPECT_EQ(chosen.names[5], "1.1");
+  EXPECT_EQ(chosen.names[6], "");
+  EXPECT_EQ(chosen.faint[5], 0);
+  EXPECT_EQ(chosen.faint[6], 1);
+  input.options.set("heads", std::string("3.0"));
+  EXPECT_EQ(view.figure(input).error().code, ErrorCode::kUsage);
+}
+
+TEST(AtlasViews, HeadsAreNamedByLayerAndHead) {
+  using Places = std::vector<std::size_t>;
+  EXPECT_EQ(*heads_named("", 3, 4), Places{});
+  EXPECT_EQ(*heads_named("2.1  0.3 2.1", 3, 4), (Places{3, 9}));
+  EXPECT_EQ(*heads_named("1", 3, 4), (Places{4, 5, 6, 7}));
+  EXPECT_EQ(heads_named("all", 3, 4)->size(), 12U);
+  for (const char* const wrong : {"3.0", "0.4", "-1.0", "a", "1.", ".1", "1.2.3", "1,2"}) {
+    const auto refused = heads_named(wrong, 3, 4);
+    ASSERT_FALSE(refused.ok()) << wrong;
+    EXPECT_EQ(refused.error().code, ErrorCode::kUsage);
+  }
+}
+
+TEST(AtlasViews, TrainingSortsStepsAndChoosesWhatChanges) {
+  ViewInput input = made_up_input();
+  input.columns = {atlas_column("late", 1000, 1.0), atlas_column("early", 0, 0.0), atlas_column("middle", 300, 0.5)};
+  input.options.set("statistic", std::string("induction"));
+  input.options.set("count", std::int64_t{2});
+  const auto figure = view_of("training").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  ASSERT_EQ(figure->panels[0].layers.size(), 2U);
+  const auto& curve = std::get<figure::Curve>(figure->panels[0].layers[0]);
+  EXPECT_EQ(curve.name, "1.1");
+  EXPECT_EQ(curve.x, (std::vector<double>{0, 300, 1000}));
+  EXPECT_EQ(curve.hollow, (std::vector<std::uint8_t>{1, 0, 0}));  // at first as with shuffled tokens
+  for (std::size_t n = 0; n < 3; ++n) {
+    expect_near(curve.y[n], (std::vector<double>{0.05, 0.45, 0.85})[n], 1e-9);
+    expect_near(curve.low[n], curve.y[n] - 0.02, 1e-9);
+  }
+  EXPECT_TRUE(
+      figure->statement.starts_with("head 1.1: 0.050 [0.030, 0.070] at step 0, 0.850 [0.830, 0.870] at "
+                                    "step 1000; head 2.1: "))
+      << figure->statement;
+  const Data data = exported("training", input);
+  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{36, 7}));
+  EXPECT_EQ(at(data, 12 + 5, 0), 300);
+  expect_near(at(data, 12 + 5, 3), 0.45, 1e-6);
+  input.options.set("heads", std::string("1.1"));
+  input.options.set("log-steps", true);
+  const auto chosen = view_of("training").figure(input);
+  ASSERT_TRUE(chosen.ok());
+  const auto& null = std::get<figure::Curve>(chosen->panels[0].layers[1]);
+  EXPECT_EQ(null.name, "shuffled tokens");
+  EXPECT_EQ(null.x, (std::vector<double>{300, 1000}));  // a logarithmic axis has no 0
+}
+
+// The heads of the previous token form between steps 50 and 75, and no head of induction does.
+TEST(AtlasViews, TrainingOfTheBundledSteps) {
+  ViewInput input = made_up_input();
+  input.columns.clear();
+  for (const int step : {700, 25, 75, 50}) {
+    const auto trace = models::open_atlas_trace(test::source_dir() + "/assets/atlases/text-rope-steps/step" +
+                                                std::to_string(step) + ".safetensors");
+    ASSERT_TRUE(trace.ok()) << trace.error().describe();
+    input.columns.push_back({"step" + std::to_string(step), nullptr, *trace});
+  }
+  input.options.set("statistic", std::string("previous"));
+  input.options.set("heads", std::string("0.3 3.2"));
+  const auto figure = view_of("training").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  for (std::size_t n = 0; n < 2; ++n) {
+    const auto& curve = std::get<figure::Curve>(figure->panels[0].layers[n]);
+    EXPECT_EQ(curve.x, (std::vector<double>{25, 50, 75, 700}));
+    EXPECT_LT(curve.high[1], 0.1) << curve.name;
+    EXPECT_GT(curve.low[2], 0.3) << curve.name;
+    EXPECT_GT(curve.low[3], curve.high[2]) << curve.name;
+  }
+  input.options.set("statistic", std::string("induction"));
+  const Data induction = exported("training", input);
+  for (std::int64_t row = 0; row < induction.shape[0]; ++row) {
+    EXPECT_LT(at(induction, row, column_named(induction, "high")), 0.1);
+  }
+}
+
+TEST(AtlasViews, TrainingRefusesAtlasesWithoutStepsAndTwoOfOne) {
+  EXPECT_EQ(view_of("training").available(made_up_input().columns.front()).error().code, ErrorCode::kUnsupported);
+  ViewInput input = made_up_input();
+  input.columns = {atlas_column("one", 5), atlas_column("two", 5)};
+  EXPECT_EQ(view_of("training").figure(input).error().code, ErrorCode::kUsage);
+  input.columns = {atlas_column("first", 0)};
+  input.options.set("log-steps", true);
+  EXPECT_EQ(view_of("training").figure(input).error().code, ErrorCode::kUsage);
+}
+
+TEST(AtlasViews, NeedleShowsTheModelOrAHeadByDepthAndLength) {
+  const FakeAtlas atlas;
+  ViewInput input = made_up_input(1, 1);
+  const Data answers = exported("needle", input);
+  ASSERT_EQ(answers.shape, (std::vector<std::int64_t>{6, 6}));
+  EXPECT_EQ(at(answers, 3, column_named(answers, "depth")), 0.5);
+  EXPECT_EQ(at(answers, 3, column_named(answers, "length")), 64);
+  expect_near(at(answers, 3, column_named(answers, "mean")), atlas.mean_of("retrieval.answer", -1, 0, 3, false), 1e-6);
+  input.options.set("of", std::string("score"));
+  const Data score = exported("needle", input);
+  expect_near(at(score, 4, column_named(score, "mean")), atlas.mean_of("retrieval.score", 1, 1, 4, false), 1e-6);
+  expect_near(at(score, 4, column_named(score, "high")), atlas.mean_of("retrieval.score", 1, 1, 4, false) + 0.02, 1e-6);
+  expect_near(at(score, 4, column_named(score, "shuffled")), 0.1, 1e-6);
+  const auto figure = view_of("needle").figure(input);
+  ASSERT_TRUE(figure.ok());
+  const auto& map = std::get<figure::HeatMap>(figure->panels[0].layers[0]);
+  EXPECT_EQ((*map.texts)[0], "0.50 ± 0.02");
+  EXPECT_EQ(view_of("needle").said_of(input, {0, 0.5, 0.5, -1}).front(), "depth 0 % of 32 tokens");
+  input.head = 0;  // which finds nothing at the beginning
+  const auto other = view_of("needle").figure(input);
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ((*std::get<figure::HeatMap>(other->panels[0].layers[0]).texts)[0], "(0.10 ± 0.01)");
+  input.head = kMean;
+  EXPECT_EQ(view_of("needle").figure(input).error().code, ErrorCode::kUsage);
+}
+
+TEST(AtlasViews, NeedlesOfABundledAtlas) {
+  ViewInput input = bundled_input("text-rope", 0, 3);
+  input.options.set("of", std::string("needle"));
+  const Data data = exported("needle", input);
+  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{10, 6}));
+  const auto spans = atlas_in(input).values("spans.needle", 0);
+  ASSERT_TRUE(spans.ok());
+  for (std::int64_t cell = 0; cell < 10; ++cell) {
+    const auto n = static_cast<std::size_t>(30 + cell);
+    expect_near(at(data, cell, column_named(data, "mean")), spans->mean[n], 1e-6);
+    expect_near(at(data, cell, column_named(data, "low")), spans->low[n], 1e-6);
+  }
+  input.options.set("of", std::string("answer"));
+  const Data answers = exported("needle", input);
+  for (std::int64_t cell = 0; cell < 10; ++cell) {
+    EXPECT_EQ(at(answers, cell, column_named(answers, "mean")), 0);  // none is answered
+  }
+}
+
+TEST(AtlasViews, WhatAnAtlasWasMadeWithoutIsRefusedByName) {
+  ViewInput input = made_up_input();
+  input.options.set("of", std::string("loss"));
+  const auto refused = view_of("needle").figure(input);  // retrieval.loss
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(refused.error().describe().find("retrieval.loss"), std::string::npos) << refused.error().describe();
+  input = made_up_input();
+  input.options.set("x", std::string("sink-value"));
+  const auto other = view_of("atlas").figure(input);
+  ASSERT_FALSE(other.ok());
+  EXPECT_NE(other.error().describe().find("sink-value"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace locus::views
