@@ -10,10 +10,13 @@
 #include "app/figures/assets.h"
 #include "app/session/portable.h"
 #include "app/session/recipe.h"
+#include "app/views/list.h"
 #include "app/workbench/input/input_dock.h"
 #include "app/workbench/input/input_files.h"
+#include "app/workbench/studio/far_columns.h"
 #include "app/workbench/studio/studio.h"
 #include "app/workbench/widgets/qt_text.h"
+#include "app/workbench/window/atlas_dialog.h"
 #include "app/workbench/window/get_dialog.h"
 #include "app/workbench/window/hub_dialog.h"
 #include "app/workbench/window/message_bar.h"
@@ -293,6 +296,35 @@ void FileOpener::ask_hub() {
   connect(dialog, &HubDialog::chosen, this, [this](const QString& folder) { open(folder.toStdString()); });
   connect(dialog, &HubDialog::wants_another, this, &FileOpener::get_from_hub);
   dialog->show();
+}
+
+// Of the checkpoints that are open on this machine, as their files have them.
+void FileOpener::make_atlas() {
+  std::vector<AtlasDialog::Choice> choices;
+  for (const Checkpoint& each : studio_.checkpoints().all()) {
+    const bool plain = each.entry.edits.empty() && each.entry.overrides == models::Overrides{};
+    if (each.model && plain && !machine_of(each)) {
+      choices.push_back({each.name, each.entry.path});
+    }
+  }
+  auto* dialog = new AtlasDialog(std::move(choices), folder(), &window_);
+  connect(dialog, &AtlasDialog::begun, this, [this](const QString& file) { show_atlas(file.toStdString()); });
+  dialog->show();
+}
+
+// Alone: views of runs show no atlas, and views of atlases no run.
+void FileOpener::show_atlas(const std::filesystem::path& file) {
+  for (const Checkpoint* const each : studio_.checkpoints().shown()) {
+    if (each->entry.path != file) {
+      studio_.columns().set_shown(each->id, false);
+    }
+  }
+  open(file);
+  if (studio_.view().info().of_runs) {
+    session::ViewState state = studio_.state();
+    session::show_view(state, views::atlas_view().info().name);
+    studio_.change(state);
+  }
 }
 
 void FileOpener::get_from_hub() {

@@ -34,6 +34,7 @@ class FileOpener : public QObject {
   void ask_session();
   void ask_hub();
   void get_from_hub();
+  void make_atlas();
   void ask_remote();  // a path on another machine
   void fill_recent(QMenu& menu);
 
@@ -43,6 +44,7 @@ class FileOpener : public QObject {
  private:
   // What a figure or its recipe shows, as a step that undo() takes back. False: the file says nothing of it.
   bool open_figure(const std::filesystem::path& path);
+  void show_atlas(const std::filesystem::path& file);
   void open_checkpoint(const std::filesystem::path& path);
   void remember(const std::filesystem::path& path);
   void remember_opened();

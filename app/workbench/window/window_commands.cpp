@@ -59,6 +59,7 @@ void add_file_commands(const WindowParts& p) {
   add(p, kFile, QStringLiteral("&Open checkpoint folder…"), control(Qt::Key_O), [p] { p.files->ask_folders(); });
   add(p, kFile, QStringLiteral("Open &file…"), control_shift(Qt::Key_O), [p] { p.files->ask_files(); });
   add_named(p, "open-hub", kFile, QStringLiteral("Open from the &hub's cache…"), {}, [p] { p.files->ask_hub(); });
+  add_named(p, "make-atlas", kFile, QStringLiteral("Make an &atlas…"), {}, [p] { p.files->make_atlas(); });
   add_named(p, "get-hub", kFile, QStringLiteral("&Get from the hub…"), {}, [p] { p.files->get_from_hub(); });
   add_named(p, "open-remote", kFile, QStringLiteral("Open on another &machine…"), {}, [p] { p.files->ask_remote(); });
   const auto fill_recent = [p](QMenu& menu) { p.files->fill_recent(menu); };

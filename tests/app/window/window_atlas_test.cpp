@@ -1,0 +1,97 @@
+// Making an atlas in the window: in the background, shown while it grows, stopped and gone on with.
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSpinBox>
+
+#include "app/workbench/window/atlas_dialog.h"
+#include "models/api/atlas_trace.h"
+#include "tests/support/bundled.h"
+#include "tests/support/window.h"
+
+namespace locus::workbench {
+namespace {
+
+class WindowAtlas : public WindowTest {
+ protected:
+  QString file() const { return files_.path() + QStringLiteral("/made.safetensors"); }
+
+  AtlasDialog* dialog(int windows) {
+    const std::string assets = test::source_dir() + "/assets/";
+    auto* made = new AtlasDialog({{"text-rope", assets + "checkpoints/text-rope"}}, files_.path(), window_.get());
+    made->show();
+    made->findChild<QLineEdit*>(QStringLiteral("atlas-texts"))
+        ->setText(QString::fromStdString(assets + "samples/alice.txt"));
+    made->findChild<QLineEdit*>(QStringLiteral("atlas-file"))->setText(file());
+    made->findChild<QSpinBox*>(QStringLiteral("atlas-windows"))->setValue(windows);
+    made->findChild<QSpinBox*>(QStringLiteral("atlas-length"))->setValue(32);
+    return made;
+  }
+  static QPushButton* button(AtlasDialog* of, const char* name) {
+    return of->findChild<QPushButton*>(QLatin1String(name));
+  }
+  static QString said(AtlasDialog* of) { return of->findChild<QLabel*>(QStringLiteral("atlas-says"))->text(); }
+
+  QTemporaryDir files_;
+};
+
+TEST_F(WindowAtlas, TheCommandOffersWhatIsOpen) {
+  open("gentle");
+  ASSERT_TRUE(settle());
+  window_->findChild<QAction*>(QStringLiteral("make-atlas"))->trigger();
+  auto* made = window_->findChild<QDialog*>(QStringLiteral("atlas"));
+  ASSERT_NE(made, nullptr);
+  EXPECT_EQ(made->findChild<QComboBox*>(QStringLiteral("atlas-model"))->count(), 1);
+  EXPECT_FALSE(made->findChild<QPushButton*>(QStringLiteral("atlas-start"))->isEnabled());  // no texts, no file
+  made->close();
+}
+
+TEST_F(WindowAtlas, ItIsMadeAndSaysSo) {
+  AtlasDialog* const made = dialog(6);
+  QString begun;
+  QObject::connect(made, &AtlasDialog::begun, [&](const QString& path) { begun = path; });
+  ASSERT_TRUE(button(made, "atlas-start")->isEnabled());
+  button(made, "atlas-start")->click();
+  EXPECT_FALSE(button(made, "atlas-start")->isEnabled());
+  ASSERT_TRUE(wait([&] { return button(made, "atlas-start")->isEnabled(); }, 60000));
+  EXPECT_EQ(said(made), QStringLiteral("All 6 windows are in the file."));
+  EXPECT_EQ(begun, file());
+  const auto atlas = models::open_atlas(file().toStdString());
+  ASSERT_TRUE(atlas.ok()) << atlas.error().describe();
+  EXPECT_EQ((*atlas)->info().done, 6);
+  EXPECT_EQ((*atlas)->info().length, 32);
+  made->close();
+}
+
+TEST_F(WindowAtlas, WhatIsStoppedIsKeptAndGoneOnWith) {
+  AtlasDialog* made = dialog(20000);
+  button(made, "atlas-start")->click();
+  ASSERT_TRUE(wait([&] { return said(made).contains(QStringLiteral("a second")); }, 60000));
+  button(made, "atlas-stop")->click();
+  ASSERT_TRUE(wait([&] { return button(made, "atlas-start")->isEnabled(); }, 60000));
+  EXPECT_TRUE(said(made).startsWith(QStringLiteral("Stopped: "))) << said(made).toStdString();
+  const auto atlas = models::open_atlas(file().toStdString());
+  ASSERT_TRUE(atlas.ok()) << atlas.error().describe();
+  const std::int64_t done = (*atlas)->info().done;
+  EXPECT_GT(done, 0);
+  EXPECT_LT(done, 20000);
+  // Other settings are not mixed with it.
+  made->findChild<QSpinBox*>(QStringLiteral("atlas-length"))->setValue(16);
+  button(made, "atlas-start")->click();
+  ASSERT_TRUE(wait([&] { return button(made, "atlas-start")->isEnabled(); }, 60000));
+  EXPECT_TRUE(said(made).contains(QStringLiteral("length"))) << said(made).toStdString();
+  made->close();
+}
+
+TEST_F(WindowAtlas, AFileThatCannotBeReadIsNamed) {
+  AtlasDialog* const made = dialog(6);
+  made->findChild<QLineEdit*>(QStringLiteral("atlas-texts"))->setText(files_.path() + QStringLiteral("/none.txt"));
+  button(made, "atlas-start")->click();
+  ASSERT_TRUE(wait([&] { return button(made, "atlas-start")->isEnabled(); }, 60000));
+  EXPECT_TRUE(said(made).contains(QStringLiteral("none.txt"))) << said(made).toStdString();
+  made->close();
+}
+
+}  // namespace
+}  // namespace locus::workbench
