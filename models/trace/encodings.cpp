@@ -26,6 +26,16 @@ Status read_parameters(OpenTrace& trace, position::PositionEncoding& encoding, s
   return {};
 }
 
+// The width of what is added to the tokens: of a table of positions its own, which in ELECTRA is narrower than the
+// model.
+std::int64_t added_width(const OpenTrace& trace, const std::string& encoding, std::size_t index,
+                         const std::vector<std::int64_t>& layers) {
+  const auto* const table =
+      encoding == "learned" ? trace.file.find(trace_name("position_embedding", index, layers)) : nullptr;
+  return table != nullptr && table->shape.size() == 2 && table->elements() > 0 ? table->shape[1]
+                                                                               : trace.data.model.width;
+}
+
 // An encoding this build does not know, or whose tensors are not here, leaves the stored maps alone.
 Status read_encoding(OpenTrace& trace, json object, const std::vector<std::int64_t>& layers, const std::string& from) {
   ModelInfo& model = trace.data.model;
@@ -51,13 +61,9 @@ Status read_encoding(OpenTrace& trace, json object, const std::vector<std::int64
                          std::to_string(model.kv_heads),
                      trace.file.path());
   }
-  const position::ModelShape shape{static_cast<std::int64_t>(layers.size()),
-                                   model.heads,
-                                   model.kv_heads,
-                                   model.head_width,
-                                   model.width,
-                                   model.trained_length,
-                                   model.causal};
+  const position::ModelShape shape{
+      static_cast<std::int64_t>(layers.size()),    model.heads,          model.kv_heads, model.head_width,
+      added_width(trace, use.name, index, layers), model.trained_length, model.causal};
   auto made = position::make_encoding(use.name, use.options, shape);
   if (!made.ok()) {
     model.warnings.push_back(made.error().describe());

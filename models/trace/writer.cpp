@@ -73,7 +73,7 @@ class Writer {
     }
     if (wants("logits") && data_.hidden.defined()) {
       add("hidden", data_.hidden);
-    } else if (wants("logits") && !names_.sees()) {
+    } else if (!names_.sees() && (named("logits") || (all_ && data_.logits.defined()))) {
       LOCUS_CHECK(need(data_.logits.defined(), "logits"));
       add("logits", data_.model.image ? data_.logits.flatten() : data_.logits);
     }

@@ -139,7 +139,7 @@ class Mutator {
   }
   void change(json& place) {
     const std::size_t how = below(6);
-    if (how == 0) {
+    if (how == 0 || place.is_null() || (place.is_structured() && place.empty())) {
       place = other_value();
     } else if (how == 1) {
       json other = any().body;
@@ -152,15 +152,13 @@ class Mutator {
       place = other_text();
     } else if (place.is_boolean()) {
       place = !place.get<bool>();
-    } else if (place.is_array() && !place.empty()) {
+    } else if (place.is_array()) {
       const std::size_t at = below(place.size());
       how < 4 ? place.erase(at) : place.push_back(json(place[at]));
-    } else if (place.is_object() && !place.empty()) {
+    } else if (place.is_object()) {
       place.erase(std::next(place.begin(), static_cast<std::ptrdiff_t>(below(place.size()))).key());
-    } else if (place.is_binary()) {
-      place.get_binary().resize(below(2 * place.get_binary().size() + 1));
     } else {
-      place = other_value();
+      place.get_binary().resize(below(2 * place.get_binary().size() + 1));
     }
   }
 

@@ -87,10 +87,6 @@ at::Tensor attention_of(const test::Golden& golden, std::size_t layer) {
   return golden[golden.has("decoder." + name) ? "decoder." + name : name];
 }
 
-const models::TraceData& data_of(const models::Trace& trace) {
-  return dynamic_cast<const models::RecordedTrace&>(trace).data();
-}
-
 TEST(Families, GiveTheReferencesLogitsAndMaps) {
   const std::vector<fs::path> all = folders();
   EXPECT_GE(all.size(), 51U);
@@ -102,12 +98,25 @@ TEST(Families, GiveTheReferencesLogitsAndMaps) {
     const test::Golden golden = expected(folder);
     const auto trace = run(*model, input_of(folder, golden));
     ASSERT_NE(trace, nullptr);
-    const models::TraceData& data = data_of(*trace);
+    const models::TraceData& data = test::recorded(*trace);
     EXPECT_CLOSE(outcome(data), outcome(golden), kFamiliesTolerance);
     for (std::size_t n = 0; n < data.layers.size(); ++n) {
       const auto map = models::whole_map(*data.layers[n].scores, attention::Quantity::kWeight);
       ASSERT_TRUE(map.ok());
       EXPECT_CLOSE(*map, attention_of(golden, n), kFamiliesTolerance) << "layer " << n;
+    }
+    // A file of it is read again.
+    const test::TemporaryFolder place;
+    const fs::path file = place.path() / "trace.safetensors";
+    ASSERT_TRUE(trace->write(file, {"all"}).ok());
+    const auto read = test::open_trace(file);
+    ASSERT_TRUE(read.ok()) << read.error().describe();
+    const models::MapRequest whole{0, 0, models::Quantity::kWeight, {}, {}};
+    const auto own = trace->map(whole);
+    const auto again = (*read)->map(whole);
+    ASSERT_TRUE(own.ok() && again.ok()) << again.error().describe();
+    for (std::size_t n = 0; n < own->values.size(); ++n) {
+      EXPECT_NEAR(again->values[n], own->values[n], 1e-5F);
     }
   }
 }
@@ -133,7 +142,7 @@ TEST(Families, GiveTheSameWhenTokensAreAppended) {
       options.reuse = *trace;
     }
     EXPECT_TRUE(!model->info().causal || model->info().encoder_layers > 0 || options.reuse->reused() > 0);
-    const models::TraceData& data = data_of(*options.reuse);
+    const models::TraceData& data = test::recorded(*options.reuse);
     EXPECT_CLOSE(outcome(data)[-1], outcome(golden)[-1], kFamiliesTolerance);
     for (std::size_t n = 0; n < data.layers.size(); ++n) {
       const auto map = models::whole_map(*data.layers[n].scores, attention::Quantity::kWeight);
@@ -239,11 +248,11 @@ TEST(Families, EncoderDecodersHaveThreeSides) {
   EXPECT_EQ(cross->key_tokens().back().id, encoder->tokens().back().id);
   EXPECT_FALSE(encoder->model().causal);
   EXPECT_EQ(cross->model().first_encoding().name, "none");
-  EXPECT_CLOSE(data_of(*encoder).hidden, golden["encoder.hidden"], kFamiliesTolerance);
+  EXPECT_CLOSE(test::recorded(*encoder).hidden, golden["encoder.hidden"], kFamiliesTolerance);
   for (std::size_t n = 0; n < 2; ++n) {
     const std::string prefix = ".layers." + std::to_string(n) + ".";
     const auto map = [&](const models::Trace& side) {
-      return *models::whole_map(*data_of(side).layers[n].scores, attention::Quantity::kWeight);
+      return *models::whole_map(*test::recorded(side).layers[n].scores, attention::Quantity::kWeight);
     };
     EXPECT_CLOSE(map(*encoder), golden["encoder" + prefix + "attention"], kFamiliesTolerance);
     EXPECT_CLOSE(map(*cross), golden["decoder" + prefix + "cross_attention"], kFamiliesTolerance);
@@ -263,8 +272,8 @@ TEST(Families, EncoderDecodersStartWithoutDecoderIds) {
   models::RunOptions options;
   const auto last = model->run(input, options);
   ASSERT_TRUE(last.ok()) << last.error().describe();
-  ASSERT_EQ(data_of(**last).logits.size(0), 1);
-  EXPECT_CLOSE(data_of(**last).logits[0], data_of(*whole).logits[12], kFamiliesTolerance);
+  ASSERT_EQ(test::recorded(**last).logits.size(0), 1);
+  EXPECT_CLOSE(test::recorded(**last).logits[0], test::recorded(*whole).logits[12], kFamiliesTolerance);
   EXPECT_EQ((*last)->side(models::Side::kCross)->length(), 13);
   input.decoder_ids.reset();
   const auto start = run(*model, input);
@@ -272,7 +281,7 @@ TEST(Families, EncoderDecodersStartWithoutDecoderIds) {
   EXPECT_EQ(start->length(), 1);
   EXPECT_EQ(start->tokens().front().id, 0);
   input.decoder_ids = std::vector<std::int64_t>{0};
-  EXPECT_CLOSE(data_of(*start).logits, data_of(*run(*model, input)).logits, 1e-6);
+  EXPECT_CLOSE(test::recorded(*start).logits, test::recorded(*run(*model, input)).logits, 1e-6);
 
   input.decoder_ids = std::vector<std::int64_t>{0, 61};
   const auto outside = model->run(input, options);
@@ -305,14 +314,14 @@ TEST(Families, EncoderDecodersGenerate) {
   input.decoder_ids->insert(input.decoder_ids->end(), made->ids.begin(), made->ids.end());
   const auto whole = run(*model, input);
   ASSERT_NE(whole, nullptr);
-  const at::Tensor likeliest = data_of(*whole).logits.argmax(-1);
+  const at::Tensor likeliest = test::recorded(*whole).logits.argmax(-1);
   for (std::int64_t n = 0; n < 5; ++n) {
     EXPECT_EQ(made->ids[static_cast<std::size_t>(n)], likeliest[2 + n].item<std::int64_t>()) << n;
   }
-  EXPECT_CLOSE(data_of(*made->trace).logits, data_of(*whole).logits, 1e-5);
+  EXPECT_CLOSE(test::recorded(*made->trace).logits, test::recorded(*whole).logits, 1e-5);
   const auto map = [](const models::Trace& trace) {
     const auto cross = trace.side(models::Side::kCross);
-    return *models::whole_map(*data_of(*cross).layers[1].scores, attention::Quantity::kWeight);
+    return *models::whole_map(*test::recorded(*cross).layers[1].scores, attention::Quantity::kWeight);
   };
   EXPECT_CLOSE(map(*made->trace), map(*whole), 1e-5);
 }
@@ -334,7 +343,7 @@ class OtherT5 {
   static test::Tensors tensors() { return test::with_prefix(test::Golden("families/t5/model"), ""); }
   Result<std::shared_ptr<const models::Model>> open() const {
     static const models::OpenOptions options;
-    return models::open(folder_.path(), options);
+    return test::open(folder_.path(), options);
   }
 
  private:
@@ -355,7 +364,7 @@ TEST(Families, EncoderDecodersMayHaveTheirOwnHead) {
   const test::Golden golden = expected(family_folder("t5"));
   const auto trace = run(**model, input_of(family_folder("t5"), golden));
   ASSERT_NE(trace, nullptr);
-  EXPECT_CLOSE(data_of(*trace).logits, golden["logits"], kFamiliesTolerance);
+  EXPECT_CLOSE(test::recorded(*trace).logits, golden["logits"], kFamiliesTolerance);
 }
 
 TEST(Families, EncoderDecodersFeedForwardsMayBeGated) {
@@ -436,7 +445,7 @@ TEST(Families, DebertasPartsAreQuantities) {
   const test::Golden golden = expected(folder);
   const auto trace = run(*model, input_of(folder, golden));
   ASSERT_NE(trace, nullptr);
-  const models::TraceData& data = data_of(*trace);
+  const models::TraceData& data = test::recorded(*trace);
   for (std::size_t n = 0; n < data.layers.size(); ++n) {
     const std::string prefix = "layers." + std::to_string(n) + ".";
     const auto map = [&](attention::Quantity quantity) { return *models::whole_map(*data.layers[n].scores, quantity); };
@@ -471,10 +480,10 @@ TEST(Families, TracesKeepSinksAndExperts) {
   const test::TemporaryFolder place;
   const fs::path file = place.path() / "trace.safetensors";
   ASSERT_TRUE((*trace)->write(file, {"all"}).ok());
-  const auto read = models::open_trace(file);
+  const auto read = test::open_trace(file);
   ASSERT_TRUE(read.ok()) << read.error().describe();
   ASSERT_TRUE((*trace)->write(place.path() / "maps.safetensors", {"attention"}).ok());
-  const auto maps = models::open_trace(place.path() / "maps.safetensors");
+  const auto maps = test::open_trace(place.path() / "maps.safetensors");
   ASSERT_TRUE(maps.ok()) << maps.error().describe();
   const auto length = (*trace)->length();
   for (std::int64_t n = 0; n < model->info().layers; ++n) {
@@ -488,13 +497,13 @@ TEST(Families, TracesKeepSinksAndExperts) {
       }
     }
     const auto layer = static_cast<std::size_t>(n);
-    const models::TraceLayer& kept = data_of(**trace).layers[layer];
+    const models::TraceLayer kept = test::recorded(**trace).layers[layer];
     ASSERT_EQ(kept.experts.sizes(), at::IntArrayRef({length, 2}));
     EXPECT_LT(kept.experts.max().item<std::int64_t>(), 4);
     EXPECT_TRUE(kept.experts.select(1, 0).ne(kept.experts.select(1, 1)).all().item<bool>());
     EXPECT_CLOSE(kept.expert_weights.sum(-1), at::ones({length}), 1e-6);
-    EXPECT_TRUE(kept.experts.equal(data_of(**read).layers[layer].experts));
-    EXPECT_CLOSE(kept.expert_weights, data_of(**read).layers[layer].expert_weights, 1e-7);
+    EXPECT_TRUE(kept.experts.equal(test::recorded(**read).layers[layer].experts));
+    EXPECT_CLOSE(kept.expert_weights, test::recorded(**read).layers[layer].expert_weights, 1e-7);
   }
   // Tokens that are appended bring theirs.
   options.continuable = true;
@@ -506,7 +515,7 @@ TEST(Families, TracesKeepSinksAndExperts) {
   const auto after = model->run(input, options);
   ASSERT_TRUE(after.ok());
   EXPECT_GT((*after)->reused(), 0);
-  EXPECT_TRUE(data_of(**after).layers[1].experts.equal(data_of(**trace).layers[1].experts));
+  EXPECT_TRUE(test::recorded(**after).layers[1].experts.equal(test::recorded(**trace).layers[1].experts));
   EXPECT_EQ(open_plain(family_folder("qwen3"))->info().layer_info[0].sink, false);
 }
 
@@ -520,7 +529,7 @@ TEST(Families, ExpertsAreThoseOfTheLargestLogits) {
   ASSERT_TRUE(trace.ok());
   const auto tensors = *checkpoint::open_tensors(folder);
   const auto weight = [&](const std::string& name) { return transformer::to_tensor(*tensors->find(name), tensors); };
-  const models::TraceLayer& layer = data_of(**trace).layers[1];
+  const models::TraceLayer layer = test::recorded(**trace).layers[1];
   const std::string prefix = "model.layers.1.";
   // The layer's attention branch, from the reference's map.
   const at::Tensor x = layer.hidden;
@@ -594,7 +603,7 @@ TEST(Families, RefuseConfigurationsThatCannotBe) {
     fs::remove(place.path() / "config.json");
     place.write("config.json", text);
     static const models::OpenOptions defaults;  // a temporary one is a false alarm of GCC 12
-    const auto model = models::open(place.path(), defaults);
+    const auto model = test::open(place.path(), defaults);
     ASSERT_FALSE(model.ok());
     EXPECT_EQ(model.error().code, wrong.code);
     EXPECT_NE(model.error().describe().find(wrong.word), std::string::npos) << model.error().describe();

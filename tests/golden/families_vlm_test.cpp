@@ -59,10 +59,6 @@ test::Golden mixed_expected(const fs::path& folder) {
   return test::Golden("families-vlm/" + folder.filename().string() + "/expected");
 }
 
-const models::TraceData& mixed_data(const models::Trace& trace) {
-  return dynamic_cast<const models::RecordedTrace&>(trace).data();
-}
-
 void expect_maps(const models::TraceData& data, const test::Golden& golden, const std::string& side) {
   for (std::size_t n = 0; n < data.layers.size(); ++n) {
     const auto map = models::whole_map(*data.layers[n].scores, attention::Quantity::kWeight);
@@ -85,9 +81,9 @@ TEST(FamiliesVlm, GiveTheReferencesPixelsMapsAndLogits) {
       options.all_logits = true;
       const auto trace = model->run(mixed_input(folder, golden, files), options);
       ASSERT_TRUE(trace.ok()) << trace.error().describe();
-      const models::TraceData& data = mixed_data(**trace);
+      const models::TraceData& data = test::recorded(**trace);
       ASSERT_NE(data.vision, nullptr);
-      const models::TraceData& tower = mixed_data(*data.vision);
+      const models::TraceData& tower = test::recorded(*data.vision);
       EXPECT_CLOSE(data.pixels, golden["pixel_values"], 1e-6);
       if (golden.has("image_grid_thw")) {
         EXPECT_TRUE(at::equal(data.image_grids, golden["image_grid_thw"]));
@@ -144,8 +140,8 @@ TEST(FamiliesVlm, GiveTheSameWhenTokensAreAppended) {
       options.reuse = *trace;
     }
     EXPECT_GT(options.reuse->reused(), 0);
-    expect_maps(mixed_data(*options.reuse), golden, "");
-    EXPECT_CLOSE(mixed_data(*options.reuse).logits[-1], golden["logits"][-1], kMixedTolerance);
+    expect_maps(test::recorded(*options.reuse), golden, "");
+    EXPECT_CLOSE(test::recorded(*options.reuse).logits[-1], golden["logits"][-1], kMixedTolerance);
   }
 }
 
@@ -172,14 +168,14 @@ TEST(FamiliesVlm, AreTheSameInATraceFile) {
         EXPECT_EQ(kept->shape, golden[name].sizes().vec()) << name;
       }
     }
-    const auto opened = models::open_trace(file);
+    const auto opened = test::open_trace(file);
     ASSERT_TRUE(opened.ok()) << opened.error().describe();
     EXPECT_EQ((*opened)->images(), (*run)->images());
-    const models::TraceData& data = mixed_data(**opened);
-    EXPECT_TRUE(at::equal(data.position_ids, mixed_data(**run).position_ids));
+    const models::TraceData& data = test::recorded(**opened);
+    EXPECT_TRUE(at::equal(data.position_ids, test::recorded(**run).position_ids));
     ASSERT_NE(data.vision, nullptr);
     expect_maps(data, golden, "");
-    expect_maps(mixed_data(*data.vision), golden, "vision.");
+    expect_maps(test::recorded(*data.vision), golden, "vision.");
     EXPECT_CLOSE(data.image_rows->vectors, golden["image_embeds"], kMixedTolerance);
     for (std::size_t n = 0; n < data.tokens.size(); ++n) {
       EXPECT_EQ(data.tokens[n].label, (*run)->tokens()[n].label);

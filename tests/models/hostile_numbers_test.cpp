@@ -137,13 +137,13 @@ TEST_F(HostileNumbers, ATracesSumsMustFitItsQueriesAndKeys) {
   ASSERT_TRUE((*trace)->write(file, options.keep).ok());
   Written whole(file);
   ASSERT_EQ(whole.tensors.count("layers.1.log_sum_exp"), 1U);
-  ASSERT_TRUE(models::open_trace(file).ok());
+  ASSERT_TRUE(test::open_trace(file).ok());
   const auto with = [&](float value) {
     Written changed = whole;
     changed.tensors["layers.1.log_sum_exp"] = whole.tensors["layers.1.log_sum_exp"].clone();
     changed.tensors["layers.1.log_sum_exp"][2][5] = value;
     changed.write(file);
-    return models::open_trace(file);
+    return test::open_trace(file);
   };
   const float own = whole.tensors["layers.1.log_sum_exp"][2][5].item<float>();
   for (const float value : {own - 8.1F, own + 1.0F, std::nanf(""), std::numeric_limits<float>::infinity()}) {
@@ -184,7 +184,7 @@ TEST_F(HostileNumbers, ATraceWithoutNumbersIsShownWithoutThem) {
   changed.tensors["layers.0.k"][1][4].fill_(std::nanf(""));
   changed.tensors["layers.0.log_sum_exp"][1].slice(0, 4).fill_(std::nanf(""));
   changed.write(file);
-  const auto opened = models::open_trace(file);
+  const auto opened = test::open_trace(file);
   ASSERT_TRUE(opened.ok()) << opened.error().describe();
   models::MapRequest request;
   request.head = 1;

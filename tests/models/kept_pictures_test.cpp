@@ -15,10 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const models::TraceData& data_of(const models::Trace& trace) {
-  return dynamic_cast<const models::RecordedTrace&>(trace).data();
-}
-
 std::shared_ptr<const models::Trace> run_of(const models::Model& model, const models::Input& input,
                                             const models::RunOptions& options = {}) {
   auto trace = model.run(input, options);
@@ -55,12 +51,12 @@ TEST_F(KeptPictures, AnotherWordIsTypedWithoutSeeingThemAgain) {
   longer.ids->push_back(longer.ids->front());
   const auto second = run_of(*model_, longer);
   ASSERT_TRUE(first && second);
-  EXPECT_EQ(data_of(*first).vision, data_of(*second).vision);
+  EXPECT_EQ(test::recorded(*first).vision, test::recorded(*second).vision);
   // As a model says that has seen nothing before.
   const auto fresh = run_of(*test::open_model(test::pictured_folder("qwen3_vl")), longer);
   ASSERT_TRUE(fresh);
-  EXPECT_TRUE(at::equal(data_of(*second).logits, data_of(*fresh).logits));
-  EXPECT_TRUE(at::equal(data_of(*second).image_rows->vectors, data_of(*fresh).image_rows->vectors));
+  EXPECT_TRUE(at::equal(test::recorded(*second).logits, test::recorded(*fresh).logits));
+  EXPECT_TRUE(at::equal(test::recorded(*second).image_rows->vectors, test::recorded(*fresh).image_rows->vectors));
 }
 
 TEST_F(KeptPictures, AFileThatChangesIsReadAgain) {
@@ -71,7 +67,7 @@ TEST_F(KeptPictures, AFileThatChangesIsReadAgain) {
   fs::last_write_time(input_.images[0], changed + std::chrono::seconds(5));
   const auto again = run_of(*model_, input_);
   ASSERT_TRUE(again);
-  EXPECT_EQ(data_of(*first).vision, data_of(*again).vision);
+  EXPECT_EQ(test::recorded(*first).vision, test::recorded(*again).vision);
   // A file that can no longer be read is an error, not what it was.
   fs::resize_file(input_.images[0], 20);
   EXPECT_FALSE(model_->run(input_, {}).ok());
@@ -83,8 +79,8 @@ TEST_F(KeptPictures, AnotherPictureOfTheSameSizeIsSeen) {
   const auto second = run_of(*model_, input_);
   const auto fresh = run_of(*test::open_model(test::pictured_folder("qwen3_vl")), input_);
   ASSERT_TRUE(first && second && fresh);
-  EXPECT_FALSE(at::equal(data_of(*first).logits, data_of(*second).logits));
-  EXPECT_TRUE(at::equal(data_of(*second).logits, data_of(*fresh).logits));
+  EXPECT_FALSE(at::equal(test::recorded(*first).logits, test::recorded(*second).logits));
+  EXPECT_TRUE(at::equal(test::recorded(*second).logits, test::recorded(*fresh).logits));
 }
 
 TEST_F(KeptPictures, TheOtherOrderIsAnotherPrompt) {
@@ -93,12 +89,12 @@ TEST_F(KeptPictures, TheOtherOrderIsAnotherPrompt) {
   std::swap(input_.images[0], input_.images[1]);
   const auto swapped = model_->run(input_, {});
   if (swapped.ok()) {  // the grids differ, so the ids may not fit
-    EXPECT_FALSE(at::equal(data_of(*first).pixels, data_of(**swapped).pixels));
+    EXPECT_FALSE(at::equal(test::recorded(*first).pixels, test::recorded(**swapped).pixels));
   }
   std::swap(input_.images[0], input_.images[1]);
   const auto again = run_of(*model_, input_);
   ASSERT_TRUE(again);
-  EXPECT_TRUE(at::equal(data_of(*first).logits, data_of(*again).logits));
+  EXPECT_TRUE(at::equal(test::recorded(*first).logits, test::recorded(*again).logits));
 }
 
 TEST_F(KeptPictures, StatesThatAreWantedLaterAreThere) {
@@ -109,11 +105,11 @@ TEST_F(KeptPictures, StatesThatAreWantedLaterAreThere) {
   const auto third = run_of(*model_, input_);
   ASSERT_TRUE(first && second && third);
   const auto has_states = [](const models::Trace& trace) {
-    return data_of(*data_of(trace).vision).layers.front().hidden.defined();
+    return test::recorded(*test::recorded(trace).vision).layers.front().hidden.defined();
   };
   EXPECT_FALSE(has_states(*first));
   EXPECT_TRUE(has_states(*second));
-  EXPECT_EQ(data_of(*second).vision, data_of(*third).vision);
+  EXPECT_EQ(test::recorded(*second).vision, test::recorded(*third).vision);
 }
 
 }  // namespace

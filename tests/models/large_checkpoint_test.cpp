@@ -88,7 +88,7 @@ TEST(LargeCheckpoint, TenGigabytesOpenWithoutBeingRead) {
   ASSERT_GT(before, 0);
   const auto begin = std::chrono::steady_clock::now();
   const models::OpenOptions options;
-  const auto model = models::open(sparse.folder(), options);
+  const auto model = test::open(sparse.folder(), options);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   ASSERT_TRUE(model.ok()) << model.error().describe();
   EXPECT_LT(elapsed.count(), 1.0);
@@ -99,7 +99,7 @@ TEST(LargeCheckpoint, TenGigabytesOpenWithoutBeingRead) {
 TEST(LargeCheckpoint, WeightsBeyondTheMachineAreRefusedUnread) {
   const Sparse sparse(16'000'000, 15'000);  // 960 GB
   const models::OpenOptions options;
-  const auto model = models::open(sparse.folder(), options);
+  const auto model = test::open(sparse.folder(), options);
   ASSERT_TRUE(model.ok()) << model.error().describe();
   models::Input input;
   input.ids = std::vector<std::int64_t>{1, 2, 3};
@@ -118,7 +118,7 @@ TEST(LargeCheckpoint, WeightsBeyondTheMachineAreRefusedUnread) {
 TEST(LargeCheckpoint, WeightsOfSixteenBitsCountAsSuch) {
   const Sparse sparse(10'500'000, 240, "BF16", 2);
   const models::OpenOptions options;
-  const auto model = models::open(sparse.folder(), options);
+  const auto model = test::open(sparse.folder(), options);
   ASSERT_TRUE(model.ok()) << model.error().describe();
   const double file_mb = 1e-6 * static_cast<double>(sparse.bytes());
   // The norms alone are converted: 3 of 240 numbers, two bytes more each.
@@ -130,7 +130,7 @@ TEST(LargeCheckpoint, ValuesThatAreNotFiniteAreTheCauseThatARunNames) {
   const Sparse sparse(1'200'000, 56);  // 269 MB: beyond what is read on opening
   sparse.set("model.embed_tokens.weight", 56 * 1'100'000 + 3, std::numeric_limits<float>::quiet_NaN());
   const models::OpenOptions options;
-  const auto model = models::open(sparse.folder(), options);
+  const auto model = test::open(sparse.folder(), options);
   ASSERT_TRUE(model.ok()) << model.error().describe();
   EXPECT_TRUE((*model)->info().warnings.empty());
   models::Input input;
@@ -151,7 +151,7 @@ TEST(LargeCheckpoint, FiniteValuesGiveNoWarning) {
   sparse.set("model.norm.weight", 0, std::numeric_limits<float>::max());
   sparse.set("model.norm.weight", 1, std::numeric_limits<float>::max());
   const models::OpenOptions options;
-  const auto model = models::open(sparse.folder(), options);
+  const auto model = test::open(sparse.folder(), options);
   ASSERT_TRUE(model.ok()) << model.error().describe();
   models::Input input;
   input.ids = std::vector<std::int64_t>{1, 2, 3};
@@ -163,7 +163,7 @@ TEST(LargeCheckpoint, FiniteValuesGiveNoWarning) {
 // Reading the weights of a large checkpoint says how far it is, and stops between two tensors.
 TEST(LargeCheckpoint, ReadingSaysHowFarItIsAndCanBeStopped) {
   const Sparse sparse(1'200'000, 64);
-  const auto model = models::open(sparse.folder());
+  const auto model = test::open(sparse.folder());
   ASSERT_TRUE(model.ok()) << model.error().describe();
   std::stop_source source;
   std::vector<double> fractions;

@@ -27,7 +27,7 @@ struct Folder {
   Result<std::shared_ptr<const models::Model>> open() const {
     place.write("config.json", config);
     test::write_tensors(place.path() / "model.safetensors", tensors);
-    return models::open(place.path(), kDefaults);
+    return test::open(place.path(), kDefaults);
   }
 };
 
@@ -107,8 +107,8 @@ TEST(Open, WrongFilesAreRefused) {
   Folder cut;
   ASSERT_TRUE(cut.open().ok());
   std::filesystem::resize_file(cut.place.path() / "model.safetensors", 4000);
-  expect_error(models::open(cut.place.path(), kDefaults), ErrorCode::kBadInput, "model.safetensors");
-  expect_error(models::open("/nonexistent/checkpoint", kDefaults), ErrorCode::kBadInput, "/nonexistent/checkpoint");
+  expect_error(test::open(cut.place.path(), kDefaults), ErrorCode::kBadInput, "model.safetensors");
+  expect_error(test::open("/nonexistent/checkpoint", kDefaults), ErrorCode::kBadInput, "/nonexistent/checkpoint");
 }
 
 TEST(Open, WeightsThatAreNotFiniteAreAWarning) {
@@ -178,7 +178,7 @@ TEST(Open, AMemoryLimitIsKept) {
   ASSERT_TRUE(folder.open().ok());
   models::OpenOptions options;
   options.memory_limit_mb = 1;
-  const auto model = models::open(folder.place.path(), options);
+  const auto model = test::open(folder.place.path(), options);
   ASSERT_TRUE(model.ok());
   models::Input input;
   input.ids = std::vector<std::int64_t>(20000, 1);
@@ -193,12 +193,12 @@ TEST(Open, OverridesChangeTheEncoding) {
   models::OpenOptions options;
   options.overrides.rope_base = 500.0;
   options.overrides.rope_scaling = "linear:4";
-  const auto model = models::open(folder.place.path(), options);
+  const auto model = test::open(folder.place.path(), options);
   ASSERT_TRUE(model.ok()) << model.error().describe();
   EXPECT_EQ(*(*model)->info().first_encoding().options.number("base", 0), 500.0);
   EXPECT_EQ(*(*model)->info().first_encoding().options.number("factor", 0), 4.0);
   options.overrides.rope_scaling = "linear:x";
-  EXPECT_EQ(models::open(folder.place.path(), options).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(test::open(folder.place.path(), options).error().code, ErrorCode::kUsage);
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class TracePictures : public testing::Test {
     metadata.emplace("locus.format", "trace/1");
     const auto path = folder_.path() / "pictured.safetensors";
     EXPECT_TRUE(checkpoint::write_safetensors(path, tensors, metadata).ok());
-    return models::open_trace(path);
+    return test::open_trace(path);
   }
   void expect_refused(const PictureParts& parts, const PictureMetadata& metadata, const std::string& naming) const {
     const auto trace = opened(parts, metadata);

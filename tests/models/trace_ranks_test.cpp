@@ -85,14 +85,14 @@ class TraceRanks : public testing::Test {
 
   // What opening the first rank's file says.
   std::string error() const {
-    const auto opened = models::open_trace(path("t.rank0of2.safetensors"));
+    const auto opened = test::open_trace(path("t.rank0of2.safetensors"));
     return opened.ok() ? "" : opened.error().describe();
   }
 
   void expect_whole(const std::string& name) const {
-    const auto opened = models::open_trace(path(name));
+    const auto opened = test::open_trace(path(name));
     ASSERT_TRUE(opened.ok()) << opened.error().describe();
-    const auto want = models::open_trace(path("whole.safetensors"));
+    const auto want = test::open_trace(path("whole.safetensors"));
     ASSERT_TRUE(want.ok()) << want.error().describe();
     EXPECT_EQ((*opened)->model().heads, kHeads);
     EXPECT_EQ((*opened)->model().kv_heads, 2);
@@ -138,7 +138,7 @@ TEST_F(TraceRanks, MissingRanks) {
   EXPECT_EQ(error(), path("t.rank1of2.safetensors").string() +
                          ": metadata shard: expected rank 1 of 2 and 4 heads, found rank 0 of 2 and 4");
   write("renamed.safetensors", part(0, 2, {0, 1}, {0, 2}));
-  const auto renamed = models::open_trace(path("renamed.safetensors"));
+  const auto renamed = test::open_trace(path("renamed.safetensors"));
   ASSERT_FALSE(renamed.ok());
   EXPECT_EQ(renamed.error().describe(),
             path("renamed.safetensors").string() + ": expected a name with .rank0of2., as the ranks' files have");

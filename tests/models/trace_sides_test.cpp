@@ -47,7 +47,7 @@ class TraceSides : public testing::Test {
     metadata.emplace("locus.format", "trace/1");
     const auto path = folder_.path() / "theirs.safetensors";
     EXPECT_TRUE(checkpoint::write_safetensors(path, tensors, metadata).ok());
-    return models::open_trace(path);
+    return test::open_trace(path);
   }
   void expect_refused(const Parts& parts, const std::string& naming) const {
     const auto trace = opened(parts);

@@ -65,7 +65,7 @@ TEST(Trace, WrittenAndOpenedAgainItShowsTheSame) {
     const auto path = llama.folder.path() / "trace.safetensors";
     const Status written = trace->write(path, keep);
     ASSERT_TRUE(written.ok()) << written.error().describe();
-    const auto opened = models::open_trace(path);
+    const auto opened = test::open_trace(path);
     ASSERT_TRUE(opened.ok()) << opened.error().describe();
     EXPECT_EQ((*opened)->model().first_encoding().name, "rope");
     EXPECT_EQ((*opened)->length(), 7);
@@ -87,7 +87,7 @@ TEST(Trace, AttentionOfAnotherProgramIsEnough) {
   const Status written = checkpoint::write_safetensors(
       path, tensors, {{"locus.format", "trace/1"}, {"tokens", R"(["a", "b", "c"])"}, {"causal", "false"}});
   ASSERT_TRUE(written.ok());
-  const auto opened = models::open_trace(path);
+  const auto opened = test::open_trace(path);
   ASSERT_TRUE(opened.ok()) << opened.error().describe();
   models::MapRequest request;
   request.head = 1;
@@ -121,7 +121,7 @@ TEST(Trace, QueriesAndKeysAloneAreEnough) {
   const at::Tensor query = at::randn({4, kLength, 16});
   const at::Tensor key = at::randn({2, kLength, 16});
   write_head(folder.path() / "head.safetensors", query, key, R"({"name": "rope"})");
-  const auto opened = models::open_trace(folder.path() / "head.safetensors");
+  const auto opened = test::open_trace(folder.path() / "head.safetensors");
   ASSERT_TRUE(opened.ok()) << opened.error().describe();
   const models::Trace& trace = **opened;
   EXPECT_EQ(trace.length(), kLength);
@@ -184,7 +184,7 @@ TEST(Trace, WhatItsMetadataSaysIsChecked) {
   const auto path = folder.path() / "theirs.safetensors";
   const auto with = [&](const std::string& name, const std::string& text) {
     write_stored(path, {{"locus.format", "trace/1"}, {name, text}});
-    return models::open_trace(path);
+    return test::open_trace(path);
   };
   for (const auto& [name, text] : std::initializer_list<std::pair<const char*, const char*>>{
            {"image_grid", R"({"rows": 3, "columns": 4, "cls": 1})"},
@@ -230,6 +230,38 @@ TEST(Trace, WhatItsMetadataSaysIsChecked) {
   }
 }
 
+TEST(Trace, TokensStandForTheBytesOfTheTextInTheirOrder) {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "theirs.safetensors";
+  const auto with = [&](const at::Tensor& bytes) {
+    const at::Tensor attention = at::softmax(at::zeros({1, 4, 4}), -1);
+    const auto of = [](const at::Tensor& tensor) {
+      return std::span(static_cast<const std::byte*>(tensor.data_ptr()), tensor.nbytes());
+    };
+    const Status written =
+        checkpoint::write_safetensors(path,
+                                      {{"layers.0.attention", checkpoint::DType::kF32, {1, 4, 4}, of(attention)},
+                                       {"token_bytes", checkpoint::DType::kI64, {4, 2}, of(bytes)}},
+                                      {{"locus.format", "trace/1"}, {"text", "abcdef"}});
+    EXPECT_TRUE(written.ok()) << (written.ok() ? "" : written.error().describe());
+    return test::open_trace(path);
+  };
+  // A special token without bytes, two tokens of one letter, and one whose bytes begin within another's.
+  const auto opened = with(at::tensor({0, 0, 0, 2, 0, 2, 1, 6}, at::kLong));
+  ASSERT_TRUE(opened.ok()) << opened.error().describe();
+  EXPECT_EQ((*opened)->tokens()[3].bytes, (Range{1, 6}));
+  for (const auto& bytes : std::initializer_list<std::vector<std::int64_t>>{{0, 0, 0, 2, 2, 4, 4, 7},
+                                                                            {-1, 2, 2, 4, 4, 5, 5, 6},
+                                                                            {0, 2, 4, 2, 4, 5, 5, 6},
+                                                                            {2, 4, 0, 2, 4, 5, 5, 6},
+                                                                            {2, 4, 0, 0, 1, 3, 5, 6}}) {
+    const auto bad = with(at::tensor(bytes));
+    ASSERT_FALSE(bad.ok()) << at::tensor(bytes);
+    EXPECT_NE(bad.error().describe().find("expected bytes of the text from "), std::string::npos)
+        << bad.error().describe();
+  }
+}
+
 TEST(Trace, ItsLengthIsOneThatItsBytesBear) {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "empty.safetensors";
@@ -239,7 +271,7 @@ TEST(Trace, ItsLengthIsOneThatItsBytesBear) {
     const Status written = checkpoint::write_safetensors(path, {{name, checkpoint::DType::kF32, shape, {}}},
                                                          {{"locus.format", "trace/1"}, {"encoding", ""}});
     ASSERT_TRUE(written.ok()) << written.error().describe();
-    const auto opened = models::open_trace(path);
+    const auto opened = test::open_trace(path);
     ASSERT_FALSE(opened.ok()) << name;
     EXPECT_EQ(opened.error().code, ErrorCode::kBadInput) << opened.error().describe();
   }
@@ -254,7 +286,7 @@ TEST(Trace, AFileSaysWhetherItIsOne) {
   folder.write("e.safetensors", "no header");
   EXPECT_TRUE(models::is_trace(folder.path() / "a.safetensors"));
   EXPECT_TRUE(models::is_trace(folder.path() / "b.safetensors"));
-  EXPECT_NE(models::open_trace(folder.path() / "b.safetensors").error().describe().find("found trace/2"),
+  EXPECT_NE(test::open_trace(folder.path() / "b.safetensors").error().describe().find("found trace/2"),
             std::string::npos);
   for (const char* other : {"c.safetensors", "d.safetensors", "e.safetensors", "none.safetensors", "."}) {
     EXPECT_FALSE(models::is_trace(folder.path() / other)) << other;

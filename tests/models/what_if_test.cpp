@@ -37,7 +37,7 @@ class WhatIf : public testing::TestWithParam<Layout> {
   Result<std::shared_ptr<const models::Model>> open(const models::Overrides& overrides = {}) const {
     models::OpenOptions options;
     options.overrides = overrides;
-    return models::open(written_.path, options);
+    return test::open(written_.path, options);
   }
   void expect_unsupported(const models::Overrides& overrides) const {
     const auto model = open(overrides);

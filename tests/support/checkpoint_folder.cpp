@@ -54,9 +54,22 @@ void write_tensors(const fs::path& file, const Tensors& tensors) {
 }
 
 std::shared_ptr<const models::Model> open_model(const fs::path& path, const models::OpenOptions& options) {
-  const auto model = models::open(path, options);
+  const auto model = test::open(path, options);
   EXPECT_TRUE(model.ok()) << (model.ok() ? "" : model.error().describe());
   return model.ok() ? *model : nullptr;
+}
+
+models::TraceData recorded(const models::Trace& trace) {
+  if (const auto* const own = dynamic_cast<const models::RecordedTrace*>(&trace)) {
+    return own->data();
+  }
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "trace.safetensors";
+  const Status written = trace.write(file, {"all"});
+  EXPECT_TRUE(written.ok()) << (written.ok() ? "" : written.error().describe());
+  const auto read = models::open_trace(file);
+  EXPECT_TRUE(read.ok()) << (read.ok() ? "" : read.error().describe());
+  return read.ok() ? dynamic_cast<const models::RecordedTrace&>(**read).data() : models::TraceData();
 }
 
 std::vector<std::int64_t> ids_of(const at::Tensor& row) {
@@ -71,7 +84,7 @@ at::Tensor logits_of_run(const models::Model& model, const models::Input& input)
   options.all_logits = true;
   const auto trace = model.run(input, options);
   EXPECT_TRUE(trace.ok()) << (trace.ok() ? "" : trace.error().describe());
-  return trace.ok() ? dynamic_cast<const models::RecordedTrace&>(**trace).data().logits : at::Tensor();
+  return trace.ok() ? recorded(**trace).logits : at::Tensor();
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "models/api/model.h"
+#include "models/trace/recorded_trace.h"
 #include "tests/support/golden.h"
+#include "tests/support/opened.h"
 
 namespace locus::test {
 
@@ -44,6 +46,9 @@ at::Tensor logits_of_pixels(const models::Model& model, const at::Tensor& pixels
 // Opens a checkpoint; fails the test and returns null on errors.
 std::shared_ptr<const models::Model> open_model(const std::filesystem::path& path,
                                                 const models::OpenOptions& options = {});
+
+// What a run recorded, or a file of one; of a run on another machine, what its file says.
+models::TraceData recorded(const models::Trace& trace);
 
 // The ids of a row.
 std::vector<std::int64_t> ids_of(const at::Tensor& row);

@@ -20,7 +20,7 @@ inline void expect_reference(const models::Model& model, const Golden& golden, d
   options.all_logits = true;
   const auto trace = model.run(input, options);
   ASSERT_TRUE(trace.ok()) << trace.error().describe();
-  const models::TraceData& data = dynamic_cast<const models::RecordedTrace&>(**trace).data();
+  const models::TraceData data = recorded(**trace);
   EXPECT_CLOSE(data.logits, golden["logits"], tolerance);
   ASSERT_FALSE(data.layers.empty());
   for (std::size_t n = 0; n < data.layers.size(); ++n) {

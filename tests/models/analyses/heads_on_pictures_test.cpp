@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/api/analyses.h"
+#include "tests/support/opened.h"
 #include "tests/support/pictured_text.h"
 
 namespace locus {
@@ -46,7 +47,7 @@ double on_images(const models::Trace& trace, std::int64_t layer, std::int64_t he
 
 void expect_shares_of_pictures(const std::string& family) {
   SCOPED_TRACE(family);
-  const auto model = models::open(test::pictured_folder(family));
+  const auto model = test::open(test::pictured_folder(family));
   ASSERT_TRUE(model.ok()) << model.error().describe();
   const auto given = test::pictured_input(family);
   ASSERT_TRUE(given.ok()) << given.error().describe();
@@ -67,7 +68,7 @@ TEST(HeadsOnPictures, AreSumsOverTheCells) {
 }
 
 TEST(HeadsOnPictures, AreNothingOfATextWithoutPictures) {
-  const auto model = models::open(test::pictured_folder("qwen3_vl"));
+  const auto model = test::open(test::pictured_folder("qwen3_vl"));
   ASSERT_TRUE(model.ok()) << model.error().describe();
   const auto trace = (*model)->run({.ids = std::vector<std::int64_t>{1, 2, 3, 4}});
   ASSERT_TRUE(trace.ok()) << trace.error().describe();

@@ -38,7 +38,7 @@ double nats_of(const Opened& opened, std::int64_t begin, std::int64_t target) {
   all.all_logits = true;
   const auto ran = opened.model->run(window, all);
   EXPECT_TRUE(ran.ok());
-  const at::Tensor logits = dynamic_cast<const models::RecordedTrace&>(**ran).data().logits.to(at::kDouble);
+  const at::Tensor logits = test::recorded(**ran).logits.to(at::kDouble);
   return -logits[-1].log_softmax(0)[opened.tokens[static_cast<std::size_t>(target)].id].item<double>();
 }
 

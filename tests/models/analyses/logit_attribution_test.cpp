@@ -144,7 +144,7 @@ TEST(LogitAttribution, PartsSumToTheLogitOfEveryFamily) {
   for (const auto& entry : std::filesystem::directory_iterator(source_dir() + "/tests/golden/families")) {
     const std::string name = entry.path().filename().string();
     SCOPED_TRACE(name);
-    const auto opened = models::open(entry.path());
+    const auto opened = test::open(entry.path());
     if (!opened.ok() || (*opened)->info().encoder_layers > 0) {
       continue;
     }

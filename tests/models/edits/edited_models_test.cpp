@@ -109,7 +109,7 @@ TEST(EditedModels, TracesOnDiskShowWhatTheRunShowed) {
       keep.insert("position_state");
     }
     ASSERT_TRUE((*trace)->write(file, keep).ok());
-    const auto opened = models::open_trace(file);
+    const auto opened = test::open_trace(file);
     ASSERT_TRUE(opened.ok()) << opened.error().describe();
     EXPECT_EQ((*opened)->edits(), edits_of(texts));
     for (std::int64_t layer = 0; layer < 2; ++layer) {

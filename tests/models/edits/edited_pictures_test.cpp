@@ -179,7 +179,7 @@ TEST(EditedPictures, WhatIsNotThereIsNamed) {
   EXPECT_EQ(model.refused("mask image 0 0:99,0:1"),
             "edits[0].rows: expected a range within 0 to " + std::to_string(first.rows) + ", found 0 to 99");
   EXPECT_NE(model.refused("bias all.all -d/8", ErrorCode::kUnsupported).find("vectors"), std::string::npos);
-  const auto text = models::open(pictured_folder("qwen3_vl"), {});
+  const auto text = test::open(pictured_folder("qwen3_vl"), {});
   ASSERT_TRUE(text.ok());
   models::Input words;
   words.ids = {{1, 2, 3}};
