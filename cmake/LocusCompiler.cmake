@@ -28,14 +28,36 @@ endfunction()
 # locus_optimise(TARGET LEVEL): less than -O3 for code whose speed nobody waits for. Loops over numbers are in core and renderers.
 function(locus_optimise target level)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O${level}>)
+  set_target_properties(${target} PROPERTIES LOCUS_LEVEL ${level})
 endfunction()
 
-# locus_uses_aten(TARGET): LibTorch, privately, with the shared ATen precompiled header.
+# locus_uses_aten(TARGET): LibTorch, privately, with the shared ATen precompiled header. From GCC 13 on a precompiled header fits the
+# -O alone that it was made with, so that there is one of each; call locus_optimise() first.
 function(locus_uses_aten target)
   target_link_libraries(${target} PRIVATE locus_torch)
-  if(TARGET locus_aten_header)
-    target_precompile_headers(${target} REUSE_FROM locus_aten_header)
-  else()
+  if(NOT TARGET locus_aten_header)
     message(FATAL_ERROR "locus_aten_header must come first")
   endif()
+  get_target_property(level ${target} LOCUS_LEVEL)
+  set(header locus_aten_header)
+  if(level AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+    set(header locus_aten_header_${level})
+    if(NOT TARGET ${header})
+      locus_aten_header(${header})
+      locus_optimise(${header} ${level})
+    endif()
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${header})
+endfunction()
+
+# locus_aten_header(NAME): the ATen header, compiled once and reused by every target that includes ATen.
+function(locus_aten_header name)
+  add_library(${name} OBJECT ${PROJECT_SOURCE_DIR}/core/aten_header.cpp)
+  target_link_libraries(${name} PRIVATE locus_options locus_torch)
+  set(headers <ATen/ATen.h>)
+  if(Torch_VERSION VERSION_GREATER_EQUAL 2)
+    list(APPEND headers <ATen/core/grad_mode.h>)  # which <ATen/ATen.h> of LibTorch 1 includes
+  endif()
+  target_precompile_headers(${name} PRIVATE ${headers} <algorithm> <cmath> <filesystem> <functional> <map> <memory> <optional> <set> <span> <string>
+                            <vector>)
 endfunction()
