@@ -48,7 +48,7 @@ template <class T>
 std::optional<SettingValue> to_value(const T& member) {
   return SettingValue(member);
 }
-// Of a float, the number that is written shortest: 0.7, not 0.699999988079071; it reads back as the same float.
+// A float as the shortest decimal that reads back as the same float: 0.7, not 0.699999988079071.
 inline std::optional<SettingValue> to_value(float member) {
   std::array<char, 32> text{};
   const auto [end, code] = std::to_chars(text.data(), text.data() + text.size(), member);

@@ -20,18 +20,6 @@ constexpr double kMaxWords = 2;          // that share a label, on average; beyo
 constexpr double kMaxLetterWords = 6;    // the same where tokens are letters, whose numbers find no place in a text
 constexpr double kLettersAWord = 3;      // cells a word, at least, where they are
 
-// Whether a map of whole cells is drawn along x (or y): its ticks then name cells.
-bool counts_cells(const Panel& panel, bool along_x) {
-  for (const Layer& layer : panel.layers) {
-    const auto* map = std::get_if<HeatMap>(&layer);
-    if (map != nullptr && map->field) {
-      const FieldAxis& axis = along_x ? map->field->column_axis : map->field->row_axis;
-      return axis.step >= 1 && axis.step == std::floor(axis.step) && axis.first == std::floor(axis.first);
-    }
-  }
-  return false;
-}
-
 // The visible cells of an axis that has names.
 struct NamedCells {
   const Axis& axis;
@@ -174,6 +162,17 @@ double widest(const std::vector<Tick>& ticks, double size, const TextMetrics& me
     width = std::max(width, metrics.width(tick.label, size));
   }
   return width;
+}
+
+bool counts_cells(const Panel& panel, bool along_x) {
+  for (const Layer& layer : panel.layers) {
+    const auto* map = std::get_if<HeatMap>(&layer);
+    if (map != nullptr && map->field) {
+      const FieldAxis& axis = along_x ? map->field->column_axis : map->field->row_axis;
+      return axis.step >= 1 && axis.step == std::floor(axis.step) && axis.first == std::floor(axis.first);
+    }
+  }
+  return false;
 }
 
 AxisLabels axis_labels(const Panel& panel, bool along_x, double length, const Style& style,

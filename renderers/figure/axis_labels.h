@@ -24,6 +24,9 @@ struct AxisLabels {
 // The labels of the panel's x or y axis, `length` long.
 AxisLabels axis_labels(const Panel& panel, bool along_x, double length, const Style& style, const TextMetrics& metrics);
 
+// Whether a map of whole cells is drawn along x (or y): its ticks then name cells.
+bool counts_cells(const Panel& panel, bool along_x);
+
 // The width of the widest, in type of this size.
 double widest(const std::vector<Tick>& ticks, double size, const TextMetrics& metrics);
 

@@ -197,17 +197,6 @@ QJsonArray numbers(const std::vector<double>& values) {
   return array;
 }
 
-bool counts_cells(const Panel& panel, bool along_x) {
-  for (const Layer& layer : panel.layers) {
-    const auto* map = std::get_if<HeatMap>(&layer);
-    if (map != nullptr && map->field) {
-      const FieldAxis& axis = along_x ? map->field->column_axis : map->field->row_axis;
-      return axis.step >= 1 && axis.step == std::floor(axis.step) && axis.first == std::floor(axis.first);
-    }
-  }
-  return false;
-}
-
 int SharedData::field(const std::shared_ptr<const Field>& field) {
   const auto [found, is_new] = known_.try_emplace(field.get(), static_cast<int>(fields_.size()));
   if (is_new) {

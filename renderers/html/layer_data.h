@@ -18,9 +18,6 @@ bool has_pixels(const figure::ImageLayer& image);
 QString css(figure::Color color);                       // "#rrggbbaa"
 QJsonArray numbers(const std::vector<double>& values);  // null where one is not finite
 
-// Whether a map of whole cells is drawn along x (or y): its ticks name cells.
-bool counts_cells(const figure::Panel& panel, bool along_x);
-
 // Fields, pictures and colormaps, each once however many panels show it; layers name them by their place in its list.
 class SharedData {
  public:

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "renderers/figure/axis_blocks.h"
+#include "renderers/figure/axis_labels.h"
 #include "renderers/figure/layer_marks.h"
 #include "renderers/figure/panel_decor.h"
 #include "renderers/figure/text_metrics.h"

@@ -12,8 +12,8 @@ namespace locus::views {
 
 namespace {
 
-constexpr std::size_t kMostNamed = 16;  // curves with a name in the legend
-constexpr std::size_t kMostStated = 3;  // heads that the statement names
+constexpr std::size_t kMaxNamedHeads = 16;  // curves with a name in the legend
+constexpr std::size_t kMaxStatedHeads = 3;  // heads that the statement names
 
 struct TrainingKey {
   std::string statistic;
@@ -185,7 +185,7 @@ Result<figure::Figure> TrainingView::draw(const ViewInput& input, const Numbers&
     for (const Pointer& step : sorted) {
       at.push_back(step->heads[heads[n]]);
     }
-    figure::Curve curve = curve_over(steps, at, heads.size() <= kMostNamed ? head_name_at(heads[n], count) : "");
+    figure::Curve curve = curve_over(steps, at, heads.size() <= kMaxNamedHeads ? head_name_at(heads[n], count) : "");
     for (const std::vector<double>* const list : {&curve.y, &curve.low, &curve.high}) {
       extent.add(*list);
     }
@@ -196,7 +196,7 @@ Result<figure::Figure> TrainingView::draw(const ViewInput& input, const Numbers&
       extent.add(null.y);
       panel.layers.emplace_back(std::move(null));
     }
-    if (n < kMostStated) {
+    if (n < kMaxStatedHeads) {
       statement += (n > 0 ? "; " : "") + head_line(head_name_at(heads[n], count), steps, at);
     }
   }
@@ -214,8 +214,8 @@ Result<figure::Figure> TrainingView::draw(const ViewInput& input, const Numbers&
   panel.note = windows_text(info) + "; bands: 95 % of the mean; rings: as in shuffled tokens" +
                (option<std::string>(input, "heads").empty() ? "; the heads that change most" : "");
   figure::Figure figure = figure_of(std::move(panel));
-  figure.statement = heads.size() > kMostStated
-                         ? statement + "; and " + std::to_string(heads.size() - kMostStated) + " more"
+  figure.statement = heads.size() > kMaxStatedHeads
+                         ? statement + "; and " + std::to_string(heads.size() - kMaxStatedHeads) + " more"
                          : statement;
   return figure;
 }

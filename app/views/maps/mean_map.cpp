@@ -13,7 +13,7 @@ namespace locus::views {
 
 namespace {
 
-constexpr std::int64_t kMostTexts = 64;  // cells a side, of maps that have their intervals in the cells
+constexpr std::int64_t kMaxCellsWithTexts = 64;  // cells a side, of maps that have their intervals in the cells
 
 // (M, M) each; low and high without entries for the mean of all heads. NaN where no query sees a key.
 struct MeanMap {
@@ -187,7 +187,7 @@ Result<figure::Figure> MeanMapView::draw(const ViewInput& input, const Numbers& 
     panel.y.view = {static_cast<double>(info.length), 0};
     figure::HeatMap map{
         .field = fields[n], .scale = scale_of(input, Sign::kPositive, fields, n), .reduction = input.reduction};
-    if (fields[n]->rows <= kMostTexts && of == "mean") {
+    if (fields[n]->rows <= kMaxCellsWithTexts && of == "mean") {
       map.texts = shared_names(texts_of(*numbers[n]));
     }
     panel.layers.emplace_back(std::move(map));

@@ -23,7 +23,7 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr int kMostWindows = 1'000'000;
+constexpr int kMaxWindows = 1'000'000;
 constexpr int kUsualWindows = 200;
 constexpr int kLongestWindow = 1 << 20;
 constexpr double kSaveSeconds = 5;  // the column grows so often
@@ -82,7 +82,7 @@ void AtlasDialog::add_fields() {
   form->addRow(QStringLiteral("&Checkpoint"), model_);
   texts_ = add_path("atlas-texts", QStringLiteral("T&exts"), QStringLiteral("a text file, or a folder of .txt files"),
                     QStringLiteral("Folder…"), &AtlasDialog::ask_texts);
-  windows_ = make_spin_box<QSpinBox>(this, "atlas-windows", QStringLiteral("Windows"), 1, kMostWindows, kUsualWindows,
+  windows_ = make_spin_box<QSpinBox>(this, "atlas-windows", QStringLiteral("Windows"), 1, kMaxWindows, kUsualWindows,
                                      QStringLiteral("Windows of the texts, spread over them"));
   form->addRow(QStringLiteral("&Windows"), windows_);
   length_ = make_spin_box<QSpinBox>(this, "atlas-length", QStringLiteral("Tokens of a window"), 0, kLongestWindow, 0,

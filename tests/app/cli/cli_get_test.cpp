@@ -6,49 +6,18 @@
 #include <thread>
 
 #include "core/base/sha256.h"
+#include "tests/support/cached_model.h"
 #include "tests/support/hub_server.h"
 #include "tests/support/run_locus.h"
 #include "tests/support/signalled.h"
 
 namespace {
 
-using locus::testing_support::CheckpointTest;
+using locus::testing_support::CachedModel;
 using locus::testing_support::expect_error;
 using locus::testing_support::Outcome;
 using locus::testing_support::run_locus;
 namespace fs = std::filesystem;
-
-// The small checkpoint as the cache keeps it: blobs, and links to them in a snapshot.
-class CachedModel : public CheckpointTest {
- protected:
-  void SetUp() override {
-    CheckpointTest::SetUp();
-    fs::remove_all(cache());
-    fs::create_directories(model() / "blobs");
-    fs::create_directories(model() / "refs");
-    fs::create_directories(snapshot());
-    int number = 0;
-    for (const auto& entry : fs::directory_iterator(path())) {
-      const std::string blob = std::to_string(number++);
-      fs::copy(entry.path(), model() / "blobs" / blob);
-      fs::create_symlink("../../blobs/" + blob, snapshot() / entry.path().filename());
-    }
-    std::ofstream(model() / "refs/main") << kCommit;
-    ::setenv("HF_HUB_CACHE", cache().c_str(), 1);
-  }
-  void TearDown() override { ::unsetenv("HF_HUB_CACHE"); }
-
-  static fs::path cache() { return file("hub"); }
-  static fs::path model() { return cache() / "models--some-one--tiny"; }
-  static fs::path snapshot() { return model() / "snapshots" / kCommit; }
-  static void expect_done(const std::vector<std::string>& arguments, const std::string& printed) {
-    const Outcome outcome = run_locus(arguments);
-    EXPECT_EQ(outcome.status, 0) << outcome.err;
-    EXPECT_NE(outcome.out.find(printed), std::string::npos) << outcome.out;
-  }
-
-  static inline const std::string kCommit = std::string(40, '7');
-};
 
 // The small checkpoint on a hub of the tests' own.
 class CliGet : public CachedModel {
