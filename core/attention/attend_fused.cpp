@@ -112,21 +112,21 @@ class Fused {
       if (!scores.all_visible(columns)) {
         kernels.hide(scores.logits(), columns.size(), columns.begin, scores.first(), scores.last(), kHidden);
       }
-      if (kernels.online_softmax_step(scores.logits(), columns.size(), scratch.maximum.data(), scratch.sum.data(),
-                                      scratch.rescale.data())) {
+      if (kernels.online_softmax_step(scores.logits(), columns.size(), rows.size(), scratch.maximum.data(),
+                                      scratch.sum.data(), scratch.rescale.data())) {
         kernels.scale(output, value.width + state.width, scratch.rescale.data());
       }
-      take(scores.logits(), value, columns, output);
-      take(scores.logits(), state, columns, output + value.width * kLanes);
+      take(scores.logits(), value, columns, rows.size(), output);
+      take(scores.logits(), state, columns, rows.size(), output + value.width * kLanes);
     }
     finish(batch, head, rows, scratch);
   }
 
   // output[e][l] += Σ_j weights[j][l] · values[j][e].
-  static void take(const float* weights, const TokenVectors& values, Range columns, float* output) {
+  static void take(const float* weights, const TokenVectors& values, Range columns, std::int64_t lanes, float* output) {
     if (values.width > 0) {
       lane_kernels().product(weights, values.at(columns.begin), values.depth_stride, values.token_stride,
-                             columns.size(), values.width, true, output);
+                             columns.size(), values.width, lanes, true, output);
     }
   }
 

@@ -74,7 +74,8 @@ void FusedScores::row_sums(std::int64_t head, std::span<const std::int64_t> rows
     if (!scores.all_visible(columns)) {
       kernels.hide(scores.logits(), columns.size(), columns.begin, scores.first(), scores.last(), -kInfinity);
     }
-    kernels.online_softmax_step(scores.logits(), columns.size(), maximum.data(), sum.data(), rescale.data());
+    kernels.online_softmax_step(scores.logits(), columns.size(), std::ssize(rows), maximum.data(), sum.data(),
+                                rescale.data());
   }
   const std::lock_guard lock(mutex_);
   for (std::size_t n = 0; n < rows.size(); ++n) {

@@ -13,18 +13,23 @@
 namespace locus::attention {
 
 constexpr std::int64_t kLanes = 64;
-constexpr std::int64_t kChunk = 64;  // columns that callers take at once: a block is 16 KiB
+constexpr std::int64_t kFewLanes = 8;  // up to here a product lane by lane is faster than one of all 64
+constexpr std::int64_t kChunk = 64;    // columns that callers take at once: a block is 16 KiB
 
 struct LaneKernels {
-  // out[j][l] = Σ_k a[k][l] · b[j·column_stride + k·depth_stride]; `add`: is added to out. Terms in ascending k.
+  // out[j][l] = Σ_k a[k][l] · b[j·column_stride + k·depth_stride]; `add`: is added to out. Lanes from
+  // `lanes` on hold no meaning. Terms in ascending k; in any order (within 1e-6·Σ|a·b|) for at most kFewLanes lanes
+  // where one of the strides is 1, so that b's vectors are read as they lie.
   void (*product)(const float* a, const float* b, std::int64_t column_stride, std::int64_t depth_stride,
-                  std::int64_t depth, std::int64_t columns, bool add, float* out);
+                  std::int64_t depth, std::int64_t columns, std::int64_t lanes, bool add, float* out);
   // s[j][l] = value unless begin[l] ≤ first + j < end[l].
   void (*hide)(float* s, std::int64_t columns, std::int64_t first, const std::int32_t* begin, const std::int32_t* end,
                float value);
-  // One more block of a running soft-max: s becomes exp(s − maximum); maximum and sum (64) are renewed, rescale (64) is
-  // what earlier terms are to be multiplied with. Returns whether any lane's maximum rose.
-  bool (*online_softmax_step)(float* s, std::int64_t columns, float* maximum, float* sum, float* rescale);
+  // One more block of a running soft-max, of the vectors that hold the first `lanes`: s becomes exp(s − maximum);
+  // maximum and sum (64) are renewed, rescale (64) is what earlier terms are to be multiplied with. Returns whether any
+  // lane's maximum rose.
+  bool (*online_softmax_step)(float* s, std::int64_t columns, std::int64_t lanes, float* maximum, float* sum,
+                              float* rescale);
   // s[j][l] = exp(s[j][l] − shift[l]).
   void (*exponentiate)(float* s, std::int64_t columns, const float* shift);
   // s[j][l] = x[j][l] · sign + y[l]; with sign −1 a difference.

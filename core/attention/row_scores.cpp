@@ -127,8 +127,8 @@ void RowScores::begin(const RowProgram& program, std::int64_t batch, std::int64_
     const std::int64_t entries = form.vectors.size(1);
     pack(TokenVectors(form.asking, batch, head, heads), 1.0F, asking_);
     table_.resize(entries * kLanes);
-    kernels_->product(asking_.data(), form.vectors.data_ptr<float>(), 1, entries, form.vectors.size(0), entries, false,
-                      table_.data());
+    kernels_->product(asking_.data(), form.vectors.data_ptr<float>(), 1, entries, form.vectors.size(0), entries, count_,
+                      false, table_.data());
   } else {
     slope_ = form.slopes.data_ptr<float>()[head];
   }
@@ -140,7 +140,7 @@ bool RowScores::all_visible(Range columns) const {
 
 void RowScores::dot(const LaneBuffer& packed, const TokenVectors& key, Range columns, float* out) const {
   kernels_->product(packed.data(), key.at(columns.begin), key.token_stride, key.depth_stride, key.width, columns.size(),
-                    false, out);
+                    count_, false, out);
 }
 
 // Gates of the columns, from their logits in gates_.

@@ -326,7 +326,7 @@ TEST(FusedScores, EveryVectorWidthGivesTheSame) {
   for (std::int64_t version = 0; version < runnable_versions(); ++version) {
     const attention::LaneKernels& kernels = attention::lane_kernels(version);
     at::Tensor s = at::empty({13, 64});
-    kernels.product(a.data_ptr<float>(), b.data_ptr<float>(), 9, 1, 9, 13, false, s.data_ptr<float>());
+    kernels.product(a.data_ptr<float>(), b.data_ptr<float>(), 9, 1, 9, 13, 64, false, s.data_ptr<float>());
     EXPECT_TRUE(at::allclose(s, want, 1e-5, 1e-5)) << version;
     at::Tensor maximum = at::full({64}, -std::numeric_limits<float>::infinity());
     at::Tensor sum = at::zeros({64});
@@ -334,8 +334,8 @@ TEST(FusedScores, EveryVectorWidthGivesTheSame) {
     at::Tensor gates = want.clone();
     kernels.gate(gates.data_ptr<float>(), 13);
     EXPECT_TRUE(at::allclose(gates, at::sigmoid(want), 1e-6, 1e-7)) << version;
-    EXPECT_TRUE(kernels.online_softmax_step(s.data_ptr<float>(), 13, maximum.data_ptr<float>(), sum.data_ptr<float>(),
-                                            rescale.data_ptr<float>()));
+    EXPECT_TRUE(kernels.online_softmax_step(s.data_ptr<float>(), 13, 64, maximum.data_ptr<float>(),
+                                            sum.data_ptr<float>(), rescale.data_ptr<float>()));
     EXPECT_TRUE(at::allclose(sum.log() + maximum, at::logsumexp(want, 0), 1e-5, 1e-5)) << version;
     at::Tensor positions = at::empty({13, 64});
     at::Tensor sums = at::zeros({2, 64});
