@@ -36,6 +36,7 @@ namespace avx512 {
 #define LOCUS_WIDTH 16
 #include "core/products/block_kernels.inc"
 #include "core/products/digit_kernels.inc"
+#include "core/products/wide_digit_kernels.inc"
 #undef LOCUS_WIDTH
 #pragma GCC pop_options
 }  // namespace avx512
@@ -47,6 +48,7 @@ namespace avx512_vnni {
 #define LOCUS_VNNI 1
 #include "core/products/block_kernels.inc"
 #include "core/products/digit_kernels.inc"
+#include "core/products/wide_digit_kernels.inc"
 #undef LOCUS_VNNI
 #undef LOCUS_WIDTH
 #pragma GCC pop_options
@@ -66,8 +68,8 @@ bool has_byte_products() {
 
 BlockDot block_dot(const blocks::Format& format, std::int64_t version, bool byte_products) {
 #if defined(LOCUS_VECTOR_TARGETS)
-  return version == 2 && byte_products ? block_kernels::avx512_vnni::digit_dot_of(format.name)
-         : version == 2                ? block_kernels::avx512::digit_dot_of(format.name)
+  return version == 2 && byte_products ? block_kernels::avx512_vnni::wide_digit_dot_of(format.name)
+         : version == 2                ? block_kernels::avx512::wide_digit_dot_of(format.name)
          : version == 1                ? block_kernels::avx2::digit_dot_of(format.name)
                                        : block_kernels::plain::dot_of(format.name);
 #else
@@ -79,12 +81,12 @@ BlockDot block_dot(const blocks::Format& format, std::int64_t version, bool byte
 BlockToken::BlockToken(const float* token, std::int64_t inputs)
     : x(token),
       sums(static_cast<std::size_t>(inputs / 16)),
-      wide_sums(static_cast<std::size_t>(inputs / 32)),
-      steps(static_cast<std::size_t>(inputs / 32)),
-      lines(static_cast<std::size_t>(3 * inputs / 64 + 1)) {
+      wide_sums(static_cast<std::size_t>((inputs + 63) / 64 * 2)),
+      steps(wide_sums.size()),
+      lines(static_cast<std::size_t>((inputs + 63) / 64 * 3)) {
   constexpr std::int64_t kGroup = 32;
   constexpr float kLargest = 63 * (16384 + 128 + 1);  // that has three digits
-  for (std::size_t group = 0; group < steps.size(); ++group) {
+  for (std::size_t group = 0; group < static_cast<std::size_t>(inputs / kGroup); ++group) {
     const float* const own = x + static_cast<std::int64_t>(group) * kGroup;
     float largest = 0;
     float sum[2] = {};
@@ -100,15 +102,15 @@ BlockToken::BlockToken(const float* token, std::int64_t inputs)
     const float step = largest / kLargest;
     const bool counts = finite && step >= std::numeric_limits<float>::min();
     steps[group] = finite ? (counts ? step : 0) : std::numeric_limits<float>::quiet_NaN();
-    std::int8_t* const three = lines.data()->bytes + 3 * kGroup * static_cast<std::int64_t>(group);
+    std::int8_t* const three = lines[group / 2 * 3].bytes + group % 2 * 32;
     for (std::int64_t n = 0; counts && n < kGroup; ++n) {
       const auto whole = static_cast<std::int32_t>(std::lrintf(own[n] / step));
       const std::int32_t low = ((whole + 64) & 127) - 64;
       const std::int32_t rest = (whole - low) / 128;
       const std::int32_t middle = ((rest + 64) & 127) - 64;
       three[n] = static_cast<std::int8_t>((rest - middle) / 128);
-      three[kGroup + n] = static_cast<std::int8_t>(middle);
-      three[2 * kGroup + n] = static_cast<std::int8_t>(low);
+      three[64 + n] = static_cast<std::int8_t>(middle);
+      three[128 + n] = static_cast<std::int8_t>(low);
     }
   }
 }

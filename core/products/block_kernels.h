@@ -1,9 +1,10 @@
 // One token times rows of blocks (core/base/block_formats.h), read as they are: what a further token costs. Written
 // once for any vector width and compiled for AVX-512, AVX2 and neither, as kernels.h.
 //
-// Values: a group of numbers q with one scale d and one least value m adds d·Σ q·x − m·Σ x. Q8_0, and every format
-// without AVX2, does so in float32 (1e-5 of Σ |w·x|). With AVX2 the others take x in whole numbers of 21 bits for each
-// group of 32, and Σ q·x is exact: what is lost is at most half a step, 2^−21 of a group's largest |x|, times Σ |w|.
+// Values: a group of numbers q with one scale d and one least value m adds d·Σ q·x − m·Σ x. Q8_0 with
+// AVX2, and every format without it, does so in float32 (1e-5 of Σ |w·x|). The others take x in whole numbers of 21
+// bits for each group of 32, and Σ q·x is exact: what is lost is at most half a step, 2^−21 of a group's largest |x|,
+// times Σ |w|.
 #pragma once
 
 #include <array>
@@ -26,12 +27,15 @@ struct BlockToken {
   };
 
   BlockToken(const float* token, std::int64_t inputs);
-  const std::int8_t* digits() const { return lines.data()->bytes; }  // (K / 32, 3, 32): high, middle, low
+  // (⌈K / 64⌉, 3, 64): high, middle, low; 0 from K on.
+  const std::int8_t* digits() const { return lines.data()->bytes; }
+  // (3, 64), whose first 32 columns are those of a group of 32.
+  const std::int8_t* group_digits(std::int64_t group) const { return digits() + group / 2 * 192 + group % 2 * 32; }
 
   const float* x;
   std::vector<float> sums;       // (K / 16): Σ of 16 numbers
-  std::vector<float> wide_sums;  // (K / 32): Σ of 32 numbers
-  std::vector<float> steps;      // (K / 32)
+  std::vector<float> wide_sums;  // (K / 32), and a 0 more where that is odd: Σ of 32 numbers
+  std::vector<float> steps;      // likewise
   std::vector<Line> lines;       // the digits
 };
 
