@@ -23,6 +23,7 @@ struct ColorScale {
   float gamma = 1;
   std::uint32_t mask_color = kDefaultMask;  // RRGGBBAA
   bool centred = false;
+  bool whole = false;  // values are whole numbers, and so are the ticks: layers, counts
 
   friend bool operator==(const ColorScale&, const ColorScale&) = default;
 };

@@ -88,7 +88,7 @@ std::vector<Tick> linear_ticks(const TickRequest& request, double low, double hi
   const auto place = [&](double at) { return (at - low) / span * request.length; };
   // From about a label every 1 % of the axis to no more than one.
   int n = static_cast<int>(std::floor(3 * std::log10(span / 100)));
-  if (request.cells) {
+  if (request.cells || request.whole) {
     n = std::max(n, 0);
   }
   // Neighbours closer than even an empty label needs: not worth writing a hundred labels to find that they touch.
@@ -198,11 +198,15 @@ std::vector<Tick> scale_ticks(const ColorScale& scale, double length, const Labe
   request.length = length;
   request.room = room;
   request.view = {static_cast<double>(scale.low), static_cast<double>(scale.high)};
+  request.whole = scale.whole;
   if (scale.transfer == Transfer::kLog) {
     request.logarithmic = true;
-    request.view.low = std::max(request.view.low, 1e-30);
+    request.view.low = std::max(request.view.low, scale.whole ? 0.5 : 1e-30);
   }
   std::vector<Tick> ticks = make_ticks(request);
+  if (scale.whole) {  // between the powers of a logarithmic one too
+    std::erase_if(ticks, [](const Tick& tick) { return tick.value != std::round(tick.value); });
+  }
   for (Tick& tick : ticks) {
     tick.at = static_cast<double>(normalised(scale, static_cast<float>(tick.value)));
   }

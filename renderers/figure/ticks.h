@@ -28,6 +28,7 @@ struct TickRequest {
   bool logarithmic = false;
   double log_base = 10;
   bool cells = false;  // integers only, drawn in the middle of their cell
+  bool whole = false;  // integers only
 };
 
 // Steps of 1, 2, 5 × 10^n (logarithmic: powers of the base, with 2 and 5 between decades where there is room).

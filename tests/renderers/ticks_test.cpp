@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -126,6 +127,30 @@ TEST(Ticks, ColourBarTicksFollowTheTransfer) {
   for (const Tick& tick : color_bar_ticks(scale, 200, [](const std::string&) { return 16.0; })) {
     EXPECT_NEAR(tick.at, std::sqrt(tick.value), 1e-5);
   }
+}
+
+// Layers and counts have no halves, however much room there is and whatever part of them is shown.
+TEST(Ticks, ColourBarsOfWholeNumbersHaveWholeTicks) {
+  ColorScale scale;
+  scale.whole = true;
+  for (const Transfer transfer : {Transfer::kLinear, Transfer::kGamma, Transfer::kLog}) {
+    scale.transfer = transfer;
+    for (const auto& [low, high] : {std::pair(0.0F, 1.0F), std::pair(0.0F, 3.0F), std::pair(0.4F, 4.7F),
+                                    std::pair(0.0F, 31.0F), std::pair(2.0F, 3.0F)}) {
+      scale.low = low;
+      scale.high = high;
+      const auto ticks = color_bar_ticks(scale, 400, [](const std::string&) { return 16.0; });
+      EXPECT_FALSE(ticks.empty()) << low << " to " << high;
+      for (const Tick& tick : ticks) {
+        EXPECT_EQ(tick.value, std::round(tick.value)) << low << " to " << high;
+        EXPECT_EQ(tick.label, std::to_string(static_cast<int>(tick.value)));
+      }
+    }
+  }
+  scale.whole = false;
+  scale.transfer = Transfer::kLinear;
+  const auto ticks = color_bar_ticks(scale, 400, [](const std::string&) { return 16.0; });
+  EXPECT_TRUE(std::ranges::any_of(ticks, [](const Tick& tick) { return tick.value != std::round(tick.value); }));
 }
 
 TEST(Ticks, ColourBarsOfCentredScalesAreMirrorImagesAroundZero) {

@@ -34,6 +34,7 @@ figure::Points points_of(const AtlasPoints& heads, const models::AtlasInfo& info
     points.y_high = numbers_of(heads.y, &HeadInterval::high);
   }
   points.scale.colormap = "viridis";
+  points.scale.whole = true;
   points.scale.high = static_cast<float>(std::max<std::int64_t>(info.layers - 1, 1));
   const std::size_t count = heads.x.size();
   for (std::size_t n = 0; n < count; ++n) {

@@ -31,6 +31,11 @@ const figure::HeatMap* map_of_bar(const figure::Panel& panel) {
   return nullptr;
 }
 
+bool shows_points(const figure::Panel& panel) {
+  return std::ranges::any_of(panel.layers,
+                             [](const figure::Layer& layer) { return std::holds_alternative<figure::Points>(layer); });
+}
+
 class ColorBar final : public Instrument {
  public:
   std::string name() const override { return "colour-bar"; }
@@ -116,7 +121,7 @@ class ColorBar final : public Instrument {
   }
 
  private:
-  // Those whose colours the state's scale decides: maps of differences have their own.
+  // Those whose colours the state's scale decides: maps of differences have their own, and points too.
   static std::vector<std::size_t> panels_of(const InstrumentFrame& frame) {
     std::vector<std::size_t> list;
     if (frame.layout() == nullptr || frame.input.columns.empty()) {
@@ -125,7 +130,7 @@ class ColorBar final : public Instrument {
     for (std::size_t n = 0; n < frame.layout()->panels.size(); ++n) {
       const figure::Panel& panel = frame.figure()->panels[n];
       if (!frame.layout()->panels[n].color_bar.empty() && !panel.color_bar_label.starts_with("difference of") &&
-          figure::color_bar_scale(panel)) {
+          figure::color_bar_scale(panel) && !shows_points(panel)) {
         list.push_back(n);
       }
     }
