@@ -47,10 +47,19 @@ struct TextBox {
   float rounding = 0;
 
   ImVec2 size() const { return ImGui::CalcTextSize(text.c_str(), nullptr, false, wrap); }
+  // With what is around it, where its text begins at that height.
+  figure::Rect area(float top) const {
+    const ImVec2 inner = size();
+    const float left = (ImGui::GetIO().DisplaySize.x - inner.x) / 2;
+    return {static_cast<double>(left - pad), static_cast<double>(top - pad), static_cast<double>(inner.x + 2 * pad),
+            static_cast<double>(inner.y + 2 * pad)};
+  }
   void draw(ImDrawList* list, float top) const {
     const ImVec2 at((ImGui::GetIO().DisplaySize.x - size().x) / 2, top);
     list->AddRectFilled(ImVec2(at.x - pad, at.y - pad), ImVec2(at.x + size().x + pad, at.y + size().y + pad),
                         ImGui::GetColorU32(ImGuiCol_PopupBg), rounding);
+    list->AddRect(ImVec2(at.x - pad, at.y - pad), ImVec2(at.x + size().x + pad, at.y + size().y + pad),
+                  ImGui::GetColorU32(ImGuiCol_Border), rounding);
     list->AddText(ImGui::GetFont(), ImGui::GetFontSize(), at, ImGui::GetColorU32(ImGuiCol_Text), text.c_str(), nullptr,
                   wrap);
   }
@@ -199,10 +208,18 @@ void Canvas::draw_outline(const Outline& outline) {
   list->PopClipRect();
 }
 
+// The top of a box, moved off the labels of the figure below it.
+float Canvas::off_labels(const figure::Rect& box) const {
+  const bool drawn = layout_.has_value() && content_.figure != nullptr;
+  return static_cast<float>(clear_top(box, static_cast<double>(ImGui::GetIO().DisplaySize.y),
+                                      drawn ? text_places(*layout_, typeface_) : std::vector<figure::Rect>()));
+}
+
 void Canvas::draw_message() {
   if (!content_.message.empty()) {
     const TextBox box{content_.message, 0.7F * ImGui::GetIO().DisplaySize.x, ImGui::GetFontSize(), 6};
-    box.draw(ImGui::GetBackgroundDrawList(), (ImGui::GetIO().DisplaySize.y - box.size().y) / 2);
+    box.draw(ImGui::GetBackgroundDrawList(),
+             off_labels(box.area((ImGui::GetIO().DisplaySize.y - box.size().y) / 2)) + box.pad);
   }
   if (!content_.badge.empty()) {
     const float pad = ImGui::GetFontSize() / 2;
@@ -216,7 +233,8 @@ void Canvas::draw_message() {
 void Canvas::draw_note() {
   if (!content_.note.empty()) {
     const TextBox box{content_.note, 0.8F * ImGui::GetIO().DisplaySize.x, ImGui::GetFontSize() / 2, 4};
-    box.draw(ImGui::GetForegroundDrawList(), ImGui::GetIO().DisplaySize.y - box.size().y - 2 * box.pad);
+    box.draw(ImGui::GetForegroundDrawList(),
+             off_labels(box.area(ImGui::GetIO().DisplaySize.y - box.size().y - 2 * box.pad)) + box.pad);
   }
 }
 

@@ -152,6 +152,7 @@ class Canvas : public QVulkanWindow {
   double place_statement(double width, double height, const figure::Style& style);
   void place_caption(double width, double height, const figure::Style& style);
   bool takes(QMouseEvent* event);
+  float off_labels(const figure::Rect& box) const;
   void draw_message();
   void draw_note();
   void draw_overlay();

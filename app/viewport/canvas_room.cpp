@@ -1,6 +1,7 @@
 #include "app/viewport/canvas_room.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace locus::viewport {
 
@@ -10,6 +11,7 @@ constexpr double kBeside = 14;        // pixels from the pointer
 constexpr double kLeastLetters = 11;  // of a line in a margin, in text sizes of half a letter each
 constexpr int kMaxLines = 7;          // in a margin
 constexpr double kPad = 0.6;          // around a caption, in text sizes
+constexpr double kClear = 2;          // pixels between a box and a text that it does not cover
 
 bool holds(const figure::Rect& area, const figure::Rect& box) {
   return box.x >= area.x && box.y >= area.y && box.right() <= area.right() && box.bottom() <= area.bottom();
@@ -99,7 +101,7 @@ PlacedCaption statement_above(const std::string& text, double size, double width
   return {{kPad * size, kPad * size / 2, wide, figure::TextMetrics::line_height(size)}, std::move(lines), size, false};
 }
 
-std::vector<figure::Rect> drawn_places(const figure::Layout& layout, const figure::TextMetrics& metrics) {
+std::vector<figure::Rect> text_places(const figure::Layout& layout, const figure::TextMetrics& metrics) {
   std::vector<figure::Rect> list;
   const auto add = [&](const figure::Rect& rect) {
     if (!rect.empty()) {
@@ -117,6 +119,19 @@ std::vector<figure::Rect> drawn_places(const figure::Layout& layout, const figur
   };
   add_texts(layout.texts);
   for (const figure::PanelLayout& panel : layout.panels) {
+    add_texts(panel.texts);
+  }
+  return list;
+}
+
+std::vector<figure::Rect> drawn_places(const figure::Layout& layout, const figure::TextMetrics& metrics) {
+  std::vector<figure::Rect> list = text_places(layout, metrics);
+  const auto add = [&](const figure::Rect& rect) {
+    if (!rect.empty()) {
+      list.push_back(rect);
+    }
+  };
+  for (const figure::PanelLayout& panel : layout.panels) {
     add(panel.plot);
     add(panel.color_bar);
     for (const figure::LegendEntry& entry : panel.legend) {
@@ -128,9 +143,25 @@ std::vector<figure::Rect> drawn_places(const figure::Layout& layout, const figur
         add(block.picture);
       }
     }
-    add_texts(panel.texts);
   }
   return list;
+}
+
+double clear_top(const figure::Rect& box, double height, const std::vector<figure::Rect>& texts) {
+  const double last = std::max(0.0, height - box.height);
+  std::vector<double> tops{std::clamp(box.y, 0.0, last)};
+  for (const figure::Rect& text : texts) {
+    if (text.x < box.right() && text.right() > box.x) {
+      tops.push_back(std::clamp(text.y - kClear - box.height, 0.0, last));
+      tops.push_back(std::clamp(text.bottom() + kClear, 0.0, last));
+    }
+  }
+  const auto covered = [&](double top) {
+    const figure::Rect there{box.x, top, box.width, box.height};
+    return std::ranges::count_if(texts, [&](const figure::Rect& text) { return !there.intersected(text).empty(); });
+  };
+  std::ranges::stable_sort(tops, {}, [&](double top) { return std::abs(top - box.y); });
+  return *std::ranges::min_element(tops, {}, covered);
 }
 
 figure::Layout moved_down(figure::Layout layout, double by) {

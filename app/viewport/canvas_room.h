@@ -36,6 +36,11 @@ PlacedCaption caption_below(const std::string& text, double size, double width, 
 
 // In one line at the canvas's upper left, over its whole width.
 PlacedCaption statement_above(const std::string& text, double size, double width, const figure::TextMetrics& metrics);
+// The rectangles of all texts of the figure.
+std::vector<figure::Rect> text_places(const figure::Layout& layout, const figure::TextMetrics& metrics);
+// The top of a box that covers as few of those texts as it can at its x, as near as can be to its own, on a canvas of
+// that height.
+double clear_top(const figure::Rect& box, double height, const std::vector<figure::Rect>& texts);
 // The rectangles of everything that the figure draws: plots, colour bars, texts, legends.
 std::vector<figure::Rect> drawn_places(const figure::Layout& layout, const figure::TextMetrics& metrics);
 // Everything `by` lower, on a canvas so much higher.

@@ -86,6 +86,31 @@ TEST(CanvasRoom, ACaptionTakesAMarginOrALineOfItsOwn) {
   EXPECT_DOUBLE_EQ(below.area.bottom(), 480);
 }
 
+// A box over the figure moves off its labels, and no further.
+TEST(CanvasRoom, ABoxOverTheFigureCoversNoLabel) {
+  const std::vector<figure::Rect> texts{{10, 40, 80, 10}, {10, 58, 80, 10}, {200, 0, 50, 100}};
+  EXPECT_DOUBLE_EQ(clear_top({20, 10, 50, 20}, 100, texts), 10);
+  const double below = clear_top({20, 60, 50, 20}, 100, texts);
+  EXPECT_GE(below, 68);
+  EXPECT_LT(below, 74);
+  const double above = clear_top({20, 30, 50, 20}, 100, texts);
+  EXPECT_LE(above + 20, 40);
+  EXPECT_GT(above + 20, 34);
+  EXPECT_DOUBLE_EQ(clear_top({20, 90, 50, 20}, 100, {}), 80) << "within the canvas";
+}
+
+TEST(CanvasRoom, TextsAreAmongWhatIsDrawn) {
+  const Letters metrics;
+  const auto figure = samples::by_name("length-curve");
+  ASSERT_TRUE(figure);
+  const figure::Layout layout = figure::lay_out(*figure, 700, 500, figure::Style::light(12), metrics);
+  const auto texts = text_places(layout, metrics);
+  EXPECT_GT(texts.size(), 5U);
+  EXPECT_GT(drawn_places(layout, metrics).size(), texts.size());
+  EXPECT_TRUE(std::ranges::none_of(
+      texts, [&](const figure::Rect& text) { return text.width >= layout.panels.front().plot.width; }));
+}
+
 // The highest place of a mark.
 double top_of(const figure::Mark& mark) {
   struct Top {

@@ -1,55 +1,131 @@
 #include "app/workbench/canvas/instruments/free_places.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace locus::workbench {
 
 namespace {
 
-// Places along the canvas's edge, the best first; none where it is too small.
-std::vector<figure::Rect> edge_places(const figure::Point& size, const figure::Point& canvas, double pad) {
-  const double left = pad;
-  const double right = canvas.x - pad - size.x;
-  const double top = pad;
-  const double middle = (canvas.y - size.y) / 2;
-  const double bottom = canvas.y - pad - size.y;
-  if (right < left || bottom < top) {
-    return {};
-  }
+// What a place of that size may be: from the left, upper end of the canvas to its right, lower one.
+struct Edges {
+  double left = 0;
+  double right = 0;
+  double top = 0;
+  double bottom = 0;
+
+  bool hold() const { return right >= left && bottom >= top; }
+};
+
+Edges edges_of(const figure::Point& size, const figure::Point& canvas, double pad) {
+  return {pad, canvas.x - pad - size.x, pad, canvas.y - pad - size.y};
+}
+
+// The corners and the middles of the sides, the best first.
+std::vector<figure::Rect> usual_places(const figure::Point& size, const figure::Point& canvas, const Edges& edges) {
   std::vector<figure::Rect> places;
-  for (const double y : {bottom, middle, top}) {
-    places.push_back({left, y, size.x, size.y});
-    places.push_back({right, y, size.x, size.y});
+  for (const double y : {edges.bottom, (canvas.y - size.y) / 2, edges.top}) {
+    places.push_back({edges.left, y, size.x, size.y});
+    places.push_back({edges.right, y, size.x, size.y});
   }
   return places;
 }
 
+// Of starts from `low` to `high`, the last from which a length lies `gap` away from all spans; empty: there is none.
+std::optional<double> last_start(std::vector<std::pair<double, double>> spans, double low, double high, double length,
+                                 double gap) {
+  std::ranges::sort(spans, std::ranges::greater(), &std::pair<double, double>::second);
+  double start = high;
+  for (const auto& [begin, end] : spans) {
+    if (begin < start + length + gap && end + gap > start) {
+      start = begin - gap - length;
+    }
+  }
+  return start >= low ? std::optional(start) : std::nullopt;
+}
+
+// Along the left and the right edge, the lower first; then along the lower and the upper one.
+std::optional<figure::Rect> place_along(const figure::Point& size, const Edges& edges, double gap,
+                                        const std::vector<figure::Rect>& taken) {
+  std::optional<figure::Rect> best;
+  for (const double x : {edges.left, edges.right}) {
+    std::vector<std::pair<double, double>> spans;
+    for (const figure::Rect& each : taken) {
+      if (!each.empty() && each.x < x + size.x && each.right() > x) {
+        spans.emplace_back(each.y, each.bottom());
+      }
+    }
+    const auto y = last_start(std::move(spans), edges.top, edges.bottom, size.y, gap);
+    if (y && (!best || *y > best->y)) {
+      best = figure::Rect{x, *y, size.x, size.y};
+    }
+  }
+  for (const double y : {edges.bottom, edges.top}) {
+    std::vector<std::pair<double, double>> spans;
+    for (const figure::Rect& each : taken) {
+      if (!each.empty() && each.y < y + size.y && each.bottom() > y) {
+        spans.emplace_back(each.x, each.right());
+      }
+    }
+    const auto x = best ? std::nullopt : last_start(std::move(spans), edges.left, edges.right, size.x, gap);
+    if (x) {
+      best = figure::Rect{*x, y, size.x, size.y};
+    }
+  }
+  return best;
+}
+
+// How much of what is taken lies below a place, each thing as a share of itself: a corner of a plot is missed less than
+// a whole label.
 double covered(const figure::Rect& place, const std::vector<figure::Rect>& taken) {
-  double area = 0;
+  double shares = 0;
   for (const figure::Rect& other : taken) {
     const figure::Rect both = place.intersected(other);
-    area += both.empty() ? 0 : both.width * both.height;
+    shares += both.empty() ? 0 : both.width * both.height / (other.width * other.height);
   }
-  return area;
+  return shares;
 }
 
 }  // namespace
 
 std::optional<figure::Rect> free_place(const figure::Point& size, const figure::Point& canvas, double pad,
                                        const std::vector<figure::Rect>& taken) {
-  for (const figure::Rect& place : edge_places(size, canvas, pad)) {
+  const Edges edges = edges_of(size, canvas, pad);
+  if (!edges.hold()) {
+    return std::nullopt;
+  }
+  for (const figure::Rect& place : usual_places(size, canvas, edges)) {
     if (covered(place, taken) == 0) {
       return place;
     }
   }
-  return std::nullopt;
+  return place_along(size, edges, pad / 2, taken);
 }
 
 figure::Rect place_or_corner(const figure::Point& size, const figure::Point& canvas, double pad,
                              const std::vector<figure::Rect>& taken) {
-  const std::vector<figure::Rect> places = edge_places(size, canvas, pad);
-  if (places.empty()) {
-    return {std::max(0.0, canvas.x - pad - size.x), std::max(0.0, canvas.y - pad - size.y), size.x, size.y};
+  const Edges edges = edges_of(size, canvas, pad);
+  if (const auto place = free_place(size, canvas, pad, taken)) {
+    return *place;
+  }
+  std::vector<figure::Rect> places{{std::max(0.0, edges.right), std::max(0.0, edges.bottom), size.x, size.y}};
+  if (edges.hold()) {
+    places = usual_places(size, canvas, edges);
+    // In the corners of what is much larger, the upper right one first: a causal map is empty there.
+    for (auto each = taken.rbegin(); each != taken.rend(); ++each) {
+      if (each->width > 2 * size.x && each->height > 2 * size.y) {
+        for (const double y : {each->y + pad, each->bottom() - pad - size.y}) {
+          places.push_back({each->right() - pad - size.x, y, size.x, size.y});
+          places.push_back({each->x + pad, y, size.x, size.y});
+        }
+      }
+    }
+    for (const figure::Rect& each : taken) {  // right above and below things
+      for (const double x : {edges.left, edges.right}) {
+        places.push_back({x, std::clamp(each.y - size.y, edges.top, edges.bottom), size.x, size.y});
+        places.push_back({x, std::clamp(each.bottom(), edges.top, edges.bottom), size.x, size.y});
+      }
+    }
   }
   return *std::ranges::min_element(places, {}, [&](const figure::Rect& place) { return covered(place, taken); });
 }

@@ -30,10 +30,18 @@ class Minimap final : public Instrument {
   std::vector<figure::Rect> areas(const InstrumentFrame& frame, const std::vector<figure::Rect>& taken) override {
     const double wide = std::abs(frame.home->x.high - frame.home->x.low);
     const double high = std::abs(frame.home->y.high - frame.home->y.low);
-    const double scale = kMinimapSize * frame.canvas.text / std::max({wide, high, 1.0});
-    const figure::Point size{std::max(scale * wide, frame.canvas.text) + frame.pad(),
-                             std::max(scale * high, frame.canvas.text) + frame.pad()};
-    return {place_or_corner(size, {frame.canvas.width, frame.canvas.height}, frame.pad(), taken)};
+    const figure::Point canvas{frame.canvas.width, frame.canvas.height};
+    const auto size = [&](double part) {
+      const double scale = part * kMinimapSize * frame.canvas.text / std::max({wide, high, 1.0});
+      return figure::Point{std::max(scale * wide, frame.canvas.text) + frame.pad(),
+                           std::max(scale * high, frame.canvas.text) + frame.pad()};
+    };
+    for (const double part : {1.0, 0.8, 0.65}) {
+      if (const auto place = free_place(size(part), canvas, frame.pad(), taken)) {
+        return {*place};
+      }
+    }
+    return {place_or_corner(size(1), canvas, frame.pad(), taken)};
   }
 
   void draw(const InstrumentFrame& frame, std::size_t /*n*/, const figure::Rect& area) override {
