@@ -7,6 +7,7 @@
 #include <QLocale>
 #include <QMenu>
 #include <QPushButton>
+#include <QStyle>
 #include <QStyledItemDelegate>
 #include <QTreeWidget>
 #include <QVBoxLayout>
@@ -20,6 +21,7 @@
 #include "app/workbench/studio/far_columns.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
+#include "app/workbench/widgets/short_names.h"
 #include "core/base/numbers.h"
 #include "models/api/atlas_trace.h"
 
@@ -28,20 +30,44 @@ namespace locus::workbench {
 namespace {
 
 constexpr int kIdRole = Qt::UserRole;
-constexpr int kListed = 20;  // names of tensors shown
+constexpr int kMessageRole = Qt::UserRole + 1;  // of the second column: it says more than the encoding
+constexpr int kListed = 20;                     // names of tensors shown
+constexpr double kIndentation = 1.1;            // in heights of text
 const QString kUsualMessage = QStringLiteral("⚠ no such file");
 
-// What is said of a checkpoint is read from its beginning; names differ at their ends and are shortened in the middle.
+// Names stand as they were shortened together; what else is said of a checkpoint is read from its beginning.
 class SaidDelegate final : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
 
+  // By row of the checkpoint.
+  void set_names(const QStringList& shown) { shown_ = shown; }
+
  protected:
   void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
     QStyledItemDelegate::initStyleOption(option, index);
-    option->textElideMode = index.column() > 0 || index.parent().isValid() ? Qt::ElideRight : Qt::ElideMiddle;
+    option->textElideMode = Qt::ElideRight;
+    if (index.column() == 0 && !index.parent().isValid() && index.row() < shown_.size()) {
+      option->text = shown_[index.row()];
+    }
   }
+
+ private:
+  QStringList shown_;
 };
+
+QFont name_font(const QTreeWidget& tree) {
+  QFont font = tree.font();
+  font.setBold(true);
+  return font;
+}
+
+// What stands before a name: what unfolds it, its check box and the margins of both.
+int decoration_of(const QTreeWidget& tree) {
+  const QStyle& style = *tree.style();
+  const int margin = style.pixelMetric(QStyle::PM_FocusFrameHMargin, nullptr, &tree) + 1;
+  return tree.indentation() + style.pixelMetric(QStyle::PM_IndicatorWidth, nullptr, &tree) + 4 * margin;
+}
 
 // Does something whenever a widget has another size.
 class OnResize final : public QObject {
@@ -142,11 +168,12 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
   tree_->setHeaderHidden(true);
   tree_->setAlternatingRowColors(true);
   tree_->setContextMenuPolicy(Qt::CustomContextMenu);
-  // What an encoding is called is always seen whole; a name too long for the rest is shortened in its middle.
+  // Names come first: beside one too long for that there is no encoding, which its details and its tooltip say.
   tree_->header()->setStretchLastSection(false);
   tree_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   tree_->header()->setSectionResizeMode(1, QHeaderView::Interactive);
   tree_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  tree_->setIndentation(static_cast<int>(kIndentation * tree_->fontMetrics().ascent()));
   tree_->setItemDelegate(new SaidDelegate(tree_));
   layout->addWidget(tree_);
   new OnResize(tree_, [this] { fit_columns(); });
@@ -208,10 +235,7 @@ void CheckpointsDock::add_item(const Checkpoint& checkpoint, bool expanded) {
   item->setData(0, kIdRole, checkpoint.id);
   item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
   item->setCheckState(0, checkpoint.entry.shown ? Qt::Checked : Qt::Unchecked);
-  item->setToolTip(0, qt(checkpoint.entry.path.string()));
-  QFont bold = item->font(0);
-  bold.setBold(true);
-  item->setFont(0, bold);
+  item->setFont(0, name_font(*tree_));
   if (checkpoint.opening) {
     item->setText(1, QStringLiteral("opening…"));
   } else if (checkpoint.error) {
@@ -222,9 +246,13 @@ void CheckpointsDock::add_item(const Checkpoint& checkpoint, bool expanded) {
   } else if (checkpoint.info() == nullptr) {
     item->setText(1, QStringLiteral("opens when shown"));
   }
+  item->setData(1, kMessageRole, !item->text(1).isEmpty());
+  QString tip = qt(checkpoint.name) + QLatin1Char('\n') + qt(checkpoint.entry.path.string());
   if (const models::ModelInfo* info = checkpoint.info()) {
+    const QString encoding = qt(info->first_encoding().name);
+    tip += QStringLiteral("\nencoding: ") + encoding;
     if (item->text(1).isEmpty()) {
-      item->setText(1, qt(info->first_encoding().name));
+      item->setText(1, encoding);
       item->setToolTip(1, QStringLiteral("encoding"));
     }
     if (const auto machine = machine_of(checkpoint)) {
@@ -237,6 +265,7 @@ void CheckpointsDock::add_item(const Checkpoint& checkpoint, bool expanded) {
     }
     item->setExpanded(expanded);
   }
+  item->setToolTip(0, tip);
 }
 
 void CheckpointsDock::refresh() {
@@ -258,21 +287,30 @@ void CheckpointsDock::refresh() {
 
 void CheckpointsDock::fit_columns() {
   const QFontMetrics metrics(tree_->font());
-  constexpr int kDecoration = 3;  // of a name, in indentations: what unfolds it and its check box
+  const QFontMetrics bold(name_font(*tree_));
+  QStringList names;
   int width = 0;
-  int names = 0;
+  int widest = 0;
+  bool messages = false;
   for (int n = 0; n < tree_->topLevelItemCount(); ++n) {
     const QTreeWidgetItem* item = tree_->topLevelItem(n);
-    names = std::max(names, metrics.horizontalAdvance(item->text(0)));
+    names << item->text(0);
+    widest = std::max(widest, bold.horizontalAdvance(item->text(0)));
     const QString text = item->text(1);
     const bool message = text.startsWith(QChar(0x26A0));  // it has its tooltip
     width = std::max(width, metrics.horizontalAdvance(message ? kUsualMessage : text));
+    messages = messages || item->data(1, kMessageRole).toBool();
   }
   width += 2 * metrics.averageCharWidth();
-  // In a narrow panel messages give way to names, as far as half of it.
+  // In a narrow panel encodings give way to names, and messages as far as half of it.
   const int whole = tree_->viewport()->width();
-  const int rest = whole - names - kDecoration * tree_->indentation();
-  tree_->header()->resizeSection(1, std::min(width, std::max(rest, whole / 2)));
+  const int rest = whole - widest - decoration_of(*tree_);
+  tree_->setColumnHidden(1, !messages && width > rest);
+  const int beside = tree_->isColumnHidden(1) ? 0 : std::min(width, std::max(rest, whole / 2));
+  tree_->header()->resizeSection(1, beside);
+  static_cast<SaidDelegate*>(tree_->itemDelegate())
+      ->set_names(names_within(names, whole - beside - decoration_of(*tree_), bold));
+  tree_->viewport()->update();
 }
 
 void CheckpointsDock::item_changed(QTreeWidgetItem* item) {

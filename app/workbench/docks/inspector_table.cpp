@@ -20,6 +20,7 @@ constexpr int kShareMargin = 4;
 constexpr int kLeastLetters = 6;  // of a column of values
 constexpr int kShortestName = 6;  // of a column, in letters
 constexpr int kLongestName = 18;
+constexpr int kHeaderMargin = 5;   // of a name, in pixels
 constexpr int kWithoutScroll = 4;  // columns that the narrowest panel shows
 constexpr double kSmall = 0.8;     // the type of a row's name above its values
 
@@ -122,8 +123,11 @@ void fit_columns(QTableWidget* table) {
 
 void name_columns(QTableWidget* table, const QStringList& names) {
   const int count = std::max(1, static_cast<int>(names.size()));
-  const int letters = table->viewport()->width() / count / table->fontMetrics().averageCharWidth() - 1;
-  const QStringList shown = short_names(names, std::clamp(letters, kShortestName, kLongestName));
+  const QFontMetrics metrics = table->horizontalHeader()->fontMetrics();
+  const int letter = metrics.averageCharWidth();
+  const int room = table->viewport()->width() / count - 2 * kHeaderMargin;
+  const QStringList shown =
+      names_within(names, std::clamp(room, kShortestName * letter, kLongestName * letter), metrics);
   for (int n = 0; n < static_cast<int>(names.size()); ++n) {
     auto* header = new QTableWidgetItem(shown[n]);
     header->setToolTip(names[n]);

@@ -8,12 +8,13 @@
 #include "app/workbench/studio/studio.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
+#include "app/workbench/widgets/short_names.h"
 
 namespace locus::workbench {
 
 namespace {
 
-constexpr int kWriterLetters = 9;  // of the name of who generates
+constexpr int kWriterLetters = 12;  // of the name of who generates
 
 }  // namespace
 
@@ -30,8 +31,12 @@ void add_generate_controls(Studio& studio, QLayout& layout, QWidget* bar) {
   const auto name_writer = [&studio, bar, generate] {
     const auto columns = studio.checkpoints().shown();
     const QString who = columns.empty() ? QStringLiteral("the first column's checkpoint") : qt(columns.front()->name);
-    const QString name =
-        bar->fontMetrics().elidedText(who, Qt::ElideMiddle, kWriterLetters * bar->fontMetrics().averageCharWidth());
+    QStringList names;
+    for (const Checkpoint* each : columns) {
+      names << qt(each->name);
+    }
+    const QFontMetrics metrics = bar->fontMetrics();
+    const QString name = names_within(names, kWriterLetters * metrics.averageCharWidth(), metrics).value(0, who);
     generate->setText(columns.size() > 1 ? QStringLiteral("Generate: %1").arg(name) : QStringLiteral("Generate"));
     generate->setToolTip(QStringLiteral("%1 continues the text").arg(who));
   };

@@ -7,6 +7,7 @@ namespace locus::workbench {
 namespace {
 
 const QChar kEllipsis(0x2026);
+constexpr qsizetype kFewLetters = 4;
 
 // The characters that all names begin with, or with `reversed` end with; of those only that are not counted yet.
 qsizetype common(const QStringList& names, bool reversed, qsizetype counted) {
@@ -50,13 +51,51 @@ QStringList short_names(const QStringList& names, int most) {
     } else {
       // What is left of the common parts is shared between them, at least an ellipsis each.
       const qsizetype behind = std::min(tail, spare / 2);
-      const qsizetype before = std::min(head, spare - behind);
-      const QString front = head > before ? name.left(std::max<qsizetype>(before - 1, 0)) + kEllipsis : name.left(head);
+      qsizetype before = std::min(head, spare - behind);
+      // A letter or two of what all begin with tell nothing.
+      before = before < head && before <= kFewLetters && own.size() >= 3 ? 0 : before;
+      const QString front = before >= head ? name.left(head)
+                            : before > 0   ? name.left(before - 1) + kEllipsis
+                                           : QString();
       const QString back = tail > behind && behind > 0 ? kEllipsis + name.right(behind - 1) : name.right(behind);
       list << front + own + back;
     }
   }
   return list;
+}
+
+QStringList names_within(const QStringList& names, int width, const std::function<int(const QString&)>& width_of) {
+  constexpr qsizetype kUsefulLetters = 8;  // of a name's beginning
+  constexpr int kFewestLetters = 3;
+  QStringList begun;
+  qsizetype longest = 0;
+  bool useful = true;
+  for (const QString& name : names) {
+    longest = std::max(longest, name.size());
+    qsizetype letters = name.size();
+    while (letters > 0 && width_of(letters == name.size() ? name : name.left(letters) + kEllipsis) > width) {
+      --letters;
+    }
+    begun << (letters == name.size() ? name : name.left(letters) + kEllipsis);
+    useful = useful && letters >= std::min(kUsefulLetters, name.size());
+  }
+  QStringList seen = begun;
+  QStringList different = names;
+  if (useful && seen.removeDuplicates() == different.removeDuplicates()) {
+    return begun;
+  }
+  int most = std::max(kFewestLetters, static_cast<int>(longest));
+  const auto fit = [&](const QStringList& list) {
+    return std::ranges::all_of(list, [&](const QString& name) { return width_of(name) <= width; });
+  };
+  while (most > kFewestLetters && !fit(short_names(names, most))) {
+    --most;
+  }
+  return short_names(names, most);
+}
+
+QStringList names_within(const QStringList& names, int width, const QFontMetrics& metrics) {
+  return names_within(names, width, [&metrics](const QString& text) { return metrics.horizontalAdvance(text); });
 }
 
 }  // namespace locus::workbench

@@ -125,7 +125,7 @@ void LayoutController::share_room() {
   const auto share = [](int whole, double part, int least, int most) {
     return std::clamp(static_cast<int>(whole * part), least, most);
   };
-  resize_panels({share(window_.width(), 0.13, 164, 300), share(window_.width(), 0.17, 200, 320),
+  resize_panels({share(window_.width(), 0.145, 176, 320), share(window_.width(), 0.17, 200, 320),
                  share(window_.height(), 0.135, 108, 260)});
   window_.resizeDocks({parts_.figures, parts_.checkpoints}, {420, 300}, Qt::Vertical);
 }
