@@ -89,6 +89,16 @@ CellBlock block_around(const Field& field, const MapCell& cell, std::int64_t sid
   return block;
 }
 
+namespace {
+
+// To three digits however small it is: the ratio that stands beside two numbers follows from them.
+std::string digits_text(double value) {
+  const bool small = value != 0 && std::abs(value) < 1;
+  return small ? (value < 0 ? "−" : "") + general_text(std::abs(value), 3) : short_number(value);
+}
+
+}  // namespace
+
 std::string measure_text(const Field& field, const MapCell& from, const MapCell& to) {
   const std::int64_t query_from = token_at(field.row_axis, from.row);
   const std::int64_t query_to = token_at(field.row_axis, to.row);
@@ -102,8 +112,7 @@ std::string measure_text(const Field& field, const MapCell& from, const MapCell&
   const float first = field.at(from.row, from.column);
   const float second = field.at(to.row, to.column);
   if (std::isfinite(first) && std::isfinite(second)) {
-    text += "; " + views::short_number(static_cast<double>(first)) + " and " +
-            views::short_number(static_cast<double>(second));
+    text += "; " + digits_text(static_cast<double>(first)) + " and " + digits_text(static_cast<double>(second));
     if (first != 0) {
       text += ", ratio " + views::short_number(static_cast<double>(second) / static_cast<double>(first));
     }

@@ -61,6 +61,15 @@ TEST(MapLines, TheBlockOfTheLensStaysInTheMapAndHoldsItsCell) {
   EXPECT_EQ(block_around(Field::zeros(3, 40), {1, 20}, 15).rows, 3);
 }
 
+// The numbers have the digits that their ratio has.
+TEST(MapLines, AMeasureSaysSmallNumbersToThreeDigits) {
+  Field field = map_of_tokens();
+  field.at(3, 0) = 0.0005714F;
+  field.at(1, 4) = -0.001451F;
+  const std::string text = measure_text(field, {3, 0}, {1, 4});
+  EXPECT_NE(text.find("0.000571 and −0.00145, ratio −2.54"), std::string::npos) << text;
+}
+
 TEST(MapLines, AMeasureSaysDistancesAndTheRatio) {
   const Field field = map_of_tokens();
   const std::string text = measure_text(field, {3, 0}, {1, 4});

@@ -153,6 +153,11 @@ bool InstrumentSet::covers(const figure::Point& at) const {
   });
 }
 
+bool InstrumentSet::says_cell() const {
+  const auto* measure = static_cast<const MeasureLines*>(find("measure"));
+  return !areas_of("lens").empty() || (measure != nullptr && !hidden_ && measure->going_on());
+}
+
 void InstrumentSet::measured(const viewport::FrameCost& cost) {
   cost_ = cost;
   if (auto* hud = static_cast<Hud*>(find("hud"))) {

@@ -60,7 +60,7 @@ class InstrumentSet : public QObject, public viewport::Overlay {
   const std::string& statement() const override { return statement_; }
   void draw(const viewport::OverlayFrame& frame, viewport::ImGuiBridge& imgui) override;
   bool covers(const figure::Point& at) const override;
-  bool says_cell() const override { return !areas_of("lens").empty(); }
+  bool says_cell() const override;
   void measured(const viewport::FrameCost& cost) override;
   const viewport::FrameCost& cost() const { return cost_; }
 
@@ -98,7 +98,7 @@ class InstrumentSet : public QObject, public viewport::Overlay {
   bool hidden_ = false;
   std::vector<Seen> seen_;  // in the last frame
   Instrument* focus_ = nullptr;
-  Instrument* toggled_ = nullptr;  // by its key, the latest
+  Instrument* toggled_ = nullptr;                // by its key, the latest
   std::deque<std::unique_ptr<QKeyEvent>> keys_;  // that wait for a frame
   std::vector<figure::Rect> drawn_;
   std::uint64_t drawn_of_ = 0;  // the layout they are of

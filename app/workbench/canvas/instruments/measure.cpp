@@ -133,18 +133,19 @@ void MeasureLines::settle(const InstrumentFrame& frame) {
 void MeasureLines::draw_below(const InstrumentFrame& frame) {
   settle(frame);
   boxes_.clear();
+  going_on_ = false;
   for (const session::Measure& each : frame.state().marks.measures) {
-    draw_line(frame, {hit_of(each.panel, each.from), hit_of(each.panel, each.to)});
+    draw_line(frame, {hit_of(each.panel, each.from), hit_of(each.panel, each.to)}, false);
   }
   if (pulled_) {
-    draw_line(frame, *pulled_);
+    draw_line(frame, *pulled_, true);
   }
   if (begun_) {
-    draw_line(frame, {*begun_, frame.hit.value_or(*begun_)});
+    draw_line(frame, {*begun_, frame.hit.value_or(*begun_)}, true);
   }
 }
 
-void MeasureLines::draw_line(const InstrumentFrame& frame, const Line& line) {
+void MeasureLines::draw_line(const InstrumentFrame& frame, const Line& line, bool going_on) {
   const auto from = middle_of_cell(frame, line.from);
   const auto to = middle_of_cell(frame, line.to);
   if (!from || !to || from->panel != to->panel) {
@@ -168,7 +169,12 @@ void MeasureLines::draw_line(const InstrumentFrame& frame, const Line& line) {
   if (a.x == b.x && a.y == b.y) {
     return;
   }
-  const std::vector<std::string> lines = clauses_of(views::measure_text(field, *first, *second));
+  std::vector<std::string> lines = clauses_of(views::measure_text(field, *first, *second));
+  if (going_on) {
+    going_on_ = true;
+    lines.insert(lines.begin(), "to " + views::cell_text(field.row_axis, second->row) + ", " +
+                                    views::cell_text(field.column_axis, second->column));
+  }
   figure::Rect box = paint::box_of(frame, lines);
   // Beside the line, on the side where the pointer is not.
   const bool below = frame.canvas.pointer.y < (a.y + b.y) / 2;

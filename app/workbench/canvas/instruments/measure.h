@@ -24,19 +24,23 @@ class MeasureLines final : public Instrument {
   void draw(const InstrumentFrame& frame, std::size_t n, const figure::Rect& area) override;
   void draw_below(const InstrumentFrame& frame) override;
   std::string said(const InstrumentFrame& frame) const override;
+  // Whether the box of a line that is being drawn was shown in the last frame.
+  bool going_on() const { return going_on_; }
 
  private:
   struct Line {
     figure::Hit from;
     figure::Hit to;
   };
-  void draw_line(const InstrumentFrame& frame, const Line& line);
+  // Whether it is still being drawn: its box then says where it is, and nothing else does.
+  void draw_line(const InstrumentFrame& frame, const Line& line, bool going_on);
   void settle(const InstrumentFrame& frame);
 
   std::string view_;                  // whose places these are
   std::optional<Line> pulled_;        // with the mouse
   std::optional<figure::Hit> begun_;  // with the key
   std::vector<figure::Rect> boxes_;   // of the lines of this frame
+  bool going_on_ = false;
 };
 
 std::unique_ptr<Instrument> make_measure();
