@@ -121,7 +121,9 @@ figure::Curve curve_through(std::string name, std::vector<double> x, std::vector
 std::string place_text(const figure::Axis& axis, double at) {
   const auto cell = static_cast<std::ptrdiff_t>(std::floor(at));
   if (axis.cell_names == nullptr || cell < 0 || cell >= static_cast<std::ptrdiff_t>(axis.cell_names->size())) {
-    return short_number(at);
+    const double size = std::abs(at);
+    const bool whole = at == std::round(at) && size < 1e6;
+    return whole ? (at < 0 ? "−" : "") + fixed_text(size, 0) : short_number(at);
   }
   return axis.label + " " + (*axis.cell_names)[static_cast<std::size_t>(cell)];
 }

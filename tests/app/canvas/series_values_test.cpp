@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
+
+#include "app/views/plots/series.h"
 
 namespace locus::workbench {
 namespace {
@@ -35,6 +38,22 @@ TEST(SeriesValues, EverySeriesThatIsThereHasOne) {
 TEST(SeriesValues, TheKeyboardStopsWhereThereAreValues) {
   EXPECT_EQ(places_of(panel_of_series()), (std::vector<double>{0, 15, 20, 25, 30}));
   EXPECT_TRUE(places_of({}).empty());
+}
+
+// Bars of named things have room between them, where the nearest thing is read and not the room.
+TEST(SeriesValues, BetweenBarsOfThingsTheThingIsRead) {
+  figure::Panel panel;
+  panel.x.cell_names = std::make_shared<const std::vector<std::string>>(std::vector<std::string>{"a", "b", "c"});
+  panel.layers.emplace_back(views::grouped_bars("parts", {1, -2, 4}, 0, 1));
+  panel.layers.emplace_back(views::curve_through("sum", {0.5, 1.5, 2.5}, {1, -1, 3}));
+  for (const auto& [x, part] :
+       {std::pair(0.95, 1.0), std::pair(1.05, -2.0), std::pair(1.97, -2.0), std::pair(2.5, 4.0)}) {
+    const auto values = values_at(panel, x);
+    ASSERT_EQ(values.size(), 2U) << x;
+    EXPECT_EQ(values[0].y, part) << x;
+    EXPECT_DOUBLE_EQ(values[0].x, values[1].x) << x;
+  }
+  EXPECT_EQ(places_of(panel), (std::vector<double>{0.5, 1.5, 2.5}));
 }
 
 TEST(SeriesValues, ABandIsAnInterval) {

@@ -100,7 +100,7 @@ TEST(Statement, CurvesAndHistogramsSayTheirNumbers) {
   curve.x = {8, 16, 32};
   curve.y = {std::nan(""), 4, 2};
   figure.panels.emplace_back().layers.emplace_back(curve);
-  EXPECT_EQ(statement({}, input_of("abc"), figure), "rope: 4.00 at 16.0, 2.00 at 32.0");
+  EXPECT_EQ(statement({}, input_of("abc"), figure), "rope: 4.00 at 16, 2.00 at 32");
   figure.panels.front().layers = {figure::Bars{"tapa: μ 1", {-1, 1, 3}, {2, 6}}};
   EXPECT_EQ(statement({}, input_of("abc"), figure), "tapa: mean 1.50, 88 % above 0");
 }
@@ -157,8 +157,7 @@ TEST(Statement, OfManySeriesTheFirstThreeAreNamed) {
     }
     return statement({}, input_of("abc"), figure);
   };
-  const std::string three =
-      "c0: 2.00 at 1.00, 2.00 at 1.00; c1: 2.00 at 1.00, 2.00 at 1.00; c2: 2.00 at 1.00, 2.00 at 1.00";
+  const std::string three = "c0: 2.00 at 1, 2.00 at 1; c1: 2.00 at 1, 2.00 at 1; c2: 2.00 at 1, 2.00 at 1";
   EXPECT_EQ(named(3), three);
   EXPECT_EQ(named(5), three + "; and 2 more");
 }

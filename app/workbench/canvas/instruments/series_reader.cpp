@@ -39,10 +39,14 @@ class SeriesReader final : public Instrument {
     }
     const figure::Panel& panel = frame.figure()->panels[n];
     const figure::PanelLayout& place = frame.layout()->panels[n];
-    const double at = pointed ? frame.hit->x : place_in(panel);
+    double at = pointed ? frame.hit->x : place_in(panel);
     const std::vector<SeriesValue> values = values_at(panel, at);
     if (values.empty()) {
       return;
+    }
+    // Values that all are of one place say that place, not the pointer's.
+    if (std::ranges::all_of(values, [&](const SeriesValue& each) { return each.x == values.front().x; })) {
+      at = values.front().x;
     }
     ImDrawList& list = *ImGui::GetBackgroundDrawList();
     const double x = place.x.place(at);

@@ -28,6 +28,24 @@ std::optional<std::size_t> nearest_point(const figure::Curve& curve, double x) {
   return low < x && x < high ? best : best && curve.x[*best] == x ? best : std::nullopt;
 }
 
+double middle_of(const figure::Bars& bars, std::size_t n) {
+  return (bars.edges[n] + bars.edges[n + 1]) / 2;
+}
+
+// The bar there; of bars that stand one a thing, with room between them, the one of the thing.
+std::optional<std::size_t> bar_at(const figure::Bars& bars, double x, bool of_things) {
+  std::optional<std::size_t> found;
+  for (std::size_t n = 0; n < bars.heights.size() && n + 1 < bars.edges.size(); ++n) {
+    if (of_things) {
+      const bool own = std::floor(middle_of(bars, n)) == std::floor(x);
+      found = own && (!found || std::abs(bars.heights[n]) > std::abs(bars.heights[*found])) ? n : found;
+    } else if (x >= bars.edges[n] && x < bars.edges[n + 1]) {
+      found = n;
+    }
+  }
+  return found;
+}
+
 std::string interval_at(const figure::Curve& curve, std::size_t n) {
   const bool known =
       n < curve.low.size() && n < curve.high.size() && std::isfinite(curve.low[n]) && std::isfinite(curve.high[n]);
@@ -46,11 +64,9 @@ std::vector<SeriesValue> values_at(const figure::Panel& panel, double x) {
     } else if (const auto* bars = std::get_if<figure::Bars>(&panel.layers[n]);
                bars != nullptr && !bars->name.empty() && bars->edges.size() > 1 && x >= bars->edges.front() &&
                x < bars->edges.back()) {
-      const auto edge = std::upper_bound(bars->edges.begin(), bars->edges.end(), x);
-      const auto bar = static_cast<std::size_t>(edge - bars->edges.begin()) - 1;
-      if (bar < bars->heights.size()) {
-        list.push_back({bars->name.substr(0, bars->name.find(": ")), n, (bars->edges[bar] + bars->edges[bar + 1]) / 2,
-                        bars->heights[bar], bars->heights[bar]});
+      if (const auto bar = bar_at(*bars, x, panel.x.cell_names != nullptr)) {
+        list.push_back({bars->name.substr(0, bars->name.find(": ")), n, middle_of(*bars, *bar), bars->heights[*bar],
+                        bars->heights[*bar]});
       }
     }
   }
@@ -69,7 +85,8 @@ std::vector<double> places_of(const figure::Panel& panel) {
       }
     }
     for (std::size_t n = 0; bars != nullptr && !bars->name.empty() && n + 1 < bars->edges.size(); ++n) {
-      places.push_back((bars->edges[n] + bars->edges[n + 1]) / 2);
+      const double middle = middle_of(*bars, n);
+      places.push_back(panel.x.cell_names != nullptr ? std::floor(middle) + 0.5 : middle);
     }
   }
   std::ranges::sort(places);
