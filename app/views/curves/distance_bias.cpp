@@ -157,6 +157,17 @@ std::string range_text(const Range& range) {
   return std::to_string(range.begin) + "–" + std::to_string(range.end - 1);
 }
 
+// As the legend, in words: of the pairs, not of the bins.
+std::string means_line(const ViewInput& input, const std::vector<BiasPointer>& list) {
+  constexpr std::size_t kSaid = 3;
+  std::string line;
+  for (std::size_t n = 0; n < std::min(kSaid, list.size()); ++n) {
+    line += (n == 0 ? "" : "; ") + input.columns[n].name + ": mean " + short_number(list[n]->mean) + ", " +
+            fixed_text(100 * list[n]->positive_share, 0) + " % above 0";
+  }
+  return line + (list.size() > kSaid ? "; and " + std::to_string(list.size() - kSaid) + " more" : "");
+}
+
 Result<figure::Figure> DistanceBias::draw(const ViewInput& input, const Numbers& list) const {
   const bool density = option<bool>(input, "density");
   const std::vector<BiasBins> bins =
@@ -192,6 +203,7 @@ Result<figure::Figure> DistanceBias::draw(const ViewInput& input, const Numbers&
   panel.note = (alike ? ranges(0) + "; " : "") + std::to_string(list[0]->differences.size()) + " pairs" +
                (interval ? "; [95 % over texts]" : "; one text: no interval");
   figure::Figure figure = figure_of(std::move(panel));
+  figure.statement = means_line(input, list);
   if (option<bool>(input, "every-head")) {
     LOCUS_TRY(const auto all, every_head(input, kPairsOfEveryHead));
     figure.panels.push_back(bias_strip(input, all));

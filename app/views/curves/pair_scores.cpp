@@ -159,6 +159,7 @@ figure::Panel elsewhere_panel(const ViewInput& input, const Cell& cell, double d
   const double end = field->column_axis.first + field->column_axis.step * static_cast<double>(field->columns);
   panel.x.label = "distance Δ (tokens)";
   panel.x.view = {0, end};
+  panel.y.label = "pair";  // the bars above say what stands beside its number
   panel.layers.emplace_back(vertical_line(distance, "here"));
   panel.color_bar_label = "part at that distance";
   return panel;
@@ -185,6 +186,25 @@ figure::Panel sum_panel(const Cell& cell, double distance) {
   panel.layers.emplace_back(std::move(curve));
   panel.layers.emplace_back(vertical_line(distance, "here"));
   return panel;
+}
+
+// "logit 16.7, of it 6.18 from pair 0 (λ 6.28), 2.42 from pair 1 (λ 11.2) and 2.24 from pair 7 (λ 353)".
+std::string parts_line(const Cell& cell) {
+  std::vector<std::size_t> order(cell.parts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t n) { return std::abs(cell.parts[n]); });
+  const std::size_t said = std::min<std::size_t>(3, order.size());
+  std::string line = "logit " + short_number(cell.logit);
+  for (std::size_t n = 0; n < said; ++n) {
+    const analysis::PairRow& row = cell.pairs.rows[order[n]];
+    line += (n == 0         ? ", of it "
+             : n + 1 < said ? ", "
+                            : " and ") +
+            short_number(cell.parts[order[n]]) + " from " +
+            (order[n] < static_cast<std::size_t>(cell.pairs.pairs) ? "pair " : "") + row.name +
+            (std::isfinite(row.wavelength) ? " (λ " + short_number(row.wavelength) + ")" : "");
+  }
+  return line;
 }
 
 Result<figure::Figure> PairScores::draw(const ViewInput& input, const Numbers& numbers) const {
@@ -215,6 +235,7 @@ Result<figure::Figure> PairScores::draw(const ViewInput& input, const Numbers& n
   for (std::size_t n = 0; elsewhere && n < numbers.size(); ++n) {
     figure.panels.push_back(sum_panel(*numbers[n], distances[n]));
   }
+  figure.statement = (numbers.size() > 1 ? input.columns.front().name + ": " : "") + parts_line(*numbers.front());
   return figure;
 }
 
