@@ -23,6 +23,7 @@ constexpr std::size_t kKeptFiles = 32;
 constexpr std::size_t kKeptAnswers = 512;
 constexpr std::size_t kKeptWords = 4000;  // bytes of what the program says of itself
 constexpr std::chrono::milliseconds kPingInterval{1000};
+constexpr std::chrono::milliseconds kIdlePing{2000};
 constexpr std::chrono::milliseconds kPause{20};
 constexpr std::chrono::milliseconds kBesideStop{100};  // a Ctrl-C ends ssh before it is seen here
 
@@ -381,8 +382,13 @@ void Connection::write_loop(const StopToken& closing) {
     std::string frame;
     {
       std::unique_lock lock(mutex_);
-      if (!to_write_.wait(lock, closing, [this] { return !outgoing_.empty(); })) {
-        return;
+      while (!to_write_.wait_for(lock, closing, kIdlePing, [this] { return !outgoing_.empty(); })) {
+        if (closing.stop_requested()) {
+          return;
+        }
+        if (greeted_ && !lost_) {
+          ping();  // that latency_ms() tells of now, also while nothing is asked
+        }
       }
       frame = std::move(outgoing_.front());
       outgoing_.pop_front();

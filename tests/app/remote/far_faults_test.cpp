@@ -156,6 +156,24 @@ TEST_F(FarFaults, ACancelledCallReturnsAtOnceAndTheServerGoesOn) {
   EXPECT_GT(models::machine_of(**model)->latency_ms(), 0);
 }
 
+TEST_F(FarFaults, AnIdleLineKeepsTellingItsLatency) {
+  const test::FarMachine machine;
+  const auto model = models::open(text_rope());
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  const auto line = models::machine_of(**model);
+  const auto measured = [&] {
+    const double before = line->latency_ms();
+    const Clock::time_point asked = Clock::now();
+    while (line->latency_ms() == before && since_ms(asked) < 6000 * test::kSlower) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return line->latency_ms() != before;
+  };
+  EXPECT_TRUE(measured());  // that of the opening
+  EXPECT_TRUE(measured());
+  EXPECT_FALSE(line->lost());
+}
+
 TEST_F(FarFaults, TilesOfAnEarlierRunAreAnsweredWithinARun) {
   const test::FarMachine machine;
   const auto model = models::open(text_rope());
