@@ -23,8 +23,8 @@ using Diagonals = std::array<float, 2 * kLanes>;
 struct BlockSums {
   attention::StatisticSums habits;
   std::vector<double> weight, logit;  // (B)
-  std::int64_t first_pixel = 0;       // the block's pixel rows begin here
-  std::vector<double> map;            // (pixel rows of the block · M)
+  Range pixel_rows, pixel_columns;    // that the block's cells lie in
+  std::vector<double> map;            // (pixel columns, pixel rows)
   std::array<double, kSinkKeys> sink_weight{}, sink_over{};
   double near = 0, near_squares = 0, far = 0, far_squares = 0;
 };
@@ -38,17 +38,30 @@ struct Cells {
   bool all_visible = false;
 };
 
+// One block's chunks, from the right to the left. Between begin() and finish() cells are added up by distance.
 class BlockAdder {
  public:
   BlockAdder(const CellGrid& grid, BlockSums& sums) : grid_(grid), sums_(sums) {}
 
-  void begin(Range rows) {
+  // `columns`: all keys that any of the rows sees.
+  void begin(Range rows, Range columns) {
+    least_ = rows.begin - (columns.end - 1);
+    for (std::vector<double>* const sums : {&weights_, &logits_, &squares_}) {
+      sums->assign(static_cast<std::size_t>(columns.size() - 1 + kLanes), 0);
+    }
     sums_.weight.assign(grid_.bins(), 0);
     sums_.logit.assign(grid_.bins(), 0);
-    if (grid_.map_size() > 0) {
-      sums_.first_pixel = grid_.pixel_of(rows.begin);
-      const std::int64_t pixels = grid_.pixel_of(rows.end - 1) + 1 - sums_.first_pixel;
-      sums_.map.assign(static_cast<std::size_t>(pixels * grid_.map_size()), 0);
+    if (grid_.map_size() == 0) {
+      return;
+    }
+    sums_.pixel_rows = grid_.pixels_of(rows);
+    sums_.pixel_columns = grid_.pixels_of(columns);
+    sums_.map.assign(static_cast<std::size_t>(sums_.pixel_rows.size() * sums_.pixel_columns.size()), 0);
+    for (std::int64_t row = 0, lane = 0; row < sums_.pixel_rows.size(); ++row) {
+      while (lane < rows.size() && grid_.pixel_of(rows.begin + lane) == sums_.pixel_rows.begin + row) {
+        ++lane;
+      }
+      pixel_ends_[static_cast<std::size_t>(row)] = lane;
     }
   }
 
@@ -61,20 +74,8 @@ class BlockAdder {
     alignas(64) Diagonals sums{};
     alignas(64) Diagonals squares{};
     kernels_.diagonals(logits, cells.columns.size(), sums.data(), squares.data());
-    each_diagonal(cells, [&](std::int64_t distance, std::size_t n) {
-      const auto sum = static_cast<double>(sums[n]);
-      sums_.logit[grid_.bin_of(distance)] += sum;
-      const double near = grid_.near_weight(distance);
-      const double far = grid_.far_weight(distance);
-      if (near != 0) {
-        sums_.near += near * sum;
-        sums_.near_squares += near * static_cast<double>(squares[n]);
-      }
-      if (far != 0) {
-        sums_.far += far * sum;
-        sums_.far_squares += far * static_cast<double>(squares[n]);
-      }
-    });
+    add_diagonals(cells, sums, logits_);
+    add_diagonals(cells, squares, squares_);
   }
 
   // From logarithms of weights, which become weights.
@@ -84,47 +85,62 @@ class BlockAdder {
       kernels_.hide(weights, columns, cells.columns.begin, cells.first, cells.last, kNoWeight);
     }
     alignas(64) LaneFloats here{};
-    for (std::int64_t lane = 0; lane < cells.rows.size(); ++lane) {
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
       here[static_cast<std::size_t>(lane)] = static_cast<float>(cells.rows.begin + lane);
     }
     alignas(64) LaneFloats entropy{};
     alignas(64) LaneFloats distance{};
     kernels_.attention_statistics(weights, columns, static_cast<float>(cells.columns.begin), here.data(),
                                   entropy.data(), distance.data());
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      entropies_[lane] += static_cast<double>(entropy[lane]);
+      distances_[lane] += static_cast<double>(distance[lane]);
+    }
     clear_rows_behind(cells, weights);
-    add_habits(cells, weights, entropy, distance);
+    add_habits(cells, weights);
     alignas(64) Diagonals sums{};
     kernels_.diagonals(weights, columns, sums.data(), nullptr);
-    each_diagonal(cells, [&](std::int64_t away, std::size_t n) {
-      sums_.weight[grid_.bin_of(away)] += static_cast<double>(sums[n]);
-    });
+    add_diagonals(cells, sums, weights_);
     if (grid_.map_size() > 0) {
       add_pixels(cells, weights);
     }
-    if (cells.columns.begin < kSinkKeys) {
-      add_sinks(cells, weights);
+    for (std::int64_t key = cells.columns.begin; key < std::min(cells.columns.end, kSinkKeys); ++key) {
+      add_sink(cells, key, weights + (key - cells.columns.begin) * kLanes);
     }
   }
 
-  // The entropies of the rows, once all chunks are there.
-  void finish(const Cells& cells) {
-    for (std::int64_t lane = 0; lane < cells.rows.size(); ++lane) {
-      if (cells.rows.begin + lane > 0) {
-        const double entropy = entropies_[static_cast<std::size_t>(lane)];
-        sums_.habits.entropy += entropy;
-        sums_.habits.relative +=
-            entropy / std::max(std::log(static_cast<double>(cells.last[lane] - cells.first[lane])), 1e-6);
+  // What is only known once all chunks are there.
+  void finish(Range rows) {
+    for (std::int64_t lane = rows.begin == 0 ? 1 : 0; lane < rows.size(); ++lane) {
+      const auto n = static_cast<std::size_t>(lane);
+      sums_.habits.entropy += entropies_[n];
+      sums_.habits.relative += entropies_[n] / grid_.log_keys(rows.begin + lane);
+      sums_.habits.distance += distances_[n];
+    }
+    for (std::size_t n = 0; n < weights_.size() - static_cast<std::size_t>(kLanes - rows.size()); ++n) {
+      const std::int64_t distance = std::abs(least_ + static_cast<std::int64_t>(n));
+      sums_.weight[grid_.bin_of(distance)] += weights_[n];
+      sums_.logit[grid_.bin_of(distance)] += logits_[n];
+      if (const double near = grid_.near_weight(distance); near != 0) {
+        sums_.near += near * logits_[n];
+        sums_.near_squares += near * squares_[n];
+      }
+      if (const double far = grid_.far_weight(distance); far != 0) {
+        sums_.far += far * logits_[n];
+        sums_.far_squares += far * squares_[n];
       }
     }
+    weights_ = logits_ = squares_ = {};
   }
 
  private:
-  // visit(|i − j|, n) for the chunk's diagonals, n counting from the lower left.
-  template <class Visit>
-  static void each_diagonal(const Cells& cells, const Visit& visit) {
-    const std::int64_t least = cells.rows.begin - (cells.columns.end - 1);
-    for (std::int64_t n = kLanes - cells.columns.size(); n < kLanes - 1 + cells.rows.size(); ++n) {
-      visit(std::abs(least + n - (kLanes - cells.columns.size())), static_cast<std::size_t>(n));
+  // A chunk's diagonals, from the lower left on, to those of the block.
+  void add_diagonals(const Cells& cells, const Diagonals& sums, std::vector<double>& block) const {
+    const std::int64_t width = cells.columns.size();
+    double* const to = block.data() + (cells.rows.begin - (cells.columns.end - 1) - least_);
+    const float* const from = sums.data() + kLanes - width;
+    for (std::int64_t n = 0; n < width + kLanes - 1; ++n) {
+      to[n] += static_cast<double>(from[n]);
     }
   }
 
@@ -135,24 +151,28 @@ class BlockAdder {
     }
   }
 
-  void add_habits(const Cells& cells, const float* weights, const LaneFloats& entropy, const LaneFloats& distance) {
+  void add_habits(const Cells& cells, const float* weights) {
+    const std::int64_t skipped = cells.rows.begin == 0 ? 1 : 0;  // the first query has no choice
+    if (cells.columns.contains(0)) {
+      for (std::int64_t lane = skipped; lane < cells.rows.size(); ++lane) {
+        sums_.habits.first += static_cast<double>(weights[lane]);
+      }
+    }
+    if (cells.columns.end < cells.rows.begin || cells.columns.begin >= cells.rows.end) {
+      return;
+    }
     const auto weight_of = [&](std::int64_t token, std::int64_t lane) {
       return cells.columns.contains(token) ? static_cast<double>(weights[(token - cells.columns.begin) * kLanes + lane])
                                            : 0;
     };
-    for (std::int64_t lane = cells.rows.begin == 0 ? 1 : 0; lane < cells.rows.size(); ++lane) {
-      const auto n = static_cast<std::size_t>(lane);
-      const std::int64_t token = cells.rows.begin + lane;
-      entropies_[n] += static_cast<double>(entropy[n]);
-      sums_.habits.distance += static_cast<double>(distance[n]);
-      sums_.habits.self += weight_of(token, lane);
-      sums_.habits.previous += weight_of(token - 1, lane);
-      sums_.habits.first += weight_of(0, lane);
+    for (std::int64_t lane = skipped; lane < cells.rows.size(); ++lane) {
+      sums_.habits.self += weight_of(cells.rows.begin + lane, lane);
+      sums_.habits.previous += weight_of(cells.rows.begin + lane - 1, lane);
     }
   }
 
   void add_pixels(const Cells& cells, const float* weights) {
-    const std::int64_t size = grid_.map_size();
+    const std::int64_t height = sums_.pixel_rows.size();
     for (std::int64_t column = cells.columns.begin; column < cells.columns.end;) {
       const std::int64_t pixel = grid_.pixel_of(column);
       std::int64_t end = column + 1;
@@ -161,31 +181,48 @@ class BlockAdder {
       }
       alignas(64) LaneFloats sums{};
       kernels_.sum(weights + (column - cells.columns.begin) * kLanes, end - column, sums.data());
-      for (std::int64_t lane = 0; lane < cells.rows.size(); ++lane) {
-        const std::int64_t row = grid_.pixel_of(cells.rows.begin + lane) - sums_.first_pixel;
-        sums_.map[static_cast<std::size_t>(row * size + pixel)] +=
-            static_cast<double>(sums[static_cast<std::size_t>(lane)]);
+      double* const rows = sums_.map.data() + (pixel - sums_.pixel_columns.begin) * height;
+      if (grid_.lanes_of_pixel() > 0) {
+        kernels_.fold(sums.data(), cells.rows.size(), grid_.lanes_of_pixel(), rows);
+      } else {
+        for (std::int64_t row = 0, lane = 0; row < height; ++row) {
+          for (; lane < pixel_ends_[static_cast<std::size_t>(row)]; ++lane) {
+            rows[row] += static_cast<double>(sums[static_cast<std::size_t>(lane)]);
+          }
+        }
       }
       column = end;
     }
   }
 
-  void add_sinks(const Cells& cells, const float* weights) {
-    for (std::int64_t key = cells.columns.begin; key < std::min(cells.columns.end, kSinkKeys); ++key) {
-      const auto n = static_cast<std::size_t>(key);
-      for (std::int64_t lane = std::max<std::int64_t>(key + 1 - cells.rows.begin, 0); lane < cells.rows.size();
-           ++lane) {
-        const auto weight = static_cast<double>(weights[(key - cells.columns.begin) * kLanes + lane]);
-        sums_.sink_weight[n] += weight;
-        sums_.sink_over[n] += weight > kSinkThreshold ? 1 : 0;
+  // One key's weights, of the queries behind it.
+  void add_sink(const Cells& cells, std::int64_t key, const float* weights) {
+    constexpr std::size_t kParts = 8;
+    std::array<float, kLanes> behind{};
+    const std::int64_t from = std::clamp<std::int64_t>(key + 1 - cells.rows.begin, 0, cells.rows.size());
+    std::copy(weights + from, weights + cells.rows.size(), behind.begin() + from);
+    std::array<double, kParts> weight{};
+    std::array<double, kParts> over{};
+    for (std::size_t lane = 0; lane < kLanes; lane += kParts) {
+      for (std::size_t n = 0; n < kParts; ++n) {
+        const auto one = static_cast<double>(behind[lane + n]);
+        weight[n] += one;
+        over[n] += one > kSinkThreshold ? 1.0 : 0.0;
       }
+    }
+    for (std::size_t n = 0; n < kParts; ++n) {
+      sums_.sink_weight[static_cast<std::size_t>(key)] += weight[n];
+      sums_.sink_over[static_cast<std::size_t>(key)] += over[n];
     }
   }
 
   const attention::LaneKernels& kernels_ = attention::lane_kernels();
   const CellGrid& grid_;
   BlockSums& sums_;
-  std::array<double, kLanes> entropies_{};
+  std::int64_t least_ = 0;                          // the first i − j of the sums by distance
+  std::vector<double> weights_, logits_, squares_;  // by i − j
+  std::array<double, kLanes> entropies_{}, distances_{};
+  std::array<std::int64_t, kLanes> pixel_ends_{};  // of each pixel row: the lane behind its last one
 };
 
 }  // namespace locus::analysis

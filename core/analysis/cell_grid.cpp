@@ -4,7 +4,9 @@
 
 #include "core/analysis/cell_means.h"
 #include "core/analysis/distance_bias.h"
+#include "core/attention/lane_kernels.h"
 #include "core/attention/mask.h"
+#include "core/base/numbers.h"
 
 namespace locus::analysis {
 
@@ -56,7 +58,10 @@ CellGrid::CellGrid(const attention::Mask& mask, std::int64_t length, std::int64_
               pixel);
   }
   bin_cells_.resize(bins());
-  pixel_cells_.resize(static_cast<std::size_t>(map_size_ * map_size_));
+  if (map_size_ > 0 && length % map_size_ == 0 && attention::kLanes % (length / map_size_) == 0) {
+    lanes_of_pixel_ = length / map_size_;
+  }
+  pixel_shares_.resize(static_cast<std::size_t>(map_size_ * map_size_));
   count(mask);
 }
 
@@ -64,15 +69,19 @@ void CellGrid::count(const attention::Mask& mask) {
   std::vector<double> cells(static_cast<std::size_t>(length_));
   for (std::int64_t row = 0; row < length_; ++row) {
     const Range seen = mask.columns({row, row + 1}, length_);
+    log_keys_.push_back(std::max(std::log(static_cast<double>(seen.size())), 1e-6));
     for (std::int64_t column = seen.begin; column < seen.end; ++column) {
       cells[static_cast<std::size_t>(std::abs(row - column))] += 1;
       if (map_size_ > 0) {
-        pixel_cells_[static_cast<std::size_t>(pixel_of(row) * map_size_ + pixel_of(column))] += 1;
+        pixel_shares_[static_cast<std::size_t>(pixel_of(row) * map_size_ + pixel_of(column))] += 1;
       }
       if (column < std::min(kSinkKeys, row)) {
         sink_queries_[static_cast<std::size_t>(column)] += 1;
       }
     }
+  }
+  for (double& share : pixel_shares_) {
+    share = share > 0 ? 1 / share : kNaN;
   }
   for (std::int64_t distance = 0; distance < length_; ++distance) {
     bin_cells_[bin_of(distance)] += cells[static_cast<std::size_t>(distance)];

@@ -26,13 +26,13 @@ Status add_fused(const attention::FusedScores& fused, const CellGrid& grid, std:
         attention::RowScores& scores = chunk.scores;
         const Cells cells{chunk.rows, chunk.columns, scores.first(), scores.last(), scores.all_visible(chunk.columns)};
         if (chunk.columns.end == scores.visible().end) {
-          adder.begin(chunk.rows);
+          adder.begin(chunk.rows, scores.visible());
         }
         adder.add_logits(cells, scores.logits());
         attention::lane_kernels().add_row(scores.logits(), chunk.columns.size(), chunk.log_sums, -1.0F);
         adder.add_weights(cells, scores.logits());
         if (chunk.columns.begin == scores.visible().begin) {
-          adder.finish(cells);
+          adder.finish(chunk.rows);
         }
       },
       stop);
@@ -63,7 +63,7 @@ void add_tiles(const attention::ScoreField& field, const CellGrid& grid, Range r
   lanes.resize(kChunk * kLanes);
   for (std::int64_t head = 0; head < logits.size(0); ++head) {
     BlockAdder adder(grid, blocks[head]);
-    adder.begin(rows);
+    adder.begin(rows, columns);
     Cells cells{rows, {}, first.data(), last.data(), false};
     for (std::int64_t end = columns.end; end > columns.begin; end -= kChunk) {
       cells.columns = {std::max(columns.begin, end - kChunk), end};
@@ -73,7 +73,7 @@ void add_tiles(const attention::ScoreField& field, const CellGrid& grid, Range r
       to_lanes(log_weights[head], tile, lanes.data());
       adder.add_weights(cells, lanes.data());
     }
-    adder.finish(cells);
+    adder.finish(rows);
   }
 }
 
@@ -108,9 +108,27 @@ void divide(std::vector<double>& sums, const std::vector<double>& cells) {
   }
 }
 
-void add_map(const BlockSums& block, std::int64_t size, std::vector<double>& map) {
-  for (std::size_t n = 0; n < block.map.size(); ++n) {
-    map[static_cast<std::size_t>(block.first_pixel * size) + n] += block.map[n];
+// The blocks of one head, from the first rows on, as a map of means.
+void write_map(const CellGrid& grid, const std::vector<BlockSums>& blocks, std::size_t head, std::size_t heads,
+               double* map) {
+  constexpr std::int64_t kTile = 8;  // pixels a side: blocks hold their columns, the map its rows
+  const std::int64_t size = grid.map_size();
+  std::fill_n(map, size * size, 0.0);
+  for (std::size_t n = head; n < blocks.size(); n += heads) {
+    const BlockSums& block = blocks[n];
+    const std::int64_t height = block.pixel_rows.size();
+    for (std::int64_t left = 0; left < block.pixel_columns.size(); left += kTile) {
+      const std::int64_t right = std::min(left + kTile, block.pixel_columns.size());
+      for (std::int64_t row = 0; row < height; ++row) {
+        double* const to = map + (block.pixel_rows.begin + row) * size + block.pixel_columns.begin;
+        for (std::int64_t column = left; column < right; ++column) {
+          to[column] += block.map[static_cast<std::size_t>(column * height + row)];
+        }
+      }
+    }
+  }
+  for (std::size_t n = 0; n < grid.pixel_shares().size(); ++n) {
+    map[n] *= grid.pixel_shares()[n];
   }
 }
 
@@ -128,7 +146,6 @@ CellMeans means_of(const CellGrid& grid, const std::vector<BlockSums>& blocks, s
   CellMeans means;
   means.weight.resize(grid.bins());
   means.logit.resize(grid.bins());
-  means.map.resize(grid.pixel_cells().size());
   BlockSums bias;
   for (std::size_t n = head; n < blocks.size(); n += heads) {
     const BlockSums& block = blocks[n];
@@ -137,7 +154,6 @@ CellMeans means_of(const CellGrid& grid, const std::vector<BlockSums>& blocks, s
       means.weight[bin] += block.weight[bin];
       means.logit[bin] += block.logit[bin];
     }
-    add_map(block, grid.map_size(), means.map);
     for (std::size_t key = 0; key < means.sink_weight.size(); ++key) {
       means.sink_weight[key] += block.sink_weight[key];
       means.sink_share[key] += block.sink_over[key];
@@ -149,7 +165,6 @@ CellMeans means_of(const CellGrid& grid, const std::vector<BlockSums>& blocks, s
   }
   divide(means.weight, grid.bin_cells());
   divide(means.logit, grid.bin_cells());
-  divide(means.map, grid.pixel_cells());
   for (std::size_t key = 0; key < means.sink_weight.size(); ++key) {
     const double queries = grid.sink_queries()[key];
     means.sink_weight[key] = queries > 0 ? means.sink_weight[key] / queries : kNaN;
@@ -168,7 +183,8 @@ CellMeans means_of(const CellGrid& grid, const std::vector<BlockSums>& blocks, s
 
 }  // namespace
 
-Result<std::vector<CellMeans>> cell_means(const attention::ScoreField& field, const CellGrid& grid, StopToken stop) {
+Result<std::vector<CellMeans>> cell_means(const attention::ScoreField& field, const CellGrid& grid,
+                                          std::span<double> maps, StopToken stop) {
   const auto heads = static_cast<std::size_t>(field.source().heads());
   std::vector<BlockSums> blocks(heads * static_cast<std::size_t>((grid.length() + kLanes - 1) / kLanes));
   const auto* const computed = field.source().computed();
@@ -180,6 +196,9 @@ Result<std::vector<CellMeans>> cell_means(const attention::ScoreField& field, co
   std::vector<CellMeans> means;
   for (std::size_t head = 0; head < heads; ++head) {
     means.push_back(means_of(grid, blocks, head, heads));
+    if (grid.map_size() > 0) {
+      write_map(grid, blocks, head, heads, maps.data() + head * grid.pixel_shares().size());
+    }
   }
   return means;
 }

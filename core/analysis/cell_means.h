@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/analysis/head_statistics.h"
@@ -40,10 +41,16 @@ class CellGrid {
   std::size_t bins() const { return edges_.size() - 1; }
   std::size_t bin_of(std::int64_t distance) const { return bin_of_[static_cast<std::size_t>(distance)]; }
   std::int64_t pixel_of(std::int64_t token) const { return pixel_of_[static_cast<std::size_t>(token)]; }
-  const std::vector<double>& bin_cells() const { return bin_cells_; }      // (B)
-  const std::vector<double>& pixel_cells() const { return pixel_cells_; }  // (M · M)
+  Range pixels_of(Range tokens) const { return {pixel_of(tokens.begin), pixel_of(tokens.end - 1) + 1}; }
+  // How many tokens every pixel has, where all have as many and blocks of 64 rows begin with one; 0 otherwise.
+  std::int64_t lanes_of_pixel() const { return lanes_of_pixel_; }
+  const std::vector<double>& bin_cells() const { return bin_cells_; }  // (B)
+  // (M · M) one by the number of visible cells; NaN where there is none.
+  const std::vector<double>& pixel_shares() const { return pixel_shares_; }
   // (16) queries after key j that see it.
   const std::array<double, kSinkKeys>& sink_queries() const { return sink_queries_; }
+  // ln of the number of keys that a query sees, at least 1e-6.
+  double log_keys(std::int64_t row) const { return log_keys_[static_cast<std::size_t>(row)]; }
   // Whether every near and far distance has a visible cell.
   bool has_bias() const { return has_bias_; }
   // What a cell at Δ weighs in the mean over the near distances (far likewise): 1 / (|near| · cells at Δ), 0 outside.
@@ -58,7 +65,8 @@ class CellGrid {
   std::vector<std::int64_t> edges_;
   std::vector<std::size_t> bin_of_;
   std::vector<std::int64_t> pixel_of_;
-  std::vector<double> bin_cells_, pixel_cells_, near_weight_, far_weight_;
+  std::int64_t lanes_of_pixel_ = 0;
+  std::vector<double> bin_cells_, pixel_shares_, log_keys_, near_weight_, far_weight_;
   std::array<double, kSinkKeys> sink_queries_{};
   bool has_bias_ = false;
 };
@@ -68,7 +76,6 @@ struct CellMeans {
   HeadStatistics statistics;   // without gates
   std::vector<double> weight;  // (B) mean A and mean s by distance
   std::vector<double> logit;
-  std::vector<double> map;  // (M · M) mean A of each pixel's visible cells
   // Of the queries i > j that see key j: mean A_ij, and the share with A_ij > 0.3.
   std::array<double, kSinkKeys> sink_weight{};
   std::array<double, kSinkKeys> sink_share{};
@@ -78,9 +85,9 @@ struct CellMeans {
   double bias_deviation = 0;
 };
 
-// One entry per head. Preconditions: the field has the grid's length and mask, and at least 8 tokens. Errors: the
-// field's own, kCancelled.
+// One entry per head; `maps` (H · M · M) becomes the mean A of each pixel's visible cells. Preconditions: the field has
+// the grid's length and mask, and at least 8 tokens. Errors: the field's own, kCancelled.
 Result<std::vector<CellMeans>> cell_means(const attention::ScoreField& field, const CellGrid& grid,
-                                          StopToken stop = {});
+                                          std::span<double> maps, StopToken stop = {});
 
 }  // namespace locus::analysis

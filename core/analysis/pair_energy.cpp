@@ -1,6 +1,8 @@
 // The mean norm of each pair: one pass over queries and keys, token by token, so that each number is read once.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "core/analysis/pair_layer.h"
@@ -80,14 +82,32 @@ struct BlockNorms {
   std::vector<float> query, key;
 };
 
-// Adds to sums (H, rows) what one block of tokens gives to the heads that share a key head.
-void add_block(const PairLayer& layer, const PairRuns& runs, PairNorm norm, std::int64_t key_head, Range tokens,
+// Which of the three norms are asked for.
+using Norms = std::array<bool, 3>;
+bool has(const Norms& norms, PairNorm norm) {
+  return norms[static_cast<std::size_t>(norm)];
+}
+
+// sums[row] += query[row] · key[row]; a missing factor is 1.
+void add_norms(const float* query, const float* key, std::int64_t rows, double* sums) {
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const double left = query == nullptr ? 1.0 : static_cast<double>(query[row]);
+    sums[row] += key == nullptr ? left : left * static_cast<double>(key[row]);
+  }
+}
+
+// Adds to sums (3, H, rows) what one block of tokens gives to the heads that share a key head.
+void add_block(const PairLayer& layer, const PairRuns& runs, const Norms& norms, std::int64_t key_head, Range tokens,
                BlockNorms& with, double* sums) {
   const std::int64_t width = layer.query.size(2);
   const std::int64_t rows = layer.rows();
-  with.query.assign(index(rows), 1.0F);
-  with.key.assign(index(tokens.size() * rows), 1.0F);
-  if (norm != PairNorm::kQuery) {
+  const bool product = has(norms, PairNorm::kProduct);
+  const auto of = [&](PairNorm norm, std::int64_t head) {
+    return sums + (static_cast<std::int64_t>(norm) * layer.heads + head) * rows;
+  };
+  with.query.resize(index(rows));
+  with.key.resize(index(tokens.size() * rows));
+  if (product || has(norms, PairNorm::kKey)) {
     const float* const key = layer.key_of(key_head * layer.group) + tokens.begin * width;
     for (std::int64_t t = 0; t < tokens.size(); ++t) {
       norms_of(layer, runs, key + t * width, with.key.data() + t * rows);
@@ -95,23 +115,26 @@ void add_block(const PairLayer& layer, const PairRuns& runs, PairNorm norm, std:
   }
   for (std::int64_t head = key_head * layer.group; head < (key_head + 1) * layer.group; ++head) {
     const float* const query = layer.query_of(head) + tokens.begin * width;
-    double* const sum = sums + head * rows;
     for (std::int64_t t = 0; t < tokens.size(); ++t) {
-      if (norm != PairNorm::kKey) {
+      const float* const key = with.key.data() + t * rows;
+      if (product || has(norms, PairNorm::kQuery)) {
         norms_of(layer, runs, query + t * width, with.query.data());
       }
-      const float* const q = with.query.data();
-      const float* const k = with.key.data() + t * rows;
-      for (std::int64_t row = 0; row < rows; ++row) {
-        sum[row] += static_cast<double>(q[row]) * static_cast<double>(k[row]);
+      if (has(norms, PairNorm::kQuery)) {
+        add_norms(with.query.data(), nullptr, rows, of(PairNorm::kQuery, head));
+      }
+      if (has(norms, PairNorm::kKey)) {
+        add_norms(nullptr, key, rows, of(PairNorm::kKey, head));
+      }
+      if (product) {
+        add_norms(with.query.data(), key, rows, of(PairNorm::kProduct, head));
       }
     }
   }
 }
 
-}  // namespace
-
-Result<Field> pair_energy(const PairSource& source, PairNorm norm, StopToken stop) {
+// Fields of those that are asked for.
+Result<PairEnergies> energies(const PairSource& source, const Norms& norms, const StopToken& stop) {
   const at::NoGradGuard no_grad;
   LOCUS_TRY(const PairLayer layer, PairLayer::of(source));
   const PairRuns rows(layer);
@@ -120,26 +143,46 @@ Result<Field> pair_energy(const PairSource& source, PairNorm norm, StopToken sto
   // Each run of blocks sums for itself, in an order that no number of threads changes.
   const std::int64_t runs = std::min<std::int64_t>(blocks, 16);
   const std::int64_t entries = layer.heads * layer.rows();
-  std::vector<double> sums(index(runs * entries), 0.0);
+  const std::int64_t each = std::ssize(norms) * entries;
+  std::vector<double> sums(index(runs * each), 0.0);
   LOCUS_CHECK(attention::run_tasks<BlockNorms>(runs * key_heads, stop, [&](std::int64_t task, BlockNorms& with) {
     const std::int64_t run = task / key_heads;
     for (std::int64_t block = blocks * run / runs; block < blocks * (run + 1) / runs; ++block) {
       const Range tokens{block * kEnergyBlock, std::min((block + 1) * kEnergyBlock, layer.length)};
-      add_block(layer, rows, norm, task % key_heads, tokens, with, sums.data() + run * entries);
+      add_block(layer, rows, norms, task % key_heads, tokens, with, sums.data() + run * each);
     }
   }));
-  Field field = Field::zeros(layer.heads, layer.rows());
-  field.row_axis.name = "head";
-  field.column_axis.name = "pair";
-  field.quantity = "mean norm";
-  for (std::int64_t n = 0; n < entries; ++n) {
-    double sum = 0;
-    for (std::int64_t run = 0; run < runs; ++run) {
-      sum += sums[index(run * entries + n)];
+  PairEnergies fields;
+  for (std::size_t norm = 0; norm < norms.size(); ++norm) {
+    if (!norms[norm]) {
+      continue;
     }
-    field.values[index(n)] = static_cast<float>(sum / static_cast<double>(layer.length));
+    Field& field = fields[norm] = Field::zeros(layer.heads, layer.rows());
+    field.row_axis.name = "head";
+    field.column_axis.name = "pair";
+    field.quantity = "mean norm";
+    for (std::int64_t n = 0; n < entries; ++n) {
+      double sum = 0;
+      for (std::int64_t run = 0; run < runs; ++run) {
+        sum += sums[index(run * each + static_cast<std::int64_t>(norm) * entries + n)];
+      }
+      field.values[index(n)] = static_cast<float>(sum / static_cast<double>(layer.length));
+    }
   }
-  return field;
+  return fields;
+}
+
+}  // namespace
+
+Result<Field> pair_energy(const PairSource& source, PairNorm norm, StopToken stop) {
+  Norms norms{};
+  norms[static_cast<std::size_t>(norm)] = true;
+  LOCUS_TRY(PairEnergies fields, energies(source, norms, stop));
+  return std::move(fields[static_cast<std::size_t>(norm)]);
+}
+
+Result<PairEnergies> pair_energies(const PairSource& source, StopToken stop) {
+  return energies(source, {true, true, true}, stop);
 }
 
 }  // namespace locus::analysis

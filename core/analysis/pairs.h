@@ -11,6 +11,7 @@
 // step, 2π/θ its wavelength.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -58,6 +59,9 @@ enum class PairNorm { kQuery, kKey, kProduct };
 // (H, M[+1]) means over all tokens t of ‖q_t^m‖, of ‖k_t^m‖, or of their product, without the attention's scale. Reads
 // q and k once.
 Result<Field> pair_energy(const PairSource& source, PairNorm norm, StopToken stop = {});
+// All three in one pass, by PairNorm.
+using PairEnergies = std::array<Field, 3>;
+Result<PairEnergies> pair_energies(const PairSource& source, StopToken stop = {});
 
 // One cell's logit, part by part.
 struct CellParts {

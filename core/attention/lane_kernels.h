@@ -65,6 +65,8 @@ struct LaneKernels {
                                float* distance);
   // acc[63 + l − j] += s[j][l], of 127 diagonals; `squares` (may be null) likewise with s[j][l]².
   void (*diagonals)(const float* s, std::int64_t columns, float* acc, float* squares);
+  // acc[l / group] += s[l], l < count in ascending order; `group` divides 64.
+  void (*fold)(const float* s, std::int64_t count, std::int64_t group, double* acc);
   // out[l·stride + j] = s[j][l], begin ≤ l < end.
   void (*unpack)(const float* s, std::int64_t columns, std::int64_t begin, std::int64_t end, float* out,
                  std::int64_t stride);

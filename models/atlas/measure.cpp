@@ -33,14 +33,29 @@ constexpr std::array<std::pair<const char*, analysis::PairNorm>, 3> kPairNorms{
      {"pairs.key", analysis::PairNorm::kKey},
      {"pairs.product", analysis::PairNorm::kProduct}}};
 
-// (Hkv, T) Euclidean norms of the first keys' values; undefined where the trace keeps none.
-at::Tensor value_norms(const TraceLayer& layer) {
-  if (!layer.value.defined()) {
-    return {};
+// Euclidean norms of the first keys' values.
+class ValueNorms {
+ public:
+  ValueNorms(const TraceLayer& layer, std::size_t heads) : heads_(heads) {
+    if (layer.value.defined()) {
+      norms_ = layer.value.select(0, 0).slice(1, 0, analysis::kSinkKeys).to(at::kCPU, at::kDouble);
+      norms_ = norms_.square().sum(-1).sqrt().contiguous();  // (Hkv, keys)
+    }
   }
-  const at::Tensor first = layer.value.select(0, 0).slice(1, 0, analysis::kSinkKeys).to(at::kCPU, at::kDouble);
-  return first.square().sum(-1).sqrt();
-}
+
+  // NaN where the trace keeps no values, and behind the last key.
+  double at(std::size_t head, std::size_t key) const {
+    if (!norms_.defined() || static_cast<std::int64_t>(key) >= norms_.size(1)) {
+      return kNaN;
+    }
+    const std::size_t own = head * static_cast<std::size_t>(norms_.size(0)) / heads_;
+    return norms_.data_ptr<double>()[own * static_cast<std::size_t>(norms_.size(1)) + key];
+  }
+
+ private:
+  at::Tensor norms_;
+  std::size_t heads_;
+};
 
 }  // namespace
 
@@ -136,13 +151,13 @@ std::int64_t Measure::shuffle_every(std::int64_t windows) {
   return std::clamp<std::int64_t>(windows / 64, 1, 16);
 }
 
-const analysis::CellGrid& Measure::grid_of(const attention::Mask& mask) {
-  const std::tuple key{mask.causal, mask.window, mask.chunk, wants("mean-map")};
+const analysis::CellGrid& Measure::grid_of(const attention::Mask& mask, bool map) {
+  const std::tuple key{mask.causal, mask.window, mask.chunk, map};
   const auto found = grids_.find(key);
   if (found != grids_.end()) {
     return found->second;
   }
-  const std::int64_t size = wants("mean-map") ? options_.map_size : 0;
+  const std::int64_t size = map ? options_.map_size : 0;
   return grids_.emplace(key, analysis::CellGrid(mask, options_.length, size)).first->second;
 }
 
@@ -155,6 +170,12 @@ void Measure::put(Kind kind, const std::string& statistic, std::int64_t layer, s
   }
 }
 
+// Maps, which come last, are written as a whole.
+void Measure::clear(Kind kind) {
+  numbers_.resize(slots_.size(kind));
+  std::fill_n(numbers_.begin(), slots_.replicated(kind), 0.0);
+}
+
 Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) {
   if (!wants("profile") && !wants("heads") && !wants("sinks") && !wants("mean-map")) {
     return {};
@@ -162,8 +183,12 @@ Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>
   LOCUS_TRY(const TraceData* data, data_of(trace));
   for (std::int64_t layer = 0; layer < model_.info().layers; ++layer) {
     LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));
-    LOCUS_TRY(const auto heads, analysis::cell_means(*field, grid_of(field->mask()), stop));
-    const at::Tensor norms = value_norms(data->layers[static_cast<std::size_t>(layer)]);
+    const auto map = places_.find({kind, {"mean-map", layer}});
+    const bool has_map = map != places_.end();
+    const std::span<double> maps =
+        has_map ? std::span(numbers).subspan(map->second->begin, map->second->size) : std::span<double>();
+    LOCUS_TRY(const auto heads, analysis::cell_means(*field, grid_of(field->mask(), has_map), maps, stop));
+    const ValueNorms norms(data->layers[static_cast<std::size_t>(layer)], heads.size());
     for (std::size_t head = 0; head < heads.size(); ++head) {
       const analysis::CellMeans& means = heads[head];
       const analysis::HeadStatistics& habits = means.statistics;
@@ -172,7 +197,6 @@ Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>
       };
       put(kind, "profile.weight", layer, head, means.weight, numbers);
       put(kind, "profile.logit", layer, head, means.logit, numbers);
-      put(kind, "mean-map", layer, head, means.map, numbers);
       one("heads.entropy", habits.entropy);
       one("heads.relative-entropy", habits.relative_entropy);
       one("heads.distance", habits.mean_distance);
@@ -186,10 +210,7 @@ Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>
       for (std::size_t key = 0; key < over.size(); ++key) {
         const double weight = means.sink_weight[key];
         over[key] = std::isnan(weight) ? kNaN : weight > analysis::kSinkThreshold ? 1 : 0;
-        const std::int64_t group = norms.defined() ? static_cast<std::int64_t>(heads.size()) / norms.size(0) : 1;
-        norm[key] = norms.defined() && static_cast<std::int64_t>(key) < norms.size(1)
-                        ? norms[static_cast<std::int64_t>(head) / group][static_cast<std::int64_t>(key)].item<double>()
-                        : kNaN;
+        norm[key] = norms.at(head, key);
       }
       put(kind, "sinks.queries", layer, head, means.sink_share, numbers);
       put(kind, "sinks.weight", layer, head, means.sink_weight, numbers);
@@ -202,13 +223,17 @@ Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>
 
 Status Measure::measure_pairs(const Trace& trace, Kind kind, std::vector<double>& numbers,
                               const StopToken& stop) const {
+  LOCUS_TRY(const TraceData* data, data_of(trace));
   for (std::size_t n = 0; n < pairs_.size(); ++n) {
+    if (!pairs_[n]) {
+      continue;
+    }
     const auto layer = static_cast<std::int64_t>(n);
+    LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));
+    LOCUS_TRY(const analysis::PairEnergies energies,
+              analysis::pair_energies({*data->layers[n].computed, field->mask()}, stop));
     for (const auto& [name, norm] : kPairNorms) {
-      if (!pairs_[n]) {
-        continue;
-      }
-      LOCUS_TRY(const Field energy, pair_energy(trace, layer, norm, stop));
+      const Field& energy = energies[static_cast<std::size_t>(norm)];
       const std::vector<double> values(energy.values.begin(), energy.values.end());
       put(kind, name, layer, 0, values, numbers);
     }
@@ -264,12 +289,12 @@ Status Measure::add(const Windows& windows, std::int64_t index, Sums& sums, cons
   return guarded([&]() -> Status {
     LOCUS_TRY(const Window window, windows.at(index));
     const RunOptions options{.keep = {"logits"}, .all_logits = wants("loss"), .continuable = wants("sinks")};
-    std::vector<double> numbers(slots_.size(Kind::kWindow));
     LOCUS_TRY(const TracePointer trace, model_.run({.ids = window.ids}, options, stop));
-    LOCUS_CHECK(measure_cells(*trace, Kind::kWindow, numbers, stop));
-    LOCUS_CHECK(measure_pairs(*trace, Kind::kWindow, numbers, stop));
-    LOCUS_CHECK(measure_loss(*trace, window, numbers));
-    sums.add(Kind::kWindow, index, numbers);
+    clear(Kind::kWindow);
+    LOCUS_CHECK(measure_cells(*trace, Kind::kWindow, numbers_, stop));
+    LOCUS_CHECK(measure_pairs(*trace, Kind::kWindow, numbers_, stop));
+    LOCUS_CHECK(measure_loss(*trace, window, numbers_));
+    sums.add(Kind::kWindow, index, numbers_);
     if (!slots_.of(Kind::kNeedles).empty() && index % Needles::every(windows.options().windows) == 0) {
       LOCUS_CHECK(needles_.add(index, slots_, sums, stop));
     }
@@ -277,12 +302,12 @@ Status Measure::add(const Windows& windows, std::int64_t index, Sums& sums, cons
       return {};
     }
     if (!slots_.of(Kind::kShuffledWindow).empty()) {
-      numbers.assign(slots_.size(Kind::kShuffledWindow), 0);
       LOCUS_TRY(const TracePointer null, model_.run({.ids = windows.shuffled(window, index).ids},
                                                     {.keep = {}, .continuable = wants("sinks")}, stop));
-      LOCUS_CHECK(measure_cells(*null, Kind::kShuffledWindow, numbers, stop));
-      LOCUS_CHECK(measure_pairs(*null, Kind::kShuffledWindow, numbers, stop));
-      sums.add(Kind::kShuffledWindow, index, numbers);
+      clear(Kind::kShuffledWindow);
+      LOCUS_CHECK(measure_cells(*null, Kind::kShuffledWindow, numbers_, stop));
+      LOCUS_CHECK(measure_pairs(*null, Kind::kShuffledWindow, numbers_, stop));
+      sums.add(Kind::kShuffledWindow, index, numbers_);
     }
     return slots_.of(Kind::kRepeats).empty() ? Status() : add_repeats(index, sums, stop);
   });

@@ -53,7 +53,8 @@ class Measure {
   void put(Kind kind, const std::string& statistic, std::int64_t layer, std::size_t head,
            std::span<const double> values, std::vector<double>& numbers) const;
   Status measure_pairs(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) const;
-  const analysis::CellGrid& grid_of(const attention::Mask& mask);
+  const analysis::CellGrid& grid_of(const attention::Mask& mask, bool map);
+  void clear(Kind kind);
 
   const Model& model_;
   MeasureOptions options_;
@@ -63,6 +64,7 @@ class Measure {
   // Where a statistic's numbers begin.
   std::map<std::pair<Kind, std::pair<std::string, std::int64_t>>, const Slot*> places_;
   std::map<std::tuple<bool, std::int64_t, std::int64_t, bool>, analysis::CellGrid> grids_;
+  std::vector<double> numbers_;  // of the sample that is being measured
 };
 
 }  // namespace locus::models::atlas

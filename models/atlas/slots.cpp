@@ -11,6 +11,7 @@ namespace locus::models::atlas {
 
 namespace {
 
+constexpr std::size_t kMostWaiting = 16;                // samples, as many as a block has at most
 constexpr std::uint64_t kReplicateStream = 0x626F6F74;  // random numbers of replicates
 
 constexpr std::array<const char*, kKinds> kSampleNames{"windows",      "null.windows", "repeats",
@@ -54,7 +55,7 @@ void draw_weights(std::uint64_t seed, Kind kind, std::int64_t index, std::span<d
 }
 
 Sums::Sums(const Slots& slots, std::size_t replicates, std::uint64_t seed)
-    : slots_(slots), replicates_(replicates), seed_(seed), weights_(replicates) {
+    : slots_(slots), replicates_(replicates), seed_(seed) {
   std::size_t at = 0;
   for (std::size_t n = 0; n < kKinds; ++n) {
     const Kind kind{static_cast<int>(n)};
@@ -70,36 +71,105 @@ Sums::Sums(const Slots& slots, std::size_t replicates, std::uint64_t seed)
 
 void Sums::clear() {
   std::fill(numbers_.begin(), numbers_.end(), 0);
+  for (Waiting& waiting : waiting_) {
+    waiting.count = 0;
+  }
+  runs_ = {};
+}
+
+const std::vector<double>& Sums::numbers() {
+  settle();
+  return numbers_;
 }
 
 void Sums::add(Kind kind, std::int64_t index, std::span<const double> numbers) {
   const Part& part = parts_[static_cast<std::size_t>(kind)];
-  draw_weights(seed_, kind, index, weights_);
+  Waiting& waiting = waiting_[static_cast<std::size_t>(kind)];
+  const std::size_t replicated = slots_.replicated(kind);
+  waiting.numbers.resize(kMostWaiting * replicated);
+  waiting.weights.resize(kMostWaiting * replicates_);
+  std::copy_n(numbers.begin(), replicated, waiting.numbers.begin() + offset(waiting.count * replicated));
+  const std::span<double> weights = std::span(waiting.weights).subspan(waiting.count * replicates_, replicates_);
+  draw_weights(seed_, kind, index, weights);
+  for (std::size_t b = 0; b < replicates_; ++b) {
+    numbers_[part.count + 1 + b] += weights[b];
+  }
+  add_plain(part, kind, numbers);
   numbers_[part.count] += 1;
+  if (++waiting.count == kMostWaiting) {
+    settle(kind);
+  }
+}
+
+void Sums::add_plain(const Part& part, Kind kind, std::span<const double> numbers) {
   double* const sums = numbers_.data() + part.sums;
   double* const squares = numbers_.data() + part.squares;
-  for (std::size_t n = 0; n < numbers.size(); ++n) {
-    sums[n] += numbers[n];
-    squares[n] += numbers[n] * numbers[n];
-  }
+  const auto add = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t n = begin; n < end; ++n) {
+      sums[n] += numbers[n];
+      squares[n] += numbers[n] * numbers[n];
+    }
+  };
+  auto& known = runs_[static_cast<std::size_t>(kind)];
   const std::size_t replicated = slots_.replicated(kind);
-  for (std::size_t b = 0; b < replicates_; ++b) {
-    const double weight = weights_[b];
-    numbers_[part.count + 1 + b] += weight;
-    double* const replicate = numbers_.data() + part.replicates + b * replicated;
-    for (std::size_t n = 0; weight != 0 && n < replicated; ++n) {
-      replicate[n] += weight * numbers[n];
+  add(0, replicated);
+  if (known) {
+    // What is no number once stays none: half of the cells of maps whose queries see nothing behind them.
+    for (const auto& [begin, end] : *known) {
+      add(begin, end);
+    }
+    return;
+  }
+  add(replicated, numbers.size());
+  auto& runs = known.emplace();
+  for (std::size_t n = replicated; n < numbers.size(); ++n) {
+    if (std::isnan(sums[n])) {
+      continue;
+    }
+    if (!runs.empty() && runs.back().second == n) {
+      ++runs.back().second;
+    } else {
+      runs.emplace_back(n, n + 1);
     }
   }
 }
 
+void Sums::settle(Kind kind) {
+  constexpr std::size_t kTile = 128;  // numbers: those of the samples and of a replicate are in cache together
+  Waiting& waiting = waiting_[static_cast<std::size_t>(kind)];
+  const std::size_t replicated = slots_.replicated(kind);
+  double* const replicates = numbers_.data() + parts_[static_cast<std::size_t>(kind)].replicates;
+  for (std::size_t begin = 0; begin < replicated; begin += kTile) {
+    const std::size_t count = std::min(kTile, replicated - begin);
+    for (std::size_t b = 0; b < replicates_; ++b) {
+      double* const sums = replicates + b * replicated + begin;
+      for (std::size_t sample = 0; sample < waiting.count; ++sample) {
+        const double weight = waiting.weights[sample * replicates_ + b];
+        const double* const numbers = waiting.numbers.data() + sample * replicated + begin;
+        for (std::size_t n = 0; weight != 0 && n < count; ++n) {
+          sums[n] += weight * numbers[n];
+        }
+      }
+    }
+  }
+  waiting.count = 0;
+}
+
+void Sums::settle() {
+  for (std::size_t n = 0; n < kKinds; ++n) {
+    settle(Kind{static_cast<int>(n)});
+  }
+}
+
 void Sums::add(std::span<const double> others) {
+  settle();
   for (std::size_t n = 0; n < numbers_.size(); ++n) {
     numbers_[n] += others[n];
   }
 }
 
-void Sums::write_to(Contents& contents) const {
+void Sums::write_to(Contents& contents) {
+  settle();
   contents.samples.clear();
   contents.tables.clear();
   for (std::size_t n = 0; n < kKinds; ++n) {
@@ -126,6 +196,7 @@ void Sums::write_to(Contents& contents) const {
 
 Status Sums::read_from(const Contents& contents, const std::string& file) {
   std::size_t table = 0;
+  clear();
   for (std::size_t n = 0; n < kKinds; ++n) {
     const Kind kind{static_cast<int>(n)};
     if (slots_.of(kind).empty()) {

@@ -5,8 +5,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -60,10 +62,10 @@ class Sums {
   // Adds the sums over other samples.
   void add(std::span<const double> others);
   void clear();
-  const std::vector<double>& numbers() const { return numbers_; }
+  const std::vector<double>& numbers();
 
   // As the file has them; `contents` keeps its info, axes and notes.
-  void write_to(Contents& contents) const;
+  void write_to(Contents& contents);
   // From a file of the same slots. Errors: kBadInput naming the statistic that differs.
   Status read_from(const Contents& contents, const std::string& file);
 
@@ -73,12 +75,25 @@ class Sums {
     std::size_t count = 0, sums = 0, squares = 0, replicates = 0;
   };
 
+  // Samples that the replicates do not have yet: many at once go through them in cache.
+  struct Waiting {
+    std::size_t count = 0;
+    std::vector<double> numbers, weights;  // (samples, replicated), (samples, R)
+  };
+
+  void add_plain(const Part& part, Kind kind, std::span<const double> numbers);
+  // Adds the samples that wait to their replicates, in their order.
+  void settle(Kind kind);
+  void settle();
+
   const Slots& slots_;
   std::size_t replicates_;
   std::uint64_t seed_;
   std::array<Part, kKinds> parts_;
   std::vector<double> numbers_;
-  std::vector<double> weights_;
+  std::array<Waiting, kKinds> waiting_;
+  // Of the numbers without replicates: [begin, end) of those whose sum is a number. Nothing before a sample is added.
+  std::array<std::optional<std::vector<std::pair<std::size_t, std::size_t>>>, kKinds> runs_;
 };
 
 }  // namespace locus::models::atlas

@@ -114,7 +114,9 @@ Twin twin_of(const attention::ScoreField& field, std::int64_t head, std::int64_t
 void expect_like_twin(const attention::ScoreField& field, std::int64_t map_size) {
   const std::int64_t length = field.source().length();
   const CellGrid grid(field.mask(), length, map_size);
-  const auto means = cell_means(field, grid);
+  const auto cells = static_cast<std::size_t>(grid.map_size() * grid.map_size());
+  std::vector<double> maps(static_cast<std::size_t>(field.source().heads()) * cells);
+  const auto means = cell_means(field, grid, maps);
   ASSERT_TRUE(means.ok()) << means.error().describe();
   ASSERT_EQ(static_cast<std::int64_t>(means->size()), field.source().heads());
   constexpr double kTolerance = 2e-5;
@@ -128,8 +130,8 @@ void expect_like_twin(const attention::ScoreField& field, std::int64_t map_size)
       expect_near(found.logit[bin], twin.logit[n].value(), kTolerance, "logit of bin " + std::to_string(n));
     }
     for (std::int64_t pixel = 0; pixel < grid.map_size() * grid.map_size(); ++pixel) {
-      expect_near(found.map[static_cast<std::size_t>(pixel)], twin.pixels[pixel].value(), kTolerance,
-                  "pixel " + std::to_string(pixel));
+      expect_near(maps[static_cast<std::size_t>(head) * cells + static_cast<std::size_t>(pixel)],
+                  twin.pixels[pixel].value(), kTolerance, "pixel " + std::to_string(pixel));
     }
     for (std::int64_t key = 0; key < kSinkKeys; ++key) {
       const auto n = static_cast<std::size_t>(key);
@@ -179,7 +181,7 @@ TEST(CellMeans, KnowWindowsAndBothDirections) {
 TEST(CellMeans, BiasIsThatOfSampledPairs) {
   const attention::ScoreField field = cell_field("rope", 150, {.causal = true});
   const CellGrid grid(field.mask(), 150, 0);
-  const std::vector<CellMeans> means = cell_means(field, grid).value();
+  const std::vector<CellMeans> means = cell_means(field, grid, {}).value();
   DistanceBiasOptions options;
   options.pairs = 20000;
   const DistanceBias sampled = distance_bias({&field.source()}, options).value();
@@ -204,7 +206,7 @@ TEST(CellMeans, CanBeStopped) {
   std::stop_source stop;
   stop.request_stop();
   const attention::ScoreField field = cell_field("rope", 64, {.causal = true});
-  const auto means = cell_means(field, CellGrid(field.mask(), 64, 0), stop.get_token());
+  const auto means = cell_means(field, CellGrid(field.mask(), 64, 0), {}, stop.get_token());
   ASSERT_FALSE(means.ok());
   EXPECT_EQ(means.error().code, ErrorCode::kCancelled);
 }
