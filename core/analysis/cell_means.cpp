@@ -110,25 +110,33 @@ void divide(std::vector<double>& sums, const std::vector<double>& cells) {
 
 // The blocks of one head, from the first rows on, as a map of means.
 void write_map(const CellGrid& grid, const std::vector<BlockSums>& blocks, std::size_t head, std::size_t heads,
-               double* map) {
+               std::vector<double>& map) {
   constexpr std::int64_t kTile = 8;  // pixels a side: blocks hold their columns, the map its rows
   const std::int64_t size = grid.map_size();
-  std::fill_n(map, size * size, 0.0);
+  const std::vector<double>& shares = grid.pixel_shares();
+  std::int64_t done = 0;  // rows that another block has added to
   for (std::size_t n = head; n < blocks.size(); n += heads) {
     const BlockSums& block = blocks[n];
     const std::int64_t height = block.pixel_rows.size();
+    for (std::int64_t row = 0; row < height; ++row) {
+      const std::int64_t place = block.pixel_rows.begin + row;
+      if (place >= done) {
+        std::fill_n(map.begin() + place * size, size, kNaN);
+      }
+    }
     for (std::int64_t left = 0; left < block.pixel_columns.size(); left += kTile) {
       const std::int64_t right = std::min(left + kTile, block.pixel_columns.size());
       for (std::int64_t row = 0; row < height; ++row) {
-        double* const to = map + (block.pixel_rows.begin + row) * size + block.pixel_columns.begin;
+        const std::int64_t place = (block.pixel_rows.begin + row) * size + block.pixel_columns.begin;
+        const bool shared = block.pixel_rows.begin + row < done;
         for (std::int64_t column = left; column < right; ++column) {
-          to[column] += block.map[static_cast<std::size_t>(column * height + row)];
+          const auto at = static_cast<std::size_t>(place + column);
+          const double mean = block.map[static_cast<std::size_t>(column * height + row)] * shares[at];
+          map[at] = shared && !std::isnan(map[at]) ? map[at] + mean : mean;
         }
       }
     }
-  }
-  for (std::size_t n = 0; n < grid.pixel_shares().size(); ++n) {
-    map[n] *= grid.pixel_shares()[n];
+    done = block.pixel_rows.end;
   }
 }
 
@@ -184,7 +192,7 @@ CellMeans means_of(const CellGrid& grid, const std::vector<BlockSums>& blocks, s
 }  // namespace
 
 Result<std::vector<CellMeans>> cell_means(const attention::ScoreField& field, const CellGrid& grid,
-                                          std::span<double> maps, StopToken stop) {
+                                          const MapVisitor& visit, StopToken stop) {
   const auto heads = static_cast<std::size_t>(field.source().heads());
   std::vector<BlockSums> blocks(heads * static_cast<std::size_t>((grid.length() + kLanes - 1) / kLanes));
   const auto* const computed = field.source().computed();
@@ -194,10 +202,12 @@ Result<std::vector<CellMeans>> cell_means(const attention::ScoreField& field, co
                            : add_computed(field, grid, blocks, stop);
   LOCUS_CHECK(added);
   std::vector<CellMeans> means;
+  std::vector<double> map(grid.pixel_shares().size());
   for (std::size_t head = 0; head < heads; ++head) {
     means.push_back(means_of(grid, blocks, head, heads));
     if (grid.map_size() > 0) {
-      write_map(grid, blocks, head, heads, maps.data() + head * grid.pixel_shares().size());
+      write_map(grid, blocks, head, heads, map);
+      visit(head, map);
     }
   }
   return means;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -85,9 +86,13 @@ struct CellMeans {
   double bias_deviation = 0;
 };
 
-// One entry per head; `maps` (H · M · M) becomes the mean A of each pixel's visible cells. Preconditions: the field has
-// the grid's length and mask, and at least 8 tokens. Errors: the field's own, kCancelled.
+// Called head by head with its map, (M · M) mean A of each pixel's visible cells, NaN where there is none. The numbers
+// hold until the next call.
+using MapVisitor = std::function<void(std::size_t head, std::span<const double> map)>;
+
+// One entry per head; their maps are told to `visit`, where the grid has pixels. Preconditions: the field has the
+// grid's length and mask, and at least 8 tokens. Errors: the field's own, kCancelled.
 Result<std::vector<CellMeans>> cell_means(const attention::ScoreField& field, const CellGrid& grid,
-                                          std::span<double> maps, StopToken stop = {});
+                                          const MapVisitor& visit, StopToken stop = {});
 
 }  // namespace locus::analysis

@@ -170,13 +170,8 @@ void Measure::put(Kind kind, const std::string& statistic, std::int64_t layer, s
   }
 }
 
-// Maps, which come last, are written as a whole.
-void Measure::clear(Kind kind) {
-  numbers_.resize(slots_.size(kind));
-  std::fill_n(numbers_.begin(), slots_.replicated(kind), 0.0);
-}
-
-Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) {
+Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>& numbers, Sums& sums,
+                              const StopToken& stop) {
   if (!wants("profile") && !wants("heads") && !wants("sinks") && !wants("mean-map")) {
     return {};
   }
@@ -185,9 +180,10 @@ Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>
     LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));
     const auto map = places_.find({kind, {"mean-map", layer}});
     const bool has_map = map != places_.end();
-    const std::span<double> maps =
-        has_map ? std::span(numbers).subspan(map->second->begin, map->second->size) : std::span<double>();
-    LOCUS_TRY(const auto heads, analysis::cell_means(*field, grid_of(field->mask(), has_map), maps, stop));
+    const auto add_map = [&](std::size_t head, std::span<const double> values) {
+      sums.add_to(kind, map->second->begin + head * values.size(), values);
+    };
+    LOCUS_TRY(const auto heads, analysis::cell_means(*field, grid_of(field->mask(), has_map), add_map, stop));
     const ValueNorms norms(data->layers[static_cast<std::size_t>(layer)], heads.size());
     for (std::size_t head = 0; head < heads.size(); ++head) {
       const analysis::CellMeans& means = heads[head];
@@ -289,12 +285,12 @@ Status Measure::add(const Windows& windows, std::int64_t index, Sums& sums, cons
   return guarded([&]() -> Status {
     LOCUS_TRY(const Window window, windows.at(index));
     const RunOptions options{.keep = {"logits"}, .all_logits = wants("loss"), .continuable = wants("sinks")};
+    std::vector<double> numbers(slots_.replicated(Kind::kWindow));
     LOCUS_TRY(const TracePointer trace, model_.run({.ids = window.ids}, options, stop));
-    clear(Kind::kWindow);
-    LOCUS_CHECK(measure_cells(*trace, Kind::kWindow, numbers_, stop));
-    LOCUS_CHECK(measure_pairs(*trace, Kind::kWindow, numbers_, stop));
-    LOCUS_CHECK(measure_loss(*trace, window, numbers_));
-    sums.add(Kind::kWindow, index, numbers_);
+    LOCUS_CHECK(measure_cells(*trace, Kind::kWindow, numbers, sums, stop));
+    LOCUS_CHECK(measure_pairs(*trace, Kind::kWindow, numbers, stop));
+    LOCUS_CHECK(measure_loss(*trace, window, numbers));
+    sums.add(Kind::kWindow, index, numbers);
     if (!slots_.of(Kind::kNeedles).empty() && index % Needles::every(windows.options().windows) == 0) {
       LOCUS_CHECK(needles_.add(index, slots_, sums, stop));
     }
@@ -304,10 +300,10 @@ Status Measure::add(const Windows& windows, std::int64_t index, Sums& sums, cons
     if (!slots_.of(Kind::kShuffledWindow).empty()) {
       LOCUS_TRY(const TracePointer null, model_.run({.ids = windows.shuffled(window, index).ids},
                                                     {.keep = {}, .continuable = wants("sinks")}, stop));
-      clear(Kind::kShuffledWindow);
-      LOCUS_CHECK(measure_cells(*null, Kind::kShuffledWindow, numbers_, stop));
-      LOCUS_CHECK(measure_pairs(*null, Kind::kShuffledWindow, numbers_, stop));
-      sums.add(Kind::kShuffledWindow, index, numbers_);
+      numbers.assign(slots_.replicated(Kind::kShuffledWindow), 0);
+      LOCUS_CHECK(measure_cells(*null, Kind::kShuffledWindow, numbers, sums, stop));
+      LOCUS_CHECK(measure_pairs(*null, Kind::kShuffledWindow, numbers, stop));
+      sums.add(Kind::kShuffledWindow, index, numbers);
     }
     return slots_.of(Kind::kRepeats).empty() ? Status() : add_repeats(index, sums, stop);
   });

@@ -47,14 +47,14 @@ class Measure {
   bool wants(const std::string& name) const;
   void plan_windows(Kind kind);
   void plan_repeats(Kind kind);
-  Status measure_cells(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop);
+  // Maps go into `sums` at once, the others into `numbers`.
+  Status measure_cells(const Trace& trace, Kind kind, std::vector<double>& numbers, Sums& sums, const StopToken& stop);
   Status measure_loss(const Trace& trace, const Window& window, std::vector<double>& numbers) const;
   Status add_repeats(std::int64_t index, Sums& sums, const StopToken& stop) const;
   void put(Kind kind, const std::string& statistic, std::int64_t layer, std::size_t head,
            std::span<const double> values, std::vector<double>& numbers) const;
   Status measure_pairs(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) const;
   const analysis::CellGrid& grid_of(const attention::Mask& mask, bool map);
-  void clear(Kind kind);
 
   const Model& model_;
   MeasureOptions options_;
@@ -64,7 +64,6 @@ class Measure {
   // Where a statistic's numbers begin.
   std::map<std::pair<Kind, std::pair<std::string, std::int64_t>>, const Slot*> places_;
   std::map<std::tuple<bool, std::int64_t, std::int64_t, bool>, analysis::CellGrid> grids_;
-  std::vector<double> numbers_;  // of the sample that is being measured
 };
 
 }  // namespace locus::models::atlas

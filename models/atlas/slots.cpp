@@ -26,6 +26,33 @@ constexpr std::array<double, 10> kPoisson{
     0.36787944117144233, 0.73575888234288464, 0.91969860292860584, 0.98101184312384624, 0.99634015317265632,
     0.99940581518241832, 0.99991675885071199, 0.99998975080332538, 0.99999887479740203, 0.99999988857452156};
 
+void add_squared(const double* numbers, std::size_t begin, std::size_t end, double* sums, double* squares) {
+  for (std::size_t n = begin; n < end; ++n) {
+    sums[n] += numbers[n];
+    squares[n] += numbers[n] * numbers[n];
+  }
+}
+
+// sums += Σ weights[s] · numbers[s], four samples at a time and in their order.
+void add_weighted(const std::vector<std::pair<double, const double*>>& samples, std::size_t count, double* sums) {
+  std::size_t s = 0;
+  for (; s + 4 <= samples.size(); s += 4) {
+    const auto [w0, x0] = samples[s];
+    const auto [w1, x1] = samples[s + 1];
+    const auto [w2, x2] = samples[s + 2];
+    const auto [w3, x3] = samples[s + 3];
+    for (std::size_t n = 0; n < count; ++n) {
+      sums[n] = (((sums[n] + w0 * x0[n]) + w1 * x1[n]) + w2 * x2[n]) + w3 * x3[n];
+    }
+  }
+  for (; s < samples.size(); ++s) {
+    const auto [weight, numbers] = samples[s];
+    for (std::size_t n = 0; n < count; ++n) {
+      sums[n] += weight * numbers[n];
+    }
+  }
+}
+
 std::ptrdiff_t offset(std::size_t n) {
   return static_cast<std::ptrdiff_t>(n);
 }
@@ -94,35 +121,28 @@ void Sums::add(Kind kind, std::int64_t index, std::span<const double> numbers) {
   for (std::size_t b = 0; b < replicates_; ++b) {
     numbers_[part.count + 1 + b] += weights[b];
   }
-  add_plain(part, kind, numbers);
+  add_squared(numbers.data(), 0, replicated, numbers_.data() + part.sums, numbers_.data() + part.squares);
   numbers_[part.count] += 1;
   if (++waiting.count == kMostWaiting) {
     settle(kind);
   }
 }
 
-void Sums::add_plain(const Part& part, Kind kind, std::span<const double> numbers) {
-  double* const sums = numbers_.data() + part.sums;
-  double* const squares = numbers_.data() + part.squares;
-  const auto add = [&](std::size_t begin, std::size_t end) {
-    for (std::size_t n = begin; n < end; ++n) {
-      sums[n] += numbers[n];
-      squares[n] += numbers[n] * numbers[n];
-    }
-  };
-  auto& known = runs_[static_cast<std::size_t>(kind)];
-  const std::size_t replicated = slots_.replicated(kind);
-  add(0, replicated);
-  if (known) {
+void Sums::add_to(Kind kind, std::size_t begin, std::span<const double> numbers) {
+  const Part& part = parts_[static_cast<std::size_t>(kind)];
+  double* const sums = numbers_.data() + part.sums + begin;
+  double* const squares = numbers_.data() + part.squares + begin;
+  const auto [known, first] = runs_[static_cast<std::size_t>(kind)].try_emplace(begin);
+  Runs& runs = known->second;
+  if (!first) {
     // What is no number once stays none: half of the cells of maps whose queries see nothing behind them.
-    for (const auto& [begin, end] : *known) {
-      add(begin, end);
+    for (const auto& [from, to] : runs) {
+      add_squared(numbers.data(), from, to, sums, squares);
     }
     return;
   }
-  add(replicated, numbers.size());
-  auto& runs = known.emplace();
-  for (std::size_t n = replicated; n < numbers.size(); ++n) {
+  add_squared(numbers.data(), 0, numbers.size(), sums, squares);
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
     if (std::isnan(sums[n])) {
       continue;
     }
@@ -136,20 +156,21 @@ void Sums::add_plain(const Part& part, Kind kind, std::span<const double> number
 
 void Sums::settle(Kind kind) {
   constexpr std::size_t kTile = 128;  // numbers: those of the samples and of a replicate are in cache together
+  std::vector<std::pair<double, const double*>> samples;
   Waiting& waiting = waiting_[static_cast<std::size_t>(kind)];
   const std::size_t replicated = slots_.replicated(kind);
   double* const replicates = numbers_.data() + parts_[static_cast<std::size_t>(kind)].replicates;
   for (std::size_t begin = 0; begin < replicated; begin += kTile) {
     const std::size_t count = std::min(kTile, replicated - begin);
     for (std::size_t b = 0; b < replicates_; ++b) {
-      double* const sums = replicates + b * replicated + begin;
+      samples.clear();
       for (std::size_t sample = 0; sample < waiting.count; ++sample) {
         const double weight = waiting.weights[sample * replicates_ + b];
-        const double* const numbers = waiting.numbers.data() + sample * replicated + begin;
-        for (std::size_t n = 0; weight != 0 && n < count; ++n) {
-          sums[n] += weight * numbers[n];
+        if (weight != 0) {
+          samples.emplace_back(weight, waiting.numbers.data() + sample * replicated + begin);
         }
       }
+      add_weighted(samples, count, replicates + b * replicated + begin);
     }
   }
   waiting.count = 0;

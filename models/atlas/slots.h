@@ -5,9 +5,9 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -57,8 +57,10 @@ class Sums {
  public:
   Sums(const Slots& slots, std::size_t replicates, std::uint64_t seed);
 
-  // Adds the numbers of sample `index`. Precondition: as many as the slots of the kind.
+  // Adds the numbers of sample `index`: those with replicates.
   void add(Kind kind, std::int64_t index, std::span<const double> numbers);
+  // Adds some that have none, from `begin` on: every sample gives the same parts, before its add().
+  void add_to(Kind kind, std::size_t begin, std::span<const double> numbers);
   // Adds the sums over other samples.
   void add(std::span<const double> others);
   void clear();
@@ -81,7 +83,6 @@ class Sums {
     std::vector<double> numbers, weights;  // (samples, replicated), (samples, R)
   };
 
-  void add_plain(const Part& part, Kind kind, std::span<const double> numbers);
   // Adds the samples that wait to their replicates, in their order.
   void settle(Kind kind);
   void settle();
@@ -92,8 +93,9 @@ class Sums {
   std::array<Part, kKinds> parts_;
   std::vector<double> numbers_;
   std::array<Waiting, kKinds> waiting_;
-  // Of the numbers without replicates: [begin, end) of those whose sum is a number. Nothing before a sample is added.
-  std::array<std::optional<std::vector<std::pair<std::size_t, std::size_t>>>, kKinds> runs_;
+  // Of the parts without replicates, by where they begin: [begin, end) of those whose sum is a number.
+  using Runs = std::vector<std::pair<std::size_t, std::size_t>>;
+  std::array<std::unordered_map<std::size_t, Runs>, kKinds> runs_;
 };
 
 }  // namespace locus::models::atlas

@@ -116,7 +116,10 @@ void expect_like_twin(const attention::ScoreField& field, std::int64_t map_size)
   const CellGrid grid(field.mask(), length, map_size);
   const auto cells = static_cast<std::size_t>(grid.map_size() * grid.map_size());
   std::vector<double> maps(static_cast<std::size_t>(field.source().heads()) * cells);
-  const auto means = cell_means(field, grid, maps);
+  const auto means = cell_means(field, grid, [&](std::size_t head, std::span<const double> map) {
+    ASSERT_EQ(map.size(), cells);
+    std::copy(map.begin(), map.end(), maps.begin() + static_cast<std::ptrdiff_t>(head * cells));
+  });
   ASSERT_TRUE(means.ok()) << means.error().describe();
   ASSERT_EQ(static_cast<std::int64_t>(means->size()), field.source().heads());
   constexpr double kTolerance = 2e-5;
