@@ -4,7 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "app/views/measured/atlas_values.h"
 #include "core/base/numbers.h"
+#include "models/api/atlas_trace.h"
 
 namespace locus::workbench {
 
@@ -12,6 +14,22 @@ namespace {
 
 constexpr const char* kFingerprint = "fingerprint";  // its slot of the worker
 constexpr std::size_t kMaxKept = 8;
+
+// An atlas holds the means over its texts: nothing is left to be measured.
+void take_from(const models::Atlas& atlas, HeadSurvey& survey) {
+  const std::pair<const char*, double views::Fingerprint::*> statistics[] = {
+      {"previous", &views::Fingerprint::previous},   {"first", &views::Fingerprint::first},
+      {"induction", &views::Fingerprint::induction}, {"distance", &views::Fingerprint::distance},
+      {"entropy", &views::Fingerprint::entropy},     {"self", &views::Fingerprint::self}};
+  for (const auto& [name, value] : statistics) {
+    const auto heads = views::head_intervals(atlas, name);
+    for (std::size_t n = 0; heads && n < std::min(heads->size(), survey.prints.size()); ++n) {
+      survey.prints[n].*value = (*heads)[n].mean;
+    }
+  }
+  survey.measured = survey.layers;
+  survey.done = true;
+}
 
 }  // namespace
 
@@ -30,6 +48,9 @@ std::shared_ptr<HeadSurvey> Fingerprints::kept(const views::Column& column) {
   survey->heads = column.trace->model().heads;
   const views::Fingerprint none{kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
   survey->prints.assign(static_cast<std::size_t>(survey->layers * survey->heads), none);
+  if (const models::Atlas* atlas = models::atlas_of(*column.trace)) {
+    take_from(*atlas, *survey);
+  }
   kept_.push_back({column.trace, survey});
   return survey;
 }

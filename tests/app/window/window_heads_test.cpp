@@ -5,8 +5,10 @@
 #include <cmath>
 #include <utility>
 
+#include "app/views/measured/atlas_values.h"
 #include "app/workbench/studio/fingerprints.h"
 #include "models/api/analyses.h"
+#include "models/api/atlas_trace.h"
 #include "tests/support/bundled.h"
 
 namespace locus::workbench {
@@ -160,6 +162,25 @@ TEST_F(WindowHeads, AnUnmeasuredHeadSaysSoAndWhatIsWantedFirstComesFirst) {
   }));
   ASSERT_TRUE(prints.of(fake, 0, 0).has_value());
   EXPECT_EQ(prints.of(fake, 0, 0)->error().code, ErrorCode::kUnsupported);
+}
+
+// An atlas has measured its heads: the matrix is coloured by what it holds.
+TEST_F(WindowHeads, TheHeadsOfAnAtlasAreThoseOfItsFile) {
+  Worker worker([] {});
+  Fingerprints prints(worker);
+  const auto path = std::filesystem::path(test::source_dir()) / "assets/atlases/text-rope.safetensors";
+  const auto atlas = models::open_atlas_trace(path);
+  ASSERT_TRUE(atlas);
+  const views::Column column{"atlas", nullptr, *atlas};
+  const HeadSurvey& survey = prints.survey(column);
+  EXPECT_TRUE(survey.done && worker.idle());
+  const auto previous = views::head_intervals(*models::atlas_of(**atlas), "previous");
+  ASSERT_TRUE(previous);
+  EXPECT_GT(previous->size(), 4U);
+  for (std::size_t n = 0; n < previous->size(); ++n) {
+    EXPECT_DOUBLE_EQ(survey.prints[n].previous, (*previous)[n].mean) << n;
+    EXPECT_TRUE(std::isfinite(survey.prints[n].entropy)) << n;
+  }
 }
 
 }  // namespace
