@@ -109,7 +109,10 @@ QTableWidget* make_table(const char* name, const QString& accessible, QWidget* p
 void fit_columns(QTableWidget* table) {
   const bool several = table->columnCount() > 1;
   QHeaderView& header = *table->horizontalHeader();
-  header.setMinimumSectionSize(kLeastLetters * table->fontMetrics().averageCharWidth());
+  const QFontMetrics metrics = table->fontMetrics();
+  const bool shares = dynamic_cast<ShareDelegate*>(table->itemDelegate()) != nullptr;
+  const int share = shares ? metrics.horizontalAdvance(QStringLiteral("W 100.0 %")) + 4 * kShareMargin : 0;
+  header.setMinimumSectionSize(std::max(share, kLeastLetters * metrics.averageCharWidth()));
   header.setSectionResizeMode(QHeaderView::Stretch);
   fit_rows(table, table->fontMetrics());
   if (auto* named = dynamic_cast<NamedRowDelegate*>(table->itemDelegate())) {
@@ -138,7 +141,10 @@ void name_columns(QTableWidget* table, const QStringList& names) {
 
 void fit_height(QTableWidget* table) {
   int height = table->horizontalHeader()->isHidden() ? 4 : table->horizontalHeader()->sizeHint().height() + 4;
-  height += table->columnCount() > kWithoutScroll ? table->horizontalScrollBar()->sizeHint().height() : 0;
+  const int least = table->columnCount() * table->horizontalHeader()->minimumSectionSize();
+  height += table->columnCount() > kWithoutScroll || least > table->viewport()->width()
+                ? table->horizontalScrollBar()->sizeHint().height()
+                : 0;
   for (int row = 0; row < table->rowCount(); ++row) {
     height += table->isRowHidden(row) ? 0 : table->rowHeight(row);
   }
