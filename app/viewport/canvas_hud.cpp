@@ -13,6 +13,7 @@ namespace locus::viewport {
 namespace {
 
 constexpr double kCaptionText = 0.95;       // of the figure's text
+constexpr double kStatementGap = 3;         // heights of its text
 constexpr double kLargestStatement = 0.06;  // of the canvas's height: more is not taken from the figure
 constexpr double kSmallestPart = 0.25;      // of the canvas's height: a caption below leaves the figure the rest
 constexpr double kImGuiText = 1.15;         // ImGui's type of the same height as the figure's
@@ -62,8 +63,10 @@ double Canvas::place_statement(double width, double height, const figure::Style&
   const double size = kCaptionText * style.text_size;
   PlacedCaption line = statement_above(stated_, size, width, typeface_);
   const std::vector<figure::Rect> drawn = drawn_places(*layout_, typeface_);
+  // With a gap behind it: beside a title it would be read on.
+  const figure::Rect needed{line.area.x, line.area.y, line.area.width + kStatementGap * size, line.area.height};
   const bool free =
-      std::ranges::none_of(drawn, [&](const figure::Rect& each) { return !line.area.intersected(each).empty(); });
+      std::ranges::none_of(drawn, [&](const figure::Rect& each) { return !needed.intersected(each).empty(); });
   const double room = free ? 0 : std::ceil(line.area.bottom());
   if (room > kLargestStatement * height) {
     return 0;

@@ -131,6 +131,25 @@ std::vector<std::string> map_texts(const HeadRows& rows, std::size_t statistic) 
   return texts;
 }
 
+// "weight on the previous token from 0.028 (head 3.3) to 0.568 (head 0.3)": colours of a table are shares.
+std::string ends_line(const HeadRows& rows, std::size_t statistic) {
+  const HeadRow* low = nullptr;
+  const HeadRow* high = nullptr;
+  for (const HeadRow& row : rows) {
+    const double value = row.values[statistic];
+    if (std::isfinite(value)) {
+      low = low == nullptr || value < low->values[statistic] ? &row : low;
+      high = high == nullptr || value > high->values[statistic] ? &row : high;
+    }
+  }
+  const auto end = [&](const HeadRow& row) {
+    return short_number(row.values[statistic]) + " (head " + head_name(row.layer, row.head) + ")";
+  };
+  return low == nullptr
+             ? std::string()
+             : std::string(kHeadStatisticList[statistic].meaning) + " from " + end(*low) + " to " + end(*high);
+}
+
 Result<figure::Figure> Heads::draw(const ViewInput& input, const Numbers& all) const {
   const HeadsOptions options = options_of(input);
   figure::Figure figure = figure_across(all.size());
@@ -144,6 +163,7 @@ Result<figure::Figure> Heads::draw(const ViewInput& input, const Numbers& all) c
                    kHeadStatisticList[options.statistic].meaning + "; colours: size as a share of the column's largest";
       figure.panels.push_back(std::move(panel));
     }
+    figure.statement = ends_line(*all.front(), options.statistic);
     return figure;
   }
   Fields fields;

@@ -61,6 +61,20 @@ std::vector<Part> parts_of(const Attribution& made) {
   return parts;
 }
 
+// "most from feed-forward 3, 7.51, and feed-forward 0, 6.79; of the heads from 3.0, −0.740".
+std::string most_line(const Attribution& made) {
+  std::vector<Part> parts = parts_of(made);
+  std::ranges::stable_sort(parts, std::ranges::greater(), [](const Part& part) { return std::abs(part.value); });
+  std::string line;
+  for (std::size_t n = 0; n < std::min<std::size_t>(2, parts.size()); ++n) {
+    line += (n == 0 ? "most from " : ", and ") + parts[n].name + ", " + short_number(parts[n].value);
+  }
+  const auto head = std::ranges::find_if(parts, [](const Part& part) { return part.name.starts_with("head "); });
+  return head == parts.end() || head - parts.begin() < 2
+             ? line
+             : line + "; of the heads from " + head->name.substr(5) + ", " + short_number(head->value);
+}
+
 class LogitAttributionView final : public MeasuredView<AttributionKey, Attribution> {
  public:
   const ViewInfo& info() const override { return info_; }
@@ -191,6 +205,7 @@ Result<figure::Figure> LogitAttributionView::draw(const ViewInput& input, const 
                                             trace.tokens()[static_cast<std::size_t>(made.position)].label);
     figure.panels.push_back(std::move(panel));
   }
+  figure.statement = most_line(*numbers.front());
   return figure;
 }
 

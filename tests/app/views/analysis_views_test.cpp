@@ -44,6 +44,7 @@ TEST(AnalysisViews, DistanceBiasSamplesTheDifferenceOfMeanScores) {
   input.options.set("export", std::string("pairs"));
   const Data pairs = exported("distance-bias", input);
   ASSERT_EQ(pairs.shape, (std::vector<std::int64_t>{20000, 2}));
+  const std::string said = view_of("distance-bias").figure(input)->statement;
   for (std::int64_t column = 0; column < 2; ++column) {
     double sum = 0;
     double squares = 0;
@@ -58,6 +59,7 @@ TEST(AnalysisViews, DistanceBiasSamplesTheDifferenceOfMeanScores) {
     }
     const Field logits = map_of(*input.columns[static_cast<std::size_t>(column)].trace, 1, 2, models::Quantity::kLogit);
     const double mean = sum / 20000;
+    EXPECT_NE(said.find(": mean " + short_number(mean) + ", "), std::string::npos) << said << " of " << mean;
     const double deviation = std::sqrt(squares / 20000 - mean * mean);
     const double expected = mean_score(logits, 0, 4) - mean_score(logits, 50, 60);
     EXPECT_NEAR(mean, expected, 5 * deviation / std::sqrt(20000.0));  // five standard errors
@@ -246,6 +248,14 @@ TEST(AnalysisViews, HeadsAreMeasuredAndSorted) {
     EXPECT_LE(expected.previous, last + 1e-6);
     last = expected.previous;
   }
+  // Sorted by it: the first row is its largest, the last one its smallest.
+  const auto end = [&](std::int64_t row) {
+    return short_number(at(data, row, column_named(data, "previous-token"))) + " (head " +
+           std::to_string(static_cast<int>(at(data, row, 0))) + "." +
+           std::to_string(static_cast<int>(at(data, row, 1))) + ")";
+  };
+  EXPECT_EQ(view_of("heads").figure(input)->statement,
+            "weight on the previous token from " + end(15) + " to " + end(0));
 }
 
 TEST(AnalysisViews, ClickingARowOfTheTableOpensItsHead) {

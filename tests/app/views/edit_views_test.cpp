@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "app/session/open_columns.h"
 #include "app/views/plots/data_file.h"
+#include "app/views/plots/series.h"
 #include "core/analysis/expected_range.h"
 #include "core/base/atomic_file.h"
 #include "models/api/effect.h"
@@ -302,6 +304,11 @@ TEST(EditViews, TheAttributionsPartsAreNamedAndSumToTheLogit) {
   const double wanted = std::log(static_cast<double>(best[0].probability) / static_cast<double>(best[1].probability));
   EXPECT_NEAR(sum, wanted, 1e-3 * (1 + std::abs(wanted)));
   EXPECT_EQ(parts.titles.front(), "embedding");
+  const auto most = std::ranges::max_element(parts.values, {}, [](float value) { return std::abs(value); });
+  const std::string said = view_of("logit-attribution").figure(input)->statement;
+  EXPECT_TRUE(said.starts_with("most from " + parts.titles[static_cast<std::size_t>(most - parts.values.begin())] +
+                               ", " + short_number(static_cast<double>(*most))))
+      << said;
   const auto& names = parts.titles;
   EXPECT_EQ(std::count(names.begin(), names.end(), "head 1.2"), 1);
   EXPECT_EQ(std::count(names.begin(), names.end(), "feed-forward 0"), 1);

@@ -1,8 +1,10 @@
 // The views of rotary pairs on a bundled model: what they export against the logits of its maps, and what they refuse.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "app/views/plots/series.h"
 #include "tests/support/bundled.h"
 #include "tests/support/exported_views.h"
 
@@ -41,6 +43,11 @@ TEST(PairViews, PartsOfACellSumToItsLogit) {
       }
       const auto logit = static_cast<double>(map.at(query, key));
       EXPECT_LE(std::abs(sum - logit), 1e-4 * (1 + std::abs(logit))) << checkpoint << " " << query << " " << key;
+      const auto most = std::ranges::max_element(data.values, {}, [](float part) { return std::abs(part); });
+      const std::string said = view_of("pair-scores").figure(input)->statement;
+      EXPECT_TRUE(said.starts_with("logit " + short_number(logit) + ", of it " +
+                                   short_number(static_cast<double>(*most)) + " from "))
+          << said;
     }
   }
 }
@@ -109,6 +116,7 @@ TEST(PairViews, APlaneIsATableOfUnrotatedPoints) {
   input.options.set("band", std::string("3:5"));
   input.options.set("pair", std::int64_t{-1});
   EXPECT_EQ(exported("pair-plane", input).values, data.values);
+  EXPECT_TRUE(view_of("pair-plane").figure(input)->statement.starts_with("pair 3, wavelength "));
   // Norms of the points are the energy.
   double sum = 0;
   for (std::size_t t = 0; t < static_cast<std::size_t>(length); ++t) {
