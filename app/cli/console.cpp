@@ -49,7 +49,7 @@ void Console::warn(const std::string& message) {
 void Console::note(const std::string& message) {
   end_progress();
   const std::string line = "locus: " + one_line(message);
-  std::cerr << line << '\n';
+  std::cerr << line + '\n';  // at once: processes of a job share the stream
   log(line);
 }
 

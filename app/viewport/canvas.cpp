@@ -153,6 +153,7 @@ void Canvas::draw_overlays() {
   for (const Outline& outline : content_.outlines) {
     draw_outline(outline);
   }
+  draw_lasso();
   draw_caption();
   draw_message();
   draw_note();

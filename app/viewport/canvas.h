@@ -45,6 +45,7 @@ struct Content {
   std::string message;                           // in the middle, for empty and failed states
   std::optional<views::Camera> home;             // the whole of the axes; empty: cannot be zoomed
   std::optional<views::Camera> camera;           // what is visible; empty: home
+  bool lasso = false;                            // pulling the pointer draws a loop
   std::vector<Outline> outlines;
   std::vector<std::string> tooltip;  // lines at the pointer; empty: none
   std::vector<Bar> bars;             // below them
@@ -113,6 +114,8 @@ class Canvas : public QVulkanWindow {
   // The same with Ctrl held, over any figure: a rectangle of it; with Alt held, a line between two places.
   void boxed(const locus::figure::Hit& from, const locus::figure::Hit& to, bool finished);
   void lined(const locus::figure::Hit& from, const locus::figure::Hit& to, bool finished);
+  // A loop was closed, whose points are close together on the screen; with Shift held, `add`.
+  void lassoed(const std::vector<locus::figure::Hit>& loop, bool add);
   void camera_moved(const locus::views::Camera& camera, bool finished);
   void fit_requested();
   // A menu at that place; no hit: beside everything that is drawn.
@@ -146,6 +149,10 @@ class Canvas : public QVulkanWindow {
   // Moves a text by lines, and makes its type `factor` times smaller.
   void scroll_text(std::size_t panel, double lines, double factor);
   void report_drag(const QPointF& from, const QPointF& to, bool finished);
+  void pull_lasso(const QPointF& to);
+  void close_lasso(bool add);
+  void drop_lasso();
+  void draw_lasso();
   views::Camera camera() const;
   void draw_outline(const Outline& outline);
   void lay_out(double width, double height, const figure::Style& style);
@@ -181,8 +188,9 @@ class Canvas : public QVulkanWindow {
   std::optional<QPointF> press_;  // where the left button went down on a plot
   QPointF last_;
   bool dragging_ = false;
-  bool boxing_ = false;  // a rectangle is being pulled
-  bool lining_ = false;  // a line is
+  bool boxing_ = false;         // a rectangle is being pulled
+  bool lining_ = false;         // a line is
+  std::vector<QPointF> lasso_;  // the loop that is pulled
   bool focus_shown_ = false;
 };
 

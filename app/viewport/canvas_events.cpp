@@ -100,7 +100,9 @@ void Canvas::mouseMoveEvent(QMouseEvent* event) {
   const QPointF at = event->position();
   if (press_ && layout_ && (dragging_ || (at - *press_).manhattanLength() > kDragThreshold)) {
     dragging_ = true;
-    if (boxing_ || lining_ || !content_.home) {
+    if (content_.lasso && !boxing_ && !lining_) {
+      pull_lasso(at);
+    } else if (boxing_ || lining_ || !content_.home) {
       report_drag(*press_, at, false);
     } else if (const figure::PanelLayout* panel = panel_at(*press_);
                panel != nullptr && !shows_text(hit_at(*press_)->panel)) {
@@ -169,7 +171,9 @@ void Canvas::mouseReleaseEvent(QMouseEvent* event) {
   const QPointF from = *press_;
   press_.reset();
   dragging_ = false;
-  if (dragged && (boxing_ || lining_ || !content_.home)) {
+  if (!lasso_.empty()) {
+    close_lasso(event->modifiers().testFlag(Qt::ShiftModifier));
+  } else if (dragged && (boxing_ || lining_ || !content_.home)) {
     report_drag(from, event->position(), true);
   } else if (dragged) {
     move_camera(camera(), true);
@@ -228,7 +232,9 @@ void Canvas::scroll_text(std::size_t panel, double lines, double factor) {
 void Canvas::keyPressEvent(QKeyEvent* event) {
   imgui_.feed(event, dpr());
   request_frames();
-  if (!imgui_.wants_keyboard()) {
+  if (!lasso_.empty() && event->key() == Qt::Key_Escape) {
+    drop_lasso();
+  } else if (!imgui_.wants_keyboard()) {
     event->ignore();
     Q_EMIT key_pressed(event);
   }

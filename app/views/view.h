@@ -92,6 +92,7 @@ struct ViewInfo {
   bool uses_input = true;   // shows the runs; otherwise what lies beside the checkpoints
   bool of_runs = true;      // shows runs of models, and traces of files
   bool of_atlases = false;  // shows atlases
+  bool uses_lasso = false;  // a loop that is pulled on it chooses what is inside
   std::vector<Control> controls;
   std::vector<RangeBrush> brushes{};
 };
@@ -158,6 +159,11 @@ class View {
   virtual Selection pick(const ViewInput& /*input*/, const Hit& /*hit*/) const { return {}; }
   // What pulling the pointer from one place to another chooses, in views that are not zoomed: by default nothing.
   virtual Selection drag(const ViewInput& /*input*/, const Hit& /*from*/, const Hit& /*to*/) const { return {}; }
+  // What a closed loop of one panel chooses, in views that use a lasso; `add`: beside what is chosen already. A loop
+  // without a point chooses nothing.
+  virtual Selection lasso(const ViewInput& /*input*/, const std::vector<Hit>& /*loop*/, bool /*add*/) const {
+    return {};
+  }
   // Where a selection is seen, in every panel that shows it: the inverse of pick().
   virtual std::vector<Place> places(const ViewInput& /*input*/, const Selection& /*selection*/) const { return {}; }
   // The whole of the axes, for views that can be zoomed; empty for others.

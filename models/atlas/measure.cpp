@@ -110,9 +110,6 @@ void Measure::plan_windows(Kind kind) {
       }
     }
   }
-  if (kind != Kind::kWindow) {
-    return;
-  }
   if (wants("loss")) {
     slots_.add(kind, "loss", kAtlasOfModel, {options_.length - 1});
   }
@@ -237,8 +234,8 @@ Status Measure::measure_pairs(const Trace& trace, Kind kind, std::vector<double>
   return {};
 }
 
-Status Measure::measure_loss(const Trace& trace, const Window& window, std::vector<double>& numbers) const {
-  const auto found = places_.find({Kind::kWindow, {"loss", kAtlasOfModel}});
+Status Measure::measure_loss(const Trace& trace, const Window& window, Kind kind, std::vector<double>& numbers) const {
+  const auto found = places_.find({kind, {"loss", kAtlasOfModel}});
   if (found == places_.end()) {
     return {};
   }
@@ -289,7 +286,7 @@ Status Measure::add(const Windows& windows, std::int64_t index, Sums& sums, cons
     LOCUS_TRY(const TracePointer trace, model_.run({.ids = window.ids}, options, stop));
     LOCUS_CHECK(measure_cells(*trace, Kind::kWindow, numbers, sums, stop));
     LOCUS_CHECK(measure_pairs(*trace, Kind::kWindow, numbers, stop));
-    LOCUS_CHECK(measure_loss(*trace, window, numbers));
+    LOCUS_CHECK(measure_loss(*trace, window, Kind::kWindow, numbers));
     sums.add(Kind::kWindow, index, numbers);
     if (!slots_.of(Kind::kNeedles).empty() && index % Needles::every(windows.options().windows) == 0) {
       LOCUS_CHECK(needles_.add(index, slots_, sums, stop));
@@ -298,11 +295,12 @@ Status Measure::add(const Windows& windows, std::int64_t index, Sums& sums, cons
       return {};
     }
     if (!slots_.of(Kind::kShuffledWindow).empty()) {
-      LOCUS_TRY(const TracePointer null, model_.run({.ids = windows.shuffled(window, index).ids},
-                                                    {.keep = {}, .continuable = wants("sinks")}, stop));
+      const Window shuffled = windows.shuffled(window, index);
+      LOCUS_TRY(const TracePointer null, model_.run({.ids = shuffled.ids}, options, stop));
       numbers.assign(slots_.replicated(Kind::kShuffledWindow), 0);
       LOCUS_CHECK(measure_cells(*null, Kind::kShuffledWindow, numbers, sums, stop));
       LOCUS_CHECK(measure_pairs(*null, Kind::kShuffledWindow, numbers, stop));
+      LOCUS_CHECK(measure_loss(*null, shuffled, Kind::kShuffledWindow, numbers));
       sums.add(Kind::kShuffledWindow, index, numbers);
     }
     return slots_.of(Kind::kRepeats).empty() ? Status() : add_repeats(index, sums, stop);

@@ -49,7 +49,7 @@ class Measure {
   void plan_repeats(Kind kind);
   // Maps go into `sums` at once, the others into `numbers`.
   Status measure_cells(const Trace& trace, Kind kind, std::vector<double>& numbers, Sums& sums, const StopToken& stop);
-  Status measure_loss(const Trace& trace, const Window& window, std::vector<double>& numbers) const;
+  Status measure_loss(const Trace& trace, const Window& window, Kind kind, std::vector<double>& numbers) const;
   Status add_repeats(std::int64_t index, Sums& sums, const StopToken& stop) const;
   void put(Kind kind, const std::string& statistic, std::int64_t layer, std::size_t head,
            std::span<const double> values, std::vector<double>& numbers) const;

@@ -24,8 +24,10 @@ class FakeAtlas : public models::Atlas {
   static constexpr std::int64_t kNeedleDepths = 3;
   static constexpr std::int64_t kNeedleLengths = 2;
 
-  // Heads learn with the steps: what they do is `share` of what a trained one does.
-  explicit FakeAtlas(std::optional<std::int64_t> step = {}, double share = 1) : share_(share) {
+  // Heads learn with the steps: what they do is `share` of what a trained one does. Without `nulls` of losses and maps
+  // it is like older files.
+  explicit FakeAtlas(std::optional<std::int64_t> step = {}, double share = 1, bool nulls = true)
+      : share_(share), nulls_(nulls) {
     info_.checkpoint = "made-up";
     info_.encoding = "rope";
     info_.layers = kLayers;
@@ -55,9 +57,9 @@ class FakeAtlas : public models::Atlas {
     return statistic == "loss" || statistic == "retrieval.answer";
   }
   bool has(const std::string& statistic, models::AtlasNull null) const override {
-    const bool without = statistic == "loss" || statistic == "mean-map";  // as in the files of locus atlas
-    return std::ranges::find(statistics(), statistic) != statistics().end() &&
-           (null == models::AtlasNull::kText || !without);
+    const bool without =
+        null == models::AtlasNull::kShuffled && !nulls_ && (statistic == "loss" || statistic == "mean-map");
+    return std::ranges::find(statistics(), statistic) != statistics().end() && !without;
   }
   // One entry: the mean of a trained head, or of shuffled tokens.
   double mean_of(const std::string& statistic, std::int64_t layer, std::int64_t head, std::int64_t entry,
@@ -132,12 +134,15 @@ class FakeAtlas : public models::Atlas {
 
  private:
   double share_;
+  bool nulls_;
   models::AtlasInfo info_;
   std::map<std::string, std::vector<double>> axes_;
 };
 
-inline views::Column atlas_column(const std::string& name, std::optional<std::int64_t> step = {}, double share = 1) {
-  return {name, nullptr, models::trace_of(std::make_shared<const FakeAtlas>(step, share), name + ".safetensors")};
+inline views::Column atlas_column(const std::string& name, std::optional<std::int64_t> step = {}, double share = 1,
+                                  bool nulls = true) {
+  return {name, nullptr,
+          models::trace_of(std::make_shared<const FakeAtlas>(step, share, nulls), name + ".safetensors")};
 }
 
 }  // namespace locus::test

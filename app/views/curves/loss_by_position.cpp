@@ -11,7 +11,8 @@ namespace locus::views {
 
 namespace {
 
-constexpr std::size_t kMaxStatedColumns = 3;  // columns that the statement names
+constexpr std::size_t kMaxStatedColumns = 3;      // columns that the statement names
+constexpr std::uint32_t kNullColor = 0x8A8A8AFF;  // of what is no text's
 
 // No part of it is chosen: an atlas has one.
 struct LossKey {
@@ -19,11 +20,14 @@ struct LossKey {
 };
 
 // (T − 1) −log p of token t + 1 given the t + 1 tokens before it, in nats.
-struct LossByPosition {
+struct Losses {
   std::vector<double> mean, low, high;
 };
+struct LossByPosition : Losses {
+  Losses null;  // of shuffled tokens; without entries where the atlas has none
+};
 std::size_t cached_bytes(const LossByPosition& loss) {
-  return sizeof loss + 3 * views::cached_bytes(loss.mean);
+  return sizeof loss + 3 * (views::cached_bytes(loss.mean) + views::cached_bytes(loss.null.mean));
 }
 
 class LossView final : public MeasuredView<LossKey, LossByPosition> {
@@ -46,11 +50,13 @@ class LossView final : public MeasuredView<LossKey, LossByPosition> {
       .caption = "How well the model predicts a token, depending on how many tokens it has read before it.",
       .shows =
           "The mean loss of the token at each position of a window, over all windows of an atlas, with its 95 % "
-          "interval. A curve that falls uses the context before it; where it becomes flat, more context does not help.",
+          "interval. A curve that falls uses the context before it; where it becomes flat, more context does not help. "
+          "The loss of the same tokens in random order can be drawn beside it, in grey.",
       .of_runs = false,
       .of_atlases = true,
       .controls = {toggle("log-position", "Logarithmic", "A logarithmic position axis", true),
-                   whole("smooth", "Smooth", "Number of positions that each point is the mean of", 1, 1, 4096)},
+                   whole("smooth", "Smooth", "Number of positions that each point is the mean of", 1, 1, 4096),
+                   toggle("shuffled", "Shuffled", "The loss of shuffled tokens, in grey", false)},
       .brushes = {{"smooth", "", "smooth"}},
   };
 };
@@ -68,7 +74,12 @@ Result<LossByPosition> LossView::measure(const LossKey& /*key*/, const MeasureCo
   if (values.mean.empty()) {
     return unsupported("the atlas has windows of one token, which predict none");
   }
-  return LossByPosition{std::move(values.mean), std::move(values.low), std::move(values.high)};
+  LossByPosition loss{{std::move(values.mean), std::move(values.low), std::move(values.high)}, {}};
+  if (atlas.has("loss", models::AtlasNull::kShuffled)) {
+    LOCUS_TRY(models::AtlasValues null, atlas.values("loss", models::kAtlasOfModel, models::AtlasNull::kShuffled));
+    loss.null = {std::move(null.mean), std::move(null.low), std::move(null.high)};
+  }
+  return loss;
 }
 
 // 1, 2, …: the position of the predicted token.
@@ -94,6 +105,18 @@ std::string LossView::statement_of(const ViewInput& input, const Numbers& number
              : line;
 }
 
+// One curve with its band, which `extent` holds.
+figure::Curve curve_of(std::string name, const Losses& loss, std::size_t smooth, Extent& extent) {
+  figure::Curve curve =
+      curve_through(std::move(name), positions_of(loss.mean.size()), running_means(loss.mean, smooth));
+  curve.low = running_means(loss.low, smooth);
+  curve.high = running_means(loss.high, smooth);
+  for (const std::vector<double>* const list : {&curve.y, &curve.low, &curve.high}) {
+    extent.add(*list);
+  }
+  return curve;
+}
+
 Result<figure::Figure> LossView::draw(const ViewInput& input, const Numbers& numbers) const {
   const auto smooth = static_cast<std::size_t>(option<std::int64_t>(input, "smooth"));
   figure::Panel panel;
@@ -102,13 +125,15 @@ Result<figure::Figure> LossView::draw(const ViewInput& input, const Numbers& num
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const LossByPosition& loss = *numbers[n];
     longest = std::max(longest, static_cast<double>(loss.mean.size() + 1));
-    figure::Curve curve =
-        curve_through(input.columns[n].name, positions_of(loss.mean.size()), running_means(loss.mean, smooth));
-    curve.low = running_means(loss.low, smooth);
-    curve.high = running_means(loss.high, smooth);
-    for (const std::vector<double>* const list : {&curve.y, &curve.low, &curve.high}) {
-      extent.add(*list);
+    panel.layers.emplace_back(curve_of(input.columns[n].name, loss, smooth, extent));
+  }
+  for (std::size_t n = 0; n < (option<bool>(input, "shuffled") ? numbers.size() : 0); ++n) {
+    if (numbers[n]->null.mean.empty()) {
+      return unsupported("the atlas has no loss of shuffled tokens: it was made without").within(input.columns[n].name);
     }
+    figure::Curve curve = curve_of(input.columns[n].name + ", shuffled", numbers[n]->null, smooth, extent);
+    curve.color = kNullColor;
+    curve.dashed = true;
     panel.layers.emplace_back(std::move(curve));
   }
   // Losses within a window go together: the interval of their mean is at most as wide as theirs are on average.
@@ -137,6 +162,11 @@ Result<Data> LossView::table(const ViewInput& input, const Numbers& numbers) con
     series.push_back({name + " loss", numbers[n]->mean});
     series.push_back({name + " low", numbers[n]->low});
     series.push_back({name + " high", numbers[n]->high});
+    if (const Losses& null = numbers[n]->null; !null.mean.empty()) {
+      series.push_back({name + " shuffled", null.mean});
+      series.push_back({name + " shuffled low", null.low});
+      series.push_back({name + " shuffled high", null.high});
+    }
   }
   return table_of(std::move(series));
 }

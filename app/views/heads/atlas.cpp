@@ -37,7 +37,7 @@ class AtlasView final : public MeasuredView<AtlasKey, AtlasPoints> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
-  Selection drag(const ViewInput& input, const Hit& from, const Hit& to) const override;
+  Selection lasso(const ViewInput& input, const std::vector<Hit>& loop, bool add) const override;
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
   std::vector<std::string> said_of(const ViewInput& input, const Hit& hit) const override;
 
@@ -68,10 +68,11 @@ class AtlasView final : public MeasuredView<AtlasKey, AtlasPoints> {
       .shows =
           "Every head of an atlas as a point, by any two statistics, coloured by layer; a third statistic may be its "
           "size. Crosses are 95 % intervals of the means over the windows. Heads whose intervals contain the values "
-          "for shuffled tokens are hollow: what they do needs no text. A click chooses a head; a rectangle that is "
-          "pulled around points names them, and leaves the others pale.",
+          "for shuffled tokens are hollow: what they do needs no text. A click chooses a head; a loop that is "
+          "pulled around points names them, and leaves the others pale; Shift adds to them.",
       .of_runs = false,
       .of_atlases = true,
+      .uses_lasso = true,
       .controls = {choice("x", "Across", "The statistic of the horizontal axis", names_from("previous")),
                    choice("y", "Up", "The statistic of the vertical axis", names_from("induction")),
                    choice("size", "Size", "The statistic that a point's diameter shows", size_names()),
@@ -206,14 +207,31 @@ Selection AtlasView::pick(const ViewInput& input, const Hit& hit) const {
   return selection;
 }
 
-// A rectangle around points names them; one around none names none.
-Selection AtlasView::drag(const ViewInput& input, const Hit& from, const Hit& to) const {
+// A loop around points names them; one around none names none.
+Selection AtlasView::lasso(const ViewInput& input, const std::vector<Hit>& loop, bool add) const {
   Selection selection;
-  const Pointer heads = from.panel == to.panel && from.panel < input.columns.size() ? kept(input, from.panel) : nullptr;
-  if (heads) {
-    const std::int64_t count = input.columns[from.panel].trace->model().heads;
-    selection.option = {"heads", heads_within(*heads, count, {from.x, to.x}, {from.y, to.y})};
+  const std::size_t panel = loop.empty() ? 0 : loop.front().panel;
+  const Pointer heads = panel < input.columns.size() ? kept(input, panel) : nullptr;
+  if (!heads) {
+    return selection;
   }
+  std::vector<PointPlace> places;
+  places.reserve(loop.size());
+  for (const Hit& each : loop) {
+    places.push_back({each.x, each.y});
+  }
+  const models::ModelInfo& model = input.columns[panel].trace->model();
+  std::vector<std::size_t> inside = heads_within(*heads, places);
+  if (const auto before = heads_named(option<std::string>(input, "heads"), model.layers, model.heads); add && before) {
+    inside.insert(inside.end(), before->begin(), before->end());
+  }
+  std::ranges::sort(inside);
+  inside.erase(std::ranges::unique(inside).begin(), inside.end());
+  std::string words;
+  for (const std::size_t head : inside) {
+    words += (words.empty() ? "" : " ") + head_name_at(head, model.heads);
+  }
+  selection.option = {"heads", words};
   return selection;
 }
 

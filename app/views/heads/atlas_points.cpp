@@ -68,18 +68,35 @@ std::int64_t nearest_head(const AtlasPoints& heads, const figure::Interval& x, c
   return found;
 }
 
-std::string heads_within(const AtlasPoints& heads, std::int64_t count, const figure::Interval& x,
-                         const figure::Interval& y) {
-  const auto inside = [](double value, const figure::Interval& range) {
-    return value >= std::min(range.low, range.high) && value <= std::max(range.low, range.high);
-  };
-  std::string words;
-  for (std::size_t n = 0; n < heads.x.size(); ++n) {
-    if (inside(heads.x[n].mean, x) && inside(heads.y[n].mean, y)) {
-      words += (words.empty() ? "" : " ") + head_name_at(n, count);
+namespace {
+
+// How often the loop goes around a place; 0: it is outside.
+int turns_around(const std::vector<PointPlace>& loop, double x, double y) {
+  int turns = 0;
+  for (std::size_t n = 0; n < loop.size(); ++n) {
+    const PointPlace& from = loop[n];
+    const PointPlace& to = loop[(n + 1) % loop.size()];
+    // On which side of the line the place lies.
+    const double side = (to.x - from.x) * (y - from.y) - (x - from.x) * (to.y - from.y);
+    if (from.y <= y && to.y > y && side > 0) {
+      ++turns;
+    } else if (from.y > y && to.y <= y && side < 0) {
+      --turns;
     }
   }
-  return words;
+  return turns;
+}
+
+}  // namespace
+
+std::vector<std::size_t> heads_within(const AtlasPoints& heads, const std::vector<PointPlace>& loop) {
+  std::vector<std::size_t> inside;
+  for (std::size_t n = 0; n < heads.x.size(); ++n) {
+    if (turns_around(loop, heads.x[n].mean, heads.y[n].mean) != 0) {
+      inside.push_back(n);
+    }
+  }
+  return inside;
 }
 
 std::string strongest_line(const AtlasPoints& heads, std::int64_t count, const std::string& y) {

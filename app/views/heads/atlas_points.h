@@ -32,9 +32,13 @@ figure::Points points_of(const AtlasPoints& heads, const models::AtlasInfo& info
 std::int64_t nearest_head(const AtlasPoints& heads, const figure::Interval& x, const figure::Interval& y, double at_x,
                           double at_y);
 
-// The heads within a rectangle, as words that heads_named() reads: "1.2 3.0".
-std::string heads_within(const AtlasPoints& heads, std::int64_t count, const figure::Interval& x,
-                         const figure::Interval& y);
+// A place of the panel, by its two statistics.
+struct PointPlace {
+  double x = 0;
+  double y = 0;
+};
+// The heads within a closed loop, which may cross itself, in ascending order.
+std::vector<std::size_t> heads_within(const AtlasPoints& heads, const std::vector<PointPlace>& loop);
 
 // "largest induction score: head 1.1, 0.85 [0.83, 0.87], of shuffled tokens 0.050; 9 of 12 heads are as with shuffled
 // tokens"; empty without numbers.

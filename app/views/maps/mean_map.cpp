@@ -15,12 +15,20 @@ namespace {
 
 constexpr std::int64_t kMaxCellsWithTexts = 64;  // cells a side, of maps that have their intervals in the cells
 
-// (M, M) each; low and high without entries for the mean of all heads. NaN where no query sees a key.
+// (M, M) each; low and high without entries for the mean of all heads, what is of shuffled tokens where the atlas has
+// none. NaN where no query sees a key.
 struct MeanMap {
   Field mean, low, high;
+  Field null, null_low, null_high;  // of shuffled tokens
+  Field difference;                 // mean − null
 };
 std::size_t cached_bytes(const MeanMap& map) {
-  return views::cached_bytes(map.mean) + views::cached_bytes(map.low) + views::cached_bytes(map.high);
+  std::size_t bytes = 0;
+  for (const Field* const each :
+       {&map.mean, &map.low, &map.high, &map.null, &map.null_low, &map.null_high, &map.difference}) {
+    bytes += views::cached_bytes(*each);
+  }
+  return bytes;
 }
 
 class MeanMapView final : public MeasuredView<HeadRef, MeanMap> {
@@ -53,13 +61,15 @@ class MeanMapView final : public MeasuredView<HeadRef, MeanMap> {
       .shows =
           "The mean weight that queries at one position give to keys at another, over all windows of an atlas, for one "
           "head or the mean of all heads of the layer. The pointer shows the mean and its 95 % interval, whose ends "
-          "can be shown instead.",
+          "can be shown instead, and so can the mean for the same tokens in random order, or what the text adds to it.",
       .uses_layer = true,
       .uses_head = true,
       .of_runs = false,
       .of_atlases = true,
-      .controls = {choice("of", "Of", "The mean, or the lower or upper end of its 95 % interval",
-                          {"mean", "low", "high"})},
+      .controls = {choice("of", "Of",
+                          "The mean, the lower or upper end of its 95 % interval, the mean of shuffled tokens, or the "
+                          "mean less that",
+                          {"mean", "low", "high", "shuffled", "difference"})},
   };
 };
 
@@ -99,12 +109,32 @@ Result<MeanMap> MeanMapView::measure(const HeadRef& key, const MeasureContext& c
     map.low = field_of(values.low, info, side, key.head);
     map.high = field_of(values.high, info, side, key.head);
   }
+  if (!atlas.has("mean-map", models::AtlasNull::kShuffled)) {
+    return map;
+  }
+  LOCUS_TRY(const models::AtlasValues null, atlas.values("mean-map", key.layer, models::AtlasNull::kShuffled));
+  map.null = map.difference = field_of(null.mean, info, side, key.head);
+  map.difference.quantity = "mean attention weight less that of shuffled tokens";
+  for (std::size_t n = 0; n < map.null.values.size(); ++n) {
+    map.difference.values[n] = map.mean.values[n] - map.null.values[n];
+  }
+  if (key.head != kMean) {
+    map.null_low = field_of(null.low, info, side, key.head);
+    map.null_high = field_of(null.high, info, side, key.head);
+  }
   return map;
 }
 
 Result<FieldPointer> MeanMapView::shown_of(const ViewInput& input, const Pointer& map) const {
   const auto of = option<std::string>(input, "of");
-  const Field& wanted = of == "low" ? map->low : of == "high" ? map->high : map->mean;
+  const Field& wanted = of == "low"          ? map->low
+                        : of == "high"       ? map->high
+                        : of == "shuffled"   ? map->null
+                        : of == "difference" ? map->difference
+                                             : map->mean;
+  if (wanted.values.empty() && (of == "shuffled" || of == "difference")) {
+    return unsupported("the atlas has no mean map of shuffled tokens: it was made without");
+  }
   if (wanted.values.empty()) {
     return unsupported("mean-map: the mean of all heads has no interval: heads of one window go together");
   }
@@ -112,11 +142,14 @@ Result<FieldPointer> MeanMapView::shown_of(const ViewInput& input, const Pointer
 }
 
 // "0.25 [0.22, 0.28]"
-std::string cell_number(const MeanMap& map, std::size_t n) {
+std::string cell_number(const Field& mean, const Field& low, const Field& high, std::size_t n) {
   const auto at = [n](const Field& field) {
     return n < field.values.size() ? static_cast<double>(field.values[n]) : kNaN;
   };
-  return with_interval(at(map.mean), at(map.low), at(map.high));
+  return with_interval(at(mean), at(low), at(high));
+}
+std::string cell_number(const MeanMap& map, std::size_t n) {
+  return cell_number(map.mean, map.low, map.high, n);
 }
 
 // "249 to 255": the positions of a cell, as the file cuts them.
@@ -148,8 +181,13 @@ std::vector<std::string> MeanMapView::said_of(const ViewInput& input, const Hit&
   }
   const auto n = static_cast<std::size_t>(at->row * side + at->column);
   const bool seen = !std::isnan(map->mean.values[n]);
-  return {"query " + positions_in(at->row, side, info.length), "key " + positions_in(at->column, side, info.length),
-          seen ? "mean weight " + cell_number(*map, n) : "no query sees a key there"};
+  std::vector<std::string> lines{"query " + positions_in(at->row, side, info.length),
+                                 "key " + positions_in(at->column, side, info.length),
+                                 seen ? "mean weight " + cell_number(*map, n) : "no query sees a key there"};
+  if (seen && !map->null.values.empty()) {
+    lines.push_back("  of shuffled tokens " + cell_number(map->null, map->null_low, map->null_high, n));
+  }
+  return lines;
 }
 
 // "queries 249 to 255 give each of their keys 249 to 255 0.071 [0.070, 0.072], keys 0 to 5 0.0013 [0.0012, 0.0014]"
@@ -185,14 +223,18 @@ Result<figure::Figure> MeanMapView::draw(const ViewInput& input, const Numbers& 
     panel.x.view = {0, static_cast<double>(info.length)};
     panel.y.label = "query";
     panel.y.view = {static_cast<double>(info.length), 0};
-    figure::HeatMap map{
-        .field = fields[n], .scale = scale_of(input, Sign::kPositive, fields, n), .reduction = input.reduction};
+    figure::HeatMap map{.field = fields[n],
+                        .scale = scale_of(input, of == "difference" ? Sign::kZeroCentred : Sign::kPositive, fields, n),
+                        .reduction = input.reduction};
     if (fields[n]->rows <= kMaxCellsWithTexts && of == "mean") {
       map.texts = shared_names(texts_of(*numbers[n]));
     }
     panel.layers.emplace_back(std::move(map));
-    panel.color_bar_label =
-        of == "mean" ? "mean weight" : std::string(of == "low" ? "lower" : "upper") + " end of the 95 % interval";
+    panel.color_bar_label = of == "mean"         ? "mean weight"
+                            : of == "shuffled"   ? "mean weight, shuffled tokens"
+                            : of == "difference" ? "mean weight less that of shuffled tokens"
+                            : of == "low"        ? "lower end of the 95 % interval"
+                                                 : "upper end of the 95 % interval";
     panel.note = windows_text(info) + (fields[n]->rows < info.length ? "; " + std::to_string(fields[n]->rows) + " × " +
                                                                            std::to_string(fields[n]->rows) + " cells"
                                                                      : "");

@@ -94,6 +94,19 @@ void CanvasLink::drag(const figure::Hit& from, const figure::Hit& to) {
   change_moving(state);
 }
 
+void CanvasLink::lasso(const std::vector<figure::Hit>& loop, bool add) {
+  const views::ViewInput input = studio_.view_input();
+  if (input.columns.empty() || !can_point()) {
+    return;
+  }
+  const views::Selection picked = studio_.view().lasso(input, loop, add);
+  session::ViewState state = studio_.state();
+  if (picked.option) {
+    session::set_option(state, studio_.view().info().name, picked.option->first, picked.option->second);
+    studio_.change(state);
+  }
+}
+
 void CanvasLink::box(const figure::Hit& from, const figure::Hit& to, bool finished) {
   const views::ViewInput input = studio_.view_input();
   box_.reset();
@@ -194,6 +207,9 @@ void CanvasLink::normalise_range() {
 void CanvasLink::unpin() {
   studio_.pin(views::kNone);
   studio_.scheduler().inspect_pinned();
+  if (studio_.view().info().uses_lasso) {
+    lasso({}, false);
+  }
 }
 
 void CanvasLink::move_layer(int by) {

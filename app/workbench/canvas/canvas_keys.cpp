@@ -80,7 +80,7 @@ void CanvasLink::press(QKeyEvent* event) {
   const bool control = event->modifiers().testFlag(Qt::ControlModifier);
   const bool alt = event->modifiers().testFlag(Qt::AltModifier);
   if (event->key() == Qt::Key_Shift) {
-    set_flicker(!control && !alt);  // else it belongs to a shortcut
+    set_flicker(!control && !alt && !studio_.view().info().uses_lasso);  // else it belongs to a shortcut, or to a lasso
     return;
   }
   set_flicker(false);

@@ -55,6 +55,7 @@ CanvasLink::CanvasLink(Studio& studio, viewport::Canvas& canvas)
   connect(&canvas_, &viewport::Canvas::left, this, &CanvasLink::leave);
   connect(&canvas_, &viewport::Canvas::clicked, this, &CanvasLink::click);
   connect(&canvas_, &viewport::Canvas::dragged, this, &CanvasLink::drag);
+  connect(&canvas_, &viewport::Canvas::lassoed, this, &CanvasLink::lasso);
   connect(&canvas_, &viewport::Canvas::boxed, this, &CanvasLink::box);
   connect(&canvas_, &viewport::Canvas::lined, &instruments_, &InstrumentSet::pull_measure);
   connect(&canvas_, &viewport::Canvas::context_requested, this, &CanvasLink::ask_menu);
@@ -215,6 +216,7 @@ void CanvasLink::refresh() {
   if (!input.columns.empty() && can_point()) {
     content.home = view.home(input);
     content.camera = input.camera;
+    content.lasso = view.info().uses_lasso;
     content.outlines = outlines(input);
     content.tooltip = tooltip(input);
     content.bars = bars(input);

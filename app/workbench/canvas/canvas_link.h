@@ -70,6 +70,7 @@ class CanvasLink : public QObject {
   void leave();
   void click(const figure::Hit& hit);
   void drag(const figure::Hit& from, const figure::Hit& to);
+  void lasso(const std::vector<figure::Hit>& loop, bool add);
   void box(const figure::Hit& from, const figure::Hit& to, bool finished);
   void choose(const views::Selection& picked);
   // At a place of the figure; without one, of the pinned cell.

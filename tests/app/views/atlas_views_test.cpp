@@ -95,6 +95,34 @@ TEST(AtlasViews, MeanMapExportsTheMeansOfAHead) {
   expect_near(at(exported("mean-map", input), 5, 3), sum, 1e-6);
 }
 
+TEST(AtlasViews, MeanMapShowsWhatTheTextAdds) {
+  const FakeAtlas atlas;
+  ViewInput input = made_up_input();
+  const auto null = [&](std::int64_t head) { return atlas.mean_of("mean-map", 1, head, 5 * 16 + 3, true); };
+  const auto text = [&](std::int64_t head) { return atlas.mean_of("mean-map", 1, head, 5 * 16 + 3, false); };
+  input.options.set("of", std::string("shuffled"));
+  expect_near(at(exported("mean-map", input), 5, 3), null(2), 1e-6);
+  input.options.set("of", std::string("difference"));
+  expect_near(at(exported("mean-map", input), 5, 3), text(2) - null(2), 1e-6);
+  EXPECT_TRUE(std::isnan(at(exported("mean-map", input), 3, 5)));
+  const auto figure = view_of("mean-map").figure(input);
+  ASSERT_TRUE(figure.ok());
+  const auto& scale = std::get<figure::HeatMap>(figure->panels[0].layers[0]).scale;
+  EXPECT_FLOAT_EQ(scale.low, -scale.high);
+  input.head = kMean;
+  double sum = 0;
+  for (std::int64_t head = 0; head < 4; ++head) {
+    sum += (text(head) - null(head)) / 4;
+  }
+  expect_near(at(exported("mean-map", input), 5, 3), sum, 1e-6);
+  input.columns = {atlas_column("without", {}, 1, false)};
+  const auto refused = view_of("mean-map").figure(input);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().describe().find("of shuffled tokens"), std::string::npos);
+  input.options.set("of", std::string("mean"));
+  EXPECT_TRUE(view_of("mean-map").figure(input).ok());
+}
+
 TEST(AtlasViews, MeanMapSaysItsIntervalsUnderThePointer) {
   const ViewInput input = made_up_input();
   const auto figure = view_of("mean-map").figure(input);
@@ -105,9 +133,10 @@ TEST(AtlasViews, MeanMapSaysItsIntervalsUnderThePointer) {
   EXPECT_EQ((*map.texts)[1], "");
   EXPECT_EQ(map.field->row_axis.step, 4);
   const auto lines = view_of("mean-map").said_of(input, {0, 2.5, 3.5, -1});
-  ASSERT_EQ(lines.size(), 3U);
+  ASSERT_EQ(lines.size(), 4U);
   EXPECT_EQ(lines[0], "query 0 to 3");
   EXPECT_EQ(lines[2], "mean weight 0.250 [0.220, 0.280]");
+  EXPECT_EQ(lines[3], "  of shuffled tokens 0.250 [0.220, 0.280]");
   EXPECT_EQ(view_of("mean-map").said_of(input, {0, 60, 3.5, -1}).back(), "no query sees a key there");
   EXPECT_TRUE(view_of("mean-map").said_of(input, {0, 60, 70, -1}).empty());
   EXPECT_NE(figure->statement.find("queries 60 to 63 give each of the keys 60 to 63 "), std::string::npos)
@@ -160,6 +189,31 @@ TEST(AtlasViews, LossByPositionExportsTheMeansWithIntervals) {
   expect_near(curve.y[8], sum, 1e-9);
   expect_near(curve.high[8], sum + 0.01, 1e-9);
   EXPECT_EQ(figure->statement, "loss 5.00 [4.99, 5.01] at position 1, 2.38 [2.37, 2.39] at 63");
+}
+
+TEST(AtlasViews, LossOfShuffledTokensIsAGreyCurve) {
+  ViewInput input = made_up_input();
+  const auto data = exported("loss-by-position", input);
+  EXPECT_EQ(at(data, 7, column_named(data, "made-up shuffled")), 5.5F);
+  expect_near(at(data, 7, column_named(data, "made-up shuffled low")), 5.49, 1e-6);
+  EXPECT_EQ(view_of("loss-by-position").figure(input)->panels[0].layers.size(), 1U);
+  input.options.set("shuffled", true);
+  input.columns.push_back(atlas_column("other"));
+  const auto figure = view_of("loss-by-position").figure(input);
+  ASSERT_TRUE(figure.ok());
+  ASSERT_EQ(figure->panels[0].layers.size(), 4U);
+  const auto& null = std::get<figure::Curve>(figure->panels[0].layers[3]);
+  EXPECT_EQ(null.name, "other, shuffled");
+  EXPECT_NE(null.color, 0U);
+  EXPECT_EQ(null.y.back(), 5.5);
+  EXPECT_EQ(null.high.back(), 5.51);
+  EXPECT_GT(figure->panels[0].y.view.high, 5.51);
+  input.columns.push_back(atlas_column("without", {}, 1, false));
+  const auto refused = view_of("loss-by-position").figure(input);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().describe().find("without"), std::string::npos);
+  input.options.set("shuffled", false);
+  EXPECT_TRUE(view_of("loss-by-position").figure(input).ok());
 }
 
 TEST(AtlasViews, LossByPositionOfBundledAtlases) {
@@ -229,7 +283,7 @@ TEST(AtlasViews, AtlasOfABundledModelHasItsMeans) {
   }
 }
 
-TEST(AtlasViews, AClickChoosesAHeadAndARectangleNamesThem) {
+TEST(AtlasViews, AClickChoosesAHeadAndWordsNameThem) {
   ViewInput input = made_up_input();
   const View& view = view_of("atlas");
   const auto figure = view.figure(input);
@@ -246,11 +300,6 @@ TEST(AtlasViews, AClickChoosesAHeadAndARectangleNamesThem) {
   EXPECT_GT(places[0].x.high, points.x[5]);
   EXPECT_FALSE(view.pick(input, {0, 0.4, 0.4, -1}).layer);
   EXPECT_TRUE(view.said_of(input, {0, 0.4, 0.4, -1}).empty());
-  // The induction heads, pulled around from the lower right to the upper left.
-  const Selection pulled = view.drag(input, {0, 0.2, 0.5, -1}, {0, 0.0, 1.0, -1});
-  ASSERT_TRUE(pulled.option);
-  EXPECT_EQ(pulled.option->first, "heads");
-  EXPECT_EQ(std::get<std::string>(pulled.option->second), "1.1 2.1");
   input.options.set("heads", std::string("1.1 2.1"));
   const auto named = view.figure(input);
   ASSERT_TRUE(named.ok());
@@ -261,6 +310,47 @@ TEST(AtlasViews, AClickChoosesAHeadAndARectangleNamesThem) {
   EXPECT_EQ(chosen.faint[6], 1);
   input.options.set("heads", std::string("3.0"));
   EXPECT_EQ(view.figure(input).error().code, ErrorCode::kUsage);
+}
+
+TEST(AtlasViews, ALoopNamesWhatIsInside) {
+  ViewInput input = made_up_input();
+  input.options.set("x", std::string("self"));
+  input.options.set("y", std::string("entropy"));
+  const View& view = view_of("atlas");
+  ASSERT_TRUE(view.figure(input).ok());
+  using Loop = std::vector<Hit>;
+  const auto named = [&](const Loop& loop, bool add = false) {
+    const Selection chosen = view.lasso(input, loop, add);
+    return chosen.option && chosen.option->first == "heads" ? std::get<std::string>(chosen.option->second) : "nothing";
+  };
+  // The heads lie on a line, 0.02 apart both ways from (0.05, 3) on.
+  const auto loop_of = [](const std::vector<std::pair<double, double>>& places) {
+    Loop loop;
+    for (const auto& [x, y] : places) {
+      loop.push_back({0, 0.05 + 0.02 * x, 3 + 0.02 * y, -1});
+    }
+    return loop;
+  };
+  const Loop first_two = loop_of({{-1, -1}, {1.5, -1}, {1.5, 1.5}, {-1, 1.5}});
+  EXPECT_EQ(named(first_two), "0.0 0.1");
+  EXPECT_EQ(named({first_two.rbegin(), first_two.rend()}), "0.0 0.1");
+  // From the second head below the others to the last but two: what lies between them is in its bounds alone.
+  const Loop bent =
+      loop_of({{0.5, -15}, {0.5, 1.5}, {1.5, 1.5}, {1.5, -10}, {8.5, -10}, {8.5, 9.5}, {9.5, 9.5}, {9.5, -15}});
+  EXPECT_EQ(named(bent), "0.1 2.1");
+  // Twice around is inside too; a loop around nothing, and none, take the names away.
+  Loop twice = first_two;
+  twice.insert(twice.end(), first_two.begin(), first_two.end());
+  EXPECT_EQ(named(twice), "0.0 0.1");
+  EXPECT_EQ(named(loop_of({{20, 0}, {30, 0}, {30, 30}})), "");
+  EXPECT_EQ(named({}), "");
+  input.options.set("heads", std::string("0.1 2.3"));
+  EXPECT_EQ(named(first_two), "0.0 0.1");
+  EXPECT_EQ(named(first_two, true), "0.0 0.1 2.3");
+  EXPECT_EQ(named({}, true), "0.1 2.3");
+  Loop elsewhere = first_two;
+  elsewhere.front().panel = 7;
+  EXPECT_EQ(named(elsewhere), "nothing");
 }
 
 TEST(AtlasViews, HeadsAreNamedByLayerAndHead) {

@@ -173,6 +173,15 @@ TEST(CellMeans, AreWhatTheDefinitionsSay) {
   }
 }
 
+// Pixels of 1, 2, 4, 8 and 16 tokens, with and without a last block of fewer rows.
+TEST(CellMeans, PixelsOfWholeNumbersOfTokens) {
+  expect_like_twin(cell_field("rope", 128, {.causal = true}), 128);
+  expect_like_twin(cell_field("rope", 200, {.causal = true}), 100);
+  expect_like_twin(cell_field("rope", 128, {.causal = false}), 32);
+  expect_like_twin(cell_field("rope", 136, {.causal = true}), 17);
+  expect_like_twin(cell_field("rope", 160, {.causal = true}), 10);
+}
+
 TEST(CellMeans, KnowWindowsAndBothDirections) {
   expect_like_twin(cell_field("rope", 150, {.causal = true, .window = 20}), 30);
   expect_like_twin(cell_field("rope", 130, {.causal = false}), 128);

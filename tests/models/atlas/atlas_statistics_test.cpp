@@ -150,10 +150,12 @@ TEST_F(AtlasStatistics, ProfilesAndMapsAreMeansOverCells) {
       const AtlasValues logit = values("profile.logit", layer);
       const AtlasValues null = values("profile.weight", layer, AtlasNull::kShuffled);
       const AtlasValues map = values("mean-map", layer);
+      const AtlasValues map_of_null = values("mean-map", layer, AtlasNull::kShuffled);
       ASSERT_EQ(weight.shape, (std::vector<std::int64_t>{info().heads, static_cast<std::int64_t>(bins)}));
       ASSERT_EQ(map.shape, (std::vector<std::int64_t>{info().heads, kPixels, kPixels}));
       const std::int64_t head = 1;
-      std::vector<Expected> weights(bins), logits(bins), nulls(bins), pixels(kPixels * kPixels);
+      std::vector<Expected> weights(bins), logits(bins), nulls(bins), pixels(kPixels * kPixels),
+          null_pixels(kPixels * kPixels);
       const auto in_bin = [&](std::size_t bin) {
         return [&edges, bin](std::int64_t i, std::int64_t j) {
           const auto distance = static_cast<double>(i - j);
@@ -173,9 +175,11 @@ TEST_F(AtlasStatistics, ProfilesAndMapsAreMeansOverCells) {
           const auto within = [&](std::int64_t token, std::int64_t p) {
             return p * kLength / kPixels <= token && token < (p + 1) * kLength / kPixels;
           };
-          pixels[static_cast<std::size_t>(pixel)].add(mean_where(a, [&](std::int64_t i, std::int64_t j) {
+          const auto in_pixel = [&](std::int64_t i, std::int64_t j) {
             return within(i, pixel / kPixels) && within(j, pixel % kPixels);
-          }));
+          };
+          pixels[static_cast<std::size_t>(pixel)].add(mean_where(a, in_pixel));
+          null_pixels[static_cast<std::size_t>(pixel)].add(mean_where(null_map, in_pixel));
         }
       }
       for (std::size_t bin = 0; bin < bins; ++bin) {
@@ -184,9 +188,11 @@ TEST_F(AtlasStatistics, ProfilesAndMapsAreMeansOverCells) {
         expect_value(null, bins + bin, nulls[bin], "null " + std::to_string(bin));
       }
       for (std::size_t pixel = 0; pixel < pixels.size(); ++pixel) {
-        const double mean = pixels[pixel].mean();
-        const double found = map.mean[kPixels * kPixels + pixel];
-        EXPECT_TRUE(std::isnan(mean) ? std::isnan(found) : std::abs(found - mean) < kClose) << pixel;
+        for (const auto& [values, expected] : {std::pair(&map, &pixels), std::pair(&map_of_null, &null_pixels)}) {
+          const double mean = (*expected)[pixel].mean();
+          const double found = values->mean[kPixels * kPixels + pixel];
+          EXPECT_TRUE(std::isnan(mean) ? std::isnan(found) : std::abs(found - mean) < kClose) << pixel;
+        }
       }
     }
   }
@@ -278,16 +284,18 @@ TEST_F(AtlasStatistics, PairsAreNormsOverTheTokens) {
 
 TEST_F(AtlasStatistics, LossIsTheNextTokensNegativeLogProbability) {
   make("text-rope");
-  const AtlasValues loss = values("loss", models::kAtlasOfModel);
-  ASSERT_EQ(loss.shape, (std::vector<std::int64_t>{kLength - 1}));
-  for (std::int64_t t = 0; t + 1 < kLength; t += 7) {
-    Expected expected;
-    for (const TracePointer& trace : traces_) {
-      const at::Tensor row = models::recorded_of(*trace)->data().logits[t].to(at::kDouble);
-      const at::Tensor next = row[trace->tokens()[static_cast<std::size_t>(t + 1)].id];
-      expected.add(-(next - row.exp().sum().log()).item<double>());
+  for (const AtlasNull null : {AtlasNull::kText, AtlasNull::kShuffled}) {
+    const AtlasValues loss = values("loss", models::kAtlasOfModel, null);
+    ASSERT_EQ(loss.shape, (std::vector<std::int64_t>{kLength - 1}));
+    for (std::int64_t t = 0; t + 1 < kLength; t += 7) {
+      Expected expected;
+      for (const TracePointer& trace : null == AtlasNull::kText ? traces_ : shuffled_) {
+        const at::Tensor row = models::recorded_of(*trace)->data().logits[t].to(at::kDouble);
+        const at::Tensor next = row[trace->tokens()[static_cast<std::size_t>(t + 1)].id];
+        expected.add(-(next - row.exp().sum().log()).item<double>());
+      }
+      expect_value(loss, static_cast<std::size_t>(t), expected, "loss " + std::to_string(t));
     }
-    expect_value(loss, static_cast<std::size_t>(t), expected, "loss " + std::to_string(t));
   }
 }
 

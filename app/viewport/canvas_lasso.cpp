@@ -1,0 +1,74 @@
+// The loop that is pulled around points of a figure.
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "app/viewport/canvas.h"
+#include "app/viewport/imgui_color.h"
+
+namespace locus::viewport {
+
+namespace {
+
+constexpr double kLeastStep = 2;  // pixels from one point of the loop to the next
+constexpr double kMostStep = 4;   // with more between two, points are put there: straight is what is seen to be
+
+}  // namespace
+
+void Canvas::pull_lasso(const QPointF& to) {
+  if (lasso_.empty()) {
+    lasso_.push_back(*press_);
+  }
+  if ((to - lasso_.back()).manhattanLength() >= kLeastStep) {
+    lasso_.push_back(to);
+  }
+  request_frames();
+}
+
+void Canvas::drop_lasso() {
+  lasso_.clear();
+  press_.reset();
+  dragging_ = false;
+  request_frames();
+}
+
+// The last point is joined to the first.
+void Canvas::close_lasso(bool add) {
+  const std::vector<QPointF> points = std::exchange(lasso_, {});
+  request_frames();
+  const auto first = hit_at(points.front());
+  if (!first) {
+    return;
+  }
+  const figure::PanelLayout& panel = layout_->panels[first->panel];
+  std::vector<figure::Hit> loop;
+  for (std::size_t n = 0; n < points.size(); ++n) {
+    const QPointF from = points[n];
+    const QPointF way = points[(n + 1) % points.size()] - from;
+    const double steps = std::max(std::ceil(std::hypot(way.x(), way.y()) / kMostStep), 1.0);
+    for (double step = 0; step < steps; ++step) {
+      const QPointF at = (from + way * (step / steps)) * dpr();
+      loop.push_back({first->panel, panel.x.value(at.x()), panel.y.value(at.y()), -1});
+    }
+  }
+  Q_EMIT lassoed(loop, add);
+}
+
+void Canvas::draw_lasso() {
+  if (lasso_.size() < 2 || !layout_) {
+    return;
+  }
+  std::vector<ImVec2> points;
+  for (const QPointF& each : lasso_) {
+    points.emplace_back(static_cast<float>(each.x() * dpr()), static_cast<float>(each.y() * dpr()));
+  }
+  ImDrawList* const list = ImGui::GetBackgroundDrawList();
+  const auto width = static_cast<float>(1.5 * dpr());
+  list->AddPolyline(points.data(), static_cast<int>(points.size()), imgui_color(layout_->style.foreground), 0, width);
+  // Where the loop will be closed.
+  list->AddLine(points.back(), points.front(), imgui_color(layout_->style.muted), width);
+}
+
+}  // namespace locus::viewport
