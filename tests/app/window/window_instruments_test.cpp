@@ -87,6 +87,17 @@ class WindowInstruments : public WindowTest {
   }
 };
 
+TEST_F(WindowInstruments, EscapeClosesTheMenuOfTheColourBar) {
+  const figure::Rect bar = window_->canvas()->layout()->panels[0].color_bar;
+  const figure::Point middle{bar.center_x(), bar.center_y()};
+  move_to(middle);
+  mouse(QEvent::MouseButtonPress, middle, Qt::RightButton, Qt::RightButton);
+  mouse(QEvent::MouseButtonRelease, middle, Qt::RightButton, Qt::NoButton);
+  ASSERT_TRUE(wait([this] { return instruments().has_menu(); }, 5000));
+  press(window_->canvas(), Qt::Key_Escape);
+  EXPECT_TRUE(wait([this] { return !instruments().has_menu(); }, 5000));
+}
+
 TEST_F(WindowInstruments, ADragOfTheColourBarsEndIsOneStepAndNothingElse) {
   ASSERT_EQ(areas("colour-bar").size(), 1U);
   const figure::Rect bar = window_->canvas()->layout()->panels[0].color_bar;

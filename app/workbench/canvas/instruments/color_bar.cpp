@@ -216,6 +216,9 @@ class ColorBar final : public Instrument {
     if (!ImGui::BeginPopup("colours")) {
       return;
     }
+    if (frame.closes_menus) {
+      ImGui::CloseCurrentPopup();
+    }
     session::ViewState state = frame.state();
     const auto width = static_cast<float>(frame.canvas.text * 9);
     const float height = ImGui::GetTextLineHeight();

@@ -318,6 +318,9 @@ class HeadNavigator final : public Instrument {
     if (!ImGui::BeginPopup("numbers")) {
       return;
     }
+    if (frame.closes_menus) {
+      ImGui::CloseCurrentPopup();
+    }
     for (std::size_t n = 0; n < kHeadNumbers.size(); ++n) {
       if (offers(frame, n) && ImGui::MenuItem(kHeadNumbers[n].name, nullptr, n == number_in(frame))) {
         color_by(frame, n);

@@ -33,6 +33,7 @@ struct InstrumentFrame {
   bool focused = false;                    // this one has the keyboard
   const std::vector<figure::Rect>& drawn;  // what the figure draws
   const std::function<void()>& redraw;     // asks for another frame, at any time
+  bool closes_menus = false;               // Escape was pressed over an open one
 
   const session::ViewState& state() const { return gesture.state(); }
   const figure::Figure* figure() const { return canvas.figure; }

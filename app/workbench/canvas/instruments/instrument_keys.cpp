@@ -22,6 +22,11 @@ bool InstrumentSet::press(const QKeyEvent& event) {
   if (hidden_) {
     return false;
   }
+  if (has_menu_ && event.key() == Qt::Key_Escape) {
+    closes_menus_ = true;
+    canvas_.request_frames();
+    return true;
+  }
   const bool tab = event.key() == Qt::Key_Tab || event.key() == Qt::Key_Backtab;
   const bool ours = focus_ != nullptr ? !tab : toggled_by(event.key()) != nullptr;
   if (keys_.empty() && !(ours && waits())) {

@@ -50,7 +50,7 @@ InstrumentSet::~InstrumentSet() {
 InstrumentFrame InstrumentSet::frame_of(const viewport::OverlayFrame& canvas, viewport::ImGuiBridge& imgui,
                                         bool focused) {
   return {canvas,     imgui,        studio_,       gesture_, studio_.view(), sight_.input, sight_.home,
-          sight_.hit, sight_.hover, sight_.column, focused,  drawn_,         redraw_};
+          sight_.hit, sight_.hover, sight_.column, focused,  drawn_,         redraw_,      closes_menus_};
 }
 
 // The last frame, with what the canvas shows now.
@@ -88,6 +88,7 @@ void InstrumentSet::set_hidden(bool hidden) {
 void InstrumentSet::draw(const viewport::OverlayFrame& canvas, viewport::ImGuiBridge& imgui) {
   last_ = canvas;
   seen_.clear();
+  has_menu_ = false;
   gesture_.hold(ImGui::IsAnyItemActive());
   if (hidden_) {
     return;
@@ -120,6 +121,8 @@ void InstrumentSet::draw(const viewport::OverlayFrame& canvas, viewport::ImGuiBr
   for (const Seen& seen : seen_) {
     draw_areas(seen, canvas, imgui);
   }
+  has_menu_ = ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
+  closes_menus_ = false;
   if (!keys_.empty()) {
     QTimer::singleShot(0, this, &InstrumentSet::press_next);
   }

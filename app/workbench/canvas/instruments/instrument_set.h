@@ -55,6 +55,7 @@ class InstrumentSet : public QObject, public viewport::Overlay {
   // For tests: where an instrument stood in the last frame (none: it was not offered), and which has the keyboard.
   std::vector<figure::Rect> areas_of(const std::string& name) const;
   std::string focused() const;
+  bool has_menu() const { return has_menu_; }
   Instrument* find(const std::string& name) const;
 
   const std::string& statement() const override { return statement_; }
@@ -96,6 +97,8 @@ class InstrumentSet : public QObject, public viewport::Overlay {
   CanvasSight sight_;
   std::string statement_;
   bool hidden_ = false;
+  bool has_menu_ = false;  // in the last frame
+  bool closes_menus_ = false;
   std::vector<Seen> seen_;  // in the last frame
   Instrument* focus_ = nullptr;
   Instrument* toggled_ = nullptr;                // by its key, the latest
