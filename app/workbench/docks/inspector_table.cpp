@@ -111,7 +111,7 @@ void fit_columns(QTableWidget* table) {
   QHeaderView& header = *table->horizontalHeader();
   const QFontMetrics metrics = table->fontMetrics();
   const bool shares = dynamic_cast<ShareDelegate*>(table->itemDelegate()) != nullptr;
-  const int share = shares ? metrics.horizontalAdvance(QStringLiteral("W 100.0 %")) + 4 * kShareMargin : 0;
+  const int share = shares ? metrics.horizontalAdvance(QStringLiteral("100.0 %")) + 2 * kShareMargin : 0;
   header.setMinimumSectionSize(std::max(share, kLeastLetters * metrics.averageCharWidth()));
   header.setSectionResizeMode(QHeaderView::Stretch);
   fit_rows(table, table->fontMetrics());
