@@ -24,7 +24,8 @@ struct Losses {
   std::vector<double> mean, low, high;
 };
 struct LossByPosition : Losses {
-  Losses null;  // of shuffled tokens; without entries where the atlas has none
+  Losses null;          // of shuffled tokens; without entries where the atlas has none
+  double shuffled = 0;  // windows
 };
 std::size_t cached_bytes(const LossByPosition& loss) {
   return sizeof loss + 3 * (views::cached_bytes(loss.mean) + views::cached_bytes(loss.null.mean));
@@ -78,6 +79,7 @@ Result<LossByPosition> LossView::measure(const LossKey& /*key*/, const MeasureCo
   if (atlas.has("loss", models::AtlasNull::kShuffled)) {
     LOCUS_TRY(models::AtlasValues null, atlas.values("loss", models::kAtlasOfModel, models::AtlasNull::kShuffled));
     loss.null = {std::move(null.mean), std::move(null.low), std::move(null.high)};
+    loss.shuffled = null.samples;
   }
   return loss;
 }
@@ -117,6 +119,14 @@ figure::Curve curve_of(std::string name, const Losses& loss, std::size_t smooth,
   return curve;
 }
 
+// "125", "32 to 125": how many windows were shuffled, over all atlases.
+template <class Numbers>
+std::string short_count(const Numbers& numbers) {
+  const auto [least, most] = std::ranges::minmax(numbers_of(numbers, [](const auto& each) { return each->shuffled; }));
+  const auto text = [](double count) { return std::to_string(static_cast<std::int64_t>(count)); };
+  return least == most ? text(least) : text(least) + " to " + text(most);
+}
+
 Result<figure::Figure> LossView::draw(const ViewInput& input, const Numbers& numbers) const {
   const auto smooth = static_cast<std::size_t>(option<std::int64_t>(input, "smooth"));
   figure::Panel panel;
@@ -140,6 +150,9 @@ Result<figure::Figure> LossView::draw(const ViewInput& input, const Numbers& num
   panel.note =
       atlases_note(input, "") +
       (smooth == 1 ? "" : "; means of " + std::to_string(smooth) + " positions, whose interval is at most the band");
+  if (option<bool>(input, "shuffled")) {
+    panel.note += "; of shuffled tokens over " + short_count(numbers) + " windows";
+  }
   panel.x.label = "position of the predicted token";
   panel.x.view = {1, longest};
   panel.x.logarithmic = option<bool>(input, "log-position");

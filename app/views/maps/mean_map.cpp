@@ -21,6 +21,7 @@ struct MeanMap {
   Field mean, low, high;
   Field null, null_low, null_high;  // of shuffled tokens
   Field difference;                 // mean − null
+  double shuffled = 0;              // windows
 };
 std::size_t cached_bytes(const MeanMap& map) {
   std::size_t bytes = 0;
@@ -114,6 +115,7 @@ Result<MeanMap> MeanMapView::measure(const HeadRef& key, const MeasureContext& c
   }
   LOCUS_TRY(const models::AtlasValues null, atlas.values("mean-map", key.layer, models::AtlasNull::kShuffled));
   map.null = map.difference = field_of(null.mean, info, side, key.head);
+  map.shuffled = null.samples;
   map.difference.quantity = "mean attention weight less that of shuffled tokens";
   for (std::size_t n = 0; n < map.null.values.size(); ++n) {
     map.difference.values[n] = map.mean.values[n] - map.null.values[n];
@@ -235,9 +237,14 @@ Result<figure::Figure> MeanMapView::draw(const ViewInput& input, const Numbers& 
                             : of == "difference" ? "mean weight less that of shuffled tokens"
                             : of == "low"        ? "lower end of the 95 % interval"
                                                  : "upper end of the 95 % interval";
-    panel.note = windows_text(info) + (fields[n]->rows < info.length ? "; " + std::to_string(fields[n]->rows) + " × " +
-                                                                           std::to_string(fields[n]->rows) + " cells"
-                                                                     : "");
+    const bool of_null = of == "shuffled" || of == "difference";
+    panel.note =
+        windows_text(info) +
+        (of_null ? ", " + std::to_string(static_cast<std::int64_t>(numbers[n]->shuffled)) + " of them shuffled too"
+                 : "") +
+        (fields[n]->rows < info.length
+             ? "; " + std::to_string(fields[n]->rows) + " × " + std::to_string(fields[n]->rows) + " cells"
+             : "");
     figure.panels.push_back(std::move(panel));
   }
   figure.statement = statement_of(input, *numbers.front());

@@ -109,6 +109,7 @@ TEST(AtlasViews, MeanMapShowsWhatTheTextAdds) {
   ASSERT_TRUE(figure.ok());
   const auto& scale = std::get<figure::HeatMap>(figure->panels[0].layers[0]).scale;
   EXPECT_FLOAT_EQ(scale.low, -scale.high);
+  EXPECT_EQ(figure->panels[0].note, "40 windows of 64 tokens, 40 of them shuffled too; 16 × 16 cells");
   input.head = kMean;
   double sum = 0;
   for (std::int64_t head = 0; head < 4; ++head) {
@@ -208,6 +209,7 @@ TEST(AtlasViews, LossOfShuffledTokensIsAGreyCurve) {
   EXPECT_EQ(null.y.back(), 5.5);
   EXPECT_EQ(null.high.back(), 5.51);
   EXPECT_GT(figure->panels[0].y.view.high, 5.51);
+  EXPECT_TRUE(figure->panels[0].note.ends_with("; of shuffled tokens over 40 windows")) << figure->panels[0].note;
   input.columns.push_back(atlas_column("without", {}, 1, false));
   const auto refused = view_of("loss-by-position").figure(input);
   ASSERT_FALSE(refused.ok());
@@ -220,13 +222,15 @@ TEST(AtlasViews, LossByPositionOfBundledAtlases) {
   ViewInput input = bundled_input("text-rope", 0, 0);
   input.columns.push_back(bundled_input("text-tapa", 0, 0).columns.front());
   const Data data = exported("loss-by-position", input);
-  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{255, 7}));
+  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{255, 13}));
   const auto loss = models::atlas_of(*input.columns[1].trace)->values("loss", models::kAtlasOfModel);
   ASSERT_TRUE(loss.ok());
   for (std::int64_t n = 0; n < 255; n += 50) {
     expect_near(at(data, n, column_named(data, "text-tapa loss")), loss->mean[static_cast<std::size_t>(n)], 1e-6);
     expect_near(at(data, n, column_named(data, "text-tapa low")), loss->low[static_cast<std::size_t>(n)], 1e-6);
     EXPECT_LT(at(data, n, column_named(data, "text-tapa low")), at(data, n, column_named(data, "text-tapa loss")));
+    EXPECT_LT(at(data, n, column_named(data, "text-rope high")),
+              at(data, n, column_named(data, "text-rope shuffled low")));
   }
 }
 
