@@ -322,6 +322,11 @@ TEST_P(Pairs, energiesAreMeanNorms) {
   const auto by_product = analysis::pair_energy(layer_.source(), analysis::PairNorm::kProduct);
   ASSERT_TRUE(by_query.ok() && by_key.ok() && by_product.ok());
   EXPECT_EQ(by_query->rows, 4);
+  const auto all = analysis::pair_energies(layer_.source());  // the same in one pass
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ((*all)[0].values, by_query->values);
+  EXPECT_EQ((*all)[1].values, by_key->values);
+  EXPECT_EQ((*all)[2].values, by_product->values);
   for (std::size_t row = 0; row < layer_.test.channels.size(); ++row) {
     const at::Tensor channels = at::tensor(layer_.test.channels[row]);
     const at::Tensor q = query.index_select(2, channels).norm(2, {2}, false);
