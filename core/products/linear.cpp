@@ -15,7 +15,17 @@ namespace locus::products {
 namespace {
 
 Format format_of(const at::Tensor& weight) {
-  return weight.scalar_type() == at::kHalf ? Format::kHalf : Format::kBfloat16;
+  return weight.scalar_type() == at::kFloat  ? Format::kFloat
+         : weight.scalar_type() == at::kHalf ? Format::kHalf
+                                             : Format::kBfloat16;
+}
+
+// Few tokens by float32 weights: ATen's product reads the weights at half of the memory's speed or less.
+bool few_by_float(const at::Tensor& x, const at::Tensor& weight) {
+  const bool one_stride = weight.dim() == 2 && (weight.stride(0) == 1 || weight.stride(1) == 1);
+  return weight.scalar_type() == at::kFloat && one_stride && x.scalar_type() == at::kFloat && x.device().is_cpu() &&
+         weight.device().is_cpu() && x.size(-1) > 0 && x.numel() / x.size(-1) <= kMaxTokens &&
+         !(at::GradMode::is_enabled() && weight.requires_grad());
 }
 
 }  // namespace
@@ -77,7 +87,7 @@ bool packed_finite(const Packed& matrix) {
 }  // namespace
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  if (!is_stored(weight)) {
+  if (!is_stored(weight) && !few_by_float(x, weight)) {
     return at::linear(x, weight, bias);
   }
   const bool differentiable =

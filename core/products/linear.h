@@ -7,7 +7,7 @@ namespace locus::products {
 
 // y = x·Wᵀ + b of x (…, K) float32, W (N, K) of any strides, b (N) or undefined: (…, N) float32. 16-bit W on the CPU
 // and those in blocks (packed.h) are read as they are (products.h). A gradient through x, x of another type, and W on
-// another device, convert W for the call; W of x's own type is ATen's linear.
+// another device, convert W for the call; W of x's own type is ATen's linear, but for at most kMaxTokens in float32.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {});
 
 // The rows `ids` (any shape) of W (V, K), those of a 16-bit W and of one in blocks as float32: (…, K).

@@ -50,6 +50,20 @@ TEST_P(Linear, HasGradientsThroughItsInput) {
   expect_near(x.grad(), weight.to(at::kFloat).sum(0).expand({5, 16}));
 }
 
+TEST_P(Linear, OneTokenHasGradientsToo) {
+  at::manual_seed(4);
+  const at::Tensor weight = at::randn({24, 16}).to(GetParam()).requires_grad_(GetParam() == at::kFloat);
+  const at::Tensor x = at::randn({1, 16}).requires_grad_(weight.requires_grad());
+  const at::Tensor y = products::linear(x, weight);
+  EXPECT_EQ(y.requires_grad(), weight.requires_grad());
+  if (weight.requires_grad()) {
+    y.backward(at::ones({1, 24}));
+    expect_near(weight.grad(), x.detach().expand({24, 16}));
+    // The weights alone, as a first layer's.
+    EXPECT_TRUE(products::linear(x.detach(), weight).requires_grad());
+  }
+}
+
 TEST_P(Linear, TakesRowsAndKnowsWhatIsFinite) {
   at::Tensor weight = at::randn({50, 8}).to(GetParam());
   const at::Tensor ids = at::tensor(std::vector<std::int64_t>{3, 49, 0, 3}).view({2, 2});
