@@ -35,7 +35,6 @@ namespace avx512 {
 #pragma GCC target("avx2,fma,f16c,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,prefer-vector-width=512")
 #define LOCUS_WIDTH 16
 #include "core/products/block_kernels.inc"
-#include "core/products/digit_kernels.inc"
 #include "core/products/wide_digit_kernels.inc"
 #undef LOCUS_WIDTH
 #pragma GCC pop_options
@@ -47,7 +46,6 @@ namespace avx512_vnni {
 #define LOCUS_WIDTH 16
 #define LOCUS_VNNI 1
 #include "core/products/block_kernels.inc"
-#include "core/products/digit_kernels.inc"
 #include "core/products/wide_digit_kernels.inc"
 #undef LOCUS_VNNI
 #undef LOCUS_WIDTH
@@ -68,8 +66,8 @@ bool has_byte_products() {
 
 BlockDot block_dot(const blocks::Format& format, std::int64_t version, bool byte_products) {
 #if defined(LOCUS_VECTOR_TARGETS)
-  return version == 2 && byte_products ? block_kernels::avx512_vnni::wide_digit_dot_of(format.name)
-         : version == 2                ? block_kernels::avx512::wide_digit_dot_of(format.name)
+  return version == 2 && byte_products ? block_kernels::avx512_vnni::digit_dot_of(format.name)
+         : version == 2                ? block_kernels::avx512::digit_dot_of(format.name)
          : version == 1                ? block_kernels::avx2::digit_dot_of(format.name)
                                        : block_kernels::plain::dot_of(format.name);
 #else
