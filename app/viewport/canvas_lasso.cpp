@@ -12,8 +12,8 @@ namespace locus::viewport {
 
 namespace {
 
-constexpr double kLeastStep = 2;  // pixels from one point of the loop to the next
-constexpr double kMostStep = 4;   // with more between two, points are put there: straight is what is seen to be
+constexpr double kMinStep = 2;  // pixels between two points of the loop
+constexpr double kMaxStep = 4;  // a longer step gets points between: it is straight on the screen, not on every axis
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void Canvas::pull_lasso(const QPointF& to) {
   if (lasso_.empty()) {
     lasso_.push_back(*press_);
   }
-  if ((to - lasso_.back()).manhattanLength() >= kLeastStep) {
+  if ((to - lasso_.back()).manhattanLength() >= kMinStep) {
     lasso_.push_back(to);
   }
   request_frames();
@@ -47,7 +47,7 @@ void Canvas::close_lasso(bool add) {
   for (std::size_t n = 0; n < points.size(); ++n) {
     const QPointF from = points[n];
     const QPointF way = points[(n + 1) % points.size()] - from;
-    const double steps = std::max(std::ceil(std::hypot(way.x(), way.y()) / kMostStep), 1.0);
+    const double steps = std::max(std::ceil(std::hypot(way.x(), way.y()) / kMaxStep), 1.0);
     for (double step = 0; step < steps; ++step) {
       const QPointF at = (from + way * (step / steps)) * dpr();
       loop.push_back({first->panel, panel.x.value(at.x()), panel.y.value(at.y()), -1});

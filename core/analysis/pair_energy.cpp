@@ -82,7 +82,7 @@ struct BlockNorms {
   std::vector<float> query, key;
 };
 
-// Which of the three norms are asked for.
+// Which of the three norms a caller asks for, by PairNorm.
 using Norms = std::array<bool, 3>;
 bool has(const Norms& norms, PairNorm norm) {
   return norms[static_cast<std::size_t>(norm)];
@@ -133,7 +133,7 @@ void add_block(const PairLayer& layer, const PairRuns& runs, const Norms& norms,
   }
 }
 
-// Fields of those that are asked for.
+// The fields of `norms`; the others stay empty.
 Result<PairEnergies> energies(const PairSource& source, const Norms& norms, const StopToken& stop) {
   const at::NoGradGuard no_grad;
   LOCUS_TRY(const PairLayer layer, PairLayer::of(source));

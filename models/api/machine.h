@@ -17,7 +17,7 @@ class Machine {
   virtual ~Machine() = default;
 
   virtual std::string name() const = 0;  // "ada@node7:2222"
-  // The last round trip of an empty message, of the last few seconds; 0: none yet.
+  // The round trip of an empty message, measured every few seconds; 0: not yet.
   virtual double latency_ms() const = 0;
   // Why nothing arrives from there any more; a new line needs a new open(). None: it is well.
   virtual std::optional<Error> lost() const = 0;

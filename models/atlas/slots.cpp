@@ -11,7 +11,7 @@ namespace locus::models::atlas {
 
 namespace {
 
-constexpr std::size_t kMostWaiting = 16;                // samples, as many as a block has at most
+constexpr std::size_t kMaxWaiting = 16;                 // samples: the largest block of windows
 constexpr std::uint64_t kReplicateStream = 0x626F6F74;  // random numbers of replicates
 
 constexpr std::array<const char*, kKinds> kSampleNames{"windows",      "null.windows", "repeats",
@@ -113,8 +113,8 @@ void Sums::add(Kind kind, std::int64_t index, std::span<const double> numbers) {
   const Part& part = parts_[static_cast<std::size_t>(kind)];
   Waiting& waiting = waiting_[static_cast<std::size_t>(kind)];
   const std::size_t replicated = slots_.replicated(kind);
-  waiting.numbers.resize(kMostWaiting * replicated);
-  waiting.weights.resize(kMostWaiting * replicates_);
+  waiting.numbers.resize(kMaxWaiting * replicated);
+  waiting.weights.resize(kMaxWaiting * replicates_);
   std::copy_n(numbers.begin(), replicated, waiting.numbers.begin() + offset(waiting.count * replicated));
   const std::span<double> weights = std::span(waiting.weights).subspan(waiting.count * replicates_, replicates_);
   draw_weights(seed_, kind, index, weights);
@@ -123,7 +123,7 @@ void Sums::add(Kind kind, std::int64_t index, std::span<const double> numbers) {
   }
   add_squared(numbers.data(), 0, replicated, numbers_.data() + part.sums, numbers_.data() + part.squares);
   numbers_[part.count] += 1;
-  if (++waiting.count == kMostWaiting) {
+  if (++waiting.count == kMaxWaiting) {
     settle(kind);
   }
 }

@@ -23,7 +23,7 @@ constexpr std::size_t kKeptFiles = 32;
 constexpr std::size_t kKeptAnswers = 512;
 constexpr std::size_t kKeptWords = 4000;  // bytes of what the program says of itself
 constexpr std::chrono::milliseconds kPingInterval{1000};
-constexpr std::chrono::milliseconds kIdlePing{2000};
+constexpr std::chrono::milliseconds kIdlePing{2000};  // a line without messages is measured so often
 constexpr std::chrono::milliseconds kPause{20};
 constexpr std::chrono::milliseconds kBesideStop{100};  // a Ctrl-C ends ssh before it is seen here
 
@@ -387,7 +387,7 @@ void Connection::write_loop(const StopToken& closing) {
           return;
         }
         if (greeted_ && !lost_) {
-          ping();  // that latency_ms() tells of now, also while nothing is asked
+          ping();  // keeps latency_ms() up to date while nothing is asked
         }
       }
       frame = std::move(outgoing_.front());

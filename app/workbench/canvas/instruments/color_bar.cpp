@@ -121,7 +121,7 @@ class ColorBar final : public Instrument {
   }
 
  private:
-  // Those whose colours the state's scale decides: maps of differences have their own, and points too.
+  // The panels coloured by the state's scale. Maps of differences and points have scales of their own.
   static std::vector<std::size_t> panels_of(const InstrumentFrame& frame) {
     std::vector<std::size_t> list;
     if (frame.layout() == nullptr || frame.input.columns.empty()) {

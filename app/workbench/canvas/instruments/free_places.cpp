@@ -7,7 +7,7 @@ namespace locus::workbench {
 
 namespace {
 
-// What a place of that size may be: from the left, upper end of the canvas to its right, lower one.
+// Where the upper left corner of a place of that size may be.
 struct Edges {
   double left = 0;
   double right = 0;
@@ -31,7 +31,7 @@ std::vector<figure::Rect> usual_places(const figure::Point& size, const figure::
   return places;
 }
 
-// Of starts from `low` to `high`, the last from which a length lies `gap` away from all spans; empty: there is none.
+// The largest start in [low, high] at which a segment of that length keeps `gap` to every span; empty: none does.
 std::optional<double> last_start(std::vector<std::pair<double, double>> spans, double low, double high, double length,
                                  double gap) {
   std::ranges::sort(spans, std::ranges::greater(), &std::pair<double, double>::second);
@@ -75,8 +75,8 @@ std::optional<figure::Rect> place_along(const figure::Point& size, const Edges& 
   return best;
 }
 
-// How much of what is taken lies below a place, each thing as a share of itself: a corner of a plot is missed less than
-// a whole label.
+// How much of `taken` a place covers, each rectangle as a share of itself: hiding a corner of a plot is better than
+// hiding a whole label.
 double covered(const figure::Rect& place, const std::vector<figure::Rect>& taken) {
   double shares = 0;
   for (const figure::Rect& other : taken) {
@@ -111,7 +111,7 @@ figure::Rect place_or_corner(const figure::Point& size, const figure::Point& can
   std::vector<figure::Rect> places{{std::max(0.0, edges.right), std::max(0.0, edges.bottom), size.x, size.y}};
   if (edges.hold()) {
     places = usual_places(size, canvas, edges);
-    // In the corners of what is much larger, the upper right one first: a causal map is empty there.
+    // The corners of much larger rectangles, the upper right one first: a causal map is empty there.
     for (auto each = taken.rbegin(); each != taken.rend(); ++each) {
       if (each->width > 2 * size.x && each->height > 2 * size.y) {
         for (const double y : {each->y + pad, each->bottom() - pad - size.y}) {
@@ -120,7 +120,7 @@ figure::Rect place_or_corner(const figure::Point& size, const figure::Point& can
         }
       }
     }
-    for (const figure::Rect& each : taken) {  // right above and below things
+    for (const figure::Rect& each : taken) {  // directly above and below each
       for (const double x : {edges.left, edges.right}) {
         places.push_back({x, std::clamp(each.y - size.y, edges.top, edges.bottom), size.x, size.y});
         places.push_back({x, std::clamp(each.bottom(), edges.top, edges.bottom), size.x, size.y});
