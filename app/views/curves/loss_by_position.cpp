@@ -11,8 +11,7 @@ namespace locus::views {
 
 namespace {
 
-constexpr std::size_t kMaxStatedColumns = 3;      // columns that the statement names
-constexpr std::uint32_t kNullColor = 0x8A8A8AFF;  // of what is no text's
+constexpr std::size_t kMaxStatedColumns = 3;  // columns that the statement names
 
 // No part of it is chosen: an atlas has one.
 struct LossKey {
@@ -52,12 +51,12 @@ class LossView final : public MeasuredView<LossKey, LossByPosition> {
       .shows =
           "The mean loss of the token at each position of a window, over all windows of an atlas, with its 95 % "
           "interval. A curve that falls uses the context before it; where it becomes flat, more context does not help. "
-          "The loss of the same tokens in random order can be drawn beside it, in grey.",
+          "The loss of the same tokens in random order can be drawn beside it, dashed.",
       .of_runs = false,
       .of_atlases = true,
       .controls = {toggle("log-position", "Logarithmic", "A logarithmic position axis", true),
                    whole("smooth", "Smooth", "Number of positions that each point is the mean of", 1, 1, 4096),
-                   toggle("shuffled", "Shuffled", "The loss of shuffled tokens, in grey", false)},
+                   toggle("shuffled", "Shuffled", "The loss of shuffled tokens, dashed", false)},
       .brushes = {{"smooth", "", "smooth"}},
   };
 };
@@ -142,7 +141,6 @@ Result<figure::Figure> LossView::draw(const ViewInput& input, const Numbers& num
       return unsupported("the atlas has no loss of shuffled tokens: it was made without").within(input.columns[n].name);
     }
     figure::Curve curve = curve_of(input.columns[n].name + ", shuffled", numbers[n]->null, smooth, extent);
-    curve.color = kNullColor;
     curve.dashed = true;
     panel.layers.emplace_back(std::move(curve));
   }
