@@ -154,7 +154,7 @@ std::string cell_number(const MeanMap& map, std::size_t n) {
   return cell_number(map.mean, map.low, map.high, n);
 }
 
-// "249 to 255": the positions of a cell, as the file cuts them.
+// "248 to 255": the positions of a cell, as the file cuts them.
 std::string positions_in(std::int64_t cell, std::int64_t side, std::int64_t length) {
   const std::int64_t from = cell * length / side;
   const std::int64_t last = (cell + 1) * length / side - 1;
@@ -192,7 +192,7 @@ std::vector<std::string> MeanMapView::said_of(const ViewInput& input, const Hit&
   return lines;
 }
 
-// "queries 249 to 255 give each of their keys 249 to 255 0.071 [0.070, 0.072], keys 0 to 5 0.0013 [0.0012, 0.0014]"
+// "queries 248 to 255 give each of their keys 248 to 255 0.071 [0.070, 0.072], keys 0 to 7 0.0013 [0.0012, 0.0014]"
 std::string MeanMapView::statement_of(const ViewInput& input, const MeanMap& map) const {
   const models::AtlasInfo& info = models::atlas_of(*input.columns.front().trace)->info();
   const std::int64_t side = map.mean.rows;

@@ -8,40 +8,22 @@
 #include "app/views/heads/atlas_points.h"
 #include "app/views/list.h"
 #include "app/views/statement.h"
+#include "tests/support/atlas_inputs.h"
 #include "tests/support/exported_views.h"
-#include "tests/support/fake_atlas.h"
 
 namespace locus::views {
 namespace {
 
 using test::atlas_column;
+using test::atlas_in;
+using test::bundled_atlas_input;
 using test::FakeAtlas;
+using test::made_up_input;
 using test_views::at;
 using test_views::column_named;
 using test_views::expect_near;
 using test_views::exported;
 using test_views::view_of;
-
-ViewInput made_up_input(std::int64_t layer = 1, std::int64_t head = 2) {
-  ViewInput input;
-  input.columns = {atlas_column("made-up")};
-  input.layer = layer;
-  input.head = head;
-  input.cache = std::make_shared<FieldCache>(8 << 20);
-  return input;
-}
-
-ViewInput bundled_input(const std::string& name, std::int64_t layer, std::int64_t head) {
-  ViewInput input = made_up_input(layer, head);
-  const auto trace = models::open_atlas_trace(test::source_dir() + "/assets/atlases/" + name + ".safetensors");
-  EXPECT_TRUE(trace.ok()) << trace.error().describe();
-  input.columns = {{name, nullptr, *trace}};
-  return input;
-}
-
-const models::Atlas& atlas_in(const ViewInput& input) {
-  return *models::atlas_of(*input.columns.front().trace);
-}
 
 TEST(AtlasViews, ViewsOfRunsRefuseAnAtlasAndViewsOfAtlasesARunInOneLine) {
   const std::set<std::string> both{"distance-profile", "heads", "kernel"};
@@ -63,174 +45,6 @@ TEST(AtlasViews, ViewsOfRunsRefuseAnAtlasAndViewsOfAtlasesARunInOneLine) {
       ASSERT_FALSE(none.ok()) << name;
       EXPECT_NE(none.error().message.find("locus atlas"), std::string::npos) << none.error().message;
     }
-  }
-}
-
-TEST(AtlasViews, MeanMapExportsTheMeansOfAHead) {
-  const FakeAtlas atlas;
-  ViewInput input = made_up_input();
-  const Data data = exported("mean-map", input);
-  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{FakeAtlas::kSide, FakeAtlas::kSide}));
-  for (std::int64_t row = 0; row < FakeAtlas::kSide; ++row) {
-    for (std::int64_t column = 0; column < FakeAtlas::kSide; ++column) {
-      const double mean = atlas.mean_of("mean-map", 1, 2, row * FakeAtlas::kSide + column, false);
-      if (column > row) {
-        EXPECT_TRUE(std::isnan(at(data, row, column)));
-      } else {
-        expect_near(at(data, row, column), mean, 1e-6);
-      }
-    }
-  }
-  input.options.set("of", std::string("high"));
-  expect_near(at(exported("mean-map", input), 5, 3), atlas.mean_of("mean-map", 1, 2, 5 * 16 + 3, false) + 0.03, 1e-6);
-  input.options.set("of", std::string("low"));
-  expect_near(at(exported("mean-map", input), 5, 3), atlas.mean_of("mean-map", 1, 2, 5 * 16 + 3, false) - 0.03, 1e-6);
-  input.head = kMean;
-  EXPECT_EQ(view_of("mean-map").figure(input).error().code, ErrorCode::kUnsupported);  // no interval
-  input.options.set("of", std::string("mean"));
-  double sum = 0;
-  for (std::int64_t head = 0; head < 4; ++head) {
-    sum += atlas.mean_of("mean-map", 1, head, 5 * 16 + 3, false) / 4;
-  }
-  expect_near(at(exported("mean-map", input), 5, 3), sum, 1e-6);
-}
-
-TEST(AtlasViews, MeanMapShowsWhatTheTextAdds) {
-  const FakeAtlas atlas;
-  ViewInput input = made_up_input();
-  const auto null = [&](std::int64_t head) { return atlas.mean_of("mean-map", 1, head, 5 * 16 + 3, true); };
-  const auto text = [&](std::int64_t head) { return atlas.mean_of("mean-map", 1, head, 5 * 16 + 3, false); };
-  input.options.set("of", std::string("shuffled"));
-  expect_near(at(exported("mean-map", input), 5, 3), null(2), 1e-6);
-  input.options.set("of", std::string("difference"));
-  expect_near(at(exported("mean-map", input), 5, 3), text(2) - null(2), 1e-6);
-  EXPECT_TRUE(std::isnan(at(exported("mean-map", input), 3, 5)));
-  const auto figure = view_of("mean-map").figure(input);
-  ASSERT_TRUE(figure.ok());
-  const auto& scale = std::get<figure::HeatMap>(figure->panels[0].layers[0]).scale;
-  EXPECT_FLOAT_EQ(scale.low, -scale.high);
-  EXPECT_EQ(figure->panels[0].note, "40 windows of 64 tokens, 40 of them shuffled too; 16 × 16 cells");
-  input.head = kMean;
-  double sum = 0;
-  for (std::int64_t head = 0; head < 4; ++head) {
-    sum += (text(head) - null(head)) / 4;
-  }
-  expect_near(at(exported("mean-map", input), 5, 3), sum, 1e-6);
-  input.columns = {atlas_column("without", {}, 1, false)};
-  const auto refused = view_of("mean-map").figure(input);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().describe().find("of shuffled tokens"), std::string::npos);
-  input.options.set("of", std::string("mean"));
-  EXPECT_TRUE(view_of("mean-map").figure(input).ok());
-}
-
-TEST(AtlasViews, MeanMapSaysItsIntervalsUnderThePointer) {
-  const ViewInput input = made_up_input();
-  const auto figure = view_of("mean-map").figure(input);
-  ASSERT_TRUE(figure.ok());
-  const auto& map = std::get<figure::HeatMap>(figure->panels[0].layers[0]);
-  ASSERT_NE(map.texts, nullptr);
-  EXPECT_EQ((*map.texts)[0], "0.250 [0.220, 0.280]");
-  EXPECT_EQ((*map.texts)[1], "");
-  EXPECT_EQ(map.field->row_axis.step, 4);
-  const auto lines = view_of("mean-map").said_of(input, {0, 2.5, 3.5, -1});
-  ASSERT_EQ(lines.size(), 4U);
-  EXPECT_EQ(lines[0], "query 0 to 3");
-  EXPECT_EQ(lines[2], "mean weight 0.250 [0.220, 0.280]");
-  EXPECT_EQ(lines[3], "  of shuffled tokens 0.250 [0.220, 0.280]");
-  EXPECT_EQ(view_of("mean-map").said_of(input, {0, 60, 3.5, -1}).back(), "no query sees a key there");
-  EXPECT_TRUE(view_of("mean-map").said_of(input, {0, 60, 70, -1}).empty());
-  EXPECT_NE(figure->statement.find("queries 60 to 63 give each of the keys 60 to 63 "), std::string::npos)
-      << figure->statement;
-}
-
-// Its interval is the mean ± 1.96 · deviation / √windows: there are no replicates of a mean map.
-TEST(AtlasViews, MeanMapsOfBundledAtlasesHaveNormalIntervals) {
-  ViewInput input = bundled_input("text-rope", 0, 3);
-  const auto values = atlas_in(input).values("mean-map", 0);
-  ASSERT_TRUE(values.ok());
-  const std::int64_t side = values->shape.back();
-  const Data mean = exported("mean-map", input);
-  input.options.set("of", std::string("high"));
-  const Data high = exported("mean-map", input);
-  for (const auto& [row, column] : {std::pair<std::int64_t, std::int64_t>{39, 39}, {39, 0}, {20, 19}}) {
-    const auto n = static_cast<std::size_t>((3 * side + row) * side + column);
-    expect_near(at(mean, row, column), values->mean[n], 1e-6);
-    const double wanted = values->mean[n] + 1.96 * values->deviation[n] / std::sqrt(values->samples);
-    expect_near(at(high, row, column), wanted, 1e-5);
-  }
-  EXPECT_TRUE(std::isnan(at(mean, 0, 39)));
-  // 40 cells of 256 tokens: the last has the positions 249 to 255, the one before it 243 to 248.
-  input.options.set("of", std::string("mean"));
-  ASSERT_TRUE(view_of("mean-map").figure(input).ok());
-  EXPECT_EQ(view_of("mean-map").said_of(input, {0, 255.5, 255.5, -1}).front(), "query 249 to 255");
-  EXPECT_EQ(view_of("mean-map").said_of(input, {0, 249.0, 249.0, -1}).front(), "query 243 to 248");
-}
-
-TEST(AtlasViews, LossByPositionExportsTheMeansWithIntervals) {
-  const FakeAtlas atlas;
-  ViewInput input = made_up_input();
-  const Data data = exported("loss-by-position", input);
-  ASSERT_EQ(data.shape[0], FakeAtlas::kLength - 1);
-  for (const std::int64_t n : {std::int64_t{0}, std::int64_t{8}, std::int64_t{62}}) {
-    const double mean = atlas.mean_of("loss", 0, 0, n, false);
-    EXPECT_EQ(at(data, n, column_named(data, "position")), static_cast<double>(n + 1));
-    expect_near(at(data, n, column_named(data, "made-up loss")), mean, 1e-6);
-    expect_near(at(data, n, column_named(data, "made-up low")), mean - 0.01, 1e-6);
-    expect_near(at(data, n, column_named(data, "made-up high")), mean + 0.01, 1e-6);
-  }
-  input.options.set("smooth", std::int64_t{4});
-  const auto figure = view_of("loss-by-position").figure(input);
-  ASSERT_TRUE(figure.ok());
-  const auto& curve = std::get<figure::Curve>(figure->panels[0].layers[0]);
-  double sum = 0;
-  for (std::int64_t n = 5; n <= 8; ++n) {
-    sum += atlas.mean_of("loss", 0, 0, n, false) / 4;
-  }
-  expect_near(curve.y[8], sum, 1e-9);
-  expect_near(curve.high[8], sum + 0.01, 1e-9);
-  EXPECT_EQ(figure->statement, "loss 5.00 [4.99, 5.01] at position 1, 2.38 [2.37, 2.39] at 63");
-}
-
-TEST(AtlasViews, LossOfShuffledTokensIsAGreyCurve) {
-  ViewInput input = made_up_input();
-  const auto data = exported("loss-by-position", input);
-  EXPECT_EQ(at(data, 7, column_named(data, "made-up shuffled")), 5.5F);
-  expect_near(at(data, 7, column_named(data, "made-up shuffled low")), 5.49, 1e-6);
-  EXPECT_EQ(view_of("loss-by-position").figure(input)->panels[0].layers.size(), 1U);
-  input.options.set("shuffled", true);
-  input.columns.push_back(atlas_column("other"));
-  const auto figure = view_of("loss-by-position").figure(input);
-  ASSERT_TRUE(figure.ok());
-  ASSERT_EQ(figure->panels[0].layers.size(), 4U);
-  const auto& null = std::get<figure::Curve>(figure->panels[0].layers[3]);
-  EXPECT_EQ(null.name, "other, shuffled");
-  EXPECT_NE(null.color, 0U);
-  EXPECT_EQ(null.y.back(), 5.5);
-  EXPECT_EQ(null.high.back(), 5.51);
-  EXPECT_GT(figure->panels[0].y.view.high, 5.51);
-  EXPECT_TRUE(figure->panels[0].note.ends_with("; of shuffled tokens over 40 windows")) << figure->panels[0].note;
-  input.columns.push_back(atlas_column("without", {}, 1, false));
-  const auto refused = view_of("loss-by-position").figure(input);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().describe().find("without"), std::string::npos);
-  input.options.set("shuffled", false);
-  EXPECT_TRUE(view_of("loss-by-position").figure(input).ok());
-}
-
-TEST(AtlasViews, LossByPositionOfBundledAtlases) {
-  ViewInput input = bundled_input("text-rope", 0, 0);
-  input.columns.push_back(bundled_input("text-tapa", 0, 0).columns.front());
-  const Data data = exported("loss-by-position", input);
-  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{255, 13}));
-  const auto loss = models::atlas_of(*input.columns[1].trace)->values("loss", models::kAtlasOfModel);
-  ASSERT_TRUE(loss.ok());
-  for (std::int64_t n = 0; n < 255; n += 50) {
-    expect_near(at(data, n, column_named(data, "text-tapa loss")), loss->mean[static_cast<std::size_t>(n)], 1e-6);
-    expect_near(at(data, n, column_named(data, "text-tapa low")), loss->low[static_cast<std::size_t>(n)], 1e-6);
-    EXPECT_LT(at(data, n, column_named(data, "text-tapa low")), at(data, n, column_named(data, "text-tapa loss")));
-    EXPECT_LT(at(data, n, column_named(data, "text-rope high")),
-              at(data, n, column_named(data, "text-rope shuffled low")));
   }
 }
 
@@ -271,7 +85,7 @@ TEST(AtlasViews, AtlasDrawsHeadsWithCrossesAndRings) {
 }
 
 TEST(AtlasViews, AtlasOfABundledModelHasItsMeans) {
-  const ViewInput input = bundled_input("text-rope", 0, 0);
+  const ViewInput input = bundled_atlas_input("text-rope", 0, 0);
   const Data data = exported("atlas", input);
   ASSERT_EQ(data.shape[0], 16);
   for (std::int64_t layer = 0; layer < 4; ++layer) {
@@ -468,7 +282,7 @@ TEST(AtlasViews, NeedleShowsTheModelOrAHeadByDepthAndLength) {
 }
 
 TEST(AtlasViews, NeedlesOfABundledAtlas) {
-  ViewInput input = bundled_input("text-rope", 0, 3);
+  ViewInput input = bundled_atlas_input("text-rope", 0, 3);
   input.options.set("of", std::string("needle"));
   const Data data = exported("needle", input);
   ASSERT_EQ(data.shape, (std::vector<std::int64_t>{10, 6}));

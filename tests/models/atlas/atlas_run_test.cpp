@@ -274,7 +274,7 @@ TEST_F(AtlasRun, BundledAtlasesAreOfTheBundledCheckpoints) {
     const models::AtlasInfo& info = (*atlas)->info();
     EXPECT_EQ(info.sha256, models::atlas::facts_of(run_asset("checkpoints/" + info.checkpoint)).value().sha256);
     EXPECT_EQ(info.done, info.windows);
-    EXPECT_LE(entry.file_size(), 1300000U);  // as assets/atlases/README.md says
+    EXPECT_LE(entry.file_size(), 1000000U);  // as assets/atlases/README.md says
     for (const char* statistic : {"heads.entropy", "mean-map", "loss"}) {
       EXPECT_TRUE((*atlas)->has(statistic, models::AtlasNull::kShuffled)) << statistic;
     }
