@@ -206,61 +206,6 @@ TEST_F(AtlasRun, ReplicatesHavePoissonWeights) {
   EXPECT_NE(weights, shuffled);
 }
 
-// More samples than wait for the replicates, in two halves that are added to each other; a map with cells that no query
-// sees, one of them from the second sample on.
-TEST(AtlasSums, AreSumsOverAllSamples) {
-  constexpr std::size_t kReplicates = 7;
-  constexpr std::size_t kSamples = 39;
-  models::atlas::Slots slots;
-  slots.add(Kind::kWindow, "plain", 0, {150});
-  slots.add(Kind::kWindow, "map", 0, {2, 3}, false);
-  const auto number = [](std::size_t sample, std::size_t n) {
-    return std::sin(static_cast<double>(1 + sample * 1000 + n));
-  };
-  const auto cell = [&](std::size_t sample, std::size_t n) {
-    return n == 1 || n == 2 || (n == 4 && sample > 0) ? kNaN : number(sample, 500 + n);
-  };
-  models::atlas::Sums first(slots, kReplicates, 3);
-  models::atlas::Sums second(slots, kReplicates, 3);
-  std::vector<double> sum(156), squares(156), counts(kReplicates), replicates(kReplicates * 150), weights(kReplicates);
-  for (std::size_t sample = 0; sample < kSamples; ++sample) {
-    models::atlas::Sums& part = sample < 18 ? first : second;
-    std::vector<double> plain(150), map(6);
-    for (std::size_t n = 0; n < 156; ++n) {
-      const double x = n < 150 ? plain[n] = number(sample, n) : map[n - 150] = cell(sample, n - 150);
-      sum[n] += x;
-      squares[n] += x * x;
-    }
-    part.add_to(Kind::kWindow, 150, std::span(map).first(3));
-    part.add_to(Kind::kWindow, 153, std::span(map).subspan(3));
-    part.add(Kind::kWindow, static_cast<std::int64_t>(sample), plain);
-    models::atlas::draw_weights(3, Kind::kWindow, static_cast<std::int64_t>(sample), weights);
-    for (std::size_t b = 0; b < kReplicates; ++b) {
-      counts[b] += weights[b];
-      for (std::size_t n = 0; n < 150; ++n) {
-        replicates[b * 150 + n] += weights[b] * plain[n];
-      }
-    }
-  }
-  first.add(second.numbers());
-  Contents contents;
-  first.write_to(contents);
-  ASSERT_EQ(contents.tables.size(), 2U);
-  EXPECT_EQ(contents.samples.at("windows").count, static_cast<double>(kSamples));
-  EXPECT_EQ(contents.samples.at("windows").replicates, counts);
-  const auto near = [](const std::vector<double>& found, std::size_t n, double expected) {
-    EXPECT_TRUE(std::isnan(expected) ? std::isnan(found[n]) : std::abs(found[n] - expected) < 1e-12) << n;
-  };
-  for (std::size_t n = 0; n < 156; ++n) {
-    const Table& table = contents.tables[n < 150 ? 0 : 1];
-    near(table.sum, n < 150 ? n : n - 150, sum[n]);
-    near(table.squares, n < 150 ? n : n - 150, squares[n]);
-  }
-  for (std::size_t n = 0; n < replicates.size(); ++n) {
-    near(contents.tables[0].replicates, n, replicates[n]);
-  }
-}
-
 // Those of assets/atlases are of the bundled checkpoints as they are.
 TEST_F(AtlasRun, BundledAtlasesAreOfTheBundledCheckpoints) {
   int count = 0;
