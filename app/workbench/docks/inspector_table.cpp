@@ -6,6 +6,7 @@
 #include <QStyledItemDelegate>
 #include <QTableWidget>
 #include <algorithm>
+#include <cmath>
 
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/short_names.h"
@@ -70,7 +71,7 @@ class ShareDelegate final : public QStyledItemDelegate {
     QRect bar = option.rect.adjusted(1, 2, -1, -2);
     bar.setWidth(static_cast<int>(bar.width() * share));
     painter->fillRect(bar, color);
-    const QString text = index.data(kShareTextRole).toString();
+    const QString text = text_within(option.rect.width() - 2 * kShareMargin, option.fontMetrics, index);
     painter->setPen(option.palette.color(QPalette::Text));
     painter->drawText(option.rect.adjusted(0, 0, -kShareMargin, 0), Qt::AlignRight | Qt::AlignVCenter, text);
     QStyleOptionViewItem token = option;
@@ -80,6 +81,21 @@ class ShareDelegate final : public QStyledItemDelegate {
   QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
     const int share = option.fontMetrics.horizontalAdvance(index.data(kShareTextRole).toString());
     return QStyledItemDelegate::sizeHint(option, index) + QSize(share + 3 * kShareMargin, 0);
+  }
+  // The narrowest column that shows every share.
+  static int least_width(const QFontMetrics& metrics) {
+    return metrics.horizontalAdvance(QStringLiteral("100 %")) + 2 * kShareMargin;
+  }
+
+ private:
+  // "37.5 %", or "38 %" where that is too wide.
+  static QString text_within(int width, const QFontMetrics& metrics, const QModelIndex& index) {
+    QString text = index.data(kShareTextRole).toString();
+    if (metrics.horizontalAdvance(text) > width) {
+      const double percent = 100 * index.data(kShareRole).toDouble();
+      text = percent < 0.5 ? QStringLiteral("<1 %") : QStringLiteral("%1 %").arg(std::lround(percent));
+    }
+    return text;
   }
 };
 
@@ -111,7 +127,7 @@ void fit_columns(QTableWidget* table) {
   QHeaderView& header = *table->horizontalHeader();
   const QFontMetrics metrics = table->fontMetrics();
   const bool shares = dynamic_cast<ShareDelegate*>(table->itemDelegate()) != nullptr;
-  const int share = shares ? metrics.horizontalAdvance(QStringLiteral("100.0 %")) + 2 * kShareMargin : 0;
+  const int share = shares ? ShareDelegate::least_width(metrics) : 0;
   header.setMinimumSectionSize(std::max(share, kLeastLetters * metrics.averageCharWidth()));
   header.setSectionResizeMode(QHeaderView::Stretch);
   fit_rows(table, table->fontMetrics());

@@ -198,7 +198,11 @@ TEST_F(WindowReading, TheInspectorShowsAllColumnsOfASmallScreen) {
     EXPECT_LE(width, table->viewport()->width()) << name;
     EXPECT_GT(table->columnWidth(3), 5 * table->fontMetrics().averageCharWidth()) << name;
   }
-  // A value is read whole.
+  // A share is read whole, in whole percent at least, and so is a value.
+  const auto* predictions = find<QTableWidget>("predictions");
+  for (int n = 0; n < 4; ++n) {
+    EXPECT_GE(predictions->columnWidth(n), predictions->fontMetrics().horizontalAdvance(QStringLiteral("100 %")) + 8);
+  }
   const auto* cell = find<QTableWidget>("cell");
   const QString logit = cell->item(5, 3)->text();
   EXPECT_FALSE(logit.isEmpty());
