@@ -71,11 +71,12 @@ class ShareDelegate final : public QStyledItemDelegate {
     QRect bar = option.rect.adjusted(1, 2, -1, -2);
     bar.setWidth(static_cast<int>(bar.width() * share));
     painter->fillRect(bar, color);
-    const QString text = text_within(option.rect.width() - 2 * kShareMargin, option.fontMetrics, index);
+    const QString text = text_within(option.rect.width(), option.fontMetrics, index);
+    const int margin = std::clamp(option.rect.width() - option.fontMetrics.horizontalAdvance(text), 1, kShareMargin);
     painter->setPen(option.palette.color(QPalette::Text));
-    painter->drawText(option.rect.adjusted(0, 0, -kShareMargin, 0), Qt::AlignRight | Qt::AlignVCenter, text);
+    painter->drawText(option.rect.adjusted(0, 0, -margin, 0), Qt::AlignRight | Qt::AlignVCenter, text);
     QStyleOptionViewItem token = option;
-    token.rect.setRight(option.rect.right() - option.fontMetrics.horizontalAdvance(text) - 2 * kShareMargin);
+    token.rect.setRight(option.rect.right() - option.fontMetrics.horizontalAdvance(text) - 2 * margin);
     QStyledItemDelegate::paint(painter, token, index);
   }
   QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
@@ -83,19 +84,16 @@ class ShareDelegate final : public QStyledItemDelegate {
     return QStyledItemDelegate::sizeHint(option, index) + QSize(share + 3 * kShareMargin, 0);
   }
   // The narrowest column that shows every share.
-  static int least_width(const QFontMetrics& metrics) {
-    return metrics.horizontalAdvance(QStringLiteral("100 %")) + 2 * kShareMargin;
-  }
+  static int least_width(const QFontMetrics& metrics) { return metrics.horizontalAdvance(QStringLiteral("100 %")) + 1; }
 
  private:
-  // "37.5 %", or "38 %" where that is too wide.
+  // "37.5 %", or "38 %" in columns without room for that beside a token of two letters.
   static QString text_within(int width, const QFontMetrics& metrics, const QModelIndex& index) {
-    QString text = index.data(kShareTextRole).toString();
-    if (metrics.horizontalAdvance(text) > width) {
-      const double percent = 100 * index.data(kShareRole).toDouble();
-      text = percent < 0.5 ? QStringLiteral("<1 %") : QStringLiteral("%1 %").arg(std::lround(percent));
+    if (metrics.horizontalAdvance(QStringLiteral("100.0 %WW")) + 3 * kShareMargin <= width) {
+      return index.data(kShareTextRole).toString();
     }
-    return text;
+    const double percent = 100 * index.data(kShareRole).toDouble();
+    return percent < 0.5 ? QStringLiteral("<1 %") : QStringLiteral("%1 %").arg(std::lround(percent));
   }
 };
 

@@ -201,7 +201,7 @@ TEST_F(WindowReading, TheInspectorShowsAllColumnsOfASmallScreen) {
   // A share is read whole, in whole percent at least, and so is a value.
   const auto* predictions = find<QTableWidget>("predictions");
   for (int n = 0; n < 4; ++n) {
-    EXPECT_GE(predictions->columnWidth(n), predictions->fontMetrics().horizontalAdvance(QStringLiteral("100 %")) + 8);
+    EXPECT_GE(predictions->columnWidth(n), predictions->fontMetrics().horizontalAdvance(QStringLiteral("100 %")));
   }
   const auto* cell = find<QTableWidget>("cell");
   const QString logit = cell->item(5, 3)->text();
