@@ -88,6 +88,7 @@ Status add_case(Rig& rig, const AtlasCase& one, const WordsFile& words) {
   LOCUS_TRY(const TracePointer probe, model->run({.ids = std::vector<std::int64_t>(8, 65)}, {.keep = {}}));
   Measure measure(*model, {what, one.length, 128, 1}, *probe, std::move(needles));
   Sums sums(measure.slots(), 100, 1);
+  Block block(measure.slots());
   const StopToken stop = rig.options().stop;
   double atlas_ms = 0;
   double plain_ms = 0;
@@ -96,9 +97,11 @@ Status add_case(Rig& rig, const AtlasCase& one, const WordsFile& words) {
   for (std::int64_t first = 0; first < one.windows; first += kTurn) {
     const std::int64_t end = std::min(first + kTurn, one.windows);
     LOCUS_TRY(const double measured, Rig::once([&]() -> Status {
+                block.clear();
                 for (std::int64_t index = first; index < end; ++index) {
-                  LOCUS_CHECK(measure.add(windows, index, sums, stop));
+                  LOCUS_CHECK(measure.add(windows, index, block, stop));
                 }
+                sums.add(block.numbers());
                 return {};
               }));
     LOCUS_TRY(const double plain, Rig::once([&]() -> Status {

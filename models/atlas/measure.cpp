@@ -167,7 +167,7 @@ void Measure::put(Kind kind, const std::string& statistic, std::int64_t layer, s
   }
 }
 
-Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>& numbers, Sums& sums,
+Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>& numbers, Block& block,
                               const StopToken& stop) {
   if (!wants("profile") && !wants("heads") && !wants("sinks") && !wants("mean-map")) {
     return {};
@@ -178,7 +178,7 @@ Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>
     const auto map = places_.find({kind, {"mean-map", layer}});
     const bool has_map = map != places_.end();
     const auto add_map = [&](std::size_t head, std::span<const double> values) {
-      sums.add_to(kind, map->second->begin + head * values.size(), values);
+      block.add_to(kind, map->second->begin + head * values.size(), values);
     };
     LOCUS_TRY(const auto heads, analysis::cell_means(*field, grid_of(field->mask(), has_map), add_map, stop));
     const ValueNorms norms(data->layers[static_cast<std::size_t>(layer)], heads.size());
@@ -253,7 +253,7 @@ Status Measure::measure_loss(const Trace& trace, const Window& window, Kind kind
   return {};
 }
 
-Status Measure::add_repeats(std::int64_t index, Sums& sums, const StopToken& stop) const {
+Status Measure::add_repeats(std::int64_t index, Block& block, const StopToken& stop) const {
   const std::int64_t period = std::min(kLongestPeriod, options_.length / 2);
   training::Random random{options_.seed, kRepeatStream, static_cast<std::uint64_t>(index)};
   std::vector<std::int64_t> ids(static_cast<std::size_t>(period));
@@ -273,23 +273,23 @@ Status Measure::add_repeats(std::int64_t index, Sums& sums, const StopToken& sto
         put(kind, "heads.induction", layer, head, std::span(&scores[head], 1), numbers);
       }
     }
-    sums.add(kind, index, numbers);
+    block.add(kind, index, numbers);
   }
   return {};
 }
 
-Status Measure::add(const Windows& windows, std::int64_t index, Sums& sums, const StopToken& stop) {
+Status Measure::add(const Windows& windows, std::int64_t index, Block& block, const StopToken& stop) {
   return guarded([&]() -> Status {
     LOCUS_TRY(const Window window, windows.at(index));
     const RunOptions options{.keep = {"logits"}, .all_logits = wants("loss"), .continuable = wants("sinks")};
     std::vector<double> numbers(slots_.replicated(Kind::kWindow));
     LOCUS_TRY(const TracePointer trace, model_.run({.ids = window.ids}, options, stop));
-    LOCUS_CHECK(measure_cells(*trace, Kind::kWindow, numbers, sums, stop));
+    LOCUS_CHECK(measure_cells(*trace, Kind::kWindow, numbers, block, stop));
     LOCUS_CHECK(measure_pairs(*trace, Kind::kWindow, numbers, stop));
     LOCUS_CHECK(measure_loss(*trace, window, Kind::kWindow, numbers));
-    sums.add(Kind::kWindow, index, numbers);
+    block.add(Kind::kWindow, index, numbers);
     if (!slots_.of(Kind::kNeedles).empty() && index % Needles::every(windows.options().windows) == 0) {
-      LOCUS_CHECK(needles_.add(index, slots_, sums, stop));
+      LOCUS_CHECK(needles_.add(index, slots_, block, stop));
     }
     if (index % shuffle_every(windows.options().windows) != 0) {
       return {};
@@ -298,12 +298,12 @@ Status Measure::add(const Windows& windows, std::int64_t index, Sums& sums, cons
       const Window shuffled = windows.shuffled(window, index);
       LOCUS_TRY(const TracePointer null, model_.run({.ids = shuffled.ids}, options, stop));
       numbers.assign(slots_.replicated(Kind::kShuffledWindow), 0);
-      LOCUS_CHECK(measure_cells(*null, Kind::kShuffledWindow, numbers, sums, stop));
+      LOCUS_CHECK(measure_cells(*null, Kind::kShuffledWindow, numbers, block, stop));
       LOCUS_CHECK(measure_pairs(*null, Kind::kShuffledWindow, numbers, stop));
       LOCUS_CHECK(measure_loss(*null, shuffled, Kind::kShuffledWindow, numbers));
-      sums.add(Kind::kShuffledWindow, index, numbers);
+      block.add(Kind::kShuffledWindow, index, numbers);
     }
-    return slots_.of(Kind::kRepeats).empty() ? Status() : add_repeats(index, sums, stop);
+    return slots_.of(Kind::kRepeats).empty() ? Status() : add_repeats(index, block, stop);
   });
 }
 

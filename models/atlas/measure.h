@@ -15,7 +15,7 @@
 #include "models/api/atlas_run.h"
 #include "models/api/model.h"
 #include "models/atlas/needles.h"
-#include "models/atlas/slots.h"
+#include "models/atlas/sums.h"
 #include "models/atlas/windows.h"
 
 namespace locus::models::atlas {
@@ -37,9 +37,9 @@ class Measure {
   // "profile.edges", …
   std::map<std::string, std::vector<double>> axes() const;
 
-  // Adds window `index` and what else is measured with it to `sums`: its tokens shuffled (every `shuffle_every`-th
+  // Adds window `index` and what else is measured with it to `block`: its tokens shuffled (every `shuffle_every`-th
   // window), random tokens given twice, and needles. Errors: run()'s; kUnsupported where a trace has no scores.
-  Status add(const Windows& windows, std::int64_t index, Sums& sums, const StopToken& stop);
+  Status add(const Windows& windows, std::int64_t index, Block& block, const StopToken& stop);
   // How many windows there are from one with a null to the next: 1 of few windows, 16 of many.
   static std::int64_t shuffle_every(std::int64_t windows);
 
@@ -47,10 +47,11 @@ class Measure {
   bool wants(const std::string& name) const;
   void plan_windows(Kind kind);
   void plan_repeats(Kind kind);
-  // Maps go into `sums` at once, the others into `numbers`.
-  Status measure_cells(const Trace& trace, Kind kind, std::vector<double>& numbers, Sums& sums, const StopToken& stop);
+  // Maps go into `block` at once, the others into `numbers`.
+  Status measure_cells(const Trace& trace, Kind kind, std::vector<double>& numbers, Block& block,
+                       const StopToken& stop);
   Status measure_loss(const Trace& trace, const Window& window, Kind kind, std::vector<double>& numbers) const;
-  Status add_repeats(std::int64_t index, Sums& sums, const StopToken& stop) const;
+  Status add_repeats(std::int64_t index, Block& block, const StopToken& stop) const;
   void put(Kind kind, const std::string& statistic, std::int64_t layer, std::size_t head,
            std::span<const double> values, std::vector<double>& numbers) const;
   Status measure_pairs(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) const;

@@ -197,7 +197,7 @@ Status Needles::measure(const NeedleText& text, Kind kind, std::size_t cell, con
   return {};
 }
 
-Status Needles::add(std::int64_t index, const Slots& slots, Sums& sums, const StopToken& stop) const {
+Status Needles::add(std::int64_t index, const Slots& slots, Block& block, const StopToken& stop) const {
   for (const Kind kind : {Kind::kNeedles, Kind::kShuffledNeedles}) {
     std::vector<double> numbers(slots.size(kind));
     for (std::size_t depth = 0; depth < depths_.size(); ++depth) {
@@ -212,7 +212,7 @@ Status Needles::add(std::int64_t index, const Slots& slots, Sums& sums, const St
         LOCUS_CHECK(measure(text, kind, depth * lengths_.size() + length, slots, numbers, stop));
       }
     }
-    sums.add(kind, index, numbers);
+    block.add(kind, index, numbers);
   }
   return {};
 }

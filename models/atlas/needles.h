@@ -11,7 +11,7 @@
 #include "core/base/progress.h"
 #include "core/base/result.h"
 #include "models/api/model.h"
-#include "models/atlas/slots.h"
+#include "models/atlas/sums.h"
 #include "models/atlas/windows.h"
 
 namespace locus::models::atlas {
@@ -39,7 +39,7 @@ class Needles {
 
   // Sample `index`: all depths and lengths, in the text of window `index`; and the same with the text before the
   // question shuffled. Errors: run()'s.
-  Status add(std::int64_t index, const Slots& slots, Sums& sums, const StopToken& stop) const;
+  Status add(std::int64_t index, const Slots& slots, Block& block, const StopToken& stop) const;
 
   // The text of one cell of the grid. `depth` 0 … 1.
   Result<NeedleText> text(std::int64_t index, double depth, std::int64_t length) const;

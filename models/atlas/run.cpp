@@ -46,7 +46,7 @@ class Run {
         measure_(measure),
         group_(options.group.get()),
         sums_(measure.slots(), static_cast<std::size_t>(options.replicates), options.seed),
-        part_(measure.slots(), static_cast<std::size_t>(options.replicates), options.seed),
+        part_(measure.slots()),
         block_(block_size(options.windows)) {
     contents_.info = std::move(info);
     contents_.axes = measure.axes();
@@ -126,14 +126,16 @@ class Run {
         return failed(added.error().within("window " + std::to_string(index)));
       }
     }
-    LOCUS_TRY(stopped, any_stopped(stopped));
-    if (stopped) {
+    LOCUS_TRY(const std::size_t longest, longest_part(stopped));
+    if (longest == 0) {
       return true;
     }
     if (group_ == nullptr) {
       sums_.add(part_.numbers());
     } else {
-      LOCUS_TRY(const auto parts, group_->gather(part_.numbers()));
+      std::vector<double> sent = part_.numbers();
+      sent.resize(longest);
+      LOCUS_TRY(const auto parts, group_->gather(sent));
       for (const std::vector<double>& part : parts) {  // in the order of the blocks
         sums_.add(part);
       }
@@ -142,12 +144,16 @@ class Run {
     return false;
   }
 
-  Result<bool> any_stopped(bool stopped) const {
-    double count = stopped ? 1 : 0;
+  // Numbers of the longest block of this round; 0 where one of the processes was stopped.
+  Result<std::size_t> longest_part(bool stopped) const {
+    std::vector<double> sizes(static_cast<std::size_t>(processes()));
+    sizes[group_ == nullptr ? 0 : static_cast<std::size_t>(group_->rank())] =
+        stopped ? 0 : static_cast<double>(part_.numbers().size());
     if (group_ != nullptr) {
-      LOCUS_CHECK(group_->add_up(std::span(&count, 1)));
+      LOCUS_CHECK(group_->add_up(sizes));
     }
-    return count > 0;
+    const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
+    return static_cast<std::size_t>(*least > 0 ? *most : 0);
   }
 
   // A window that cannot be measured: what was done before stays.
@@ -193,7 +199,7 @@ class Run {
   Measure& measure_;
   ProcessGroup* group_;
   Sums sums_;
-  Sums part_;
+  Block part_;
   std::int64_t block_;
   Contents contents_;
   std::int64_t first_ = 0;  // windows done before this call

@@ -14,6 +14,7 @@ namespace locus {
 namespace {
 
 using models::AtlasNull;
+using models::atlas::Block;
 using models::atlas::Corpus;
 using models::atlas::Kind;
 using models::atlas::Needles;
@@ -86,7 +87,9 @@ TEST_F(AtlasNeedles, ScoresAreThoseOfTheMaps) {
   Slots slots;
   needles.plan(slots);
   Sums sums(slots, 2, 3);
-  ASSERT_TRUE(needles.add(1, slots, sums, {}).ok());
+  Block block(slots);
+  ASSERT_TRUE(needles.add(1, slots, block, {}).ok());
+  sums.add(block.numbers());
   models::atlas::Contents contents;
   sums.write_to(contents);
   EXPECT_EQ(contents.samples.at("needles").count, 1);

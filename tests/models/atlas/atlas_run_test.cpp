@@ -9,7 +9,7 @@
 #include "models/api/atlas_run.h"
 #include "models/atlas/checkpoint_facts.h"
 #include "models/atlas/file/contents.h"
-#include "models/atlas/slots.h"
+#include "models/atlas/sums.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/paths.h"
 

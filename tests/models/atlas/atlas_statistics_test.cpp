@@ -6,7 +6,7 @@
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"
 #include "models/api/atlas_run.h"
-#include "models/atlas/slots.h"
+#include "models/atlas/sums.h"
 #include "models/atlas/windows.h"
 #include "models/trace/recorded_trace.h"
 #include "models/training/random.h"

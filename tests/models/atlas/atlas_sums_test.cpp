@@ -1,5 +1,5 @@
 // Sums of an atlas against sums made one by one.
-#include "models/atlas/slots.h"
+#include "models/atlas/sums.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using models::atlas::Contents;
 using models::atlas::Kind;
 using models::atlas::Table;
 
-// More samples than wait for the replicates, in two halves that are added to each other; a map with cells that no query
+// Two blocks of samples, the second one padded as it is sent; a map with cells that no query
 // sees, one of them from the second sample on.
 TEST(AtlasSums, AreSumsOverAllSamples) {
   constexpr std::size_t kReplicates = 7;
@@ -31,20 +31,23 @@ TEST(AtlasSums, AreSumsOverAllSamples) {
   const auto cell = [&](std::size_t sample, std::size_t n) {
     return n == 1 || n == 2 || (n == 4 && sample > 0) ? kNaN : number(sample, 500 + n);
   };
-  models::atlas::Sums first(slots, kReplicates, 3);
-  models::atlas::Sums second(slots, kReplicates, 3);
+  models::atlas::Sums sums(slots, kReplicates, 3);
+  models::atlas::Block block(slots);
   std::vector<double> sum(156), squares(156), counts(kReplicates), replicates(kReplicates * 150), weights(kReplicates);
   for (std::size_t sample = 0; sample < kSamples; ++sample) {
-    models::atlas::Sums& part = sample < 18 ? first : second;
+    if (sample == 18) {
+      sums.add(block.numbers());
+      block.clear();
+    }
     std::vector<double> plain(150), map(6);
     for (std::size_t n = 0; n < 156; ++n) {
       const double x = n < 150 ? plain[n] = number(sample, n) : map[n - 150] = cell(sample, n - 150);
       sum[n] += x;
       squares[n] += x * x;
     }
-    part.add_to(Kind::kWindow, 150, std::span(map).first(3));
-    part.add_to(Kind::kWindow, 153, std::span(map).subspan(3));
-    part.add(Kind::kWindow, static_cast<std::int64_t>(sample), plain);
+    block.add_to(Kind::kWindow, 150, std::span(map).first(3));
+    block.add_to(Kind::kWindow, 153, std::span(map).subspan(3));
+    block.add(Kind::kWindow, static_cast<std::int64_t>(sample), plain);
     models::atlas::draw_weights(3, Kind::kWindow, static_cast<std::int64_t>(sample), weights);
     for (std::size_t b = 0; b < kReplicates; ++b) {
       counts[b] += weights[b];
@@ -53,9 +56,11 @@ TEST(AtlasSums, AreSumsOverAllSamples) {
       }
     }
   }
-  first.add(second.numbers());
+  std::vector<double> padded = block.numbers();
+  padded.resize(padded.size() + 100);
+  sums.add(padded);
   Contents contents;
-  first.write_to(contents);
+  sums.write_to(contents);
   ASSERT_EQ(contents.tables.size(), 2U);
   EXPECT_EQ(contents.samples.at("windows").count, static_cast<double>(kSamples));
   EXPECT_EQ(contents.samples.at("windows").replicates, counts);

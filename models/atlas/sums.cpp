@@ -1,0 +1,251 @@
+#include "models/atlas/sums.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/shown.h"
+#include "models/training/random.h"
+
+namespace locus::models::atlas {
+
+namespace {
+
+constexpr std::uint64_t kReplicateStream = 0x626F6F74;  // random numbers of replicates
+
+constexpr std::array<const char*, kKinds> kSampleNames{"windows",      "null.windows", "repeats",
+                                                       "null.repeats", "needles",      "null.needles"};
+
+AtlasNull null_of(std::size_t kind) {
+  return kind % 2 == 0 ? AtlasNull::kText : AtlasNull::kShuffled;
+}
+
+// P(p ≤ n) of the Poisson distribution with mean 1.
+constexpr std::array<double, 10> kPoisson{
+    0.36787944117144233, 0.73575888234288464, 0.91969860292860584, 0.98101184312384624, 0.99634015317265632,
+    0.99940581518241832, 0.99991675885071199, 0.99998975080332538, 0.99999887479740203, 0.99999988857452156};
+
+void add_squared(const double* numbers, std::size_t begin, std::size_t end, double* sums, double* squares) {
+  for (std::size_t n = begin; n < end; ++n) {
+    sums[n] += numbers[n];
+    squares[n] += numbers[n] * numbers[n];
+  }
+}
+
+// sums += Σ weights[s] · numbers[s], four samples at a time and in their order.
+void add_weighted(const std::vector<std::pair<double, const double*>>& samples, std::size_t count, double* sums) {
+  std::size_t s = 0;
+  for (; s + 4 <= samples.size(); s += 4) {
+    const auto [w0, x0] = samples[s];
+    const auto [w1, x1] = samples[s + 1];
+    const auto [w2, x2] = samples[s + 2];
+    const auto [w3, x3] = samples[s + 3];
+    for (std::size_t n = 0; n < count; ++n) {
+      sums[n] = (((sums[n] + w0 * x0[n]) + w1 * x1[n]) + w2 * x2[n]) + w3 * x3[n];
+    }
+  }
+  for (; s < samples.size(); ++s) {
+    const auto [weight, numbers] = samples[s];
+    for (std::size_t n = 0; n < count; ++n) {
+      sums[n] += weight * numbers[n];
+    }
+  }
+}
+
+std::ptrdiff_t offset(std::size_t n) {
+  return static_cast<std::ptrdiff_t>(n);
+}
+
+// Where the numbers without replicates of each kind stand in a block, sums before squares; then its samples.
+std::array<std::size_t, kKinds + 1> added_parts(const Slots& slots) {
+  std::array<std::size_t, kKinds + 1> parts{1};  // behind the count of samples
+  for (std::size_t n = 0; n < kKinds; ++n) {
+    const Kind kind{static_cast<int>(n)};
+    parts[n + 1] = parts[n] + 2 * (slots.size(kind) - slots.replicated(kind));
+  }
+  return parts;
+}
+
+}  // namespace
+
+void draw_weights(std::uint64_t seed, Kind kind, std::int64_t index, std::span<double> weights) {
+  // Shuffled samples are replicated like the samples that they were: differences between the two stay paired.
+  const std::uint64_t of_kind = static_cast<std::uint64_t>(kind) / 2;
+  training::Random random{seed, kReplicateStream, of_kind, static_cast<std::uint64_t>(index)};
+  for (double& weight : weights) {
+    const double u = random.uniform();
+    weight = static_cast<double>(std::upper_bound(kPoisson.begin(), kPoisson.end(), u) - kPoisson.begin());
+  }
+}
+
+Block::Block(const Slots& slots) : slots_(slots), numbers_(added_parts(slots).back()) {}
+
+void Block::clear() {
+  numbers_.resize(added_parts(slots_).back());
+  std::fill(numbers_.begin(), numbers_.end(), 0);
+  runs_ = {};
+}
+
+void Block::add(Kind kind, std::int64_t index, std::span<const double> numbers) {
+  numbers_.front() += 1;
+  numbers_.push_back(static_cast<double>(kind));
+  numbers_.push_back(static_cast<double>(index));
+  numbers_.insert(numbers_.end(), numbers.begin(), numbers.begin() + offset(slots_.replicated(kind)));
+}
+
+void Block::add_to(Kind kind, std::size_t begin, std::span<const double> numbers) {
+  const std::size_t replicated = slots_.replicated(kind);
+  const std::size_t part = added_parts(slots_)[static_cast<std::size_t>(kind)];
+  double* const sums = numbers_.data() + part + begin - replicated;
+  double* const squares = sums + slots_.size(kind) - replicated;
+  const auto [known, first] = runs_[static_cast<std::size_t>(kind)].try_emplace(begin);
+  Runs& runs = known->second;
+  if (!first) {
+    // What is no number once stays none: half of the cells of maps whose queries see nothing behind them.
+    for (const auto& [from, to] : runs) {
+      add_squared(numbers.data(), from, to, sums, squares);
+    }
+    return;
+  }
+  add_squared(numbers.data(), 0, numbers.size(), sums, squares);
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    if (std::isnan(sums[n])) {
+      continue;
+    }
+    if (!runs.empty() && runs.back().second == n) {
+      ++runs.back().second;
+    } else {
+      runs.emplace_back(n, n + 1);
+    }
+  }
+}
+
+Sums::Sums(const Slots& slots, std::size_t replicates, std::uint64_t seed)
+    : slots_(slots), replicates_(replicates), seed_(seed) {
+  std::size_t at = 0;
+  for (std::size_t n = 0; n < kKinds; ++n) {
+    const Kind kind{static_cast<int>(n)};
+    Part& part = parts_[n];
+    part.count = at;
+    part.sums = part.count + 1 + replicates;
+    part.squares = part.sums + slots.size(kind);
+    part.replicates = part.squares + slots.size(kind);
+    at = part.replicates + replicates * slots.replicated(kind);
+  }
+  numbers_.resize(at);
+}
+
+void Sums::add(std::span<const double> block) {
+  const std::array<std::size_t, kKinds + 1> added = added_parts(slots_);
+  for (std::size_t n = 0; n < kKinds; ++n) {
+    const Kind kind{static_cast<int>(n)};
+    const std::size_t first = slots_.replicated(kind);
+    const std::size_t count = slots_.size(kind) - first;
+    for (std::size_t each = 0; each < count; ++each) {
+      numbers_[parts_[n].sums + first + each] += block[added[n] + each];
+      numbers_[parts_[n].squares + first + each] += block[added[n] + count + each];
+    }
+  }
+  std::array<std::vector<const double*>, kKinds> samples;
+  std::size_t at = added.back();
+  for (auto left = static_cast<std::size_t>(block.front()); left > 0; --left) {
+    const Kind kind{static_cast<int>(block[at])};
+    samples[static_cast<std::size_t>(kind)].push_back(&block[at + 1]);
+    at += 2 + slots_.replicated(kind);
+  }
+  for (std::size_t n = 0; n < kKinds; ++n) {
+    add_samples(Kind{static_cast<int>(n)}, samples[n]);
+  }
+}
+
+void Sums::add_samples(Kind kind, const std::vector<const double*>& samples) {
+  constexpr std::size_t kTile = 128;  // numbers: those of the samples and of a replicate are in cache together
+  const Part& part = parts_[static_cast<std::size_t>(kind)];
+  const std::size_t replicated = slots_.replicated(kind);
+  std::vector<double> weights(samples.size() * replicates_);
+  for (std::size_t sample = 0; sample < samples.size(); ++sample) {
+    const std::span<double> own = std::span(weights).subspan(sample * replicates_, replicates_);
+    draw_weights(seed_, kind, static_cast<std::int64_t>(*samples[sample]), own);
+    for (std::size_t b = 0; b < replicates_; ++b) {
+      numbers_[part.count + 1 + b] += own[b];
+    }
+    add_squared(samples[sample] + 1, 0, replicated, numbers_.data() + part.sums, numbers_.data() + part.squares);
+    numbers_[part.count] += 1;
+  }
+  std::vector<std::pair<double, const double*>> drawn;
+  for (std::size_t begin = 0; begin < replicated; begin += kTile) {
+    const std::size_t count = std::min(kTile, replicated - begin);
+    for (std::size_t b = 0; b < replicates_; ++b) {
+      drawn.clear();
+      for (std::size_t sample = 0; sample < samples.size(); ++sample) {
+        if (const double weight = weights[sample * replicates_ + b]; weight != 0) {
+          drawn.emplace_back(weight, samples[sample] + 1 + begin);
+        }
+      }
+      add_weighted(drawn, count, numbers_.data() + part.replicates + b * replicated + begin);
+    }
+  }
+}
+
+void Sums::write_to(Contents& contents) const {
+  contents.samples.clear();
+  contents.tables.clear();
+  for (std::size_t n = 0; n < kKinds; ++n) {
+    const Kind kind{static_cast<int>(n)};
+    if (slots_.of(kind).empty()) {
+      continue;
+    }
+    const Part& part = parts_[n];
+    const auto from = [&](std::size_t at) { return numbers_.begin() + offset(at); };
+    contents.samples[kSampleNames[n]] = {numbers_[part.count], {from(part.count + 1), from(part.sums)}};
+    for (const Slot& slot : slots_.of(kind)) {
+      const std::size_t end = slot.begin + slot.size;
+      Table table{slot.statistic, slot.layer, null_of(n), slot.shape, {}, {}, {}};
+      table.sum.assign(from(part.sums + slot.begin), from(part.sums + end));
+      table.squares.assign(from(part.squares + slot.begin), from(part.squares + end));
+      for (std::size_t b = 0; slot.replicated && b < replicates_; ++b) {
+        const std::size_t row = part.replicates + b * slots_.replicated(kind);
+        table.replicates.insert(table.replicates.end(), from(row + slot.begin), from(row + end));
+      }
+      contents.tables.push_back(std::move(table));
+    }
+  }
+}
+
+Status Sums::read_from(const Contents& contents, const std::string& file) {
+  std::size_t table = 0;
+  std::fill(numbers_.begin(), numbers_.end(), 0);
+  for (std::size_t n = 0; n < kKinds; ++n) {
+    const Kind kind{static_cast<int>(n)};
+    if (slots_.of(kind).empty()) {
+      continue;
+    }
+    const Part& part = parts_[n];
+    const auto samples = contents.samples.find(kSampleNames[n]);
+    if (samples == contents.samples.end() || samples->second.replicates.size() != replicates_) {
+      return bad_input("expected samples." + std::string(kSampleNames[n]) + " with " + std::to_string(replicates_) +
+                           " replicates, found others",
+                       file);
+    }
+    numbers_[part.count] = samples->second.count;
+    std::copy(samples->second.replicates.begin(), samples->second.replicates.end(),
+              numbers_.begin() + offset(part.count + 1));
+    for (const Slot& slot : slots_.of(kind)) {
+      const std::size_t kept = slot.replicated ? replicates_ * slot.size : 0;
+      const Table* const found = table < contents.tables.size() ? &contents.tables[table++] : nullptr;
+      if (found == nullptr || found->statistic != slot.statistic || found->layer != slot.layer ||
+          found->null != null_of(n) || found->shape != slot.shape || found->replicates.size() != kept) {
+        const std::string name = tensor_name({slot.statistic, slot.layer, null_of(n)});
+        return bad_input("expected tensor " + name + ", found another", file);
+      }
+      std::copy(found->sum.begin(), found->sum.end(), numbers_.begin() + offset(part.sums + slot.begin));
+      std::copy(found->squares.begin(), found->squares.end(), numbers_.begin() + offset(part.squares + slot.begin));
+      for (std::size_t b = 0; b < (slot.replicated ? replicates_ : 0); ++b) {
+        std::copy_n(found->replicates.begin() + offset(b * slot.size), slot.size,
+                    numbers_.begin() + offset(part.replicates + b * slots_.replicated(kind) + slot.begin));
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace locus::models::atlas

@@ -1,0 +1,73 @@
+// Sums of an atlas over samples, with bootstrap replicates: a process measures a Block of samples, and Sums adds block
+// after block in their order, so that any number of processes gives the same bits.
+//
+// Letters: R replicates.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "models/atlas/file/contents.h"
+#include "models/atlas/slots.h"
+
+namespace locus::models::atlas {
+
+// Draws from the Poisson distribution with mean 1: how often each replicate has sample `index` of a kind.
+void draw_weights(std::uint64_t seed, Kind kind, std::int64_t index, std::span<double> weights);
+
+// The numbers of some samples, without replicates: 1/R of what their sums are. One list, so that it can be sent.
+class Block {
+ public:
+  explicit Block(const Slots& slots);
+
+  // Adds the numbers of sample `index`: those with replicates.
+  void add(Kind kind, std::int64_t index, std::span<const double> numbers);
+  // Adds some that have none, from `begin` on: every sample gives the same parts.
+  void add_to(Kind kind, std::size_t begin, std::span<const double> numbers);
+  void clear();
+  const std::vector<double>& numbers() const { return numbers_; }
+
+ private:
+  const Slots& slots_;
+  std::vector<double> numbers_;
+  // Of the parts without replicates, by where they begin: [begin, end) of those whose sum is a number.
+  using Runs = std::vector<std::pair<std::size_t, std::size_t>>;
+  std::array<std::unordered_map<std::size_t, Runs>, kKinds> runs_;
+};
+
+// The sums over all samples.
+class Sums {
+ public:
+  Sums(const Slots& slots, std::size_t replicates, std::uint64_t seed);
+
+  // Adds a block of the same slots; what follows its last sample is ignored.
+  void add(std::span<const double> block);
+
+  // As the file has them; `contents` keeps its info, axes and notes.
+  void write_to(Contents& contents) const;
+  // From a file of the same slots. Errors: kBadInput naming the statistic that differs.
+  Status read_from(const Contents& contents, const std::string& file);
+
+ private:
+  // Where the numbers of a kind stand: count, R counts, sums, squares, R × replicated.
+  struct Part {
+    std::size_t count = 0, sums = 0, squares = 0, replicates = 0;
+  };
+
+  // Each sample is its index and its numbers.
+  void add_samples(Kind kind, const std::vector<const double*>& samples);
+
+  const Slots& slots_;
+  std::size_t replicates_;
+  std::uint64_t seed_;
+  std::array<Part, kKinds> parts_;
+  std::vector<double> numbers_;
+};
+
+}  // namespace locus::models::atlas
