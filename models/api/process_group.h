@@ -25,8 +25,8 @@ class ProcessGroup {
   virtual std::string reason() const = 0;
 
   // Every process calls these in the same order. Errors: kInternal with reason() where another process ended.
-  // Rank 0 gets the numbers of every rank, in the order of ranks; the others nothing. As many of each rank.
-  virtual Result<std::vector<std::vector<double>>> gather(std::span<const double> numbers) = 0;
+  // Rank 0 gets the numbers of every rank in `all`, in the order of ranks; the others nothing. As many of each rank.
+  virtual Status gather(std::span<const double> numbers, std::vector<std::vector<double>>& all) = 0;
   // Every process gets the numbers of rank 0.
   virtual Status broadcast(std::span<double> numbers) = 0;
   virtual Status broadcast(std::span<float> numbers) = 0;

@@ -64,6 +64,8 @@ Measure::Measure(const Model& model, const MeasureOptions& options, const Trace&
   for (std::int64_t layer = 0; layer < model.info().layers; ++layer) {
     auto pairs = wants("pairs") ? pair_list(probe, layer, 0) : Result<analysis::PairList>(unsupported(""));
     pairs_.push_back(pairs.ok() ? std::optional(*std::move(pairs)) : std::nullopt);
+    const auto field = scores_of(probe, layer);
+    map_cells_.push_back(field.ok() ? cells_of((*field)->mask()) : std::make_shared<std::vector<std::uint32_t>>());
   }
   plan_windows(Kind::kWindow);
   plan_windows(Kind::kShuffledWindow);
@@ -115,7 +117,7 @@ void Measure::plan_windows(Kind kind) {
   }
   for (std::int64_t layer = 0; layer < (wants("mean-map") ? model_.info().layers : 0); ++layer) {
     const std::int64_t size = std::min(options_.map_size, options_.length);
-    slots_.add(kind, "mean-map", layer, {heads, size, size}, false);
+    slots_.add_map(kind, "mean-map", layer, {heads, size, size}, map_cells_[static_cast<std::size_t>(layer)]);
   }
 }
 
@@ -158,6 +160,20 @@ const analysis::CellGrid& Measure::grid_of(const attention::Mask& mask, bool map
   return grids_.emplace(key, analysis::CellGrid(mask, options_.length, size)).first->second;
 }
 
+MapCells Measure::cells_of(const attention::Mask& mask) {
+  if (!wants("mean-map")) {
+    return std::make_shared<std::vector<std::uint32_t>>();
+  }
+  std::vector<std::uint32_t> cells;
+  const std::vector<double>& shares = grid_of(mask, true).pixel_shares();
+  for (std::size_t cell = 0; cell < shares.size(); ++cell) {
+    if (!std::isnan(shares[cell])) {
+      cells.push_back(static_cast<std::uint32_t>(cell));
+    }
+  }
+  return std::make_shared<std::vector<std::uint32_t>>(std::move(cells));
+}
+
 void Measure::put(Kind kind, const std::string& statistic, std::int64_t layer, std::size_t head,
                   std::span<const double> values, std::vector<double>& numbers) const {
   const auto found = places_.find({kind, {statistic, layer}});
@@ -178,7 +194,7 @@ Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>
     const auto map = places_.find({kind, {"mean-map", layer}});
     const bool has_map = map != places_.end();
     const auto add_map = [&](std::size_t head, std::span<const double> values) {
-      block.add_to(kind, map->second->begin + head * values.size(), values);
+      block.add_map(kind, *map->second, head, values);
     };
     LOCUS_TRY(const auto heads, analysis::cell_means(*field, grid_of(field->mask(), has_map), add_map, stop));
     const ValueNorms norms(data->layers[static_cast<std::size_t>(layer)], heads.size());

@@ -56,11 +56,13 @@ class Measure {
            std::span<const double> values, std::vector<double>& numbers) const;
   Status measure_pairs(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) const;
   const analysis::CellGrid& grid_of(const attention::Mask& mask, bool map);
+  MapCells cells_of(const attention::Mask& mask);
 
   const Model& model_;
   MeasureOptions options_;
   Needles needles_;
   std::vector<std::optional<analysis::PairList>> pairs_;  // of each layer; none where nothing turns
+  std::vector<MapCells> map_cells_;                       // of each layer
   Slots slots_;
   // Where a statistic's numbers begin.
   std::map<std::pair<Kind, std::pair<std::string, std::int64_t>>, const Slot*> places_;

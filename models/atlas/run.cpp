@@ -133,10 +133,8 @@ class Run {
     if (group_ == nullptr) {
       sums_.add(part_.numbers());
     } else {
-      std::vector<double> sent = part_.numbers();
-      sent.resize(longest);
-      LOCUS_TRY(const auto parts, group_->gather(sent));
-      for (const std::vector<double>& part : parts) {  // in the order of the blocks
+      LOCUS_CHECK(group_->gather(part_.numbers(longest), parts_));
+      for (const std::vector<double>& part : parts_) {  // in the order of the blocks
         sums_.add(part);
       }
     }
@@ -148,7 +146,7 @@ class Run {
   Result<std::size_t> longest_part(bool stopped) const {
     std::vector<double> sizes(static_cast<std::size_t>(processes()));
     sizes[group_ == nullptr ? 0 : static_cast<std::size_t>(group_->rank())] =
-        stopped ? 0 : static_cast<double>(part_.numbers().size());
+        stopped ? 0 : static_cast<double>(part_.size());
     if (group_ != nullptr) {
       LOCUS_CHECK(group_->add_up(sizes));
     }
@@ -200,6 +198,7 @@ class Run {
   ProcessGroup* group_;
   Sums sums_;
   Block part_;
+  std::vector<std::vector<double>> parts_;  // of every process, on rank 0
   std::int64_t block_;
   Contents contents_;
   std::int64_t first_ = 0;  // windows done before this call

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,26 +15,33 @@ namespace locus::models::atlas {
 enum class Kind { kWindow, kShuffledWindow, kRepeats, kShuffledRepeats, kNeedles, kShuffledNeedles };
 inline constexpr std::size_t kKinds = 6;
 
+// Which numbers of the last two axes of a map any sample has, in order: those behind a causal query are none.
+using MapCells = std::shared_ptr<const std::vector<std::uint32_t>>;
+
 // One statistic of one layer, or of the model.
 struct Slot {
   std::string statistic;
   std::int64_t layer = kAtlasOfModel;
   std::vector<std::int64_t> shape;
   std::size_t begin = 0;  // in the list of numbers of its kind
-  std::size_t size = 0;
-  bool replicated = true;
+  std::size_t size = 0;   // of a map: its cells alone
+  MapCells cells;         // of maps, which have no replicates
 };
 
 class Slots {
  public:
-  // Adds a statistic to a kind and returns where its numbers begin. Those without replicates come last.
-  std::size_t add(Kind kind, std::string statistic, std::int64_t layer, std::vector<std::int64_t> shape,
-                  bool replicated = true);
+  // Adds a statistic to a kind and returns where its numbers begin. Maps come last.
+  std::size_t add(Kind kind, std::string statistic, std::int64_t layer, std::vector<std::int64_t> shape);
+  // (H, M, M).
+  std::size_t add_map(Kind kind, std::string statistic, std::int64_t layer, std::vector<std::int64_t> shape,
+                      MapCells cells);
   const std::vector<Slot>& of(Kind kind) const { return kinds_[static_cast<std::size_t>(kind)].slots; }
   std::size_t size(Kind kind) const { return kinds_[static_cast<std::size_t>(kind)].size; }
   std::size_t replicated(Kind kind) const { return kinds_[static_cast<std::size_t>(kind)].replicated; }
 
  private:
+  std::size_t add(Kind kind, Slot slot, std::size_t size);
+
   struct OfKind {
     std::vector<Slot> slots;
     std::size_t size = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/training/random.h"
 
@@ -24,8 +25,8 @@ constexpr std::array<double, 10> kPoisson{
     0.36787944117144233, 0.73575888234288464, 0.91969860292860584, 0.98101184312384624, 0.99634015317265632,
     0.99940581518241832, 0.99991675885071199, 0.99998975080332538, 0.99999887479740203, 0.99999988857452156};
 
-void add_squared(const double* numbers, std::size_t begin, std::size_t end, double* sums, double* squares) {
-  for (std::size_t n = begin; n < end; ++n) {
+void add_squared(const double* numbers, std::size_t count, double* sums, double* squares) {
+  for (std::size_t n = 0; n < count; ++n) {
     sums[n] += numbers[n];
     squares[n] += numbers[n] * numbers[n];
   }
@@ -55,14 +56,39 @@ std::ptrdiff_t offset(std::size_t n) {
   return static_cast<std::ptrdiff_t>(n);
 }
 
-// Where the numbers without replicates of each kind stand in a block, sums before squares; then its samples.
-std::array<std::size_t, kKinds + 1> added_parts(const Slots& slots) {
+// Where the maps of each kind stand in a block, sums before squares; then its samples.
+std::array<std::size_t, kKinds + 1> map_parts(const Slots& slots) {
   std::array<std::size_t, kKinds + 1> parts{1};  // behind the count of samples
   for (std::size_t n = 0; n < kKinds; ++n) {
     const Kind kind{static_cast<int>(n)};
     parts[n + 1] = parts[n] + 2 * (slots.size(kind) - slots.replicated(kind));
   }
   return parts;
+}
+
+std::size_t size_of_map(const Slot& slot) {
+  return static_cast<std::size_t>(slot.shape[1] * slot.shape[2]);
+}
+
+// (H, M, M) of the cells that have numbers; NaN elsewhere.
+std::vector<double> whole_maps(const Slot& slot, const double* cells) {
+  const auto heads = static_cast<std::size_t>(slot.shape.front());
+  std::vector<double> maps(heads * size_of_map(slot), kNaN);
+  for (std::size_t head = 0; head < heads; ++head) {
+    for (const std::uint32_t cell : *slot.cells) {
+      maps[head * size_of_map(slot) + cell] = *cells++;
+    }
+  }
+  return maps;
+}
+
+// The opposite.
+void take_cells(const Slot& slot, const std::vector<double>& maps, double* cells) {
+  for (std::size_t begin = 0; begin < maps.size(); begin += size_of_map(slot)) {
+    for (const std::uint32_t cell : *slot.cells) {
+      *cells++ = maps[begin + cell];
+    }
+  }
 }
 
 }  // namespace
@@ -77,12 +103,11 @@ void draw_weights(std::uint64_t seed, Kind kind, std::int64_t index, std::span<d
   }
 }
 
-Block::Block(const Slots& slots) : slots_(slots), numbers_(added_parts(slots).back()) {}
+Block::Block(const Slots& slots) : slots_(slots), numbers_(map_parts(slots).back()) {}
 
 void Block::clear() {
-  numbers_.resize(added_parts(slots_).back());
+  numbers_.resize(map_parts(slots_).back());
   std::fill(numbers_.begin(), numbers_.end(), 0);
-  runs_ = {};
 }
 
 void Block::add(Kind kind, std::int64_t index, std::span<const double> numbers) {
@@ -92,31 +117,22 @@ void Block::add(Kind kind, std::int64_t index, std::span<const double> numbers) 
   numbers_.insert(numbers_.end(), numbers.begin(), numbers.begin() + offset(slots_.replicated(kind)));
 }
 
-void Block::add_to(Kind kind, std::size_t begin, std::span<const double> numbers) {
-  const std::size_t replicated = slots_.replicated(kind);
-  const std::size_t part = added_parts(slots_)[static_cast<std::size_t>(kind)];
-  double* const sums = numbers_.data() + part + begin - replicated;
-  double* const squares = sums + slots_.size(kind) - replicated;
-  const auto [known, first] = runs_[static_cast<std::size_t>(kind)].try_emplace(begin);
-  Runs& runs = known->second;
-  if (!first) {
-    // What is no number once stays none: half of the cells of maps whose queries see nothing behind them.
-    for (const auto& [from, to] : runs) {
-      add_squared(numbers.data(), from, to, sums, squares);
-    }
-    return;
+void Block::add_map(Kind kind, const Slot& slot, std::size_t head, std::span<const double> map) {
+  const std::vector<std::uint32_t>& cells = *slot.cells;
+  const std::size_t maps = slots_.size(kind) - slots_.replicated(kind);
+  const std::size_t own = slot.begin - slots_.replicated(kind) + head * cells.size();
+  double* const sums = numbers_.data() + map_parts(slots_)[static_cast<std::size_t>(kind)] + own;
+  double* const squares = sums + maps;
+  for (std::size_t n = 0; n < cells.size(); ++n) {
+    const double number = map[cells[n]];
+    sums[n] += number;
+    squares[n] += number * number;
   }
-  add_squared(numbers.data(), 0, numbers.size(), sums, squares);
-  for (std::size_t n = 0; n < numbers.size(); ++n) {
-    if (std::isnan(sums[n])) {
-      continue;
-    }
-    if (!runs.empty() && runs.back().second == n) {
-      ++runs.back().second;
-    } else {
-      runs.emplace_back(n, n + 1);
-    }
-  }
+}
+
+std::span<const double> Block::numbers(std::size_t size) {
+  numbers_.resize(std::max(size, numbers_.size()));
+  return numbers_;
 }
 
 Sums::Sums(const Slots& slots, std::size_t replicates, std::uint64_t seed)
@@ -135,18 +151,18 @@ Sums::Sums(const Slots& slots, std::size_t replicates, std::uint64_t seed)
 }
 
 void Sums::add(std::span<const double> block) {
-  const std::array<std::size_t, kKinds + 1> added = added_parts(slots_);
+  const std::array<std::size_t, kKinds + 1> maps = map_parts(slots_);
   for (std::size_t n = 0; n < kKinds; ++n) {
     const Kind kind{static_cast<int>(n)};
     const std::size_t first = slots_.replicated(kind);
     const std::size_t count = slots_.size(kind) - first;
     for (std::size_t each = 0; each < count; ++each) {
-      numbers_[parts_[n].sums + first + each] += block[added[n] + each];
-      numbers_[parts_[n].squares + first + each] += block[added[n] + count + each];
+      numbers_[parts_[n].sums + first + each] += block[maps[n] + each];
+      numbers_[parts_[n].squares + first + each] += block[maps[n] + count + each];
     }
   }
   std::array<std::vector<const double*>, kKinds> samples;
-  std::size_t at = added.back();
+  std::size_t at = maps.back();
   for (auto left = static_cast<std::size_t>(block.front()); left > 0; --left) {
     const Kind kind{static_cast<int>(block[at])};
     samples[static_cast<std::size_t>(kind)].push_back(&block[at + 1]);
@@ -168,7 +184,7 @@ void Sums::add_samples(Kind kind, const std::vector<const double*>& samples) {
     for (std::size_t b = 0; b < replicates_; ++b) {
       numbers_[part.count + 1 + b] += own[b];
     }
-    add_squared(samples[sample] + 1, 0, replicated, numbers_.data() + part.sums, numbers_.data() + part.squares);
+    add_squared(samples[sample] + 1, replicated, numbers_.data() + part.sums, numbers_.data() + part.squares);
     numbers_[part.count] += 1;
   }
   std::vector<std::pair<double, const double*>> drawn;
@@ -200,9 +216,15 @@ void Sums::write_to(Contents& contents) const {
     for (const Slot& slot : slots_.of(kind)) {
       const std::size_t end = slot.begin + slot.size;
       Table table{slot.statistic, slot.layer, null_of(n), slot.shape, {}, {}, {}};
+      if (slot.cells) {
+        table.sum = whole_maps(slot, &numbers_[part.sums + slot.begin]);
+        table.squares = whole_maps(slot, &numbers_[part.squares + slot.begin]);
+        contents.tables.push_back(std::move(table));
+        continue;
+      }
       table.sum.assign(from(part.sums + slot.begin), from(part.sums + end));
       table.squares.assign(from(part.squares + slot.begin), from(part.squares + end));
-      for (std::size_t b = 0; slot.replicated && b < replicates_; ++b) {
+      for (std::size_t b = 0; b < replicates_; ++b) {
         const std::size_t row = part.replicates + b * slots_.replicated(kind);
         table.replicates.insert(table.replicates.end(), from(row + slot.begin), from(row + end));
       }
@@ -230,16 +252,21 @@ Status Sums::read_from(const Contents& contents, const std::string& file) {
     std::copy(samples->second.replicates.begin(), samples->second.replicates.end(),
               numbers_.begin() + offset(part.count + 1));
     for (const Slot& slot : slots_.of(kind)) {
-      const std::size_t kept = slot.replicated ? replicates_ * slot.size : 0;
+      const std::size_t kept = slot.cells ? 0 : replicates_ * slot.size;
       const Table* const found = table < contents.tables.size() ? &contents.tables[table++] : nullptr;
       if (found == nullptr || found->statistic != slot.statistic || found->layer != slot.layer ||
           found->null != null_of(n) || found->shape != slot.shape || found->replicates.size() != kept) {
         const std::string name = tensor_name({slot.statistic, slot.layer, null_of(n)});
         return bad_input("expected tensor " + name + ", found another", file);
       }
+      if (slot.cells) {
+        take_cells(slot, found->sum, &numbers_[part.sums + slot.begin]);
+        take_cells(slot, found->squares, &numbers_[part.squares + slot.begin]);
+        continue;
+      }
       std::copy(found->sum.begin(), found->sum.end(), numbers_.begin() + offset(part.sums + slot.begin));
       std::copy(found->squares.begin(), found->squares.end(), numbers_.begin() + offset(part.squares + slot.begin));
-      for (std::size_t b = 0; b < (slot.replicated ? replicates_ : 0); ++b) {
+      for (std::size_t b = 0; b < replicates_; ++b) {
         std::copy_n(found->replicates.begin() + offset(b * slot.size), slot.size,
                     numbers_.begin() + offset(part.replicates + b * slots_.replicated(kind) + slot.begin));
       }

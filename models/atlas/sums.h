@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -28,17 +26,16 @@ class Block {
 
   // Adds the numbers of sample `index`: those with replicates.
   void add(Kind kind, std::int64_t index, std::span<const double> numbers);
-  // Adds some that have none, from `begin` on: every sample gives the same parts.
-  void add_to(Kind kind, std::size_t begin, std::span<const double> numbers);
+  // Adds a head's map of a sample, (M · M).
+  void add_map(Kind kind, const Slot& slot, std::size_t head, std::span<const double> map);
   void clear();
-  const std::vector<double>& numbers() const { return numbers_; }
+  std::size_t size() const { return numbers_.size(); }
+  // With zeros behind them up to `size`.
+  std::span<const double> numbers(std::size_t size = 0);
 
  private:
   const Slots& slots_;
   std::vector<double> numbers_;
-  // Of the parts without replicates, by where they begin: [begin, end) of those whose sum is a number.
-  using Runs = std::vector<std::pair<std::size_t, std::size_t>>;
-  std::array<std::unordered_map<std::size_t, Runs>, kKinds> runs_;
 };
 
 // The sums over all samples.

@@ -118,19 +118,18 @@ class GlooGroup : public ProcessGroup {
   StopToken lost() const override { return heartbeat_->lost(); }
   std::string reason() const override { return heartbeat_->reason(); }
 
-  Result<std::vector<std::vector<double>>> gather(std::span<const double> numbers) override {
+  Status gather(std::span<const double> numbers, std::vector<std::vector<double>>& all) override {
     std::vector<at::Tensor> input{tensor_of(const_cast<double*>(numbers.data()), numbers.size())};
-    std::vector<std::vector<double>> all;
     std::vector<std::vector<at::Tensor>> outputs;
     if (job_.rank == 0) {
-      all.assign(static_cast<std::size_t>(job_.size), std::vector<double>(numbers.size()));
+      all.resize(static_cast<std::size_t>(job_.size));
       outputs.emplace_back();
       for (std::vector<double>& each : all) {
+        each.resize(numbers.size());
         outputs.front().push_back(tensor_of(each.data(), each.size()));
       }
     }
-    LOCUS_CHECK(work([&] { return gloo_->gather(outputs, input, c10d::GatherOptions()); }));
-    return all;
+    return work([&] { return gloo_->gather(outputs, input, c10d::GatherOptions()); });
   }
 
   Status broadcast(std::span<double> numbers) override { return spread(numbers); }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -17,20 +18,18 @@ using models::atlas::Contents;
 using models::atlas::Kind;
 using models::atlas::Table;
 
-// Two blocks of samples, the second one padded as it is sent; a map with cells that no query
-// sees, one of them from the second sample on.
+// Two blocks of samples, the second one padded as it is sent; maps of two heads with a cell that no query sees.
 TEST(AtlasSums, AreSumsOverAllSamples) {
   constexpr std::size_t kReplicates = 7;
   constexpr std::size_t kSamples = 39;
   models::atlas::Slots slots;
   slots.add(Kind::kWindow, "plain", 0, {150});
-  slots.add(Kind::kWindow, "map", 0, {2, 3}, false);
+  slots.add_map(Kind::kWindow, "map", 0, {2, 1, 3}, std::make_shared<std::vector<std::uint32_t>>(std::vector{0U, 2U}));
+  const models::atlas::Slot& heads = slots.of(Kind::kWindow)[1];
   const auto number = [](std::size_t sample, std::size_t n) {
     return std::sin(static_cast<double>(1 + sample * 1000 + n));
   };
-  const auto cell = [&](std::size_t sample, std::size_t n) {
-    return n == 1 || n == 2 || (n == 4 && sample > 0) ? kNaN : number(sample, 500 + n);
-  };
+  const auto cell = [&](std::size_t sample, std::size_t n) { return n % 3 == 1 ? kNaN : number(sample, 500 + n); };
   models::atlas::Sums sums(slots, kReplicates, 3);
   models::atlas::Block block(slots);
   std::vector<double> sum(156), squares(156), counts(kReplicates), replicates(kReplicates * 150), weights(kReplicates);
@@ -45,8 +44,8 @@ TEST(AtlasSums, AreSumsOverAllSamples) {
       sum[n] += x;
       squares[n] += x * x;
     }
-    block.add_to(Kind::kWindow, 150, std::span(map).first(3));
-    block.add_to(Kind::kWindow, 153, std::span(map).subspan(3));
+    block.add_map(Kind::kWindow, heads, 0, std::span(map).first(3));
+    block.add_map(Kind::kWindow, heads, 1, std::span(map).subspan(3));
     block.add(Kind::kWindow, static_cast<std::int64_t>(sample), plain);
     models::atlas::draw_weights(3, Kind::kWindow, static_cast<std::int64_t>(sample), weights);
     for (std::size_t b = 0; b < kReplicates; ++b) {
@@ -56,9 +55,7 @@ TEST(AtlasSums, AreSumsOverAllSamples) {
       }
     }
   }
-  std::vector<double> padded = block.numbers();
-  padded.resize(padded.size() + 100);
-  sums.add(padded);
+  sums.add(block.numbers(block.size() + 100));
   Contents contents;
   sums.write_to(contents);
   ASSERT_EQ(contents.tables.size(), 2U);
