@@ -304,7 +304,7 @@ Status Measure::add(const Windows& windows, std::int64_t index, Block& block, co
     LOCUS_CHECK(measure_pairs(*trace, Kind::kWindow, numbers, stop));
     LOCUS_CHECK(measure_loss(*trace, window, Kind::kWindow, numbers));
     block.add(Kind::kWindow, index, numbers);
-    if (!slots_.of(Kind::kNeedles).empty() && index % Needles::every(windows.options().windows) == 0) {
+    if (!slots_.of(Kind::kNeedles).empty() && Needles::with_window(index, windows.options().windows)) {
       LOCUS_CHECK(needles_.add(index, slots_, block, stop));
     }
     if (index % shuffle_every(windows.options().windows) != 0) {

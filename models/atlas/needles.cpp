@@ -8,6 +8,7 @@
 
 #include "core/attention/score_field.h"
 #include "models/analyses/fields.h"
+#include "models/atlas/plan.h"
 #include "models/training/random.h"
 
 namespace locus::models::atlas {
@@ -64,8 +65,9 @@ Result<Needles> Needles::make(const Model& model, const Windows& windows, Encode
   return needles;
 }
 
-std::int64_t Needles::every(std::int64_t windows) {
-  return std::clamp<std::int64_t>(windows / kFewest, 1, kWindowsPerSample);
+bool Needles::with_window(std::int64_t index, std::int64_t windows) {
+  const std::int64_t samples = std::max((windows + kWindowsPerSample - 1) / kWindowsPerSample, kFewest);
+  return index % block_size(windows) == 0 && index / block_size(windows) < samples;
 }
 
 void Needles::plan(Slots& slots) const {

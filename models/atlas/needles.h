@@ -34,8 +34,9 @@ class Needles {
 
   void plan(Slots& slots) const;
   std::map<std::string, std::vector<double>> axes() const;
-  // How many windows there are from one with needles to the next: two samples at least, one in 256 windows.
-  static std::int64_t every(std::int64_t windows);
+  // Whether needles are measured with window `index` of so many: two samples at least, one for 256 windows. They are
+  // the first windows of the first blocks, so that processes have as much to do at the same time.
+  static bool with_window(std::int64_t index, std::int64_t windows);
 
   // Sample `index`: all depths and lengths, in the text of window `index`; and the same with the text before the
   // question shuffled. Errors: run()'s.

@@ -63,6 +63,12 @@ Result<std::vector<std::string>> chosen(const Model& model, const std::vector<st
 }
 
 // What differs between the atlas on the disk and the one that is asked for; empty: nothing.
+std::int64_t block_size(std::int64_t windows) {
+  constexpr std::int64_t kBlocks = 64;  // at least, of many windows
+  constexpr std::int64_t kLargest = 16;
+  return std::clamp<std::int64_t>(windows / kBlocks, 1, kLargest);
+}
+
 std::string difference(const AtlasInfo& found, const AtlasInfo& asked) {
   const auto differs = [](const char* name, const auto& before, const auto& now) {
     return std::string(name) + " " + before + " in the file, " + now + " now";

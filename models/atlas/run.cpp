@@ -24,14 +24,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kLongestUnasked = 1024;  // tokens of a window
 constexpr std::int64_t kUnknownLength = 512;
-constexpr std::int64_t kBlocks = 64;        // at least, of many windows
-constexpr std::int64_t kLargestBlock = 16;  // windows
-
-// Windows whose sums are kept together: a function of N alone, so that sums are added alike by any number of processes.
-std::int64_t block_size(std::int64_t windows) {
-  return std::clamp<std::int64_t>(windows / kBlocks, 1, kLargestBlock);
-}
-
 constexpr std::size_t kProbe = 8;  // tokens that tell what a model's layers have
 
 double seconds_since(Clock::time_point start) {

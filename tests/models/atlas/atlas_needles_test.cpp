@@ -157,9 +157,18 @@ TEST_F(AtlasNeedles, NeedRoom) {
   EXPECT_EQ(needles.error().code, ErrorCode::kUnsupported);
   EXPECT_NE(needles.error().describe().find("expected windows of at least"), std::string::npos);
   EXPECT_TRUE(make({"heads"}).ok());
-  EXPECT_EQ(Needles::every(2000), 256);
-  EXPECT_EQ(Needles::every(8), 4);
-  EXPECT_EQ(Needles::every(1), 1);
+  const auto with_needles = [](std::int64_t windows) {
+    std::vector<std::int64_t> found;
+    for (std::int64_t index = 0; index < windows; ++index) {
+      if (Needles::with_window(index, windows)) {
+        found.push_back(index);
+      }
+    }
+    return found;
+  };
+  EXPECT_EQ(with_needles(2000), (std::vector<std::int64_t>{0, 16, 32, 48, 64, 80, 96, 112}));
+  EXPECT_EQ(with_needles(8), (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(with_needles(1), (std::vector<std::int64_t>{0}));
 }
 
 }  // namespace
