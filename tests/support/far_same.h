@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "models/api/machine.h"
+#include "models/api/threads.h"
 #include "tests/support/facade_tour.h"
 #include "tests/support/far.h"
 #include "tests/support/picture.h"
@@ -48,14 +49,20 @@ class FarTest : public testing::Test {
  protected:
   using ModelPointer = std::shared_ptr<const models::Model>;
 
-  // One server for all tests of the suite.
+  // One server for all tests of the suite. It uses all cores, and so does this process then: OpenBLAS's kernels for
+  // AVX2 add up in another order with another number of threads.
   static void SetUpTestSuite() {
+    threads_before_ = models::product_threads();
+    models::set_product_threads(models::bounded_threads(0));
     const FarMachine machine;
     const auto line = models::line_to(FarMachine::path("/any"));
     EXPECT_TRUE(line.ok()) << (line.ok() ? "" : line.error().describe());
     line_ = line.ok() ? *line : nullptr;
   }
-  static void TearDownTestSuite() { line_.reset(); }
+  static void TearDownTestSuite() {
+    line_.reset();
+    models::set_product_threads(threads_before_);
+  }
 
   FarTest() : folder_(fs::path(testing::TempDir()) / "far machine") { fs::create_directories(folder_); }
   ~FarTest() override { fs::remove_all(folder_); }
@@ -91,6 +98,7 @@ class FarTest : public testing::Test {
   }
 
   static inline std::shared_ptr<const models::Machine> line_;
+  static inline int threads_before_ = 1;
   FarMachine machine_;
   fs::path folder_;
 };
