@@ -223,7 +223,7 @@ class Profiles final : public Instrument {
     if (cells.empty() || band.upright) {
       return;
     }
-    const std::string most = views::short_number(range.high);
+    const std::string most = "max " + views::short_number(range.high);
     paint::text(frame, list, {band.rect.right() + frame.pad() / 2, band.rect.y}, most,
                 viewport::imgui_color(frame.layout()->style.muted));
   }
