@@ -15,9 +15,9 @@ const OptionTable<T5Options> T5Options::kTable{
 };
 
 Status T5Options::check() const {
-  constexpr std::int64_t kMostBuckets = 65536;
-  if (buckets < 4 || buckets > kMostBuckets || buckets % 4 != 0) {
-    return wrong_option("buckets", "a multiple of 4 from 4 to " + std::to_string(kMostBuckets), buckets);
+  constexpr std::int64_t kMaxBuckets = 65536;
+  if (buckets < 4 || buckets > kMaxBuckets || buckets % 4 != 0) {
+    return wrong_option("buckets", "a multiple of 4 from 4 to " + std::to_string(kMaxBuckets), buckets);
   }
   if (max_distance <= buckets / 2) {
     return wrong_option("max_distance", "more than half the buckets", max_distance);

@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostOpen = 8;  // mapped at once
-constexpr std::size_t kMostFiles = 1'000'000;
+constexpr std::size_t kMaxOpen = 8;  // mapped at once
+constexpr std::size_t kMaxFiles = 1'000'000;
 constexpr std::int64_t kHashBlock = std::int64_t{4} << 20;  // bytes between two looks at the stop token
 
 // Path and name of every text below a folder, by name.
@@ -27,8 +27,8 @@ Result<std::vector<std::pair<std::string, fs::path>>> texts_below(const fs::path
     if (entry->path().extension() == ".txt" && entry->is_regular_file(ignored)) {
       texts.emplace_back(entry->path().lexically_relative(folder).generic_string(), entry->path());
     }
-    if (texts.size() > kMostFiles) {
-      return bad_input("expected at most " + std::to_string(kMostFiles) + " .txt files, found more", folder.string());
+    if (texts.size() > kMaxFiles) {
+      return bad_input("expected at most " + std::to_string(kMaxFiles) + " .txt files, found more", folder.string());
     }
   }
   if (code || texts.empty()) {
@@ -84,7 +84,7 @@ Result<std::shared_ptr<const checkpoint::MappedFile>> Corpus::mapped(std::size_t
                      files_[file].path.string());
   }
   open_.emplace_front(file, mapped);
-  if (open_.size() > kMostOpen) {
+  if (open_.size() > kMaxOpen) {
     open_.pop_back();
   }
   return mapped;

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kMark = ".rank";
 constexpr std::string_view kOf = "of";
 constexpr std::string_view kEnding = ".safetensors";
-constexpr int kMostRanks = 1024;
+constexpr int kMaxRanks = 1024;
 
 // "t.rank1of2.safetensors": what stands before the mark, and the numbers in it.
 struct RankName {
@@ -44,7 +44,7 @@ std::optional<RankName> parse_rank(const fs::path& file) {
   }
   const auto ranks = std::from_chars(rank.ptr + kOf.size(), end, parsed.ranks);
   const bool sane = ranks.ec == std::errc() && parsed.rank >= 0 && parsed.rank < parsed.ranks &&
-                    parsed.ranks <= kMostRanks && name == ranked(parsed.stem, parsed.rank, parsed.ranks);
+                    parsed.ranks <= kMaxRanks && name == ranked(parsed.stem, parsed.rank, parsed.ranks);
   return sane ? std::optional(parsed) : std::nullopt;
 }
 

@@ -17,7 +17,7 @@ Result<std::int64_t> whole(const Variables& variables, const char* name, std::in
   return *number;
 }
 
-constexpr std::int64_t kMostProcesses = 65536;
+constexpr std::int64_t kMaxProcesses = 65536;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ Result<std::optional<Job>> read_job(const Variables& variables) {
     return std::optional<Job>();
   }
   Job job;
-  LOCUS_TRY(job.size, whole(variables, "WORLD_SIZE", 1, kMostProcesses));
+  LOCUS_TRY(job.size, whole(variables, "WORLD_SIZE", 1, kMaxProcesses));
   if (job.size == 1) {
     return std::optional<Job>();
   }

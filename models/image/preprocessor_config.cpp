@@ -148,13 +148,13 @@ Result<std::int64_t> member(const JsonObject& object, const char* name, const ch
 }
 
 Status read_rule(const JsonObject& object, const RuleOf& rule, Preprocessing& options) {
-  constexpr std::int64_t kMostPixels = std::int64_t{1} << 40;
+  constexpr std::int64_t kMaxPixels = std::int64_t{1} << 40;
   options.rule = rule.rule;
   if (rule.rule == ResizeRule::kPixels) {
     LOCUS_TRY(const std::int64_t least, object.integer("min_pixels", rule.least));
     LOCUS_TRY(const std::int64_t most, object.integer("max_pixels", rule.most));
-    LOCUS_TRY(options.least_pixels, member(object, "size", "shortest_edge", least, kMostPixels));
-    LOCUS_TRY(options.most_pixels, member(object, "size", "longest_edge", most, kMostPixels));
+    LOCUS_TRY(options.least_pixels, member(object, "size", "shortest_edge", least, kMaxPixels));
+    LOCUS_TRY(options.most_pixels, member(object, "size", "longest_edge", most, kMaxPixels));
     if (options.least_pixels < 1 || options.most_pixels < options.least_pixels) {
       return object.wrong("max_pixels", "at least min_pixels");
     }

@@ -9,8 +9,8 @@ namespace locus::models {
 
 namespace {
 
-constexpr std::size_t kMostPictures = 16;
-constexpr std::size_t kMostBytes = std::size_t{512} << 20;
+constexpr std::size_t kMaxPictures = 16;
+constexpr std::size_t kMaxBytes = std::size_t{512} << 20;
 
 std::size_t bytes_of(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.nbytes() : 0;
@@ -49,9 +49,9 @@ void KeptPictures::keep(std::shared_ptr<const SeenPicture> seen) {
   seen_.push_front(std::move(seen));
   std::size_t bytes = 0;
   std::size_t count = 0;
-  while (count < std::min(seen_.size(), kMostPictures)) {
+  while (count < std::min(seen_.size(), kMaxPictures)) {
     bytes += bytes_of(*seen_[count]);
-    if (count > 0 && bytes > kMostBytes) {
+    if (count > 0 && bytes > kMaxBytes) {
       break;
     }
     ++count;
@@ -99,7 +99,7 @@ Result<std::shared_ptr<const PreparedPicture>> KeptPictures::file(
     const std::lock_guard lock(mutex_);
     std::erase_if(files_, [&](const auto& other) { return other.first.path == path; });
     files_.emplace_front(*now, prepared);
-    files_.resize(std::min(files_.size(), kMostPictures));
+    files_.resize(std::min(files_.size(), kMaxPictures));
   }
   return prepared;
 }

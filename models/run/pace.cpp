@@ -23,7 +23,7 @@ constexpr std::int64_t kFewestTokens = 32;                     // fewer tell not
 constexpr std::int64_t kTriedRows = 64;      // the last ones: cells far from the diagonal can be cheaper (ALiBi)
 constexpr std::int64_t kRandomTokens = 128;  // repeated: drawing random numbers takes longer than attention
 constexpr double kTriedMs = 10;              // of one encoding
-constexpr int kMostTries = 3;
+constexpr int kMaxTries = 3;
 
 double since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
@@ -94,7 +94,7 @@ std::optional<double> tried(const transformer::Transformer& model, std::int64_t 
   const Range rows{std::max(length - kTriedRows, std::int64_t{0}), length};
   double best_ms = 1e9;
   const auto begin = Clock::now();
-  for (int n = 0; n < kMostTries && since(begin) < kTriedMs; ++n) {
+  for (int n = 0; n < kMaxTries && since(begin) < kTriedMs; ++n) {
     const auto first = Clock::now();
     if (!attend_streaming(attention, {rows, 0, 0, {}}).ok()) {
       return std::nullopt;

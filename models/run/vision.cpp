@@ -10,8 +10,8 @@ namespace locus::models {
 namespace {
 
 // Patches of one picture; more are a mistake.
-constexpr std::int64_t kMostPatches = 65536;
-constexpr std::int64_t kMostImages = 4096;
+constexpr std::int64_t kMaxPatches = 65536;
+constexpr std::int64_t kMaxImages = 4096;
 
 // The connectors' parameters under the names that a plan has for them.
 std::vector<transformer::Parameter> connector_parameters(std::vector<transformer::Connector>& connectors) {
@@ -34,7 +34,7 @@ Result<at::Tensor> read_numbers(const checkpoint::Source& source, const std::fil
     return at::Tensor();
   }
   const std::string where = file.string() + ": tensor " + name;
-  if (info->shape.size() != 2 || info->shape[1] != columns || info->shape[0] < 1 || info->shape[0] > kMostImages) {
+  if (info->shape.size() != 2 || info->shape[1] != columns || info->shape[0] < 1 || info->shape[0] > kMaxImages) {
     return bad_input(
         "expected shape [images, " + std::to_string(columns) + "], found " + transformer::shape_text(info->shape),
         where);
@@ -108,8 +108,8 @@ Result<TowerImage> Vision::image_of(const at::Tensor& pixels) const {
 
 Result<TowerImage> Vision::image_of(const at::Tensor& patches, std::int64_t rows, std::int64_t columns) const {
   const transformer::ImageStem& stem = tower_->spec().image;
-  if (rows > kMostPatches / columns) {
-    return too_large("expected a picture of at most " + std::to_string(kMostPatches) + " patches, found " +
+  if (rows > kMaxPatches / columns) {
+    return too_large("expected a picture of at most " + std::to_string(kMaxPatches) + " patches, found " +
                      size_text(rows, columns));
   }
   TowerImage image;
@@ -135,7 +135,7 @@ Result<std::vector<TowerImage>> Vision::read(const std::filesystem::path& file) 
   const std::vector<std::int64_t>& shape = info->shape;
   const bool fits = stem.frames > 0 ? shape.size() == 2 && shape[1] == row && shape[0] > 0
                                     : shape.size() == 4 && shape[1] == stem.channels && shape[0] > 0 &&
-                                          shape[0] <= kMostImages && shape[2] > 0 && shape[3] > 0;
+                                          shape[0] <= kMaxImages && shape[2] > 0 && shape[3] > 0;
   if (!fits) {
     return bad_input("expected shape " + expected + ", found " + transformer::shape_text(shape), where);
   }
@@ -149,8 +149,8 @@ Result<std::vector<TowerImage>> Vision::read(const std::filesystem::path& file) 
     std::int64_t first = 0;
     for (std::int64_t n = 0; n < grids.size(0); ++n) {
       const auto* grid = grids.data_ptr<std::int64_t>() + 3 * n;
-      const bool whole = grid[0] == 1 && grid[1] > 0 && grid[2] > 0 && grid[1] <= kMostPatches &&
-                         grid[2] <= kMostPatches / grid[1] && grid[1] % stem.cell == 0 && grid[2] % stem.cell == 0 &&
+      const bool whole = grid[0] == 1 && grid[1] > 0 && grid[2] > 0 && grid[1] <= kMaxPatches &&
+                         grid[2] <= kMaxPatches / grid[1] && grid[1] % stem.cell == 0 && grid[2] % stem.cell == 0 &&
                          grid[1] * grid[2] <= shape[0] - first;
       if (!whole) {
         return bad_input("expected 1, rows and columns of whole cells of the " + std::to_string(shape[0] - first) +

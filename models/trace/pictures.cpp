@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kMostAdded = 4096;  // tensors deepstack.K
+constexpr std::int64_t kMaxAdded = 4096;  // tensors deepstack.K
 
 std::int64_t last_token(const ImageSpan& span) {
   return span.token(span.count - 1);
@@ -129,7 +129,7 @@ Status read_pictures(OpenTrace& trace) {
   auto rows = std::make_shared<transformer::ImageRows>();
   rows->tokens = tokens;
   rows->vectors = vectors;
-  for (std::int64_t k = 0; k < kMostAdded; ++k) {
+  for (std::int64_t k = 0; k < kMaxAdded; ++k) {
     LOCUS_TRY(at::Tensor added,
               trace.file.float_tensor("deepstack." + std::to_string(k), {vectors.size(0), vectors.size(1)}));
     if (!added.defined()) {

@@ -13,9 +13,9 @@ namespace {
 using checkpoint::Source;
 using nlohmann::json;
 
-constexpr std::int64_t kMostRanks = 1024;
-constexpr std::int64_t kMostLayers = 4096;
-constexpr std::int64_t kMostHeads = 1 << 20;
+constexpr std::int64_t kMaxRanks = 1024;
+constexpr std::int64_t kMaxRankLayers = 4096;
+constexpr std::int64_t kMaxHeads = 1 << 20;
 
 Result<Rank> read_rank(Source source, const std::filesystem::path& path) {
   Rank rank{std::move(source), path.string(), 0, 0, {}, 0, 0, 0};
@@ -27,17 +27,17 @@ Result<Rank> read_rank(Source source, const std::filesystem::path& path) {
   LOCUS_TRY(rank.of, shard.get<std::int64_t>("of"));
   LOCUS_TRY(const json* const layers, shard.array("layers"));
   LOCUS_TRY(const json* const heads, shard.array("heads"));
-  if (rank.ranks < 1 || rank.ranks > kMostRanks || rank.number < 0 || rank.number >= rank.ranks) {
-    return shard.wrong("rank", "a rank below " + std::to_string(std::clamp<std::int64_t>(rank.ranks, 1, kMostRanks)));
+  if (rank.ranks < 1 || rank.ranks > kMaxRanks || rank.number < 0 || rank.number >= rank.ranks) {
+    return shard.wrong("rank", "a rank below " + std::to_string(std::clamp<std::int64_t>(rank.ranks, 1, kMaxRanks)));
   }
   for (const json& layer : *layers) {
-    const auto number = whole_number(layer, rank.layers.empty() ? 0 : rank.layers.back() + 1, kMostLayers - 1);
+    const auto number = whole_number(layer, rank.layers.empty() ? 0 : rank.layers.back() + 1, kMaxRankLayers - 1);
     if (!number) {
-      return shard.wrong("layers", "rising numbers below " + std::to_string(kMostLayers));
+      return shard.wrong("layers", "rising numbers below " + std::to_string(kMaxRankLayers));
     }
     rank.layers.push_back(*number);
   }
-  const bool two = heads->size() == 2 && rank.of > 0 && rank.of <= kMostHeads;
+  const bool two = heads->size() == 2 && rank.of > 0 && rank.of <= kMaxHeads;
   rank.begin = two ? whole_number((*heads)[0], 0, rank.of - 1).value_or(-1) : -1;
   rank.end = two ? whole_number((*heads)[1], rank.begin + 1, rank.of).value_or(-1) : -1;
   if (rank.begin < 0 || rank.end < 0 || rank.layers.empty()) {

@@ -21,7 +21,7 @@ constexpr WordTable<ConnectorKind, 7> kKinds{{{"join", ConnectorKind::kJoin},
                                               {"linear", ConnectorKind::kLinear},
                                               {"activation", ConnectorKind::kActivation},
                                               {"gated", ConnectorKind::kGated}}};
-constexpr std::size_t kMostSteps = 64;
+constexpr std::size_t kMaxSteps = 64;
 constexpr std::size_t kLongestName = 64;
 
 bool has_parameters(ConnectorKind kind) {
@@ -119,8 +119,8 @@ Result<ConnectorSpec> parse_connector_config(const json& config, const std::stri
   LOCUS_TRY(spec.states, read_states(object));
   LOCUS_TRY(spec.class_tokens, object.boolean("class_tokens", spec.class_tokens));
   LOCUS_TRY(const json* const steps, object.array("steps"));
-  if (steps->empty() || steps->size() > kMostSteps) {
-    return object.wrong("steps", "a list of 1 to " + std::to_string(kMostSteps) + " steps");
+  if (steps->empty() || steps->size() > kMaxSteps) {
+    return object.wrong("steps", "a list of 1 to " + std::to_string(kMaxSteps) + " steps");
   }
   for (const json& each : *steps) {
     const std::string where = object.where() + ": steps[" + std::to_string(spec.steps.size()) + "]";

@@ -191,10 +191,10 @@ AxisLabels axis_labels(const Panel& panel, bool along_x, double length, const St
   request.cells = counts_cells(panel, along_x) || axis.cell_names != nullptr;
   if (along_x) {
     request.room = [&](const std::string& label) {
-      return std::max(metrics.width(label, labels.size) + 1.2 * labels.size, length / kMostTicks);
+      return std::max(metrics.width(label, labels.size) + 1.2 * labels.size, length / kMaxTicks);
     };
   } else {
-    request.room = [&](const std::string&) { return std::max(1.9 * labels.size, length / kMostTicks); };
+    request.room = [&](const std::string&) { return std::max(1.9 * labels.size, length / kMaxTicks); };
   }
   labels.ticks = make_ticks(request);
   labels.depth = along_x ? TextMetrics::line_height(labels.size) : widest(labels.ticks, labels.size, metrics);

@@ -10,7 +10,7 @@
 
 namespace locus::figure {
 
-inline constexpr double kMostTicks = 9;  // on an axis, however long: more are not read
+inline constexpr double kMaxTicks = 9;  // on an axis, however long: more are not read
 
 // Tick labels of one axis, ready to be placed.
 struct AxisLabels {

@@ -27,7 +27,7 @@ void measure_color_bar(const Panel& panel, const ColorScale& scale, double heigh
                        const TextMetrics& metrics, PanelDecor& decor) {
   const double size = style.tick_text();
   decor.bar_ticks =
-      color_bar_ticks(scale, height, [&](const std::string&) { return std::max(2.2 * size, height / kMostTicks); });
+      color_bar_ticks(scale, height, [&](const std::string&) { return std::max(2.2 * size, height / kMaxTicks); });
   decor.bar_depth = widest(decor.bar_ticks, size, metrics);
   decor.bar_label = balanced(metrics, panel.color_bar_label, style.text_size, std::max(height, 6 * style.text_size), 3);
 }

@@ -14,7 +14,7 @@ namespace locus::views {
 
 namespace {
 
-constexpr std::int64_t kMostGroups = 2048;  // of distances, on screen
+constexpr std::int64_t kMaxGroups = 2048;  // of distances, on screen
 
 }  // namespace
 
@@ -73,7 +73,7 @@ figure::Panel pair_map(const analysis::PairList& list, FieldPointer parts, const
 
 FieldPointer parts_on_screen(const Field& parts, const std::vector<double>& count) {
   const std::int64_t distances = parts.columns;
-  const std::int64_t columns = std::min(distances, kMostGroups);
+  const std::int64_t columns = std::min(distances, kMaxGroups);
   Field field = Field::zeros(parts.rows, columns);
   field.row_axis = parts.row_axis;
   field.column_axis = parts.column_axis;

@@ -10,7 +10,7 @@ namespace locus::remote {
 
 namespace {
 
-constexpr std::size_t kMostFileBytes = kMaxMessageBytes - (std::size_t{1} << 16);
+constexpr std::size_t kMaxFileBytes = kMaxMessageBytes - (std::size_t{1} << 16);
 
 template <class Far, class Thing>
 json number_or_error(Writer& writer, const Connection& line, const Thing& thing) {
@@ -88,7 +88,7 @@ json FarThings::put(Writer& writer, const std::filesystem::path& path) {
   if (const std::optional<std::int64_t> known = line_->sent_file(key)) {
     return {{"file", *known}};
   }
-  const auto bytes = read_file(path, kMostFileBytes);
+  const auto bytes = read_file(path, kMaxFileBytes);
   if (!bytes.ok()) {
     writer.fail(bytes.error());
     return {};

@@ -27,7 +27,7 @@ namespace locus::remote {
 namespace {
 
 constexpr const char* kClient = "the client";
-constexpr std::size_t kMostWaiting = 10'000;              // calls that no honest client has under way
+constexpr std::size_t kMaxWaiting = 10'000;               // calls that no honest client has under way
 constexpr std::size_t kPartBytes = std::size_t{1} << 18;  // between which a cancelled answer ends
 constexpr std::chrono::milliseconds kProgressInterval{50};
 
@@ -127,7 +127,7 @@ class Server {
       return {};
     }
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() >= kMostWaiting || stops_.count(message.id) != 0) {
+    if (waiting_.size() >= kMaxWaiting || stops_.count(message.id) != 0) {
       return bad_input("expected a new call, found one with the id of another, or too many", kClient);
     }
     const Entry* const entry = find_call(message.name);

@@ -14,7 +14,7 @@
 namespace locus::workbench {
 namespace {
 
-constexpr int kMostClicks = 3;
+constexpr int kMaxClicks = 3;
 
 class WindowFigures : public WindowTest {
  protected:
@@ -64,7 +64,7 @@ TEST_F(WindowFigures, EveryFigureOfThePapersIsAtMostThreeClicksAway) {
     ASSERT_GE(row, 0);
     click(row);
     ASSERT_TRUE(settle());
-    EXPECT_LE(clicks_, kMostClicks);
+    EXPECT_LE(clicks_, kMaxClicks);
     const session::Bookmark& figure = figures[static_cast<std::size_t>(row)];
     EXPECT_FALSE(figure.about.empty());
     EXPECT_EQ(window_->studio().state().view, figure.state.view);

@@ -9,7 +9,7 @@ namespace locus::workbench {
 namespace {
 
 constexpr const char* kThumbnailSlot = "thumbnail";
-constexpr std::size_t kMostThumbnails = 256;
+constexpr std::size_t kMaxThumbnails = 256;
 
 }  // namespace
 
@@ -53,7 +53,7 @@ void HeadThumbnails::ask(Worker& worker, const std::function<void()>& made) {
         }
         std::erase_if(kept_, [](const Kept& each) { return each.trace.expired(); });
         kept_.push_front({trace, head, map ? std::make_shared<const Field>(*std::move(map)) : nullptr});
-        if (kept_.size() > kMostThumbnails) {
+        if (kept_.size() > kMaxThumbnails) {
           kept_.pop_back();
         }
         made();
