@@ -76,9 +76,13 @@ std::vector<Tick> linear_ticks_of_step(double low, double high, double step, boo
   const double offset = cells ? 0.5 : 0;
   const double tolerance = 1e-9 * (high - low);
   const double first = std::ceil((low - offset - tolerance) / step);
-  for (double n = first; n * step + offset <= high + tolerance; ++n) {
+  const double count = std::floor((high - offset + tolerance) / step) - first;
+  for (double k = 0; k <= count; ++k) {
+    const double n = first + k;
     const double value = n == 0 ? 0 : n * step;
-    ticks.push_back({value, value + offset, tick_label(value, step)});
+    if (ticks.empty() || value > ticks.back().value) {  // neighbours are one number where the axis's ends nearly are
+      ticks.push_back({value, value + offset, tick_label(value, step)});
+    }
   }
   return ticks;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 namespace locus::figure {
@@ -111,6 +112,21 @@ TEST(Ticks, DegenerateAxesHaveNone) {
   EXPECT_TRUE(make_ticks(request(0, INFINITY, 100)).empty());
   EXPECT_TRUE(make_ticks(request(0, NAN, 100)).empty());
   EXPECT_TRUE(make_ticks(request(0, 1, 0)).empty());
+}
+
+// Where neighbouring ticks are the same number.
+TEST(Ticks, AxesWhoseEndsAreAlmostOneNumberEnd) {
+  for (const double low : {1.0, 1173.0, 1e9, 1e17, 1e300, -1e17}) {
+    double high = low;
+    for (int n = 0; n < 3; ++n) {
+      high = std::nextafter(high, std::numeric_limits<double>::infinity());
+      const std::vector<Tick> ticks = make_ticks(request(low, high, 400));
+      EXPECT_LT(ticks.size(), 100U) << low;
+      for (std::size_t tick = 1; tick < ticks.size(); ++tick) {
+        EXPECT_GT(ticks[tick].value, ticks[tick - 1].value) << low;
+      }
+    }
+  }
 }
 
 TEST(Ticks, ColourBarTicksFollowTheTransfer) {
