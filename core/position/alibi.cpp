@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/position/shared/additive_bias.h"
+#include "core/position/shared/initial.h"
 
 namespace locus::position {
 
@@ -47,11 +48,12 @@ const Description& Alibi::about() {
   return description;
 }
 
-Alibi::Alibi(const ModelShape& shape, const AlibiOptions& options)
-    : WithOptions(shape, options), slopes_(at::tensor(alibi_slopes(shape.heads), at::kDouble)) {
-  if (options.before_scaling) {
-    slopes_ = slopes_ * scale();
+Alibi::Alibi(const ModelShape& shape, const AlibiOptions& options) : WithOptions(shape, options) {
+  std::vector<double> slopes = alibi_slopes(shape.heads);
+  for (double& slope : slopes) {
+    slope *= options.before_scaling ? scale() : 1;
   }
+  slopes_ = constant(slopes);
 }
 
 TileScores Alibi::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/position/shared/fresh_weights.h"
 #include "core/position/shared/layer_parameter.h"
 
 namespace locus::position {
@@ -78,14 +79,14 @@ Status Disentangled::settle(DisentangledOptions& options, const ModelShape& shap
 }
 
 Disentangled::Disentangled(const ModelShape& shape, const DisentangledOptions& options)
-    : WithOptions(shape, options), table_(at::randn({2 * options.span(), shape.width}) * kInitialDeviation) {
+    : WithOptions(shape, options), table_(normal({2 * options.span(), shape.width}, kInitialDeviation)) {
   if (options.norm) {
-    norm_weight_ = at::ones({shape.width});
-    norm_bias_ = at::zeros({shape.width});
+    norm_weight_ = ones({shape.width});
+    norm_bias_ = zeros({shape.width});
   }
   const auto fresh = [&](std::int64_t heads) {
     const std::int64_t rows = heads * shape.head_width;
-    return Projection{at::randn({rows, shape.width}) * kInitialDeviation, at::zeros({rows})};
+    return Projection{normal({rows, shape.width}, kInitialDeviation), zeros({rows})};
   };
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     if (options.c2p) {

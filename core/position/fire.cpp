@@ -57,18 +57,19 @@ const Description& Fire::about() {
 
 Fire::Fire(const ModelShape& shape, const FireOptions& options)
     : WithOptions(shape, options),
-      c_("c", shape.layers, options.per_layer, [] { return at::scalar_tensor(0.1); }),
-      multiplier_("L_multiplier", shape.layers, options.per_layer, [] { return at::scalar_tensor(1.0); }),
-      hidden_weight_("mlp.0.weight", shape.layers, options.per_layer,
+      c_("c", shape.layers, options.per_layer, {}, [] { return at::scalar_tensor(0.1); }),
+      multiplier_("L_multiplier", shape.layers, options.per_layer, {}, [] { return at::scalar_tensor(1.0); }),
+      hidden_weight_("mlp.0.weight", shape.layers, options.per_layer, {options.hidden, 1},
                      [&] {
                        return uniform({options.hidden, 1}, 1);
                      }),
-      hidden_bias_("mlp.0.bias", shape.layers, options.per_layer, [&] { return uniform({options.hidden}, 1); }),
-      output_weight_("mlp.2.weight", shape.layers, options.per_layer,
+      hidden_bias_("mlp.0.bias", shape.layers, options.per_layer, {options.hidden},
+                   [&] { return uniform({options.hidden}, 1); }),
+      output_weight_("mlp.2.weight", shape.layers, options.per_layer, {shape.heads, options.hidden},
                      [&] {
                        return uniform({shape.heads, options.hidden}, options.hidden);
                      }),
-      output_bias_("mlp.2.bias", shape.layers, options.per_layer,
+      output_bias_("mlp.2.bias", shape.layers, options.per_layer, {shape.heads},
                    [&] { return uniform({shape.heads}, options.hidden); }) {}
 
 TileScores Fire::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,

@@ -51,8 +51,8 @@ Result<std::unique_ptr<PositionEncoding>> Kerple::make_power(const Settings& opt
 Kerple::Kerple(const ModelShape& shape, const KerpleOptions& options, Kernel kernel)
     : WithOptions(shape, options),
       kernel_(kernel),
-      p_("p", shape.layers, options.per_layer, [&] { return at::rand({shape.heads}) * 2.0; }),
-      a_("a", shape.layers, options.per_layer, [&] { return at::rand({shape.heads}); }) {}
+      p_("p", shape.layers, options.per_layer, {shape.heads}, [&] { return at::rand({shape.heads}) * 2.0; }),
+      a_("a", shape.layers, options.per_layer, {shape.heads}, [&] { return at::rand({shape.heads}); }) {}
 
 TileScores Kerple::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                          const at::Tensor& /*carry*/) const {

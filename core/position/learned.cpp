@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/position/shared/fresh_weights.h"
 #include "core/position/shared/layer_parameter.h"
 
 namespace locus::position {
@@ -104,8 +105,9 @@ Status Learned::settle(LearnedOptions& options, const ModelShape& shape) {
 }
 
 Learned::Learned(const ModelShape& shape, const LearnedOptions& options)
-    : WithOptions(shape, options),
-      table_(at::randn({options.class_rows + options.length, shape.width}) * kTableDeviation) {}
+    : WithOptions(shape, options), table_(initial({options.class_rows + options.length, shape.width}, [&] {
+        return at::randn({options.class_rows + options.length, shape.width}) * kTableDeviation;
+      })) {}
 
 Status Learned::accepts(const Positions& positions) const {
   if (options_.grid_rows == 0) {

@@ -63,14 +63,23 @@ Result<std::unique_ptr<PositionEncoding>> Relative::make_capped(const Settings& 
   return std::unique_ptr<PositionEncoding>(std::make_unique<Relative>(shape, typed, BeyondTable::kLast));
 }
 
+namespace {
+
+std::int64_t rows_of(const ModelShape& shape, const RelativeOptions& options) {
+  return shape.causal ? options.length : 2 * options.length - 1;
+}
+
+}  // namespace
+
 Relative::Relative(const ModelShape& shape, const RelativeOptions& options, BeyondTable beyond)
     : WithOptions(shape, options),
       beyond_(beyond),
-      embedding_("position_embedding", shape.layers, options.per_layer, [&] {
-        const std::int64_t rows = shape.causal ? options.length : 2 * options.length - 1;
-        return (at::rand({rows, shape.head_width}) * 2 - 1) *
-               std::sqrt(6.0 / static_cast<double>(rows + shape.head_width));
-      }) {}
+      embedding_("position_embedding", shape.layers, options.per_layer, {rows_of(shape, options), shape.head_width},
+                 [&] {
+                   const std::int64_t rows = rows_of(shape, options);
+                   return (at::rand({rows, shape.head_width}) * 2 - 1) *
+                          std::sqrt(6.0 / static_cast<double>(rows + shape.head_width));
+                 }) {}
 
 namespace {
 

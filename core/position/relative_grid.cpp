@@ -68,12 +68,11 @@ Status RelativeGrid::settle(RelativeGridOptions& options, const ModelShape& shap
 }
 
 RelativeGrid::RelativeGrid(const ModelShape& shape, const RelativeGridOptions& options) : WithOptions(shape, options) {
-  const auto fresh = [&] {
-    return at::randn({offsets(options.grid_rows, options.grid_columns) + kOfClass, shape.heads}) * kGridDeviation;
-  };
+  const std::vector<std::int64_t> sizes{offsets(options.grid_rows, options.grid_columns) + kOfClass, shape.heads};
+  const auto fresh = [&] { return at::randn(sizes) * kGridDeviation; };
   constexpr const char* kName = "relative_position_bias_table";
-  own_ = options.per_layer ? LayerParameter(kName, shape.layers, true, fresh) : LayerParameter();
-  shared_ = options.shared ? LayerParameter(kName, shape.layers, false, fresh) : LayerParameter();
+  own_ = options.per_layer ? LayerParameter(kName, shape.layers, true, sizes, fresh) : LayerParameter();
+  shared_ = options.shared ? LayerParameter(kName, shape.layers, false, sizes, fresh) : LayerParameter();
 }
 
 Status RelativeGrid::accepts(const Positions& positions) const {

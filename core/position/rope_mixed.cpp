@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/position/rope_axial.h"
+#include "core/position/shared/fresh_weights.h"
 
 namespace locus::position {
 
@@ -48,12 +49,14 @@ Status RopeMixed::settle(RopeMixedOptions& /*options*/, const ModelShape& shape)
 }
 
 RopeMixed::RopeMixed(const ModelShape& shape, const RopeMixedOptions& options) : WithOptions(shape, options) {
-  std::vector<at::Tensor> layers;
-  for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
-    const at::Tensor angles = at::rand({shape.heads}, at::kDouble) * (2 * std::numbers::pi);
-    layers.push_back(mixed_frequencies(angles, shape.head_width, options.base));
-  }
-  frequencies_ = at::stack(layers, 1);
+  frequencies_ = initial({2, shape.layers, shape.heads * shape.head_width / 2}, [&] {
+    std::vector<at::Tensor> layers;
+    for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
+      const at::Tensor angles = at::rand({shape.heads}, at::kDouble) * (2 * std::numbers::pi);
+      layers.push_back(mixed_frequencies(angles, shape.head_width, options.base));
+    }
+    return at::stack(layers, 1);
+  });
 }
 
 Status RopeMixed::accepts(const Positions& positions) const {

@@ -52,7 +52,8 @@ const Description& T5::about() {
 }
 
 T5::T5(const ModelShape& shape, const T5Options& options)
-    : WithOptions(shape, options), bias_("relative_attention_bias", shape.layers, options.per_layer, [&] {
+    : WithOptions(shape, options),
+      bias_("relative_attention_bias", shape.layers, options.per_layer, {options.buckets, shape.heads}, [&] {
         return at::randn({options.buckets, shape.heads}) / std::sqrt(static_cast<double>(shape.width));
       }) {}
 

@@ -99,9 +99,10 @@ Result<std::unique_ptr<PositionEncoding>> Tapa::make(const Settings& options, co
 Tapa::Tapa(const ModelShape& shape, const TapaOptions& options, std::int64_t amplitude_width)
     : WithOptions(shape, options), amplitude_width_(amplitude_width) {
   if (options.phase == TapaOptions::Phase::kGeneral) {
+    const std::vector<std::int64_t> sizes{shape.heads, shape.head_width, shape.head_width};
     amplitude_matrix_ =
-        LayerParameter("amplitude", shape.layers, true, [&] { return part_of_unit(shape, 0, amplitude_width); });
-    phase_matrix_ = LayerParameter("phase", shape.layers, true,
+        LayerParameter("amplitude", shape.layers, true, sizes, [&] { return part_of_unit(shape, 0, amplitude_width); });
+    phase_matrix_ = LayerParameter("phase", shape.layers, true, sizes,
                                    [&] { return part_of_unit(shape, amplitude_width, shape.head_width); });
   }
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/position/list.h"
+#include "core/position/shared/initial.h"
 #include "core/products/packed.h"
 #include "models/transformer/transformer.h"
 
@@ -273,8 +274,11 @@ Result<std::unique_ptr<Transformer>> Transformer::create(const Spec& spec, bool 
   auto model = std::unique_ptr<Transformer>(new Transformer(spec));
   if (fresh) {
     at::manual_seed(seed);
+    LOCUS_CHECK(model->make_encodings());
+  } else {
+    const position::OutlineScope shapes_alone;
+    LOCUS_CHECK(model->make_encodings());
   }
-  LOCUS_CHECK(model->make_encodings());
   for (std::int64_t n = 0; n < spec.depth(); ++n) {
     model->blocks_.emplace_back(spec, n);
   }

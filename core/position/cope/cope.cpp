@@ -20,10 +20,11 @@ namespace {
 constexpr std::int64_t kCarryBlock = 1024;
 
 at::Tensor slopes_of(const CopeOptions& options, std::int64_t heads) {
-  if (options.slopes == "alibi") {
-    return at::tensor(alibi_slopes(heads), at::kDouble);
+  std::vector<double> slopes = alibi_slopes(heads);
+  for (std::size_t head = 0; options.slopes != "alibi" && head < slopes.size(); ++head) {
+    slopes[head] = std::exp2(-static_cast<double>(head)) * options.first_slope;
   }
-  return at::exp2(-at::arange(heads, at::kDouble)) * options.first_slope;
+  return constant(slopes);
 }
 
 }  // namespace
@@ -54,26 +55,36 @@ Cope::Cope(const ModelShape& shape, CopeOptions options, std::int64_t rotated_wi
   const std::int64_t layers = shape.layers;
   const bool own = options_.per_layer;
   if (options_.form == "interpolate") {
-    embedding_ = {"position_embedding", layers, own, [&] { return at::zeros({width, options_.p_max + 1}); }};
+    embedding_ = {"position_embedding", layers, own, {width, options_.p_max + 1}, [&] {
+                    return at::zeros({width, options_.p_max + 1});
+                  }};
   } else if (options_.form == "mlp") {
-    hidden_weight_ = {"mlp.0.weight", layers, own, [&] { return uniform({options_.hidden, 1}, 1); }};
-    hidden_bias_ = {"mlp.0.bias", layers, own, [&] { return uniform({options_.hidden}, 1); }};
-    output_weight_ = {"mlp.2.weight", layers, own, [&] { return uniform({width, options_.hidden}, options_.hidden); }};
-    output_bias_ = {"mlp.2.bias", layers, own, [&] { return uniform({width}, options_.hidden); }};
+    hidden_weight_ = {"mlp.0.weight", layers, own, {options_.hidden, 1}, [&] {
+                        return uniform({options_.hidden, 1}, 1);
+                      }};
+    hidden_bias_ = {"mlp.0.bias", layers, own, {options_.hidden}, [&] { return uniform({options_.hidden}, 1); }};
+    output_weight_ = {"mlp.2.weight", layers, own, {width, options_.hidden}, [&] {
+                        return uniform({width, options_.hidden}, options_.hidden);
+                      }};
+    output_bias_ = {"mlp.2.bias", layers, own, {width}, [&] { return uniform({width}, options_.hidden); }};
   } else if (options_.slopes == "learned") {
-    slopes_ = {"slopes", layers, true, [&] { return at::zeros({shape.heads}); }};
+    slopes_ = {"slopes", layers, true, {shape.heads}, [&] { return at::zeros({shape.heads}); }};
   } else {
     fixed_slopes_ = slopes_of(options_, shape.heads);
   }
   if (options_.with == "relative") {
-    relative_ = {"relative_embedding", layers, own, [&] { return at::zeros({options_.relative_length, width}); }};
+    relative_ = {"relative_embedding", layers, own, {options_.relative_length, width}, [&] {
+                   return at::zeros({options_.relative_length, width});
+                 }};
   }
   if (options_.gates == "sep-key") {
-    gate_key_ = {"gate_key.weight", layers, true, [&] {
+    gate_key_ = {"gate_key.weight", layers, true, {shape.kv_heads * width, shape.width}, [&] {
                    return uniform({shape.kv_heads * width, shape.width}, shape.width);
                  }};
     if (options_.gate_bias) {
-      gate_bias_ = {"gate_key.bias", layers, true, [&] { return uniform({shape.kv_heads * width}, shape.width); }};
+      gate_bias_ = {"gate_key.bias", layers, true, {shape.kv_heads * width}, [&] {
+                      return uniform({shape.kv_heads * width}, shape.width);
+                    }};
     }
   }
   description_.rotates = options_.with == "rope";

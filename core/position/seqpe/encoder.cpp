@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/position/shared/fresh_weights.h"
 #include "core/position/shared/option_table.h"
 
 namespace locus::position {
@@ -82,8 +83,8 @@ SeqpeEncoder::SeqpeEncoder(const SeqpeEncoderOptions& options, std::int64_t outp
     : options_(options), output_width_(output_width) {
   const std::int64_t width = options.width;
   const std::int64_t tokens = options.dimensions * options.digits;
-  const auto normal = [](at::IntArrayRef sizes) { return at::randn(sizes) * kDeviation; };
-  const auto norm = [&] { return Affine{at::ones({width}), at::zeros({width})}; };
+  const auto normal = [](const std::vector<std::int64_t>& sizes) { return position::normal(sizes, kDeviation); };
+  const auto norm = [&] { return Affine{ones({width}), zeros({width})}; };
   token_embedding_ = normal({options.base, width});
   place_embedding_ = normal({options.running_places ? tokens : options.digits, width});
   if (options.dimensions > 1) {
@@ -92,16 +93,16 @@ SeqpeEncoder::SeqpeEncoder(const SeqpeEncoderOptions& options, std::int64_t outp
   class_token_ = normal({1, 1, width});
   for (std::int64_t index = 0; index < options.layers; ++index) {
     blocks_.push_back({norm(),
-                       {normal({width, 3 * width}), at::zeros({3 * width})},
-                       {normal({width, width}), at::zeros({width})},
+                       {normal({width, 3 * width}), zeros({3 * width})},
+                       {normal({width, width}), zeros({width})},
                        norm(),
-                       {normal({width, 4 * width}), at::zeros({4 * width})},
-                       {normal({4 * width, width}), at::zeros({width})}});
+                       {normal({width, 4 * width}), zeros({4 * width})},
+                       {normal({4 * width, width}), zeros({width})}});
   }
   if (options.last_layernorm) {
     last_norm_ = norm();
   }
-  output_ = {normal({output_width, width}), at::zeros({output_width})};
+  output_ = {normal({output_width, width}), zeros({output_width})};
 }
 
 void SeqpeEncoder::append_parameters(const std::string& prefix, std::vector<Parameter>& list) {

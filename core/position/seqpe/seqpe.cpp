@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "core/position/shared/fresh_weights.h"
+
 namespace locus::position {
 namespace {
 
@@ -64,14 +66,14 @@ Seqpe::Seqpe(const ModelShape& shape, const SeqpeOptions& options)
     : WithOptions(shape, options), encoder_(options.encoder, output_width(shape, options)) {
   const std::int64_t width = encoder_.output_width();
   if (options_.class_token) {
-    class_position_ = at::randn({1, 1, width}) * 0.02;
+    class_position_ = normal({1, 1, width}, 0.02);
   }
   if (options_.integration == SeqpeIntegration::kInput || options_.projection == SeqpeProjection::kNone) {
     return;
   }
   const bool multi = options_.projection == SeqpeProjection::kMulti;
   for (std::int64_t index = 0; index < (multi ? shape_.layers : 1); ++index) {
-    projections_.push_back({at::randn({2 * width, width}) * 0.02, at::zeros({2 * width})});
+    projections_.push_back({normal({2 * width, width}, 0.02), zeros({2 * width})});
   }
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/position/position_encoding.h"
+#include "core/position/shared/initial.h"
 
 namespace locus::position {
 
@@ -29,11 +30,12 @@ inline Status check_table(const char* option, std::int64_t rows, std::int64_t co
 class LayerParameter {
  public:
   LayerParameter() = default;
-  // One value for all layers, called `name`; or `layers` of them, called "layers.N.NAME". `initial` makes one.
-  LayerParameter(std::string name, std::int64_t layers, bool per_layer, const std::function<at::Tensor()>& initial)
+  // One value for all layers, called `name`; or `layers` of them, called "layers.N.NAME". `make` gives one of `sizes`.
+  LayerParameter(std::string name, std::int64_t layers, bool per_layer, const std::vector<std::int64_t>& sizes,
+                 const std::function<at::Tensor()>& make)
       : name_(std::move(name)), per_layer_(per_layer) {
     for (std::int64_t layer = 0; layer < (per_layer ? layers : 1); ++layer) {
-      values_.push_back(initial());
+      values_.push_back(initial(sizes, make));
     }
   }
 

@@ -4,13 +4,15 @@
 #include <string>
 #include <utility>
 
+#include "core/position/shared/fresh_weights.h"
+
 namespace locus::position {
 namespace {
 
 // A new linear layer's weights as PyTorch draws them: uniform in ±1/√inputs.
-at::Tensor linear_weights(at::IntArrayRef sizes, std::int64_t inputs) {
+at::Tensor linear_weights(const std::vector<std::int64_t>& sizes, std::int64_t inputs) {
   const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
-  return (at::rand(sizes) * 2 - 1) * bound;
+  return initial(sizes, [&] { return (at::rand(sizes) * 2 - 1) * bound; });
 }
 
 }  // namespace
@@ -97,16 +99,16 @@ void Tape::initialise() {
   for (Layer& layer : layers_) {
     if (!paper && attends()) {
       const std::int64_t scales = vector ? shape_.head_width : heads;
-      layer.post_attention = at::zeros({scales, scales});
+      layer.post_attention = zeros({scales, scales});
     }
     if (!paper && mixes()) {
-      layer.up = at::zeros(sized(size, mixed));
+      layer.up = zeros(sized(size, mixed));
       layer.x_proj = linear_weights({size, shape_.width}, shape_.width);
       layer.down = linear_weights(sized(mixed, size), size);
     }
     if (paper && mixes()) {
       layer.w1 = linear_weights(sized(mixed, size), mixed);
-      layer.w2 = at::zeros(sized(mixed, size));
+      layer.w2 = zeros(sized(mixed, size));
       layer.psi_w1 = linear_weights({options_.gate_width, shape_.width}, shape_.width);
       layer.psi_b1 = linear_weights({options_.gate_width}, shape_.width);
       layer.psi_w2 = linear_weights({size, options_.gate_width}, options_.gate_width);
