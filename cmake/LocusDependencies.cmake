@@ -7,7 +7,17 @@ find_package(PkgConfig REQUIRED)
 # LibTorch as a plain target: its own flags without its warnings, headers as system headers.
 add_library(locus_torch INTERFACE)
 target_include_directories(locus_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
-target_link_libraries(locus_torch INTERFACE ${TORCH_LIBRARIES} Threads::Threads)
+# A program that loads it on demand (LazyTorch.cmake) is linked with the small part that holds no operators.
+set(torch_small ${TORCH_LIBRARIES})
+list(FILTER torch_small INCLUDE REGEX "c10")
+foreach(library ${TORCH_LIBRARIES})
+  if(library IN_LIST torch_small)
+    target_link_libraries(locus_torch INTERFACE ${library})
+  else()
+    target_link_libraries(locus_torch INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:LOCUS_LAZY_TORCH>>>:${library}>)
+  endif()
+endforeach()
+target_link_libraries(locus_torch INTERFACE Threads::Threads)
 separate_arguments(torch_flags NATIVE_COMMAND "${TORCH_CXX_FLAGS}")
 target_compile_options(locus_torch INTERFACE ${torch_flags})
 # at::parallel_for is a template that runs on one thread unless its caller is compiled with OpenMP. GNU's OpenMP is not

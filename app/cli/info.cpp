@@ -259,7 +259,7 @@ Status run_info(const InfoOptions& options, const Context& context) {
                ? print_atlas_info(options.path, options.json, context.console)
                : Status(usage("info: an atlas takes neither --length nor overrides, which are a checkpoint's"));
   }
-  LOCUS_TRY(const auto model, open_model(options.path, options.overrides.read(), context));
+  LOCUS_TRY(const auto model, open_model(options.path, options.overrides.read(), context, {}, false));
   if (options.json) {
     context.console.print(dump(info_json(*model, options.length)));
   } else {

@@ -177,8 +177,9 @@ void warn_of_slow_products(const Context& context) {
 
 Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::path& path,
                                                         const models::Overrides& overrides, const Context& context,
-                                                        const models::Edits& edits) {
+                                                        const models::Edits& edits, bool weights) {
   models::OpenOptions options;
+  options.weights = weights;
   options.overrides = overrides;
   options.device = context.globals.device;
   options.memory_limit_mb = context.globals.memory_limit_mb;

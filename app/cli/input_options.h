@@ -70,9 +70,10 @@ struct InputAndChanges {
 void warn_of_slow_products(const Context& context);
 
 // Opens a checkpoint, which may be ORG/NAME[@REVISION] in the hub's cache, with the globals; its warnings are printed.
+// Without `weights`, those of small ones are not read and checked either.
 Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::path& path,
                                                         const models::Overrides& overrides, const Context& context,
-                                                        const models::Edits& edits = {});
+                                                        const models::Edits& edits = {}, bool weights = true);
 
 // Prints the warnings that came up only with the run, when the weights of a large checkpoint were read.
 void warn_of_run(const models::Model& model, const models::Trace& trace, const Context& context);

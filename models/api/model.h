@@ -119,6 +119,7 @@ struct OpenOptions {
   Overrides overrides;
   std::string device = "cpu";        // or "cuda"
   std::int64_t memory_limit_mb = 0;  // 0: none
+  bool weights = true;               // false: none are read before the first run, whatever their size
 };
 
 // ---- an input
@@ -431,7 +432,7 @@ struct Runtime {
   std::string torch;  // "1.13.1"
   std::string blas;   // "OpenBLAS", "reference BLAS (slow)"
   int threads = 1;
-  bool cuda = false;
+  bool cuda = false;  // false, too, while LibTorch is not loaded
 };
 Runtime runtime();
 

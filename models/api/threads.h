@@ -39,6 +39,9 @@ struct Products {
 };
 Products products();
 
+// "OpenBLAS", "MKL", "reference BLAS (slow)".
+std::string blas_name();
+
 // That warning: where `kernels` use narrower vectors than a CPU of `cpu_bits` has. `chosen` is what OPENBLAS_CORETYPE
 // says, or null.
 std::string slower_kernels(const std::string& kernels, int cpu_bits, const char* chosen);

@@ -209,7 +209,7 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
                      path.string());
   }
   auto model = std::make_shared<LoadedModel>(std::move(parts));
-  if (bytes <= kEagerBytes) {
+  if (options.weights && bytes <= kEagerBytes) {
     LOCUS_CHECK(model->load());
   }
   return std::shared_ptr<const Model>(std::move(model));

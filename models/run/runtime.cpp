@@ -2,9 +2,9 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
-#include <dlfcn.h>
 #include <torch/version.h>
 
+#include "core/lazy/torch_on_demand.h"
 #include "core/position/list.h"
 #include "models/api/model.h"
 #include "models/api/threads.h"
@@ -12,17 +12,6 @@
 namespace locus::models {
 
 namespace {
-
-// Debian's libblas.so.3 may be the reference one; LibTorch says "generic" of both.
-std::string blas_name() {
-  if (dlsym(RTLD_DEFAULT, "openblas_get_config") != nullptr) {
-    return "OpenBLAS";
-  }
-  if (at::hasMKL()) {
-    return "MKL";
-  }
-  return dlsym(RTLD_DEFAULT, "bli_init") != nullptr ? "BLIS" : "reference BLAS (slow)";
-}
 
 EncodingInfo info_of(const position::Description& description) {
   EncodingInfo info;
@@ -46,7 +35,7 @@ void set_threads(int threads) {
 }
 
 Runtime runtime() {
-  return {TORCH_VERSION, blas_name(), at::get_num_threads(), at::hasCUDA()};
+  return {TORCH_VERSION, blas_name(), product_threads(), torch_is_loaded() && at::hasCUDA()};
 }
 
 std::vector<EncodingInfo> encodings() {

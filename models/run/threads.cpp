@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
 #include <thread>
 
 #include "core/base/instruction_sets.h"
+#include "core/lazy/torch_on_demand.h"
 
 namespace locus::models {
 
@@ -70,7 +72,18 @@ int own_vector_bits() {
 #endif
 }
 
+// OpenBLAS is asked about before anything is multiplied; LibTorch, which needs it, would take longer to load.
+void load_blas() {
+  if (!torch_is_loaded()) {
+    static void* const blas = dlopen("libblas.so.3", RTLD_LAZY | RTLD_GLOBAL);
+    static_cast<void>(blas);
+  }
+}
+
+std::atomic<int> wished_threads{0};  // since before LibTorch was loaded; 0: none
+
 std::string kernel_name() {
+  load_blas();
   auto* const name = found<char*()>("openblas_get_corename");
   const char* const text = name != nullptr ? name() : nullptr;
   return text != nullptr ? text : "";
@@ -84,6 +97,11 @@ int bounded_threads(std::int64_t threads) {
 }
 
 void set_product_threads(int threads) {
+  if (!torch_is_loaded()) {
+    wished_threads = threads;
+    when_torch_is_loaded([] { set_product_threads(wished_threads); });
+    return;
+  }
   at::set_num_threads(threads);
   Counted& all = counted();
   const std::lock_guard lock(all.mutex);
@@ -94,7 +112,20 @@ void set_product_threads(int threads) {
 }
 
 int product_threads() {
-  return at::get_num_threads();
+  const int wished = wished_threads;
+  return wished > 0 && !torch_is_loaded() ? wished : at::get_num_threads();
+}
+
+std::string blas_name() {
+  load_blas();
+  if (dlsym(RTLD_DEFAULT, "openblas_get_config") != nullptr) {
+    return "OpenBLAS";
+  }
+  if (at::hasMKL()) {
+    return "MKL";
+  }
+  // Debian's libblas.so.3 may be the reference one; LibTorch says "generic" of both.
+  return dlsym(RTLD_DEFAULT, "bli_init") != nullptr ? "BLIS" : "reference BLAS (slow)";
 }
 
 // at::get_num_threads() first: its first call on a thread sets that thread's number.

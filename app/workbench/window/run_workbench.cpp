@@ -2,6 +2,7 @@
 #include <QIcon>
 #include <QLocale>
 #include <QLoggingCategory>
+#include <QTimer>
 #include <QVulkanFunctions>
 #include <QVulkanInstance>
 #include <cstdint>
@@ -33,6 +34,21 @@ void report_first_figure(viewport::Canvas* canvas) {
       once->deleteLater();
     }
   });
+}
+
+// What the window begins with is opened after its first frame: that loads LibTorch, and while it is loaded no driver
+// can be.
+void open_after_first_frame(MainWindow& window, bool drawn) {
+  constexpr int kWaitMs = 500;  // a window that nobody sees has no frame
+  auto* once = new QObject(&window);
+  const auto open = [&window, once] {
+    once->deleteLater();
+    window.open_first();
+  };
+  if (drawn && window.canvas() != nullptr) {
+    QObject::connect(window.canvas(), &viewport::Canvas::frame_drawn, once, open, Qt::SingleShotConnection);
+  }
+  QTimer::singleShot(drawn ? kWaitMs : 0, once, open);
 }
 
 // Without Qt's two lines of numbers where there is no driver, of which the program tells in one of its own.
@@ -81,7 +97,7 @@ int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
   MainWindow window(options, drawn ? &vulkan : nullptr, studio);
   report_first_figure(window.canvas());
   window.show();
-  window.open_first();
+  open_after_first_frame(window, drawn);
   models::never_wait_on_this_thread();
   return QApplication::exec();
 }

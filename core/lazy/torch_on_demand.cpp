@@ -1,0 +1,23 @@
+#include "core/lazy/torch_on_demand.h"
+
+// Of load_torch.cpp, which programs have that load LibTorch on demand.
+extern "C" {
+[[gnu::weak]] bool locus_torch_is_loaded();
+[[gnu::weak]] void locus_when_torch_is_loaded(void (*call)());
+}
+
+namespace locus {
+
+bool torch_is_loaded() {
+  return locus_torch_is_loaded == nullptr || locus_torch_is_loaded();
+}
+
+void when_torch_is_loaded(void (*call)()) {
+  if (locus_when_torch_is_loaded != nullptr) {
+    locus_when_torch_is_loaded(call);
+  } else {
+    call();
+  }
+}
+
+}  // namespace locus
