@@ -9,7 +9,7 @@ endif()
 # locus_lazy_torch(PROGRAM FOLDER): the program calls LibTorch through functions that load it. What needs more of LibTorch than its
 # functions (its classes) lies in a library beside the program, in FOLDER.
 function(locus_lazy_torch program folder)
-  if(NOT LOCUS_LAZY_TORCH)
+  if(NOT LOCUS_LAZY_TORCH OR NOT TARGET torch_cpu)
     return()
   endif()
   set(core ${PROJECT_SOURCE_DIR}/core)
