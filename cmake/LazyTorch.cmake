@@ -13,10 +13,11 @@ function(locus_lazy_torch program folder)
     return()
   endif()
   set(core ${PROJECT_SOURCE_DIR}/core)
+  # One file of a unity build each: a compiler cache writes no path of its own into those.
   add_library(locus_gradients SHARED ${core}/position/cope/function.cpp ${core}/position/shared/tile_kernels.cpp
               ${core}/base/instruction_sets.cpp ${core}/base/shown.cpp)
   target_link_libraries(locus_gradients PRIVATE locus_options locus_torch)
-  set_target_properties(locus_gradients PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${folder} UNITY_BUILD OFF
+  set_target_properties(locus_gradients PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${folder} UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 1
                         LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/gradients.map)
   target_link_options(locus_gradients PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/gradients.map LINKER:--no-undefined)
 
