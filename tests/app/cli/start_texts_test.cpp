@@ -47,7 +47,9 @@ TEST(StartTexts, AreThoseOfTheProgram) {
 
 // The files of libraries that a command line maps, of those that take time.
 std::string loaded(const std::string& words) {
-  const std::string command = "LD_DEBUG=files " + locus::testing_support::quoted(locus::test::binary()) + " " + words +
+  // With LOCUS_KERNELS set, the program itself answers, which judges that.
+  const std::string command = "env -u LOCUS_KERNELS LD_DEBUG=files " +
+                              locus::testing_support::quoted(locus::test::binary()) + " " + words +
                               " 2>&1 | grep -oE 'init: .*/lib(torch|Qt|vulkan|opencv)[^ ]*' | sort -u";
   std::string out;
   std::FILE* const pipe = popen(command.c_str(), "r");
@@ -64,6 +66,17 @@ TEST(StartTexts, NeedNoLibraryThatTakesTime) {
   }
   EXPECT_NE(loaded("info --encodings"), "") << "the program itself has them";
 }
+
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// LibTorch takes longest of all. Other builds are linked with it (cmake/LazyTorch.cmake).
+TEST(StartTexts, WhatReadsHeadersAloneLoadsNoLibTorch) {
+  const std::string checkpoints = locus::test::source_dir() + "/assets/checkpoints/";
+  for (const char* const name : {"text-rope", "text-tape", "text-seqpe", "text-alibi", "captions-mrope"}) {
+    EXPECT_EQ(loaded("info " + checkpoints + name).find("libtorch"), std::string::npos) << name;
+  }
+  EXPECT_NE(loaded("run " + checkpoints + "text-rope --text a").find("libtorch_cpu"), std::string::npos);
+}
+#endif
 
 TEST(StartTexts, AProgramThatIsGoneIsNamed) {
   const auto folder = std::filesystem::path(testing::TempDir()) / ("locus_start_" + std::to_string(getpid()));
