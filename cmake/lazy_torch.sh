@@ -1,6 +1,6 @@
 #!/bin/sh
 # Writes assembly for x86-64: a function for each of LibTorch's that the objects of some archives call. It jumps to where
-# the function is; at first that is a stub which calls locus_load_torch() (core/lazy/load_torch.cpp).
+# LibTorch has that function; before LibTorch is loaded, to code that calls locus_load_torch() (core/lazy/load_torch.cpp).
 # lazy_torch.sh NM OUT.S "LIBRARY…" ARCHIVE…
 set -eu
 nm=$1

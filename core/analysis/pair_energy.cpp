@@ -82,7 +82,7 @@ struct BlockNorms {
   std::vector<float> query, key;
 };
 
-// Which of the three norms a caller asks for, by PairNorm.
+// Whether a caller asks for each of the three norms, in the order of PairNorm.
 using Norms = std::array<bool, 3>;
 bool has(const Norms& norms, PairNorm norm) {
   return norms[static_cast<std::size_t>(norm)];

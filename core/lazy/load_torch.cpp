@@ -1,6 +1,5 @@
 // Loads LibTorch for the functions that cmake/lazy_torch.sh writes, the first time one of them is called.
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstddef>
@@ -8,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
-#include <string>
 
 extern "C" {
 
@@ -29,7 +27,7 @@ std::atomic<bool> loaded{false};
 std::mutex waiting_mutex;
 void (*waiting)() = nullptr;
 
-// Some function may not be called by now, and nothing else can be: the program cannot go on.
+// The caller waits for a function that is not there: the program cannot go on.
 [[noreturn]] void fail(const char* why) {
   std::fprintf(stderr, "locus: error: LibTorch cannot be loaded: %s\n", why != nullptr ? why : "no reason given");
   std::_Exit(1);

@@ -1,6 +1,6 @@
 #include "core/lazy/torch_on_demand.h"
 
-// Of load_torch.cpp, which programs have that load LibTorch on demand.
+// Defined in load_torch.cpp; null in programs that are linked with LibTorch as usual.
 extern "C" {
 [[gnu::weak]] bool locus_torch_is_loaded();
 [[gnu::weak]] void locus_when_torch_is_loaded(void (*call)());

@@ -15,7 +15,7 @@ namespace locus::models::atlas {
 enum class Kind { kWindow, kShuffledWindow, kRepeats, kShuffledRepeats, kNeedles, kShuffledNeedles };
 inline constexpr std::size_t kKinds = 6;
 
-// Which numbers of the last two axes of a map any sample has, in order: those behind a causal query are none.
+// The cells of a map, (M · M), that have a number, in order. Of a causal model these are half of them.
 using MapCells = std::shared_ptr<const std::vector<std::uint32_t>>;
 
 // One statistic of one layer, or of the model.

@@ -40,15 +40,20 @@ void report_first_figure(viewport::Canvas* canvas) {
 // can be.
 void open_after_first_frame(MainWindow& window, bool drawn) {
   constexpr int kWaitMs = 500;  // a window that nobody sees has no frame
-  auto* once = new QObject(&window);
-  const auto open = [&window, once] {
-    once->deleteLater();
+  auto* timer = new QTimer(&window);
+  timer->setSingleShot(true);
+  QObject::connect(timer, &QTimer::timeout, &window, [&window, timer] {
+    timer->deleteLater();
     window.open_first();
-  };
+  });
   if (drawn && window.canvas() != nullptr) {
-    QObject::connect(window.canvas(), &viewport::Canvas::frame_drawn, once, open, Qt::SingleShotConnection);
+    QObject::connect(window.canvas(), &viewport::Canvas::frame_drawn, timer, [timer] {
+      if (timer->isActive()) {  // and not fired yet
+        timer->start(0);
+      }
+    });
   }
-  QTimer::singleShot(drawn ? kWaitMs : 0, once, open);
+  timer->start(drawn ? kWaitMs : 0);
 }
 
 // Without Qt's two lines of numbers where there is no driver, of which the program tells in one of its own.
