@@ -33,8 +33,11 @@ QStringList local_files(const QMimeData* mime) {
 
 }  // namespace
 
+// Until the next frame the layout is of the figure before, which may have had more panels.
 std::optional<figure::Hit> Canvas::hit_at(const QPointF& point) const {
-  return layout_ && content_.figure ? figure::hit_test(*layout_, point.x() * dpr(), point.y() * dpr()) : std::nullopt;
+  const auto hit =
+      layout_ && content_.figure ? figure::hit_test(*layout_, point.x() * dpr(), point.y() * dpr()) : std::nullopt;
+  return hit && hit->panel < shown_.panels.size() ? hit : std::nullopt;
 }
 
 const figure::PanelLayout* Canvas::panel_at(const QPointF& point) const {

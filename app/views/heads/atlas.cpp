@@ -240,7 +240,11 @@ std::vector<std::string> AtlasView::said_of(const ViewInput& input, const Hit& h
   if (head < 0) {
     return {};
   }
-  const AtlasPoints& heads = *kept(input, hit.panel);
+  const Pointer points = kept(input, hit.panel);
+  if (points == nullptr) {
+    return {};
+  }
+  const AtlasPoints& heads = *points;
   const AtlasKey key = *measure_key(input, hit.panel);
   std::vector<std::string> lines;
   const auto say = [&](const std::string& name, const std::vector<HeadInterval>& list) {

@@ -206,6 +206,9 @@ void FiguresDock::rename(const QListWidgetItem* item) {
     return;
   }
   std::vector<session::Bookmark> figures = studio_.document().figures();
+  if (static_cast<std::size_t>(row) >= figures.size()) {
+    return;  // the list is of the figures before
+  }
   session::Bookmark& figure = figures[static_cast<std::size_t>(row)];
   const std::string name = item->text().trimmed().toStdString();
   if (name == figure.name) {

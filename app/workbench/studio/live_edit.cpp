@@ -29,7 +29,8 @@ LiveEdit::LiveEdit(Studio& studio, QObject* parent) : QObject(parent), studio_(s
   patience_.setSingleShot(true);
   patience_.setInterval(kPatienceMs);
   connect(&patience_, &QTimer::timeout, this, &LiveEdit::apply);
-  connect(&studio_, &Studio::figure_changed, this, &LiveEdit::apply_next);
+  // Not from within the loop over checkpoints that the change of a figure may come from: this may open one more.
+  connect(&studio_, &Studio::figure_changed, this, &LiveEdit::apply_next, Qt::QueuedConnection);
 }
 
 void LiveEdit::begin(int id) {

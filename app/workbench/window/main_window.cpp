@@ -4,6 +4,7 @@
 #include <QAccessible>
 #include <QApplication>
 #include <QCloseEvent>
+#include <QDialog>
 #include <QDragEnterEvent>
 #include <QLabel>
 #include <QMimeData>
@@ -109,7 +110,11 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan,
   qApp->installEventFilter(this);
 }
 
-MainWindow::~MainWindow() = default;
+// Fields that lose the keyboard as the window is hidden, and dialogs that end, still tell the studio.
+MainWindow::~MainWindow() {
+  hide();
+  qDeleteAll(findChildren<QDialog*>(QString(), Qt::FindDirectChildrenOnly));
+}
 
 // ---- parts
 

@@ -30,8 +30,9 @@ class TokenLens final : public Instrument {
   bool offered(const InstrumentFrame& frame) const override {
     const auto& columns = frame.input.columns;
     const auto at = place_of(frame);
-    return shown_ && at && frame.layout() != nullptr && at->panel < columns.size() &&
-           columns[at->panel].trace->length() > kLargeMap;
+    return shown_ && at && frame.figure() != nullptr && frame.layout() != nullptr &&
+           at->panel < frame.figure()->panels.size() && at->panel < frame.layout()->panels.size() &&
+           at->panel < columns.size() && columns[at->panel].trace->length() > kLargeMap;
   }
   // None of the screen is its own; that it is seen, the canvas knows by it: no other box stands at the pointer then.
   std::vector<figure::Rect> areas(const InstrumentFrame& /*frame*/,
