@@ -52,10 +52,12 @@ void ExactEditor::set_marks(const std::vector<Mark>& marks) {
     QTextEdit::ExtraSelection selection;
     selection.format.setBackground(mark.color);
     selection.cursor = QTextCursor(document());
+    // A token may end within a character, the halves of which are more than the whole.
+    const qsizetype last = document()->characterCount() - 1;
     const qsizetype begin = to_document(std::string_view(text).substr(0, mark.begin)).size();
     const qsizetype length = to_document(std::string_view(text).substr(mark.begin, mark.end - mark.begin)).size();
-    selection.cursor.setPosition(static_cast<int>(begin));
-    selection.cursor.setPosition(static_cast<int>(begin + length), QTextCursor::KeepAnchor);
+    selection.cursor.setPosition(static_cast<int>(std::min(begin, last)));
+    selection.cursor.setPosition(static_cast<int>(std::min(begin + length, last)), QTextCursor::KeepAnchor);
     selections << selection;
   }
   setExtraSelections(selections);
