@@ -57,14 +57,15 @@ const std::map<std::string, Drawn>& figures() {
       {"training-curve", {"text-rope text-cope", R"("options": {"training-curve": {"of": "both"}})", R"("ids": [0])"}},
       {"heads", {"text-rope", R"("layer": 0)"}},
       {"atlas",
-       {"atlas:text-rope atlas:text-cope",
+       {"atlas:text-rope-800 atlas:text-cope",
         R"("options": {"atlas": {"y": "entropy", "size": "distance", "heads": "0.3 1"}})", ""}},
       {"mean-map",
-       {"atlas:text-rope atlas:text-alibi", R"("layer": 0, "head": 3, "options": {"mean-map": {"of": "low"}})", ""}},
+       {"atlas:text-rope-800 atlas:text-alibi", R"("layer": 0, "head": 3, "options": {"mean-map": {"of": "low"}})",
+        ""}},
       {"loss-by-position",
-       {"atlas:text-rope atlas:text-learned", R"("options": {"loss-by-position": {"smooth": 8}})", ""}},
-      {"training", {"atlas:text-rope", R"("options": {"training": {"statistic": "previous", "heads": "0"}})", ""}},
-      {"needle", {"atlas:text-rope", R"("layer": 0, "head": 3, "options": {"needle": {"of": "needle"}})", ""}},
+       {"atlas:text-rope-800 atlas:text-learned", R"("options": {"loss-by-position": {"smooth": 8}})", ""}},
+      {"training", {"atlas:text-rope-800", R"("options": {"training": {"statistic": "previous", "heads": "0"}})", ""}},
+      {"needle", {"atlas:text-rope-800", R"("layer": 0, "head": 3, "options": {"needle": {"of": "needle"}})", ""}},
       {"head-difference", {"text-rope text-rope:2000", R"("layer": 0)"}},
       {"knock-out", {"text-rope", R"("options": {"knock-out": {"to": "uniform", "measure": "kl", "null": 8}})"}},
       {"move", {"text-rope text-rope:2000", R"("options": {"move": {"tokens": "8:10", "by": "-4:4:2"}})"}},
@@ -77,7 +78,7 @@ const std::map<std::string, Drawn>& figures() {
   return kFigures;
 }
 
-// "text-rope:2000" is the checkpoint with another RoPE base, "atlas:text-rope" a bundled atlas.
+// "text-rope:2000" is the checkpoint with another RoPE base, "atlas:text-rope-800" a bundled atlas.
 std::string columns_json(const std::string& names) {
   std::istringstream words(names);
   std::string json;

@@ -215,7 +215,7 @@ TEST(AtlasColumns, InfoPrintsWhatAnAtlasIs) {
 
 // The files that locus atlas writes, not made-up ones: their means are in the views.
 TEST(AtlasColumns, TheBundledAtlasesAreShown) {
-  for (const std::string name : {"text-rope", "text-cope", "text-tapa", "text-alibi", "text-learned"}) {
+  for (const std::string name : {"text-rope-800", "text-cope", "text-tapa", "text-alibi", "text-learned"}) {
     ViewInput input;
     const auto trace = models::open_atlas_trace(test::source_dir() + "/assets/atlases/" + name + ".safetensors");
     ASSERT_TRUE(trace.ok()) << trace.error().describe();
@@ -247,7 +247,7 @@ TEST(AtlasColumns, AnAtlasStandsBesideACheckpointWhateverThatReads) {
   const std::string assets = test::source_dir() + "/assets/";
   const std::string file = testing::TempDir() + "beside-an-atlas.csv";
   const auto drawn = testing_support::run_locus({"figure", "kernel", assets + "checkpoints/text-rope",
-                                                 assets + "atlases/text-rope.safetensors", "--ids", "0", "--option",
+                                                 assets + "atlases/text-rope-800.safetensors", "--ids", "0", "--option",
                                                  "reach=64", "--data", file});
   EXPECT_EQ(drawn.status, 0) << drawn.err;
   std::filesystem::remove(file);

@@ -102,7 +102,7 @@ TEST(AtlasMeans, MeanMapSaysItsIntervalsUnderThePointer) {
 
 // Its interval is the mean ± 1.96 · deviation / √windows: there are no replicates of a mean map.
 TEST(AtlasMeans, MeanMapsOfBundledAtlasesHaveNormalIntervals) {
-  ViewInput input = bundled_atlas_input("text-rope", 0, 3);
+  ViewInput input = bundled_atlas_input("text-rope-800", 0, 3);
   const auto values = atlas_in(input).values("mean-map", 0);
   ASSERT_TRUE(values.ok());
   const std::int64_t side = values->shape.back();
@@ -198,7 +198,7 @@ TEST(AtlasMeans, LossOfShuffledTokensIsADashedCurve) {
 }
 
 TEST(AtlasMeans, LossByPositionOfBundledAtlases) {
-  ViewInput input = bundled_atlas_input("text-rope", 0, 0);
+  ViewInput input = bundled_atlas_input("text-rope-800", 0, 0);
   input.columns.push_back(bundled_atlas_input("text-tapa", 0, 0).columns.front());
   const Data data = exported("loss-by-position", input);
   ASSERT_EQ(data.shape, (std::vector<std::int64_t>{255, 13}));
@@ -208,8 +208,8 @@ TEST(AtlasMeans, LossByPositionOfBundledAtlases) {
     expect_near(at(data, n, column_named(data, "text-tapa loss")), loss->mean[static_cast<std::size_t>(n)], 1e-6);
     expect_near(at(data, n, column_named(data, "text-tapa low")), loss->low[static_cast<std::size_t>(n)], 1e-6);
     EXPECT_LT(at(data, n, column_named(data, "text-tapa low")), at(data, n, column_named(data, "text-tapa loss")));
-    EXPECT_LT(at(data, n, column_named(data, "text-rope high")),
-              at(data, n, column_named(data, "text-rope shuffled low")));
+    EXPECT_LT(at(data, n, column_named(data, "text-rope-800 high")),
+              at(data, n, column_named(data, "text-rope-800 shuffled low")));
   }
 }
 

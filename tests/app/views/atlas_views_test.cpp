@@ -85,7 +85,7 @@ TEST(AtlasViews, AtlasDrawsHeadsWithCrossesAndRings) {
 }
 
 TEST(AtlasViews, AtlasOfABundledModelHasItsMeans) {
-  const ViewInput input = bundled_atlas_input("text-rope", 0, 0);
+  const ViewInput input = bundled_atlas_input("text-rope-800", 0, 0);
   const Data data = exported("atlas", input);
   ASSERT_EQ(data.shape[0], 16);
   for (std::int64_t layer = 0; layer < 4; ++layer) {
@@ -282,7 +282,7 @@ TEST(AtlasViews, NeedleShowsTheModelOrAHeadByDepthAndLength) {
 }
 
 TEST(AtlasViews, NeedlesOfABundledAtlas) {
-  ViewInput input = bundled_atlas_input("text-rope", 0, 3);
+  ViewInput input = bundled_atlas_input("text-rope-800", 0, 3);
   input.options.set("of", std::string("needle"));
   const Data data = exported("needle", input);
   ASSERT_EQ(data.shape, (std::vector<std::int64_t>{10, 6}));

@@ -168,7 +168,7 @@ TEST_F(WindowHeads, AnUnmeasuredHeadSaysSoAndWhatIsWantedFirstComesFirst) {
 TEST_F(WindowHeads, TheHeadsOfAnAtlasAreThoseOfItsFile) {
   Worker worker([] {});
   Fingerprints prints(worker);
-  const auto path = std::filesystem::path(test::source_dir()) / "assets/atlases/text-rope.safetensors";
+  const auto path = std::filesystem::path(test::source_dir()) / "assets/atlases/text-rope-800.safetensors";
   const auto atlas = models::open_atlas_trace(path);
   ASSERT_TRUE(atlas);
   const views::Column column{"atlas", nullptr, *atlas};

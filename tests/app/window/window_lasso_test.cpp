@@ -13,7 +13,7 @@ class WindowLasso : public WindowTest {
  protected:
   void SetUp() override {
     WindowTest::SetUp();
-    open((test::source_dir() + "/assets/atlases/text-rope.safetensors").c_str());
+    open((test::source_dir() + "/assets/atlases/text-rope-800.safetensors").c_str());
     session::ViewState other = window_->studio().state();
     session::show_view(other, "atlas");
     window_->studio().change(other);
