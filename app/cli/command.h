@@ -15,7 +15,7 @@ namespace locus::cli {
 
 // Options that every sub-command (and the workbench) takes.
 struct Globals {
-  std::int64_t threads = 0;          // 0: all cores
+  std::int64_t threads = 0;          // 0: OMP_NUM_THREADS, or all cores
   std::int64_t memory_limit_mb = 0;  // 0: none
   std::string device = "cpu";
   std::string config_dir;  // empty: the desktop's

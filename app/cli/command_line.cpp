@@ -18,7 +18,8 @@ namespace locus::cli {
 namespace {
 
 void declare_globals(Arguments arguments, Globals& globals) {
-  arguments.integer("--threads", globals.threads, {0, 4096}, "number of threads for models; 0: all cores");
+  arguments.integer("--threads", globals.threads, {0, 4096},
+                    "number of threads for models; 0: OMP_NUM_THREADS, or all cores");
   arguments.integer("--memory-limit-mb", globals.memory_limit_mb, {},
                     "refuse work that needs more memory; 0: no limit");
   arguments.choice("--device", globals.device, {"cpu", "cuda"}, "device that runs the models");
@@ -125,7 +126,7 @@ int run(int argc, char** argv, OpenWorkbench open_workbench, const std::string& 
   if (const Result<std::int64_t> kernels = chosen_version(); !kernels.ok()) {
     return console.fail(kernels.error());
   }
-  models::set_threads(models::bounded_threads(globals.threads));  // 0: all cores; LibTorch alone may start with one
+  models::set_threads(models::bounded_threads(globals.threads));  // LibTorch alone may start with one
   const std::string recorded = recordable(argc, argv);
   const Context context{globals, console, inputs, recorded};
   if (!sub_command) {

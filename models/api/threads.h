@@ -6,7 +6,7 @@
 
 namespace locus::models {
 
-// `threads` (0: all), but never more than there are cores.
+// `threads` (0: as many as OMP_NUM_THREADS says, or all), but never more than there are cores.
 int bounded_threads(std::int64_t threads);
 // For all work from now on.
 void set_product_threads(int threads);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
@@ -80,6 +81,19 @@ void load_blas() {
   }
 }
 
+// What OMP_NUM_THREADS asks of every program: a number, or one a level of nesting, of which the first counts. 0:
+// nothing.
+std::int64_t openmp_threads() {
+  const char* const text = std::getenv("OMP_NUM_THREADS");
+  std::int64_t threads = 0;
+  if (text != nullptr) {
+    const std::string_view first = std::string_view(text).substr(0, std::string_view(text).find(','));
+    const auto [end, error] = std::from_chars(first.data(), first.data() + first.size(), threads);
+    threads = error == std::errc() && end == first.data() + first.size() ? std::max<std::int64_t>(threads, 0) : 0;
+  }
+  return threads;
+}
+
 std::atomic<int> wished_threads{0};  // since before LibTorch was loaded; 0: none
 
 std::string kernel_name() {
@@ -93,7 +107,8 @@ std::string kernel_name() {
 
 int bounded_threads(std::int64_t threads) {
   const auto cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
-  return static_cast<int>(threads > 0 ? std::min(threads, cores) : cores);
+  const std::int64_t wanted = threads > 0 ? threads : openmp_threads();
+  return static_cast<int>(wanted > 0 ? std::min(wanted, cores) : cores);
 }
 
 void set_product_threads(int threads) {

@@ -6,9 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "core/base/guarded.h"
 
@@ -21,6 +25,25 @@ int openblas_threads() {
   return threads != nullptr ? threads() : 0;
 }
 
+// OMP_NUM_THREADS while it lives; null: not set.
+class OpenMpThreads {
+ public:
+  explicit OpenMpThreads(const char* text) {
+    if (const char* const before = std::getenv(kName)) {
+      before_ = before;
+    }
+    set(text);
+  }
+  ~OpenMpThreads() { set(before_ ? before_->c_str() : nullptr); }
+  OpenMpThreads(const OpenMpThreads&) = delete;
+  OpenMpThreads& operator=(const OpenMpThreads&) = delete;
+
+ private:
+  static constexpr const char* kName = "OMP_NUM_THREADS";
+  static void set(const char* text) { text != nullptr ? setenv(kName, text, 1) : unsetenv(kName); }
+  std::optional<std::string> before_;
+};
+
 // Threads as they were, whatever a test set.
 class Threads : public testing::Test {
  protected:
@@ -30,10 +53,29 @@ class Threads : public testing::Test {
 
 TEST_F(Threads, AreBoundedByTheCores) {
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const OpenMpThreads none(nullptr);
   EXPECT_EQ(bounded_threads(0), cores);
   EXPECT_EQ(bounded_threads(1), 1);
   EXPECT_EQ(bounded_threads(1000), cores);
   EXPECT_EQ(bounded_threads(std::int64_t{1} << 40), cores);
+}
+
+// As every program of OpenMP: a list's first is the outermost loop's, and what is no number asks for nothing.
+TEST_F(Threads, AreAsManyAsTheEnvironmentSaysWhereNoneAreAskedFor) {
+  const int cores = bounded_threads(1000);
+  for (const auto& [text, threads] : {std::pair("1", 1),
+                                      {"1,4", 1},
+                                      {"2", std::min(2, cores)},
+                                      {"100000", cores},
+                                      {"", cores},
+                                      {"0", cores},
+                                      {"-1", cores},
+                                      {"2x", cores},
+                                      {"all", cores}}) {
+    const OpenMpThreads set(text);
+    EXPECT_EQ(bounded_threads(0), threads) << text;
+    EXPECT_EQ(bounded_threads(2), std::min(2, cores)) << text;
+  }
 }
 
 TEST_F(Threads, SmallWorkHasOneAndLeavesTheRestAsItWas) {

@@ -16,7 +16,7 @@ enum class Answer { kSave, kDiscard, kCancel };
 struct WorkbenchOptions {
   std::vector<std::filesystem::path> paths;  // checkpoints, sessions, traces, texts and images to open
   std::filesystem::path config_dir;          // empty: the desktop's
-  std::int64_t threads = 0;                  // 0: all cores
+  std::int64_t threads = 0;                  // 0: OMP_NUM_THREADS, or all cores
   std::int64_t memory_limit_mb = 0;          // 0: none
   std::string device = "cpu";
   // Asks the user, with Save where that can help; empty: a message box. Tests answer themselves.

@@ -109,7 +109,7 @@ TEST_F(CliStatus, AnyEnvironmentGetsTheCpusKernels) {
     const std::size_t at = shown.find("\nproducts ");
     return shown.substr(at + 1, shown.find('\n', at + 1) - at);
   };
-  const std::string usual = products("unset OPENBLAS_CORETYPE LOCUS_KERNELS; ");
+  const std::string usual = products("unset OPENBLAS_CORETYPE LOCUS_KERNELS OMP_NUM_THREADS; ");
   EXPECT_EQ(products("env -i "), usual);
   EXPECT_EQ(products("env -i PWD=/ USER=somebody "), usual);
   EXPECT_EQ(products("env -i PWD=/ USER=somebody SHELL=/bin/sh MAIL=none "), usual);
