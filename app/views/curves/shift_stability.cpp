@@ -195,6 +195,20 @@ figure::Panel spread_panel(const ViewInput& input, const std::vector<Spread>& sp
   return panel;
 }
 
+constexpr double kAttentionUnit = 100;  // the axis of attention counts hundredths
+
+// The largest change of every column, over the layers, which the axis gives in hundredths.
+std::string largest_changes(const ViewInput& input, const std::vector<Spread>& attention, bool cell) {
+  std::string line;
+  for (std::size_t n = 0; n < attention.size(); ++n) {
+    const auto& means = attention[n].mean;
+    const double largest = means.empty() ? 0 : *std::max_element(means.begin(), means.end());
+    line += (n == 0 ? "" : ", ") + short_number(largest / kAttentionUnit) +
+            (attention.size() > 1 ? " (" + input.columns[n].name + ")" : "");
+  }
+  return (cell ? "cells of attention change by at most " : "rows of attention change by at most ") + line;
+}
+
 Result<figure::Figure> ShiftStability::draw(const ViewInput& input, const Numbers& list) const {
   const bool cell = option<std::string>(input, "measure") == "cell";
   const auto by = option<std::int64_t>(input, "by");
@@ -203,7 +217,7 @@ Result<figure::Figure> ShiftStability::draw(const ViewInput& input, const Number
   std::vector<Spread> products;
   Extent any_products;
   for (const auto& runs : list) {
-    attention.push_back(spread_of(*runs, cell ? cell_of : row_of, 100));
+    attention.push_back(spread_of(*runs, cell ? cell_of : row_of, kAttentionUnit));
     products.push_back(spread_of(*runs, dot_product_of));
     any_products.add(products.back().mean);
   }
@@ -211,6 +225,7 @@ Result<figure::Figure> ShiftStability::draw(const ViewInput& input, const Number
   figure.columns = 2;
   figure.title = key.ids > 0 ? "Position ids start " + std::to_string(by) + " later"
                              : std::to_string(by) + (by == 1 ? " token" : " tokens") + " in front";
+  figure.statement = largest_changes(input, attention, cell);
   figure.panels.push_back(spread_panel(input, attention, true));
   figure.panels.back().title = "Attention";
   figure.panels.back().y.label = cell ? "mean |ΔA| of a cell (× 10⁻²)" : "Σ|ΔA| of a row (× 10⁻²)";

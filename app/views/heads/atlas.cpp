@@ -169,7 +169,8 @@ Result<Data> AtlasView::table(const ViewInput& input, const Numbers& numbers) co
   const std::int64_t count = input.columns.front().trace->model().heads;
   std::vector<Series> series{{"layer", {}}, {"head", {}}};
   for (std::int64_t n = 0; n < std::ssize(heads.x); ++n) {
-    series[0].values.push_back(static_cast<double>(n / count));
+    const std::int64_t layer = n / count;
+    series[0].values.push_back(static_cast<double>(layer));
     series[1].values.push_back(static_cast<double>(n % count));
   }
   const auto add = [&](const std::string& name, const std::vector<HeadInterval>& list) {

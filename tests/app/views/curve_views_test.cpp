@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "app/views/plots/series.h"
 #include "core/base/numbers.h"
 #include "tests/support/exported_views.h"
 #include "tests/support/paths.h"
@@ -91,6 +92,12 @@ TEST(CurveViews, ShiftStabilityVariesTheTokenInFront) {
   const auto figure = view_of("shift-stability").figure(input);
   ASSERT_TRUE(figure.ok()) << figure.error().describe();
   EXPECT_NE(figure->panels[0].note.find("“T”, “e”, “·” in turn"), std::string::npos) << figure->panels[0].note;
+  // As they are, and not in the hundredths of the axis.
+  double largest = 0;
+  for (std::int64_t layer = 0; layer < varied.shape[0]; ++layer) {
+    largest = std::max(largest, at(varied, layer, column_named(varied, input.columns[0].name + " attention row")));
+  }
+  EXPECT_EQ(figure->statement, "rows of attention change by at most " + short_number(largest));
 }
 
 // −ln p(token n | the `context` tokens before it), from the prediction of a run of its own.
