@@ -7,6 +7,7 @@
 #include <QPainter>
 #include <QPushButton>
 #include <QStyledItemDelegate>
+#include <QTextLayout>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -26,6 +27,7 @@ namespace {
 constexpr int kAboutRole = Qt::UserRole;
 constexpr int kThereRole = Qt::UserRole + 1;  // its checkpoints are
 constexpr int kMargin = 4;
+constexpr int kMaxLines = 4;  // of what is seen in a figure; the tooltip has all of it
 
 // Finds the checkpoints of figures that do not exist on disk; each path is looked up once.
 class Missing {
@@ -49,19 +51,34 @@ class Missing {
   QHash<QString, bool> there_;
 };
 
-// A name and, below it, smaller, what is seen there, on as many lines as it needs.
+// The lines of a text within `width`; where they are too many, the last one says so by an ellipsis.
+QStringList lines_of(const QString& text, const QFont& font, int width) {
+  QTextLayout layout(text, font);
+  layout.beginLayout();
+  QStringList lines;
+  for (QTextLine line = layout.createLine(); line.isValid(); line = layout.createLine()) {
+    line.setLineWidth(width);
+    if (lines.size() == kMaxLines) {
+      const auto last = static_cast<int>(layout.lineAt(kMaxLines - 1).textStart());
+      lines.back() = QFontMetrics(font).elidedText(text.mid(last), Qt::ElideRight, width);
+      break;
+    }
+    lines << text.mid(line.textStart(), line.textLength()).trimmed();
+  }
+  layout.endLayout();
+  return lines;
+}
+
+// A name and, below it, smaller, what is seen there, on a few lines.
 class FigureDelegate final : public QStyledItemDelegate {
  public:
   FigureDelegate(const QListWidget& list, QObject* parent) : QStyledItemDelegate(parent), list_(list) {}
 
   QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
     const int width = list_.viewport()->width() - 2 * kMargin;
-    const QString about = index.data(kAboutRole).toString();
-    int height = QFontMetrics(name_font(option)).height() + 2 * kMargin;
-    if (!about.isEmpty()) {
-      height +=
-          QFontMetrics(about_font(option)).boundingRect(QRect(0, 0, width, 1000), Qt::TextWordWrap, about).height();
-    }
+    const QFont small = about_font(option);
+    const auto lines = static_cast<int>(lines_of(index.data(kAboutRole).toString(), small, width).size());
+    const int height = QFontMetrics(name_font(option)).height() + lines * QFontMetrics(small).height() + 2 * kMargin;
     return {list_.viewport()->width(), height};
   }
 
@@ -85,7 +102,10 @@ class FigureDelegate final : public QStyledItemDelegate {
     rest.setTop(rest.top() + line);
     painter->setFont(about_font(option));
     painter->setPen(color(QPalette::PlaceholderText));
-    painter->drawText(rest, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, index.data(kAboutRole).toString());
+    for (const QString& each : lines_of(index.data(kAboutRole).toString(), about_font(option), rest.width())) {
+      painter->drawText(rest, Qt::AlignLeft | Qt::AlignTop | Qt::TextSingleLine, each);
+      rest.setTop(rest.top() + painter->fontMetrics().height());
+    }
   }
 
  private:

@@ -121,6 +121,26 @@ TEST_F(WindowFigures, AFigureWhoseCheckpointIsNotThereSaysSo) {
   EXPECT_EQ(window_->studio().checkpoints().all().size(), 1U);
 }
 
+TEST_F(WindowFigures, ALongDescriptionHasFourLinesAndTheTooltipAllOfIt) {
+  opener_ = open_fake;
+  make_window();
+  open("gentle");
+  ASSERT_TRUE(settle());
+  std::vector<session::Bookmark> figures{{"short", {}, {}, {}, "seen"}, {"long", {}, {}, {}, ""}};
+  for (int n = 0; n < 80; ++n) {
+    figures[1].about += "word" + std::to_string(n) + " ";
+  }
+  window_->studio().set_bookmarks(figures);
+  ASSERT_EQ(list().count(), 2);
+  QCoreApplication::processEvents();
+  const int one = list().visualItemRect(list().item(0)).height();
+  const int four = list().visualItemRect(list().item(1)).height();
+  const int line = QFontMetrics(list().font()).height();
+  EXPECT_GT(four, one + 2 * line);
+  EXPECT_LE(four, one + 3 * line);  // in a smaller type
+  EXPECT_EQ(list().item(1)->toolTip().toStdString(), figures[1].about);
+}
+
 TEST_F(WindowFigures, AKeptViewComesBackWithItsTextAndColumns) {
   opener_ = open_fake;
   make_window();
