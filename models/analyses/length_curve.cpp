@@ -6,6 +6,7 @@
 
 #include "core/base/guarded.h"
 #include "core/base/numbers.h"
+#include "models/analyses/at_once.h"
 #include "models/analyses/fields.h"
 #include "models/remote/calls/there.h"
 #include "models/run/loaded_model.h"
@@ -144,12 +145,21 @@ void conclude(const Stretches& stretches, LengthPoint& point) {
 Result<LengthPoint> measure_length(const Model& model, const std::vector<TokenInfo>& tokens, const Stretches& stretches,
                                    const std::vector<Window>& windows, const StopToken& stop,
                                    const Progress& progress) {
+  std::int64_t longest = 0;
+  for (const Window& window : windows) {
+    longest = std::max(longest, window.end - window.begin);
+  }
+  std::vector<std::vector<double>> nats(windows.size());
+  const auto score = [&](std::size_t n) -> Status {
+    LOCUS_TRY(nats[n], score_window(model, tokens, windows[n], stop));
+    return {};
+  };
+  const int at_once = runs_at_once(model, longest, {.all_logits = true}, windows.size());
+  LOCUS_CHECK(each_at_once(windows.size(), at_once, score, progress));
   LengthPoint point;
   point.stretches.assign(stretches.count(), {});
   for (std::size_t n = 0; n < windows.size(); ++n) {
-    report(progress, static_cast<double>(n) / static_cast<double>(windows.size()), "");
-    LOCUS_TRY(const std::vector<double> nats, score_window(model, tokens, windows[n], stop));
-    count(nats, windows[n], stretches, point);
+    count(nats[n], windows[n], stretches, point);
   }
   conclude(stretches, point);
   return point;

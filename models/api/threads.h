@@ -29,6 +29,19 @@ class ThreadsFor {
   bool small_;
 };
 
+// While one lives, every work of this thread has one thread, however large: others run beside it.
+class OneThread {
+ public:
+  OneThread();
+  ~OneThread();
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  bool outer_;  // within another
+  ThreadsFor small_{0};
+};
+
 // Work below this is small: see ThreadsFor.
 constexpr double kSmallWorkMacs = 1e8;
 

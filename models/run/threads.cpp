@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "core/base/instruction_sets.h"
 #include "core/lazy/torch_on_demand.h"
@@ -94,6 +95,8 @@ std::int64_t openmp_threads() {
   return threads;
 }
 
+thread_local bool alone = false;  // OneThread
+
 std::atomic<int> wished_threads{0};  // since before LibTorch was loaded; 0: none
 
 std::string kernel_name() {
@@ -144,7 +147,7 @@ std::string blas_name() {
 }
 
 // at::get_num_threads() first: its first call on a thread sets that thread's number.
-ThreadsFor::ThreadsFor(double macs) : before_(at::get_num_threads()), small_(macs < kSmallWorkMacs) {
+ThreadsFor::ThreadsFor(double macs) : before_(at::get_num_threads()), small_(alone || macs < kSmallWorkMacs) {
   Counted& all = counted();
   const std::lock_guard lock(all.mutex);
   if (!small_) {
@@ -168,6 +171,12 @@ ThreadsFor::~ThreadsFor() {
   if (--all.small == 0) {
     set_blas_threads(all.threads);
   }
+}
+
+OneThread::OneThread() : outer_(std::exchange(alone, true)) {}
+
+OneThread::~OneThread() {
+  alone = outer_;
 }
 
 std::string slower_kernels(const std::string& kernels, int cpu_bits, const char* chosen) {
