@@ -155,7 +155,11 @@ Result<LengthPoint> measure_length(const Model& model, const std::vector<TokenIn
     return {};
   };
   const int at_once = runs_at_once(model, longest, {.all_logits = true}, windows.size());
-  LOCUS_CHECK(each_at_once(windows.size(), at_once, score, progress));
+  Status scored = each_at_once(windows.size(), at_once, score, progress);
+  if (at_once > 1 && !scored.ok() && scored.error().code == ErrorCode::kTooLarge) {
+    scored = each_at_once(windows.size(), 1, score, progress);  // memory may suffice for one
+  }
+  LOCUS_CHECK(scored);
   LengthPoint point;
   point.stretches.assign(stretches.count(), {});
   for (std::size_t n = 0; n < windows.size(); ++n) {
