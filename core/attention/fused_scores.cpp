@@ -224,8 +224,10 @@ Status FusedScores::map(const Rectangle& rectangle, Field& field, const StopToke
         kernels.exponentiate(values, columns.size(), kNoShift.data());
       }
       if (scores.all_visible(columns)) {
-        kernels.unpack(values, columns.size(), lanes.begin, lanes.end,
-                       &field.at(begin - rectangle.rows.begin, columns.begin - rectangle.columns.begin), field.columns);
+        // The block's first row, which may lie above the field: rows from lanes.begin on are written.
+        float* const first = field.values.data() + (begin - rectangle.rows.begin) * field.columns +
+                             (columns.begin - rectangle.columns.begin);
+        kernels.unpack(values, columns.size(), lanes.begin, lanes.end, first, field.columns);
         return;
       }
       for (std::int64_t lane = lanes.begin; lane < lanes.end; ++lane) {
