@@ -17,7 +17,6 @@ class WindowLifetimes : public WindowTest {
   // Three maps have been drawn, and then one takes their place that no frame has shown yet: the middle of the third.
   QPointF where_a_map_was() {
     viewport::Canvas* canvas = window_->canvas();
-    EXPECT_TRUE(wait([&] { return canvas->layout() != nullptr && canvas->layout()->panels.size() == 3; }));
     const figure::Rect old = canvas->layout()->panels[2].plot;
     viewport::Content next = canvas->content();
     auto one = std::make_shared<figure::Figure>(*next.figure);
@@ -39,11 +38,15 @@ class WindowLifetimes : public WindowTest {
     open("third");
     type("one two three");
     ASSERT_TRUE(settle());
+    const viewport::Canvas* canvas = window_->canvas();
+    ASSERT_TRUE(wait([canvas] {
+      return canvas->layout_is_current() && canvas->layout() != nullptr && canvas->layout()->panels.size() == 3;
+    }));
   }
 };
 
 TEST_F(WindowLifetimes, TheWheelOverAPanelThatIsGoneDoesNothing) {
-  open_three();
+  ASSERT_NO_FATAL_FAILURE(open_three());
   const QPointF at = where_a_map_was();
   viewport::Canvas* canvas = window_->canvas();
   const auto moves = count_moves();
@@ -54,7 +57,7 @@ TEST_F(WindowLifetimes, TheWheelOverAPanelThatIsGoneDoesNothing) {
 }
 
 TEST_F(WindowLifetimes, ADragFromAPanelThatIsGoneDoesNothing) {
-  open_three();
+  ASSERT_NO_FATAL_FAILURE(open_three());
   viewport::Canvas* canvas = window_->canvas();
   const figure::Rect third = canvas->layout()->panels[2].plot;
   const QPointF from = QPointF(third.center_x(), third.center_y()) / canvas->devicePixelRatio();
