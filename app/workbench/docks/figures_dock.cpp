@@ -52,7 +52,8 @@ class Missing {
 };
 
 // The lines of a text within `width`; where they are too many, the last one says so by an ellipsis.
-QStringList lines_of(const QString& text, const QFont& font, int width) {
+QStringList lines_of(QString text, const QFont& font, int width) {
+  text.replace(QLatin1Char('\n'), QChar::LineSeparator);  // where a layout ends a line
   QTextLayout layout(text, font);
   layout.beginLayout();
   QStringList lines;

@@ -139,6 +139,10 @@ TEST_F(WindowFigures, ALongDescriptionHasFourLinesAndTheTooltipAllOfIt) {
   EXPECT_GT(four, one + 2 * line);
   EXPECT_LE(four, one + 3 * line);  // in a smaller type
   EXPECT_EQ(list().item(1)->toolTip().toStdString(), figures[1].about);
+  figures[0].about = "seen\nalso";  // lines of its own
+  window_->studio().set_bookmarks(figures);
+  QCoreApplication::processEvents();
+  EXPECT_GT(list().visualItemRect(list().item(0)).height(), one + line / 2);
 }
 
 TEST_F(WindowFigures, AKeptViewComesBackWithItsTextAndColumns) {
