@@ -131,12 +131,13 @@ TEST(Baselines, huggingFaceScalings) {
   expect_frequencies(frequencies(llama3, 64, 5e5, 0, 131072).inverse, golden["hf_llama3"]);
 }
 
-TEST(Baselines, yarnTakesItsFactorFromStoredLengths) {
+// Lengths of another ratio change nothing, as in transformers since 4.56.
+TEST(Baselines, yarnTakesItsFactorAsItIsWritten) {
   const Settings stored{{"scaling", std::string("yarn")},
-                        {"factor", 7.0},
+                        {"factor", 4.0},
                         {"original_max_position_embeddings", std::int64_t{2048}},
-                        {"max_position_embeddings", std::int64_t{8192}}};
-  const auto yarn = frequencies(stored, 64, 1e4, 0, 8192);
+                        {"max_position_embeddings", std::int64_t{2560}}};
+  const auto yarn = frequencies(stored, 64, 1e4, 0, 2560);
   const Golden golden("baselines");
   expect_frequencies(yarn.inverse, golden["hf_yarn_f4"]);
   EXPECT_NEAR(yarn.magnitude, golden.number("hf_yarn_attention_factor"), 1e-6);

@@ -31,7 +31,7 @@ const OptionTable<RopeScaling> kScalingOptions{
     {"original_max_position_embeddings", &RopeScaling::original_max_position_embeddings,
      "L0; 0: max_position_embeddings, else the trained length"},
     {"max_position_embeddings", &RopeScaling::max_position_embeddings,
-     "yarn with an original length: s is this/L0 and `factor` is ignored; yarn-turns: s of the magnitude up to L0"},
+     "L0 where the option above is 0; yarn-turns: this/L0 gives the magnitude up to L0"},
 };
 
 Status check_values(const RopeScaling& scaling) {
@@ -152,9 +152,6 @@ RotaryFrequencies RopeScaling::frequencies(std::int64_t width, double base, doub
 }
 
 RotaryFrequencies RopeScaling::yarn(std::int64_t width, double base, double original) const {
-  // Hugging Face: a stored original length makes the configured factor void.
-  const bool stored = original_max_position_embeddings > 0 && max_position_embeddings > 0;
-  const double s = stored ? static_cast<double>(max_position_embeddings) / original : factor;
   const double channels = static_cast<double>(width);
   const double first = pair_of_turns(beta_fast, channels, base, original);
   const double last = pair_of_turns(beta_slow, channels, base, original);
@@ -165,7 +162,8 @@ RotaryFrequencies RopeScaling::yarn(std::int64_t width, double base, double orig
   }
   const at::Tensor ramp = ((at::arange(width / 2, at::kDouble) - low) / (high - low)).clamp(0, 1);
   const at::Tensor inverse = inverse_frequencies(width, base);
-  return {inverse * (1 - ramp) + inverse / s * ramp, attention_factor > 0 ? attention_factor : yarn_magnitude(s)};
+  return {inverse * (1 - ramp) + inverse / factor * ramp,
+          attention_factor > 0 ? attention_factor : yarn_magnitude(factor)};
 }
 
 RotaryFrequencies RopeScaling::yarn_turns(std::int64_t width, double base, double length, double original) const {
@@ -183,8 +181,7 @@ RotaryFrequencies RopeScaling::yarn_turns(std::int64_t width, double base, doubl
 
 RotaryFrequencies RopeScaling::longrope(std::int64_t width, double base, double length, double original) const {
   const std::vector<double>& factors = length > original ? long_factor : short_factor;
-  const double s = max_position_embeddings > 0 ? static_cast<double>(max_position_embeddings) / original : factor;
-  const double usual = s > 1 ? std::sqrt(1 + std::log(s) / std::log(original)) : 1.0;
+  const double usual = factor > 1 ? std::sqrt(1 + std::log(factor) / std::log(original)) : 1.0;
   return {inverse_frequencies(width, base) / at::tensor(factors, at::kDouble),
           attention_factor > 0 ? attention_factor : usual};
 }

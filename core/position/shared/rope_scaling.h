@@ -25,15 +25,16 @@ struct RotaryFrequencies {
 struct RopeScaling {
   std::string kind = "none";                          // none linear ntk dynamic yarn yarn-turns llama3 longrope
   double factor = 1.0;                                // s
-  double attention_factor = 0.0;                      // yarn: multiplies cos and sin; 0: 0.1·ln s + 1
+  double attention_factor = 0.0;                      // multiplies cos and sin; 0: yarn: 0.1·ln s + 1,
+                                                      // longrope: √(1 + ln s / ln L0)
   double beta_fast = 32.0;                            // yarn: pairs with more turns over L0 keep θ
   double beta_slow = 1.0;                             // yarn: pairs with fewer turns over L0 get θ/s
   bool truncate = true;                               // yarn: the ramp's ends are rounded to whole pairs
   double low_freq_factor = 1.0;                       // llama3
   double high_freq_factor = 4.0;                      // llama3
   std::int64_t original_max_position_embeddings = 0;  // L0; 0: max_position_embeddings, else the trained length
-  std::int64_t max_position_embeddings = 0;           // yarn with an original length set: s = this/original;
-                                                      // yarn-turns: s of the magnitude up to L0; longrope: s = this/L0
+  std::int64_t max_position_embeddings = 0;           // L0 where the one above is 0; yarn-turns: this/L0 is s of the
+                                                      // magnitude up to L0
   std::vector<double> short_factor;                   // longrope: (M) each pair's stretch up to L0 tokens
   std::vector<double> long_factor;                    // and beyond
 

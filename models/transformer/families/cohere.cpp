@@ -22,7 +22,7 @@ Family cohere(std::string_view name) {
 }
 
 Status finish_cohere(const Checkpoint& checkpoint, Plan& plan) {
-  LOCUS_CHECK(set_rope(checkpoint.config, plan, 10000.0, "interleaved"));
+  LOCUS_CHECK(set_rope(checkpoint.config, plan, 500000.0, "interleaved"));
   LOCUS_TRY(const bool normed, checkpoint.config.boolean("use_qk_norm", false));
   plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
     if (normed) {

@@ -13,11 +13,6 @@ namespace {
 
 using transformer::LayerSpec;
 
-// What YaRN's mscale fields make of the magnitude.
-double magnitude(double mscale, double factor) {
-  return factor > 1 ? 0.1 * mscale * std::log(factor) + 1 : 1;
-}
-
 // Files repeat what follows from other fields.
 Status check_repeated(const Config& config, const transformer::AttentionSpec& attention) {
   for (const auto& [field, follows] :
@@ -33,29 +28,26 @@ Status check_repeated(const Config& config, const transformer::AttentionSpec& at
   return {};
 }
 
-Status finish_attention(const Config& config, Plan& plan, bool squares_scale) {
-  LOCUS_TRY(const bool interleaved, config.boolean("rope_interleave", true));
-  LOCUS_TRY(const Config scaling, group(config, config.has("rope_parameters") ? "rope_parameters" : "rope_scaling"));
-  LOCUS_TRY(const double factor, scaling.number("factor", 1.0));
-  LOCUS_TRY(const double mscale, scaling.number("mscale", 1.0));
-  LOCUS_TRY(const double mscale_all, scaling.number("mscale_all_dim", 0.0));
-  LOCUS_TRY(const std::string type, scaling.text(spelled(scaling, {"rope_type", "type"}), "default"));
+// What mscale_all_dim multiplies all scores with, beside the magnitude of cos and sin.
+Result<double> score_factor(const Config& config) {
+  LOCUS_TRY(const Config block, rope_block(config));
+  LOCUS_TRY(const std::string type, block.text(spelled(block, {"rope_type", "type"}), "default"));
+  LOCUS_TRY(const double mscale, block.number("mscale_all_dim", 0.0));
+  LOCUS_TRY(const double factor, block.number("factor", 1.0));
+  if (type == "default" || mscale == 0 || factor <= 1) {
+    return 1.0;
+  }
+  return std::pow(0.1 * mscale * std::log(factor) + 1, 2);
+}
+
+Status finish_attention(const Config& config, Plan& plan, bool interleaved) {
+  LOCUS_TRY(const double factor, score_factor(config));
   const transformer::AttentionSpec& attention = plan.spec.first().attention;
   LOCUS_CHECK(check_repeated(config, attention));
   const auto width = static_cast<double>(attention.head_width);
   LOCUS_CHECK(set_rope(config, plan, 10000.0, interleaved ? "interleaved" : "half",
                        static_cast<double>(attention.latent.rotated) / width));
-  double scale = 0;
-  if (type == "yarn") {
-    if (!squares_scale) {
-      return unsupported("field rope_scaling: implementations of V2 disagree on the scale of scores under yarn",
-                         config.file());
-    }
-    Settings& options = plan.spec.encodings.front().options;
-    options.set("attention_factor", magnitude(mscale, factor) / magnitude(mscale_all, factor));
-    options.set("max_position_embeddings", std::int64_t{0});  // the factor counts as it is written
-    scale = std::pow(magnitude(mscale_all, factor), 2) / std::sqrt(width);
-  }
+  const double scale = factor == 1 ? 0 : factor / std::sqrt(width);
   plan.spec.each([&](std::int64_t, LayerSpec& layer) {
     layer.attention.scale = scale;
     layer.attention.query_bias = layer.attention.query_bias && layer.attention.latent.query_rank > 0;
@@ -80,7 +72,7 @@ Status finish_experts(const Config& config, Plan& plan) {
 
 Status finish_v2(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
-  LOCUS_CHECK(finish_attention(config, plan, false));
+  LOCUS_CHECK(finish_attention(config, plan, true));
   LOCUS_TRY(const std::string method, config.text("topk_method", "greedy"));
   LOCUS_TRY(const bool normalised, config.boolean("norm_topk_prob", false));
   LOCUS_CHECK(check_settled(config, {{"scoring_func", {"softmax"}}}));
@@ -100,7 +92,8 @@ Status finish_v2(const Checkpoint& checkpoint, Plan& plan) {
 Status finish_v3(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_CHECK(check_settled(config, {{"scoring_func", {"sigmoid"}}, {"topk_method", {"noaux_tc"}}}));
-  LOCUS_CHECK(finish_attention(config, plan, true));
+  LOCUS_TRY(const bool interleaved, config.boolean("rope_interleave", true));
+  LOCUS_CHECK(finish_attention(config, plan, interleaved));
   // Layers behind the last one guess further tokens; no run needs them.
   LOCUS_TRY(const std::int64_t further, integer_or(config, "num_nextn_predict_layers", 0, 0));
   for (std::int64_t n = 0; n < std::min<std::int64_t>(further, 16); ++n) {

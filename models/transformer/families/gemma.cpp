@@ -42,14 +42,15 @@ Status finish_gemma2(const Checkpoint& checkpoint, Plan& plan) {
   return set_windows(config, plan.spec, window, [](std::int64_t n) { return n % 2 == 0; });
 }
 
-// Global layers, then local ones.
+// Global layers, then local ones. rope_scaling is of the global layers, and wins there.
 Result<std::vector<transformer::EncodingSpec>> gemma3_encodings(const Config& config) {
-  constexpr const char* kNested = "rope_parameters.full_attention";
-  LOCUS_TRY(const double base, config.number("rope_theta", 1e6));
+  LOCUS_TRY(const double old_base, config.number("rope_theta", 1e6));
+  LOCUS_TRY(const double base, config.number("rope_parameters.full_attention.rope_theta", old_base));
   LOCUS_TRY(const double local_base, config.number("rope_local_base_freq", 10000.0));
-  LOCUS_TRY(const Config scaling, group(config, config.has(kNested) ? kNested : "rope_scaling"));
+  LOCUS_TRY(const Config scaling, group(config, "rope_scaling"));
+  LOCUS_TRY(const Config global, group(config, "rope_parameters.full_attention"));
   LOCUS_TRY(const Config local, group(config, "rope_parameters.sliding_attention"));
-  LOCUS_TRY(Settings everywhere, rope_options(config, scaling, base));
+  LOCUS_TRY(Settings everywhere, rope_options(config, scaling.names().empty() ? global : scaling, base));
   LOCUS_TRY(Settings near, rope_options(config, local, local_base));
   return std::vector<transformer::EncodingSpec>{{"rope", std::move(everywhere)}, {"rope", std::move(near)}};
 }
@@ -57,9 +58,6 @@ Result<std::vector<transformer::EncodingSpec>> gemma3_encodings(const Config& co
 Status finish_gemma3(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const bool both_ways, config.boolean("use_bidirectional_attention", false));
-  if (both_ways) {
-    return unsupported("field use_bidirectional_attention: Locus reads decoders", config.file());
-  }
   LOCUS_TRY(plan.spec.encodings, gemma3_encodings(config));
   LOCUS_CHECK(finish_scales(config, 0, plan.spec));
   const std::string_view field = spelled(config, {"sliding_window_pattern", "_sliding_window_pattern"});
@@ -70,7 +68,10 @@ Status finish_gemma3(const Checkpoint& checkpoint, Plan& plan) {
                          std::to_string(window),
                      config.context(field));
   }
-  LOCUS_CHECK(set_windows(config, plan.spec, window, [&](std::int64_t n) { return (n + 1) % pattern != 0; }));
+  // Both ways, as embeddings are made: half of the window, and the token itself, to each side.
+  plan.spec.causal = !both_ways;
+  LOCUS_CHECK(set_windows(config, plan.spec, both_ways ? window / 2 + 1 : window,
+                          [&](std::int64_t n) { return (n + 1) % pattern != 0; }));
   plan.spec.each(
       [](std::int64_t, transformer::LayerSpec& layer) { layer.encoding = layer.attention.window > 0 ? 1 : 0; });
   return {};

@@ -1,5 +1,6 @@
 // GPT-NeoX and Pythia: partial half-rotate RoPE, parallel residual, q|k|v interleaved per head, untied head.
 #include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/rope.h"
 #include "models/transformer/families/engine/slots.h"
 
 namespace locus::families {
@@ -9,9 +10,10 @@ namespace {
 Status finish_gpt_neox(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const double base, config.number("rotary_emb_base", 10000.0));
-  LOCUS_TRY(Settings options, rope_options(config, base));
-  LOCUS_TRY(const double old_fraction, config.number(spelled(config, {"rotary_pct", "partial_rotary_factor"}), 0.25));
-  LOCUS_TRY(const double fraction, config.number("rope_parameters.partial_rotary_factor", old_fraction));
+  LOCUS_TRY(const Config block, rope_block(config));
+  LOCUS_TRY(Settings options, rope_options(config, block, base));
+  LOCUS_TRY(const double old_fraction, config.number("rotary_pct", 0.25));
+  LOCUS_TRY(const double fraction, block.number("partial_rotary_factor", old_fraction));
   options.set("fraction", fraction);
   plan.spec.encodings = {{"rope", std::move(options)}};
   return {};

@@ -9,7 +9,13 @@ namespace {
 
 Status finish_gpt_oss(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
-  LOCUS_CHECK(set_rope(config, plan, 150000.0));
+  LOCUS_TRY(Config block, rope_block(config));
+  if (block.names().empty()) {  // the class's own
+    LOCUS_TRY(block, Config::parse_json(R"({"rope_type": "yarn", "factor": 32, "beta_fast": 32, "beta_slow": 1,
+                                            "truncate": false, "original_max_position_embeddings": 4096})",
+                                        config.file()));
+  }
+  LOCUS_CHECK(set_rope(config, block, plan, 150000.0));
   LOCUS_TRY(const double limit, config.number("swiglu_limit", 7.0));
   LOCUS_TRY(const double alpha, config.number("swiglu_alpha", 1.702));
   plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
@@ -34,6 +40,7 @@ const Family kGptOss = [] {
   family.set({{"mlp_bias"}, slot::feed_forward_bias, true});
   family.set({{"num_local_experts"}, slot::experts, std::int64_t{128}});
   family.set({{"num_experts_per_tok", "experts_per_token"}, slot::chosen_experts, std::int64_t{4}});
+  family.harmless = {"experts_per_token", "initial_context_length"};  // said by other fields too
   family.finish = finish_gpt_oss;
   // Both matrices of all experts lie in one tensor each, [in, out]; gate has the even columns, up the odd ones.
   const std::string to = "layers.N.feed_forward.experts.J.";

@@ -32,22 +32,6 @@ Status finish_llama(const Checkpoint& checkpoint, Plan& plan) {
   return set_rope(checkpoint.config, plan);
 }
 
-Status set_rope(const Config& config, Plan& plan, double base, const char* layout, double fraction) {
-  LOCUS_TRY(Settings options, rope_options(config, base));
-  LOCUS_TRY(const double configured, rotated_fraction(config, fraction));
-  if (fraction == 1 && configured != 1) {
-    return unsupported("expected 1, found " + general_text(configured, 6), config.context("partial_rotary_factor"));
-  }
-  if (layout != std::string_view("half")) {
-    options.set("layout", std::string(layout));
-  }
-  if (fraction != 1) {
-    options.set("fraction", fraction);
-  }
-  plan.spec.encodings = {{"rope", std::move(options)}};
-  return {};
-}
-
 Family llama(std::string_view name) {
   using namespace slot;
   return {

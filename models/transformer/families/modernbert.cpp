@@ -1,8 +1,11 @@
 // ModernBERT: both ways, windows to both sides in two layers of three, another base there, GeGLU, few biases.
 // NomicBERT: BERT's norms with RoPE and a gated feed-forward.
+#include <utility>
 #include "core/base/shown.h"
+
 #include "models/transformer/families/bert.h"
 #include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/rope.h"
 #include "models/transformer/families/engine/slots.h"
 
 namespace locus::families {
@@ -13,23 +16,25 @@ using transformer::NormPlace;
 
 // Global layers turn by one base, local ones by another.
 Result<std::vector<transformer::EncodingSpec>> modernbert_encodings(const Config& config) {
-  for (const char* const group_of :
-       {"rope_scaling", "rope_parameters.full_attention", "rope_parameters.sliding_attention"}) {
-    LOCUS_TRY(const Config scaling, group(config, group_of));
-    LOCUS_CHECK(check_settled(scaling, {{"rope_type", {"default"}}, {"type", {"default"}}}));
-  }
+  LOCUS_TRY(const Config scaling, group(config, "rope_scaling"));
+  LOCUS_TRY(const Config full, group(config, "rope_parameters.full_attention"));
+  LOCUS_TRY(const Config sliding, group(config, "rope_parameters.sliding_attention"));
   LOCUS_TRY(const double global, config.number("global_rope_theta", 160000.0));
   LOCUS_TRY(const double everywhere, config.number("rope_parameters.full_attention.rope_theta", global));
   const double usual = config.has_null("local_rope_theta") ? everywhere : 10000.0;
   LOCUS_TRY(const double local, config.number("local_rope_theta", usual));
   LOCUS_TRY(const double near, config.number("rope_parameters.sliding_attention.rope_theta", local));
-  return std::vector<transformer::EncodingSpec>{{"rope", {{"base", everywhere}}}, {"rope", {{"base", near}}}};
+  const bool scaled = !scaling.names().empty();  // it is of both, and wins
+  LOCUS_TRY(Settings far_options, rope_options(config, scaled ? scaling : full, everywhere));
+  LOCUS_TRY(Settings near_options, rope_options(config, scaled ? scaling : sliding, near));
+  return std::vector<transformer::EncodingSpec>{{"rope", std::move(far_options)}, {"rope", std::move(near_options)}};
 }
 
 Status finish_modernbert(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const std::int64_t every, integer_or(config, "global_attn_every_n_layers", 3));
   LOCUS_TRY(const std::int64_t wide, integer_or(config, "local_attention", 128));
+  LOCUS_TRY(const std::int64_t half, integer_or(config, "sliding_window", wide / 2));
   LOCUS_TRY(plan.spec.norm_bias, config.boolean("norm_bias", false));
   LOCUS_TRY(plan.spec.head_transform_bias, config.boolean("classifier_bias", false));
   LOCUS_TRY(plan.spec.head_bias, config.boolean("decoder_bias", true));
@@ -37,7 +42,7 @@ Status finish_modernbert(const Checkpoint& checkpoint, Plan& plan) {
   LOCUS_TRY(const std::string activation, config.text("hidden_activation", "gelu"));
   LOCUS_CHECK(check_settled(config, {{"classifier_activation", {activation.c_str()}}}));  // of the head's transform
   // |i − j| ≤ half of it, so half of it and the token itself to each side.
-  LOCUS_CHECK(set_windows(config, plan.spec, wide / 2 + 1, [&](std::int64_t n) { return n % every != 0; }));
+  LOCUS_CHECK(set_windows(config, plan.spec, half + 1, [&](std::int64_t n) { return n % every != 0; }));
   plan.spec.each([](std::int64_t n, transformer::LayerSpec& layer) {
     layer.encoding = layer.attention.window > 0 ? 1 : 0;
     layer.attention_norm = n == 0 ? NormPlace::kNone : NormPlace::kPre;  // the embedding's norm serves
@@ -108,6 +113,7 @@ const Family kModernbert = [] {
                 {"final_norm", "final_norm"}},
       .outside = {{"head_transform", "head.dense"}, {"head_norm", "head.norm"}, {"head", "decoder"}},
       .skipped = {"decoder.weight"},
+      .harmless = {"position_embedding_type", "repad_logits_with_grad"},
   };
 }();
 
@@ -132,6 +138,7 @@ const Family kNomicBert = [] {
                    {{"n_positions"}, trained_length, std::int64_t{0}},
                    {{"tie_word_embeddings"}, tied, true}};
   family.finish = finish_nomic;
+  family.harmless = {"dense_seq_output", "max_trained_positions", "use_xentropy"};
   family.refused = {"causal",
                     "use_rms_norm",
                     "parallel_block",

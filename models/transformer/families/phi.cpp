@@ -25,7 +25,7 @@ Status finish_phi(const Checkpoint& checkpoint, Plan& plan) {
 
 Status finish_phi3(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
-  LOCUS_TRY(const Config scaling, group(config, config.has("rope_parameters") ? "rope_parameters" : "rope_scaling"));
+  LOCUS_TRY(const Config scaling, rope_block(config));
   LOCUS_TRY(const double base, config.number("rope_theta", 10000.0));
   // Old files of this family say su or yarn and mean longrope, which is all that it has.
   LOCUS_TRY(const std::string named, scaling.text(spelled(scaling, {"rope_type", "type"}), "default"));
@@ -33,7 +33,9 @@ Status finish_phi3(const Checkpoint& checkpoint, Plan& plan) {
     return unsupported("expected longrope, found " + shown(named),
                        scaling.context(spelled(scaling, {"rope_type", "type"})));
   }
-  LOCUS_TRY(Settings options, rope_options(config, scaling, base, named == "default" ? named : "longrope"));
+  // The length before scaling is the config's own field, whatever the block says.
+  LOCUS_TRY(const std::int64_t original, integer_or(config, "original_max_position_embeddings", 4096));
+  LOCUS_TRY(Settings options, rope_options(config, scaling, base, {named == "default" ? named : "longrope", original}));
   LOCUS_TRY(const double fraction, rotated_fraction(config, 1.0));
   options.set("fraction", fraction);
   plan.spec.encodings = {{"rope", std::move(options)}};

@@ -1,5 +1,6 @@
 // Pixtral's tower, and Mistral 3 around it: patches are normed and joined four by four before they are projected.
 #include "models/transformer/families/engine/list.h"
+#include "models/transformer/families/engine/rope.h"
 #include "models/transformer/families/engine/slots.h"
 #include "models/transformer/families/engine/vision.h"
 #include "models/transformer/families/vit.h"
@@ -95,6 +96,7 @@ Family pixtral_tower() {
 }
 
 const Family kMistral3{.name = "mistral3",
-                       .read = [](const Checkpoint& checkpoint) { return read_vision(checkpoint, kMistral3Table); }};
+                       .read = [](const Checkpoint& checkpoint) { return read_vision(checkpoint, kMistral3Table); },
+                       .harmless = {"vision_config.image_size", "vision_config.head_dim"}};
 
 }  // namespace locus::families

@@ -76,7 +76,8 @@ void keep_feed_forward_names(Plan& plan) {
 }
 
 // The decoder beside an encoder: its layers look at their own tokens before and at all states of the encoder.
-Status add_decoder(const Config& config, const std::string& prefix, Plan& plan) {
+Status add_decoder(const Checkpoint& checkpoint, const std::string& prefix, Plan& plan) {
+  const Config& config = checkpoint.config;
   Plan encoder = std::move(plan);
   plan = {};
   plan.spec = encoder.spec;
@@ -90,16 +91,18 @@ Status add_decoder(const Config& config, const std::string& prefix, Plan& plan) 
   layer.cross = layer.attention;
   layer.cross->scale = 1;
   plan.spec.repeat(layer, layers);
-  LOCUS_TRY(plan.spec.tied_head, config.boolean("tie_word_embeddings", true));
-  plan.spec.logit_scale = plan.spec.tied_head ? 1 / std::sqrt(static_cast<double>(plan.spec.width)) : 1;
+  // Whether the states are scaled: older files say it by tie_word_embeddings; mT5 never does. The head is the embedding
+  // wherever no other one is stored.
+  LOCUS_TRY(const bool tied, config.boolean("tie_word_embeddings", true));
+  LOCUS_TRY(const bool scaled, config.boolean("scale_decoder_outputs", tied));
+  const bool scales = text_or_nothing(config, "model_type") != "mt5" && scaled;
+  plan.spec.tied_head = tied || checkpoint.find(prefix + "lm_head.weight") == nullptr;
+  plan.spec.logit_scale = scales ? 1 / std::sqrt(static_cast<double>(plan.spec.width)) : 1;
   LOCUS_TRY(plan.start_token, integer_or(config, "decoder_start_token_id", 0, 0));
   for (const Name& each : decoder_names()) {
     plan.name(each.parameter, prefix + each.tensor);
   }
-  plan.skipped = {"embed_tokens.weight", "EncDecAttention.relative_attention_bias.weight"};
-  if (plan.spec.tied_head) {
-    plan.skipped.emplace_back("lm_head.weight");
-  }
+  plan.skipped = {"embed_tokens.weight", "EncDecAttention.relative_attention_bias.weight", "lm_head.weight"};
   plan.encoder.push_back(std::move(encoder));
   return {};
 }
@@ -113,7 +116,7 @@ Status finish_t5(const Checkpoint& checkpoint, Plan& plan) {
   plan.spec.encodings = {{"t5", {{"buckets", buckets}, {"max_distance", longest}, {"per_layer", per_layer}}}};
   const std::string prefix = checkpoint.prefix_of(kT5Prefixes, kT5Anchor);
   if (checkpoint.find(prefix + "decoder.final_layer_norm.weight") != nullptr) {
-    LOCUS_CHECK(add_decoder(config, prefix, plan));
+    LOCUS_CHECK(add_decoder(checkpoint, prefix, plan));
     keep_feed_forward_names(plan.encoder.front());
   }
   keep_feed_forward_names(plan);
@@ -141,6 +144,7 @@ const Family kT5 = [] {
       .anchor = kT5Anchor,
       .names = side_names("encoder", "1"),
       .skipped = {"embed_tokens.weight", "lm_head.weight"},
+      .harmless = {"num_decoder_layers", "tie_word_embeddings", "scale_decoder_outputs"},  // of an encoder alone
   };
 }();
 

@@ -157,6 +157,9 @@ struct Family {
   std::vector<Name> outside = {};  // names that only these may precede
   std::vector<std::string_view> outside_prefixes = {"", "module."};
   std::vector<std::string> skipped = {};
+  // Fields of config.json that change nothing in a forward pass of this family, beside those that change nothing in any
+  // (unused_fields.cpp).
+  std::vector<std::string_view> harmless = {};
 
   // This table with other fields: each instead of the one of its slot, or behind the others.
   void set(Field field);
@@ -214,14 +217,6 @@ Result<transformer::Spec> spec_of(Draft draft, const Config& config);
 
 // head_width = width / heads. Errors: kBadInput when the heads do not divide the width.
 Result<std::int64_t> divided_heads(std::int64_t width, std::int64_t heads, const Config& config);
-
-// RoPE's options of a Hugging Face config: rope_theta, rope_scaling with rope_type or the old type, rope_parameters.
-// Errors: kUnsupported for a kind of scaling that is not known, kBadInput for one without the numbers that it needs.
-Result<Settings> rope_options(const Config& config, double base = 10000.0);
-// The same from this object of scaling alone; `type` instead of its own where that is not empty.
-Result<Settings> rope_options(const Config& config, const Config& scaling, double base, std::string type = {});
-// The part of a head's channels that turn: partial_rotary_factor, also inside rope_parameters.
-Result<double> rotated_fraction(const Config& config, double fallback);
 
 // An optional whole number from `least` to 2^24. Errors: kBadInput.
 Result<std::int64_t> integer_or(const Config& config, std::string_view field, std::int64_t fallback,

@@ -6,6 +6,7 @@
 #include "core/base/lists.h"
 #include "models/json/settings_json.h"
 #include "models/transformer/families/engine/family.h"
+#include "models/transformer/families/engine/head.h"
 #include "models/transformer/families/engine/slots.h"
 #include "models/transformer/transformer.h"
 
@@ -55,6 +56,25 @@ SettingValue value_of(const Field& field, Draft& draft) {
   return std::visit(Either{[&](Activation& (*slot)(Draft&)) { return SettingValue(to_text(slot(draft))); },
                            [&](auto& (*slot)(Draft&)) { return SettingValue(slot(draft)); }},
                     field.slot);
+}
+
+// is_causal: false makes a decoder see both ways, and its windows reach as far to either side, their end included, as
+// transformers 5 does for every decoder.
+Status read_direction(const Config& config, transformer::Spec& spec) {
+  LOCUS_TRY(const bool causal, config.boolean("is_causal", true));
+  if (causal || !spec.causal) {
+    return {};
+  }
+  spec.causal = false;
+  for (const transformer::LayerSpec& layer : spec.layers) {
+    if (layer.attention.chunk > 0) {
+      return unsupported("expected true in a model with attention chunks, found false", config.context("is_causal"));
+    }
+  }
+  spec.each([](std::int64_t, transformer::LayerSpec& layer) {
+    layer.attention.window += layer.attention.window > 0 ? 1 : 0;
+  });
+  return {};
 }
 
 bool of_window(const Field& field) {
@@ -188,13 +208,20 @@ Result<Plan> read_table(const Family& family, const Checkpoint& checkpoint, cons
   plan.skipped = family.skipped;
   if (family.finish != nullptr) {
     LOCUS_CHECK(family.finish(checkpoint, plan));
-    LOCUS_CHECK(check_spec(plan.spec, config));
   }
+  LOCUS_CHECK(read_direction(config, plan.spec));
+  LOCUS_CHECK(check_spec(plan.spec, config));
   return plan;
 }
 
 Result<Plan> read_plan(const Family& family, const Checkpoint& checkpoint) {
-  return family.read != nullptr ? family.read(checkpoint) : read_table(family, checkpoint, checkpoint.config);
+  LOCUS_TRY(Plan plan,
+            family.read != nullptr ? family.read(checkpoint) : read_table(family, checkpoint, checkpoint.config));
+  if (checkpoint.tensors != nullptr) {
+    untie_stored_head(checkpoint, plan);
+    leave_out_absent_head(checkpoint, plan);
+  }
+  return plan;
 }
 
 std::optional<Written> written(const Family& family, const transformer::Spec& spec) {
