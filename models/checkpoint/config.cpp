@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/base/atomic_file.h"
@@ -93,14 +95,27 @@ bool may_be_yaml(const std::filesystem::path& path) {
 
 }  // namespace
 
-Config::Config() : Config(std::make_shared<const Json>(Json::object()), "", "") {}
+struct Config::Document {
+  std::shared_ptr<const Json> value;
+  std::mutex mutex;  // models are opened by several threads, and copies of a config are free
+  std::set<std::string, std::less<>> asked;
 
-Config::Config(std::shared_ptr<const Json> value, std::string file, std::string prefix)
-    : value_(std::move(value)), file_(std::move(file)), prefix_(std::move(prefix)) {}
+  void ask(std::string path) {
+    const std::lock_guard lock(mutex);
+    asked.insert(std::move(path));
+  }
+};
+
+Config::Config() : Config(std::make_shared<const Json>(Json::object()), "") {}
+
+Config::Config(std::shared_ptr<const Json> value, std::string file)
+    : document_(std::make_shared<Document>()), value_(value.get()), file_(std::move(file)) {
+  document_->value = std::move(value);
+}
 
 Result<Config> Config::parse_json(std::string_view text, const std::string& file) {
   LOCUS_TRY(Json value, read(text, file, false));
-  return Config(std::make_shared<const Json>(std::move(value)), file, "");
+  return Config(std::make_shared<const Json>(std::move(value)), file);
 }
 
 Result<Config> Config::parse_yaml(std::string_view text, const std::string& file) {
@@ -112,7 +127,7 @@ Result<Config> Config::parse_yaml(std::string_view text, const std::string& file
     }
   }
   LOCUS_TRY(Json value, read(text, file, true));
-  return Config(std::make_shared<const Json>(std::move(value)), file, "");
+  return Config(std::make_shared<const Json>(std::move(value)), file);
 }
 
 Result<Config> Config::load(const std::filesystem::path& path) {
@@ -126,7 +141,8 @@ std::string Config::context(std::string_view path) const {
 }
 
 const Json* Config::find(std::string_view path) const {
-  const Json* value = value_.get();
+  document_->ask(prefix_ + std::string(path));
+  const Json* value = value_;
   while (value != nullptr && value->is_object()) {
     // A name may itself contain a dot.
     if (const Json* whole = field(*value, path)) {
@@ -142,7 +158,34 @@ const Json* Config::find(std::string_view path) const {
   return nullptr;
 }
 
+namespace {
+
+// Appends the fields of `object` that `asked` has neither by their own path nor by that of a part of theirs.
+void add_unread(const Json& object, const std::string& prefix, const std::set<std::string, std::less<>>& asked,
+                std::vector<std::string>& unread) {
+  for (const auto& [name, value] : object.items()) {
+    const std::string path = prefix + name;
+    const auto part = asked.lower_bound(path + ".");
+    const bool parts = part != asked.end() && part->starts_with(path + ".");
+    if (value.is_object() && parts) {
+      add_unread(value, path + ".", asked, unread);
+    } else if (!value.is_null() && !parts && asked.count(path) == 0) {
+      unread.push_back(path);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> Config::unread() const {
+  const std::lock_guard lock(document_->mutex);
+  std::vector<std::string> unread;
+  add_unread(*document_->value, "", document_->asked, unread);
+  return unread;
+}
+
 bool Config::has_null(std::string_view path) const {
+  document_->ask(prefix_ + std::string(path));
   const Json* const own = field(*value_, path);
   return own != nullptr && own->is_null();
 }
@@ -152,6 +195,7 @@ bool Config::has(std::string_view path) const {
 }
 
 std::vector<std::string> Config::names() const {
+  document_->ask(prefix_.substr(0, prefix_.empty() ? 0 : prefix_.size() - 1));
   std::vector<std::string> names;
   for (const auto& [name, value] : value_->items()) {
     if (!value.is_null()) {
@@ -215,8 +259,10 @@ Result<Config> Config::object(std::string_view path) const {
     if (!value.is_object()) {
       return std::nullopt;
     }
-    // The part keeps the whole alive.
-    return Config({value_, &value}, file_, prefix_ + std::string(path) + ".");
+    Config part = *this;  // which keeps the whole alive
+    part.value_ = &value;
+    part.prefix_ += std::string(path) + ".";
+    return part;
   });
 }
 

@@ -40,6 +40,9 @@ class Config {
   bool has_null(std::string_view path) const;
   // The names of this object's own fields that are not null, in the file's order.
   std::vector<std::string> names() const;
+  // Paths of the fields of the whole file that are not null and that nobody asked for, in the file's order: an object
+  // of which no field was asked for counts as one. All copies and parts of a parsed file share what was asked.
+  std::vector<std::string> unread() const;
   // "number", "text", "true or false", "list", "object"; "nothing" when absent.
   std::string kind(std::string_view path) const;
 
@@ -64,12 +67,15 @@ class Config {
   Result<std::int64_t> integer_in(std::string_view path, std::int64_t least, std::int64_t most) const;
 
  private:
-  Config(std::shared_ptr<const nlohmann::ordered_json> value, std::string file, std::string prefix);
+  struct Document;  // the parsed file, and the paths that were asked for
+
+  Config(std::shared_ptr<const nlohmann::ordered_json> value, std::string file);
   const nlohmann::ordered_json* find(std::string_view path) const;
   template <class T, class Convert>
   Result<T> get(std::string_view path, std::string_view expected, const Convert& convert) const;
 
-  std::shared_ptr<const nlohmann::ordered_json> value_;  // an object
+  std::shared_ptr<Document> document_;
+  const nlohmann::ordered_json* value_ = nullptr;  // an object of the document
   std::string file_;
   std::string prefix_;  // of this object's fields in the file, "rope_scaling."
 };

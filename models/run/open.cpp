@@ -15,6 +15,7 @@
 #include "models/run/vision.h"
 #include "models/text/token_tables.h"
 #include "models/transformer/families/engine/family.h"
+#include "models/transformer/families/engine/unused_fields.h"
 
 namespace locus::models {
 
@@ -201,6 +202,9 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
                                                                           : open_text(checkpoint, parts));
   parts.info = checkpoint_info(parts, checkpoint, plan, family->name);
   parts.info.warnings.insert(parts.info.warnings.end(), warnings.begin(), warnings.end());
+  if (const std::vector<std::string> unused = families::unused_fields(*family, checkpoint); !unused.empty()) {
+    parts.info.warnings.push_back(families::unused_fields_warning(unused, checkpoint.config.file()));
+  }
 
   const double bytes = transformer::weight_bytes(parts.fitting).all();
   if (options.memory_limit_mb > 0 && bytes > 1e6 * static_cast<double>(options.memory_limit_mb)) {

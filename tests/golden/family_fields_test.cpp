@@ -76,8 +76,8 @@ const std::map<std::string, std::set<std::string>>& without_effect() {
       {"gemma2", {"sliding_window_pattern"}},
       {"gemma3_text", {"attn_logit_softcapping"}},  // of Gemma 2 alone
       {"gpt_neo", {"attention_types"}},             // attention_layers is what it comes to
-      // num_experts_per_tok; the experts' activation is its own; maximum over original length
-      {"gpt_oss", {"experts_per_token", "hidden_act", "initial_context_length", "factor"}},
+      // num_experts_per_tok; the experts' activation is its own
+      {"gpt_oss", {"experts_per_token", "hidden_act", "initial_context_length"}},
       {"llama4_text", {"interleave_moe_layer_step", "no_rope_layer_interval"}},  // moe_layers, no_rope_layers
       {"modernbert", {"position_embedding_type"}},
       {"nomic_bert", {"tie_word_embeddings"}},  // without a head
@@ -143,8 +143,9 @@ json changed(const std::string& field, const json& value) {
 }
 
 struct Computed {
-  std::string refused;             // why, or empty
-  std::vector<at::Tensor> values;  // outcome, then maps
+  std::string refused;                // why, or empty
+  std::vector<at::Tensor> values;     // outcome, then maps
+  std::vector<std::string> warnings;  // of opening
 };
 
 class Checked {
@@ -163,16 +164,17 @@ class Checked {
     own_.write("config.json", config.dump());
     const auto model = models::open(own_.path(), {});
     if (!model.ok()) {
-      return {code(model.error()) + model.error().describe(), {}};
+      return {code(model.error()) + model.error().describe(), {}, {}};
     }
     models::RunOptions options;
     options.all_logits = true;
     const auto trace = (*model)->run(input(), options);
     if (!trace.ok()) {
-      return {code(trace.error()) + trace.error().describe(), {}};
+      return {code(trace.error()) + trace.error().describe(), {}, {}};
     }
     const auto& data = dynamic_cast<const models::RecordedTrace&>(**trace).data();
     Computed computed;
+    computed.warnings = (*model)->info().warnings;
     computed.values.push_back(data.logits.defined() ? data.logits : data.hidden);
     for (const models::TraceLayer& layer : data.layers) {
       const auto map = models::whole_map(*layer.scores, attention::Quantity::kWeight);
@@ -181,14 +183,14 @@ class Checked {
     return computed;
   }
 
-  // Whether something is refused as bad or unsupported, or computed otherwise.
+  // Whether something is refused as bad or unsupported, warned of, or computed otherwise.
   bool notices(const json& config) const {
     const Computed now = with(config);
     if (!now.refused.empty()) {
       EXPECT_TRUE(now.refused[0] == '3' || now.refused[0] == '4') << now.refused;
       return now.refused[0] == '3' || now.refused[0] == '4';
     }
-    if (now.values.size() != base_.values.size()) {
+    if (now.values.size() != base_.values.size() || now.warnings != base_.warnings) {
       return true;
     }
     for (std::size_t n = 0; n < now.values.size(); ++n) {
@@ -260,6 +262,23 @@ TEST(FamilyFields, EachOneOfAConfigurationIsReadOrRefused) {
   EXPECT_GT(tried, 600);
 }
 
+// Every field of the folders' files is read, or known to change nothing; any other is named.
+TEST(FamilyFields, OnesThatNobodyReadsAreNamedInAWarning) {
+  for (const fs::path& folder : field_folders()) {
+    SCOPED_TRACE(folder.filename().string());
+    const Checked checked(folder);
+    EXPECT_EQ(checked.base().warnings, std::vector<std::string>());
+    json config = checked.config();
+    config["no_such_field"] = 3;
+    config["another"] = json{{"inner", true}};
+    config["null_field"] = nullptr;
+    const Computed now = checked.with(config);
+    ASSERT_EQ(now.warnings.size(), 1U);
+    EXPECT_TRUE(now.warnings.front().ends_with("config.json: not used: another, no_such_field"))
+        << now.warnings.front();
+  }
+}
+
 // Fields that the folders' files do not have, with values that mean something else than what is computed. "4": not
 // supported, "3": malformed, "": computed otherwise.
 struct OtherField {
@@ -329,8 +348,8 @@ const std::vector<OtherField>& further_fields() {
       {"granite", "/rope_scaling", json{{"rope_type", "llama3"}, {"factor", 8}}, "3"},
       {"granite", "/rope_scaling", json{{"rope_type", "linear"}, {"factor", 0}}, "3"},
       {"granite", "/rope_scaling", json{{"rope_type", "linear"}, {"factor", -2}}, "3"},
-      {"granite", "/rope_scaling", json{{"rope_type", "yarn"}, {"factor", 2}, {"mscale", 1}, {"mscale_all_dim", 1}},
-       "4"},
+      {"granite", "/rope_scaling", json{{"rope_type", "yarn"}, {"factor", 2}, {"mscale", 1}, {"mscale_all_dim", 0.5}},
+       ""},
       {"granite", "/rope_scaling", json{{"rope_type", "spiral"}, {"factor", 2}}, "4"},
       {"granite", "/partial_rotary_factor", 0.5, "4"},
       {"granite", "/rms_norm_eps", -1e-6, "3"},
@@ -345,7 +364,9 @@ const std::vector<OtherField>& further_fields() {
       {"umt5", "/num_decoder_layers", 4, "3"},
       {"umt5", "/model_type", "t5", "3"},
       {"modernbert", "/classifier_activation", "relu", "4"},
-      {"modernbert", "/rope_scaling", json{{"rope_type", "yarn"}, {"factor", 2}}, "4"},
+      {"modernbert", "/rope_scaling", json{{"rope_type", "yarn"}, {"factor", 2}}, ""},
+      {"modernbert", "/rope_scaling", json{{"rope_type", "spiral"}, {"factor", 2}}, "4"},
+      {"timm-reg4", "/pretrained_cfg/crop_mode", "border", "4"},
       {"starcoder2", "/norm_type", "rms_norm", "4"},
       {"falcon", "/apply_residual_connection_post_layernorm", true, "4"},
       {"qwen3", "/layer_types", json::array({"sliding_attention", "full_attention"}), "3"},

@@ -55,6 +55,16 @@ const Family kBeit = [] {
   };
   std::erase_if(family.fields, [](const Field& field) { return field.names.front() == "qkv_bias"; });
   family.finish = finish_beit;
+  // Of its segmentation head, and the vocabulary of its training.
+  family.harmless = {"add_fpn",
+                     "auxiliary_channels",
+                     "auxiliary_concat_input",
+                     "auxiliary_loss_weight",
+                     "auxiliary_num_convs",
+                     "pool_scales",
+                     "semantic_loss_ignore_index",
+                     "use_auxiliary_head",
+                     "vocab_size"};
   family.prefixes = kPrefixes;
   std::erase_if(family.names, [](const Name& row) { return row.parameter == "final_norm"; });
   const std::string table = "relative_position_bias.relative_position_bias_table";

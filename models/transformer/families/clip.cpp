@@ -116,7 +116,7 @@ Family plain_siglip_tower() {
 
 const Family kClipVision = clip();
 const Family kSiglipVision = siglip();
-const Family kClip{.name = "clip", .read = read_both};
-const Family kSiglip{.name = "siglip", .read = read_both};
+const Family kClip{.name = "clip", .read = read_both, .harmless = {"text_config"}};
+const Family kSiglip{.name = "siglip", .read = read_both, .harmless = {"text_config"}};
 
 }  // namespace locus::families

@@ -74,6 +74,7 @@ const Family kDinov3 = [] {
                 {"layers.N.feed_forward_scale", "layer.N.layer_scale2.lambda1"},
                 {"final_norm", "norm"}},
       .skipped = {"embeddings.mask_token"},
+      .harmless = {"pos_embed_rescale", "pos_embed_shift", "pos_embed_jitter"},
   };
 }();
 

@@ -30,6 +30,7 @@ Status finish_falcon(const Checkpoint& checkpoint, Plan& plan) {
   plan.name("layers.N.feed_forward_norm", prefix + (two ? "h.N.ln_mlp" : "h.N.post_attention_layernorm"));
   LOCUS_TRY(const bool alibi, config.boolean("alibi", false));
   if (alibi) {
+    LOCUS_CHECK(set_rope(config, plan));  // written in every file, and without effect here
     plan.spec.encodings = {{"alibi", {{"before_scaling", true}}}};
     return {};
   }

@@ -64,6 +64,7 @@ const Family kGptNeo = [] {
                 {"final_norm", "ln_f"}},
       .outside = {{"head", "lm_head"}},
       .skipped = {"attn.attention.bias", "attn.attention.masked_bias", "lm_head.weight"},
+      .harmless = {"attention_types"},
   };
 }();
 

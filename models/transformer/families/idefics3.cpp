@@ -27,6 +27,9 @@ Status finish_idefics3(const Checkpoint& checkpoint, const Config& /*vision*/, P
   return {};
 }
 
+// Repeated from the parts, or of the pictures' processor.
+const std::vector<std::string_view> kRepeated{"vocab_size", "vision_config.max_image_size", "vision_config.size"};
+
 const VisionTable kIdefics3Table{
     .tower = idefics_tower,
     .tower_tensors = {{"model.vision_model."}, {}},
@@ -41,7 +44,7 @@ Result<Plan> read_idefics3(const Checkpoint& checkpoint) {
 
 }  // namespace
 
-const Family kIdefics3{.name = "idefics3", .read = read_idefics3};
-const Family kSmolVlm{.name = "smolvlm", .read = read_idefics3};
+const Family kIdefics3{.name = "idefics3", .read = read_idefics3, .harmless = kRepeated};
+const Family kSmolVlm{.name = "smolvlm", .read = read_idefics3, .harmless = kRepeated};
 
 }  // namespace locus::families

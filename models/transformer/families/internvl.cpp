@@ -117,6 +117,7 @@ const VisionTable kInternvlTable{
 }  // namespace
 
 const Family kInternvl{.name = "internvl",
-                       .read = [](const Checkpoint& checkpoint) { return read_vision(checkpoint, kInternvlTable); }};
+                       .read = [](const Checkpoint& checkpoint) { return read_vision(checkpoint, kInternvlTable); },
+                       .harmless = {"image_seq_length"}};
 
 }  // namespace locus::families

@@ -56,6 +56,8 @@ const VisionTable kLlavaTable{
 }  // namespace
 
 const Family kLlava{.name = "llava",
-                    .read = [](const Checkpoint& checkpoint) { return read_vision(checkpoint, kLlavaTable); }};
+                    .read = [](const Checkpoint& checkpoint) { return read_vision(checkpoint, kLlavaTable); },
+                    .harmless = {"image_seq_length", "vocab_size", "vision_config.vocab_size",
+                                 "vision_config.image_size", "vision_config.head_dim"}};
 
 }  // namespace locus::families

@@ -13,6 +13,7 @@
 #include "models/transformer/families/engine/list.h"
 #include "models/transformer/families/engine/vision.h"
 #include "models/transformer/locus_config.h"
+#include "models/transformer/locus_fields.h"
 #include "models/transformer/transformer.h"
 
 namespace locus::families {
@@ -70,6 +71,28 @@ Result<std::shared_ptr<const VisionPlan>> read_vision_fields(const nlohmann::jso
   return std::shared_ptr<const VisionPlan>(std::move(plan));
 }
 
+// Asks for each field that the lists of locus_fields.h name, which another reader has taken.
+class Ask {
+ public:
+  explicit Ask(const Config& config) : config_(config) {}
+  void operator()(const char* field, auto&) { config_.has(field); }
+  void name(const char* field, const auto&, auto&) { config_.has(field); }
+
+ private:
+  const Config& config_;
+};
+
+void mark_read(const Config& config, transformer::Spec spec) {
+  Ask ask(config);
+  transformer::visit_model(ask, spec);
+  transformer::visit_layer(ask, spec.layers.front());
+  for (const char* const field :
+       {"vocab_size", "hidden_size", "num_hidden_layers", "position_encoding", "layers", "cross", "image", "norm_place",
+        "qkv_bias", "window_from_layer", "vision", "connector", "placeholder"}) {
+    config.has(field);
+  }
+}
+
 Result<Plan> read_locus(const Checkpoint& checkpoint) {
   Plan plan;
   const std::string file = checkpoint.config.file();
@@ -78,6 +101,7 @@ Result<Plan> read_locus(const Checkpoint& checkpoint) {
   LOCUS_TRY(plan.spec, transformer::parse_locus_config(config, file));
   plan.own_names = true;
   LOCUS_TRY(plan.vision, read_vision_fields(config, plan, file));
+  mark_read(checkpoint.config, plan.spec);
   return plan;
 }
 

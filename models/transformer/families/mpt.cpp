@@ -63,6 +63,7 @@ const Family kMpt = [] {
                 {"final_norm", "norm_f"}},
       .outside = {{"head", "lm_head"}},
       .skipped = {"lm_head.weight"},
+      .harmless = {"attn_config.attn_impl", "init_device", "verbose", "embedding_fraction", "learned_pos_emb"},
   };
 }();
 

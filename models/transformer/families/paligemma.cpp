@@ -73,7 +73,9 @@ const VisionTable kGemma3Table{
 }  // namespace
 
 const Family kPaligemma{.name = "paligemma",
-                        .read = [](const Checkpoint& checkpoint) { return read_vision(checkpoint, kPaligemmaTable); }};
+                        .read = [](const Checkpoint& checkpoint) { return read_vision(checkpoint, kPaligemmaTable); },
+                        .harmless = {"hidden_size", "vocab_size", "text_config.num_image_tokens",
+                                     "vision_config.num_image_tokens", "vision_config.projector_hidden_act"}};
 const Family kGemma3Vision{.name = "gemma3",
                            .read = [](const Checkpoint& checkpoint) { return read_vision(checkpoint, kGemma3Table); }};
 

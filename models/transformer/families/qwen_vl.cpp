@@ -237,8 +237,14 @@ Family qwen_tower(std::string_view name) {
   };
 }
 
-const Family kQwen2Vl{.name = "qwen2_vl", .read = read_qwen2};
-const Family kQwen25Vl{.name = "qwen2_5_vl", .read = read_qwen25};
-const Family kQwen3Vl{.name = "qwen3_vl", .read = read_qwen3};
+// Repeated from other fields, of videos, or the same in every file and read by no class.
+const std::vector<std::string_view> kQwenHarmless{
+    "vision_config.in_chans",          "vision_config.hidden_size",
+    "vision_config.out_hidden_size",   "vision_config.spatial_patch_size",
+    "vision_config.tokens_per_second", "text_config.rope_scaling.mrope_interleaved"};
+
+const Family kQwen2Vl{.name = "qwen2_vl", .read = read_qwen2, .harmless = kQwenHarmless};
+const Family kQwen25Vl{.name = "qwen2_5_vl", .read = read_qwen25, .harmless = kQwenHarmless};
+const Family kQwen3Vl{.name = "qwen3_vl", .read = read_qwen3, .harmless = kQwenHarmless};
 
 }  // namespace locus::families

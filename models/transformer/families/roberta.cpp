@@ -89,6 +89,7 @@ const Family kDistilbert = [] {
   using namespace slot;
   Family family = bert("distilbert");
   family.finish = finish_distilbert;
+  family.harmless = {"sinusoidal_pos_embds"};  // how they began
   family.fields = {{{"vocab_size"}, vocabulary},
                    {{"dim"}, width},
                    {{"n_layers"}, layers},

@@ -170,6 +170,7 @@ Result<image::Preprocessing> read_preprocessing(const Config& config, std::int64
   if (!(kept > 0 && kept <= 1)) {
     return bad_input("field crop_pct: expected a number in (0, 1]", config.file());
   }
+  LOCUS_CHECK(check_settled(trained, {{"crop_mode", {"center"}}}));
   LOCUS_TRY(const std::string interpolation, trained.text("interpolation", "bicubic"));
   preprocessing.interpolation = interpolation == "bilinear"  ? image::Interpolation::kBilinear
                                 : interpolation == "nearest" ? image::Interpolation::kNearest
@@ -251,7 +252,14 @@ bool recognises_timm(const Checkpoint& checkpoint) {
 
 }  // namespace
 
-const Family kVitTimm{.name = "vit-timm", .recognises = recognises_timm, .read = read_vit_timm};
+const Family kVitTimm{
+    .name = "vit-timm",
+    .recognises = recognises_timm,
+    .read = read_vit_timm,
+    .harmless = {"num_features", "pretrained_cfg.classifier", "pretrained_cfg.custom_load", "pretrained_cfg.first_conv",
+                 "pretrained_cfg.fixed_input_size", "pretrained_cfg.num_classes", "pretrained_cfg.tag",
+                 "pretrained_cfg.url", "pretrained_cfg.file", "pretrained_cfg.hf_hub_id", "pretrained_cfg.license",
+                 "pretrained_cfg.source", "pretrained_cfg.architecture"}};
 
 std::string architecture(const Checkpoint& checkpoint) {
   return text_or_nothing(checkpoint.config, "architecture");

@@ -57,9 +57,9 @@ Error unrecognised(const Checkpoint& checkpoint) {
   }
   const std::string type = model_type(checkpoint);
   if (!type.empty()) {
-    return unsupported("expected a family that Locus reads, found model_type " + shown(type, 80) +
-                           "; known: " + known_families(),
-                       checkpoint.path.string());
+    return unsupported(
+        "expected a family that Locus reads, found model_type " + shown(type, 80) + "; known: " + known_families(),
+        checkpoint.path.string());
   }
   const std::string config =
       checkpoint.config.file().empty() ? "no config.json" : "a config.json without a model_type that is known";

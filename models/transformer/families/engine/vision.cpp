@@ -62,6 +62,7 @@ Result<Plan> read_text(const Checkpoint& checkpoint, const VisionTable& table) {
   text.outside_prefixes = table.head_prefixes;
   LOCUS_TRY(Plan plan, read_part(std::move(text), checkpoint, config, table.text_tensors));
   // What the file holds counts, whichever of the two configs says that the head is the embedding.
+  checkpoint.config.has("tie_word_embeddings");
   const std::vector<Binding> head = plan.bindings("head.weight");
   plan.spec.tied_head = std::none_of(head.begin(), head.end(),
                                      [&](const Binding& each) { return checkpoint.find(each.tensor) != nullptr; });
