@@ -116,4 +116,21 @@ Result<Source> open_tensors(const fs::path& path) {
   return open_file(file);
 }
 
+std::string unread_weights(const fs::path& folder) {
+  std::error_code code;
+  std::string taken;
+  std::string others;
+  for (const std::string_view name : fs::is_directory(folder, code) ? kUsualWeights : decltype(kUsualWeights){}) {
+    if (name.empty() || !fs::exists(folder / name, code)) {
+      continue;
+    }
+    if (taken.empty()) {
+      taken = name;
+    } else if (name.find("safetensors") != name.npos) {  // torch files are often the same weights in the older format
+      others += (others.empty() ? "" : ", ") + std::string(name);
+    }
+  }
+  return others.empty() ? "" : folder.string() + ": read from " + taken + "; not read: " + others;
+}
+
 }  // namespace locus::checkpoint

@@ -102,6 +102,16 @@ class Collector {
   std::set<std::string> shards_;
 };
 
+// Names the tensors that the index has in a file which does not hold them. A model that needs one refuses it by name
+// when its weights are bound; rotary buffers and tied heads are often left behind in an index.
+void note_absent(const ShardIndex& index, const std::string& shard, const TensorSource& source, TensorTable& table) {
+  for (const auto& [name, file] : index.weight_map) {
+    if (file == shard && source.find(name) == nullptr) {
+      table.warnings.push_back(tensor_context(source.files().front(), name) + ": in the index, not in the file");
+    }
+  }
+}
+
 }  // namespace
 
 Result<ShardIndex> parse_shard_index(std::string_view json, const fs::path& path) {
@@ -137,12 +147,7 @@ Result<Source> open_sharded(const fs::path& path, const std::function<Result<Sou
       ++taken;
     }
     if (taken != count) {
-      for (const auto& [name, file] : index.weight_map) {
-        if (file == shard && source->find(name) == nullptr) {
-          return bad_input("expected the tensor that the index promises, found none",
-                           tensor_context(path.parent_path() / shard, name));
-        }
-      }
+      note_absent(index, shard, *source, table);
     }
     table.files.insert(table.files.end(), source->files().begin(), source->files().end());
     table.warnings.insert(table.warnings.end(), source->warnings().begin(), source->warnings().end());

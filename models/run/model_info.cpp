@@ -97,6 +97,9 @@ ModelInfo checkpoint_info(const LoadedParts& parts, const families::Checkpoint& 
   info.overrides = parts.options.overrides;
   info.unexpected = parts.fitting.unexpected;
   info.warnings = plan.warnings;
+  if (const std::string unread = checkpoint::unread_weights(checkpoint.path); !unread.empty()) {
+    info.warnings.push_back(unread);
+  }
   std::vector<checkpoint::Source> sources{checkpoint.tensors};
   sources.insert(sources.end(), plan.further.begin(), plan.further.end());
   for (const checkpoint::Source& source : sources) {

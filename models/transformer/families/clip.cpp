@@ -17,7 +17,7 @@ Family tower(std::string_view name) {
                  {{"num_attention_heads"}, heads, std::int64_t{12}},
                  {{"intermediate_size"}, inner, std::int64_t{3072}},
                  {{"num_channels"}, channels, std::int64_t{3}}},
-      .prefixes = {"vision_model.", "module.vision_model."},
+      .prefixes = {"vision_model.", "module.vision_model.", ""},  // transformers 5 writes a tower without one
       .anchor = "embeddings.patch_embedding.weight",
       .names = {{"patch", "embeddings.patch_embedding"},
                 {"class_token", "embeddings.class_embedding"},
@@ -30,7 +30,7 @@ Family tower(std::string_view name) {
                 {"final_norm", "post_layernorm"}},
       .outside = {{"head", "classifier"}},
       .skipped = {"position_ids", "logit_scale", "logit_bias", "visual_projection.weight", "text_projection.weight",
-                  "text_model.*", "vision_model.head.*"},
+                  "text_model.*", "vision_model.head.*", "head.*"},
   };
 }
 
@@ -42,6 +42,12 @@ void fix_tower(Draft& draft) {
 Status finish_clip(const Checkpoint& checkpoint, Plan& plan) {
   LOCUS_CHECK(shape_grid(plan.spec, checkpoint.config));
   plan.spec.head = false;
+  // transformers 5 writes a tower alone without a prefix; its class norms nothing but the pooled class token, and what
+  // it gives are the states before that norm.
+  if (checkpoint.find("embeddings.patch_embedding.weight") != nullptr) {
+    plan.spec.final_norm = false;
+    plan.skipped.emplace_back("post_layernorm.*");
+  }
   learned_grid(plan.spec);
   return {};
 }

@@ -1,6 +1,7 @@
 // DeBERTa v2 and v3: BERT whose logits are content to content, content to position and position to content; the largest
 // of v2 have a convolution after the first layer.
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/shown.h"
 #include "models/transformer/families/bert.h"
@@ -58,9 +59,9 @@ Status refuse_others(const Config& config, const transformer::Spec& spec) {
         "expected hidden_size / num_attention_heads " + std::to_string(head) + ", found " + std::to_string(heads_width),
         config.context("attention_head_size"));
   }
-  if (biased || !relative) {
-    return unsupported("fields relative_attention and position_biased_input: expected true and false, found " +
-                           std::string(relative ? "true" : "false") + " and " + (biased ? "true" : "false"),
+  if (biased == relative) {
+    return unsupported("fields relative_attention and position_biased_input: expected one of them true, found both " +
+                           std::string(relative ? "true" : "false"),
                        config.file());
   }
   if (embedding != spec.width) {
@@ -84,10 +85,35 @@ Status read_convolution(const Config& config, transformer::Spec& spec) {
   return check_spec(spec, config);
 }
 
+// Positions that are added to the embeddings, as BERT's; pos_att_type still divides the scores.
+Status add_learned_positions(const Config& config, Plan& plan) {
+  std::vector<std::string> parts;
+  if (config.has("pos_att_type")) {
+    LOCUS_TRY(parts, position_parts(config));
+  }
+  config.has("max_relative_positions");  // of relative positions alone
+  plan.spec.encodings = {{"learned", {{"length", plan.spec.trained_length}}}};
+  plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
+    const auto width = static_cast<double>(layer.attention.head_width);
+    layer.attention.scale = parts.empty() ? 0 : 1 / std::sqrt(width * static_cast<double>(1 + parts.size()));
+  });
+  return {};
+}
+
+Status finish_head(const Checkpoint& checkpoint, Plan& plan) {
+  const bool legacy = checkpoint.find("cls.predictions.transform.dense.weight") != nullptr;
+  return legacy ? Status() : headless_without(checkpoint, "lm_predictions.lm_head.dense.weight", plan);
+}
+
 Status finish_deberta(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_CHECK(refuse_others(config, plan.spec));
   LOCUS_CHECK(read_convolution(config, plan.spec));
+  LOCUS_TRY(const bool relative, config.boolean("relative_attention", false));
+  if (!relative) {
+    LOCUS_CHECK(add_learned_positions(config, plan));
+    return finish_head(checkpoint, plan);
+  }
   LOCUS_TRY(const Settings options, disentangled(config, plan.spec));
   LOCUS_TRY(const bool shared, config.boolean("share_att_key", false));
   plan.spec.encodings = {{"disentangled", options}};
@@ -96,8 +122,7 @@ Status finish_deberta(const Checkpoint& checkpoint, Plan& plan) {
       "encoder.layer.N.attention.self.";
   plan.name("position.layers.N.position_key", self + (shared ? "key_proj" : "pos_key_proj"));
   plan.name("position.layers.N.position_query", self + (shared ? "query_proj" : "pos_query_proj"));
-  const bool legacy = checkpoint.find("cls.predictions.transform.dense.weight") != nullptr;
-  return legacy ? Status() : headless_without(checkpoint, "lm_predictions.lm_head.dense.weight", plan);
+  return finish_head(checkpoint, plan);
 }
 
 }  // namespace
@@ -108,8 +133,8 @@ const Family kDebertaV2 = [] {
   family.set({{"layer_norm_eps"}, norm_eps, 1e-7});
   family.set({{"type_vocab_size"}, token_types, std::int64_t{0}});
   family.finish = finish_deberta;
+  family.harmless = {"legacy"};  // which of two spellings the head has
   family.prefixes = {"deberta.", "", "module.deberta."};
-  std::erase_if(family.names, [](const Name& row) { return row.parameter.starts_with("position."); });
   family.rename({"layers.N.attention.{query,key,value}", "encoder.layer.N.attention.self.{query,key,value}_proj"});
   family.names.push_back({"position.relative_embedding", "encoder.rel_embeddings.weight"});
   family.names.push_back({"position.norm", "encoder.LayerNorm"});

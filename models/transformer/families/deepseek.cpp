@@ -112,7 +112,7 @@ Family deepseek(std::string_view name) {
   family.set({{"qk_nope_head_dim"}, slot::plain_width});
   family.set({{"v_head_dim"}, slot::value_width});
   family.set({{"moe_intermediate_size"}, slot::inner});
-  family.set({{"n_routed_experts"}, slot::experts});
+  family.set({{"n_routed_experts", "num_local_experts"}, slot::experts});
   family.set({{"num_experts_per_tok"}, slot::chosen_experts});
   family.set({{"n_group"}, slot::expert_groups, std::int64_t{1}});
   family.set({{"topk_group"}, slot::chosen_groups, std::int64_t{1}});

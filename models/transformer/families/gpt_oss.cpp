@@ -38,7 +38,7 @@ const Family kGptOss = [] {
   family.set({{"rms_norm_eps"}, slot::norm_eps, 1e-5});
   family.set({{"attention_bias"}, slot::attention_bias, true});
   family.set({{"mlp_bias"}, slot::feed_forward_bias, true});
-  family.set({{"num_local_experts"}, slot::experts, std::int64_t{128}});
+  family.set({{"num_local_experts", "num_experts"}, slot::experts, std::int64_t{128}});
   family.set({{"num_experts_per_tok", "experts_per_token"}, slot::chosen_experts, std::int64_t{4}});
   family.harmless = {"experts_per_token", "initial_context_length"};  // said by other fields too
   family.finish = finish_gpt_oss;

@@ -72,7 +72,7 @@ const Family kLlama4 = [] {
   family.fixed = [](Draft& draft) { draft.layer.feed_forward.experts.router = transformer::Router::kInputSigmoid; };
   family.set({{"rms_norm_eps"}, slot::norm_eps, 1e-5});
   family.set({{"head_dim"}, slot::head_width, std::int64_t{128}});
-  family.set({{"num_local_experts"}, slot::experts, std::int64_t{16}});
+  family.set({{"num_local_experts", "num_experts"}, slot::experts, std::int64_t{16}});
   family.set({{"num_experts_per_tok"}, slot::chosen_experts, std::int64_t{1}});
   family.finish = finish_llama4;
   const Piece gate{.index = 0, .of = 2, .stacked = true};

@@ -50,8 +50,28 @@ Status finish_modernbert(const Checkpoint& checkpoint, Plan& plan) {
   return headless_without(checkpoint, "head.dense.weight", plan);
 }
 
+// The fields that transformers 5 writes: a gated feed-forward and RoPE of whole heads, biases in the head alone.
+Status finish_nomic_v5(const Checkpoint& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_TRY(const std::string named, config.text("hidden_act", "silu"));
+  LOCUS_TRY(const transformer::Activation activation,
+            within(transformer::parse_activation(named), config.context("hidden_act")));
+  LOCUS_CHECK(set_rope(config, plan, 1000.0));
+  plan.spec.head_transform_bias = plan.spec.head_bias = true;
+  plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
+    layer.attention.set_qkv_bias(false);
+    layer.attention.output_bias = layer.feed_forward.bias = false;
+    layer.feed_forward.activation = activation;
+  });
+  return headless_without(checkpoint, "cls.predictions.transform.dense.weight", plan);
+}
+
 Status finish_nomic(const Checkpoint& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
+  if (!config.has("n_embd")) {
+    return finish_nomic_v5(checkpoint, plan);
+  }
+  LOCUS_CHECK(check_settled(config, {{"rope_scaling"}}));
   LOCUS_TRY(const bool prenorm, config.boolean("prenorm", false));
   LOCUS_TRY(const double fraction, config.number("rotary_emb_fraction", 0.0));
   LOCUS_TRY(const bool interleaved, config.boolean("rotary_emb_interleaved", false));
@@ -128,16 +148,18 @@ const Family kNomicBert = [] {
     draft.layer.attention.qkv = transformer::QkvLayout::kFused;
   };
   family.fields = {{{"vocab_size"}, vocabulary},
-                   {{"n_embd"}, width},
-                   {{"n_layer"}, layers},
-                   {{"n_head"}, heads},
-                   {{"n_inner"}, inner, kFollows},
-                   {{"layer_norm_epsilon"}, norm_eps, 1e-5},
+                   {{"n_embd", "hidden_size"}, width},
+                   {{"n_layer", "num_hidden_layers"}, layers},
+                   {{"n_head", "num_attention_heads"}, heads},
+                   {{"n_inner", "intermediate_size"}, inner, kFollows},
+                   {{"layer_norm_epsilon", "layer_norm_eps"}, norm_eps, 1e-5},
+                   {{"head_dim"}, head_width, kFollows},
                    {{"qkv_proj_bias"}, attention_bias, true},
                    {{"type_vocab_size"}, token_types, std::int64_t{2}},
-                   {{"n_positions"}, trained_length, std::int64_t{0}},
+                   {{"n_positions", "max_position_embeddings"}, trained_length, std::int64_t{0}},
                    {{"tie_word_embeddings"}, tied, true}};
   family.finish = finish_nomic;
+  family.prefixes = {"bert.", "nomic_bert.", "", "module.bert."};
   family.harmless = {"dense_seq_output", "max_trained_positions", "use_xentropy"};
   family.refused = {"causal",
                     "use_rms_norm",
@@ -149,7 +171,6 @@ const Family kNomicBert = [] {
   family.settled = {{"scale_attn_weights", {true}},
                     {"rotary_emb_scale_base"},
                     {"rotary_scaling_factor"},
-                    {"rope_scaling"},
                     {"moe_every_n_layers", {0.0}}};
   family.names = {{"embedding.weight", "embeddings.word_embeddings.weight"},
                   {"token_type.weight", "embeddings.token_type_embeddings.weight"},
@@ -163,8 +184,10 @@ const Family kNomicBert = [] {
                   {"layers.N.feed_forward_norm", "encoder.layers.N.norm2"}};
   family.outside = {{"head_transform", "cls.predictions.transform.dense"},
                     {"head_norm", "cls.predictions.transform.layer_norm"},
-                    {"head", "cls.predictions.decoder"}};
-  family.skipped = {"cls.predictions.decoder.weight", "pooler.dense.weight", "pooler.dense.bias", "classifier.*"};
+                    {"head", "cls.predictions.decoder"},
+                    {"head.bias", "cls.predictions.bias"}};
+  family.skipped = {"cls.predictions.decoder.bias", "cls.predictions.decoder.weight", "pooler.dense.weight",
+                    "pooler.dense.bias", "classifier.*"};
   return family;
 }();
 

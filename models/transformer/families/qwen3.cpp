@@ -41,7 +41,7 @@ void norm_heads(Draft& draft) {
 const Name kQueryNorms{"layers.N.attention.{query,key}_norm", "layers.N.self_attn.{q,k}_norm"};
 
 void add_experts(Family& family) {
-  family.set({{"num_experts"}, slot::experts});
+  family.set({{"num_experts", "num_local_experts"}, slot::experts});
   family.set({{"num_experts_per_tok"}, slot::chosen_experts});
   family.set({{"norm_topk_prob"}, slot::normalised_experts, false});
   family.set({{"moe_intermediate_size"}, slot::inner});

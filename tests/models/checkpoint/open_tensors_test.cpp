@@ -69,6 +69,19 @@ TEST(OpenTensors, ChoosesAFolderSUsualNameOrItsOnlyFile) {
   EXPECT_EQ((*open_tensors(folder.path()))->tensors()[0].name, "model.safetensors");
 }
 
+TEST(OpenTensors, NamesOtherWeightsOfTheFolder) {
+  const Folder folder;
+  EXPECT_EQ(unread_weights(folder.path()), "");
+  folder.tensor("model.safetensors");
+  EXPECT_EQ(unread_weights(folder.path()), "");
+  ASSERT_TRUE(write_file(folder / "pytorch_model.bin", "x").ok());
+  EXPECT_EQ(unread_weights(folder.path()), "");
+  ASSERT_TRUE(write_file(folder / "model.safetensors.index.json", "{}").ok());
+  EXPECT_TRUE(
+      unread_weights(folder.path()).ends_with(": read from model.safetensors; not read: model.safetensors.index.json"));
+  EXPECT_EQ(unread_weights(folder / "model.safetensors"), "");
+}
+
 // As blobs of the hub's cache are called, and files of another machine.
 TEST(OpenTensors, KnowsSafetensorsWithoutAnEnding) {
   const Folder folder;

@@ -65,12 +65,13 @@ Status read_direction(const Config& config, transformer::Spec& spec) {
   if (causal || !spec.causal) {
     return {};
   }
-  spec.causal = false;
   for (const transformer::LayerSpec& layer : spec.layers) {
-    if (layer.attention.chunk > 0) {
-      return unsupported("expected true in a model with attention chunks, found false", config.context("is_causal"));
+    if (layer.attention.chunk > 0 || layer.cross) {
+      return unsupported("expected true with attention chunks or beside an encoder, found false",
+                         config.context("is_causal"));
     }
   }
+  spec.causal = false;
   spec.each([](std::int64_t, transformer::LayerSpec& layer) {
     layer.attention.window += layer.attention.window > 0 ? 1 : 0;
   });

@@ -186,7 +186,7 @@ Result<Fitting> fit(const std::vector<Parameter>& parameters, const families::Pl
   sources.insert(sources.end(), plan.further.begin(), plan.further.end());
   for (const checkpoint::Source& source : sources) {
     for (const TensorInfo& tensor : source->tensors()) {
-      if (used.count(&tensor) == 0 && !ends_with_any(tensor.name, plan.skipped) &&
+      if (used.count(&tensor) == 0 && tensor.elements() > 0 && !ends_with_any(tensor.name, plan.skipped) &&
           !ends_with_any(tensor.name, buffers())) {
         fitting.unexpected.push_back(tensor.name);
       }
