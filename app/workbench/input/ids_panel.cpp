@@ -3,13 +3,13 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QMenu>
-#include <QPlainTextEdit>
 #include <QSpinBox>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <random>
 
 #include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/exact_editor.h"
 #include "app/workbench/widgets/flow_layout.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "core/base/lists.h"
@@ -47,10 +47,10 @@ std::vector<std::int64_t> random_ids(std::int64_t count, std::uint64_t seed, std
 
 IdsPanel::IdsPanel(QWidget* parent) : QWidget(parent) {
   auto* layout = make_layout<QVBoxLayout>(this, 0);
-  editor_ = make_named<QPlainTextEdit>(this, "ids-editor", QStringLiteral("Input ids"));
+  editor_ = make_named<ExactEditor>(this, "ids-editor", QStringLiteral("Input ids"));
   editor_->setPlaceholderText(QStringLiteral("Ids, with spaces or commas between them: 12, 7, 301"));
   editor_->setTabChangesFocus(true);
-  editor_->setMinimumHeight(2 * editor_->fontMetrics().lineSpacing() + 12);
+  editor_->set_least_lines(2);
   editor_->installEventFilter(this);
   layout->addWidget(editor_, 1);
   error_ = make_label(this, "ids-error");
@@ -80,7 +80,7 @@ IdsPanel::IdsPanel(QWidget* parent) : QWidget(parent) {
     row->addWidget(widget);
   }
   layout->addWidget(bar);
-  connect(editor_, &QPlainTextEdit::textChanged, this, &IdsPanel::read);
+  connect(editor_, &ExactEditor::textChanged, this, &IdsPanel::read);
   connect(random, &QToolButton::clicked, this, [this, count, seed] {
     const auto ids = random_ids(count->value(), static_cast<std::uint64_t>(seed->value()), vocabulary_);
     set_ids(ids);

@@ -11,9 +11,10 @@
 
 class QLabel;
 class QMenu;
-class QPlainTextEdit;
 
 namespace locus::workbench {
+
+class ExactEditor;
 
 // Whole numbers below `vocabulary` with spaces, commas or brackets between them. Errors: kBadInput naming the word.
 Result<std::vector<std::int64_t>> parse_ids(const std::string& typed, std::int64_t vocabulary);
@@ -42,7 +43,7 @@ class IdsPanel : public QWidget {
  private:
   void read();
 
-  QPlainTextEdit* editor_ = nullptr;
+  ExactEditor* editor_ = nullptr;
   QLabel* error_ = nullptr;
   QMenu* lenders_ = nullptr;
   std::int64_t vocabulary_ = 0;

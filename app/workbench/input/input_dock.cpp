@@ -52,7 +52,6 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   editor_ = make_named<ExactEditor>(body, "editor", QStringLiteral("Input text"));
   editor_->setPlaceholderText(QStringLiteral("Type a text: the model runs on it as you type."));
   editor_->setTabChangesFocus(true);
-  editor_->setMinimumHeight(editor_->fontMetrics().lineSpacing() + 12);  // a low window keeps room for the map
   editor_->installEventFilter(this);
   picture_ = new PatchPicture(body);
   stack_ = new QStackedWidget(body);

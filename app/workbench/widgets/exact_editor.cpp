@@ -1,18 +1,25 @@
 #include "app/workbench/widgets/exact_editor.h"
 
+#include <QAbstractTextDocumentLayout>
 #include <QKeyEvent>
 #include <QMimeData>
 #include <QScrollBar>
 #include <QTextBlock>
 #include <QTextCursor>
+#include <QTextLayout>
 #include <algorithm>
+#include <cmath>
 
 #include "app/workbench/widgets/exact_text.h"
 #include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
 
-ExactEditor::ExactEditor(QWidget* parent) : QPlainTextEdit(parent) {}
+ExactEditor::ExactEditor(QWidget* parent) : QPlainTextEdit(parent) {
+  // Qt's own slot is connected already: the scroll bar has its new range when this one runs.
+  connect(document()->documentLayout(), &QAbstractTextDocumentLayout::documentSizeChanged, this,
+          &ExactEditor::keep_text_in_sight);
+}
 
 std::string ExactEditor::bytes() const {
   return to_bytes(document()->toRawText());
@@ -65,10 +72,43 @@ void ExactEditor::set_marks(const std::vector<Mark>& marks) {
     const QRect place = cursorRect(selections.front().cursor);
     const bool seen = place.top() >= 0 && place.bottom() <= viewport()->height();
     if (!seen) {
-      const int line = selections.front().cursor.block().firstLineNumber();
-      verticalScrollBar()->setValue(std::max(0, line - 1));
+      const QTextCursor& cursor = selections.front().cursor;
+      const QTextLine line = cursor.block().layout()->lineForTextPosition(cursor.positionInBlock());
+      const int number = cursor.block().firstLineNumber() + (line.isValid() ? line.lineNumber() : 0);
+      const int before = verticalScrollBar()->pageStep() > 1 ? 1 : 0;  // a line above it, where more than one is seen
+      verticalScrollBar()->setValue(std::max(0, number - before));
     }
   }
+}
+
+// A text that has fewer lines than before, because it was replaced or the editor is wider, may end above the line that
+// Qt takes for the first one in sight; and where not even one line has its room, Qt scrolls past the last one. It would
+// paint nothing then, whatever is typed. The scroll bar, limited to the lines, is right about the first one.
+void ExactEditor::keep_text_in_sight() {
+  if (scrolling_) {
+    return;
+  }
+  scrolling_ = true;  // finding lines lays them out, which changes the document's size again
+  verticalScrollBar()->setMaximum(std::min(verticalScrollBar()->maximum(), document()->lineCount() - 1));
+  scrollContentsBy(0, 0);
+  scrolling_ = false;
+}
+
+int ExactEditor::height_of_lines(int lines) const {
+  const int line =
+      std::max(fontMetrics().lineSpacing(), static_cast<int>(std::ceil(QFontMetricsF(font()).lineSpacing())));
+  const int margins = 2 * static_cast<int>(std::ceil(document()->documentMargin()));
+  constexpr int kQts = 1;  // the pixel that Qt keeps free below the last line when it counts those that fit
+  return lines * line + margins + 2 * frameWidth() + kQts;
+}
+
+QSize ExactEditor::minimumSizeHint() const {
+  return {QPlainTextEdit::minimumSizeHint().width(), height_of_lines(least_lines_)};
+}
+
+void ExactEditor::resizeEvent(QResizeEvent* event) {
+  QPlainTextEdit::resizeEvent(event);
+  keep_text_in_sight();
 }
 
 // Ctrl+K is the window's list of commands; an editor would take it to delete the rest of the line.

@@ -29,12 +29,25 @@ class ExactEditor : public QPlainTextEdit {
   // The first is scrolled to, unless the editor has the keyboard.
   void set_marks(const std::vector<Mark>& marks);
 
+  // What so many lines of its font take, with the frame.
+  int height_of_lines(int lines) const;
+  // The editor is never lower than these.
+  void set_least_lines(int lines) { least_lines_ = lines; }
+  QSize minimumSizeHint() const override;
+
  protected:
   bool event(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
   // Copied and pasted text is the real one, not what stands for it.
   QMimeData* createMimeDataFromSelection() const override;
   void insertFromMimeData(const QMimeData* source) override;
+
+ private:
+  void keep_text_in_sight();
+
+  int least_lines_ = 1;
+  bool scrolling_ = false;
 };
 
 }  // namespace locus::workbench

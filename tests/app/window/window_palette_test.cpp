@@ -202,15 +202,17 @@ TEST_F(WindowPalette, AQuestionMarkShowsTheKeysWhereverNothingIsTyped) {
 }
 
 // The key of the list is the window's while a text is typed too, where editors delete the rest of a line.
-TEST_F(WindowPalette, OpensFromTheEditor) {
-  auto* editor = window_->findChild<QPlainTextEdit*>(QStringLiteral("editor"));
-  QKeyEvent asked(QEvent::ShortcutOverride, Qt::Key_K, Qt::ControlModifier);
-  QCoreApplication::sendEvent(editor, &asked);
-  EXPECT_FALSE(asked.isAccepted());
-  QKeyEvent other(QEvent::ShortcutOverride, Qt::Key_A, Qt::ControlModifier);
-  other.ignore();
-  QCoreApplication::sendEvent(editor, &other);
-  EXPECT_TRUE(other.isAccepted());
+TEST_F(WindowPalette, OpensFromTheEditors) {
+  for (const char* name : {"editor", "ids-editor"}) {
+    auto* editor = window_->findChild<QPlainTextEdit*>(QLatin1String(name));
+    QKeyEvent asked(QEvent::ShortcutOverride, Qt::Key_K, Qt::ControlModifier);
+    QCoreApplication::sendEvent(editor, &asked);
+    EXPECT_FALSE(asked.isAccepted()) << name;
+    QKeyEvent other(QEvent::ShortcutOverride, Qt::Key_A, Qt::ControlModifier);
+    other.ignore();
+    QCoreApplication::sendEvent(editor, &other);
+    EXPECT_TRUE(other.isAccepted()) << name;
+  }
 }
 
 }  // namespace
