@@ -36,7 +36,8 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr int kGapPx = 3;  // between the controls above the text
+constexpr int kGapPx = 3;       // between the controls above the text
+constexpr int kUsualLines = 4;  // of the text, before the strip of tokens has more than a row
 
 }  // namespace
 
@@ -60,17 +61,19 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   ids_ = new IdsPanel(body);
   stack_->addWidget(ids_);
   strip_ = new TokenStrip(body);
-  auto* splitter = new QSplitter(Qt::Vertical, body);
-  splitter->addWidget(stack_);
+  splitter_ = new QSplitter(Qt::Vertical, body);
+  splitter_->addWidget(stack_);
   auto* tokens = new QWidget(body);
   auto* below = make_layout<QVBoxLayout>(tokens, 0);
   below->addWidget(ruler);
   below->addWidget(strip_, 1);
-  splitter->addWidget(tokens);
-  splitter->setStretchFactor(0, 1);
-  splitter->setStretchFactor(1, 1);
-  splitter->setChildrenCollapsible(false);
-  layout->addWidget(splitter, 1);
+  splitter_->addWidget(tokens);
+  splitter_->setStretchFactor(0, 1);
+  splitter_->setStretchFactor(1, 1);
+  splitter_->setChildrenCollapsible(false);
+  splitter_->installEventFilter(this);
+  connect(splitter_, &QSplitter::splitterMoved, this, [this] { shared_by_hand_ = true; });
+  layout->addWidget(splitter_, 1);
   setWidget(body);
 
   connect_ids();
@@ -167,7 +170,29 @@ bool InputDock::eventFilter(QObject* object, QEvent* event) {
     Q_EMIT left_editor();
     return true;
   }
+  if (object == splitter_ && event->type() == QEvent::Resize && !shared_by_hand_) {
+    share_room();
+  }
   return QDockWidget::eventFilter(object, event);
+}
+
+// The text has its usual lines first; it shares what is left with the strip.
+void InputDock::share_room() {
+  const int whole = splitter_->height() - splitter_->handleWidth();
+  const int tokens = splitter_->widget(1)->minimumSizeHint().height();
+  const int text = std::min(editor_->height_of_lines(kUsualLines), whole - tokens);
+  const int more = (whole - tokens - text) / 2;
+  splitter_->setSizes({text + more, whole - text - more});
+}
+
+// Its controls stand in as many lines as its width asks for.
+int InputDock::least_height() const {
+  const int title = minimumSizeHint().height() - widget()->minimumSizeHint().height();
+  return title + widget()->layout()->totalMinimumHeightForWidth(width());
+}
+
+int InputDock::usual_height() const {
+  return least_height() + editor_->height_of_lines(kUsualLines) - editor_->minimumSizeHint().height();
 }
 
 // The ruler's room is added to the panel, and given back with it: all that was added, or as much as the ruler had in a

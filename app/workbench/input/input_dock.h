@@ -8,6 +8,7 @@
 
 class QLabel;
 class QLayout;
+class QSplitter;
 class QStackedWidget;
 
 namespace locus::workbench {
@@ -29,6 +30,9 @@ class InputDock : public QDockWidget {
   bool open_text(const std::filesystem::path& path, bool any = false);
   void open_image(const std::filesystem::path& path);
   ExactEditor& editor() { return *editor_; }
+  // The panel's height, its title included, with room for a line of text above a row of tokens, and for four lines.
+  int least_height() const;
+  int usual_height() const;
   // The field for a text to find, a token or a cell to go to.
   FindField& find() { return *find_; }
   // The column whose tokens are shown.
@@ -67,9 +71,11 @@ class InputDock : public QDockWidget {
   void take_ids(const Result<Tokens>& tokens);
   QWidget* make_bar(const std::filesystem::path& samples);
   void make_room(bool ruler);
+  void share_room();
 
   Studio& studio_;
   ExactEditor* editor_ = nullptr;
+  QSplitter* splitter_ = nullptr;
   QStackedWidget* stack_ = nullptr;
   PatchPicture* picture_ = nullptr;
   IdsPanel* ids_ = nullptr;
@@ -79,7 +85,8 @@ class InputDock : public QDockWidget {
   RulerLink* ruler_ = nullptr;
   std::size_t column_ = 0;
   bool filling_ = false;
-  int before_ruler_ = 0;  // the panel's height
+  bool shared_by_hand_ = false;  // the splitter has been moved
+  int before_ruler_ = 0;         // the panel's height
 };
 
 }  // namespace locus::workbench

@@ -29,6 +29,7 @@ namespace {
 
 constexpr QSize kUsualSize(1440, 900);
 constexpr QSize kUsualFrame(10, 40);
+constexpr int kMapHeight = 692;  // that the map, its options and the bars have before the text has more than a line
 constexpr double kMinScale = 0.6;
 constexpr double kMaxScale = 3;
 constexpr double kPointSize = 10;  // of text of scale 1
@@ -66,11 +67,11 @@ void LayoutController::restore() {
   window_.resize(kUsualSize);
   window_.restoreGeometry(settings_.value(QStringLiteral("geometry")).toByteArray());
   fit_into_screen();
-  share_room();
-  window_.restoreState(settings_.value(QStringLiteral("layout")).toByteArray());
   set_dark(settings_.value(QStringLiteral("dark"), false).toBool());
   show_captions();
   set_scale(settings_.value(QStringLiteral("scale"), 1.0).toDouble());
+  share_room();  // which depends on the size of text
+  shares_ = !window_.restoreState(settings_.value(QStringLiteral("layout")).toByteArray());
 }
 
 void LayoutController::keep() {
@@ -125,9 +126,18 @@ void LayoutController::share_room() {
   const auto share = [](int whole, double part, int least, int most) {
     return std::clamp(static_cast<int>(whole * part), least, most);
   };
-  resize_panels({share(window_.width(), 0.145, 176, 320), share(window_.width(), 0.17, 200, 320),
-                 share(window_.height(), 0.135, 108, 260)});
+  resize_panels({share(window_.width(), 0.145, 176, 320), share(window_.width(), 0.17, 200, 320), input_height()});
+  shares_ = true;
   window_.resizeDocks({parts_.figures, parts_.checkpoints}, {420, 300}, Qt::Vertical);
+}
+
+// The share of the lower panel: the map has its room first, then the text.
+int LayoutController::input_height() const {
+  return std::clamp(window_.height() - kMapHeight, parts_.input->least_height(), parts_.input->usual_height());
+}
+
+bool LayoutController::has_share() const {
+  return std::abs(parts_.input->height() - input_height()) <= kMovedPx;
 }
 
 // No part of the window and its frame, which the window manager adds around a window that is shown, lies outside the
@@ -188,24 +198,26 @@ void LayoutController::scale_panels() {
 }
 
 // What a panel was given while the window kept its size is what was wanted of it: a window that becomes smaller takes
-// from its panels, and one that becomes larger again gives it back.
+// from its panels, and one that becomes larger again gives it back. The lower one keeps to its share, if it has it.
 bool LayoutController::eventFilter(QObject* object, QEvent* event) {
-  if (event->type() == QEvent::Resize && object == &window_) {
+  if (object == &window_ && (event->type() == QEvent::Resize || event->type() == QEvent::Show)) {
     if (window_.isVisible()) {
       QTimer::singleShot(0, this, &LayoutController::restore_panels);
     }
   } else if (event->type() == QEvent::Resize && object != parts_.figures && window_.size() == settled_) {
     chosen_ = sizes();
+    shares_ = has_share();
   }
   return QObject::eventFilter(object, event);
 }
 
 void LayoutController::restore_panels() {
-  if (settled_.isValid()) {
-    resize_panels(chosen_);
-  } else {
+  if (!settled_.isValid()) {
     chosen_ = sizes();
+    shares_ = shares_ || has_share();
   }
+  chosen_[2] = shares_ ? input_height() : chosen_[2];
+  resize_panels(chosen_);
   QApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
   settled_ = window_.size();
 }

@@ -52,6 +52,8 @@ class LayoutController : public QObject {
   void resize_panels(const Sizes& sizes);
   void place_panels();
   void share_room();
+  int input_height() const;
+  bool has_share() const;
   void fit_into_screen();
   void scale_panels();
   void restore_panels();
@@ -67,6 +69,7 @@ class LayoutController : public QObject {
   Sizes scaled_{};                    // what the latest scale_panels() made of them
   Sizes chosen_{};                    // while the window has had its size
   QSize settled_;                     // that size
+  bool shares_ = false;               // the lower panel is as high as share_room() makes it
   bool all_hidden_ = false;
   QList<QDockWidget*> hidden_panels_;  // with the rest: they come back with it
 };

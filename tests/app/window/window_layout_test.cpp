@@ -7,9 +7,11 @@
 #include <QDockWidget>
 #include <QHeaderView>
 #include <QLineEdit>
+#include <QScrollBar>
 #include <QTableWidget>
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 #include "app/workbench/widgets/popover.h"
 
@@ -90,6 +92,32 @@ TEST_F(WindowLayout, LayoutsShowTheirPanelsAndResetShowsAllInTheirPlaces) {
   EXPECT_EQ(seen(), "fi ch in in ");
   EXPECT_FALSE(dock("input-dock").isFloating());
   EXPECT_EQ(window_->dockWidgetArea(&dock("inspector-dock")), Qt::RightDockWidgetArea);
+}
+
+// As a new user meets it: four lines of the text, and the first row of its tokens.
+TEST_F(WindowLayout, TheUsualWindowHasRoomForFourLinesOfText) {
+  window_.reset();
+  const QTemporaryDir fresh;
+  options_.config_dir = fresh.path().toStdString();
+  window_ = std::make_unique<MainWindow>(options_, vulkan_, StudioOptions{.opener = opener_});
+  window_->show();
+  ASSERT_TRUE(wait([this] { return window_->canvas()->isExposed(); }));
+  ASSERT_EQ(window_->size(), QSize(1440, 900));
+  open("gentle");
+  const auto lines = [this] {
+    const auto* editor = window_->findChild<QPlainTextEdit*>(QStringLiteral("editor"));
+    return editor->verticalScrollBar()->pageStep();
+  };
+  window_->studio().set_text("one\ntwo\nthree\nfour\nfive\nsix");
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(wait([&] { return lines() == 4; }, 5000)) << lines();
+  EXPECT_TRUE(wait([this] { return least_map() >= 480; }, 5000)) << least_map();
+  // A small window has one, and a large one has four again.
+  for (const auto& [height, seen] : {std::pair(800, 1), std::pair(900, 4)}) {
+    window_->resize(1280, height);
+    EXPECT_TRUE(wait([&] { return window_->height() == height && lines() == seen; }, 5000)) << height << " " << lines();
+  }
+  window_.reset();  // before its folder
 }
 
 TEST_F(WindowLayout, TheWindowOpensInsideTheScreen) {
