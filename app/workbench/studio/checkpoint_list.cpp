@@ -15,12 +15,16 @@ namespace {
 
 constexpr std::int64_t kMax = std::numeric_limits<int>::max();
 
-// The last index that all columns have, on that side, of what `count` counts.
+// The last index that all columns without a head of their own have, on that side, of what `count` counts; where all
+// have their own, that all have.
 int last_of(const std::vector<const Checkpoint*>& columns, models::Side side, std::int64_t models::ModelInfo::*count) {
+  const bool any_linked = std::ranges::any_of(columns, [](const Checkpoint* column) { return !column->entry.own; });
   std::int64_t least = columns.empty() ? 1 : kMax;
   for (const Checkpoint* column : columns) {
-    const auto other = column->trace->side(side);
-    least = std::min(least, (other ? &other->model() : column->info())->*count);
+    if (!any_linked || !column->entry.own) {
+      const auto other = column->trace->side(side);
+      least = std::min(least, (other ? &other->model() : column->info())->*count);
+    }
   }
   return static_cast<int>(least) - 1;
 }

@@ -221,6 +221,9 @@ void Studio::show_state() {
 }
 
 void Studio::change(session::ViewState state) {
+  if (const std::string missing = out_of_reach(state); !missing.empty()) {
+    Q_EMIT noticed(QString::fromStdString(missing));
+  }
   state = clamped(std::move(state));
   if (!(state == this->state())) {  // else there is nothing to come back to
     history_.change(std::move(state));

@@ -159,6 +159,7 @@ class Studio : public QObject {
   void wake();
   void drain();
   session::ViewState clamped(session::ViewState state) const;
+  std::string out_of_reach(const session::ViewState& wanted) const;  // empty: nothing
   void follow();
   session::ViewState state_of_input() const;
   void forget_footing();

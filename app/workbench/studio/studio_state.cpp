@@ -119,7 +119,28 @@ void Studio::set_own_head(std::size_t column, const std::optional<views::HeadRef
   }
   history_.push({state(), {}, checkpoints().shown_entries(), {}});
   columns_.set_own_head(shown[column]->id, head);
-  show_state();
+  amend(state());  // a column that follows again may have fewer layers
+}
+
+// What of a state the linked columns do not have, though one of them does.
+std::string Studio::out_of_reach(const session::ViewState& wanted) const {
+  const auto limit = [&](const char* what, std::int64_t index, std::int64_t models::ModelInfo::*count) -> std::string {
+    const Checkpoint* least = nullptr;
+    bool there = false;
+    for (const Checkpoint* each : checkpoints().shown()) {
+      if (!each->entry.own) {
+        const auto side = each->trace->side(wanted.side);
+        const models::ModelInfo& model = side ? side->model() : *each->info();
+        there = there || index < model.*count;
+        least = index >= model.*count ? each : least;
+      }
+    }
+    return !there || least == nullptr ? std::string()
+                                      : least->name + " has no " + what + " " + std::to_string(index) +
+                                            "; U gives the chosen column a layer and head of its own";
+  };
+  const std::string layer = limit("layer", wanted.layer, &models::ModelInfo::layers);
+  return layer.empty() ? limit("head", wanted.head, &models::ModelInfo::heads) : layer;
 }
 
 void Studio::reset_view(const session::ViewState& fresh) {

@@ -67,6 +67,47 @@ TEST_F(WindowComparison, AnUnlinkedColumnMovesAlone) {
   EXPECT_FALSE(window_->studio().checkpoints().shown()[1]->entry.own);
 }
 
+// Columns of different depth: the arrow keys reach every layer of the deeper one once either has a layer of its own.
+TEST_F(WindowComparison, EveryLayerOfADeeperColumnIsReached) {
+  opener_ = [](const std::filesystem::path& path, const models::OpenOptions&, const StopToken&, const Progress&) {
+    test::FakeShape shape;
+    shape.name = path.filename().string();
+    shape.layers = shape.name == "deep" ? 6 : 3;
+    return Result(std::shared_ptr<const models::Model>(std::make_shared<test::FakeModel>(shape)));
+  };
+  window_.reset();
+  make_window();
+  open("deep");
+  open("gentle");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  const auto key = [this](int which, int times = 1) {
+    for (int n = 0; n < times; ++n) {
+      press(window_->canvas(), which);
+    }
+    return settle();
+  };
+  using Titles = std::vector<std::string>;
+  ASSERT_TRUE(key(Qt::Key_Down, 2));
+  EXPECT_EQ(window_->last_message().toStdString(), "");
+  ASSERT_TRUE(key(Qt::Key_Down));
+  EXPECT_EQ(titles(), (Titles{"deep · layer 2, head 0", "gentle · layer 2, head 0"}));
+  EXPECT_EQ(window_->last_message().toStdString(),
+            "gentle has no layer 3; U gives the chosen column a layer and head of its own");
+  ASSERT_TRUE(key(Qt::Key_2));  // the shallow one keeps its place
+  ASSERT_TRUE(key(Qt::Key_U));
+  ASSERT_TRUE(key(Qt::Key_1));
+  ASSERT_TRUE(key(Qt::Key_Down, 9));
+  EXPECT_EQ(titles(), (Titles{"deep · layer 5, head 0", "gentle ⚮ layer 2, head 0"}));
+  ASSERT_TRUE(key(Qt::Key_2));
+  ASSERT_TRUE(key(Qt::Key_U));  // it follows again, as far as it goes
+  EXPECT_EQ(titles(), (Titles{"deep · layer 2, head 0", "gentle · layer 2, head 0"}));
+  ASSERT_TRUE(key(Qt::Key_1));
+  ASSERT_TRUE(key(Qt::Key_U));
+  ASSERT_TRUE(key(Qt::Key_Down, 9));
+  EXPECT_EQ(titles(), (Titles{"deep ⚮ layer 5, head 0", "gentle · layer 2, head 0"}));
+}
+
 TEST_F(WindowComparison, AColumnReadsATextOfItsOwn) {
   open("gentle");
   session::CheckpointEntry own;
