@@ -69,7 +69,7 @@ Status View::available(const Column& column) const {
                        " is an atlas, which has means alone and is shown by " + views_of_atlases());
   }
   if (!atlas && !info().of_runs) {
-    return unsupported(info().title + " shows atlases, which locus atlas makes; " + column.name + " is none");
+    return unsupported(info().title + " needs an atlas, which locus atlas makes; " + column.name + " is none");
   }
   return fits(column);
 }

@@ -17,6 +17,7 @@ constexpr int kWidthLetters = 70;
 constexpr int kLines = 14;
 constexpr int kWithin = 1000;            // what a word found within another counts
 constexpr int kElsewhere = 2 * kWithin;  // and one that is not in the name
+constexpr int kUnavailable = 1'000'000;  // more than any words
 
 // How badly a word fits; empty: it does not occur.
 std::optional<int> misfit(const QString& name, const QString& word) {
@@ -40,7 +41,7 @@ std::vector<std::size_t> found_commands(const std::vector<Command>& commands, co
   const QStringList words = typed.split(QLatin1Char(' '), Qt::SkipEmptyParts);
   std::vector<std::pair<int, std::size_t>> found;
   for (std::size_t n = 0; n < commands.size(); ++n) {
-    int cost = 0;
+    int cost = commands[n].available ? 0 : kUnavailable;
     bool all = true;
     for (const QString& word : words) {
       auto one = misfit(commands[n].name, word);
@@ -91,6 +92,10 @@ void CommandPalette::refresh() {
     auto* item = new QListWidgetItem(command.name + hint, list_);
     item->setData(kRole, static_cast<int>(n));
     item->setData(Qt::AccessibleDescriptionRole, command.hint);
+    item->setToolTip(command.hint);
+    if (!command.available) {
+      item->setFlags(Qt::ItemIsSelectable);  // and grey
+    }
   }
   if (list_->count() == 0) {
     (new QListWidgetItem(QStringLiteral("nothing has these words in its name"), list_))->setFlags(Qt::NoItemFlags);
@@ -103,7 +108,11 @@ void CommandPalette::run_chosen() {
   if (item == nullptr || !item->data(kRole).isValid()) {
     return;
   }
-  const auto run = commands_[static_cast<std::size_t>(item->data(kRole).toInt())].run;
+  const Command& command = commands_[static_cast<std::size_t>(item->data(kRole).toInt())];
+  if (!command.available) {
+    return;
+  }
+  const auto run = command.run;
   accept();
   run();
 }

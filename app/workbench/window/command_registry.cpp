@@ -61,7 +61,9 @@ void CommandRegistry::refresh(const Entry& entry) {
   const Status enabled = entry.command.enabled ? entry.command.enabled() : Status();
   if (entry.command.enabled) {
     entry.action->setEnabled(enabled.ok());
-    entry.action->setToolTip(enabled.ok() ? entry.command.tip : qt(enabled.error().message));
+    const QString reason = enabled.ok() ? QString() : qt(enabled.error().message);
+    entry.action->setToolTip(enabled.ok() ? entry.command.tip : reason);
+    entry.action->setProperty(kReasonProperty, reason);
   }
   if (entry.command.checked) {
     entry.action->setChecked(entry.command.checked());

@@ -18,6 +18,9 @@ class QMenu;
 
 namespace locus::workbench {
 
+// The property of a command's action that says why it is not enabled.
+constexpr const char* kReasonProperty = "reason";
+
 struct MenuCommand {
   QString menu;      // where it stands: "&File", "&View/La&yout"
   QString text;      // with its mnemonic and, behind a tab, a key that the canvas handles itself

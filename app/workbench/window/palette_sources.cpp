@@ -12,6 +12,7 @@
 #include "app/workbench/studio/change_state.h"
 #include "app/workbench/widgets/popover.h"
 #include "app/workbench/widgets/qt_text.h"
+#include "app/workbench/window/command_registry.h"
 
 namespace locus::workbench {
 
@@ -51,6 +52,9 @@ std::vector<Command> menu_commands(const QString& path, QMenu& menu) {
     const auto [text, key] = text_and_key(*action);
     if (action->menu() != nullptr) {
       append(list, menu_commands(path + text + QStringLiteral(": "), *action->menu()));
+    } else if (const QString reason = action->property(kReasonProperty).toString();
+               !action->isEnabled() && !reason.isEmpty()) {
+      list.push_back({path + text, reason, {}, action->objectName(), false});
     } else if (!action->isSeparator() && action->isEnabled() && !text.isEmpty()) {
       // The menu may be filled again before it is run.
       list.push_back({path + text, key,

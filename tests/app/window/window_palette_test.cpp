@@ -121,6 +121,29 @@ TEST_F(WindowPalette, SaysThatNothingIsFound) {
   EXPECT_NE(window_->findChild<QDialog*>(QStringLiteral("palette")), nullptr);
 }
 
+// Views that the columns cannot have are listed, behind all others, with the reason; they cannot be run.
+TEST_F(WindowPalette, SaysWhyAViewCannotBeShown) {
+  open_two();
+  press(window_->canvas(), Qt::Key_K, {}, Qt::ControlModifier);
+  auto* line = window_->findChild<QLineEdit*>(QStringLiteral("palette-line"));
+  ASSERT_NE(line, nullptr);
+  const auto* list = window_->findChild<QListWidget*>(QStringLiteral("palette-list"));
+  const std::string before = window_->studio().state().view;
+  for (const char* name : {"needle", "mean map", "loss by position"}) {
+    line->setText(QLatin1String(name));
+    ASSERT_GT(list->count(), 0) << name;
+    const QString text = list->item(0)->text();
+    EXPECT_TRUE(text.contains(QLatin1String(name), Qt::CaseInsensitive)) << text.toStdString();
+    EXPECT_TRUE(text.contains(QStringLiteral("needs an atlas"))) << text.toStdString();
+    EXPECT_FALSE(list->item(0)->flags().testFlag(Qt::ItemIsEnabled)) << name;
+    press(line, Qt::Key_Return);
+    EXPECT_EQ(window_->studio().state().view, before) << name;
+    EXPECT_NE(window_->findChild<QDialog*>(QStringLiteral("palette")), nullptr);
+  }
+  const std::vector<Command> commands = {{"Needle", "why", {}, {}, false}, {"Needles", {}, {}, {}}};
+  EXPECT_EQ(found_commands(commands, QStringLiteral("needle")), (std::vector<std::size_t>{1, 0}));
+}
+
 TEST_F(WindowPalette, AMaskedCellHasNoValueToCopy) {
   open_two();
   figure::Hit hit = cell(0);
