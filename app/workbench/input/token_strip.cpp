@@ -32,8 +32,7 @@ TokenStrip::TokenStrip(QWidget* parent) : QAbstractScrollArea(parent) {
   setFocusPolicy(Qt::StrongFocus);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   viewport()->setMouseTracking(true);
-  least_height_ = row_height() + 2 * kStripMargin + 4;
-  setMinimumHeight(least_height_);
+  lay_out();
   viewport()->setBackgroundRole(QPalette::Base);
 }
 
@@ -94,12 +93,13 @@ void TokenStrip::lay_out() {
         *trace_, open_, [this](const TokenChip& chip) { return width_of(chip); }, kStripMargin,
         viewport()->width() - kStripMargin, kChipGap);
   }
-  const int content = chips_.rows() * (row_height() + kChipGap) + 2 * kStripMargin;
+  const int step = row_height() + kChipGap;
+  const int content = chips_.rows() * step - kChipGap + 2 * kStripMargin;
   verticalScrollBar()->setRange(0, std::max(0, content - viewport()->height()));
   verticalScrollBar()->setPageStep(viewport()->height());
-  verticalScrollBar()->setSingleStep(row_height());
+  verticalScrollBar()->setSingleStep(step);
   // One row is whole, also with positions below.
-  setMinimumHeight(least_height_ + (show_positions_ ? fontMetrics().height() : 0));
+  setMinimumHeight(row_height() + 2 * kStripMargin + 2 * frameWidth());
   viewport()->update();
 }
 

@@ -78,7 +78,6 @@ class TokenStrip : public QAbstractScrollArea {
   std::int64_t key_ = -1;
   bool show_ids_ = false;
   bool show_positions_ = false;
-  int least_height_ = 0;  // of a row without positions: the figure keeps its height as tokens come
   views::BeyondTrained beyond_;
 };
 

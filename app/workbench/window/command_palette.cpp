@@ -74,7 +74,8 @@ CommandPalette::CommandPalette(std::vector<Command> commands, QWidget* parent)
   line_->installEventFilter(this);
   layout->addWidget(line_);
   list_ = make_named<QListWidget>(this, "palette-list", QStringLiteral("Commands that were found"));
-  list_->setUniformItemSizes(true);
+  list_->setWordWrap(true);
+  list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   list_->setFocusPolicy(Qt::NoFocus);  // the line has the keys
   layout->addWidget(list_);
   resize(kWidthLetters * fontMetrics().averageCharWidth(), kLines * (fontMetrics().height() + 6));

@@ -10,6 +10,7 @@
 #include <QMenu>
 #include <QPlainTextEdit>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QSpinBox>
 
 #include "app/workbench/widgets/manual_window.h"
@@ -136,6 +137,11 @@ TEST_F(WindowPalette, SaysWhyAViewCannotBeShown) {
     EXPECT_TRUE(text.contains(QLatin1String(name), Qt::CaseInsensitive)) << text.toStdString();
     EXPECT_TRUE(text.contains(QStringLiteral("needs an atlas"))) << text.toStdString();
     EXPECT_FALSE(list->item(0)->flags().testFlag(Qt::ItemIsEnabled)) << name;
+    EXPECT_EQ(list->horizontalScrollBar()->maximum(), 0) << name;  // it is read whole
+    const int width = list->fontMetrics().horizontalAdvance(text);
+    EXPECT_GE(list->visualItemRect(list->item(0)).height(),
+              (width / list->viewport()->width() + 1) * list->fontMetrics().height())
+        << name;
     press(line, Qt::Key_Return);
     EXPECT_EQ(window_->studio().state().view, before) << name;
     EXPECT_NE(window_->findChild<QDialog*>(QStringLiteral("palette")), nullptr);

@@ -31,6 +31,35 @@ class WindowSelection : public WindowTest {
   session::ViewState state() { return window_->studio().state(); }
 };
 
+// A strip of one row shows that row alone, wherever it is scrolled to.
+TEST_F(WindowSelection, NothingOfOtherRowsIsSeenBesideARowOfTheStrip) {
+  window_->resize(1200, 800);
+  open("gentle");
+  window_->studio().set_text(std::string(300, 'a'));
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(wait([this] { return strip().height() == strip().minimumHeight(); }));
+  ASSERT_GT(strip().verticalScrollBar()->maximum(), 0);
+  const auto edges = [this] {
+    const QImage seen = strip().viewport()->grab().toImage();
+    const QColor paper = strip().palette().color(QPalette::Base);
+    int other = 0;
+    for (const int y : {0, 1, seen.height() - 2, seen.height() - 1}) {
+      for (int x = 0; x < seen.width(); ++x) {
+        other += seen.pixelColor(x, y) == paper ? 0 : 1;
+      }
+    }
+    return other;
+  };
+  for (const int token : {0, 100, 150, 200, 299}) {
+    window_->studio().pin(token);
+    window_->studio().point({token, views::kNone});  // which scrolls there
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(edges(), 0) << token;
+  }
+  strip().verticalScrollBar()->setValue(strip().verticalScrollBar()->maximum());
+  EXPECT_EQ(edges(), 0);
+}
+
 TEST_F(WindowSelection, ACellThatIsPointedAtIsSeenInTheTextAndTheStrip) {
   open("gentle");
   type("one two three");
