@@ -9,6 +9,7 @@
 #include "models/text/bpe/byte_level.h"
 #include "models/text/sentence_piece/model.h"
 #include "models/text/tokenizer.h"
+#include "models/text/utf8.h"
 
 namespace locus::models {
 
@@ -37,7 +38,10 @@ void add_pieces(const text::SentencePieceModel& model, GgufValues& values) {
   std::vector<float> scores;
   std::vector<std::int32_t> types;
   for (const text::ModelPiece& piece : model.pieces) {
-    tokens.push_back(piece.text);
+    std::string& token = tokens.emplace_back(piece.text);
+    if (piece.type == text::ModelPiece::Type::kUserDefined) {
+      text::replace_all(token, "▁", " ");  // as texts have it, where programs that read such files look for it
+    }
     scores.push_back(piece.score);
     types.push_back(static_cast<std::int32_t>(piece.type));
   }

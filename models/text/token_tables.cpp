@@ -9,6 +9,7 @@
 #include "models/text/bpe/byte_level.h"
 #include "models/text/bpe/byte_name.h"
 #include "models/text/sentence_piece/model.h"
+#include "models/text/utf8.h"
 
 namespace locus::text {
 namespace {
@@ -90,16 +91,27 @@ Type type_of(const TokenTables& tables, std::size_t id) {
   return tables.types.empty() ? Type::kNormal : static_cast<Type>(tables.types[id]);
 }
 
-// Control tokens are named in texts as tokenizers of the families take them.
-std::vector<AddedToken> control_tokens(const TokenTables& tables) {
+// Tokens that texts name: the control tokens, as tokenizers of the families take them, and the user-defined ones.
+std::vector<AddedToken> named_tokens(const TokenTables& tables, bool user_defined) {
   std::vector<AddedToken> added;
   for (std::size_t id = 0; id < tables.tokens.size(); ++id) {
-    if (type_of(tables, id) == Type::kControl && !tables.tokens[id].empty()) {
+    const bool control = type_of(tables, id) == Type::kControl;
+    if ((control || (user_defined && type_of(tables, id) == Type::kUserDefined)) && !tables.tokens[id].empty()) {
       added.push_back(
-          {.content = std::string(tables.tokens[id]), .id = static_cast<std::int32_t>(id), .special = true});
+          {.content = std::string(tables.tokens[id]), .id = static_cast<std::int32_t>(id), .special = control});
     }
   }
   return added;
+}
+
+// GGUF files write user-defined pieces as texts have them, with spaces; SentencePiece looks for them where spaces are
+// marked, and then also finds them where a text has the mark itself.
+std::string piece_of(const TokenTables& tables, std::size_t id) {
+  std::string piece(tables.tokens[id]);
+  if (type_of(tables, id) == Type::kUserDefined) {
+    replace_all(piece, " ", "▁");
+  }
+  return piece;
 }
 
 // The ids of the 256 bytes; none unless all are there.
@@ -125,20 +137,23 @@ TokenizerResult scored_merges(const TokenTables& tables) {
   }
   SentencePieceModel model;
   model.kind = SentencePieceModel::Kind::kBpe;
+  // With a space before the text, programs that read such files cut a text at the user-defined pieces and write the
+  // space before each part; without one, the pieces may as well be found as SentencePiece finds them.
+  const bool space_before = tables.space_before.value_or(true);
   for (std::size_t id = 0; id < count; ++id) {
-    model.pieces.push_back(
-        {std::string(tables.tokens[id]), static_cast<float>(tables.scores[id]), type_of(tables, id)});
+    model.pieces.push_back({space_before ? std::string(tables.tokens[id]) : piece_of(tables, id),
+                            static_cast<float>(tables.scores[id]), type_of(tables, id)});
   }
   model.unknown = static_cast<std::int32_t>(tables.unknown.value_or(0));
   model.begin = static_cast<std::int32_t>(tables.begin.value_or(-1));
   model.end = static_cast<std::int32_t>(tables.end.value_or(-1));
   model.bytes = byte_ids(tables);
-  model.dummy_prefix = tables.space_before.value_or(true);
+  model.dummy_prefix = space_before;
   model.remove_extra_spaces = false;
   TokenizerConfig config;
   config.add_bos = tables.add_begin.value_or(true);
   config.add_eos = tables.add_end.value_or(false);
-  config.added = control_tokens(tables);
+  config.added = named_tokens(tables, space_before);
   return make_sentence_piece(std::move(model), config, tables.file);
 }
 
@@ -162,15 +177,13 @@ TokenizerResult byte_merges(const TokenTables& tables) {
     return unsupported("tokenizer.ggml.pre: cutting words as \"" + shown(tables.pre) + "\" is not known", tables.file);
   }
   PipelineParts parts;
-  parts.added = control_tokens(tables);
+  parts.added = named_tokens(tables, true);
   Vocabulary vocabulary;
   for (std::size_t id = 0; id < tables.tokens.size(); ++id) {
     const std::string_view token = tables.tokens[id];
     const auto number = static_cast<std::int32_t>(id);
     const Type type = type_of(tables, id);
-    if (type == Type::kUserDefined) {
-      parts.added.push_back({.content = std::string(token), .id = number});
-    } else if (type != Type::kControl) {
+    if (type != Type::kUserDefined && type != Type::kControl) {
       vocabulary.add(from_byte_level(token).value_or(std::string(token)), number);
     }
   }

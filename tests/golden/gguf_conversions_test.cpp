@@ -6,6 +6,7 @@
 
 #include "core/base/atomic_file.h"
 #include "models/api/convert.h"
+#include "tests/models/text/sentence_piece_file.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/layouts.h"
@@ -84,6 +85,38 @@ TEST(GgufConversions, KeepLlamasAndTheirScalings) {
     const at::Tensor ids = at::tensor(written.ids, at::kLong);
     EXPECT_CLOSE(test::logits_of(*model, ids), test::logits_of(*original, ids), 1e-5);
   }
+}
+
+// User-defined pieces are written with spaces, where llama.cpp looks for them; what is read back has the folder's ids.
+TEST(GgufConversions, WriteUserDefinedPiecesAsTextsHaveThem) {
+  const test::TemporaryFolder folder;
+  const fs::path family = fs::path(test::source_dir()) / "tests" / "golden" / "families" / "gemma3_text";
+  for (const char* name : {"config.json", "model.safetensors"}) {
+    fs::copy_file(family / name, folder.path() / name);
+  }
+  const std::vector<text::PieceLine> pieces{{"▁", -9}, {"a", -9}, {"b", -9},    {"▁a", -3},    {"ab", -2},
+                                            {"x", -9}, {"=", -9}, {"▁▁", 0, 4}, {"▁▁▁", 0, 4}, {"\n", 0, 4}};
+  text::ModelOptions options;
+  options.kind = 2;
+  options.dummy_prefix = false;
+  folder.write("tokenizer.model", text::sentence_piece_model(pieces, options));
+  fs::create_directory(folder.path() / "a");
+  const auto original = test::open_model(folder.path());
+  const auto model = as_gguf(folder.path(), "f32", folder.path() / "a" / "m.gguf");
+  ASSERT_TRUE(original != nullptr && model != nullptr);
+  for (const char* text : {"  a", "   x\n  ab", "a b  ab", "     b", "▁▁x", "ab\n"}) {
+    const auto expected = original->tokenize({.text = text});
+    const auto found = model->tokenize({.text = text});
+    ASSERT_TRUE(expected.ok() && found.ok()) << text;
+    ASSERT_EQ(found->size(), expected->size()) << text;
+    for (std::size_t n = 0; n < found->size(); ++n) {
+      EXPECT_EQ((*found)[n].id, (*expected)[n].id) << text;
+    }
+  }
+  const std::string length("\2\0\0\0\0\0\0\0", 8);
+  const auto bytes = read_file(folder.path() / "a" / "m.gguf", 1 << 24);
+  ASSERT_TRUE(bytes.ok());
+  EXPECT_NE(bytes->find(length + "  "), std::string::npos);
 }
 
 // What is written in fewer bits, and again from there.

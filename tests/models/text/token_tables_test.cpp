@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "models/text/bpe/byte_name.h"
 #include "tests/support/paths.h"
 
 namespace locus::text {
@@ -50,6 +51,76 @@ TEST(TokenTables, JoinPiecesByTheirScores) {
   bare.add_begin = false;
   bare.add_end = true;
   EXPECT_EQ(encoded(**tokenizer_of(bare), "ab"), (std::vector<std::int64_t>{7, 2}));
+}
+
+// The pieces above with user-defined ones, which GGUF files write with real spaces, and all bytes (from id 14 on).
+TokenTables kept_pieces(bool space_before) {
+  TokenTables tables = pieces();
+  for (const char* kept : {"   ", "<td>", "\n\n"}) {
+    tables.tokens.emplace_back(kept);
+    tables.types.push_back(4);
+  }
+  static const std::vector<std::string> bytes = [] {
+    std::vector<std::string> names;
+    for (int byte = 0; byte < 256; ++byte) {
+      names.push_back(byte_name(static_cast<std::uint8_t>(byte)));
+    }
+    return names;
+  }();
+  tables.tokens.insert(tables.tokens.end(), bytes.begin(), bytes.end());
+  tables.types.resize(tables.tokens.size(), 6);
+  tables.scores.resize(tables.tokens.size(), -1000);
+  tables.unknown = 0;
+  tables.space_before = space_before;
+  return tables;
+}
+
+using TextAndIds = std::pair<const char*, std::vector<std::int64_t>>;
+
+// Without a space before the text, as Gemma's files: the ids of SentencePiece 0.2.3 for the pieces with U+2581, and of
+// llama.cpp (October 2026) for the file as it is. They differ where a text has U+2581 itself: SentencePiece, for which
+// it is a space, is what the model was trained with.
+TEST(TokenTables, FindRunsOfSpacesAmongTheUserDefinedPieces) {
+  const auto tokenizer = tokenizer_of(kept_pieces(false));
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().describe();
+  for (const auto& [text, ids] : std::vector<TextAndIds>{{"  a", {1, 10, 4}},
+                                                         {"    ab", {1, 11, 8}},
+                                                         {"a  b", {1, 4, 10, 5}},
+                                                         {"a b", {1, 4, 3, 5}},
+                                                         {"     a", {1, 11, 10, 4}},
+                                                         {"  \n\n   ab\n\n", {1, 10, 13, 11, 7, 13}},
+                                                         {"a<td>  ab", {1, 4, 12, 10, 7}},
+                                                         {" <td> ab", {1, 3, 12, 8}},
+                                                         {"<|user|>  ab", {1, 9, 10, 7}},
+                                                         {"x  ", {1, 134, 10}},
+                                                         {"\t  a", {1, 23, 10, 4}},
+                                                         {"▁▁a", {1, 10, 4}},
+                                                         {" ▁a", {1, 10, 4}},
+                                                         {"▁▁▁▁a", {1, 11, 6}}}) {
+    EXPECT_EQ(encoded(**tokenizer, text), ids) << '"' << text << '"';
+  }
+  EXPECT_EQ((*tokenizer)->decode(std::vector<std::int64_t>{1, 4, 10, 5}), "a  b");
+  EXPECT_EQ((*tokenizer)->label(10), "··");
+  EXPECT_FALSE((*tokenizer)->is_special(10));
+}
+
+// With a space before the text, which then stands before each part between them: the ids of llama.cpp.
+TEST(TokenTables, CutATextAtItsUserDefinedPieces) {
+  const auto tokenizer = tokenizer_of(kept_pieces(true));
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().describe();
+  for (const auto& [text, ids] : std::vector<TextAndIds>{{"  a", {1, 10, 6}},
+                                                         {"    ab", {1, 11, 3, 8}},
+                                                         {"a  b", {1, 6, 10, 3, 5}},
+                                                         {"  \n\n   ab\n\n", {1, 10, 13, 11, 8, 13}},
+                                                         {"<td>ab", {1, 12, 8}},
+                                                         {"a<td>ab", {1, 6, 12, 8}},
+                                                         {" <td> ab", {1, 3, 3, 12, 3, 8}},
+                                                         {"\t  a", {1, 3, 23, 10, 6}},
+                                                         {"▁▁a", {1, 3, 3, 6}}}) {
+    EXPECT_EQ(encoded(**tokenizer, text), ids) << '"' << text << '"';
+  }
+  EXPECT_EQ((*tokenizer)->decode(std::vector<std::int64_t>{1, 12, 8}), "<td> ab");
+  EXPECT_FALSE((*tokenizer)->is_special(12));
 }
 
 // The tables of a bundled tokenizer.json give its ids.
