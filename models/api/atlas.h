@@ -88,6 +88,11 @@ class Atlas {
   virtual const std::vector<double>& axis(const std::string& name) const = 0;
 };
 
+// The wavelengths of the rotary pairs of one layer, in tokens a turn, ∞ for channels that do not turn; empty where
+// nothing turns there. Files that do not tell encodings apart have those of the first layer that has pairs, for every
+// layer.
+std::vector<double> pair_wavelengths(const Atlas& atlas, std::int64_t layer);
+
 // Opens an atlas file. Errors: kBadInput, one line with file, tensor, expected and found.
 Result<std::shared_ptr<const Atlas>> open_atlas(const std::filesystem::path& path);
 

@@ -11,6 +11,7 @@
 #include "core/base/numbers.h"
 #include "models/analyses/fields.h"
 #include "models/api/pairs.h"
+#include "models/atlas/file/wavelengths.h"
 #include "models/training/random.h"
 
 namespace locus::models::atlas {
@@ -32,6 +33,39 @@ constexpr std::array<std::pair<const char*, analysis::PairNorm>, 3> kPairNorms{
     {{"pairs.query", analysis::PairNorm::kQuery},
      {"pairs.key", analysis::PairNorm::kKey},
      {"pairs.product", analysis::PairNorm::kProduct}}};
+
+// One axis per encoding, in the order of the layers that have it first, and of every layer which axis is its own.
+std::map<std::string, std::vector<double>> wavelength_axes(
+    const std::vector<std::optional<analysis::PairList>>& pairs) {
+  std::map<std::string, std::vector<double>> axes;
+  std::vector<std::vector<double>> encodings;
+  std::vector<double> of_layers;
+  for (const std::optional<analysis::PairList>& list : pairs) {
+    if (!list) {
+      of_layers.push_back(kNothingTurns);
+      continue;
+    }
+    std::vector<double> own;
+    for (const analysis::PairRow& row : list->rows) {
+      own.push_back(row.wavelength);
+    }
+    const auto alike = [&](const std::vector<double>& other) {
+      return std::ranges::equal(own, other,
+                                [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); });
+    };
+    auto found = std::ranges::find_if(encodings, alike);
+    if (found == encodings.end()) {
+      axes[wavelength_axis(encodings.size())] = own;
+      encodings.push_back(std::move(own));
+      found = encodings.end() - 1;
+    }
+    of_layers.push_back(static_cast<double>(found - encodings.begin()));
+  }
+  if (!encodings.empty()) {
+    axes[kEncodingOfLayers] = std::move(of_layers);
+  }
+  return axes;
+}
 
 // Euclidean norms of the first keys' values.
 class ValueNorms {
@@ -136,12 +170,7 @@ std::map<std::string, std::vector<double>> Measure::axes() const {
   if (wants("sinks")) {
     axes["sinks.epsilon"] = {analysis::kSinkThreshold};
   }
-  const auto turning = std::find_if(pairs_.begin(), pairs_.end(), [](const auto& each) { return each.has_value(); });
-  if (turning != pairs_.end()) {
-    for (const analysis::PairRow& row : (*turning)->rows) {
-      axes["pairs.wavelengths"].push_back(row.wavelength);
-    }
-  }
+  axes.merge(wavelength_axes(pairs_));
   axes.merge(needles_.axes());
   return axes;
 }

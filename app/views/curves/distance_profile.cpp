@@ -82,17 +82,39 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
   };
 };
 
+// A rotary pair of the first column's head: its name, and the tokens it takes for a turn.
+struct Wave {
+  std::string name;
+  double wavelength = 0;
+};
+std::vector<Wave> waves_of(const ViewInput& input) {
+  const HeadRef head = head_of_column(input, 0);
+  std::vector<Wave> waves;
+  if (const models::Atlas* const atlas = models::atlas_of(*input.columns[0].trace)) {
+    for (const double wavelength : models::pair_wavelengths(*atlas, head.layer)) {
+      waves.push_back({std::to_string(waves.size()), wavelength});
+    }
+    return waves;
+  }
+  const auto list = models::pair_list(*input.columns[0].trace, head.layer, std::max<std::int64_t>(head.head, 0));
+  for (std::int64_t pair = 0; list.ok() && pair < list->pairs; ++pair) {
+    const analysis::PairRow& row = list->rows[static_cast<std::size_t>(pair)];
+    waves.push_back({row.name, row.wavelength});
+  }
+  return waves;
+}
+
 // The waves of a band of rotary pairs, where they are no longer than the text.
 Status mark_waves(const ViewInput& input, figure::Panel& panel) {
   LOCUS_TRY(const std::optional<Range> band, band_of(input));
-  const auto list = models::pair_list(*input.columns[0].trace, input.layer, std::max<std::int64_t>(input.head, 0));
-  if (!band || !list) {
+  if (!band) {
     return {};
   }
-  for (std::int64_t pair = band->begin; pair < std::min(band->end, list->pairs); ++pair) {
-    const analysis::PairRow& row = list->rows[static_cast<std::size_t>(pair)];
-    if (row.wavelength < panel.x.view.high) {
-      panel.layers.emplace_back(vertical_line(row.wavelength, "pair " + row.name));
+  const std::vector<Wave> waves = waves_of(input);
+  for (std::int64_t pair = band->begin; pair < std::min(band->end, std::ssize(waves)); ++pair) {
+    const Wave& wave = waves[static_cast<std::size_t>(pair)];
+    if (wave.wavelength < panel.x.view.high) {
+      panel.layers.emplace_back(vertical_line(wave.wavelength, "pair " + wave.name));
     }
   }
   return {};
@@ -100,14 +122,14 @@ Status mark_waves(const ViewInput& input, figure::Panel& panel) {
 
 // The pair whose wavelength is nearest to the distance, in proportion.
 Selection DistanceProfile::pick(const ViewInput& input, const Hit& hit) const {
-  const auto list = models::pair_list(*input.columns[0].trace, input.layer, std::max<std::int64_t>(input.head, 0));
-  if (!list || !(hit.x > 0)) {
+  const std::vector<Wave> list = waves_of(input);
+  if (!(hit.x > 0)) {
     return {};
   }
   std::int64_t nearest = kNone;
   double best = std::numeric_limits<double>::infinity();
-  for (std::int64_t pair = 0; pair < list->pairs; ++pair) {
-    const double apart = std::abs(std::log(list->rows[static_cast<std::size_t>(pair)].wavelength / hit.x));
+  for (std::int64_t pair = 0; pair < std::ssize(list); ++pair) {
+    const double apart = std::abs(std::log(list[static_cast<std::size_t>(pair)].wavelength / hit.x));
     nearest = apart < best ? pair : nearest;
     best = std::min(apart, best);
   }

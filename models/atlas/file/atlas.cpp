@@ -8,6 +8,7 @@
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/atlas/file/contents.h"
+#include "models/atlas/file/wavelengths.h"
 
 namespace locus::models {
 
@@ -102,6 +103,19 @@ class OpenAtlas : public Atlas {
 };
 
 }  // namespace
+
+std::vector<double> pair_wavelengths(const Atlas& atlas, std::int64_t layer) {
+  const std::vector<double>& of_layers = atlas.axis(atlas::kEncodingOfLayers);
+  if (of_layers.empty()) {
+    return atlas.axis(atlas::wavelength_axis(0));
+  }
+  if (layer < 0 || layer >= std::ssize(of_layers)) {
+    return {};
+  }
+  const double encoding = of_layers[static_cast<std::size_t>(layer)];
+  const bool known = encoding >= 0 && encoding < static_cast<double>(of_layers.size());
+  return known ? atlas.axis(atlas::wavelength_axis(static_cast<std::size_t>(encoding))) : std::vector<double>();
+}
 
 Result<std::shared_ptr<const Atlas>> open_atlas(const std::filesystem::path& path) {
   LOCUS_TRY(OpenedAtlas file, atlas::open_file(path));

@@ -2,7 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <numbers>
+#include <tuple>
 
+#include "core/base/atomic_file.h"
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"
 #include "models/api/atlas_run.h"
@@ -76,8 +80,9 @@ void expect_value(const AtlasValues& values, std::size_t entry, const Expected& 
 
 class AtlasStatistics : public testing::Test {
  protected:
-  void make(const std::string& checkpoint) {
-    const std::filesystem::path path = asset("checkpoints/" + checkpoint);
+  void make(const std::string& checkpoint) { make_of(asset("checkpoints/" + checkpoint)); }
+
+  void make_of(const std::filesystem::path& path) {
     model_ = test::open_model(path);
     ASSERT_NE(model_, nullptr);
     models::AtlasOptions options;
@@ -280,6 +285,38 @@ TEST_F(AtlasStatistics, PairsAreNormsOverTheTokens) {
   }
   make("text-alibi");
   EXPECT_FALSE(atlas_->has("pairs.query"));
+}
+
+// Two bases in turn with layers where nothing turns, as models with local and global layers have.
+TEST_F(AtlasStatistics, EveryEncodingHasItsWavelengths) {
+  const std::filesystem::path from = asset("checkpoints/text-rope-nope");
+  test::TemporaryFolder own;
+  for (const char* const name : {"model.safetensors", "tokenizer.json"}) {
+    std::filesystem::copy_file(from / name, own.path() / name);
+  }
+  std::string config = read_file(from / "config.json", 1 << 20).value();
+  const std::string base = "\"base\": 10000.0";
+  config.replace(config.find(base), base.size(), "\"base\": 1000000.0");
+  std::ofstream(own.path() / "config.json") << config;
+  make_of(own.path());
+  for (const auto& [layer, axis, theta] :
+       {std::tuple(0, "pairs.wavelengths", 1e6), std::tuple(2, "pairs.wavelengths.1", 1e4)}) {
+    const std::vector<double> wavelengths = models::pair_wavelengths(*atlas_, layer);
+    EXPECT_EQ(wavelengths, atlas_->axis(axis));
+    ASSERT_EQ(wavelengths.size(), 16U) << layer;
+    for (std::size_t pair = 0; pair < 16; ++pair) {
+      const double expected = 2 * std::numbers::pi * std::pow(theta, static_cast<double>(pair) / 16);
+      EXPECT_NEAR(wavelengths[pair] / expected, 1, 1e-9) << layer << ", pair " << pair;
+    }
+  }
+  EXPECT_TRUE(models::pair_wavelengths(*atlas_, 1).empty());
+  EXPECT_TRUE(models::pair_wavelengths(*atlas_, 3).empty());
+  EXPECT_TRUE(models::pair_wavelengths(*atlas_, 4).empty());
+  EXPECT_EQ(atlas_->axis("pairs.encoding"), (std::vector<double>{0, -1, 1, -1}));
+  // Files that do not tell encodings apart: their one axis is every layer's.
+  const auto old = models::open_atlas(asset("atlases/text-rope-800.safetensors")).value();
+  ASSERT_TRUE(old->axis("pairs.encoding").empty());
+  EXPECT_EQ(models::pair_wavelengths(*old, 3), old->axis("pairs.wavelengths"));
 }
 
 TEST_F(AtlasStatistics, LossIsTheNextTokensNegativeLogProbability) {
