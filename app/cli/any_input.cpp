@@ -1,10 +1,8 @@
 #include "app/cli/any_input.h"
 
 #include <array>
-#include <cstdlib>
-#include <string>
 #include <string_view>
-#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "core/base/atomic_file.h"
@@ -12,8 +10,6 @@
 namespace locus::cli {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 // A PNG of 32 × 32 white pixels.
 constexpr std::array<unsigned char, 95> kWhite{
@@ -25,28 +21,17 @@ constexpr std::array<unsigned char, 95> kWhite{
 
 }  // namespace
 
-AnyInput::~AnyInput() {
-  std::error_code ignored;
-  if (!folder_.empty()) {
-    fs::remove_all(folder_, ignored);
-  }
-}
-
 Result<models::Input> AnyInput::of(const models::Model& model) {
   models::Input input;
   if (!model.info().image) {
     input.ids = std::vector<std::int64_t>{0};
     return input;
   }
-  std::error_code code;
-  std::string pattern = (fs::temp_directory_path(code) / "locus-XXXXXX").string();
-  if (code || ::mkdtemp(pattern.data()) == nullptr) {
-    return bad_input("expected a folder for temporary files, found none that can be written");
-  }
-  folder_ = pattern;
+  LOCUS_TRY(TemporaryFolder folder, TemporaryFolder::make());
   const std::string_view bytes(reinterpret_cast<const char*>(kWhite.data()), kWhite.size());
-  input.image = folder_ / "white.png";
+  input.image = folder.path() / "white.png";
   LOCUS_CHECK(write_file(*input.image, bytes));
+  folders_.push_back(std::move(folder));
   return input;
 }
 

@@ -71,12 +71,13 @@ Result<std::filesystem::path> link_target(const std::filesystem::path& path) {
 }  // namespace
 
 AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int descriptor)
-    : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
+    : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor), registered_(temporary_) {}
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::move(other.temporary_)),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      registered_(std::move(other.registered_)) {}
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) {
@@ -154,6 +155,7 @@ Status AtomicFile::commit() {
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     return io_error(path_, "cannot replace");
   }
+  registered_ = Unfinished();
   ::close(std::exchange(descriptor_, -1));
   return {};
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/base/result.h"
+#include "core/base/unfinished.h"
 
 namespace locus {
 
@@ -39,6 +40,7 @@ class AtomicFile {
   std::filesystem::path path_;
   std::filesystem::path temporary_;
   int descriptor_ = -1;
+  Unfinished registered_;
 };
 
 // Errors: kBadInput for a file that nobody may write. Its mode alone counts: an administrator, who could write it

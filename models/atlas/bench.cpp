@@ -1,10 +1,10 @@
 // Rows of atlases: windows with everything that is measured of them against plain forward passes of the same windows.
-#include <unistd.h>
-
 #include <filesystem>
-#include <fstream>
 #include <numeric>
+#include <string>
 
+#include "core/base/atomic_file.h"
+#include "core/base/temporary_folder.h"
 #include "models/api/analyses.h"
 #include "models/atlas/measure.h"
 #include "models/bench/rig.h"
@@ -19,30 +19,18 @@ namespace {
 
 using namespace atlas;
 
-// Random words in a temporary file.
-class WordsFile {
- public:
-  WordsFile() : path_(std::filesystem::temp_directory_path() / ("locus-bench-" + std::to_string(::getpid()) + ".txt")) {
-    training::Random random{1};
-    std::ofstream file(path_);
-    for (int word = 0; word < 50000; ++word) {
-      for (std::int64_t letter = random.between(1, 8); letter > 0; --letter) {
-        file << static_cast<char>('a' + random.below(26));
-      }
-      file << ' ';
+// Random words.
+Status write_words(const std::filesystem::path& path) {
+  training::Random random{1};
+  std::string words;
+  for (int word = 0; word < 50000; ++word) {
+    for (std::int64_t letter = random.between(1, 8); letter > 0; --letter) {
+      words += static_cast<char>('a' + random.below(26));
     }
+    words += ' ';
   }
-  ~WordsFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  WordsFile(const WordsFile&) = delete;
-  WordsFile& operator=(const WordsFile&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+  return write_file(path, words);
+}
 
 // A byte-level Llama of random weights.
 Result<std::unique_ptr<Model>> random_model(std::int64_t layers, std::int64_t heads, std::int64_t width,
@@ -75,9 +63,9 @@ struct AtlasCase {
   std::int64_t windows = 1024;
 };
 
-Status add_case(Rig& rig, const AtlasCase& one, const WordsFile& words) {
+Status add_case(Rig& rig, const AtlasCase& one, const std::filesystem::path& words) {
   LOCUS_TRY(const std::unique_ptr<Model> model, random_model(one.layers, one.heads, one.width, one.length));
-  LOCUS_TRY(const Corpus corpus, Corpus::open({words.path()}));
+  LOCUS_TRY(const Corpus corpus, Corpus::open({words}));
   const Encode encode = [&](const std::string& text) { return model->tokenize({.text = text}); };
   LOCUS_TRY(const Windows windows, Windows::make(corpus, encode, {one.windows, one.length, 1}));
   std::vector<std::string> what;
@@ -131,7 +119,9 @@ Status add_case(Rig& rig, const AtlasCase& one, const WordsFile& words) {
 }  // namespace
 
 Status bench_atlas(Rig& rig) {
-  const WordsFile words;
+  LOCUS_TRY(const TemporaryFolder folder, TemporaryFolder::make());
+  const std::filesystem::path words = folder.path() / "words.txt";
+  LOCUS_CHECK(write_words(words));
   return add_case(rig, {"4 layers, 4 heads, width 128", 4, 4, 128, 256, rig.quick() ? 4 : 1024}, words);
 }
 

@@ -1,7 +1,6 @@
 // Rows of texts with pictures: one token more behind a picture against one behind as many tokens of text, the tower
 // against whole maps, and how long three pictures take until a head of the text can be shown. Weights are random, of a
 // tower and a text of GPT-2-small's shape.
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "core/base/atomic_file.h"
+#include "core/base/temporary_folder.h"
 #include "models/bench/rig.h"
 #include "models/bench/runs.h"
 #include "models/checkpoint/tensor_source.h"
@@ -78,10 +78,6 @@ transformer::ConnectorSpec connector_spec(std::int64_t depth, std::int64_t width
 class Pictures {
  public:
   explicit Pictures(Rig& rig) : rig_(rig) {}
-  ~Pictures() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
 
   Status run() {
     LOCUS_CHECK(write_checkpoint());
@@ -92,11 +88,8 @@ class Pictures {
 
  private:
   Status write_checkpoint() {
-    std::string name = (std::filesystem::temp_directory_path() / "locus-bench-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      return internal("no temporary folder can be made");
-    }
-    folder_ = name;
+    LOCUS_TRY(TemporaryFolder made, TemporaryFolder::make());
+    folder_.emplace(std::move(made));
     const transformer::Spec text = text_spec(rig_.quick());
     const transformer::Spec tower = tower_spec(rig_.quick(), kSide, kLayers);
     const transformer::ConnectorSpec joined = connector_spec(tower.depth(), text.width);
@@ -104,7 +97,7 @@ class Pictures {
     config["vision"] = transformer::locus_config(tower);
     config["connector"] = transformer::connector_config(joined);
     config["placeholder"] = kPlaceholder;
-    LOCUS_CHECK(write_file(folder_ / "config.json", config.dump()));
+    LOCUS_CHECK(write_file(folder_->path() / "config.json", config.dump()));
     LOCUS_TRY(const auto words, transformer::Transformer::create(text, true));
     LOCUS_TRY(const auto patches, transformer::Transformer::create(tower, true));
     LOCUS_TRY(transformer::Connector connector, transformer::Connector::create(joined, tower, text.width));
@@ -126,7 +119,7 @@ class Pictures {
     for (const transformer::Parameter& parameter : connector.parameters()) {
       add("connector.", parameter);
     }
-    LOCUS_CHECK(checkpoint::write_safetensors(folder_ / "model.safetensors", tensors, {}));
+    LOCUS_CHECK(checkpoint::write_safetensors(folder_->path() / "model.safetensors", tensors, {}));
     const std::int64_t side = tower.image.rows * tower.image.patch;
     cells_ = tower.image.rows * tower.image.columns / 4;
     for (const std::int64_t count : {1, 3}) {
@@ -138,12 +131,12 @@ class Pictures {
            {static_cast<const std::byte*>(pixels.data_ptr()), pixels.nbytes()}}};
       LOCUS_CHECK(checkpoint::write_safetensors(pixels_of(count), file, {}));
     }
-    LOCUS_TRY(model_, open(folder_, {}));
+    LOCUS_TRY(model_, open(folder_->path(), {}));
     return {};
   }
 
   std::filesystem::path pixels_of(std::int64_t count) const {
-    return folder_ / ("pixels-" + std::to_string(count) + ".safetensors");
+    return folder_->path() / ("pixels-" + std::to_string(count) + ".safetensors");
   }
 
   // `pictures` pictures, or as many words as they have cells, and words behind.
@@ -217,7 +210,7 @@ class Pictures {
   Status first_figure() {
     const Input input = input_of(3, true);
     const auto draw = [&]() -> Status {
-      LOCUS_TRY(const std::shared_ptr<const Model> model, open(folder_, {}));
+      LOCUS_TRY(const std::shared_ptr<const Model> model, open(folder_->path(), {}));
       LOCUS_TRY(const std::shared_ptr<const Trace> trace, model->run(input, {}));
       MapRequest request;
       request.layer = trace->model().layers / 2;
@@ -229,8 +222,8 @@ class Pictures {
   }
 
   Rig& rig_;
-  std::filesystem::path folder_;
-  std::int64_t cells_ = 0;  // of a picture
+  std::optional<TemporaryFolder> folder_;  // of the checkpoint and its pictures
+  std::int64_t cells_ = 0;                 // of a picture
   std::shared_ptr<const Model> model_;
 };
 

@@ -1,11 +1,10 @@
 #include "models/bench/runs.h"
 
-#include <unistd.h>
-
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "core/base/temporary_folder.h"
 #include "core/position/list.h"
 #include "models/checkpoint/tensor_source.h"
 
@@ -66,8 +65,8 @@ Result<std::shared_ptr<const attention::ScoreField>> random_heads(const std::str
 
 Status with_trace_file(const std::string& encoding, std::int64_t length,
                        const std::function<Status(const std::filesystem::path&)>& measure) {
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / ("locus_bench_" + std::to_string(::getpid()) + ".safetensors");
+  LOCUS_TRY(const TemporaryFolder folder, TemporaryFolder::make());
+  const std::filesystem::path path = folder.path() / "trace.safetensors";
   std::vector<checkpoint::OutputTensor> tensors;
   std::vector<at::Tensor> kept;
   for (const char* name : {"layers.0.q", "layers.0.k"}) {
@@ -79,10 +78,7 @@ Status with_trace_file(const std::string& encoding, std::int64_t length,
   LOCUS_CHECK(checkpoint::write_safetensors(
       path, tensors,
       {{"locus.format", "trace/1"}, {"encoding", R"({"name": ")" + encoding + R"("})"}, {"causal", "true"}}));
-  const Status status = measure(path);
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
-  return status;
+  return measure(path);
 }
 
 }  // namespace locus::models

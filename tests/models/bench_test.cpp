@@ -2,9 +2,15 @@
 #include "models/api/bench.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "models/bench/growth.h"
 
@@ -14,7 +20,43 @@ namespace {
 using models::BenchRow;
 using models::BenchTarget;
 
+// Links of the names that somebody could foresee lead to files that stay as they are.
+class ForeseenNames {
+ public:
+  ForeseenNames() {
+    std::ofstream(target_) << "mine";
+    for (const char* name : {"locus-bench-%.txt", "locus_bench_%.safetensors"}) {
+      std::string own = name;
+      own.replace(own.find('%'), 1, std::to_string(::getpid()));
+      links_.push_back(std::filesystem::temp_directory_path() / own);
+      std::filesystem::create_symlink(target_, links_.back());
+    }
+  }
+  ~ForeseenNames() {
+    std::error_code ignored;
+    for (const std::filesystem::path& link : links_) {
+      std::filesystem::remove(link, ignored);
+    }
+    std::filesystem::remove(target_, ignored);
+  }
+  ForeseenNames(const ForeseenNames&) = delete;
+  ForeseenNames& operator=(const ForeseenNames&) = delete;
+
+  void expect_untouched() const {
+    std::ifstream file(target_);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "mine");
+    for (const std::filesystem::path& link : links_) {
+      EXPECT_TRUE(std::filesystem::is_symlink(link)) << link;
+    }
+  }
+
+ private:
+  const std::filesystem::path target_ = std::filesystem::path(testing::TempDir()) / "bench target";
+  std::vector<std::filesystem::path> links_;
+};
+
 TEST(Bench, AQuickRunGivesEveryRow) {
+  const ForeseenNames foreseen;
   models::BenchOptions options;
   options.quick = true;
   std::size_t heard = 0;
@@ -22,6 +64,7 @@ TEST(Bench, AQuickRunGivesEveryRow) {
   const auto rows = models::bench(options);
   ASSERT_TRUE(rows.ok()) << rows.error().describe();
   EXPECT_EQ(heard, rows->size());
+  foreseen.expect_untouched();
   std::set<std::string> names;
   for (const BenchRow& row : *rows) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name << " twice";

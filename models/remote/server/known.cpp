@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/shown.h"
+#include "core/base/temporary_folder.h"
 #include "models/checkpoint/hub_cache.h"
 #include "models/remote/address.h"
 #include "models/remote/calls/far_trace.h"
@@ -28,30 +29,6 @@ constexpr const char* kSender = "the client";
 Error system_error(const std::string& what) {
   return bad_input(what + ": " + std::strerror(errno));
 }
-
-// A folder that nobody else reads, which goes with its owner.
-class PrivateFolder {
- public:
-  static Result<PrivateFolder> make() {
-    std::error_code code;
-    std::string name = (fs::temp_directory_path(code) / "locus-XXXXXX").string();
-    return code || ::mkdtemp(name.data()) == nullptr ? Result<PrivateFolder>(system_error("cannot make " + name))
-                                                     : PrivateFolder(name);
-  }
-  PrivateFolder(PrivateFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  PrivateFolder& operator=(PrivateFolder&&) = delete;
-  ~PrivateFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) {
-      fs::remove_all(path_, ignored);
-    }
-  }
-  fs::path file(const char* name) const { return path_ / name; }
-
- private:
-  explicit PrivateFolder(fs::path path) : path_(std::move(path)) {}
-  fs::path path_;
-};
 
 // The arguments of a call, one after the other.
 template <class... T>
@@ -200,8 +177,8 @@ Result<json> Known::put_file(const json& arguments) {
 Result<json> Known::make_file(const json& arguments, const StopToken& stop, const Progress& progress) {
   using Trace = std::shared_ptr<const models::Trace>;
   LOCUS_TRY(const auto given, (arguments_in<Trace, std::set<std::string>>(*this, arguments)));
-  LOCUS_TRY(const PrivateFolder folder, PrivateFolder::make());
-  const fs::path path = folder.file("trace.safetensors");
+  LOCUS_TRY(const TemporaryFolder folder, TemporaryFolder::make());
+  const fs::path path = folder.path() / "trace.safetensors";
   LOCUS_CHECK(std::get<0>(given)->write(path, std::get<1>(given), progress, stop));
   auto file = std::make_shared<KnownFile>();
   file->descriptor = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
