@@ -13,6 +13,8 @@
 #include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
+#include "models/api/files.h"
+#include "models/api/machine.h"
 #include "models/api/model.h"
 #include "models/api/run_estimate.h"
 
@@ -182,6 +184,9 @@ Status run_once(const RunOptions& options, const Context& context) {
                            (run_options.keep.count("logits") + run_options.keep.count("all")) > 0;
   LOCUS_TRY(const models::Edits edits, options.edits.read());
   LOCUS_TRY(const auto model, open_model(options.path, options.overrides.read(), context, edits));
+  if (models::machine_of(*model) != nullptr && !options.trace.empty()) {
+    LOCUS_CHECK(models::check_output(options.trace));
+  }
   const Interrupt interrupt;
   const std::string kept = options.trace.empty() ? "nothing was kept" : "no trace was written";
   const auto expected_ms = announce(*model, input, options.generate, run_options, interrupt.token(), context.console);

@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
 
 #include "app/cli/command.h"
+#include "core/base/unfinished.h"
 
 namespace locus::cli {
 namespace {
@@ -24,7 +26,10 @@ Status run_serve(const ServeOptions& options, const Context& /*context*/) {
   if (output < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
     return bad_input("standard output cannot be written");
   }
-  return remote::serve(STDIN_FILENO, output);
+  return remote::serve(STDIN_FILENO, output, [] {
+    remove_unfinished();
+    std::_Exit(static_cast<int>(ErrorCode::kTooLarge));
+  });
 }
 
 }  // namespace

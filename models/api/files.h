@@ -32,4 +32,8 @@ inline constexpr std::uintmax_t kMaxHashedBytes = std::uintmax_t{1} << 30;
 // none, where one is missing, and for more than kMaxHashedBytes. Errors: those of reading.
 Result<std::string> files_digest(const std::vector<std::filesystem::path>& files);
 
+// Whether a file of another machine may be written: none that a model or a run there was read from. Paths of this
+// machine are the command line's to check. Errors: kUsage.
+Status check_output(const std::filesystem::path& path);
+
 }  // namespace locus::models

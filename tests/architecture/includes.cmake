@@ -63,7 +63,7 @@ room(models/remote models/json)
 room(models/remote/line models/remote models/api/machine.h)
 # Calls are the facade's functions; any folder whose functions are called asks there.h.
 room(models/remote/calls models/remote models/remote/line models/api models/json models/trace/is_trace.h core/analysis)
-room(models/remote/server models/remote models/remote/line models/remote/calls models/api models/checkpoint/hub_cache.h)
+room(models/remote/server models/remote models/remote/line models/remote/calls models/api models/checkpoint/hub_cache.h models/checkpoint/files_read.h)
 set(asking models/remote/calls/there.h)
 room(models/text models/json models/text)
 room(models/text/bpe models/text)

@@ -231,6 +231,7 @@ inline void FacadeTour::go_through_files(const models::Model& model, const Trace
   say("file_bytes", models::file_bytes(at_(file), 1 << 24));
   say("file_bytes of too many", models::file_bytes(at_(file), 10).ok());
   say("files_digest", models::files_digest({at_(file)}));
+  say("check_output", models::check_output(at_(folder_ / "other.safetensors")));
   keep("open_trace", models::open_trace(at_(file)));
   say("write here", run.write(folder_ / "fetched.safetensors", {"logits", "q", "k"}));
   say("verify against a file of here", models::verify(model, input_, folder_ / "fetched.safetensors"));

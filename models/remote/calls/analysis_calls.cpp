@@ -30,6 +30,14 @@ struct Expected<&models::theory_curves> : AnyAnswer {
   }
 };
 template <>
+struct Allowed<&models::theory_curves> {
+  static Status check(const auto& /*trace*/, std::int64_t /*layer*/, std::int64_t /*head*/,
+                      const std::vector<double>& /*distances*/, models::TheoryAngle /*angle*/, std::int64_t pairs,
+                      std::uint64_t /*seed*/) {
+    return check_count("pairs", pairs, kMostPairs);
+  }
+};
+template <>
 struct Expected<&models::head_table> : AnyAnswer {
   static Status check(const std::vector<models::HeadRow>& answer, const models::Trace& trace,
                       const models::HeadTableOptions& options, const auto&...) {

@@ -6,9 +6,12 @@
 // Arguments and answers are what codec.h can write; a StopToken, Progress and RunOptions' callbacks belong to each end.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -37,6 +40,21 @@ struct Expected {
   static Status check(const auto& /*answer*/, const auto&... /*arguments*/) { return {}; }
   // Where a specialisation has a kKept, the last answers are kept: small ones that the window's thread asks for again.
 };
+
+// Whether its path is one of a file that it writes.
+template <auto Function>
+constexpr bool kWrites = false;
+
+// Whether a server takes these arguments: counts that stand for themselves are bounded as those of structs.h are.
+template <auto Function>
+struct Allowed {
+  static Status check(const auto&... /*arguments*/) { return {}; }
+};
+inline Status check_count(const char* name, std::int64_t count, std::int64_t most) {
+  return count <= most ? Status()
+                       : Status(bad_input(std::string(name) + ": expected at most " + std::to_string(most) +
+                                          ", found " + std::to_string(count)));
+}
 
 // ---- the server's side
 
@@ -70,7 +88,7 @@ struct Kept<T> {
 };
 
 // The next argument.
-template <class T>
+template <bool Writes, class T>
 void take_argument(Reader& reader, const json& all, std::size_t& next, const Served& served, T& value) {
   if constexpr (std::same_as<T, StopToken>) {
     value = served.stop;
@@ -82,7 +100,13 @@ void take_argument(Reader& reader, const json& all, std::size_t& next, const Ser
     const Reader::At at(reader, place);
     const json& tree = all.is_array() && next < all.size() ? all[next] : kNone;
     ++next;
-    read(reader, tree, value);
+    if constexpr (Writes && std::same_as<T, std::filesystem::path>) {
+      if (reader.ok()) {
+        served.things.take_output(reader, tree, value);
+      }
+    } else {
+      read(reader, tree, value);
+    }
     if constexpr (std::same_as<T, models::RunOptions>) {
       value.pause = served.pause;
       if (value.early) {
@@ -112,13 +136,15 @@ Result<json> serve_call(const json& arguments, const Served& served) {
   if (!arguments.is_array()) {
     reader.fail("a list of arguments", arguments);
   }
-  std::apply([&](auto&... each) { (take_argument(reader, arguments, next, served, each), ...); }, kept);
+  std::apply([&](auto&... each) { (take_argument<kWrites<Function>>(reader, arguments, next, served, each), ...); },
+             kept);
   if (reader.ok() && arguments.size() != next) {
     reader.fail(std::to_string(next) + " arguments", arguments);
   }
   if (reader.error()) {
     return *reader.error();
   }
+  LOCUS_CHECK(std::apply([](const auto&... each) { return Allowed<Function>::check(each...); }, kept));
   Writer writer(served.things, served.parts);
   return std::apply([&](auto&... each) { return answer_of(writer, std::invoke(Function, Kept<A>::pass(each)...)); },
                     kept);

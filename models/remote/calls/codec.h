@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -49,6 +50,8 @@ class Things {
   virtual void take(Reader& reader, const json& tree, std::shared_ptr<const models::Trace>& trace) = 0;
   virtual void take(Reader& reader, const json& tree, std::shared_ptr<const models::PositionTable>& table) = 0;
   virtual void take(Reader& reader, const json& tree, std::filesystem::path& path) = 0;
+  // A path that is written to: none of a file that is read.
+  virtual void take_output(Reader& reader, const json& tree, std::filesystem::path& path) { take(reader, tree, path); }
   // Whether the other end knows the trace.
   virtual bool knows(const models::Trace& trace) const = 0;
 };
@@ -113,13 +116,14 @@ class Reader {
 };
 
 // `members(Structs(), value, visit)` calls visit(name, member) for each member, visit.bytes(name, text) for text that
-// may be any bytes.
+// may be any bytes, visit.count(name, number, most) for how often something is done: at most `most` times.
 struct Structs {};
 template <class T, class S>
 concept Is = std::same_as<std::remove_const_t<T>, S>;
 struct NoVisit {
   void operator()(const char* /*name*/, auto& /*member*/) {}
   void bytes(const char* /*name*/, auto& /*member*/) {}
+  void count(const char* /*name*/, auto& /*member*/, std::int64_t /*most*/) {}
 };
 template <class T>
 concept Struct = requires(T& value, NoVisit visit) {
@@ -295,6 +299,7 @@ struct Codec<T> {
     void operator()(const char* name, const M& member) {
       tree[name] = written(writer, member);
     }
+    void count(const char* name, std::int64_t member, std::int64_t /*most*/) { tree[name] = member; }
     void bytes(const char* name, const std::string& text) { tree[name] = written_text(text, true); }
     void bytes(const char* name, const std::optional<std::string>& text) {
       tree[name] = text ? written_text(*text, true) : json();
@@ -307,6 +312,12 @@ struct Codec<T> {
     void operator()(const char* name, M& member) {
       const Reader::At at(reader, std::string(".") + name);
       remote::read(reader, field(name), member);
+    }
+    void count(const char* name, std::int64_t& member, std::int64_t most) {
+      const Reader::At at(reader, std::string(".") + name);
+      if (reader.ok()) {
+        read_whole(reader, field(name), std::numeric_limits<std::int64_t>::min(), most, member);
+      }
     }
     void bytes(const char* name, std::string& text) {
       const Reader::At at(reader, std::string(".") + name);

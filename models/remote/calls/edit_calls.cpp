@@ -49,6 +49,13 @@ struct Expected<&models::knock_out> : AnyAnswer {
   }
 };
 template <>
+struct Allowed<&models::knock_out_shuffled> {
+  static Status check(const auto& /*model*/, const auto& /*trace*/, const models::KnockOutOptions& /*options*/,
+                      std::int64_t copies, const auto&...) {
+    return check_count("copies", copies, kMostRepeats);
+  }
+};
+template <>
 struct Expected<&models::knock_out_shuffled> : AnyAnswer {
   static Status check(const std::vector<Field>& answer, const models::Model&, const models::Trace& trace,
                       const models::KnockOutOptions&, std::int64_t copies, const auto&...) {

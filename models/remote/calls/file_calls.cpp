@@ -17,11 +17,15 @@ struct Expected<&models::file_bytes> : AnyAnswer {
   }
 };
 
-#define LOCUS_FILE_CALLS(CALL)                     \
-  CALL("is_trace", false, &models::is_trace)       \
-  CALL("file_exists", false, &models::file_exists) \
-  CALL("file_bytes", false, &models::file_bytes)   \
-  CALL("files_digest", false, &models::files_digest)
+template <>
+inline constexpr bool kWrites<&models::check_output> = true;
+
+#define LOCUS_FILE_CALLS(CALL)                       \
+  CALL("is_trace", false, &models::is_trace)         \
+  CALL("file_exists", false, &models::file_exists)   \
+  CALL("file_bytes", false, &models::file_bytes)     \
+  CALL("files_digest", false, &models::files_digest) \
+  CALL("check_output", false, &models::check_output)
 LOCUS_CALLS(file_calls, LOCUS_FILE_CALLS)
 
 }  // namespace locus::remote

@@ -51,4 +51,9 @@ Result<std::string> files_digest(const std::vector<fs::path>& files) {
   return files.empty() ? std::string() : sha256(digests);
 }
 
+Status check_output(const fs::path& path) {
+  const auto answer = remote::there<&check_output>(path);
+  return answer ? *answer : Status();  // a server has checked the path as it took it
+}
+
 }  // namespace locus::models

@@ -23,6 +23,13 @@ struct Expected<&models::head_kernel> : AnyAnswer {
   }
 };
 template <>
+struct Allowed<&models::strongest_token_pairs> {
+  static Status check(const auto& /*model*/, const auto& /*trace*/, const models::KernelRequest& /*request*/,
+                      std::int64_t /*distance*/, std::int64_t count, const auto&...) {
+    return check_count("count", count, kMostListed);
+  }
+};
+template <>
 struct Expected<&models::strongest_token_pairs> : AnyAnswer {
   static Status check(const std::vector<models::TokenPair>& answer, const models::Model&, const models::Trace&,
                       const models::KernelRequest&, std::int64_t, std::int64_t count, const auto&...) {

@@ -36,6 +36,13 @@ inline constexpr int kValues<analysis::Pairing> = 3;
 template <>
 inline constexpr int kValues<analysis::PairNorm> = 3;
 
+// How often a server does something for one call: no more than the command line and the views ask for. Lengths are
+// bounded by the memory of a run.
+constexpr std::int64_t kMostPairs = 1'000'000;  // of sampled tokens, and resamples of them
+constexpr std::int64_t kMostRepeats = 1024;     // of runs on random or shuffled inputs
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 24;
+constexpr std::int64_t kMostListed = 1'000'000;  // entries of a list of the best
+
 // ---- those of their own form (own_forms.cpp)
 
 #define LOCUS_OWN_FORM(type)                                         \
@@ -67,12 +74,12 @@ void members(Structs, Is<FieldAxis> auto& x, auto& visit) {
 void members(Structs, Is<analysis::DistanceBiasOptions> auto& x, auto& visit) {
   visit("near", x.near);
   visit("far", x.far);
-  visit("pairs", x.pairs);
+  visit.count("pairs", x.pairs, kMostPairs);
   visit("pairing", x.pairing);
   visit("head", x.head);
   visit("skip_keys", x.skip_keys);
   visit("seed", x.seed);
-  visit("resamples", x.resamples);
+  visit.count("resamples", x.resamples, kMostPairs);
 }
 void members(Structs, Is<analysis::DistanceBias> auto& x, auto& visit) {
   visit("differences", x.differences);
@@ -252,7 +259,7 @@ void members(Structs, Is<models::Estimate> auto& x, auto& visit) {
   visit("longest", x.longest);
 }
 void members(Structs, Is<models::GenerateOptions> auto& x, auto& visit) {
-  visit("count", x.count);
+  visit.count("count", x.count, kMostTokens);
   visit("temperature", x.temperature);
   visit("seed", x.seed);
 }
@@ -291,9 +298,9 @@ void members(Structs, Is<models::Similarity> auto& x, auto& visit) {
   visit("centred", x.centred);
 }
 void members(Structs, Is<models::PositionRequest> auto& x, auto& visit) {
-  visit("length", x.length);
-  visit("rows", x.rows);
-  visit("columns", x.columns);
+  visit.count("length", x.length, kMostTokens);
+  visit.count("rows", x.rows, kMostTokens);
+  visit.count("columns", x.columns, kMostTokens);
   visit("overrides", x.overrides);
 }
 void members(Structs, Is<models::WeightKind> auto& x, auto& visit) {
@@ -312,7 +319,7 @@ void members(Structs, Is<models::TheoryCurve> auto& x, auto& visit) {
   visit("note", x.note);
 }
 void members(Structs, Is<models::HeadTableOptions> auto& x, auto& visit) {
-  visit("bias_pairs", x.bias_pairs);
+  visit.count("bias_pairs", x.bias_pairs, kMostPairs);
   visit("seed", x.seed);
   visit("layers", x.layers);
 }
@@ -325,8 +332,8 @@ void members(Structs, Is<models::HeadRow> auto& x, auto& visit) {
   visit("on_text", x.on_text);
 }
 void members(Structs, Is<models::InductionOptions> auto& x, auto& visit) {
-  visit("period", x.period);
-  visit("repeats", x.repeats);
+  visit.count("period", x.period, kMostTokens);
+  visit.count("repeats", x.repeats, kMostRepeats);
   visit("seed", x.seed);
 }
 void members(Structs, Is<models::HeadMatch> auto& x, auto& visit) {
@@ -377,7 +384,7 @@ void members(Structs, EffectOfSomeKind auto& x, auto& visit) {
 void members(Structs, Is<models::KernelRequest> auto& x, auto& visit) {
   visit("layer", x.layer);
   visit("head", x.head);
-  visit("reach", x.reach);
+  visit.count("reach", x.reach, kMostTokens);
 }
 void members(Structs, Is<models::TokenPair> auto& x, auto& visit) {
   visit("query", x.query);

@@ -42,6 +42,13 @@ Status check_reduced(const Field& field, const models::Trace& trace, const model
 }  // namespace
 
 template <>
+inline constexpr bool kWrites<&models::Trace::write> = true;
+template <>
+struct Allowed<&models::Trace::top> {
+  static Status check(const auto& /*trace*/, std::int64_t count) { return check_count("count", count, kMostListed); }
+};
+
+template <>
 struct Expected<&models::Trace::map> {
   static std::size_t most_bytes(const models::Trace& trace, const models::MapRequest& request, const StopToken&) {
     return bytes_of(size_of(request.rows, trace.length()), size_of(request.columns, trace.keys()));

@@ -13,6 +13,7 @@
 
 #include "core/base/shown.h"
 #include "core/base/temporary_folder.h"
+#include "models/checkpoint/files_read.h"
 #include "models/checkpoint/hub_cache.h"
 #include "models/remote/address.h"
 #include "models/remote/calls/far_trace.h"
@@ -46,7 +47,8 @@ Result<std::tuple<T...>> arguments_in(Things& things, const json& all) {
 
 template <class T>
 std::int64_t Known::add(std::shared_ptr<const T> thing) {
-  things_[next_] = {call_, std::move(thing)};
+  const auto named = named_.find(call_);
+  things_[next_] = {call_, std::move(thing), named == named_.end() ? std::vector<fs::path>() : named->second};
   return next_++;
 }
 
@@ -129,6 +131,35 @@ void Known::take(Reader& reader, const json& tree, fs::path& path) {
   }
   std::error_code ignored;
   path = fs::absolute(*found, ignored);
+  named_[call_].push_back(path);
+}
+
+void Known::take_output(Reader& reader, const json& tree, fs::path& path) {
+  take(reader, tree, path);
+  const Status free = reader.ok() ? inputs().check(path, "trace") : Status();
+  if (!free.ok()) {
+    reader.fail(free.error());
+  }
+}
+
+InputFiles Known::inputs() const {
+  InputFiles inputs;
+  const auto add = [&](const fs::path& path) {
+    inputs.add(path);
+    for (const fs::path& file : checkpoint::files_read(path)) {
+      inputs.add(file);
+    }
+  };
+  const auto add_all = [&](const std::vector<std::string>& files) { std::for_each(files.begin(), files.end(), add); };
+  for (const auto& [number, entry] : things_) {
+    std::for_each(entry.read.begin(), entry.read.end(), add);
+    if (const auto* const model = std::get_if<std::shared_ptr<const models::Model>>(&entry.thing)) {
+      add_all((*model)->info().files);
+    } else if (const auto* const trace = std::get_if<std::shared_ptr<const models::Trace>>(&entry.thing)) {
+      add_all((*trace)->model().files);
+    }
+  }
+  return inputs;
 }
 
 bool Known::knows(const models::Trace& /*trace*/) const {

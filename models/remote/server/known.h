@@ -8,7 +8,9 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include "core/base/input_files.h"
 #include "models/remote/calls/codec.h"
 #include "models/remote/line/descriptor.h"
 
@@ -34,6 +36,7 @@ class Known final : public Things {
   void take(Reader& reader, const json& tree, std::shared_ptr<const models::Trace>& trace) override;
   void take(Reader& reader, const json& tree, std::shared_ptr<const models::PositionTable>& table) override;
   void take(Reader& reader, const json& tree, std::filesystem::path& path) override;
+  void take_output(Reader& reader, const json& tree, std::filesystem::path& path) override;
   bool knows(const models::Trace& trace) const override;
 
   // The calls beside those of the facade. Errors: kBadInput for arguments that are none, and the system's.
@@ -46,6 +49,11 @@ class Known final : public Things {
 
   // Whose call makes what is put from now on; returns whose it was.
   std::int64_t begin(std::int64_t call) { return std::exchange(call_, call); }
+  // That call is over, and `call` goes on.
+  void end(std::int64_t call) {
+    named_.erase(call_);
+    call_ = call;
+  }
   void release(std::int64_t number) { things_.erase(number); }
   // What that call made: its answer arrived where nobody waited for it any more.
   void forget_call(std::int64_t call);
@@ -58,13 +66,18 @@ class Known final : public Things {
     std::variant<std::shared_ptr<const models::Model>, std::shared_ptr<const models::Trace>,
                  std::shared_ptr<const models::PositionTable>, std::shared_ptr<const KnownFile>>
         thing;
+    std::vector<std::filesystem::path> read{};  // the paths of the call that made it
   };
   template <class T>
   std::int64_t add(std::shared_ptr<const T> thing);
   template <class T>
   void find(Reader& reader, const json& tree, const char* what, std::shared_ptr<const T>& thing) const;
 
+  // The files that models and traces of the client were read from: checkpoints', traces', pictures'.
+  InputFiles inputs() const;
+
   std::map<std::int64_t, Entry> things_;
+  std::map<std::int64_t, std::vector<std::filesystem::path>> named_;  // the paths of each call that goes on
   std::int64_t next_ = 1;
   std::int64_t call_ = 0;
 };

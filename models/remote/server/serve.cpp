@@ -30,16 +30,23 @@ constexpr const char* kClient = "the client";
 constexpr std::size_t kMaxWaiting = 10'000;               // calls that no honest client has under way
 constexpr std::size_t kPartBytes = std::size_t{1} << 18;  // between which a cancelled answer ends
 constexpr std::chrono::milliseconds kProgressInterval{50};
+constexpr std::chrono::seconds kPatience{5};  // with a call whose client is gone
 
 class Server {
  public:
-  Server(int input, int output) : input_(input), output_(output) {}
+  Server(int input, int output, const std::function<void()>& abandon)
+      : input_(input), output_(output), abandon_(abandon) {}
 
   Status run() {
     send(greeting());
     std::thread reader([this] { read_loop(); });
     while (std::optional<Waiting> call = next(false)) {
       answer(*call);
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      answered_ = true;
+      changed_.notify_all();
     }
     reader.join();
     return ended_;
@@ -98,15 +105,18 @@ class Server {
     }
   }
 
-  // Nothing arrives any more: what is under way stops.
+  // Nothing arrives any more: what is under way stops, or is abandoned.
   void end(Status status) {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     closed_ = true;
     ended_ = std::move(status);
     for (auto& [id, stop] : stops_) {
       stop.request_stop();
     }
     changed_.notify_all();
+    if (!changed_.wait_for(lock, kPatience, [this] { return answered_; }) && abandon_) {
+      abandon_();
+    }
   }
 
   Status take(Message message) {
@@ -184,7 +194,7 @@ class Server {
     if (!result.ok() || stop.stop_requested()) {
       known_.forget_call(id);
     }
-    known_.begin(resting);
+    known_.end(resting);
     answer_with(id, result, std::move(parts), stop);
   }
 
@@ -274,6 +284,7 @@ class Server {
 
   const int input_;
   const int output_;
+  const std::function<void()>& abandon_;
   Known known_;
   std::mutex writing_;
   std::atomic<bool> gone_ = false;  // the client reads no more
@@ -282,17 +293,18 @@ class Server {
   std::deque<Waiting> waiting_;
   std::map<std::int64_t, std::stop_source> stops_;  // of calls that wait or run
   bool closed_ = false;
+  bool answered_ = false;  // nothing is under way any more
   Status ended_;
 };
 
 }  // namespace
 
-Status serve(int input, int output) {
+Status serve(int input, int output, const std::function<void()>& abandon) {
   sigset_t broken;
   ::sigemptyset(&broken);
   ::sigaddset(&broken, SIGPIPE);  // a client that is gone is an error of write()
   ::pthread_sigmask(SIG_BLOCK, &broken, nullptr);
-  return Server(input, output).run();
+  return Server(input, output, abandon).run();
 }
 
 }  // namespace locus::remote

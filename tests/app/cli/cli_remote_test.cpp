@@ -4,9 +4,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "models/api/model.h"
 #include "tests/support/far.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_locus.h"
+#ifdef LOCUS_IMAGES
+#include "tests/support/picture.h"
+#endif
 
 namespace {
 
@@ -82,6 +86,57 @@ TEST_F(CliRemote, VerifiesThere) {
   const std::string family = locus::test::source_dir() + "/tests/golden/families/t5";
   EXPECT_EQ(printed({"verify", family}), printed({"verify", FarMachine::path(family)}));
   EXPECT_EQ(printed({"verify", here(), "--text", "The ship"}), printed({"verify", there(), "--text", "The ship"}));
+}
+
+// As a trace here does not: tests of CliOutputs.
+TEST_F(CliRemote, ATraceThereIsWrittenOverNothingThatIsRead) {
+  const std::filesystem::path model = folder_ / "model";
+  std::filesystem::copy(here(), model);
+  const std::filesystem::path link = folder_ / "link.safetensors";
+  const std::filesystem::path hard = folder_ / "hard.safetensors";
+  std::filesystem::create_symlink(model / "model.safetensors", link);
+  std::filesystem::create_hard_link(model / "model.safetensors", hard);
+  std::vector<std::filesystem::path> targets{link, hard};
+  for (const auto& entry : std::filesystem::directory_iterator(model)) {
+    targets.push_back(entry.path());
+  }
+  ASSERT_GT(targets.size(), 4U);
+  for (const std::filesystem::path& target : targets) {
+    const std::string before = read_text(target);
+    expect_error(run_locus({"run", FarMachine::path(model), "--text", "abc", "--trace", FarMachine::path(target)}), 2,
+                 "expected a file that is not read as well, found " + target.string());
+    EXPECT_TRUE(read_text(target) == before) << target;
+  }
+  printed({"run", FarMachine::path(model), "--text", "abc", "--trace", FarMachine::path(model / "trace.safetensors")});
+#ifdef LOCUS_IMAGES
+  // The picture that is looked at.
+  const std::string shapes = locus::test::source_dir() + "/assets/checkpoints/shapes-learned";
+  const std::filesystem::path picture = folder_ / "picture.png";
+  locus::test::write_rgb(picture, std::vector<std::uint8_t>(32 * 32 * 3, 200), 32, 32);
+  const std::string before = read_text(picture);
+  expect_error(run_locus({"run", FarMachine::path(shapes), "--image", FarMachine::path(picture), "--trace",
+                          FarMachine::path(picture)}),
+               2, "expected a file that is not read as well");
+  EXPECT_TRUE(read_text(picture) == before);
+#endif
+}
+
+// Whatever asks for it: the server itself refuses.
+TEST_F(CliRemote, AServerHoldsWhatItsModelsWereReadFrom) {
+  const std::filesystem::path model = folder_ / "model";
+  std::filesystem::copy(here(), model);
+  const auto opened = locus::models::open(FarMachine::path(model));
+  ASSERT_TRUE(opened.ok()) << opened.error().describe();
+  locus::models::Input input;
+  input.text = "abc";
+  const auto trace = (*opened)->run(input);
+  ASSERT_TRUE(trace.ok());
+  const std::string before = read_text(model / "model.safetensors");
+  const locus::Status written = (*trace)->write(FarMachine::path(model / "model.safetensors"), {"q"});
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, locus::ErrorCode::kUsage);
+  EXPECT_TRUE(read_text(model / "model.safetensors") == before);
+  EXPECT_TRUE((*trace)->write(FarMachine::path(model / "trace.safetensors"), {"q"}).ok());
 }
 
 TEST_F(CliRemote, WhatCannotBeReachedIsOneLine) {

@@ -2,9 +2,11 @@
 // makes a new line.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -13,10 +15,14 @@
 #include <vector>
 
 #include "core/base/atomic_file.h"
+#include "models/api/analyses.h"
+#include "models/api/kernel.h"
+#include "models/api/knock_out.h"
 #include "models/api/machine.h"
 #include "models/api/model.h"
 #include "models/remote/frames.h"
 #include "models/remote/line/child.h"
+#include "models/remote/server/serve.h"
 #include "tests/support/far.h"
 #include "tests/support/run_locus.h"
 #include "tests/support/waits.h"
@@ -235,6 +241,78 @@ TEST_F(FarFaults, WhatNoServerSaysIsOneLine) {
     const test::FarMachine machine("ssh %x");
     expect_one_line(models::open(text_rope()).error(), ErrorCode::kUsage, "LOCUS_SSH");
   }
+}
+
+TEST_F(FarFaults, CountsThatNobodyAsksForAreRefused) {
+  const test::FarMachine machine;
+  const auto model = models::open(text_rope());
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  const auto trace = (*model)->run(long_input(60));
+  ASSERT_TRUE(trace.ok());
+  constexpr std::int64_t kMany = std::int64_t{1} << 62;
+  const Clock::time_point begin = Clock::now();
+  const auto refused = [&](const auto& answer, const std::string& naming) {
+    ASSERT_FALSE(answer.ok()) << naming;
+    expect_one_line(answer.error(), ErrorCode::kBadInput, naming);
+  };
+  refused(models::head_table(**trace, {kMany, 1, {}}), "bias_pairs");
+  refused(models::induction_map(**model, {32, kMany, 1}), "repeats");
+  refused(models::induction_map(**model, {kMany, 1, 1}), "period");
+  refused(models::theory_curves(**trace, 0, 0, {1}, models::TheoryAngle::kLlama, kMany), "pairs");
+  refused(models::strongest_token_pairs(**model, **trace, {}, 1, kMany), "count");
+  refused(models::head_kernel(**model, **trace, {0, 0, kMany}), "reach");
+  refused(models::knock_out_shuffled(**model, **trace, {}, kMany, 1), "copies");
+  refused((*model)->generate(long_input(5), {kMany, 0, 0}), "count");
+  refused((*model)->position_table({kMany, 0, 0, {}}, 0), "length");
+  analysis::DistanceBiasOptions bias;
+  bias.pairs = kMany;
+  refused(models::distance_bias({*trace}, 0, bias), "pairs");
+  bias = {};
+  bias.resamples = kMany;
+  refused(models::distance_bias({*trace}, 0, bias), "resamples");
+  EXPECT_LT(since_ms(begin), 20000 * test::kSlower);
+}
+
+// A server whose client is gone while it is about to send, or computes and does not look, is abandoned.
+TEST_F(FarFaults, AServerEndsWithItsConnection) {
+  auto input = remote::make_pipe();
+  auto output = remote::make_pipe();
+  ASSERT_TRUE(input.ok() && output.ok());
+  std::atomic<bool> abandoned = false;
+  Status ended;
+  std::thread server([&] {
+    ended = remote::serve(input->read.get(), output->write.get(), [&] {
+      abandoned = true;
+      output->read.close();
+    });
+  });
+  Message put;
+  put.kind = MessageKind::kCall;
+  put.id = 1;
+  put.name = "file.put";
+  put.body = json::array({"large", json::binary(std::vector<std::uint8_t>(std::size_t{1} << 20, 7))});
+  Message read = put;
+  read.id = 2;
+  read.name = "file.read";
+  read.body = json::array({1, 0, 1 << 20});
+  const std::string bytes = frames({remote::greeting(), put, read});
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t count = ::write(input->write.get(), bytes.data() + done, bytes.size() - done);
+    ASSERT_GT(count, 0);
+    done += static_cast<std::size_t>(count);
+  }
+  constexpr int kPipe = 1 << 16;  // what it holds that nobody reads: the server waits for room
+  int held = 0;
+  for (int n = 0; n < 2000 && held < kPipe; ++n) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ASSERT_EQ(::ioctl(output->read.get(), FIONREAD, &held), 0);
+  }
+  input->write.close();
+  const Clock::time_point begin = Clock::now();
+  server.join();
+  EXPECT_TRUE(abandoned);
+  EXPECT_TRUE(ended.ok());
+  EXPECT_LT(since_ms(begin), 20000 * test::kSlower);
 }
 
 TEST_F(FarFaults, AnswersThatDoNotHoldTogetherAreRefused) {
