@@ -9,6 +9,7 @@
 #include "app/cli/named_files.h"
 #include "core/base/instruction_sets.h"
 #include "core/base/mapping_guard.h"
+#include "models/api/machine.h"
 #include "models/api/model.h"
 #include "models/api/threads.h"
 #include "models/checkpoint/hub_cache.h"
@@ -38,6 +39,7 @@ void declare(Parser& parser, Declared& declared) {
   Arguments root = parser.root();
   declare_globals(root, declared.globals);
   root.text("--figures", declared.request.figures, "draw the figures of a session into this folder, without a window");
+  root.flag("--allow-ssh", declared.request.allow_ssh, "start ssh to the machines that sessions and figures name");
   root.text("--only", declared.request.only, "with --figures: draw only the figures whose names contain this");
   root.positionals("PATH", declared.request.paths,
                    "checkpoints, sessions, traces, texts or images to open in the workbench", FileUse::kCheckpoint);
@@ -74,6 +76,29 @@ std::string recordable(int argc, char** argv) {
   }
   return line;
 }
+
+// The paths that somebody typed, for a sub-command or the workbench.
+std::vector<std::filesystem::path> typed_paths(const Parser& parser, const std::string& command) {
+  std::vector<std::filesystem::path> paths;
+  for (const NamedFiles& named : parser.files()) {
+    if (named.command == command || named.command.empty()) {
+      const std::vector<std::string> words = named.typed();
+      paths.insert(paths.end(), words.begin(), words.end());
+    }
+  }
+  return paths;
+}
+
+// While one lives, machines that say nothing are told of on the console.
+class SilentMachines {
+ public:
+  explicit SilentMachines(Console& console) {
+    models::tell_of_silent_machines([&console](const std::string& what) { console.note(what); });
+  }
+  ~SilentMachines() { models::tell_of_silent_machines(nullptr); }
+  SilentMachines(const SilentMachines&) = delete;
+  SilentMachines& operator=(const SilentMachines&) = delete;
+};
 
 Status run_action(const Action& action, const Context& context) {
   Result<Status> outcome = guarded([&] { return action(context); });
@@ -116,6 +141,11 @@ int run(int argc, char** argv, OpenWorkbench open_workbench, const std::string& 
   }
   const bool sub_command = parsed->kind == Parsed::Kind::kCommand;
   const std::string command = sub_command ? commands()[parsed->command].name : "";
+  models::allow_only_machines_of(typed_paths(parser, command));
+  if (request.allow_ssh) {
+    models::allow_all_machines();
+  }
+  const SilentMachines told(console);
   const InputFiles inputs = inputs_of(parser.files(), command);
   if (const Status status = check_outputs(parser.files(), command, inputs); !status.ok()) {
     return console.fail(status.error());
@@ -133,7 +163,7 @@ int run(int argc, char** argv, OpenWorkbench open_workbench, const std::string& 
     const Result<int> status = run_workbench(argc, argv, open_workbench, request, context);
     return status.ok() ? *status : console.fail(status.error());
   }
-  if (!request.paths.empty() || !request.figures.empty() || !request.only.empty()) {
+  if (!request.paths.empty() || !request.figures.empty() || !request.only.empty() || request.allow_ssh) {
     return console.fail(usage("unexpected argument before the sub-command (see --help)"));
   }
   const Status status = run_action(actions[parsed->command], context);

@@ -12,8 +12,9 @@ namespace locus::cli {
 // What is asked for without a sub-command.
 struct WorkbenchRequest {
   std::vector<std::string> paths;
-  std::string figures;  // not empty: draw the session's figures into this folder instead of opening a window
-  std::string only;     // of these figures, those whose names contain this; empty: all
+  std::string figures;     // not empty: draw the session's figures into this folder instead of opening a window
+  std::string only;        // of these figures, those whose names contain this; empty: all
+  bool allow_ssh = false;  // to machines that sessions and figures name
 };
 
 // Opens the workbench; the exit status. Null in a build without it.

@@ -17,6 +17,7 @@
 #include "app/views/plots/data_file.h"
 #include "app/views/view.h"
 #include "models/api/atlas_trace.h"
+#include "models/api/machine.h"
 #include "models/api/model.h"
 
 namespace locus::cli {
@@ -111,6 +112,7 @@ std::string written_so_far(int files) {
 Status draw(session::Recipe recipe, const Painter* painter, const FigureOptions& options, const Context& context) {
   LOCUS_TRY(const views::View* view, views::find_view(recipe.session.state.view));
   const Interrupt interrupt;
+  const models::StopsWaiting waiting(interrupt.token());  // for other machines
   const auto opened = open_columns(recipe, view->info().uses_input, context, interrupt.token());
   if (!opened.ok()) {
     return keeping(opened.error(), "nothing was drawn");
@@ -165,6 +167,9 @@ Status run_figure(const FigureOptions& options, const Context& context) {
     LOCUS_CHECK(views::check_data_name(options.data));
   }
   LOCUS_TRY(session::Recipe recipe, options.read());
+  if (options.allow_ssh) {
+    models::allow_all_machines();
+  }
   InputFiles inputs = context.inputs;
   session::add_inputs(recipe.session, inputs);  // what a recipe names is read too
   LOCUS_CHECK(inputs.check(options.out, "--out"));

@@ -6,6 +6,8 @@
 #include "app/cli/paint.h"
 #include "app/cli/settings_text.h"
 #include "app/views/view.h"
+#include "core/base/shown.h"
+#include "models/api/machine.h"
 #include "models/checkpoint/hub_cache.h"
 #include "models/remote/address.h"
 
@@ -152,6 +154,7 @@ void FigureOptions::declare(Arguments& arguments) {
       "--recipe", recipe,
       "make the figure of this file (or .recipe.json) again; PATHs give the current places of its checkpoints",
       FileUse::kRead);
+  arguments.flag("--allow-ssh", allow_ssh, "with --recipe: start ssh to the machines that it names");
   state.declare(arguments);
   arguments.text("--reference", reference,
                  "the checkpoint that the others are compared with: one of the PATHs, or an additional column",
@@ -173,7 +176,19 @@ void FigureOptions::declare(Arguments& arguments) {
 }
 
 Result<session::Recipe> FigureOptions::read() const {
-  return recipe.empty() ? recipe_of(*this) : read_recipe(*this);
+  if (recipe.empty()) {
+    return recipe_of(*this);
+  }
+  LOCUS_TRY(session::Recipe named, read_recipe(*this));
+  for (const session::CheckpointEntry& entry : named.session.checkpoints) {
+    const std::string machine = allow_ssh ? std::string() : models::unallowed_machine_of(entry.path);
+    if (entry.shown && !machine.empty()) {
+      return bad_input("expected checkpoints of this machine, found one of " + shown(machine) +
+                           ": --allow-ssh starts ssh to the machines that a file names",
+                       recipe);
+    }
+  }
+  return named;
 }
 
 }  // namespace locus::cli

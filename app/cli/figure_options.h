@@ -15,6 +15,7 @@ namespace locus::cli {
 struct FigureOptions : InputAndChanges {
   std::vector<std::string> words;  // VIEW PATH…
   std::string recipe;
+  bool allow_ssh = false;  // to machines that the recipe names
   StateFlags state;
   std::string reference;
   std::vector<std::string> view_options;

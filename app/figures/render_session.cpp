@@ -15,6 +15,7 @@
 #include "app/session/view_input.h"
 #include "app/views/view.h"
 #include "core/base/shown.h"
+#include "models/api/machine.h"
 #include "models/remote/address.h"
 
 namespace locus::figures {
@@ -147,6 +148,7 @@ Result<FigureJob> job_of(const session::Bookmark& bookmark, std::vector<session:
 Result<RenderedSession> render_session(const session::Session& session, const std::filesystem::path& folder,
                                        const WriteFigure& write, const StopToken& stop, const Progress& progress,
                                        const RenderOptions& options) {
+  const models::StopsWaiting waiting(stop);  // for other machines
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   if (code) {

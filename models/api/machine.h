@@ -1,10 +1,13 @@
 // Where a model or a trace is that is not on this machine.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/progress.h"
 #include "core/base/result.h"
@@ -37,8 +40,8 @@ std::shared_ptr<const Machine> machine_of(const PositionTable& table);
 // the thread of a window.
 void never_wait_on_this_thread();
 
-// While one lives, what this thread waits for of another machine ends as kCancelled where the stop is requested, also in
-// functions that take none.
+// While one lives, what this thread waits for of another machine ends as kCancelled where the stop is requested, also
+// in functions that take none.
 class StopsWaiting {
  public:
   explicit StopsWaiting(StopToken stop);
@@ -49,6 +52,30 @@ class StopsWaiting {
  private:
   StopToken before_;
 };
+
+// ---- which machines may be reached
+//
+// Whoever opens a file of a stranger starts no ssh to the machines that it names: the program allows those that the
+// user named or agreed to. A line to another one is an error (kBadInput) before anything is started.
+
+// From now on the machines of these paths alone; until then all.
+void allow_only_machines_of(const std::vector<std::filesystem::path>& paths);
+// That of this path too; nothing for a path of this machine.
+void allow_machine_of(const std::filesystem::path& path);
+void allow_all_machines();
+// The machine of a path that is not allowed, "ada@node7:2222"; empty: it is, or the path is one of this machine.
+std::string unallowed_machine_of(const std::filesystem::path& path);
+
+// ---- lines
+
+// How long a machine may say nothing while an answer is due.
+struct SilenceLimits {
+  std::chrono::milliseconds told{5000};   // then it is told of
+  std::chrono::milliseconds lost{60000};  // then its line is lost
+};
+// Calls `tell`, on any thread, with what is waited for, one line, when a machine has said nothing for so long. Null:
+// nobody.
+void tell_of_silent_machines(std::function<void(const std::string& what)> tell, const SilenceLimits& limits = {});
 
 // The line to the machine of a path `ssh://…`, one that is there or a new one; null for paths of this machine. It is
 // there as long as somebody holds it, or a model or trace of it: who asks for several things one after the other holds

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "models/api/machine.h"
 #include "tests/support/paths.h"
 
 namespace locus::test {
@@ -19,6 +20,7 @@ class FarMachine {
       command.replace(at, 2, folder);
     }
     setenv("LOCUS_SSH", command.c_str(), 1);
+    models::allow_all_machines();  // a command line in this process may have allowed its own alone
   }
   ~FarMachine() { unsetenv("LOCUS_SSH"); }
   FarMachine(const FarMachine&) = delete;

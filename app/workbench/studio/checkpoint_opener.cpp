@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/workbench/studio/far_columns.h"
+#include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
 
@@ -87,6 +88,11 @@ void CheckpointOpener::lend(int id) {
 void CheckpointOpener::load(Checkpoint& checkpoint) {
   checkpoint.error.reset();
   if (share(checkpoint)) {
+    return;
+  }
+  if (const std::string machine = models::unallowed_machine_of(checkpoint.entry.path); !machine.empty()) {
+    opened(checkpoint.id, bad_input("not connected: a file names this machine, which you have not agreed to", machine));
+    Q_EMIT machine_wanted(qt(machine));
     return;
   }
   submit(checkpoint, false);

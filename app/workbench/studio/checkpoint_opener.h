@@ -42,6 +42,7 @@ class CheckpointOpener : public QObject {
   void runs_changed();    // a trace has been opened
   void extent_changed();  // after the others
   void failed(const locus::Error& error);
+  void machine_wanted(const QString& machine);  // it may not be reached (models/api/machine.h): the checkpoint failed
 
  private:
   // Opens it with the weights of another checkpoint of the same path and overrides, now or when that has opened.

@@ -18,6 +18,7 @@ Columns::Columns(Worker& worker, const LiveInput& input, std::string device, ses
   connect(&opener_, &CheckpointOpener::runs_changed, this, &Columns::runs_changed);
   connect(&opener_, &CheckpointOpener::extent_changed, this, &Columns::extent_changed);
   connect(&opener_, &CheckpointOpener::failed, this, &Columns::failed);
+  connect(&opener_, &CheckpointOpener::machine_wanted, this, &Columns::machine_wanted);
   connect(&follower_, &TraceFollower::written, this, [this](int id) {
     if (Checkpoint* checkpoint = list_.find(id); checkpoint != nullptr && checkpoint->trace) {
       opener_.follow(*checkpoint);
@@ -189,6 +190,16 @@ void Columns::change_edits(int id, const models::Edits& edits) {
 void Columns::reconnect() {
   for (Checkpoint& each : list_.all()) {
     if (is_cut_off(each)) {
+      load_again(each);
+    }
+  }
+}
+
+void Columns::open_allowed() {
+  for (Checkpoint& each : list_.all()) {
+    const bool closed = each.entry.shown && each.error && !each.model && !each.trace && !each.waiting();
+    if (closed && remote::is_remote(each.entry.path.native()) &&
+        models::unallowed_machine_of(each.entry.path).empty()) {
       load_again(each);
     }
   }

@@ -53,6 +53,8 @@ class Columns : public QObject {
   void set_own_head(int id, const std::optional<views::HeadRef>& head);
   // Opens again what a lost line had; what it shows stays until that has run.
   void reconnect();
+  // Opens what could not be opened because its machine was not allowed, and now is.
+  void open_allowed();
   // The same with other edits, by the same weights.
   void change_edits(int id, const models::Edits& edits);
 
@@ -79,7 +81,8 @@ class Columns : public QObject {
   void started();         // a run: what is drawn is of an older input
   void extent_changed();  // after the others: what the columns can show may have changed
   void failed(const locus::Error& error);
-  void too_large(const locus::Error& error);  // a run does not fit; what would
+  void machine_wanted(const QString& machine);  // see CheckpointOpener
+  void too_large(const locus::Error& error);    // a run does not fit; what would
 
  private:
   void load_again(Checkpoint& checkpoint);

@@ -19,6 +19,7 @@
 #include "app/workbench/window/atlas_dialog.h"
 #include "app/workbench/window/get_dialog.h"
 #include "app/workbench/window/hub_dialog.h"
+#include "app/workbench/window/machine_questions.h"
 #include "app/workbench/window/message_bar.h"
 #include "app/workbench/window/session_controller.h"
 #include "core/base/atomic_file.h"
@@ -74,9 +75,15 @@ bool wants_ids(const Studio& studio) {
 
 }  // namespace
 
-FileOpener::FileOpener(QWidget& window, Studio& studio, SessionController& sessions, InputDock& input,
-                       MessageBar& messages, QSettings& settings)
-    : window_(window), studio_(studio), sessions_(sessions), input_(input), messages_(messages), settings_(settings) {
+FileOpener::FileOpener(QWidget& window, Studio& studio, SessionController& sessions, MachineQuestions& machines,
+                       InputDock& input, MessageBar& messages, QSettings& settings)
+    : window_(window),
+      studio_(studio),
+      sessions_(sessions),
+      machines_(machines),
+      input_(input),
+      messages_(messages),
+      settings_(settings) {
   connect(&studio_, &Studio::checkpoints_changed, this, &FileOpener::remember_opened);
   connect(&studio_, &Studio::failed, this, [this](const QString& message) {
     messages_.show_checkpoint_failure(message);
@@ -128,6 +135,7 @@ void FileOpener::open_checkpoint(const std::filesystem::path& path) {
   std::error_code code;
   session::CheckpointEntry entry;
   entry.path = path;
+  machines_.named(path);
   opening_.push_back(remote::is_remote(path.native()) ? path : std::filesystem::weakly_canonical(path, code));
   studio_.open(entry);
   remember_opened();  // it may have been open

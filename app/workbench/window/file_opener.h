@@ -12,6 +12,7 @@ class QWidget;
 namespace locus::workbench {
 
 class InputDock;
+class MachineQuestions;
 class MessageBar;
 class SessionController;
 class Studio;
@@ -20,8 +21,8 @@ class FileOpener : public QObject {
   Q_OBJECT
 
  public:
-  FileOpener(QWidget& window, Studio& studio, SessionController& sessions, InputDock& input, MessageBar& messages,
-             QSettings& settings);
+  FileOpener(QWidget& window, Studio& studio, SessionController& sessions, MachineQuestions& machines, InputDock& input,
+             MessageBar& messages, QSettings& settings);
 
   // A session, a checkpoint, a trace, a text, an image, a figure or its recipe.
   void open(const std::filesystem::path& path);
@@ -53,6 +54,7 @@ class FileOpener : public QObject {
   QWidget& window_;
   Studio& studio_;
   SessionController& sessions_;
+  MachineQuestions& machines_;
   InputDock& input_;
   MessageBar& messages_;
   QSettings& settings_;

@@ -31,6 +31,7 @@
 #include "app/workbench/window/command_registry.h"
 #include "app/workbench/window/file_opener.h"
 #include "app/workbench/window/layout_controller.h"
+#include "app/workbench/window/machine_questions.h"
 #include "app/workbench/window/message_bar.h"
 #include "app/workbench/window/preferences.h"
 #include "app/workbench/window/question_bar.h"
@@ -89,7 +90,9 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan,
   parts_.messages = new MessageBar(*studio_, options.device, this);
   setStatusBar(parts_.messages);
   sessions_ = std::make_unique<SessionController>(*this, *studio_, *parts_.messages, *settings_, folder, options.ask);
-  files_ = std::make_unique<FileOpener>(*this, *studio_, *sessions_, *parts_.input, *parts_.messages, *settings_);
+  machines_ = std::make_unique<MachineQuestions>(*this, *studio_, *parts_.messages, *settings_);
+  files_ = std::make_unique<FileOpener>(*this, *studio_, *sessions_, *machines_, *parts_.input, *parts_.messages,
+                                        *settings_);
   layout_ = std::make_unique<LayoutController>(parts_);
   edits_ = std::make_unique<EditActions>(*studio_);
   commands_ = std::make_unique<CommandRegistry>(*this);

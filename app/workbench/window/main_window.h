@@ -16,6 +16,8 @@ class QVulkanInstance;
 
 namespace locus::workbench {
 
+class MachineQuestions;
+
 class MainWindow : public QMainWindow {
   Q_OBJECT
 
@@ -54,6 +56,7 @@ class MainWindow : public QMainWindow {
   std::unique_ptr<Studio> studio_;
   WindowParts parts_;
   std::unique_ptr<SessionController> sessions_;
+  std::unique_ptr<MachineQuestions> machines_;
   std::unique_ptr<FileOpener> files_;
   std::unique_ptr<LayoutController> layout_;
   std::unique_ptr<EditActions> edits_;

@@ -42,8 +42,9 @@ Result<std::vector<std::string>> Connection::command_for(const Address& address,
   std::vector<std::string> command;
   bool has_command = false;
   if (ssh == nullptr || *ssh == '\0') {
-    // A line that is dead is noticed; without a terminal there, what is sent arrives as it is.
-    command = {"ssh", "-T", "-o", "ServerAliveInterval=15"};
+    // A line that is dead is noticed; without a terminal there, what is sent arrives as it is. Nothing of this machine
+    // is lent to that one: no agent, no display, no ports, whatever ~/.ssh/config says.
+    command = {"ssh", "-T", "-a", "-x", "-o", "ClearAllForwardings=yes", "-o", "ServerAliveInterval=15"};
     if (address.port != 0) {
       command.insert(command.end(), {"-p", std::to_string(address.port)});
     }

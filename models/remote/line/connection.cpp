@@ -14,6 +14,7 @@
 
 #include "core/base/guarded.h"
 #include "core/base/shown.h"
+#include "models/remote/line/permission.h"
 
 namespace locus::remote {
 
@@ -25,6 +26,7 @@ constexpr std::size_t kKeptWords = 4000;  // bytes of what the program says of i
 constexpr std::chrono::milliseconds kPingInterval{1000};
 constexpr std::chrono::milliseconds kIdlePing{2000};  // a line without messages is measured so often
 constexpr std::chrono::milliseconds kPause{20};
+constexpr std::chrono::milliseconds kLook{500};        // how often a silent line is looked at
 constexpr std::chrono::milliseconds kBesideStop{100};  // a Ctrl-C ends ssh before it is seen here
 
 thread_local bool never_waits = false;
@@ -47,6 +49,23 @@ Message call_of(std::int64_t id, const std::string& name, nlohmann::json body) {
   return call;
 }
 
+// Who is told of silent machines.
+struct Listener {
+  std::mutex mutex;
+  std::function<void(const std::string&)> tell;
+  models::SilenceLimits limits;
+};
+
+// "5 s".
+std::string seconds_text(std::chrono::milliseconds time) {
+  return std::to_string((time.count() + 999) / 1000) + " s";
+}
+
+Listener& listener() {
+  static Listener own;
+  return own;
+}
+
 // The lines that are there, by their command.
 struct Lines {
   std::mutex mutex;
@@ -61,6 +80,11 @@ Lines& lines() {
 }  // namespace
 
 Result<std::shared_ptr<Connection>> Connection::to(const Address& address, const StopToken& stop) {
+  if (!may_reach(address.peer())) {
+    return bad_input(
+        "expected a machine that you named or agreed to, found one that a file names: --allow-ssh allows it",
+        address.peer());
+  }
   LOCUS_TRY(const std::vector<std::string> command, command_for(address, std::getenv("LOCUS_SSH")));
   Lines& all = lines();
   std::vector<std::string> key = command;
@@ -76,7 +100,7 @@ Result<std::shared_ptr<Connection>> Connection::to(const Address& address, const
   LOCUS_TRY(Child child, within(Child::start(command), address.peer()));
   LOCUS_TRY(Pipe wake, make_pipe());
   const auto line = std::make_shared<Connection>(address.peer(), std::move(child), std::move(wake));
-  LOCUS_CHECK(line->wait_for_greeting(stop));
+  LOCUS_CHECK(line->wait_for_greeting(stop.stop_possible() ? stop : stop_of_thread));
   const std::lock_guard lock(all.mutex);
   all.lines[key] = line;
   return line;
@@ -134,6 +158,32 @@ void Connection::lose(Error error) {
   }
   pending_.clear();
   changed_.notify_all();
+}
+
+void Connection::hear() {
+  const std::lock_guard lock(mutex_);
+  heard_ = Clock::now();
+  told_ = false;
+}
+
+// A greeting is due, or the answer to a ping, which a server gives whatever it computes.
+void Connection::look() {
+  Listener& who = listener();
+  const std::lock_guard listening(who.mutex);
+  bool ends = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto silent = Clock::now() - (greeted_ ? std::max(heard_, pinged_) : heard_);
+    ends = silent >= who.limits.lost;
+    if (lost_ || (greeted_ && ping_id_ == 0) || silent < who.limits.told || (!ends && std::exchange(told_, true))) {
+      return;
+    }
+  }
+  if (ends) {
+    lose(bad_input("expected an answer within " + seconds_text(who.limits.lost) + ", found none", name_));
+  } else if (who.tell) {
+    who.tell("waiting for " + name_ + ", which has said nothing for " + seconds_text(who.limits.told));
+  }
 }
 
 // ---- asking
@@ -335,6 +385,7 @@ Result<std::size_t> Connection::read_some(char* bytes, std::size_t size) {
     if (ends[1].revents != 0) {
       const ssize_t count = ::read(child_.output(), bytes, size);
       if (count >= 0) {
+        hear();
         return static_cast<std::size_t>(count);
       }
       if (errno != EINTR) {
@@ -382,21 +433,31 @@ void Connection::write_loop(const StopToken& closing) {
     std::string frame;
     {
       std::unique_lock lock(mutex_);
-      while (!to_write_.wait_for(lock, closing, kIdlePing, [this] { return !outgoing_.empty(); })) {
+      Clock::time_point idle = Clock::now();
+      while (!to_write_.wait_for(lock, closing, kLook, [this] { return !outgoing_.empty(); })) {
         if (closing.stop_requested()) {
           return;
         }
-        if (greeted_ && !lost_) {
+        if (greeted_ && !lost_ && Clock::now() - idle >= kIdlePing) {
           ping();  // keeps latency_ms() up to date while nothing is asked
+          idle = Clock::now();
         }
+        lock.unlock();
+        look();
+        lock.lock();
       }
       frame = std::move(outgoing_.front());
       outgoing_.pop_front();
     }
     for (std::size_t done = 0; done < frame.size();) {
       std::array<pollfd, 2> ends{pollfd{wake_.read.get(), POLLIN, 0}, pollfd{child_.input(), POLLOUT, 0}};
-      if (::poll(ends.data(), ends.size(), -1) < 0 && errno != EINTR) {
+      const int ready = ::poll(ends.data(), ends.size(), static_cast<int>(kLook.count()));
+      if (ready < 0 && errno != EINTR) {
         return;
+      }
+      if (ready == 0) {
+        look();
+        continue;
       }
       if (ends[0].revents != 0 || closing.stop_requested()) {
         return;
@@ -405,7 +466,10 @@ void Connection::write_loop(const StopToken& closing) {
       if (count < 0 && errno != EAGAIN && errno != EINTR) {
         return;  // what the other end says, or that it ends, is read
       }
-      done += count > 0 ? static_cast<std::size_t>(count) : 0;
+      if (count > 0) {
+        done += static_cast<std::size_t>(count);
+        hear();
+      }
     }
   }
 }
@@ -416,6 +480,13 @@ namespace locus::models {
 
 void never_wait_on_this_thread() {
   remote::never_waits = true;
+}
+
+void tell_of_silent_machines(std::function<void(const std::string&)> tell, const SilenceLimits& limits) {
+  remote::Listener& who = remote::listener();
+  const std::lock_guard lock(who.mutex);
+  who.tell = std::move(tell);
+  who.limits = limits;
 }
 
 StopsWaiting::StopsWaiting(StopToken stop) : before_(std::exchange(remote::stop_of_thread, std::move(stop))) {}

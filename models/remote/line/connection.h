@@ -47,11 +47,13 @@ class Connection final : public models::Machine {
  public:
   // A line to that machine: one that is well, or else a new one, once the other end has greeted. What starts the
   // server is `command_for` of the environment's LOCUS_SSH. Errors: kBadInput where the program cannot be started or
-  // the line ends, with what it said of that; kUnsupported for another protocol; kUsage for LOCUS_SSH; kCancelled.
+  // the line ends, with what it said of that, for a machine that may not be reached (models/api/machine.h), and for one
+  // that says nothing for a minute; kUnsupported for another protocol; kUsage for LOCUS_SSH; kCancelled.
   static Result<std::shared_ptr<Connection>> to(const Address& address, const StopToken& stop);
-  // The words that start a server at that address. Without `ssh` (LOCUS_SSH, null or empty) `ssh -T [-p PORT]
-  // [USER@]HOST locus serve --stdio`; otherwise its words, in which %h is [USER@]HOST, %p the port (22 where none is
-  // given), %c `locus serve --stdio` and %% a %; where %c is not in them these three words follow. Errors: kUsage.
+  // The words that start a server at that address. Without `ssh` (LOCUS_SSH, null or empty) `ssh -T -a -x -o
+  // ClearAllForwardings=yes -o ServerAliveInterval=15 [-p PORT] [USER@]HOST locus serve --stdio`; otherwise its words,
+  // in which %h is [USER@]HOST, %p the port (22 where none is given), %c `locus serve --stdio` and %% a %; where %c is
+  // not in them these three words follow. Errors: kUsage.
   static Result<std::vector<std::string>> command_for(const Address& address, const char* ssh);
 
   Connection(std::string name, Child child, Pipe wake);  // for to()
@@ -100,6 +102,9 @@ class Connection final : public models::Machine {
   void ping();
   // What ended the line; all who wait get it.
   void lose(Error error);
+  // Notes that something travelled, and looks whether nothing has for too long while an answer is due.
+  void hear();
+  void look();
 
   const std::string name_;
   Child child_;
@@ -118,6 +123,8 @@ class Connection final : public models::Machine {
   std::int64_t ping_id_ = 0;
   Clock::time_point pinged_;
   double latency_ms_ = 0;
+  Clock::time_point heard_ = Clock::now();  // when bytes came or went
+  bool told_ = false;                       // of the present silence
   std::jthread writer_;
   std::jthread reader_;  // last: started when everything above exists
 };

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "models/api/model.h"
@@ -78,7 +79,7 @@ TEST_F(CliRemote, FiguresHaveTheSameData) {
   EXPECT_EQ(document.at("checkpoints").at(0).at("sha256"),
             json::parse(read_text(file("here.npy.recipe.json"))).at("checkpoints").at(0).at("sha256"));
   const std::string before = read_text(file("there.npy"));
-  printed({"figure", "--recipe", recipe, "--data", file("again.npy")});
+  printed({"figure", "--recipe", recipe, "--data", file("again.npy"), "--allow-ssh"});
   EXPECT_TRUE(read_text(file("again.npy")) == before);
 }
 
@@ -137,6 +138,43 @@ TEST_F(CliRemote, AServerHoldsWhatItsModelsWereReadFrom) {
   EXPECT_EQ(written.error().code, locus::ErrorCode::kUsage);
   EXPECT_TRUE(read_text(model / "model.safetensors") == before);
   EXPECT_TRUE((*trace)->write(FarMachine::path(model / "trace.safetensors"), {"q"}).ok());
+}
+
+// A file of a stranger may name any machine.
+TEST_F(CliRemote, NoFileStartsSshUnasked) {
+  const std::string started = file("started");
+  const FarMachine machine("sh -c 'touch \"" + started + "\"; PATH=%s:$PATH exec %c'");
+  const std::string entry = R"({"path": ")" + there() + R"(", "shown": true})";
+  const std::string state = R"("input": {"text": "To be"}, "state": {"view": "attention", "layer": 0, "head": 0})";
+  std::ofstream(file("stranger.locus.json")) << R"({"locus": "session/1", "checkpoints": [)" << entry << "], " << state
+                                             << R"(, "bookmarks": [{"name": "a", "about": "x", )" << state << "}]}";
+  std::ofstream(file("stranger.recipe.json"))
+      << R"({"locus": "session/1", "version": "1", "paper": {"width_mm": 84, "dpi": 72, "dark": false}, "checkpoints": [)"
+      << entry << "], " << state << "}";
+  const std::vector<std::string> session{"--figures", file("figures"), file("stranger.locus.json")};
+  const std::vector<std::string> recipe{"figure", "--recipe", file("stranger.recipe.json"), "--data", file("x.npy")};
+  for (std::vector<std::string> words : {session, recipe}) {
+    std::filesystem::remove(started);
+    expect_error(run_locus(words), 3, "--allow-ssh");
+    EXPECT_FALSE(std::filesystem::exists(started)) << words.front();
+    words.insert(words.begin() + (words == session ? 0 : 1), "--allow-ssh");
+    printed(words);
+    EXPECT_TRUE(std::filesystem::exists(started)) << words.front();
+  }
+  // Nor does a recipe beside a machine that was typed.
+  std::filesystem::remove(started);
+  expect_error(run_locus({"figure", "--recipe", file("stranger.recipe.json"), "--data", file("x.npy"), "--edits",
+                          "ssh://other/edits.json"}),
+               3);
+  EXPECT_FALSE(std::filesystem::exists(started));
+}
+
+TEST_F(CliRemote, ASilentMachineIsToldOf) {
+  const FarMachine silent("sh -c 'sleep 7; : %c'");
+  const auto outcome = locus::testing_support::run_program({"info", "ssh://node7/m"});
+  EXPECT_EQ(outcome.status, 3);
+  EXPECT_NE(outcome.err.find("locus: waiting for node7, which has said nothing for 5 s\n"), std::string::npos)
+      << outcome.err;
 }
 
 TEST_F(CliRemote, WhatCannotBeReachedIsOneLine) {

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -241,6 +242,44 @@ TEST_F(FarFaults, WhatNoServerSaysIsOneLine) {
     const test::FarMachine machine("ssh %x");
     expect_one_line(models::open(text_rope()).error(), ErrorCode::kUsage, "LOCUS_SSH");
   }
+}
+
+// Before a greeting, and in the middle of a call: the machine is told of, and then the line is lost.
+TEST_F(FarFaults, ASilentMachineIsToldOfAndThenLost) {
+  using std::chrono::milliseconds;
+  std::mutex mutex;
+  std::vector<std::string> told;
+  models::tell_of_silent_machines(
+      [&](const std::string& what) {
+        const std::lock_guard lock(mutex);
+        told.push_back(what);
+      },
+      {milliseconds(600), milliseconds(2500)});
+  const auto expect_lost = [&](const Error& error, Clock::time_point begin) {
+    expect_one_line(error, ErrorCode::kBadInput, "here: expected an answer within 3 s, found none");
+    EXPECT_LT(since_ms(begin), 8000 * test::kSlower);
+    const std::lock_guard lock(mutex);
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told.front(), "waiting for here, which has said nothing for 1 s");
+    told.clear();
+  };
+  {
+    const test::FarMachine silent("sh -c 'sleep 60; : %c'");
+    const Clock::time_point begin = Clock::now();
+    const auto model = models::open(text_rope());
+    ASSERT_FALSE(model.ok());
+    expect_lost(model.error(), begin);
+  }
+  const test::FarMachine machine(named_server());
+  const auto model = models::open(text_rope());
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  ::kill(pid(), SIGSTOP);
+  const Clock::time_point begin = Clock::now();
+  const auto trace = (*model)->run(long_input(60));
+  ::kill(pid(), SIGCONT);
+  models::tell_of_silent_machines(nullptr);
+  ASSERT_FALSE(trace.ok());
+  expect_lost(trace.error(), begin);
 }
 
 TEST_F(FarFaults, CountsThatNobodyAsksForAreRefused) {

@@ -3,8 +3,10 @@
 
 #include <QInputDialog>
 #include <QLabel>
+#include <QMessageBox>
 #include <QPushButton>
 #include <QTimer>
+#include <filesystem>
 #include <fstream>
 
 #include "core/base/atomic_file.h"
@@ -18,6 +20,7 @@ namespace {
 
 class WindowRemote : public WindowTest {
  protected:
+  ~WindowRemote() override { models::allow_all_machines(); }
   WindowRemote() : machine_("sh -c 'echo $$ > " + pid_file() + "; PATH=%s:$PATH exec %c'") { opener_ = models::open; }
 
   std::string pid_file() const { return folder_.path().toStdString() + "/pid"; }
@@ -136,6 +139,53 @@ TEST_F(WindowRemote, AnotherProtocolIsOneLine) {
   EXPECT_NE(window_->last_message().indexOf(QStringLiteral("0.1 there speaks protocol 9")), -1)
       << window_->last_message().toStdString();
   EXPECT_EQ(window_->last_message().indexOf(QLatin1Char('\n')), -1);
+}
+
+TEST_F(WindowRemote, AMachineThatAFileNamesIsAskedForOnce) {
+  models::allow_only_machines_of({});
+  const std::string there = test::FarMachine::path(test::source_dir() + "/assets/checkpoints/text-rope");
+  const std::string state = R"("input": {"text": "The ship"}, "state": {"view": "attention", "layer": 0, "head": 0})";
+  const std::string file = folder_.path().toStdString() + "/stranger.locus.json";
+  std::ofstream(file) << R"({"locus": "session/1", "checkpoints": [{"path": ")" << there << R"(", "shown": true}], )"
+                      << state << R"(, "bookmarks": []})";
+  window_->open_path(file);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(pid(), 0);  // nothing was started
+  EXPECT_TRUE(window_->studio().checkpoints().shown().empty());
+  auto* box = find<QMessageBox>("machine-question");
+  ASSERT_NE(box, nullptr);
+  EXPECT_TRUE(box->text().contains(QStringLiteral("the machine here"))) << box->text().toStdString();
+  const auto press_button = [](QMessageBox* shown, const QString& words) {
+    for (QAbstractButton* button : shown->buttons()) {
+      if (button->text().remove(QLatin1Char('&')) == words) {
+        button->click();
+      }
+    }
+  };
+  press_button(box, QStringLiteral("Not now"));
+  ASSERT_TRUE(wait([&] { return find<QMessageBox>("machine-question") == nullptr; }));
+  // It does not ask again by itself, but says how.
+  window_->open_path(file);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(pid(), 0);
+  EXPECT_EQ(find<QMessageBox>("machine-question"), nullptr);
+  auto* action = find<QPushButton>("help-with-it");
+  ASSERT_TRUE(action->isVisible());
+  EXPECT_EQ(action->text(), QStringLiteral("Connect…"));
+  action->click();
+  box = find<QMessageBox>("machine-question");
+  ASSERT_NE(box, nullptr);
+  press_button(box, QStringLiteral("Connect"));
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().shown().size() == 1; }));
+  EXPECT_NE(pid(), 0);
+  // The next window remembers it.
+  window_.reset();
+  models::allow_only_machines_of({});
+  std::filesystem::remove(pid_file());
+  make_window();
+  window_->open_path(file);
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().shown().size() == 1; }));
+  EXPECT_EQ(find<QMessageBox>("machine-question"), nullptr);
 }
 
 TEST_F(WindowRemote, APathIsTypedInTheMenusDialog) {

@@ -3,8 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
+
+#include "models/api/machine.h"
+#include "models/remote/line/connection.h"
+#include "models/remote/line/permission.h"
 
 namespace locus::remote {
 namespace {
@@ -62,6 +67,35 @@ TEST(Address, WordsAreThoseOfAShell) {
     EXPECT_EQ(words.error().code, ErrorCode::kUsage);
     EXPECT_EQ(words.error().describe().rfind("LOCUS_SSH: expected ", 0), 0U) << words.error().describe();
   }
+}
+
+// Nothing of this machine is lent to one that a path names.
+TEST(Address, SshForwardsNothing) {
+  const auto words = Connection::command_for({"ada", "node7", 2222, "/m"}, nullptr);
+  ASSERT_TRUE(words.ok());
+  for (const char* word : {"-T", "-a", "-x", "ClearAllForwardings=yes"}) {
+    EXPECT_NE(std::find(words->begin(), words->end(), word), words->end()) << word;
+  }
+  EXPECT_EQ(std::vector<std::string>(words->end() - 6, words->end()),
+            (std::vector<std::string>{"-p", "2222", "ada@node7", "locus", "serve", "--stdio"}));
+}
+
+TEST(Address, MachinesAreReachedThatSomebodyNamed) {
+  EXPECT_TRUE(may_reach("node7"));  // nobody has said otherwise
+  models::allow_only_machines_of({"/m", "ssh://ada@node7/m", "ssh://-x/m"});
+  EXPECT_TRUE(may_reach("ada@node7"));
+  for (const char* other : {"node7", "ada@node7:2222", "root@node7", "node70", ""}) {
+    EXPECT_FALSE(may_reach(other)) << other;
+  }
+  EXPECT_EQ(models::unallowed_machine_of("ssh://[::1]:22/m"), "[::1]:22");
+  EXPECT_EQ(models::unallowed_machine_of("/m"), "");
+  models::allow_machine_of("ssh://[::1]:22/other");
+  EXPECT_EQ(models::unallowed_machine_of("ssh://[::1]:22/m"), "");
+  const auto refused = Connection::to({"", "node7", 0, "/m"}, {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kBadInput);
+  models::allow_all_machines();
+  EXPECT_TRUE(may_reach("node7"));
 }
 
 }  // namespace
