@@ -37,7 +37,8 @@ void print_files(const hub::DownloadPlan& plan, bool fetched, Console& console) 
 }
 
 Status run_get(const GetCommand& command, const Context& context) {
-  LOCUS_TRY(const hub::HubSettings settings, hub::hub_settings());
+  LOCUS_TRY(hub::HubSettings settings, hub::hub_settings());
+  settings.waiting = [&](const std::string& what) { context.console.note(what); };
   const Interrupt interrupt;
   auto plan = hub::plan_download(settings, command.name, command.files, interrupt.token());
   if (!plan.ok()) {

@@ -27,10 +27,30 @@ std::int64_t bytes_at(const fs::path& path) {
   return file && !code ? static_cast<std::int64_t>(bytes) : -1;
 }
 
+// Makes a folder below `base`, part by part: none of them may be a link, through which files elsewhere were written.
+// Where the cache itself and a model's folder lie is the user's to say, with links too.
+Status make_folder(const fs::path& base, const fs::path& below) {
+  std::error_code code;
+  fs::create_directories(base, code);
+  fs::path folder = base;
+  for (const fs::path& part : below) {
+    folder /= part;
+    if (!code && fs::is_symlink(fs::symlink_status(folder, code))) {
+      return bad_input("expected a folder or nothing, found a link", folder.string());
+    }
+    code.clear();
+    fs::create_directory(folder, code);
+    if (code) {
+      break;
+    }
+  }
+  return code ? Status(bad_input("cannot make the folder: " + code.message(), folder.string())) : Status();
+}
+
 }  // namespace
 
 CacheFolder::CacheFolder(fs::path cache, const checkpoint::HubName& name)
-    : model_(cache / name.folder()), locks_(std::move(cache) / ".locks" / name.folder()) {}
+    : cache_(std::move(cache)), model_(cache_ / name.folder()), locks_(fs::path(".locks") / name.folder()) {}
 
 std::int64_t CacheFolder::present(const std::string& commit, const std::string& file, const std::string& etag,
                                   std::int64_t bytes) const {
@@ -44,14 +64,10 @@ std::int64_t CacheFolder::present(const std::string& commit, const std::string& 
 }
 
 Status CacheFolder::make(const std::string& commit) const {
-  for (const fs::path& folder : {model_ / "blobs", model_ / "refs", snapshot(commit), locks_}) {
-    std::error_code code;
-    fs::create_directories(folder, code);
-    if (code) {
-      return bad_input("cannot make the folder: " + code.message(), folder.string());
-    }
-  }
-  return {};
+  LOCUS_CHECK(make_folder(cache_, locks_));
+  LOCUS_CHECK(make_folder(model_, "blobs"));
+  LOCUS_CHECK(make_folder(model_, "refs"));
+  return make_folder(model_, fs::path("snapshots") / commit);
 }
 
 Status CacheFolder::link(const std::string& commit, const std::string& file, const std::string& etag,
@@ -83,11 +99,14 @@ Status CacheFolder::set_ref(const std::string& revision, const std::string& comm
   if (revision == commit) {
     return {};
   }
-  const fs::path ref = model_ / "refs" / revision;
+  const fs::path name = fs::path("refs") / revision;
+  LOCUS_CHECK(make_folder(model_, name.parent_path()));
+  const fs::path ref = model_ / name;
   std::error_code code;
-  fs::create_directories(ref.parent_path(), code);
-  return code ? Status(bad_input("cannot make the folder: " + code.message(), ref.parent_path().string()))
-              : write_file(ref, commit);
+  if (fs::is_symlink(fs::symlink_status(ref, code))) {
+    fs::remove(ref, code);  // never what it leads to
+  }
+  return write_file(ref, commit);
 }
 
 DownloadLock::DownloadLock(DownloadLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}

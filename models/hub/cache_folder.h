@@ -22,7 +22,7 @@ class CacheFolder {
   std::filesystem::path blob(const std::string& etag) const { return model_ / "blobs" / etag; }
   std::filesystem::path partial(const std::string& etag) const { return model_ / "blobs" / (etag + ".incomplete"); }
   std::filesystem::path snapshot(const std::string& commit) const { return model_ / "snapshots" / commit; }
-  std::filesystem::path lock(const std::string& etag) const { return locks_ / (etag + ".lock"); }
+  std::filesystem::path lock(const std::string& etag) const { return cache_ / locks_ / (etag + ".lock"); }
   const std::filesystem::path& model() const { return model_; }
 
   // Bytes of a file of a snapshot that are there: all of them where its blob, or a file in place of its link, has
@@ -30,17 +30,18 @@ class CacheFolder {
   std::int64_t present(const std::string& commit, const std::string& file, const std::string& etag,
                        std::int64_t bytes) const;
 
-  // The folders that a download writes into. Errors: kBadInput where one cannot be made.
+  // The folders that a download writes into. Errors: kBadInput where one cannot be made, or is a link.
   Status make(const std::string& commit) const;
   // snapshots/COMMIT/FILE → ../../blobs/ETAG, in place of a link that is there. Errors: kBadInput where the file system
   // has no links, or something else than a link to a whole file has that name.
   Status link(const std::string& commit, const std::string& file, const std::string& etag, std::int64_t bytes) const;
-  // refs/REVISION, unless the revision is the commit itself.
+  // refs/REVISION, in place of a link that is there, unless the revision is the commit itself.
   Status set_ref(const std::string& revision, const std::string& commit) const;
 
  private:
+  std::filesystem::path cache_;
   std::filesystem::path model_;
-  std::filesystem::path locks_;
+  std::filesystem::path locks_;  // below the cache
 };
 
 // Holds a lock file, among the processes of this machine that take the same one; on file systems without locks,

@@ -71,8 +71,10 @@ Status begin_body(const Response& answer, const RemoteFile& file, PartialFile& p
 Status fetch_rest(Connection& connection, const HubSettings& settings, const RemoteFile& file, PartialFile& partial,
                   const StopToken& stop, const BytesThere& there) {
   int tries = 0;
+  Patience patience(settings);
   while (partial.size() < file.bytes) {
     const std::int64_t before = partial.size();
+    const auto begun = std::chrono::steady_clock::now();
     bool more = false;
     const auto begin = [&](const Response& answer) { return begin_body(answer, file, partial); };
     const auto take = [&](std::string_view bytes) -> Status {
@@ -99,8 +101,15 @@ Status fetch_rest(Connection& connection, const HubSettings& settings, const Rem
     } else if (!answer->good() && !may_come_back(*answer)) {
       return refusal(*answer, file.name);
     }
-    tries = partial.size() > before ? 0 : tries + 1;
-    if (tries == settings.tries) {
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+    const std::int64_t more_bytes = partial.size() - before;
+    if (more_bytes > 0 && static_cast<double>(more_bytes) >= took.count() * kSlowest) {
+      tries = 0;
+      patience.begin();
+    } else {
+      ++tries;
+    }
+    if (tries == settings.tries || (tries > 0 && patience.ends())) {
       const std::string why = answer->broken.empty() ? "status " + std::to_string(answer->status) : answer->broken;
       return bad_input("the line broke " + std::to_string(tries) + " times (" + why + "); " +
                            byte_count(partial.size()) + " of " + std::to_string(file.bytes) +
@@ -186,10 +195,18 @@ Status download(Connection& connection, const HubSettings& settings, const Cache
   const std::filesystem::path blob = folder.blob(file.etag);
   LOCUS_TRY(const DownloadLock lock, DownloadLock::take(folder.lock(file.etag), stop, waiting));
   std::error_code code;
-  if (std::filesystem::is_regular_file(blob, code) &&
-      std::filesystem::file_size(blob, code) == static_cast<std::uintmax_t>(file.bytes)) {
-    there(file.bytes);  // another process has just fetched it
-    return {};
+  if (std::filesystem::is_regular_file(blob, code)) {
+    const std::uintmax_t bytes = std::filesystem::file_size(blob, code);
+    if (!code && bytes == static_cast<std::uintmax_t>(file.bytes)) {
+      there(file.bytes);  // another process has just fetched it
+      return {};
+    }
+    if (!code && !file.has_sum()) {  // other snapshots may lead to it
+      return bad_input("expected " + std::to_string(bytes) +
+                           " bytes, those of the file of the same etag that is there (" + blob.string() + "), found " +
+                           std::to_string(file.bytes),
+                       file.name);
+    }
   }
   LOCUS_TRY(PartialFile partial, PartialFile::open(folder.partial(file.etag), file.has_sum(), file.bytes, stop));
   bool inherited = partial.size() > 0;  // of an earlier time, when the file may have been cut in another way

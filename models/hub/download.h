@@ -1,6 +1,7 @@
 // download(): one file of the hub into the cache.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -33,6 +34,20 @@ Error refusal(const Response& answer, const std::string& what);
 
 // Whether the same request may be answered later: a broken line, a server that is busy.
 bool may_come_back(const Response& answer);
+
+// How long tries go on without progress: no longer than settings.patience_s, the last of them included.
+class Patience {
+ public:
+  explicit Patience(const HubSettings& settings) : settings_(settings) {}
+  void begin() { begun_ = Clock::now(); }  // there was progress
+  // Whether another try, which may wait for settings.stall_s, would be too much.
+  bool ends() const { return Clock::now() - begun_ > std::chrono::seconds(settings_.patience_s - settings_.stall_s); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const HubSettings& settings_;
+  Clock::time_point begun_ = Clock::now();
+};
 
 // Waits before try number `n` (1, 2, …); whether the stop came meanwhile.
 bool pause(const HubSettings& settings, int n, const StopToken& stop);

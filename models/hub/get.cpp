@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -23,7 +24,12 @@ constexpr std::size_t kIndexLimit = std::size_t{128} << 20;
 constexpr int kQuestionTries = 3;  // of what is small: nobody waits long to hear that there is no network
 
 ConnectionOptions options_of(const HubSettings& settings) {
-  return {origin_of(settings.endpoint), settings.token, settings.connect_s, settings.stall_s};
+  return {origin_of(settings.endpoint),
+          settings.token,
+          settings.connect_s,
+          settings.stall_s,
+          settings.told_ms,
+          settings.waiting};
 }
 
 std::string address_of(const HubSettings& settings, const std::string& model, const std::string& commit,
@@ -34,9 +40,10 @@ std::string address_of(const HubSettings& settings, const std::string& model, co
 // A small question, asked again where the line breaks or the hub is busy.
 template <class Ask>
 Result<Response> asked(const HubSettings& settings, const StopToken& stop, const Ask& ask) {
+  const Patience patience(settings);
   for (int n = 1;; ++n) {
     LOCUS_TRY(Response answer, ask());
-    if (answer.good() || !may_come_back(answer) || n == std::min(kQuestionTries, settings.tries)) {
+    if (answer.good() || !may_come_back(answer) || n == std::min(kQuestionTries, settings.tries) || patience.ends()) {
       return answer;
     }
     if (pause(settings, n, stop)) {
@@ -158,6 +165,7 @@ Result<DownloadPlan> plan_download(const HubSettings& settings, const std::strin
   };
   LOCUS_TRY(const std::vector<std::string> wanted, wanted_files(listing, files, read, plan.name));
   std::int64_t sum = 0;
+  std::map<std::string, std::size_t> lengths;  // by etag: one content has one length
   for (const std::string& file : wanted) {
     const std::string url = address_of(settings, plan.name, plan.commit, file);
     LOCUS_TRY(const Response answer, asked(settings, stop, [&] { return connection.send({url, true, 0}, {}, stop); }));
@@ -167,6 +175,13 @@ Result<DownloadPlan> plan_download(const HubSettings& settings, const std::strin
       return too_large("expected files of fewer than 2^63 bytes together, found more", plan.name);
     }
     sum = *more;
+    if (const auto [known, first] = lengths.emplace(remote.etag, plan.files.size());
+        !first && plan.files[known->second].bytes != remote.bytes) {
+      const PlannedFile& other = plan.files[known->second];
+      return bad_input("expected " + std::to_string(other.bytes) + " bytes, those of " + shown(other.name) +
+                           " of the same etag, found " + std::to_string(remote.bytes),
+                       file);
+    }
     plan.files.push_back({file, remote.etag, remote.bytes, folder.present(plan.commit, file, remote.etag, remote.bytes),
                           remote.has_sum()});
   }
@@ -188,7 +203,13 @@ Status fetch(const HubSettings& settings, const DownloadPlan& plan, const StopTo
     if (file.present < file.bytes || file.bytes == 0) {
       LOCUS_CHECK(download(
           connection, settings, folder, remote, stop, [&](std::int64_t bytes) { done.there(file.name, bytes); },
-          [&] { done.note("waiting for another program that fetches " + file.name); }));
+          [&] {
+            const std::string what = "waiting for another program that fetches " + file.name;
+            done.note(what);
+            if (settings.waiting) {
+              settings.waiting(what);
+            }
+          }));
     }
     LOCUS_CHECK(folder.link(plan.commit, file.name, file.etag, file.bytes));
     done.file_done(file.bytes);

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <ctime>
 #include <utility>
@@ -19,6 +20,8 @@ namespace {
 constexpr int kRedirections = 10;
 constexpr std::size_t kHeaders = 200;
 constexpr std::size_t kHeaderBytes = std::size_t{16} << 10;
+
+using Clock = std::chrono::steady_clock;
 
 // libcurl's TLS may write to a line that the other side has closed: the signal of that stays in this thread, unheard.
 class NoPipeSignal {
@@ -49,8 +52,12 @@ struct Incoming {
   Response response;
   const Body* body = nullptr;
   const StopToken* stop = nullptr;
+  const ConnectionOptions* options = nullptr;
   bool begun = false;
   Status error;
+  Clock::time_point marked = Clock::now();  // when so much of the body had been received
+  std::int64_t received = 0;
+  bool told = false;  // that little comes
 };
 
 std::string_view trimmed(std::string_view text) {
@@ -95,8 +102,20 @@ std::size_t take_bytes(char* bytes, std::size_t size, std::size_t count, void* u
   return incoming->error.ok() ? size * count : 0;
 }
 
-int watch(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  return static_cast<Incoming*>(user)->stop->stop_requested() ? 1 : 0;
+// Says once that little comes, and ends where the stop is requested.
+int watch(void* user, curl_off_t, curl_off_t received, curl_off_t, curl_off_t) {
+  auto& incoming = *static_cast<Incoming*>(user);
+  const auto now = Clock::now();
+  const std::chrono::duration<double> since = now - incoming.marked;
+  if (since >= std::chrono::milliseconds(incoming.options->told_ms)) {
+    const bool slow = static_cast<double>(received - incoming.received) < since.count() * kSlowest;
+    if (slow && !std::exchange(incoming.told, true) && incoming.options->waiting) {
+      incoming.options->waiting("waiting for " + origin_of(incoming.response.url));
+    }
+    incoming.marked = now;
+    incoming.received = received;
+  }
+  return incoming.stop->stop_requested() ? 1 : 0;
 }
 
 bool is_hopeless(CURLcode code) {
@@ -149,6 +168,7 @@ Result<Response> Connection::send_once(const std::string& url, const Request& re
   incoming.response.url = url;
   incoming.body = &body;
   incoming.stop = &stop;
+  incoming.options = &options_;
   std::pair<Incoming*, CURL*> taker{&incoming, handle};
   HeaderList headers;
   headers.add("Accept-Encoding: identity");  // sizes and ranges are those of the file
@@ -166,7 +186,7 @@ Result<Response> Connection::send_once(const std::string& url, const Request& re
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers.get());
   curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, why.data());
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, options_.connect_s);
-  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, static_cast<long>(kSlowest));
   curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, options_.stall_s);
   curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, watch);

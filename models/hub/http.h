@@ -10,6 +10,7 @@
 
 #include "core/base/progress.h"
 #include "core/base/result.h"
+#include "models/hub/settings.h"
 
 namespace locus::hub {
 
@@ -41,8 +42,10 @@ struct Body {
 struct ConnectionOptions {
   std::string origin;   // that alone gets the token (origin_of())
   std::string token;    // of "Authorization: Bearer"; empty: none
-  long connect_s = 20;  // until a line stands
-  long stall_s = 30;    // without a byte, after which the line counts as broken
+  long connect_s = 19;  // until a line stands
+  long stall_s = 19;    // with less than kSlowest bytes a second, after which the line counts as broken
+  int told_ms = 5000;   // with as little, after which `waiting` is called, once a request
+  std::function<void(const std::string& what)> waiting = {};
 };
 
 class Connection {

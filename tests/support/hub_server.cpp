@@ -146,6 +146,9 @@ void HubServer::answer(int line, bool second) {
     send_all(line, status_line(401) + "X-Error-Code: RepoNotFound\r\nContent-Length: 0\r\n\r\n");
     return;
   }
+  while (silent && !ends_) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
   const std::string api = "/api/models/" + model_ + "/revision/";
   const std::string resolve = "/" + model_ + "/resolve/" + commit_ + "/";
   if (one.path == api + "main" || one.path == api + "v1%2Fb" || one.path == api + commit_) {
@@ -161,7 +164,9 @@ void HubServer::answer(int line, bool second) {
 
 void HubServer::answer_listing(int line) {
   const std::string text = listing.empty() ? own_listing() : listing;
-  send_all(line, status_line(200) + "Content-Length: " + std::to_string(text.size()) + "\r\n\r\n" + text);
+  ServedFile file = small_file(text);
+  file.bytes_per_second = listing_bytes_per_second;
+  send_body(line, file, status_line(200) + "Content-Length: " + std::to_string(text.size()) + "\r\n\r\n", text);
 }
 
 void HubServer::answer_file(int line, const Seen& seen, const std::string& name) {

@@ -62,7 +62,9 @@ class HubServer {
 
   // Before the first request of it, or while nobody asks.
   std::map<std::string, ServedFile> files;
-  std::string listing;       // instead of its own
+  std::string listing;  // instead of its own
+  std::int64_t listing_bytes_per_second = 0;
+  bool silent = false;       // nothing is answered
   std::string wanted_token;  // without it: 401
 
   std::string endpoint() const { return "http://127.0.0.1:" + std::to_string(ports_[0]); }

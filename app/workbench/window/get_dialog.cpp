@@ -31,6 +31,12 @@ QString state_of_fetch(const hub::PlannedFile& file) {
                            : qt(hub::size_text(file.present)) + QStringLiteral(" there, the rest to fetch");
 }
 
+// Says through `progress` what is waited for.
+hub::HubSettings telling(hub::HubSettings settings, const Progress& progress) {
+  settings.waiting = [progress](const std::string& what) { report(progress, -1, what); };
+  return settings;
+}
+
 }  // namespace
 
 GetDialog::GetDialog(QWidget* parent) : QDialog(parent) {
@@ -116,8 +122,9 @@ void GetDialog::look_up() {
   settings_ = *settings;
   say(QStringLiteral("Asking %1 …").arg(qt(settings->endpoint)));
   start<hub::DownloadPlan>(
-      [settings = *settings, name = name_->text().trimmed().toStdString()](const StopToken& token, const Progress&) {
-        return hub::plan_download(settings, name, {}, token);
+      [settings = *settings, name = name_->text().trimmed().toStdString()](const StopToken& token,
+                                                                           const Progress& progress) {
+        return hub::plan_download(telling(settings, progress), name, {}, token);
       },
       [this](const Result<hub::DownloadPlan>& plan) {
         plan_ = plan.ok() ? std::optional(*plan) : std::nullopt;
@@ -154,7 +161,7 @@ void GetDialog::fetch() {
   bar_->show();
   start<void>(
       [settings = *settings_, plan = *plan_](const StopToken& token, const Progress& progress) {
-        return hub::fetch(settings, plan, token, progress);
+        return hub::fetch(telling(settings, progress), plan, token, progress);
       },
       [this](const Status& status) {
         if (status.ok()) {
@@ -173,7 +180,9 @@ void GetDialog::stop() {
 }
 
 void GetDialog::show_progress(const ProgressReport& report) {
-  bar_->setValue(static_cast<int>(report.fraction * kGetBarSteps));
+  if (report.fraction >= 0) {
+    bar_->setValue(static_cast<int>(report.fraction * kGetBarSteps));
+  }
   say(qt(report.what));
 }
 

@@ -14,6 +14,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/base/sha256.h"
 #include "models/checkpoint/hub_cache.h"
@@ -285,6 +286,97 @@ TEST_F(HubGet, LinksInTheCacheLeadNowhereElse) {
   ASSERT_TRUE(get().ok());  // the link is replaced, not what it leads to
   expect_fetched();
   EXPECT_EQ(content_of(outside), "mine");
+}
+
+TEST_F(HubGet, ARefThatIsALinkIsReplaced) {
+  const fs::path outside = folder_.path() / "outside";
+  std::ofstream(outside) << "mine";
+  fs::create_directories(model() / "refs");
+  fs::create_symlink(outside, model() / "refs/main");
+  ASSERT_TRUE(get().ok());
+  expect_fetched();
+  EXPECT_FALSE(fs::is_symlink(model() / "refs/main"));
+  EXPECT_EQ(content_of(outside), "mine");
+}
+
+TEST_F(HubGet, FoldersOfTheCacheThatAreLinksAreRefused) {
+  const fs::path outside = folder_.path() / "outside";
+  const fs::path locks = settings_.cache / ".locks";
+  for (const fs::path& folder : {model() / "refs", model() / "blobs", model() / "snapshots", snapshot(), locks,
+                                 locks / "models--some-one--tiny"}) {
+    fs::remove_all(settings_.cache);
+    fs::create_directories(outside);
+    fs::create_directories(folder.parent_path());
+    fs::create_symlink(outside, folder);
+    const Status status = get();
+    ASSERT_FALSE(status.ok()) << folder;
+    EXPECT_NE(status.error().describe().find("expected a folder or nothing, found a link"), std::string::npos)
+        << status.error().describe();
+    EXPECT_TRUE(fs::is_empty(outside)) << folder;
+  }
+  // A revision with a slash has a folder of its own.
+  fs::remove_all(settings_.cache);
+  fs::create_directories(model() / "refs");
+  fs::create_symlink(outside, model() / "refs/v1");
+  EXPECT_FALSE(get("some-one/tiny@v1/b").ok());
+  EXPECT_TRUE(fs::is_empty(outside));
+  // Where the cache and a model's folder lie is the user's to say.
+  fs::remove_all(settings_.cache);
+  fs::create_directories(settings_.cache);
+  fs::create_symlink(outside, model());
+  ASSERT_TRUE(get().ok());
+  expect_fetched();
+}
+
+TEST_F(HubGet, OneEtagHasOneLength) {
+  server_.files["config.json"].etag = "abc";
+  served().etag = "abc";
+  expect_failure("model.safetensors: expected 22 bytes, those of config.json of the same etag, found 300000");
+  EXPECT_FALSE(fs::exists(settings_.cache));
+  // Nor is the file of another snapshot written over.
+  served() = large_file(content_);
+  ASSERT_TRUE(get().ok());
+  const std::string before = content_of(snapshot() / "config.json");
+  fs::remove(snapshot() / "config.json");
+  server_.files["config.json"].content = "{}";
+  const Status lied = get();
+  ASSERT_FALSE(lied.ok());
+  EXPECT_NE(lied.error().describe().find("of the same etag"), std::string::npos) << lied.error().describe();
+  EXPECT_EQ(content_of(model() / "blobs/abc"), before);
+}
+
+// Whether nothing comes or next to nothing: it is told of, and ends.
+TEST_F(HubGet, ASlowHubIsToldOfAndGivenUp) {
+  std::vector<std::string> told;
+  settings_.told_ms = 300;
+  settings_.patience_s = 3;
+  settings_.waiting = [&](const std::string& what) { told.push_back(what); };
+  const auto expect_given_up = [&](const std::string& naming, const std::string& host) {
+    told.clear();
+    const auto begin = std::chrono::steady_clock::now();
+    const Status status = get();
+    ASSERT_FALSE(status.ok()) << naming;
+    EXPECT_EQ(status.error().code, ErrorCode::kBadInput);
+    EXPECT_NE(status.error().describe().find(naming), std::string::npos) << status.error().describe();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+    ASSERT_FALSE(told.empty());
+    EXPECT_EQ(told.front(), "waiting for " + host);
+  };
+  server_.silent = true;
+  expect_given_up("some-one/tiny@main: cannot be fetched", server_.endpoint());
+  server_.silent = false;
+  server_.listing_bytes_per_second = 50;
+  expect_given_up("some-one/tiny@main: cannot be fetched", server_.endpoint());
+  server_.listing_bytes_per_second = 0;
+  served().bytes_per_second = 50;
+  expect_given_up("model.safetensors: the line broke", server_.second());
+  // Ctrl+C ends it meanwhile.
+  server_.silent = true;
+  settings_.stall_s = 30;
+  settings_.waiting = [&](const std::string& /*what*/) { stop_.request_stop(); };
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(get().error().code, ErrorCode::kCancelled);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
 }
 
 TEST_F(HubGet, RedirectionsAreFollowedToWebAddressesAlone) {
