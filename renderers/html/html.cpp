@@ -4,6 +4,7 @@
 #include <QFile>
 #include <set>
 
+#include "core/base/xml_text.h"
 #include "renderers/figure/style.h"
 #include "renderers/html/layer_data.h"
 #include "renderers/html/page_data.h"
@@ -29,7 +30,7 @@ QByteArray resource(const QString& name) {
 }
 
 QByteArray escaped(const std::string& words) {
-  return text(words).toHtmlEscaped().toUtf8();
+  return text(xml_text(words)).toHtmlEscaped().toUtf8();
 }
 
 QByteArray script() {
@@ -110,7 +111,7 @@ Result<QByteArray> encode(const figure::Figure& figure, const PageOptions& optio
     page +=
         "<details>\n<summary>Recipe</summary>\n<p>Locus makes this figure again from the file: locus figure "
         "--recipe FILE --out NEW.html</p>\n" +
-        QByteArray(kRecipeBegin) + escaped(figure.recipe) + kRecipeEnd + "\n</details>\n";
+        QByteArray(kRecipeBegin) + escaped(xml_json(figure.recipe)) + kRecipeEnd + "\n</details>\n";
   }
   page +=
       "</footer>\n<script type=\"application/json\" id=\"locus-figure\">" + page_data(figure, style) + "</script>\n";

@@ -1,10 +1,10 @@
 #include <QBuffer>
-#include <QImageReader>
 #include <QImageWriter>
 #include <cmath>
 
 #include "renderers/paper/formats.h"
 #include "renderers/paper/map_image.h"
+#include "renderers/paper/png_chunks.h"
 #include "renderers/paper/scene_painter.h"
 
 namespace locus::paper {
@@ -64,13 +64,9 @@ Result<QByteArray> encode_png(const Page& page, double dpi) {
   return buffer.data();
 }
 
+// libpng, which Qt's reader is, says of a damaged file on standard error what it likes.
 std::optional<std::string> recipe_of_png(const QByteArray& bytes) {
-  QBuffer buffer;
-  buffer.setData(bytes);
-  buffer.open(QIODevice::ReadOnly);
-  QImageReader reader(&buffer, "png");
-  const QString recipe = reader.text(kRecipeKey);
-  return recipe.isEmpty() ? std::nullopt : std::optional(recipe.toStdString());
+  return text_of_png({bytes.constData(), static_cast<std::size_t>(bytes.size())}, kRecipeKey);
 }
 
 }  // namespace locus::paper

@@ -1,6 +1,7 @@
 #include <QXmlStreamReader>
 #include <QXmlStreamWriter>
 
+#include "core/base/xml_text.h"
 #include "renderers/paper/formats.h"
 
 namespace locus::paper {
@@ -17,7 +18,7 @@ QByteArray recipe_element(const std::string& recipe) {
   }
   QXmlStreamWriter writer(&bytes);
   writer.writeNamespace(kNamespace, "locus");
-  writer.writeTextElement(kNamespace, "recipe", QString::fromStdString(recipe));
+  writer.writeTextElement(kNamespace, "recipe", QString::fromStdString(xml_json(recipe)));
   return bytes;
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/base/xml_text.h"
 #include "renderers/paper/formats.h"
 #include "renderers/paper/map_image.h"
 
@@ -10,6 +11,10 @@ namespace locus::paper {
 namespace {
 
 using namespace figure;
+
+QByteArray escaped(const std::string& words) {
+  return QString::fromStdString(xml_text(words)).toHtmlEscaped().toUtf8();
+}
 
 constexpr double kMmPerPoint = 25.4 / 72;
 constexpr int kPngQuality = 70;  // of Qt's 0 to 100: zlib's level 2, as losslessly as any
@@ -119,7 +124,7 @@ class Writer {
       body_ += attribute("x", text.at.x) + attribute("y", text.at.y);
     }
     body_ += attribute("font-size", text.size) + paint_of("fill", text.color) + anchor + clip_attribute() + ">" +
-             QString::fromStdString(text.text).toHtmlEscaped().toUtf8() + "</text>\n";
+             escaped(text.text) + "</text>\n";
   }
 
   void operator()(const MapMark& mark) {
@@ -142,10 +147,10 @@ class Writer {
             "mm\" viewBox=\"0 0 " + number(scene.width) + " " + number(scene.height) + "\" font-family=\"'" +
             page_.typeface.family().toUtf8() + "', Verdana, sans-serif\" xml:space=\"preserve\">\n";
     if (!page_.title.empty()) {
-      text += "<title>" + QString::fromStdString(page_.title).toHtmlEscaped().toUtf8() + "</title>\n";
+      text += "<title>" + escaped(page_.title) + "</title>\n";
     }
     if (!page_.description.empty()) {
-      text += "<desc>" + QString::fromStdString(page_.description).toHtmlEscaped().toUtf8() + "</desc>\n";
+      text += "<desc>" + escaped(page_.description) + "</desc>\n";
     }
     if (!page_.recipe.empty()) {
       text += "<metadata>" + recipe_element(page_.recipe) + "</metadata>\n";

@@ -4,8 +4,13 @@
 
 #include <QByteArray>
 #include <QImage>
+#include <QJsonDocument>
+#include <QXmlStreamReader>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
+#include <string>
+#include <utility>
 
 #include "core/base/atomic_file.h"
 #include "renderers/paper/map_image.h"
@@ -76,6 +81,83 @@ TEST(Paper, RecipesComeBackFromEveryFormat) {
     ASSERT_TRUE(recipe) << recipe.error().describe();
     EXPECT_EQ(*recipe, figure.recipe) << name;
   }
+}
+
+// Tokens, titles and texts may have characters that XML has no place for.
+TEST(Paper, WhateverItSaysAnSvgIsXml) {
+  const std::string hostile = std::string("a\0\x1B[31m\x0B \uFFFE \uFFFF \uFFFD <&> \"", 26);
+  figure::Figure figure = samples::histogram();
+  figure.title = figure.description = hostile;
+  figure.recipe = "{\"text\":\"\uFFFE \uFFFF\"}";
+  for (figure::Panel& panel : figure.panels) {
+    panel.title = hostile;
+    panel.x.label = hostile;
+  }
+  const auto svg = encode(figure, Format::kSvg, {});
+  ASSERT_TRUE(svg) << svg.error().describe();
+  QXmlStreamReader reader(QByteArray::fromStdString(*svg));
+  QString words;
+  while (!reader.atEnd()) {
+    reader.readNext();
+    words += reader.isCharacters() ? reader.text().toString() : QString();
+  }
+  EXPECT_FALSE(reader.hasError()) << reader.errorString().toStdString();
+  EXPECT_TRUE(words.contains(QStringLiteral("\\x1B[31m"))) << words.toStdString();
+  EXPECT_TRUE(words.contains(QStringLiteral("\\uFFFE")));
+  // The recipe is the same value.
+  for (const char* name : {"x.svg", "x.pdf", "x.html", "x.png"}) {
+    ASSERT_TRUE(export_figure(figure, scratch(name), {}));
+    const auto recipe = read_recipe(scratch(name));
+    ASSERT_TRUE(recipe) << name;
+    EXPECT_EQ(QJsonDocument::fromJson(QByteArray::fromStdString(*recipe)),
+              QJsonDocument::fromJson(QByteArray::fromStdString(figure.recipe)))
+        << name << ": " << *recipe;
+  }
+}
+
+// A chunk of a PNG, whole.
+std::string chunk(const std::string& kind, const std::string& data) {
+  const auto number = [](std::uint32_t value) {
+    return std::string{static_cast<char>(value >> 24U), static_cast<char>(value >> 16U), static_cast<char>(value >> 8U),
+                       static_cast<char>(value)};
+  };
+  std::uint32_t crc = 0xFFFFFFFFU;
+  for (const char byte : kind + data) {
+    crc ^= static_cast<std::uint8_t>(byte);
+    for (int bit = 0; bit < 8; ++bit) {
+      crc = (crc & 1U) != 0 ? 0xEDB88320U ^ (crc >> 1U) : crc >> 1U;
+    }
+  }
+  return number(static_cast<std::uint32_t>(data.size())) + kind + data + number(crc ^ 0xFFFFFFFFU);
+}
+
+// Whole chunks in an order, or with data, that libpng has much to say of.
+TEST(Paper, ADamagedPngIsSilent) {
+  using namespace std::string_literals;
+  const std::string start = "\x89PNG\r\n\x1A\n" + chunk("IHDR", "\0\0\0\1\0\0\0\1\x08\0\0\0\0"s);
+  const std::string end = chunk("IEND", "");
+  const std::string packed("\0\0\0\4abcd", 8);
+  for (const std::string& inner :
+       {""s, chunk("PLTE", "abc"), chunk("IDAT", "broken"), chunk("zTXt", "locus.recipe\0\0broken"s),
+        chunk("zTXt", "locus.recipe"), chunk("iTXt", "locus.recipe\0\1"s), chunk("iTXt", "locus.recipe\0\1\0x\0y\0z"s),
+        chunk("tEXt", "locus.recip\0e"s), chunk("IHDX", "x")}) {
+    ASSERT_TRUE(write_file(scratch("damaged.png"), start + inner + end));
+    testing::internal::CaptureStderr();
+    const auto recipe = read_recipe(scratch("damaged.png"));
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    ASSERT_FALSE(recipe) << *recipe;
+    EXPECT_EQ(recipe.error().code, ErrorCode::kBadInput);
+  }
+  // Texts of each kind are read, whoever wrote them.
+  for (const auto& [kind, data] :
+       {std::pair{"tEXt"s, "locus.recipe\0{\xE9}"s}, {"iTXt"s, "locus.recipe\0\0\0fr\0recette\0{\u00E9}"s}}) {
+    ASSERT_TRUE(write_file(scratch("damaged.png"), start + chunk("tEXt", "other\0x"s) + chunk(kind, data) + end));
+    EXPECT_EQ(read_recipe(scratch("damaged.png")).value(), "{\u00E9}") << kind;
+  }
+  const QByteArray zipped = qCompress(QByteArray("{\xE9}")).mid(4);
+  ASSERT_TRUE(
+      write_file(scratch("damaged.png"), start + chunk("zTXt", "locus.recipe\0\0"s + zipped.toStdString()) + end));
+  EXPECT_EQ(read_recipe(scratch("damaged.png")).value(), "{\u00E9}");
 }
 
 TEST(Paper, FilesWithoutRecipeSaySo) {
