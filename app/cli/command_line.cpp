@@ -9,6 +9,7 @@
 #include "app/cli/named_files.h"
 #include "core/base/instruction_sets.h"
 #include "core/base/mapping_guard.h"
+#include "core/base/shown.h"
 #include "models/api/machine.h"
 #include "models/api/model.h"
 #include "models/api/threads.h"
@@ -74,7 +75,7 @@ std::string recordable(int argc, char** argv) {
     const bool plain = word.find_first_of(" \t\n'\"\\$`*?<>|&;()[]{}#!~") == std::string::npos && !word.empty();
     line += plain ? " " + word : " '" + word + "'";
   }
-  return line;
+  return printable(line);
 }
 
 // The paths that somebody typed, for a sub-command or the workbench.

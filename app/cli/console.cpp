@@ -34,10 +34,11 @@ Status Console::open_log(const std::string& path) {
   return {};
 }
 
-void Console::print(const std::string& line) {
+void Console::print(const std::string& text) {
   end_progress();
-  std::cout << line << '\n';
-  log(line);
+  const std::string lines = printable_lines(text);
+  std::cout << lines << '\n';
+  log(lines);
 }
 
 void Console::warn(const std::string& message) {
@@ -74,7 +75,8 @@ int Console::finish(int status) {
   return status == 0 && !logged ? fail(bad_input("cannot write", "--log")) : status;
 }
 
-void Console::progress(const std::string& line) {
+void Console::progress(const std::string& text) {
+  const std::string line = one_line(text);
   log(line);
   if (isatty(STDERR_FILENO) != 0) {
     std::cerr << "\r\033[K" << line << std::flush;
@@ -117,6 +119,16 @@ Error keeping(Error error, const std::string& kept) {
     error.context.clear();
   }
   return error;
+}
+
+std::string printable_lines(std::string_view text) {
+  std::string lines;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines += (begin == 0 ? "" : "\n") + printable(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
 }
 
 std::string one_line(const std::string& text) {

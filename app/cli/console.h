@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "core/base/result.h"
 
@@ -16,8 +17,8 @@ class Console {
   // Errors: kBadInput when the log file cannot be opened. An empty path means no log.
   Status open_log(const std::string& path);
 
-  // One line of standard output.
-  void print(const std::string& line);
+  // One line of standard output, or several; what would move a terminal as escapes (printable_lines()).
+  void print(const std::string& text);
   // "locus: warning: …", each once.
   void warn(const std::string& message);
   // "locus: …": something worth knowing, on standard error.
@@ -28,7 +29,7 @@ class Console {
   // Flushes; `status`, or that of an error where standard output or the log did not take all that was written.
   int finish(int status);
   // A line that replaces itself on a terminal; where there is none, one of them every ten seconds.
-  void progress(const std::string& line);
+  void progress(const std::string& text);
   // Ends the progress line.
   void end_progress();
   void log(const std::string& line);
@@ -46,6 +47,10 @@ void hold_standard_streams();
 
 // `error`, with what was kept where it is the user's stop: "cancelled; no trace was written".
 Error keeping(Error error, const std::string& kept);
+
+// The lines of `text`, each without controls, marks of direction and broken UTF-8, which become escapes
+// (core/base/shown.h).
+std::string printable_lines(std::string_view text);
 
 // `text` on one line: its line ends and tabs become spaces, other controls and broken UTF-8 escapes
 // (core/base/shown.h).

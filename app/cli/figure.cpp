@@ -12,6 +12,7 @@
 #include "app/session/input_paths.h"
 #include "app/session/open_columns.h"
 #include "app/session/pins.h"
+#include "app/session/portable.h"
 #include "app/session/recipe.h"
 #include "app/session/view_input.h"
 #include "app/views/plots/data_file.h"
@@ -170,6 +171,7 @@ Status run_figure(const FigureOptions& options, const Context& context) {
   if (options.allow_ssh) {
     models::allow_all_machines();
   }
+  LOCUS_CHECK(session::check_names(recipe.session));
   InputFiles inputs = context.inputs;
   session::add_inputs(recipe.session, inputs);  // what a recipe names is read too
   LOCUS_CHECK(inputs.check(options.out, "--out"));

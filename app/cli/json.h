@@ -10,9 +10,14 @@ namespace locus::cli {
 
 using Json = nlohmann::ordered_json;
 
-// Two spaces of indentation; bytes that are not UTF-8 become U+FFFD, numbers that are none null.
+// Two spaces of indentation; bytes that are not UTF-8 become U+FFFD, numbers that are none null. The one control that
+// JSON's writer leaves as it is, DEL, is escaped as JSON has it.
 inline std::string dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
+  for (std::size_t at = text.find('\x7F'); at != std::string::npos; at = text.find('\x7F', at)) {
+    text.replace(at, 1, "\\u007F");
+  }
+  return text;
 }
 
 // What `value` makes of each element, in an array.

@@ -131,17 +131,6 @@ void print_tokens(const models::Trace& trace, const std::string& whose, Console&
   console.print(line + (token < trace.length() ? " …" : ""));
 }
 
-// A text that a model wrote, which may be any bytes: its lines stay.
-std::string printable_lines(const std::string& text) {
-  std::string lines;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    lines += (begin == 0 ? "" : "\n") + printable(std::string_view(text).substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
-
 // The logit of each token, and the probability that it is: what a discriminator takes for replaced is above one half.
 void print_scores(const models::Trace& trace, Console& console) {
   const std::vector<float> scores = trace.token_scores();

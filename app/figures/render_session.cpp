@@ -10,6 +10,7 @@
 #include "app/session/open_columns.h"
 #include "app/session/paper_input.h"
 #include "app/session/pins.h"
+#include "app/session/portable.h"
 #include "app/session/recipe.h"
 #include "app/session/session.h"
 #include "app/session/view_input.h"
@@ -124,6 +125,7 @@ Result<FigureJob> job_of(const session::Bookmark& bookmark, std::vector<session:
   state = bookmark.state;
   session::hand_out_heads(state, entries);
   LOCUS_TRY(job.view, views::find_view(state.view));
+  LOCUS_CHECK(session::check_names({entries, input, {}, {}}));
   LOCUS_TRY(job.columns, workshop.maker.columns(entries, input));
   for (std::size_t n = 0; n < entries.size(); ++n) {  // all are shown
     LOCUS_CHECK(job.view->available(job.columns[n]));

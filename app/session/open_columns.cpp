@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/shown.h"
 #include "models/api/atlas_trace.h"
 #include "models/api/machine.h"
 #include "models/checkpoint/files_read.h"
@@ -95,7 +96,7 @@ Result<std::vector<views::Column>> ColumnMaker::columns(const std::vector<Checkp
       LOCUS_TRY(opened.trace, run(opened.model, input_of(entry, input, opened.model->info())));
     }
     const std::string name =
-        opened.model ? opened.model->info().name + label_of(entry) : checkpoint::whole_name(entry.path);
+        opened.model ? opened.model->info().name + label_of(entry) : printable(checkpoint::whole_name(entry.path));
     columns.push_back({unique_name(name, taken), std::move(opened.model), std::move(opened.trace), entry.own});
   }
   return columns;

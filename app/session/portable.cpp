@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/base/sha256.h"
+#include "core/base/shown.h"
 #include "models/remote/address.h"
 
 namespace locus::session {
@@ -68,6 +69,26 @@ std::string working_path(const fs::path& path) {
   std::error_code code;
   const auto relative = relative_path(path, fs::current_path(code));
   return code || relative.starts_with("..") ? fs::weakly_canonical(path, code).generic_string() : relative;
+}
+
+Status check_names(const Session& session) {
+  std::vector<fs::path> paths;
+  for (const CheckpointEntry& entry : session.checkpoints) {
+    paths.push_back(entry.path);
+  }
+  for (const auto* file : {&session.input.image, &session.input.pixels}) {
+    if (file->has_value()) {
+      paths.push_back(**file);
+    }
+  }
+  paths.insert(paths.end(), session.input.images.begin(), session.input.images.end());
+  for (const fs::path& path : paths) {
+    if (!is_utf8(working_path(path))) {
+      return bad_input("expected a path in UTF-8, since the recipe of a figure names it, found another: rename it",
+                       shown(path.string()));
+    }
+  }
+  return {};
 }
 
 fs::path find_stored(const std::string& stored, const fs::path& folder) {

@@ -21,6 +21,10 @@ std::string relative_path(const std::filesystem::path& path, const std::filesyst
 // otherwise.
 std::string working_path(const std::filesystem::path& path);
 
+// Whether a file of text can name the checkpoints and pictures of a session. Errors: kBadInput for a path that is not
+// UTF-8.
+Status check_names(const Session& session);
+
 // Where a stored path is now: as stored from `folder`; else by its name in `folder`, in its `checkpoints/` or in the
 // `checkpoints/` beside it. What is found nowhere comes back as stored.
 std::filesystem::path find_stored(const std::string& stored, const std::filesystem::path& folder);

@@ -125,7 +125,7 @@ std::string to_json(const Recipe& recipe, const StateFields& fields) {
   for (std::size_t image = 0; image < input.images.size(); ++image) {
     document["input"]["images"][image] = working_path(input.images[image]);
   }
-  return document.dump();
+  return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 Result<Recipe> parse_recipe(const std::string& text, const std::string& file) {

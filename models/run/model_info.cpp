@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/shown.h"
 #include "models/checkpoint/hub_cache.h"
 #include "models/run/loaded_model.h"
 #include "models/run/vision.h"
@@ -39,12 +40,12 @@ std::string main_dtype(const transformer::Fitting& fitting) {
 }
 
 std::string name_of(const fs::path& checkpoint) {
-  const fs::path shown = checkpoint.lexically_normal();
-  std::string name = checkpoint::hub_name(shown);
+  const fs::path path = checkpoint.lexically_normal();
+  std::string name = checkpoint::hub_name(path);
   if (name.empty()) {
-    name = shown.has_filename() ? shown.filename().string() : shown.parent_path().filename().string();
+    name = path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
   }
-  return name;
+  return printable(name);  // a folder may have any bytes in its name
 }
 
 }  // namespace

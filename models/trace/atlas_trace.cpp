@@ -5,13 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/shown.h"
+
 namespace locus::models {
 
 namespace {
 
 ModelInfo info_of(const AtlasInfo& atlas, const std::filesystem::path& path) {
   ModelInfo info;
-  info.name = atlas.checkpoint;
+  info.name = printable(atlas.checkpoint);
   info.family = atlas.family;
   info.layers = atlas.layers;
   info.heads = info.kv_heads = atlas.heads;

@@ -161,7 +161,7 @@ class JoinedRanks : public checkpoint::TensorSource {
     for (const std::optional<json>& entry : entries) {
       joined.push_back(*entry);
     }
-    metadata_[key] = joined.dump();
+    metadata_[key] = joined.dump(-1, ' ', false, json::error_handler_t::replace);
     return {};
   }
 

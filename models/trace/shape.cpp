@@ -122,7 +122,7 @@ Status read_shape(OpenTrace& trace) {
   LOCUS_TRY(model.trained_length, size_of(shape, "trained_length", 0, kLargestCount));
   LOCUS_TRY(model.vocabulary, size_of(shape, "vocabulary", 0, kLargestCount));
   LOCUS_TRY(model.parameters, size_of(shape, "parameters", 0, kLargestCount));
-  model.name = trace.file.text("model");
+  model.name = printable(trace.file.text("model"));
   model.family = trace.file.text("family");
   model.image = trace.data.grid.rows > 0;
   model.files = {trace.file.path()};

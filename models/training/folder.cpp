@@ -213,7 +213,8 @@ Status write_model(const std::filesystem::path& folder, const OwnNetwork& networ
   for (const transformer::Parameter& parameter : network.sight_parameters()) {
     add(parameter.name, *parameter.value);
   }
-  LOCUS_CHECK(write_file(folder / "config.json", config.dump(2) + "\n"));
+  LOCUS_CHECK(
+      write_file(folder / "config.json", config.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n"));
   LOCUS_CHECK(task.write_input_files(folder));
   return write_tensors(folder / "model.safetensors", tensors, {{"format", "pt"}});
 }
@@ -254,10 +255,11 @@ Status write_state(const std::filesystem::path& folder, const OwnNetwork& networ
     tensors.push_back({parameters[n].name + "/mean", group.mean.to(at::kCPU).contiguous()});
     tensors.push_back({parameters[n].name + "/square", group.square.to(at::kCPU).contiguous()});
   }
-  return write_tensors(folder / kStateFile, tensors,
-                       {{"locus.format", "training/1"},
-                        {"step", std::to_string(record.step)},
-                        {"options", options_json(options).dump()}});
+  return write_tensors(
+      folder / kStateFile, tensors,
+      {{"locus.format", "training/1"},
+       {"step", std::to_string(record.step)},
+       {"options", options_json(options).dump(-1, ' ', false, ordered_json::error_handler_t::replace)}});
 }
 
 Result<bool> read_state(const std::filesystem::path& folder, const OwnNetwork& network, AdamW& optimiser,

@@ -81,7 +81,7 @@ std::string to_json(const EvaluationMap& map) {
                              {"values", rows_of(map, [&](std::size_t n) { return map.values[n]; })},
                              {"low", rows_of(map, [&](std::size_t n) { return map.intervals[n].first; })},
                              {"high", rows_of(map, [&](std::size_t n) { return map.intervals[n].second; })}};
-  return json.dump();
+  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 Status record_evaluation(const std::filesystem::path& checkpoint, const Task& task, const EvaluateOptions& options,

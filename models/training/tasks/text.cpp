@@ -200,7 +200,7 @@ class TextTask final : public Task {
     for (auto& entry : describe(validate_, "validate")) {
       list.push_back(std::move(entry));
     }
-    return list.dump();
+    return list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   }
 
  private:
