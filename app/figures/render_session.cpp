@@ -27,10 +27,15 @@ namespace fs = std::filesystem;
 
 constexpr double kPanelMm = 120;
 
-// "TAPE Fig. 7a: dot products" → "tape-fig-7a-dot-products".
+constexpr std::size_t kLongestName = 100;  // of a file, in letters, without what tells it from others and its ending
+
+// "TAPE Fig. 7a: dot products" → "tape-fig-7a-dot-products", as far as a file's name may go.
 std::string file_name(const std::string& name) {
   std::string out;
   for (const char c : name) {
+    if (out.size() == kLongestName) {
+      break;
+    }
     if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
       out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     } else if (!out.empty() && out.back() != '-') {
@@ -137,7 +142,7 @@ Result<FigureJob> job_of(const session::Bookmark& bookmark, std::vector<session:
   job.recipe.session.checkpoints = std::move(entries);
   job.recipe.session.input = input;
   job.inputs = workshop.inputs;
-  job.output = bookmark.name;
+  job.output = shown(bookmark.name);
   job.cache = workshop.cache;
   // Figures of several panels beside each other have a page's width.
   LOCUS_TRY(const figure::Figure figure, make_figure(job, "any.png", workshop.stop));
@@ -185,12 +190,13 @@ Result<RenderedSession> render_session(const session::Session& session, const st
       continue;
     }
     report(progress, static_cast<double>(n) / static_cast<double>(figures.size()),
-           "figure " + std::to_string(n + 1) + " of " + std::to_string(figures.size()) + ", " + each.name);
+           "figure " + std::to_string(n + 1) + " of " + std::to_string(figures.size()) + ", " + shown(each.name));
     const std::size_t warned = rendered.warnings.size();
-    const auto entries = found(each.columns.empty() ? session.checkpoints : each.columns, each.name, rendered.warnings);
+    const auto entries =
+        found(each.columns.empty() ? session.checkpoints : each.columns, shown(each.name), rendered.warnings);
     const bool complete = rendered.warnings.size() == warned;
     if (entries.empty()) {
-      rendered.warnings.push_back(each.name + ": not drawn");
+      rendered.warnings.push_back(shown(each.name) + ": not drawn");
       continue;
     }
     const models::Input& input = each.input ? *each.input : session.input;
@@ -207,10 +213,10 @@ Result<RenderedSession> render_session(const session::Session& session, const st
       return rendered;
     }
     if (!job && complete) {
-      return job.error().within(each.name);
+      return job.error().within(shown(each.name));
     }
     if (!job) {
-      rendered.warnings.push_back(each.name + ": not drawn: " + job.error().describe());
+      rendered.warnings.push_back(shown(each.name) + ": not drawn: " + job.error().describe());
       continue;
     }
     for (const char* ending : {".png", ".pdf", ".html"}) {

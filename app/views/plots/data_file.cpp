@@ -12,6 +12,8 @@
 #include <string_view>
 
 #include "core/base/atomic_file.h"
+#include "core/base/numbers.h"
+#include "core/base/shown.h"
 
 namespace locus::views {
 
@@ -42,13 +44,31 @@ void append_number(std::string& text, float value) {
   text.append(buffer.data(), code == std::errc() ? end : buffer.data());
 }
 
-// A name as a CSV field: quoted when it must be.
+// Whether a spreadsheet would compute it.
+bool is_formula(const std::string& word) {
+  return !word.empty() && std::string_view("=+-@").find(word.front()) != std::string_view::npos &&
+         !parse_number<double>(word);
+}
+
+// A text without what moves a terminal, but line ends.
+std::string plain(const std::string& text) {
+  std::string out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    out += (begin == 0 ? "" : "\n") + printable(std::string_view(text).substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
+// A name as a CSV field: behind an apostrophe where a spreadsheet would take it for a formula, quoted where it must be.
 std::string quoted(const std::string& name) {
-  if (name.find_first_of(",\"\n\r") == std::string::npos) {
-    return name;
+  const std::string word = (is_formula(name) ? "'" : "") + plain(name);
+  if (word.find_first_of(",\"\n") == std::string::npos) {
+    return word;
   }
   std::string out = "\"";
-  for (const char c : name) {
+  for (const char c : word) {
     out += c == '"' ? std::string("\"\"") : std::string(1, c);
   }
   return out + "\"";
@@ -57,7 +77,7 @@ std::string quoted(const std::string& name) {
 // A line that readers of numbers pass over.
 std::string comment(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
-  return "# " + text + "\n";
+  return "# " + printable(text) + "\n";
 }
 
 std::int64_t count_of(const std::vector<std::int64_t>& shape) {

@@ -81,4 +81,25 @@ TEST_F(CliStrangeNames, AFolderThatIsNotUtf8) {
         "--out", file("from")});
 }
 
+TEST_F(CliStrangeNames, LongNamesOfFiguresAreCut) {
+  const std::string name(5000, 'a');
+  const std::string state = R"("state": {"view": "attention", "layer": 0, "head": 0})";
+  const std::string figure = R"({"name": ")" + name + R"(", "about": "x", "input": {"text": "one"}, )" + state + "}";
+  const auto write = [&](const std::string& checkpoint) {
+    std::ofstream(file("long.locus.json"))
+        << R"({"locus": "session/1", "checkpoints": [{"path": ")" << checkpoint << R"(", "shown": true}], )"
+        << R"("input": {"text": "one"}, )" << state << R"(, "bookmarks": [)" << figure << ", " << figure << "]}";
+  };
+  write(path());
+  const Outcome drawn = run_program({"--figures", file("long"), file("long.locus.json")});
+  ASSERT_EQ(drawn.status, 0) << drawn.err;
+  for (const std::string& stem : {std::string(100, 'a'), std::string(100, 'a') + "-2"}) {
+    EXPECT_TRUE(fs::exists(fs::path(file("long")) / (stem + ".png"))) << stem;
+  }
+  write("/nowhere/at/all");
+  const Outcome missing = run_program({"--figures", file("long"), file("long.locus.json")});
+  EXPECT_EQ(missing.status, 3);
+  EXPECT_LT(missing.err.size(), 1500U) << missing.err;
+}
+
 }  // namespace
