@@ -109,7 +109,7 @@ Status run_atlas(const AtlasFlags& flags, const Context& context) {
     }
   }
   warn_of_slow_products(context);
-  const Interrupt interrupt;
+  const Interrupt interrupt(kWhileSaving);
   for (std::size_t n = 0; n < files.size(); ++n) {
     options.out = files[n];
     LOCUS_CHECK(make_one(flags.paths[n], options, interrupt, context));

@@ -170,7 +170,7 @@ Status run_evaluate(const EvaluateOptions& options, const Context& context) {
   evaluate.device = context.globals.device;
   evaluate.seed = static_cast<std::uint64_t>(options.seed);
   warn_of_slow_products(context);
-  const Interrupt interrupt;
+  const Interrupt interrupt(kWhileSaving);
   std::vector<training::Evaluation> rows;
   Status measured;
   for (const std::string& name : options.paths) {

@@ -171,7 +171,7 @@ Status run_train(const TrainOptions& options, const Context& context) {
   if (train.group != nullptr) {
     context.console.note(models::describe(train.group.get()));
   }
-  const Interrupt interrupt;
+  const Interrupt interrupt(kWhileSaving);
   Console& console = context.console;
   const auto on_progress = [&console, leads](const training::TrainProgress& progress) {
     if (!leads) {

@@ -1,12 +1,20 @@
 // Loads LibTorch for the functions that cmake/lazy_torch.sh writes, the first time one of them is called.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "core/base/address_space.h"
+#include "core/base/unfinished.h"
 
 extern "C" {
 
@@ -17,6 +25,7 @@ extern const std::size_t locus_torch_count;
 
 void locus_load_torch();
 bool locus_torch_is_loaded();
+int locus_torch_threads();
 void locus_when_torch_is_loaded(void (*call)());
 }
 
@@ -27,10 +36,68 @@ std::atomic<bool> loaded{false};
 std::mutex waiting_mutex;
 void (*waiting)() = nullptr;
 
-// The caller waits for a function that is not there: the program cannot go on.
-[[noreturn]] void fail(const char* why) {
-  std::fprintf(stderr, "locus: error: LibTorch cannot be loaded: %s\n", why != nullptr ? why : "no reason given");
-  std::_Exit(1);
+constexpr int kBadInput = 3;  // as exit statuses say (core/base/result.h)
+constexpr int kTooLarge = 5;
+
+// The caller waits for a function that is not there: the program cannot go on. Nothing unfinished stays.
+[[noreturn]] void fail(const std::string& why, int status) {
+  locus::remove_unfinished();
+  std::fflush(stdout);
+  std::fprintf(stderr, "locus: error: LibTorch cannot be loaded: %s\n", why.c_str());
+  std::_Exit(status);
+}
+
+// What the loader says of it: too little memory and too many open files are limits of the process.
+[[noreturn]] void fail_to_load() {
+  const char* const said = dlerror();
+  const std::string why = said != nullptr ? said : "no reason given";
+  const auto says = [&](std::string_view part) { return why.find(part) != std::string::npos; };
+  const bool limit = says("failed to map") || says("annot allocate") || says("Too many open files");
+  fail(why, limit ? kTooLarge : kBadInput);
+}
+
+// ---- where addresses are limited
+
+constexpr std::size_t kLibraries = std::size_t{700} << 20;  // LibTorch and what it needs
+constexpr std::size_t kBuffer = std::size_t{136} << 20;  // of OpenBLAS: each of its threads, and of ours that multiply
+std::atomic<int> fitting{0};                             // threads; 0: as many as there are cores
+
+// How many threads there is room for: each has one of OpenBLAS's beside it. None: too little for one.
+int threads_that_fit() {
+  int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  while (threads > 0 && !locus::could_map(kLibraries + 2 * kBuffer * static_cast<std::size_t>(threads))) {
+    --threads;
+  }
+  return threads;
+}
+
+// OpenBLAS starts its threads as it is loaded; each takes a buffer.
+void limit_threads() {
+  fitting = threads_that_fit();
+  if (fitting == 0) {
+    fail("not enough memory: it takes about " + std::to_string((kLibraries + 2 * kBuffer) >> 20) +
+             " MB of addresses, which are limited (ulimit -v)",
+         kTooLarge);
+  }
+  ::setenv("OPENBLAS_NUM_THREADS", std::to_string(fitting).c_str(), 1);
+}
+
+// Makes OpenBLAS take the buffers of our threads now, while they are there: it keeps them.
+void reserve_buffers() {
+  auto* const take = reinterpret_cast<void* (*)(int)>(dlsym(RTLD_DEFAULT, "blas_memory_alloc"));
+  auto* const give = reinterpret_cast<void (*)(void*)>(dlsym(RTLD_DEFAULT, "blas_memory_free"));
+  if (take == nullptr || give == nullptr) {
+    return;  // another library
+  }
+  std::vector<void*> taken;
+  while (static_cast<int>(taken.size()) < fitting && locus::could_map(kBuffer)) {
+    taken.push_back(take(0));
+  }
+  std::for_each(taken.begin(), taken.end(), give);
+  fitting = static_cast<int>(taken.size());
+  if (taken.empty()) {
+    fail("not enough memory for the buffers of matrix products", kTooLarge);
+  }
 }
 
 // Beside the program; LibTorch is what it needs. Its functions are for all, as OpenBLAS's are looked for by name.
@@ -38,14 +105,21 @@ void* open_library() {
   std::error_code code;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", code).parent_path();
   void* const library = dlopen((folder / "liblocus_gradients.so").c_str(), RTLD_LAZY | RTLD_GLOBAL);
-  return library != nullptr ? library : (fail(dlerror()), nullptr);
+  return library != nullptr ? library : (fail_to_load(), nullptr);
 }
 
 void load() {
+  const bool limited = locus::address_space_is_limited();
+  if (limited) {
+    limit_threads();
+  }
   void* const library = open_library();
+  if (limited) {
+    reserve_buffers();
+  }
   for (std::size_t n = 0; n < locus_torch_count; ++n) {
     void* const function = dlsym(library, locus_torch_names[n]);
-    locus_torch_functions[n] = function != nullptr ? function : (fail(dlerror()), nullptr);
+    locus_torch_functions[n] = function != nullptr ? function : (fail_to_load(), nullptr);
   }
   void (*call)() = nullptr;
   {
@@ -66,6 +140,10 @@ void locus_load_torch() {
 
 bool locus_torch_is_loaded() {
   return loaded;
+}
+
+int locus_torch_threads() {
+  return fitting;
 }
 
 void locus_when_torch_is_loaded(void (*call)()) {

@@ -120,6 +120,8 @@ void set_product_threads(int threads) {
     when_torch_is_loaded([] { set_product_threads(wished_threads); });
     return;
   }
+  const int most = torch_threads();
+  threads = most > 0 ? std::min(threads, most) : threads;
   at::set_num_threads(threads);
   Counted& all = counted();
   const std::lock_guard lock(all.mutex);

@@ -67,5 +67,20 @@ TEST_F(CliConvert, RefusesWhatItCannotWrite) {
   EXPECT_FALSE(fs::exists(small));
 }
 
+// Where the program cannot have LibTorch it ends, and leaves no part of a file.
+TEST_F(CliConvert, WithoutLibTorchNothingIsLeft) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "LibTorch is there from the start";
+#endif
+  const fs::path folder = file("limits");
+  fs::create_directories(folder);
+  for (const std::string limit : {"ulimit -v 400000; ", "ulimit -v 780000; ", "prlimit --nofile=6 -- "}) {
+    const auto outcome = testing_support::run_program(
+        {"convert", converted_source(), "--to", "q4_0", "--out", folder / "limited.gguf"}, limit);
+    testing_support::expect_error(outcome, 5, "LibTorch cannot be loaded");
+    EXPECT_TRUE(fs::is_empty(folder)) << limit;
+  }
+}
+
 }  // namespace
 }  // namespace locus

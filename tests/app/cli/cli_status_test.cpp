@@ -75,6 +75,21 @@ TEST_F(CliStatus, AProcessLimitCountsAsTheMachine) {
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
 }
 
+// OpenBLAS asks for ever for memory that it does not get.
+TEST_F(CliStatus, TooFewAddressesEndInTime) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's shadow memory is larger than the limit";
+#endif
+  const std::string run = "--threads 1 run " + quoted(path()) + " --text one";
+  for (int megabytes = 500; megabytes <= 1500; megabytes += 50) {
+    const std::string limit = "ulimit -v " + std::to_string(megabytes * 1024) + "; timeout -s KILL 60 ";
+    const Outcome outcome = redirected(run, ">/dev/null", limit);
+    EXPECT_TRUE(outcome.status == 0 || outcome.status == 5) << megabytes << ": " << outcome.status << outcome.err;
+    EXPECT_TRUE(megabytes > 850 || outcome.status == 5) << megabytes;
+    EXPECT_TRUE(megabytes < 1500 || outcome.status == 0) << megabytes << outcome.err;
+  }
+}
+
 TEST_F(CliStatus, MoreThreadsThanCoresAreThoseOfTheCores) {
   const Outcome outcome = run_locus({"--threads", "1000", "info", path(), "--json"});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
