@@ -216,6 +216,13 @@ void TokenStrip::contextMenuEvent(QContextMenuEvent* event) {
   }
 }
 
+void TokenStrip::changeEvent(QEvent* event) {
+  QAbstractScrollArea::changeEvent(event);
+  if (event->type() == QEvent::FontChange) {
+    lay_out();
+  }
+}
+
 void TokenStrip::focusInEvent(QFocusEvent* event) {
   QAbstractScrollArea::focusInEvent(event);
   viewport()->update();
