@@ -4,6 +4,7 @@
 
 #include "app/views/list.h"
 #include "app/views/plots/data_file.h"
+#include "app/views/plots/flat_columns.h"
 #include "app/views/plots/picture_blocks.h"
 #include "app/views/plots/series.h"
 #include "app/views/plots/trained_length.h"
@@ -231,6 +232,7 @@ Result<figure::Figure> AttentionGrid::figure(const ViewInput& input) const {
     panel.note = beyond_text(*input.columns[n].trace);
     figure.panels.push_back(std::move(panel));
   }
+  note_flat_columns(input, figure);
   return figure;
 }
 

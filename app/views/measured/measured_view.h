@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/views/plots/flat_columns.h"
 #include "app/views/plots/series.h"
 #include "app/views/view.h"
 
@@ -66,7 +67,9 @@ class MeasuredView : public View {
  public:
   Result<figure::Figure> figure(const ViewInput& input) const final {
     LOCUS_TRY(const Numbers numbers, all(input));
-    return draw(input, numbers);
+    LOCUS_TRY(figure::Figure figure, draw(input, numbers));
+    note_flat_columns(input, figure);
+    return figure;
   }
   Result<Data> data(const ViewInput& input) const final {
     LOCUS_TRY(const Numbers numbers, all(input));

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "app/views/alignment.h"
+#include "app/views/plots/flat_columns.h"
 #include "app/views/plots/picture_blocks.h"
 #include "app/views/plots/trained_length.h"
 #include "core/base/controls.h"
@@ -183,6 +184,7 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     LOCUS_CHECK(add_differences(input, windows, maps, figure));
   }
   LOCUS_CHECK(append_rows(input, figure));
+  note_flat_columns(input, figure);
   return figure;
 }
 
