@@ -6,6 +6,7 @@
 
 #include "app/views/plots/map_lines.h"
 #include "app/views/plots/series.h"
+#include "app/views/score_maps/score_map.h"
 #include "core/base/numbers.h"
 
 namespace locus::views {
@@ -73,36 +74,81 @@ std::string measured_line(const ViewInput& input, const Fingerprint& head) {
          fixed_text(head.distance, 1) + " tokens back on average";
 }
 
-std::string weights_line(const ViewInput& input, std::size_t column, const Field& field) {
+std::string weights_line(const ViewInput& input, const Field& field) {
   const WeightShares shares = shares_of(field);
-  std::string line = shares_line(plain_head(input, column), shares.self, shares.previous, shares.first);
+  std::string line = shares_line(plain_head(input, 0), shares.self, shares.previous, shares.first);
   if (field.rows > kFarBack + 1) {
     line += ", tokens more than " + std::to_string(kFarBack) + " back " + fixed_text(shares.far, 2);
   }
   return line;
 }
 
-std::string range_line(const Field& field) {
-  std::optional<std::size_t> largest;
-  float low = 0;
-  for (std::size_t n = 0; n < field.values.size(); ++n) {
-    const float value = field.values[n];
+// What the colours of a panel show: its map's own word, or the label of the colour bar, which stands beside the last
+// of the panels that share it.
+std::string shown_quantity(const figure::Figure& figure, std::size_t panel, const std::string& own) {
+  std::string label;
+  for (std::size_t n = panel; n < figure.panels.size() && label.empty(); ++n) {
+    label = figure.panels[n].color_bar_label;
+  }
+  return own.empty() || label.starts_with(own) ? label : own;
+}
+
+// Where a cell of a map stands on an axis: in the map's own words ("query 5"), else by the name on the panel's axis
+// ("split in", "flip-flop-rope"), which layers have too ("layer out").
+std::string cell_place(const FieldAxis& cells, const figure::Axis& axis, std::int64_t cell) {
+  const bool named = axis.cell_names && axis.label == cells.name && cells.unit != "token" && cells.step == 1;
+  return cells.name.empty() || named ? place_text(axis, cells.first + cells.step * (static_cast<double>(cell) + 0.5))
+                                     : cell_text(cells, cell);
+}
+
+// The cells of the smallest and of the largest value; none where there are no numbers.
+struct Ends {
+  std::int64_t least = 0;
+  std::int64_t largest = 0;
+  std::int64_t last = 0;  // of the largest value
+};
+std::optional<Ends> ends_of(const Field& field) {
+  std::optional<Ends> ends;
+  const auto value_at = [&](std::int64_t cell) { return field.values[static_cast<std::size_t>(cell)]; };
+  for (std::int64_t cell = 0; cell < std::ssize(field.values); ++cell) {
+    const float value = value_at(cell);
     if (!std::isfinite(value)) {
       continue;
     }
-    low = largest ? std::min(low, value) : value;
-    if (!largest || value > field.values[*largest]) {
-      largest = n;
+    Ends found = ends.value_or(Ends{cell, cell, cell});
+    found.least = value < value_at(found.least) ? cell : found.least;
+    if (value > value_at(found.largest)) {
+      found.largest = cell;
     }
+    found.last = value == value_at(found.largest) ? cell : found.last;
+    ends = found;
   }
-  if (!largest) {
+  return ends;
+}
+
+// "logit from −2 to 5, the largest at query 5, key 3"; of a table, whose cells have names alone, both places: "error
+// (%) from 0 (flip-flop-cope, split in) to 40 (flip-flop-learned, split sparse)".
+std::string range_line(const figure::Panel& panel, const Field& field, const std::string& quantity) {
+  const std::optional<Ends> ends = ends_of(field);
+  if (!ends) {
     return {};
   }
-  const auto at = static_cast<std::int64_t>(*largest);
-  const std::string quantity = field.quantity.empty() ? "values" : field.quantity;
-  return quantity + " from " + short_number(static_cast<double>(low)) + " to " +
-         short_number(static_cast<double>(field.values[*largest])) + ", the largest at " +
-         cell_text(field.row_axis, at / field.columns) + ", " + cell_text(field.column_axis, at % field.columns);
+  const auto number = [&](std::int64_t cell) {
+    return short_number(static_cast<double>(field.values[static_cast<std::size_t>(cell)]));
+  };
+  const auto place = [&](std::int64_t cell) {
+    return cell_place(field.row_axis, panel.y, cell / field.columns) + ", " +
+           cell_place(field.column_axis, panel.x, cell % field.columns);
+  };
+  const std::string what = quantity.empty() ? "values" : quantity;
+  const bool table = field.row_axis.name.empty() && panel.y.cell_names;
+  if (table) {
+    return what + " from " + number(ends->least) + " (" + place(ends->least) + ") to " + number(ends->largest) + " (" +
+           place(ends->largest) + ")";
+  }
+  return what + " from " + number(ends->least) + " to " + number(ends->largest) +
+         (place(ends->last) == place(ends->largest) ? ", the largest at " : ", the largest first at ") +
+         place(ends->largest);
 }
 
 std::string curve_text(const figure::Curve& curve, const figure::Axis& axis) {
@@ -117,8 +163,9 @@ std::string curve_text(const figure::Curve& curve, const figure::Axis& axis) {
   if (!first) {
     return {};
   }
-  return curve.name + ": " + short_number(curve.y[*first]) + " at " + place_text(axis, curve.x[*first]) + ", " +
-         short_number(curve.y[last]) + " at " + place_text(axis, curve.x[last]);
+  const std::string begin =
+      curve.name + ": " + short_number(curve.y[*first]) + " at " + place_text(axis, curve.x[*first]);
+  return last == *first ? begin : begin + ", " + short_number(curve.y[last]) + " at " + place_text(axis, curve.x[last]);
 }
 
 // Of bars that stand one a thing (a layer, a pair): the largest, up or down.
@@ -167,14 +214,14 @@ std::string series_line(const figure::Panel& panel) {
       all.push_back(text);
     }
   }
-  std::string line;
+  std::string line = all.empty() || panel.y.label.empty() ? "" : panel.y.label + ", ";
   for (std::size_t n = 0; n < std::min(all.size(), kMaxSeries); ++n) {
     line += (n == 0 ? "" : "; ") + all[n];
   }
   return all.size() > kMaxSeries ? line + "; and " + std::to_string(all.size() - kMaxSeries) + " more" : line;
 }
 
-std::string strip_line(const figure::TokenStrip& strip) {
+std::string strip_line(const figure::TokenStrip& strip, const std::string& quantity) {
   std::optional<std::size_t> most;
   for (std::size_t n = 0; n < strip.values.size(); ++n) {
     if (std::isfinite(strip.values[n]) && (!most || strip.values[n] > strip.values[*most])) {
@@ -184,25 +231,62 @@ std::string strip_line(const figure::TokenStrip& strip) {
   if (!most || *most >= strip.tokens.size()) {
     return {};
   }
-  const std::string from =
-      strip.selected >= 0 ? "token " + std::to_string(strip.selected) + " gives most to" : "the largest value is at";
-  return from + " token " + std::to_string(*most) + " \"" + strip.tokens[*most] +
-         "\": " + short_number(static_cast<double>(strip.values[*most]));
+  const std::string to = " token " + std::to_string(*most) + " \"" + strip.tokens[*most] +
+                         "\": " + short_number(static_cast<double>(strip.values[*most]));
+  const std::string from = strip.selected >= 0 ? "token " + std::to_string(strip.selected) : "";
+  if (!from.empty() && (quantity.empty() || quantity == quantity_label(models::Quantity::kWeight))) {
+    return from + " gives most to" + to;
+  }
+  return (from.empty() ? "" : from + ": ") + "the largest " + (quantity.empty() ? "value" : quantity) + " is at" + to;
 }
 
-std::string panel_line(const ViewInfo& info, const ViewInput& input, const figure::Panel& panel,
-                       const Fingerprint* measured) {
+// "attention weight", and "attention weight, 40 % exact" while a map is being computed.
+bool is_weight(const std::string& quantity) {
+  return quantity.substr(0, quantity.find(", ")) == quantity_label(models::Quantity::kWeight);
+}
+
+// A line about the first panel, and whether it names the head itself.
+struct PanelLine {
+  std::string text;
+  bool names_head = false;
+};
+
+PanelLine panel_line(const ViewInfo& info, const ViewInput& input, const figure::Figure& figure,
+                     const Fingerprint* measured) {
+  const figure::Panel& panel = figure.panels.front();
   if (const auto* map = first_layer<figure::HeatMap>(panel); map != nullptr && map->field) {
-    const bool weights = info.uses_head && info.uses_quantity && input.quantity == models::Quantity::kWeight;
-    if (weights && is_whole_map(*map->field, *input.columns.front().trace)) {
-      return weights_line(input, 0, *map->field);
+    const Field& field = *map->field;
+    const std::string quantity = shown_quantity(figure, 0, field.quantity);
+    const bool of_tokens = field.row_axis.name == "query" && field.column_axis.name == "key";
+    const bool weights = info.uses_head && info.uses_quantity && of_tokens && is_weight(quantity);
+    if (weights && is_whole_map(field, *input.columns.front().trace)) {
+      return {weights_line(input, field), true};
     }
-    return weights && measured != nullptr ? measured_line(input, *measured) : range_line(*map->field);
+    if (weights && measured != nullptr) {
+      return {measured_line(input, *measured), true};
+    }
+    return {range_line(panel, field, quantity)};
   }
   if (const auto* strip = first_layer<figure::TokenStrip>(panel)) {
-    return strip_line(*strip);
+    return {strip_line(*strip, shown_quantity(figure, 0, ""))};
   }
-  return series_line(panel);
+  return {series_line(panel)};
+}
+
+// Which of several panels with titles a line is about: "text-rope · layer 1, head 2: ", as the first one's title says,
+// of which a line that names the head itself takes the names alone. Empty where one panel alone has a title.
+std::string subject_of(const figure::Figure& figure, bool names_head) {
+  const auto titled = std::ranges::count_if(figure.panels, [](const auto& panel) { return !panel.title.empty(); });
+  const figure::Panel& panel = figure.panels.front();
+  if (titled < 2 || panel.title.empty()) {
+    return {};
+  }
+  if (panel.names.empty()) {
+    return panel.title + ": ";
+  }
+  const std::string& name = panel.names.front();
+  const bool named = panel.title.find(name) != std::string::npos;  // else it is written beside the panel
+  return (names_head ? name : (named ? "" : name + " ") + panel.title) + ": ";
 }
 
 }  // namespace
@@ -212,13 +296,11 @@ std::string statement(const ViewInfo& info, const ViewInput& input, const figure
   if (figure.panels.empty() || input.columns.empty()) {
     return {};
   }
-  std::string line =
-      figure.statement.empty() ? panel_line(info, input, figure.panels.front(), measured) : figure.statement;
-  const bool maps = first_layer<figure::HeatMap>(figure.panels.front()) != nullptr;
-  if (!line.empty() && maps && input.columns.size() > 1) {
-    line = input.columns.front().name + ": " + line;
+  if (!figure.statement.empty()) {
+    return figure.statement;
   }
-  return line;
+  const PanelLine line = panel_line(info, input, figure, measured);
+  return line.text.empty() ? "" : subject_of(figure, line.names_head) + line.text;
 }
 
 }  // namespace locus::views

@@ -197,9 +197,10 @@ figure::Panel KernelView::curves(const ViewInput& input, std::size_t column, con
       continue;
     }
     const Explained by = kernel_explains(kernel.mean, measured);
+    const std::string less = " less " + short_number(by.shift);
     panel.layers.emplace_back(
-        measured_curve(atlas ? input.columns[n].name : "in the text", by, measured, logarithmic, extent));
-    panel.note += "; dashed less " + short_number(by.shift) + ", which no soft-max sees";
+        measured_curve((atlas ? input.columns[n].name : "in the text") + less, by, measured, logarithmic, extent));
+    panel.note += "; dashed" + less + ", which no soft-max sees";
   }
   panel.x.label = of.trace->model().causal ? "distance Δ (tokens)" : "distance |Δ| (tokens)";
   panel.x.view = {logarithmic ? 1.0 : 0.0, static_cast<double>(kernel.reach + 1)};

@@ -53,7 +53,7 @@ class Move final : public MeasuredView<MoveKey, MoveRows> {
       .name = "move",
       .title = "Move",
       .group = Group::kChange,
-      .caption = "How the prediction changes when some tokens are moved to other positions.",
+      .caption = "How the prediction or a head's weight changes when some tokens are moved to other positions.",
       .shows =
           "How the prediction changes when some tokens are moved to other positions: their position ids change, what "
           "they can see does not. Every point of the curve, and every cell of the map, is a separate run.",
@@ -173,6 +173,20 @@ Field map_of_moves(const MoveRows& rows, const MoveKey& key, const std::string& 
   return field;
 }
 
+// "weight from the last query from 0.0009 to 0.017, the largest where token 11 “b” is moved by 0".
+std::string moves_line(const Field& field, const std::vector<std::string>& labels, const std::string& quantity) {
+  const auto [low, high] = finite_range(field);
+  const auto largest = static_cast<std::int64_t>(std::ranges::find(field.values, high) - field.values.begin());
+  if (largest == std::ssize(field.values)) {
+    return {};
+  }
+  const auto token = static_cast<std::size_t>(field.row_axis.first) + static_cast<std::size_t>(largest / field.columns);
+  const double by = field.column_axis.first + field.column_axis.step * static_cast<double>(largest % field.columns);
+  return quantity + " from " + short_number(static_cast<double>(low)) + " to " +
+         short_number(static_cast<double>(high)) + ", the largest where token " + std::to_string(token) + " “" +
+         labels[token] + "” is moved by " + place_text({}, by);
+}
+
 Result<figure::Figure> Move::draw_maps(const ViewInput& input, const Numbers& numbers) const {
   const auto measure = option<std::string>(input, "measure");
   std::vector<MoveKey> keys;
@@ -203,6 +217,9 @@ Result<figure::Figure> Move::draw_maps(const ViewInput& input, const Numbers& nu
     }
     panel.color_bar_label = measure_label(measure);
     panel.note = "framed: where they stand";
+    if (n == 0) {
+      figure.statement = about_column(input, 0, moves_line(field, *panel.y.cell_names, panel.color_bar_label));
+    }
     figure.panels.push_back(std::move(panel));
   }
   return figure;

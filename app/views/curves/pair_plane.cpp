@@ -187,10 +187,10 @@ Result<figure::Figure> PairPlane::draw(const ViewInput& input, const Numbers& nu
     const std::string& name = input.columns[n].name;
     const std::string head = head_label(trace.model(), own.layer, own.head);
     if (n == 0) {
-      figure.statement = (several ? name + ": " : "") + "pair " + row.name + ", wavelength " +
-                         short_number(row.wavelength) + ": mean resultant length " +
-                         short_number(plane.query_concentration) + " of the queries, " +
-                         short_number(plane.key_concentration) + " of the keys";
+      figure.statement = about_column(input, 0,
+                                      "pair " + row.name + ", wavelength " + short_number(row.wavelength) +
+                                          ": mean resultant length " + short_number(plane.query_concentration) +
+                                          " of the queries, " + short_number(plane.key_concentration) + " of the keys");
     }
     const std::string where =
         several ? "mean resultant length "

@@ -193,7 +193,7 @@ figure::Figure ReadingView::maps(const ViewInput& input, const Reading& reading)
   const models::ModelInfo& model = input.columns.front().trace->model();
   Fields fields;
   for (const std::vector<double>& part : reading.shares) {
-    auto field = std::make_shared<Field>(Field::zeros(model.layers, model.heads));
+    auto field = std::make_shared<Field>(head_field(model.layers, model.heads));
     std::ranges::transform(part, field->values.begin(), [](double share) { return static_cast<float>(share); });
     fields.push_back(std::move(field));
   }

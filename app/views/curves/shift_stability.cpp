@@ -206,7 +206,9 @@ std::string largest_changes(const ViewInput& input, const std::vector<Spread>& a
     line += (n == 0 ? "" : ", ") + short_number(largest / kAttentionUnit) +
             (attention.size() > 1 ? " (" + input.columns[n].name + ")" : "");
   }
-  return (cell ? "cells of attention change by at most " : "rows of attention change by at most ") + line;
+  const bool means = std::ranges::any_of(attention, [](const Spread& each) { return each.least != each.largest; });
+  return (cell ? "cells of attention change " : "rows of attention change ") +
+         std::string(means ? "on average by at most " : "by at most ") + line;
 }
 
 Result<figure::Figure> ShiftStability::draw(const ViewInput& input, const Numbers& list) const {

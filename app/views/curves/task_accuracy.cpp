@@ -26,9 +26,10 @@ class TaskAccuracy final : public View {
       .name = "task-accuracy",
       .title = "Task accuracy",
       .group = Group::kMeasure,
-      .caption = "How often a model is wrong at its task, on samples like those of its training and on others.",
+      .caption = "How well a model does its task, on samples like those of its training and on others.",
       .shows =
-          "The error of task checkpoints in and out of the trained distribution: one group of bars per split, with 95 "
+          "The error of task checkpoints, or their accuracy, in and out of the trained distribution: one group of bars "
+          "per split, with 95 "
           "% intervals where they are known. Runs that differ only in their seed form one bar, their mean, with the "
           "smallest and the largest value. Addition is shown as a map by the lengths of its operands.",
       .uses_input = false,

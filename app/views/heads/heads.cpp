@@ -111,9 +111,7 @@ std::string atlas_note_of(const Column& column) {
 }
 
 FieldPointer map_of(const HeadRows& rows, const models::ModelInfo& model, std::size_t statistic) {
-  Field field = Field::zeros(model.layers, model.heads);
-  field.row_axis.name = "layer";
-  field.column_axis.name = "head";
+  Field field = head_field(model.layers, model.heads);
   for (const HeadRow& row : rows) {
     field.at(row.layer, row.head) = static_cast<float>(row.values[statistic]);
   }
@@ -163,7 +161,7 @@ Result<figure::Figure> Heads::draw(const ViewInput& input, const Numbers& all) c
                    kHeadStatisticList[options.statistic].meaning + "; colours: size as a share of the column's largest";
       figure.panels.push_back(std::move(panel));
     }
-    figure.statement = ends_line(*all.front(), options.statistic);
+    figure.statement = about_column(input, 0, ends_line(*all.front(), options.statistic));
     return figure;
   }
   Fields fields;

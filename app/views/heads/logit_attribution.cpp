@@ -205,7 +205,7 @@ Result<figure::Figure> LogitAttributionView::draw(const ViewInput& input, const 
                                             trace.tokens()[static_cast<std::size_t>(made.position)].label);
     figure.panels.push_back(std::move(panel));
   }
-  figure.statement = most_line(*numbers.front());
+  figure.statement = about_column(input, 0, most_line(*numbers.front()));
   return figure;
 }
 

@@ -127,6 +127,8 @@ Result<FieldPointer> PairEnergy::by_layer(const ViewInput& input, std::size_t co
                                           std::vector<analysis::PairList>& lists) const {
   const std::int64_t layers = input.columns[column].trace->model().layers;
   Field field = Field::zeros(layers, pairs);
+  field.row_axis.name = "layer";
+  field.column_axis.name = "pair";
   std::fill(field.values.begin(), field.values.end(), std::numeric_limits<float>::quiet_NaN());
   LOCUS_TRY(PairEnergyKey key, measure_key(input, column));
   for (std::int64_t layer = 0; layer < layers; ++layer) {

@@ -159,7 +159,7 @@ Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Number
     figure.panels[right].color_bar_label = image_label(input, options);
   }
   if (!options.all_heads && !options.rollout && input.quantity == models::Quantity::kWeight) {
-    figure.statement = statement_of_image(tiles, input, options);
+    figure.statement = about_column(input, 0, statement_of_image(tiles, input, options));
   }
   return figure;
 }

@@ -145,6 +145,7 @@ Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers&
     for (std::size_t n = 0; n < anchors.size(); ++n) {
       figure::Panel panel;
       panel.equal_aspect = true;
+      panel.names = {input.columns[c].name};
       panel.title = anchor_name(anchors[n]);
       if (n == 0 && keys.size() > 1) {
         panel.y.label = input.columns[c].name;  // a row per checkpoint

@@ -192,7 +192,8 @@ std::vector<std::string> MeanMapView::said_of(const ViewInput& input, const Hit&
   return lines;
 }
 
-// "queries 248 to 255 give each of their keys 248 to 255 0.071 [0.070, 0.072], keys 0 to 7 0.0013 [0.0012, 0.0014]"
+// "queries 248 to 255 give each of their keys 248 to 255 0.071 [0.070, 0.072], keys 0 to 7 0.0013 [0.0012, 0.0014]"; of
+// what is shown instead of the mean, the numbers of that.
 std::string MeanMapView::statement_of(const ViewInput& input, const MeanMap& map) const {
   const models::AtlasInfo& info = models::atlas_of(*input.columns.front().trace)->info();
   const std::int64_t side = map.mean.rows;
@@ -200,10 +201,24 @@ std::string MeanMapView::statement_of(const ViewInput& input, const MeanMap& map
   const std::string last = positions_in(side - 1, side, info.length);
   const std::string who = head.head == kMean ? "layer " + std::to_string(head.layer) + ", mean of its heads"
                                              : "head " + head_name(head.layer, head.head);
+  const auto of = option<std::string>(input, "of");
+  const auto number = [&](std::size_t n) {
+    static const Field kNone;
+    return of == "low"          ? cell_number(map.low, kNone, kNone, n)
+           : of == "high"       ? cell_number(map.high, kNone, kNone, n)
+           : of == "shuffled"   ? cell_number(map.null, map.null_low, map.null_high, n)
+           : of == "difference" ? cell_number(map.difference, kNone, kNone, n)
+                                : cell_number(map, n);
+  };
+  const std::string what = of == "low"          ? "at least "
+                           : of == "high"       ? "at most "
+                           : of == "shuffled"   ? "of shuffled tokens "
+                           : of == "difference" ? "beyond shuffled tokens "
+                                                : "";
   const auto row = static_cast<std::size_t>((side - 1) * side);
-  return who + ": queries " + last + " give each of the keys " + last + " " +
-         cell_number(map, row + static_cast<std::size_t>(side) - 1) + ", each of the keys " +
-         positions_in(0, side, info.length) + " " + cell_number(map, row);
+  return who + ": queries " + last + " give each of the keys " + last + " " + what +
+         number(row + static_cast<std::size_t>(side) - 1) + ", each of the keys " + positions_in(0, side, info.length) +
+         " " + what + number(row);
 }
 
 Result<figure::Figure> MeanMapView::draw(const ViewInput& input, const Numbers& numbers) const {
@@ -247,7 +262,7 @@ Result<figure::Figure> MeanMapView::draw(const ViewInput& input, const Numbers& 
              : "");
     figure.panels.push_back(std::move(panel));
   }
-  figure.statement = statement_of(input, *numbers.front());
+  figure.statement = about_column(input, 0, statement_of(input, *numbers.front()));
   return figure;
 }
 

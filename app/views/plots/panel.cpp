@@ -90,6 +90,10 @@ void name_after(const Column& column, figure::Panel& panel, const std::string& r
   panel.title = column.name + rest;
 }
 
+std::string about_column(const ViewInput& input, std::size_t column, const std::string& line) {
+  return (input.columns.size() > 1 && !line.empty() ? input.columns[column].name + ": " : "") + line;
+}
+
 figure::Marker vertical_line(double at, std::string label) {
   return {.at = at, .label = std::move(label)};
 }

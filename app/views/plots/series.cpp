@@ -125,7 +125,7 @@ std::string place_text(const figure::Axis& axis, double at) {
     const bool whole = at == std::round(at) && size < 1e6;
     return whole ? (at < 0 ? "−" : "") + fixed_text(size, 0) : short_number(at);
   }
-  return axis.label + " " + (*axis.cell_names)[static_cast<std::size_t>(cell)];
+  return axis.label + (axis.label.empty() ? "" : " ") + (*axis.cell_names)[static_cast<std::size_t>(cell)];
 }
 
 void add_curve(figure::Curve curve, Extent& x, Extent& y, figure::Panel& panel) {

@@ -6,6 +6,13 @@
 
 namespace locus::views {
 
+Field head_field(std::int64_t layers, std::int64_t heads) {
+  Field field = Field::zeros(layers, heads);
+  field.row_axis.name = "layer";
+  field.column_axis.name = "head";
+  return field;
+}
+
 figure::Panel head_map(FieldPointer field, const figure::ColorScale& scale, std::vector<std::string> texts) {
   for (std::size_t n = texts.size(); n < field->values.size(); ++n) {
     texts.push_back(short_number(static_cast<double>(field->values[n])));

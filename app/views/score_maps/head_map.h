@@ -10,6 +10,9 @@
 
 namespace locus::views {
 
+// (layers, heads) of zeros, whose axes are named.
+Field head_field(std::int64_t layers, std::int64_t heads);
+
 // Layer 0 on top; the numbers, or `texts` instead, stand in the cells where they have room.
 figure::Panel head_map(FieldPointer field, const figure::ColorScale& scale, std::vector<std::string> texts = {});
 

@@ -7,20 +7,6 @@ namespace locus::views {
 
 namespace {
 
-void name_difference(const ViewInput& input, std::size_t column, figure::Panel& panel) {
-  panel.names = {input.columns[column].name, input.columns[reference_of(input)].name};
-  panel.title = panel.names.front() + " − " + panel.names.back();
-}
-
-// Where a difference cannot be shown, why.
-figure::Panel reason_panel(const ViewInput& input, std::size_t column, const Error& reason) {
-  figure::Panel panel;
-  name_difference(input, column, panel);
-  panel.show_axes = false;
-  panel.note = reason.message;
-  return panel;
-}
-
 // What the panel of a difference says of it: over all that is shown, and of the pinned query.
 std::string difference_note(const ViewInput& input, std::size_t column, const MapWindow& window, const RefinedMap& map,
                             const RefinedMap& from, bool shares) {
@@ -40,6 +26,28 @@ std::string difference_note(const ViewInput& input, std::size_t column, const Ma
 }
 
 }  // namespace
+
+// "A − B · layer 1, head 2", and where they show other heads "A · layer 1, head 2 − B · layer 0, head 3".
+std::string MapView::difference_title(const ViewInput& input, std::size_t column) const {
+  const std::size_t from = reference_of(input);
+  const std::string own = " · " + subtitle(of_column(input, column), input.columns[column]);
+  const std::string other = " · " + subtitle(of_column(input, from), input.columns[from]);
+  return input.columns[column].name + (own == other ? "" : own) + " − " + input.columns[from].name + other;
+}
+
+void MapView::name_difference(const ViewInput& input, std::size_t column, figure::Panel& panel) const {
+  panel.names = {input.columns[column].name, input.columns[reference_of(input)].name};
+  panel.title = difference_title(input, column);
+}
+
+// Where a difference cannot be shown, why.
+figure::Panel MapView::reason_panel(const ViewInput& input, std::size_t column, const Error& reason) const {
+  figure::Panel panel;
+  name_difference(input, column, panel);
+  panel.show_axes = false;
+  panel.note = reason.message;
+  return panel;
+}
 
 // The reference's map on another column's tokens. Errors: kUnsupported where the screen does not show single cells.
 Result<Field> MapView::reference_laid_out(const ViewInput& input, std::size_t on, const MapWindow& window) const {

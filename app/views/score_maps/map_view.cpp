@@ -262,9 +262,16 @@ Result<DataParts> MapView::data_parts(const ViewInput& input) const {
     const HeadRef each = !all_layers && !all_heads
                              ? head_of_column(input, own)
                              : HeadRef{layers.begin + n / heads.size(), heads.begin + n % heads.size()};
-    const std::string head = head_label(model, each.layer, each.head);
-    const std::string less = shows_difference(input) ? " − " + input.columns[reference_of(input)].name : "";
-    parts.titles.push_back(column.name + less + ", " + head + ": " + quantity(input));
+    const std::string head = ", " + head_label(model, each.layer, each.head);
+    if (!shows_difference(input)) {
+      parts.titles.push_back(column.name + head + ": " + quantity(input));
+      continue;
+    }
+    const Column& other = input.columns[reference_of(input)];
+    const HeadRef from = !all_layers && !all_heads ? head_of_column(input, reference_of(input)) : each;
+    const std::string less = ", " + head_label(other.trace->model(), from.layer, from.head);
+    parts.titles.push_back(column.name + (head == less ? "" : head) + " − " + other.name + less + ": difference of " +
+                           quantity(input));
   }
   parts.part = [this, input, layers, heads](std::int64_t n) {
     ViewInput one = layers.size() * heads.size() > 1 ? of_column(input, 0) : input;  // partners are of one head

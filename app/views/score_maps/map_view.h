@@ -76,6 +76,9 @@ class MapView : public View {
     bool aligned_by_text = false;
     std::string note;
   };
+  std::string difference_title(const ViewInput& input, std::size_t column) const;
+  void name_difference(const ViewInput& input, std::size_t column, figure::Panel& panel) const;
+  figure::Panel reason_panel(const ViewInput& input, std::size_t column, const Error& reason) const;
   Result<Field> reference_laid_out(const ViewInput& input, std::size_t on, const MapWindow& window) const;
   Result<Difference> difference_of(const ViewInput& input, std::size_t column, const MapWindow& window,
                                    const std::vector<RefinedMap>& maps) const;

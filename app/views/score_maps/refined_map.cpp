@@ -105,6 +105,7 @@ Result<RefinedMap> difference(const ViewInput& input, const MapOfColumn& minuend
   const Field& base_b = second.base ? *second.base : b;
   const auto sampled = [&]() -> Result<Field> {
     Field out = base_a;
+    out.quantity = out.quantity.empty() ? "difference" : "difference of " + out.quantity;
     minus(base_a, base_b, all, out);
     return out;
   };

@@ -145,7 +145,8 @@ TEST(AtlasColumns, KernelStandsBesideTheProfileOfAnAtlas) {
     missed += count[n] * std::pow(measured[n] - binned[n] - shift / cells, 2);
   }
   const double share = 1 - missed / around;
-  const std::string wanted = std::string("made-up, R² ") + (share < 0 ? "−" : "") + fixed_text(std::abs(share), 3);
+  const std::string wanted =
+      "made-up less " + short_number(shift / cells) + ", R² " + (share < 0 ? "−" : "") + fixed_text(std::abs(share), 3);
   EXPECT_EQ(curve.name, wanted);
 }
 

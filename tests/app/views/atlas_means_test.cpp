@@ -98,6 +98,17 @@ TEST(AtlasMeans, MeanMapSaysItsIntervalsUnderThePointer) {
   EXPECT_TRUE(view_of("mean-map").said_of(input, {0, 60, 70, -1}).empty());
   EXPECT_NE(figure->statement.find("queries 60 to 63 give each of the keys 60 to 63 "), std::string::npos)
       << figure->statement;
+  // The sentence has the numbers of what is shown, not of the mean.
+  for (const auto& [of, words] :
+       {std::pair("low", "at least "), std::pair("high", "at most "), std::pair("shuffled", "of shuffled tokens "),
+        std::pair("difference", "beyond shuffled tokens ")}) {
+    ViewInput other = input;
+    other.options.set("of", std::string(of));
+    const Data data = exported("mean-map", other);
+    const std::string said = view_of("mean-map").figure(other)->statement;
+    const double last = at(data, data.shape[0] - 1, data.shape[1] - 1);
+    EXPECT_NE(said.find("keys 60 to 63 " + (words + short_number(last))), std::string::npos) << said;
+  }
 }
 
 // Its interval is the mean ± 1.96 · deviation / √windows: there are no replicates of a mean map.

@@ -76,7 +76,7 @@ TEST(Comparison, OfTwoColumnsTheFirstMayBeTheReference) {
   const auto figure = view_of("attention").figure(input);
   ASSERT_TRUE(figure.ok()) << figure.error().describe();
   ASSERT_EQ(figure->panels.size(), 3U);
-  EXPECT_EQ(figure->panels[2].title, "b − a");
+  EXPECT_EQ(figure->panels[2].title, "b − a · layer 0, head 0");
   EXPECT_NEAR(static_cast<double>(shown_map(*figure, 2).field->at(9, 4)),
               weight(input, 1, 9, 4) - weight(input, 0, 9, 4), 1e-6);
   figure::Hit hit;

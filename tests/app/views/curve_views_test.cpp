@@ -97,7 +97,7 @@ TEST(CurveViews, ShiftStabilityVariesTheTokenInFront) {
   for (std::int64_t layer = 0; layer < varied.shape[0]; ++layer) {
     largest = std::max(largest, at(varied, layer, column_named(varied, input.columns[0].name + " attention row")));
   }
-  EXPECT_EQ(figure->statement, "rows of attention change by at most " + short_number(largest));
+  EXPECT_EQ(figure->statement, "rows of attention change on average by at most " + short_number(largest));
 }
 
 // −ln p(token n | the `context` tokens before it), from the prediction of a run of its own.

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "app/views/plots/series.h"
 #include "core/base/numbers.h"
 #include "tests/support/fake_model.h"
 
@@ -157,7 +159,7 @@ TEST(Statement, OfManySeriesTheFirstThreeAreNamed) {
     }
     return statement({}, input_of("abc"), figure);
   };
-  const std::string three = "c0: 2.00 at 1, 2.00 at 1; c1: 2.00 at 1, 2.00 at 1; c2: 2.00 at 1, 2.00 at 1";
+  const std::string three = "c0: 2.00 at 1; c1: 2.00 at 1; c2: 2.00 at 1";
   EXPECT_EQ(named(3), three);
   EXPECT_EQ(named(5), three + "; and 2 more");
 }
@@ -183,6 +185,101 @@ TEST(Statement, ColumnsAreNamed) {
   const auto both = (*find_view("attention"))->figure(input);
   ASSERT_TRUE(both.ok());
   EXPECT_EQ(statement((*find_view("attention"))->info(), input, *both), "fake: " + said);
+}
+
+// A map less another is no attention: what a head gives is not read from it, and its title says whose heads it is of.
+TEST(Statement, ADifferenceIsNotReadAsAttention) {
+  ViewInput input = input_of("abcdef");
+  for (const double slope : {0.5, 2.0}) {
+    test::FakeShape shape;
+    shape.slope = slope;
+    input.columns.push_back(
+        {"slope " + std::to_string(slope).substr(0, 3), nullptr, std::make_shared<test::FakeTrace>(shape, "abcdef")});
+  }
+  input.difference = true;
+  const View& view = **find_view("attention");
+  const auto figure = view.figure(input);
+  const auto data = view.data(input);
+  ASSERT_TRUE(figure.ok() && data.ok());
+  EXPECT_EQ(figure->panels[0].title, "fake − slope 2.0 · layer 1, head 2");
+  const auto [low, high] = std::ranges::minmax_element(data->values);
+  const auto cell = high - data->values.begin();
+  const std::string range = "difference of attention weight from " + short_number(static_cast<double>(*low)) + " to " +
+                            short_number(static_cast<double>(*high)) + ", the largest at query " +
+                            std::to_string(cell / 6) + ", key " + std::to_string(cell % 6);
+  Fingerprint measured;
+  EXPECT_EQ(statement(view.info(), input, *figure, &measured), figure->panels[0].title + ": " + range);
+  input.columns[0].own = HeadRef{0, 3};
+  const auto other = view.figure(input);
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ(other->panels[0].title, "fake · layer 0, head 3 − slope 2.0 · layer 1, head 2");
+  EXPECT_EQ(other->panels[1].title, "slope 0.5 − slope 2.0 · layer 1, head 2");
+  const auto parts = view.data_parts(input);
+  ASSERT_TRUE(parts.ok());
+  EXPECT_EQ(parts->titles, std::vector<std::string>{
+                               "fake, layer 0, head 3 − slope 2.0, layer 1, head 2: difference of attention weight"});
+}
+
+// The rows of a table are no columns of the input, and its cells have names.
+TEST(Statement, ATableNamesItsRows) {
+  ViewInput input = input_of("abc");
+  input.columns.push_back(input.columns.front());
+  figure::HeatMap map;
+  Field field = Field::zeros(2, 2);
+  field.values = {9, 1, 3, 4};
+  map.field = std::make_shared<const Field>(field);
+  figure::Figure figure;
+  figure::Panel& panel = figure.panels.emplace_back();
+  panel.x.label = "split";
+  panel.x.cell_names = std::make_shared<const std::vector<std::string>>(std::vector<std::string>{"in", "longer"});
+  panel.y.cell_names = std::make_shared<const std::vector<std::string>>(std::vector<std::string>{"rope", "cope"});
+  panel.color_bar_label = "error (%)";
+  panel.layers.emplace_back(map);
+  EXPECT_EQ(statement({}, input, figure), "error (%) from 1.00 (rope, split longer) to 9.00 (rope, split in)");
+  field.values[3] = 12;
+  std::get<figure::HeatMap>(panel.layers.front()).field = std::make_shared<const Field>(field);
+  EXPECT_EQ(statement({}, input, figure), "error (%) from 1.00 (rope, split longer) to 12.0 (cope, split longer)");
+}
+
+// A line is about the first panel: its title tells it from the others.
+TEST(Statement, OneOfSeveralPanelsIsNamedByItsTitle) {
+  figure::Figure figure;
+  for (const char* const title : {"b, layer 0", "a, layer 0"}) {
+    figure::Curve curve;
+    curve.name = "itself";
+    curve.x = {0, 1};
+    curve.y = {2, 3};
+    figure::Panel& panel = figure.panels.emplace_back();
+    panel.title = title;
+    panel.y.label = "share";
+    panel.layers.emplace_back(curve);
+  }
+  EXPECT_EQ(statement({}, input_of("abc"), figure), "b, layer 0: share, itself: 2.00 at 0, 3.00 at 1");
+  figure.panels.pop_back();
+  EXPECT_EQ(statement({}, input_of("abc"), figure), "share, itself: 2.00 at 0, 3.00 at 1");
+}
+
+TEST(Statement, OfSeveralLargestCellsTheFirstIsNamed) {
+  figure::Figure figure;
+  figure::HeatMap map;
+  Field field = Field::zeros(2, 2);
+  field.values = {1, 7, 7, 2};
+  field.row_axis.name = "layer";
+  field.column_axis.name = "head";
+  map.field = std::make_shared<const Field>(field);
+  figure.panels.emplace_back().layers.emplace_back(map);
+  EXPECT_EQ(statement({}, input_of("abc"), figure), "values from 1.00 to 7.00, the largest first at layer 0, head 1");
+}
+
+TEST(Statement, ATextOfOtherNumbersNamesThem) {
+  figure::Figure figure;
+  figure::TokenStrip strip;
+  strip.tokens = {"a", "b"};
+  strip.values = {-1, 3};
+  strip.selected = 1;
+  figure.panels.emplace_back().layers.emplace_back(strip);
+  figure.panels.front().color_bar_label = "logit";
+  EXPECT_EQ(statement({}, input_of("abc"), figure), "token 1: the largest logit is at token 1 \"b\": 3.00");
 }
 
 TEST(Statement, NothingIsSaidOfNothing) {

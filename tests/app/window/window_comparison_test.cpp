@@ -33,11 +33,13 @@ TEST_F(WindowComparison, TheReferenceIsPickedByItsName) {
   EXPECT_EQ(reference->currentIndex(), 2);
   window_->findChild<QCheckBox*>(QStringLiteral("difference"))->click();
   ASSERT_TRUE(settle());
-  EXPECT_EQ(titles(), (std::vector<std::string>{"gentle − third", "steep − third", "third · layer 0, head 0"}));
+  EXPECT_EQ(titles(), (std::vector<std::string>{"gentle − third · layer 0, head 0", "steep − third · layer 0, head 0",
+                                                "third · layer 0, head 0"}));
   press(reference, Qt::Key_Up);
   press(reference, Qt::Key_Up);
   ASSERT_TRUE(settle());
-  EXPECT_EQ(titles(), (std::vector<std::string>{"gentle · layer 0, head 0", "steep − gentle", "third − gentle"}));
+  EXPECT_EQ(titles(), (std::vector<std::string>{"gentle · layer 0, head 0", "steep − gentle · layer 0, head 0",
+                                                "third − gentle · layer 0, head 0"}));
   QKeyEvent shift(QEvent::KeyPress, Qt::Key_Shift, Qt::ShiftModifier);
   QCoreApplication::sendEvent(window_->canvas(), &shift);
   EXPECT_EQ(window_->canvas()->content().badge, "reference: gentle");
