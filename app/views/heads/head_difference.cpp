@@ -81,7 +81,7 @@ Result<Comparison> HeadDifference::measure(const HeadDifferenceKey& key, const M
     return comparison;
   }
   LOCUS_TRY(comparison.matches, models::match_heads(first, second, key.rows, context.stop, context.progress));
-  comparison.distances = Field::zeros(first.model().layers, first.model().heads);
+  comparison.distances = head_field(first.model().layers, first.model().heads);
   for (std::size_t n = 0; n < comparison.matches.size(); ++n) {
     comparison.distances.values[n] = static_cast<float>(comparison.matches[n].distance);
   }
@@ -125,6 +125,24 @@ std::vector<std::string> partner_texts(const Comparison& comparison) {
   return texts;
 }
 
+// "2 of 16 heads above the null's 95 % (0.84)".
+std::string above_text(std::size_t above, const Field& field, const Summary& null) {
+  return std::to_string(above) + " of " + std::to_string(field.values.size()) + " heads above the null's 95 % (" +
+         short_number(null.high) + ")";
+}
+
+// "largest of head 3.3, 0.95; 2 of 16 heads above the null's 95 % (0.84)", and no head where none is above it.
+std::string null_line(const Field& field, const Summary& null, std::size_t above, const std::string& quantity) {
+  const auto largest = std::ranges::max_element(
+      field.values, [](float a, float b) { return std::isnan(b) ? false : std::isnan(a) || a < b; });
+  const auto cell = static_cast<std::size_t>(largest - field.values.begin());
+  return quantity + ": " +
+         (above == 0 ? ""
+                     : "largest of head " + head_name_at(cell, field.columns) + ", " +
+                           short_number(static_cast<double>(*largest)) + "; ") +
+         above_text(above, field, null);
+}
+
 Result<figure::Figure> HeadDifference::draw(const ViewInput& input, const Numbers& list) const {
   LOCUS_CHECK(two_or_more(list));
   Fields fields;
@@ -141,10 +159,10 @@ Result<figure::Figure> HeadDifference::draw(const ViewInput& input, const Number
     panel.color_bar_label = best_match(input) ? "total variation to the best match" : "total variation";
     panel.note = "mean " + short_number(summary_of(*fields[n]).mean);
     if (n == 0 && has_null) {
-      const auto above = std::count_if(fields[0]->values.begin(), fields[0]->values.end(),
-                                       [&](float value) { return static_cast<double>(value) > null.high; });
-      panel.note += "; " + std::to_string(above) + " of " + std::to_string(fields[0]->values.size()) +
-                    " heads above the null's 95 % (" + short_number(null.high) + ")";
+      const auto above = static_cast<std::size_t>(std::ranges::count_if(
+          fields[0]->values, [&](float value) { return static_cast<double>(value) > null.high; }));
+      panel.note += "; " + above_text(above, *fields[0], null);
+      figure.statement = panel.title + ": " + null_line(*fields[0], null, above, panel.color_bar_label);
     }
     figure.panels.push_back(std::move(panel));
   }

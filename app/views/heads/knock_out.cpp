@@ -39,13 +39,24 @@ struct KnockedOut {
   std::int64_t texts = 1;
 
   bool has_null() const { return !low.values.empty(); }
+  bool has_margin() const { return !margin.values.empty(); }
   // Whether a shuffled text has such an effect too.
   bool without_order(std::size_t cell) const {
     return has_null() && effect.values[cell] >= low.values[cell] && effect.values[cell] <= high.values[cell];
   }
   // Whether the effect cannot be told from 0.
-  bool none(std::size_t cell) const {
-    return !margin.values.empty() && std::abs(effect.values[cell]) <= margin.values[cell];
+  bool none(std::size_t cell) const { return has_margin() && std::abs(effect.values[cell]) <= margin.values[cell]; }
+  // The cells without a mark, those of the largest effects first.
+  std::vector<std::size_t> unmarked() const {
+    std::vector<std::size_t> cells;
+    for (std::size_t cell = 0; cell < effect.values.size(); ++cell) {
+      if (!none(cell) && !without_order(cell)) {
+        cells.push_back(cell);
+      }
+    }
+    std::ranges::stable_sort(cells, std::ranges::greater(),
+                             [this](std::size_t cell) { return std::abs(effect.values[cell]); });
+    return cells;
   }
 };
 std::size_t cached_bytes(const KnockedOut& made) {
@@ -93,7 +104,7 @@ class KnockOut final : public MeasuredView<KnockOutKey, KnockedOut> {
       .name = "knock-out",
       .title = "Knock-out",
       .group = Group::kChange,
-      .caption = "How much worse the model predicts when one head at a time is removed.",
+      .caption = "How the prediction changes when one head at a time is removed.",
       .shows =
           "How the prediction changes when one head at a time is silenced or made to attend differently: each cell is "
           "a separate run on this input.",
@@ -270,49 +281,71 @@ figure::Curve rings(const KnockedOut& made) {
 
 // How many cells have the marks, and which have none: "head 3.2, 1.0".
 std::string marks_note(const KnockedOut& made, const KnockOutKey& key) {
+  constexpr std::size_t kMaxNamed = 6;
   std::size_t none = 0;
   std::size_t without_order = 0;
-  std::size_t beyond = 0;
-  std::string heads;
-  constexpr std::size_t kMaxNamed = 6;
   for (std::size_t cell = 0; cell < made.effect.values.size(); ++cell) {
     none += made.none(cell) ? 1 : 0;
     without_order += made.without_order(cell) ? 1 : 0;
-    if (!made.none(cell) && !made.without_order(cell) && ++beyond <= kMaxNamed) {
-      heads += (heads.empty() ? "" : ", ") + head_name_at(cell, made.effect.columns);
-    }
   }
   const std::string of = " of " + std::to_string(made.effect.values.size());
   std::string note;
-  if (!made.margin.values.empty()) {
-    note += "; ring: " + std::to_string(none) + of + ", the 95 % interval over " +
-            (made.texts > 1 ? "texts" : "tokens") + " holds 0";
+  if (made.has_margin()) {
+    note = "ring: " + std::to_string(none) + of + ", the 95 % interval over " + (made.texts > 1 ? "texts" : "tokens") +
+           " holds 0";
   }
   if (made.has_null()) {
-    note +=
-        "; stroke: " + std::to_string(without_order) + of + " as in " + std::to_string(key.null) + " shuffled copies";
+    note = joined_notes(note, "stroke: " + std::to_string(without_order) + of + " as in " + std::to_string(key.null) +
+                                  " shuffled copies");
   }
-  if (!note.empty()) {
-    note += "; neither: " + std::to_string(beyond) + (beyond > 0 && beyond <= kMaxNamed ? " (head " + heads + ")" : "");
+  if (note.empty()) {
+    return note;
   }
-  return note;
+  std::vector<std::size_t> beyond = made.unmarked();
+  std::ranges::sort(beyond);
+  std::string heads;
+  for (std::size_t n = 0; n < beyond.size() && beyond.size() <= kMaxNamed; ++n) {
+    heads += (n == 0 ? " (head " : ", ") + head_name_at(beyond[n], made.effect.columns);
+  }
+  return note + "; neither: " + std::to_string(beyond.size()) + heads + (heads.empty() ? "" : ")");
 }
 
-// What stands under the map.
-std::string note_of(const KnockedOut& made, const KnockOutKey& key) {
-  const Field& effect = made.effect;
-  const auto largest = std::max_element(effect.values.begin(), effect.values.end(),
-                                        [](float a, float b) { return std::abs(a) < std::abs(b); });
-  const auto index = static_cast<std::size_t>(largest - effect.values.begin());
-  std::string note =
-      "largest: head " + head_name_at(index, effect.columns) + ", " + short_number(static_cast<double>(*largest));
-  if (!made.spread.values.empty()) {
-    note += " ± " + short_number(static_cast<double>(made.spread.values[index])) + " over " +
-            std::to_string(made.texts) + " texts";
-  } else if (!made.margin.values.empty()) {
-    note += " ± " + short_number(static_cast<double>(made.margin.values[index]));
+// "head 3.2, 0.562 ± 0.10": the largest effect that has no mark; empty where all have one.
+std::string largest_text(const KnockedOut& made) {
+  const std::vector<std::size_t> beyond = made.unmarked();
+  if (beyond.empty()) {
+    return {};
   }
-  return note + marks_note(made, key);
+  const std::size_t cell = beyond.front();
+  const auto number = [cell](const Field& field) { return short_number(static_cast<double>(field.values[cell])); };
+  const std::string text = "head " + head_name_at(cell, made.effect.columns) + ", " + number(made.effect);
+  if (!made.spread.values.empty()) {
+    return text + " ± " + number(made.spread) + " over " + std::to_string(made.texts) + " texts";
+  }
+  return text + (made.has_margin() ? " ± " + number(made.margin) : "");
+}
+
+// What stands under the map. An effect with a mark is none to be named.
+std::string note_of(const KnockedOut& made, const KnockOutKey& key) {
+  const std::string largest = largest_text(made);
+  return joined_notes(largest.empty() ? "" : "largest: " + largest, marks_note(made, key));
+}
+
+// "change of loss (nats a token): largest of head 3.2, 0.562 ± 0.10; 3 of 16 heads are outside the null".
+std::string statement_of(const KnockedOut& made, const std::string& quantity) {
+  const std::string heads = std::to_string(made.effect.values.size()) + " heads ";
+  const std::string beyond = made.has_null()     ? "outside the null"
+                             : made.has_margin() ? "told from 0 by its interval"
+                                                 : "";
+  const std::string largest = largest_text(made);
+  if (largest.empty()) {
+    return quantity + ": none of the " + heads + "is " + beyond;
+  }
+  const std::size_t count = made.unmarked().size();
+  return quantity + ": largest of " + largest +
+         (beyond.empty() ? ""
+                         : "; " + std::to_string(count) + " of " + heads + (count == 1 ? "is " : "are ") +
+                               (made.has_null() ? beyond : "told from 0 by their intervals"));
 }
 
 Result<figure::Figure> KnockOut::draw(const ViewInput& input, const Numbers& numbers) const {
@@ -335,6 +368,9 @@ Result<figure::Figure> KnockOut::draw(const ViewInput& input, const Numbers& num
       }
     }
     panel.note = note_of(*numbers[n], key);
+    if (n == 0) {
+      figure.statement = about_column(input, 0, statement_of(*numbers[0], panel.color_bar_label));
+    }
     figure.panels.push_back(std::move(panel));
   }
   return figure;

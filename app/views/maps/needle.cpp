@@ -146,9 +146,13 @@ Result<NeedleMap> NeedleView::measure(const NeedleKey& key, const MeasureContext
   return map;
 }
 
+HeadInterval interval_at(const NeedleMap& map, std::size_t n) {
+  return {map.mean[n], map.low[n], map.high[n], map.null.empty() ? kNaN : map.null[n]};
+}
+
 // "0.32 ± 0.02": half of the interval, in parentheses where that holds the null.
 std::string needle_text(const NeedleMap& map, std::size_t n) {
-  const HeadInterval at{map.mean[n], map.low[n], map.high[n], map.null.empty() ? kNaN : map.null[n]};
+  const HeadInterval at = interval_at(map, n);
   const bool known = !std::isnan(at.low) && !std::isnan(at.high);
   const std::string text = fixed_text(at.mean, 2) + (known ? " ± " + fixed_text((at.high - at.low) / 2, 2) : "");
   return at.like_null() ? "(" + text + ")" : text;
@@ -158,17 +162,26 @@ std::string depth_text(double depth) {
   return fixed_text(100 * depth, 0) + " %";
 }
 
-// "share of answers that are produced: 0.25 [0.10, 0.40] at depth 50 % of 128 tokens, of shuffled texts 0": its
-// largest.
+// "share of answers that are produced: at most 0.25 [0.10, 0.40], at depth 50 % of 128 tokens, of shuffled texts 0":
+// the largest of those that are not as in shuffled texts, which stand in parentheses.
 std::string NeedleView::statement_of(const ViewInput& input, const NeedleMap& map) const {
   const NeedleStatistic& which = needle_statistic(option<std::string>(input, "of"));
   const HeadRef head = head_of_column(input, 0);
-  const auto best = std::ranges::max_element(map.mean, {}, [](double value) { return std::isnan(value) ? -1 : value; });
-  const auto n = static_cast<std::size_t>(best - map.mean.begin());
+  std::optional<std::size_t> best;
+  for (std::size_t n = 0; n < map.mean.size(); ++n) {
+    if (!std::isnan(map.mean[n]) && !interval_at(map, n).like_null() && (!best || map.mean[n] > map.mean[*best])) {
+      best = n;
+    }
+  }
+  const std::string what =
+      (which.of_model ? "" : "head " + head_name(head.layer, head.head) + ", ") + std::string(which.meaning);
+  if (!best) {
+    return what + ": nowhere other than in shuffled texts";
+  }
+  const std::size_t n = *best;
   const std::size_t lengths = map.lengths.size();
-  return (which.of_model ? "" : "head " + head_name(head.layer, head.head) + ", ") + which.meaning + ": at most " +
-         with_interval(map.mean[n], map.low[n], map.high[n]) + ", at depth " + depth_text(map.depths[n / lengths]) +
-         " of " + fixed_text(map.lengths[n % lengths], 0) + " tokens" +
+  return what + ": at most " + with_interval(map.mean[n], map.low[n], map.high[n]) + ", at depth " +
+         depth_text(map.depths[n / lengths]) + " of " + fixed_text(map.lengths[n % lengths], 0) + " tokens" +
          (map.null.empty() ? "" : ", of shuffled texts " + short_number(map.null[n]));
 }
 
@@ -224,7 +237,7 @@ Result<figure::Figure> NeedleView::draw(const ViewInput& input, const Numbers& n
                  (map.null.empty() ? "" : "; in parentheses: as in shuffled texts");
     figure.panels.push_back(std::move(panel));
   }
-  figure.statement = statement_of(input, *numbers.front());
+  figure.statement = about_column(input, 0, statement_of(input, *numbers.front()));
   return figure;
 }
 

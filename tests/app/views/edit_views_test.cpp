@@ -172,6 +172,51 @@ TEST(EditViews, KnockOutsMarginIsTheIntervalOfPairedLosses) {
   EXPECT_FALSE(view_of("knock-out").data(input).ok()) << "a mean divergence has no interval around 0";
 }
 
+// The sentence and the note name the largest effect that has neither mark, and none where every effect has one.
+TEST(EditViews, KnockOutNamesNoHeadThatItMarks) {
+  for (const std::string& sentence : {std::string(test_views::kText), std::string("aaaaaaaaaaaaaaaa")}) {
+    for (const char* const measure : {"loss", "kl"}) {
+      SCOPED_TRACE(sentence.substr(0, 4) + " " + measure);
+      ViewInput input = input_of(sentence);
+      input.cache = std::make_shared<FieldCache>(8 << 20);
+      const auto of = [&](const char* what) {
+        input.options = Settings{{"null", std::int64_t{4}}, {"measure", std::string(measure)}};
+        input.options.set("export", std::string(what));
+        return view_of("knock-out").data(input);
+      };
+      const Data low = *of("null-low");
+      const Data high = *of("null-high");
+      const auto margin = of("margin");
+      const Data effect = *of("effect");
+      std::size_t beyond = 0;
+      std::size_t best = 0;
+      for (std::size_t cell = 0; cell < effect.values.size(); ++cell) {
+        const float value = effect.values[cell];
+        const bool marked = (value >= low.values[cell] && value <= high.values[cell]) ||
+                            (margin.ok() && std::abs(value) <= margin->values[cell]);
+        const bool more = beyond == 0 || std::abs(value) > std::abs(effect.values[best]);
+        best = !marked && more ? cell : best;
+        beyond += marked ? 0 : 1;
+      }
+      const auto figure = view_of("knock-out").figure(input);
+      ASSERT_TRUE(figure.ok());
+      const std::string& label = figure->panels.front().color_bar_label;
+      const std::string& note = figure->panels.front().note;
+      if (beyond == 0) {
+        EXPECT_EQ(figure->statement, label + ": none of the 16 heads is outside the null");
+        EXPECT_EQ(note.find("largest"), std::string::npos) << note;
+        continue;
+      }
+      const std::string largest = "head " + head_name_at(best, 4) + ", " +
+                                  short_number(static_cast<double>(effect.values[best])) +
+                                  (margin.ok() ? " ± " + short_number(static_cast<double>(margin->values[best])) : "");
+      EXPECT_EQ(figure->statement, label + ": largest of " + largest + "; " + std::to_string(beyond) + " of 16 heads " +
+                                       (beyond == 1 ? "is" : "are") + " outside the null");
+      EXPECT_TRUE(note.starts_with("largest: " + largest + "; ")) << note;
+    }
+  }
+}
+
 // A text of one letter is the same in any order, so its null is the effect itself.
 TEST(EditViews, KnockOutsNullOfATextWithoutOrderIsItsEffect) {
   const ViewInput input = input_of("aaaaaaaaaaaaaaaaaaaaaaaa");
