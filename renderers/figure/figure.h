@@ -99,8 +99,10 @@ struct Curve {
   double drawn_y(std::size_t n) const { return n < base.size() ? base[n] + y[n] : y[n]; }
 };
 
-// Points of their own sizes and colours: discs, or rings where they are hollow. What is not finite is left out.
+// Points of their own sizes and colours: discs, rings, or discs with an empty half. What is not finite is left out.
 struct Points {
+  enum Hollow : std::uint8_t { kDisc, kRing, kLeftEmpty, kLowerEmpty };
+
   std::vector<double> x;
   std::vector<double> y;
   std::vector<double> x_low;  // the ends of intervals, a line each: crosses; empty: none
@@ -110,7 +112,7 @@ struct Points {
   std::vector<float> values;         // on `scale`
   ColorScale scale;                  // a colour bar shows it
   std::vector<float> sizes_px;       // diameters, as a curve's width_px; empty: 8
-  std::vector<std::uint8_t> hollow;  // 1: a ring; empty: none
+  std::vector<std::uint8_t> hollow;  // Hollow; empty: discs
   std::vector<std::uint8_t> faint;   // 1: behind the others and pale; empty: none
   std::vector<std::string> names;    // beside the points; empty: none, and so is an empty name
 };

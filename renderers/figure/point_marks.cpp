@@ -60,6 +60,21 @@ void add_dot(const Point& at, double size, bool hollow, Color color, const Canva
   canvas.marks.add(LineMark{std::move(line), color, width + more, 0}, canvas.place.plot);
 }
 
+// The half of a disc that is not empty.
+void add_half(const Point& at, double radius, bool right, Color color, const Canvas& canvas) {
+  constexpr int kSteps = 24;
+  AreaMark half;
+  half.color = color;
+  for (int n = 0; n <= kSteps; ++n) {
+    const double along = right ? static_cast<double>(n) / kSteps : 2.0 * n / kSteps - 1;
+    const double high = radius * std::sqrt(std::max(0.0, 1 - along * along));
+    half.x.push_back(at.x + radius * along);
+    half.low.push_back(right ? at.y + high : at.y);
+    half.high.push_back(at.y - high);
+  }
+  canvas.marks.add(std::move(half), canvas.place.plot);
+}
+
 void add_point(const Points& points, std::size_t n, const Point& at, const Canvas& canvas) {
   const double opacity = is_set(points.faint, n) ? kPale : 1;
   const Color cross = faded(canvas.style.muted, opacity);
@@ -69,7 +84,11 @@ void add_point(const Points& points, std::size_t n, const Point& at, const Canva
   const double size = size_of(points, n, canvas);
   const bool hollow = is_set(points.hollow, n);
   add_dot(at, size, hollow, faded(canvas.style.foreground, kEdgeOpacity * opacity), canvas, kEdge * canvas.unit());
-  add_dot(at, size, hollow, faded(color_of(points.scale, points.values[n]), opacity), canvas);
+  const Color color = faded(color_of(points.scale, points.values[n]), opacity);
+  if (hollow && points.hollow[n] != Points::kRing) {
+    add_half(at, size / 2, points.hollow[n] == Points::kLeftEmpty, color, canvas);
+  }
+  add_dot(at, size, hollow, color, canvas);
 }
 
 void add_name(const std::string& name, const Point& at, double size, const Canvas& canvas) {

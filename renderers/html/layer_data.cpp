@@ -100,6 +100,10 @@ struct LayerWriter {
     QJsonArray values;
     QJsonArray sizes;
     QJsonArray names;
+    QJsonArray hollow;
+    for (const std::uint8_t each : points.hollow) {
+      hollow.append(each);
+    }
     for (const float value : points.values) {
       values.append(short_value(value));
     }
@@ -119,7 +123,7 @@ struct LayerWriter {
             {"values", values},
             {"scale", scale_data(points.scale, style, shared)},
             {"sizes", sizes},
-            {"hollow", flags(points.hollow)},
+            {"hollow", hollow},
             {"faint", flags(points.faint)},
             {"names", names}};
   }

@@ -80,6 +80,36 @@ TEST(Points, DiscsStandWhereTheirNumbersAreAndFaintOnesBehind) {
   EXPECT_EQ(marks.discs[1].color & 0xFF, 0xFFU);
 }
 
+// A disc with an empty half: a ring, and the other half filled.
+TEST(Points, HalvesAreFilledWhereTheyAreNotEmpty) {
+  for (const auto hollow : {Points::kLeftEmpty, Points::kLowerEmpty}) {
+    Figure figure = three_points();
+    std::get<Points>(figure.panels[0].layers[0]).hollow = {0, 0, hollow, 0};
+    const Drawn marks = drawn(figure);
+    const PanelLayout& place = marks.layout.panels[0];
+    ASSERT_EQ(marks.rings.size(), 1U);
+    std::size_t halves = 0;
+    for (const Mark& mark : compose(figure, marks.layout).marks) {
+      const auto* area = std::get_if<AreaMark>(&mark.shape);
+      if (area == nullptr) {
+        continue;
+      }
+      ++halves;
+      const double x = place.x.place(3);
+      const double y = place.y.place(3);
+      const bool right = hollow == Points::kLeftEmpty;
+      EXPECT_NEAR(area->x.front(), right ? x : x - 5, 1e-9);
+      EXPECT_NEAR(area->x.back(), x + 5, 1e-9);
+      for (std::size_t n = 0; n < area->x.size(); ++n) {
+        EXPECT_LE(std::hypot(area->x[n] - x, area->high[n] - y), 5 + 1e-9);
+        EXPECT_LE(area->high[n], y + 1e-9);  // above the middle
+        EXPECT_NEAR(area->low[n], right ? 2 * y - area->high[n] : y, 1e-9);
+      }
+    }
+    EXPECT_EQ(halves, 1U);
+  }
+}
+
 TEST(Points, RingsAreAsWideAsDiscs) {
   const Drawn marks = drawn(three_points());
   const PanelLayout& place = marks.layout.panels[0];

@@ -152,10 +152,11 @@ figure::Interval around(const std::vector<double>& steps, bool logarithmic) {
   return {steps.front() - room, steps.back() + room};
 }
 
-// "head 0.3: 0.0039 [0.0038, 0.0040] at step 25, 0.67 [0.66, 0.67] at step 1500"
+// "head 0.3: 0.0039 [0.0038, 0.0040] as with shuffled tokens at step 25, 0.67 [0.66, 0.67] at step 1500"
 std::string head_line(const std::string& name, const std::vector<double>& steps, const std::vector<HeadInterval>& at) {
   const auto said = [&](std::size_t n) {
-    return with_interval(at[n].mean, at[n].low, at[n].high) + " at step " + std::to_string(std::llround(steps[n]));
+    return with_interval(at[n].mean, at[n].low, at[n].high) + (at[n].like_null() ? " as with shuffled tokens" : "") +
+           " at step " + std::to_string(std::llround(steps[n]));
   };
   return "head " + name + ": " + said(0) + (steps.size() > 1 ? ", " + said(steps.size() - 1) : "");
 }

@@ -1,6 +1,8 @@
 // `atlas`: all heads of a model as points, by two statistics over many texts, with their intervals.
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "app/views/heads/atlas_points.h"
 #include "app/views/list.h"
@@ -57,6 +59,9 @@ class AtlasView final : public MeasuredView<AtlasKey, AtlasPoints> {
   // Those that all columns share, of what is measured.
   Axes axes(const ViewInput& input, const Numbers& numbers) const;
   Axes kept_axes(const ViewInput& input) const;
+  // The heads of every column that the option names.
+  using Chosen = std::vector<std::vector<std::size_t>>;
+  Result<Chosen> chosen_heads(const ViewInput& input) const;
   // The head under a place of a panel; −1: none.
   std::int64_t head_at(const ViewInput& input, const Hit& hit) const;
 
@@ -67,9 +72,10 @@ class AtlasView final : public MeasuredView<AtlasKey, AtlasPoints> {
       .caption = "Every head as a point: what kinds of heads a model has, measured over many texts.",
       .shows =
           "Every head of an atlas as a point, by any two statistics, coloured by layer; a third statistic may be its "
-          "size. Crosses are 95 % intervals of the means over the windows. Heads whose intervals contain the values "
-          "for shuffled tokens are hollow: what they do needs no text. A click chooses a head; a loop that is "
-          "pulled around points names them, and leaves the others pale; Shift adds to them.",
+          "size. Crosses are 95 % intervals of the means over the windows. The left half of a point is empty where the "
+          "interval across contains the value for shuffled tokens, the lower half where the interval upwards does, and "
+          "both where both do: what the head does needs no text. A click chooses a head; a loop that is pulled around "
+          "points names them, and leaves the others pale; Shift adds to them.",
       .of_runs = false,
       .of_atlases = true,
       .uses_lasso = true,
@@ -77,7 +83,8 @@ class AtlasView final : public MeasuredView<AtlasKey, AtlasPoints> {
                    choice("y", "Up", "The statistic of the vertical axis", names_from("induction")),
                    choice("size", "Size", "The statistic that a point's diameter shows", size_names()),
                    toggle("intervals", "Intervals", "The 95 % intervals, as crosses", true),
-                   words("heads", "Heads", "The heads that are named, by layer and head (1.2) or by layer (1)",
+                   words("heads", "Heads",
+                         "The heads that are named in every column, by layer and head (1.2) or by layer (1)",
                          "no names; 1.2 3")},
   };
 };
@@ -125,6 +132,15 @@ AtlasView::Axes AtlasView::kept_axes(const ViewInput& input) const {
   return axes(input, all);
 }
 
+Result<AtlasView::Chosen> AtlasView::chosen_heads(const ViewInput& input) const {
+  std::vector<HeadGrid> models;
+  for (const Column& column : input.columns) {
+    const models::AtlasInfo& info = models::atlas_of(*column.trace)->info();
+    models.push_back({info.layers, info.heads});
+  }
+  return heads_named_in(option<std::string>(input, "heads"), models);
+}
+
 Result<figure::Figure> AtlasView::draw(const ViewInput& input, const Numbers& numbers) const {
   const Axes both = axes(input, numbers);
   const AtlasKey key = *measure_key(input, 0);
@@ -132,13 +148,11 @@ Result<figure::Figure> AtlasView::draw(const ViewInput& input, const Numbers& nu
   for (const Pointer& heads : numbers) {
     sizes.add(numbers_of(heads->size, &HeadInterval::mean));
   }
+  LOCUS_TRY(const Chosen chosen, chosen_heads(input));
+  const bool any = std::ranges::any_of(chosen, [](const auto& list) { return !list.empty(); });
   figure::Figure figure = figure_across(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const models::AtlasInfo& info = models::atlas_of(*input.columns[n].trace)->info();
-    auto chosen = heads_named(option<std::string>(input, "heads"), info.layers, info.heads);
-    if (!chosen && n == 0) {  // other models may have fewer heads
-      return chosen.error();
-    }
     figure::Panel panel;
     name_after(input.columns[n], panel);
     panel.x.label = meaning_of(key.x);
@@ -146,20 +160,18 @@ Result<figure::Figure> AtlasView::draw(const ViewInput& input, const Numbers& nu
     panel.y.label = meaning_of(key.y);
     panel.y.view = both.y;
     panel.follows_camera = false;
-    figure::Points points = points_of(
-        *numbers[n], info,
-        {option<bool>(input, "intervals"), sizes.padded(0), chosen ? *std::move(chosen) : std::vector<std::size_t>()});
-    const auto hollow = std::ranges::count(points.hollow, std::uint8_t{1});
-    panel.layers.emplace_back(std::move(points));
+    panel.layers.emplace_back(
+        points_of(*numbers[n], info,
+                  {option<bool>(input, "intervals"), sizes.padded(0), any ? std::optional(chosen[n]) : std::nullopt}));
     panel.color_bar_label = "layer";
-    panel.note = windows_text(info) + "; " + std::to_string(hollow) + " of " + std::to_string(numbers[n]->x.size()) +
-                 " heads as with shuffled tokens (rings)" +
+    const std::string alike = like_null_text(*numbers[n], key.x, key.y, true);
+    panel.note = windows_text(info) + (alike.empty() ? "" : "; as with shuffled tokens: " + alike) +
                  (key.size == kNoSize ? "" : "; size: " + std::string(meaning_of(key.size)));
     figure.panels.push_back(std::move(panel));
   }
-  figure.statement =
-      (numbers.size() > 1 ? input.columns.front().name + ": " : "") +
-      strongest_line(*numbers.front(), models::atlas_of(*input.columns.front().trace)->info().heads, key.y);
+  figure.statement = about_column(
+      input, 0,
+      strongest_line(*numbers.front(), models::atlas_of(*input.columns.front().trace)->info().heads, key.x, key.y));
   return figure;
 }
 
@@ -221,16 +233,21 @@ Selection AtlasView::lasso(const ViewInput& input, const std::vector<Hit>& loop,
   for (const Hit& each : loop) {
     places.push_back({each.x, each.y});
   }
-  const models::ModelInfo& model = input.columns[panel].trace->model();
-  std::vector<std::size_t> inside = heads_within(*heads, places);
-  if (const auto before = heads_named(option<std::string>(input, "heads"), model.layers, model.heads); add && before) {
-    inside.insert(inside.end(), before->begin(), before->end());
+  std::set<std::pair<std::int64_t, std::int64_t>> named;  // by layer and head, of whichever model
+  const auto add_heads = [&](const std::vector<std::size_t>& list, std::size_t column) {
+    const std::int64_t count = input.columns[column].trace->model().heads;
+    for (const std::size_t head : list) {
+      named.insert({static_cast<std::int64_t>(head) / count, static_cast<std::int64_t>(head) % count});
+    }
+  };
+  add_heads(heads_within(*heads, places), panel);
+  const auto before = chosen_heads(input);
+  for (std::size_t n = 0; add && before.ok() && n < before->size(); ++n) {
+    add_heads((*before)[n], n);
   }
-  std::ranges::sort(inside);
-  inside.erase(std::ranges::unique(inside).begin(), inside.end());
   std::string words;
-  for (const std::size_t head : inside) {
-    words += (words.empty() ? "" : " ") + head_name_at(head, model.heads);
+  for (const auto& [layer, head] : named) {
+    words += (words.empty() ? "" : " ") + head_name(layer, head);
   }
   selection.option = {"heads", words};
   return selection;
@@ -273,9 +290,9 @@ std::vector<Place> AtlasView::places(const ViewInput& input, const Selection& se
   const double high = 0.016 * (both.y.high - both.y.low);
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
     const Pointer heads = kept(input, n);
-    const auto at =
-        static_cast<std::size_t>(*selection.layer * input.columns[n].trace->model().heads + *selection.head);
-    if (heads && at < heads->x.size()) {
+    const models::ModelInfo& model = input.columns[n].trace->model();
+    const auto at = static_cast<std::size_t>(*selection.layer * model.heads + *selection.head);
+    if (heads && *selection.head < model.heads && at < heads->x.size()) {
       const double x = heads->x[at].mean;
       const double y = heads->y[at].mean;
       places.push_back({n, {x - wide, x + wide}, {y - high, y + high}});

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kSmallest = 5;  // diameters in px
 constexpr double kLargest = 20;
-constexpr double kAlike = 9;  // where no statistic chooses them
+constexpr double kAlike = 11;  // where no statistic chooses them; an empty half is seen
 
 float size_at(const HeadInterval& value, const figure::Interval& range) {
   const double share = range.high > range.low ? (value.mean - range.low) / (range.high - range.low) : 0.5;
@@ -18,9 +18,29 @@ float size_at(const HeadInterval& value, const figure::Interval& range) {
 
 }  // namespace
 
-bool is_hollow(const HeadInterval& x, const HeadInterval& y) {
-  const bool known = !std::isnan(x.null) || !std::isnan(y.null);
-  return known && (std::isnan(x.null) || x.like_null()) && (std::isnan(y.null) || y.like_null());
+figure::Points::Hollow hollow_of(const HeadInterval& x, const HeadInterval& y) {
+  using figure::Points;
+  const bool both = x.like_null() && y.like_null();
+  return both            ? Points::kRing
+         : x.like_null() ? Points::kLeftEmpty
+         : y.like_null() ? Points::kLowerEmpty
+                         : Points::kDisc;
+}
+
+std::string like_null_text(const AtlasPoints& heads, const std::string& x, const std::string& y, bool marks) {
+  std::string text;
+  const auto add = [&](const std::vector<HeadInterval>& list, const std::string& name, const char* mark) {
+    if (std::ranges::any_of(list, &HeadInterval::has_null)) {
+      text += (text.empty() ? "" : ", ") + std::to_string(std::ranges::count_if(list, &HeadInterval::like_null)) +
+              " of " + std::to_string(list.size()) + (text.empty() ? " heads by " : " by ") + meaning_of(name) +
+              (marks ? mark : "");
+    }
+  };
+  add(heads.x, x, " (left half empty)");
+  if (x != y) {
+    add(heads.y, y, " (lower half empty)");
+  }
+  return text;
 }
 
 figure::Points points_of(const AtlasPoints& heads, const models::AtlasInfo& info, const PointLook& look) {
@@ -39,13 +59,13 @@ figure::Points points_of(const AtlasPoints& heads, const models::AtlasInfo& info
   const std::size_t count = heads.x.size();
   for (std::size_t n = 0; n < count; ++n) {
     points.values.push_back(static_cast<float>(static_cast<std::int64_t>(n) / info.heads));
-    points.hollow.push_back(is_hollow(heads.x[n], heads.y[n]) ? 1 : 0);
+    points.hollow.push_back(hollow_of(heads.x[n], heads.y[n]));
     points.sizes_px.push_back(n < heads.size.size() ? size_at(heads.size[n], look.sizes) : static_cast<float>(kAlike));
   }
-  if (!look.chosen.empty()) {
+  if (look.chosen) {
     points.faint.assign(count, 1);
     points.names.resize(count);
-    for (const std::size_t n : look.chosen) {
+    for (const std::size_t n : *look.chosen) {
       points.faint[n] = 0;
       points.names[n] = head_name_at(n, info.heads);
     }
@@ -99,23 +119,30 @@ std::vector<std::size_t> heads_within(const AtlasPoints& heads, const std::vecto
   return inside;
 }
 
-std::string strongest_line(const AtlasPoints& heads, std::int64_t count, const std::string& y) {
+std::string strongest_line(const AtlasPoints& heads, std::int64_t count, const std::string& x, const std::string& y) {
   std::size_t best = heads.y.size();
-  std::int64_t hollow = 0;
+  bool any = false;
   for (std::size_t n = 0; n < heads.y.size(); ++n) {
-    hollow += is_hollow(heads.x[n], heads.y[n]) ? 1 : 0;
-    if (!std::isnan(heads.y[n].mean) && (best == heads.y.size() || heads.y[n].mean > heads.y[best].mean)) {
+    const HeadInterval& at = heads.y[n];
+    any = any || !std::isnan(at.mean);
+    if (!std::isnan(at.mean) && !at.like_null() && (best == heads.y.size() || at.mean > heads.y[best].mean)) {
       best = n;
     }
   }
-  if (best == heads.y.size()) {
+  if (!any) {
     return {};
   }
-  const HeadInterval& at = heads.y[best];
-  return "largest " + std::string(meaning_of(y)) + ": head " + head_name_at(best, count) + ", " +
-         with_interval(at.mean, at.low, at.high) +
-         (std::isnan(at.null) ? "" : ", of shuffled tokens " + short_number(at.null)) + "; " + std::to_string(hollow) +
-         " of " + std::to_string(heads.y.size()) + " heads are as with shuffled tokens";
+  std::string line;
+  if (best == heads.y.size()) {
+    line = "no head's " + std::string(meaning_of(y)) + " is other than with shuffled tokens";
+  } else {
+    const HeadInterval& at = heads.y[best];
+    line = "largest " + std::string(meaning_of(y)) + ": head " + head_name_at(best, count) + ", " +
+           with_interval(at.mean, at.low, at.high) +
+           (at.has_null() ? ", of shuffled tokens " + short_number(at.null) : "");
+  }
+  const std::string alike = like_null_text(heads, x, y, false);
+  return line + (alike.empty() ? "" : "; as with shuffled tokens: " + alike);
 }
 
 }  // namespace locus::views

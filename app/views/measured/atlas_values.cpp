@@ -100,7 +100,15 @@ std::string with_interval(double mean, double low, double high) {
 namespace {
 
 // The places of one word's heads.
-Result<std::vector<std::size_t>> heads_of_word(const std::string& word, std::int64_t layers, std::int64_t heads) {
+Result<std::vector<std::size_t>> heads_of_word(const std::string& word, const HeadGrid& model) {
+  const auto [layers, heads] = model;
+  std::vector<std::size_t> list;
+  if (word == "all") {
+    for (std::int64_t n = 0; n < layers * heads; ++n) {
+      list.push_back(static_cast<std::size_t>(n));
+    }
+    return list;
+  }
   const std::size_t point = word.find('.');
   const auto layer = parse_number<std::int64_t>(word.substr(0, point));
   const auto head =
@@ -109,7 +117,6 @@ Result<std::vector<std::size_t>> heads_of_word(const std::string& word, std::int
     return usage("heads: expected LAYER.HEAD, LAYER or all, layers 0 to " + std::to_string(layers - 1) +
                  " and heads 0 to " + std::to_string(heads - 1) + ", found " + shown(word));
   }
-  std::vector<std::size_t> list;
   for (std::int64_t n = *head; n < (point == std::string::npos ? heads : *head + 1); ++n) {
     list.push_back(static_cast<std::size_t>(*layer * heads + n));
   }
@@ -118,20 +125,36 @@ Result<std::vector<std::size_t>> heads_of_word(const std::string& word, std::int
 
 }  // namespace
 
-Result<std::vector<std::size_t>> heads_named(const std::string& words, std::int64_t layers, std::int64_t heads) {
-  std::set<std::size_t> chosen;
+Result<std::vector<std::vector<std::size_t>>> heads_named_in(const std::string& words,
+                                                             const std::vector<HeadGrid>& models) {
+  std::vector<std::set<std::size_t>> chosen(models.size());
   std::istringstream typed(words);
   for (std::string word; typed >> word;) {
-    if (word == "all") {
-      for (std::int64_t n = 0; n < layers * heads; ++n) {
-        chosen.insert(static_cast<std::size_t>(n));
+    std::optional<Error> missing;
+    bool known = false;
+    for (std::size_t n = 0; n < models.size(); ++n) {
+      const auto list = heads_of_word(word, models[n]);
+      known = known || list.ok();
+      if (list.ok()) {
+        chosen[n].insert(list->begin(), list->end());
+      } else if (!missing) {
+        missing = list.error();
       }
-      continue;
     }
-    LOCUS_TRY(const std::vector<std::size_t> list, heads_of_word(word, layers, heads));
-    chosen.insert(list.begin(), list.end());
+    if (!known && missing) {
+      return *missing;
+    }
   }
-  return std::vector<std::size_t>(chosen.begin(), chosen.end());
+  std::vector<std::vector<std::size_t>> lists;
+  for (const std::set<std::size_t>& each : chosen) {
+    lists.emplace_back(each.begin(), each.end());
+  }
+  return lists;
+}
+
+Result<std::vector<std::size_t>> heads_named(const std::string& words, std::int64_t layers, std::int64_t heads) {
+  LOCUS_TRY(auto lists, heads_named_in(words, {{layers, heads}}));
+  return std::move(lists.front());
 }
 
 std::string windows_text(const models::AtlasInfo& info) {

@@ -3,6 +3,7 @@
 // Letters: L layers, H heads.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,7 +21,8 @@ struct HeadInterval {
   double high = 0;
   double null = 0;
 
-  // Whether shuffled tokens give a mean within the interval.
+  // Whether there is a mean of shuffled tokens, and whether it is within the interval.
+  bool has_null() const { return !std::isnan(null); }
   bool like_null() const { return low <= null && null <= high; }
 };
 
@@ -41,6 +43,15 @@ std::string with_interval(double mean, double low, double high);
 // The heads that words name: "1.2 3.0" heads by layer and head, "2" all of layer 2, "all"; as places l·H + h in
 // ascending order, each once. Errors: kUsage with the word and what is there.
 Result<std::vector<std::size_t>> heads_named(const std::string& words, std::int64_t layers, std::int64_t heads);
+
+// The same in each of several models, by their layers and heads; a word may name heads of some of them alone. Errors:
+// kUsage with a word that names none in any.
+struct HeadGrid {
+  std::int64_t layers = 0;
+  std::int64_t heads = 0;
+};
+Result<std::vector<std::vector<std::size_t>>> heads_named_in(const std::string& words,
+                                                             const std::vector<HeadGrid>& models);
 
 // (L·H) of the statistic called `name`, head (l, h) at l·H + h. Errors: kUnsupported where the atlas has none.
 Result<std::vector<HeadInterval>> head_intervals(const models::Atlas& atlas, const std::string& name);

@@ -113,6 +113,11 @@ function drawCurve(plot, layer, group) {
   });
 }
 
+// The half of a disc that is not empty: the right one of hollow 2, the upper one of hollow 3.
+function halfDisc(x, y, r, hollow) {
+  return hollow === 2 ? `M${x} ${y - r}A${r} ${r} 0 0 1 ${x} ${y + r}Z` : `M${x - r} ${y}A${r} ${r} 0 0 1 ${x + r} ${y}Z`;
+}
+
 // Discs and rings with their crosses, the faint ones behind the others, and names above all.
 function drawPoints(plot, layer, group) {
   const unit = plot.page.text / 12;
@@ -134,6 +139,7 @@ function drawPoints(plot, layer, group) {
     const circle = { cx: x, cy: y, r: (sizeOf(n) - (ring ? 1.5 * unit : 0)) / 2 };
     const line = (width) => ring ? { fill: 'none', 'stroke-width': (1.5 + width) * unit } : { 'stroke-width': width * unit };
     group.append(drawn('circle', { ...circle, class: 'edge', opacity: 0.6 * opacity, ...line(1.5) }));
+    if (ring > 1) group.append(drawn('path', { d: halfDisc(x, y, sizeOf(n) / 2, ring), opacity, fill: stroke }));
     group.append(drawn('circle', { ...circle, class: 'point', opacity, fill: stroke, ...(ring ? { stroke, ...line(0) } : {}) }));
   }
   const size = 0.8 * plot.page.text;

@@ -58,7 +58,8 @@ TEST(AtlasViews, AtlasDrawsHeadsWithCrossesAndRings) {
   ASSERT_TRUE(figure.ok());
   const auto& points = std::get<figure::Points>(figure->panels[0].layers[0]);
   ASSERT_EQ(points.x.size(), 12U);
-  int hollow = 0;
+  int previous = 0;  // heads whose interval holds the mean of shuffled tokens, by each statistic
+  int induction = 0;
   for (std::int64_t layer = 0; layer < 3; ++layer) {
     for (std::int64_t head = 0; head < 4; ++head) {
       const auto n = static_cast<std::size_t>(layer * 4 + head);
@@ -67,9 +68,14 @@ TEST(AtlasViews, AtlasDrawsHeadsWithCrossesAndRings) {
       expect_near(points.x_low[n], points.x[n] - FakeAtlas::half_of(head), 1e-9);
       expect_near(points.y_high[n], points.y[n] + FakeAtlas::half_of(head), 1e-9);
       EXPECT_EQ(points.values[n], static_cast<float>(layer));
-      const bool does_something = (head == 1 && layer > 0) || head == 2;
-      EXPECT_EQ(points.hollow[n], does_something ? 0 : 1) << layer << "." << head;
-      hollow += points.hollow[n];
+      const bool left = head != 2;
+      const bool lower = head != 1 || layer == 0;
+      EXPECT_EQ(points.hollow[n], left && lower ? figure::Points::kRing
+                                  : left        ? figure::Points::kLeftEmpty
+                                                : figure::Points::kLowerEmpty)
+          << layer << "." << head;
+      previous += left ? 1 : 0;
+      induction += lower ? 1 : 0;
       const auto row = static_cast<std::int64_t>(n);
       expect_near(at(data, row, column_named(data, "x previous shuffled")), 0.05, 1e-6);
       expect_near(at(data, row, column_named(data, "y induction low")), points.y_low[n], 1e-6);
@@ -77,11 +83,82 @@ TEST(AtlasViews, AtlasDrawsHeadsWithCrossesAndRings) {
                   atlas.mean_of("heads.distance", layer, head, 0, false), 1e-6);
     }
   }
-  EXPECT_NE(figure->panels[0].note.find(std::to_string(hollow) + " of 12 heads"), std::string::npos);
+  EXPECT_NE(figure->panels[0].note.find("as with shuffled tokens: " + std::to_string(previous) +
+                                        " of 12 heads by weight on the previous token (left half empty), " +
+                                        std::to_string(induction) + " of 12 by induction score (lower half empty)"),
+            std::string::npos)
+      << figure->panels[0].note;
   EXPECT_FLOAT_EQ(points.sizes_px.front(), 5);
   EXPECT_FLOAT_EQ(points.sizes_px.back(), 20);
-  EXPECT_TRUE(figure->statement.starts_with("largest induction score: head 1.1, 0.850 [0.830, 0.870]"))
+  EXPECT_EQ(figure->statement,
+            "largest induction score: head 1.1, 0.850 [0.830, 0.870], of shuffled tokens 0.050; as with shuffled "
+            "tokens: 9 of 12 heads by weight on the previous token, 10 of 12 by induction score");
+  // A head that does the same with shuffled tokens is not named for it.
+  input.columns = {test::atlas_column("untrained", 0, 0)};
+  EXPECT_TRUE(view_of("atlas").figure(input)->statement.starts_with(
+      "no head's induction score is other than with shuffled tokens; as with shuffled tokens: 12 of 12 heads by "))
+      << view_of("atlas").figure(input)->statement;
+}
+
+// The sentence's counts are of each statistic by itself, of a bundled atlas as its exported intervals have them.
+TEST(AtlasViews, TheSentenceCountsByEachStatistic) {
+  ViewInput input = bundled_atlas_input("text-rope-800", 0, 0);
+  const Data data = exported("atlas", input);
+  const auto alike = [&](const std::string& name) {
+    std::int64_t count = 0;
+    for (std::int64_t row = 0; row < data.shape[0]; ++row) {
+      const double null = at(data, row, column_named(data, name + " shuffled"));
+      count += at(data, row, column_named(data, name + " low")) <= null &&
+                       null <= at(data, row, column_named(data, name + " high"))
+                   ? 1
+                   : 0;
+    }
+    return std::to_string(count) + " of 16";
+  };
+  EXPECT_EQ(alike("y induction"), "14 of 16");
+  const auto figure = view_of("atlas").figure(input);
+  EXPECT_TRUE(figure->statement.ends_with("; as with shuffled tokens: " + alike("x previous") +
+                                          " heads by weight on the previous token, " + alike("y induction") +
+                                          " by induction score"))
       << figure->statement;
+}
+
+// Words name heads of every file, of models of other shapes too.
+TEST(AtlasViews, HeadsAreNamedInEveryFile) {
+  ViewInput input = made_up_input();
+  const ViewInput real = bundled_atlas_input("text-rope-800", 0, 0);  // four layers of four heads; the other has three
+  input.columns.push_back(real.columns.front());
+  const View& view = view_of("atlas");
+  const auto points_of = [&](std::size_t n) {
+    const auto figure = view.figure(input);
+    EXPECT_TRUE(figure.ok()) << (figure.ok() ? "" : figure.error().describe());
+    return std::get<figure::Points>(figure->panels[n].layers[0]);
+  };
+  for (const bool swapped : {false, true}) {
+    input.options.set("heads", std::string("3.1 1.2"));
+    const std::size_t larger = swapped ? 0 : 1;
+    for (const std::size_t n : {std::size_t{0}, std::size_t{1}}) {
+      const figure::Points points = points_of(n);
+      for (std::size_t head = 0; head < points.x.size(); ++head) {
+        const bool named = head == 6 || (n == larger && head == 13);
+        EXPECT_EQ(points.names[head], named ? head_name_at(head, 4) : "") << n << ": " << head;
+        EXPECT_EQ(points.faint[head], named ? 0 : 1) << n << ": " << head;
+      }
+    }
+    input.options.set("heads", std::string("3.1"));  // which the smaller model does not have
+    EXPECT_EQ(std::ranges::count(points_of(1 - larger).faint, 1), 12);
+    input.options.set("heads", std::string("4.0"));
+    EXPECT_EQ(view.figure(input).error().code, ErrorCode::kUsage);
+    std::swap(input.columns[0], input.columns[1]);
+  }
+  // A loop adds to names of either model.
+  input.options.set("heads", std::string("3.1"));
+  const figure::Points points = points_of(0);
+  std::vector<Hit> loop;
+  for (const auto& [x, y] : {std::pair(-1e-4, -1e-4), std::pair(1e-4, -1e-4), std::pair(0.0, 1e-4)}) {
+    loop.push_back({0, points.x[6] + x, points.y[6] + y, -1});
+  }
+  EXPECT_EQ(std::get<std::string>(view.lasso(input, loop, true).option->second), "1.2 3.1");
 }
 
 TEST(AtlasViews, AtlasOfABundledModelHasItsMeans) {
@@ -200,9 +277,9 @@ TEST(AtlasViews, TrainingSortsStepsAndChoosesWhatChanges) {
     expect_near(curve.y[n], (std::vector<double>{0.05, 0.45, 0.85})[n], 1e-9);
     expect_near(curve.low[n], curve.y[n] - 0.02, 1e-9);
   }
-  EXPECT_TRUE(
-      figure->statement.starts_with("head 1.1: 0.050 [0.030, 0.070] at step 0, 0.850 [0.830, 0.870] at "
-                                    "step 1000; head 2.1: "))
+  EXPECT_TRUE(figure->statement.starts_with(
+      "head 1.1: 0.050 [0.030, 0.070] as with shuffled tokens at step 0, 0.850 [0.830, 0.870] at "
+      "step 1000; head 2.1: "))
       << figure->statement;
   const Data data = exported("training", input);
   ASSERT_EQ(data.shape, (std::vector<std::int64_t>{36, 7}));
