@@ -38,7 +38,7 @@ class Distances {
   Result<Range> all(const attention::ScoreField& field) const {
     const std::int64_t length = field.source().length();
     if (options_.places.empty()) {
-      return Range{0, length};
+      return Range{0, farthest(field, length) + 1};
     }
     const auto count = static_cast<std::size_t>(length);
     const bool finite = std::ranges::all_of(options_.places, [](double place) { return std::isfinite(place); });
@@ -64,6 +64,15 @@ class Distances {
   }
 
  private:
+  // The largest distance at which some query sees a key.
+  static std::int64_t farthest(const attention::ScoreField& field, std::int64_t length) {
+    std::int64_t most = 0;
+    for (std::int64_t query = 0; query < length; ++query) {
+      const Range seen = field.mask().columns({query, query + 1}, length);
+      most = seen.empty() ? most : std::max({most, query - seen.begin, seen.end - 1 - query});
+    }
+    return most;
+  }
   double place(std::int64_t token) const { return options_.places[static_cast<std::size_t>(token)]; }
   std::int64_t group(std::int64_t token) const { return options_.groups[static_cast<std::size_t>(token)]; }
 

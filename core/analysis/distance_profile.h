@@ -27,13 +27,14 @@ struct DistanceProfileOptions {
   // Weights only: times the number of keys a query sees, so that 1 is uniform attention at every query. Late queries
   // see more keys, and bare weights would fall with Δ for that reason alone.
   bool relative_to_uniform = true;
-  // Where tokens stand, when that is not their number, and which are compared: (T) places and (T) groups, −1 for a token
-  // of none. A distance is then the place of the query less that of the key, rounded, of two tokens of one group.
+  // Where tokens stand, when that is not their number, and which are compared: (T) places and (T) groups, −1 for a
+  // token of none. A distance is then the place of the query less that of the key, rounded, of two tokens of one group.
   std::vector<double> places = {};
   std::vector<std::int64_t> groups = {};
 };
 
-// One entry per bin; bin n holds the distances [edges[n], edges[n + 1]). Bins without a cell hold NaN.
+// One entry per bin; bin n holds the distances [edges[n], edges[n + 1]), up to the largest at which some query sees a
+// key. Bins without a cell hold NaN.
 struct DistanceProfile {
   std::vector<std::int64_t> edges;
   std::vector<double> mean;
@@ -45,9 +46,9 @@ struct DistanceProfile {
 };
 
 // Causal fields: Δ ≥ 0. Fields that see both ways: |Δ|. With places: whatever sign they have, from the least distance
-// that occurs. Cells that are not finite are left out. Errors: kBadInput for options out of range and for places that are
-// not finite, more than 2²² apart, or nowhere compared; kUnsupported for the mean of anything but weights, the field's
-// own, kCancelled.
+// that occurs. Cells that are not finite are left out. Errors: kBadInput for options out of range and for places that
+// are not finite, more than 2²² apart, or nowhere compared; kUnsupported for the mean of anything but weights, the
+// field's own, kCancelled.
 Result<DistanceProfile> distance_profile(const attention::ScoreField& field, const DistanceProfileOptions& options,
                                          StopToken stop = {}, const Progress& progress = {});
 

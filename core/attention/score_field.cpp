@@ -37,6 +37,10 @@ Status check_pixels(std::int64_t height, std::int64_t width) {
   return {};
 }
 
+float hidden_value(const Region& region) {
+  return region.quantity == Quantity::kWeight && !region.mark_masked ? 0.0F : kNan;
+}
+
 Field empty_field(const Region& region, std::int64_t rows, std::int64_t columns) {
   return empty_band(region, rows, columns, {0, rows});
 }
@@ -45,8 +49,7 @@ Field empty_band(const Region& region, std::int64_t rows, std::int64_t columns, 
   Field field;
   field.rows = band.size();
   field.columns = columns;
-  field.values.assign(static_cast<std::size_t>(field.rows * columns),
-                      region.quantity == Quantity::kWeight ? 0.0F : kNan);
+  field.values.assign(static_cast<std::size_t>(field.rows * columns), hidden_value(region));
   field.quantity = describe(region.quantity);
   const double step = static_cast<double>(region.rows.size()) / static_cast<double>(rows);
   field.row_axis = {"query", "token", static_cast<double>(region.rows.begin) + static_cast<double>(band.begin) * step,
@@ -100,7 +103,6 @@ Result<Field> ScoreField::map(const Region& asked, StopToken stop) const {
                      " cells; ask for an overview");
   }
   Field field = empty_field(region, region.rows.size(), region.columns.size());
-  const bool logits = region.quantity != Quantity::kWeight;
   if (fused_ && fused_->has(region.quantity)) {
     LOCUS_CHECK(fused_->map({region.quantity, region.head, region.rows, region.columns}, field, stop));
     return field;
@@ -122,8 +124,7 @@ Result<Field> ScoreField::map(const Region& asked, StopToken stop) const {
       const float* const from = cell + (visible.begin - columns.begin);
       float* const to = &field.at(row - region.rows.begin, visible.begin - region.columns.begin);
       std::transform(from, from + visible.size(), to, [&](float value) {
-        const bool masked = value == -std::numeric_limits<float>::infinity();
-        return !masked ? value : logits ? kNan : 0.0F;
+        return value == -std::numeric_limits<float>::infinity() ? hidden_value(region) : value;
       });
     }
   }

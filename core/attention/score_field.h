@@ -110,6 +110,7 @@ struct Region {
   std::int64_t head = 0;  // or kMeanHead: the mean over all heads, of weights only
   Range rows;
   Range columns;
+  bool mark_masked = false;  // hidden weights are NaN, like every other quantity
 };
 
 class ScoreField {
@@ -119,8 +120,8 @@ class ScoreField {
   const ScoreSource& source() const { return *source_; }
   const Mask& mask() const { return mask_; }
 
-  // Every cell. Hidden cells: weight 0, every other quantity NaN. Errors: kBadInput for a head or range that does not
-  // exist; kUnsupported; kTooLarge beyond 2²⁸ cells; kCancelled.
+  // Every cell. Hidden cells: weight 0 (NaN with `mark_masked`), every other quantity NaN. Errors: kBadInput for a head
+  // or range that does not exist; kUnsupported; kTooLarge beyond 2²⁸ cells; kCancelled.
   Result<Field> map(const Region& region, StopToken stop = {}) const;
   // The exact mean or maximum of each pixel's visible cells, at most height × width pixels; pixel p of n covers the
   // cells ⌊p·R/n⌋ … ⌊(p+1)·R/n⌋ − 1. Pixels without visible cells are as hidden cells of map(). Of the pixels' rows

@@ -1,5 +1,6 @@
 #include "models/api/kernel.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/guarded.h"
@@ -8,6 +9,15 @@
 
 namespace locus::models {
 
+namespace {
+
+// The N that is asked for, or the farthest key that the layer's window lets a query see.
+std::int64_t wanted_reach(const Trace& trace, const KernelRequest& request) {
+  return std::min(request.reach, trace.model().farthest(request.layer).value_or(request.reach));
+}
+
+}  // namespace
+
 Result<HeadKernel> head_kernel(const Model& model, const Trace& trace, const KernelRequest& request, StopToken stop,
                                const Progress& progress) {
   if (auto answer = remote::there<&head_kernel>(model, trace, request, stop, progress)) {
@@ -15,13 +25,15 @@ Result<HeadKernel> head_kernel(const Model& model, const Trace& trace, const Ker
   }
   return guarded([&]() -> Result<HeadKernel> {
     LOCUS_TRY(const VocabularyHead head, VocabularyHead::of(model, trace, request.layer, request.head, stop));
-    LOCUS_TRY(const std::int64_t reach, head.longest(request.reach));
+    const std::int64_t wanted = wanted_reach(trace, request);
+    LOCUS_TRY(const std::int64_t reach, head.longest(wanted));
     LOCUS_TRY(const analysis::KernelSource source, head.means(reach, stop, progress));
     HeadKernel made;
     LOCUS_TRY(static_cast<analysis::Kernel&>(made), analysis::kernel(source, request.head, stop, progress));
     made.reach = reach;
     made.tokens = head.tokens();
-    made.shortened = reach < request.reach;
+    made.shortened = reach < wanted;
+    made.windowed = wanted < request.reach;
     made.exact = request.layer == 0;
     return made;
   });
@@ -35,7 +47,7 @@ Result<std::vector<TokenPair>> strongest_token_pairs(const Model& model, const T
   }
   return guarded([&]() -> Result<std::vector<TokenPair>> {
     LOCUS_TRY(const VocabularyHead head, VocabularyHead::of(model, trace, request.layer, request.head, stop));
-    LOCUS_TRY(const std::int64_t reach, head.longest(request.reach));
+    LOCUS_TRY(const std::int64_t reach, head.longest(wanted_reach(trace, request)));
     if (distance < 0 || distance > reach) {
       return bad_input("kernel: expected a distance of 0 to " + std::to_string(reach) + ", found " +
                        std::to_string(distance));

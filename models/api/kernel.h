@@ -18,7 +18,7 @@ namespace locus::models {
 struct KernelRequest {
   std::int64_t layer = 0;
   std::int64_t head = 0;
-  std::int64_t reach = 4096;  // N; less where the encoding has no such positions
+  std::int64_t reach = 4096;  // N; less where the encoding has no such positions, or no query of the layer sees so far
 
   friend bool operator==(const KernelRequest&, const KernelRequest&) = default;
 };
@@ -27,6 +27,7 @@ struct HeadKernel : analysis::Kernel {
   std::int64_t reach = 0;   // N, as it was possible
   std::int64_t tokens = 0;  // V
   bool shortened = false;   // the encoding has no positions up to the N that was asked for
+  bool windowed = false;    // the layer's window or chunk ends before that N
   // Layer 0 reads the embeddings themselves. Deeper layers read what the layers before made of them: their kernel is an
   // approximation, of a stream to which no layer has added anything.
   bool exact = true;

@@ -107,6 +107,8 @@ struct ModelInfo {
   const EncodingUse* encoding_of(std::int64_t layer) const;
   // Whether all layers have the same encoding, window and chunk.
   bool uniform() const;
+  // The largest distance from a query to a key that the layer's window or chunk lets it see; empty: it sees all.
+  std::optional<std::int64_t> farthest(std::int64_t layer) const;
 };
 
 // The first encoding that overrides reach, whose base sets the waves of its positions; null: none.
@@ -255,8 +257,9 @@ struct MapRequest {
   std::int64_t layer = 0;
   std::int64_t head = 0;  // or kMeanHead: the mean over all heads (weights only)
   Quantity quantity = Quantity::kWeight;
-  Range rows;     // queries; empty: all
-  Range columns;  // keys; empty: all
+  Range rows;                // queries; empty: all
+  Range columns;             // keys; empty: all
+  bool mark_masked = false;  // masked weights are NaN, so that figures tell them from weights of 0
 
   friend bool operator==(const MapRequest&, const MapRequest&) = default;
 };
@@ -320,8 +323,9 @@ class Trace {
   // The logit of each token, where the model gives them one number each instead of predicting tokens; otherwise none.
   virtual std::vector<float> token_scores() const { return {}; }
 
-  // (|rows|, |columns|). Masked cells: weight 0, every other quantity NaN. Errors: kBadInput for a layer, head or range
-  // that does not exist, kUnsupported for a quantity that this encoding does not have; kCancelled.
+  // (|rows|, |columns|). Masked cells: weight 0 (NaN where the request marks them), every other quantity NaN. Errors:
+  // kBadInput for a layer, head or range that does not exist, kUnsupported for a quantity that this encoding does not
+  // have; kCancelled.
   virtual Result<Field> map(const MapRequest& request, StopToken stop = {}) const = 0;
   // The exact mean or max of each pixel's cells of that map, reduced to at most height × width; cells of a masked kind
   // are left out of the mean.

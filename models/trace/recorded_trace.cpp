@@ -16,7 +16,7 @@ namespace locus::models {
 namespace {
 
 attention::Region region_of(const MapRequest& request) {
-  return {request.quantity, request.head, request.rows, request.columns};
+  return {request.quantity, request.head, request.rows, request.columns, request.mark_masked};
 }
 
 // Bytes of the tensors, each storage counted once.
@@ -84,6 +84,17 @@ const EncodingUse* ModelInfo::encoding_of(std::int64_t layer) const {
 bool ModelInfo::uniform() const {
   return std::all_of(layer_info.begin(), layer_info.end(),
                      [&](const LayerInfo& each) { return each == layer_info.front(); });
+}
+
+std::optional<std::int64_t> ModelInfo::farthest(std::int64_t layer) const {
+  std::optional<std::int64_t> most;
+  if (layer >= 0 && layer < static_cast<std::int64_t>(layer_info.size())) {
+    const LayerInfo& own = layer_info[static_cast<std::size_t>(layer)];
+    for (const std::int64_t keys : {own.window, own.chunk}) {
+      most = keys > 0 ? std::min(most.value_or(keys - 1), keys - 1) : most;
+    }
+  }
+  return most;
 }
 
 std::string layer_text(const ModelInfo& info, std::int64_t layer) {

@@ -155,12 +155,16 @@ class FakeTrace : public models::Trace {
         int count = 0;
         for (std::int64_t i = r * whole->rows / height; i < (r + 1) * whole->rows / height; ++i) {
           for (std::int64_t j = c * whole->columns / width; j < (c + 1) * whole->columns / width; ++j) {
-            best = std::max(best, static_cast<double>(whole->at(i, j)));
-            sum += static_cast<double>(whole->at(i, j));
-            ++count;
+            const double value = static_cast<double>(whole->at(i, j));
+            if (!std::isnan(value)) {
+              best = std::max(best, value);
+              sum += value;
+              ++count;
+            }
           }
         }
-        out.at(r, c) = static_cast<float>(reduction == Reduction::kMax ? best : sum / count);
+        const double value = reduction == Reduction::kMax ? best : sum / count;
+        out.at(r, c) = count > 0 ? static_cast<float>(value) : std::numeric_limits<float>::quiet_NaN();
       }
     }
     return out;
@@ -229,10 +233,11 @@ class FakeTrace : public models::Trace {
     picture_.rgba = std::make_shared<const std::vector<std::uint8_t>>(std::move(rgba));
   }
   double value(const models::MapRequest& request, std::int64_t i, std::int64_t j) const {
-    if (request.quantity == models::Quantity::kWeight) {
+    const bool masked = j > i && info_.causal;
+    if (request.quantity == models::Quantity::kWeight && !(masked && request.mark_masked)) {
       return weight(request.layer, request.head, i, j);
     }
-    if (j > i && info_.causal) {
+    if (masked) {
       return std::numeric_limits<double>::quiet_NaN();
     }
     switch (request.quantity) {

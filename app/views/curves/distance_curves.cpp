@@ -96,7 +96,8 @@ figure::Curve theory_line(const std::string& name, const models::TheoryCurve& ex
   line.name = name + ": " + expected.name +
               (std::isnan(share) ? "" : std::string(", R² ") + (share < 0 ? "−" : "") + fixed_text(std::abs(share), 3));
   line.dashed = true;
-  for (std::size_t n = logarithmic ? 1 : 0; n < expected.mean.size(); ++n) {
+  const std::size_t end = std::min(expected.mean.size(), static_cast<std::size_t>(scores.edges.back()));
+  for (std::size_t n = logarithmic ? 1 : 0; n < end; ++n) {
     line.x.push_back(static_cast<double>(n));
     line.y.push_back(expected.mean[n]);
     if (!expected.deviation.empty()) {
@@ -134,6 +135,10 @@ Result<DistanceCurves> measure_distances(const DistanceProfileKey& key, const Me
     LOCUS_TRY(profile.theory, theory_of(key, context));
   }
   return profile;
+}
+
+std::string window_note(std::int64_t farthest) {
+  return "no query sees farther than " + std::to_string(farthest) + (farthest == 1 ? " token" : " tokens");
 }
 
 std::string distance_label(const std::string& along, bool causal) {

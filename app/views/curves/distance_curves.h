@@ -42,6 +42,9 @@ Result<DistanceCurves> measure_distances(const DistanceProfileKey& key, const Me
 figure::Curve theory_line(const std::string& name, const models::TheoryCurve& expected,
                           const analysis::DistanceProfile& scores, bool logarithmic);
 
+// "no query sees farther than 511 tokens": of a layer with a window or chunks.
+std::string window_note(std::int64_t farthest);
+
 // "distance Δ (tokens)"; of a component "rows apart (query − key, cells of a picture)".
 std::string distance_label(const std::string& along, bool causal);
 

@@ -190,13 +190,15 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
   }
   const bool divided = relative(input);
   panel.title = differ ? "" : head_label(input.columns[0].trace->model(), input.layer, input.head);
-  const bool causal = input.columns[0].trace->model().causal;
+  const models::ModelInfo& model = input.columns[0].trace->model();
+  const bool causal = model.causal;
+  const auto farthest = model.farthest(head_of_column(input, 0).layer);
   panel.x.label = distance_label(along, causal);
   panel.x.view = distances.padded(0);
   panel.x.view.low = logarithmic ? 1 : panel.x.view.low;
   panel.x.view.high = std::max(panel.x.view.high, panel.x.view.low + 1);
   panel.x.logarithmic = logarithmic;
-  panel.y.label = quantity_label(input.quantity) + (divided ? causal ? " × (i + 1)" : " × keys seen" : "");
+  panel.y.label = quantity_label(input.quantity) + (divided ? causal && !farthest ? " × (i + 1)" : " × keys seen" : "");
   panel.y.view = values.padded();
   panel.y.view.low = input.quantity == models::Quantity::kWeight ? 0 : panel.y.view.low;
   const analysis::DistanceProfile& of_first = profiles.front()->scores;
@@ -205,6 +207,10 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
     panel.note += ", " + std::to_string(of_first.rows_used) + " of " + std::to_string(of_first.rows);
   }
   panel.note = has_atlas(input) ? atlases_note(input, panel.note) : panel.note + note;
+  const std::int64_t shown = of_first.edges.back() - 1;
+  if (along == "tokens" && farthest && !has_atlas(input) && shown + 1 < input.columns[0].trace->length()) {
+    panel.note += "; " + window_note(shown);
+  }
   if (along == "tokens") {
     LOCUS_CHECK(mark_waves(input, panel));
     mark_trained_distance(input.columns, panel);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/views/curves/atlas_profile.h"
+#include "app/views/curves/distance_curves.h"
 #include "app/views/curves/kernel_curves.h"
 #include "app/views/curves/token_pairs.h"
 #include "app/views/list.h"
@@ -175,6 +176,9 @@ std::string how_exact(const models::HeadKernel& kernel, const models::Trace& tra
   text += "; " + std::to_string(kernel.tokens) + " tokens";
   if (kernel.shortened) {
     text += "; positions end at " + std::to_string(kernel.reach);
+  }
+  if (kernel.windowed) {
+    text += "; " + window_note(kernel.reach);
   }
   return trace.edits().empty() ? text : text + "; without the edits";
 }

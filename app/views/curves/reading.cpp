@@ -129,8 +129,8 @@ Result<Reading> ReadingView::measure(const ReadingKey& key, const MeasureContext
            "layer " + std::to_string(layer));
     for (std::int64_t head = 0; head < model.heads; ++head) {
       const auto at = static_cast<std::size_t>(layer * model.heads + head);
-      LOCUS_TRY(const Field row,
-                rows_of(trace, {layer, head, models::Quantity::kWeight, {}, {}}, {key.query}, context.stop));
+      const Range query{key.query, key.query + 1};
+      LOCUS_TRY(const Field row, trace.map({layer, head, models::Quantity::kWeight, query, {}}, context.stop));
       double left = 1;
       for (std::size_t n = 0; n < row.values.size(); ++n) {
         sums[parts.of_key[n]][at] += static_cast<double>(row.values[n]);

@@ -193,11 +193,13 @@ Result<Data> AttentionImage::table(const ViewInput& input, const Numbers& all) c
   }
   const Field& rows = *all.front();
   for (std::int64_t n = 0; n < rows.rows; ++n) {
-    const auto row = options.rollout ? all.front()
-                                     : query_row(column, rows, static_cast<std::size_t>(n), patch_query(input, column));
+    const auto row =
+        options.rollout ? all.front() : query_row(rows, static_cast<std::size_t>(n), patch_query(input, column));
+    const bool of_quantity = !options.rollout && options.neutral.empty();
     for (const PatchArea& area : areas) {
-      const Field patches = patches_of(*row, area.cells);
-      data.values.insert(data.values.end(), patches.values.begin(), patches.values.end());
+      for (const float value : patches_of(*row, area.cells).values) {
+        data.values.push_back(of_quantity ? as_data(input.quantity, value) : value);
+      }
     }
     const std::int64_t heads = options.all_heads ? model.heads : 1;
     const std::int64_t layer = input.layer == kAll ? n / heads : input.layer;

@@ -116,7 +116,7 @@ Result<Field> measure_image(const AttentionImageKey& key, const MeasureContext& 
   auto to = rows.values.begin();
   for (const std::int64_t layer : key.layers) {
     for (const std::int64_t head : key.heads) {
-      LOCUS_TRY(const Field row, trace.map({layer, head, key.quantity, {key.query, key.query + 1}, {}}, context.stop));
+      LOCUS_TRY(const Field row, rows_of(trace, {layer, head, key.quantity, {}, {}}, {key.query}, context.stop));
       to = std::copy(row.values.begin(), row.values.end(), to);
     }
   }
@@ -137,8 +137,8 @@ std::vector<ImageTile> image_tiles(const ViewInput& input, const ImageOptions& o
   for (const ImagePanel& panel : image_panels(input, options)) {
     const Column& column = input.columns[panel.column];
     ImageTile tile{panel, nullptr, nullptr};
-    tile.row = options.rollout ? all[panel.column]
-                               : query_row(column, *all[panel.column], panel.number, patch_query(input, column));
+    tile.row =
+        options.rollout ? all[panel.column] : query_row(*all[panel.column], panel.number, patch_query(input, column));
     tile.patches = std::make_shared<const Field>(patches_of(*tile.row, panel.area.cells));
     tiles.push_back(std::move(tile));
   }

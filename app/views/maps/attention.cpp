@@ -136,8 +136,7 @@ figure::Panel probe_panel(const ViewInput& input, const Column& column, const Pr
     curve.name = "query " + std::to_string(query) + " “" + names[static_cast<std::size_t>(query)] + "”";
     for (std::int64_t key = 0; key < rows.columns; ++key) {
       const double value = static_cast<double>(rows.at(static_cast<std::int64_t>(q), key));
-      const bool seen = !column.trace->model().causal || key <= query;
-      if (seen && std::isfinite(value)) {
+      if (std::isfinite(value)) {
         curve.x.push_back(static_cast<double>(key) + 0.5);
         curve.y.push_back(value);
         extent.add(value);

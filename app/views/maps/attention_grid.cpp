@@ -134,12 +134,13 @@ class Mosaic {
   }
   Result<Field> sampled_thumbnail(const models::MapRequest& request) const {
     LOCUS_TRY(Field field, column_.trace->preview(request, window_.height, window_.width, input_.stop));
-    return on_window(std::move(field), *column_.trace, window_);
+    return on_window(std::move(field), window_);
   }
 
   Status fill(Range layers, Thumbnail thumbnail, Field& mosaic) const {
     models::MapRequest request;
     request.quantity = input_.quantity;
+    request.mark_masked = true;
     for (request.layer = layers.begin; request.layer < layers.end; ++request.layer) {
       for (request.head = 0; request.head < model().heads; ++request.head) {
         LOCUS_TRY(const Field thumb, (this->*thumbnail)(request));

@@ -113,7 +113,7 @@ Result<figure::Figure> AttentionText::draw(const ViewInput& input, const Numbers
   Fields rows;  // query by query
   for (std::size_t q = 0; q < keys.front().queries.size(); ++q) {
     for (std::size_t c = 0; c < columns; ++c) {
-      rows.push_back(query_row(input.columns[c], *all[c], q, keys[c].queries[q]));
+      rows.push_back(query_row(*all[c], q, keys[c].queries[q]));
     }
   }
   figure::Figure figure = figure_across(columns);
@@ -152,7 +152,7 @@ Result<Data> AttentionText::table(const ViewInput& input, const Numbers& all) co
   for (std::int64_t key = 0; key < rows.columns; ++key) {
     data.values.push_back(static_cast<float>(key));
     for (std::int64_t q = 0; q < rows.rows; ++q) {
-      data.values.push_back(rows.at(q, key));
+      data.values.push_back(as_data(input.quantity, rows.at(q, key)));
     }
   }
   return data;

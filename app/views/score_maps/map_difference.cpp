@@ -16,11 +16,12 @@ std::string difference_note(const ViewInput& input, std::size_t column, const Ma
     return {};
   }
   const bool whole = !window.reduced();  // else a row of the field is none of the map
-  std::string text = metrics_text(map_metrics(a, b, {0, a.rows}), shares && whole) + (whole ? "" : " of what is shown");
+  std::string text =
+      metrics_text(map_metrics(a, b, {0, a.rows}, shares), shares && whole) + (whole ? "" : " of what is shown");
   const std::int64_t query = query_of(input, input.columns[column]);
   if (whole && window.rows.contains(query)) {
     const std::int64_t row = query - window.rows.begin;
-    text += "; query " + std::to_string(query) + ": " + metrics_text(map_metrics(a, b, {row, row + 1}), shares);
+    text += "; query " + std::to_string(query) + ": " + metrics_text(map_metrics(a, b, {row, row + 1}, shares), shares);
   }
   return text;
 }
@@ -91,7 +92,9 @@ Result<MapView::Difference> MapView::difference_of(const ViewInput& input, std::
     return unsupported("no difference: the maps have " + std::to_string(cells) + " and " +
                        std::to_string(length(input, reference)) + " positions");
   }
-  LOCUS_TRY(made.map, difference(input, {own, maps[column]}, {reference, second}));
+  // What the text of another tokenizer has nothing for is no weight of 0.
+  const bool masked_is_zero = additive(input) && !made.aligned_by_text;
+  LOCUS_TRY(made.map, difference(input, {own, maps[column]}, {reference, second}, masked_is_zero));
   made.note = difference_note(input, column, window, maps[column], second, additive(input));
   return made;
 }

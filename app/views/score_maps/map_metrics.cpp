@@ -41,14 +41,18 @@ std::optional<double> jensen_shannon(const Field& a, const Field& b, std::int64_
 
 }  // namespace
 
-MapMetrics map_metrics(const Field& a, const Field& b, Range rows) {
+MapMetrics map_metrics(const Field& a, const Field& b, Range rows, bool weights) {
   double absolute = 0;
   std::int64_t cells = 0;
   double bits = 0;
   std::int64_t compared = 0;
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
     for (std::int64_t c = 0; c < a.columns; ++c) {
-      const double off = std::abs(static_cast<double>(a.at(r, c)) - static_cast<double>(b.at(r, c)));
+      const auto of = [&](const Field& own, const Field& other) {
+        const bool zero = weights && std::isnan(own.at(r, c)) && !std::isnan(other.at(r, c));
+        return zero ? 0.0 : static_cast<double>(own.at(r, c));
+      };
+      const double off = std::abs(of(a, b) - of(b, a));
       if (std::isfinite(off)) {
         absolute += off;
         ++cells;

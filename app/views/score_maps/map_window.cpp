@@ -51,19 +51,6 @@ MapWindow visible_window(const ViewInput& input, std::int64_t rows, std::int64_t
 
 namespace {
 
-// NaN in every cell of these rows whose keys all come after its queries.
-void mask_future(Field& field, Range rows) {
-  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-    const double last_query = field.row_axis.first + static_cast<double>(r + 1) * field.row_axis.step - 1;
-    for (std::int64_t c = 0; c < field.columns; ++c) {
-      const double first_key = field.column_axis.first + static_cast<double>(c) * field.column_axis.step;
-      if (first_key > last_query + 1e-6) {
-        field.at(r, c) = kNaN;
-      }
-    }
-  }
-}
-
 // Rows and columns named as queries and keys, starting at the window's cells.
 void set_axes(Field& field, const MapWindow& window) {
   const auto axis = [](const char* name, Range cells, std::int64_t count) {
@@ -76,17 +63,15 @@ void set_axes(Field& field, const MapWindow& window) {
 
 }  // namespace
 
-Field on_window(Field field, const models::Trace& trace, const MapWindow& window) {
+Field on_window(Field field, const MapWindow& window) {
   set_axes(field, window);
-  if (trace.model().causal) {
-    mask_future(field, {0, field.rows});
-  }
   return field;
 }
 
 Result<Field> rows_of(const models::Trace& trace, models::MapRequest request, const std::vector<std::int64_t>& queries,
                       const StopToken& stop) {
   Field rows = Field::zeros(std::ssize(queries), trace.keys());
+  request.mark_masked = true;
   auto to = rows.values.begin();
   for (const std::int64_t query : queries) {
     request.rows = {query, query + 1};
@@ -96,11 +81,15 @@ Result<Field> rows_of(const models::Trace& trace, models::MapRequest request, co
   return rows;
 }
 
-FieldPointer query_row(const Column& column, const Field& rows, std::size_t n, std::int64_t query) {
+FieldPointer query_row(const Field& rows, std::size_t n, std::int64_t query) {
   Field row = Field::zeros(1, rows.columns);
   std::copy_n(rows.values.begin() + static_cast<std::ptrdiff_t>(n) * rows.columns, rows.columns, row.values.begin());
   const MapWindow window{{query, query + 1}, {0, rows.columns}, 1, rows.columns};
-  return std::make_shared<const Field>(on_window(std::move(row), *column.trace, window));
+  return std::make_shared<const Field>(on_window(std::move(row), window));
+}
+
+float as_data(models::Quantity quantity, float value) {
+  return quantity == models::Quantity::kWeight && std::isnan(value) ? 0.0F : value;
 }
 
 namespace {
@@ -112,6 +101,7 @@ MeasureKey map_key(const ViewInput& input, const models::MapRequest& request, co
 models::MapRequest within(models::MapRequest request, const MapWindow& window) {
   request.rows = window.rows;
   request.columns = window.columns;
+  request.mark_masked = true;
   return request;
 }
 
@@ -143,7 +133,7 @@ Result<FieldPointer> fetch(const ViewInput& input, const Column& column, const m
     LOCUS_TRY(Field field, window.reduced()
                                ? column.trace->overview(part, window.height, window.width, input.reduction, input.stop)
                                : column.trace->map(part, input.stop));
-    return on_window(std::move(field), *column.trace, window);
+    return on_window(std::move(field), window);
   });
 }
 
@@ -162,15 +152,12 @@ Result<RefinedMap> fetch_refined(const ViewInput& input, const Column& column, c
     how.first = rows_looked_at(input, window);
     how.sample = [&]() -> Result<Field> {
       LOCUS_TRY(Field field, column.trace->preview(part, window.height, window.width, input.stop));
-      return on_window(std::move(field), *column.trace, window);
+      return on_window(std::move(field), window);
     };
     how.replace = [&](Range band, Field& field) -> Status {
       LOCUS_TRY(const Field rows,
                 column.trace->overview_band(part, window.height, window.width, input.reduction, band, input.stop));
       std::copy(rows.values.begin(), rows.values.end(), field.values.begin() + band.begin * field.columns);
-      if (column.trace->model().causal) {
-        mask_future(field, band);
-      }
       return {};
     };
     auto map = refine(input, column, how);

@@ -44,8 +44,8 @@ inline Result<FieldPointer> cached(const ViewInput& input, const Column& column,
   return analysed<Field>(input, column, {column.trace}, key, make);
 }
 
-// (height, width) of the window: the map itself, or its exact reduction. Cells whose keys all come after their queries
-// are NaN in causal models. Errors as Trace::map, naming the column.
+// (height, width) of the window: the map itself, or its exact reduction. Cells that no query sees are NaN, weights too,
+// whatever masks them. Errors as Trace::map, naming the column.
 Result<FieldPointer> fetch(const ViewInput& input, const Column& column, const models::MapRequest& request,
                            const MapWindow& window);
 // The same, but with input.step_ms a large window is refined where the trace can sample, unless its reduction is in the
@@ -61,15 +61,18 @@ bool is_large(Range rows, Range columns);
 using RowBlock = std::function<Result<Field>(Range rows)>;
 Result<Field> fetch_blocks(const MapWindow& window, Reduction reduction, const RowBlock& block, StopToken stop);
 
-// A field of the window's cells with the axes of queries and keys that start there; in causal models NaN in every cell
-// whose keys all come after its queries.
-Field on_window(Field field, const models::Trace& trace, const MapWindow& window);
+// A field of the window's cells with the axes of queries and keys that start there.
+Field on_window(Field field, const MapWindow& window);
 
-// (queries, keys): the rows of these queries of a map, one below the other.
+// (queries, keys): the rows of these queries of a map, one below the other, as they are drawn: NaN where a query does
+// not see a key.
 Result<Field> rows_of(const models::Trace& trace, models::MapRequest request, const std::vector<std::int64_t>& queries,
                       const StopToken& stop);
 
-// Row n of `rows` (queries, T), which is that of `query`, as it is drawn: keys after it are NaN in causal models.
-FieldPointer query_row(const Column& column, const Field& rows, std::size_t n, std::int64_t query);
+// Row n of rows_of(), which is that of `query`.
+FieldPointer query_row(const Field& rows, std::size_t n, std::int64_t query);
+
+// What exported data holds for a cell as it is drawn: a masked weight is 0, every other masked quantity NaN.
+float as_data(models::Quantity quantity, float value);
 
 }  // namespace locus::views

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "app/views/plots/series.h"
@@ -85,13 +87,17 @@ Result<RefinedMap> refine(const ViewInput& input, const Column& column, const Re
   return map;
 }
 
-Result<RefinedMap> difference(const ViewInput& input, const MapOfColumn& minuend, const MapOfColumn& subtrahend) {
+Result<RefinedMap> difference(const ViewInput& input, const MapOfColumn& minuend, const MapOfColumn& subtrahend,
+                              bool masked_is_zero) {
   const RefinedMap& first = minuend.map;
   const RefinedMap& second = subtrahend.map;
-  const auto minus = [](const Field& a, const Field& b, Range rows, Field& out) {
+  const auto minus = [masked_is_zero](const Field& a, const Field& b, Range rows, Field& out) {
     for (std::int64_t n = rows.begin * out.columns; n < rows.end * out.columns; ++n) {
       const auto cell = static_cast<std::size_t>(n);
-      out.values[cell] = a.values[cell] - b.values[cell];
+      const auto value = [&](float own, float other) {
+        return masked_is_zero && std::isnan(own) && !std::isnan(other) ? 0.0F : own;
+      };
+      out.values[cell] = value(a.values[cell], b.values[cell]) - value(b.values[cell], a.values[cell]);
     }
   };
   const Field& a = *first.field;
@@ -117,7 +123,7 @@ Result<RefinedMap> difference(const ViewInput& input, const MapOfColumn& minuend
   }
   // The same pointer at every step, by which the renderer knows that rows alone have changed.
   LOCUS_TRY(map.base, analysed<Field>(input, minuend.column, {minuend.column.trace, subtrahend.column.trace},
-                                      {"difference", std::pair(first.key, second.key)}, sampled));
+                                      {"difference", std::tuple(first.key, second.key, masked_is_zero)}, sampled));
   map.exact = (first.base ? first.exact : all).clamped(second.base ? second.exact : all);
   auto field = std::make_shared<Field>(*map.base);
   minus(a, b, map.exact, *field);

@@ -57,8 +57,10 @@ struct MapOfColumn {
   const Column& column;
   const RefinedMap& map;
 };
-// first − second: exact where both are, sampled where one is. kUnsupported when the sizes differ.
-Result<RefinedMap> difference(const ViewInput& input, const MapOfColumn& first, const MapOfColumn& second);
+// first − second: exact where both are, sampled where one is. A cell that one of them alone masks counts as 0 there
+// with `masked_is_zero`, as a weight does; what both mask stays masked. kUnsupported when the sizes differ.
+Result<RefinedMap> difference(const ViewInput& input, const MapOfColumn& first, const MapOfColumn& second,
+                              bool masked_is_zero);
 
 // What colours are chosen by: the samples until every map is exact.
 Fields colored_by(std::span<const RefinedMap> maps);

@@ -182,6 +182,7 @@ void members(Structs, KernelOfSomeKind auto& x, auto& visit) {
     visit("reach", x.reach);
     visit("tokens", x.tokens);
     visit("shortened", x.shortened);
+    visit("windowed", x.windowed);
     visit("exact", x.exact);
   }
 }
@@ -292,6 +293,7 @@ void members(Structs, Is<models::MapRequest> auto& x, auto& visit) {
   visit("quantity", x.quantity);
   visit("rows", x.rows);
   visit("columns", x.columns);
+  visit("mark_masked", x.mark_masked);
 }
 void members(Structs, Is<models::Similarity> auto& x, auto& visit) {
   visit("cosine", x.cosine);

@@ -115,17 +115,17 @@ TEST(Comparison, MetricsAreThoseOfTheirDefinitions) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Field a = field_of({1, nan, 0.5F, 0.5F}, 2);
   const Field b = field_of({1, nan, 1, 0}, 2);
-  const MapMetrics both = map_metrics(a, b, {0, 2});
+  const MapMetrics both = map_metrics(a, b, {0, 2}, false);
   EXPECT_NEAR(both.mean_absolute, 1.0 / 3, 1e-12);  // of the three cells with a value
   // Row 1: m = (0.75, 0.25); KL(p‖m) = ½ log₂(0.5/0.75) + ½ log₂(0.5/0.25); KL(q‖m) = log₂(1/0.75).
   const double row = (std::log2(0.5 / 0.75) / 2 + std::log2(2.0) / 2 + std::log2(1 / 0.75)) / 2;
   ASSERT_TRUE(both.jensen_shannon.has_value());
   EXPECT_NEAR(*both.jensen_shannon, row / 2, 1e-12);
-  EXPECT_NEAR(*map_metrics(a, b, {1, 2}).jensen_shannon, row, 1e-12);
-  EXPECT_EQ(map_metrics(a, a, {0, 2}).mean_absolute, 0);
-  EXPECT_EQ(*map_metrics(a, a, {0, 2}).jensen_shannon, 0);
-  EXPECT_NEAR(*map_metrics(field_of({1, 0}, 2), field_of({0, 1}, 2), {0, 1}).jensen_shannon, 1, 1e-12);
-  EXPECT_FALSE(map_metrics(field_of({nan, 0}, 2), field_of({0, 1}, 2), {0, 1}).jensen_shannon.has_value());
+  EXPECT_NEAR(*map_metrics(a, b, {1, 2}, false).jensen_shannon, row, 1e-12);
+  EXPECT_EQ(map_metrics(a, a, {0, 2}, false).mean_absolute, 0);
+  EXPECT_EQ(*map_metrics(a, a, {0, 2}, false).jensen_shannon, 0);
+  EXPECT_NEAR(*map_metrics(field_of({1, 0}, 2), field_of({0, 1}, 2), {0, 1}, false).jensen_shannon, 1, 1e-12);
+  EXPECT_FALSE(map_metrics(field_of({nan, 0}, 2), field_of({0, 1}, 2), {0, 1}, false).jensen_shannon.has_value());
   EXPECT_EQ(metrics_text(both, false), "mean |Δ| 0.333");
 }
 

@@ -39,6 +39,7 @@ void HeadThumbnails::ask(Worker& worker, const std::function<void()>& made) {
         models::MapRequest request;
         request.layer = head.layer;
         request.head = head.head;
+        request.mark_masked = true;
         const std::int64_t rows = std::min(kCells, column.trace->length());
         const std::int64_t columns = std::min(kCells, column.trace->keys());
         auto sampled = column.trace->preview(request, rows, columns, stop);

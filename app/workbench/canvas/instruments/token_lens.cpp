@@ -111,6 +111,7 @@ class TokenLens final : public Instrument {
     request.layer = head.layer;
     request.head = head.head;
     request.quantity = frame.input.quantity;
+    request.mark_masked = true;
     const auto range = [](double at, std::int64_t count) {
       const auto begin = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::floor(at)) - kLensCells / 2, 0,
                                                   std::max<std::int64_t>(0, count - kLensCells));
