@@ -86,4 +86,33 @@ Result<LogitLens> logit_lens(const Model& model, const Trace& trace, std::int64_
   });
 }
 
+Result<std::vector<Prediction>> predictions_at(const Model& model, const Trace& trace, std::int64_t token,
+                                               std::int64_t count, StopToken stop) {
+  if (auto answer = remote::there<&predictions_at>(model, trace, token, count, stop)) {
+    return *std::move(answer);
+  }
+  return guarded([&]() -> Result<std::vector<Prediction>> {
+    const at::NoGradGuard no_grad;
+    if (model.info().image) {
+      return unsupported("predictions: expected a model of text, found one of images", model.info().name);
+    }
+    if (token < 0 || token >= trace.length()) {
+      return bad_input("predictions: expected a token of 0 to " + std::to_string(trace.length() - 1) + ", found " +
+                       std::to_string(token));
+    }
+    LOCUS_TRY(const Rerun run, rerun_of(model, trace, "predictions"));
+    LOCUS_TRY(const transformer::Observation seen,
+              run.transformer.observe(run.batch, {.read = {token, token + 1}, .stop = stop}));
+    const at::Tensor logits = seen.logits[0].reshape({-1, seen.logits.size(-1)})[-1].to(at::kCPU, at::kFloat);
+    const at::Tensor shares = at::softmax(logits, -1);
+    const auto [values, ids] = shares.topk(std::min(std::max<std::int64_t>(count, 0), shares.size(0)));
+    std::vector<Prediction> list;
+    for (std::int64_t n = 0; n < ids.size(0); ++n) {
+      const auto id = ids[n].item<std::int64_t>();
+      list.push_back({id, run.data.label ? run.data.label(id) : std::to_string(id), values[n].item<float>()});
+    }
+    return list;
+  });
+}
+
 }  // namespace locus::models

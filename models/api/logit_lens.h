@@ -26,4 +26,10 @@ struct LogitLens {
 Result<LogitLens> logit_lens(const Model& model, const Trace& trace, std::int64_t token = -1, StopToken stop = {},
                              const Progress& progress = {});
 
+// The `count` likeliest tokens at a token of the run, best first, as Trace::top() has them of the last: of a masked
+// language model what it would put there. Errors: kUnsupported for traces of files, images and models without a head;
+// kBadInput for a token that does not exist; kCancelled.
+Result<std::vector<Prediction>> predictions_at(const Model& model, const Trace& trace, std::int64_t token,
+                                               std::int64_t count, StopToken stop = {});
+
 }  // namespace locus::models

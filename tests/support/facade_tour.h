@@ -176,6 +176,7 @@ inline void FacadeTour::go_through_changes(const models::Model& model, const Tra
   say("knock_out_shuffled", models::knock_out_shuffled(model, *run, {}, 2, 1));
   say("logit_attribution", models::logit_attribution(model, *run, {}));
   say("logit_lens", models::logit_lens(model, *run));
+  say("predictions_at", models::predictions_at(model, *run, 1, 3));
   models::MoveOptions move;
   move.tokens = {3, 5};
   move.by = {1, 8};

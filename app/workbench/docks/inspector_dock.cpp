@@ -33,7 +33,7 @@ constexpr int kEncodingRow = 12;
 }  // namespace
 
 InspectorDock::InspectorDock(Studio& studio, QWidget* parent)
-    : QDockWidget(QStringLiteral("Inspector"), parent), studio_(studio) {
+    : QDockWidget(QStringLiteral("Inspector"), parent), studio_(studio), at_token_(studio.worker()) {
   setObjectName(QStringLiteral("inspector-dock"));
   auto* body = new QWidget(this);
   auto* layout = make_layout<QVBoxLayout>(body, 4);
@@ -57,6 +57,8 @@ InspectorDock::InspectorDock(Studio& studio, QWidget* parent)
   connect(&studio_, &Studio::figure_changed, this, &InspectorDock::show_context);
   connect(&studio_, &Studio::fingerprints_changed, this, &InspectorDock::show_context);
   connect(&studio_, &Studio::runs_changed, this, &InspectorDock::show_predictions);
+  connect(&studio_, &Studio::state_changed, this, &InspectorDock::show_predictions);  // another token is chosen
+  connect(&at_token_, &TokenPredictions::changed, this, &InspectorDock::show_predictions);
   connect(&studio_, &Studio::runs_changed, this, &InspectorDock::show_cell);  // which rows there are
   show_cell();
   show_state();
@@ -100,7 +102,7 @@ QWidget* InspectorDock::make_predictions() {
   predictions_title_ = new QLabel(box);
   predictions_title_->setWordWrap(true);
   layout->addWidget(predictions_title_);
-  predictions_ = make_table("predictions", QStringLiteral("Most likely next tokens"), box);
+  predictions_ = make_table("predictions", QStringLiteral("Most likely tokens"), box);
   predictions_->horizontalHeader()->hide();
   predictions_->verticalHeader()->hide();
   draw_shares(predictions_);
@@ -256,26 +258,67 @@ void InspectorDock::show_colors() {
   }));
 }
 
-void InspectorDock::show_predictions() {
+void InspectorDock::title_predictions(bool any) {
   const auto columns = studio_.checkpoints().shown();
+  const views::ViewInput input = studio_.view_input();
+  const auto everywhere = std::ranges::count_if(
+      columns, [](const Checkpoint* each) { return TokenPredictions::predicts_everywhere(*each->trace); });
   const bool image = !columns.empty() && columns.front()->trace->image_grid().rows > 0;
-  const bool any =
-      std::any_of(columns.begin(), columns.end(), [](const Checkpoint* each) { return !each->top.empty(); });
-  predictions_box_->setTitle(image ? QStringLiteral("What the image shows") : QStringLiteral("Next token"));
-  predictions_title_->setVisible(!any);
-  predictions_title_->setText(columns.empty()       ? QStringLiteral("Nothing has run yet.")
-                              : columns.size() == 1 ? QStringLiteral("This trace holds no predictions.")
-                                                    : QStringLiteral("These traces hold no predictions."));
+  QString title = QStringLiteral("Next token");
+  QString line = columns.empty()       ? QStringLiteral("Nothing has run yet.")
+                 : columns.size() == 1 ? QStringLiteral("This trace holds no predictions.")
+                                       : QStringLiteral("These traces hold no predictions.");
+  if (image) {
+    title = QStringLiteral("What the image shows");
+  } else if (everywhere > 0) {
+    const bool all = everywhere == static_cast<std::ptrdiff_t>(columns.size());
+    title = all ? QStringLiteral("Prediction at the chosen token") : QStringLiteral("Predictions");
+    const auto first = std::ranges::find_if(
+        input.columns, [](const views::Column& each) { return TokenPredictions::predicts_everywhere(*each.trace); });
+    const std::int64_t token = first == input.columns.end() ? views::kNone : TokenPredictions::token_of(input, *first);
+    if (token != views::kNone) {
+      line = QStringLiteral("at %1  “%2”").arg(token).arg(qt(shown_token(*first->trace, token)));
+    } else if (!any) {
+      line = QStringLiteral("Choose a token: click a cell, or a token below.");
+    }
+  } else if (!columns.empty() && any) {
+    const auto last = [](const Checkpoint* each) { return qt(shown_token(*each->trace, each->trace->length() - 1)); };
+    const bool alike =
+        std::ranges::all_of(columns, [&](const Checkpoint* each) { return last(each) == last(columns.front()); });
+    title = alike ? QStringLiteral("Next token after “%1”").arg(last(columns.front()))
+                  : QStringLiteral("Next token after the last");
+  }
+  predictions_box_->setTitle(title);
+  predictions_title_->setText(line);
+  predictions_title_->setVisible(!any || everywhere > 0);
+}
+
+void InspectorDock::show_predictions() {
+  constexpr std::int64_t kPredictions = 8;  // as many as of the last token
+  const auto columns = studio_.checkpoints().shown();
+  const views::ViewInput input = studio_.view_input();
+  at_token_.ask(input, kPredictions);
+  std::vector<std::vector<models::Prediction>> lists;
+  for (std::size_t n = 0; n < columns.size(); ++n) {
+    const models::Trace& trace = *columns[n]->trace;
+    if (!TokenPredictions::predicts_everywhere(trace) || !columns[n]->model || n >= input.columns.size()) {
+      lists.push_back(columns[n]->top);
+      continue;
+    }
+    const auto* own = at_token_.of(trace, TokenPredictions::token_of(input, input.columns[n]));
+    lists.push_back(own == nullptr ? std::vector<models::Prediction>() : *own);
+  }
+  title_predictions(std::ranges::any_of(lists, [](const auto& list) { return !list.empty(); }));
   predictions_->clear();
   predictions_->setColumnCount(std::max(1, static_cast<int>(columns.size())));
   predictions_->setRowCount(0);
   QStringList names;
   for (int n = 0; n < static_cast<int>(columns.size()); ++n) {
-    const Checkpoint& column = *columns[static_cast<std::size_t>(n)];
-    names << qt(column.name);
-    predictions_->setRowCount(std::max(predictions_->rowCount(), static_cast<int>(column.top.size())));
-    for (int row = 0; row < static_cast<int>(column.top.size()); ++row) {
-      const models::Prediction& each = column.top[static_cast<std::size_t>(row)];
+    const std::vector<models::Prediction>& top = lists[static_cast<std::size_t>(n)];
+    names << qt(columns[static_cast<std::size_t>(n)]->name);
+    predictions_->setRowCount(std::max(predictions_->rowCount(), static_cast<int>(top.size())));
+    for (int row = 0; row < static_cast<int>(top.size()); ++row) {
+      const models::Prediction& each = top[static_cast<std::size_t>(row)];
       const QString share = QStringLiteral("%1 %").arg(static_cast<double>(each.probability) * 100, 0, 'f', 1);
       set_text(predictions_, row, n, qt(each.token));
       QTableWidgetItem* item = predictions_->item(row, n);

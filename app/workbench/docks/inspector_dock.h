@@ -1,5 +1,5 @@
 // The inspector: every value of the cell under the pointer or pinned, how values become colours, and what the model
-// predicts next.
+// predicts.
 #pragma once
 
 #include <QDockWidget>
@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/workbench/studio/studio.h"
+#include "app/workbench/studio/token_predictions.h"
 
 class QGroupBox;
 class QLabel;
@@ -38,8 +39,11 @@ class InspectorDock : public QDockWidget {
   void show_state();
   void show_colors();  // which of their settings the figure heeds
   void show_predictions();
+  // What the panel's predictions are of, in its title, and what is missing, in a line of it.
+  void title_predictions(bool any);
 
   Studio& studio_;
+  TokenPredictions at_token_;
   QTableWidget* cell_ = nullptr;
   QLabel* context_ = nullptr;  // the words around query and key
   QGroupBox* colors_box_ = nullptr;

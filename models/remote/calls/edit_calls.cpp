@@ -78,6 +78,13 @@ struct Expected<&models::logit_attribution> : AnyAnswer {
   }
 };
 template <>
+struct Expected<&models::predictions_at> : AnyAnswer {
+  static Status check(const std::vector<models::Prediction>& answer, const models::Model&, const models::Trace&,
+                      std::int64_t, std::int64_t count, const auto&...) {
+    return remote::check(static_cast<std::int64_t>(answer.size()) <= count, "no more predictions than were asked for");
+  }
+};
+template <>
 struct Expected<&models::logit_lens> : AnyAnswer {
   static Status check(const models::LogitLens& answer, const models::Model&, const models::Trace& trace,
                       const auto&...) {
@@ -117,6 +124,7 @@ struct Expected<&models::move_map> : AnyAnswer {
   CALL("knock_out_shuffled", false, &models::knock_out_shuffled) \
   CALL("logit_attribution", false, &models::logit_attribution)   \
   CALL("logit_lens", false, &models::logit_lens)                 \
+  CALL("predictions_at", false, &models::predictions_at)         \
   CALL("move_curve", false, &models::move_curve)                 \
   CALL("move_map", false, &models::move_map)
 LOCUS_CALLS(edit_calls, LOCUS_EDIT_CALLS)

@@ -1,5 +1,6 @@
 // The analyses on a trained checkpoint, and on checkpoints whose answers are known.
 #include "models/api/analyses.h"
+#include "models/api/logit_lens.h"
 
 #include <gtest/gtest.h>
 
@@ -345,6 +346,32 @@ TEST(Analyses, TheTheoryCurveFollowsRopeLogits) {
   models::Input ids;
   ids.ids = {1, 2, 3};
   EXPECT_EQ(models::theory_curves(*run(*learned, ids), 0, 0, distances).error().code, ErrorCode::kUnsupported);
+}
+
+TEST(Analyses, PredictionsAtATokenAreThoseOfATextThatEndsThere) {
+  const auto model = text_rope();
+  const auto trace = run_text(*model);
+  const auto last = models::predictions_at(*model, *trace, trace->length() - 1, 5);
+  ASSERT_TRUE(last.ok()) << last.error().describe();
+  const auto top = trace->top(5);
+  ASSERT_EQ(last->size(), 5U);
+  for (std::size_t n = 0; n < top.size(); ++n) {
+    EXPECT_EQ((*last)[n].id, top[n].id);
+    EXPECT_EQ((*last)[n].token, top[n].token);
+    EXPECT_NEAR((*last)[n].probability, top[n].probability, 1e-5);
+  }
+  models::Input shorter;
+  shorter.ids.emplace();
+  for (std::size_t n = 0; n < 20; ++n) {
+    shorter.ids->push_back(trace->tokens()[n].id);
+  }
+  const auto ended = model->run(shorter);
+  ASSERT_TRUE(ended.ok());
+  const auto within = models::predictions_at(*model, *trace, 19, 3);
+  ASSERT_TRUE(within.ok()) << within.error().describe();
+  EXPECT_EQ(within->front().id, (*ended)->top(1).front().id);
+  EXPECT_NEAR(within->front().probability, (*ended)->top(1).front().probability, 1e-4);
+  EXPECT_EQ(models::predictions_at(*model, *trace, trace->length(), 3).error().code, ErrorCode::kBadInput);
 }
 
 }  // namespace
