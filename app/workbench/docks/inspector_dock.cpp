@@ -6,6 +6,7 @@
 #include <QLabel>
 #include <QScrollArea>
 #include <QTableWidget>
+#include <QTimer>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
@@ -29,6 +30,32 @@ constexpr int kC2pRow = 9;
 constexpr int kP2cRow = 10;
 constexpr int kSinkRow = 11;
 constexpr int kEncodingRow = 12;
+
+// The cells' values with as many digits as have room in the table, and how wide they are then.
+struct FittedValues {
+  int digits = 1;
+  int width = 0;
+};
+
+FittedValues fitted(const QTableWidget* table, const std::vector<Cell>& cells, int most_digits) {
+  const int room = room_of_value(table, static_cast<int>(cells.size()));
+  FittedValues values{most_digits, 0};
+  for (;; --values.digits) {
+    values.width = 0;
+    const auto widen = [&](const std::optional<float>& value) {
+      const QString text = value ? qt(value_text(*value, values.digits)) : QString();
+      values.width = std::max(values.width, table->fontMetrics().horizontalAdvance(text));
+    };
+    for (const Cell& cell : cells) {
+      for (const Cell::Value& each : cell.values) {
+        widen(each.value);
+      }
+    }
+    if (values.digits == 1 || values.width <= room) {
+      return values;
+    }
+  }
+}
 
 }  // namespace
 
@@ -63,6 +90,15 @@ InspectorDock::InspectorDock(Studio& studio, QWidget* parent)
   show_cell();
   show_state();
   show_predictions();
+}
+
+void InspectorDock::resizeEvent(QResizeEvent* event) {
+  QDockWidget::resizeEvent(event);
+  QTimer::singleShot(0, this, [this] {  // once the table has its width
+    if (studio_.scheduler().cells().size() > 1) {
+      show_cell();
+    }
+  });
 }
 
 void InspectorDock::changeEvent(QEvent* event) {
@@ -127,7 +163,7 @@ void InspectorDock::show_cell() {
   cell_->setColumnCount(columns);
   QStringList names;
   constexpr std::size_t kWideColumns = 2;  // of so many, each has room for every digit
-  const int digits = cells.size() > kWideColumns ? 3 : 5;
+  const auto [digits, width] = fitted(cell_, cells, cells.size() > kWideColumns ? 3 : 5);
   if (cells.empty()) {
     show_query();
   }
@@ -161,7 +197,7 @@ void InspectorDock::show_cell() {
   cell_->setRowHidden(kP2cRow, !parts);
   cell_->setRowHidden(kSinkRow, !sinks);
   name_columns(cell_, names);
-  fit_columns(cell_);
+  fit_columns(cell_, width);
   fit_height(cell_);
   show_context();
 }

@@ -25,6 +25,7 @@ class InspectorDock : public QDockWidget {
 
  protected:
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   QWidget* make_cell();

@@ -3,10 +3,12 @@
 #include <QHeaderView>
 #include <QPainter>
 #include <QScrollBar>
+#include <QStyle>
 #include <QStyledItemDelegate>
 #include <QTableWidget>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/short_names.h"
@@ -24,6 +26,7 @@ constexpr int kLongestName = 18;
 constexpr int kHeaderMargin = 5;   // of a name, in pixels
 constexpr int kWithoutScroll = 4;  // columns that the narrowest panel shows
 constexpr double kSmall = 0.8;     // the type of a row's name above its values
+constexpr int kValueMargin = 2;    // on both sides of a value below it
 
 // The values of a row below its name, which runs across all columns: several columns have the width that names beside
 // them would take.
@@ -40,11 +43,20 @@ class NamedRowDelegate final : public QStyledItemDelegate {
     }
     const int above = name_height(option.fontMetrics);
     QStyleOptionViewItem value = option;
-    value.rect.setTop(option.rect.top() + above);
-    QStyledItemDelegate::paint(painter, value, index);
+    initStyleOption(&value, index);
+    const QString text = std::exchange(value.text, QString());
+    const QRect whole = std::exchange(value.rect, option.rect.adjusted(0, above, 0, 0));
+    table_.style()->drawControl(QStyle::CE_ItemViewItem, &value, painter, &table_);
+    const QRect room = value.rect.adjusted(kValueMargin, 0, -kValueMargin, 0);
+    painter->save();
+    painter->setFont(option.font);
+    painter->setPen(option.palette.color(QPalette::Text));
+    painter->drawText(room, Qt::AlignLeft | Qt::AlignVCenter,
+                      option.fontMetrics.elidedText(text, Qt::ElideRight, room.width()));
+    painter->restore();
     const QTableWidgetItem* name = table_.verticalHeaderItem(index.row());
     painter->save();
-    painter->setClipRect(option.rect);  // every cell its part of it
+    painter->setClipRect(whole);  // every cell its part of it
     QFont font = option.font;
     font.setPointSizeF(kSmall * font.pointSizeF());
     painter->setFont(font);
@@ -120,13 +132,18 @@ QTableWidget* make_table(const char* name, const QString& accessible, QWidget* p
   return table;
 }
 
-void fit_columns(QTableWidget* table) {
+int room_of_value(const QTableWidget* table, int columns) {
+  return table->viewport()->width() / std::max(columns, 1) - 2 * kValueMargin;
+}
+
+void fit_columns(QTableWidget* table, int value_width) {
   const bool several = table->columnCount() > 1;
   QHeaderView& header = *table->horizontalHeader();
   const QFontMetrics metrics = table->fontMetrics();
   const bool shares = dynamic_cast<ShareDelegate*>(table->itemDelegate()) != nullptr;
   const int share = shares ? ShareDelegate::least_width(metrics) : 0;
-  header.setMinimumSectionSize(std::max(share, kLeastLetters * metrics.averageCharWidth()));
+  const int value = value_width > 0 && several ? value_width + 2 * kValueMargin : 0;
+  header.setMinimumSectionSize(std::max({share, value, kLeastLetters * metrics.averageCharWidth()}));
   header.setSectionResizeMode(QHeaderView::Stretch);
   fit_rows(table, table->fontMetrics());
   if (auto* named = dynamic_cast<NamedRowDelegate*>(table->itemDelegate())) {

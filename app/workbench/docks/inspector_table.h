@@ -15,8 +15,10 @@ QTableWidget* make_table(const char* name, const QString& accessible, QWidget* p
 // Rows as high as a line of text.
 void fit_rows(QTableWidget* table, const QFontMetrics& metrics);
 // One column stands beside the names of its rows; several share the width, below these names, and scroll sideways where
-// they are too many.
-void fit_columns(QTableWidget* table);
+// they are too many for values of that width (0: of a few letters), which are never cut.
+void fit_columns(QTableWidget* table, int value_width = 0);
+// What one of so many columns has for a value without scrolling, in pixels.
+int room_of_value(const QTableWidget* table, int columns);
 // No more height than its rows need.
 void fit_height(QTableWidget* table);
 // Names of columns, which differ, as headers.

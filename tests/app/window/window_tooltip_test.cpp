@@ -59,6 +59,29 @@ class WindowTooltip : public WindowTest {
   }
 };
 
+TEST_F(WindowTooltip, NumbersOfFourColumnsAreNeverCut) {
+  window_->resize(1280, 800);
+  for (const char* name : {"gentle", "steep", "calm", "text-of-a-long-name"}) {
+    open(name);
+  }
+  type("one two three four");
+  ASSERT_TRUE(settle());
+  for (const auto& [query, key] : {std::pair(16, 2), std::pair(5, 2), std::pair(9, 9), std::pair(2, 8)}) {
+    window_->studio().pin(query, key);
+    ASSERT_TRUE(settle());
+    wait([] { return false; }, 200);
+    ASSERT_EQ(cell().columnCount(), 4);
+    for (int row = row_named("content"); row < row_named("encoding"); ++row) {
+      for (int column = 0; column < 4 && !cell().isRowHidden(row); ++column) {
+        const QString text = cell().item(row, column)->text();
+        constexpr int kMargins = 4;
+        EXPECT_LE(cell().fontMetrics().horizontalAdvance(text) + kMargins, cell().columnWidth(column))
+            << text.toStdString();
+      }
+    }
+  }
+}
+
 TEST_F(WindowTooltip, CausalModelsSayAfterWhichTokenTheirPredictionIs) {
   open("gentle");
   type("one two");
