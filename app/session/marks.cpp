@@ -31,7 +31,7 @@ void add_measure(const Measure& measure, figure::Panel& panel) {
   if (!from || !to || *from == *to) {
     return;
   }
-  const Field& field = *map->field;
+  const Field& field = views::numbers_of(*map);
   figure::Curve line =
       views::curve_through(views::measure_text(field, *from, *to),
                            {middle_of(field.column_axis, from->column), middle_of(field.column_axis, to->column)},

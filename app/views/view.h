@@ -93,6 +93,7 @@ struct ViewInfo {
   bool of_runs = true;      // shows runs of models, and traces of files
   bool of_atlases = false;  // shows atlases
   bool uses_lasso = false;  // a loop that is pulled on it chooses what is inside
+  bool of_scores = false;   // its cells are a query's and a key's, with the scores of the run
   std::vector<Control> controls;
   std::vector<RangeBrush> brushes{};
 };
@@ -136,6 +137,14 @@ struct Selection {
   friend bool operator==(const Selection&, const Selection&) = default;
 };
 
+// What a view that is not `of_scores` draws for a query and a key.
+struct DrawnValue {
+  std::string name;  // of the quantity, as the colour bar has it
+  float value = 0;   // NaN: masked
+
+  friend bool operator==(const DrawnValue&, const DrawnValue&) = default;
+};
+
 // A rectangle of a panel, in its data units.
 struct Place {
   std::size_t panel = 0;
@@ -170,6 +179,14 @@ class View {
   virtual std::optional<Camera> home(const ViewInput& /*input*/) const { return {}; }
   // What is said of a place under the pointer, line by line, from what has been measured; empty: nothing of its own.
   virtual std::vector<std::string> said_of(const ViewInput& /*input*/, const Hit& /*hit*/) const { return {}; }
+  // Whether rows and columns of its cells are tokens; otherwise positions, whatever stands there.
+  virtual bool names_tokens() const { return true; }
+  // What it draws where a column's own query and key meet, exact; empty in views that are `of_scores`, and in those
+  // without such cells. Errors: figure()'s.
+  virtual Result<std::optional<DrawnValue>> drawn_at(const ViewInput& /*input*/, std::size_t /*column*/,
+                                                     std::int64_t /*query*/, std::int64_t /*key*/) const {
+    return std::optional<DrawnValue>();
+  }
   // In views that are lists of heads: the head `by` rows below the input's, with the option that brings it into view;
   // empty where there is none, and in other views.
   virtual std::optional<Selection> step(const ViewInput& /*input*/, std::int64_t /*by*/) const { return {}; }

@@ -69,6 +69,11 @@ struct HeatMap {
   float opacity = 1;  // below 1: over an image
   // Numbers in the cells, one a cell, row-major: drawn while every cell has room for its own.
   std::shared_ptr<const std::vector<std::string>> texts = nullptr;
+  // Where the field holds shares, for colours alone: the numbers that they are shares of, a field of the same size.
+  // Null: the field's own.
+  std::shared_ptr<const Field> numbers = nullptr;
+  // What is said of a cell under the pointer in place of the colour bar's label and its number, one a cell, row-major.
+  std::shared_ptr<const std::vector<std::string>> said = nullptr;
   // A field that changes: `field` is `base` with the rows `refined` replaced by values that stay. A renderer that holds
   // a map of the same base writes the rows that differ alone. Null: the field is its own.
   std::shared_ptr<const Field> base = nullptr;

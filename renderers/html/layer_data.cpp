@@ -63,12 +63,14 @@ struct LayerWriter {
                      {"scale", scale_data(map.scale, style, shared)},
                      {"mean", map.reduction == Reduction::kMean},
                      {"opacity", static_cast<double>(map.opacity)}};
-    if (map.texts && map.texts->size() == map.field->values.size()) {
-      QJsonArray texts;
-      for (const std::string& each : *map.texts) {
-        texts.append(text(each));
+    for (const auto& [name, list] : {std::pair("texts", map.texts), std::pair("said", map.said)}) {
+      if (list && list->size() == map.field->values.size()) {
+        QJsonArray words;
+        for (const std::string& each : *list) {
+          words.append(text(each));
+        }
+        json[QLatin1String(name)] = words;
       }
-      json["texts"] = texts;
     }
     return json;
   }

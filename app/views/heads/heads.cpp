@@ -10,6 +10,7 @@
 #include "app/views/score_maps/head_map.h"
 #include "app/views/score_maps/score_map.h"
 #include "core/base/controls.h"
+#include "core/base/numbers.h"
 
 namespace locus::views {
 
@@ -70,11 +71,19 @@ class Heads final : public MeasuredView<std::int64_t, HeadRows> {
   };
 };
 
+// A cell's number with the digits that tooltips have, of an atlas as the table has it; "none" where there is none.
+std::string said_text(const HeadRow& row, std::size_t statistic) {
+  const double value = row.values[statistic];
+  return std::isnan(value) ? "none" : row.of_atlas ? cell_text(row, statistic) : general_text(value, 5);
+}
+
 // Each statistic's share of its own largest size, so that columns of different units can be read together.
 figure::Panel table_panel(const HeadRows& rows, const std::vector<std::size_t>& order,
                           const std::vector<std::size_t>& shown) {
   Field field = Field::zeros(static_cast<std::int64_t>(order.size()), static_cast<std::int64_t>(shown.size()));
+  Field numbers = field;
   std::vector<std::string> texts(field.values.size());
+  std::vector<std::string> said(field.values.size());
   std::vector<std::string> names;
   names.reserve(order.size());
   std::vector<std::string> labels;
@@ -90,6 +99,8 @@ figure::Panel table_panel(const HeadRows& rows, const std::vector<std::size_t>& 
       field.values[cell] = static_cast<float>(largest > 0 ? std::abs(value) / largest : 0.0);
       field.values[cell] = std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : field.values[cell];
       texts[cell] = cell_text(rows[order[r]], shown[c]);
+      numbers.values[cell] = static_cast<float>(value);
+      said[cell] = kHeadStatisticList[shown[c]].meaning + std::string(" ") + said_text(rows[order[r]], shown[c]);
     }
   }
   for (const std::size_t index : order) {
@@ -100,7 +111,9 @@ figure::Panel table_panel(const HeadRows& rows, const std::vector<std::size_t>& 
   panel.y = cells_down("layer.head", field.rows, shared_names(std::move(names)));
   panel.layers.emplace_back(figure::HeatMap{.field = std::make_shared<const Field>(std::move(field)),
                                             .scale = {.colormap = "viridis"},
-                                            .texts = shared_names(std::move(texts))});
+                                            .texts = shared_names(std::move(texts)),
+                                            .numbers = std::make_shared<const Field>(std::move(numbers)),
+                                            .said = shared_names(std::move(said))});
   return panel;
 }
 

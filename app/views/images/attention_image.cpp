@@ -62,6 +62,7 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
       .uses_head = true,
       .uses_query = true,
       .uses_quantity = true,
+      .of_scores = true,
       .controls =
           {toggle("all-heads", "All heads", "One image per head of the layer"),
            toggle(

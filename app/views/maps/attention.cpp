@@ -105,6 +105,7 @@ class Attention final : public MapView {
       .uses_camera = true,
       .uses_difference = true,
       .uses_cross = true,
+      .of_scores = true,
       .controls = {words("pairs", "Pairs",
                          "Show the logits of these rotary pairs only, or the weights without the other pairs: a:b "
                          "selects a to b − 1, a selects one pair",

@@ -56,6 +56,7 @@ class AttentionGrid final : public View {
       .uses_quantity = true,
       .uses_camera = true,
       .uses_cross = true,
+      .of_scores = true,
       .controls = {toggle("own-range", "Own range", "Each head is divided by its largest value")},
   };
 };

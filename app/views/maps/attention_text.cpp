@@ -63,6 +63,7 @@ class AttentionText final : public MeasuredView<AttentionTextKey, Field> {
       .uses_quantity = true,
       .uses_camera = true,
       .needs_text = true,
+      .of_scores = true,
       .controls = {toggle("keep", "Keep queries",
                           "A click adds a token to the list of queries, and a second click removes it"),
                    kept_queries_control("that are shown one below the other")},

@@ -25,6 +25,7 @@ class Gates final : public ContextualMap {
       .uses_query = true,
       .uses_camera = true,
       .uses_difference = true,
+      .of_scores = true,
       .controls = {boundary_control(".!?\\n")},
   };
 };

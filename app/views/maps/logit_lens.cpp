@@ -7,6 +7,7 @@
 #include "app/views/plots/picture_blocks.h"
 #include "app/views/score_maps/score_map.h"
 #include "core/base/controls.h"
+#include "core/base/numbers.h"
 #include "models/api/knock_out.h"
 #include "models/api/logit_lens.h"
 
@@ -47,6 +48,7 @@ class LogitLensView final : public MeasuredView<std::string, Lens> {
     }
     return selection;
   }
+  std::vector<std::string> said_of(const ViewInput& input, const Hit& hit) const override;
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
     std::vector<Place> places;
     for (std::size_t panel = 0; selection.layer && selection.query && panel < input.columns.size(); ++panel) {
@@ -82,7 +84,7 @@ class LogitLensView final : public MeasuredView<std::string, Lens> {
       .name = "logit-lens",
       .title = "Logit lens",
       .group = Group::kMeasure,
-      .caption = "What the model would predict next if it stopped after each layer.",
+      .caption = "What the model would predict at each token if it stopped before each layer.",
       .shows =
           "What the model would predict at each position if it stopped before each layer: its final norm and head, "
           "applied to the stream that enters the layer. The last row is the actual prediction.",
@@ -92,6 +94,16 @@ class LogitLensView final : public MeasuredView<std::string, Lens> {
                          "the likeliest")},
   };
 };
+
+std::vector<std::string> LogitLensView::said_of(const ViewInput& input, const Hit& hit) const {
+  const auto lens = hit.panel < input.columns.size() ? kept(input, hit.panel) : nullptr;
+  const auto cell = lens ? cell_at(hit, lens->probability.rows, lens->probability.columns) : std::nullopt;
+  if (!cell) {
+    return {};
+  }
+  return {cell->row + 1 == lens->probability.rows ? "after the last layer: what the model says"
+                                                  : "before layer " + std::to_string(cell->row)};
+}
 
 Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers& numbers) const {
   const bool likeliest = option<std::string>(input, "token").empty();
@@ -103,9 +115,13 @@ Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const Lens& lens = *numbers[n];
     const Field& field = *fields[n];
-    std::vector<std::string> texts = lens.labels;
-    for (std::size_t cell = 0; !likeliest && cell < lens.ids.size(); ++cell) {
-      texts[cell] = std::to_string(lens.ranks[cell]);
+    std::vector<std::string> texts;
+    std::vector<std::string> said;
+    for (std::size_t cell = 0; cell < lens.ids.size(); ++cell) {
+      const auto share = static_cast<double>(field.values[cell]);
+      const std::string rank = std::to_string(lens.ranks[cell]);
+      texts.push_back(likeliest ? lens.labels[cell] : rank);
+      said.push_back("“" + lens.labels[cell] + "”, probability " + general_text(share, 5) + ", rank " + rank);
     }
     std::vector<std::string> layers = *counted_names(field.rows);
     layers.back() = "out";
@@ -116,7 +132,8 @@ Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers
     panel.y = cells_down("layer", field.rows, shared_names(std::move(layers)));
     panel.layers.emplace_back(figure::HeatMap{.field = fields[n],
                                               .scale = scale_of(input, Sign::kPositive, fields, n),
-                                              .texts = shared_names(std::move(texts))});
+                                              .texts = shared_names(std::move(texts)),
+                                              .said = shared_names(std::move(said))});
     panel.color_bar_label = likeliest ? "probability of the likeliest token" : "probability of the token";
     panel.note = likeliest ? "" : "numbers: the token's rank";
     figure.panels.push_back(std::move(panel));

@@ -86,8 +86,8 @@ Field field_of(const std::vector<double>& values, const models::AtlasInfo& info,
     field.values[n] = static_cast<float>(head < 0 ? sum / static_cast<double>(info.heads) : sum);
   }
   const double step = static_cast<double>(info.length) / static_cast<double>(side);
-  field.row_axis = {"query", "token", 0, step};
-  field.column_axis = {"key", "token", 0, step};
+  field.row_axis = {"query", "bin", 0, step};  // a cell is a mean of the atlas, whatever of it the screen shows
+  field.column_axis = {"key", "bin", 0, step};
   field.quantity = "mean attention weight";
   return field;
 }

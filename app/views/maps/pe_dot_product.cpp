@@ -63,6 +63,9 @@ class DotProduct final : public MapView {
     return selection;
   }
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
+  bool names_tokens() const override { return false; }
+  // The positions, which the text need not have.
+  std::vector<std::string> said_of(const ViewInput& input, const Hit& hit) const override;
 
  protected:
   std::int64_t length(const ViewInput& input, const Column& column) const override {
@@ -98,7 +101,6 @@ class DotProduct final : public MapView {
     return table->dot_product(input.head, all, all, similarity);
   }
   Sign sign(const ViewInput& /*input*/) const override { return Sign::kAny; }
-  bool names_tokens() const override { return false; }
   std::string quantity(const ViewInput& input) const override {
     return similarity_label(similarity_of(input, {0, 1}), "eᵢ", "eⱼ");
   }
@@ -295,6 +297,26 @@ std::vector<Place> DotProduct::places(const ViewInput& input, const Selection& s
     }
   }
   return places;
+}
+
+std::vector<std::string> DotProduct::said_of(const ViewInput& input, const Hit& hit) const {
+  const std::size_t layers = std::max<std::size_t>(layers_of(input), 1);
+  const bool of_difference = layers_of(input) == 0 && hit.panel >= input.columns.size();
+  const std::size_t column = of_difference ? compared_columns(input).front() : hit.panel / layers;
+  if (column >= input.columns.size()) {
+    return {};
+  }
+  const std::int64_t cells = length(input, input.columns[column]);
+  const auto at = cell_at(hit, cells, cells);
+  if (!at) {
+    return {};
+  }
+  std::vector<std::string> lines{"position i = " + std::to_string(at->row),
+                                 "position j = " + std::to_string(at->column)};
+  if (input.columns[column].trace->image_grid().rows == 0) {
+    lines.push_back("Δ = " + std::to_string(at->row - at->column));
+  }
+  return lines;
 }
 
 }  // namespace

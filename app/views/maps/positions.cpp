@@ -1,6 +1,7 @@
 // `positions`: what CoPE's gates add up to, and for one query how that differs from counting tokens; of a run whose
 // positions are vectors (M-RoPE) their time, row and column.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "app/views/alignment.h"
@@ -75,6 +76,7 @@ class Positions final : public ContextualMap {
       .uses_query = true,
       .uses_camera = true,
       .uses_difference = true,
+      .of_scores = true,
       .controls = {boundary_control(""),
                    locus::whole("strip", "Keys in the strip",
                                 "Number of keys before the query that the strip shows; 0: no strip", 16, 0, 64,
@@ -111,8 +113,10 @@ Result<Field> strip_values(const HeadRef& head, const Strip& strip, const Column
 }
 
 figure::Panel strip_panel(const ViewInput& input, const Column& column, const Strip& strip, const Field& values) {
+  static constexpr std::array<const char*, kStripRows> kRows{"distance", "gate", "position", "attention"};
   Field shares = values;
   std::vector<std::string> texts;
+  std::vector<std::string> said;
   for (std::int64_t r = 0; r < values.rows; ++r) {
     float largest = 0;
     for (std::int64_t c = 0; c < values.columns; ++c) {
@@ -122,10 +126,13 @@ figure::Panel strip_panel(const ViewInput& input, const Column& column, const St
       shares.at(r, c) = largest > 0 ? values.at(r, c) / largest : 0;
       const float value = values.at(r, c);
       texts.push_back(r == 0 ? fixed_text(static_cast<double>(value), 0) : share_text(value));
+      said.push_back(kRows[static_cast<std::size_t>(r)] + std::string(" ") +
+                     general_text(static_cast<double>(value), 5));
     }
   }
-  shares.row_axis = {"", "", 0, 1};
-  shares.column_axis = {"key", "token", static_cast<double>(strip.keys.begin), 1};
+  Field numbers = values;
+  shares.row_axis = numbers.row_axis = {"", "", 0, 1};
+  shares.column_axis = numbers.column_axis = {"key", "token", static_cast<double>(strip.keys.begin), 1};
   const Names names = shared_names(token_labels(*column.trace));
   figure::Panel panel;
   panel.follows_camera = false;
@@ -134,9 +141,12 @@ figure::Panel strip_panel(const ViewInput& input, const Column& column, const St
   panel.x = {.label = "",
              .view = {static_cast<double>(strip.keys.begin), static_cast<double>(strip.keys.end)},
              .cell_names = names};
-  panel.y = cells_down("", kStripRows, shared_names({"distance", "gate", "position", "attention"}));
-  panel.layers.emplace_back(figure::HeatMap{
-      .field = std::make_shared<const Field>(std::move(shares)), .scale = {}, .texts = shared_names(std::move(texts))});
+  panel.y = cells_down("", kStripRows, shared_names(std::vector<std::string>(kRows.begin(), kRows.end())));
+  panel.layers.emplace_back(figure::HeatMap{.field = std::make_shared<const Field>(std::move(shares)),
+                                            .scale = {},
+                                            .texts = shared_names(std::move(texts)),
+                                            .numbers = std::make_shared<const Field>(std::move(numbers)),
+                                            .said = shared_names(std::move(said))});
   panel.note = "each row by its largest value";
   if (const auto p_max = largest_position(input, column)) {
     std::int64_t clamped = 0;

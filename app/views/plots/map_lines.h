@@ -23,6 +23,10 @@ std::string cell_text(const FieldAxis& axis, std::int64_t cell);
 
 // The first map of a panel; null: none.
 const figure::HeatMap* map_of(const figure::Panel& panel);
+// The numbers of its cells, of which its colours may show shares.
+inline const Field& numbers_of(const figure::HeatMap& map) {
+  return map.numbers ? *map.numbers : *map.field;
+}
 // The cell at these data units; empty: beside the map.
 std::optional<MapCell> cell_at(const Field& field, double x, double y);
 

@@ -116,6 +116,19 @@ std::optional<Camera> MapView::home(const ViewInput& input) const {
   return Camera{{begin, static_cast<double>(widest)}, {static_cast<double>(longest), 0}};
 }
 
+Result<std::optional<DrawnValue>> MapView::drawn_at(const ViewInput& input, std::size_t column, std::int64_t query,
+                                                    std::int64_t key) const {
+  const Column& own = input.columns[column];
+  if (info().of_scores || query < 0 || query >= length(input, own) || key < 0 || key >= keys(input, own)) {
+    return std::optional<DrawnValue>();
+  }
+  ViewInput one = of_column(input, column);
+  one.cache.reset();  // a cell is not worth a place
+  one.step_ms.reset();
+  LOCUS_TRY(const RefinedMap map, field(one, own, {{query, query + 1}, {key, key + 1}, 1, 1}));
+  return std::optional(DrawnValue{quantity(input), map.field->values.front()});
+}
+
 figure::Panel MapView::panel_of(const ViewInput& input, const Column& column, const MapWindow& window,
                                 const RefinedMap& map, const figure::ColorScale& scale) const {
   const MapAxes axes = axes_of(input, column);

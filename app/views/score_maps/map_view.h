@@ -31,14 +31,14 @@ class MapView : public View {
     return cell_places(input, selection);
   }
   std::optional<Camera> home(const ViewInput& input) const override;
+  Result<std::optional<DrawnValue>> drawn_at(const ViewInput& input, std::size_t column, std::int64_t query,
+                                             std::int64_t key) const override;
 
  protected:
   // The window's cells of one column's map, for the screen.
   virtual Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const = 0;
   // The whole map of the input's layer and head (never kAll), for export.
   virtual Result<Field> whole(const ViewInput& input, const Column& column) const = 0;
-  // Whether the axes are the run's tokens; otherwise positions, whatever stands there.
-  virtual bool names_tokens() const { return true; }
   // Rows of the whole map, and columns but in cross-attention.
   virtual std::int64_t length(const ViewInput& /*input*/, const Column& column) const { return column.trace->length(); }
   virtual Sign sign(const ViewInput& input) const = 0;

@@ -34,7 +34,7 @@ void CanvasLink::hover(const figure::Hit& hit) {
   hover_hit_ = hit;
   const views::ViewInput input = studio_.view_input();
   const views::Selection before = hover_;
-  hover_ = input.columns.empty() ? views::Selection{} : studio_.view().pick(input, hit);
+  hover_ = input.columns.empty() ? views::Selection{} : pick(input, hit);
   if (!(hover_ == before) && hover_.query) {
     inspect(input);
   }
@@ -72,7 +72,7 @@ void CanvasLink::click(const figure::Hit& hit) {
   if (input.columns.empty() || !can_point()) {
     return;
   }
-  views::Selection picked = studio_.view().pick(input, hit);
+  views::Selection picked = pick(input, hit);
   // A click on a row of a list chooses it; a double click and Enter open it.
   picked.open = picked.open && !studio_.view().step(input, 0);
   choose(picked);
@@ -111,7 +111,7 @@ void CanvasLink::box(const figure::Hit& from, const figure::Hit& to, bool finish
   const views::ViewInput input = studio_.view_input();
   box_.reset();
   if (!input.columns.empty() && can_point() && from.panel == to.panel) {
-    const CanvasBox pulled{studio_.view().pick(input, from), studio_.view().pick(input, to)};
+    const CanvasBox pulled{pick(input, from), pick(input, to)};
     const auto is_cell = [](const views::Selection& there) { return there.query && there.key && !there.open; };
     if (is_cell(pulled.from) && is_cell(pulled.to)) {
       box_ = pulled;
@@ -173,10 +173,21 @@ void CanvasLink::set_camera(const views::Camera& camera) {
   change_moving(state);
 }
 
+// The pointer stays where it is, over another panel's cells.
 void CanvasLink::set_flicker(bool on) {
-  if (on != flicker_) {
-    flicker_ = on;
-    refresh();
+  if (on == flicker_) {
+    return;
+  }
+  const auto before = drawn_;
+  flicker_ = on;
+  refresh();
+  if (hover_hit_ && before && drawn_ && hover_hit_->panel < std::min(before->panels.size(), drawn_->panels.size())) {
+    const figure::Panel& from = before->panels[hover_hit_->panel];
+    const figure::Panel& to = drawn_->panels[hover_hit_->panel];
+    figure::Hit hit = *hover_hit_;
+    hit.x = figure::from_camera(to.x, figure::to_camera(from.x, hit.x));
+    hit.y = figure::from_camera(to.y, figure::to_camera(from.y, hit.y));
+    hover(hit);
   }
 }
 

@@ -158,23 +158,18 @@ std::shared_ptr<const figure::Figure> CanvasLink::chosen_figure() {
 // With Shift held every column shows the reference: what moves is what differs.
 std::shared_ptr<const figure::Figure> CanvasLink::shown_figure() {
   const auto made = chosen_figure();
-  const std::size_t columns = studio_.checkpoints().shown().size();
-  const auto across = static_cast<std::size_t>(made ? made->columns : 0);  // one more where a difference is shown
-  if (!made || !flicker_ || columns < 2 || made->panels.size() < columns || across < columns || across > columns + 1) {
-    return made;
-  }
-  const std::size_t reference = views::reference_of(studio_.view_input());
-  auto copy = std::make_shared<figure::Figure>(*made);
-  for (std::size_t n = 0; n < copy->panels.size(); ++n) {
-    if (n % across >= columns) {
-      continue;
+  const std::size_t panels = made ? made->panels.size() : 0;
+  std::shared_ptr<figure::Figure> copy;
+  for (std::size_t n = 0; n < panels; ++n) {
+    if (const auto reference = reference_panel(n)) {
+      copy = copy ? copy : std::make_shared<figure::Figure>(*made);
+      figure::Panel& panel = copy->panels[n];
+      panel = made->panels[*reference];
+      panel.y.label = made->panels[n].y.label;  // every plot stays where it is
+      panel.color_bar_label = made->panels[n].color_bar_label;
     }
-    figure::Panel& panel = copy->panels[n];
-    panel = made->panels[std::min(n / across * across + reference, made->panels.size() - 1)];
-    panel.y.label = made->panels[n].y.label;  // every plot stays where it is
-    panel.color_bar_label = made->panels[n].color_bar_label;
   }
-  return copy;
+  return copy ? copy : made;
 }
 
 // Measured heads come later than the figure: what they add is said then.
@@ -204,7 +199,7 @@ void CanvasLink::refresh() {
   const views::ViewInput input = studio_.view_input();
   const views::View& view = studio_.view();
   viewport::Content content;
-  content.figure = shown_figure();
+  content.figure = drawn_ = shown_figure();
   content.message = message();
   content.note = note();
   content.dim = late_;

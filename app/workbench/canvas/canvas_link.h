@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "app/viewport/canvas.h"
+#include "app/views/plots/read_out.h"
 #include "app/workbench/canvas/instruments/instrument_set.h"
 #include "app/workbench/studio/studio.h"
 
@@ -100,7 +101,21 @@ class CanvasLink : public QObject {
   // The scheduler's figure under what is chosen of it, with room for profiles.
   std::shared_ptr<const figure::Figure> chosen_figure();
   std::shared_ptr<const figure::Figure> shown_figure();
+  std::optional<views::ReadOut> read_under_pointer() const;
   std::optional<float> value_under_pointer() const;
+  struct PointedTokens {
+    std::optional<views::Token> asked_query;
+    std::optional<views::Token> asked_key;
+    std::int64_t query = views::kNone;
+    std::int64_t key = views::kNone;
+  };
+  PointedTokens pointed_tokens(const views::ViewInput& input, const views::Column& column) const;
+  void say_heads(const views::ViewInput& input, const models::Trace& trace, std::vector<std::string>& lines) const;
+  void say_scores(const views::ViewInput& input, const PointedTokens& at, std::optional<models::Quantity> drawn,
+                  std::vector<std::string>& lines) const;
+  std::optional<std::size_t> reference_panel(std::size_t panel) const;
+  static views::ViewInput reference_alone(const views::ViewInput& input);
+  views::Selection pick(const views::ViewInput& input, const figure::Hit& hit) const;
   void state_figure(const views::ViewInput& input);
 
   Studio& studio_;
@@ -115,7 +130,8 @@ class CanvasLink : public QObject {
   Chosen chosen_;
   std::shared_ptr<const figure::Figure> stated_of_;
   bool stated_measured_ = false;
-  std::string stated_;  // of that figure
+  std::string stated_;                           // of that figure
+  std::shared_ptr<const figure::Figure> drawn_;  // as the canvas shows it
   std::optional<figure::Hit> hover_hit_;
   views::Selection hover_;
   std::optional<CanvasBox> box_;  // that is being pulled

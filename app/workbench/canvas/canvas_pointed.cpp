@@ -1,6 +1,7 @@
 // What the canvas shows of the place under the pointer, and of the pinned one: outlines, the tooltip, its bars.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "app/views/alignment.h"
@@ -35,9 +36,15 @@ std::string token_line(const char* role, std::int64_t token, const std::string& 
 std::vector<viewport::Outline> CanvasLink::outlines(const views::ViewInput& input) const {
   std::vector<viewport::Outline> list;
   const views::View& view = studio_.view();
+  // A panel that shows the reference has the place of the reference's.
   const auto add = [&](const views::Selection& selection, std::uint32_t color, bool cross) {
-    for (const views::Place& place : view.places(input, selection)) {
-      list.push_back({place.panel, place.x, place.y, color, cross});
+    const std::vector<views::Place> places = view.places(input, selection);
+    for (const views::Place& place : places) {
+      const std::size_t shown = reference_panel(place.panel).value_or(place.panel);
+      const auto there = std::ranges::find(places, shown, &views::Place::panel);
+      if (there != places.end()) {
+        list.push_back({place.panel, there->x, there->y, color, cross});
+      }
     }
   };
   // A token alone is where its row and its column meet.
@@ -74,37 +81,59 @@ std::vector<viewport::Outline> CanvasLink::outlines(const views::ViewInput& inpu
   return list;
 }
 
-// The raw value that the figure shows at the pointer, whatever its colours do.
+// The number that the figure shows at the pointer, whatever its colours do.
 std::optional<float> CanvasLink::value_under_pointer() const {
-  const auto& figure = studio_.scheduler().figure();
-  if (!figure || !hover_hit_ || hover_hit_->panel >= figure->panels.size()) {
-    return std::nullopt;
-  }
-  for (const figure::Layer& layer : figure->panels[hover_hit_->panel].layers) {
-    const auto* map = std::get_if<figure::HeatMap>(&layer);
-    if (map == nullptr || !map->field) {
-      continue;
-    }
-    const Field& field = *map->field;
-    const auto row =
-        static_cast<std::int64_t>(std::floor((hover_hit_->y - field.row_axis.first) / field.row_axis.step));
-    const auto column =
-        static_cast<std::int64_t>(std::floor((hover_hit_->x - field.column_axis.first) / field.column_axis.step));
-    if (row >= 0 && row < field.rows && column >= 0 && column < field.columns) {
-      return field.at(row, column);
-    }
-  }
-  return std::nullopt;
+  const auto read = read_under_pointer();
+  return read ? std::optional(read->value) : std::nullopt;
 }
 
-std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) const {
-  std::vector<std::string> lines;
-  if (!hover_hit_ || input.columns.empty()) {
-    return lines;
+std::optional<views::ReadOut> CanvasLink::read_under_pointer() const {
+  return drawn_ && hover_hit_ ? views::read_out(*drawn_, *hover_hit_) : std::nullopt;
+}
+
+// The panel of the reference, which is shown in place of this one while Shift is held; empty: it is itself.
+std::optional<std::size_t> CanvasLink::reference_panel(std::size_t panel) const {
+  const auto& made = studio_.scheduler().figure();
+  const std::size_t columns = studio_.checkpoints().shown().size();
+  const auto across = static_cast<std::size_t>(made ? made->columns : 0);  // one more where a difference is shown
+  if (!made || !flicker_ || columns < 2 || made->panels.size() < columns || across < columns || across > columns + 1 ||
+      panel % across >= columns) {
+    return std::nullopt;
   }
-  const auto column = static_cast<std::size_t>(
-      std::clamp<std::int64_t>(hover_.column.value_or(0), 0, static_cast<std::int64_t>(input.columns.size()) - 1));
-  const models::Trace& trace = *input.columns[column].trace;
+  const std::size_t reference = views::reference_of(studio_.view_input());
+  return std::min(panel / across * across + reference, made->panels.size() - 1);
+}
+
+// The input of a view whose columns are all the reference.
+views::ViewInput CanvasLink::reference_alone(const views::ViewInput& input) {
+  const std::size_t reference = views::reference_of(input);
+  views::ViewInput alone = input;
+  for (views::Column& column : alone.columns) {
+    column = input.columns[reference];
+    column.own = views::head_of_column(input, reference);
+  }
+  return alone;
+}
+
+// What the view says of a place of the figure that is shown.
+views::Selection CanvasLink::pick(const views::ViewInput& input, const figure::Hit& hit) const {
+  if (!reference_panel(hit.panel)) {
+    return studio_.view().pick(input, hit);
+  }
+  const views::Column& reference = input.columns[views::reference_of(input)];
+  views::Selection picked = studio_.view().pick(reference_alone(input), hit);
+  if (picked.query) {  // counted as the reference counts
+    picked.query = views::token_at(input, reference, picked.query->index);
+  }
+  if (picked.key) {
+    picked.key = views::key_at(input, reference, picked.key->index);
+  }
+  return picked;
+}
+
+// Lines about a head and its partners.
+void CanvasLink::say_heads(const views::ViewInput& input, const models::Trace& trace,
+                           std::vector<std::string>& lines) const {
   if (hover_.layer && hover_.head) {
     lines.push_back(views::head_label(trace.model(), *hover_.layer, *hover_.head));
   }
@@ -113,52 +142,99 @@ std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) cons
         "partner in " + input.columns[n].name + ": " +
         views::head_label(input.columns[n].trace->model(), hover_.partners[n].layer, hover_.partners[n].head));
   }
-  // Tokens as the column under the pointer counts them.
-  std::optional<views::Token> asked_query = hover_.query;
-  std::optional<views::Token> asked_key = hover_.key;
-  const views::Token shown = studio_.view().tinting_query(input);
-  if (shown.chosen() && asked_query && trace.image_grid().rows == 0) {
-    asked_key = std::exchange(asked_query, shown);  // a token of a tinted text
-  }
-  const std::int64_t query = asked_query ? views::own_token(input, *asked_query, input.columns[column]) : views::kNone;
-  const std::int64_t key = asked_key ? views::own_key(input, *asked_key, input.columns[column]) : views::kNone;
-  if (trace.image_grid().rows > 0 && query != views::kNone && (key == views::kNone || key == query)) {
-    lines.push_back(views::patch_label(trace.image_grid(), query));
-  } else if (query != views::kNone) {
-    lines.push_back(token_line("query", query, shown_token(trace, query)));
-  }
-  if (key != views::kNone && (query != key || trace.image_grid().rows == 0)) {
-    lines.push_back(token_line("key", key, shown_key(trace, key)));
-  }
-  if (query != views::kNone && key != views::kNone && trace.image_grid().rows == 0 && !trace.crosses()) {
-    lines.push_back("Δ = " + std::to_string(query - key));
-    if (key > query && trace.model().causal) {
-      lines.emplace_back("masked: the key comes after the query");
-      return lines;
-    }
-  }
-  const auto value = value_under_pointer();
-  bool exact = false;
-  for (const Cell& cell : studio_.scheduler().cells()) {
-    if (asked_query != cell.asked_query || asked_key != cell.asked_key) {
+}
+
+// Lines about the scores of the cells that the inspector has, where they are those under the pointer: of the reference
+// alone while it is shown. `drawn`: the quantity that the figure has said already.
+void CanvasLink::say_scores(const views::ViewInput& input, const PointedTokens& at, std::optional<Quantity> drawn,
+                            std::vector<std::string>& lines) const {
+  const auto& cells = studio_.scheduler().cells();
+  for (const Cell& cell : cells) {
+    const bool other = flicker_ && cell.column != input.columns[views::reference_of(input)].name;
+    if (at.asked_query != cell.asked_query || at.asked_key != cell.asked_key || other) {
       continue;
     }
-    exact = true;
-    std::string line = studio_.scheduler().cells().size() > 1 ? cell.column + ": " : "";
-    bool first = true;
+    std::string line;
     for (const Cell::Value& each : cell.values) {
-      if (each.value && each.quantity && in_tooltip(*each.quantity)) {
-        line += (first ? "" : ", ") + to_text(*each.quantity) + " " + value_text(*each.value);
-        first = false;
+      const bool said = cells.size() == 1 && each.quantity == drawn;
+      if (each.value && each.quantity && in_tooltip(*each.quantity) && !said) {
+        line += (line.empty() ? "" : ", ") + to_text(*each.quantity) + " " + value_text(*each.value);
       }
     }
-    lines.push_back(line);
+    if (!line.empty()) {
+      lines.push_back((cells.size() > 1 ? cell.column + ": " : "") + line);
+    }
   }
-  if (value && !exact && !lines.empty()) {
-    lines.push_back("value " + value_text(*value));
+}
+
+// The query and the key under the pointer, as the column under it counts them.
+CanvasLink::PointedTokens CanvasLink::pointed_tokens(const views::ViewInput& input, const views::Column& column) const {
+  PointedTokens at;
+  at.asked_query = hover_.query;
+  at.asked_key = hover_.key;
+  const views::Token shown = studio_.view().tinting_query(input);
+  if (shown.chosen() && at.asked_query && column.trace->image_grid().rows == 0) {
+    at.asked_key = std::exchange(at.asked_query, shown);  // a token of a tinted text
   }
-  for (std::string& line : studio_.view().said_of(input, *hover_hit_)) {
-    lines.push_back(std::move(line));
+  at.query = at.asked_query ? views::own_token(input, *at.asked_query, column) : views::kNone;
+  at.key = at.asked_key ? views::own_key(input, *at.asked_key, column) : views::kNone;
+  return at;
+}
+
+std::vector<std::string> CanvasLink::tooltip(const views::ViewInput& input) const {
+  std::vector<std::string> lines;
+  if (!hover_hit_ || input.columns.empty()) {
+    return lines;
+  }
+  const views::View& view = studio_.view();
+  const bool of_reference = reference_panel(hover_hit_->panel).has_value();
+  const views::ViewInput seen = of_reference ? reference_alone(input) : input;
+  const auto hovered = static_cast<std::size_t>(
+      std::clamp<std::int64_t>(hover_.column.value_or(0), 0, static_cast<std::int64_t>(input.columns.size()) - 1));
+  const std::size_t index = of_reference ? views::reference_of(input) : hovered;
+  const views::Column& column = input.columns[index];
+  const models::Trace& trace = *column.trace;
+  const auto read = read_under_pointer();
+  std::vector<std::string> own = view.said_of(seen, *hover_hit_);
+  if (of_reference && (read || hover_.column || !own.empty())) {
+    lines.push_back("reference: " + column.name);
+  }
+  if (read && read->said) {
+    lines.push_back(read->words);
+  }
+  say_heads(input, trace, lines);
+  const PointedTokens at = view.names_tokens() ? pointed_tokens(input, column) : PointedTokens();
+  const bool image = trace.image_grid().rows > 0;
+  if (image && at.query != views::kNone && (at.key == views::kNone || at.key == at.query)) {
+    lines.push_back(views::patch_label(trace.image_grid(), at.query));
+  } else if (at.query != views::kNone) {
+    lines.push_back(token_line("query", at.query, shown_token(trace, at.query)));
+  }
+  if (at.key != views::kNone && (at.query != at.key || !image)) {
+    lines.push_back(token_line("key", at.key, shown_key(trace, at.key)));
+  }
+  if (at.query != views::kNone && at.key != views::kNone && !image && !trace.crosses()) {
+    lines.push_back("Δ = " + std::to_string(at.query - at.key));
+  }
+  const bool positions = !view.names_tokens();
+  if (positions) {
+    std::move(own.begin(), own.end(), std::back_inserter(lines));
+  }
+  if (read && !read->said && std::isnan(read->value)) {
+    const views::HeadRef head = views::head_of_column(input, index);
+    const bool masked = at.query != views::kNone || view.info().of_scores;
+    lines.push_back(masked ? views::masked_text(trace.model(), head.layer, at.query, at.key) : read->words + ": none");
+    if (masked) {
+      return lines;
+    }
+  } else if (read && !read->said && (!lines.empty() || own.empty())) {
+    lines.push_back(read->words);
+  }
+  if (view.info().of_scores) {
+    say_scores(input, at, view.info().uses_quantity ? std::optional(input.quantity) : std::nullopt, lines);
+  }
+  if (!positions) {
+    std::move(own.begin(), own.end(), std::back_inserter(lines));
   }
   return lines;
 }

@@ -30,6 +30,8 @@ constexpr int kC2pRow = 9;
 constexpr int kP2cRow = 10;
 constexpr int kSinkRow = 11;
 constexpr int kEncodingRow = 12;
+constexpr int kDrawnRow = 13;
+constexpr int kFirstValueRow = 3;
 
 // The cells' values with as many digits as have room in the table, and how wide they are then.
 struct FittedValues {
@@ -50,6 +52,7 @@ FittedValues fitted(const QTableWidget* table, const std::vector<Cell>& cells, i
       for (const Cell::Value& each : cell.values) {
         widen(each.value);
       }
+      widen(cell.drawn ? std::optional(cell.drawn->value) : std::nullopt);
     }
     if (values.digits == 1 || values.width <= room) {
       return values;
@@ -115,12 +118,12 @@ QWidget* InspectorDock::make_cell() {
   auto* box = new QGroupBox(QStringLiteral("Cell"), this);
   auto* layout = make_layout<QVBoxLayout>(box, 4);
   cell_ = make_table("cell", QStringLiteral("Values of the selected cell"), box);
-  cell_->setRowCount(kEncodingRow + 1);
+  cell_->setRowCount(kDrawnRow + 1);
   cell_->setVerticalHeaderLabels({QStringLiteral("query"), QStringLiteral("key"), QStringLiteral("Δ = i − j"),
                                   QStringLiteral("content"), QStringLiteral("contribution"), QStringLiteral("logit"),
                                   QStringLiteral("weight"), QStringLiteral("gate"), QStringLiteral("position"),
                                   QStringLiteral("c2p"), QStringLiteral("p2c"), QStringLiteral("sink"),
-                                  QStringLiteral("encoding")});
+                                  QStringLiteral("encoding"), QStringLiteral("value")});
   layout->addWidget(cell_);
   context_ = new QLabel(box);
   context_->setObjectName(QStringLiteral("context"));
@@ -164,21 +167,30 @@ void InspectorDock::show_cell() {
   QStringList names;
   constexpr std::size_t kWideColumns = 2;  // of so many, each has room for every digit
   const auto [digits, width] = fitted(cell_, cells, cells.size() > kWideColumns ? 3 : 5);
+  const bool names_tokens = studio_.view().names_tokens();
+  cell_->verticalHeaderItem(0)->setText(names_tokens ? QStringLiteral("query") : QStringLiteral("position i"));
+  cell_->verticalHeaderItem(1)->setText(names_tokens ? QStringLiteral("key") : QStringLiteral("position j"));
   if (cells.empty()) {
     show_query();
   }
   for (int n = 0; n < static_cast<int>(cells.size()); ++n) {
     const Cell& cell = cells[static_cast<std::size_t>(n)];
     names << qt(cell.column);
-    set_text(cell_, 0, n, QStringLiteral("%1  “%2”").arg(cell.query).arg(qt(cell.query_token)));
-    set_text(cell_, 1, n, QStringLiteral("%1  “%2”").arg(cell.key).arg(qt(cell.key_token)));
+    const auto token = [&](std::int64_t index, const std::string& word) {
+      return names_tokens ? QStringLiteral("%1  “%2”").arg(index).arg(qt(word)) : QString::number(index);
+    };
+    set_text(cell_, 0, n, token(cell.query, cell.query_token));
+    set_text(cell_, 1, n, token(cell.key, cell.key_token));
     set_text(cell_, 2, n, cell.has_distance ? QString::number(cell.query - cell.key) : QStringLiteral("–"));
+    const auto set_value = [&, digits = digits](int row, const std::optional<float>& value) {
+      set_text(cell_, row, n, value ? qt(value_text(*value, digits)) : QStringLiteral("–"));
+      cell_->item(row, n)->setToolTip(value ? qt(value_text(*value)) : QString());
+    };
     for (int row = 0; row < static_cast<int>(cell.values.size()); ++row) {
-      const auto& value = cell.values[static_cast<std::size_t>(row)].value;
-      set_text(cell_, 3 + row, n, value ? qt(value_text(*value, digits)) : QStringLiteral("–"));
-      cell_->item(3 + row, n)->setToolTip(value ? qt(value_text(*value)) : QString());
+      set_value(kFirstValueRow + row, cell.values[static_cast<std::size_t>(row)].value);
     }
     set_text(cell_, kEncodingRow, n, qt(cell.encoding));
+    set_value(kDrawnRow, cell.drawn ? std::optional(cell.drawn->value) : std::nullopt);
   }
   const auto columns_shown = studio_.checkpoints().shown();
   const auto any = [&](const auto& has) {
@@ -191,11 +203,16 @@ void InspectorDock::show_cell() {
     return std::any_of(info.layer_info.begin(), info.layer_info.end(),
                        [](const models::LayerInfo& layer) { return layer.sink; });
   });
-  cell_->setRowHidden(kGateRow, !gates);
-  cell_->setRowHidden(kPositionRow, !gates);
-  cell_->setRowHidden(kC2pRow, !parts);
-  cell_->setRowHidden(kP2cRow, !parts);
-  cell_->setRowHidden(kSinkRow, !sinks);
+  const bool drawn = !cells.empty() && cells.front().drawn.has_value();  // the view's own number, and no score
+  for (int row = kFirstValueRow; row < kEncodingRow; ++row) {
+    cell_->setRowHidden(row, drawn);
+  }
+  cell_->setRowHidden(kGateRow, !gates || drawn);
+  cell_->setRowHidden(kPositionRow, !gates || drawn);
+  cell_->setRowHidden(kC2pRow, !parts || drawn);
+  cell_->setRowHidden(kP2cRow, !parts || drawn);
+  cell_->setRowHidden(kSinkRow, !sinks || drawn);
+  cell_->setRowHidden(kDrawnRow, !drawn);
   name_columns(cell_, names);
   fit_columns(cell_, width);
   fit_height(cell_);
@@ -227,7 +244,10 @@ void InspectorDock::show_context() {
   QStringList lines;
   const auto [asked_query, asked_key] = asked();
   const views::ViewInput input = studio_.view_input();
-  if (asked_query.chosen() && !input.columns.empty()) {
+  if (const auto& cells = studio_.scheduler().cells(); !cells.empty() && cells.front().drawn) {
+    lines << QStringLiteral("value: ") + qt(cells.front().drawn->name).toHtmlEscaped();
+  }
+  if (asked_query.chosen() && !input.columns.empty() && studio_.view().names_tokens()) {
     const models::Trace& first = *input.columns.front().trace;
     const auto bytes = [](const views::Token& token, const std::vector<models::TokenInfo>& tokens) {
       const auto own = token.text ? token.text : views::text_of(tokens, token.index);

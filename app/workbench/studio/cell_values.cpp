@@ -46,7 +46,7 @@ std::string strongest_pairs(const models::Trace& trace, const models::MapRequest
   return text;
 }
 
-Cell cell_of(const views::Column& column, const models::MapRequest& where, const StopToken& stop) {
+Cell cell_of(const views::Column& column, const models::MapRequest& where, bool scores, const StopToken& stop) {
   Cell cell;
   cell.column = column.name;
   cell.query = where.rows.begin;
@@ -54,6 +54,13 @@ Cell cell_of(const views::Column& column, const models::MapRequest& where, const
   cell.query_token = shown_token(*column.trace, cell.query);
   cell.key_token = shown_key(*column.trace, cell.key);
   cell.has_distance = !column.trace->crosses() && column.trace->image_grid().rows == 0;
+  if (!scores) {
+    for (const models::Quantity quantity : kCellQuantities) {
+      cell.values.push_back({quantity, std::nullopt});
+    }
+    cell.values.push_back({std::nullopt, std::nullopt});
+    return cell;
+  }
   cell.pairs = strongest_pairs(*column.trace, where);
   const models::ModelInfo& model = column.trace->model();
   for (const models::Quantity quantity : kCellQuantities) {
@@ -64,6 +71,7 @@ Cell cell_of(const views::Column& column, const models::MapRequest& where, const
       continue;
     }
     models::MapRequest request = where;
+    request.mark_masked = true;
     request.quantity = quantity;
     const auto value = column.trace->map(request, stop);
     cell.values.push_back(
@@ -80,8 +88,8 @@ std::string value_text(float value, int digits) {
   return std::isnan(value) ? "masked" : general_text(static_cast<double>(value), digits);
 }
 
-Result<std::vector<Cell>> cell_values(const views::ViewInput& input, const views::Token& query, const views::Token& key,
-                                      const StopToken& stop) {
+Result<std::vector<Cell>> cell_values(const views::View& view, const views::ViewInput& input, const views::Token& query,
+                                      const views::Token& key, const StopToken& stop) {
   const std::vector<views::Column>& columns = input.columns;
   std::vector<Cell> cells;
   for (std::size_t n = 0; n < columns.size(); ++n) {
@@ -97,7 +105,12 @@ Result<std::vector<Cell>> cell_values(const views::ViewInput& input, const views
     where.head = head.head;
     where.rows = {own_query, own_query + 1};
     where.columns = {own_key, own_key + 1};
-    cells.push_back(cell_of(column, where, stop));
+    const auto drawn = view.drawn_at(input, n, own_query, own_key);
+    const bool of_view = drawn.ok() && drawn->has_value();
+    cells.push_back(cell_of(column, where, !of_view, stop));
+    if (of_view) {
+      cells.back().drawn = **drawn;
+    }
     cells.back().encoding = models::layer_text(column.trace->model(), where.layer);
     cells.back().asked_query = query;
     cells.back().asked_key = key;

@@ -26,7 +26,8 @@ struct Cell {
     std::optional<float> value;                // empty: this encoding has none
   };
   std::vector<Value> values;  // content, contribution, logit, weight, gate, position, c2p, p2c, the sink's weight
-  std::string pairs;          // the strongest rotary pairs: "9 (λ 331) +0.52, 2 (λ 12) −0.11"; empty: none
+  std::optional<views::DrawnValue> drawn;  // what the view draws there instead of these, which are then empty
+  std::string pairs;  // the strongest rotary pairs: "9 (λ 331) +0.52, 2 (λ 12) −0.11"; empty: none
 };
 
 // "0.25", "masked": as tooltips and the inspector show a value.
@@ -34,8 +35,8 @@ std::string value_text(float value, int digits = 5);
 
 // One Cell a column whose run has this query and key; empty for the others. Values that the encoding does not have are
 // left empty. Errors: kCancelled.
-// The input says which columns and which head of each.
-Result<std::vector<Cell>> cell_values(const views::ViewInput& input, const views::Token& query, const views::Token& key,
-                                      const StopToken& stop);
+// The input says which columns and which head of each; the view whether their scores are asked for.
+Result<std::vector<Cell>> cell_values(const views::View& view, const views::ViewInput& input, const views::Token& query,
+                                      const views::Token& key, const StopToken& stop);
 
 }  // namespace locus::workbench

@@ -212,8 +212,8 @@ void FigureScheduler::update_cells() {
   }
   worker_.submit<std::vector<Cell>>(
       Priority::kPreview, kCell, "",
-      [input = std::move(input), query = query, key = key](StopToken stop, const Progress&)
-          -> Result<std::vector<Cell>> { return cell_values(input, query, key, stop); },
+      [view = &view(), input = std::move(input), query = query, key = key](StopToken stop, const Progress&)
+          -> Result<std::vector<Cell>> { return cell_values(*view, input, query, key, stop); },
       [this](Result<std::vector<Cell>> cells) {
         if (!cells && cells.error().code == ErrorCode::kCancelled) {
           return;

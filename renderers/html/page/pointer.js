@@ -105,6 +105,11 @@ function readout(plot, x, y) {
     const [row, column] = [field.index('row', y), field.index('column', x)];
     const value = field.value(row, column);
     if (value === undefined) continue;
+    const said = layer.said?.[row * field.columns + column];
+    if (said) {
+      lines.push(['', said]);
+      continue;
+    }
     const text = layer.texts?.[row * field.columns + column];
     const name = plot.panel.bar?.label || field.quantity || 'value';
     lines.push([name, text && plot.page.digits === 3 ? text : shortNumber(value, plot.page.digits)]);

@@ -113,20 +113,20 @@ TEST(SinkView, WhereAMapBeginsIsKnownWithoutItsSink) {
 TEST(SinkView, TheInspectorSaysTheSinksWeight) {
   ViewInput input = run_of("gpt_oss");
   input.head = 1;
-  const auto cells = workbench::cell_values(input, 6, 2, {});
+  const auto cells = workbench::cell_values(view_of("attention"), input, 6, 2, {});
   ASSERT_TRUE(cells.ok());
   const auto& values = cells->front().values;
   EXPECT_EQ(values.back().quantity, std::nullopt);
   const auto sink = input.columns.front().trace->sink(0, 1, {6, 7});
   ASSERT_TRUE(values.back().value.has_value());
   EXPECT_EQ(*values.back().value, sink->values.front());
-  const auto none = workbench::cell_values(run_of("smollm3"), 6, 2, {});
+  const auto none = workbench::cell_values(view_of("attention"), run_of("smollm3"), 6, 2, {});
   EXPECT_FALSE(none->front().values.back().value.has_value());
 }
 
 TEST(SinkView, DebertasPartsAreInTheInspectorAndTheMap) {
   ViewInput input = run_of("deberta-v2");
-  const auto cells = workbench::cell_values(input, 3, 9, {});
+  const auto cells = workbench::cell_values(view_of("attention"), input, 3, 9, {});
   ASSERT_TRUE(cells.ok());
   const auto& values = cells->front().values;
   ASSERT_EQ(values.size(), 9U);

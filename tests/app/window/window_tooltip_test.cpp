@@ -59,6 +59,83 @@ class WindowTooltip : public WindowTest {
   }
 };
 
+TEST_F(WindowTooltip, WithShiftHeldTheReferenceIsRead) {
+  open("gentle");
+  open("steep");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  point_at(0, 3, 8);
+  const double own = drawn(0, 8, 3);
+  const double reference = drawn(1, 8, 3);
+  ASSERT_NE(general_text(own, 5), general_text(reference, 5));
+  EXPECT_TRUE(says("attention weight " + general_text(own, 5))) << lines();
+  EXPECT_FALSE(says("reference")) << lines();
+  shift(true);
+  EXPECT_EQ(lines().rfind("reference: steep\n", 0), 0U) << lines();
+  EXPECT_TRUE(says("attention weight " + general_text(reference, 5))) << lines();
+  EXPECT_FALSE(says(general_text(own, 5))) << lines();
+  EXPECT_FALSE(says("gentle")) << lines();
+  shift(false);
+  EXPECT_TRUE(says("attention weight " + general_text(own, 5))) << lines();
+  EXPECT_FALSE(says("reference")) << lines();
+}
+
+// The reference has other tokens: those of the place that is seen are read.
+TEST_F(WindowTooltip, WithShiftHeldTheReferencesOwnTokensAreRead) {
+  open("gentle");
+  open("pairs");  // two letters a token
+  type("one two three");
+  ASSERT_TRUE(settle());
+  point_at(0, 4, 10);
+  EXPECT_TRUE(says("query 10  \"r\"")) << lines();
+  shift(true);
+  EXPECT_EQ(lines().rfind("reference: pairs\n", 0), 0U) << lines();
+  EXPECT_TRUE(says("query 5  \"re\"")) << lines();
+  EXPECT_TRUE(says("key 2  \"tw\"")) << lines();
+  EXPECT_TRUE(says("attention weight " + general_text(drawn(0, 5, 2), 5))) << lines();
+  shift(false);
+  EXPECT_TRUE(says("query 10  \"r\"")) << lines();
+}
+
+TEST_F(WindowTooltip, PositionsAreReadWithoutTokensAndWithoutScores) {
+  open("gentle");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  show("pe-dot-product");
+  point_at(0, 9, 3);  // a key behind its query, which a map of attention would mask
+  const std::string value = general_text(drawn(0, 3, 9), 5);
+  EXPECT_TRUE(says("position i = 3\nposition j = 9\n")) << lines();
+  EXPECT_TRUE(says(" " + value)) << lines();
+  for (const char* other : {"query", "key", "weight", "logit", "masked"}) {
+    EXPECT_FALSE(says(other)) << lines();
+  }
+  ASSERT_EQ(window_->studio().scheduler().cells().size(), 1U);
+  EXPECT_EQ(cell().item(row_named("value"), 0)->text().toStdString(), value);
+  EXPECT_TRUE(cell().isRowHidden(row_named("weight")));
+  EXPECT_EQ(cell().item(row_named("position i"), 0)->text(), QStringLiteral("3"));
+  show("attention");
+  point_at(0, 3, 9);
+  EXPECT_FALSE(cell().isRowHidden(row_named("weight")));
+  EXPECT_TRUE(cell().isRowHidden(row_named("value")));
+  EXPECT_EQ(row_named("position i"), -1);
+}
+
+TEST_F(WindowTooltip, WhatIsDrawnLeadsWhateverTheQuantity) {
+  open("gentle");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  for (const auto& [quantity, name] :
+       {std::pair(models::Quantity::kContent, "content"), std::pair(models::Quantity::kContribution, "contribution"),
+        std::pair(models::Quantity::kWeight, "weight")}) {
+    session::ViewState state = window_->studio().state();
+    state.quantity = quantity;
+    window_->studio().change(state);
+    ASSERT_TRUE(settle());
+    point_at(0, 4, 9);
+    EXPECT_TRUE(says(" " + general_text(drawn(0, 9, 4), 5))) << name << ": " << lines();
+  }
+}
+
 TEST_F(WindowTooltip, NumbersOfFourColumnsAreNeverCut) {
   window_->resize(1280, 800);
   for (const char* name : {"gentle", "steep", "calm", "text-of-a-long-name"}) {
@@ -123,6 +200,16 @@ TEST_F(WindowMasked, LanguageModelsPredictAtTheChosenToken) {
     ASSERT_EQ(table->rowCount(), 8);
     EXPECT_EQ(table->item(0, 0)->text().toStdString(), top->front().token);
   }
+}
+
+TEST_F(WindowMasked, AKeyOutsideTheWindowIsSaidToBeMasked) {
+  open_ids("gemma2", {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14});
+  show("attention");
+  point_at(0, 2, 10);
+  EXPECT_TRUE(says("masked: the key is outside the window of 5 tokens")) << lines();
+  EXPECT_EQ(cell().item(row_named("weight"), 0)->text(), QStringLiteral("masked"));
+  point_at(0, 8, 10);
+  EXPECT_TRUE(says("attention weight " + general_text(drawn(0, 10, 8), 5))) << lines();
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ std::string words_of(const InstrumentFrame& frame, const session::Measure& measu
   const figure::HeatMap* map = views::map_of(frame.figure()->panels[measure.panel]);
   const auto from = map == nullptr ? std::nullopt : views::cell_at(*map->field, measure.from.x, measure.from.y);
   const auto to = map == nullptr ? std::nullopt : views::cell_at(*map->field, measure.to.x, measure.to.y);
-  return from && to ? views::measure_text(*map->field, *from, *to) : std::string();
+  return from && to ? views::measure_text(views::numbers_of(*map), *from, *to) : std::string();
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ void MeasureLines::draw_line(const InstrumentFrame& frame, const Line& line, boo
     return;
   }
   const figure::PanelLayout& panel = frame.layout()->panels[from->panel];
-  const Field& field = *views::map_of(frame.figure()->panels[from->panel])->field;
+  const Field& field = views::numbers_of(*views::map_of(frame.figure()->panels[from->panel]));
   const figure::Point a{panel.x.place(from->x), panel.y.place(from->y)};
   const figure::Point b{panel.x.place(to->x), panel.y.place(to->y)};
   ImDrawList& list = *ImGui::GetBackgroundDrawList();
