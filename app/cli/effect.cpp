@@ -81,7 +81,8 @@ Status run_effect(const EffectOptions& options, const Context& context) {
     return usage("effect: expected at least one --edit or --edits FILE");
   }
   LOCUS_TRY(const models::Input input, options.input.read());
-  LOCUS_TRY(const auto model, open_model(options.path, options.overrides.read(), context, edits));
+  LOCUS_TRY(const models::Overrides overrides, options.overrides.read());
+  LOCUS_TRY(const auto model, open_model(options.path, overrides, context, edits));
   const Interrupt interrupt;
   const Progress progress = [&](const ProgressReport& news) { context.console.progress(news.what); };
   const Result<models::Effect> effect = models::effect_of_edits(*model, input, interrupt.token(), progress);

@@ -165,7 +165,7 @@ Status run_evaluate(const EvaluateOptions& options, const Context& context) {
   for (const std::string& path : options.validate) {
     evaluate.validate.push_back({path, {}});
   }
-  evaluate.overrides = options.overrides.read();
+  LOCUS_TRY(evaluate.overrides, options.overrides.read());
   LOCUS_TRY(evaluate.edits, options.edits.read());
   evaluate.device = context.globals.device;
   evaluate.seed = static_cast<std::uint64_t>(options.seed);

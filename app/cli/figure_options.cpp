@@ -57,13 +57,14 @@ Result<session::Recipe> recipe_of(const FigureOptions& options) {
   session.state.view = options.words.front();
   LOCUS_TRY(const views::View* view, views::find_view(session.state.view));
   LOCUS_TRY(const models::Edits edits, options.edits.read());
+  LOCUS_TRY(const models::Overrides overrides, options.overrides.read());
   for (std::size_t n = 1; n < options.words.size(); ++n) {
     LOCUS_TRY(const fs::path path, place_of(options.words[n]));
-    session.checkpoints.push_back({path, options.overrides.read(), true, {}, edits});
+    session.checkpoints.push_back({path, overrides, true, {}, edits});
   }
   if (!options.reference.empty()) {
     LOCUS_TRY(const fs::path path, place_of(options.reference));
-    add_reference({path, options.overrides.read(), true}, session);
+    add_reference({path, overrides, true}, session);
   }
   if (options.input.given()) {
     LOCUS_TRY(session.input, options.input.read());

@@ -254,12 +254,13 @@ Status run_info(const InfoOptions& options, const Context& context) {
   if (options.path.empty()) {
     return usage("info: expected PATH or --encodings (see locus info --help)");
   }
+  LOCUS_TRY(const models::Overrides overrides, options.overrides.read());
   if (models::is_atlas(options.path)) {
-    return options.length == 0 && options.overrides.read() == models::Overrides()
+    return options.length == 0 && overrides == models::Overrides()
                ? print_atlas_info(options.path, options.json, context.console)
                : Status(usage("info: an atlas takes neither --length nor overrides, which are a checkpoint's"));
   }
-  LOCUS_TRY(const auto model, open_model(options.path, options.overrides.read(), context, {}, false));
+  LOCUS_TRY(const auto model, open_model(options.path, overrides, context, {}, false));
   if (options.json) {
     context.console.print(dump(info_json(*model, options.length)));
   } else {

@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <utility>
 
 #include "core/base/atomic_file.h"
 #include "core/base/lists.h"
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 #include "models/api/threads.h"
 #include "models/checkpoint/hub_cache.h"
 
@@ -34,6 +36,21 @@ Result<std::vector<std::int64_t>> parse_ids(const std::string& text, const std::
     ids.push_back(*id);
   }
   return ids;
+}
+
+// "linear:4@global" -> "linear:4" and "global".
+Result<std::pair<std::string, std::string>> split_layers(const std::string& typed, const char* option) {
+  const std::size_t sign = typed.find('@');
+  if (sign == std::string::npos) {
+    return std::pair{typed, std::string()};
+  }
+  if (sign == 0 || sign + 1 == typed.size()) {
+    return usage(std::string(option) +
+                 ": expected a value, or one and layers as in VALUE@global, VALUE@local or "
+                 "VALUE@5,11, found " +
+                 shown(typed));
+  }
+  return std::pair{typed.substr(0, sign), typed.substr(sign + 1)};
 }
 
 // The text of a file, a pipe (/dev/stdin, a shell's `<(…)`), or standard input ("-").
@@ -131,15 +148,30 @@ Result<models::Input> InputOptions::read() const {
 }
 
 void OverrideOptions::declare(Arguments& arguments) {
-  arguments.number("--rope-base", rope_base_, {kSmallestBase, kLargestBase},
-                   "RoPE base to use instead of the checkpoint's");
+  arguments.text("--rope-base", rope_base_,
+                 "RoPE base to use instead of the checkpoint's; X@global, X@local or X@5,11 in these layers alone");
   arguments.text("--rope-scaling", rope_scaling_,
                  "RoPE scaling to use instead of the checkpoint's: linear:S, ntk:S, dynamic:S, yarn:S or yarn-turns "
-                 "(by the length of the input)");
+                 "(by the length of the input); layers as with --rope-base");
 }
 
-models::Overrides OverrideOptions::read() const {
-  return {rope_base_, rope_scaling_};
+Result<models::Overrides> OverrideOptions::read() const {
+  models::Overrides overrides;
+  if (rope_base_) {
+    LOCUS_TRY(const auto typed, split_layers(*rope_base_, "--rope-base"));
+    overrides.rope_base = parse_number<double>(typed.first);
+    overrides.rope_base_layers = typed.second;
+    if (!overrides.rope_base || !(*overrides.rope_base >= kSmallestBase && *overrides.rope_base <= kLargestBase)) {
+      return usage("--rope-base: expected a number from " + number_text(kSmallestBase) + " to " +
+                   number_text(kLargestBase) + ", found " + shown(typed.first));
+    }
+  }
+  if (!rope_scaling_.empty()) {
+    LOCUS_TRY(const auto typed, split_layers(rope_scaling_, "--rope-scaling"));
+    overrides.rope_scaling = typed.first;
+    overrides.rope_scaling_layers = typed.second;
+  }
+  return overrides;
 }
 
 void EditOptions::declare(Arguments& arguments) {

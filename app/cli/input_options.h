@@ -38,10 +38,11 @@ class InputOptions {
 class OverrideOptions {
  public:
   void declare(Arguments& arguments);
-  models::Overrides read() const;
+  // Errors: kUsage for a base that is no number, or layers that are not named behind an @.
+  Result<models::Overrides> read() const;
 
  private:
-  std::optional<double> rope_base_;
+  std::optional<std::string> rope_base_;
   std::string rope_scaling_;
 };
 

@@ -172,7 +172,8 @@ Status run_once(const RunOptions& options, const Context& context) {
   run_options.all_logits = !options.trace.empty() && !options.keep.empty() &&
                            (run_options.keep.count("logits") + run_options.keep.count("all")) > 0;
   LOCUS_TRY(const models::Edits edits, options.edits.read());
-  LOCUS_TRY(const auto model, open_model(options.path, options.overrides.read(), context, edits));
+  LOCUS_TRY(const models::Overrides overrides, options.overrides.read());
+  LOCUS_TRY(const auto model, open_model(options.path, overrides, context, edits));
   if (models::machine_of(*model) != nullptr && !options.trace.empty()) {
     LOCUS_CHECK(models::check_output(options.trace));
   }

@@ -60,13 +60,14 @@ double largest(const models::VerifyReport& report, bool layers) {
 Status print_table(const VerifyOptions& options, const Context& context) {
   std::string table = "| checkpoint | family | logits or hidden | attention |\n|---|---|---|---|\n";
   bool passed = true;
+  LOCUS_TRY(const models::Overrides overrides, options.overrides.read());
   for (const std::string& path : options.paths) {
     LOCUS_TRY(const auto line, models::line_to(path));
     const auto file = expected_of(path);
     if (!file) {
       return bad_input(std::string("expected a folder with ") + kExpected + ", found none", path);
     }
-    LOCUS_TRY(const auto model, open_model(path, options.overrides.read(), context));
+    LOCUS_TRY(const auto model, open_model(path, overrides, context));
     LOCUS_TRY(const models::VerifyReport report, models::verify_expected(*model, *file));
     table += "| `" + model->info().name + "` | `" + model->info().family + "` | " +
              scientific_text(largest(report, false), 1) + " | " + scientific_text(largest(report, true), 1) + " |\n";
@@ -106,6 +107,7 @@ Status run_verify(const VerifyOptions& options, const Context& context) {
     return usage("verify: expected one PATH, or --table; found " + std::to_string(options.paths.size()));
   }
   const std::string& path = options.paths.front();
+  LOCUS_TRY(const models::Overrides overrides, options.overrides.read());
   LOCUS_TRY(const auto line, models::line_to(path));  // one for all that is asked
   if (options.expected && (options.input.given() || options.against)) {
     return usage("--expected: expected without an input and without --against, since the file holds its own input");
@@ -119,7 +121,7 @@ Status run_verify(const VerifyOptions& options, const Context& context) {
       return usage("--edit: expected an input with it, since " + std::string(kExpected) +
                    " belongs to the model without edits");
     }
-    LOCUS_TRY(const auto model, open_model(path, options.overrides.read(), context));
+    LOCUS_TRY(const auto model, open_model(path, overrides, context));
     LOCUS_TRY(const models::VerifyReport report, models::verify_expected(*model, *expected));
     print_report(report, options.json, context.console);
     return report.passed
@@ -128,7 +130,7 @@ Status run_verify(const VerifyOptions& options, const Context& context) {
   }
   LOCUS_TRY(const models::Input input, options.input.read());
   LOCUS_TRY(const models::Edits edits, options.edits.read());
-  LOCUS_TRY(const auto model, open_model(path, options.overrides.read(), context, edits));
+  LOCUS_TRY(const auto model, open_model(path, overrides, context, edits));
   LOCUS_TRY(const models::VerifyReport report, models::verify(*model, input, options.against));
   for (const std::string& warning : report.warnings) {
     context.console.warn(warning);

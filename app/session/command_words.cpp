@@ -171,10 +171,12 @@ Result<Words> command_words(const Recipe& recipe) {
   }
   const CheckpointEntry& first = *named->columns.front();
   if (first.overrides.rope_base) {
-    add(words, "--rope-base", number_text(*first.overrides.rope_base));
+    add(words, "--rope-base",
+        models::with_layers(number_text(*first.overrides.rope_base), first.overrides.rope_base_layers));
   }
   if (!first.overrides.rope_scaling.empty()) {
-    add(words, "--rope-scaling", first.overrides.rope_scaling);
+    add(words, "--rope-scaling",
+        models::with_layers(first.overrides.rope_scaling, first.overrides.rope_scaling_layers));
   }
   for (const models::Edit& edit : first.edits) {
     add(words, "--edit", models::to_text(edit));

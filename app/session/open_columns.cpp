@@ -95,8 +95,8 @@ Result<std::vector<views::Column>> ColumnMaker::columns(const std::vector<Checkp
     if (opened.model) {
       LOCUS_TRY(opened.trace, run(opened.model, input_of(entry, input, opened.model->info())));
     }
-    const std::string name =
-        opened.model ? opened.model->info().name + label_of(entry) : printable(checkpoint::whole_name(entry.path));
+    const std::string name = opened.model ? opened.model->info().name + label_of(entry, &opened.model->info())
+                                          : printable(checkpoint::whole_name(entry.path));
     columns.push_back({unique_name(name, taken), std::move(opened.model), std::move(opened.trace), entry.own});
   }
   return columns;

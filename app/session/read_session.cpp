@@ -80,6 +80,8 @@ CheckpointEntry read_checkpoint(Reader reader, const std::filesystem::path& fold
   reader.get("shown", entry.shown);
   reader.get("rope_base", entry.overrides.rope_base);
   reader.get("rope_scaling", entry.overrides.rope_scaling);
+  reader.get("rope_base_layers", entry.overrides.rope_base_layers);
+  reader.get("rope_scaling_layers", entry.overrides.rope_scaling_layers);
   reader.get("text", entry.text);
   if (reader.has("head")) {
     entry.own = read_head(reader);

@@ -56,8 +56,15 @@ void hand_out_heads(ViewState& state, std::vector<CheckpointEntry>& checkpoints)
   state.unlinked.clear();
 }
 
-std::string label_of(const CheckpointEntry& entry) {
-  return models::label_of(entry.overrides) + models::label_of(entry.edits) +
+std::string label_of(const CheckpointEntry& entry, const models::ModelInfo* opened) {
+  models::Overrides overrides = entry.overrides;
+  if (opened != nullptr && opened->overrides.rope_base) {
+    overrides.rope_base_layers = opened->overrides.rope_base_layers;
+  }
+  if (opened != nullptr && !opened->overrides.rope_scaling.empty()) {
+    overrides.rope_scaling_layers = opened->overrides.rope_scaling_layers;
+  }
+  return models::label_of(overrides) + models::label_of(entry.edits) +
          (entry.text ? " “" + beginning(*entry.text) + "”" : "");
 }
 

@@ -91,8 +91,9 @@ Result<Session> parse_session(const nlohmann::json& document, const std::string&
 // Gives the shown ones of these checkpoints the heads that the state has for them by place; it has none then.
 void hand_out_heads(ViewState& state, std::vector<CheckpointEntry>& checkpoints);
 
-// " base 2000 ntk:4", behind a checkpoint's name: its overrides, its edits and the beginning of a text of its own.
-std::string label_of(const CheckpointEntry& entry);
+// " base 2000 ntk:4", behind a checkpoint's name: its overrides, its edits and the beginning of a text of its own. What
+// it opened as says which layers obey, where the entry names none and not all that turn do.
+std::string label_of(const CheckpointEntry& entry, const models::ModelInfo* opened = nullptr);
 // What the entry's column runs on: a decoder's part is for encoder–decoders alone.
 models::Input input_of(const CheckpointEntry& entry, const models::Input& input, const models::ModelInfo& model);
 

@@ -64,6 +64,12 @@ json to_json(const CheckpointEntry& entry, StoredPaths& paths) {
   if (!entry.overrides.rope_scaling.empty()) {
     object["rope_scaling"] = entry.overrides.rope_scaling;
   }
+  for (const auto& [name, layers] : {std::pair{"rope_base_layers", entry.overrides.rope_base_layers},
+                                     {"rope_scaling_layers", entry.overrides.rope_scaling_layers}}) {
+    if (!layers.empty()) {
+      object[name] = layers;
+    }
+  }
   put("text", entry.text, object);
   if (entry.own) {
     object["head"] = {entry.own->layer, entry.own->head};

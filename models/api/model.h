@@ -59,12 +59,20 @@ struct LayerInfo {
 struct Overrides {
   std::optional<double> rope_base;
   std::string rope_scaling;  // "linear:4", "ntk:4", "dynamic:4", "yarn:4", "yarn-turns"; empty: the checkpoint's
+  // Of which layers: "global" (that see all keys), "local" (a window or chunk of them), "5,11,17"; empty: those whose
+  // base and scaling config.json says in rope_theta and rope_scaling. These are all that turn, unless the local ones
+  // have an encoding of their own, beside that of the others.
+  std::string rope_base_layers = {};
+  std::string rope_scaling_layers = {};
 
   friend bool operator==(const Overrides&, const Overrides&) = default;
 };
 
-// " base 10000 yarn:4"; empty without overrides.
+// " base 10000 yarn:4@global"; empty without overrides.
 std::string label_of(const Overrides& overrides);
+
+// "linear:4@global", as it is typed; "linear:4" without layers.
+std::string with_layers(const std::string& text, const std::string& layers);
 
 // What `locus info` prints.
 struct ModelInfo {
@@ -111,8 +119,11 @@ struct ModelInfo {
   std::optional<std::int64_t> farthest(std::int64_t layer) const;
 };
 
-// The first encoding that overrides reach, whose base sets the waves of its positions; null: none.
-const EncodingUse* turning_encoding(const ModelInfo& info);
+// The first encoding that another base on these layers reaches, as Overrides names them; null: none.
+const EncodingUse* turning_encoding(const ModelInfo& info, const std::string& layers = {});
+
+// The layers that another base reaches where none are named, as Overrides names them; empty: all that turn.
+std::string usual_layers(const ModelInfo& info);
 
 // A layer's encoding, with its base where it has one, and which keys it sees: "rope base=10000, window 64", "none".
 std::string layer_text(const ModelInfo& info, std::int64_t layer);
@@ -361,7 +372,7 @@ struct PositionRequest {
   std::int64_t length = 0;  // positions 0 … length − 1; or
   std::int64_t rows = 0;    // a grid of rows × columns, for image models
   std::int64_t columns = 0;
-  Overrides overrides;  // RoPE's base and scaling, instead of the checkpoint's
+  Overrides overrides;  // RoPE's base and scaling, instead of those of the layer that is asked
 };
 
 // The encodings of those positions, as they enter layer 0 (encodings without an update: any layer).

@@ -203,11 +203,12 @@ std::vector<text::Token> tokens_of(const std::vector<std::int64_t>& ids);
 // The model as a LoadedModel, which is what open() gives; null for any other.
 const LoadedModel* loaded_model_of(const Model& model);
 
-// The spec under another base or scaling. Errors: kUnsupported where its encoding has none, kUsage for a scaling that
-// cannot be read.
-Status apply_overrides(const Overrides& overrides, transformer::Spec& spec);
-// As it is written most shortly, yarn:2 for yarn:2.0; of overrides that were applied.
-Overrides shortest(Overrides overrides);
+// The spec under another base or scaling, and what was applied, written most shortly: yarn:2 for yarn:2.0, with the
+// layers where not all that turn obey; empty where nothing changes. Errors: kUnsupported where its layers have none,
+// and for layers that share learned tensors with others; kUsage for a scaling or layers that cannot be read.
+Result<Overrides> apply_overrides(const Overrides& overrides, transformer::Spec& spec);
+// One encoding under another base and scaling, whichever layers they name. Errors: as above.
+Status override_encoding(const Overrides& overrides, transformer::EncodingSpec& encoding);
 
 // Bytes that a run needs beside the weights: what the trace keeps, with maps that are written, and the widest moment of
 // one layer.

@@ -182,13 +182,12 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   LOCUS_TRY(const families::Checkpoint checkpoint, read_checkpoint(path));
   LOCUS_TRY(const families::Family* family, families::family_of(checkpoint));
   LOCUS_TRY(families::Plan plan, families::read_plan(*family, checkpoint));
-  const std::vector<transformer::EncodingSpec> own = plan.spec.encodings;
-  LOCUS_CHECK(apply_overrides(options.overrides, plan.spec));
+  LOCUS_TRY(const Overrides applied, apply_overrides(options.overrides, plan.spec));
   const std::string where = checkpoint.config.file().empty() ? path.string() : checkpoint.config.file();
   LoadedParts parts;
   LOCUS_TRY(parts.transformer, within(transformer::Transformer::create(plan.spec, false), where));
   parts.options = options;
-  parts.options.overrides = plan.spec.encodings == own ? Overrides() : shortest(options.overrides);
+  parts.options.overrides = applied;
   LOCUS_TRY(parts.fitting, transformer::fit(*parts.transformer, plan, checkpoint));
   if (!plan.encoder.empty()) {
     LOCUS_CHECK(open_encoder(checkpoint, plan, where, parts));

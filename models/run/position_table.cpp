@@ -44,9 +44,8 @@ Result<std::shared_ptr<const position::PositionEncoding>> LoadedModel::encoding_
   if (overrides == Overrides{} || slot >= model.spec().encodings.size()) {
     return model.layer_encoding(layer);
   }
-  transformer::Spec spec = model.spec();
-  LOCUS_CHECK(apply_overrides(overrides, spec));
-  const transformer::EncodingSpec& own = spec.encodings[slot];
+  transformer::EncodingSpec own = model.spec().encodings[slot];
+  LOCUS_CHECK(override_encoding(overrides, own));
   LOCUS_TRY(auto made, position::make_encoding(own.name, own.options, model.layer_encoding(layer)->shape()));
   const std::vector<position::Parameter> trained = model.encodings()[slot].encoding->parameters();
   const std::vector<position::Parameter> fresh = made->parameters();

@@ -1,9 +1,11 @@
 #include "models/training/record.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/base/atomic_file.h"
 
@@ -12,6 +14,8 @@ namespace locus::training {
 namespace {
 
 using nlohmann::ordered_json;
+
+constexpr std::array kOverrideKeys{"rope_base", "rope_scaling", "rope_base_layers", "rope_scaling_layers"};
 
 ordered_json number(double value) {
   return std::isnan(value) ? ordered_json(nullptr) : ordered_json(value);
@@ -43,6 +47,12 @@ ordered_json what_if(const EvaluateOptions& options, const models::Overrides& ov
   if (!overrides.rope_scaling.empty()) {
     entry["rope_scaling"] = overrides.rope_scaling;
   }
+  for (const auto& [name, layers] : {std::pair{"rope_base_layers", overrides.rope_base_layers},
+                                     {"rope_scaling_layers", overrides.rope_scaling_layers}}) {
+    if (!layers.empty()) {
+      entry[name] = layers;
+    }
+  }
   for (std::size_t n = 0; n < evaluation.splits.size(); ++n) {
     const auto& [name, value] = evaluation.splits[n];
     const auto& [low, high] = evaluation.intervals[n];
@@ -60,8 +70,9 @@ ordered_json what_if(const EvaluateOptions& options, const models::Overrides& ov
 // Into the list, in the place of an entry with the same overrides.
 void keep(ordered_json& list, ordered_json entry) {
   const auto same = std::find_if(list.begin(), list.end(), [&](const ordered_json& known) {
-    return known.is_object() && known.value("rope_base", ordered_json()) == entry.value("rope_base", ordered_json()) &&
-           known.value("rope_scaling", ordered_json()) == entry.value("rope_scaling", ordered_json());
+    return known.is_object() && std::all_of(kOverrideKeys.begin(), kOverrideKeys.end(), [&](const char* key) {
+             return known.value(key, ordered_json()) == entry.value(key, ordered_json());
+           });
   });
   if (same == list.end()) {
     list.push_back(std::move(entry));

@@ -611,15 +611,20 @@ TEST(Families, RefuseConfigurationsThatCannotBe) {
   }
 }
 
-// A base that is asked for is obeyed by every layer that turns, and changes no other.
-TEST(Families, EveryLayerThatTurnsObeysWhatIf) {
-  models::OpenOptions options;
-  options.overrides.rope_base = 77;
-  const auto model =
-      test::open_model(fs::path(test::source_dir()) / "tests" / "golden" / "families" / "gemma3_text", options);
-  ASSERT_NE(model, nullptr);
-  for (std::int64_t n = 0; n < model->info().layers; ++n) {
-    EXPECT_EQ(model->info().encoding_of(n)->options.number("base", 0).value(), 77.0) << n;
+// A base that is asked for is obeyed by the layers that rope_theta rules, unless others are named.
+TEST(Families, TheLayersOfItsFieldObeyWhatIf) {
+  for (const char* const layers : {"", "0,1,2,3"}) {
+    models::OpenOptions options;
+    options.overrides.rope_base = 77;
+    options.overrides.rope_base_layers = layers;
+    const auto model = test::open_model(family_folder("gemma3_text"), options);
+    ASSERT_NE(model, nullptr);
+    for (std::int64_t n = 0; n < model->info().layers; ++n) {
+      const bool local = model->info().layer_info[static_cast<std::size_t>(n)].window > 0;
+      EXPECT_EQ(model->info().encoding_of(n)->options.number("base", 0).value(),
+                local && *layers == '\0' ? 100.0 : 77.0)
+          << n << " of " << layers;
+    }
   }
 }
 

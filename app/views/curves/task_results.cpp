@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -225,10 +226,14 @@ Result<json> results_of(const Column& column, const Record& read) {
   if (overrides == models::Overrides()) {
     return read.values;
   }
-  const json base = overrides.rope_base ? json(*overrides.rope_base) : json();
-  const json scaling = overrides.rope_scaling.empty() ? json() : json(overrides.rope_scaling);
+  const auto text = [](const std::string& value) { return value.empty() ? json() : json(value); };
+  const std::map<std::string, json> wanted{{"rope_base", overrides.rope_base ? json(*overrides.rope_base) : json()},
+                                           {"rope_scaling", text(overrides.rope_scaling)},
+                                           {"rope_base_layers", text(overrides.rope_base_layers)},
+                                           {"rope_scaling_layers", text(overrides.rope_scaling_layers)}};
   for (const json& entry : list_in(read.values, "what_if")) {
-    if (member(entry, "rope_base") == base && member(entry, "rope_scaling") == scaling) {
+    if (std::all_of(wanted.begin(), wanted.end(),
+                    [&](const auto& each) { return member(entry, each.first.c_str()) == each.second; })) {
       json results = entry;
       results["metric"] = read.values.at("metric");
       return results;
@@ -252,7 +257,7 @@ Result<Accuracy> read_training(const Column& column) {
   LOCUS_CHECK(read_map(results, file, accuracy));
   accuracy.trained = trained.is_number_integer() ? trained.get<std::int64_t>() : 0;
   accuracy.settings = settings_of(record);
-  for (const char* const name : {"rope_base", "rope_scaling"}) {
+  for (const char* const name : {"rope_base", "rope_scaling", "rope_base_layers", "rope_scaling_layers"}) {
     if (results.contains(name)) {
       accuracy.settings[name] = text_of(results.at(name));
     }

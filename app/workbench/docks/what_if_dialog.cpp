@@ -6,6 +6,8 @@
 #include <QFormLayout>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
 #include <QSlider>
 #include <algorithm>
 #include <cmath>
@@ -24,6 +26,7 @@ constexpr int kPauseMs = 40;  // of a slider that moves, before its value runs
 constexpr double kLeastBase = 10;
 constexpr double kLargestBase = 1e7;
 constexpr double kLargestFactor = 64;
+const QString kOwnScaling = QStringLiteral("as the checkpoint (%1)");
 constexpr const char* kByLength = "yarn-turns";  // the scaling without a factor: it follows the input's length
 
 int step_of(double value, double low, double high) {
@@ -38,8 +41,8 @@ double value_at(int step, double low, double high) {
 
 }  // namespace
 
-OwnRotation own_rotation(const models::ModelInfo& info) {
-  const models::EncodingUse* const use = models::turning_encoding(info);
+OwnRotation own_rotation(const models::ModelInfo& info, const std::string& layers) {
+  const models::EncodingUse* const use = models::turning_encoding(info, layers);
   OwnRotation own;
   if (use != nullptr) {
     own.base = use->options.number("base", 10000).ok() ? *use->options.number("base", 10000) : 10000;
@@ -52,18 +55,15 @@ OwnRotation own_rotation(const models::ModelInfo& info) {
 
 WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(parent), studio_(studio), id_(id) {
   const Checkpoint* checkpoint = studio_.checkpoints().find(id_);
-  const QString name = checkpoint == nullptr ? QString() : qt(checkpoint->name);
-  own_ = checkpoint == nullptr || checkpoint->info() == nullptr ? OwnRotation{} : own_rotation(*checkpoint->info());
-  make_lasting(this, "what-if", QStringLiteral("What if: %1").arg(name));
+  name_ = checkpoint == nullptr ? QString() : qt(checkpoint->name);
+  info_ = checkpoint == nullptr || checkpoint->info() == nullptr ? models::ModelInfo{} : *checkpoint->info();
+  own_ = own_rotation(info_);
+  make_lasting(this, "what-if", QStringLiteral("What if: %1").arg(name_));
   auto* form = new QFormLayout(this);
   says_ = make_label(this, "what-if-own");
-  says_->setText(
-      own_.base > 0
-          ? QStringLiteral("%1 itself has base %2, scaling %3%4. What you choose runs beside it.")
-                .arg(name, qt(number_text(own_.base)), qt(own_.scaling),
-                     own_.scaling == "none" ? QString() : QStringLiteral(" by %1").arg(qt(number_text(own_.factor))))
-          : QStringLiteral("%1 has no layer that rotates queries and keys: there is nothing to choose.").arg(name));
   form->addRow(says_);
+  add_layers(*form);
+  say_own();
   const auto number = [&](const char* object, double low, double high, double value) {
     auto* box = new QDoubleSpinBox(this);
     box->setObjectName(QLatin1String(object));
@@ -79,7 +79,7 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(pa
   base_ = number("what-if-base", std::min(kLeastBase, own_base), std::max(kLargestBase, own_base), own_base);
   factor_ = number("what-if-factor", 1, std::max(kLargestFactor, own_.factor), own_.factor);
   scaling_ = make_named<QComboBox>(this, "what-if-scaling", QStringLiteral("Scaling"));
-  scaling_->addItem(QStringLiteral("as the checkpoint (%1)").arg(qt(own_.scaling)), QString());
+  scaling_->addItem(kOwnScaling.arg(qt(own_.scaling)), QString());
   for (const char* kind : {"linear", "ntk", "dynamic", "yarn", kByLength}) {
     scaling_->addItem(QLatin1String(kind), QLatin1String(kind));
   }
@@ -95,7 +95,9 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(pa
   form->addRow(QStringLiteral("Scaling"), scaling_);
   row(QStringLiteral("Factor"),
       add_slider("what-if-factor-slider", QStringLiteral("Factor"), factor_, 1, factor_->maximum()), factor_);
-  form->addRow(make_close_box(this));
+  auto* buttons = make_close_box(this);
+  buttons->button(QDialogButtonBox::Close)->setAutoDefault(false);  // Enter ends typing a number or layers
+  form->addRow(buttons);
   call_after(moved_, kPauseMs, this, &WhatIfDialog::apply);
   const auto move = [this] { moved_.start(); };
   connect(base_, &QDoubleSpinBox::valueChanged, this, move);
@@ -105,6 +107,67 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(pa
     factor_->setEnabled(has_factor());
     move();
   });
+}
+
+// Which layers obey: those that the checkpoint's own fields rule, or others, chosen or typed.
+void WhatIfDialog::add_layers(QFormLayout& form) {
+  const std::string usual = models::usual_layers(info_);
+  layers_ = make_named<QComboBox>(this, "what-if-layers", QStringLiteral("Layers"));
+  layers_->setEditable(true);
+  layers_->setInsertPolicy(QComboBox::NoInsert);
+  layers_->setToolTip(QStringLiteral("Which layers obey: choose, or type numbers, as in 5,11,17"));
+  layers_->addItem(usual.empty() ? QStringLiteral("all that rotate") : qt("as config.json says (" + usual + ")"),
+                   QString());
+  if (models::turning_encoding(info_, "global") != nullptr && models::turning_encoding(info_, "local") != nullptr) {
+    for (const char* const kind : {"global", "local"}) {
+      layers_->addItem(QLatin1String(kind), QLatin1String(kind));
+    }
+  }
+  layers_->setEnabled(own_.base > 0);
+  form.addRow(QStringLiteral("Layers"), layers_);
+  connect(layers_, &QComboBox::activated, this, &WhatIfDialog::choose_layers);
+  connect(layers_->lineEdit(), &QLineEdit::editingFinished, this, &WhatIfDialog::choose_layers);
+}
+
+std::string WhatIfDialog::layers() const {
+  const int known = layers_->findText(layers_->currentText().trimmed());
+  return known >= 0 ? layers_->itemData(known).toString().toStdString()
+                    : layers_->currentText().remove(QLatin1Char(' ')).toStdString();
+}
+
+// A base that nobody has changed follows the layers.
+void WhatIfDialog::choose_layers() {
+  const OwnRotation own = own_rotation(info_, layers());
+  if (own.base <= 0) {
+    says_->setText(QStringLiteral("Layers: expected global, local or layers that rotate, from 0 to %1, as in 5,11; "
+                                  "found %2.")
+                       .arg(info_.layers - 1)
+                       .arg(layers_->currentText()));
+    return;
+  }
+  const bool untouched = base_->value() == own_.base;
+  own_ = own;
+  say_own();
+  scaling_->setItemText(0, kOwnScaling.arg(qt(own_.scaling)));
+  scaling_->setEnabled(own_.scales);
+  if (untouched) {
+    base_->setValue(own_.base);
+  }
+  moved_.start();
+}
+
+void WhatIfDialog::say_own() {
+  const std::string chosen = layers().empty() ? models::usual_layers(info_) : layers();
+  const QString where = chosen.empty()                            ? QString()
+                        : chosen == "global" || chosen == "local" ? qt(" in its " + chosen + " layers")
+                                                                  : qt(" in layers " + chosen);
+  says_->setText(
+      own_.base > 0
+          ? QStringLiteral("%1 itself has base %2, scaling %3%4%5. What you choose runs beside it.")
+                .arg(name_, qt(number_text(own_.base)), qt(own_.scaling),
+                     own_.scaling == "none" ? QString() : QStringLiteral(" by %1").arg(qt(number_text(own_.factor))),
+                     where)
+          : QStringLiteral("%1 has no layer that rotates queries and keys: there is nothing to choose.").arg(name_));
 }
 
 // A slider that moves by factors, and the number beside it.
@@ -137,10 +200,12 @@ models::Overrides WhatIfDialog::overrides() const {
   models::Overrides overrides;
   if (base_->value() != own_.base) {
     overrides.rope_base = base_->value();
+    overrides.rope_base_layers = layers();
   }
   const std::string kind = scaling_->currentData().toString().toStdString();
   if (!kind.empty()) {
     overrides.rope_scaling = has_factor() ? kind + ":" + number_text(factor_->value()) : kind;
+    overrides.rope_scaling_layers = layers();
   }
   return overrides;
 }

@@ -9,6 +9,7 @@
 
 class QComboBox;
 class QDoubleSpinBox;
+class QFormLayout;
 class QLabel;
 class QSlider;
 
@@ -23,7 +24,8 @@ struct OwnRotation {
   double factor = 1;
   bool scales = false;  // takes a scaling
 };
-OwnRotation own_rotation(const models::ModelInfo& info);
+// Of these layers, as models::Overrides names them.
+OwnRotation own_rotation(const models::ModelInfo& info, const std::string& layers = {});
 
 class WhatIfDialog : public QDialog {
   Q_OBJECT
@@ -34,16 +36,23 @@ class WhatIfDialog : public QDialog {
  private:
   QSlider* add_slider(const char* name, const QString& label, QDoubleSpinBox* number, double low, double high);
   void apply();
+  void add_layers(QFormLayout& form);
+  void choose_layers();
+  void say_own();
   bool has_factor() const;
+  std::string layers() const;
   models::Overrides overrides() const;
 
   Studio& studio_;
   const int id_;
-  OwnRotation own_;
-  int column_ = 0;  // that it opened; 0: none yet
+  models::ModelInfo info_;  // of what it began with
+  QString name_;
+  OwnRotation own_;  // of the chosen layers
+  int column_ = 0;   // that it opened; 0: none yet
   QDoubleSpinBox* base_ = nullptr;
   QDoubleSpinBox* factor_ = nullptr;
   QComboBox* scaling_ = nullptr;
+  QComboBox* layers_ = nullptr;
   QLabel* says_ = nullptr;
   QTimer moved_;
 };

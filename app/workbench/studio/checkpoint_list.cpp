@@ -55,16 +55,17 @@ const Checkpoint* CheckpointList::find(int id) const {
   return const_cast<CheckpointList*>(this)->find(id);
 }
 
-std::string CheckpointList::unique_name(const session::CheckpointEntry& entry) const {
+std::string CheckpointList::unique_name(const session::CheckpointEntry& entry, const models::ModelInfo* opened) const {
   const std::filesystem::path& path = entry.path;
   const std::string own = !checkpoint::rank_files(path).empty() ? checkpoint::whole_name(path) + ".safetensors"
                           : models::is_atlas(path)              ? path.stem().string()
                           : path.has_filename()                 ? path.filename().string()
                                                                 : path.parent_path().filename().string();
   const std::string hub = checkpoint::hub_name(path);  // a snapshot's folder is called as its commit
-  return session::unique_name((hub.empty() ? own : hub) + session::label_of(entry), [&](const std::string& name) {
-    return std::any_of(list_.begin(), list_.end(), [&](const auto& each) { return each.name == name; });
-  });
+  return session::unique_name(
+      (hub.empty() ? own : hub) + session::label_of(entry, opened), [&](const std::string& name) {
+        return std::any_of(list_.begin(), list_.end(), [&](const auto& each) { return each.name == name; });
+      });
 }
 
 Checkpoint& CheckpointList::add(const session::CheckpointEntry& entry) {
@@ -79,9 +80,9 @@ void CheckpointList::erase(int id) {
   std::erase_if(list_, [&](const Checkpoint& each) { return each.id == id; });
 }
 
-void CheckpointList::rename(Checkpoint& checkpoint) const {
+void CheckpointList::rename(Checkpoint& checkpoint, const models::ModelInfo* opened) const {
   checkpoint.name.clear();
-  checkpoint.name = unique_name(checkpoint.entry);
+  checkpoint.name = unique_name(checkpoint.entry, opened);
 }
 
 std::vector<session::CheckpointEntry> CheckpointList::entries() const {

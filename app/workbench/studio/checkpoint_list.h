@@ -61,8 +61,8 @@ class CheckpointList {
   // A new one at the end, with an id and a name of its own.
   Checkpoint& add(const session::CheckpointEntry& entry);
   void erase(int id);
-  // Names it anew, as its entry says now.
-  void rename(Checkpoint& checkpoint) const;
+  // Names it anew, as its entry says now, and what it opened as: which layers obey an override.
+  void rename(Checkpoint& checkpoint, const models::ModelInfo* opened = nullptr) const;
 
   std::vector<session::CheckpointEntry> entries() const;
   std::vector<session::CheckpointEntry> shown_entries() const;
@@ -85,7 +85,7 @@ class CheckpointList {
 
  private:
   bool any_shown(bool (Checkpoint::*is)() const) const;
-  std::string unique_name(const session::CheckpointEntry& entry) const;
+  std::string unique_name(const session::CheckpointEntry& entry, const models::ModelInfo* opened = nullptr) const;
 
   std::vector<Checkpoint> list_;
   int next_id_ = 1;

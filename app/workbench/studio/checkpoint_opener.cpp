@@ -160,6 +160,9 @@ void CheckpointOpener::opened(int id, Result<std::shared_ptr<const models::Model
     Q_EMIT failed(model.error());
   } else {
     checkpoint->model = *std::move(model);
+    if (checkpoint->entry.overrides != models::Overrides()) {
+      list_.rename(*checkpoint, &checkpoint->model->info());  // which says the layers that obey
+    }
     Q_EMIT ready(id);
   }
   lend(id);

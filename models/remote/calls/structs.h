@@ -192,6 +192,8 @@ void members(Structs, KernelOfSomeKind auto& x, auto& visit) {
 void members(Structs, Is<models::Overrides> auto& x, auto& visit) {
   visit("rope_base", x.rope_base);
   visit("rope_scaling", x.rope_scaling);
+  visit("rope_base_layers", x.rope_base_layers);
+  visit("rope_scaling_layers", x.rope_scaling_layers);
 }
 void members(Structs, Is<models::OpenOptions> auto& x, auto& visit) {
   visit("overrides", x.overrides);

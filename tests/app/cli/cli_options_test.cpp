@@ -57,7 +57,7 @@ TEST_F(CliOptions, EachOneRefusesWhatItCannotBe) {
       EXPECT_NE(value.error().message.find(option.name + ": expected "), std::string::npos);
       EXPECT_NE(value.error().message.find(", found "), std::string::npos);
     }
-    if (option.name == "--seed" || option.name == "--rope-base" || option.name == "--threads") {
+    if (option.name == "--seed" || option.name == "--threads") {
       const auto [known, first] = meanings.emplace(option.name, expected(option.parameter));
       EXPECT_EQ(known->second, expected(option.parameter)) << option.command << " " << option.name;
     }
@@ -83,7 +83,10 @@ TEST_F(CliOptions, TheProgramSaysSoAndEndsWithStatusTwo) {
   expect_error(with(figure, {"--colormap", "rainbow"}), 2, "viridis");
   expect_error(with(figure, {"--percentile", "0"}), 2, "--percentile");
   expect_error(with(figure, {"--camera-x", "3"}), 2, "--camera-x");
-  expect_error(with(figure, {"--rope-base", "0"}), 2, "--rope-base");
+  expect_error(with(figure, {"--rope-base", "0"}), 2, "--rope-base: expected a number from 1.000001");
+  expect_error(with(figure, {"--rope-base", ""}), 2, "--rope-base");
+  expect_error(with(figure, {"--rope-base", "@local"}), 2, "--rope-base: expected a value, or one and layers");
+  expect_error(with(figure, {"--rope-scaling", "linear:4@"}), 2, "--rope-scaling: expected a value, or one and layers");
   expect_error(run_locus({"figure", "attention", path(), "--ids", "1,,2", "--data", file("x.npy")}), 2, "--ids");
   expect_error(run_locus({"figure", "attention", path(), "--ids", "1,2,", "--data", file("x.npy")}), 2, "--ids");
   expect_error(run_locus({"run", path(), "--ids", "1,-2"}), 2, "--ids");

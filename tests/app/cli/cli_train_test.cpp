@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/base/numbers.h"
@@ -110,7 +111,9 @@ TEST_F(CliTrain, EvaluationsAreATable) {
 
 // What was measured with another scaling is recorded beside the checkpoint's own reference, an entry a scaling.
 TEST_F(CliTrain, WhatIfResultsAreKeptBesideTheReference) {
-  ASSERT_EQ(run_locus(arguments("what-if", "6")).status, 0);
+  auto training = arguments("what-if", "6");
+  *std::next(std::find(training.begin(), training.end(), "--layers")) = "2";
+  ASSERT_EQ(run_locus(training).status, 0);
   const auto measured = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {"evaluate", "text", file("what-if"), "--validate", file("corpus.txt"), "--record"});
     return run_locus(words);
@@ -131,6 +134,13 @@ TEST_F(CliTrain, WhatIfResultsAreKeptBesideTheReference) {
   EXPECT_EQ(entries[0].at("splits"), row.at("splits"));
   EXPECT_EQ(entries[0].at("interval"), row.at("interval"));
   EXPECT_NE(entries[0].at("splits").at("in"), reference.at("value"));
+  for (const char* base : {"300@1", "300@1", "300@0,1"}) {  // the last is the entry of all layers
+    ASSERT_EQ(measured({"--rope-base", base}).status, 0);
+  }
+  ASSERT_EQ(record().at("what_if").size(), 3U);
+  EXPECT_FALSE(record().at("what_if")[1].contains("rope_base_layers"));
+  EXPECT_EQ(record().at("what_if")[2].at("rope_base"), 300);
+  EXPECT_EQ(record().at("what_if")[2].at("rope_base_layers"), "1");
   expect_error(measured({"--edit", "head 0.0 zero"}), 2, "without edits");
 }
 

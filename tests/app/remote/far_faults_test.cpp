@@ -103,6 +103,9 @@ Message result_of(std::int64_t id, json body) {
   return message;
 }
 
+const json kNoOverrides = {
+    {"rope_base", nullptr}, {"rope_scaling", ""}, {"rope_base_layers", ""}, {"rope_scaling_layers", ""}};
+
 TEST_F(FarFaults, AServerThatIsKilledLosesTheLineAndNothingElse) {
   const test::FarMachine machine(named_server());
   const auto model = models::open(text_rope());
@@ -380,7 +383,7 @@ TEST_F(FarFaults, AnswersThatDoNotHoldTogetherAreRefused) {
                      {"unexpected", json::array()},
                      {"warnings", json::array()},
                      {"layer_info", json::array()},
-                     {"overrides", {{"rope_base", nullptr}, {"rope_scaling", ""}}}};
+                     {"overrides", kNoOverrides}};
   const auto opened = [&](const json& body) {
     const test::FarMachine machine(server_of(frames({result_of(1, nullptr), result_of(2, body)})));
     const auto model = models::open(text_rope());
@@ -450,9 +453,8 @@ TEST_F(FarFaults, AServerWhoseClientIsGoneEnds) {
   open.kind = MessageKind::kCall;
   open.id = 1;
   open.name = "open";
-  open.body = json::array(
-      {{{"path", test::source_dir() + "/assets/checkpoints/text-rope"}},
-       {{"overrides", {{"rope_base", nullptr}, {"rope_scaling", ""}}}, {"device", "cpu"}, {"memory_limit_mb", 0}}});
+  open.body = json::array({{{"path", test::source_dir() + "/assets/checkpoints/text-rope"}},
+                           {{"overrides", kNoOverrides}, {"device", "cpu"}, {"memory_limit_mb", 0}}});
   EXPECT_EQ(served(frames({remote::greeting()})), 0);
   EXPECT_EQ(served(frames({remote::greeting(), open, open})), 3);  // two calls of one id
   EXPECT_EQ(served(frames({remote::greeting(), open})), 0);

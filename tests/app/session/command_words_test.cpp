@@ -61,6 +61,16 @@ TEST_F(CommandWords, DrawTheSame) {
   ASSERT_EQ(again.at("checkpoints").size(), 2U);
 }
 
+TEST_F(CommandWords, NameTheLayersOfAnOverride) {
+  Recipe made = recipe();
+  made.session.checkpoints.front().overrides = {2000.0, "linear:4", "0", "global"};
+  made.session.state.view = "attention";
+  const auto words = command_words(made);
+  ASSERT_TRUE(words.ok()) << words.error().describe();
+  EXPECT_NE(shell_line(*words).find(" --rope-base 2000@0 --rope-scaling linear:4@global"), std::string::npos)
+      << shell_line(*words);
+}
+
 TEST_F(CommandWords, AreQuotedForAShell) {
   EXPECT_EQ(shell_line({"figure", "a b", "it's", "x=1", ""}), "locus figure 'a b' 'it'\\''s' x=1 ''");
 }

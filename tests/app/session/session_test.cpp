@@ -22,7 +22,7 @@ std::filesystem::path scratch() {
 session::Session example(const std::filesystem::path& folder) {
   session::Session session;
   session.checkpoints.push_back({folder / "checkpoints" / "a", {}, true});
-  session.checkpoints.push_back({folder / "checkpoints" / "a", {5e5, "yarn:4"}, false});
+  session.checkpoints.push_back({folder / "checkpoints" / "a", {5e5, "yarn:4", "global", "0,3"}, false});
   session.checkpoints.back().edits = {*models::parse_edit("head 0.1 zero", 0),
                                       *models::parse_edit("bias all.0 -d/8", 1)};
   session.input.text = "text with \"quotes\", a line\nfeed and é";
@@ -58,6 +58,7 @@ TEST(Session, WhatIsSavedIsWhatIsLoaded) {
   EXPECT_EQ(loaded->state.camera->y.low, 9);
   ASSERT_EQ(loaded->bookmarks.size(), 1U);
   EXPECT_EQ(to_json(*loaded, folder), to_json(saved, folder));
+  EXPECT_NE(to_json(saved, folder).find("\"rope_base_layers\": \"global\""), std::string::npos);
 }
 
 TEST(Session, PathsMoveWithTheFolder) {

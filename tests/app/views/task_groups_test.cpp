@@ -165,15 +165,17 @@ TEST(TaskGroups, AWhatIfHasItsOwnResults) {
   std::ifstream in(folder / "counting-rope" / "training.json");
   nlohmann::json record = nlohmann::json::parse(in);
   record["what_if"] = {{{"rope_scaling", "yarn:2"}, {"splits", {{"in", 0.75}}}},
+                       {{"rope_base", 300}, {"rope_base_layers", "1"}, {"splits", {{"in", 0.25}}}},
                        {{"rope_base", 300}, {"splits", {{"in", 0.5}}}},
                        "no object"};
   std::ofstream(folder / "counting-rope" / "training.json") << record;
   models::Input symbol;
   symbol.ids = {0};
   ViewInput input;
-  const auto open = [&](std::optional<double> base, const std::string& scaling, const std::string& name) {
+  const auto open = [&](std::optional<double> base, const std::string& scaling, const std::string& name,
+                        const std::string& layers = "") {
     models::OpenOptions options;
-    options.overrides = {base, scaling};
+    options.overrides = {base, scaling, layers};
     const auto model = models::open((folder / "counting-rope").string(), options);
     ASSERT_TRUE(model.ok()) << model.error().describe();
     input.columns.push_back(test::column_of(*model, symbol, name));
@@ -182,15 +184,18 @@ TEST(TaskGroups, AWhatIfHasItsOwnResults) {
   open({}, "yarn:2.0", "stretched");
   open(300, "", "slower");
   open(10000, "", "its own");
+  open(300, "", "slower in one layer", "1");
   const auto results = read_accuracies(input);
   ASSERT_TRUE(results.ok()) << results.error().describe();
   const std::vector<Accuracy> rows = join_seeds(*results);
-  ASSERT_EQ(rows.size(), 4U);  // none is another seed
+  ASSERT_EQ(rows.size(), 5U);  // none is another seed
   EXPECT_EQ(find_split(rows[0].splits, "in")->value, record.at("splits").at("in").get<double>());
   EXPECT_EQ(find_split(rows[1].splits, "in")->value, 0.75);
   EXPECT_EQ(rows[1].settings.at("rope_scaling"), "yarn:2");
   EXPECT_EQ(find_split(rows[2].splits, "in")->value, 0.5);
   EXPECT_EQ(find_split(rows[3].splits, "in")->value, find_split(rows[0].splits, "in")->value);
+  EXPECT_EQ(find_split(rows[4].splits, "in")->value, 0.25);
+  EXPECT_EQ(rows[4].settings.at("rope_base_layers"), "1");
   input.columns.clear();
   open({}, "linear:2", "other");
   EXPECT_EQ(read_accuracies(input).error().code, ErrorCode::kUnsupported);

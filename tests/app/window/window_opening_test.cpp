@@ -1,6 +1,7 @@
 // Ways to begin: the welcome, the hub's cache, ids without a tokenizer, what if.
 #include "tests/support/window.h"
 
+#include <QComboBox>
 #include <QDockWidget>
 #include <QDoubleSpinBox>
 #include <QLabel>
@@ -254,6 +255,48 @@ TEST_F(WindowOpening, WhatIfRunsAsItsSlidersMove) {
   EXPECT_EQ(window_->studio().checkpoints().all()[1].name,
             "turning" + models::label_of(window_->studio().checkpoints().all()[1].entry.overrides));
   EXPECT_EQ(base->value(), asked.back());
+}
+
+// Gemma 3 has another base where it sees a window alone: the dialog begins with the layers that config.json means.
+TEST_F(WindowOpening, WhatIfOffersTheLayersThatObey) {
+  opener_ = [](const fs::path& path, const models::OpenOptions& options, const StopToken&, const Progress&) {
+    return models::open(path, options);
+  };
+  window_.reset();
+  make_window();
+  session::CheckpointEntry entry;
+  entry.path = test::source_dir() + "/tests/golden/families/gemma3_text";
+  entry.shown = true;
+  window_->studio().open(entry);
+  const auto& all = window_->studio().checkpoints().all();
+  ASSERT_TRUE(wait([&] { return all.size() == 1 && all[0].model; }));
+  WhatIfDialog dialog(window_->studio(), all[0].id, window_.get());
+  dialog.setAttribute(Qt::WA_DeleteOnClose, false);
+  dialog.show();
+  const auto* says = dialog.findChild<QLabel*>(QStringLiteral("what-if-own"));
+  auto* base = dialog.findChild<QDoubleSpinBox*>(QStringLiteral("what-if-base"));
+  auto* layers = dialog.findChild<QComboBox*>(QStringLiteral("what-if-layers"));
+  EXPECT_TRUE(says->text().contains(QStringLiteral("base 20000, scaling linear by 4 in its global layers")));
+  EXPECT_EQ(layers->currentText(), QStringLiteral("as config.json says (global)"));
+  EXPECT_EQ(base->value(), 20000);
+  const auto choose = [&](const QString& text) {
+    layers->setEditText(text);
+    press(layers, Qt::Key_Return);
+  };
+  choose(QStringLiteral("0, 7"));
+  EXPECT_TRUE(says->text().contains(QStringLiteral("from 0 to 3, as in 5,11; found 0, 7")));
+  choose(QStringLiteral("local"));
+  EXPECT_TRUE(says->text().contains(QStringLiteral("base 100, scaling none in its local layers")));
+  EXPECT_EQ(base->value(), 100);
+  base->setValue(500);
+  ASSERT_TRUE(wait([&] { return all.size() == 2 && all[1].model; }));
+  EXPECT_EQ(all[1].name, "gemma3_text base 500@local");
+  choose(QStringLiteral("0, 1"));
+  ASSERT_TRUE(wait([&] { return all[1].entry.overrides.rope_base_layers == "0,1" && !all[1].opening; }));
+  EXPECT_EQ(all[1].name, "gemma3_text base 500@0,1");
+  choose(QStringLiteral("as config.json says (global)"));
+  ASSERT_TRUE(wait([&] { return all[1].entry.overrides.rope_base_layers.empty() && !all[1].opening; }));
+  EXPECT_EQ(all[1].name, "gemma3_text base 500@global");  // what it opened as
 }
 
 TEST_F(WindowOpening, TheFirstStartWelcomesAndHelpDoesItAgain) {
