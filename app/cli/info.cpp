@@ -45,7 +45,11 @@ Json runtime_json() {
 }
 
 Json kind_json(const models::WeightKind& kind) {
-  return {{"kind", kind.kind}, {"format", kind.format}, {"tensors", kind.tensors}, {"bytes", kind.bytes}};
+  return {{"kind", kind.kind},
+          {"format", kind.format},
+          {"tensors", kind.tensors},
+          {"bytes", kind.bytes},
+          {"numbers", kind.numbers}};
 }
 
 // How many channel pairs each component of a position turns (M-RoPE); empty: positions have one.
@@ -102,8 +106,9 @@ std::string names_line(const std::vector<std::string>& names) {
   return names.empty() ? "none" : listed(names, printable);
 }
 
-// An encoding and those of its options that are not what they are by default.
-std::string encoding_line(const models::EncodingUse& use) {
+// An encoding and those of its options that are not what they are by default; its base in any case where there are
+// several encodings.
+std::string encoding_line(const models::EncodingUse& use, bool one_of_several) {
   std::string line = use.name;
   for (const models::EncodingInfo& encoding : models::encodings()) {
     if (encoding.name != use.name) {
@@ -111,12 +116,25 @@ std::string encoding_line(const models::EncodingUse& use) {
     }
     for (const auto& option : encoding.options) {
       const auto value = use.options.values().find(option.name);
-      if (value != use.options.values().end() && to_text(value->second) != option.shape) {
+      const bool said = one_of_several && option.name == "base";
+      if (value != use.options.values().end() && (said || to_text(value->second) != option.shape)) {
         line += " " + option.name + "=" + to_text(value->second);
       }
     }
   }
   return line;
+}
+
+// ", layers 5, 11, 17": those that have the encoding.
+std::string layers_of(const models::ModelInfo& info, std::int64_t encoding) {
+  std::vector<std::int64_t> layers;
+  for (std::int64_t n = 0; n < static_cast<std::int64_t>(info.layer_info.size()); ++n) {
+    if (info.layer_info[static_cast<std::size_t>(n)].encoding == encoding) {
+      layers.push_back(n);
+    }
+  }
+  return (layers.size() == 1 ? ", layer " : ", layers ") +
+         (layers.empty() ? "none" : listed(layers, [](std::int64_t n) { return std::to_string(n); }));
 }
 
 // "OpenBLAS, SkylakeX kernels; own kernels avx512; 2 threads"
@@ -142,10 +160,13 @@ std::vector<std::pair<std::string, std::string>> layer_lines(const models::Model
   return lines;
 }
 
-// Formats and the kinds of weights in them, those of most bytes first: "Q4_K" and "attn_q, attn_k, ffn_down (12)".
+// Formats and the kinds of weights in them, those of most bytes first: "Q4_K" and "attn_q, attn_k, ffn_down (12): 71
+// %", of the numbers in all of them.
 std::vector<std::pair<std::string, std::string>> format_lines(const std::vector<models::WeightKind>& kinds) {
   std::vector<std::pair<std::string, std::string>> lines;
   std::map<std::string, double> bytes;
+  std::map<std::string, double> numbers;
+  double all = 0;
   for (const models::WeightKind& kind : kinds) {
     const bool split = std::count_if(kinds.begin(), kinds.end(),
                                      [&](const models::WeightKind& each) { return each.kind == kind.kind; }) > 1;
@@ -158,6 +179,11 @@ std::vector<std::pair<std::string, std::string>> format_lines(const std::vector<
       known->second += ", " + text;
     }
     bytes[kind.format] += kind.bytes;
+    numbers[kind.format] += kind.numbers;
+    all += kind.numbers;
+  }
+  for (auto& [format, text] : lines) {
+    text += ": " + general_text(100 * numbers[format] / all, 2) + " %";
   }
   std::stable_sort(lines.begin(), lines.end(),
                    [&](const auto& a, const auto& b) { return bytes[a.first] > bytes[b.first]; });
@@ -171,8 +197,10 @@ void print_info(const models::Model& model, std::int64_t length, Console& consol
   };
   row("checkpoint", info.name);
   row("family", info.family);
-  for (const models::EncodingUse& encoding : info.encodings) {
-    row("encoding", encoding_line(encoding));
+  const bool several = info.encodings.size() > 1;
+  for (std::size_t n = 0; n < info.encodings.size(); ++n) {
+    row("encoding", encoding_line(info.encodings[n], several) +
+                        (several ? layers_of(info, static_cast<std::int64_t>(n)) : std::string()));
   }
   if (info.encoder_layers > 0) {
     row("encoder", std::to_string(info.encoder_layers) + " layers; what follows is the decoder's");

@@ -94,7 +94,7 @@ struct ModelInfo {
   std::int64_t image_tokens = 0;    // a picture of the tower's own size; 0: they follow from its size
   std::int64_t placeholder = -1;    // the id that stands for each of them
   std::int64_t encoder_layers = 0;  // of an encoder–decoder, whose decoder all else here is about; 0: no such model
-  std::string dtype;                // "float32", "bfloat16", …
+  std::string dtype;                // of most weights in the layers: "float32", "bfloat16", "Q4_K", …
   bool causal = true;
   bool image = false;      // takes an image, not text
   bool tokenizer = false;  // takes text; otherwise ids only

@@ -14,6 +14,7 @@ struct WeightKind {
   std::string format;        // "Q4_K"
   std::int64_t tensors = 0;  // of this kind in this format
   double bytes = 0;          // of those, in the file
+  double numbers = 0;        // that they are
 };
 
 // In the order of the file; a kind of which layers have different formats is there once for each. Empty for checkpoints

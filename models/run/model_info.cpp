@@ -28,15 +28,22 @@ std::string dtype_name(const checkpoint::TensorInfo& tensor) {
   return found == names.end() ? std::string(tensor.type_name()) : found->second;
 }
 
-// The dtype of most weights.
+// The dtype of most weights in the layers: embedding and head, which can outweigh them, are often stored more exactly.
+// Of all weights where none is in a layer.
 std::string main_dtype(const transformer::Fitting& fitting) {
-  std::map<std::string, std::int64_t> elements;
+  std::map<std::string, std::int64_t> layers;
+  std::map<std::string, std::int64_t> all;
   for (const auto& part : fitting.parts) {
-    elements[dtype_name(*part.tensor)] += part.tensor->elements();
+    const std::string name = dtype_name(*part.tensor);
+    all[name] += part.tensor->elements();
+    if (part.parameter.name.find("layers.") != std::string::npos) {
+      layers[name] += part.tensor->elements();
+    }
   }
-  const auto most = std::max_element(elements.begin(), elements.end(),
+  const std::map<std::string, std::int64_t>& counted = layers.empty() ? all : layers;
+  const auto most = std::max_element(counted.begin(), counted.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == elements.end() ? "" : most->first;
+  return most == counted.end() ? "" : most->first;
 }
 
 std::string name_of(const fs::path& checkpoint) {

@@ -45,6 +45,7 @@ std::vector<WeightKind> weight_kinds(const Model& model) {
     }
     ++known->tensors;
     known->bytes += static_cast<double>(part.tensor->storage.size());
+    known->numbers += static_cast<double>(part.tensor->elements());
   }
   return kinds;
 }

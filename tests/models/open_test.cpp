@@ -135,6 +135,19 @@ TEST(Open, HalfPrecisionIsConverted) {
   EXPECT_CLOSE(test::logits_of(**model, golden["input_ids"][0]), golden["logits"][0], 0.1);
 }
 
+// An embedding of many words outweighs the layers, and is often stored more exactly.
+TEST(Open, TheDtypeIsThatOfTheLayers) {
+  Folder folder;
+  folder.replace("50", "800");
+  for (auto& [name, tensor] : folder.tensors) {
+    const bool words = tensor.dim() == 2 && tensor.size(0) == 50;
+    tensor = words ? at::randn({800, 32}) : tensor.to(at::kBFloat16);
+  }
+  const auto model = folder.open();
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  EXPECT_EQ((*model)->info().dtype, "bfloat16");
+}
+
 TEST(Open, RunsRefuseWhatTheyCannotTake) {
   const Folder folder;
   const auto model = folder.open();

@@ -312,6 +312,7 @@ void members(Structs, Is<models::WeightKind> auto& x, auto& visit) {
   visit("format", x.format);
   visit("tensors", x.tensors);
   visit("bytes", x.bytes);
+  visit("numbers", x.numbers);
 }
 
 // ---- analyses

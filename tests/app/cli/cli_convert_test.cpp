@@ -32,7 +32,7 @@ TEST_F(CliConvert, WritesAFileThatOpensWhereverAPathIs) {
       << written.err;
   const auto info = run_locus({"info", small});
   EXPECT_NE(info.out.find("weights Q4_0"), std::string::npos) << info.out;
-  EXPECT_NE(info.out.find("weights F16     ffn_down\n"), std::string::npos) << info.out;
+  EXPECT_NE(info.out.find("weights F16     ffn_down: 21 %\n"), std::string::npos) << info.out;
   const nlohmann::json json = nlohmann::json::parse(run_locus({"info", small, "--json"}).out);
   EXPECT_EQ(json["dtype"], "Q4_0");
   EXPECT_EQ(json["family"], "llama");
@@ -42,6 +42,7 @@ TEST_F(CliConvert, WritesAFileThatOpensWhereverAPathIs) {
       EXPECT_EQ(kind["format"], "Q4_0");
       EXPECT_EQ(kind["tensors"], 4);
       EXPECT_EQ(kind["bytes"], 4 * 128 * 128 / 32 * 18);
+      EXPECT_EQ(kind["numbers"], 4 * 128 * 128);
     }
   }
   EXPECT_TRUE(nlohmann::json::parse(run_locus({"info", converted_source(), "--json"}).out)["quantisation"].empty());

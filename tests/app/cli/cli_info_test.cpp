@@ -95,6 +95,18 @@ TEST_F(CliInfo, TextNamesThem) {
   EXPECT_NE(outcome.out.find("layer 3         none"), std::string::npos) << outcome.out;
 }
 
+TEST_F(CliInfo, SaysWhichLayersEachOfSeveralEncodingsHas) {
+  const auto outcome = run_locus({"info", family_folder("modernbert")});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("\nencoding        rope base=160000, layers 0, 3\n"
+                             "encoding        rope base=10000, layers 1, 2\n"),
+            std::string::npos)
+      << outcome.out;
+  const auto changed = run_locus({"info", family_folder("gemma2"), "--rope-base", "500@1"});
+  ASSERT_EQ(changed.status, 0) << changed.err;
+  EXPECT_NE(changed.out.find("encoding        rope base=500, layer 1\n"), std::string::npos) << changed.out;
+}
+
 TEST_F(CliInfo, VerifyComparesWithTheFoldersOwnValues) {
   const auto outcome = run_locus({"verify", family_folder("smollm3")});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
