@@ -199,8 +199,11 @@ Result<LoadedModel::Prepared> LoadedModel::prepare_tokens(const std::vector<text
   for (std::size_t n = 0; n < tokens.size(); ++n) {
     const std::int64_t id = tokens[n].id;
     if (id < 0 || (id >= parts_.info.vocabulary && id != parts_.info.placeholder)) {
-      return bad_input("token " + std::to_string(n) + ": expected an id from 0 to " +
-                       std::to_string(parts_.info.vocabulary - 1) + ", found " + std::to_string(id));
+      const bool named = parts_.tokenizer && id >= 0 && id < parts_.tokenizer->vocabulary();
+      return bad_input("token " + std::to_string(n) +
+                       (named ? ", " + parts_.tokenizer->label(id) + ", for which the model has no embedding" : "") +
+                       ": expected an id from 0 to " + std::to_string(parts_.info.vocabulary - 1) + ", found " +
+                       std::to_string(id));
     }
     ids[n] = id;
     prepared.tokens.push_back({id, parts_.tokenizer ? parts_.tokenizer->label(id) : std::to_string(id), tokens[n].bytes,

@@ -84,7 +84,13 @@ Result<std::vector<std::string>> open_text(const families::Checkpoint& checkpoin
   }
   const std::int64_t vocabulary = parts.transformer->spec().vocabulary;
   std::vector<std::string> warnings;
-  if (parts.tokenizer && parts.tokenizer->vocabulary() > vocabulary) {
+  // Special tokens without an embedding are no fault: families have some for pictures, which only their larger models
+  // read (Gemma 3's <image_soft_token>). A text that names one is refused.
+  std::int64_t id = vocabulary;
+  while (parts.tokenizer && id < parts.tokenizer->vocabulary() && parts.tokenizer->is_special(id)) {
+    ++id;
+  }
+  if (parts.tokenizer && id < parts.tokenizer->vocabulary()) {
     warnings.push_back("the tokenizer has " + std::to_string(parts.tokenizer->vocabulary()) +
                        " tokens, the model only " + std::to_string(vocabulary));
   }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "models/api/model.h"
+#include "tests/models/text/sentence_piece_file.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"
@@ -146,6 +147,38 @@ TEST(Open, TheDtypeIsThatOfTheLayers) {
   const auto model = folder.open();
   ASSERT_TRUE(model.ok()) << model.error().describe();
   EXPECT_EQ((*model)->info().dtype, "bfloat16");
+}
+
+// As Gemma 3's <image_soft_token>, which its models of text have no embedding for.
+TEST(Open, SpecialTokensWithoutAnEmbeddingAreNamedWhereATextHasThem) {
+  const Folder folder;
+  std::vector<text::PieceLine> pieces{{"▁", -1}, {"a", -1}, {"b", -1}};
+  for (int n = 0; n < 44; ++n) {
+    pieces.push_back({"x" + std::to_string(n), -2});
+  }
+  folder.place.write("tokenizer.model", text::sentence_piece_model(pieces, {}));
+  const auto opened_with = [&](bool special) {
+    folder.place.write("tokenizer_config.json",
+                       R"({"tokenizer_class": "LlamaTokenizer", "added_tokens_decoder": {"50": {"content": "<picture>",
+                           "lstrip": false, "rstrip": false, "single_word": false, "normalized": false, "special": )" +
+                           std::string(special ? "true" : "false") + "}}}");
+    return folder.open();
+  };
+  const auto model = opened_with(true);
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  EXPECT_TRUE((*model)->info().warnings.empty()) << (*model)->info().warnings.front();
+  const auto refused = (*model)->run({.text = "a<picture>b"});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().describe().find(
+                ", <picture>, for which the model has no embedding: expected an id from 0 to 49, found 50"),
+            std::string::npos)
+      << refused.error().describe();
+  EXPECT_EQ((*model)->run({.ids = std::vector<std::int64_t>{1, 77}}).error().describe(),
+            "token 1: expected an id from 0 to 49, found 77");
+  const auto unusual = opened_with(false);
+  ASSERT_TRUE(unusual.ok()) << unusual.error().describe();
+  ASSERT_EQ((*unusual)->info().warnings.size(), 1U);
+  EXPECT_EQ((*unusual)->info().warnings[0], "the tokenizer has 51 tokens, the model only 50");
 }
 
 TEST(Open, RunsRefuseWhatTheyCannotTake) {
