@@ -13,6 +13,7 @@
 #include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
+#include "core/base/system_files.h"
 #include "models/api/files.h"
 #include "models/api/machine.h"
 #include "models/api/model.h"
@@ -86,6 +87,11 @@ void add_tokens(const models::Trace& trace, const std::string& prefix, Json& jso
   json[prefix + "input_ids"] = list_of(trace.tokens(), [](const models::TokenInfo& token) { return token.id; });
 }
 
+// The most memory that this process has held so far, weights that stay in their files among it.
+std::int64_t peak_mb() {
+  return std::llround(system_bytes("/proc/self/status", "VmHWM") / 1e6);
+}
+
 Json run_json(const models::Trace& trace, const models::Generation* generated) {
   Json json = Json::object();
   const std::shared_ptr<const models::Trace> encoder = trace.side(models::Side::kEncoder);
@@ -98,7 +104,8 @@ Json run_json(const models::Trace& trace, const models::Generation* generated) {
     json["token_scores"] = scores;
   }
   json["time_ms"] = trace.time_ms();
-  json["memory_mb"] = trace.memory_mb();
+  json["kept_mb"] = trace.memory_mb();
+  json["peak_mb"] = peak_mb();
   if (generated != nullptr) {
     json["generated"] = {{"ids", generated->ids}, {"text", generated->text}};
   }
@@ -160,7 +167,8 @@ void print_run(const models::Trace& trace, const models::Generation* generated, 
         generated->ids, [](std::int64_t id) { return std::to_string(id); }, ",");
     console.print("continuation: " + (generated->text.empty() ? ids : printable_lines(generated->text)));
   }
-  console.print(fixed_text(trace.time_ms(), 1) + " ms, " + std::to_string(trace.memory_mb()) + " MB kept");
+  console.print(fixed_text(trace.time_ms(), 1) + " ms, " + std::to_string(trace.memory_mb()) + " MB kept, at most " +
+                std::to_string(peak_mb()) + " MB used");
 }
 
 Status run_once(const RunOptions& options, const Context& context) {

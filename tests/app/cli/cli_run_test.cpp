@@ -24,7 +24,10 @@ TEST_F(CliRun, JsonHasTheFixedKeys) {
   EXPECT_EQ(run.at("input_ids"), json::parse("[111,110,101,32,116,119,111,10]"));
   EXPECT_EQ(run.at("tokens").at(3), "·");
   EXPECT_GT(run.at("time_ms").get<double>(), 0);
-  EXPECT_GE(run.at("memory_mb").get<int>(), 0);
+  EXPECT_GE(run.at("kept_mb").get<int>(), 0);
+  EXPECT_GT(run.at("peak_mb").get<int>(), 20);  // LibTorch alone takes as much
+  EXPECT_LT(run.at("peak_mb").get<int>(), 20000);
+  EXPECT_FALSE(run.contains("memory_mb"));
   double last = 1;
   ASSERT_FALSE(run.at("top").empty());
   for (const json& top : run.at("top")) {
