@@ -3,7 +3,9 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <numbers>
 #include <random>
 
 #include "core/base/system_files.h"
@@ -12,6 +14,7 @@
 #include "models/run/model_info.h"
 #include "models/trace/recorded_trace.h"
 #include "tests/support/golden.h"
+#include "tests/support/rounding.h"
 
 namespace locus {
 namespace {
@@ -136,6 +139,19 @@ std::vector<Case> cases() {
   return list;
 }
 
+// How far a continued run may lie from a whole one, whose products have other shapes and so another order of sums.
+// kTolerance is outputs_differ(3, 4, 48), 8e-6, for three layers with scores up to 4 and sums of at most 48 products.
+// TAPA's score amplitude·cos(2π·|i − j|^0.1·phase) is steeper in its phase than others in what they are made of:
+// amplitudes and phases, q·k over 4 channels, are about 0.75 here (rows of 32 weights of 0.15 make q and k of 0.85),
+// and a text of 24 + 8·4 tokens has distances up to 55, so 0.75·2π·55^0.1 = 7.
+double tolerance_of(const Case& each) {
+  constexpr double kSize = 0.75;
+  constexpr double kLongest = 24 + 8 * 4 - 1;
+  const double steepness = kSize * 2 * std::numbers::pi * std::pow(kLongest, 0.1);
+  return each.name == "tapa" ? test::steep_outputs_differ(3, 4, 48, steepness, test::sums_differ(4, kSize))
+                             : kTolerance;
+}
+
 // One random edit: an insertion, deletion or replacement of a few tokens anywhere.
 void edit(Ids& ids, std::mt19937& random) {
   const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
@@ -192,9 +208,9 @@ TEST(Live, RandomEditsEqualWholeRuns) {
       if (!each.follows_length) {
         EXPECT_EQ(trace->reused(), shared(before, ids));
       }
-      EXPECT_CLOSE(logits_of(*trace), logits_of(*whole), kTolerance);
+      EXPECT_CLOSE(logits_of(*trace), logits_of(*whole), tolerance_of(each));
       for (std::int64_t layer = 0; layer < 3; ++layer) {
-        EXPECT_CLOSE(weights_of(*trace, layer), weights_of(*whole, layer), kTolerance);
+        EXPECT_CLOSE(weights_of(*trace, layer), weights_of(*whole, layer), tolerance_of(each));
       }
       EXPECT_EQ(trace->memory_mb(), whole->memory_mb());
       for (const auto& [older, map] : shown) {

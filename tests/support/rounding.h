@@ -29,4 +29,18 @@ inline double outputs_differ(double depth, double score, double terms) {
   return depth * (2 * ulp(score) + sums_differ(terms, 1));
 }
 
+// The same where a change δ of a quantity of size 1 that scores are made of, such as a phase, moves them by
+// `steepness`·δ times a sine: its own rounding, `rounding`, moves a layer's output by steepness·rounding; and what
+// earlier layers add, ε of their states and about as much of such a quantity, comes out as ε of the states themselves
+// and steepness·ε/√2 of the attention (the root mean square of a sine is 1/√2), so that each layer hands on 1 +
+// steepness/√2 times what it takes.
+inline double steep_outputs_differ(double depth, double score, double terms, double steepness, double rounding) {
+  const double own = outputs_differ(1, score, terms) + steepness * rounding;
+  double all = 0;
+  for (int layer = 0; layer < depth; ++layer) {
+    all = all * (1 + steepness / std::sqrt(2.0)) + own;
+  }
+  return all;
+}
+
 }  // namespace locus::test
