@@ -116,7 +116,7 @@ void WhatIfDialog::add_layers(QFormLayout& form) {
   layers_->setEditable(true);
   layers_->setInsertPolicy(QComboBox::NoInsert);
   layers_->setToolTip(QStringLiteral("Which layers obey: choose, or type numbers, as in 5,11,17"));
-  layers_->addItem(usual.empty() ? QStringLiteral("all that rotate") : qt("as config.json says (" + usual + ")"),
+  layers_->addItem(usual.empty() ? QStringLiteral("all that rotate") : qt("as the checkpoint (" + usual + ")"),
                    QString());
   if (models::turning_encoding(info_, "global") != nullptr && models::turning_encoding(info_, "local") != nullptr) {
     for (const char* const kind : {"global", "local"}) {

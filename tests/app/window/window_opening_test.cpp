@@ -277,7 +277,7 @@ TEST_F(WindowOpening, WhatIfOffersTheLayersThatObey) {
   auto* base = dialog.findChild<QDoubleSpinBox*>(QStringLiteral("what-if-base"));
   auto* layers = dialog.findChild<QComboBox*>(QStringLiteral("what-if-layers"));
   EXPECT_TRUE(says->text().contains(QStringLiteral("base 20000, scaling linear by 4 in its global layers")));
-  EXPECT_EQ(layers->currentText(), QStringLiteral("as config.json says (global)"));
+  EXPECT_EQ(layers->currentText(), QStringLiteral("as the checkpoint (global)"));
   EXPECT_EQ(base->value(), 20000);
   const auto choose = [&](const QString& text) {
     layers->setEditText(text);
@@ -294,7 +294,7 @@ TEST_F(WindowOpening, WhatIfOffersTheLayersThatObey) {
   choose(QStringLiteral("0, 1"));
   ASSERT_TRUE(wait([&] { return all[1].entry.overrides.rope_base_layers == "0,1" && !all[1].opening; }));
   EXPECT_EQ(all[1].name, "gemma3_text base 500@0,1");
-  choose(QStringLiteral("as config.json says (global)"));
+  choose(QStringLiteral("as the checkpoint (global)"));
   ASSERT_TRUE(wait([&] { return all[1].entry.overrides.rope_base_layers.empty() && !all[1].opening; }));
   EXPECT_EQ(all[1].name, "gemma3_text base 500@global");  // what it opened as
 }
