@@ -302,10 +302,10 @@ def _rope_of(config, layer, kind, rope):
         encoding.update({key: rope[key] for key in SCALING_OPTIONS if rope.get(key) is not None})
         original = _field(config, "original_max_position_embeddings")
         if original is not None:
-            encoding.setdefault("original_max_position_embeddings", original)
-        stretched = encoding["scaling"] in ("yarn", "longrope") and "original_max_position_embeddings" in encoding
-        if stretched and _field(config, "max_position_embeddings") is not None:
-            encoding["max_position_embeddings"] = config.max_position_embeddings
+            encoding["original_max_position_embeddings"] = original
+        longest, original = _field(config, "max_position_embeddings"), encoding.get("original_max_position_embeddings")
+        if encoding["scaling"] == "longrope" and longest is not None and original is not None:
+            encoding.setdefault("factor", longest / original)
     return encoding
 
 

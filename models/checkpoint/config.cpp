@@ -142,6 +142,10 @@ std::string Config::context(std::string_view path) const {
 
 const Json* Config::find(std::string_view path) const {
   document_->ask(prefix_ + std::string(path));
+  return peek(path);
+}
+
+const Json* Config::peek(std::string_view path) const {
   const Json* value = value_;
   while (value != nullptr && value->is_object()) {
     // A name may itself contain a dot.
@@ -188,6 +192,16 @@ bool Config::has_null(std::string_view path) const {
   document_->ask(prefix_ + std::string(path));
   const Json* const own = field(*value_, path);
   return own != nullptr && own->is_null();
+}
+
+bool Config::repeats(std::string_view path, std::string_view other) const {
+  const Json* const first = peek(path);
+  const Json* const second = peek(other);
+  if (second != nullptr && (first == nullptr || *first != *second)) {
+    return false;
+  }
+  document_->ask(prefix_ + std::string(other));
+  return true;
 }
 
 bool Config::has(std::string_view path) const {

@@ -38,6 +38,8 @@ class Config {
   bool has(std::string_view path) const;
   // Whether it is there and null, for the few fields where that is not the same as absent.
   bool has_null(std::string_view path) const;
+  // Whether `other` is absent or says the same as `path`; it counts as asked for only then.
+  bool repeats(std::string_view path, std::string_view other) const;
   // The names of this object's own fields that are not null, in the file's order.
   std::vector<std::string> names() const;
   // Paths of the fields of the whole file that are not null and that nobody asked for, in the file's order: an object
@@ -71,6 +73,7 @@ class Config {
 
   Config(std::shared_ptr<const nlohmann::ordered_json> value, std::string file);
   const nlohmann::ordered_json* find(std::string_view path) const;
+  const nlohmann::ordered_json* peek(std::string_view path) const;  // without counting as asked
   template <class T, class Convert>
   Result<T> get(std::string_view path, std::string_view expected, const Convert& convert) const;
 

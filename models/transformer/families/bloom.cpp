@@ -38,7 +38,7 @@ const Family kBloom = [] {
                 {"final_norm", "ln_f"}},
       .outside = {{"head", "lm_head"}},
       .skipped = {"lm_head.weight"},
-      .harmless = {"slow_but_exact"},
+      .harmless = {"slow_but_exact", "seq_length"},
   };
 }();
 

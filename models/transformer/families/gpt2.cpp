@@ -41,7 +41,7 @@ Family gpt2(std::string_view name) {
                  {{"layer_norm_epsilon"}, norm_eps, 1e-5},
                  {{"activation_function"}, activation, "gelu_new"},
                  {{"tie_word_embeddings"}, tied, true},
-                 {{"n_positions", "n_ctx"}, trained_length, std::int64_t{1024}}},
+                 {{"n_positions", "n_ctx", "max_position_embeddings"}, trained_length, std::int64_t{1024}}},
       .refused = {"scale_attn_by_inverse_layer_idx", "add_cross_attention"},
       .settled = {{"scale_attn_weights", {true}}},
       .prefixes = {"transformer.", "", "module.transformer."},

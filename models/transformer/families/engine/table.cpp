@@ -26,6 +26,9 @@ Either(Cases...) -> Either<Cases...>;
 // The value of one field. Required fields have no fallback; a fallback of the slot's own value keeps what is fixed.
 Status read_field(const Field& field, const Config& config, Draft& draft) {
   const std::string_view name = spelled(config, field.names);
+  for (const std::string_view other : field.names) {  // another spelling beside it may say the same
+    config.repeats(name, other);
+  }
   const bool required = std::holds_alternative<std::monostate>(field.fallback);
   return std::visit(
       Either{[&](std::int64_t& (*slot)(Draft&)) -> Status {
