@@ -27,9 +27,9 @@ struct Verdicts {
   int refused = 0;
 };
 
-class MutationsOf : public testing::TestWithParam<const char*> {};
+class Mutations : public testing::TestWithParam<const char*> {};
 
-TEST_P(MutationsOf, GiveTheLibrarysValues) {
+TEST_P(Mutations, GiveTheLibrarysValues) {
   const std::string type = GetParam();
   const fs::path folder = fs::path(test::source_dir()) / "tests" / "golden" / "mutations" / type;
   const json listed = json::parse(std::ifstream(folder / "changes.json"));
@@ -74,7 +74,7 @@ TEST_P(MutationsOf, GiveTheLibrarysValues) {
   EXPECT_GT(verdicts.equal, verdicts.refused);
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, MutationsOf,
+INSTANTIATE_TEST_SUITE_P(Types, Mutations,
                          testing::Values("llama", "mistral", "qwen3", "gemma3_text", "cohere", "gpt_neox", "phi3",
                                          "bert"));
 

@@ -75,12 +75,23 @@ TEST_F(CliConvert, WithoutLibTorchNothingIsLeft) {
 #endif
   const fs::path folder = file("limits");
   fs::create_directories(folder);
-  for (const std::string limit : {"ulimit -v 400000; ", "ulimit -v 780000; ", "prlimit --nofile=6 -- "}) {
+  for (const std::string limit : {"ulimit -v 400000; ", "ulimit -v 780000; "}) {
     const auto outcome = testing_support::run_program(
         {"convert", converted_source(), "--to", "q4_0", "--out", folder / "limited.gguf"}, limit);
     testing_support::expect_error(outcome, 5, "LibTorch cannot be loaded");
     EXPECT_TRUE(fs::is_empty(folder)) << limit;
   }
+  // How many files are open already is the caller's: of these limits one stops LibTorch, and none leaves anything.
+  bool stopped = false;
+  for (int files = 4; files < 12; ++files) {
+    const auto outcome =
+        testing_support::run_program({"convert", converted_source(), "--to", "q4_0", "--out", folder / "limited.gguf"},
+                                     "prlimit --nofile=" + std::to_string(files) + " -- ");
+    stopped = stopped || (outcome.status == 5 && outcome.err.find("LibTorch cannot be loaded") != std::string::npos);
+    EXPECT_EQ(fs::is_empty(folder), outcome.status != 0) << files << " files: " << outcome.err;
+    fs::remove(folder / "limited.gguf");
+  }
+  EXPECT_TRUE(stopped);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // exported for it, to the digits that are printed.
 #include <gtest/gtest.h>
 
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -243,8 +244,9 @@ TEST(ReadOut, ACellOfTheTableOfHeadsReadsItsStatistic) {
     ASSERT_TRUE(read.has_value());
     if (!std::isnan(read->value)) {
       const std::string& cell = (*map.texts)[static_cast<std::size_t>(c)];
-      EXPECT_NEAR(std::strtod(cell.c_str(), nullptr), static_cast<double>(read->value),
-                  0.01 * std::abs(static_cast<double>(read->value)) + 0.01)
+      double written = 0;  // a decimal point, whatever the locale
+      std::from_chars(cell.data(), cell.data() + cell.size(), written);
+      EXPECT_NEAR(written, static_cast<double>(read->value), 0.01 * std::abs(static_cast<double>(read->value)) + 0.01)
           << cell;
     }
   }

@@ -194,7 +194,7 @@ TEST(Statement, ADifferenceIsNotReadAsAttention) {
     test::FakeShape shape;
     shape.slope = slope;
     input.columns.push_back(
-        {"slope " + std::to_string(slope).substr(0, 3), nullptr, std::make_shared<test::FakeTrace>(shape, "abcdef")});
+        {"slope " + fixed_text(slope, 1), nullptr, std::make_shared<test::FakeTrace>(shape, "abcdef")});
   }
   input.difference = true;
   const View& view = **find_view("attention");

@@ -1,6 +1,6 @@
 // What stands beside the figure, in words and numbers: the lines at the pointer, the inspector, the predictions. They
 // say what the figure shows.
-#include "tests/support/window.h"
+#include "tests/support/pointer.h"
 
 #include <QGroupBox>
 #include <QLabel>
@@ -15,49 +15,7 @@
 namespace locus::workbench {
 namespace {
 
-class WindowTooltip : public WindowTest {
- protected:
-  void show(const std::string& view) {
-    session::ViewState state = window_->studio().state();
-    state.view = view;
-    window_->studio().change(state);
-    ASSERT_TRUE(settle());
-  }
-  void point_at(std::size_t panel, double key, double query) {
-    figure::Hit hit;
-    hit.panel = panel;
-    hit.x = key + 0.5;
-    hit.y = query + 0.5;
-    Q_EMIT window_->canvas()->hovered(hit);
-    ASSERT_TRUE(settle());
-  }
-  std::string lines() {
-    std::string all;
-    for (const std::string& line : window_->canvas()->content().tooltip) {
-      all += line + "\n";
-    }
-    return all;
-  }
-  bool says(const std::string& words) { return lines().find(words) != std::string::npos; }
-  void shift(bool down) {
-    QKeyEvent key(down ? QEvent::KeyPress : QEvent::KeyRelease, Qt::Key_Shift, Qt::ShiftModifier);
-    QCoreApplication::sendEvent(window_->canvas(), &key);
-    ASSERT_TRUE(settle());
-  }
-  const QTableWidget& cell() { return *window_->findChild<QTableWidget*>(QStringLiteral("cell")); }
-  int row_named(const char* name) {
-    for (int row = 0; row < cell().rowCount(); ++row) {
-      if (cell().verticalHeaderItem(row)->text() == QLatin1String(name)) {
-        return row;
-      }
-    }
-    return -1;
-  }
-  double drawn(std::size_t panel, std::int64_t query, std::int64_t key) {
-    const auto& figure = *window_->canvas()->content().figure;
-    return static_cast<double>(std::get<figure::HeatMap>(figure.panels[panel].layers.front()).field->at(query, key));
-  }
-};
+class WindowTooltip : public PointerTest {};
 
 TEST_F(WindowTooltip, WithShiftHeldTheReferenceIsRead) {
   open("gentle");
@@ -166,50 +124,6 @@ TEST_F(WindowTooltip, CausalModelsSayAfterWhichTokenTheirPredictionIs) {
   const auto boxes = window_->findChildren<QGroupBox*>();
   EXPECT_TRUE(std::ranges::any_of(
       boxes, [](const QGroupBox* box) { return box->title() == QStringLiteral("Next token after “o”"); }));
-}
-
-class WindowMasked : public WindowTooltip {
- protected:
-  WindowMasked() { opener_ = models::open; }
-  void open_ids(const char* family, std::vector<std::int64_t> ids) {
-    session::CheckpointEntry entry;
-    entry.path = test::source_dir() + "/tests/golden/families/" + family;
-    window_->studio().open(entry);
-    models::Input input;
-    input.ids = std::move(ids);
-    window_->studio().set_input(input);
-    ASSERT_TRUE(settle());
-  }
-};
-
-TEST_F(WindowMasked, LanguageModelsPredictAtTheChosenToken) {
-  open_ids("roberta", {0, 7, 9, 11, 2});
-  const auto boxes = window_->findChildren<QGroupBox*>();
-  const auto titled = [&](const char* title) {
-    return std::ranges::any_of(boxes, [&](const QGroupBox* box) { return box->title() == QString::fromUtf8(title); });
-  };
-  EXPECT_TRUE(titled("Prediction at the chosen token"));
-  const auto* table = window_->findChild<QTableWidget*>(QStringLiteral("predictions"));
-  EXPECT_EQ(table->rowCount(), 0);
-  const Checkpoint& shown = *window_->studio().checkpoints().shown().front();
-  for (const std::int64_t token : {2, 3}) {
-    window_->studio().pin(token);
-    ASSERT_TRUE(settle());
-    const auto top = models::predictions_at(*shown.model, *shown.trace, token, 8);
-    ASSERT_TRUE(top.ok()) << top.error().describe();
-    ASSERT_EQ(table->rowCount(), 8);
-    EXPECT_EQ(table->item(0, 0)->text().toStdString(), top->front().token);
-  }
-}
-
-TEST_F(WindowMasked, AKeyOutsideTheWindowIsSaidToBeMasked) {
-  open_ids("gemma2", {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14});
-  show("attention");
-  point_at(0, 2, 10);
-  EXPECT_TRUE(says("masked: the key is outside the window of 5 tokens")) << lines();
-  EXPECT_EQ(cell().item(row_named("weight"), 0)->text(), QStringLiteral("masked"));
-  point_at(0, 8, 10);
-  EXPECT_TRUE(says("attention weight " + general_text(drawn(0, 10, 8), 5))) << lines();
 }
 
 }  // namespace
