@@ -76,7 +76,7 @@ TEST_P(Mutations, GiveTheLibrarysValues) {
 
 INSTANTIATE_TEST_SUITE_P(Types, Mutations,
                          testing::Values("llama", "mistral", "qwen3", "gemma3_text", "cohere", "gpt_neox", "phi3",
-                                         "bert"));
+                                         "bert", "qwen2", "gemma2", "deepseek_v3"));
 
 }  // namespace
 }  // namespace locus

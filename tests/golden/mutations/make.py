@@ -24,6 +24,12 @@ TYPES = {
     "gpt_neox": (AutoModelForCausalLM, dict(hidden_dropout=0.0, attention_dropout=0.0)),
     "phi3": (AutoModelForCausalLM, dict(num_key_value_heads=2)),
     "bert": (AutoModelForMaskedLM, dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)),
+    "qwen2": (AutoModelForCausalLM, dict(num_key_value_heads=2)),
+    "gemma2": (AutoModelForCausalLM, dict(num_key_value_heads=2, head_dim=8, sliding_window=6, query_pre_attn_scalar=8,
+                                          layer_types=["sliding_attention", "full_attention"])),
+    "deepseek_v3": (AutoModelForCausalLM, dict(num_key_value_heads=4, q_lora_rank=16, kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=8,
+                                               v_head_dim=8, head_dim=8, n_routed_experts=4, n_shared_experts=1, num_experts_per_tok=2,
+                                               n_group=1, topk_group=1, first_k_dense_replace=1, moe_intermediate_size=24)),
 }
 PAIRS = 4  # of a head, which has 8 channels
 LATER = dict(original_max_position_embeddings=16)
