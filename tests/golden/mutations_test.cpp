@@ -1,6 +1,6 @@
 // Configurations that differ from a checkpoint's own in one field or one rotary block, against transformers' values for
-// each (tests/golden/mutations, made by make.py there): what is opened gives the library's values, or a warning names a
-// field that the library does not use either. A refusal is no wrong map.
+// each (tests/golden/mutations, made by make.py there): what Locus opens and the library runs gives the library's
+// values. A refusal is no wrong map.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -69,7 +69,9 @@ Status finish_gemma3(const Checkpoint& checkpoint, Plan& plan) {
                      config.context(field));
   }
   // Both ways, as embeddings are made: half of the window, and the token itself, to each side.
-  plan.spec.causal = !both_ways;
+  // Where is_causal says it too, read_direction() widens the windows by one more, as it does for every decoder.
+  LOCUS_TRY(const bool causal, config.boolean("is_causal", true));
+  plan.spec.causal = !both_ways || !causal;
   LOCUS_CHECK(set_windows(config, plan.spec, both_ways ? window / 2 + 1 : window,
                           [&](std::int64_t n) { return (n + 1) % pattern != 0; }));
   plan.spec.each(

@@ -74,6 +74,8 @@ def changes(config):
             yield f"rope_scaling: {what}", {"rope_parameters": None, "rope_theta": block["rope_theta"], "rope_scaling": other}
         kinds = {"full_attention": {"rope_type": "default", "rope_theta": 1e6}, "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}}
         yield "rope_parameters by layer type", {"rope_parameters": kinds}
+    if "use_bidirectional_attention" in config:
+        yield "use_bidirectional_attention, not causal", dict(use_bidirectional_attention=True, is_causal=False)
     for name, value in ADDED.items():
         if name not in config:
             yield f"{name}={value}", {name: value}
