@@ -273,7 +273,7 @@ PanelLine panel_line(const ViewInfo& info, const ViewInput& input, const figure:
   return {series_line(panel)};
 }
 
-// Which of several panels with titles a line is about: "text-rope · layer 1, head 2: ", as the first one's title says,
+// Names which of several panels with titles a line is about: "text-rope · layer 1, head 2: ", as the first one's title says,
 // of which a line that names the head itself takes the names alone. Empty where one panel alone has a title.
 std::string subject_of(const figure::Figure& figure, bool names_head) {
   const auto titled = std::ranges::count_if(figure.panels, [](const auto& panel) { return !panel.title.empty(); });

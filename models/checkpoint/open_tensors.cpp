@@ -118,10 +118,13 @@ Result<Source> open_tensors(const fs::path& path) {
 
 std::string unread_weights(const fs::path& folder) {
   std::error_code code;
+  if (!fs::is_directory(folder, code)) {
+    return "";
+  }
   std::string taken;
   std::string others;
-  for (const std::string_view name : fs::is_directory(folder, code) ? kUsualWeights : decltype(kUsualWeights){}) {
-    if (name.empty() || !fs::exists(folder / name, code)) {
+  for (const std::string_view name : kUsualWeights) {
+    if (!fs::exists(folder / name, code)) {
       continue;
     }
     if (taken.empty()) {

@@ -71,8 +71,8 @@ using Source = std::shared_ptr<const TensorSource>;
 // with file, tensor, expected and found; kUnsupported for dtypes that are not read.
 Result<Source> open_tensors(const std::filesystem::path& path);
 
-// What lies beside the file that open_tensors() takes from this folder and is not read: other weights of a usual name,
-// one line for all; empty for a file, or where there are none.
+// A warning that names safetensors files with usual names beside the one that open_tensors() reads from this folder;
+// empty for a file, or where there are none.
 std::string unread_weights(const std::filesystem::path& folder);
 
 // What to write: a tensor's raw row-major bytes.

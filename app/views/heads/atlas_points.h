@@ -19,8 +19,8 @@ inline std::size_t cached_bytes(const AtlasPoints& points) {
   return sizeof points + sizeof(HeadInterval) * (points.x.size() + points.y.size() + points.size.size());
 }
 
-// Which statistics do not tell the head from what it does with shuffled tokens: the left half of its disc is empty for
-// that of the horizontal axis, the lower half for that of the vertical one, and both are for both.
+// States which statistics do not tell the head from what it does with shuffled tokens: the left half of its disc is
+// empty for that of the horizontal axis, the lower half for that of the vertical one, and both are for both.
 figure::Points::Hollow hollow_of(const HeadInterval& x, const HeadInterval& y);
 
 // "3 of 12 heads by x (left half empty), 9 of 12 by y (lower half empty)": of each statistic that has a null, how many

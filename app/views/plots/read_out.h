@@ -15,7 +15,7 @@ struct ReadOut {
   bool said = false;  // the view chose the words
 };
 
-// Of the cell of a map, or of a token of a text; empty where there is neither.
+// Reads the cell of a map, or a token of a text; empty where there is neither.
 std::optional<ReadOut> read_out(const figure::Figure& figure, const Hit& hit);
 
 // Why a query does not see a key, of a cell that is masked: "masked: the key comes after the query".

@@ -109,7 +109,7 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(pa
   });
 }
 
-// Which layers obey: those that the checkpoint's own fields rule, or others, chosen or typed.
+// Chooses the layers that obey: those that the checkpoint's own fields rule, or others, chosen or typed.
 void WhatIfDialog::add_layers(QFormLayout& form) {
   const std::string usual = models::usual_layers(info_);
   layers_ = make_named<QComboBox>(this, "what-if-layers", QStringLiteral("Layers"));

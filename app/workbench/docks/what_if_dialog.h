@@ -24,7 +24,7 @@ struct OwnRotation {
   double factor = 1;
   bool scales = false;  // takes a scaling
 };
-// Of these layers, as models::Overrides names them.
+// Changes these layers alone, as models::Overrides names them.
 OwnRotation own_rotation(const models::ModelInfo& info, const std::string& layers = {});
 
 class WhatIfDialog : public QDialog {

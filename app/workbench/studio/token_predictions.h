@@ -28,7 +28,7 @@ class TokenPredictions : public QObject {
 
   // Asks for the likeliest `count` of each column that predicts everywhere; changed() follows when one of them is new.
   void ask(const views::ViewInput& input, std::int64_t count);
-  // Of a column's run at its token; null while they are computed, and where there are none.
+  // Predictions of a column's run at its token; null while they are computed, and where there are none.
   const std::vector<models::Prediction>* of(const models::Trace& trace, std::int64_t token) const;
 
  Q_SIGNALS:

@@ -55,7 +55,7 @@ const Family kBeit = [] {
   };
   std::erase_if(family.fields, [](const Field& field) { return field.names.front() == "qkv_bias"; });
   family.finish = finish_beit;
-  // Of its segmentation head, and the vocabulary of its training.
+  // They describe the segmentation head and the vocabulary of pre-training.
   family.harmless = {"add_fpn",
                      "auxiliary_channels",
                      "auxiliary_concat_input",
