@@ -10,7 +10,7 @@
 #include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "models/api/atlas_run.h"
-#include "models/checkpoint/hub_cache.h"
+#include "models/formats/hub_cache.h"
 
 namespace locus::cli {
 
@@ -55,7 +55,7 @@ Status make_one(const std::string& path, const models::AtlasOptions& options, co
                 const Context& context) {
   Console& console = context.console;
   LOCUS_TRY(const auto model, open_model(path, {}, context));
-  LOCUS_TRY(const fs::path found, checkpoint::find_checkpoint(path));
+  LOCUS_TRY(const fs::path found, formats::find_checkpoint(path));
   const bool leads = options.group == nullptr || options.group->rank() == 0;
   const auto on_progress = [&](const models::AtlasProgress& progress) {
     if (leads && progress.note.empty()) {

@@ -13,7 +13,7 @@
 #include "models/api/machine.h"
 #include "models/api/model.h"
 #include "models/api/threads.h"
-#include "models/checkpoint/hub_cache.h"
+#include "models/formats/hub_cache.h"
 #include "models/remote/address.h"
 
 namespace locus::cli {
@@ -114,7 +114,7 @@ Result<int> run_workbench(int argc, char** argv, OpenWorkbench open_workbench, W
     return usage("--only: expected --figures FOLDER, found none");
   }
   for (std::string& path : request.paths) {
-    LOCUS_TRY(const std::filesystem::path found, checkpoint::find_checkpoint(path));
+    LOCUS_TRY(const std::filesystem::path found, formats::find_checkpoint(path));
     path = found.string();
     std::error_code ignored;
     if (!remote::is_remote(path) && !std::filesystem::exists(path, ignored)) {

@@ -6,7 +6,7 @@
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "models/api/convert.h"
-#include "models/checkpoint/hub_cache.h"
+#include "models/formats/hub_cache.h"
 
 namespace locus::cli {
 namespace {
@@ -18,7 +18,7 @@ struct ConvertCommand {
 };
 
 Status run_convert(ConvertCommand command, const Context& context) {
-  LOCUS_TRY(const std::filesystem::path path, checkpoint::find_checkpoint(command.path));
+  LOCUS_TRY(const std::filesystem::path path, formats::find_checkpoint(command.path));
   command.options.out = command.out;
   const Interrupt interrupt;
   const auto progress = [&](const ProgressReport& report) {

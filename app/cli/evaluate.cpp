@@ -12,7 +12,7 @@
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/api/train.h"
-#include "models/checkpoint/hub_cache.h"
+#include "models/formats/hub_cache.h"
 
 namespace locus::cli {
 namespace {
@@ -174,7 +174,7 @@ Status run_evaluate(const EvaluateOptions& options, const Context& context) {
   std::vector<training::Evaluation> rows;
   Status measured;
   for (const std::string& name : options.paths) {
-    LOCUS_TRY(const std::filesystem::path path, checkpoint::find_checkpoint(name));
+    LOCUS_TRY(const std::filesystem::path path, formats::find_checkpoint(name));
     const auto progress = [&](const ProgressReport& report) {
       context.console.progress(name + " " + report.what + " " + fixed_text(100 * report.fraction, 0) + " %");
     };

@@ -5,10 +5,10 @@
 
 #include "app/cli/paint.h"
 #include "app/cli/settings_text.h"
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "core/base/shown.h"
 #include "models/api/machine.h"
-#include "models/checkpoint/hub_cache.h"
+#include "models/formats/hub_cache.h"
 #include "models/remote/address.h"
 
 namespace locus::cli {
@@ -21,7 +21,7 @@ Result<fs::path> place_of(const std::string& word) {
   if (remote::is_remote(word)) {
     return fs::path(word);
   }
-  LOCUS_TRY(const fs::path found, checkpoint::find_checkpoint(word));
+  LOCUS_TRY(const fs::path found, formats::find_checkpoint(word));
   return fs::absolute(found).lexically_normal();
 }
 

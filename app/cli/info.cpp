@@ -16,7 +16,7 @@
 #include "models/api/model.h"
 #include "models/api/threads.h"
 #include "models/api/weight_kinds.h"
-#include "models/json/settings_json.h"
+#include "models/formats/json/settings_json.h"
 
 namespace locus::cli {
 namespace {

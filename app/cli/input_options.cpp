@@ -12,7 +12,7 @@
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/api/threads.h"
-#include "models/checkpoint/hub_cache.h"
+#include "models/formats/hub_cache.h"
 
 namespace locus::cli {
 
@@ -215,7 +215,7 @@ Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::p
   options.overrides = overrides;
   options.device = context.globals.device;
   options.memory_limit_mb = context.globals.memory_limit_mb;
-  LOCUS_TRY(const std::filesystem::path found, checkpoint::find_checkpoint(path.string()));
+  LOCUS_TRY(const std::filesystem::path found, formats::find_checkpoint(path.string()));
   LOCUS_TRY(std::shared_ptr<const models::Model> model, models::open(found, options));
   for (const std::string& warning : model->info().warnings) {
     context.console.warn(warning);

@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <map>
 
-#include "app/session/input_paths.h"
-#include "models/checkpoint/files_read.h"
-#include "models/checkpoint/hub_cache.h"
+#include "app/figures/input_paths.h"
+#include "models/formats/files_read.h"
+#include "models/formats/hub_cache.h"
 
 namespace locus::cli {
 
@@ -14,12 +14,12 @@ namespace {
 namespace fs = std::filesystem;
 
 void add_checkpoint(const std::string& word, InputFiles& inputs) {
-  const Result<fs::path> found = checkpoint::find_checkpoint(word);
+  const Result<fs::path> found = formats::find_checkpoint(word);
   if (!found.ok()) {
     return;  // who opens it says so
   }
   inputs.add(*found);
-  for (const fs::path& file : checkpoint::files_read(*found)) {
+  for (const fs::path& file : formats::files_read(*found)) {
     inputs.add(file);
   }
   if (session::is_session(*found)) {

@@ -9,12 +9,12 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/paint.h"
 #include "app/cli/settings_text.h"
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/series.h"
 #include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/api/train.h"
-#include "models/checkpoint/hub_cache.h"
+#include "models/formats/hub_cache.h"
 
 namespace locus::cli {
 namespace {
@@ -160,7 +160,7 @@ Status run_train(const TrainOptions& options, const Context& context) {
   train.seed = static_cast<std::uint64_t>(options.seed);
   train.half = options.dtype == "float16";
   train.out = options.out;
-  LOCUS_TRY(train.from, checkpoint::find_checkpoint(options.from));
+  LOCUS_TRY(train.from, formats::find_checkpoint(options.from));
   train.config = options.config;
   train.threads = context.globals.threads;
   train.device = context.globals.device;

@@ -14,7 +14,7 @@
 #include "models/api/files.h"
 #include "models/api/machine.h"
 #include "models/api/verify.h"
-#include "models/checkpoint/hub_cache.h"
+#include "models/formats/hub_cache.h"
 
 namespace locus::cli {
 namespace {
@@ -39,7 +39,7 @@ constexpr const char* kExpected = "expected.safetensors";
 
 // A checkpoint folder's own expected values, or nothing.
 std::optional<std::filesystem::path> expected_of(const std::string& path) {
-  const auto folder = checkpoint::find_checkpoint(path);
+  const auto folder = formats::find_checkpoint(path);
   if (!folder.ok()) {
     return std::nullopt;  // who opens it says so
   }

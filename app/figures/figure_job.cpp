@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "app/session/paper_input.h"
-#include "app/session/view_input.h"
-#include "app/views/plots/data_file.h"
-#include "app/views/statement.h"
+#include "app/figures/paper_input.h"
+#include "app/figures/view_input.h"
+#include "app/views/shared/plots/data_file.h"
+#include "app/views/shared/statement.h"
 
 namespace locus::figures {
 

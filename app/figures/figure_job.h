@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/session/recipe.h"
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "core/base/input_files.h"
 #include "core/base/progress.h"
 #include "renderers/paper/paper.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "models/json/json.h"
+#include "models/formats/json/json.h"
 
 namespace locus::session {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "app/views/plots/map_lines.h"
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/map_lines.h"
+#include "app/views/shared/plots/series.h"
 
 namespace locus::session {
 

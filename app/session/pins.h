@@ -5,7 +5,7 @@
 #include <string>
 
 #include "app/session/session.h"
-#include "app/views/token.h"
+#include "app/views/shared/token.h"
 #include "models/api/model.h"
 
 namespace locus::session {

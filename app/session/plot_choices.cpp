@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/series.h"
 
 namespace locus::session {
 

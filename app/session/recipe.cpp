@@ -11,7 +11,7 @@
 #include "core/base/shown.h"
 #include "core/base/version.h"
 #include "models/api/files.h"
-#include "models/json/json.h"
+#include "models/formats/json/json.h"
 #include "models/remote/address.h"
 
 namespace locus::session {

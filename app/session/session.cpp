@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/atomic_file.h"
-#include "models/json/json.h"
+#include "models/formats/json/json.h"
 
 namespace locus::session {
 

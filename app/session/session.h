@@ -12,7 +12,7 @@
 #include "app/session/marks.h"
 #include "app/session/navigator_choice.h"
 #include "app/session/plot_choices.h"
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "core/base/result.h"
 #include "core/base/settings.h"
 #include "models/api/model.h"

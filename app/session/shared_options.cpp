@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 
 namespace locus::session {
 

@@ -6,7 +6,7 @@
 
 #include "app/session/canvas_fields.h"
 #include "app/session/field_kinds.h"
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "core/base/shown.h"
 #include "renderers/figure/colormap.h"

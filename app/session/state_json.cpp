@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/json/settings_json.h"
+#include "models/formats/json/settings_json.h"
 
 namespace locus::session {
 

@@ -16,7 +16,7 @@
 #include "app/viewport/canvas_room.h"
 #include "app/viewport/imgui_context.h"
 #include "app/viewport/overlay.h"
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "renderers/figure/figure.h"
 #include "renderers/figure/layout.h"
 #include "renderers/text/typeface.h"

@@ -1,7 +1,7 @@
 // The views by name; list.cpp puts them in order. To add one: its file, its declaration here, one line there.
 #pragma once
 
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 
 namespace locus::views {
 

@@ -8,8 +8,8 @@
 #include "models/api/analyses.h"
 #include "models/atlas/measure.h"
 #include "models/bench/rig.h"
-#include "models/run/loaded_model.h"
-#include "models/run/model_info.h"
+#include "models/engine/loaded_model.h"
+#include "models/engine/model_info.h"
 #include "models/text/tokenizer.h"
 #include "models/training/random.h"
 

@@ -6,9 +6,9 @@
 #include "core/base/atomic_file.h"
 #include "core/base/numbers.h"
 #include "core/base/sha256.h"
-#include "models/checkpoint/mapped_file.h"
-#include "models/checkpoint/tensor_source.h"
-#include "models/json/json.h"
+#include "models/formats/json/json.h"
+#include "models/formats/mapped_file.h"
+#include "models/formats/tensor_source.h"
 
 namespace locus::models::atlas {
 
@@ -43,11 +43,11 @@ std::optional<std::int64_t> step_in_name(const std::string& name) {
 }
 
 Result<CheckpointFacts> facts_of(const std::filesystem::path& checkpoint) {
-  LOCUS_TRY(const checkpoint::Source source, checkpoint::open_tensors(checkpoint));
+  LOCUS_TRY(const formats::Source source, formats::open_tensors(checkpoint));
   CheckpointFacts facts;
   Sha256 hash;
   for (const std::filesystem::path& file : source->files()) {
-    LOCUS_TRY(const auto mapped, checkpoint::MappedFile::open(file));
+    LOCUS_TRY(const auto mapped, formats::MappedFile::open(file));
     hash.add({reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size()});
   }
   facts.sha256 = hash.finish();

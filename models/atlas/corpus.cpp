@@ -51,7 +51,7 @@ Result<Corpus> Corpus::open(const std::vector<fs::path>& paths) {
     }
     for (auto& [name, file] : texts) {
       // Mapping tells whether it is a file that can be read.
-      LOCUS_TRY(const auto mapped, checkpoint::MappedFile::open(file));
+      LOCUS_TRY(const auto mapped, formats::MappedFile::open(file));
       const auto size = static_cast<std::int64_t>(mapped->bytes().size());
       corpus.files_.push_back({file, name, size, corpus.bytes_});
       corpus.bytes_ += size;
@@ -71,13 +71,13 @@ std::pair<std::size_t, std::int64_t> Corpus::place(std::int64_t at) const {
   return {file, at - files_[file].begin};
 }
 
-Result<std::shared_ptr<const checkpoint::MappedFile>> Corpus::mapped(std::size_t file) const {
+Result<std::shared_ptr<const formats::MappedFile>> Corpus::mapped(std::size_t file) const {
   const auto known = std::find_if(open_.begin(), open_.end(), [&](const auto& each) { return each.first == file; });
   if (known != open_.end()) {
     open_.splice(open_.begin(), open_, known);
     return open_.front().second;
   }
-  LOCUS_TRY(const auto mapped, checkpoint::MappedFile::open(files_[file].path));
+  LOCUS_TRY(const auto mapped, formats::MappedFile::open(files_[file].path));
   if (static_cast<std::int64_t>(mapped->bytes().size()) != files_[file].size) {
     return bad_input("expected the " + std::to_string(files_[file].size) + " bytes that it had at the start, found " +
                          std::to_string(mapped->bytes().size()),

@@ -12,7 +12,7 @@
 #include "core/base/progress.h"
 #include "core/base/result.h"
 #include "models/api/atlas.h"
-#include "models/checkpoint/mapped_file.h"
+#include "models/formats/mapped_file.h"
 
 namespace locus::models::atlas {
 
@@ -40,11 +40,11 @@ class Corpus {
     std::int64_t size = 0;
     std::int64_t begin = 0;  // of all files one after another
   };
-  Result<std::shared_ptr<const checkpoint::MappedFile>> mapped(std::size_t file) const;
+  Result<std::shared_ptr<const formats::MappedFile>> mapped(std::size_t file) const;
 
   std::vector<File> files_;
   std::int64_t bytes_ = 0;
-  mutable std::list<std::pair<std::size_t, std::shared_ptr<const checkpoint::MappedFile>>> open_;  // newest first
+  mutable std::list<std::pair<std::size_t, std::shared_ptr<const formats::MappedFile>>> open_;  // newest first
 };
 
 }  // namespace locus::models::atlas

@@ -9,9 +9,9 @@
 #include "core/attention/score_field.h"
 #include "core/base/guarded.h"
 #include "core/base/numbers.h"
-#include "models/analyses/fields.h"
 #include "models/api/pairs.h"
-#include "models/atlas/file/wavelengths.h"
+#include "models/experiments/fields.h"
+#include "models/formats/atlas/wavelengths.h"
 #include "models/training/random.h"
 
 namespace locus::models::atlas {

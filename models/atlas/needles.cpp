@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "core/attention/score_field.h"
-#include "models/analyses/fields.h"
 #include "models/atlas/plan.h"
+#include "models/experiments/fields.h"
 #include "models/training/random.h"
 
 namespace locus::models::atlas {

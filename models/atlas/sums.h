@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "models/atlas/file/contents.h"
 #include "models/atlas/slots.h"
+#include "models/formats/atlas/contents.h"
 
 namespace locus::models::atlas {
 

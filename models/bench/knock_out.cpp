@@ -3,11 +3,11 @@
 #include <optional>
 #include <string>
 
-#include "models/analyses/layer_reuse.h"
-#include "models/analyses/outputs.h"
 #include "models/bench/rig.h"
-#include "models/run/loaded_model.h"
-#include "models/run/model_info.h"
+#include "models/engine/loaded_model.h"
+#include "models/engine/model_info.h"
+#include "models/experiments/layer_reuse.h"
+#include "models/experiments/outputs.h"
 
 namespace locus::models {
 

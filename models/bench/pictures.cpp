@@ -13,9 +13,9 @@
 #include "core/base/temporary_folder.h"
 #include "models/bench/rig.h"
 #include "models/bench/runs.h"
-#include "models/checkpoint/tensor_source.h"
-#include "models/run/loaded_model.h"
-#include "models/run/vision.h"
+#include "models/engine/loaded_model.h"
+#include "models/engine/vision.h"
+#include "models/formats/tensor_source.h"
 #include "models/transformer/connector_config.h"
 #include "models/transformer/locus_config.h"
 
@@ -101,12 +101,12 @@ class Pictures {
     LOCUS_TRY(const auto words, transformer::Transformer::create(text, true));
     LOCUS_TRY(const auto patches, transformer::Transformer::create(tower, true));
     LOCUS_TRY(transformer::Connector connector, transformer::Connector::create(joined, tower, text.width));
-    std::vector<checkpoint::OutputTensor> tensors;
+    std::vector<formats::OutputTensor> tensors;
     std::vector<at::Tensor> alive;
     const auto add = [&](const std::string& prefix, const transformer::Parameter& parameter) {
       alive.push_back((parameter.value->defined() ? *parameter.value : at::randn(parameter.shape) * 0.02).contiguous());
       tensors.push_back({prefix + parameter.name,
-                         checkpoint::DType::kF32,
+                         formats::DType::kF32,
                          parameter.shape,
                          {static_cast<const std::byte*>(alive.back().data_ptr()), alive.back().nbytes()}});
     };
@@ -119,17 +119,17 @@ class Pictures {
     for (const transformer::Parameter& parameter : connector.parameters()) {
       add("connector.", parameter);
     }
-    LOCUS_CHECK(checkpoint::write_safetensors(folder_->path() / "model.safetensors", tensors, {}));
+    LOCUS_CHECK(formats::write_safetensors(folder_->path() / "model.safetensors", tensors, {}));
     const std::int64_t side = tower.image.rows * tower.image.patch;
     cells_ = tower.image.rows * tower.image.columns / 4;
     for (const std::int64_t count : {1, 3}) {
       const at::Tensor pixels = at::randn({count, 3, side, side});
-      const std::vector<checkpoint::OutputTensor> file{
+      const std::vector<formats::OutputTensor> file{
           {"pixel_values",
-           checkpoint::DType::kF32,
+           formats::DType::kF32,
            pixels.sizes().vec(),
            {static_cast<const std::byte*>(pixels.data_ptr()), pixels.nbytes()}}};
-      LOCUS_CHECK(checkpoint::write_safetensors(pixels_of(count), file, {}));
+      LOCUS_CHECK(formats::write_safetensors(pixels_of(count), file, {}));
     }
     LOCUS_TRY(model_, open(folder_->path(), {}));
     return {};

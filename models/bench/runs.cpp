@@ -6,7 +6,7 @@
 
 #include "core/base/temporary_folder.h"
 #include "core/position/list.h"
-#include "models/checkpoint/tensor_source.h"
+#include "models/formats/tensor_source.h"
 
 namespace locus::models {
 
@@ -67,15 +67,15 @@ Status with_trace_file(const std::string& encoding, std::int64_t length,
                        const std::function<Status(const std::filesystem::path&)>& measure) {
   LOCUS_TRY(const TemporaryFolder folder, TemporaryFolder::make());
   const std::filesystem::path path = folder.path() / "trace.safetensors";
-  std::vector<checkpoint::OutputTensor> tensors;
+  std::vector<formats::OutputTensor> tensors;
   std::vector<at::Tensor> kept;
   for (const char* name : {"layers.0.q", "layers.0.k"}) {
     kept.push_back(at::randn({1, length, kBenchWidth}));
     tensors.push_back(
-        {name, checkpoint::DType::kF32, kept.back().sizes().vec(),
+        {name, formats::DType::kF32, kept.back().sizes().vec(),
          std::as_bytes(std::span(kept.back().data_ptr<float>(), static_cast<std::size_t>(kept.back().numel())))});
   }
-  LOCUS_CHECK(checkpoint::write_safetensors(
+  LOCUS_CHECK(formats::write_safetensors(
       path, tensors,
       {{"locus.format", "trace/1"}, {"encoding", R"({"name": ")" + encoding + R"("})"}, {"causal", "true"}}));
   return measure(path);

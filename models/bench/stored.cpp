@@ -10,7 +10,7 @@
 #include "models/bench/rig.h"
 #include "models/bench/runs.h"
 #include "models/bench/shapes.h"
-#include "models/run/pace.h"
+#include "models/engine/pace.h"
 #include "models/transformer/transformer.h"
 
 namespace locus::models {

@@ -7,7 +7,7 @@
 #include "core/base/shown.h"
 #include "models/edits/edit_value.h"
 #include "models/edits/fields.h"
-#include "models/json/json.h"
+#include "models/formats/json/json.h"
 
 namespace locus::models {
 

@@ -49,7 +49,7 @@ Status make_folder(const fs::path& base, const fs::path& below) {
 
 }  // namespace
 
-CacheFolder::CacheFolder(fs::path cache, const checkpoint::HubName& name)
+CacheFolder::CacheFolder(fs::path cache, const formats::HubName& name)
     : cache_(std::move(cache)), model_(cache_ / name.folder()), locks_(fs::path(".locks") / name.folder()) {}
 
 std::int64_t CacheFolder::present(const std::string& commit, const std::string& file, const std::string& etag,

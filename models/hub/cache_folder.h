@@ -10,14 +10,14 @@
 
 #include "core/base/progress.h"
 #include "core/base/result.h"
-#include "models/checkpoint/hub_name.h"
+#include "models/formats/hub_name.h"
 
 namespace locus::hub {
 
 class CacheFolder {
  public:
   // No folder is made yet.
-  CacheFolder(std::filesystem::path cache, const checkpoint::HubName& name);
+  CacheFolder(std::filesystem::path cache, const formats::HubName& name);
 
   std::filesystem::path blob(const std::string& etag) const { return model_ / "blobs" / etag; }
   std::filesystem::path partial(const std::string& etag) const { return model_ / "blobs" / (etag + ".incomplete"); }

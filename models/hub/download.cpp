@@ -8,7 +8,7 @@
 
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
-#include "models/checkpoint/hub_name.h"
+#include "models/formats/hub_name.h"
 #include "models/hub/partial_file.h"
 #include "models/hub/url.h"
 
@@ -141,7 +141,7 @@ Result<RemoteFile> describe_file(const std::string& name, const std::string& url
                      name);
   }
   RemoteFile file{name, url, plain_etag(answer.header(linked ? "x-linked-etag" : "etag")), 0};
-  if (!checkpoint::is_hub_part(file.etag) || file.etag.ends_with(".incomplete")) {
+  if (!formats::is_hub_part(file.etag) || file.etag.ends_with(".incomplete")) {
     return bad_input("expected an etag of letters and digits, found \"" + shown(file.etag) + "\"", name);
   }
   const std::string said =

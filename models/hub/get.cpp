@@ -9,7 +9,7 @@
 #include "core/base/checked.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
-#include "models/checkpoint/hub_name.h"
+#include "models/formats/hub_name.h"
 #include "models/hub/cache_folder.h"
 #include "models/hub/download.h"
 #include "models/hub/listing.h"
@@ -148,7 +148,7 @@ std::string size_text(std::int64_t bytes) {
 
 Result<DownloadPlan> plan_download(const HubSettings& settings, const std::string& name,
                                    const std::vector<std::string>& files, const StopToken& stop) {
-  const auto parsed = checkpoint::parse_hub_name(name);
+  const auto parsed = formats::parse_hub_name(name);
   if (!parsed) {
     return usage("expected ORG/NAME or ORG/NAME@REVISION, found " + (name.empty() ? "nothing" : shown(name)));
   }
@@ -189,7 +189,7 @@ Result<DownloadPlan> plan_download(const HubSettings& settings, const std::strin
 }
 
 Status fetch(const HubSettings& settings, const DownloadPlan& plan, const StopToken& stop, const Progress& progress) {
-  const auto parsed = checkpoint::parse_hub_name(plan.name);
+  const auto parsed = formats::parse_hub_name(plan.name);
   const CacheFolder folder(settings.cache, *parsed);
   LOCUS_CHECK(folder.make(plan.commit));
   LOCUS_CHECK(check_room(plan, folder.model()));

@@ -4,11 +4,11 @@
 #include <set>
 
 #include "core/base/shown.h"
-#include "models/checkpoint/file_names.h"
-#include "models/checkpoint/gguf.h"
-#include "models/checkpoint/hub_name.h"
-#include "models/checkpoint/shard_index.h"
-#include "models/json/json.h"
+#include "models/formats/file_names.h"
+#include "models/formats/gguf/gguf.h"
+#include "models/formats/hub_name.h"
+#include "models/formats/json/json.h"
+#include "models/formats/safetensors/shard_index.h"
 
 namespace locus::hub {
 
@@ -62,15 +62,15 @@ std::string some_of(const std::vector<std::string>& names) {
 Result<std::vector<std::string>> with_its_parts(const Listing& listing, const std::string& name, const ReadFile& read,
                                                 const std::string& where) {
   std::set<std::string> files{name};
-  if (checkpoint::is_index(name)) {
+  if (formats::is_index(name)) {
     LOCUS_TRY(const std::string text, read(name));
-    LOCUS_TRY(const checkpoint::ShardIndex index, checkpoint::parse_shard_index(text, where + "/" + name));
+    LOCUS_TRY(const formats::ShardIndex index, formats::parse_shard_index(text, where + "/" + name));
     for (const auto& [tensor, shard] : index.weight_map) {
       files.insert(shard);
     }
   }
   if (name.ends_with(".gguf")) {
-    for (const std::filesystem::path& part : checkpoint::gguf_parts(name)) {
+    for (const std::filesystem::path& part : formats::gguf_parts(name)) {
       files.insert(part.string());
     }
   }
@@ -87,9 +87,9 @@ Result<std::vector<std::string>> with_its_parts(const Listing& listing, const st
 Result<std::string> only_weights(const Listing& listing, const std::string& where) {
   std::vector<std::vector<std::string>> kinds(3);
   for (const std::string& name : listing.files) {
-    const bool first = !name.ends_with(".gguf") || checkpoint::gguf_parts(name).front() == name;
-    if (checkpoint::may_be_weights(name) && !checkpoint::is_training_state(name) &&
-        !checkpoint::is_read_by_name(name) && first) {
+    const bool first = !name.ends_with(".gguf") || formats::gguf_parts(name).front() == name;
+    if (formats::may_be_weights(name) && !formats::is_training_state(name) && !formats::is_read_by_name(name) &&
+        first) {
       kinds[name.ends_with(".safetensors") ? 0 : name.ends_with(".gguf") ? 2 : 1].push_back(name);
     }
   }
@@ -112,7 +112,7 @@ Result<Listing> parse_listing(std::string_view json, const std::string& where) {
   LOCUS_TRY(const JsonObject object, JsonObject::of(document, where));
   Listing listing;
   LOCUS_TRY(listing.commit, object.get<std::string>("sha"));
-  if (!checkpoint::is_hub_commit(listing.commit)) {
+  if (!formats::is_hub_commit(listing.commit)) {
     return object.wrong("sha", "40 hexadecimal digits");
   }
   LOCUS_TRY(const nlohmann::json* const siblings, object.array("siblings"));
@@ -133,7 +133,7 @@ Result<Listing> parse_listing(std::string_view json, const std::string& where) {
 Result<std::vector<std::string>> wanted_files(const Listing& listing, const std::vector<std::string>& asked,
                                               const ReadFile& read, const std::string& where) {
   std::vector<std::string> weights = asked;
-  for (const std::string_view usual : checkpoint::kUsualWeights) {
+  for (const std::string_view usual : formats::kUsualWeights) {
     if (weights.empty() && is_listed(listing, std::string(usual))) {
       weights.emplace_back(usual);
     }
@@ -154,7 +154,7 @@ Result<std::vector<std::string>> wanted_files(const Listing& listing, const std:
   }
   constexpr std::string_view kTraining = "training_state.safetensors";
   for (const std::string& name : listing.files) {
-    if (checkpoint::is_read_by_name(name) && name != kTraining) {
+    if (formats::is_read_by_name(name) && name != kTraining) {
       files.insert(name);
     }
   }

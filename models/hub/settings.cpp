@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/base/shown.h"
-#include "models/checkpoint/hub_cache.h"
+#include "models/formats/hub_cache.h"
 #include "models/hub/url.h"
 
 namespace locus::hub {
@@ -35,7 +35,7 @@ bool is_set(std::string value) {
 
 Result<HubSettings> hub_settings() {
   HubSettings settings;
-  settings.cache = checkpoint::hub_cache();
+  settings.cache = formats::hub_cache();
   if (is_set(variable("HF_HUB_OFFLINE"))) {
     return bad_input("nothing is fetched while it is set", "HF_HUB_OFFLINE");
   }

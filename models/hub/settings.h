@@ -13,7 +13,7 @@ namespace locus::hub {
 struct HubSettings {
   std::string endpoint = "https://huggingface.co";  // HF_ENDPOINT, without a '/' at its end
   std::string token;                                // HF_TOKEN: sent to the endpoint's origin alone, never printed
-  std::filesystem::path cache;                      // checkpoint::hub_cache()
+  std::filesystem::path cache;                      // formats::hub_cache()
   long connect_s = 19;                              // until a line stands
   long stall_s = 19;                                // with less than kSlowest: the line counts as broken
   long patience_s = 60;                             // of tries without progress

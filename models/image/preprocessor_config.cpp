@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "core/base/words.h"
+#include "models/formats/json/json.h"
 #include "models/image/image.h"
-#include "models/json/json.h"
 
 namespace locus::image {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/base/shown.h"
 #include "core/base/version.h"
-#include "models/json/json.h"
+#include "models/formats/json/json.h"
 #include "models/remote/message_pack.h"
 
 namespace locus::remote {

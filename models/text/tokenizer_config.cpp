@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "core/base/atomic_file.h"
-#include "models/json/json.h"
+#include "models/formats/json/json.h"
 #include "models/text/tokenizer_files.h"
 
 namespace locus::text {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/shown.h"
-#include "models/json/json.h"
+#include "models/formats/json/json.h"
 #include "models/text/base64.h"
 #include "models/text/bpe/byte_level.h"
 #include "models/text/tokenizer_files.h"

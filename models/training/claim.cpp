@@ -7,7 +7,7 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/input_files.h"
-#include "models/checkpoint/files_read.h"
+#include "models/formats/files_read.h"
 #include "models/training/folder.h"
 #include "models/training/kept.h"
 
@@ -62,7 +62,7 @@ Status check_inputs(const TrainOptions& options, const std::vector<fs::path>& re
     }
   }
   if (!options.from.empty()) {
-    for (const fs::path& file : checkpoint::files_read(options.from)) {
+    for (const fs::path& file : formats::files_read(options.from)) {
       inputs.add(file);
     }
   }
@@ -79,7 +79,7 @@ Status remove_checkpoint(const TrainOptions& options) {
   std::vector<fs::path> files = written_files(folder);
   std::stable_partition(files.begin(), files.end(),
                         [](const fs::path& file) { return file.filename() == "training.json"; });
-  const std::vector<fs::path> read = checkpoint::files_read(folder);
+  const std::vector<fs::path> read = formats::files_read(folder);
   files.insert(files.end(), read.begin(), read.end());
   const std::vector<fs::path> kept = kept_folders(folder);
   for (const fs::path& step : kept) {

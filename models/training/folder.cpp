@@ -12,13 +12,13 @@
 #include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
-#include "models/checkpoint/tensor_source.h"
-#include "models/json/json.h"
-#include "models/json/settings_json.h"
+#include "models/families/engine/list.h"
+#include "models/formats/json/json.h"
+#include "models/formats/json/settings_json.h"
+#include "models/formats/tensor_source.h"
 #include "models/transformer/connector_config.h"
-#include "models/transformer/families/engine/list.h"
-#include "models/transformer/families/engine/weights.h"
 #include "models/transformer/locus_config.h"
+#include "models/transformer/weights.h"
 
 namespace locus::training {
 
@@ -39,15 +39,15 @@ struct NamedTensor {
 
 Status write_tensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
                      const std::map<std::string, std::string>& metadata) {
-  std::vector<checkpoint::OutputTensor> output;
+  std::vector<formats::OutputTensor> output;
   for (const NamedTensor& tensor : tensors) {
     const bool half = tensor.value.scalar_type() == at::kHalf;
     output.push_back({tensor.name,
-                      half ? checkpoint::DType::kF16 : checkpoint::DType::kF32,
+                      half ? formats::DType::kF16 : formats::DType::kF32,
                       tensor.value.sizes().vec(),
                       {static_cast<const std::byte*>(tensor.value.data_ptr()), tensor.value.nbytes()}});
   }
-  return checkpoint::write_safetensors(path, output, metadata);
+  return formats::write_safetensors(path, output, metadata);
 }
 
 // The last part of a path: what is recorded of it.
@@ -141,13 +141,13 @@ std::vector<CurvePoint> read_curve(const std::filesystem::path& path, std::int64
   return curve;
 }
 
-Status copy_into(const checkpoint::TensorSource& source, const std::string& name, at::Tensor& value) {
-  const checkpoint::TensorInfo* const info = source.find(name);
+Status copy_into(const formats::TensorSource& source, const std::string& name, at::Tensor& value) {
+  const formats::TensorInfo* const info = source.find(name);
   const std::string where = std::string(kStateFile) + ": tensor " + name;
   if (info == nullptr) {
     return bad_input("is missing", where);
   }
-  if (info->dtype != checkpoint::DType::kF32 || info->shape != value.sizes().vec() || !info->contiguous()) {
+  if (info->dtype != formats::DType::kF32 || info->shape != value.sizes().vec() || !info->contiguous()) {
     return bad_input("does not fit the model that these options make", where);
   }
   const at::NoGradGuard no_grad;
@@ -267,7 +267,7 @@ Result<bool> read_state(const std::filesystem::path& folder, const OwnNetwork& n
   if (!has_state(folder)) {
     return false;
   }
-  LOCUS_TRY(const checkpoint::Source source, checkpoint::open_tensors(folder / kStateFile));
+  LOCUS_TRY(const formats::Source source, formats::open_tensors(folder / kStateFile));
   const auto step = source->metadata().find("step");
   const auto written = source->metadata().find("options");
   if (step == source->metadata().end() || written == source->metadata().end()) {

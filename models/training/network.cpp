@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "models/run/vision.h"
+#include "models/engine/vision.h"
 
 namespace locus::training {
 

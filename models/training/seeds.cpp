@@ -6,7 +6,7 @@
 
 #include "core/base/atomic_file.h"
 #include "models/api/train.h"
-#include "models/json/json.h"
+#include "models/formats/json/json.h"
 #include "models/training/record.h"
 
 namespace locus::training {

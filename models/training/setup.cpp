@@ -10,8 +10,8 @@
 #include "core/position/list.h"
 #include "core/products/packed.h"
 #include "models/api/model.h"
-#include "models/json/json.h"
-#include "models/run/loaded_model.h"
+#include "models/engine/loaded_model.h"
+#include "models/formats/json/json.h"
 #include "models/transformer/locus_config.h"
 
 namespace locus::training {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "models/json/json.h"
+#include "models/formats/json/json.h"
 #include "models/transformer/locus_fields.h"
 
 namespace locus::transformer {

@@ -4,7 +4,7 @@
 #include <string>
 #include <type_traits>
 
-#include "models/json/settings_json.h"
+#include "models/formats/json/settings_json.h"
 #include "models/transformer/locus_fields.h"
 
 namespace locus::transformer {

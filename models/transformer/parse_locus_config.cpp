@@ -4,8 +4,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "models/json/json.h"
-#include "models/json/settings_json.h"
+#include "models/formats/json/json.h"
+#include "models/formats/json/settings_json.h"
 #include "models/transformer/locus_config.h"
 #include "models/transformer/locus_fields.h"
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "models/api/model.h"
-#include "models/checkpoint/tensor_source.h"
+#include "models/formats/tensor_source.h"
 
 namespace {
 
@@ -76,14 +76,14 @@ class Checkpoint {
     file = folder / "model.safetensors";
     std::ofstream(folder / "config.json") << R"({"model_type": "gpt2", "vocab_size": 50257, "n_embd": 768,
       "n_layer": 12, "n_head": 12, "n_positions": 1024})";
-    std::vector<locus::checkpoint::OutputTensor> output;
+    std::vector<locus::formats::OutputTensor> output;
     for (const auto& [name, tensor] : weights) {
       output.push_back({name,
-                        locus::checkpoint::DType::kF32,
+                        locus::formats::DType::kF32,
                         tensor.sizes().vec(),
                         {static_cast<const std::byte*>(tensor.data_ptr()), tensor.nbytes()}});
     }
-    if (const auto status = locus::checkpoint::write_safetensors(file, output); !status.ok()) {
+    if (const auto status = locus::formats::write_safetensors(file, output); !status.ok()) {
       fail(status.error().describe());
     }
   }

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "core/base/atomic_file.h"
+#include "models/remote/connection/child.h"
 #include "models/remote/frames.h"
-#include "models/remote/line/child.h"
 #include "tests/support/facade_tour.h"
 
 namespace locus::fuzz {

@@ -1,4 +1,4 @@
-#include "models/checkpoint/config.h"
+#include "models/formats/config.h"
 
 #include <cstdint>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace {
 
-void use(const locus::Result<locus::checkpoint::Config>& config, int depth) {
+void use(const locus::Result<locus::formats::Config>& config, int depth) {
   if (!config.ok()) {
     return;
   }
@@ -29,7 +29,7 @@ void use(const locus::Result<locus::checkpoint::Config>& config, int depth) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  using locus::checkpoint::Config;
+  using locus::formats::Config;
   for (const auto& config : {Config::parse_json(text, "f"), Config::parse_yaml(text, "f")}) {
     if (!config.ok()) {
       locus::fuzz::check_error(config.error(), "f");

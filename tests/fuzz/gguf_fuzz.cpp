@@ -1,4 +1,4 @@
-#include "models/checkpoint/gguf.h"
+#include "models/formats/gguf/gguf.h"
 
 #include <cstdint>
 #include <span>
@@ -11,7 +11,7 @@ namespace {
 using namespace locus;
 
 // Every block of every tensor, expanded row by row.
-void expand_blocks(const checkpoint::TensorInfo& tensor) {
+void expand_blocks(const formats::TensorInfo& tensor) {
   const blocks::Format& format = *tensor.blocks;
   const auto count = static_cast<std::int64_t>(tensor.storage.size()) / format.bytes;
   std::vector<float> values(static_cast<std::size_t>(format.elements));
@@ -22,7 +22,7 @@ void expand_blocks(const checkpoint::TensorInfo& tensor) {
 }
 
 // Every value by every kind of question.
-void ask(const checkpoint::GgufMetadata& metadata, const char* name) {
+void ask(const formats::GgufMetadata& metadata, const char* name) {
   (void)metadata.integer(name).ok();
   (void)metadata.number(name).ok();
   (void)metadata.boolean(name).ok();
@@ -35,12 +35,12 @@ void ask(const checkpoint::GgufMetadata& metadata, const char* name) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto source = checkpoint::read_gguf(std::as_bytes(std::span(data, size)), nullptr, "f");
+  const auto source = formats::read_gguf(std::as_bytes(std::span(data, size)), nullptr, "f");
   if (!source.ok()) {
     fuzz::check_error(source.error(), "f");
     return 0;
   }
-  for (const checkpoint::TensorInfo& tensor : (*source)->tensors()) {
+  for (const formats::TensorInfo& tensor : (*source)->tensors()) {
     fuzz::require((*source)->find(tensor.name) == &tensor);
     if (tensor.blocks != nullptr) {
       expand_blocks(tensor);

@@ -1,4 +1,4 @@
-#include "models/checkpoint/safetensors.h"
+#include "models/formats/safetensors/safetensors.h"
 
 #include <cstdint>
 #include <span>
@@ -6,7 +6,6 @@
 #include "tests/fuzz/tensors.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  locus::fuzz::use_tensors(locus::checkpoint::read_safetensors(std::as_bytes(std::span(data, size)), nullptr, "f"),
-                           "f");
+  locus::fuzz::use_tensors(locus::formats::read_safetensors(std::as_bytes(std::span(data, size)), nullptr, "f"), "f");
   return 0;
 }

@@ -1,4 +1,4 @@
-#include "models/checkpoint/shard_index.h"
+#include "models/formats/safetensors/shard_index.h"
 
 #include <cstdint>
 #include <string_view>
@@ -8,7 +8,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace locus;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto index = checkpoint::parse_shard_index(text, "model.safetensors.index.json");
+  const auto index = formats::parse_shard_index(text, "model.safetensors.index.json");
   if (!index.ok()) {
     fuzz::check_error(index.error(), "model.safetensors.index.json");
     return 0;

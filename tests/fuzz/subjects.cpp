@@ -9,7 +9,7 @@
 #include "app/cli/console.h"
 #include "app/session/session.h"
 #include "core/base/atomic_file.h"
-#include "models/checkpoint/tensor_source.h"
+#include "models/formats/tensor_source.h"
 #include "tests/support/layouts.h"
 #include "tests/support/paths.h"
 #include "tests/support/picture.h"
@@ -255,9 +255,9 @@ class Collection {
               {"attention", "attention-image", "attention-grid", "pe-dot-product-2d"});
     // Another program's: a stored map and a grid.
     const std::vector<float> weights(std::size_t{2} * 13 * 13, 1.0F / 13);
-    must(checkpoint::write_safetensors(
+    must(formats::write_safetensors(
         folder / "theirs.safetensors",
-        {{"layers.0.attention", checkpoint::DType::kF32, {2, 13, 13}, std::as_bytes(std::span(weights))}},
+        {{"layers.0.attention", formats::DType::kF32, {2, 13, 13}, std::as_bytes(std::span(weights))}},
         {{"locus.format", "trace/1"},
          {"model", "theirs"},
          {"causal", "false"},

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "models/checkpoint/tensor_source.h"
+#include "models/formats/tensor_source.h"
 
 namespace locus::fuzz {
 
@@ -26,8 +26,8 @@ inline void check_error(const Error& error, const std::string& file) {
 }
 
 // Reads every element, each inside the tensor's storage.
-inline void read_elements(const checkpoint::TensorInfo& tensor) {
-  const std::size_t size = checkpoint::element_size(tensor.dtype);
+inline void read_elements(const formats::TensorInfo& tensor) {
+  const std::size_t size = formats::element_size(tensor.dtype);
   std::uint64_t element = 0;
   for (std::int64_t n = 0; n < tensor.elements(); ++n) {
     std::int64_t place = tensor.offset;
@@ -41,12 +41,12 @@ inline void read_elements(const checkpoint::TensorInfo& tensor) {
 }
 
 // Reads every tensor that is small enough to be worth it.
-inline void use_tensors(const Result<checkpoint::Source>& source, const std::string& file) {
+inline void use_tensors(const Result<formats::Source>& source, const std::string& file) {
   constexpr std::int64_t kElements = 1 << 16;
   if (!source.ok()) {
     return check_error(source.error(), file);
   }
-  for (const checkpoint::TensorInfo& tensor : (*source)->tensors()) {
+  for (const formats::TensorInfo& tensor : (*source)->tensors()) {
     require((*source)->find(tensor.name) == &tensor);
     if (tensor.elements() <= kElements) {
       read_elements(tensor);

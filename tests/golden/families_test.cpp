@@ -10,10 +10,10 @@
 
 #include "core/base/atomic_file.h"
 #include "models/api/verify.h"
-#include "models/run/loaded_model.h"
-#include "models/trace/recorded_trace.h"
-#include "models/transformer/families/engine/family.h"
-#include "models/transformer/families/engine/weights.h"
+#include "models/engine/loaded_model.h"
+#include "models/engine/trace/recorded_trace.h"
+#include "models/families/engine/family.h"
+#include "models/transformer/weights.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"
@@ -156,10 +156,10 @@ TEST(Families, GiveTheSameWhenTokensAreAppended) {
 TEST(Families, WriteWhatTheyRead) {
   for (const fs::path& folder : folders()) {
     SCOPED_TRACE(folder.filename().string());
-    families::Checkpoint checkpoint;
+    families::CheckpointFiles checkpoint;
     checkpoint.path = checkpoint.folder = folder;
     const auto config = families::Config::load(folder / "config.json");
-    const auto tensors = checkpoint::open_tensors(folder);
+    const auto tensors = formats::open_tensors(folder);
     ASSERT_TRUE(config.ok() && tensors.ok());
     checkpoint.config = *config;
     checkpoint.tensors = *tensors;
@@ -184,12 +184,12 @@ TEST(Families, WriteWhatTheyRead) {
     EXPECT_TRUE(both.unexpected.empty());
     std::size_t written = 0;
     for (const auto& [name, value] : transformer::stored_tensors(**model, *plan)) {
-      const checkpoint::TensorInfo* const info = checkpoint.find(name);
+      const formats::TensorInfo* const info = checkpoint.find(name);
       ASSERT_NE(info, nullptr) << name;
       EXPECT_CLOSE(value.reshape(info->shape), transformer::to_tensor(*info, checkpoint.tensors), 1e-6) << name;
       ++written;
     }
-    std::set<const checkpoint::TensorInfo*> read;
+    std::set<const formats::TensorInfo*> read;
     for (const auto& part : fitting->parts) {
       read.insert(part.tensor);
     }
@@ -228,8 +228,8 @@ TEST(Families, EncoderDecodersHaveThreeSides) {
   EXPECT_EQ(model->info().encoder_layers, 2);
   EXPECT_TRUE(model->info().causal);
   std::int64_t numbers = 0;
-  const auto tensors = *checkpoint::open_tensors(folder / "model.safetensors");
-  for (const checkpoint::TensorInfo& tensor : tensors->tensors()) {
+  const auto tensors = *formats::open_tensors(folder / "model.safetensors");
+  for (const formats::TensorInfo& tensor : tensors->tensors()) {
     numbers += tensor.name.find("EncDecAttention.relative_attention_bias") == std::string::npos ? tensor.elements() : 0;
   }
   EXPECT_EQ(model->info().parameters, numbers);  // the embedding of both is one
@@ -457,8 +457,8 @@ TEST(Families, DebertasPartsAreQuantities) {
   }
   // Two parameters of the encoding are the layers' own projections, counted once.
   std::int64_t numbers = 0;
-  const auto tensors = *checkpoint::open_tensors(folder / "model.safetensors");
-  for (const checkpoint::TensorInfo& tensor : tensors->tensors()) {
+  const auto tensors = *formats::open_tensors(folder / "model.safetensors");
+  for (const formats::TensorInfo& tensor : tensors->tensors()) {
     numbers += tensor.elements();
   }
   EXPECT_EQ(model->info().parameters, numbers);
@@ -527,7 +527,7 @@ TEST(Families, ExpertsAreThoseOfTheLargestLogits) {
   options.keep = {"all"};
   const auto trace = model->run(input_of(folder, expected(folder)), options);
   ASSERT_TRUE(trace.ok());
-  const auto tensors = *checkpoint::open_tensors(folder);
+  const auto tensors = *formats::open_tensors(folder);
   const auto weight = [&](const std::string& name) { return transformer::to_tensor(*tensors->find(name), tensors); };
   const models::TraceLayer layer = test::recorded(**trace).layers[1];
   const std::string prefix = "model.layers.1.";

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "models/api/verify.h"
-#include "models/checkpoint/tensor_source.h"
-#include "models/run/loaded_model.h"
-#include "models/trace/recorded_trace.h"
+#include "models/engine/loaded_model.h"
+#include "models/engine/trace/recorded_trace.h"
+#include "models/formats/tensor_source.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"
@@ -159,10 +159,10 @@ TEST(FamiliesVlm, AreTheSameInATraceFile) {
     ASSERT_TRUE(run.ok()) << run.error().describe();
     const fs::path file = temporary.path() / (folder.filename().string() + ".locus-trace.safetensors");
     ASSERT_TRUE((*run)->write(file, {"logits", "q", "k"}).ok());
-    const auto source = checkpoint::open_tensors(file);
+    const auto source = formats::open_tensors(file);
     ASSERT_TRUE(source.ok());
     for (const char* name : {"pixel_values", "image_embeds", "position_ids", "mm_mask", "deepstack.0"}) {
-      const checkpoint::TensorInfo* const kept = (*source)->find(name);
+      const formats::TensorInfo* const kept = (*source)->find(name);
       ASSERT_EQ(kept != nullptr, golden.has(name)) << name;
       if (kept != nullptr) {
         EXPECT_EQ(kept->shape, golden[name].sizes().vec()) << name;

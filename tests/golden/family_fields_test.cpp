@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "models/trace/recorded_trace.h"
+#include "models/engine/trace/recorded_trace.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"

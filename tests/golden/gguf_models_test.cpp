@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "models/transformer/families/engine/weights.h"
-#include "models/transformer/families/gguf.h"
+#include "models/families/gguf.h"
+#include "models/transformer/weights.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"
@@ -38,9 +38,9 @@ struct GgufOpened {
 };
 
 GgufOpened loaded(const fs::path& file, transformer::Storage storage) {
-  families::Checkpoint checkpoint;
+  families::CheckpointFiles checkpoint;
   checkpoint.path = file;
-  checkpoint.tensors = *checkpoint::open_tensors(file);
+  checkpoint.tensors = *formats::open_tensors(file);
   checkpoint = *families::adapt_gguf(checkpoint);
   const auto plan = families::read_plan(**families::family_of(checkpoint), checkpoint);
   GgufOpened made{*transformer::Transformer::create(plan->spec, false), {}};

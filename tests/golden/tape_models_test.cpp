@@ -1,7 +1,7 @@
 // The authors' TAPE model and its ablations, from a checkpoint folder to logits.
 #include <gtest/gtest.h>
 
-#include "models/trace/recorded_trace.h"
+#include "models/engine/trace/recorded_trace.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 

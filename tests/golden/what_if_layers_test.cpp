@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/numbers.h"
-#include "models/trace/recorded_trace.h"
+#include "models/engine/trace/recorded_trace.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"

@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "models/api/verify.h"
-#include "models/checkpoint/tensor_source.h"
-#include "models/trace/recorded_trace.h"
+#include "models/engine/trace/recorded_trace.h"
+#include "models/formats/tensor_source.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"
@@ -106,25 +106,25 @@ struct Written {
   std::map<std::string, std::string> metadata;
 
   explicit Written(const fs::path& file) {
-    const auto source = *checkpoint::open_tensors(file);
+    const auto source = *formats::open_tensors(file);
     metadata = source->metadata();
-    for (const checkpoint::TensorInfo& info : source->tensors()) {
-      const bool whole = info.dtype == checkpoint::DType::kI64;
+    for (const formats::TensorInfo& info : source->tensors()) {
+      const bool whole = info.dtype == formats::DType::kI64;
       tensors[info.name] = at::empty(info.shape, whole ? at::kLong : at::kFloat);
-      EXPECT_TRUE(info.dtype == checkpoint::DType::kF32 || whole) << info.name;
+      EXPECT_TRUE(info.dtype == formats::DType::kF32 || whole) << info.name;
       std::memcpy(tensors[info.name].data_ptr(), info.storage.data() + info.offset * (whole ? 8 : 4),
                   tensors[info.name].nbytes());
     }
   }
   void write(const fs::path& file) const {
-    std::vector<checkpoint::OutputTensor> list;
+    std::vector<formats::OutputTensor> list;
     for (const auto& [name, tensor] : tensors) {
       list.push_back({name,
-                      tensor.scalar_type() == at::kLong ? checkpoint::DType::kI64 : checkpoint::DType::kF32,
+                      tensor.scalar_type() == at::kLong ? formats::DType::kI64 : formats::DType::kF32,
                       tensor.sizes().vec(),
                       {static_cast<const std::byte*>(tensor.data_ptr()), tensor.nbytes()}});
     }
-    EXPECT_TRUE(checkpoint::write_safetensors(file, list, metadata).ok());
+    EXPECT_TRUE(formats::write_safetensors(file, list, metadata).ok());
   }
 };
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "models/trace/recorded_trace.h"
+#include "models/engine/trace/recorded_trace.h"
 #include "models/transformer/transformer.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/pictured_text.h"

@@ -10,9 +10,9 @@
 
 #include "core/base/system_files.h"
 #include "core/position/list.h"
-#include "models/run/loaded_model.h"
-#include "models/run/model_info.h"
-#include "models/trace/recorded_trace.h"
+#include "models/engine/loaded_model.h"
+#include "models/engine/model_info.h"
+#include "models/engine/trace/recorded_trace.h"
 #include "tests/support/golden.h"
 #include "tests/support/rounding.h"
 

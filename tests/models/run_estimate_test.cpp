@@ -6,9 +6,9 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "models/run/loaded_model.h"
-#include "models/run/pace.h"
-#include "models/run/vision.h"
+#include "models/engine/loaded_model.h"
+#include "models/engine/pace.h"
+#include "models/engine/vision.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/paths.h"
 #include "tests/support/pictured_text.h"

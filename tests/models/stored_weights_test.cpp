@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "models/checkpoint/tensor_source.h"
-#include "models/transformer/families/engine/weights.h"
+#include "models/formats/tensor_source.h"
+#include "models/transformer/weights.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"
 #include "tests/support/rounding.h"
@@ -23,10 +23,10 @@ struct Opened {
 
 // A folder of assets/checkpoints with its matrices as float16 numbers or as float32 ones.
 Opened opened(const std::string& name, Storage storage) {
-  families::Checkpoint checkpoint;
+  families::CheckpointFiles checkpoint;
   checkpoint.path = checkpoint.folder = fs::path(test::source_dir()) / "assets" / "checkpoints" / name;
   checkpoint.config = *families::Config::load(checkpoint.folder / "config.json");
-  checkpoint.tensors = *checkpoint::open_tensors(checkpoint.folder);
+  checkpoint.tensors = *formats::open_tensors(checkpoint.folder);
   const auto plan = families::read_plan(**families::family_of(checkpoint), checkpoint);
   Opened made{*transformer::Transformer::create(plan->spec, false), {}};
   made.fitting = *transformer::fit(*made.model, *plan, checkpoint);

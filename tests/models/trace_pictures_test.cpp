@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "models/checkpoint/tensor_source.h"
-#include "models/trace/recorded_trace.h"
+#include "models/engine/trace/recorded_trace.h"
+#include "models/formats/tensor_source.h"
 #include "tests/support/checkpoint_folder.h"
 
 namespace locus {
@@ -39,16 +39,16 @@ PictureMetadata pictured_metadata() {
 class TracePictures : public testing::Test {
  protected:
   Result<std::shared_ptr<const models::Trace>> opened(const PictureParts& parts, PictureMetadata metadata) const {
-    std::vector<checkpoint::OutputTensor> tensors;
+    std::vector<formats::OutputTensor> tensors;
     for (const auto& [name, tensor] : parts) {
       tensors.push_back({name,
-                         tensor.scalar_type() == at::kLong ? checkpoint::DType::kI64 : checkpoint::DType::kF32,
+                         tensor.scalar_type() == at::kLong ? formats::DType::kI64 : formats::DType::kF32,
                          tensor.sizes().vec(),
                          {static_cast<const std::byte*>(tensor.data_ptr()), tensor.nbytes()}});
     }
     metadata.emplace("locus.format", "trace/1");
     const auto path = folder_.path() / "pictured.safetensors";
-    EXPECT_TRUE(checkpoint::write_safetensors(path, tensors, metadata).ok());
+    EXPECT_TRUE(formats::write_safetensors(path, tensors, metadata).ok());
     return test::open_trace(path);
   }
   void expect_refused(const PictureParts& parts, const PictureMetadata& metadata, const std::string& naming) const {

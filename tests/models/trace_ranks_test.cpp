@@ -4,8 +4,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "models/checkpoint/tensor_source.h"
-#include "models/trace/recorded_trace.h"
+#include "models/engine/trace/recorded_trace.h"
+#include "models/formats/tensor_source.h"
 #include "tests/support/checkpoint_folder.h"
 
 namespace locus {
@@ -42,17 +42,17 @@ class TraceRanks : public testing::Test {
   std::filesystem::path path(const std::string& name) const { return folder_.path() / name; }
 
   void write(const std::string& name, const RankFile& file) const {
-    std::vector<checkpoint::OutputTensor> tensors;
+    std::vector<formats::OutputTensor> tensors;
     std::vector<at::Tensor> held;
     for (const auto& [tensor_name, tensor] : file.tensors) {
       held.push_back(tensor.contiguous());
       const bool ids = tensor.scalar_type() == at::kLong;
       tensors.push_back({tensor_name,
-                         ids ? checkpoint::DType::kI64 : checkpoint::DType::kF32,
+                         ids ? formats::DType::kI64 : formats::DType::kF32,
                          tensor.sizes().vec(),
                          {static_cast<const std::byte*>(held.back().data_ptr()), held.back().nbytes()}});
     }
-    const Status written = checkpoint::write_safetensors(path(name), tensors, file.metadata);
+    const Status written = formats::write_safetensors(path(name), tensors, file.metadata);
     ASSERT_TRUE(written.ok()) << written.error().describe();
   }
 

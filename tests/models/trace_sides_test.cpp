@@ -3,9 +3,9 @@
 
 #include <map>
 
-#include "models/checkpoint/tensor_source.h"
-#include "models/trace/recorded_trace.h"
-#include "models/trace/sides.h"
+#include "models/engine/trace/recorded_trace.h"
+#include "models/formats/tensor_source.h"
+#include "models/formats/trace/sides.h"
 #include "tests/support/checkpoint_folder.h"
 
 namespace locus {
@@ -36,17 +36,17 @@ class TraceSides : public testing::Test {
  protected:
   Result<std::shared_ptr<const models::Trace>> opened(const Parts& parts,
                                                       std::map<std::string, std::string> metadata = {}) const {
-    std::vector<checkpoint::OutputTensor> tensors;
+    std::vector<formats::OutputTensor> tensors;
     for (const auto& [name, tensor] : parts) {
       const bool whole = tensor.scalar_type() == at::kLong;
       tensors.push_back({name,
-                         whole ? checkpoint::DType::kI64 : checkpoint::DType::kF32,
+                         whole ? formats::DType::kI64 : formats::DType::kF32,
                          tensor.sizes().vec(),
                          {static_cast<const std::byte*>(tensor.data_ptr()), tensor.nbytes()}});
     }
     metadata.emplace("locus.format", "trace/1");
     const auto path = folder_.path() / "theirs.safetensors";
-    EXPECT_TRUE(checkpoint::write_safetensors(path, tensors, metadata).ok());
+    EXPECT_TRUE(formats::write_safetensors(path, tensors, metadata).ok());
     return test::open_trace(path);
   }
   void expect_refused(const Parts& parts, const std::string& naming) const {

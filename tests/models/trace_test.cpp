@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "models/api/verify.h"
-#include "models/checkpoint/tensor_source.h"
-#include "models/trace/is_trace.h"
-#include "models/trace/recorded_trace.h"
+#include "models/engine/trace/recorded_trace.h"
+#include "models/formats/tensor_source.h"
+#include "models/formats/trace/is_trace.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 
@@ -79,12 +79,12 @@ TEST(Trace, AttentionOfAnotherProgramIsEnough) {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "theirs.safetensors";
   const at::Tensor attention = at::softmax(at::randn({2, 3, 3}), -1);
-  std::vector<checkpoint::OutputTensor> tensors{
+  std::vector<formats::OutputTensor> tensors{
       {"layers.0.attention",
-       checkpoint::DType::kF32,
+       formats::DType::kF32,
        {2, 3, 3},
        {static_cast<const std::byte*>(attention.data_ptr()), attention.nbytes()}}};
-  const Status written = checkpoint::write_safetensors(
+  const Status written = formats::write_safetensors(
       path, tensors, {{"locus.format", "trace/1"}, {"tokens", R"(["a", "b", "c"])"}, {"causal", "false"}});
   ASSERT_TRUE(written.ok());
   const auto opened = test::open_trace(path);
@@ -101,14 +101,14 @@ TEST(Trace, AttentionOfAnotherProgramIsEnough) {
 // Queries and keys of another program, (H, T, D) and (Hkv, T, D), and nothing else.
 void write_head(const std::filesystem::path& path, const at::Tensor& query, const at::Tensor& key,
                 const std::string& encoding) {
-  std::vector<checkpoint::OutputTensor> tensors;
+  std::vector<formats::OutputTensor> tensors;
   for (const auto& [name, tensor] : {std::pair{"layers.0.q", &query}, std::pair{"layers.0.k", &key}}) {
     tensors.push_back({name,
-                       checkpoint::DType::kF32,
+                       formats::DType::kF32,
                        tensor->sizes().vec(),
                        {static_cast<const std::byte*>(tensor->data_ptr()), tensor->nbytes()}});
   }
-  const Status written = checkpoint::write_safetensors(
+  const Status written = formats::write_safetensors(
       path, tensors, {{"locus.format", "trace/1"}, {"encoding", encoding}, {"causal", "true"}});
   ASSERT_TRUE(written.ok()) << written.error().describe();
 }
@@ -172,10 +172,10 @@ void write_stored(const std::filesystem::path& path, const Metadata& metadata) {
     return std::span(static_cast<const std::byte*>(tensor.data_ptr()), tensor.nbytes());
   };
   const Status written =
-      checkpoint::write_safetensors(path,
-                                    {{"layers.0.attention", checkpoint::DType::kF32, {1, 13, 13}, bytes(attention)},
-                                     {"input_ids", checkpoint::DType::kI64, {13}, bytes(ids)}},
-                                    metadata);
+      formats::write_safetensors(path,
+                                 {{"layers.0.attention", formats::DType::kF32, {1, 13, 13}, bytes(attention)},
+                                  {"input_ids", formats::DType::kI64, {13}, bytes(ids)}},
+                                 metadata);
   ASSERT_TRUE(written.ok()) << written.error().describe();
 }
 
@@ -239,10 +239,10 @@ TEST(Trace, TokensStandForTheBytesOfTheTextInTheirOrder) {
       return std::span(static_cast<const std::byte*>(tensor.data_ptr()), tensor.nbytes());
     };
     const Status written =
-        checkpoint::write_safetensors(path,
-                                      {{"layers.0.attention", checkpoint::DType::kF32, {1, 4, 4}, of(attention)},
-                                       {"token_bytes", checkpoint::DType::kI64, {4, 2}, of(bytes)}},
-                                      {{"locus.format", "trace/1"}, {"text", "abcdef"}});
+        formats::write_safetensors(path,
+                                   {{"layers.0.attention", formats::DType::kF32, {1, 4, 4}, of(attention)},
+                                    {"token_bytes", formats::DType::kI64, {4, 2}, of(bytes)}},
+                                   {{"locus.format", "trace/1"}, {"text", "abcdef"}});
     EXPECT_TRUE(written.ok()) << (written.ok() ? "" : written.error().describe());
     return test::open_trace(path);
   };
@@ -268,8 +268,8 @@ TEST(Trace, ItsLengthIsOneThatItsBytesBear) {
   constexpr std::int64_t kHuge = std::int64_t{1} << 59;
   for (const auto& [name, shape] : std::initializer_list<std::pair<const char*, std::vector<std::int64_t>>>{
            {"layers.0.q", {0, kHuge, 8}}, {"position_ids", {kHuge, 0}}, {"layers.0.attention", {0, 3, 3}}}) {
-    const Status written = checkpoint::write_safetensors(path, {{name, checkpoint::DType::kF32, shape, {}}},
-                                                         {{"locus.format", "trace/1"}, {"encoding", ""}});
+    const Status written = formats::write_safetensors(path, {{name, formats::DType::kF32, shape, {}}},
+                                                      {{"locus.format", "trace/1"}, {"encoding", ""}});
     ASSERT_TRUE(written.ok()) << written.error().describe();
     const auto opened = test::open_trace(path);
     ASSERT_FALSE(opened.ok()) << name;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "app/views/field_cache.h"
+#include "app/views/shared/field_cache.h"
 #include "tests/support/fake_atlas.h"
 #include "tests/support/paths.h"
 

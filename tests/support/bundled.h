@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "models/api/model.h"
 #include "tests/support/paths.h"
 

@@ -5,8 +5,8 @@
 
 #include <fstream>
 
-#include "models/checkpoint/tensor_source.h"
-#include "models/trace/recorded_trace.h"
+#include "models/engine/trace/recorded_trace.h"
+#include "models/formats/tensor_source.h"
 
 namespace locus::test {
 
@@ -38,18 +38,18 @@ Tensors with_prefix(const Golden& golden, const std::string& prefix) {
 
 void write_tensors(const fs::path& file, const Tensors& tensors) {
   std::vector<at::Tensor> held;
-  std::vector<checkpoint::OutputTensor> output;
+  std::vector<formats::OutputTensor> output;
   for (const auto& [name, value] : tensors) {
     held.push_back(value.contiguous());
     const at::Tensor& tensor = held.back();
-    const auto dtype = tensor.scalar_type() == at::kLong       ? checkpoint::DType::kI64
-                       : tensor.scalar_type() == at::kBFloat16 ? checkpoint::DType::kBF16
-                       : tensor.scalar_type() == at::kHalf     ? checkpoint::DType::kF16
-                                                               : checkpoint::DType::kF32;
+    const auto dtype = tensor.scalar_type() == at::kLong       ? formats::DType::kI64
+                       : tensor.scalar_type() == at::kBFloat16 ? formats::DType::kBF16
+                       : tensor.scalar_type() == at::kHalf     ? formats::DType::kF16
+                                                               : formats::DType::kF32;
     output.push_back(
         {name, dtype, tensor.sizes().vec(), {static_cast<const std::byte*>(tensor.data_ptr()), tensor.nbytes()}});
   }
-  const Status status = checkpoint::write_safetensors(file, output);
+  const Status status = formats::write_safetensors(file, output);
   EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().describe());
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/api/model.h"
-#include "models/trace/recorded_trace.h"
+#include "models/engine/trace/recorded_trace.h"
 #include "tests/support/golden.h"
 #include "tests/support/opened.h"
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "app/views/plots/data_file.h"
+#include "app/views/shared/plots/data_file.h"
 #include "core/base/atomic_file.h"
 
 namespace locus::test {

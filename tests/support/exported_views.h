@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string>
 
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "tests/support/bundled.h"
 
 namespace locus::views::test_views {

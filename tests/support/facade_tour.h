@@ -24,8 +24,8 @@
 #include "models/api/run_estimate.h"
 #include "models/api/verify.h"
 #include "models/api/weight_kinds.h"
-#include "models/remote/calls/structs.h"
-#include "models/trace/is_trace.h"
+#include "models/formats/trace/is_trace.h"
+#include "models/remote/codec/structs.h"
 #include "tests/support/paths.h"
 
 namespace locus::test {

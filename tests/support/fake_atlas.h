@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "models/api/atlas_trace.h"
 
 namespace locus::test {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "tests/support/exported_views.h"
 #include "tests/support/fake_model.h"
 

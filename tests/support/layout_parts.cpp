@@ -11,7 +11,7 @@ namespace locus::test {
 namespace {
 
 namespace fs = std::filesystem;
-using Writer = checkpoint::PickleWriter;
+using Writer = formats::PickleWriter;
 
 constexpr std::int64_t kLayers = 2;
 
@@ -110,7 +110,7 @@ Tensors cope_weights() {
 void write_torch(const fs::path& file, const std::string& before, const std::map<std::string, Tensors>& groups,
                  const std::string& after) {
   Writer pickle;
-  std::vector<checkpoint::ZipRecord> records{{"archive/data.pkl", ""}};
+  std::vector<formats::ZipRecord> records{{"archive/data.pkl", ""}};
   pickle.begin_dict().raw(before);
   for (const auto& [group, tensors] : groups) {
     pickle.text(group).begin_dict();
@@ -123,7 +123,7 @@ void write_torch(const fs::path& file, const std::string& before, const std::map
     pickle.end_dict();
   }
   records.front().data = pickle.raw(after).end_dict().done();
-  write_text(file, checkpoint::zip_of(records));
+  write_text(file, formats::zip_of(records));
 }
 
 void write_sharded(const fs::path& folder, const Tensors& tensors) {

@@ -26,7 +26,7 @@ constexpr const char* kSizes = R"("vocab_size": 50, "hidden_size": 32, "num_hidd
 constexpr const char* kGpt2 = R"({"model_type": "gpt2", "vocab_size": 40, "n_embd": 32, "n_layer": 2, "n_head": 4,
   "n_positions": 64})";
 
-using Writer = checkpoint::PickleWriter;
+using Writer = formats::PickleWriter;
 
 // ---- what the reference says
 

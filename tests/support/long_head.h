@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "models/checkpoint/tensor_source.h"
+#include "models/formats/tensor_source.h"
 
 namespace locus::test {
 
@@ -22,10 +22,10 @@ inline Status write_long_head(const std::filesystem::path& path, std::int64_t le
     }
   }
   const std::vector<std::int64_t> shape{1, length, kWidth};
-  return checkpoint::write_safetensors(
+  return formats::write_safetensors(
       path,
-      {{"layers.0.q", checkpoint::DType::kF32, shape, std::as_bytes(std::span(values[0]))},
-       {"layers.0.k", checkpoint::DType::kF32, shape, std::as_bytes(std::span(values[1]))}},
+      {{"layers.0.q", formats::DType::kF32, shape, std::as_bytes(std::span(values[0]))},
+       {"layers.0.k", formats::DType::kF32, shape, std::as_bytes(std::span(values[1]))}},
       {{"locus.format", "trace/1"}, {"encoding", R"({"name": "none"})"}, {"causal", "true"}});
 }
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace locus::checkpoint {
+namespace locus::formats {
 
 template <class T>
 std::string little(T value) {
@@ -85,4 +85,4 @@ inline std::string zip_of(const std::vector<ZipRecord>& records) {
          std::string(2, '\0');
 }
 
-}  // namespace locus::checkpoint
+}  // namespace locus::formats

@@ -3,16 +3,16 @@
 #include <cstring>
 #include <vector>
 
-#include "models/checkpoint/tensor_source.h"
+#include "models/formats/tensor_source.h"
 #include "tests/support/paths.h"
 
 namespace locus::test {
 
 namespace {
 
-std::vector<std::int64_t> whole_numbers(const checkpoint::TensorInfo* tensor) {
+std::vector<std::int64_t> whole_numbers(const formats::TensorInfo* tensor) {
   std::vector<std::int64_t> numbers;
-  if (tensor != nullptr && tensor->dtype == checkpoint::DType::kI64) {
+  if (tensor != nullptr && tensor->dtype == formats::DType::kI64) {
     numbers.resize(static_cast<std::size_t>(tensor->elements()));
     std::memcpy(numbers.data(), tensor->storage.data(), numbers.size() * sizeof numbers.front());
   }
@@ -27,7 +27,7 @@ std::filesystem::path pictured_folder(const std::string& family) {
 
 Result<models::Input> pictured_input(const std::string& family, bool files) {
   const std::filesystem::path file = pictured_folder(family) / "expected.safetensors";
-  LOCUS_TRY(const checkpoint::Source source, checkpoint::open_tensors(file));
+  LOCUS_TRY(const formats::Source source, formats::open_tensors(file));
   models::Input input;
   input.ids = whole_numbers(source->find("input_ids"));
   input.token_types = whole_numbers(source->find("token_type_ids"));

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "models/trace/recorded_trace.h"
+#include "models/engine/trace/recorded_trace.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 

@@ -9,20 +9,20 @@
 #include <string>
 #include <vector>
 
-#include "models/checkpoint/tensor_source.h"
+#include "models/formats/tensor_source.h"
 
 namespace locus::test {
 
 // The tensors of `from` whose names match, and these texts of its metadata and more of them, as another file.
 inline void write_part(const std::filesystem::path& from, const std::filesystem::path& to, const std::string& names,
                        const std::vector<std::string>& texts, const std::map<std::string, std::string>& more = {}) {
-  const auto source = checkpoint::open_tensors(from);
+  const auto source = formats::open_tensors(from);
   ASSERT_TRUE(source.ok()) << source.error().describe();
-  std::vector<checkpoint::OutputTensor> tensors;
-  for (const checkpoint::TensorInfo& info : (*source)->tensors()) {
+  std::vector<formats::OutputTensor> tensors;
+  for (const formats::TensorInfo& info : (*source)->tensors()) {
     if (std::regex_match(info.name, std::regex(names))) {
       ASSERT_TRUE(info.contiguous());
-      const std::size_t size = checkpoint::element_size(info.dtype);
+      const std::size_t size = formats::element_size(info.dtype);
       tensors.push_back({info.name, info.dtype, info.shape,
                          info.storage.subspan(static_cast<std::size_t>(info.offset) * size,
                                               static_cast<std::size_t>(info.elements()) * size)});
@@ -33,14 +33,14 @@ inline void write_part(const std::filesystem::path& from, const std::filesystem:
   for (const std::string& text : texts) {
     metadata[text] = (*source)->metadata().at(text);
   }
-  const Status written = checkpoint::write_safetensors(to, tensors, metadata);
+  const Status written = formats::write_safetensors(to, tensors, metadata);
   ASSERT_TRUE(written.ok()) << written.error().describe();
 }
 
 // The layers before `first`, and those from it on, as the files of two ranks: STEM.rank0of2.safetensors and rank1.
 inline void write_ranks(const std::filesystem::path& from, const std::filesystem::path& stem, int first, int layers,
                         int heads) {
-  const auto source = checkpoint::open_tensors(from);
+  const auto source = formats::open_tensors(from);
   ASSERT_TRUE(source.ok());
   const std::string& encoding = (*source)->metadata().at("encoding");
   for (int rank = 0; rank < 2; ++rank) {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "core/base/atomic_file.h"
 #include "tests/support/fake_atlas.h"
 #include "tests/support/fake_model.h"

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "models/api/analyses.h"
 #include "models/api/atlas.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/series.h"
 #include "core/base/numbers.h"
 
 namespace locus::views {

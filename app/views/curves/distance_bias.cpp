@@ -7,9 +7,9 @@
 
 #include "app/views/curves/bias_drawing.h"
 #include "app/views/list.h"
-#include "app/views/measured/measured_view.h"
-#include "app/views/measured/text_folder.h"
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/measured/measured_view.h"
+#include "app/views/shared/measured/text_folder.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "core/base/controls.h"
 
 namespace locus::analysis {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "app/views/curves/atlas_profile.h"
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/series.h"
 #include "core/base/numbers.h"
 #include "models/api/atlas_trace.h"
 

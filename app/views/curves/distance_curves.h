@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/views/measured/measured_view.h"
+#include "app/views/shared/measured/measured_view.h"
 #include "models/api/analyses.h"
 
 namespace locus::views {

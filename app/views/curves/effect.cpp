@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "app/views/list.h"
-#include "app/views/measured/measured_view.h"
-#include "app/views/plots/data_file.h"
-#include "app/views/plots/text_strip.h"
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/measured/measured_view.h"
+#include "app/views/shared/plots/data_file.h"
+#include "app/views/shared/plots/text_strip.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "core/base/controls.h"
 
 namespace locus::views {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/series.h"
 #include "models/api/analyses.h"
 #include "renderers/figure/figure.h"
 

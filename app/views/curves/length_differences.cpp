@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "app/views/curves/task_groups.h"
-#include "app/views/plots/series.h"
-#include "app/views/plots/trained_length.h"
+#include "app/views/shared/plots/series.h"
+#include "app/views/shared/plots/trained_length.h"
 #include "core/base/numbers.h"
 
 namespace locus::views {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "models/api/analyses.h"
 
 namespace locus::views {

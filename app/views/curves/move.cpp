@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "app/views/list.h"
-#include "app/views/measured/measured_view.h"
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/measured/measured_view.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "core/base/controls.h"
 #include "core/base/lists.h"
 #include "core/base/numbers.h"

@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "app/views/alignment.h"
 #include "app/views/list.h"
-#include "app/views/measured/measured_view.h"
-#include "app/views/plots/panel.h"
-#include "app/views/score_maps/head_map.h"
-#include "app/views/score_maps/map_window.h"
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/alignment.h"
+#include "app/views/shared/measured/measured_view.h"
+#include "app/views/shared/plots/panel.h"
+#include "app/views/shared/score_maps/head_map.h"
+#include "app/views/shared/score_maps/map_window.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "core/base/controls.h"
 
 namespace locus::views {

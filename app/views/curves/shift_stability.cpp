@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "app/views/list.h"
-#include "app/views/measured/measured_view.h"
+#include "app/views/shared/measured/measured_view.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"

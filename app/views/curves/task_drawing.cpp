@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "app/views/curves/task_groups.h"
-#include "app/views/plots/series.h"
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/plots/series.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "core/base/numbers.h"
 
 namespace locus::views {

@@ -9,7 +9,7 @@
 
 #include "core/base/numbers.h"
 #include "models/api/files.h"
-#include "models/json/json.h"
+#include "models/formats/json/json.h"
 
 namespace locus::views {
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <utility>
 
-#include "app/views/plots/data_file.h"
-#include "app/views/plots/series.h"
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/plots/data_file.h"
+#include "app/views/shared/plots/series.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "core/base/shown.h"
 
 namespace locus::views {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "models/api/kernel.h"
 #include "renderers/figure/figure.h"
 

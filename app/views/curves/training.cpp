@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "app/views/list.h"
-#include "app/views/measured/atlas_values.h"
-#include "app/views/measured/measured_view.h"
+#include "app/views/shared/measured/atlas_values.h"
+#include "app/views/shared/measured/measured_view.h"
 #include "core/base/controls.h"
 
 namespace locus::views {

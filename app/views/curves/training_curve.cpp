@@ -5,7 +5,7 @@
 
 #include "app/views/curves/task_results.h"
 #include "app/views/list.h"
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/series.h"
 #include "core/base/controls.h"
 #include "core/base/lists.h"
 #include "core/base/shown.h"

@@ -6,7 +6,7 @@
 
 #include "app/views/heads/atlas_points.h"
 #include "app/views/list.h"
-#include "app/views/measured/measured_view.h"
+#include "app/views/shared/measured/measured_view.h"
 #include "core/base/controls.h"
 
 namespace locus::views {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "app/views/measured/atlas_values.h"
-#include "app/views/plots/series.h"
+#include "app/views/shared/measured/atlas_values.h"
+#include "app/views/shared/plots/series.h"
 #include "renderers/figure/figure.h"
 
 namespace locus::views {

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "app/views/list.h"
-#include "app/views/measured/measured_view.h"
-#include "app/views/score_maps/head_map.h"
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/measured/measured_view.h"
+#include "app/views/shared/score_maps/head_map.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <optional>
 
-#include "app/views/measured/atlas_values.h"
-#include "app/views/plots/series.h"
+#include "app/views/shared/measured/atlas_values.h"
+#include "app/views/shared/plots/series.h"
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"
 #include "models/api/pairs.h"

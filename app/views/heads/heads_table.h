@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "models/api/atlas.h"
 
 namespace locus::views {

@@ -4,11 +4,11 @@
 #include <numbers>
 #include <tuple>
 
-#include "app/views/alignment.h"
 #include "app/views/list.h"
-#include "app/views/measured/measured_view.h"
-#include "app/views/measured/text_folder.h"
-#include "app/views/score_maps/head_map.h"
+#include "app/views/shared/alignment.h"
+#include "app/views/shared/measured/measured_view.h"
+#include "app/views/shared/measured/text_folder.h"
+#include "app/views/shared/score_maps/head_map.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 #include "models/api/knock_out.h"

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "app/views/alignment.h"
 #include "app/views/list.h"
-#include "app/views/measured/measured_view.h"
-#include "app/views/plots/data_file.h"
-#include "app/views/score_maps/head_map.h"
+#include "app/views/shared/alignment.h"
+#include "app/views/shared/measured/measured_view.h"
+#include "app/views/shared/plots/data_file.h"
+#include "app/views/shared/score_maps/head_map.h"
 #include "core/base/controls.h"
 #include "models/api/knock_out.h"
 

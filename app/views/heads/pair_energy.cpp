@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "app/views/list.h"
-#include "app/views/measured/measured_view.h"
-#include "app/views/measured/pair_rows.h"
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/measured/measured_view.h"
+#include "app/views/shared/measured/pair_rows.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "core/base/controls.h"
 #include "models/api/pairs.h"
 

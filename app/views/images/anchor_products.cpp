@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/alignment.h"
-#include "app/views/plots/patch_grid.h"
+#include "app/views/shared/alignment.h"
+#include "app/views/shared/plots/patch_grid.h"
 #include "core/base/lists.h"
 #include "core/base/shown.h"
 

@@ -5,7 +5,7 @@
 
 #include "app/views/images/image_rows.h"
 #include "app/views/list.h"
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <utility>
 
-#include "app/views/plots/series.h"
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/plots/series.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "app/views/measured/measured_view.h"
-#include "app/views/plots/patch_grid.h"
+#include "app/views/shared/measured/measured_view.h"
+#include "app/views/shared/plots/patch_grid.h"
 
 namespace locus::views {
 

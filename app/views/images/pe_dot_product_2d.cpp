@@ -4,10 +4,10 @@
 
 #include "app/views/images/anchor_products.h"
 #include "app/views/list.h"
-#include "app/views/measured/measured_view.h"
-#include "app/views/plots/patch_grid.h"
-#include "app/views/score_maps/map_view.h"
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/measured/measured_view.h"
+#include "app/views/shared/plots/patch_grid.h"
+#include "app/views/shared/score_maps/map_view.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "core/base/controls.h"
 
 namespace locus::views {

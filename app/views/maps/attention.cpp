@@ -3,13 +3,13 @@
 #include <cmath>
 #include <memory>
 
-#include "app/views/alignment.h"
 #include "app/views/list.h"
-#include "app/views/measured/pair_rows.h"
-#include "app/views/plots/picture_blocks.h"
-#include "app/views/plots/series.h"
-#include "app/views/score_maps/kept_queries.h"
-#include "app/views/score_maps/map_view.h"
+#include "app/views/shared/alignment.h"
+#include "app/views/shared/measured/pair_rows.h"
+#include "app/views/shared/plots/picture_blocks.h"
+#include "app/views/shared/plots/series.h"
+#include "app/views/shared/score_maps/kept_queries.h"
+#include "app/views/shared/score_maps/map_view.h"
 #include "core/base/controls.h"
 #include "models/api/pairs.h"
 

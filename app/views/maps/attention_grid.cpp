@@ -3,13 +3,13 @@
 #include <cmath>
 
 #include "app/views/list.h"
-#include "app/views/plots/data_file.h"
-#include "app/views/plots/flat_columns.h"
-#include "app/views/plots/picture_blocks.h"
-#include "app/views/plots/series.h"
-#include "app/views/plots/trained_length.h"
-#include "app/views/score_maps/head_map.h"
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/plots/data_file.h"
+#include "app/views/shared/plots/flat_columns.h"
+#include "app/views/shared/plots/picture_blocks.h"
+#include "app/views/shared/plots/series.h"
+#include "app/views/shared/plots/trained_length.h"
+#include "app/views/shared/score_maps/head_map.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "core/base/controls.h"
 
 namespace locus::views {

@@ -1,13 +1,13 @@
 // `attention-text`: the text itself, each token tinted by how much a query attends to it.
 #include <algorithm>
 
-#include "app/views/alignment.h"
 #include "app/views/list.h"
-#include "app/views/measured/measured_view.h"
-#include "app/views/plots/text_strip.h"
-#include "app/views/plots/trained_length.h"
-#include "app/views/score_maps/kept_queries.h"
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/alignment.h"
+#include "app/views/shared/measured/measured_view.h"
+#include "app/views/shared/plots/text_strip.h"
+#include "app/views/shared/plots/trained_length.h"
+#include "app/views/shared/score_maps/kept_queries.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "core/base/controls.h"
 
 namespace locus::views {

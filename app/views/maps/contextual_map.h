@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/views/score_maps/map_view.h"
+#include "app/views/shared/score_maps/map_view.h"
 
 namespace locus::views {
 

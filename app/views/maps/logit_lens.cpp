@@ -1,11 +1,11 @@
 // `logit-lens`: what the model would predict if it stopped before each layer.
 #include <utility>
 
-#include "app/views/alignment.h"
 #include "app/views/list.h"
-#include "app/views/measured/measured_view.h"
-#include "app/views/plots/picture_blocks.h"
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/alignment.h"
+#include "app/views/shared/measured/measured_view.h"
+#include "app/views/shared/plots/picture_blocks.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 #include "models/api/knock_out.h"

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "app/views/list.h"
-#include "app/views/measured/atlas_values.h"
-#include "app/views/measured/measured_view.h"
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/measured/atlas_values.h"
+#include "app/views/shared/measured/measured_view.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "app/views/list.h"
-#include "app/views/score_maps/map_view.h"
+#include "app/views/shared/score_maps/map_view.h"
 #include "core/base/controls.h"
 
 namespace locus::views {

@@ -5,7 +5,7 @@
 
 #include "app/views/list.h"
 #include "app/views/maps/contextual_map.h"
-#include "app/views/score_maps/map_view.h"
+#include "app/views/shared/score_maps/map_view.h"
 
 namespace locus::views {
 

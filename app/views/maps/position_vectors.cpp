@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/alignment.h"
-#include "app/views/plots/panel.h"
-#include "app/views/plots/patch_grid.h"
-#include "app/views/plots/picture_blocks.h"
-#include "app/views/plots/series.h"
+#include "app/views/shared/alignment.h"
+#include "app/views/shared/plots/panel.h"
+#include "app/views/shared/plots/patch_grid.h"
+#include "app/views/shared/plots/picture_blocks.h"
+#include "app/views/shared/plots/series.h"
 #include "core/base/numbers.h"
 
 namespace locus::views {

@@ -1,7 +1,7 @@
 // Positions that are vectors (M-RoPE): time, row and column of every token, as strips and on the pictures.
 #pragma once
 
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 
 namespace locus::views {
 

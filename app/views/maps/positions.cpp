@@ -4,10 +4,10 @@
 #include <array>
 #include <cmath>
 
-#include "app/views/alignment.h"
 #include "app/views/list.h"
 #include "app/views/maps/contextual_map.h"
 #include "app/views/maps/position_vectors.h"
+#include "app/views/shared/alignment.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 

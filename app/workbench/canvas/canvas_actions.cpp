@@ -6,7 +6,7 @@
 #include "app/session/shared_options.h"
 #include "app/views/list.h"
 #include "app/workbench/canvas/canvas_link.h"
-#include "app/workbench/studio/change_state.h"
+#include "app/workbench/state/change_state.h"
 
 namespace locus::workbench {
 

@@ -5,13 +5,13 @@
 #include <cmath>
 #include <utility>
 
-#include "app/views/alignment.h"
-#include "app/views/plots/map_lines.h"
-#include "app/views/plots/patch_grid.h"
-#include "app/views/score_maps/score_map.h"
-#include "app/views/statement.h"
-#include "app/workbench/studio/cell_values.h"
-#include "app/workbench/studio/token_words.h"
+#include "app/views/shared/alignment.h"
+#include "app/views/shared/plots/map_lines.h"
+#include "app/views/shared/plots/patch_grid.h"
+#include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/statement.h"
+#include "app/workbench/work/cell_values.h"
+#include "app/workbench/work/token_words.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {

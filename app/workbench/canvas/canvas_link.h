@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "app/viewport/canvas.h"
-#include "app/views/plots/read_out.h"
+#include "app/views/shared/plots/read_out.h"
 #include "app/workbench/canvas/instruments/instrument_set.h"
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 
 namespace locus::workbench {
 

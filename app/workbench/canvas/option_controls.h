@@ -5,7 +5,7 @@
 #include <QWidget>
 #include <functional>
 
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 
 namespace locus::workbench {
 

@@ -9,7 +9,7 @@
 
 #include "app/session/shared_options.h"
 #include "app/workbench/canvas/option_controls.h"
-#include "app/workbench/studio/change_state.h"
+#include "app/workbench/state/change_state.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/popover.h"
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 
 class QHBoxLayout;
 class QToolButton;

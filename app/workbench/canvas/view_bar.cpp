@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "app/workbench/widgets/build.h"
 
 namespace locus::workbench {

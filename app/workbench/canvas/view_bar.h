@@ -3,7 +3,7 @@
 
 #include <QToolBar>
 
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 
 class QComboBox;
 class QCheckBox;

@@ -15,13 +15,13 @@
 #include <functional>
 #include <utility>
 
-#include "app/views/measured/atlas_values.h"
+#include "app/views/shared/measured/atlas_values.h"
 #include "app/workbench/docks/edits_dialog.h"
 #include "app/workbench/docks/what_if_dialog.h"
-#include "app/workbench/studio/far_columns.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/widgets/short_names.h"
+#include "app/workbench/work/far_columns.h"
 #include "core/base/numbers.h"
 #include "models/api/atlas_trace.h"
 

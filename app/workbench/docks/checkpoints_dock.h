@@ -4,7 +4,7 @@
 #include <QDockWidget>
 #include <QHash>
 
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 
 class QPushButton;
 class QTreeWidget;

@@ -4,7 +4,7 @@
 
 #include <QDockWidget>
 
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 
 class QListWidget;
 class QListWidgetItem;

@@ -13,11 +13,11 @@
 #include <utility>
 
 #include "app/workbench/docks/inspector_table.h"
-#include "app/workbench/studio/cell_values.h"
-#include "app/workbench/studio/token_words.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/widgets/state_form.h"
+#include "app/workbench/work/cell_values.h"
+#include "app/workbench/work/token_words.h"
 
 namespace locus::workbench {
 

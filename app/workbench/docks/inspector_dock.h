@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "app/workbench/studio/studio.h"
-#include "app/workbench/studio/token_predictions.h"
+#include "app/workbench/state/studio.h"
+#include "app/workbench/work/token_predictions.h"
 
 class QGroupBox;
 class QLabel;

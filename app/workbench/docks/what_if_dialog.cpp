@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "core/base/numbers.h"

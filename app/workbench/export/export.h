@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/workbench/export/shown_job.h"
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 
 class QSettings;
 class QWidget;

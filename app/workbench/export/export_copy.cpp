@@ -6,10 +6,10 @@
 #include <QSettings>
 #include <map>
 
+#include "app/figures/paper_input.h"
+#include "app/figures/view_input.h"
 #include "app/session/command_words.h"
-#include "app/session/paper_input.h"
-#include "app/session/view_input.h"
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "app/workbench/export/export.h"
 #include "app/workbench/export/export_dialog.h"
 #include "app/workbench/widgets/qt_text.h"

@@ -11,9 +11,9 @@
 #include <QSettings>
 #include <array>
 
-#include "app/session/paper_input.h"
+#include "app/figures/paper_input.h"
 #include "app/workbench/export/export_preview.h"
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "renderers/paper/paper.h"

@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <array>
 
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "renderers/paper/paper.h"

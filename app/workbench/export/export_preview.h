@@ -6,7 +6,7 @@
 #include <QWidget>
 
 #include "app/figures/figure_job.h"
-#include "app/session/paper_input.h"
+#include "app/figures/paper_input.h"
 
 class QComboBox;
 class QLabel;

@@ -1,9 +1,9 @@
 #include "app/workbench/export/shown_job.h"
 
-#include "app/session/fitting.h"
-#include "app/session/input_paths.h"
-#include "app/session/open_columns.h"
-#include "app/workbench/studio/studio.h"
+#include "app/figures/fitting.h"
+#include "app/figures/input_paths.h"
+#include "app/figures/open_columns.h"
+#include "app/workbench/state/studio.h"
 
 namespace locus::workbench {
 

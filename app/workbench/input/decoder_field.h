@@ -3,7 +3,7 @@
 
 #include <QLineEdit>
 
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 
 namespace locus::workbench {
 

@@ -3,9 +3,9 @@
 #include <QKeyEvent>
 #include <algorithm>
 
-#include "app/views/alignment.h"
-#include "app/workbench/studio/token_words.h"
+#include "app/views/shared/alignment.h"
 #include "app/workbench/widgets/build.h"
+#include "app/workbench/work/token_words.h"
 
 namespace locus::workbench {
 

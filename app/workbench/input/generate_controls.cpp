@@ -5,7 +5,7 @@
 #include <QSpinBox>
 #include <QToolButton>
 
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/widgets/short_names.h"

@@ -14,8 +14,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "app/views/alignment.h"
-#include "app/views/plots/trained_length.h"
+#include "app/views/shared/alignment.h"
+#include "app/views/shared/plots/trained_length.h"
 #include "app/workbench/input/decoder_field.h"
 #include "app/workbench/input/find_field.h"
 #include "app/workbench/input/generate_controls.h"
@@ -26,11 +26,11 @@
 #include "app/workbench/input/ruler_link.h"
 #include "app/workbench/input/token_menu.h"
 #include "app/workbench/input/token_strip.h"
-#include "app/workbench/studio/text_pictures.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/exact_editor.h"
 #include "app/workbench/widgets/flow_layout.h"
 #include "app/workbench/widgets/qt_text.h"
+#include "app/workbench/work/text_pictures.h"
 
 namespace locus::workbench {
 

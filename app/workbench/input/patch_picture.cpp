@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/views/plots/patch_grid.h"
+#include "app/views/shared/plots/patch_grid.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "models/image/image.h"

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <limits>
 
-#include "app/views/plots/trained_length.h"
-#include "app/workbench/studio/token_words.h"
+#include "app/views/shared/plots/trained_length.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
+#include "app/workbench/work/token_words.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {

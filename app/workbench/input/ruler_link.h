@@ -6,8 +6,8 @@
 #include <cstddef>
 
 #include "app/workbench/input/position_ruler.h"
-#include "app/workbench/studio/live_edit.h"
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/live_edit.h"
+#include "app/workbench/state/studio.h"
 
 class QCheckBox;
 class QWidget;

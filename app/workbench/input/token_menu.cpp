@@ -6,9 +6,9 @@
 #include <functional>
 
 #include "app/views/list.h"
-#include "app/workbench/studio/change_state.h"
-#include "app/workbench/studio/token_words.h"
+#include "app/workbench/state/change_state.h"
 #include "app/workbench/widgets/qt_text.h"
+#include "app/workbench/work/token_words.h"
 
 namespace locus::workbench {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "app/views/token.h"
+#include "app/views/shared/token.h"
 #include "models/api/model.h"
 
 class QPoint;

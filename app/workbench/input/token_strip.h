@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "app/views/plots/trained_length.h"
+#include "app/views/shared/plots/trained_length.h"
 #include "app/workbench/input/token_chips.h"
 #include "models/api/model.h"
 

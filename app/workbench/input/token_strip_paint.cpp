@@ -5,8 +5,8 @@
 
 #include "app/workbench/input/strip_spacing.h"
 #include "app/workbench/input/token_strip.h"
-#include "app/workbench/studio/token_words.h"
 #include "app/workbench/widgets/qt_text.h"
+#include "app/workbench/work/token_words.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {

@@ -8,11 +8,11 @@
 #include <cmath>
 
 #include "app/session/shared_options.h"
-#include "app/views/alignment.h"
-#include "app/views/score_maps/kept_queries.h"
+#include "app/views/shared/alignment.h"
+#include "app/views/shared/score_maps/kept_queries.h"
 #include "app/workbench/docks/edits_dialog.h"
-#include "app/workbench/studio/change_state.h"
-#include "app/workbench/studio/edit_actions.h"
+#include "app/workbench/state/change_state.h"
+#include "app/workbench/state/edit_actions.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/command_registry.h"
 #include "core/base/numbers.h"

@@ -14,7 +14,7 @@
 
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
-#include "models/checkpoint/hub_cache.h"
+#include "models/formats/hub_cache.h"
 
 namespace locus::workbench {
 
@@ -48,7 +48,7 @@ GetDialog::GetDialog(QWidget* parent) : QDialog(parent) {
                  QStringLiteral("A model of Hugging Face's hub is fetched into its cache on this machine, %1, where "
                                 "other programs find it too. The hub is asked when you press Look up, and files are "
                                 "fetched when you press Fetch.")
-                     .arg(qt(checkpoint::hub_cache().string()))));
+                     .arg(qt(formats::hub_cache().string()))));
   auto* row = new QHBoxLayout;
   name_ = make_named<QLineEdit>(this, "get-name", QStringLiteral("Name of the model"));
   name_->setPlaceholderText(QStringLiteral("ORG/NAME, or ORG/NAME@REVISION"));

@@ -9,7 +9,7 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
 
@@ -35,11 +35,11 @@ std::uintmax_t bytes_of(const std::filesystem::path& folder) {
 }  // namespace
 
 HubDialog::HubDialog(Studio& studio, QWidget* parent)
-    : QDialog(parent), studio_(studio), models_(checkpoint::hub_models()) {
+    : QDialog(parent), studio_(studio), models_(formats::hub_models()) {
   make_lasting(this, "hub", QStringLiteral("Models of the hub's cache"));
   resize(760, 420);
   auto* layout = new QVBoxLayout(this);
-  const QString place = qt(checkpoint::hub_cache().string());
+  const QString place = qt(formats::hub_cache().string());
   layout->addWidget(make_label(this, "",
                                models_.empty() ? QStringLiteral("There is no model in %1. Models come there with Get "
                                                                 "another, locus get, or Hugging Face's own tools.")
@@ -49,7 +49,7 @@ HubDialog::HubDialog(Studio& studio, QWidget* parent)
   tree_->setRootIsDecorated(false);
   tree_->setHeaderLabels({QStringLiteral("Model"), QStringLiteral("Revision"), QStringLiteral("Family"),
                           QStringLiteral("Size"), QStringLiteral("Opens")});
-  for (const checkpoint::HubModel& model : models_) {
+  for (const formats::HubModel& model : models_) {
     auto* item = new QTreeWidgetItem(
         tree_, {qt(model.name), qt(model.revision), QStringLiteral("…"),
                 QLocale(QLocale::English).formattedDataSize(static_cast<qint64>(bytes_of(model.folder)), 1),

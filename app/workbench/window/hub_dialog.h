@@ -5,7 +5,7 @@
 #include <QDialog>
 #include <vector>
 
-#include "models/checkpoint/hub_cache.h"
+#include "models/formats/hub_cache.h"
 
 class QPushButton;
 class QTreeWidget;
@@ -30,7 +30,7 @@ class HubDialog : public QDialog {
   void choose();
 
   Studio& studio_;
-  std::vector<checkpoint::HubModel> models_;
+  std::vector<formats::HubModel> models_;
   QTreeWidget* tree_ = nullptr;
   QPushButton* open_ = nullptr;
 };

@@ -6,7 +6,7 @@
 #include <QTimer>
 #include <QToolButton>
 
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 
 class QTreeWidget;
 class QTreeWidgetItem;

@@ -4,7 +4,7 @@
 #include <QPushButton>
 #include <QSettings>
 
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/message_bar.h"

@@ -23,7 +23,7 @@
 #include "app/workbench/docks/figures_dock.h"
 #include "app/workbench/docks/inspector_dock.h"
 #include "app/workbench/input/input_dock.h"
-#include "app/workbench/studio/edit_actions.h"
+#include "app/workbench/state/edit_actions.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/manual_window.h"
 #include "app/workbench/widgets/qt_text.h"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 #include "app/workbench/window/run_workbench.h"
 #include "app/workbench/window/window_parts.h"
 

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <array>
 
-#include "app/workbench/studio/far_columns.h"
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/job_list.h"
+#include "app/workbench/work/far_columns.h"
 #include "core/base/shown.h"
 #include "models/api/threads.h"
 

@@ -8,8 +8,8 @@
 
 #include "app/session/shared_options.h"
 #include "app/session/state_fields.h"
-#include "app/views/score_maps/score_map.h"
-#include "app/workbench/studio/change_state.h"
+#include "app/views/shared/score_maps/score_map.h"
+#include "app/workbench/state/change_state.h"
 #include "app/workbench/widgets/popover.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/command_registry.h"

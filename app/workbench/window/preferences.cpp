@@ -11,7 +11,7 @@
 #include <cmath>
 #include <optional>
 
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/window/layout_controller.h"
 #include "models/api/model.h"

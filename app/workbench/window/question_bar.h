@@ -4,7 +4,7 @@
 
 #include <QFrame>
 
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 
 class QLabel;
 class QPushButton;

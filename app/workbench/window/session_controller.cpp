@@ -9,9 +9,9 @@
 #include <algorithm>
 
 #include "app/figures/assets.h"
-#include "app/session/input_paths.h"
+#include "app/figures/input_paths.h"
 #include "app/session/portable.h"
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/message_bar.h"

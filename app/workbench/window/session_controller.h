@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "app/workbench/studio/journal.h"
+#include "app/workbench/state/journal.h"
 #include "app/workbench/window/run_workbench.h"
 
 class QMenu;

@@ -10,7 +10,7 @@
 #include "app/figures/assets.h"
 #include "app/workbench/docks/figures_dock.h"
 #include "app/workbench/input/input_dock.h"
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 #include "app/workbench/widgets/exact_editor.h"
 #include "app/workbench/widgets/manual_window.h"
 #include "app/workbench/widgets/qt_text.h"

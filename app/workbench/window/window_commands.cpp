@@ -12,7 +12,7 @@
 #include "app/workbench/export/export.h"
 #include "app/workbench/input/find_field.h"
 #include "app/workbench/input/input_dock.h"
-#include "app/workbench/studio/change_state.h"
+#include "app/workbench/state/change_state.h"
 #include "app/workbench/widgets/manual_window.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/command_registry.h"

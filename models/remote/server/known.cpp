@@ -13,11 +13,11 @@
 
 #include "core/base/shown.h"
 #include "core/base/temporary_folder.h"
-#include "models/checkpoint/files_read.h"
-#include "models/checkpoint/hub_cache.h"
+#include "models/formats/files_read.h"
+#include "models/formats/hub_cache.h"
 #include "models/remote/address.h"
-#include "models/remote/calls/far_trace.h"
-#include "models/remote/calls/structs.h"
+#include "models/remote/client/far_trace.h"
+#include "models/remote/codec/structs.h"
 
 namespace locus::remote {
 
@@ -125,7 +125,7 @@ void Known::take(Reader& reader, const json& tree, fs::path& path) {
     const char* const home = std::getenv("HOME");
     name = (home == nullptr ? "" : home) + name.substr(1);
   }
-  const auto found = checkpoint::find_checkpoint(name);
+  const auto found = formats::find_checkpoint(name);
   if (!found.ok()) {
     return reader.fail(found.error());
   }
@@ -146,7 +146,7 @@ InputFiles Known::inputs() const {
   InputFiles inputs;
   const auto add = [&](const fs::path& path) {
     inputs.add(path);
-    for (const fs::path& file : checkpoint::files_read(path)) {
+    for (const fs::path& file : formats::files_read(path)) {
       inputs.add(file);
     }
   };

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/base/input_files.h"
-#include "models/remote/calls/codec.h"
-#include "models/remote/line/descriptor.h"
+#include "models/remote/codec/codec.h"
+#include "models/remote/connection/descriptor.h"
 
 namespace locus::remote {
 

@@ -18,7 +18,7 @@
 
 #include "core/base/guarded.h"
 #include "core/base/shown.h"
-#include "models/remote/calls/call.h"
+#include "models/remote/codec/call.h"
 #include "models/remote/frames.h"
 #include "models/remote/server/known.h"
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "models/json/json.h"
+#include "models/formats/json/json.h"
 #include "models/text/bpe/byte_level.h"
 #include "models/text/bpe/byte_name.h"
 #include "models/text/mapped_text.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/words.h"
-#include "models/json/json.h"
+#include "models/formats/json/json.h"
 #include "models/text/base64.h"
 #include "models/text/sentence_piece/charsmap.h"
 #include "models/text/steps/split.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "models/json/json.h"
+#include "models/formats/json/json.h"
 
 namespace locus::text {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "models/json/json.h"
+#include "models/formats/json/json.h"
 #include "models/text/steps/pattern.h"
 
 namespace locus::text {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <memory>
 
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/series.h"
 
 namespace locus::workbench {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/numbers.h"
-#include "models/checkpoint/tensor_source.h"
+#include "models/formats/tensor_source.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_locus.h"
 
@@ -195,7 +195,7 @@ TEST_F(CliInfo, TracesKeepExpertsWhereThereAreSome) {
   const auto kept =
       run_locus({"run", family_folder("gpt_oss"), "--ids", "1,2,3,4", "--trace", trace, "--keep", "experts,q,k"});
   EXPECT_EQ(kept.status, 0) << kept.err;
-  const auto source = locus::checkpoint::open_tensors(trace);
+  const auto source = locus::formats::open_tensors(trace);
   ASSERT_TRUE(source.ok());
   for (const char* name : {"layers.1.experts", "layers.1.expert_weights"}) {
     ASSERT_NE((*source)->find(name), nullptr) << name;

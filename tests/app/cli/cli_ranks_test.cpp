@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "core/base/atomic_file.h"
-#include "models/checkpoint/files_read.h"
+#include "models/formats/files_read.h"
 #include "tests/support/bundled.h"
 #include "tests/support/run_locus.h"
 #include "tests/support/trace_parts.h"
@@ -64,7 +64,7 @@ TEST_F(CliRanks, NoneIsWrittenOver) {
 }
 
 TEST_F(CliRanks, NamesOfRanks) {
-  using checkpoint::rank_files;
+  using formats::rank_files;
   EXPECT_EQ(rank_files("a/t.rank1of2.safetensors"),
             (std::vector<std::filesystem::path>{"a/t.rank0of2.safetensors", "a/t.rank1of2.safetensors"}));
   for (const char* other :
@@ -72,10 +72,10 @@ TEST_F(CliRanks, NamesOfRanks) {
         "t.rank00of2.safetensors", "t.rank0of2.npz", "t.rank0of9999999999.safetensors", "t.rank0of2"}) {
     EXPECT_TRUE(rank_files(other).empty()) << other;
   }
-  EXPECT_EQ(checkpoint::whole_name("a/t.b.rank1of2.safetensors"), "t.b");
-  EXPECT_EQ(checkpoint::whole_name("a/t.b.safetensors"), "t.b");
-  EXPECT_EQ(checkpoint::first_rank_of(file("t.safetensors")), file("t.rank0of2.safetensors"));
-  EXPECT_TRUE(checkpoint::first_rank_of(file("whole.safetensors")).empty()) << "the file itself";
+  EXPECT_EQ(formats::whole_name("a/t.b.rank1of2.safetensors"), "t.b");
+  EXPECT_EQ(formats::whole_name("a/t.b.safetensors"), "t.b");
+  EXPECT_EQ(formats::first_rank_of(file("t.safetensors")), file("t.rank0of2.safetensors"));
+  EXPECT_TRUE(formats::first_rank_of(file("whole.safetensors")).empty()) << "the file itself";
   // Of two runs of one name, the later.
   for (const auto& [name, age] :
        {std::pair("u.rank0of2.safetensors", 2), {"u.rank0of4.safetensors", 1}, {"u.rank0of8.safetensors", 3}}) {
@@ -83,8 +83,8 @@ TEST_F(CliRanks, NamesOfRanks) {
     std::filesystem::last_write_time(file(name),
                                      std::filesystem::file_time_type::clock::now() - std::chrono::hours(age));
   }
-  EXPECT_EQ(checkpoint::first_rank_of(file("u.safetensors")), file("u.rank0of4.safetensors"));
-  EXPECT_TRUE(checkpoint::first_rank_of(file("none.safetensors")).empty());
+  EXPECT_EQ(formats::first_rank_of(file("u.safetensors")), file("u.rank0of4.safetensors"));
+  EXPECT_TRUE(formats::first_rank_of(file("none.safetensors")).empty());
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "models/checkpoint/tensor_source.h"
+#include "models/formats/tensor_source.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_locus.h"
 
@@ -59,7 +59,7 @@ TEST_F(CliRun, DiscriminatorsScoreEachToken) {
   const std::string trace = file("scores.safetensors");
   const auto kept = run_locus({"run", folder, "--ids", "5,9,13,2", "--trace", trace, "--keep", "logits,q,k"});
   ASSERT_EQ(kept.status, 0) << kept.err;
-  const auto source = locus::checkpoint::open_tensors(trace);
+  const auto source = locus::formats::open_tensors(trace);
   ASSERT_TRUE(source.ok());
   ASSERT_NE((*source)->find("logits"), nullptr);
   EXPECT_EQ((*source)->find("logits")->shape, (std::vector<std::int64_t>{4, 1}));
@@ -102,7 +102,7 @@ TEST_F(CliRun, WritesATrace) {
   const std::string trace = file("trace.safetensors");
   const auto outcome = run_locus({"run", path(), "--text", "one two", "--trace", trace, "--keep", "attention,logits"});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  const auto source = locus::checkpoint::open_tensors(trace);
+  const auto source = locus::formats::open_tensors(trace);
   ASSERT_TRUE(source.ok()) << source.error().describe();
   EXPECT_EQ((*source)->metadata().at("locus.format"), "trace/1");
   const auto shape = [&source](const std::string& name) {

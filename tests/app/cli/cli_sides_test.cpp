@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "models/checkpoint/tensor_source.h"
+#include "models/formats/tensor_source.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_locus.h"
 
@@ -128,7 +128,7 @@ TEST_F(CliSides, TracesHoldAllSidesAndOpenAgain) {
     const auto run =
         run_locus({"run", t5(), "--ids", kEncoderIds, "--decoder-ids", kDecoderIds, "--trace", trace, "--keep", keep});
     ASSERT_EQ(run.status, 0) << run.err;
-    const auto source = locus::checkpoint::open_tensors(trace);
+    const auto source = locus::formats::open_tensors(trace);
     ASSERT_TRUE(source.ok()) << source.error().describe();
     const auto shape = [&](const std::string& name) {
       const auto* const tensor = (*source)->find(name);

@@ -11,7 +11,7 @@
 
 #include "app/session/command_words.h"
 #include "app/workbench/export/export.h"
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 #include "tests/support/event_loop.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_locus.h"

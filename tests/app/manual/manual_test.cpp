@@ -11,10 +11,10 @@
 
 #include "app/cli/command.h"
 #include "app/manual/embedded.h"
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "models/api/model.h"
 #include "models/api/train.h"
-#include "models/transformer/families/engine/family.h"
+#include "models/families/engine/family.h"
 #include "tests/support/run_locus.h"
 
 namespace {

@@ -10,7 +10,7 @@
 
 #include "app/manual/manual.h"
 #include "app/session/session.h"
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "tests/support/run_locus.h"
 
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "tests/support/data_text.h"
 #include "tests/support/far_same.h"
 #include "tests/support/test_name.h"

@@ -5,7 +5,7 @@
 #include <set>
 #include <thread>
 
-#include "models/remote/calls/call.h"
+#include "models/remote/codec/call.h"
 #include "models/remote/frames.h"
 #include "tests/support/far_same.h"
 

@@ -13,7 +13,7 @@
 #include "core/base/atomic_file.h"
 #include "models/api/machine.h"
 #include "models/api/model.h"
-#include "models/remote/line/child.h"
+#include "models/remote/connection/child.h"
 #include "tests/support/far.h"
 #include "tests/support/run_locus.h"
 #include "tests/support/waits.h"

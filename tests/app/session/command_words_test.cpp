@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/session/paper_input.h"
+#include "app/figures/paper_input.h"
 #include "tests/support/run_locus.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // Columns of a session: checkpoints and traces, opened and run once.
-#include "app/session/open_columns.h"
+#include "app/figures/open_columns.h"
 
 #include <gtest/gtest.h>
 

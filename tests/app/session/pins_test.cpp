@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/session/view_input.h"
-#include "app/views/alignment.h"
+#include "app/figures/view_input.h"
+#include "app/views/shared/alignment.h"
 #include "tests/support/fake_model.h"
 
 namespace locus::session {

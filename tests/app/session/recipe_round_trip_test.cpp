@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "tests/support/browser.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_locus.h"

@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "app/views/heads/heads_table.h"
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/series.h"
 #include "core/base/numbers.h"
 #include "tests/support/exported_views.h"
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <set>
 
-#include "app/session/open_columns.h"
+#include "app/figures/open_columns.h"
 #include "app/views/list.h"
 #include "core/base/numbers.h"
-#include "models/atlas/file/contents.h"
+#include "models/formats/atlas/contents.h"
 #include "tests/support/exported_views.h"
 #include "tests/support/fake_atlas.h"
 #include "tests/support/run_locus.h"

@@ -7,7 +7,7 @@
 
 #include "app/views/heads/atlas_points.h"
 #include "app/views/list.h"
-#include "app/views/statement.h"
+#include "app/views/shared/statement.h"
 #include "tests/support/atlas_inputs.h"
 #include "tests/support/exported_views.h"
 

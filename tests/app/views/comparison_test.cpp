@@ -4,10 +4,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "app/figures/view_input.h"
 #include "app/session/session.h"
-#include "app/session/view_input.h"
-#include "app/views/score_maps/map_metrics.h"
-#include "app/views/view.h"
+#include "app/views/shared/score_maps/map_metrics.h"
+#include "app/views/shared/view.h"
 #include "tests/support/exported_views.h"
 #include "tests/support/fake_model.h"
 

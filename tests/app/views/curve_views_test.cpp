@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/series.h"
 #include "core/base/numbers.h"
 #include "tests/support/exported_views.h"
 #include "tests/support/paths.h"

@@ -1,5 +1,5 @@
 // CSV files of words that a stranger chose: what a spreadsheet or a terminal makes of them.
-#include "app/views/plots/data_file.h"
+#include "app/views/shared/plots/data_file.h"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <map>
 
-#include "app/session/open_columns.h"
-#include "app/views/plots/data_file.h"
-#include "app/views/plots/series.h"
+#include "app/figures/open_columns.h"
+#include "app/views/shared/plots/data_file.h"
+#include "app/views/shared/plots/series.h"
 #include "core/analysis/expected_range.h"
 #include "core/base/atomic_file.h"
 #include "models/api/effect.h"

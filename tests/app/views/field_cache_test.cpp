@@ -1,4 +1,4 @@
-#include "app/views/field_cache.h"
+#include "app/views/shared/field_cache.h"
 
 #include <gtest/gtest.h>
 

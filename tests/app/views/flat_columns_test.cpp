@@ -1,5 +1,5 @@
 // What a figure says of a column that a shared colour range flattens.
-#include "app/views/plots/flat_columns.h"
+#include "app/views/shared/plots/flat_columns.h"
 
 #include <gtest/gtest.h>
 

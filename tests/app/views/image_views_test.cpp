@@ -8,8 +8,8 @@
 #include <string>
 #include <variant>
 
-#include "app/views/plots/patch_grid.h"
-#include "app/views/view.h"
+#include "app/views/shared/plots/patch_grid.h"
+#include "app/views/shared/view.h"
 #include "core/base/numbers.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/fake_views.h"

@@ -1,5 +1,5 @@
 // What profiles, the lens and measures read of a map.
-#include "app/views/plots/map_lines.h"
+#include "app/views/shared/plots/map_lines.h"
 
 #include <gtest/gtest.h>
 

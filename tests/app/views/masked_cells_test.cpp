@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "app/views/plots/map_lines.h"
-#include "app/views/view.h"
+#include "app/views/shared/plots/map_lines.h"
+#include "app/views/shared/view.h"
 #include "tests/support/bundled.h"
 #include "tests/support/exported_views.h"
 #include "tests/support/paths.h"

@@ -1,5 +1,5 @@
 // What is asked is measured once: for the figure and its data, whatever its colours, its size and its theme.
-#include "app/views/measured/measured_view.h"
+#include "app/views/shared/measured/measured_view.h"
 
 #include <gtest/gtest.h>
 

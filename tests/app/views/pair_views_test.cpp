@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/series.h"
 #include "tests/support/bundled.h"
 #include "tests/support/exported_views.h"
 

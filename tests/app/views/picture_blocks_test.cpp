@@ -1,5 +1,5 @@
 // Pictures beside the axes of tokens: where they stand, how they are made small, and which views have them.
-#include "app/views/plots/picture_blocks.h"
+#include "app/views/shared/plots/picture_blocks.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "app/views/statement.h"
-#include "app/views/view.h"
+#include "app/views/shared/statement.h"
+#include "app/views/shared/view.h"
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"
 #include "tests/support/bundled.h"

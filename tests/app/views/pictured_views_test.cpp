@@ -1,7 +1,7 @@
 // Every view on texts with pictures: it draws, or says in one line why it does not.
 #include <gtest/gtest.h>
 
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "tests/support/bundled.h"
 #include "tests/support/pictured_text.h"
 

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "app/views/plots/map_lines.h"
-#include "app/views/plots/read_out.h"
-#include "app/views/view.h"
+#include "app/views/shared/plots/map_lines.h"
+#include "app/views/shared/plots/read_out.h"
+#include "app/views/shared/view.h"
 #include "core/base/numbers.h"
 #include "tests/support/atlas_inputs.h"
 #include "tests/support/bundled.h"

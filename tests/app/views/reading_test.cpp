@@ -1,7 +1,7 @@
 // `reading`: sums of exported maps over the keys that a test sorts into parts by itself.
 #include <gtest/gtest.h>
 
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "tests/support/bundled.h"
 #include "tests/support/exported_views.h"
 #include "tests/support/pictured_text.h"

@@ -1,5 +1,5 @@
 // Large maps: sampled at once, then exact band by band, against the sample and the whole exact reduction.
-#include "app/views/score_maps/refined_map.h"
+#include "app/views/shared/score_maps/refined_map.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <limits>
 #include <stop_token>
 
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/long_head.h"
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <variant>
 
-#include "app/views/view.h"
-#include "app/workbench/studio/cell_values.h"
+#include "app/views/shared/view.h"
+#include "app/workbench/work/cell_values.h"
 #include "models/api/model.h"
 #include "tests/support/counting_trace.h"
 #include "tests/support/exported_views.h"

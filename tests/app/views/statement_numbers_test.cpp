@@ -10,8 +10,8 @@
 #include <regex>
 #include <set>
 
-#include "app/views/plots/series.h"
-#include "app/views/statement.h"
+#include "app/views/shared/plots/series.h"
+#include "app/views/shared/statement.h"
 #include "core/base/numbers.h"
 #include "tests/support/atlas_inputs.h"
 #include "tests/support/exported_views.h"
@@ -22,7 +22,7 @@ namespace {
 using models::Quantity;
 
 constexpr double kAtlasLength = 256;  // tokens of a window of the bundled atlases
-constexpr const char* kShort = "One boat left, two boats stayed.";
+constexpr const char* kShortText = "One boat left, two boats stayed.";
 
 // Numbers that follow from the exported ones, each in the words that it is said in.
 using Derived = std::vector<std::string> (*)(const ViewInput& input, const Data& data);
@@ -285,7 +285,7 @@ Column column_of(const std::string& word) {
   if (model->info().image) {
     input.image = test::source_dir() + "/assets/samples/star.png";
   } else if (name.starts_with("text-")) {
-    input.text = kShort;
+    input.text = kShortText;
   } else {
     input.ids = {0};
   }

@@ -3,8 +3,8 @@
 
 #include <regex>
 
-#include "app/views/plots/series.h"
-#include "app/views/statement.h"
+#include "app/views/shared/plots/series.h"
+#include "app/views/shared/statement.h"
 #include "core/base/numbers.h"
 #include "tests/support/exported_views.h"
 

@@ -1,5 +1,5 @@
 // What a figure says in one line, against numbers that are computed otherwise.
-#include "app/views/statement.h"
+#include "app/views/shared/statement.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/series.h"
 #include "core/base/numbers.h"
 #include "tests/support/fake_model.h"
 

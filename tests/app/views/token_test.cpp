@@ -1,5 +1,5 @@
 // Tokens by what they stand for.
-#include "app/views/token.h"
+#include "app/views/shared/token.h"
 
 #include <gtest/gtest.h>
 

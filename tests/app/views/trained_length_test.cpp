@@ -1,12 +1,12 @@
 // The trained length on axes, and what is said of texts that are longer.
-#include "app/views/plots/trained_length.h"
+#include "app/views/shared/plots/trained_length.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 
-#include "app/views/view.h"
+#include "app/views/shared/view.h"
 #include "tests/support/fake_model.h"
 
 namespace locus::views {

@@ -9,10 +9,10 @@
 #include <string>
 #include <variant>
 
-#include "app/views/plots/data_file.h"
-#include "app/views/score_maps/kept_queries.h"
-#include "app/views/score_maps/score_map.h"
-#include "app/views/view.h"
+#include "app/views/shared/plots/data_file.h"
+#include "app/views/shared/score_maps/kept_queries.h"
+#include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/atomic_file.h"
 #include "tests/support/bundled.h"
 #include "tests/support/data_text.h"

@@ -14,7 +14,7 @@
 #include "app/session/shared_options.h"
 #include "app/workbench/docks/edits_dialog.h"
 #include "app/workbench/input/position_ruler.h"
-#include "app/workbench/studio/live_edit.h"
+#include "app/workbench/state/live_edit.h"
 #include "app/workbench/widgets/manual_window.h"
 #include "tests/support/paths.h"
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
-#include "app/views/measured/atlas_values.h"
-#include "app/workbench/studio/fingerprints.h"
+#include "app/views/shared/measured/atlas_values.h"
+#include "app/workbench/work/fingerprints.h"
 #include "models/api/analyses.h"
 #include "models/api/atlas_trace.h"
 #include "tests/support/bundled.h"

@@ -12,7 +12,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "app/workbench/studio/journal.h"
+#include "app/workbench/state/journal.h"
 #include "core/base/atomic_file.h"
 #include "tests/support/paths.h"
 

@@ -23,7 +23,7 @@
 #include <set>
 
 #include "app/session/state_fields.h"
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "app/workbench/export/export_preview.h"
 #include "app/workbench/input/token_strip.h"
 #include "app/workbench/widgets/popover.h"

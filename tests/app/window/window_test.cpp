@@ -9,7 +9,7 @@
 #include <QToolButton>
 #include <QUrl>
 
-#include "models/checkpoint/tensor_source.h"
+#include "models/formats/tensor_source.h"
 #include "tests/support/golden_image.h"
 
 namespace locus::workbench {
@@ -100,8 +100,8 @@ TEST_F(Window, ABrokenTraceSaysWhatIsWrongWithTheTrace) {
   const QTemporaryDir folder;
   const std::filesystem::path path = std::filesystem::path(folder.path().toStdString()) / "theirs.safetensors";
   const std::vector<float> weights(4, 0.5F);
-  const Status written = checkpoint::write_safetensors(
-      path, {{"layers.0.attention", checkpoint::DType::kF32, {1, 2, 2}, std::as_bytes(std::span(weights))}},
+  const Status written = formats::write_safetensors(
+      path, {{"layers.0.attention", formats::DType::kF32, {1, 2, 2}, std::as_bytes(std::span(weights))}},
       {{"locus.format", "trace/1"}, {"tokens", R"(["a", "b"])"}, {"image_grid", R"({"rows": "two", "columns": 1})"}});
   ASSERT_TRUE(written.ok()) << written.error().describe();
   session::CheckpointEntry entry;

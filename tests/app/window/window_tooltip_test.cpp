@@ -7,7 +7,7 @@
 #include <QTableWidget>
 #include <algorithm>
 
-#include "app/workbench/studio/cell_values.h"
+#include "app/workbench/work/cell_values.h"
 #include "core/base/numbers.h"
 #include "models/api/logit_lens.h"
 #include "tests/support/paths.h"

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <random>
 
-#include "models/atlas/file/contents.h"
+#include "models/formats/atlas/contents.h"
 #include "tests/support/checkpoint_folder.h"
 
 namespace locus {

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <thread>
 
-#include "models/group/heartbeat.h"
-#include "models/group/job.h"
+#include "models/processes/heartbeat.h"
+#include "models/processes/job.h"
 
 namespace locus {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "models/api/atlas_run.h"
 #include "models/atlas/needles.h"
-#include "models/trace/recorded_trace.h"
+#include "models/engine/trace/recorded_trace.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/paths.h"
 

@@ -8,8 +8,8 @@
 #include "core/base/numbers.h"
 #include "models/api/atlas_run.h"
 #include "models/atlas/checkpoint_facts.h"
-#include "models/atlas/file/contents.h"
 #include "models/atlas/sums.h"
+#include "models/formats/atlas/contents.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/paths.h"
 

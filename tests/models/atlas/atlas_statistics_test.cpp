@@ -12,7 +12,7 @@
 #include "models/api/atlas_run.h"
 #include "models/atlas/sums.h"
 #include "models/atlas/windows.h"
-#include "models/trace/recorded_trace.h"
+#include "models/engine/trace/recorded_trace.h"
 #include "models/training/random.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/paths.h"

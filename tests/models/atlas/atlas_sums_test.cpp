@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/numbers.h"
-#include "models/atlas/file/contents.h"
+#include "models/formats/atlas/contents.h"
 
 namespace locus {
 namespace {

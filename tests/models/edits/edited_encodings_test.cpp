@@ -2,7 +2,7 @@
 #include <set>
 
 #include "core/position/list.h"
-#include "models/run/model_info.h"
+#include "models/engine/model_info.h"
 #include "tests/models/edits/twins.h"
 #include "tests/support/encodings.h"
 #include "tests/support/rounding.h"

@@ -1,6 +1,6 @@
 // Edits of image models: patches that stand elsewhere, pairs and angles of encodings with an axis or a direction a
 // pair.
-#include "models/run/model_info.h"
+#include "models/engine/model_info.h"
 #include "tests/models/edits/twins.h"
 
 namespace locus::test {

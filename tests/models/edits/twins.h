@@ -16,8 +16,8 @@
 #include "core/attention/score_field.h"
 #include "models/edits/edited_encoding.h"
 #include "models/edits/run_edits.h"
-#include "models/run/loaded_model.h"
-#include "models/trace/recorded_trace.h"
+#include "models/engine/loaded_model.h"
+#include "models/engine/trace/recorded_trace.h"
 #include "tests/support/golden.h"
 
 namespace locus::test {

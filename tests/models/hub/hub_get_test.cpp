@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/base/sha256.h"
-#include "models/checkpoint/hub_cache.h"
+#include "models/formats/hub_cache.h"
 #include "tests/models/text/tokens.h"
 #include "tests/support/hub_server.h"
 
@@ -118,8 +118,8 @@ TEST_F(HubGet, AModelLiesWhereOtherProgramsLookForIt) {
   EXPECT_FALSE(fs::exists(snapshot() / "README.md"));
   EXPECT_FALSE(fs::exists(snapshot() / "pytorch_model.bin"));
   ::setenv("HF_HUB_CACHE", settings_.cache.c_str(), 1);
-  EXPECT_EQ(*checkpoint::find_checkpoint("some-one/tiny"), snapshot());
-  EXPECT_EQ(checkpoint::hub_models().size(), 1U);
+  EXPECT_EQ(*formats::find_checkpoint("some-one/tiny"), snapshot());
+  EXPECT_EQ(formats::hub_models().size(), 1U);
   ::unsetenv("HF_HUB_CACHE");
   // Once more: no body is asked for again.
   const std::size_t before = server_.bodies("model.safetensors").size();

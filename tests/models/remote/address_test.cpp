@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "models/api/machine.h"
-#include "models/remote/line/connection.h"
-#include "models/remote/line/permission.h"
+#include "models/remote/connection/connection.h"
+#include "models/remote/connection/permission.h"
 
 namespace locus::remote {
 namespace {

@@ -12,8 +12,8 @@
 #include "core/base/atomic_file.h"
 #include "core/base/sha256.h"
 #include "models/api/train.h"
-#include "models/checkpoint/tensor_source.h"
-#include "models/transformer/families/engine/weights.h"
+#include "models/formats/tensor_source.h"
+#include "models/transformer/weights.h"
 #include "tests/support/paths.h"
 
 namespace {
@@ -70,9 +70,9 @@ fs::path perturbed(const fs::path& folder) {
   const fs::path copy = fs::path(testing::TempDir()) / ("locus_perturbed_" + folder.filename().string());
   fs::remove_all(copy);
   fs::copy(folder, copy, fs::copy_options::recursive);
-  const auto source = locus::checkpoint::open_tensors(folder / "model.safetensors");
+  const auto source = locus::formats::open_tensors(folder / "model.safetensors");
   EXPECT_TRUE(source.ok());
-  std::vector<locus::checkpoint::OutputTensor> tensors;
+  std::vector<locus::formats::OutputTensor> tensors;
   std::deque<std::vector<float>> values;
   for (const auto& tensor : (*source)->tensors()) {
     const at::Tensor stored = locus::transformer::to_tensor(tensor, *source).contiguous();
@@ -82,11 +82,11 @@ fs::path perturbed(const fs::path& folder) {
       moved[n] *= n % 2 == 0 ? 1.5F : 0.5F;
     }
     tensors.push_back({tensor.name,
-                       locus::checkpoint::DType::kF32,
+                       locus::formats::DType::kF32,
                        tensor.shape,
                        {reinterpret_cast<const std::byte*>(moved.data()), 4 * moved.size()}});
   }
-  EXPECT_TRUE(locus::checkpoint::write_safetensors(copy / "model.safetensors", tensors, {{"format", "pt"}}).ok());
+  EXPECT_TRUE(locus::formats::write_safetensors(copy / "model.safetensors", tensors, {{"format", "pt"}}).ok());
   return copy;
 }
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "models/api/train.h"
-#include "models/run/loaded_model.h"
-#include "models/run/vision.h"
-#include "models/trace/recorded_trace.h"
+#include "models/engine/loaded_model.h"
+#include "models/engine/trace/recorded_trace.h"
+#include "models/engine/vision.h"
 #include "models/training/network.h"
 #include "models/training/replicas.h"
 #include "models/training/setup.h"

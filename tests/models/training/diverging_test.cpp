@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "models/api/train.h"
-#include "models/checkpoint/tensor_source.h"
-#include "models/transformer/families/engine/weights.h"
+#include "models/formats/tensor_source.h"
+#include "models/transformer/weights.h"
 #include "tests/support/checkpoint_folder.h"
 
 namespace locus {
@@ -43,9 +43,9 @@ class Diverging : public testing::Test {
   // Every stored number, and how many there are.
   static std::size_t finite_numbers(const fs::path& file) {
     std::size_t count = 0;
-    const auto source = checkpoint::open_tensors(file);
+    const auto source = formats::open_tensors(file);
     EXPECT_TRUE(source.ok()) << (source.ok() ? "" : source.error().describe());
-    for (const checkpoint::TensorInfo& tensor : (*source)->tensors()) {
+    for (const formats::TensorInfo& tensor : (*source)->tensors()) {
       EXPECT_TRUE(transformer::to_tensor(tensor, *source).isfinite().all().item<bool>()) << tensor.name;
       count += static_cast<std::size_t>(tensor.elements());
     }

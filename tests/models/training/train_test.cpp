@@ -16,8 +16,8 @@
 #include <stop_token>
 #include <vector>
 
-#include "models/checkpoint/tensor_source.h"
-#include "models/run/loaded_model.h"
+#include "models/engine/loaded_model.h"
+#include "models/formats/tensor_source.h"
 #include "tests/support/golden.h"
 
 namespace {
@@ -95,7 +95,7 @@ TEST_F(Train, LossFallsAndTheFolderIsComplete) {
   EXPECT_EQ(training.at("data").at(0).at("sha256").get<std::string>().size(), 64U);
   EXPECT_EQ(training.at("steps_done"), 40);
   EXPECT_EQ(training.dump().find(folder_.string()), std::string::npos) << "a path is recorded";
-  const auto source = locus::checkpoint::open_tensors(options.out / "model.safetensors");
+  const auto source = locus::formats::open_tensors(options.out / "model.safetensors");
   ASSERT_TRUE(source.ok());
   for (const char* const name : {"model.embed_tokens.weight", "model.layers.0.self_attn.k_proj.weight",
                                  "model.layers.0.mlp.gate_proj.weight", "model.norm.weight"}) {
@@ -541,8 +541,8 @@ TEST_F(Train, PartsOfABatchAddUpToTheBatch) {
   ASSERT_TRUE(train(one, [&](const TrainProgress& progress) { loss_one = progress.loss; }).ok());
   ASSERT_TRUE(train(spread, [&](const TrainProgress& progress) { loss_spread = progress.loss; }).ok());
   EXPECT_NEAR(loss_one, loss_spread, 1e-5 * (1 + std::abs(loss_one)));
-  const auto a = locus::checkpoint::open_tensors(one.out / "model.safetensors");
-  const auto b = locus::checkpoint::open_tensors(spread.out / "model.safetensors");
+  const auto a = locus::formats::open_tensors(one.out / "model.safetensors");
+  const auto b = locus::formats::open_tensors(spread.out / "model.safetensors");
   ASSERT_TRUE(a.ok() && b.ok());
   const auto* const x = (*a)->find("model.layers.0.mlp.up_proj.weight");
   const auto* const y = (*b)->find("model.layers.0.mlp.up_proj.weight");

@@ -6,9 +6,9 @@
 
 #include <filesystem>
 
-#include "models/run/loaded_model.h"
-#include "models/run/model_info.h"
-#include "models/trace/recorded_trace.h"
+#include "models/engine/loaded_model.h"
+#include "models/engine/model_info.h"
+#include "models/engine/trace/recorded_trace.h"
 #include "models/transformer/transformer.h"
 #include "tests/support/golden.h"
 

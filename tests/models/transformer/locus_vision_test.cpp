@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "models/run/loaded_model.h"
-#include "models/run/vision.h"
-#include "models/trace/recorded_trace.h"
+#include "models/engine/loaded_model.h"
+#include "models/engine/trace/recorded_trace.h"
+#include "models/engine/vision.h"
 #include "models/transformer/connector_config.h"
 #include "models/transformer/locus_config.h"
 #include "tests/support/checkpoint_folder.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/series.h"
 #include "core/base/numbers.h"
 
 namespace locus::workbench {

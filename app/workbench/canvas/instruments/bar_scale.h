@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/views/parameters.h"
+#include "app/views/shared/parameters.h"
 #include "core/base/field.h"
 #include "renderers/figure/color_scale.h"
 

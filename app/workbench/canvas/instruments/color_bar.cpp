@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/series.h"
 #include "app/workbench/canvas/instruments/bar_scale.h"
 #include "app/workbench/canvas/instruments/paint.h"
 #include "core/base/numbers.h"

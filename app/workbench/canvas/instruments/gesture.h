@@ -5,7 +5,7 @@
 #include <QObject>
 #include <optional>
 
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 
 namespace locus::workbench {
 

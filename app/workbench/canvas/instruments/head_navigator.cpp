@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "app/views/score_maps/score_map.h"
+#include "app/views/shared/score_maps/score_map.h"
 #include "app/workbench/canvas/instruments/free_places.h"
 #include "app/workbench/canvas/instruments/head_squares.h"
 #include "app/workbench/canvas/instruments/head_thumbnails.h"

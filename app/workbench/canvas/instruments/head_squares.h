@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "app/session/navigator_choice.h"
-#include "app/views/parameters.h"
-#include "app/workbench/studio/fingerprints.h"
+#include "app/views/shared/parameters.h"
+#include "app/workbench/work/fingerprints.h"
 #include "renderers/figure/color_scale.h"
 #include "renderers/figure/geometry.h"
 

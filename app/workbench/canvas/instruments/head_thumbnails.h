@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 
-#include "app/views/view.h"
-#include "app/workbench/studio/worker.h"
+#include "app/views/shared/view.h"
+#include "app/workbench/work/worker.h"
 
 namespace locus::workbench {
 

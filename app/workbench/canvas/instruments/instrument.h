@@ -14,7 +14,7 @@
 #include "app/viewport/imgui_context.h"
 #include "app/viewport/overlay.h"
 #include "app/workbench/canvas/instruments/gesture.h"
-#include "app/workbench/studio/studio.h"
+#include "app/workbench/state/studio.h"
 
 namespace locus::workbench {
 

@@ -1,7 +1,7 @@
 // The visible part of a map within the whole of it, as the minimap draws and drags it.
 #pragma once
 
-#include "app/views/parameters.h"
+#include "app/views/shared/parameters.h"
 #include "renderers/figure/geometry.h"
 
 namespace locus::workbench {

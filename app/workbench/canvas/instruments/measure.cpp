@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "app/views/plots/map_lines.h"
+#include "app/views/shared/plots/map_lines.h"
 #include "app/workbench/canvas/instruments/paint.h"
 
 namespace locus::workbench {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/series.h"
 #include "app/workbench/canvas/instruments/paint.h"
 
 namespace locus::workbench {

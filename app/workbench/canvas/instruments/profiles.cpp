@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/plots/map_lines.h"
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/map_lines.h"
+#include "app/views/shared/plots/series.h"
 #include "app/workbench/canvas/instruments/paint.h"
 
 namespace locus::workbench {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/series.h"
 #include "app/workbench/canvas/instruments/paint.h"
 #include "app/workbench/canvas/instruments/series_values.h"
 

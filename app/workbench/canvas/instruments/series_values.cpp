@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/series.h"
 
 namespace locus::workbench {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/plots/map_lines.h"
-#include "app/views/plots/series.h"
+#include "app/views/shared/plots/map_lines.h"
+#include "app/views/shared/plots/series.h"
 #include "app/workbench/canvas/instruments/paint.h"
-#include "app/workbench/studio/token_words.h"
+#include "app/workbench/work/token_words.h"
 #include "renderers/figure/colormap.h"
 
 namespace locus::workbench {

@@ -1,0 +1,121 @@
+#include "app/views/shared/plots/panel.h"
+
+#include <cmath>
+#include <utility>
+
+namespace locus::views {
+
+namespace {
+
+// On an axis a cell of a picture is "image 1 0,3" (row, column): its label is longer than an axis has room for.
+std::vector<std::string> labels_of(const std::vector<models::TokenInfo>& tokens,
+                                   const std::vector<models::ImageSpan>& images) {
+  std::vector<std::string> names;
+  names.reserve(tokens.size());
+  for (const models::TokenInfo& token : tokens) {
+    names.push_back(token.label);
+  }
+  for (std::size_t n = 0; n < images.size(); ++n) {
+    for (std::int64_t cell = 0; images[n].rows > 0 && cell < images[n].count; ++cell) {
+      names[static_cast<std::size_t>(images[n].token(cell))] = "image " + std::to_string(n + 1) + " " +
+                                                               std::to_string(cell / images[n].columns) + "," +
+                                                               std::to_string(cell % images[n].columns);
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+Names shared_names(std::vector<std::string> names) {
+  return std::make_shared<const std::vector<std::string>>(std::move(names));
+}
+
+Names counted_names(std::int64_t n) {
+  std::vector<std::string> names;
+  for (std::int64_t each = 0; each < n; ++each) {
+    names.push_back(std::to_string(each));
+  }
+  return shared_names(std::move(names));
+}
+
+std::vector<std::string> token_labels(const models::Trace& trace) {
+  return labels_of(trace.tokens(), trace.images());
+}
+
+std::vector<std::string> key_labels(const models::Trace& trace) {
+  return labels_of(trace.key_tokens(), trace.crosses() ? std::vector<models::ImageSpan>() : trace.images());
+}
+
+std::string head_name(std::int64_t layer, std::int64_t head) {
+  return std::to_string(layer) + "." + std::to_string(head);
+}
+
+std::string head_name_at(std::size_t n, std::int64_t heads) {
+  const auto index = static_cast<std::int64_t>(n);
+  return head_name(index / heads, index % heads);
+}
+
+figure::Interval cell_interval(std::int64_t n) {
+  return {static_cast<double>(n), static_cast<double>(n + 1)};
+}
+
+figure::Axis cells_across(std::string label, std::int64_t n, Names names) {
+  return {.label = std::move(label),
+          .view = {0, static_cast<double>(n)},
+          .cell_names = names ? std::move(names) : counted_names(n)};
+}
+
+figure::Axis cells_down(std::string label, std::int64_t n, Names names) {
+  figure::Axis axis = cells_across(std::move(label), n, std::move(names));
+  std::swap(axis.view.low, axis.view.high);
+  return axis;
+}
+
+void see_through(const std::optional<Camera>& camera, figure::Panel& panel) {
+  if (camera) {
+    panel.x.view = camera->x;
+    panel.y.view = camera->y;
+  }
+}
+
+std::optional<CellIndex> cell_at(const Hit& hit, std::int64_t rows, std::int64_t columns) {
+  const CellIndex cell{static_cast<std::int64_t>(std::floor(hit.y)), static_cast<std::int64_t>(std::floor(hit.x))};
+  const bool inside = Range{0, rows}.contains(cell.row) && Range{0, columns}.contains(cell.column);
+  return inside ? std::optional(cell) : std::nullopt;
+}
+
+void name_after(const Column& column, figure::Panel& panel, const std::string& rest) {
+  panel.names = {column.name};
+  panel.title = column.name + rest;
+}
+
+std::string about_column(const ViewInput& input, std::size_t column, const std::string& line) {
+  return (input.columns.size() > 1 && !line.empty() ? input.columns[column].name + ": " : "") + line;
+}
+
+figure::Marker vertical_line(double at, std::string label) {
+  return {.at = at, .label = std::move(label)};
+}
+
+figure::Marker horizontal_line(double at, std::string label) {
+  return {.direction = figure::Marker::Direction::kHorizontal, .at = at, .label = std::move(label)};
+}
+
+std::string joined_notes(const std::string& note, const std::string& more) {
+  return note + (note.empty() || more.empty() ? "" : "; ") + more;
+}
+
+figure::Figure figure_of(figure::Panel panel) {
+  figure::Figure figure;
+  figure.panels.push_back(std::move(panel));
+  return figure;
+}
+
+figure::Figure figure_across(std::size_t columns) {
+  figure::Figure figure;
+  figure.columns = static_cast<int>(columns);
+  return figure;
+}
+
+}  // namespace locus::views

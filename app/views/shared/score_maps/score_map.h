@@ -1,0 +1,46 @@
+// Score maps: what the views of (T, T) quantities share. Choosing colours for what map_window.h fetches; putting it on
+// a pair of query and key axes; picking its cells.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "app/views/shared/plots/panel.h"
+#include "app/views/shared/score_maps/map_window.h"
+#include "app/views/shared/score_maps/refined_map.h"
+#include "app/views/shared/view.h"
+
+namespace locus::views {
+
+// The colours of a quantity over all these fields: weights, gates and positions from 0, signed quantities
+// (contribution, differences) zero-centred, logits from the smallest to the largest value, or zero-centred under a
+// diverging colormap.
+enum class Sign { kPositive, kAny, kZeroCentred };
+figure::ColorScale color_scale(const ViewInput& input, Sign sign, std::span<const FieldPointer> fields);
+Sign sign_of(models::Quantity quantity);
+// What the colours of fields n to n + count − 1 are chosen by: all fields, or these alone where columns do not share a
+// range.
+std::span<const FieldPointer> colored_with(const ViewInput& input, const Fields& fields, std::size_t n,
+                                           std::size_t count = 1);
+// The colours of field n of several whose columns are no keys, so that none of them is a sink.
+figure::ColorScale scale_of(const ViewInput& input, Sign sign, const Fields& fields, std::size_t n = 0);
+
+// "attention weight", "position contribution": as written beside a colour bar.
+std::string quantity_label(models::Quantity quantity);
+
+// "layer 2, head 5", "layer 2, mean of 8 heads".
+std::string head_label(const models::ModelInfo& model, std::int64_t layer, std::int64_t head);
+
+// A panel of query and key axes, query 0 on top, that shows the camera's part of a (length, length) map. The note says
+// how cells were reduced, and how much is exact.
+figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, const MapWindow& window,
+                        const RefinedMap& map, const figure::ColorScale& scale);
+
+// The cell of a map at a point of its panel: query and key, as far as they exist, as the first column counts them.
+Selection pick_cell(const ViewInput& input, const Hit& hit);
+// That cell in every column's panel, and in that of their difference.
+std::vector<Place> cell_places(const ViewInput& input, const Selection& selection);
+
+}  // namespace locus::views

@@ -1,0 +1,134 @@
+#include "app/workbench/state/edit_actions.h"
+
+#include <algorithm>
+
+#include "app/views/shared/alignment.h"
+#include "app/views/shared/measured/pair_rows.h"
+#include "app/workbench/state/live_edit.h"
+#include "app/workbench/widgets/qt_text.h"
+
+namespace locus::workbench {
+
+namespace {
+
+// Whose cell a place of a column is. An edit counts the tokens of its own column.
+struct EditedPlace {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;  // or kMean
+  std::int64_t query = views::kNone;
+  std::int64_t key = views::kNone;
+};
+
+EditedPlace edited_place(const views::ViewInput& input, std::size_t column, const views::Selection& there) {
+  const views::Column& own = input.columns[column];
+  const views::HeadRef shown = views::head_of_column(input, column);
+  return {there.layer.value_or(shown.layer), there.head.value_or(shown.head),
+          there.query ? views::own_token(input, *there.query, own) : views::kNone,
+          there.key ? views::own_key(input, *there.key, own) : views::kNone};
+}
+
+models::Edit edit_of(models::EditKind kind, const EditedPlace& place) {
+  models::Edit edit;
+  edit.kind = kind;
+  edit.layer = {{place.layer}};
+  edit.head = {place.head == views::kMean ? std::vector<std::int64_t>{} : std::vector{place.head}};
+  return edit;
+}
+
+models::Edit head_edit(const EditedPlace& place, models::HeadTo to) {
+  models::Edit edit = edit_of(models::EditKind::kHead, place);
+  edit.to = to;
+  return edit;
+}
+
+Range between(std::int64_t a, std::int64_t b) {
+  return {std::min(a, b), std::max(a, b) + 1};
+}
+
+// The cells of the rectangle between two places of one head.
+models::Edit edge_edit(const EditedPlace& from, const EditedPlace& to) {
+  models::Edit edit = edit_of(models::EditKind::kEdge, from);
+  edit.queries = between(from.query, to.query);
+  edit.keys = between(from.key, to.key);
+  return edit;
+}
+
+models::Edit pairs_edit(const EditedPlace& place, const Range& pairs, models::PairsDo action) {
+  models::Edit edit = edit_of(models::EditKind::kPairs, place);
+  edit.pairs = pairs;
+  edit.action = action;
+  return edit;
+}
+
+}  // namespace
+
+bool EditActions::can_edit(std::size_t column) const {
+  const auto columns = studio_.checkpoints().shown();
+  return column < columns.size() && columns[column]->model && columns[column]->model->info().encoder_layers == 0;
+}
+
+std::vector<EditChoice> EditActions::choices(const views::Selection& there, std::size_t column) const {
+  const views::ViewInput input = studio_.view_input();
+  const models::ModelInfo& model = input.columns[column].trace->model();
+  const EditedPlace place = edited_place(input, column, there);
+  if (place.head < 0 || !(studio_.view().info().uses_head || there.head)) {
+    return {};
+  }
+  const QString named = QStringLiteral("%1.%2").arg(place.layer).arg(place.head);
+  std::vector<EditChoice> list{
+      {"edit-zero", QStringLiteral("Head %1 silent").arg(named), head_edit(place, models::HeadTo::kZero)},
+      {"edit-mean", QStringLiteral("Head %1 giving its mean").arg(named), head_edit(place, models::HeadTo::kMean)},
+      {"edit-uniform", QStringLiteral("Head %1 looking at all keys alike").arg(named),
+       head_edit(place, models::HeadTo::kUniform)}};
+  const models::EncodingUse* encoding =
+      place.layer >= 0 && place.layer < model.layers ? model.encoding_of(place.layer) : nullptr;
+  if (encoding != nullptr && !encoding->content.empty()) {
+    list.push_back({"edit-content", QStringLiteral("Head %1 without positions").arg(named),
+                    head_edit(place, models::HeadTo::kContent)});
+  }
+  if (place.query != views::kNone && place.key != views::kNone) {
+    list.push_back({"edit-edge", QStringLiteral("This edge cut"), edge_edit(place, place)});
+  }
+  const auto typed = input.options.text("band", "");
+  if (const auto band = views::band_of(input); typed.ok() && band.ok() && *band) {
+    const QString pairs = qt(*typed);
+    list.push_back({"edit-band", QStringLiteral("Pairs %1 knocked out").arg(pairs),
+                    pairs_edit(place, **band, models::PairsDo::kDrop)});
+    list.push_back({"edit-still", QStringLiteral("Pairs %1 standing still").arg(pairs),
+                    pairs_edit(place, **band, models::PairsDo::kStill)});
+  }
+  return list;
+}
+
+void EditActions::open_beside(int id, const models::Edit& edit) {
+  const Checkpoint* checkpoint = studio_.checkpoints().find(id);
+  if (checkpoint == nullptr) {
+    Q_EMIT reported(QStringLiteral("the column is closed"), true);
+    return;
+  }
+  session::CheckpointEntry entry = checkpoint->entry;
+  entry.shown = true;
+  entry.edits.push_back(edit);
+  studio_.open_beside(entry);
+  Q_EMIT reported(QStringLiteral("beside it: %1").arg(qt(models::to_text(edit))), false);
+}
+
+void EditActions::cut_edges(const views::Selection& from, const views::Selection& to, std::size_t column) {
+  if (!can_edit(column)) {
+    Q_EMIT reported(QStringLiteral("edges are cut in runs of open checkpoints: not in traces, not in encoder-decoders"),
+                    true);
+    return;
+  }
+  const views::ViewInput input = studio_.view_input();
+  const EditedPlace first = edited_place(input, column, from);
+  const EditedPlace last = edited_place(input, column, to);
+  if (std::min({first.query, last.query, first.key, last.key}) < 0) {
+    Q_EMIT reported(QStringLiteral("the rectangle has tokens that this column has not"), true);
+    return;
+  }
+  const models::Edit edit = edge_edit(first, last);
+  LiveEdit(studio_, nullptr).make(studio_.checkpoints().shown()[column]->id, edit);
+  Q_EMIT reported(QStringLiteral("cut: %1").arg(qt(models::to_text(edit))), false);
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,176 @@
+#include "app/workbench/work/checkpoint_list.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "app/figures/open_columns.h"
+#include "models/api/atlas.h"
+#include "models/formats/files_read.h"
+#include "models/formats/hub_cache.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr std::int64_t kMax = std::numeric_limits<int>::max();
+
+// The last index that all columns without a head of their own have, on that side, of what `count` counts; where all
+// have their own, that all have.
+int last_of(const std::vector<const Checkpoint*>& columns, models::Side side, std::int64_t models::ModelInfo::*count) {
+  const bool any_linked = std::ranges::any_of(columns, [](const Checkpoint* column) { return !column->entry.own; });
+  std::int64_t least = columns.empty() ? 1 : kMax;
+  for (const Checkpoint* column : columns) {
+    if (!any_linked || !column->entry.own) {
+      const auto other = column->trace->side(side);
+      least = std::min(least, (other ? &other->model() : column->info())->*count);
+    }
+  }
+  return static_cast<int>(least) - 1;
+}
+
+std::optional<views::HeadRef> own_head(const Checkpoint& column, models::Side side) {
+  std::optional<views::HeadRef> own = column.entry.own;
+  if (own) {
+    const auto other = column.trace->side(side);
+    const models::ModelInfo& model = other ? other->model() : *column.info();
+    own->layer = std::clamp<std::int64_t>(own->layer, 0, model.layers - 1);
+    own->head = std::clamp<std::int64_t>(own->head, views::kMean, model.heads - 1);
+  }
+  return own;
+}
+
+}  // namespace
+
+bool are_siblings(const session::CheckpointEntry& a, const session::CheckpointEntry& b) {
+  return a.path == b.path && a.overrides == b.overrides && a.text == b.text;
+}
+
+Checkpoint* CheckpointList::find(int id) {
+  const auto found = std::find_if(list_.begin(), list_.end(), [&](const Checkpoint& each) { return each.id == id; });
+  return found == list_.end() ? nullptr : &*found;
+}
+
+const Checkpoint* CheckpointList::find(int id) const {
+  return const_cast<CheckpointList*>(this)->find(id);
+}
+
+std::string CheckpointList::unique_name(const session::CheckpointEntry& entry, const models::ModelInfo* opened) const {
+  const std::filesystem::path& path = entry.path;
+  const std::string own = !formats::rank_files(path).empty() ? formats::whole_name(path) + ".safetensors"
+                          : models::is_atlas(path)           ? path.stem().string()
+                          : path.has_filename()              ? path.filename().string()
+                                                             : path.parent_path().filename().string();
+  const std::string hub = formats::hub_name(path);  // a snapshot's folder is called as its commit
+  return session::unique_name(
+      (hub.empty() ? own : hub) + session::label_of(entry, opened), [&](const std::string& name) {
+        return std::any_of(list_.begin(), list_.end(), [&](const auto& each) { return each.name == name; });
+      });
+}
+
+Checkpoint& CheckpointList::add(const session::CheckpointEntry& entry) {
+  Checkpoint checkpoint;
+  checkpoint.id = next_id_++;
+  checkpoint.entry = entry;
+  checkpoint.name = unique_name(entry);
+  return list_.emplace_back(std::move(checkpoint));
+}
+
+void CheckpointList::erase(int id) {
+  std::erase_if(list_, [&](const Checkpoint& each) { return each.id == id; });
+}
+
+void CheckpointList::rename(Checkpoint& checkpoint, const models::ModelInfo* opened) const {
+  checkpoint.name.clear();
+  checkpoint.name = unique_name(checkpoint.entry, opened);
+}
+
+std::vector<session::CheckpointEntry> CheckpointList::entries() const {
+  std::vector<session::CheckpointEntry> entries;
+  for (const Checkpoint& each : list_) {
+    entries.push_back(each.entry);
+  }
+  return entries;
+}
+
+std::vector<session::CheckpointEntry> CheckpointList::shown_entries() const {
+  std::vector<session::CheckpointEntry> shown = entries();
+  std::erase_if(shown, [](const session::CheckpointEntry& entry) { return !entry.shown; });
+  return shown;
+}
+
+std::vector<const Checkpoint*> CheckpointList::shown() const {
+  std::vector<const Checkpoint*> shown;
+  for (const Checkpoint& each : list_) {
+    if (each.entry.shown && each.trace) {
+      shown.push_back(&each);
+    }
+  }
+  return shown;
+}
+
+std::vector<views::Column> CheckpointList::view_columns(models::Side side) const {
+  std::vector<views::Column> columns;
+  for (const Checkpoint* each : shown()) {
+    columns.push_back({each->name, each->model, each->trace, own_head(*each, side)});
+  }
+  return columns;
+}
+
+std::vector<views::Column> CheckpointList::early_columns(models::Side side) const {
+  std::vector<views::Column> columns;
+  for (const Checkpoint& each : list_) {
+    const auto& trace = each.running ? each.early : each.trace;
+    if (!each.entry.shown || (each.error && !each.running)) {
+      continue;
+    }
+    if (!trace || each.opening || each.question) {
+      return {};
+    }
+    columns.push_back({each.name, each.model, trace, own_head(each, side)});
+  }
+  return columns;
+}
+
+std::vector<int> CheckpointList::shown_ids() const {
+  std::vector<int> ids;
+  for (const Checkpoint& each : list_) {
+    if (each.entry.shown && (!each.error || each.behind())) {
+      ids.push_back(each.id);
+    }
+  }
+  return ids;
+}
+
+bool CheckpointList::any_shown(bool (Checkpoint::*is)() const) const {
+  return std::ranges::any_of(list_, [&](const Checkpoint& each) { return each.entry.shown && (each.*is)(); });
+}
+
+int CheckpointList::largest_layer(models::Side side) const {
+  return last_of(shown(), side, &models::ModelInfo::layers);
+}
+
+int CheckpointList::largest_head(models::Side side) const {
+  return last_of(shown(), side, &models::ModelInfo::heads);
+}
+
+std::int64_t CheckpointList::memory_mb() const {
+  std::int64_t memory = 0;
+  for (const Checkpoint& each : list_) {
+    memory += each.trace ? each.trace->memory_mb() : 0;
+  }
+  return memory;
+}
+
+int CheckpointList::edited(int id) const {
+  const Checkpoint* of = find(id);
+  if (of == nullptr || !of->entry.edits.empty()) {
+    return of == nullptr ? 0 : id;
+  }
+  const auto found = std::find_if(list_.begin(), list_.end(), [&](const Checkpoint& each) {
+    return each.entry.shown && !each.entry.edits.empty() && are_siblings(each.entry, of->entry);
+  });
+  return found == list_.end() ? 0 : found->id;
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,234 @@
+#include "app/workbench/work/figure_scheduler.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "app/figures/view_input.h"
+#include "app/views/shared/score_maps/refined_map.h"
+
+namespace locus::workbench {
+
+namespace {
+
+constexpr std::size_t kCacheBytes = 256U << 20;
+constexpr const char* kFigure = "figure";  // slots of the worker
+constexpr const char* kEarly = "early figure";
+constexpr const char* kCell = "cell";
+
+// The canvas as views are told of it, who put their panels into one row: a row that wraps on screen into the grid that
+// makes its maps largest is as wide as its lines together.
+std::pair<int, int> unrolled(int width_px, int height_px, int panels) {
+  int best = std::max(panels, 1);
+  const auto rows = [&](int columns) { return (panels + columns - 1) / columns; };
+  const auto side = [&](int columns) { return std::min(width_px / columns, height_px / rows(columns)); };
+  for (int columns = best - 1; columns > 0; --columns) {
+    best = side(columns) > side(best) ? columns : best;
+  }
+  return {width_px / best * std::max(panels, 1), panels > 1 ? height_px / rows(best) : height_px};
+}
+
+// The view's figure, on the worker: of columns that all have what the view shows.
+Result<std::shared_ptr<const figure::Figure>> figure_of(const views::View& view, views::ViewInput input, StopToken stop,
+                                                        const Progress& progress) {
+  input.stop = std::move(stop);
+  input.progress = progress;
+  for (const views::Column& column : input.columns) {
+    LOCUS_CHECK(view.available(column));
+  }
+  LOCUS_TRY(figure::Figure made, view.figure(input));
+  return std::make_shared<const figure::Figure>(std::move(made));
+}
+
+}  // namespace
+
+FigureScheduler::FigureScheduler(Worker& worker, const CheckpointList& columns, const History& history, double step_ms)
+    : worker_(worker),
+      columns_(columns),
+      history_(history),
+      step_ms_(step_ms),
+      cache_(std::make_shared<views::FieldCache>(kCacheBytes)) {}
+
+const views::View& FigureScheduler::view() const {
+  const auto found = views::find_view(history_.state().view);
+  return found ? **found : *views::views().front();
+}
+
+views::ViewInput FigureScheduler::view_input() const {
+  views::ViewInput input = session::view_input(history_.state(), columns_.view_columns(history_.state().side), view());
+  const int panels = static_cast<int>(input.columns.size() + views::difference_panels(input));
+  std::tie(input.width_px, input.height_px) = unrolled(width_px_, height_px_, view().info().uses_camera ? panels : 1);
+  input.cache = cache_;
+  return input;
+}
+
+void FigureScheduler::set_canvas_size(int width_px, int height_px) {
+  if (width_px != width_px_ || height_px != height_px_) {
+    width_px_ = width_px;
+    height_px_ = height_px;
+    update();
+  }
+}
+
+void FigureScheduler::hold() {
+  worker_.drop(kFigure);
+  worker_.drop(kEarly);
+  pending_ = false;
+  drawing_ = false;
+  early_asked_ = -1;
+}
+
+void FigureScheduler::update() {
+  if (columns_.shown().empty()) {
+    hold();
+    if (!columns_.running()) {
+      figure_.reset();
+      error_.reset();
+      early_layer_ = -1;
+      Q_EMIT changed();
+      return;
+    }
+  }
+  if (columns_.running()) {
+    draw_early(true);
+    return;
+  }
+  worker_.drop(kEarly);
+  early_asked_ = -1;
+  pending_ = true;
+  drawing_ = true;
+  refining_ = true;
+  draw(0, Worker::Clock::now());
+}
+
+void FigureScheduler::update_early() {
+  draw_early(false);
+}
+
+void FigureScheduler::draw_early(bool again) {
+  const std::vector<views::Column> columns = columns_.early_columns(history_.state().side);
+  if (columns.empty() || !columns_.running() || !view().info().uses_layer) {
+    return;
+  }
+  views::ViewInput input = view_input();
+  input.columns = columns;
+  std::int64_t done = columns.front().trace->model().layers;
+  for (const views::Column& column : columns) {
+    done = std::min(done, column.trace->model().layers);
+  }
+  session::ViewState state = history_.state();
+  input.layer = state.layer = std::min(state.layer, done - 1);
+  input.partners.clear();
+  for (views::Column& column : input.columns) {
+    column.own.reset();
+  }
+  if (input.layer == early_asked_ && !again) {
+    return;
+  }
+  early_asked_ = input.layer;
+  input.step_ms = 0;
+  worker_.submit<std::shared_ptr<const figure::Figure>>(
+      Priority::kTile, kEarly, "",
+      [view = &view(), input](StopToken stop, const Progress& progress) {
+        return figure_of(*view, input, std::move(stop), progress);
+      },
+      [this, state, ids = columns_.shown_ids()](Made made) {
+        if (made && columns_.running()) {
+          error_.reset();
+          figure_ = *made;
+          figure_state_ = state;
+          figure_ids_ = ids;
+          early_layer_ = state.layer;
+          Q_EMIT changed();
+        }
+      });
+}
+
+void FigureScheduler::draw(double step_ms, Worker::Clock::time_point since) {
+  views::ViewInput input = view_input();
+  input.step_ms = step_ms;
+  worker_.submit<std::shared_ptr<const figure::Figure>>(
+      step_ms > 0 ? Priority::kExact : Priority::kTile, kFigure, "Drawing " + view().info().title,
+      [view = &view(), input](StopToken stop, const Progress& progress) {
+        return figure_of(*view, input, std::move(stop), progress);
+      },
+      [this, state = history_.state(), ids = columns_.shown_ids(), step_ms, since](Made made) {
+        const std::int64_t left = made.ok() ? views::rows_to_refine(**made) : 0;
+        pending_ = refining_ && left > 0;
+        if (pending_) {
+          // Where the cache cannot hold what is finished, all is computed in one step.
+          const bool grows = step_ms == 0 || left < rows_left_;
+          rows_left_ = left;
+          draw(grows ? step_ms_ : std::numeric_limits<double>::infinity(), since);
+        }
+        show(std::move(made), state, ids);
+      },
+      since);
+}
+
+void FigureScheduler::show(Made made, const session::ViewState& state, const std::vector<int>& ids) {
+  const bool cancelled = !made && made.error().code == ErrorCode::kCancelled;
+  drawing_ = false;
+  if (cancelled && figure_ && figure_state_.view == state.view && figure_ids_ == ids && early_layer_ < 0) {
+    Q_EMIT changed();  // what is shown stays
+    return;
+  }
+  early_layer_ = -1;
+  if (cancelled) {
+    made = Error{ErrorCode::kCancelled, "Cancelled. Press R, or change something, to start again.", {}};
+  }
+  error_ = made ? std::nullopt : std::optional(made.error());
+  figure_ = made ? *made : nullptr;
+  figure_state_ = state;
+  figure_ids_ = ids;
+  Q_EMIT drawn();
+  Q_EMIT changed();
+}
+
+// ---- the cell
+
+void FigureScheduler::inspect(const views::Token& query, const views::Token& key) {
+  hovered_ = {query, key};
+  update_cells();
+}
+
+void FigureScheduler::inspect_pinned() {
+  hovered_.reset();
+  update_cells();
+}
+
+void FigureScheduler::update_cells() {
+  const session::ViewState& state = history_.state();
+  const auto [query, key] = hovered_.value_or(std::pair(state.query, state.key));
+  views::ViewInput input = view_input();
+  if (!query.chosen() || !key.chosen() || input.columns.empty()) {
+    worker_.drop(kCell);
+    if (!cells_.empty()) {
+      cells_.clear();
+      Q_EMIT cells_changed();
+    }
+    return;
+  }
+  worker_.submit<std::vector<Cell>>(
+      Priority::kPreview, kCell, "",
+      [view = &view(), input = std::move(input), query = query, key = key](StopToken stop, const Progress&)
+          -> Result<std::vector<Cell>> { return cell_values(*view, input, query, key, stop); },
+      [this](Result<std::vector<Cell>> cells) {
+        if (!cells && cells.error().code == ErrorCode::kCancelled) {
+          return;
+        }
+        cells_ = cells ? *std::move(cells) : std::vector<Cell>{};
+        Q_EMIT cells_changed();
+      });
+}
+
+std::int64_t FigureScheduler::memory_limit_mb() {
+  return static_cast<std::int64_t>(kCacheBytes >> 20);
+}
+
+std::int64_t FigureScheduler::memory_mb() const {
+  return static_cast<std::int64_t>(cache_->size_bytes() >> 20);
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,251 @@
+// convert(): from any checkpoint that opens to one file with its weights in another format.
+#include "models/api/convert.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "core/base/guarded.h"
+#include "core/base/shown.h"
+#include "core/products/packed.h"
+#include "models/convert/convert_tokenizer.h"
+#include "models/engine/read_checkpoint.h"
+#include "models/families/gguf_values.h"
+#include "models/formats/gguf/gguf_writer.h"
+#include "models/transformer/weights.h"
+
+namespace locus::models {
+
+namespace {
+
+using families::GgufArchitecture;
+using formats::DType;
+using formats::GgufOutput;
+using formats::GgufValues;
+using formats::TensorInfo;
+
+bool is_number(DType dtype) {
+  return dtype == DType::kBlocks || dtype == DType::kF64 || dtype == DType::kF32 || dtype == DType::kF16 ||
+         dtype == DType::kBF16;
+}
+
+// The numbers in the file's order, as float32.
+std::vector<float> numbers_of(const TensorInfo& info, const formats::Source& source) {
+  TensorInfo as_stored = info;
+  as_stored.interleaved = 0;
+  const at::Tensor values = transformer::to_tensor(as_stored, source).contiguous();
+  return {values.data_ptr<float>(), values.data_ptr<float>() + values.numel()};
+}
+
+// From the order of other checkpoints to GGUF's: rows of a head 0, D/2, 1, D/2 + 1, …
+std::vector<float> interleaved(const std::vector<float>& rows, std::int64_t width, std::int64_t head_width) {
+  std::vector<float> turned(rows.size());
+  const std::int64_t count = static_cast<std::int64_t>(rows.size()) / width;
+  for (std::int64_t row = 0; row < count; ++row) {
+    std::copy_n(rows.begin() + row * width, width, turned.begin() + products::place_of_row(row, head_width) * width);
+  }
+  return turned;
+}
+
+// "module.model.layers.0.x", "layers.0.x" and "model.layers.0.x" are one name.
+std::string plain_name(std::string_view name) {
+  for (const std::string_view prefix : {"module.", "model."}) {
+    if (name.starts_with(prefix)) {
+      name.remove_prefix(prefix.size());
+    }
+  }
+  return name.starts_with("lm_head") ? std::string(name) : "model." + std::string(name);
+}
+
+class Conversion {
+ public:
+  Conversion(families::CheckpointFiles checkpoint, const ConvertOptions& options, const blocks::Format& format)
+      : checkpoint_(std::move(checkpoint)), options_(options), format_(format) {}
+
+  Result<Converted> write(const StopToken& stop, const Progress& progress) {
+    const bool gguf = options_.out.extension() == ".gguf";
+    LOCUS_CHECK(gguf ? write_gguf(stop, progress) : write_safetensors(stop));
+    return std::move(converted_);
+  }
+
+ private:
+  Status write_gguf(const StopToken& stop, const Progress& progress) {
+    GgufValues values;
+    std::vector<GgufOutput> outputs;
+    LOCUS_CHECK(checkpoint_.tensors->gguf() != nullptr ? copy_file(values, outputs) : from_family(values, outputs));
+    values.integer("general.quantization_version", 2);
+    const auto before = [&](std::size_t n) -> Status {
+      report(progress, static_cast<double>(n) / static_cast<double>(outputs.size()), "writing " + outputs[n].name);
+      return stop.stop_requested() ? Status(cancelled()) : Status();
+    };
+    return formats::write_gguf(options_.out, values, outputs, before);
+  }
+
+  // Values and names of another GGUF file.
+  Status copy_file(GgufValues& values, std::vector<GgufOutput>& outputs) {
+    const formats::GgufMetadata& metadata = *checkpoint_.tensors->gguf();
+    for (const auto& [name, value] : metadata.values()) {
+      if (!name.starts_with("split.") && name != "general.alignment" && name != "general.file_type" &&
+          name != "general.quantization_version") {
+        values.copy(name, value);
+      }
+    }
+    for (const TensorInfo& info : checkpoint_.tensors->tensors()) {
+      add(info.name, info, 0, false, outputs);
+    }
+    LOCUS_TRY(const formats::Source file, formats::open_tensors(checkpoint_.path));
+    for (const TensorInfo& info : file->tensors()) {  // those that the family does not see: divisors of RoPE
+      if (checkpoint_.tensors->find(info.name) == nullptr) {
+        outputs.push_back(
+            {info.name, info.shape, blocks::format_of("F32"), [&info, file] { return numbers_of(info, file); }});
+      }
+    }
+    return {};
+  }
+
+  Status from_family(GgufValues& values, std::vector<GgufOutput>& outputs) {
+    LOCUS_TRY(const families::Family* family, families::family_of(checkpoint_));
+    const GgufArchitecture* architecture = families::gguf_architecture_of(family->name);
+    if (architecture == nullptr) {
+      return unsupported(
+          "expected a family that GGUF files are written of (llama, mistral, qwen2, qwen3, gemma2, "
+          "gemma3_text, phi3), found " +
+              std::string(family->name),
+          checkpoint_.path.string());
+    }
+    LOCUS_TRY(const families::Plan plan, families::read_plan(*family, checkpoint_));
+    const std::string where = checkpoint_.path.string();
+    LOCUS_CHECK(within(families::add_gguf_values(*architecture, plan.spec, values, outputs), where));
+    LOCUS_TRY(const bool has_tokenizer, add_tokenizer(checkpoint_, values));
+    if (!has_tokenizer) {
+      converted_.warnings.push_back("the tokenizer is not written: keep its files beside " +
+                                    options_.out.filename().string());
+    }
+    for (const TensorInfo& info : checkpoint_.tensors->tensors()) {
+      const std::string name = families::gguf_name(*architecture, plain_name(info.name));
+      if (name.empty() || !is_number(info.dtype)) {
+        converted_.warnings.push_back("tensor " + shown(info.name) + " is not written: a GGUF file has no name for it");
+        continue;
+      }
+      const bool turned =
+          architecture->interleaved && (name.find(".attn_q.") != name.npos || name.find(".attn_k.") != name.npos);
+      add(name, info, turned ? plan.spec.first().attention.head_width : 0,
+          architecture->one_added && name.ends_with("norm.weight"), outputs);
+    }
+    return {};
+  }
+
+  // Vectors are few numbers, and norms more sensitive than any: float32.
+  const blocks::Format& format_for(const std::string& name, const TensorInfo& info) {
+    if (info.shape.size() < 2) {
+      return *blocks::format_of("F32");
+    }
+    if (!blocks::row_bytes(format_, info.shape.back())) {
+      if (narrow_.insert(info.shape.back()).second) {
+        converted_.warnings.push_back("rows of " + std::to_string(info.shape.back()) + " numbers, such as those of " +
+                                      name + ", are no whole blocks of " + std::to_string(format_.elements) +
+                                      ": written as f16");
+      }
+      return *blocks::format_of("F16");
+    }
+    return format_;
+  }
+
+  void add(const std::string& name, const TensorInfo& info, std::int64_t head_width, bool plus_one,
+           std::vector<GgufOutput>& outputs) {
+    const blocks::Format& format = format_for(name, info);
+    const std::string format_name = lower(format.name);
+    ++converted_.tensors[format_name];
+    converted_.bytes[format_name] += info.elements() / format.elements * format.bytes;
+    outputs.push_back({name, info.shape, &format, [this, &info, head_width, plus_one] {
+                         std::vector<float> numbers = numbers_of(info, checkpoint_.tensors);
+                         if (head_width > 0) {
+                           const std::int64_t width = info.shape.size() < 2 ? 1 : info.shape.back();
+                           numbers = interleaved(numbers, width, head_width);
+                         }
+                         for (float& number : numbers) {
+                           number += plus_one ? 1.0F : 0.0F;
+                         }
+                         return numbers;
+                       }});
+  }
+
+  Status write_safetensors(const StopToken& stop) {
+    if (checkpoint_.tensors->gguf() != nullptr) {
+      return unsupported("expected a checkpoint in safetensors or a torch file to write safetensors, found GGUF",
+                         checkpoint_.path.string());
+    }
+    const DType dtype = format_.name == "F32" ? DType::kF32 : format_.name == "F16" ? DType::kF16 : DType::kBF16;
+    std::vector<std::vector<std::byte>> stored;
+    std::vector<formats::OutputTensor> outputs;
+    const auto& tensors = checkpoint_.tensors->tensors();
+    stored.reserve(tensors.size());
+    for (const TensorInfo& info : tensors) {
+      if (stop.stop_requested()) {
+        return cancelled();
+      }
+      if (!is_number(info.dtype)) {
+        converted_.warnings.push_back("tensor " + shown(info.name) + " holds no numbers of weights: not written");
+        continue;
+      }
+      const std::vector<float> numbers = numbers_of(info, checkpoint_.tensors);
+      std::vector<std::byte>& bytes = stored.emplace_back(numbers.size() * static_cast<std::size_t>(format_.bytes));
+      blocks::pack(format_, numbers.data(), static_cast<std::int64_t>(numbers.size()), bytes.data());
+      outputs.push_back({info.name, dtype, info.shape, bytes});
+      ++converted_.tensors[lower(format_.name)];
+      converted_.bytes[lower(format_.name)] += static_cast<std::int64_t>(bytes.size());
+    }
+    return formats::write_safetensors(options_.out, outputs, checkpoint_.tensors->metadata());
+  }
+
+  static std::string lower(std::string_view name) {
+    std::string text(name);
+    std::transform(text.begin(), text.end(), text.begin(), [](char letter) {
+      return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
+    });
+    return text;
+  }
+
+  families::CheckpointFiles checkpoint_;
+  const ConvertOptions& options_;
+  const blocks::Format& format_;
+  std::set<std::int64_t> narrow_;
+  Converted converted_;
+};
+
+}  // namespace
+
+std::vector<std::string> written_formats() {
+  std::vector<std::string> names;
+  for (const blocks::Format& format : blocks::formats()) {
+    if (format.pack != nullptr) {
+      std::string& name = names.emplace_back(format.name);
+      std::transform(name.begin(), name.end(), name.begin(), [](char letter) {
+        return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
+      });
+    }
+  }
+  return names;
+}
+
+Result<Converted> convert(const std::filesystem::path& path, const ConvertOptions& options, StopToken stop,
+                          const Progress& progress) {
+  const blocks::Format* const format = blocks::format_of(options.to);
+  const std::string ending = options.out.extension().string();
+  if (format == nullptr || format->pack == nullptr) {
+    return usage("--to: expected a format that is written, found " + shown(options.to));
+  }
+  if (ending != ".gguf" && (ending != ".safetensors" || format->quantised())) {
+    return usage("--out: expected a name ending in .gguf" + std::string(format->quantised() ? "" : " or .safetensors") +
+                 ", found " + (options.out.empty() ? "none" : shown(options.out.filename().string())));
+  }
+  return guarded([&]() -> Result<Converted> {
+    LOCUS_TRY(families::CheckpointFiles checkpoint, read_checkpoint(path));
+    return Conversion(std::move(checkpoint), options, *format).write(stop, progress);
+  });
+}
+
+}  // namespace locus::models

@@ -1,0 +1,232 @@
+// What a run needs, before it starts: memory from shapes, time from multiply-accumulates and the machine's rate.
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "core/base/numbers.h"
+#include "core/base/system_files.h"
+#include "models/engine/loaded_model.h"
+#include "models/engine/pace.h"
+#include "models/engine/vision.h"
+
+namespace locus::models {
+
+namespace {
+
+// attend_streaming()'s widest tile.
+constexpr std::int64_t kTileRows = 128;
+constexpr std::int64_t kTileColumns = 2048;
+constexpr double kFloat = 4;
+
+bool keeps(const RunOptions& options, const char* name) {
+  return options.keep.count(name) + options.keep.count("all") > 0;
+}
+
+// Numbers a token that the trace keeps of a layer.
+double kept_numbers(const transformer::Spec& spec, const transformer::AttentionSpec& attention,
+                    const position::Description& encoding, const RunOptions& options) {
+  const auto query = static_cast<double>(attention.heads * attention.head_width);
+  const auto key = static_cast<double>(attention.kv_heads * attention.head_width);
+  double numbers = query + key + static_cast<double>(attention.heads);
+  // Rotating encodings keep q and k twice: as the score sees them, and before.
+  numbers += encoding.rotates ? query + key : 0;
+  numbers += encoding.has_gates ? key : 0;
+  // A state of 2D numbers per head, before a layer and after it.
+  numbers += encoding.updates ? 2 * query : 0;
+  const auto value = static_cast<double>(attention.kv_heads * attention.values());
+  numbers += options.continuable || options.reuse ? value : 0;
+  return numbers + (keeps(options, "hidden") ? static_cast<double>(spec.width) : 0);
+}
+
+std::string megabytes(double value) {
+  return value < 10'000 ? fixed_text(value, 0) + " MB" : fixed_text(value / 1000, 1) + " GB";
+}
+
+}  // namespace
+
+RunBytes run_bytes(const transformer::Transformer& model, std::int64_t length, const RunOptions& options) {
+  const transformer::Spec& spec = model.spec();
+  const auto tokens = static_cast<double>(length);
+  double kept = 0;
+  for (const transformer::LayerEncoding& used : model.encodings()) {
+    const bool rotates = used.encoding->description().rotates;
+    kept += rotates ? tokens * 2 * static_cast<double>(used.encoding->shape().head_width) : 0;
+  }
+  double working = 0;  // the widest moment of any layer
+  double map_layers = 0;
+  for (std::int64_t n = 0; n < spec.depth(); ++n) {
+    const transformer::LayerSpec& layer = model.block(n).spec();
+    const transformer::AttentionSpec& attention = layer.attention;
+    const position::PositionEncoding& encoding = *model.layer_encoding(n);
+    const position::Description& what = encoding.description();
+    kept += tokens * kept_numbers(spec, attention, what, options);
+    const auto query = static_cast<double>(attention.heads * attention.head_width);
+    const auto key = static_cast<double>(attention.kv_heads * attention.head_width);
+    const auto inner = static_cast<double>(std::max(layer.feed_forward.inner, layer.feed_forward.experts.shared));
+    double own = tokens * (6 * static_cast<double>(spec.width) + 3 * inner + query + 2 * key);
+    own += what.updates ? tokens * 6 * query : 0;
+    const double tile =
+        static_cast<double>(attention.heads * std::min(length, kTileRows) * std::min(length, kTileColumns));
+    own += tile * (encoding.is_dot_product() ? 2 : 6);
+    if (layer.cross) {
+      const auto heads = static_cast<double>(layer.cross->heads);
+      const auto looked = heads * static_cast<double>(layer.cross->head_width);
+      kept += tokens * (2 * looked + heads);
+      own += tokens * 2 * looked;
+      map_layers += keeps(options, "attention") ? 1 : 0;
+    }
+    working = std::max(working, own);
+    for (const char* name : {"attention", "gates", "positions"}) {
+      const bool there = name == std::string("attention") || what.has_gates;
+      map_layers += there && keeps(options, name) ? 1 : 0;
+    }
+  }
+  const double rows = options.all_logits && !spec.is_image() ? tokens : 1;
+  // A map is made as one, once more beside those that are kept.
+  const auto heads = static_cast<double>(spec.first().attention.heads);
+  const double maps = map_layers > 0 ? (map_layers + 1) * heads * tokens * tokens : 0;
+  return {kFloat * (kept + rows * static_cast<double>(spec.vocabulary) + maps), kFloat * working};
+}
+
+double LoadedModel::macs(std::int64_t length) const {
+  double total = 0;
+  for (const transformer::Transformer* model : {parts_.transformer.get(), parts_.encoder.get()}) {
+    if (model == nullptr) {
+      continue;
+    }
+    total += transformer::multiply_accumulates(model->spec(), length);
+    for (std::int64_t layer = 0; layer < model->spec().depth(); ++layer) {
+      total += model->layer_encoding(layer)->macs(model->encoding_layer(layer), length);
+    }
+  }
+  return total;
+}
+
+Estimate Model::estimate(std::int64_t /*length*/, const RunOptions& /*options*/) const {
+  return {};
+}
+
+std::string duration_text(double ms) {
+  const double seconds = ms / 1000;
+  return seconds < 1       ? fixed_text(ms, 0) + " ms"
+         : seconds < 120   ? fixed_text(seconds, 0) + " s"
+         : seconds < 7200  ? fixed_text(seconds / 60, 0) + " min"
+         : seconds < 36000 ? fixed_text(seconds / 3600, 1) + " h"
+                           : fixed_text(seconds / 3600, 0) + " h";
+}
+
+std::string to_text(const Estimate& estimate) {
+  return "about " + duration_text(estimate.time_ms) + " and " + megabytes(estimate.memory_mb);
+}
+
+Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) const {
+  const transformer::Transformer& model = *parts_.transformer;
+  const double weights = transformer::weight_bytes(parts_.fitting).all();
+  const auto limit_mb = static_cast<double>(parts_.options.memory_limit_mb);
+  double available = available_bytes();
+  if (available > 0 && !has_weights()) {
+    available = std::max(available - weights, 1.0);
+  }
+  if (limit_mb > 0) {
+    const double left = std::max(limit_mb * 1e6 - weights, 1.0);
+    available = available > 0 ? std::min(available, left) : left;
+  }
+  Estimate estimate;
+  // Both sides of an encoder–decoder count, as if they were of one length.
+  const auto bytes_of = [&](std::int64_t tokens) {
+    return run_bytes(model, tokens, options).all() +
+           (parts_.encoder ? run_bytes(*parts_.encoder, tokens, options).all() : 0);
+  };
+  estimate.memory_mb = bytes_of(length) / 1e6;
+  estimate.weights_mb = weights / 1e6;
+  estimate.time_ms = shared_->pace.run_ms(model, has_weights(), length, options.all_logits);
+  estimate.time_ms += parts_.encoder ? shared_->encoder_pace.run_ms(*parts_.encoder, has_weights(), length, true) : 0;
+  estimate.available_mb = available / 1e6;
+  estimate.fits = available <= 0 || estimate.memory_mb <= estimate.available_mb;
+  std::int64_t fitting = 0;
+  for (std::int64_t step = std::int64_t{1} << 40; available > 0 && step > 0; step /= 2) {
+    if (bytes_of(fitting + step) <= available) {
+      fitting += step;
+    }
+  }
+  estimate.longest = fitting;
+  return estimate;
+}
+
+Status LoadedModel::check_weights() const {
+  const double needed = transformer::weight_bytes(parts_.fitting).converted;
+  const double available = available_bytes();
+  if (available <= 0 || needed <= available) {
+    return {};
+  }
+  return too_large(
+      "the weights need " + megabytes(needed / 1e6) + " as float32, " + megabytes(available / 1e6) + " are there",
+      parts_.info.files.empty() ? parts_.info.name : parts_.info.files.front());
+}
+
+// Pictures are seen one after another, before the text, and each leaves what the tower's maps are made of.
+double LoadedModel::picture_mb(const TextImages& pictures, const RunOptions& options) const {
+  double kept = 0;
+  double working = 0;
+  for (const TowerImage& image : pictures.images) {
+    const RunBytes bytes = run_bytes(parts_.vision->tower(), image.batch.positions.size(), options);
+    kept += bytes.kept;
+    working = std::max(working, bytes.working);
+  }
+  return (kept + working) / 1e6;
+}
+
+Estimate LoadedModel::estimate_pictures(const Input& input, const RunOptions& options) const {
+  Prepared prepared;
+  if (!parts_.vision) {
+    return {};
+  }
+  const auto pictures = text_images(input, prepared);
+  if (!pictures.ok()) {
+    return {};
+  }
+  const transformer::Transformer& tower = parts_.vision->tower();
+  TextImages unseen;
+  Estimate estimate;
+  for (const TowerImage& image : (*pictures)->images) {
+    if (parts_.vision->kept().find(image, keeps(options, "hidden")) == nullptr) {
+      unseen.images.push_back(image);
+      const std::int64_t patches = image.batch.positions.size();
+      estimate.time_ms += shared_->tower_pace.run_ms(tower, has_weights(), patches, false);
+      estimate.time_ms += products_ms(parts_.vision->connector_macs(image));
+    }
+  }
+  estimate.memory_mb = picture_mb(unseen, options);
+  return estimate;
+}
+
+Status LoadedModel::check_memory(std::int64_t length, const RunOptions& options, const TextImages* pictures) const {
+  LOCUS_CHECK(has_weights() ? Status() : check_weights());
+  const Estimate needed = estimate(length, options);
+  const double seen = pictures != nullptr ? picture_mb(*pictures, options) : 0;
+  if (seen > 0 && needed.available_mb > 0 && needed.memory_mb + seen > needed.available_mb) {
+    return too_large("a run over " + std::to_string(length) + " tokens with " +
+                         std::to_string(pictures->images.size()) + " pictures needs about " +
+                         megabytes(needed.memory_mb + seen) + " beside the weights, " + megabytes(seen) +
+                         " of them for the pictures; " + megabytes(needed.available_mb) +
+                         " are there; give fewer or smaller pictures",
+                     parts_.info.name);
+  }
+  if (needed.fits) {
+    return {};
+  }
+  std::string message = "a run over " + std::to_string(length) + " tokens needs about " + megabytes(needed.memory_mb) +
+                        " beside the weights, " + megabytes(needed.available_mb) + " are there; ";
+  message += needed.longest > 0 ? std::to_string(needed.longest) + " tokens would fit" : "no text would fit";
+  RunOptions fewer = options;
+  fewer.keep = {"logits"};
+  fewer.all_logits = false;
+  if (options.keep != fewer.keep || options.all_logits) {
+    const Estimate without = estimate(length, fewer);
+    message +=
+        without.fits ? ", or all of them with nothing but q and k kept (" + megabytes(without.memory_mb) + ")" : "";
+  }
+  return too_large(message, parts_.info.name);
+}
+
+}  // namespace locus::models

@@ -1,0 +1,107 @@
+#include "models/engine/kept_pictures.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace locus::models {
+
+namespace {
+
+constexpr std::size_t kMaxPictures = 16;
+constexpr std::size_t kMaxBytes = std::size_t{512} << 20;
+
+std::size_t bytes_of(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.nbytes() : 0;
+}
+
+// Roughly, of what only the cache may hold on to.
+std::size_t bytes_of(const SeenPicture& seen) {
+  std::size_t bytes = bytes_of(seen.pixels) + bytes_of(seen.read);
+  for (const transformer::LayerRecord& layer : seen.tower.layers) {
+    bytes += bytes_of(layer.prepared.query) + bytes_of(layer.prepared.key) + bytes_of(layer.hidden);
+  }
+  return bytes;
+}
+
+bool same_grid(const ImageGrid& a, const ImageGrid& b) {
+  return a.rows == b.rows && a.columns == b.columns;
+}
+
+}  // namespace
+
+std::shared_ptr<const SeenPicture> KeptPictures::find(const TowerImage& image, bool hidden) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& seen : seen_) {
+    const at::Tensor& pixels = image.batch.pixels;
+    const bool same = same_grid(seen->grid, image.grid) && (seen->hidden || !hidden) &&
+                      (seen->pixels.is_same(pixels) || at::equal(seen->pixels, pixels));
+    if (same) {
+      return seen;
+    }
+  }
+  return nullptr;
+}
+
+void KeptPictures::keep(std::shared_ptr<const SeenPicture> seen) {
+  const std::lock_guard lock(mutex_);
+  seen_.push_front(std::move(seen));
+  std::size_t bytes = 0;
+  std::size_t count = 0;
+  while (count < std::min(seen_.size(), kMaxPictures)) {
+    bytes += bytes_of(*seen_[count]);
+    if (count > 0 && bytes > kMaxBytes) {
+      break;
+    }
+    ++count;
+  }
+  seen_.resize(count);
+}
+
+std::shared_ptr<const RecordedTrace> KeptPictures::find_trace(const Seen& seen) const {
+  const std::lock_guard lock(mutex_);
+  return seen == traced_ ? trace_ : nullptr;
+}
+
+void KeptPictures::keep_trace(const Seen& seen, std::shared_ptr<const RecordedTrace> trace) {
+  const std::lock_guard lock(mutex_);
+  traced_ = seen;
+  trace_ = std::move(trace);
+}
+
+std::optional<KeptPictures::File> KeptPictures::file_of(const std::filesystem::path& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) {
+    return std::nullopt;
+  }
+  return File{path,
+              {static_cast<std::int64_t>(found.st_dev), static_cast<std::int64_t>(found.st_ino),
+               static_cast<std::int64_t>(found.st_size), found.st_mtim.tv_sec, found.st_mtim.tv_nsec,
+               found.st_ctim.tv_sec, found.st_ctim.tv_nsec}};
+}
+
+Result<std::shared_ptr<const PreparedPicture>> KeptPictures::file(
+    const std::filesystem::path& path, const std::function<Result<PreparedPicture>()>& prepare) {
+  // Asked before it is read: a file that changes meanwhile is read again next time.
+  const std::optional<File> now = file_of(path);
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [known, prepared] : files_) {
+      if (now && known == *now) {
+        return prepared;
+      }
+    }
+  }
+  LOCUS_TRY(PreparedPicture made, prepare());
+  auto prepared = std::make_shared<const PreparedPicture>(std::move(made));
+  if (now) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(files_, [&](const auto& other) { return other.first.path == path; });
+    files_.emplace_front(*now, prepared);
+    files_.resize(std::min(files_.size(), kMaxPictures));
+  }
+  return prepared;
+}
+
+}  // namespace locus::models

@@ -1,0 +1,150 @@
+#include "models/engine/model_info.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/shown.h"
+#include "models/engine/loaded_model.h"
+#include "models/engine/trace/recorded_trace.h"
+#include "models/engine/vision.h"
+#include "models/formats/hub_cache.h"
+
+namespace locus::models {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string dtype_name(const formats::TensorInfo& tensor) {
+  static const std::map<formats::DType, std::string> names{{formats::DType::kF64, "float64"},
+                                                           {formats::DType::kF32, "float32"},
+                                                           {formats::DType::kF16, "float16"},
+                                                           {formats::DType::kBF16, "bfloat16"}};
+  const auto found = names.find(tensor.dtype);
+  return found == names.end() ? std::string(tensor.type_name()) : found->second;
+}
+
+// The dtype of most weights in the layers: embedding and head, which can outweigh them, are often stored more exactly.
+// Of all weights where none is in a layer.
+std::string main_dtype(const transformer::Fitting& fitting) {
+  std::map<std::string, std::int64_t> layers;
+  std::map<std::string, std::int64_t> all;
+  for (const auto& part : fitting.parts) {
+    const std::string name = dtype_name(*part.tensor);
+    all[name] += part.tensor->elements();
+    if (part.parameter.name.find("layers.") != std::string::npos) {
+      layers[name] += part.tensor->elements();
+    }
+  }
+  const std::map<std::string, std::int64_t>& counted = layers.empty() ? all : layers;
+  const auto most = std::max_element(counted.begin(), counted.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counted.end() ? "" : most->first;
+}
+
+std::string name_of(const fs::path& checkpoint) {
+  const fs::path path = checkpoint.lexically_normal();
+  std::string name = formats::hub_name(path);
+  if (name.empty()) {
+    name = path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
+  }
+  return printable(name);  // a folder may have any bytes in its name
+}
+
+}  // namespace
+
+ModelInfo shape_info(const transformer::Transformer& model) {
+  const transformer::Spec& spec = model.spec();
+  const transformer::AttentionSpec& attention = spec.first().attention;
+  ModelInfo info;
+  for (std::size_t n = 0; n < std::max<std::size_t>(spec.encodings.size(), 1); ++n) {
+    const position::PositionEncoding& encoding = *model.encodings()[n].encoding;
+    const position::Description& what = encoding.description();
+    info.encodings.push_back(
+        {what.name, encoding.settings(), what.has_gates, what.has_dot_product, what.content, what.has_parts});
+  }
+  for (const transformer::LayerSpec& layer : spec.layers) {
+    info.layer_info.push_back({spec.encodings.empty() ? 0 : layer.encoding, layer.attention.window,
+                               layer.attention.chunk, layer.attention.soft_cap, layer.attention.sinks});
+  }
+  info.layers = spec.depth();
+  info.heads = attention.heads;
+  info.kv_heads = attention.kv_heads;
+  info.width = spec.width;
+  info.head_width = attention.head_width;
+  info.vocabulary = spec.vocabulary;
+  info.trained_length = spec.trained_length;
+  info.causal = spec.causal;
+  info.image = spec.is_image();
+  return info;
+}
+
+ModelInfo checkpoint_info(const LoadedParts& parts, const families::CheckpointFiles& checkpoint,
+                          const families::Plan& plan, std::string_view family) {
+  ModelInfo info = shape_info(*parts.transformer);
+  info.name = name_of(checkpoint.path);
+  info.family = std::string(family);
+  info.parameters = parts.fitting.parameters;
+  info.encoder_layers = parts.encoder ? parts.encoder->spec().depth() : 0;
+  if (parts.vision) {
+    const transformer::Spec& tower = parts.vision->tower().spec();
+    info.vision_layers = tower.depth();
+    info.connector = parts.vision->connector().spec().text();
+    info.placeholder = parts.vision->placeholders().id;
+    info.image_tokens =
+        tower.encodings.front().name == "learned"
+            ? parts.vision->connector().spec().count(tower.image.rows, tower.image.columns, tower.image.class_tokens)
+            : 0;
+  }
+  info.dtype = main_dtype(parts.fitting);
+  info.tokenizer = parts.tokenizer != nullptr;
+  info.overrides = parts.options.overrides;
+  info.unexpected = parts.fitting.unexpected;
+  info.warnings = plan.warnings;
+  if (const std::string unread = formats::unread_weights(checkpoint.path); !unread.empty()) {
+    info.warnings.push_back(unread);
+  }
+  std::vector<formats::Source> sources{checkpoint.tensors};
+  sources.insert(sources.end(), plan.further.begin(), plan.further.end());
+  for (const formats::Source& source : sources) {
+    for (const fs::path& file : source->files()) {
+      info.files.push_back(file.string());
+    }
+    info.warnings.insert(info.warnings.end(), source->warnings().begin(), source->warnings().end());
+  }
+  return info;
+}
+
+ModelInfo encoder_info(const ModelInfo& whole, const transformer::Transformer& encoder) {
+  ModelInfo info = shape_info(encoder);
+  info.name = whole.name;
+  info.family = whole.family;
+  info.parameters = whole.parameters;
+  info.dtype = whole.dtype;
+  info.tokenizer = whole.tokenizer;
+  info.files = whole.files;
+  return info;
+}
+
+ModelInfo cross_info(const ModelInfo& decoder, const transformer::AttentionSpec& cross) {
+  ModelInfo info = decoder;
+  info.warnings.clear();
+  info.encoder_layers = 0;
+  info.heads = cross.heads;
+  info.kv_heads = cross.kv_heads;
+  info.head_width = cross.head_width;
+  set_cross_encoding(info);
+  return info;
+}
+
+ModelInfo first_layers(ModelInfo info, std::int64_t layers) {
+  info.layers = layers;
+  info.layer_info.resize(static_cast<std::size_t>(layers));
+  return info;
+}
+
+}  // namespace locus::models

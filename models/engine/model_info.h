@@ -1,0 +1,31 @@
+// What is said of a model: where a ModelInfo is filled in, but for that of a trace file
+// (models/engine/trace/shape.cpp).
+#pragma once
+
+#include <string_view>
+
+#include "models/api/model.h"
+#include "models/families/engine/family.h"
+#include "models/transformer/transformer.h"
+
+namespace locus::models {
+
+struct LoadedParts;
+
+// What a model's spec and encodings say of it.
+ModelInfo shape_info(const transformer::Transformer& model);
+
+// The info of a checkpoint whose parts are there: the shape, and what its files say.
+ModelInfo checkpoint_info(const LoadedParts& parts, const families::CheckpointFiles& checkpoint,
+                          const families::Plan& plan, std::string_view family);
+
+// The info of the encoder in an encoder–decoder that `whole` describes.
+ModelInfo encoder_info(const ModelInfo& whole, const transformer::Transformer& encoder);
+
+// The info of a decoder's cross-attention.
+ModelInfo cross_info(const ModelInfo& decoder, const transformer::AttentionSpec& cross);
+
+// The info of the first layers of a model.
+ModelInfo first_layers(ModelInfo info, std::int64_t layers);
+
+}  // namespace locus::models

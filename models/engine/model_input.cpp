@@ -1,0 +1,287 @@
+// LoadedModel: from an Input to a batch of one, checked.
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <utility>
+
+#include "core/base/guarded.h"
+#include "models/edits/edited_encoding.h"
+#include "models/engine/loaded_model.h"
+#include "models/engine/picture_marks.h"
+#include "models/engine/vision.h"
+#include "models/formats/tensor_source.h"
+#include "models/image/load.h"
+
+namespace locus::models {
+
+namespace {
+
+std::vector<TokenInfo> grid_tokens(const ImageGrid& grid) {
+  std::vector<TokenInfo> tokens;
+  for (std::int64_t n = 0; n < grid.cls; ++n) {
+    tokens.push_back({0, "CLS", {}, 0});
+  }
+  for (std::int64_t n = 0; n < grid.registers; ++n) {
+    tokens.push_back({0, "REG" + std::to_string(n), {}, 0});
+  }
+  for (std::int64_t row = 0; row < grid.rows; ++row) {
+    for (std::int64_t column = 0; column < grid.columns; ++column) {
+      const std::int64_t index = row * grid.columns + column;
+      tokens.push_back({index, std::to_string(row) + "," + std::to_string(column), {}, static_cast<double>(index)});
+    }
+  }
+  return tokens;
+}
+
+Result<at::Tensor> read_pixels(const std::filesystem::path& path, std::int64_t channels) {
+  LOCUS_TRY(const formats::Source source, formats::open_tensors(path));
+  const formats::TensorInfo* info = source->find("pixel_values");
+  const std::string where = path.string() + ": tensor pixel_values";
+  if (info == nullptr) {
+    return bad_input("expected shape [" + std::to_string(channels) + ", H, W], found none", where);
+  }
+  std::vector<std::int64_t> shape = info->shape;
+  if (shape.size() == 4 && shape[0] == 1) {
+    shape.erase(shape.begin());
+  }
+  if (shape.size() != 3 || shape[0] != channels || shape[1] < 1 || shape[2] < 1) {
+    return bad_input(
+        "expected shape [" + std::to_string(channels) + ", H, W], found " + transformer::shape_text(info->shape),
+        where);
+  }
+  return transformer::to_tensor(*info, source).reshape(shape).contiguous();
+}
+
+}  // namespace
+
+std::vector<text::Token> tokens_of(const std::vector<std::int64_t>& ids) {
+  std::vector<text::Token> tokens;
+  for (const std::int64_t id : ids) {
+    tokens.push_back({id, {}});
+  }
+  return tokens;
+}
+
+Result<LoadedModel::Prepared> LoadedModel::read(const Input& input) const {
+  if (parts_.vision) {
+    return read_mixed(input);
+  }
+  if (!input.images.empty()) {
+    return bad_input("this model takes no images beside text or ids", parts_.info.name);
+  }
+  const int given = (input.text ? 1 : 0) + (input.ids ? 1 : 0) + (input.image ? 1 : 0) + (input.pixels ? 1 : 0);
+  if (given != 1) {
+    return usage("expected one input (text, ids, image or pixels), found " + std::to_string(given));
+  }
+  const bool image = input.image || input.pixels;
+  if (image != parts_.info.image) {
+    return bad_input(
+        parts_.info.image ? "this model takes an image, not text or ids" : "this model takes text or ids, not an image",
+        parts_.info.name);
+  }
+  if (input.position_start < 0) {
+    return bad_input("position start: expected 0 or more, found " + std::to_string(input.position_start));
+  }
+  if ((input.decoder_text || input.decoder_ids) && !parts_.encoder) {
+    return bad_input("expected no input of a decoder, which encoder-decoders alone have, found one", parts_.info.name);
+  }
+  if (input.decoder_text && input.decoder_ids) {
+    return usage("expected at most one input of the decoder (text or ids), found 2");
+  }
+  return image ? prepare_image(input) : parts_.encoder ? prepare_pair(input) : prepare_text(input);
+}
+
+Result<LoadedModel::Prepared> LoadedModel::read_mixed(const Input& input) const {
+  if (input.image && !input.text && !input.ids && input.images.empty()) {  // a picture alone is a text of its mark
+    Input marked = input;
+    marked.images = {*marked.image};
+    marked.image.reset();
+    if (parts_.tokenizer) {
+      marked.text = std::string(kPictureMark);
+    } else {
+      marked.ids = std::vector<std::int64_t>{parts_.vision->placeholders().id};
+    }
+    return read_mixed(marked);
+  }
+  if ((input.text ? 1 : 0) + (input.ids ? 1 : 0) != 1 || input.image || (input.pixels && !input.images.empty())) {
+    return usage("expected text or ids, and beside them images or pixels or neither");
+  }
+  if (input.decoder_text || input.decoder_ids) {
+    return bad_input("expected no input of a decoder, which encoder-decoders alone have, found one", parts_.info.name);
+  }
+  if (input.position_start < 0) {
+    return bad_input("position start: expected 0 or more, found " + std::to_string(input.position_start));
+  }
+  return prepare_mixed(input);
+}
+
+Layout LoadedModel::layout_of(const Prepared& prepared) {
+  return {prepared.grid.columns, prepared.vision ? prepared.vision->spans : std::vector<ImageSpan>()};
+}
+
+Result<std::vector<TokenInfo>> LoadedModel::tokenize(const Input& input) const {
+  return guarded([&]() -> Result<std::vector<TokenInfo>> {
+    LOCUS_TRY(Prepared prepared, read(input));
+    return std::move(prepared.encoder ? prepared.encoder->tokens : prepared.tokens);
+  });
+}
+
+Result<LoadedModel::Prepared> LoadedModel::prepare(const Input& input) const {
+  LOCUS_TRY(Prepared prepared, read(input));
+  prepared.input = input;
+  LOCUS_CHECK(parts_.transformer->accepts(prepared.batch.positions));
+  const at::Device device(parts_.options.device);
+  if (prepared.encoder) {
+    LOCUS_CHECK(parts_.encoder->accepts(prepared.encoder->batch.positions));
+    prepared.encoder->batch.ids = prepared.encoder->batch.ids.to(device);
+  }
+  if (prepared.batch.ids.defined()) {
+    prepared.batch.ids = prepared.batch.ids.to(device);
+  } else {
+    prepared.batch.pixels = prepared.batch.pixels.to(device);
+  }
+  prepared.untouched = prepared.batch.positions;
+  if (!edits_.empty()) {
+    LOCUS_CHECK(edit(prepared.batch, layout_of(prepared)));
+    const at::Tensor places = places_of(prepared.batch.positions, prepared.grid.columns).contiguous();
+    for (std::size_t n = 0; n < prepared.tokens.size(); ++n) {
+      prepared.tokens[n].position = places.data_ptr<double>()[n];
+    }
+  }
+  return prepared;
+}
+
+Result<std::vector<text::Token>> LoadedModel::encode(const std::string& text, bool special) const {
+  if (parts_.unread) {
+    return *parts_.unread;
+  }
+  if (!parts_.tokenizer) {
+    return bad_input("this checkpoint has no tokenizer: give ids", parts_.info.name);
+  }
+  return parts_.tokenizer->encode(text, special);
+}
+
+Result<LoadedModel::Prepared> LoadedModel::prepare_text(const Input& input) const {
+  if (input.text) {
+    LOCUS_TRY(const std::vector<text::Token> tokens, encode(*input.text, true));
+    LOCUS_TRY(Prepared prepared, prepare_tokens(tokens, input.position_start));
+    prepared.text = *input.text;
+    return prepared;
+  }
+  return prepare_tokens(tokens_of(*input.ids), input.position_start);
+}
+
+// What the encoder reads, and what the decoder has read so far.
+Result<LoadedModel::Prepared> LoadedModel::prepare_pair(const Input& input) const {
+  LOCUS_TRY(Prepared read, prepare_text(input));
+  std::vector<text::Token> tokens{{parts_.start_token, {}}};
+  if (input.decoder_ids) {
+    tokens = tokens_of(*input.decoder_ids);
+  } else if (input.decoder_text) {
+    LOCUS_TRY(const std::vector<text::Token> own, encode(*input.decoder_text, false));
+    tokens.insert(tokens.end(), own.begin(), own.end());
+  }
+  LOCUS_TRY(Prepared prepared, within(prepare_tokens(tokens, input.position_start), "decoder"));
+  prepared.text = input.decoder_text.value_or("");
+  prepared.encoder = std::make_shared<Prepared>(std::move(read));
+  return prepared;
+}
+
+Result<LoadedModel::Prepared> LoadedModel::prepare_tokens(const std::vector<text::Token>& tokens,
+                                                          std::int64_t start) const {
+  Prepared prepared;
+  if (tokens.empty()) {
+    return bad_input("empty input: expected at least one token");
+  }
+  const auto length = static_cast<std::int64_t>(tokens.size());
+  prepared.batch.ids = at::empty({1, length}, at::kLong);
+  auto* ids = prepared.batch.ids.data_ptr<std::int64_t>();
+  for (std::size_t n = 0; n < tokens.size(); ++n) {
+    const std::int64_t id = tokens[n].id;
+    if (id < 0 || (id >= parts_.info.vocabulary && id != parts_.info.placeholder)) {
+      const bool named = parts_.tokenizer && id >= 0 && id < parts_.tokenizer->vocabulary();
+      return bad_input("token " + std::to_string(n) +
+                       (named ? ", " + parts_.tokenizer->label(id) + ", for which the model has no embedding" : "") +
+                       ": expected an id from 0 to " + std::to_string(parts_.info.vocabulary - 1) + ", found " +
+                       std::to_string(id));
+    }
+    ids[n] = id;
+    prepared.tokens.push_back({id, parts_.tokenizer ? parts_.tokenizer->label(id) : std::to_string(id), tokens[n].bytes,
+                               static_cast<double>(start) + static_cast<double>(n)});
+  }
+  prepared.batch.positions = parts_.transformer->positions(length, static_cast<double>(start));
+  if (const std::int64_t padding = parts_.transformer->spec().padding; padding >= 0) {
+    // Padding is at no position, one before the first, and does not count.
+    const at::Tensor counts = prepared.batch.ids[0].ne(padding).to(at::kDouble);
+    at::Tensor& places = prepared.batch.positions.ids;
+    places = at::where(counts.gt(0), counts.cumsum(0) - 1 + static_cast<double>(start), at::full_like(counts, -1));
+    for (std::size_t n = 0; n < tokens.size(); ++n) {
+      prepared.tokens[n].position = places[static_cast<std::int64_t>(n)].item<double>();
+    }
+  }
+  return prepared;
+}
+
+Picture LoadedModel::denormalised(const at::Tensor& pixels) const {
+  const std::int64_t channels = pixels.size(0);
+  const std::int64_t height = pixels.size(1);
+  const std::int64_t width = pixels.size(2);
+  if (channels != 1 && channels != 3) {
+    return {};
+  }
+  const at::Tensor values = pixels.to(at::kCPU, at::kFloat).contiguous();
+  const float* data = values.data_ptr<float>();
+  std::vector<std::uint8_t> rgba(static_cast<std::size_t>(4 * height * width), 255);
+  for (std::int64_t n = 0; n < height * width; ++n) {
+    for (std::int64_t c = 0; c < 3; ++c) {
+      const auto source = static_cast<std::size_t>(channels == 1 ? 0 : c);
+      const double value = static_cast<double>(data[static_cast<std::int64_t>(source) * height * width + n]) *
+                               parts_.preprocessing.deviation[source] +
+                           parts_.preprocessing.mean[source];
+      rgba[static_cast<std::size_t>(4 * n + c)] =
+          std::isfinite(value) ? static_cast<std::uint8_t>(std::lround(255 * std::clamp(value, 0.0, 1.0))) : 0;
+    }
+  }
+  return {width, height, std::make_shared<const std::vector<std::uint8_t>>(std::move(rgba))};
+}
+
+Result<at::Tensor> LoadedModel::pixels_of(const Input& input, Prepared& prepared) const {
+  const transformer::ImageStem& stem = parts_.transformer->spec().image;
+  if (input.pixels) {
+    LOCUS_TRY(at::Tensor values, read_pixels(*input.pixels, stem.channels));
+    prepared.picture = denormalised(values);
+    return values;
+  }
+  if (parts_.unread) {
+    return *parts_.unread;
+  }
+  LOCUS_TRY(const image::OpenedPicture file, image::open_picture(*input.image));
+  if (!file.warning.empty()) {
+    prepared.warnings.push_back(file.warning);
+  }
+  LOCUS_TRY(image::Pixels pixels, image::preprocess(file.picture, parts_.preprocessing, stem.patch));
+  prepared.picture = {pixels.shown.width, pixels.shown.height,
+                      std::make_shared<const std::vector<std::uint8_t>>(std::move(pixels.shown.rgba))};
+  return at::from_blob(const_cast<float*>(pixels.values.data()), {3, pixels.height, pixels.width}, at::kFloat).clone();
+}
+
+Result<LoadedModel::Prepared> LoadedModel::prepare_image(const Input& input) const {
+  if (input.position_start != 0) {
+    return bad_input("position start: images have none, found " + std::to_string(input.position_start));
+  }
+  Prepared prepared;
+  LOCUS_TRY(const at::Tensor pixels, pixels_of(input, prepared));
+  const transformer::ImageStem& stem = parts_.transformer->spec().image;
+  prepared.grid = {pixels.size(1) / stem.patch, pixels.size(2) / stem.patch, stem.class_tokens, stem.registers};
+  if (prepared.grid.rows < 1 || prepared.grid.columns < 1 || pixels.size(1) % stem.patch != 0 ||
+      pixels.size(2) % stem.patch != 0) {
+    return bad_input("expected an image of whole patches of " + std::to_string(stem.patch) + " pixels, found " +
+                     std::to_string(pixels.size(1)) + " × " + std::to_string(pixels.size(2)));
+  }
+  prepared.tokens = grid_tokens(prepared.grid);
+  prepared.batch.pixels = pixels.unsqueeze(0);
+  prepared.batch.positions = parts_.transformer->grid_positions(prepared.grid.rows, prepared.grid.columns);
+  return prepared;
+}
+
+}  // namespace locus::models

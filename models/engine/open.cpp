@@ -1,0 +1,241 @@
+// open(): headers, config, family, shapes, tokenizer; then weights.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/base/atomic_file.h"
+#include "core/base/guarded.h"
+#include "core/base/shown.h"
+#include "models/engine/loaded_model.h"
+#include "models/engine/model_info.h"
+#include "models/engine/read_checkpoint.h"
+#include "models/engine/vision.h"
+#include "models/families/engine/family.h"
+#include "models/families/engine/unused_fields.h"
+#include "models/formats/gguf/gguf_metadata.h"
+#include "models/formats/json/json.h"
+#include "models/remote/client/there.h"
+#include "models/text/token_tables.h"
+
+namespace locus::models {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kConfigLimit = 16 << 20;
+// Checkpoints up to this many bytes are converted and checked for values that are not finite on opening, larger ones at
+// the first run.
+constexpr double kEagerBytes = 256e6;
+
+std::map<std::int64_t, std::string> read_labels(const families::Config& config) {
+  std::map<std::int64_t, std::string> labels;
+  const Result<formats::Config> named = families::group(config, "id2label");
+  for (const std::string& id : named.ok() ? named->names() : std::vector<std::string>()) {
+    if (id.size() < 10 && id.find_first_not_of("0123456789") == id.npos) {
+      labels[std::stoll(id)] = families::text_or_nothing(*named, id);
+    }
+  }
+  return labels;
+}
+
+// A file beside the weights that cannot be read leaves what does not need it.
+std::vector<std::string> go_without(const Error& error, const std::string& what, LoadedParts& parts) {
+  parts.unread = error;
+  return {error.describe() + " (" + what + ")"};
+}
+
+// The tokenizer in a GGUF file, which has tables of its own; else the folder's.
+Result<std::shared_ptr<const text::Tokenizer>> tokenizer_of(const families::CheckpointFiles& checkpoint) {
+  const std::shared_ptr<const formats::GgufMetadata> metadata = checkpoint.tensors->gguf();
+  if (metadata == nullptr || !metadata->has("tokenizer.ggml.tokens")) {
+    return text::open_tokenizer(checkpoint.folder);
+  }
+  text::TokenTables tables;
+  tables.file = metadata->file();
+  LOCUS_TRY(const auto model, metadata->text("tokenizer.ggml.model"));
+  LOCUS_TRY(const auto pre, metadata->text("tokenizer.ggml.pre"));
+  tables.model = model.value_or("");
+  tables.pre = pre.value_or("");
+  LOCUS_TRY(tables.tokens, metadata->texts("tokenizer.ggml.tokens"));
+  LOCUS_TRY(tables.scores, metadata->numbers("tokenizer.ggml.scores"));
+  LOCUS_TRY(tables.types, metadata->integers("tokenizer.ggml.token_type"));
+  LOCUS_TRY(tables.merges, metadata->texts("tokenizer.ggml.merges"));
+  LOCUS_TRY(tables.begin, metadata->integer("tokenizer.ggml.bos_token_id"));
+  LOCUS_TRY(tables.end, metadata->integer("tokenizer.ggml.eos_token_id"));
+  LOCUS_TRY(tables.unknown, metadata->integer("tokenizer.ggml.unknown_token_id"));
+  LOCUS_TRY(tables.add_begin, metadata->boolean("tokenizer.ggml.add_bos_token"));
+  LOCUS_TRY(tables.add_end, metadata->boolean("tokenizer.ggml.add_eos_token"));
+  LOCUS_TRY(tables.space_before, metadata->boolean("tokenizer.ggml.add_space_prefix"));
+  return text::tokenizer_of(tables);
+}
+
+// What there is to warn of, as from open_image().
+Result<std::vector<std::string>> open_text(const families::CheckpointFiles& checkpoint, LoadedParts& parts) {
+  Result<std::shared_ptr<const text::Tokenizer>> tokenizer = tokenizer_of(checkpoint);
+  if (tokenizer.ok()) {
+    parts.tokenizer = *std::move(tokenizer);
+  } else {
+    return go_without(tokenizer.error(), "the tokenizer is not read: no texts, only ids", parts);
+  }
+  LOCUS_TRY(const std::string named, checkpoint.config.text("tokenizer", ""));
+  if (!parts.tokenizer && named == "bytes") {
+    parts.tokenizer = text::byte_tokenizer();
+  }
+  const std::int64_t vocabulary = parts.transformer->spec().vocabulary;
+  std::vector<std::string> warnings;
+  // Special tokens without an embedding are no fault: families have some for pictures, which only their larger models
+  // read (Gemma 3's <image_soft_token>). A text that names one is refused.
+  std::int64_t id = vocabulary;
+  while (parts.tokenizer && id < parts.tokenizer->vocabulary() && parts.tokenizer->is_special(id)) {
+    ++id;
+  }
+  if (parts.tokenizer && id < parts.tokenizer->vocabulary()) {
+    warnings.push_back("the tokenizer has " + std::to_string(parts.tokenizer->vocabulary()) +
+                       " tokens, the model only " + std::to_string(vocabulary));
+  }
+  return warnings;
+}
+
+Result<image::Preprocessing> read_preprocessor(const fs::path& file) {
+  LOCUS_TRY(const std::string text, read_file(file, kConfigLimit));
+  return image::parse_preprocessor(text, file.string());
+}
+
+// How pictures become pixels for a stem, where the folder says; a file that cannot be read refuses pictures alone.
+Result<std::vector<std::string>> read_pictures(const families::CheckpointFiles& checkpoint,
+                                               const transformer::ImageStem& stem, const families::Plan& plan,
+                                               image::Preprocessing& preprocessing, std::optional<Error>& unread) {
+  image::Preprocessing standard;
+  standard.height = standard.crop_height = stem.rows * stem.patch;
+  standard.width = standard.crop_width = stem.columns * stem.patch;
+  preprocessing = plan.preprocessing.value_or(standard);
+  const fs::path file = checkpoint.folder / "preprocessor_config.json";
+  std::error_code failure;
+  if (!fs::exists(file, failure)) {
+    return std::vector<std::string>();
+  }
+  const Result<image::Preprocessing> read = read_preprocessor(file);
+  if (!read.ok()) {
+    unread = read.error();
+    return std::vector<std::string>{read.error().describe() +
+                                    " (how pictures are prepared is not read: no images, only pixels)"};
+  }
+  preprocessing = *read;
+  return std::vector<std::string>();
+}
+
+Result<std::vector<std::string>> open_image(const families::CheckpointFiles& checkpoint, const families::Plan& plan,
+                                            LoadedParts& parts) {
+  parts.labels = read_labels(checkpoint.config);
+  return read_pictures(checkpoint, parts.transformer->spec().image, plan, parts.preprocessing, parts.unread);
+}
+
+// Both: texts, and the pictures in them.
+Result<std::vector<std::string>> open_mixed(const families::CheckpointFiles& checkpoint, const families::Plan& plan,
+                                            LoadedParts& parts) {
+  LOCUS_TRY(std::vector<std::string> warnings, open_text(checkpoint, parts));
+  LOCUS_TRY(const std::vector<std::string> more,
+            read_pictures(checkpoint, plan.vision->tower.spec.image, plan.vision->tower, parts.preprocessing,
+                          parts.unread_pictures));
+  warnings.insert(warnings.end(), more.begin(), more.end());
+  return warnings;
+}
+
+// The encoder beside a decoder: the weights of both are one fitting.
+Status open_encoder(const families::CheckpointFiles& checkpoint, const families::Plan& plan, const std::string& where,
+                    LoadedParts& parts) {
+  LOCUS_TRY(parts.encoder, within(transformer::Transformer::create(plan.encoder.front().spec, false), where));
+  parts.start_token = plan.start_token;
+  LOCUS_TRY(transformer::Fitting fitting, transformer::fit(*parts.encoder, plan.encoder.front(), checkpoint));
+  parts.fitting.add(std::move(fitting));
+  return {};
+}
+
+// What sees, beside a text model.
+Status open_vision(const families::CheckpointFiles& checkpoint, const families::Plan& plan, const std::string& where,
+                   LoadedParts& parts) {
+  LOCUS_TRY(std::unique_ptr<Vision> vision, within(Vision::create(*plan.vision, plan.spec.width), where));
+  LOCUS_TRY(transformer::Fitting fitting, vision->fit(*plan.vision, checkpoint));
+  parts.fitting.add(std::move(fitting));
+  parts.vision = std::move(vision);
+  return {};
+}
+
+// Tensors that no parameter of this configuration is made of: biases beside `bias: false`, layers behind the last one.
+std::optional<Error> misfit_of(const families::CheckpointFiles& checkpoint, const transformer::Fitting& fitting) {
+  constexpr std::size_t kNamed = 3;
+  const std::vector<std::string>& names = fitting.unexpected;
+  if (names.empty()) {
+    return std::nullopt;
+  }
+  std::string list;
+  for (std::size_t n = 0; n < std::min(names.size(), kNamed); ++n) {
+    list += (n == 0 ? "" : ", ") + shown(names[n]);
+  }
+  if (names.size() > kNamed) {
+    list += " and " + std::to_string(names.size() - kNamed) + " more";
+  }
+  return bad_input(
+      "expected no tensors beside those that the configuration says, found " + list + "; locus info names them all",
+      checkpoint.path.string());
+}
+
+Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const OpenOptions& options) {
+  if (options.device != "cpu" && !(options.device == "cuda" && at::hasCUDA())) {
+    return unsupported("device " + options.device + " is not one that this build has");
+  }
+  LOCUS_TRY(const families::CheckpointFiles checkpoint, read_checkpoint(path));
+  LOCUS_TRY(const families::Family* family, families::family_of(checkpoint));
+  LOCUS_TRY(families::Plan plan, families::read_plan(*family, checkpoint));
+  LOCUS_TRY(const Overrides applied, apply_overrides(options.overrides, plan.spec));
+  const std::string where = checkpoint.config.file().empty() ? path.string() : checkpoint.config.file();
+  LoadedParts parts;
+  LOCUS_TRY(parts.transformer, within(transformer::Transformer::create(plan.spec, false), where));
+  parts.options = options;
+  parts.options.overrides = applied;
+  LOCUS_TRY(parts.fitting, transformer::fit(*parts.transformer, plan, checkpoint));
+  if (!plan.encoder.empty()) {
+    LOCUS_CHECK(open_encoder(checkpoint, plan, where, parts));
+  }
+  if (plan.vision) {
+    LOCUS_CHECK(open_vision(checkpoint, plan, where, parts));
+  }
+  parts.misfit = misfit_of(checkpoint, parts.fitting);
+  LOCUS_TRY(const std::vector<std::string> warnings, plan.spec.is_image() ? open_image(checkpoint, plan, parts)
+                                                     : plan.vision        ? open_mixed(checkpoint, plan, parts)
+                                                                          : open_text(checkpoint, parts));
+  parts.info = checkpoint_info(parts, checkpoint, plan, family->name);
+  parts.info.warnings.insert(parts.info.warnings.end(), warnings.begin(), warnings.end());
+  if (const std::vector<std::string> unused = families::unused_fields(*family, checkpoint); !unused.empty()) {
+    parts.info.warnings.push_back(families::unused_fields_warning(unused, checkpoint.config.file()));
+  }
+
+  const double bytes = transformer::weight_bytes(parts.fitting).all();
+  if (options.memory_limit_mb > 0 && bytes > 1e6 * static_cast<double>(options.memory_limit_mb)) {
+    return too_large("the weights need " + std::to_string(static_cast<std::int64_t>(bytes / 1e6)) + " MB, " +
+                         std::to_string(options.memory_limit_mb) + " MB are allowed",
+                     path.string());
+  }
+  auto model = std::make_shared<LoadedModel>(std::move(parts));
+  if (options.weights && bytes <= kEagerBytes) {
+    LOCUS_CHECK(model->load());
+  }
+  return std::shared_ptr<const Model>(std::move(model));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Model>> open(const fs::path& path, const OpenOptions& options, StopToken stop,
+                                          const Progress& progress) {
+  if (auto answer = remote::there<&open>(path, options, stop, progress)) {
+    return *std::move(answer);
+  }
+  if (stop.stop_requested()) {
+    return cancelled();
+  }
+  report(progress, -1, "opening " + path.filename().string());
+  return guarded([&] { return open_checkpoint(path, options); });
+}
+
+}  // namespace locus::models

@@ -1,0 +1,97 @@
+// The encodings of positions without a run.
+#include <utility>
+
+#include "core/base/guarded.h"
+#include "core/position/list.h"
+#include "models/engine/loaded_model.h"
+#include "models/engine/trace/recorded_trace.h"
+
+namespace locus::models {
+
+namespace {
+
+constexpr std::int64_t kMaxPositions = std::int64_t{1} << 20;
+
+class VectorTable final : public PositionTable {
+ public:
+  VectorTable(at::Tensor vectors, std::int64_t heads) : vectors_(std::move(vectors)), heads_(heads) {}
+
+  std::int64_t length() const override { return vectors_.size(1); }
+  Result<Field> dot_product(std::int64_t head, Range rows, Range columns, const Similarity& similarity) const override {
+    return guarded([&]() -> Result<Field> {
+      const at::NoGradGuard no_grad;
+      return dot_product_field(vectors_, head, heads_, rows, columns, similarity);
+    });
+  }
+
+ private:
+  at::Tensor vectors_;  // (1 or H, T, X)
+  std::int64_t heads_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const PositionTable>> Model::position_table(const PositionRequest& /*request*/,
+                                                                   std::int64_t /*layer*/) const {
+  return unsupported(info().name + " cannot encode positions without a run");
+}
+
+// The layer's encoding with its trained tensors under other settings.
+Result<std::shared_ptr<const position::PositionEncoding>> LoadedModel::encoding_with(const Overrides& overrides,
+                                                                                     std::int64_t layer) const {
+  const transformer::Transformer& model = *parts_.transformer;
+  const auto slot = static_cast<std::size_t>(model.slot(layer));
+  if (overrides == Overrides{} || slot >= model.spec().encodings.size()) {
+    return model.layer_encoding(layer);
+  }
+  transformer::EncodingSpec own = model.spec().encodings[slot];
+  LOCUS_CHECK(override_encoding(overrides, own));
+  LOCUS_TRY(auto made, position::make_encoding(own.name, own.options, model.layer_encoding(layer)->shape()));
+  const std::vector<position::Parameter> trained = model.encodings()[slot].encoding->parameters();
+  const std::vector<position::Parameter> fresh = made->parameters();
+  for (std::size_t n = 0; n < fresh.size(); ++n) {
+    *fresh[n].value = *trained[n].value;
+  }
+  return std::shared_ptr<const position::PositionEncoding>(std::move(made));
+}
+
+Result<std::shared_ptr<const PositionTable>> LoadedModel::position_table(const PositionRequest& request,
+                                                                         std::int64_t layer) const {
+  return guarded([&]() -> Result<std::shared_ptr<const PositionTable>> {
+    const at::NoGradGuard no_grad;
+    LOCUS_CHECK(ready());
+    if (layer < 0 || layer >= parts_.info.layers) {
+      return bad_input("layer: expected 0 to " + std::to_string(parts_.info.layers - 1) + ", found " +
+                       std::to_string(layer));
+    }
+    const bool grid = request.rows > 0;
+    if (grid != parts_.info.image) {
+      return bad_input(
+          parts_.info.image ? "expected a grid of patches, found a length" : "expected a length, found a grid",
+          parts_.info.name);
+    }
+    const std::int64_t count = grid ? request.rows * request.columns : request.length;
+    if (count < 1 || count > kMaxPositions || request.rows > kMaxPositions || request.columns > kMaxPositions) {
+      return bad_input("positions: expected 1 to " + std::to_string(kMaxPositions) + ", found " +
+                       std::to_string(count));
+    }
+    LOCUS_TRY(const auto encoding, encoding_with(request.overrides, layer));
+    const position::Positions positions = grid ? parts_.transformer->grid_positions(request.rows, request.columns)
+                                               : parts_.transformer->positions(request.length);
+    LOCUS_CHECK(encoding->accepts(positions));
+    const position::State state = encoding->begin(positions, 1);
+    const std::int64_t number = parts_.transformer->encoding_layer(layer);
+    const std::string name = encoding->description().name;
+    if (number > 0 && encoding->state_values(state, number).defined()) {
+      return unsupported("above layer 0 the encoding " + name +
+                         " depends on the text: it is known at the text's own positions only");
+    }
+    const at::Tensor vectors = encoding->vectors(state, number);
+    if (!vectors.defined()) {
+      return unsupported("encoding " + name + " has no dot product of positions");
+    }
+    return std::shared_ptr<const PositionTable>(std::make_shared<VectorTable>(vectors, parts_.info.heads));
+  });
+}
+
+}  // namespace locus::models

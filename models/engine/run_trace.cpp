@@ -1,0 +1,162 @@
+// LoadedModel: from what was observed of a run to its trace.
+#include <utility>
+
+#include "models/edits/run_edits.h"
+#include "models/engine/loaded_model.h"
+#include "models/engine/model_info.h"
+#include "models/engine/trace/recorded_trace.h"
+#include "models/engine/vision.h"
+
+namespace locus::models {
+
+namespace {
+
+TraceLayer trace_layer(const transformer::LayerRecord& record, std::int64_t index,
+                       const transformer::Transformer& model, const transformer::Batch& batch) {
+  const std::shared_ptr<const position::PositionEncoding> encoding = model.encoding_of(batch, index);
+  const auto computed = std::make_shared<const attention::ComputedScores>(
+      encoding, model.encoding_layer(index), record.prepared, record.log_sum_exp, record.chosen,
+      model.soft_cap_of(batch, index));
+  TraceLayer layer;
+  layer.encoding = encoding;
+  layer.encoding_layer = model.encoding_layer(index);
+  layer.computed = computed;
+  layer.scores = std::make_shared<const attention::ScoreField>(computed, model.mask(batch, index));
+  layer.state = record.state;
+  if (record.hidden.defined()) {
+    layer.hidden = record.hidden.select(0, 0);
+  }
+  layer.value = record.value;
+  layer.chosen = record.chosen;
+  layer.sinks = model.sinks_of(batch, index);
+  if (record.routing.experts.defined()) {
+    layer.experts = record.routing.experts.select(0, 0);
+    layer.expert_weights = record.routing.weights.select(0, 0);
+  }
+  return layer;
+}
+
+// How outputs are shown; holds copies, since a trace may outlive its model.
+std::function<std::string(std::int64_t)> label_of(std::shared_ptr<const text::Tokenizer> tokenizer,
+                                                  std::map<std::int64_t, std::string> labels, bool image) {
+  return [tokenizer = std::move(tokenizer), labels = std::move(labels), image](std::int64_t id) {
+    if (image) {
+      const auto label = labels.find(id);
+      return label == labels.end() ? "class " + std::to_string(id) : label->second;
+    }
+    return tokenizer ? tokenizer->label(id) : std::to_string(id);
+  };
+}
+
+}  // namespace
+
+TraceData LoadedModel::trace_data(const transformer::Transformer& model, Prepared prepared,
+                                  const transformer::Observation& observation, std::int64_t layers) const {
+  TraceData data;
+  data.tokens = std::move(prepared.tokens);
+  data.grid = prepared.grid;
+  data.picture = std::move(prepared.picture);
+  data.text = std::move(prepared.text);
+  data.input = std::move(prepared.input);
+  data.reused = observation.reused;
+  data.kept_layers = observation.kept_layers;
+  data.edits = edits_;
+  data.of_model = model.layer_encoding(0);
+  data.pixels = prepared.batch.pixels;
+  if (prepared.batch.ids.defined()) {
+    data.input_ids = prepared.batch.ids.select(0, 0);
+  }
+  data.image_rows = prepared.batch.images;
+  data.blocks = prepared.batch.blocks;
+  data.position_ids = prepared.batch.positions.ids;
+  data.untouched_ids = prepared.untouched.ids;
+  if (observation.logits.defined()) {
+    (model.spec().head ? data.logits : data.hidden) = observation.logits.select(0, 0);
+  }
+  for (std::size_t n = 0; n < model.encodings().size(); ++n) {
+    const transformer::LayerEncoding& used = model.encodings()[n];
+    for (const position::Parameter& parameter : used.encoding->parameters()) {
+      data.encoding_parameters.emplace_back(trace_name(parameter.name, n, used.layers), *parameter.value);
+    }
+  }
+  data.rows = observation.rows;
+  for (std::int64_t n = 0; n < layers; ++n) {
+    data.layers.push_back(trace_layer(observation.layers[static_cast<std::size_t>(n)], n, model, prepared.batch));
+  }
+  data.label = label_of(parts_.tokenizer, parts_.labels, parts_.info.image);
+  return data;
+}
+
+std::shared_ptr<const RecordedTrace> LoadedModel::encoder_trace(Prepared prepared,
+                                                                const transformer::Observation& observation) const {
+  TraceData data = trace_data(*parts_.encoder, std::move(prepared), observation, parts_.encoder->spec().depth());
+  data.model = encoder_info(parts_.info, *parts_.encoder);
+  return std::make_shared<const RecordedTrace>(std::move(data));
+}
+
+std::shared_ptr<const RecordedTrace> LoadedModel::cross_trace(const TraceData& decoder, const Prepared& read,
+                                                              const transformer::Observation& observation) const {
+  const transformer::Transformer& model = *parts_.transformer;
+  TraceData data;
+  data.model = cross_info(decoder.model, *model.spec().first().cross);
+  data.tokens = decoder.tokens;
+  data.key_tokens = read.tokens;
+  data.key_text = read.text;
+  data.text = decoder.text;
+  data.input_ids = decoder.input_ids;
+  data.position_ids = decoder.position_ids;
+  for (std::size_t n = 0; n < observation.cross.size(); ++n) {
+    const transformer::LayerRecord& record = observation.cross[n];
+    TraceLayer layer;
+    layer.encoding = model.cross_encoding();
+    layer.encoding_layer = static_cast<std::int64_t>(n);
+    layer.computed = std::make_shared<const attention::ComputedScores>(layer.encoding, layer.encoding_layer,
+                                                                       record.prepared, record.log_sum_exp);
+    layer.scores = std::make_shared<const attention::ScoreField>(layer.computed, attention::Mask{false});
+    data.layers.push_back(std::move(layer));
+  }
+  return std::make_shared<const RecordedTrace>(std::move(data));
+}
+
+std::shared_ptr<const RecordedTrace> LoadedModel::vision_trace(const TextImages& pictures,
+                                                               const SeenImages& seen) const {
+  KeptPictures& kept = parts_.vision->kept();
+  std::shared_ptr<const RecordedTrace> trace = kept.find_trace(seen.pictures);
+  if (trace == nullptr) {
+    TraceData data = parts_.vision->trace(pictures.images, seen);
+    data.model = encoder_info(parts_.info, parts_.vision->tower());
+    data.model.image = data.grid.rows > 0;
+    trace = std::make_shared<const RecordedTrace>(std::move(data));
+    kept.keep_trace(seen.pictures, trace);
+  }
+  return trace;
+}
+
+std::shared_ptr<const Trace> LoadedModel::trace_of(Prepared prepared, const Observed& observed, double time_ms) const {
+  const std::shared_ptr<Prepared> read = std::move(prepared.encoder);
+  const std::shared_ptr<const TextImages> pictures = std::move(prepared.vision);
+  ModelInfo info = parts_.info;
+  info.warnings.insert(info.warnings.end(), value_warnings_.begin(), value_warnings_.end());
+  info.warnings.insert(info.warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
+  add_warnings(edits_, parts_.info, prepared.batch.edits.get(), info.warnings);
+  TraceData data =
+      trace_data(*parts_.transformer, std::move(prepared), observed.own, parts_.transformer->spec().depth());
+  data.model = std::move(info);
+  data.time_ms = time_ms;
+  if (read) {
+    data.cross = cross_trace(data, *read, observed.own);
+    data.encoder = encoder_trace(std::move(*read), observed.encoder);
+  }
+  if (pictures) {
+    data.images = pictures->spans;
+    for (const TowerImage& image : pictures->images) {
+      data.pictures.push_back(image.picture);
+    }
+    data.pixels = parts_.vision->pixel_values(pictures->images);
+    data.image_grids = Vision::grids(pictures->images);
+    data.vision = vision_trace(*pictures, *observed.images);
+  }
+  return std::make_shared<RecordedTrace>(std::move(data));
+}
+
+}  // namespace locus::models

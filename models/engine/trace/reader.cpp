@@ -1,0 +1,102 @@
+// open_trace(): a trace file of this or of another program, with its sides where it has some.
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "core/base/guarded.h"
+#include "core/base/shown.h"
+#include "models/engine/trace/open_trace.h"
+#include "models/engine/trace/pictures.h"
+#include "models/formats/trace/ranks.h"
+#include "models/remote/client/there.h"
+
+namespace locus::models {
+
+namespace {
+
+using trace::OpenTrace;
+
+// Opens a side of an encoder–decoder, or a trace without sides. `keys`: the encoder's tokens, for cross-attention.
+OpenTrace begin_trace(const formats::Source& source, const std::string& file, SideNames names,
+                      std::vector<TokenInfo> keys = {}) {
+  OpenTrace opened{trace::TraceContents(source, file, names), {}, {}, {}, {}};
+  opened.data.key_tokens = std::move(keys);
+  return opened;
+}
+
+Result<TraceData> read_trace(OpenTrace opened) {
+  if (const std::string format = opened.file.text("locus.format"); format != "trace/1") {
+    return bad_input("metadata locus.format: expected trace/1, found " + shown(format), opened.file.path());
+  }
+  LOCUS_CHECK(read_tokens(opened));
+  LOCUS_CHECK(read_shape(opened));
+  LOCUS_CHECK(read_encodings(opened));
+  LOCUS_CHECK(read_edits(opened));
+  LOCUS_CHECK(read_pictures(opened));
+  for (std::int64_t n = 0; n < opened.data.model.layers; ++n) {
+    LOCUS_TRY(TraceLayer layer, read_layer(opened, n));
+    opened.data.layers.push_back(std::move(layer));
+  }
+  if (!opened.data.layers.empty()) {
+    opened.data.blocks = opened.data.layers.front().scores->mask().blocks;
+  }
+  if (opened.file.crosses()) {
+    set_cross_encoding(opened.data.model);
+  }
+  return std::move(opened.data);
+}
+
+bool has_tensor(const formats::Source& source, std::string_view begin, std::string_view part = {}) {
+  return std::any_of(source->tensors().begin(), source->tensors().end(), [&](const formats::TensorInfo& info) {
+    return info.name.starts_with(begin) && info.name.find(part) != std::string::npos;
+  });
+}
+
+// A decoder's trace, with the other sides that the file holds.
+Result<TraceData> read_sides(const formats::Source& source, const std::string& file) {
+  LOCUS_TRY(TraceData data, read_trace(begin_trace(source, file, SideNames(Side::kDecoder))));
+  if (has_tensor(source, "encoder.layers.")) {
+    LOCUS_TRY(TraceData encoder, read_trace(begin_trace(source, file, SideNames(Side::kEncoder))));
+    data.model.encoder_layers = encoder.model.layers;
+    data.encoder = std::make_shared<const RecordedTrace>(std::move(encoder));
+  }
+  if (has_tensor(source, "decoder.layers.", ".cross_")) {
+    OpenTrace read = begin_trace(source, file, SideNames(Side::kEncoder));
+    LOCUS_CHECK(read_tokens(read));
+    LOCUS_TRY(TraceData cross,
+              read_trace(begin_trace(source, file, SideNames(Side::kCross), std::move(read.data.tokens))));
+    cross.key_text = std::move(read.data.text);
+    data.cross = std::make_shared<const RecordedTrace>(std::move(cross));
+  }
+  return data;
+}
+
+// A trace without sides, or of a text with pictures and the tower's side.
+Result<TraceData> read_text(const formats::Source& source, const std::string& file) {
+  LOCUS_TRY(TraceData data, read_trace(begin_trace(source, file, {})));
+  if (has_tensor(source, "vision.layers.")) {
+    LOCUS_TRY(TraceData tower, read_trace(begin_trace(source, file, SideNames(Side::kVision))));
+    data.model.vision_layers = tower.model.layers;
+    data.vision = std::make_shared<const RecordedTrace>(std::move(tower));
+  }
+  return data;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path) {
+  if (auto answer = remote::there<&open_trace>(path)) {
+    return *std::move(answer);
+  }
+  return guarded([&]() -> Result<std::shared_ptr<const Trace>> {
+    const at::NoGradGuard no_grad;
+    LOCUS_TRY(formats::Source opened, formats::open_tensors(path));
+    LOCUS_TRY(const formats::Source source, trace::join_ranks(std::move(opened), path));
+    const std::string file = path.string();
+    LOCUS_TRY(TraceData data,
+              has_tensor(source, "decoder.layers.") ? read_sides(source, file) : read_text(source, file));
+    return std::shared_ptr<const Trace>(std::make_shared<RecordedTrace>(std::move(data)));
+  });
+}
+
+}  // namespace locus::models

@@ -1,0 +1,286 @@
+#include "models/engine/vision.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/formats/tensor_source.h"
+
+namespace locus::models {
+
+namespace {
+
+// Patches of one picture; more are a mistake.
+constexpr std::int64_t kMaxPatches = 65536;
+constexpr std::int64_t kMaxImages = 4096;
+
+// The connectors' parameters under the names that a plan has for them.
+std::vector<transformer::Parameter> connector_parameters(std::vector<transformer::Connector>& connectors) {
+  std::vector<transformer::Parameter> all;
+  for (std::size_t n = 0; n < connectors.size(); ++n) {
+    const std::string prefix = n == 0 ? "connector." : "deepstack." + std::to_string(n - 1) + ".";
+    for (transformer::Parameter& parameter : connectors[n].parameters()) {
+      parameter.name = prefix + parameter.name;
+      all.push_back(std::move(parameter));
+    }
+  }
+  return all;
+}
+
+// A tensor of whole numbers (n, columns), or undefined where the file has none.
+Result<at::Tensor> read_numbers(const formats::Source& source, const std::filesystem::path& file,
+                                const std::string& name, std::int64_t columns) {
+  const formats::TensorInfo* const info = source->find(name);
+  if (info == nullptr) {
+    return at::Tensor();
+  }
+  const std::string where = file.string() + ": tensor " + name;
+  if (info->shape.size() != 2 || info->shape[1] != columns || info->shape[0] < 1 || info->shape[0] > kMaxImages) {
+    return bad_input(
+        "expected shape [images, " + std::to_string(columns) + "], found " + transformer::shape_text(info->shape),
+        where);
+  }
+  if (info->dtype != formats::DType::kI64) {
+    return bad_input("expected whole numbers (int64), found " + std::string(formats::to_text(info->dtype)), where);
+  }
+  return transformer::to_tensor_as_stored(*info, source).contiguous();
+}
+
+std::string size_text(std::int64_t rows, std::int64_t columns) {
+  return std::to_string(rows) + " × " + std::to_string(columns);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Vision>> Vision::create(const families::VisionPlan& plan, std::int64_t text_width) {
+  auto made = std::unique_ptr<Vision>(new Vision);
+  LOCUS_TRY(made->tower_, transformer::Transformer::create(plan.tower.spec, false));
+  std::vector<transformer::ConnectorSpec> specs{plan.connector};
+  specs.insert(specs.end(), plan.deepstack.begin(), plan.deepstack.end());
+  for (const transformer::ConnectorSpec& spec : specs) {
+    LOCUS_TRY(transformer::Connector connector, transformer::Connector::create(spec, plan.tower.spec, text_width));
+    made->connectors_.push_back(std::move(connector));
+  }
+  made->placeholders_ = plan.placeholders;
+  return made;
+}
+
+Result<transformer::Fitting> Vision::fit(const families::VisionPlan& plan,
+                                         const families::CheckpointFiles& checkpoint) {
+  LOCUS_TRY(transformer::Fitting fitting, transformer::fit(*tower_, plan.tower, checkpoint));
+  families::Plan names;
+  for (const families::Name& row : plan.names) {
+    names.name(row.parameter, row.tensor, row.layout, row.piece);
+  }
+  LOCUS_TRY(transformer::Fitting own, transformer::fit(connector_parameters(connectors_), names, checkpoint));
+  fitting.add(std::move(own));
+  return fitting;
+}
+
+void Vision::to(at::Device device) {
+  tower_->to(device);
+  for (transformer::Connector& connector : connectors_) {
+    connector.to(device);
+  }
+}
+
+Result<TowerImage> Vision::image_of(const at::Tensor& pixels) const {
+  const transformer::ImageStem& stem = tower_->spec().image;
+  const std::int64_t side = stem.patch * connector().spec().cell();
+  const std::int64_t height = pixels.size(1);
+  const std::int64_t width = pixels.size(2);
+  if (height < side || width < side || height % side != 0 || width % side != 0) {
+    return bad_input("expected a picture of whole cells of " + std::to_string(side) + " pixels, found " +
+                     size_text(height, width));
+  }
+  const std::int64_t rows = height / stem.patch;
+  const std::int64_t columns = width / stem.patch;
+  if (stem.frames == 0) {
+    return image_of(pixels.unsqueeze(0), rows, columns);
+  }
+  // (channels, cell rows, m, patch, cell columns, m, patch) -> cells, patches of a cell, channels, patch × patch
+  const std::int64_t cell = stem.cell;
+  const at::Tensor apart =
+      pixels.reshape({stem.channels, rows / cell, cell, stem.patch, columns / cell, cell, stem.patch})
+          .permute({1, 4, 2, 5, 0, 3, 6})
+          .reshape({rows * columns, stem.channels, 1, stem.patch, stem.patch});
+  const at::Tensor frames = apart.expand({-1, -1, stem.frames, -1, -1});
+  return image_of(frames.reshape({1, rows * columns, -1}), rows, columns);
+}
+
+Result<TowerImage> Vision::image_of(const at::Tensor& patches, std::int64_t rows, std::int64_t columns) const {
+  const transformer::ImageStem& stem = tower_->spec().image;
+  if (rows > kMaxPatches / columns) {
+    return too_large("expected a picture of at most " + std::to_string(kMaxPatches) + " patches, found " +
+                     size_text(rows, columns));
+  }
+  TowerImage image;
+  image.batch.pixels = patches.contiguous();
+  image.batch.positions = tower_->grid_positions(rows, columns);
+  image.batch.tiles = tower_->tiles(image.batch.positions);
+  image.grid = {rows, columns, stem.class_tokens, stem.registers};
+  LOCUS_CHECK(tower_->accepts(image.batch.positions));
+  return image;
+}
+
+Result<std::vector<TowerImage>> Vision::read(const std::filesystem::path& file) const {
+  const transformer::ImageStem& stem = tower_->spec().image;
+  LOCUS_TRY(const formats::Source source, formats::open_tensors(file));
+  const std::string where = file.string() + ": tensor pixel_values";
+  const formats::TensorInfo* const info = source->find("pixel_values");
+  const std::int64_t row = stem.channels * stem.frames * stem.patch * stem.patch;
+  const std::string expected = stem.frames > 0 ? "[patches, " + std::to_string(row) + "]"
+                                               : "[images, " + std::to_string(stem.channels) + ", H, W]";
+  if (info == nullptr) {
+    return bad_input("expected shape " + expected + ", found none", where);
+  }
+  const std::vector<std::int64_t>& shape = info->shape;
+  const bool fits = stem.frames > 0 ? shape.size() == 2 && shape[1] == row && shape[0] > 0
+                                    : shape.size() == 4 && shape[1] == stem.channels && shape[0] > 0 &&
+                                          shape[0] <= kMaxImages && shape[2] > 0 && shape[3] > 0;
+  if (!fits) {
+    return bad_input("expected shape " + expected + ", found " + transformer::shape_text(shape), where);
+  }
+  const at::Tensor pixels = transformer::to_tensor(*info, source);
+  std::vector<TowerImage> images;
+  if (stem.frames > 0) {
+    LOCUS_TRY(const at::Tensor grids, read_numbers(source, file, "image_grid_thw", 3));
+    if (!grids.defined()) {
+      return bad_input("expected shape [images, 3], found none", file.string() + ": tensor image_grid_thw");
+    }
+    std::int64_t first = 0;
+    for (std::int64_t n = 0; n < grids.size(0); ++n) {
+      const auto* grid = grids.data_ptr<std::int64_t>() + 3 * n;
+      const bool whole = grid[0] == 1 && grid[1] > 0 && grid[2] > 0 && grid[1] <= kMaxPatches &&
+                         grid[2] <= kMaxPatches / grid[1] && grid[1] % stem.cell == 0 && grid[2] % stem.cell == 0 &&
+                         grid[1] * grid[2] <= shape[0] - first;
+      if (!whole) {
+        return bad_input("expected 1, rows and columns of whole cells of the " + std::to_string(shape[0] - first) +
+                             " patches left, found " + std::to_string(grid[0]) + ", " + std::to_string(grid[1]) + ", " +
+                             std::to_string(grid[2]),
+                         file.string() + ": tensor image_grid_thw");
+      }
+      const std::int64_t count = grid[1] * grid[2];
+      LOCUS_TRY(TowerImage image, image_of(pixels.slice(0, first, first + count).unsqueeze(0), grid[1], grid[2]));
+      images.push_back(std::move(image));
+      first += count;
+    }
+    return first == shape[0] ? Result<std::vector<TowerImage>>(std::move(images))
+                             : bad_input("expected the " + std::to_string(first) +
+                                             " patches of image_grid_thw, found " + std::to_string(shape[0]),
+                                         where);
+  }
+  LOCUS_TRY(const at::Tensor sizes, read_numbers(source, file, "image_sizes", 2));
+  if (sizes.defined() && sizes.size(0) != shape[0]) {
+    return bad_input("expected " + std::to_string(shape[0]) + " rows, found " + std::to_string(sizes.size(0)),
+                     file.string() + ": tensor image_sizes");
+  }
+  for (std::int64_t n = 0; n < shape[0]; ++n) {
+    at::Tensor own = pixels[n];
+    if (sizes.defined()) {
+      const auto* size = sizes.data_ptr<std::int64_t>() + 2 * n;
+      if (size[0] < 1 || size[1] < 1 || size[0] > shape[2] || size[1] > shape[3]) {
+        return bad_input(
+            "expected sizes up to " + size_text(shape[2], shape[3]) + ", found " + size_text(size[0], size[1]),
+            file.string() + ": tensor image_sizes");
+      }
+      own = own.slice(1, 0, size[0]).slice(2, 0, size[1]);
+    }
+    LOCUS_TRY(TowerImage image, within(image_of(own), where));
+    images.push_back(std::move(image));
+  }
+  return images;
+}
+
+std::int64_t Vision::count(const TowerImage& image) const {
+  return connector().spec().count(image.grid.rows, image.grid.columns, tower_->prefix_tokens());
+}
+
+double Vision::connector_macs(const TowerImage& image) const {
+  double macs = 0;
+  for (const transformer::Connector& each : connectors_) {
+    macs += each.macs(image.grid.rows, image.grid.columns, tower_->prefix_tokens());
+  }
+  return macs;
+}
+
+Result<transformer::ImageRows> Vision::rows(const std::vector<TowerImage>& images, const Run& run,
+                                            at::Tensor* read) const {
+  std::vector<std::vector<at::Tensor>> parts(connectors_.size());
+  std::vector<at::Tensor> reads;
+  const bool in_cells = tower_->spec().image.cell > 1;
+  for (std::size_t n = 0; n < images.size(); ++n) {
+    LOCUS_TRY(const std::vector<at::Tensor> states, run(n));
+    for (std::size_t k = 0; k < connectors_.size(); ++k) {
+      const at::Tensor own = connectors_[k].read(states, tower_->prefix_tokens());
+      parts[k].push_back(connectors_[k](own, images[n].grid.rows, images[n].grid.columns, in_cells));
+      if (k == 0) {
+        reads.push_back(own);
+      }
+    }
+  }
+  transformer::ImageRows rows;
+  rows.vectors = at::cat(parts.front());
+  for (std::size_t k = 1; k < parts.size(); ++k) {
+    rows.added.push_back(at::cat(parts[k]));
+  }
+  if (read != nullptr) {
+    *read = at::cat(reads);
+  }
+  return rows;
+}
+
+Result<std::shared_ptr<const SeenPicture>> Vision::see(const TowerImage& image,
+                                                       const transformer::ObserveOptions& options) const {
+  auto seen = std::make_shared<SeenPicture>();
+  transformer::ObserveOptions wanted;
+  wanted.hidden = true;
+  wanted.stop = options.stop;
+  wanted.pause = options.pause;
+  LOCUS_TRY(seen->tower, tower_->observe(image.batch, wanted));
+  std::vector<at::Tensor> states;
+  for (transformer::LayerRecord& layer : seen->tower.layers) {
+    states.push_back(layer.hidden[0]);
+    layer.hidden = options.hidden ? layer.hidden : at::Tensor();
+  }
+  states.push_back(seen->tower.logits[0]);
+  const bool in_cells = tower_->spec().image.cell > 1;
+  for (const transformer::Connector& connector : connectors_) {
+    const at::Tensor read = connector.read(states, tower_->prefix_tokens());
+    seen->vectors.push_back(connector(read, image.grid.rows, image.grid.columns, in_cells));
+    seen->read = seen->read.defined() ? seen->read : read;
+  }
+  seen->pixels = image.batch.pixels;
+  seen->grid = image.grid;
+  seen->hidden = options.hidden;
+  return std::shared_ptr<const SeenPicture>(std::move(seen));
+}
+
+Result<SeenImages> Vision::observe(const std::vector<TowerImage>& images,
+                                   const transformer::ObserveOptions& options) const {
+  SeenImages seen;
+  std::vector<at::Tensor> reads;
+  std::vector<std::vector<at::Tensor>> vectors(connectors_.size());
+  for (const TowerImage& image : images) {
+    std::shared_ptr<const SeenPicture> own = kept_->find(image, options.hidden);
+    if (own == nullptr) {
+      LOCUS_TRY(own, see(image, options));
+      kept_->keep(own);
+    }
+    reads.push_back(own->read);
+    for (std::size_t k = 0; k < vectors.size(); ++k) {
+      vectors[k].push_back(own->vectors[k]);
+    }
+    seen.pictures.push_back(std::move(own));
+  }
+  const auto joined = [](const std::vector<at::Tensor>& parts) {
+    return parts.size() == 1 ? parts.front() : at::cat(parts);
+  };
+  seen.read = joined(reads);
+  seen.rows.vectors = joined(vectors.front());
+  for (std::size_t k = 1; k < vectors.size(); ++k) {
+    seen.rows.added.push_back(joined(vectors[k]));
+  }
+  return seen;
+}
+
+}  // namespace locus::models

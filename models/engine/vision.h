@@ -1,0 +1,100 @@
+// Vision: what a vision-language model has beside its text model: the tower, its connectors, and how a text holds
+// pictures. A picture is run alone, so that pictures do not see each other; one that is cut into tiles is several.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "models/api/model.h"
+#include "models/engine/kept_pictures.h"
+#include "models/families/engine/vision.h"
+#include "models/image/image.h"
+#include "models/transformer/connector.h"
+#include "models/transformer/transformer.h"
+#include "models/transformer/weights.h"
+
+namespace locus::models {
+
+struct TraceData;
+
+// The pictures of a text, and where they stand in it.
+struct TextImages {
+  std::vector<TowerImage> images;
+  at::Tensor tokens;             // (N) int64, of the text: whose embeddings are replaced
+  std::vector<ImageSpan> spans;  // of each run of those tokens
+};
+
+// Whether positions of a text are vectors (t, h, w): one of its encodings has sections.
+bool has_vector_positions(const transformer::Spec& spec);
+// (T, 3) float64: a picture's cells stand at its row and column, and the text goes on at the largest position so far
+// + 1.
+at::Tensor vector_positions(const std::vector<ImageSpan>& spans, std::int64_t length, double start);
+
+// What the tower made of all pictures of a text.
+struct SeenImages {
+  KeptPictures::Seen pictures;
+  at::Tensor read;  // (P, C') what the connector read
+  transformer::ImageRows rows;
+};
+
+class Vision {
+ public:
+  // Errors: those of Transformer::create() and Connector::create().
+  static Result<std::unique_ptr<Vision>> create(const families::VisionPlan& plan, std::int64_t text_width);
+  // What tower and connectors read of the checkpoint.
+  Result<transformer::Fitting> fit(const families::VisionPlan& plan, const families::CheckpointFiles& checkpoint);
+  void to(at::Device device);
+
+  const transformer::Transformer& tower() const { return *tower_; }
+  const transformer::Connector& connector() const { return connectors_.front(); }
+  std::int64_t deepstack() const { return static_cast<std::int64_t>(connectors_.size()) - 1; }
+  const families::Placeholders& placeholders() const { return placeholders_; }
+
+  // Normalised pixels of one picture, (channels, H, W), as the tower takes them. Errors: kBadInput for a picture that
+  // is not whole cells.
+  Result<TowerImage> image_of(const at::Tensor& pixels) const;
+  // Rows of patches of one picture, as ImageStem::frames says, of a grid of rows × columns. Errors: kBadInput.
+  Result<TowerImage> image_of(const at::Tensor& patches, std::int64_t rows, std::int64_t columns) const;
+  // The pictures of a file: pixel_values, with image_grid_thw or image_sizes where the family has them. Errors:
+  // kBadInput naming file, tensor, expected and found.
+  Result<std::vector<TowerImage>> read(const std::filesystem::path& file) const;
+
+  // pixel_values of a file with these pictures, and their grids (n, 3) as image_grid_thw.
+  at::Tensor pixel_values(const std::vector<TowerImage>& images) const;
+  static at::Tensor grids(const std::vector<TowerImage>& images);
+
+  // The tower's maps of all pictures, one after another, and its states: a trace without text.
+  TraceData trace(const std::vector<TowerImage>& images, const SeenImages& seen) const;
+
+  // Vectors that a picture becomes.
+  std::int64_t count(const TowerImage& image) const;
+  // Multiply-accumulates of all connectors for it.
+  double connector_macs(const TowerImage& image) const;
+  // Runs the tower over each picture that it has not seen just before. Errors: those of Transformer::observe().
+  Result<SeenImages> observe(const std::vector<TowerImage>& images, const transformer::ObserveOptions& options) const;
+  KeptPictures& kept() const { return *kept_; }
+  // The vectors by other means: what the tower gives for each picture, by `run`, instead of what observe() gives.
+  using Run = std::function<Result<std::vector<at::Tensor>>(std::size_t image)>;
+  Result<transformer::ImageRows> rows(const std::vector<TowerImage>& images, const Run& run,
+                                      at::Tensor* read = nullptr) const;
+
+ private:
+  Vision() = default;
+  // What the tower makes of one picture.
+  Result<std::shared_ptr<const SeenPicture>> see(const TowerImage& image,
+                                                 const transformer::ObserveOptions& options) const;
+
+  std::unique_ptr<transformer::Transformer> tower_;
+  std::vector<transformer::Connector> connectors_;  // the first gives the vectors, the others what deepstack adds
+  families::Placeholders placeholders_;
+  std::unique_ptr<KeptPictures> kept_ = std::make_unique<KeptPictures>();
+};
+
+}  // namespace locus::models

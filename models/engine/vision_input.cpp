@@ -1,0 +1,242 @@
+// LoadedModel: from a text and the pictures in it to a batch of one, checked.
+#include <algorithm>
+#include <utility>
+
+#include "models/engine/loaded_model.h"
+#include "models/engine/picture_marks.h"
+#include "models/engine/vision.h"
+#include "models/formats/tensor_source.h"
+#include "models/image/load.h"
+
+namespace locus::models {
+
+namespace {
+
+// The runs of tokens that stand for pictures, one after another; pictures that stand side by side are two runs where
+// the counts say so.
+std::vector<std::int64_t> placeholder_tokens(const std::vector<text::Token>& tokens, std::int64_t id) {
+  std::vector<std::int64_t> found;
+  for (std::size_t n = 0; n < tokens.size(); ++n) {
+    if (tokens[n].id == id) {
+      found.push_back(static_cast<std::int64_t>(n));
+    }
+  }
+  return found;
+}
+
+std::vector<ImageSpan> spans_of(const Vision& vision, const TextImages& text, const std::vector<std::int64_t>& tokens) {
+  const std::int64_t cell = vision.connector().spec().cell();
+  std::vector<ImageSpan> spans;
+  std::size_t next = 0;
+  for (const TowerImage& image : text.images) {
+    const std::int64_t count = vision.count(image);
+    const std::int64_t rows = image.grid.rows / cell;
+    const std::int64_t columns = image.grid.columns / cell;
+    ImageSpan span{tokens[next], count, rows, columns, columns};
+    if (rows > 1 && rows * columns == count) {
+      span.pitch = tokens[next + static_cast<std::size_t>(columns)] - span.first;
+    }
+    bool grid = rows * columns == count;
+    for (std::int64_t cell = 0; grid && cell < count; ++cell) {
+      grid = tokens[next + static_cast<std::size_t>(cell)] == span.token(cell);
+    }
+    spans.push_back(grid ? span : ImageSpan{span.first, count});
+    next += static_cast<std::size_t>(count);
+  }
+  return spans;
+}
+
+// "image 1, row 3, column 4".
+void name_cells(const std::vector<ImageSpan>& spans, std::vector<TokenInfo>& tokens) {
+  for (std::size_t n = 0; n < spans.size(); ++n) {
+    const ImageSpan& span = spans[n];
+    for (std::int64_t cell = 0; cell < span.count; ++cell) {
+      const std::string place = span.rows > 0 ? ", row " + std::to_string(cell / span.columns) + ", column " +
+                                                    std::to_string(cell % span.columns)
+                                              : ", cell " + std::to_string(cell);
+      tokens[static_cast<std::size_t>(span.token(cell))].label = "image " + std::to_string(n + 1) + place;
+    }
+  }
+}
+
+Result<std::shared_ptr<const attention::Blocks>> text_blocks(families::ImageBlocks kind, const at::Tensor& placeholders,
+                                                             const std::vector<std::int64_t>& types,
+                                                             std::int64_t length) {
+  if (kind == families::ImageBlocks::kNone) {
+    return std::shared_ptr<const attention::Blocks>();
+  }
+  std::vector<std::int64_t> of(static_cast<std::size_t>(length), -1);
+  if (kind == families::ImageBlocks::kPrefix) {
+    if (!types.empty() && static_cast<std::int64_t>(types.size()) != length) {
+      return bad_input("token types: expected " + std::to_string(length) + ", one per token, found " +
+                       std::to_string(types.size()));
+    }
+    for (std::size_t n = 0; n < of.size(); ++n) {
+      const std::int64_t type = types.empty() ? 0 : types[n];
+      if ((type != 0 && type != 1) || (n > 0 && !types.empty() && type < types[n - 1])) {
+        return bad_input("token types: expected 0 for the prefix and 1 behind it, found " + std::to_string(type) +
+                         " at token " + std::to_string(n));
+      }
+      of[n] = type == 0 ? 0 : -1;
+    }
+  } else {
+    const auto* token = placeholders.defined() ? placeholders.data_ptr<std::int64_t>() : nullptr;
+    const std::int64_t count = placeholders.defined() ? placeholders.size(0) : 0;
+    std::int64_t run = 0;
+    for (std::int64_t n = 0; n < count; ++n) {
+      run += n > 0 && token[n] != token[n - 1] + 1 ? 1 : 0;
+      of[static_cast<std::size_t>(token[n])] = run;
+    }
+  }
+  return attention::Blocks::make(std::move(of), false);
+}
+
+}  // namespace
+
+at::Tensor vector_positions(const std::vector<ImageSpan>& spans, std::int64_t length, double start) {
+  at::Tensor ids = at::empty({length, 3}, at::kDouble);
+  auto* const at = ids.data_ptr<double>();
+  double next = start;
+  std::size_t picture = 0;
+  for (std::int64_t token = 0; token < length;) {
+    if (picture < spans.size() && token == spans[picture].first && spans[picture].rows > 0 &&
+        spans[picture].pitch == spans[picture].columns) {
+      const ImageSpan& span = spans[picture++];
+      for (std::int64_t n = 0; n < span.count; ++n, ++token) {
+        const std::int64_t row = n / span.columns;
+        at[3 * token] = next;
+        at[3 * token + 1] = next + static_cast<double>(row);
+        at[3 * token + 2] = next + static_cast<double>(n % span.columns);
+      }
+      next += static_cast<double>(std::max(span.rows, span.columns));
+      continue;
+    }
+    std::fill_n(at + 3 * token, 3, next);
+    next += 1;
+    ++token;
+  }
+  return ids;
+}
+
+bool has_vector_positions(const transformer::Spec& spec) {
+  return std::any_of(spec.encodings.begin(), spec.encodings.end(),
+                     [](const transformer::EncodingSpec& each) { return each.options.has("sections"); });
+}
+
+Result<std::shared_ptr<TextImages>> LoadedModel::text_images(const Input& input, Prepared& prepared) const {
+  auto text = std::make_shared<TextImages>();
+  if (input.pixels) {
+    LOCUS_TRY(const std::shared_ptr<const PreparedPicture> pictures, prepared_pixels(*input.pixels));
+    text->images = pictures->parts;
+    return text;
+  }
+  for (const std::filesystem::path& file : input.images) {
+    LOCUS_TRY(const std::shared_ptr<const PreparedPicture> picture, prepared_picture(file));
+    if (!picture->warning.empty()) {
+      prepared.warnings.push_back(picture->warning);
+    }
+    text->images.insert(text->images.end(), picture->parts.begin(), picture->parts.end());
+  }
+  return text;
+}
+
+Result<std::shared_ptr<const PreparedPicture>> LoadedModel::prepared_pixels(const std::filesystem::path& file) const {
+  return parts_.vision->kept().file(file, [&]() -> Result<PreparedPicture> {
+    PreparedPicture made;
+    LOCUS_TRY(made.parts, parts_.vision->read(file));
+    return made;
+  });
+}
+
+Result<std::shared_ptr<const PreparedPicture>> LoadedModel::prepared_picture(const std::filesystem::path& file) const {
+  if (parts_.unread_pictures) {
+    return *parts_.unread_pictures;
+  }
+  return parts_.vision->kept().file(file, [&] { return prepare_picture(file); });
+}
+
+Result<PreparedPicture> LoadedModel::prepare_picture(const std::filesystem::path& file) const {
+  PreparedPicture made;
+  LOCUS_TRY(const image::OpenedPicture picture, image::open_picture(file));
+  made.warning = picture.warning;
+  const std::int64_t cell = parts_.vision->tower().spec().image.patch * parts_.vision->connector().spec().cell();
+  LOCUS_TRY(const std::vector<image::Pixels> parts,
+            within(image::preprocess_all(picture.picture, parts_.preprocessing, cell), file.string()));
+  for (const image::Pixels& pixels : parts) {
+    const at::Tensor values =
+        at::from_blob(const_cast<float*>(pixels.values.data()), {3, pixels.height, pixels.width}, at::kFloat).clone();
+    LOCUS_TRY(TowerImage own, within(parts_.vision->image_of(values), file.string()));
+    own.picture = {pixels.shown.width, pixels.shown.height,
+                   std::make_shared<const std::vector<std::uint8_t>>(pixels.shown.rgba)};
+    made.parts.push_back(std::move(own));
+  }
+  return made;
+}
+
+Result<std::vector<text::Token>> LoadedModel::mixed_tokens(const Input& input, const TextImages& images,
+                                                           std::vector<std::string>& warnings) const {
+  const Vision& vision = *parts_.vision;
+  families::Placeholders kind = vision.placeholders();
+  std::vector<text::Token> tokens;
+  if (input.text) {
+    const EncodePiece encode_piece = [this](const std::string& piece, bool special) { return encode(piece, special); };
+    LOCUS_TRY(MarkedText marked, encode_marked(*input.text, images.images.size(), kind.id, encode_piece));
+    tokens = std::move(marked.tokens);
+    if (marked.in_front) {
+      warnings.push_back("the text has no mark " + std::string(kPictureMark) + ": the pictures stand in front of it");
+    }
+    LOCUS_TRY(kind.before, word_id(kind.before, kind.before_word));
+    LOCUS_TRY(kind.after, word_id(kind.after, kind.after_word));
+  } else {
+    tokens = tokens_of(*input.ids);
+  }
+  const std::int64_t cell = vision.connector().spec().cell();
+  std::vector<PictureShape> shapes;
+  for (const TowerImage& image : images.images) {
+    const PictureShape shape{image.grid.rows / cell, image.grid.columns / cell, vision.count(image)};
+    shapes.push_back(shape.rows * shape.columns == shape.count ? shape : PictureShape{0, 0, shape.count});
+  }
+  return expand_placeholders(std::move(tokens), kind, shapes);
+}
+
+Result<std::int64_t> LoadedModel::word_id(std::int64_t id, std::string_view word) const {
+  if (id >= 0 || word.empty()) {
+    return id;
+  }
+  LOCUS_TRY(const std::vector<text::Token> tokens, encode(std::string(word), false));
+  return tokens.size() == 1 ? tokens.front().id : -1;
+}
+
+Result<LoadedModel::Prepared> LoadedModel::prepare_mixed(const Input& input) const {
+  const Vision& vision = *parts_.vision;
+  const families::Placeholders& kind = vision.placeholders();
+  Prepared images;
+  LOCUS_TRY(const std::shared_ptr<TextImages> text, text_images(input, images));
+  LOCUS_TRY(const std::vector<text::Token> tokens, mixed_tokens(input, *text, images.warnings));
+  const std::vector<std::int64_t> found = placeholder_tokens(tokens, kind.id);
+  const auto start = static_cast<double>(input.position_start + kind.first_position);
+  LOCUS_TRY(Prepared prepared, prepare_tokens(tokens, input.position_start + kind.first_position));
+  prepared.text = input.text.value_or("");
+  prepared.warnings = std::move(images.warnings);
+  const auto length = static_cast<std::int64_t>(tokens.size());
+  if (!text->images.empty()) {
+    text->tokens = at::tensor(at::ArrayRef<std::int64_t>(found), at::kLong);
+    text->spans = spans_of(vision, *text, found);
+    if (has_vector_positions()) {
+      prepared.batch.positions.ids = vector_positions(text->spans, length, start);
+      for (std::size_t n = 0; n < prepared.tokens.size(); ++n) {
+        prepared.tokens[n].position = prepared.batch.positions.ids[static_cast<std::int64_t>(n)][0].item<double>();
+      }
+    }
+    name_cells(text->spans, prepared.tokens);
+    prepared.vision = text;
+  }
+  LOCUS_TRY(prepared.batch.blocks, text_blocks(kind.blocks, text->tokens, input.token_types, length));
+  return prepared;
+}
+
+bool LoadedModel::has_vector_positions() const {
+  return models::has_vector_positions(parts_.transformer->spec());
+}
+
+}  // namespace locus::models

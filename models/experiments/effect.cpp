@@ -1,0 +1,164 @@
+#include "models/api/effect.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/base/guarded.h"
+#include "core/base/numbers.h"
+#include "models/experiments/fields.h"
+#include "models/experiments/outputs.h"
+#include "models/experiments/rerun.h"
+#include "models/remote/client/there.h"
+
+namespace locus::models {
+
+namespace {
+
+constexpr std::int64_t kRowsAtOnce = 128;  // of logits in float64
+
+// Of those that are numbers.
+double mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  double count = 0;
+  for (const double value : values) {
+    sum += std::isnan(value) ? 0.0 : value;
+    count += std::isnan(value) ? 0.0 : 1.0;
+  }
+  return count > 0 ? sum / count : kNaN;
+}
+
+at::Tensor log_shares(const at::Tensor& logits, std::int64_t begin, std::int64_t end) {
+  return logits.slice(0, begin, end).to(at::kCPU, at::kDouble).log_softmax(-1);
+}
+
+void append(std::vector<double>& list, const at::Tensor& values) {
+  const at::Tensor flat = values.contiguous();
+  list.insert(list.end(), flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel());
+}
+
+// The effect on logits (R, V) of one input; `ids` (T) are those of tokens that are predicted one by one, or undefined.
+EffectNumbers numbers_of(const at::Tensor& untouched, const at::Tensor& edited, const at::Tensor& ids,
+                         const std::vector<ImageSpan>& pictures) {
+  EffectNumbers effect;
+  const std::int64_t rows = untouched.size(0);
+  std::vector<double> losses;
+  std::vector<double> losses_edited;
+  for (std::int64_t begin = 0; begin < rows; begin += kRowsAtOnce) {
+    const std::int64_t end = std::min(begin + kRowsAtOnce, rows);
+    const at::Tensor first = log_shares(untouched, begin, end);
+    const at::Tensor second = log_shares(edited, begin, end);
+    append(effect.kl, (first.exp() * (first - second)).sum(-1).clamp_min(0));
+    const std::int64_t scored = std::min(end, rows - 1) - begin;
+    if (ids.defined() && scored > 0) {
+      const at::Tensor next = ids.slice(0, begin + 1, begin + 1 + scored).cpu().unsqueeze(1);
+      append(losses, -first.slice(0, 0, scored).gather(1, next).squeeze(1));
+      append(losses_edited, -second.slice(0, 0, scored).gather(1, next).squeeze(1));
+    }
+  }
+  for (std::vector<double>* const list : {&losses, &losses_edited}) {
+    leave_out_cells(pictures, list->data(), static_cast<std::int64_t>(list->size()));
+  }
+  for (std::size_t n = 0; n < losses.size(); ++n) {
+    effect.delta.push_back(losses_edited[n] - losses[n]);
+  }
+  effect.loss = mean_of(losses);
+  effect.loss_edited = mean_of(losses_edited);
+  return effect;
+}
+
+// The tokens that a model predicts one by one from these logits; undefined where it does not.
+at::Tensor predicted_ids(const ModelInfo& info, const at::Tensor& ids, const at::Tensor& logits) {
+  return info.causal && !info.image && ids.defined() && logits.size(0) == ids.size(0) ? ids : at::Tensor();
+}
+
+std::vector<Prediction> likeliest_of(const at::Tensor& logits, const TraceData& data) {
+  std::vector<Prediction> tops;
+  for (std::int64_t begin = 0; begin < logits.size(0); begin += kRowsAtOnce) {
+    const at::Tensor shares = log_shares(logits, begin, std::min(begin + kRowsAtOnce, logits.size(0)));
+    const auto [most, ids] = shares.max(-1);
+    for (std::int64_t n = 0; n < ids.size(0); ++n) {
+      const auto id = ids[n].item<std::int64_t>();
+      tops.push_back(
+          {id, data.label ? data.label(id) : std::to_string(id), static_cast<float>(std::exp(most[n].item<double>()))});
+    }
+  }
+  return tops;
+}
+
+}  // namespace
+
+Result<Effect> effect_between(std::shared_ptr<const Trace> untouched, std::shared_ptr<const Trace> edited) {
+  if (auto answer = remote::there<&effect_between>(untouched, edited)) {
+    return *std::move(answer);
+  }
+  return guarded([&]() -> Result<Effect> {
+    const at::NoGradGuard no_grad;
+    LOCUS_TRY(const TraceData* const before, data_of(*untouched));
+    LOCUS_TRY(const TraceData* const after, data_of(*edited));
+    if (!before->logits.defined() || !after->logits.defined()) {
+      return unsupported("an effect needs a model that predicts: this one has no head", untouched->model().name);
+    }
+    if (!untouched->token_scores().empty()) {
+      return unsupported("an effect needs a model that predicts: this one gives each token one number",
+                         untouched->model().name);
+    }
+    if (before->logits.sizes() != after->logits.sizes()) {
+      return bad_input("expected the logits of the same tokens, found those of " +
+                       std::to_string(before->logits.size(0)) + " and " + std::to_string(after->logits.size(0)));
+    }
+    Effect effect;
+    static_cast<EffectNumbers&>(effect) =
+        numbers_of(before->logits, after->logits, predicted_ids(untouched->model(), before->input_ids, before->logits),
+                   before->images);
+    effect.untouched = std::move(untouched);
+    effect.edited = std::move(edited);
+    return effect;
+  });
+}
+
+Result<EffectOnTrace> effect_on(const Model& model, const Trace& trace, StopToken stop, const Progress& progress) {
+  if (auto answer = remote::there<&effect_on>(model, trace, stop, progress)) {
+    return *std::move(answer);
+  }
+  return guarded([&]() -> Result<EffectOnTrace> {
+    const at::NoGradGuard no_grad;
+    LOCUS_TRY(Rerun run, rerun_of(model, trace, "effect"));
+    LOCUS_CHECK(check_logits(run, "effect"));
+    if (!run.data.untouched_ids.defined()) {
+      return unsupported("effect: expected a run of the checkpoint, found a trace of one", model.info().name);
+    }
+    const transformer::ObserveOptions options{.all_logits = true, .stop = std::move(stop), .progress = progress};
+    LOCUS_TRY(const transformer::Observation after, run.transformer.observe(run.batch, options));
+    run.batch.edits = nullptr;
+    run.batch.positions.ids = run.data.untouched_ids;
+    LOCUS_TRY(const transformer::Observation before, run.transformer.observe(run.batch, options));
+    const at::Tensor first = before.logits.select(0, 0);
+    const at::Tensor second = after.logits.select(0, 0);
+    EffectOnTrace effect;
+    static_cast<EffectNumbers&>(effect) =
+        numbers_of(first, second, predicted_ids(model.info(), run.data.input_ids, first), run.data.images);
+    effect.top = likeliest_of(first, run.data);
+    effect.top_edited = likeliest_of(second, run.data);
+    return effect;
+  });
+}
+
+Result<Effect> effect_of_edits(const Model& model, const Input& input, StopToken stop, const Progress& progress) {
+  if (auto answer = remote::there<&effect_of_edits>(model, input, stop, progress)) {
+    return *std::move(answer);
+  }
+  if (model.edits().empty()) {
+    return usage("effect: expected at least one --edit or --edits FILE");
+  }
+  LOCUS_TRY(const std::shared_ptr<const Model> plain, model.edited({}));
+  RunOptions options{.keep = {"logits", "hidden"}, .all_logits = true, .continuable = true};
+  LOCUS_TRY(std::shared_ptr<const Trace> untouched, plain->run(input, options, stop, progress));
+  options.reuse = untouched;
+  LOCUS_TRY(std::shared_ptr<const Trace> edited, model.run(input, options, stop, progress));
+  return effect_between(std::move(untouched), std::move(edited));
+}
+
+}  // namespace locus::models

@@ -1,0 +1,257 @@
+#include "models/api/knock_out.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <utility>
+
+#include "core/base/guarded.h"
+#include "core/base/numbers.h"
+#include "core/base/shown.h"
+#include "models/edits/run_edits.h"
+#include "models/experiments/fields.h"
+#include "models/experiments/layer_reuse.h"
+#include "models/experiments/outputs.h"
+#include "models/experiments/rerun.h"
+#include "models/remote/client/there.h"
+
+namespace locus::models {
+
+namespace {
+
+// A measure, and the standard error of a mean over tokens; NaN where it is none.
+struct Effect {
+  double value = 0;
+  double error = kNaN;
+};
+
+// A mean over pairs of losses: of the same token with the edit and without; NaN is no pair.
+Effect paired(const at::Tensor& all) {
+  const at::Tensor changes = all.masked_select(all.isnan().logical_not());
+  const auto count = static_cast<double>(changes.numel());
+  const double mean = changes.mean().item<double>();
+  if (count < 2) {
+    return {mean, kNaN};
+  }
+  return {mean, std::sqrt((changes - mean).square().sum().item<double>() / (count - 1) / count)};
+}
+
+// What a run's logits (R, V) are asked.
+class Probe {
+ public:
+  Probe(const KnockOutOptions& options, at::Tensor untouched, at::Tensor ids, std::vector<ImageSpan> pictures)
+      : options_(options), untouched_(std::move(untouched)), ids_(std::move(ids)), pictures_(std::move(pictures)) {
+    if (options_.measure == KnockOutMeasure::kLoss) {
+      own_losses_ = token_losses(untouched_, ids_, pictures_);
+    } else if (options_.measure == KnockOutMeasure::kLogit) {
+      const std::int64_t rows = untouched_.size(0);
+      row_ = rows == 1 || options_.position < 0 ? rows - 1 : options_.position;
+      token_ = options_.token < 0 ? untouched_[row_].argmax().item<std::int64_t>() : options_.token;
+      own_share_ = share(untouched_);
+    }
+  }
+
+  Effect operator()(const at::Tensor& logits) const {
+    switch (options_.measure) {
+      case KnockOutMeasure::kLoss:
+        return paired(token_losses(logits, ids_, pictures_) - own_losses_);
+      case KnockOutMeasure::kKl:
+        return {mean_divergence(untouched_, logits), kNaN};
+      case KnockOutMeasure::kLogit:
+        return {share(logits) - own_share_, kNaN};
+    }
+    return {kNaN, kNaN};
+  }
+
+ private:
+  double share(const at::Tensor& logits) const {
+    return logits[row_].to(at::kDouble).log_softmax(-1)[token_].item<double>();
+  }
+
+  KnockOutOptions options_;
+  at::Tensor untouched_;
+  at::Tensor ids_;  // (T)
+  std::vector<ImageSpan> pictures_;
+  std::int64_t row_ = 0;
+  std::int64_t token_ = 0;
+  at::Tensor own_losses_;  // (T − 1) float64
+  double own_share_ = 0;
+};
+
+Status check(const Rerun& run, const KnockOutOptions& options) {
+  const ModelInfo& info = run.loaded.info();
+  const std::int64_t length = run.length();
+  if (options.measure == KnockOutMeasure::kLoss && (!info.causal || info.image || length < 2)) {
+    return info.causal && !info.image
+               ? bad_input("knock-out: expected at least two tokens, of which the first predicts, found one")
+               : unsupported("knock-out: " + info.name + " does not predict the next token; measure kl or logit");
+  }
+  if (options.measure == KnockOutMeasure::kLogit && (options.token >= info.vocabulary || options.position >= length)) {
+    return bad_input(options.token >= info.vocabulary
+                         ? "knock-out: expected a token below " + std::to_string(info.vocabulary) + ", found " +
+                               std::to_string(options.token)
+                         : "knock-out: expected a position below " + std::to_string(length) + ", found " +
+                               std::to_string(options.position));
+  }
+  return options.measure == KnockOutMeasure::kLogit ? Status() : check_logits(run, "knock-out");
+}
+
+Result<Rerun> knock_out_run(const Model& model, const Trace& trace, const KnockOutOptions& options) {
+  LOCUS_TRY(const Rerun run, rerun_of(model, trace, "knock-out"));
+  LOCUS_CHECK(check(run, options));
+  return run;
+}
+
+// One head after the other.
+Result<KnockOutEffects> effects_of(const Rerun& run, const KnockOutOptions& options, const StopToken& stop,
+                                   const Progress& progress) {
+  const ModelInfo& info = run.loaded.info();
+  const std::int64_t length = run.batch.positions.size();
+  const bool last_alone =
+      options.measure == KnockOutMeasure::kLogit && (options.position < 0 || options.position == length - 1);
+  LOCUS_TRY(const LayerReuse runs, LayerReuse::begin(run.transformer, info, run.batch, !last_alone, stop));
+  const Probe probe(options, runs.first().logits.select(0, 0),
+                    run.batch.ids.defined() ? run.batch.ids[0] : at::Tensor(), run.data.images);
+
+  KnockOutEffects made{layer_head_field(info.layers, info.heads, ""), {}};
+  if (options.measure == KnockOutMeasure::kLoss && length > 2) {
+    made.error = made.effect;
+  }
+  for (std::int64_t layer = 0; layer < info.layers; ++layer) {
+    for (std::int64_t head = 0; head < info.heads; ++head) {
+      if (stop.stop_requested()) {
+        return cancelled();
+      }
+      report(progress, static_cast<double>(layer * info.heads + head) / static_cast<double>(info.layers * info.heads),
+             "head " + std::to_string(layer) + "." + std::to_string(head));
+      Edits edits = run.loaded.edits();
+      edits.push_back({.layer = {{layer}}, .head = {{head}}, .to = options.to});
+      LOCUS_TRY(const at::Tensor logits, runs.logits(edits, layer, run.layout()));
+      const Effect effect = probe(logits);
+      made.effect.at(layer, head) = static_cast<float>(effect.value);
+      if (!made.error.values.empty()) {
+        made.error.at(layer, head) = static_cast<float>(effect.error);
+      }
+    }
+  }
+  return made;
+}
+
+// 0 … n − 1 in some order, the same on every machine.
+std::vector<std::int64_t> shuffled_order(std::size_t count, std::mt19937_64& random) {
+  std::vector<std::int64_t> order(count);
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  for (std::size_t n = count; n > 1; --n) {
+    std::swap(order[n - 1], order[random() % n]);
+  }
+  return order;
+}
+
+// (T) with the tokens that stand for bytes of the text in another order; special ones stay.
+at::Tensor shuffled_ids(const at::Tensor& ids, const std::vector<TokenInfo>& tokens, std::mt19937_64& random) {
+  const bool any = std::any_of(tokens.begin(), tokens.end(), [](const TokenInfo& each) { return !each.bytes.empty(); });
+  std::vector<std::int64_t> places;
+  for (std::size_t n = 0; n < tokens.size(); ++n) {
+    if (!any || !tokens[n].bytes.empty()) {
+      places.push_back(static_cast<std::int64_t>(n));
+    }
+  }
+  const at::Tensor to = at::tensor(places, at::kLong);
+  const at::Tensor from = to.index_select(0, at::tensor(shuffled_order(places.size(), random), at::kLong));
+  const at::Tensor own = ids.cpu();
+  return own.index_copy(0, to, own.index_select(0, from)).to(ids.device());
+}
+
+// (1, channels, height, width) with its patches in another order.
+at::Tensor shuffled_patches(const at::Tensor& pixels, std::int64_t patch, std::mt19937_64& random) {
+  const std::int64_t rows = pixels.size(2) / patch;
+  const std::int64_t columns = pixels.size(3) / patch;
+  const at::Tensor order =
+      at::tensor(shuffled_order(static_cast<std::size_t>(rows * columns), random), at::kLong).to(pixels.device());
+  // (1, channels, patch, patch, rows, columns)
+  const at::Tensor patches = pixels.reshape({1, -1, rows, patch, columns, patch}).permute({0, 1, 3, 5, 2, 4});
+  const at::Tensor moved = patches.flatten(4).index_select(4, order).view(patches.sizes());
+  return moved.permute({0, 1, 4, 2, 5, 3}).reshape(pixels.sizes());
+}
+
+// The token that a logit is of, where it is the input's likeliest.
+Result<std::int64_t> likeliest(const Rerun& run, std::int64_t position, const StopToken& stop) {
+  LOCUS_TRY(const transformer::Observation seen,
+            run.transformer.observe(run.batch, {.all_logits = true, .stop = stop}));
+  const at::Tensor logits = seen.logits[0];
+  const std::int64_t last = logits.size(0) - 1;
+  return logits[last == 0 || position < 0 ? last : position].argmax().item<std::int64_t>();
+}
+
+}  // namespace
+
+Result<KnockOutEffects> knock_out(const Model& model, const Trace& trace, const KnockOutOptions& options,
+                                  StopToken stop, const Progress& progress) {
+  if (auto answer = remote::there<&knock_out>(model, trace, options, stop, progress)) {
+    return *std::move(answer);
+  }
+  return guarded([&]() -> Result<KnockOutEffects> {
+    const at::NoGradGuard no_grad;
+    LOCUS_TRY(const Rerun run, knock_out_run(model, trace, options));
+    return effects_of(run, options, stop, progress);
+  });
+}
+
+Result<std::vector<Field>> knock_out_shuffled(const Model& model, const Trace& trace, const KnockOutOptions& asked,
+                                              std::int64_t copies, std::uint64_t seed, StopToken stop,
+                                              const Progress& progress) {
+  if (auto answer = remote::there<&knock_out_shuffled>(model, trace, asked, copies, seed, stop, progress)) {
+    return *std::move(answer);
+  }
+  return guarded([&]() -> Result<std::vector<Field>> {
+    const at::NoGradGuard no_grad;
+    KnockOutOptions options = asked;
+    LOCUS_TRY(Rerun run, knock_out_run(model, trace, options));
+    if (copies < 1) {
+      return bad_input("knock-out: expected at least one shuffled copy, found " + std::to_string(copies));
+    }
+    if (options.measure == KnockOutMeasure::kLogit && options.token < 0) {
+      LOCUS_TRY(options.token, likeliest(run, options.position, stop));
+    }
+    const transformer::Batch own = run.batch;
+    std::mt19937_64 random(seed);
+    std::vector<Field> fields;
+    for (std::int64_t n = 0; n < copies; ++n) {
+      const Progress part = [&](const ProgressReport& news) {
+        report(progress, (static_cast<double>(n) + news.fraction) / static_cast<double>(copies),
+               "shuffled copy " + std::to_string(n + 1) + " of " + std::to_string(copies) + ", " + news.what);
+      };
+      if (own.ids.defined()) {
+        run.batch.ids = shuffled_ids(own.ids[0], run.data.tokens, random).unsqueeze(0);
+      } else {
+        run.batch.pixels = shuffled_patches(own.pixels, run.transformer.spec().image.patch, random);
+      }
+      LOCUS_TRY(KnockOutEffects effects, effects_of(run, options, stop, part));
+      fields.push_back(std::move(effects.effect));
+    }
+    return fields;
+  });
+}
+
+Result<std::int64_t> token_named(const Model& model, const std::string& word) {
+  if (const auto id = parse_number<std::int64_t>(word)) {
+    return *id;
+  }
+  const auto tokens = model.tokenize({.text = word});
+  std::vector<TokenInfo> own;
+  for (std::size_t n = 0; tokens.ok() && n < tokens->size(); ++n) {
+    if (!(*tokens)[n].bytes.empty()) {
+      own.push_back((*tokens)[n]);
+    }
+  }
+  if (own.size() != 1) {
+    return usage("token: expected an id or a text of one token, found \"" + shown(word) + "\"" +
+                 (own.empty() ? "" : ", which is " + std::to_string(own.size())));
+  }
+  return own.front().id;
+}
+
+}  // namespace locus::models

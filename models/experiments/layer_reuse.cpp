@@ -1,0 +1,36 @@
+#include "models/experiments/layer_reuse.h"
+
+#include <utility>
+
+#include "models/edits/run_edits.h"
+
+namespace locus::models {
+
+Result<LayerReuse> LayerReuse::begin(const transformer::Transformer& model, const ModelInfo& info,
+                                     transformer::Batch batch, bool all_logits, const StopToken& stop) {
+  LayerReuse made(model, info, std::move(batch), all_logits, stop);
+  LOCUS_TRY(made.first_, model.observe(made.batch_, {.hidden = true, .all_logits = all_logits, .stop = stop}));
+  return made;
+}
+
+Result<at::Tensor> LayerReuse::logits(const Edits& edits, std::int64_t layer, const Layout& layout) const {
+  transformer::LayerEdits layers = batch_.edits ? *batch_.edits : transformer::LayerEdits(first_.layers.size());
+  LOCUS_TRY(layers[static_cast<std::size_t>(layer)],
+            edited_layer(edits, *info_,
+                         {layer, model_->layer_encoding(layer), model_->encoding_layer(layer),
+                          model_->block(layer).spec().attention.soft_cap, batch_.positions, layout,
+                          model_->mask(batch_, layer)}));
+  transformer::Batch batch = batch_;
+  batch.edits = std::make_shared<const transformer::LayerEdits>(std::move(layers));
+  transformer::ReusedLayers reused;
+  reused.layers.assign(first_.layers.begin(), first_.layers.begin() + layer);
+  reused.hidden = first_.layers[static_cast<std::size_t>(layer)].hidden;
+  for (std::size_t n = static_cast<std::size_t>(layer); n < first_.layers.size(); ++n) {
+    reused.after.push_back(first_.layers[n].state);
+  }
+  LOCUS_TRY(const transformer::Observation seen,
+            model_->observe(batch, {.all_logits = all_logits_, .reused_layers = &reused, .stop = stop_}));
+  return seen.logits.select(0, 0);
+}
+
+}  // namespace locus::models

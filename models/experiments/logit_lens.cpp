@@ -1,0 +1,118 @@
+#include "models/api/logit_lens.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/base/guarded.h"
+#include "models/experiments/fields.h"
+#include "models/experiments/rerun.h"
+#include "models/remote/client/there.h"
+
+namespace locus::models {
+
+namespace {
+
+constexpr std::int64_t kLensRows = 128;  // of logits at once
+
+// Rows begin … of one lens row.
+void take_rows(const at::Tensor& logits, std::int64_t row, std::int64_t begin, std::int64_t token, LogitLens& lens) {
+  const at::Tensor shares = logits.to(at::kCPU, at::kDouble).log_softmax(-1);
+  for (std::int64_t n = 0; n < shares.size(0); ++n) {
+    const at::Tensor own = shares[n];
+    const std::int64_t id = token < 0 ? own.argmax().item<std::int64_t>() : token;
+    const double share = own[id].item<double>();
+    const auto cell = static_cast<std::size_t>(row * lens.probability.columns + begin + n);
+    lens.probability.values[cell] = static_cast<float>(std::exp(share));
+    lens.ids[cell] = id;
+    lens.ranks[cell] = token < 0 ? 1 : (own > share).sum().item<std::int64_t>() + 1;
+  }
+}
+
+}  // namespace
+
+Result<LogitLens> logit_lens(const Model& model, const Trace& trace, std::int64_t token, StopToken stop,
+                             const Progress& progress) {
+  if (auto answer = remote::there<&logit_lens>(model, trace, token, stop, progress)) {
+    return *std::move(answer);
+  }
+  return guarded([&]() -> Result<LogitLens> {
+    const at::NoGradGuard no_grad;
+    const ModelInfo& info = model.info();
+    if (info.image) {
+      return unsupported("logit lens: images are read off their class token or all patches together", info.name);
+    }
+    LOCUS_TRY(const Rerun run, rerun_of(model, trace, "logit lens"));
+    if (token >= info.vocabulary) {
+      return bad_input("logit lens: expected a token below " + std::to_string(info.vocabulary) + ", found " +
+                       std::to_string(token));
+    }
+    LOCUS_TRY(
+        const transformer::Observation seen,
+        run.transformer.observe(run.batch, {.hidden = true, .all_logits = true, .stop = stop, .progress = progress}));
+
+    const std::int64_t length = run.data.input_ids.size(0);
+    LogitLens lens;
+    lens.probability = Field::zeros(info.layers + 1, length);
+    lens.probability.quantity = "probability";
+    lens.probability.row_axis = {"layer", "", 0, 1};
+    lens.probability.column_axis = {"position", "token", 0, 1};
+    lens.ids.resize(lens.probability.values.size());
+    lens.ranks.resize(lens.ids.size());
+    for (std::int64_t row = 0; row <= info.layers; ++row) {
+      report_layer(progress, static_cast<std::size_t>(row), static_cast<std::size_t>(info.layers + 1));
+      for (std::int64_t begin = 0; begin < length; begin += kLensRows) {
+        if (stop.stop_requested()) {
+          return cancelled();
+        }
+        const std::int64_t end = std::min(begin + kLensRows, length);
+        const at::Tensor logits =
+            row == info.layers
+                ? seen.logits[0].slice(0, begin, end)
+                : run.transformer.head(seen.layers[static_cast<std::size_t>(row)].hidden.slice(1, begin, end))
+                      .select(0, 0);
+        take_rows(logits, row, begin, token, lens);
+      }
+    }
+    std::map<std::int64_t, std::string> names;
+    for (const std::int64_t id : lens.ids) {
+      auto [known, added] = names.try_emplace(id);
+      known->second = added ? (run.data.label ? run.data.label(id) : std::to_string(id)) : known->second;
+      lens.labels.push_back(known->second);
+    }
+    return lens;
+  });
+}
+
+Result<std::vector<Prediction>> predictions_at(const Model& model, const Trace& trace, std::int64_t token,
+                                               std::int64_t count, StopToken stop) {
+  if (auto answer = remote::there<&predictions_at>(model, trace, token, count, stop)) {
+    return *std::move(answer);
+  }
+  return guarded([&]() -> Result<std::vector<Prediction>> {
+    const at::NoGradGuard no_grad;
+    if (model.info().image) {
+      return unsupported("predictions: expected a model of text, found one of images", model.info().name);
+    }
+    if (token < 0 || token >= trace.length()) {
+      return bad_input("predictions: expected a token of 0 to " + std::to_string(trace.length() - 1) + ", found " +
+                       std::to_string(token));
+    }
+    LOCUS_TRY(const Rerun run, rerun_of(model, trace, "predictions"));
+    LOCUS_TRY(const transformer::Observation seen,
+              run.transformer.observe(run.batch, {.read = {token, token + 1}, .stop = stop}));
+    const at::Tensor logits = seen.logits[0].reshape({-1, seen.logits.size(-1)})[-1].to(at::kCPU, at::kFloat);
+    const at::Tensor shares = at::softmax(logits, -1);
+    const auto [values, ids] = shares.topk(std::min(std::max<std::int64_t>(count, 0), shares.size(0)));
+    std::vector<Prediction> list;
+    for (std::int64_t n = 0; n < ids.size(0); ++n) {
+      const auto id = ids[n].item<std::int64_t>();
+      list.push_back({id, run.data.label ? run.data.label(id) : std::to_string(id), values[n].item<float>()});
+    }
+    return list;
+  });
+}
+
+}  // namespace locus::models

@@ -1,0 +1,43 @@
+#include "models/experiments/rerun.h"
+
+#include "models/experiments/fields.h"
+
+namespace locus::models {
+
+Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string& what) {
+  LOCUS_TRY(const TraceData* const data, data_of(trace));
+  const LoadedModel* const loaded = loaded_model_of(model);
+  const ModelInfo& info = model.info();
+  if (loaded == nullptr || loaded->encoder() != nullptr || (!data->input_ids.defined() && !data->pixels.defined())) {
+    return unsupported(what + ": expected a checkpoint of one side that can be run again", info.name);
+  }
+  LOCUS_TRY(const transformer::Transformer* const transformer, loaded->ready());
+  if (!transformer->spec().head) {
+    return unsupported(what + ": " + info.name + " has no head, so it predicts nothing");
+  }
+  if (transformer->spec().token_score) {
+    return unsupported(what + ": " + info.name + " gives each token one number and predicts no token");
+  }
+  Rerun run{*loaded, *transformer, *data, {}};
+  if (data->input_ids.defined()) {
+    run.batch.ids = data->input_ids.unsqueeze(0);
+  }
+  run.batch.pixels = data->image_rows ? at::Tensor() : data->pixels;
+  run.batch.images = data->image_rows;
+  run.batch.blocks = data->blocks;
+  run.batch.positions = {data->position_ids, data->grid.cls + data->grid.registers};
+  LOCUS_CHECK(loaded->edit_layers(run.batch, run.layout()));
+  return run;
+}
+
+Status check_logits(const Rerun& run, const std::string& what) {
+  constexpr double kMaxLogits = 2e9;
+  const std::int64_t vocabulary = run.loaded.info().vocabulary;
+  if (static_cast<double>(run.length()) * static_cast<double>(vocabulary) > kMaxLogits) {
+    return too_large(what + ": logits of " + std::to_string(run.length()) + " tokens × " + std::to_string(vocabulary) +
+                     "; take a shorter text");
+  }
+  return {};
+}
+
+}  // namespace locus::models

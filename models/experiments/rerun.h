@@ -1,0 +1,28 @@
+// A run that is made again: what analyses that change something begin with.
+#pragma once
+
+#include <string>
+
+#include "models/engine/loaded_model.h"
+#include "models/engine/trace/recorded_trace.h"
+
+namespace locus::models {
+
+struct Rerun {
+  const LoadedModel& loaded;
+  const transformer::Transformer& transformer;
+  const TraceData& data;
+  transformer::Batch batch;  // the input at its positions, with the model's own edits
+
+  std::int64_t length() const { return static_cast<std::int64_t>(data.tokens.size()); }
+  Layout layout() const { return {data.grid.columns, data.images}; }
+};
+
+// What runs `trace` again, which came from `model`; `what` begins the errors: kUnsupported for traces of files,
+// encoder–decoders, and models without a head; those of loading and of LoadedModel::edit_layers().
+Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string& what);
+
+// kTooLarge where logits of every token would be more than 2·10⁹ numbers.
+Status check_logits(const Rerun& run, const std::string& what);
+
+}  // namespace locus::models

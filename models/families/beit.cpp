@@ -1,0 +1,80 @@
+// BEiT: ViT whose patches have a learned bias for every offset of rows and columns, in each layer or one for all.
+#include "models/families/engine/list.h"
+#include "models/families/vit.h"
+
+namespace locus::families {
+
+namespace {
+
+const std::vector<std::string_view> kPrefixes{"beit.", "", "module.beit."};
+constexpr const char* kAnchor = "embeddings.cls_token";
+
+Status finish_beit(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  transformer::Spec& spec = plan.spec;
+  LOCUS_TRY(const bool mean, config.boolean("use_mean_pooling", true));
+  LOCUS_TRY(const double scale, config.number("layer_scale_init_value", 0.1));
+  LOCUS_TRY(const bool absolute, config.boolean("use_absolute_position_embeddings", false));
+  LOCUS_TRY(const bool per_layer, config.boolean("use_relative_position_bias", false));
+  LOCUS_TRY(const bool shared, config.boolean("use_shared_relative_position_bias", false));
+  LOCUS_CHECK(shape_grid(spec, config));
+  LOCUS_CHECK(read_classes(checkpoint, "classifier.weight", spec));
+  // A mean is normed after it is taken; without a head nothing is left to norm.
+  spec.pool = mean ? transformer::Pool::kPatches : transformer::Pool::kClass;
+  spec.norm_after_pool = mean;
+  spec.final_norm = spec.head || !mean;
+  plan.name("final_norm", checkpoint.prefix_of(kPrefixes, kAnchor) + (mean ? "pooler.layernorm" : "layernorm"));
+  spec.each([&](std::int64_t, transformer::LayerSpec& layer) { layer.layer_scale = scale > 0; });
+  spec.encodings.clear();
+  if (absolute) {
+    learned_grid(spec);
+  }
+  if (per_layer || shared) {
+    spec.encodings.insert(spec.encodings.begin(), {"relative-grid",
+                                                   {{"grid_rows", spec.image.rows},
+                                                    {"grid_columns", spec.image.columns},
+                                                    {"per_layer", per_layer},
+                                                    {"shared", shared}}});
+    // Beside a bias, which every layer has, the learned positions are added to the patches and are no layer's own.
+    plan.name("position.N.position_embedding",
+              checkpoint.prefix_of(kPrefixes, kAnchor) + "embeddings.position_embeddings", Layout::kReshaped);
+  }
+  if (spec.encodings.empty()) {
+    spec.encodings = {{"none", {}}};
+  }
+  return {};
+}
+
+}  // namespace
+
+const Family kBeit = [] {
+  Family family = vit("beit");
+  family.fixed = [](Draft& draft) {
+    fix_vit(draft);
+    draft.layer.attention.query_bias = draft.layer.attention.value_bias = true;
+  };
+  std::erase_if(family.fields, [](const Field& field) { return field.names.front() == "qkv_bias"; });
+  family.finish = finish_beit;
+  // They describe the segmentation head and the vocabulary of pre-training.
+  family.harmless = {"add_fpn",
+                     "auxiliary_channels",
+                     "auxiliary_concat_input",
+                     "auxiliary_loss_weight",
+                     "auxiliary_num_convs",
+                     "pool_scales",
+                     "semantic_loss_ignore_index",
+                     "use_auxiliary_head",
+                     "vocab_size"};
+  family.prefixes = kPrefixes;
+  std::erase_if(family.names, [](const Name& row) { return row.parameter == "final_norm"; });
+  const std::string table = "relative_position_bias.relative_position_bias_table";
+  family.names.push_back({"layers.N.{attention,feed_forward}_scale", "encoder.layer.N.lambda_{1,2}"});
+  family.names.push_back({"position.relative_position_bias_table", "encoder." + table});
+  family.names.push_back(
+      {"position.layers.N.relative_position_bias_table", "encoder.layer.N.attention.attention." + table});
+  family.skipped = {"relative_position_index", "embeddings.mask_token", "pooler.layernorm.weight",
+                    "pooler.layernorm.bias"};
+  return family;
+}();
+
+}  // namespace locus::families

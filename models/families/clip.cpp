@@ -1,0 +1,128 @@
+// The image towers of CLIP and SigLIP: by themselves, or as the vision_model part of a file of both towers. Their
+// outcome is every token's state after the last norm, but for SigLIP's classifiers.
+#include "models/families/engine/list.h"
+#include "models/families/engine/slots.h"
+#include "models/families/vit.h"
+
+namespace locus::families {
+
+namespace {
+
+Family tower(std::string_view name) {
+  using namespace slot;
+  return {
+      .name = name,
+      .fields = {{{"hidden_size"}, width, std::int64_t{768}},
+                 {{"num_hidden_layers"}, layers, std::int64_t{12}},
+                 {{"num_attention_heads"}, heads, std::int64_t{12}},
+                 {{"intermediate_size"}, inner, std::int64_t{3072}},
+                 {{"num_channels"}, channels, std::int64_t{3}}},
+      .prefixes = {"vision_model.", "module.vision_model.", ""},  // transformers 5 writes a tower without one
+      .anchor = "embeddings.patch_embedding.weight",
+      .names = {{"patch", "embeddings.patch_embedding"},
+                {"class_token", "embeddings.class_embedding"},
+                {"position.position_embedding", "embeddings.position_embedding.weight"},
+                {"embedding_norm", "pre_layrnorm"},
+                {"layers.N.attention_norm", "encoder.layers.N.layer_norm1"},
+                {"layers.N.attention.{query,key,value,output}", "encoder.layers.N.self_attn.{q,k,v,out}_proj"},
+                {"layers.N.feed_forward_norm", "encoder.layers.N.layer_norm2"},
+                {"layers.N.feed_forward.{up,down}", "encoder.layers.N.mlp.fc{1,2}"},
+                {"final_norm", "post_layernorm"}},
+      .outside = {{"head", "classifier"}},
+      .skipped = {"position_ids", "logit_scale", "logit_bias", "visual_projection.weight", "text_projection.weight",
+                  "text_model.*", "vision_model.head.*", "head.*"},
+  };
+}
+
+void fix_tower(Draft& draft) {
+  fix_vit(draft);
+  draft.layer.attention.set_qkv_bias(true);
+}
+
+Status finish_clip(const CheckpointFiles& checkpoint, Plan& plan) {
+  LOCUS_CHECK(shape_grid(plan.spec, checkpoint.config));
+  plan.spec.head = false;
+  // transformers 5 writes a tower alone without a prefix; its class norms nothing but the pooled class token, and what
+  // it gives are the states before that norm.
+  if (checkpoint.find("embeddings.patch_embedding.weight") != nullptr) {
+    plan.spec.final_norm = false;
+    plan.skipped.emplace_back("post_layernorm.*");
+  }
+  learned_grid(plan.spec);
+  return {};
+}
+
+Status finish_siglip(const CheckpointFiles& checkpoint, Plan& plan) {
+  LOCUS_CHECK(shape_grid(plan.spec, checkpoint.config));
+  plan.spec.trained_length -= 1;
+  plan.spec.pool = transformer::Pool::kAll;
+  LOCUS_CHECK(read_classes(checkpoint, "classifier.weight", plan.spec));
+  learned_grid(plan.spec);
+  return {};
+}
+
+Family clip() {
+  Family family = tower("clip_vision_model");
+  family.fixed = [](Draft& draft) {
+    fix_tower(draft);
+    draft.spec.image.patch_bias = false;
+    draft.spec.embedding_norm = true;
+  };
+  family.set({{"layer_norm_eps"}, slot::norm_eps, 1e-5});
+  family.set({{"hidden_act"}, slot::activation, "quick_gelu"});
+  family.set({{"patch_size"}, slot::patch, std::int64_t{32}});
+  family.finish = finish_clip;
+  return family;
+}
+
+Family siglip() {
+  Family family = tower("siglip_vision_model");
+  family.fixed = [](Draft& draft) {
+    fix_tower(draft);
+    draft.spec.image.class_tokens = 0;
+    draft.spec.pool = transformer::Pool::kAll;
+  };
+  family.set({{"layer_norm_eps"}, slot::norm_eps, 1e-6});
+  family.set({{"hidden_act"}, slot::activation, "gelu_pytorch_tanh"});
+  family.set({{"patch_size"}, slot::patch, std::int64_t{16}});
+  family.finish = finish_siglip;
+  return family;
+}
+
+// The image tower of a file of both; its sizes are under vision_config.
+Result<Plan> read_both(const CheckpointFiles& checkpoint) {
+  CheckpointFiles inner = checkpoint;
+  LOCUS_TRY(inner.config, group(checkpoint.config, "vision_config"));
+  return read_table(model_type(checkpoint) == "clip" ? clip() : siglip(), inner, inner.config);
+}
+
+// The same under a prefix of another file.
+Family nested(Family family) {
+  family.anchor = "vision_model.embeddings.patch_embedding.weight";
+  for (Name& row : family.names) {
+    row.tensor = "vision_model." + row.tensor;
+  }
+  family.outside = {};
+  return family;
+}
+
+}  // namespace
+
+Family clip_tower() {
+  return nested(clip());
+}
+Family siglip_tower() {
+  return nested(siglip());
+}
+Family plain_siglip_tower() {
+  Family family = siglip();
+  family.outside = {};
+  return family;
+}
+
+const Family kClipVision = clip();
+const Family kSiglipVision = siglip();
+const Family kClip{.name = "clip", .read = read_both, .harmless = {"text_config"}};
+const Family kSiglip{.name = "siglip", .read = read_both, .harmless = {"text_config"}};
+
+}  // namespace locus::families

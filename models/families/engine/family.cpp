@@ -1,0 +1,194 @@
+#include "models/families/engine/family.h"
+
+#include <utility>
+
+#include "core/base/listed.h"
+#include "core/base/numbers.h"
+#include "core/base/shown.h"
+#include "models/families/engine/unrecognised.h"
+
+namespace locus::families {
+
+std::string text_or_nothing(const Config& config, std::string_view field) {
+  const Result<std::string> text = config.text(field, "");
+  return text.ok() ? *text : std::string();
+}
+
+std::string_view spelled(const Config& config, const std::vector<std::string_view>& names) {
+  for (const std::string_view name : names) {
+    if (config.has(name)) {
+      return name;
+    }
+  }
+  return names.front();
+}
+
+Result<Config> group(const Config& config, std::string_view field) {
+  return config.has(field) ? config.object(field) : Result<Config>(Config());
+}
+
+namespace {
+
+std::string settled_text(const SettledValue& value) {
+  if (const auto* const flag = std::get_if<bool>(&value)) {
+    return *flag ? "true" : "false";
+  }
+  const auto* const number = std::get_if<double>(&value);
+  return number != nullptr ? general_text(*number, 6) : std::get<const char*>(value);
+}
+
+// What the config says there, as settled_text() would; its kind where that is none of the three.
+std::string found_text(const Config& config, std::string_view field) {
+  const std::string kind = config.kind(field);
+  if (kind == "true or false") {
+    const Result<bool> flag = config.boolean(field);
+    return settled_text(flag.ok() && *flag);
+  }
+  if (kind == "number") {
+    const Result<double> number = config.number(field);
+    return settled_text(number.ok() ? *number : 0);
+  }
+  const Result<std::string> text = config.text(field);
+  return text.ok() ? shown(*text) : (kind == "object" ? "an " : "a ") + kind;
+}
+
+const char* kind_of(const SettledValue& value) {
+  return std::holds_alternative<bool>(value)     ? "true or false"
+         : std::holds_alternative<double>(value) ? "number"
+                                                 : "text";
+}
+
+}  // namespace
+
+Status check_settled(const Config& config, const std::vector<Settled>& settled) {
+  for (const Settled& field : settled) {
+    if (!config.has(field.name)) {
+      continue;
+    }
+    const std::string found = found_text(config, field.name);
+    bool same = false;
+    bool kind = field.values.empty();
+    for (const SettledValue& value : field.values) {
+      kind = kind || config.kind(field.name) == kind_of(value);
+      same = same || (config.kind(field.name) == kind_of(value) && found == settled_text(value));
+    }
+    if (same) {
+      continue;
+    }
+    const std::string expected = field.values.empty() ? "none" : listed(field.values, settled_text);
+    const std::string message = "expected " + expected + ", found " + found;
+    return kind ? unsupported(message, config.context(field.name)) : bad_input(message, config.context(field.name));
+  }
+  return {};
+}
+
+std::string model_type(const CheckpointFiles& checkpoint) {
+  return text_or_nothing(checkpoint.config, "model_type");
+}
+
+std::string layer_prefix(std::string_view before, std::int64_t layer, std::string_view after) {
+  return std::string(before) + std::to_string(layer) + std::string(after);
+}
+
+Status check_spec(const transformer::Spec& spec, const Config& config) {
+  return within(transformer::validate(spec), config.file());
+}
+
+Result<std::int64_t> divided_heads(std::int64_t width, std::int64_t heads, const Config& config) {
+  if (heads < 1 || width < 1 || width % heads != 0) {
+    return bad_input("expected a width that the heads divide, found width " + std::to_string(width) + " and " +
+                         std::to_string(heads) + " heads",
+                     config.file());
+  }
+  return width / heads;
+}
+
+Result<std::int64_t> integer_or(const Config& config, std::string_view field, std::int64_t fallback,
+                                std::int64_t least) {
+  return config.has(field) ? config.integer_in(field, least, std::int64_t{1} << 24) : Result<std::int64_t>(fallback);
+}
+
+Status check_entries(std::size_t found, std::int64_t layers, const std::string& context) {
+  if (static_cast<std::int64_t>(found) != layers) {
+    return bad_input("expected " + std::to_string(layers) + " entries, one per layer, found " + std::to_string(found),
+                     context);
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> layer_types(const Config& config, std::int64_t layers) {
+  constexpr const char* kField = "layer_types";
+  if (!config.has(kField)) {
+    return std::vector<std::string>();
+  }
+  LOCUS_TRY(std::vector<std::string> types, config.texts(kField));
+  LOCUS_CHECK(check_entries(types.size(), layers, config.context(kField)));
+  for (const std::string& type : types) {
+    if (type != "full_attention" && type != "sliding_attention" && type != "chunked_attention") {
+      return unsupported("expected full_attention, sliding_attention or chunked_attention, found " + shown(type),
+                         config.context(kField));
+    }
+  }
+  return types;
+}
+
+Result<std::vector<std::int64_t>> layer_list(const Config& config, std::string_view field, std::int64_t layers) {
+  if (!config.has(field)) {
+    return std::vector<std::int64_t>();
+  }
+  LOCUS_TRY(std::vector<std::int64_t> list, config.integers(field));
+  LOCUS_CHECK(check_entries(list.size(), layers, config.context(field)));
+  return list;
+}
+
+Status set_windows(const Config& config, transformer::Spec& spec, std::int64_t window,
+                   const std::function<bool(std::int64_t)>& windowed) {
+  LOCUS_TRY(const std::vector<std::string> types, layer_types(config, spec.depth()));
+  bool any = false;
+  bool chunked = false;
+  spec.each([&](std::int64_t n, transformer::LayerSpec& layer) {
+    const bool own = types.empty() ? windowed(n) : types[static_cast<std::size_t>(n)] == "sliding_attention";
+    chunked = chunked || (!types.empty() && types[static_cast<std::size_t>(n)] == "chunked_attention");
+    layer.attention.window = own ? window : 0;
+    any = any || own;
+  });
+  if (chunked) {
+    return unsupported("expected full_attention and sliding_attention, found chunked_attention",
+                       config.context("layer_types"));
+  }
+  if (any && window < 1) {
+    return bad_input("expected at least 1, found " + std::to_string(window), config.context("sliding_window"));
+  }
+  return {};
+}
+
+Status set_late_windows(const Config& config, std::int64_t usual_window, transformer::Spec& spec) {
+  LOCUS_TRY(const bool windowed, config.boolean("use_sliding_window", false));
+  LOCUS_TRY(const std::int64_t window, config.integer("sliding_window", usual_window));
+  LOCUS_TRY(const std::int64_t first, config.integer("max_window_layers", 28));
+  if (windowed) {
+    return set_windows(config, spec, window, [&](std::int64_t n) { return n >= first; });
+  }
+  LOCUS_TRY(const std::vector<std::string> types, layer_types(config, spec.depth()));
+  for (const std::string& type : types) {
+    if (type != "full_attention") {
+      return bad_input("expected full_attention without use_sliding_window, found " + shown(type),
+                       config.context("layer_types"));
+    }
+  }
+  return {};
+}
+
+Result<const Family*> family_of(const CheckpointFiles& checkpoint) {
+  if (checkpoint.config.has("quantization_config")) {
+    return unsupported("field quantization_config: quantised weights are not read", checkpoint.config.file());
+  }
+  for (const Family& family : families()) {
+    if (family.recognises != nullptr ? family.recognises(checkpoint) : model_type(checkpoint) == family.name) {
+      return &family;
+    }
+  }
+  return unrecognised(checkpoint);
+}
+
+}  // namespace locus::families

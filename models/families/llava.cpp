@@ -1,0 +1,63 @@
+// LLaVA: CLIP's tower, the states before its last layer, two projections with a GELU between them. Pixtral in the same
+// form has its own tower.
+#include "models/families/engine/list.h"
+#include "models/families/engine/vision.h"
+#include "models/families/vit.h"
+
+#include "core/base/shown.h"
+
+namespace locus::families {
+
+namespace {
+
+Result<Family> llava_tower(const Config& vision) {
+  const std::string type = text_or_nothing(vision, "model_type");
+  if (type != "clip_vision_model" && type != "pixtral") {
+    return unsupported("expected clip_vision_model or pixtral, found " + shown(type), vision.context("model_type"));
+  }
+  return type == "pixtral" ? pixtral_tower() : clip_tower();
+}
+
+Status finish_llava(const CheckpointFiles& checkpoint, const Config& /*vision*/, Plan& text, VisionPlan& plan) {
+  const Config& config = checkpoint.config;
+  plan.tower.spec.final_norm = false;
+  if (plan.tower.spec.encodings.front().name == "learned") {
+    keep_table(plan.tower.spec);
+  } else {
+    end_rows(plan.placeholders);
+  }
+  plan.tower.skipped.insert(plan.tower.skipped.end(), {"post_layernorm.weight", "post_layernorm.bias"});
+  LOCUS_TRY(plan.connector.states, feature_layers(config, "vision_feature_layer", -2, plan.tower.spec.depth()));
+  LOCUS_TRY(const std::string strategy, config.text("vision_feature_select_strategy", "default"));
+  if (strategy != "default" && strategy != "full") {
+    return unsupported("expected default or full, found " + shown(strategy),
+                       config.context("vision_feature_select_strategy"));
+  }
+  plan.connector.class_tokens = strategy == "full";
+  LOCUS_TRY(const bool bias, config.boolean("multimodal_projector_bias", true));
+  LOCUS_TRY(const std::string named, config.text("projector_hidden_act", "gelu"));
+  LOCUS_TRY(const transformer::Activation activation,
+            within(transformer::parse_activation(named), config.context("projector_hidden_act")));
+  plan.connector.steps = {linear_step("linear_1", text.spec.width, bias), activation_step(activation),
+                          linear_step("linear_2", text.spec.width, bias)};
+  plan.names = {{"connector.linear_1", "linear_1"}, {"connector.linear_2", "linear_2"}};
+  return {};
+}
+
+const VisionTable kLlavaTable{
+    .tower = llava_tower,
+    .tower_tensors = {{"vision_tower.", "model.vision_tower."}, {}},
+    .text_tensors = {{"language_model.model.", "model.language_model."}, "embed_tokens.weight"},
+    .head_prefixes = {"language_model.", ""},
+    .connector_tensors = {{"multi_modal_projector.", "model.multi_modal_projector."}, "linear_1.weight"},
+    .finish = finish_llava,
+};
+
+}  // namespace
+
+const Family kLlava{.name = "llava",
+                    .read = [](const CheckpointFiles& checkpoint) { return read_vision(checkpoint, kLlavaTable); },
+                    .harmless = {"image_seq_length", "vocab_size", "vision_config.vocab_size",
+                                 "vision_config.image_size", "vision_config.head_dim"}};
+
+}  // namespace locus::families

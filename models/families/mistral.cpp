@@ -1,0 +1,16 @@
+// Mistral: Llama with a window; query i sees keys i−w+1 … i.
+#include "models/families/engine/list.h"
+#include "models/families/engine/slots.h"
+#include "models/families/llama.h"
+
+namespace locus::families {
+
+const Family kMistral = [] {
+  Family family = llama("mistral");
+  family.set({{"sliding_window"}, slot::window, std::int64_t{0}});
+  // Written by other families under this name; transformers warns, and what its class then masks depends on its cache.
+  family.settled = {{"layer_types"}};
+  return family;
+}();
+
+}  // namespace locus::families

@@ -1,0 +1,83 @@
+// PaliGemma and Gemma 3 with pictures: SigLIP's tower after its last norm, Gemma's text whose embeddings alone are
+// scaled. PaliGemma's prefix sees all of itself; in Gemma 3 the tokens of a picture see each other.
+#include <cmath>
+
+#include "models/families/engine/list.h"
+#include "models/families/engine/vision.h"
+#include "models/families/gemma.h"
+#include "models/families/vit.h"
+
+namespace locus::families {
+
+namespace {
+
+Result<Family> siglip_of(const Config& /*vision*/) {
+  return siglip_tower();
+}
+
+Result<Family> paligemma_text(const CheckpointFiles& /*checkpoint*/, const Config& text) {
+  const std::string type = text_or_nothing(text, "model_type");
+  return type == "gemma" ? Result<Family>(gemma_text()) : family_named(type, text);
+}
+
+Status finish_paligemma(const CheckpointFiles& /*checkpoint*/, const Config& /*vision*/, Plan& text, VisionPlan& plan) {
+  keep_table(plan.tower.spec);
+  plan.connector.states = {plan.tower.spec.depth()};
+  plan.connector.steps = {linear_step("linear", text.spec.width, true)};
+  plan.names = {{"connector.linear", "linear"}};
+  plan.placeholders.blocks = ImageBlocks::kPrefix;
+  plan.placeholders.first = true;
+  plan.placeholders.first_position = 1;
+  return {};
+}
+
+Status finish_gemma3_vision(const CheckpointFiles& checkpoint, const Config& /*vision*/, Plan& text, VisionPlan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_TRY(const std::int64_t tokens, integer_or(config, "mm_tokens_per_image", 256));
+  const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(tokens))));
+  const std::int64_t rows = plan.tower.spec.image.rows;
+  if (side * side != tokens || rows % side != 0) {
+    return bad_input("expected a square number whose side divides " + std::to_string(rows) + " patches, found " +
+                         std::to_string(tokens),
+                     config.context("mm_tokens_per_image"));
+  }
+  keep_table(plan.tower.spec);
+  plan.connector.states = {plan.tower.spec.depth()};
+  plan.connector.steps = {pool_step(rows / side), norm_step("norm", transformer::Norm::kRms, plan.tower.spec.norm_eps),
+                          linear_step("project", text.spec.width, false)};
+  plan.names = {{"connector.norm.weight", "mm_soft_emb_norm.weight", Layout::kPlusOne},
+                {"connector.project.weight", "mm_input_projection_weight", Layout::kTransposed}};
+  plan.placeholders.blocks = ImageBlocks::kImages;
+  return {};
+}
+
+const VisionTable kPaligemmaTable{
+    .tower = siglip_of,
+    .tower_tensors = {{"vision_tower.", "model.vision_tower."}, {}},
+    .text_tensors = {{"language_model.model.", "model.language_model."}, "embed_tokens.weight"},
+    .head_prefixes = {"language_model.", ""},
+    .text = paligemma_text,
+    .connector_tensors = {{"multi_modal_projector.", "model.multi_modal_projector."}, "linear.weight"},
+    .finish = finish_paligemma,
+};
+
+const VisionTable kGemma3Table{
+    .tower = siglip_of,
+    .tower_tensors = {{"vision_tower.", "model.vision_tower."}, {}},
+    .text_tensors = {{"language_model.model.", "model.language_model."}, "embed_tokens.weight"},
+    .head_prefixes = {"language_model.", ""},
+    .connector_tensors = {{"multi_modal_projector.", "model.multi_modal_projector."}, "mm_soft_emb_norm.weight"},
+    .finish = finish_gemma3_vision,
+};
+
+}  // namespace
+
+const Family kPaligemma{
+    .name = "paligemma",
+    .read = [](const CheckpointFiles& checkpoint) { return read_vision(checkpoint, kPaligemmaTable); },
+    .harmless = {"hidden_size", "vocab_size", "text_config.num_image_tokens", "vision_config.num_image_tokens",
+                 "vision_config.projector_hidden_act"}};
+const Family kGemma3Vision{
+    .name = "gemma3", .read = [](const CheckpointFiles& checkpoint) { return read_vision(checkpoint, kGemma3Table); }};
+
+}  // namespace locus::families

@@ -1,0 +1,250 @@
+// Qwen2-VL, Qwen2.5-VL and Qwen3-VL: patches two by two become one vector, and a token's position is time, row, column.
+#include "models/families/qwen_vl.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/families/engine/list.h"
+#include "models/families/engine/slots.h"
+#include "models/families/vit.h"
+
+namespace locus::families {
+
+namespace {
+
+constexpr double kEps = 1e-6;
+
+Status finish_tower2(const CheckpointFiles& checkpoint, Plan& plan) {
+  LOCUS_TRY(const double ratio, checkpoint.config.number("mlp_ratio", 4.0));
+  const double inner = static_cast<double>(plan.spec.width) * ratio;
+  if (!(inner >= 1 && inner < 1 << 24)) {
+    return bad_input("expected a ratio that gives an inner width, found another",
+                     checkpoint.config.context("mlp_ratio"));
+  }
+  plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
+    layer.feed_forward.inner = static_cast<std::int64_t>(inner);
+  });
+  plan.spec.encodings = {qwen_rotation()};
+  return {};
+}
+
+// Layers that fullatt_block_indexes does not list see the patches of their tile alone.
+Status finish_tower25(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_TRY(const std::int64_t window, integer_or(config, "window_size", 112));
+  std::vector<std::int64_t> whole{7, 15, 23, 31};
+  if (config.has("fullatt_block_indexes")) {
+    LOCUS_TRY(whole, config.integers("fullatt_block_indexes"));
+  }
+  const std::int64_t cells = window / plan.spec.image.cell / plan.spec.image.patch;
+  if (cells < 1) {
+    return bad_input("expected a window of at least one cell, found " + std::to_string(window),
+                     config.context("window_size"));
+  }
+  plan.spec.each([&](std::int64_t n, transformer::LayerSpec& layer) {
+    const bool tiled = std::find(whole.begin(), whole.end(), n) == whole.end();
+    layer.attention.tile = tiled ? cells * plan.spec.image.cell : 0;
+  });
+  plan.spec.encodings = {qwen_rotation()};
+  return {};
+}
+
+Status finish_tower3(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_TRY(const std::int64_t count, integer_or(config, "num_position_embeddings", 2304));
+  const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(count))));
+  if (side * side != count) {
+    return bad_input("expected a square number, found " + std::to_string(count),
+                     config.context("num_position_embeddings"));
+  }
+  plan.spec.image.rows = plan.spec.image.columns = side;
+  learned_grid(plan.spec);
+  plan.spec.encodings.front().options.set("resample", std::string("bilinear-corners"));
+  plan.spec.encodings.push_back(qwen_rotation());
+  plan.spec.each([](std::int64_t, transformer::LayerSpec& layer) { layer.encoding = 1; });
+  return {};
+}
+
+Family tower2(std::string_view name) {
+  using namespace slot;
+  Family family = qwen_tower(name);
+  family.set({{"embed_dim"}, width, std::int64_t{1280}});
+  family.set({{"depth"}, layers, std::int64_t{32}});
+  family.set({{"hidden_act"}, activation, "quick_gelu"});
+  family.finish = finish_tower2;
+  return family;
+}
+
+Family tower25() {
+  using namespace slot;
+  Family family = qwen_tower("qwen2_5_vl");
+  family.fixed = [](Draft& draft) {
+    qwen_tower({}).fixed(draft);
+    draft.spec.norm = transformer::Norm::kRms;
+    draft.layer.feed_forward.gated = true;
+  };
+  family.set({{"hidden_size"}, width, std::int64_t{3584}});
+  family.set({{"depth"}, layers, std::int64_t{32}});
+  family.set({{"intermediate_size"}, inner, std::int64_t{3420}});
+  family.set({{"hidden_act"}, activation, "silu"});
+  family.rename({"layers.N.feed_forward.{gate,up,down}", "blocks.N.mlp.{gate,up,down}_proj"});
+  family.finish = finish_tower25;
+  return family;
+}
+
+Family tower3() {
+  using namespace slot;
+  Family family = qwen_tower("qwen3_vl");
+  family.fixed = [](Draft& draft) {
+    qwen_tower({}).fixed(draft);
+    draft.spec.image.patch_bias = true;
+  };
+  family.set({{"hidden_size"}, width, std::int64_t{1152}});
+  family.set({{"depth"}, layers, std::int64_t{27}});
+  family.set({{"intermediate_size"}, inner, std::int64_t{4304}});
+  family.set({{"hidden_act"}, activation, "gelu_pytorch_tanh"});
+  family.set({{"patch_size"}, patch, std::int64_t{16}});
+  family.rename({"layers.N.feed_forward.{up,down}", "blocks.N.mlp.linear_fc{1,2}"});
+  family.names.push_back({"position.position_embedding", "pos_embed.weight"});
+  family.finish = finish_tower3;
+  return family;
+}
+
+// norm, join, two projections with a GELU between them; joined first for what deepstack adds.
+transformer::ConnectorSpec merger(const VisionPlan& plan, const Plan& text, transformer::Norm norm, std::int64_t state,
+                                  bool joined_first) {
+  const std::int64_t cell = plan.tower.spec.image.cell;
+  const std::int64_t joined = plan.tower.spec.width * cell * cell;
+  transformer::ConnectorSpec spec;
+  spec.states = {state};
+  spec.steps = {norm_step("norm", norm, kEps), join_step(cell), linear_step("first", joined, true),
+                activation_step(transformer::Activation::kGelu), linear_step("second", text.spec.width, true)};
+  if (joined_first) {
+    std::swap(spec.steps[0], spec.steps[1]);
+  }
+  return spec;
+}
+
+Status finish_qwen2(const CheckpointFiles& checkpoint, const Config& /*vision*/, Plan& text, VisionPlan& plan) {
+  LOCUS_CHECK(check_sections(checkpoint, text));
+  plan.connector = merger(plan, text, plan.tower.spec.norm, plan.tower.spec.depth(), false);
+  plan.names = {
+      {"connector.norm", "merger.ln_q"}, {"connector.first", "merger.mlp.0"}, {"connector.second", "merger.mlp.2"}};
+  return {};
+}
+
+Status finish_qwen3(const CheckpointFiles& checkpoint, const Config& vision, Plan& text, VisionPlan& plan) {
+  LOCUS_CHECK(check_sections(checkpoint, text));
+  text.spec.encodings.front().options.set("section_layout", std::string("interleaved"));
+  plan.connector = merger(plan, text, transformer::Norm::kLayer, plan.tower.spec.depth(), false);
+  std::vector<std::int64_t> after{8, 16, 24};
+  if (vision.has("deepstack_visual_indexes")) {
+    LOCUS_TRY(after, vision.integers("deepstack_visual_indexes"));
+  }
+  if (static_cast<std::int64_t>(after.size()) > text.spec.depth()) {
+    return bad_input("expected at most " + std::to_string(text.spec.depth()) + ", one per layer of the text, found " +
+                         std::to_string(after.size()),
+                     vision.context("deepstack_visual_indexes"));
+  }
+  for (const std::int64_t layer : after) {
+    if (layer < 0 || layer >= plan.tower.spec.depth()) {
+      return bad_input("expected layers from 0 to " + std::to_string(plan.tower.spec.depth() - 1) + ", found " +
+                           std::to_string(layer),
+                       vision.context("deepstack_visual_indexes"));
+    }
+    plan.deepstack.push_back(merger(plan, text, transformer::Norm::kLayer, layer + 1, true));
+  }
+  plan.names = {{"connector.norm", "merger.norm"},
+                {"connector.{first,second}", "merger.linear_fc{1,2}"},
+                {"deepstack.N.norm", "deepstack_merger_list.N.norm"},
+                {"deepstack.N.{first,second}", "deepstack_merger_list.N.linear_fc{1,2}"}};
+  return {};
+}
+
+VisionTable qwen_table() {
+  return {
+      .tower = [](const Config&) { return Result<Family>(tower2("qwen2_vl")); },
+      .tower_tensors = {{"model.visual.", "visual."}, {}},
+      .text_tensors = {{"model.language_model.", "model."}, "embed_tokens.weight"},
+      .text = [](const CheckpointFiles&, const Config& text) { return family_named("qwen2", text); },
+      .flat = true,
+      .connector_tensors = {{"model.visual.", "visual."}, "merger.mlp.0.weight"},
+      .finish = finish_qwen2,
+  };
+}
+
+Result<Plan> read_qwen2(const CheckpointFiles& checkpoint) {
+  return read_vision(checkpoint, qwen_table());
+}
+
+Result<Plan> read_qwen25(const CheckpointFiles& checkpoint) {
+  VisionTable table = qwen_table();
+  table.tower = [](const Config&) { return Result<Family>(tower25()); };
+  return read_vision(checkpoint, table);
+}
+
+Result<Plan> read_qwen3(const CheckpointFiles& checkpoint) {
+  VisionTable table = qwen_table();
+  table.tower = [](const Config&) { return Result<Family>(tower3()); };
+  table.text = [](const CheckpointFiles&, const Config& text) { return family_named("qwen3", text); };
+  table.flat = false;
+  table.connector_tensors.anchor = "merger.linear_fc1.weight";
+  table.finish = finish_qwen3;
+  return read_vision(checkpoint, table);
+}
+
+}  // namespace
+
+transformer::EncodingSpec qwen_rotation() {
+  return {"rope-axial", {{"base", 10000.0}, {"first", std::string("rows")}, {"layout", std::string("half")}}};
+}
+
+Status check_sections(const CheckpointFiles& checkpoint, const Plan& text) {
+  return text.spec.encodings.front().options.has("sections")
+             ? Status()
+             : Status(bad_input("expected mrope_section in rope_scaling or rope_parameters, found none",
+                                checkpoint.config.file()));
+}
+
+Family qwen_tower(std::string_view name) {
+  using namespace slot;
+  return {
+      .name = name,
+      .fixed =
+          [](Draft& draft) {
+            fix_vit(draft);
+            draft.spec.image.class_tokens = 0;
+            draft.spec.image.patch_bias = false;
+            draft.spec.pool = transformer::Pool::kAll;
+            draft.spec.norm_eps = kEps;
+            draft.spec.final_norm = false;
+            draft.layer.attention.qkv = transformer::QkvLayout::kFused;
+            draft.layer.attention.set_qkv_bias(true);
+          },
+      .fields = {{{"num_heads"}, heads, std::int64_t{16}},
+                 {{"in_channels"}, channels, std::int64_t{3}},
+                 {{"patch_size"}, patch, std::int64_t{14}},
+                 {{"spatial_merge_size"}, cell, std::int64_t{2}},
+                 {{"temporal_patch_size"}, frames, std::int64_t{2}}},
+      .prefixes = {""},
+      .anchor = "patch_embed.proj.weight",
+      .names = {{"patch", "patch_embed.proj"},
+                {"layers.N.attention_norm", "blocks.N.norm1"},
+                {"layers.N.attention.qkv", "blocks.N.attn.qkv"},
+                {"layers.N.attention.output", "blocks.N.attn.proj"},
+                {"layers.N.feed_forward_norm", "blocks.N.norm2"},
+                {"layers.N.feed_forward.{up,down}", "blocks.N.mlp.fc{1,2}"}},
+  };
+}
+
+// Repeated from other fields, of videos, or the same in every file and read by no class.
+const std::vector<std::string_view> kQwenHarmless{
+    "vision_config.in_chans",          "vision_config.hidden_size",
+    "vision_config.out_hidden_size",   "vision_config.spatial_patch_size",
+    "vision_config.tokens_per_second", "text_config.rope_scaling.mrope_interleaved"};
+
+const Family kQwen2Vl{.name = "qwen2_vl", .read = read_qwen2, .harmless = kQwenHarmless};
+const Family kQwen25Vl{.name = "qwen2_5_vl", .read = read_qwen25, .harmless = kQwenHarmless};
+const Family kQwen3Vl{.name = "qwen3_vl", .read = read_qwen3, .harmless = kQwenHarmless};
+
+}  // namespace locus::families

@@ -1,0 +1,115 @@
+// RoBERTa and XLM-RoBERTa: BERT whose positions start behind the padding id's row, with a head of its own or none.
+// ELECTRA: BERT whose tokens are narrower than its layers; generators have a head, discriminators one that gives each
+// token a number, bare models none. DistilBERT: BERT without token types.
+#include "models/families/bert.h"
+#include "models/families/engine/list.h"
+#include "models/families/engine/slots.h"
+
+namespace locus::families {
+
+namespace {
+
+// Position t reads row t + padding + 1.
+Status finish_roberta(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_TRY(plan.spec.padding, config.integer("pad_token_id", 1));
+  const std::int64_t rows = plan.spec.trained_length;
+  if (plan.spec.padding < 0 || plan.spec.padding + 1 >= rows) {
+    return bad_input("expected 0 to " + std::to_string(rows - 2) + ", found " + std::to_string(plan.spec.padding),
+                     config.context("pad_token_id"));
+  }
+  plan.spec.trained_length = rows - plan.spec.padding - 1;
+  plan.spec.encodings = {{"learned", {{"length", plan.spec.trained_length}, {"class_rows", plan.spec.padding + 1}}}};
+  plan.spec.head_transform_gelu = true;
+  return headless_without(checkpoint, "lm_head.dense.weight", plan);
+}
+
+Family roberta(std::string_view name) {
+  Family family = bert(name);
+  family.finish = finish_roberta;
+  family.prefixes = {"roberta.", "", "module.roberta."};
+  family.outside = {{"head_transform", "lm_head.dense"},
+                    {"head_norm", "lm_head.layer_norm"},
+                    {"head.bias", "lm_head.bias"},
+                    {"head.weight", "lm_head.decoder.weight"}};
+  family.skipped = {"pooler.dense.weight",  "pooler.dense.bias", "position_ids", "lm_head.decoder.weight",
+                    "lm_head.decoder.bias", "classifier.*",      "qa_outputs.*"};
+  return family;
+}
+
+// The head of a discriminator: no norm, no words.
+void score_tokens(const std::string& prefix, Plan& plan) {
+  plan.spec.token_score = true;
+  plan.spec.tied_head = plan.spec.head_transform_norm = plan.spec.head_transform_gelu = false;
+  std::erase_if(plan.names, [](const Name& row) { return row.parameter.starts_with("head"); });
+  plan.name("head_transform", prefix + "dense");
+  plan.name("head", prefix + "dense_prediction");
+}
+
+Status finish_electra(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_TRY(const std::int64_t tokens, integer_or(config, "embedding_size", 128));
+  plan.spec.embedding_width = tokens == plan.spec.width ? 0 : tokens;
+  plan.spec.encodings = {{"learned", {{"length", plan.spec.trained_length}}}};
+  plan.spec.head_transform_gelu = true;
+  for (const char* const prefix : {"discriminator_predictions.", "module.discriminator_predictions."}) {
+    if (checkpoint.find(std::string(prefix) + "dense.weight") != nullptr) {
+      score_tokens(prefix, plan);
+      return {};
+    }
+  }
+  return headless_without(checkpoint, "generator_predictions.dense.weight", plan);
+}
+
+Status finish_distilbert(const CheckpointFiles& checkpoint, Plan& plan) {
+  plan.spec.norm_eps = 1e-12;  // in no config
+  plan.spec.encodings = {{"learned", {{"length", plan.spec.trained_length}}}};
+  return headless_without(checkpoint, "vocab_transform.weight", plan);
+}
+
+}  // namespace
+
+const Family kRoberta = roberta("roberta");
+const Family kXlmRoberta = roberta("xlm-roberta");
+
+const Family kElectra = [] {
+  Family family = bert("electra");
+  family.finish = finish_electra;
+  family.prefixes = {"electra.", "", "module.electra."};
+  family.names.push_back({"embedding_projection", "embeddings_project"});
+  family.outside = {{"head_transform", "generator_predictions.dense"},
+                    {"head_norm", "generator_predictions.LayerNorm"},
+                    {"head.bias", "generator_lm_head.bias"},
+                    {"head.weight", "generator_lm_head.weight"}};
+  family.skipped = {"position_ids", "generator_lm_head.weight", "classifier.*", "qa_outputs.*"};
+  return family;
+}();
+
+const Family kDistilbert = [] {
+  using namespace slot;
+  Family family = bert("distilbert");
+  family.finish = finish_distilbert;
+  family.harmless = {"sinusoidal_pos_embds"};  // how they began
+  family.fields = {{{"vocab_size"}, vocabulary},
+                   {{"dim"}, width},
+                   {{"n_layers"}, layers},
+                   {{"n_heads"}, heads},
+                   {{"hidden_dim"}, inner},
+                   {{"activation"}, activation, "gelu"},
+                   {{"max_position_embeddings"}, trained_length, std::int64_t{512}},
+                   {{"tie_word_embeddings"}, tied, true}};
+  family.prefixes = {"distilbert.", "", "module.distilbert."};
+  family.names = {{"embedding.weight", "embeddings.word_embeddings.weight"},
+                  {"position.position_embedding", "embeddings.position_embeddings.weight"},
+                  {"embedding_norm", "embeddings.LayerNorm"},
+                  {"layers.N.attention.{query,key,value,output}", "transformer.layer.N.attention.{q,k,v,out}_lin"},
+                  {"layers.N.attention_norm", "transformer.layer.N.sa_layer_norm"},
+                  {"layers.N.feed_forward.{up,down}", "transformer.layer.N.ffn.lin{1,2}"},
+                  {"layers.N.feed_forward_norm", "transformer.layer.N.output_layer_norm"}};
+  family.outside = {
+      {"head_transform", "vocab_transform"}, {"head_norm", "vocab_layer_norm"}, {"head", "vocab_projector"}};
+  family.skipped = {"position_ids", "vocab_projector.weight", "pre_classifier.*", "classifier.*", "qa_outputs.*"};
+  return family;
+}();
+
+}  // namespace locus::families

@@ -1,0 +1,161 @@
+// models/api/atlas.h: an atlas file to look at, and its contents to go on from.
+#include "models/api/atlas.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/base/numbers.h"
+#include "core/base/shown.h"
+#include "models/formats/atlas/contents.h"
+#include "models/formats/atlas/wavelengths.h"
+
+namespace locus::models {
+
+namespace {
+
+using atlas::OpenedAtlas;
+using atlas::SampleCount;
+using atlas::samples_name;
+using atlas::TableName;
+using atlas::tensor_name;
+
+constexpr double kNormal = 1.959963984540054;  // Φ⁻¹(0.975)
+
+class OpenAtlas : public Atlas {
+ public:
+  explicit OpenAtlas(OpenedAtlas file) : file_(std::move(file)) {
+    for (const TableName& table : file_.tables) {
+      if (std::find(names_.begin(), names_.end(), table.statistic) == names_.end()) {
+        names_.push_back(table.statistic);
+      }
+    }
+  }
+
+  const AtlasInfo& info() const override { return file_.info; }
+  const std::vector<std::string>& statistics() const override { return names_; }
+
+  bool of_model(const std::string& statistic) const override {
+    return file_.source->find(tensor_name({statistic, kAtlasOfModel})) != nullptr;
+  }
+
+  bool has(const std::string& statistic, AtlasNull null) const override {
+    return std::any_of(file_.tables.begin(), file_.tables.end(),
+                       [&](const TableName& table) { return table.statistic == statistic && table.null == null; });
+  }
+
+  const std::vector<double>& axis(const std::string& name) const override {
+    static const std::vector<double> none;
+    const auto found = file_.axes.find(name);
+    return found == file_.axes.end() ? none : found->second;
+  }
+
+  Result<AtlasValues> values(const std::string& statistic, std::int64_t layer, AtlasNull null) const override {
+    const std::string name = tensor_name({statistic, layer, null});
+    const formats::TensorInfo* const tensor = file_.source->find(name);
+    if (tensor == nullptr || !has(statistic, null)) {
+      return bad_input("expected a statistic of the atlas, found " + shown(name), file_.path.string());
+    }
+    const SampleCount& samples = file_.samples.at(samples_name(atlas::samples_of(statistic), null));
+    AtlasValues values;
+    values.shape = tensor->shape;
+    values.samples = samples.count;
+    values.mean = numbers_of(file_, name);
+    fill_deviation(numbers_of(file_, name + ".squares"), values);
+    if (const std::vector<double> replicates = numbers_of(file_, name + ".replicates"); !replicates.empty()) {
+      for (std::size_t n = 0; n < values.mean.size(); ++n) {
+        const auto [low, high] = atlas::bootstrap_interval(replicates.data(), values.mean.size(), n, samples);
+        values.low.push_back(low);
+        values.high.push_back(high);
+      }
+    } else if (const std::vector<double> both = numbers_of(file_, name + ".interval"); !both.empty()) {
+      const auto half = both.begin() + static_cast<std::ptrdiff_t>(values.mean.size());
+      values.low.assign(both.begin(), half);
+      values.high.assign(half, both.end());
+    } else {
+      fill_normal(values);
+    }
+    return values;
+  }
+
+ private:
+  // Sums become means.
+  static void fill_deviation(const std::vector<double>& squares, AtlasValues& values) {
+    const double count = values.samples;
+    for (std::size_t n = 0; n < squares.size(); ++n) {
+      const double mean = count > 0 ? values.mean[n] / count : kNaN;
+      const double variance = (squares[n] / count - mean * mean) * count / (count - 1);
+      values.mean[n] = mean;
+      values.deviation.push_back(count > 1 && !std::isnan(mean) ? std::sqrt(std::max(variance, 0.0)) : kNaN);
+    }
+  }
+
+  static void fill_normal(AtlasValues& values) {
+    for (std::size_t n = 0; n < values.mean.size(); ++n) {
+      const double half = kNormal * values.deviation[n] / std::sqrt(values.samples);
+      values.low.push_back(values.mean[n] - half);
+      values.high.push_back(values.mean[n] + half);
+    }
+  }
+
+  OpenedAtlas file_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+std::vector<double> pair_wavelengths(const Atlas& atlas, std::int64_t layer) {
+  const std::vector<double>& of_layers = atlas.axis(atlas::kEncodingOfLayers);
+  if (of_layers.empty()) {
+    return atlas.axis(atlas::wavelength_axis(0));
+  }
+  if (layer < 0 || layer >= std::ssize(of_layers)) {
+    return {};
+  }
+  const double encoding = of_layers[static_cast<std::size_t>(layer)];
+  const bool known = encoding >= 0 && encoding < static_cast<double>(of_layers.size());
+  return known ? atlas.axis(atlas::wavelength_axis(static_cast<std::size_t>(encoding))) : std::vector<double>();
+}
+
+Result<std::shared_ptr<const Atlas>> open_atlas(const std::filesystem::path& path) {
+  LOCUS_TRY(OpenedAtlas file, atlas::open_file(path));
+  return std::shared_ptr<const Atlas>(std::make_shared<OpenAtlas>(std::move(file)));
+}
+
+bool is_atlas(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (path.extension() != ".safetensors" || !std::filesystem::is_regular_file(path, ignored)) {
+    return false;
+  }
+  const auto source = formats::open_tensors(path);
+  if (!source.ok()) {
+    return false;
+  }
+  const auto format = (*source)->metadata().find("locus.format");
+  return format != (*source)->metadata().end() && format->second.starts_with("atlas/");
+}
+
+namespace atlas {
+
+Result<Contents> read_contents(const std::filesystem::path& path) {
+  LOCUS_TRY(OpenedAtlas file, open_file(path));
+  Contents contents;
+  for (const TableName& name : file.tables) {
+    const std::string tensor = tensor_name(name);
+    if (file.source->find(tensor + ".interval") != nullptr) {
+      return bad_input("expected replicates, found intervals: a compact atlas cannot be gone on with", path.string());
+    }
+    contents.tables.push_back({name.statistic, name.layer, name.null, file.source->find(tensor)->shape,
+                               numbers_of(file, tensor), numbers_of(file, tensor + ".squares"),
+                               numbers_of(file, tensor + ".replicates")});
+  }
+  contents.info = std::move(file.info);
+  contents.samples = std::move(file.samples);
+  contents.axes = std::move(file.axes);
+  contents.notes = std::move(file.notes);
+  return contents;
+}
+
+}  // namespace atlas
+
+}  // namespace locus::models

@@ -1,0 +1,126 @@
+// Contents as a safetensors file.
+#include <array>
+#include <list>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "core/base/numbers.h"
+#include "models/formats/atlas/contents.h"
+
+namespace locus::models::atlas {
+
+namespace {
+
+using formats::DType;
+using formats::OutputTensor;
+using nlohmann::json;
+
+std::string text_of(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::map<std::string, std::string> metadata_of(const Contents& contents) {
+  const AtlasInfo& info = contents.info;
+  json corpus = json::array();
+  for (const AtlasCorpus& file : info.corpus) {
+    corpus.push_back({{"name", file.name}, {"sha256", file.sha256}, {"bytes", file.bytes}});
+  }
+  std::map<std::string, std::string> metadata{
+      {"locus.format", "atlas/1"},
+      {"locus.version", info.version},
+      {"locus.checkpoint", info.checkpoint},
+      {"locus.sha256", info.sha256},
+      {"locus.family", info.family},
+      {"locus.encoding", info.encoding},
+      {"locus.layers", std::to_string(info.layers)},
+      {"locus.heads", std::to_string(info.heads)},
+      {"locus.corpus", text_of(corpus)},
+      {"locus.what", text_of(info.what)},
+      {"locus.windows", std::to_string(info.windows)},
+      {"locus.done", std::to_string(info.done)},
+      {"locus.length", std::to_string(info.length)},
+      {"locus.map_size", std::to_string(info.map_size)},
+      {"locus.replicates", std::to_string(info.replicates)},
+      {"locus.seed", std::to_string(info.seed)},
+  };
+  if (info.step) {
+    metadata["locus.step"] = std::to_string(*info.step);
+  }
+  for (const auto& [name, value] : contents.notes) {
+    metadata["locus." + name] = value;
+  }
+  return metadata;
+}
+
+class Tensors {
+ public:
+  void add(std::string name, std::vector<std::int64_t> shape, const std::vector<double>& numbers) {
+    list_.push_back({std::move(name), DType::kF64, std::move(shape), std::as_bytes(std::span(numbers))});
+  }
+  void add_own(std::string name, std::vector<std::int64_t> shape, std::vector<double> numbers) {
+    add(std::move(name), std::move(shape), own_.emplace_back(std::move(numbers)));
+  }
+  const std::vector<OutputTensor>& list() const { return list_; }
+
+ private:
+  std::vector<OutputTensor> list_;
+  std::list<std::vector<double>> own_;  // what has no other owner
+};
+
+std::vector<std::int64_t> with_front(std::int64_t first, std::vector<std::int64_t> shape) {
+  shape.insert(shape.begin(), first);
+  return shape;
+}
+
+std::vector<double> intervals_of(const Table& table, const SampleCount& samples) {
+  const std::size_t entries = table.sum.size();
+  std::vector<double> values(2 * entries);
+  for (std::size_t n = 0; n < entries; ++n) {
+    const Interval interval = bootstrap_interval(table.replicates.data(), entries, n, samples);
+    values[n] = interval.low;
+    values[entries + n] = interval.high;
+  }
+  return values;
+}
+
+Status add_table(const Contents& contents, const Table& table, bool compact, Tensors& tensors) {
+  const std::string name = tensor_name({table.statistic, table.layer, table.null});
+  tensors.add(name, table.shape, table.sum);
+  tensors.add(name + ".squares", table.shape, table.squares);
+  if (table.replicates.empty()) {
+    return {};
+  }
+  if (!compact) {
+    tensors.add(name + ".replicates", with_front(contents.info.replicates, table.shape), table.replicates);
+    return {};
+  }
+  const auto samples = contents.samples.find(samples_name(samples_of(table.statistic), table.null));
+  if (samples == contents.samples.end()) {
+    return internal("atlas: " + name + " has no count of samples");
+  }
+  tensors.add_own(name + ".interval", with_front(2, table.shape), intervals_of(table, samples->second));
+  return {};
+}
+
+}  // namespace
+
+Status write_atlas(const std::filesystem::path& path, const Contents& contents, bool compact) {
+  Tensors tensors;
+  for (const auto& [name, samples] : contents.samples) {
+    std::vector<double> numbers{samples.count};
+    if (!compact) {
+      numbers.insert(numbers.end(), samples.replicates.begin(), samples.replicates.end());
+    }
+    const auto size = static_cast<std::int64_t>(numbers.size());
+    tensors.add_own("samples." + name, {size}, std::move(numbers));
+  }
+  for (const auto& [name, numbers] : contents.axes) {
+    tensors.add("axes." + name, {static_cast<std::int64_t>(numbers.size())}, numbers);
+  }
+  for (const Table& table : contents.tables) {
+    LOCUS_CHECK(add_table(contents, table, compact, tensors));
+  }
+  return formats::write_safetensors(path, tensors.list(), metadata_of(contents));
+}
+
+}  // namespace locus::models::atlas

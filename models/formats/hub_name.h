@@ -1,0 +1,32 @@
+// Names of models on Hugging Face's hub: ORG/NAME, or ORG/NAME@REVISION with a branch, a tag or a commit.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace locus::formats {
+
+struct HubName {
+  std::string organisation;
+  std::string model;
+  std::string revision;  // empty: none was given, and main is meant
+
+  std::string path() const { return organisation + "/" + model; }                  // "ORG/NAME"
+  std::string folder() const { return "models--" + organisation + "--" + model; }  // of the cache
+};
+
+// Empty for what cannot be such a name: parts are letters, digits, '-', '_' and '.', never "..", hidden or longer than
+// 96 characters; a revision may have several, with '/' between them.
+std::optional<HubName> parse_hub_name(const std::string& text);
+
+// "ORG/NAME" of a folder models--ORG--NAME; empty for other folders.
+std::string name_of_hub_folder(const std::string& folder);
+
+// 40 lower-case hexadecimal digits.
+bool is_hub_commit(std::string_view text);
+
+// One part of such a name, which is also fit to be the name of a file: never "..", hidden, or with a separator.
+bool is_hub_part(std::string_view part);
+
+}  // namespace locus::formats

@@ -1,0 +1,57 @@
+// PickleStack: the values, marks and memo of a pickle machine, within limits on all of them.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/result.h"
+#include "models/formats/torch/pickle.h"
+
+namespace locus::formats {
+
+// Errors of every function, without a file name: kBadInput for a value, mark or memo entry that is not there, and
+// beyond the limits of read_pickle.
+class PickleStack {
+ public:
+  // New values go into `pickle`, which must outlive the stack.
+  explicit PickleStack(Pickle& pickle) : pickle_(pickle) {}
+
+  Status push(PickleId id);
+  Status push(PickleValue value);
+  Status push(PickleValue::Kind kind, std::int64_t integer = 0);
+  Status push_text(PickleValue::Kind kind, const Result<std::string_view>& text);
+  // Whether one more value may be made.
+  Status room() const;
+  Result<PickleId> pop();
+  Result<PickleId> top() const;
+
+  Status mark();
+  // The values above the last mark, which goes with them.
+  Result<std::vector<PickleId>> pop_mark();
+  // The value on top, or the mark where there is none above it.
+  Status drop();
+
+  // Replaces the last `count` values by a tuple of them.
+  Status tuple(std::size_t count);
+  // Replaces the values above the last mark by a container of them.
+  Status container_of_mark(PickleValue::Kind kind);
+  // Adds `items` to the container on top. An inert object takes and forgets them.
+  Status extend(PickleValue::Kind kind, const std::vector<PickleId>& items);
+
+  // Remembers the value on top under this number, or the next free one.
+  Status put(std::size_t key);
+  Status memoize() { return put(memo_.size()); }
+  // Pushes the value remembered under it.
+  Status get(std::size_t key);
+
+ private:
+  std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
+
+  Pickle& pickle_;
+  std::vector<PickleId> stack_;
+  std::vector<std::size_t> marks_;  // heights of the stack
+  std::unordered_map<PickleId, PickleId> memo_;
+};
+
+}  // namespace locus::formats

@@ -1,0 +1,24 @@
+#include "models/formats/trace/is_trace.h"
+
+#include "models/formats/tensor_source.h"
+#include "models/remote/client/there.h"
+
+namespace locus::models {
+
+bool is_trace(const std::filesystem::path& path) {
+  if (auto answer = remote::there<&is_trace>(path)) {
+    return *std::move(answer);
+  }
+  std::error_code ignored;
+  if (path.extension() != ".safetensors" || !std::filesystem::is_regular_file(path, ignored)) {
+    return false;
+  }
+  const auto source = formats::open_tensors(path);
+  if (!source.ok()) {
+    return false;  // opening it as a checkpoint says the same of its header
+  }
+  const auto format = (*source)->metadata().find("locus.format");
+  return format != (*source)->metadata().end() && format->second.starts_with("trace/");
+}
+
+}  // namespace locus::models

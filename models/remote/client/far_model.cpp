@@ -1,0 +1,74 @@
+#include "models/remote/client/far_model.h"
+
+#include "models/remote/client/there.h"
+#include "models/remote/codec/structs.h"
+
+namespace locus::remote {
+
+using models::Model;
+using models::Trace;
+
+namespace {
+
+// To a trace that has just arrived, which nobody else has yet.
+void give_input(const Trace& trace, const models::Input& input) {
+  if (const auto* const far = dynamic_cast<const FarTrace*>(&trace)) {
+    const_cast<FarTrace*>(far)->set_input(input);
+  }
+}
+
+}  // namespace
+
+double FarModel::macs(std::int64_t length) const {
+  return *there<&Model::macs>(*this, length);
+}
+
+Result<std::vector<models::TokenInfo>> FarModel::tokenize(const models::Input& input) const {
+  return *there<&Model::tokenize>(*this, input);
+}
+
+Result<std::shared_ptr<const Trace>> FarModel::run(const models::Input& input, const models::RunOptions& options,
+                                                   StopToken stop, const Progress& progress) const {
+  models::RunOptions wanted = options;
+  if (options.early) {
+    wanted.early = [&](const std::shared_ptr<const Trace>& trace) {
+      give_input(*trace, input);
+      options.early(trace);
+    };
+  }
+  LOCUS_TRY(std::shared_ptr<const Trace> trace, *there<&Model::run>(*this, input, wanted, stop, progress));
+  give_input(*trace, input);
+  return trace;
+}
+
+Status FarModel::read_weights(const StopToken& stop, const Progress& progress) const {
+  return *there<&Model::read_weights>(*this, stop, progress);
+}
+
+models::Estimate FarModel::estimate(std::int64_t length, const models::RunOptions& options) const {
+  return *there<&Model::estimate>(*this, length, options);
+}
+
+Result<models::Generation> FarModel::generate(const models::Input& input, const models::GenerateOptions& options,
+                                              const models::RunOptions& run_options, StopToken stop,
+                                              const Progress& progress) const {
+  LOCUS_TRY(models::Generation made, *there<&Model::generate>(*this, input, options, run_options, stop, progress));
+  give_input(*made.trace, input);
+  return made;
+}
+
+Result<std::shared_ptr<const Model>> FarModel::edited(models::Edits edits) const {
+  return *there<&Model::edited>(*this, edits);
+}
+
+Result<std::shared_ptr<const models::PositionTable>> FarModel::position_table(const models::PositionRequest& request,
+                                                                              std::int64_t layer) const {
+  return *there<&Model::position_table>(*this, request, layer);
+}
+
+Result<Field> FarTable::dot_product(std::int64_t head, Range rows, Range columns,
+                                    const models::Similarity& similarity) const {
+  return *there<&models::PositionTable::dot_product>(*this, head, rows, columns, similarity);
+}
+
+}  // namespace locus::remote

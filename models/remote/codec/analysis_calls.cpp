@@ -1,0 +1,106 @@
+// Calls of models/api/analyses.h and verify.h.
+#include "models/api/analyses.h"
+
+#include "models/api/verify.h"
+#include "models/remote/codec/call.h"
+#include "models/remote/codec/checks.h"
+#include "models/remote/codec/lists.h"
+
+namespace locus::remote {
+
+template <>
+struct Expected<&models::distance_profile> : AnyAnswer {
+  static Status check(const analysis::DistanceProfile& answer, const auto&...) {
+    const std::size_t bins = answer.mean.size();
+    return remote::check(answer.edges.size() == bins + 1 && answer.low.size() == bins && answer.high.size() == bins &&
+                             answer.cells.size() == bins,
+                         "numbers for each bin");
+  }
+};
+template <>
+struct Expected<&models::theory_curves> : AnyAnswer {
+  static Status check(const std::vector<models::TheoryCurve>& answer, const models::Trace&, std::int64_t, std::int64_t,
+                      const std::vector<double>& distances, const auto&...) {
+    for (const models::TheoryCurve& curve : answer) {
+      LOCUS_CHECK(remote::check(curve.mean.size() == distances.size() &&
+                                    (curve.deviation.empty() || curve.deviation.size() == distances.size()),
+                                "a number for each distance"));
+    }
+    return {};
+  }
+};
+template <>
+struct Allowed<&models::theory_curves> {
+  static Status check(const auto& /*trace*/, std::int64_t /*layer*/, std::int64_t /*head*/,
+                      const std::vector<double>& /*distances*/, models::TheoryAngle /*angle*/, std::int64_t pairs,
+                      std::uint64_t /*seed*/) {
+    return check_count("pairs", pairs, kMostPairs);
+  }
+};
+template <>
+struct Expected<&models::head_table> : AnyAnswer {
+  static Status check(const std::vector<models::HeadRow>& answer, const models::Trace& trace,
+                      const models::HeadTableOptions& options, const auto&...) {
+    const models::ModelInfo& model = trace.model();
+    const Range layers = options.layers.empty() ? Range{0, model.layers} : options.layers;
+    bool fits = static_cast<std::int64_t>(answer.size()) == layers.size() * model.heads;
+    for (std::size_t n = 0; fits && n < answer.size(); ++n) {
+      const auto index = static_cast<std::int64_t>(n);
+      fits = answer[n].layer == layers.begin + index / model.heads && answer[n].head == index % model.heads;
+    }
+    return remote::check(fits, "a row for each head");
+  }
+};
+template <>
+struct Expected<&models::induction_map> : AnyAnswer {
+  static Status check(const Field& answer, const models::Model& model, const auto&...) {
+    return check_heads(answer, model.info());
+  }
+};
+template <>
+struct Expected<&models::attention_rollout> : AnyAnswer {
+  static Status check(const std::vector<float>& answer, const models::Trace& trace, const auto&...) {
+    return check_length(answer, trace.length(), "a share of each token");
+  }
+};
+template <>
+struct Expected<&models::head_difference> : AnyAnswer {
+  static Status check(const Field& answer, const models::Trace& first, const auto&...) {
+    return check_heads(answer, first.model());
+  }
+};
+template <>
+struct Expected<&models::match_heads> : AnyAnswer {
+  static Status check(const std::vector<models::HeadMatch>& answer, const models::Trace& first,
+                      const models::Trace& second, const auto&...) {
+    const models::ModelInfo& other = second.model();
+    bool fits = static_cast<std::int64_t>(answer.size()) == first.model().layers * first.model().heads;
+    for (const models::HeadMatch& match : answer) {
+      fits = fits && match.layer >= -1 && match.layer < other.layers && match.head >= -1 && match.head < other.heads;
+    }
+    return remote::check(fits, "a match of each head");
+  }
+};
+template <>
+struct Expected<&models::shift_stability> : AnyAnswer {
+  static Status check(const std::vector<models::StabilityRow>& answer, const models::Model& model, const auto&...) {
+    return check_length(answer, model.info().layers, "a row for each layer");
+  }
+};
+
+#define LOCUS_ANALYSIS_CALLS(CALL)                             \
+  CALL("distance_bias", false, &models::distance_bias)         \
+  CALL("distance_profile", false, &models::distance_profile)   \
+  CALL("theory_curves", false, &models::theory_curves)         \
+  CALL("head_table", false, &models::head_table)               \
+  CALL("induction_map", false, &models::induction_map)         \
+  CALL("attention_rollout", false, &models::attention_rollout) \
+  CALL("head_difference", false, &models::head_difference)     \
+  CALL("match_heads", false, &models::match_heads)             \
+  CALL("shift_stability", false, &models::shift_stability)     \
+  CALL("length_curve", false, &models::length_curve)           \
+  CALL("verify", false, &models::verify)                       \
+  CALL("verify_expected", false, &models::verify_expected)
+LOCUS_CALLS(analysis_calls, LOCUS_ANALYSIS_CALLS)
+
+}  // namespace locus::remote

@@ -1,0 +1,132 @@
+// Calls of what edits do: effect.h, knock_out.h, move_curve.h, logit_attribution.h, logit_lens.h.
+#include "core/base/checked.h"
+#include "models/api/effect.h"
+#include "models/api/knock_out.h"
+#include "models/api/logit_attribution.h"
+#include "models/api/logit_lens.h"
+#include "models/api/move_curve.h"
+#include "models/remote/codec/call.h"
+#include "models/remote/codec/checks.h"
+#include "models/remote/codec/lists.h"
+
+namespace locus::remote {
+
+namespace {
+
+// Of each token, or of an image's classes once.
+Status check_effect(const models::EffectNumbers& answer, const models::Trace& trace) {
+  const auto positions = static_cast<std::int64_t>(answer.kl.size());
+  const auto losses = static_cast<std::int64_t>(answer.delta.size());
+  return check((positions == trace.length() || positions == 1) && (losses == 0 || losses == trace.length() - 1),
+               "a number for each position");
+}
+
+}  // namespace
+
+template <>
+struct Expected<&models::effect_of_edits> : AnyAnswer {
+  static Status check(const models::Effect& answer, const auto&...) { return check_effect(answer, *answer.untouched); }
+};
+template <>
+struct Expected<&models::effect_between> : AnyAnswer {
+  static Status check(const models::Effect& answer, const auto&...) { return check_effect(answer, *answer.untouched); }
+};
+template <>
+struct Expected<&models::effect_on> : AnyAnswer {
+  static Status check(const models::EffectOnTrace& answer, const models::Model&, const models::Trace& trace,
+                      const auto&...) {
+    LOCUS_CHECK(check_effect(answer, trace));
+    return remote::check(answer.top.size() == answer.kl.size() && answer.top_edited.size() == answer.kl.size(),
+                         "a prediction for each position");
+  }
+};
+template <>
+struct Expected<&models::knock_out> : AnyAnswer {
+  static Status check(const models::KnockOutEffects& answer, const models::Model&, const models::Trace& trace,
+                      const auto&...) {
+    LOCUS_CHECK(check_heads(answer.effect, trace.model()));
+    return answer.error.values.empty() ? Status() : check_heads(answer.error, trace.model());
+  }
+};
+template <>
+struct Allowed<&models::knock_out_shuffled> {
+  static Status check(const auto& /*model*/, const auto& /*trace*/, const models::KnockOutOptions& /*options*/,
+                      std::int64_t copies, const auto&...) {
+    return check_count("copies", copies, kMostRepeats);
+  }
+};
+template <>
+struct Expected<&models::knock_out_shuffled> : AnyAnswer {
+  static Status check(const std::vector<Field>& answer, const models::Model&, const models::Trace& trace,
+                      const models::KnockOutOptions&, std::int64_t copies, const auto&...) {
+    LOCUS_CHECK(check_length(answer, copies, "a map for each copy"));
+    for (const Field& each : answer) {
+      LOCUS_CHECK(check_heads(each, trace.model()));
+    }
+    return {};
+  }
+};
+template <>
+struct Expected<&models::logit_attribution> : AnyAnswer {
+  static Status check(const models::LogitAttribution& answer, const models::Model&, const models::Trace& trace,
+                      const auto&...) {
+    const models::ModelInfo& model = trace.model();
+    LOCUS_CHECK(check_heads(answer.heads, model));
+    LOCUS_CHECK(check_length(answer.feed_forwards, model.layers, "a number for each layer"));
+    LOCUS_CHECK(check_length(answer.biases, model.layers, "a number for each layer"));
+    return remote::check(answer.position >= 0 && answer.position < trace.length(), "a position of the text");
+  }
+};
+template <>
+struct Expected<&models::predictions_at> : AnyAnswer {
+  static Status check(const std::vector<models::Prediction>& answer, const models::Model&, const models::Trace&,
+                      std::int64_t, std::int64_t count, const auto&...) {
+    return remote::check(static_cast<std::int64_t>(answer.size()) <= count, "no more predictions than were asked for");
+  }
+};
+template <>
+struct Expected<&models::logit_lens> : AnyAnswer {
+  static Status check(const models::LogitLens& answer, const models::Model&, const models::Trace& trace,
+                      const auto&...) {
+    const std::int64_t rows = trace.model().layers + 1;
+    const auto cells = checked_product({rows, trace.length()}).value_or(0);
+    LOCUS_CHECK(remote::check(answer.probability.rows == rows && answer.probability.columns == trace.length(),
+                              "a cell for each layer and token"));
+    LOCUS_CHECK(check_length(answer.ids, cells, "a token for each cell"));
+    LOCUS_CHECK(check_length(answer.labels, cells, "a token for each cell"));
+    return check_length(answer.ranks, cells, "a rank for each cell");
+  }
+};
+template <>
+struct Expected<&models::move_curve> : AnyAnswer {
+  static Status check(const std::vector<models::MovePoint>& answer, const models::Model&, const models::Trace&,
+                      const models::MoveOptions& options, const auto&...) {
+    return remote::check(answer.size() == options.by.size(), "a point for each shift");
+  }
+};
+template <>
+struct Expected<&models::move_map> : AnyAnswer {
+  static Status check(const std::vector<std::vector<models::MovePoint>>& answer, const models::Model&,
+                      const models::Trace&, const models::MoveOptions& options, const auto&...) {
+    LOCUS_CHECK(check_length(answer, options.tokens.size(), "a row for each token"));
+    for (const auto& row : answer) {
+      LOCUS_CHECK(remote::check(row.size() == options.by.size(), "a point for each shift"));
+    }
+    return {};
+  }
+};
+
+#define LOCUS_EDIT_CALLS(CALL)                                   \
+  CALL("effect_of_edits", false, &models::effect_of_edits)       \
+  CALL("effect_between", false, &models::effect_between)         \
+  CALL("effect_on", false, &models::effect_on)                   \
+  CALL("knock_out", false, &models::knock_out)                   \
+  CALL("knock_out_shuffled", false, &models::knock_out_shuffled) \
+  CALL("logit_attribution", false, &models::logit_attribution)   \
+  CALL("logit_lens", false, &models::logit_lens)                 \
+  CALL("predictions_at", false, &models::predictions_at)         \
+  CALL("move_curve", false, &models::move_curve)                 \
+  CALL("move_map", false, &models::move_map)
+LOCUS_CALLS(edit_calls, LOCUS_EDIT_CALLS)
+
+}  // namespace locus::remote

@@ -1,0 +1,404 @@
+#include "models/transformer/weights.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+
+#include "core/products/linear.h"
+#include "core/products/packed.h"
+
+namespace locus::transformer {
+
+namespace {
+
+using formats::DType;
+using formats::TensorInfo;
+
+std::int64_t count_of(const std::vector<std::int64_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+at::ScalarType scalar_type(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+      return at::kDouble;
+    case DType::kF32:
+      return at::kFloat;
+    case DType::kF16:
+      return at::kHalf;
+    case DType::kBF16:
+      return at::kBFloat16;
+    case DType::kI64:
+      return at::kLong;
+    case DType::kI32:
+      return at::kInt;
+    case DType::kI16:
+      return at::kShort;
+    case DType::kI8:
+      return at::kChar;
+    case DType::kU8:
+    case DType::kBlocks:
+      return at::kByte;
+    case DType::kBool:
+      return at::kBool;
+  }
+  return at::kFloat;
+}
+
+bool is_floating(DType dtype) {
+  return dtype == DType::kBlocks || dtype == DType::kF64 || dtype == DType::kF32 || dtype == DType::kF16 ||
+         dtype == DType::kBF16;
+}
+
+struct Found {
+  const TensorInfo* tensor = nullptr;
+  formats::Source source;
+  Binding binding;
+};
+
+// The first of the parameter's names with which there is a tensor; without one, the first name.
+Found find(const std::string& parameter, const Plan& plan, const CheckpointFiles& checkpoint) {
+  const std::vector<Binding> bindings = plan.bindings(parameter);
+  for (const Binding& binding : bindings) {
+    if (const TensorInfo* tensor = checkpoint.find(binding.tensor); tensor != nullptr) {
+      return {tensor, checkpoint.tensors, binding};
+    }
+    for (const formats::Source& source : plan.further) {
+      if (const TensorInfo* tensor = source->find(binding.tensor); tensor != nullptr) {
+        return {tensor, source, binding};
+      }
+    }
+  }
+  return {nullptr, nullptr, bindings.empty() ? Binding{parameter, Layout::kAsIs, {}, 0} : bindings.front()};
+}
+
+// What the tensor must be; of a stack, with as many items as it has where those suffice.
+std::vector<std::int64_t> stored_shape(const Parameter& parameter, const Binding& binding, const TensorInfo* tensor) {
+  std::vector<std::int64_t> shape = parameter.shape;
+  if (!shape.empty()) {  // of a scalar there are no parts
+    shape.front() *= binding.piece.of;
+  }
+  if (binding.layout == Layout::kTransposed) {
+    std::reverse(shape.begin(), shape.end());
+  }
+  if (binding.piece.stacked) {
+    const std::int64_t items = tensor == nullptr || tensor->shape.empty() ? 0 : tensor->shape.front();
+    shape.insert(shape.begin(), std::max(items, binding.item + 1));
+  }
+  return shape;
+}
+
+Status check_tensor(const TensorInfo& tensor, const Parameter& parameter, const Binding& binding) {
+  const std::string where = tensor.file.string() + ": tensor " + tensor.name;
+  const std::vector<std::int64_t> expected = stored_shape(parameter, binding, &tensor);
+  const bool fits =
+      binding.layout == Layout::kReshaped ? count_of(tensor.shape) == count_of(expected) : tensor.shape == expected;
+  if (!fits) {
+    return bad_input("expected shape " + shape_text(expected) + ", found " + shape_text(tensor.shape), where);
+  }
+  if (!is_floating(tensor.dtype)) {
+    return unsupported("expected floating-point weights, found " + std::string(formats::to_text(tensor.dtype)), where);
+  }
+  return {};
+}
+
+// The parameter's part of the tensor, a view where possible.
+at::Tensor part_of(at::Tensor value, const Fitting::Part& part) {
+  const Binding& binding = part.binding;
+  if (binding.piece.stacked) {
+    value = value.select(0, binding.item);
+  }
+  if (binding.layout == Layout::kTransposed) {
+    value = value.t();
+  }
+  if (binding.piece.of > 1) {
+    const std::int64_t rows = value.size(0) / binding.piece.of;
+    value = binding.piece.interleaved ? value.slice(0, binding.piece.index, value.size(0), binding.piece.of)
+                                      : value.narrow(0, binding.piece.index * rows, rows);
+  }
+  return value;
+}
+
+// Buffers that some version of the authors' code saved: computed anew from the configuration by every one.
+const std::vector<std::string>& buffers() {
+  static const std::vector<std::string> endings{
+      "rotary_emb.inv_freq", "rotary.inv_freq",           "rotary_emb.cos_cached", "rotary_emb.sin_cached",
+      "position_ids",        "embeddings.token_type_ids", "attn.masked_bias",      "attention.masked_bias"};
+  return endings;
+}
+
+bool ends_with_any(const std::string& name, const std::vector<std::string>& endings) {
+  return std::any_of(endings.begin(), endings.end(), [&](const std::string& ending) {
+    if (ending.ends_with('*')) {  // "text_model.*": all that begin so
+      return name.rfind(ending.substr(0, ending.size() - 1), 0) == 0;
+    }
+    return name.size() >= ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
+  });
+}
+
+Error missing(const std::vector<std::pair<Binding, const Parameter*>>& absent, const CheckpointFiles& checkpoint) {
+  const std::vector<std::int64_t> shape = stored_shape(*absent.front().second, absent.front().first, nullptr);
+  const std::string more = absent.size() > 1 ? " (and " + std::to_string(absent.size() - 1) + " more are missing)" : "";
+  const auto& files = checkpoint.tensors->files();
+  const std::string file = files.size() == 1 ? files.front().string() : checkpoint.path.string();
+  return bad_input("expected shape " + shape_text(shape) + ", found none" + more,
+                   file + ": tensor " + absent.front().first.tensor);
+}
+
+}  // namespace
+
+Result<Fitting> fit(Transformer& model, const Plan& plan, const CheckpointFiles& checkpoint) {
+  return fit(model.parameters(), plan, checkpoint);
+}
+
+Result<Fitting> fit(const std::vector<Parameter>& parameters, const Plan& plan, const CheckpointFiles& checkpoint) {
+  Fitting fitting;
+  std::set<const TensorInfo*> used;
+  std::set<std::tuple<const TensorInfo*, std::int64_t, std::int64_t>> counted;  // parts: two parameters may share one
+  std::vector<std::pair<Binding, const Parameter*>> absent;
+  for (const Parameter& parameter : parameters) {
+    const Found found = find(parameter.name, plan, checkpoint);
+    const Binding& part = found.binding;
+    if (found.tensor == nullptr || counted.emplace(found.tensor, part.item, part.piece.index).second) {
+      fitting.parameters += count_of(parameter.shape);
+    }
+    if (found.tensor == nullptr) {
+      absent.emplace_back(found.binding, &parameter);
+      continue;
+    }
+    LOCUS_CHECK(check_tensor(*found.tensor, parameter, found.binding));
+    used.insert(found.tensor);
+    fitting.parts.push_back({parameter, found.tensor, found.source, found.binding});
+  }
+  if (!absent.empty()) {
+    return missing(absent, checkpoint);
+  }
+  std::vector<formats::Source> sources{checkpoint.tensors};
+  sources.insert(sources.end(), plan.further.begin(), plan.further.end());
+  for (const formats::Source& source : sources) {
+    for (const TensorInfo& tensor : source->tensors()) {
+      if (used.count(&tensor) == 0 && tensor.elements() > 0 && !ends_with_any(tensor.name, plan.skipped) &&
+          !ends_with_any(tensor.name, buffers())) {
+        fitting.unexpected.push_back(tensor.name);
+      }
+    }
+  }
+  return fitting;
+}
+
+void Fitting::add(Fitting other) {
+  const std::size_t own = parts.size();
+  parameters += other.parameters;
+  for (Part& part : other.parts) {
+    const bool shared =
+        std::any_of(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(own), [&](const Part& each) {
+          return each.tensor == part.tensor && each.binding.item == part.binding.item &&
+                 each.binding.piece.index == part.binding.piece.index;
+        });
+    parameters -= shared ? count_of(part.parameter.shape) : 0;
+    parts.push_back(std::move(part));
+  }
+  const std::set<std::string> unread(other.unexpected.begin(), other.unexpected.end());
+  std::erase_if(unexpected, [&](const std::string& name) { return unread.count(name) == 0; });
+}
+
+namespace {
+
+// A matrix in blocks as the file holds it.
+at::Tensor packed_matrix(const TensorInfo& info, const formats::Source& source) {
+  products::Packed matrix;
+  matrix.format = info.blocks;
+  matrix.data = info.storage.data();
+  matrix.inputs = info.shape.empty() ? 1 : info.shape.back();
+  matrix.outputs = matrix.inputs == 0 ? 0 : info.elements() / matrix.inputs;
+  matrix.interleaved = info.interleaved;
+  matrix.owner = source;
+  return products::packed_tensor(std::move(matrix));
+}
+
+}  // namespace
+
+at::Tensor to_tensor_as_stored(const TensorInfo& info, const formats::Source& source) {
+  if (info.blocks != nullptr) {
+    return products::dense(packed_matrix(info, source)).view(info.shape);
+  }
+  const auto type = at::TensorOptions(scalar_type(info.dtype));
+  const std::size_t size = formats::element_size(info.dtype);
+  if (info.elements() == 0) {
+    return at::empty(info.shape, type);
+  }
+  auto* bytes = const_cast<std::byte*>(info.storage.data());  // from_blob takes no const; nothing writes through it
+  if (reinterpret_cast<std::uintptr_t>(bytes) % size != 0) {
+    at::Tensor copy = at::empty({static_cast<std::int64_t>(info.storage.size() / size)}, type);
+    std::memcpy(copy.data_ptr(), bytes, copy.nbytes());
+    return copy.as_strided(info.shape, info.strides, info.offset);
+  }
+  return at::from_blob(
+      bytes + static_cast<std::size_t>(info.offset) * size, info.shape, info.strides, [source](void*) {}, type);
+}
+
+at::Tensor to_tensor(const TensorInfo& info, const formats::Source& source) {
+  return to_tensor_as_stored(info, source).to(at::kFloat);
+}
+
+namespace {
+
+constexpr std::int64_t kSmallModel = 16'000'000;  // parameters, 64 MB as float32
+
+bool stays_stored(const Fitting& fitting, const Fitting::Part& part, Storage storage) {
+  const DType type = part.tensor->dtype;
+  const bool wanted =
+      storage == Storage::kAsStored || (storage == Storage::kBySize && fitting.parameters > kSmallModel);
+  return wanted && part.parameter.product && (type == DType::kBF16 || type == DType::kF16) &&
+         part.binding.layout != Layout::kPlusOne;
+}
+
+// A matrix in blocks stays so on the same terms; parts of it are whole rows.
+bool stays_packed(const Fitting& fitting, const Fitting::Part& part, Storage storage) {
+  const Binding& binding = part.binding;
+  const bool wanted =
+      storage == Storage::kAsStored || (storage == Storage::kBySize && fitting.parameters > kSmallModel);
+  return wanted && part.parameter.product && part.tensor->dtype == DType::kBlocks && part.tensor->shape.size() == 2 &&
+         binding.layout == Layout::kAsIs && !binding.piece.stacked && !binding.piece.interleaved;
+}
+
+at::Tensor packed_part(const Fitting::Part& part) {
+  const at::Tensor whole = packed_matrix(*part.tensor, part.source);
+  const std::int64_t rows = whole.size(0) / part.binding.piece.of;
+  return products::narrow_rows(whole, part.binding.piece.index * rows, (part.binding.piece.index + 1) * rows);
+}
+
+// Bytes of a part in memory or, where it stays as it is, in the file.
+double bytes_of(const Fitting& fitting, const Fitting::Part& part, Storage storage) {
+  const auto count = static_cast<double>(count_of(part.parameter.shape));
+  if (stays_packed(fitting, part, storage)) {
+    const blocks::Format& format = *part.tensor->blocks;
+    return count / static_cast<double>(format.elements) * static_cast<double>(format.bytes);
+  }
+  return count * (stays_stored(fitting, part, storage) ? 2 : 4);
+}
+
+// The part as the parameter has it, before it is checked.
+at::Tensor value_of(const Fitting& fitting, const Fitting::Part& part, Storage storage) {
+  if (stays_packed(fitting, part, storage)) {
+    return packed_part(part);
+  }
+  at::Tensor value = part_of(to_tensor_as_stored(*part.tensor, part.source), part);
+  value = stays_stored(fitting, part, storage) ? value : value.to(at::kFloat);
+  return part.tensor->blocks == nullptr ? products::ordered_rows(value, part.tensor->interleaved) : value;
+}
+
+}  // namespace
+
+WeightBytes weight_bytes(const Fitting& fitting, Storage storage) {
+  WeightBytes bytes;
+  for (const Fitting::Part& part : fitting.parts) {
+    const bool stays = stays_stored(fitting, part, storage) || stays_packed(fitting, part, storage);
+    (stays ? bytes.stored : bytes.converted) += bytes_of(fitting, part, storage);
+  }
+  return bytes;
+}
+
+std::vector<std::string> load(const Fitting& fitting, Storage storage, const StopToken& stop,
+                              const Progress& progress) {
+  const at::NoGradGuard no_grad;
+  std::vector<std::string> warnings;
+  const auto megabytes = [](double bytes) { return std::to_string(static_cast<std::int64_t>(bytes / 1e6)); };
+  const double whole = weight_bytes(fitting, storage).all();
+  double read = 0;
+  for (const Fitting::Part& part : fitting.parts) {
+    if (stop.stop_requested()) {
+      break;
+    }
+    report(progress, read / std::max(whole, 1.0),
+           "reading the weights, " + megabytes(read) + " of " + megabytes(whole) + " MB");
+    read += bytes_of(fitting, part, storage);
+    at::Tensor value = value_of(fitting, part, storage);
+    if (!products::all_finite(value)) {
+      warnings.push_back(part.tensor->file.string() + ": tensor " + part.tensor->name +
+                         ": holds values that are not finite");
+    }
+    if (part.binding.layout == Layout::kReshaped) {
+      value = value.reshape(part.parameter.shape);
+    } else if (part.binding.layout == Layout::kPlusOne && !part.tensor->one_added) {
+      value = value + 1;
+    }
+    *part.parameter.value = value;
+  }
+  return warnings;
+}
+
+namespace {
+
+// The parameters under names that the plan has: q|k|v in three where it names three.
+std::vector<std::pair<std::string, at::Tensor>> named_parameters(Transformer& model, const Plan& plan) {
+  std::vector<std::pair<std::string, at::Tensor>> named;
+  for (const Parameter& parameter : model.parameters()) {
+    const at::Tensor value = products::dense(parameter.value->detach());
+    constexpr std::string_view kFused = "attention.qkv.";
+    const std::size_t at = parameter.name.find(kFused);
+    if (at == std::string::npos || !plan.bindings(parameter.name).empty()) {
+      named.emplace_back(parameter.name, value);
+      continue;
+    }
+    const auto layer = std::stoll(parameter.name.substr(std::string_view("layers.").size()));
+    const AttentionSpec& attention = model.block(layer).spec().attention;
+    const std::int64_t key = attention.kv_heads * attention.head_width;
+    const auto parts = value.split_with_sizes(
+        {attention.heads * attention.head_width, key, attention.kv_heads * attention.values()}, 0);
+    for (const auto& [name, n] : {std::pair{"query.", 0}, std::pair{"key.", 1}, std::pair{"value.", 2}}) {
+      named.emplace_back(parameter.name.substr(0, at) + "attention." + name + parameter.name.substr(at + kFused.size()),
+                         parts[static_cast<std::size_t>(n)]);
+    }
+  }
+  return named;
+}
+
+// Pieces of one stored tensor, by item and then by part.
+using Pieces = std::map<std::int64_t, std::map<std::int64_t, at::Tensor>>;
+
+at::Tensor joined(const Pieces& pieces, const Binding& binding) {
+  std::vector<at::Tensor> items;
+  for (const auto& [item, parts] : pieces) {
+    std::vector<at::Tensor> rows;
+    for (const auto& [index, part] : parts) {
+      rows.push_back(part);
+    }
+    at::Tensor value = rows.front();
+    if (rows.size() > 1) {
+      value = binding.piece.interleaved ? at::stack(rows, 1).flatten(0, 1) : at::cat(rows, 0);
+    }
+    items.push_back(binding.layout == Layout::kTransposed ? value.t() : value);
+  }
+  return binding.piece.stacked ? at::stack(items) : items.front();
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, at::Tensor>> stored_tensors(Transformer& model, const Plan& plan) {
+  const at::NoGradGuard no_grad;
+  std::vector<std::string> order;
+  std::map<std::string, std::pair<Binding, Pieces>> stored;
+  for (const auto& [name, value] : named_parameters(model, plan)) {
+    const std::vector<Binding> bindings = plan.bindings(name);
+    const Binding binding = bindings.empty() ? Binding{name, Layout::kAsIs, {}, 0} : bindings.front();
+    auto [place, fresh] = stored.try_emplace(binding.tensor, binding, Pieces{});
+    if (fresh) {
+      order.push_back(binding.tensor);
+    }
+    place->second.second[binding.piece.stacked ? binding.item : 0][binding.piece.index] =
+        binding.layout == Layout::kPlusOne ? value - 1 : value;
+  }
+  std::vector<std::pair<std::string, at::Tensor>> tensors;
+  for (const std::string& name : order) {
+    const auto& [binding, pieces] = stored.at(name);
+    tensors.emplace_back(name, joined(pieces, binding).contiguous());
+  }
+  return tensors;
+}
+
+}  // namespace locus::transformer

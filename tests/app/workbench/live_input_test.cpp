@@ -1,0 +1,104 @@
+#include "app/workbench/work/live_input.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "tests/support/event_loop.h"
+
+namespace locus::workbench {
+namespace {
+
+namespace live_input_suite {
+
+class LiveInput : public test::EventLoopTest {
+ protected:
+  LiveInput() {
+    QObject::connect(&input_, &workbench::LiveInput::due, &input_, [this] { ++due_; });
+    QObject::connect(&input_, &workbench::LiveInput::changed, &input_, [this] { ++changed_; });
+  }
+  workbench::LiveInput input_{20};
+  int due_ = 0;
+  int changed_ = 0;
+};
+
+TEST_F(LiveInput, WhatIsTypedRunsOnceTheTypistPauses) {
+  EXPECT_TRUE(input_.empty());
+  for (const char* text : {"a", "ab", "abc"}) {
+    input_.type(text);
+  }
+  EXPECT_EQ(changed_, 3);
+  EXPECT_EQ(due_, 0);
+  EXPECT_TRUE(input_.waiting());
+  ASSERT_TRUE(wait([this] { return due_ > 0; }));
+  EXPECT_EQ(due_, 1);
+  EXPECT_FALSE(input_.waiting());
+  input_.type("abc");  // the same
+  EXPECT_FALSE(input_.waiting());
+  EXPECT_EQ(changed_, 3);
+}
+
+TEST_F(LiveInput, AnotherInputRunsAtOnceAndEndsTheWait) {
+  input_.type("typed");
+  models::Input other;
+  other.image = "picture.png";
+  input_.set(other);
+  EXPECT_EQ(due_, 1);
+  EXPECT_FALSE(input_.waiting());
+  EXPECT_FALSE(input_.empty());
+  input_.put({});
+  EXPECT_EQ(due_, 1);
+  EXPECT_TRUE(input_.empty());
+}
+
+TEST_F(LiveInput, TypingKeepsTheStartPosition) {
+  models::Input input;
+  input.text = "x";
+  input.position_start = 40;
+  input_.set(input);
+  input_.type("xy");
+  EXPECT_EQ(input_.value().position_start, 40);
+  input_.flush();
+  EXPECT_EQ(due_, 2);
+  input_.flush();
+  EXPECT_EQ(due_, 2);
+}
+
+TEST_F(LiveInput, TheTimeSinceAChangeIsTakenOnce) {
+  EXPECT_FALSE(input_.take_elapsed_ms().has_value());
+  input_.type("a");
+  EXPECT_FALSE(input_.take_elapsed_ms().has_value());  // the figure of what was there before
+  input_.flush();
+  EXPECT_GE(input_.take_elapsed_ms().value_or(-1), 0);
+  EXPECT_FALSE(input_.take_elapsed_ms().has_value());
+}
+
+// With a pause that no test waits for.
+TEST_F(LiveInput, WhatShowsQuicklyRunsWithoutAPauseAndWhatIsSlowAfterOne) {
+  workbench::LiveInput input(1'000'000);
+  int due = 0;
+  QObject::connect(&input, &workbench::LiveInput::due, &input, [&] { ++due; });
+  input.type("a");
+  wait([] { return false; }, 50);
+  EXPECT_EQ(due, 0);  // nothing is known yet
+  input.flush();
+  ASSERT_TRUE(input.take_elapsed_ms().has_value());
+  for (const char* text : {"ab", "abc"}) {  // keys that arrive together run once
+    input.type(text);
+  }
+  EXPECT_EQ(due, 1);
+  ASSERT_TRUE(wait([&] { return due > 1; }));
+  EXPECT_EQ(due, 2);
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(static_cast<int>(2 * workbench::LiveInput::kQuickMs)));  // its run and its figure
+  ASSERT_TRUE(input.take_elapsed_ms().has_value());
+  input.type("abcd");
+  wait([] { return false; }, 50);
+  EXPECT_EQ(due, 2);
+  EXPECT_TRUE(input.waiting());
+}
+
+}  // namespace live_input_suite
+}  // namespace
+}  // namespace locus::workbench
