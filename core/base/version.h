@@ -5,7 +5,7 @@
 
 namespace locus {
 
-// "0.2.0"
+// "0.3.0"
 std::string_view program_version();
 
 }  // namespace locus
