@@ -1,5 +1,5 @@
 // The colours of the published colormaps, 0xRRGGBB, entry n at t = n/255.
-// viridis, magma: S. van der Walt, N. Smith, E. Firing (CC0). cividis: J. Nuñez, C. Anderton, R. Renslow (CC0).
+// viridis, magma: S. van der Walt, N. Smith, E. Firing (CC0). cividis: J. Nuñez, C. Anderton, R. Renslow (Battelle).
 // vik: F. Crameri, Scientific colour maps 7.0.1 (MIT). RdBu: C. Brewer, ColorBrewer 2.0 (Apache-2.0), its eleven
 // colours interpolated linearly.
 #include "renderers/figure/colormap_tables.h"
