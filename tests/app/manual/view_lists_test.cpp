@@ -40,17 +40,22 @@ Names found_in(const std::string& text, const std::string& pattern) {
   return names;
 }
 
-TEST(ViewLists, TheTableOfTheReadme) {
-  const std::string readme = read_text(in_tree("README.md"));
-  const std::size_t begin = readme.find("\n## Views\n");
-  ASSERT_NE(begin, std::string::npos);
-  const std::string part = readme.substr(begin, readme.find("\n## ", begin + 1) - begin);
+TEST(ViewLists, TheGallery) {
+  const std::string gallery = read_text(in_tree("assets/manual/gallery.md"));
   EXPECT_EQ(
-      found_in(
-          part,
-          R"(\n\| \[`([a-z0-9-]+)`\]\(assets/manual/\1\.md\) \| [^\n|]+ \| !\[\]\(assets/screenshots/\1\.png\) \|)"),
+      found_in(gallery,
+               R"(\n\[`([a-z0-9-]+)`\]\(\1\.md\): [^\n]+\.\n\n!\[[^\n\]]+\]\(\.\./screenshots/\1\.png\)\n)"),
       registered());
-  EXPECT_EQ(found_in(part, R"(\n(\| \[))").size(), registered().size()) << "rows of another form";
+  EXPECT_EQ(found_in(gallery, R"(\n(!\[))").size(), registered().size()) << "entries of another form";
+}
+
+// Those of the front page, which shows only a few views.
+TEST(ViewLists, ThePicturesOfTheReadme) {
+  const std::string readme = read_text(in_tree("README.md"));
+  const Names shown = found_in(readme, R"(!\[[^\]]*\]\(assets/screenshots/([a-z0-9-]+)\.png\))");
+  const Names views = registered();
+  EXPECT_TRUE(std::includes(views.begin(), views.end(), shown.begin(), shown.end()));
+  EXPECT_GE(shown.size(), 6U);
 }
 
 TEST(ViewLists, TheContentsOfTheManual) {
