@@ -1,6 +1,7 @@
 // locus: the workbench and the command line, one program.
 #include "app/build_facts.h"
 #include "app/cli/command_line.h"
+#include "core/base/blas_settings.h"
 #if LOCUS_GUI
 #include "app/cli/interrupt.h"
 #include "app/cli/paint.h"
@@ -87,5 +88,6 @@ constexpr locus::cli::OpenWorkbench kOpenWorkbench = nullptr;
 }  // namespace
 
 int main(int argc, char** argv) {
+  locus::set_blas_defaults();
   return locus::cli::run_command_line(argc, argv, kOpenWorkbench, locus::kVersionText);
 }

@@ -8,10 +8,13 @@ endif()
 add_library(locus_options INTERFACE)
 target_compile_features(locus_options INTERFACE cxx_std_20)
 target_include_directories(locus_options INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_options(locus_options INTERFACE -Wall -Wextra -Wconversion -Werror -fno-math-errno)
+target_compile_options(locus_options INTERFACE -Wall -Wextra -Wconversion -Werror -fno-math-errno -fPIC)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # False alarms on std::string (GCC bug 105651) and std::optional (80635); the sanitizer presets see what is real.
   target_compile_options(locus_options INTERFACE -Wno-restrict -Wno-maybe-uninitialized)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(locus_options INTERFACE -fno-semantic-interposition)  # functions of one file call each other directly
 endif()
 if(LOCUS_SANITIZE)
   target_compile_options(locus_options INTERFACE -fsanitize=${LOCUS_SANITIZE} -fno-omit-frame-pointer)
@@ -23,6 +26,21 @@ function(locus_floor name)
   add_library(${name} STATIC ${ARGN})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE locus_options)
+endfunction()
+
+# locus_part(NAME SOURCES...): objects of a shared library, locus_library(NAME FILE PARTS...).
+function(locus_part name)
+  add_library(${name} OBJECT ${ARGN})
+  target_link_libraries(${name} PRIVATE locus_options)
+endfunction()
+
+function(locus_library name file)
+  add_library(${name} SHARED)
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE locus_options ${ARGN})
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME ${file} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/locus BUILD_RPATH "$ORIGIN"
+                        INSTALL_RPATH "$ORIGIN" LINKER_LANGUAGE CXX)
+  target_link_options(${name} PRIVATE LINKER:--no-undefined)
 endfunction()
 
 # locus_optimise(TARGET LEVEL): less than -O3 for code whose speed nobody waits for. Loops over numbers are in core and renderers.

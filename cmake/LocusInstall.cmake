@@ -17,7 +17,7 @@ add_custom_command(OUTPUT ${texts} DEPENDS locus ${desktop}/org.locus.locus.meta
 add_custom_target(locus_installed_texts ALL DEPENDS ${texts})
 
 install(TARGETS locus RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS locus_program RUNTIME DESTINATION libexec/locus)
+install(TARGETS locus_shared locus_engine LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/locus)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/assets/atlases ${PROJECT_SOURCE_DIR}/assets/checkpoints ${PROJECT_SOURCE_DIR}/assets/samples
                   ${PROJECT_SOURCE_DIR}/assets/sessions
         DESTINATION share/locus/assets)
@@ -49,6 +49,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib/locus)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS libopenblas0-pthread)  # the reference BLAS is far slower
 set(about "Open checkpoints, type text, and see what every head attends to, what the\nposition encoding contributes, and how both change with another encoding or\nanother checkpoint.\n.\n")
 if(LOCUS_GUI)

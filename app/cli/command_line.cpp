@@ -12,7 +12,6 @@
 #include "core/base/shown.h"
 #include "models/api/machine.h"
 #include "models/api/model.h"
-#include "models/api/threads.h"
 #include "models/formats/hub_cache.h"
 #include "models/remote/address.h"
 

@@ -39,7 +39,4 @@ std::string bash_completion(const std::vector<CommandText>& commands);
 std::string zsh_completion(const std::vector<CommandText>& commands);
 std::string fish_completion(const std::vector<CommandText>& commands);
 
-// C++ that holds all of these and every --help, for the executable that starts at once (app/start/stored_texts.h).
-std::string stored_texts_source(const std::vector<CommandText>& commands);
-
 }  // namespace locus::cli

@@ -10,22 +10,20 @@ namespace {
 
 struct HelpOptions : HelpRequest {
   bool man = false;
-  bool stored = false;
   std::string completion;
 };
 
 // What is installed beside the program. Its line ends are its own.
 std::string written_for(const HelpOptions& options) {
   const std::vector<CommandText> commands = described_commands();
-  return options.stored                 ? stored_texts_source(commands)
-         : options.man                  ? man_page(commands)
+  return options.man                    ? man_page(commands)
          : options.completion == "bash" ? bash_completion(commands)
          : options.completion == "zsh"  ? zsh_completion(commands)
                                         : fish_completion(commands);
 }
 
 Status run_help(const HelpOptions& options, const Context& context) {
-  const int written = int{options.man} + int{options.stored} + int{!options.completion.empty()};
+  const int written = int{options.man} + int{!options.completion.empty()};
   if (written > 0) {
     if (!options.topic.empty() || !options.search.empty() || written > 1) {
       return usage("help: expected one of TOPIC, --search, --man, --completion, found several");
@@ -47,8 +45,7 @@ Action declare_help(Arguments& arguments) {
   arguments.flag("--markdown", options->markdown, "print the Markdown source of the page");
   arguments.flag("--man", options->man, "print the manual page of man(1)");
   arguments.choice("--completion", options->completion, {"bash", "zsh", "fish"}, "print the completions of this shell");
-  arguments.flag("--stored", options->stored, "print what the build stores in the executable that starts at once");
-  arguments.hide({"--man", "--completion", "--stored"});
+  arguments.hide({"--man", "--completion"});
   std::vector<std::string> topics;
   for (const manual::Page& page : manual::pages()) {
     topics.push_back(page.name);

@@ -14,7 +14,6 @@
 #include "core/base/shown.h"
 #include "models/api/atlas.h"
 #include "models/api/model.h"
-#include "models/api/threads.h"
 #include "models/api/weight_kinds.h"
 #include "models/formats/json/settings_json.h"
 

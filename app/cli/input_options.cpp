@@ -11,7 +11,7 @@
 #include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
-#include "models/api/threads.h"
+#include "models/api/model.h"
 #include "models/formats/hub_cache.h"
 
 namespace locus::cli {

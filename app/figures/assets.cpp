@@ -5,13 +5,13 @@
 
 namespace locus::figures {
 
-// <prefix>/libexec/locus/locus has <prefix>/share/locus/assets; build/<preset>/libexec/locus/locus, and the tests
-// beside it, those of their tree.
+// <prefix>/bin/locus has <prefix>/share/locus/assets; build/<preset>/locus and the tests below it have those of their
+// tree.
 std::filesystem::path assets_folder() {
   std::error_code code;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", code).parent_path();
   for (const auto& folder :
-       std::array{program / "../../share/locus/assets", program / "../../../../assets", program / "../../../assets"}) {
+       std::array{program / "../share/locus/assets", program / "../../assets", program / "../../../assets"}) {
     if (std::filesystem::is_directory(folder / "sessions", code)) {
       return std::filesystem::weakly_canonical(folder, code);
     }

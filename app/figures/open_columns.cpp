@@ -4,9 +4,9 @@
 
 #include "core/base/shown.h"
 #include "models/api/atlas_trace.h"
+#include "models/api/files.h"
 #include "models/api/machine.h"
 #include "models/formats/files_read.h"
-#include "models/formats/trace/is_trace.h"
 
 namespace locus::session {
 

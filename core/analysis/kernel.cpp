@@ -216,25 +216,4 @@ Result<Kernel> kernel(const KernelSource& source, std::int64_t head, StopToken s
   return made;
 }
 
-double explained_by_kernel(const std::vector<double>& kernel, const std::vector<double>& measured,
-                           const std::vector<double>& count, double& shift) {
-  const std::size_t size = std::min({kernel.size(), measured.size(), count.size()});
-  const auto sum = [&](const auto& of) {
-    double total = 0;
-    for (std::size_t n = 0; n < size; ++n) {
-      total += count[n] > 0 && std::isfinite(measured[n]) && std::isfinite(kernel[n]) ? count[n] * of(n) : 0.0;
-    }
-    return total;
-  };
-  const double cells = sum([](std::size_t) { return 1.0; });
-  const double mean = sum([&](std::size_t n) { return measured[n]; }) / cells;
-  shift = sum([&](std::size_t n) { return measured[n] - kernel[n]; }) / cells;
-  const double around = sum([&](std::size_t n) { return (measured[n] - mean) * (measured[n] - mean); });
-  const double missed = sum([&](std::size_t n) {
-    const double miss = measured[n] - kernel[n] - shift;
-    return miss * miss;
-  });
-  return around > 0 ? 1 - missed / around : kNaN;
-}
-
 }  // namespace locus::analysis

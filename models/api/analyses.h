@@ -157,6 +157,7 @@ struct LengthCurveOptions {
   std::int64_t stride = 0;            // tokens between the starts of windows; 0: they do not overlap
 };
 
+inline constexpr std::int64_t kShortestLength = 8;
 // Powers of two up to the number of tokens, from 8 for short texts to 32 for long ones.
 std::vector<std::int64_t> suggested_lengths(std::int64_t tokens);
 

@@ -13,6 +13,10 @@ namespace locus::models {
 // Whether there is a file or folder; false also where its machine cannot be asked.
 bool file_exists(const std::filesystem::path& path);
 
+// Whether the file says that it is a trace of any version (safetensors with `locus.format` trace/…). open_trace() says
+// what is wrong with one; a file whose header cannot be read is no trace.
+bool is_trace(const std::filesystem::path& path);
+
 // The most bytes that file_bytes() reads.
 inline constexpr std::int64_t kMaxFileBytes = std::int64_t{64} << 20;
 

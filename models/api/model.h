@@ -197,6 +197,8 @@ struct Estimate {
 std::string to_text(const Estimate& estimate);
 // "350 ms", "12 s", "4 min", "8.1 h".
 std::string duration_text(double ms);
+// "3000 MB", "12.3 GB".
+std::string memory_text(double megabytes);
 
 struct GenerateOptions {
   std::int64_t count = 20;
@@ -441,15 +443,29 @@ Result<std::shared_ptr<const Model>> open(const std::filesystem::path& path, con
 // Opens a trace file another program (or write()) made.
 Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path);
 
-// Threads for models (default: all cores) and what the build can do.
+// Threads for models: `threads` (0: OMP_NUM_THREADS, or all cores), never more than there are cores. Once the engine is
+// loaded they are its threads from then on.
 void set_threads(int threads);
+int bounded_threads(std::int64_t threads);
 struct Runtime {
   std::string torch;  // "1.13.1"
   std::string blas;   // "OpenBLAS", "reference BLAS (slow)"
   int threads = 1;
-  bool cuda = false;  // false, too, while LibTorch is not loaded
+  bool cuda = false;
 };
+// Whether the engine, and LibTorch with it, is loaded: the first function that computes loads it, in about half a second.
+bool engine_is_loaded();
+
+// Loads the engine.
 Runtime runtime();
+
+// What matrix products run on.
+struct Products {
+  std::string kernels;  // OpenBLAS's: "SkylakeX"; empty: the library does not say
+  std::string warning;  // that this CPU has faster ones, and what chose these; empty: it has not
+};
+// Loads the engine.
+Products products();
 
 // One row per encoding, for `locus info --encodings` and Help.
 struct EncodingInfo {

@@ -46,4 +46,7 @@ Result<std::shared_ptr<ProcessGroup>> open_process_group();
 // "rank 1 of 4 on node7"; "1 process" of null.
 std::string describe(const ProcessGroup* group);
 
+// Name of this machine; empty where it has none.
+std::string host_name();
+
 }  // namespace locus::models

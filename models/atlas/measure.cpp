@@ -1,3 +1,4 @@
+#include "models/api/local.h"
 #include "models/atlas/measure.h"
 
 #include <algorithm>
@@ -96,7 +97,7 @@ class ValueNorms {
 Measure::Measure(const Model& model, const MeasureOptions& options, const Trace& probe, Needles needles)
     : model_(model), options_(options), needles_(std::move(needles)) {
   for (std::int64_t layer = 0; layer < model.info().layers; ++layer) {
-    auto pairs = wants("pairs") ? pair_list(probe, layer, 0) : Result<analysis::PairList>(unsupported(""));
+    auto pairs = wants("pairs") ? local::pair_list(probe, layer, 0) : Result<analysis::PairList>(unsupported(""));
     pairs_.push_back(pairs.ok() ? std::optional(*std::move(pairs)) : std::nullopt);
     const auto field = scores_of(probe, layer);
     map_cells_.push_back(field.ok() ? cells_of((*field)->mask()) : std::make_shared<std::vector<std::uint32_t>>());

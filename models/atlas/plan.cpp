@@ -8,20 +8,6 @@
 
 namespace locus::models {
 
-const std::vector<AtlasStatistic>& atlas_statistics() {
-  static const std::vector<AtlasStatistic> all{
-      {"profile", "mean weight and logit by distance"},
-      {"heads", "entropy, previous, first, self, induction, distance bias of every head"},
-      {"sinks", "weight on the first 16 keys, and the norms of their values"},
-      {"loss", "-log p by token index"},
-      {"pairs", "norms of queries and keys in each rotary pair"},
-      {"retrieval", "whether a hidden sentence is copied out, by depth and length, and by which heads"},
-      {"spans", "weight on the beginning, the hidden sentence, the neighbourhood and the rest while it is copied"},
-      {"mean-map", "mean weight by query and key, reduced"},
-  };
-  return all;
-}
-
 namespace atlas {
 
 Status check_model(const Model& model) {

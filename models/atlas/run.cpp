@@ -10,6 +10,7 @@
 #include "core/base/version.h"
 #include "models/api/analyses.h"
 #include "models/api/atlas_run.h"
+#include "models/api/local.h"
 #include "models/api/process_group.h"
 #include "models/atlas/checkpoint_facts.h"
 #include "models/atlas/measure.h"
@@ -272,8 +273,9 @@ Result<AtlasSummary> make_checked(const Model& model, const std::filesystem::pat
 
 }  // namespace
 
-Result<AtlasSummary> make_atlas(const Model& model, const std::filesystem::path& path, const AtlasOptions& options,
-                                const OnAtlasProgress& on_progress, StopToken stop) {
+Result<AtlasSummary> local::make_atlas(const Model& model, const std::filesystem::path& path,
+                                       const AtlasOptions& options, const OnAtlasProgress& on_progress,
+                                       StopToken stop) {
   Result<AtlasSummary> made = guarded([&] { return make_checked(model, path, options, on_progress, stop); });
   if (!made.ok() && options.group != nullptr) {
     options.group->fail(made.error().describe());

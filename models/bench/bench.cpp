@@ -1,5 +1,6 @@
 // bench(): the list of groups, and how they are measured.
 #include "models/api/bench.h"
+#include "models/api/local.h"
 
 #include <malloc.h>
 #include <unistd.h>
@@ -120,7 +121,7 @@ std::string target_text(const BenchRow& row) {
   return {};
 }
 
-Result<std::vector<BenchRow>> bench(const BenchOptions& options) {
+Result<std::vector<BenchRow>> local::bench(const BenchOptions& options) {
   Rig rig(options);
   const auto wanted = [&](const Group& group) {
     return std::string(group.name).find(options.only) != std::string::npos;
@@ -141,7 +142,7 @@ Result<std::vector<BenchRow>> bench(const BenchOptions& options) {
   return rig.take();
 }
 
-std::string bench_machine() {
+std::string local::bench_machine() {
   const Runtime runtime = models::runtime();
   const auto gigabytes = std::llround(system_bytes("/proc/meminfo", "MemTotal") / 1e9);
   return system_value("/proc/cpuinfo", "model name") + ", " + std::to_string(std::thread::hardware_concurrency()) +

@@ -1,5 +1,6 @@
 // convert(): from any checkpoint that opens to one file with its weights in another format.
 #include "models/api/convert.h"
+#include "models/api/local.h"
 
 #include <ATen/ATen.h>
 
@@ -218,21 +219,8 @@ class Conversion {
 
 }  // namespace
 
-std::vector<std::string> written_formats() {
-  std::vector<std::string> names;
-  for (const blocks::Format& format : blocks::formats()) {
-    if (format.pack != nullptr) {
-      std::string& name = names.emplace_back(format.name);
-      std::transform(name.begin(), name.end(), name.begin(), [](char letter) {
-        return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
-      });
-    }
-  }
-  return names;
-}
-
-Result<Converted> convert(const std::filesystem::path& path, const ConvertOptions& options, StopToken stop,
-                          const Progress& progress) {
+Result<Converted> local::convert(const std::filesystem::path& path, const ConvertOptions& options, StopToken stop,
+                                 const Progress& progress) {
   const blocks::Format* const format = blocks::format_of(options.to);
   const std::string ending = options.out.extension().string();
   if (format == nullptr || format->pack == nullptr) {

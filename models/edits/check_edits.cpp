@@ -53,22 +53,6 @@ bool Places::has(std::int64_t index) const {
   return indices.empty() || std::find(indices.begin(), indices.end(), index) != indices.end();
 }
 
-const Edits& Trace::edits() const {
-  static const Edits none;
-  return none;
-}
-
-const Edits& Model::edits() const {
-  static const Edits none;
-  return none;
-}
-
-// By value, as those that can be edited keep them.
-// NOLINTNEXTLINE(performance-unnecessary-value-param)
-Result<std::shared_ptr<const Model>> Model::edited(Edits /*edits*/) const {
-  return unsupported("this model cannot be edited", info().name);
-}
-
 Status check_edits(const Edits& edits, const ModelInfo& model, std::int64_t length) {
   for (std::size_t n = 0; n < edits.size(); ++n) {
     const Edit& edit = edits[n];

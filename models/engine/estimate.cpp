@@ -38,10 +38,6 @@ double kept_numbers(const transformer::Spec& spec, const transformer::AttentionS
   return numbers + (keeps(options, "hidden") ? static_cast<double>(spec.width) : 0);
 }
 
-std::string megabytes(double value) {
-  return value < 10'000 ? fixed_text(value, 0) + " MB" : fixed_text(value / 1000, 1) + " GB";
-}
-
 }  // namespace
 
 RunBytes run_bytes(const transformer::Transformer& model, std::int64_t length, const RunOptions& options) {
@@ -102,23 +98,6 @@ double LoadedModel::macs(std::int64_t length) const {
   return total;
 }
 
-Estimate Model::estimate(std::int64_t /*length*/, const RunOptions& /*options*/) const {
-  return {};
-}
-
-std::string duration_text(double ms) {
-  const double seconds = ms / 1000;
-  return seconds < 1       ? fixed_text(ms, 0) + " ms"
-         : seconds < 120   ? fixed_text(seconds, 0) + " s"
-         : seconds < 7200  ? fixed_text(seconds / 60, 0) + " min"
-         : seconds < 36000 ? fixed_text(seconds / 3600, 1) + " h"
-                           : fixed_text(seconds / 3600, 0) + " h";
-}
-
-std::string to_text(const Estimate& estimate) {
-  return "about " + duration_text(estimate.time_ms) + " and " + megabytes(estimate.memory_mb);
-}
-
 Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) const {
   const transformer::Transformer& model = *parts_.transformer;
   const double weights = transformer::weight_bytes(parts_.fitting).all();
@@ -160,7 +139,7 @@ Status LoadedModel::check_weights() const {
     return {};
   }
   return too_large(
-      "the weights need " + megabytes(needed / 1e6) + " as float32, " + megabytes(available / 1e6) + " are there",
+      "the weights need " + memory_text(needed / 1e6) + " as float32, " + memory_text(available / 1e6) + " are there",
       parts_.info.files.empty() ? parts_.info.name : parts_.info.files.front());
 }
 
@@ -207,16 +186,17 @@ Status LoadedModel::check_memory(std::int64_t length, const RunOptions& options,
   if (seen > 0 && needed.available_mb > 0 && needed.memory_mb + seen > needed.available_mb) {
     return too_large("a run over " + std::to_string(length) + " tokens with " +
                          std::to_string(pictures->images.size()) + " pictures needs about " +
-                         megabytes(needed.memory_mb + seen) + " beside the weights, " + megabytes(seen) +
-                         " of them for the pictures; " + megabytes(needed.available_mb) +
+                         memory_text(needed.memory_mb + seen) + " beside the weights, " + memory_text(seen) +
+                         " of them for the pictures; " + memory_text(needed.available_mb) +
                          " are there; give fewer or smaller pictures",
                      parts_.info.name);
   }
   if (needed.fits) {
     return {};
   }
-  std::string message = "a run over " + std::to_string(length) + " tokens needs about " + megabytes(needed.memory_mb) +
-                        " beside the weights, " + megabytes(needed.available_mb) + " are there; ";
+  std::string message = "a run over " + std::to_string(length) + " tokens needs about " +
+                        memory_text(needed.memory_mb) + " beside the weights, " + memory_text(needed.available_mb) +
+                        " are there; ";
   message += needed.longest > 0 ? std::to_string(needed.longest) + " tokens would fit" : "no text would fit";
   RunOptions fewer = options;
   fewer.keep = {"logits"};
@@ -224,7 +204,7 @@ Status LoadedModel::check_memory(std::int64_t length, const RunOptions& options,
   if (options.keep != fewer.keep || options.all_logits) {
     const Estimate without = estimate(length, fewer);
     message +=
-        without.fits ? ", or all of them with nothing but q and k kept (" + megabytes(without.memory_mb) + ")" : "";
+        without.fits ? ", or all of them with nothing but q and k kept (" + memory_text(without.memory_mb) + ")" : "";
   }
   return too_large(message, parts_.info.name);
 }

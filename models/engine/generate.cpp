@@ -56,12 +56,6 @@ std::shared_ptr<const attention::Blocks> with_one_more(const std::shared_ptr<con
 
 }  // namespace
 
-Result<Generation> Model::generate(const Input& /*input*/, const GenerateOptions& /*options*/,
-                                   const RunOptions& /*run_options*/, StopToken /*stop*/,
-                                   const Progress& /*progress*/) const {
-  return unsupported("this model does not continue texts", info().name);
-}
-
 Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptions& options,
                                          const RunOptions& run_options, StopToken stop,
                                          const Progress& progress) const {

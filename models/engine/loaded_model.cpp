@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "core/base/guarded.h"
-#include "models/api/threads.h"
 #include "models/edits/run_edits.h"
 #include "models/engine/model_info.h"
+#include "models/engine/threads.h"
 #include "models/engine/trace/recorded_trace.h"
 #include "models/engine/vision.h"
 #include "models/transformer/check_numbers.h"

@@ -6,6 +6,7 @@
 #include "core/base/atomic_file.h"
 #include "core/base/guarded.h"
 #include "core/base/shown.h"
+#include "models/api/local.h"
 #include "models/engine/loaded_model.h"
 #include "models/engine/model_info.h"
 #include "models/engine/read_checkpoint.h"
@@ -14,7 +15,6 @@
 #include "models/families/engine/unused_fields.h"
 #include "models/formats/gguf/gguf_metadata.h"
 #include "models/formats/json/json.h"
-#include "models/remote/client/there.h"
 #include "models/text/token_tables.h"
 
 namespace locus::models {
@@ -226,11 +226,8 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
 
 }  // namespace
 
-Result<std::shared_ptr<const Model>> open(const fs::path& path, const OpenOptions& options, StopToken stop,
-                                          const Progress& progress) {
-  if (auto answer = remote::there<&open>(path, options, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<std::shared_ptr<const Model>> local::open(const fs::path& path, const OpenOptions& options, StopToken stop,
+                                                 const Progress& progress) {
   if (stop.stop_requested()) {
     return cancelled();
   }

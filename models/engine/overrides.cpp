@@ -9,6 +9,7 @@
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "core/position/list.h"
+#include "models/api/local.h"
 #include "models/engine/loaded_model.h"
 
 namespace locus::models {
@@ -216,22 +217,7 @@ Error without(const std::string& encoding, const std::string& option) {
 
 }  // namespace
 
-std::string with_layers(const std::string& text, const std::string& layers) {
-  return text + (layers.empty() ? "" : "@" + layers);
-}
-
-std::string label_of(const Overrides& overrides) {
-  std::string label;
-  if (overrides.rope_base) {
-    label += " base " + with_layers(locus::to_text(SettingValue(*overrides.rope_base)), overrides.rope_base_layers);
-  }
-  if (!overrides.rope_scaling.empty()) {
-    label += " " + with_layers(overrides.rope_scaling, overrides.rope_scaling_layers);
-  }
-  return label;
-}
-
-const EncodingUse* turning_encoding(const ModelInfo& info, const std::string& layers) {
+const EncodingUse* local::turning_encoding(const ModelInfo& info, const std::string& layers) {
   if (info.layer_info.empty() && layers.empty()) {  // nobody says which layer has which
     const auto found = std::find_if(info.encodings.begin(), info.encodings.end(),
                                     [](const EncodingUse& use) { return can_override(use.name, "base", use.options); });
@@ -243,7 +229,7 @@ const EncodingUse* turning_encoding(const ModelInfo& info, const std::string& la
   return !named.ok() || first == named->end() ? nullptr : info.encoding_of(first - named->begin());
 }
 
-std::string usual_layers(const ModelInfo& info) {
+std::string local::usual_layers(const ModelInfo& info) {
   const RopeLayers places = places_of(info, "base");
   return text_of(usual(places), places);
 }

@@ -31,11 +31,6 @@ class VectorTable final : public PositionTable {
 
 }  // namespace
 
-Result<std::shared_ptr<const PositionTable>> Model::position_table(const PositionRequest& /*request*/,
-                                                                   std::int64_t /*layer*/) const {
-  return unsupported(info().name + " cannot encode positions without a run");
-}
-
 // The layer's encoding with its trained tensors under other settings.
 Result<std::shared_ptr<const position::PositionEncoding>> LoadedModel::encoding_with(const Overrides& overrides,
                                                                                      std::int64_t layer) const {

@@ -4,10 +4,10 @@
 #include <ATen/Version.h>
 #include <torch/version.h>
 
-#include "core/lazy/torch_on_demand.h"
 #include "core/position/list.h"
+#include "models/api/local.h"
 #include "models/api/model.h"
-#include "models/api/threads.h"
+#include "models/engine/threads.h"
 
 namespace locus::models {
 
@@ -30,15 +30,15 @@ EncodingInfo info_of(const position::Description& description) {
 
 }  // namespace
 
-void set_threads(int threads) {
+void local::set_threads(int threads) {
   set_product_threads(bounded_threads(threads));
 }
 
-Runtime runtime() {
-  return {TORCH_VERSION, blas_name(), product_threads(), torch_is_loaded() && at::hasCUDA()};
+Runtime local::runtime() {
+  return {TORCH_VERSION, blas_name(), product_threads(), at::hasCUDA()};
 }
 
-std::vector<EncodingInfo> encodings() {
+std::vector<EncodingInfo> local::encodings() {
   std::vector<EncodingInfo> list;
   for (const position::Entry& entry : position::encodings()) {
     list.push_back(info_of(entry.description));

@@ -1,4 +1,5 @@
-#include "models/api/threads.h"
+#include "models/engine/threads.h"
+#include "models/api/local.h"
 
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
@@ -14,7 +15,6 @@
 #include <utility>
 
 #include "core/base/instruction_sets.h"
-#include "core/lazy/torch_on_demand.h"
 
 namespace locus::models {
 
@@ -74,33 +74,9 @@ int own_vector_bits() {
 #endif
 }
 
-// OpenBLAS is asked about before anything is multiplied; LibTorch, which needs it, would take longer to load.
-void load_blas() {
-  if (!torch_is_loaded()) {
-    static void* const blas = dlopen("libblas.so.3", RTLD_LAZY | RTLD_GLOBAL);
-    static_cast<void>(blas);
-  }
-}
-
-// What OMP_NUM_THREADS asks of every program: a number, or one a level of nesting, of which the first counts. 0:
-// nothing.
-std::int64_t openmp_threads() {
-  const char* const text = std::getenv("OMP_NUM_THREADS");
-  std::int64_t threads = 0;
-  if (text != nullptr) {
-    const std::string_view first = std::string_view(text).substr(0, std::string_view(text).find(','));
-    const auto [end, error] = std::from_chars(first.data(), first.data() + first.size(), threads);
-    threads = error == std::errc() && end == first.data() + first.size() ? std::max<std::int64_t>(threads, 0) : 0;
-  }
-  return threads;
-}
-
 thread_local bool alone = false;  // OneThread
 
-std::atomic<int> wished_threads{0};  // since before LibTorch was loaded; 0: none
-
 std::string kernel_name() {
-  load_blas();
   auto* const name = found<char*()>("openblas_get_corename");
   const char* const text = name != nullptr ? name() : nullptr;
   return text != nullptr ? text : "";
@@ -108,20 +84,7 @@ std::string kernel_name() {
 
 }  // namespace
 
-int bounded_threads(std::int64_t threads) {
-  const auto cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
-  const std::int64_t wanted = threads > 0 ? threads : openmp_threads();
-  return static_cast<int>(wanted > 0 ? std::min(wanted, cores) : cores);
-}
-
 void set_product_threads(int threads) {
-  if (!torch_is_loaded()) {
-    wished_threads = threads;
-    when_torch_is_loaded([] { set_product_threads(wished_threads); });
-    return;
-  }
-  const int most = torch_threads();
-  threads = most > 0 ? std::min(threads, most) : threads;
   at::set_num_threads(threads);
   Counted& all = counted();
   const std::lock_guard lock(all.mutex);
@@ -132,12 +95,10 @@ void set_product_threads(int threads) {
 }
 
 int product_threads() {
-  const int wished = wished_threads;
-  return wished > 0 && !torch_is_loaded() ? wished : at::get_num_threads();
+  return at::get_num_threads();
 }
 
 std::string blas_name() {
-  load_blas();
   if (dlsym(RTLD_DEFAULT, "openblas_get_config") != nullptr) {
     return "OpenBLAS";
   }
@@ -190,7 +151,7 @@ std::string slower_kernels(const std::string& kernels, int cpu_bits, const char*
          (chosen != nullptr ? std::string("; unset OPENBLAS_CORETYPE (") + chosen + ")" : std::string());
 }
 
-Products products() {
+Products local::products() {
   const std::string kernels = kernel_name();
   return {kernels, slower_kernels(kernels, own_vector_bits(), std::getenv("OPENBLAS_CORETYPE"))};
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "models/api/local.h"
 #include "models/engine/loaded_model.h"
-#include "models/remote/client/there.h"
 
 namespace locus::models {
 
@@ -22,10 +22,7 @@ std::string kind_of(std::string name) {
 
 }  // namespace
 
-std::vector<WeightKind> weight_kinds(const Model& model) {
-  if (auto answer = remote::there<&weight_kinds>(model)) {
-    return *std::move(answer);
-  }
+std::vector<WeightKind> local::weight_kinds(const Model& model) {
   std::vector<WeightKind> kinds;
   std::set<const formats::TensorInfo*> counted;
   const LoadedModel* const loaded = loaded_model_of(model);

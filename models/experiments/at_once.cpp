@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "models/api/threads.h"
+#include "models/engine/threads.h"
 
 namespace locus::models {
 

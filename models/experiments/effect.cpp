@@ -8,10 +8,10 @@
 
 #include "core/base/guarded.h"
 #include "core/base/numbers.h"
+#include "models/api/local.h"
 #include "models/experiments/fields.h"
 #include "models/experiments/outputs.h"
 #include "models/experiments/rerun.h"
-#include "models/remote/client/there.h"
 
 namespace locus::models {
 
@@ -90,10 +90,7 @@ std::vector<Prediction> likeliest_of(const at::Tensor& logits, const TraceData& 
 
 }  // namespace
 
-Result<Effect> effect_between(std::shared_ptr<const Trace> untouched, std::shared_ptr<const Trace> edited) {
-  if (auto answer = remote::there<&effect_between>(untouched, edited)) {
-    return *std::move(answer);
-  }
+Result<Effect> local::effect_between(std::shared_ptr<const Trace> untouched, std::shared_ptr<const Trace> edited) {
   return guarded([&]() -> Result<Effect> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const TraceData* const before, data_of(*untouched));
@@ -119,10 +116,8 @@ Result<Effect> effect_between(std::shared_ptr<const Trace> untouched, std::share
   });
 }
 
-Result<EffectOnTrace> effect_on(const Model& model, const Trace& trace, StopToken stop, const Progress& progress) {
-  if (auto answer = remote::there<&effect_on>(model, trace, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<EffectOnTrace> local::effect_on(const Model& model, const Trace& trace, StopToken stop,
+                                       const Progress& progress) {
   return guarded([&]() -> Result<EffectOnTrace> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(Rerun run, rerun_of(model, trace, "effect"));
@@ -146,10 +141,8 @@ Result<EffectOnTrace> effect_on(const Model& model, const Trace& trace, StopToke
   });
 }
 
-Result<Effect> effect_of_edits(const Model& model, const Input& input, StopToken stop, const Progress& progress) {
-  if (auto answer = remote::there<&effect_of_edits>(model, input, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<Effect> local::effect_of_edits(const Model& model, const Input& input, StopToken stop,
+                                      const Progress& progress) {
   if (model.edits().empty()) {
     return usage("effect: expected at least one --edit or --edits FILE");
   }
@@ -158,7 +151,7 @@ Result<Effect> effect_of_edits(const Model& model, const Input& input, StopToken
   LOCUS_TRY(std::shared_ptr<const Trace> untouched, plain->run(input, options, stop, progress));
   options.reuse = untouched;
   LOCUS_TRY(std::shared_ptr<const Trace> edited, model.run(input, options, stop, progress));
-  return effect_between(std::move(untouched), std::move(edited));
+  return local::effect_between(std::move(untouched), std::move(edited));
 }
 
 }  // namespace locus::models

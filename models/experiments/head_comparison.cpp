@@ -3,8 +3,8 @@
 
 #include "core/analysis/head_distance.h"
 #include "core/base/guarded.h"
+#include "models/api/local.h"
 #include "models/experiments/fields.h"
-#include "models/remote/client/there.h"
 
 namespace locus::models {
 
@@ -17,11 +17,8 @@ std::string shape_of(const std::vector<const attention::ScoreField*>& layers) {
 
 }  // namespace
 
-Result<Field> head_difference(const Trace& first, const Trace& second, std::int64_t rows, StopToken stop,
-                              const Progress& progress) {
-  if (auto answer = remote::there<&head_difference>(first, second, rows, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<Field> local::head_difference(const Trace& first, const Trace& second, std::int64_t rows, StopToken stop,
+                                     const Progress& progress) {
   return guarded([&]() -> Result<Field> {
     LOCUS_TRY(const auto a, all_scores(first));
     LOCUS_TRY(const auto b, all_scores(second));
@@ -42,11 +39,8 @@ Result<Field> head_difference(const Trace& first, const Trace& second, std::int6
   });
 }
 
-Result<std::vector<HeadMatch>> match_heads(const Trace& first, const Trace& second, std::int64_t rows, StopToken stop,
-                                           const Progress& progress) {
-  if (auto answer = remote::there<&match_heads>(first, second, rows, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<std::vector<HeadMatch>> local::match_heads(const Trace& first, const Trace& second, std::int64_t rows,
+                                                  StopToken stop, const Progress& progress) {
   return guarded([&]() -> Result<std::vector<HeadMatch>> {
     LOCUS_TRY(const auto a, all_scores(first));
     LOCUS_TRY(const auto b, all_scores(second));

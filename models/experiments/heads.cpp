@@ -9,8 +9,8 @@
 #include "core/analysis/rollout.h"
 #include "core/base/guarded.h"
 #include "core/base/numbers.h"
+#include "models/api/local.h"
 #include "models/experiments/fields.h"
-#include "models/remote/client/there.h"
 
 namespace locus::models {
 
@@ -72,12 +72,9 @@ Result<std::vector<std::pair<double, double>>> picture_shares(const attention::S
 
 }  // namespace
 
-Result<analysis::DistanceBias> distance_bias(const std::vector<TracePointer>& texts, std::int64_t layer,
-                                             const analysis::DistanceBiasOptions& options, StopToken stop,
-                                             const Progress& progress) {
-  if (auto answer = remote::there<&distance_bias>(texts, layer, options, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<analysis::DistanceBias> local::distance_bias(const std::vector<TracePointer>& texts, std::int64_t layer,
+                                                    const analysis::DistanceBiasOptions& options, StopToken stop,
+                                                    const Progress& progress) {
   return guarded([&]() -> Result<analysis::DistanceBias> {
     std::vector<const attention::ScoreSource*> sources;
     for (const TracePointer& text : texts) {
@@ -88,23 +85,17 @@ Result<analysis::DistanceBias> distance_bias(const std::vector<TracePointer>& te
   });
 }
 
-Result<analysis::DistanceProfile> distance_profile(const Trace& trace, std::int64_t layer,
-                                                   const analysis::DistanceProfileOptions& options, StopToken stop,
-                                                   const Progress& progress) {
-  if (auto answer = remote::there<&distance_profile>(trace, layer, options, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<analysis::DistanceProfile> local::distance_profile(const Trace& trace, std::int64_t layer,
+                                                          const analysis::DistanceProfileOptions& options,
+                                                          StopToken stop, const Progress& progress) {
   return guarded([&]() -> Result<analysis::DistanceProfile> {
     LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));
     return analysis::distance_profile(*field, options, stop, progress);
   });
 }
 
-Result<std::vector<HeadRow>> head_table(const Trace& trace, const HeadTableOptions& options, StopToken stop,
-                                        const Progress& progress) {
-  if (auto answer = remote::there<&head_table>(trace, options, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<std::vector<HeadRow>> local::head_table(const Trace& trace, const HeadTableOptions& options, StopToken stop,
+                                               const Progress& progress) {
   return guarded([&]() -> Result<std::vector<HeadRow>> {
     LOCUS_TRY(const auto fields, all_scores(trace));
     const Range wanted = options.layers.empty() ? Range{0, static_cast<std::int64_t>(fields.size())} : options.layers;
@@ -129,11 +120,8 @@ Result<std::vector<HeadRow>> head_table(const Trace& trace, const HeadTableOptio
   });
 }
 
-Result<Field> induction_map(const Model& model, const InductionOptions& options, StopToken stop,
-                            const Progress& progress) {
-  if (auto answer = remote::there<&induction_map>(model, options, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<Field> local::induction_map(const Model& model, const InductionOptions& options, StopToken stop,
+                                   const Progress& progress) {
   const ModelInfo& info = model.info();
   if (info.image) {
     return unsupported("induction scores need a text model; " + info.name + " takes images");
@@ -166,10 +154,7 @@ Result<Field> induction_map(const Model& model, const InductionOptions& options,
   return total;
 }
 
-Result<std::vector<float>> attention_rollout(const Trace& trace, std::int64_t query, StopToken stop) {
-  if (auto answer = remote::there<&attention_rollout>(trace, query, stop)) {
-    return *std::move(answer);
-  }
+Result<std::vector<float>> local::attention_rollout(const Trace& trace, std::int64_t query, StopToken stop) {
   return guarded([&]() -> Result<std::vector<float>> {
     LOCUS_TRY(const auto fields, all_scores(trace));
     return analysis::attention_rollout(fields, query, stop);

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/base/guarded.h"
+#include "models/api/local.h"
 #include "models/experiments/vocabulary.h"
-#include "models/remote/client/there.h"
 
 namespace locus::models {
 
@@ -18,11 +18,8 @@ std::int64_t wanted_reach(const Trace& trace, const KernelRequest& request) {
 
 }  // namespace
 
-Result<HeadKernel> head_kernel(const Model& model, const Trace& trace, const KernelRequest& request, StopToken stop,
-                               const Progress& progress) {
-  if (auto answer = remote::there<&head_kernel>(model, trace, request, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<HeadKernel> local::head_kernel(const Model& model, const Trace& trace, const KernelRequest& request,
+                                      StopToken stop, const Progress& progress) {
   return guarded([&]() -> Result<HeadKernel> {
     LOCUS_TRY(const VocabularyHead head, VocabularyHead::of(model, trace, request.layer, request.head, stop));
     const std::int64_t wanted = wanted_reach(trace, request);
@@ -39,12 +36,10 @@ Result<HeadKernel> head_kernel(const Model& model, const Trace& trace, const Ker
   });
 }
 
-Result<std::vector<TokenPair>> strongest_token_pairs(const Model& model, const Trace& trace,
-                                                     const KernelRequest& request, std::int64_t distance,
-                                                     std::int64_t count, StopToken stop, const Progress& progress) {
-  if (auto answer = remote::there<&strongest_token_pairs>(model, trace, request, distance, count, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<std::vector<TokenPair>> local::strongest_token_pairs(const Model& model, const Trace& trace,
+                                                            const KernelRequest& request, std::int64_t distance,
+                                                            std::int64_t count, StopToken stop,
+                                                            const Progress& progress) {
   return guarded([&]() -> Result<std::vector<TokenPair>> {
     LOCUS_TRY(const VocabularyHead head, VocabularyHead::of(model, trace, request.layer, request.head, stop));
     LOCUS_TRY(const std::int64_t reach, head.longest(wanted_reach(trace, request)));

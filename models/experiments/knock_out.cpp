@@ -11,12 +11,12 @@
 #include "core/base/guarded.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
+#include "models/api/local.h"
 #include "models/edits/run_edits.h"
 #include "models/experiments/fields.h"
 #include "models/experiments/layer_reuse.h"
 #include "models/experiments/outputs.h"
 #include "models/experiments/rerun.h"
-#include "models/remote/client/there.h"
 
 namespace locus::models {
 
@@ -188,11 +188,8 @@ Result<std::int64_t> likeliest(const Rerun& run, std::int64_t position, const St
 
 }  // namespace
 
-Result<KnockOutEffects> knock_out(const Model& model, const Trace& trace, const KnockOutOptions& options,
-                                  StopToken stop, const Progress& progress) {
-  if (auto answer = remote::there<&knock_out>(model, trace, options, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<KnockOutEffects> local::knock_out(const Model& model, const Trace& trace, const KnockOutOptions& options,
+                                         StopToken stop, const Progress& progress) {
   return guarded([&]() -> Result<KnockOutEffects> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const Rerun run, knock_out_run(model, trace, options));
@@ -200,12 +197,9 @@ Result<KnockOutEffects> knock_out(const Model& model, const Trace& trace, const 
   });
 }
 
-Result<std::vector<Field>> knock_out_shuffled(const Model& model, const Trace& trace, const KnockOutOptions& asked,
-                                              std::int64_t copies, std::uint64_t seed, StopToken stop,
-                                              const Progress& progress) {
-  if (auto answer = remote::there<&knock_out_shuffled>(model, trace, asked, copies, seed, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<std::vector<Field>> local::knock_out_shuffled(const Model& model, const Trace& trace,
+                                                     const KnockOutOptions& asked, std::int64_t copies,
+                                                     std::uint64_t seed, StopToken stop, const Progress& progress) {
   return guarded([&]() -> Result<std::vector<Field>> {
     const at::NoGradGuard no_grad;
     KnockOutOptions options = asked;
@@ -236,7 +230,7 @@ Result<std::vector<Field>> knock_out_shuffled(const Model& model, const Trace& t
   });
 }
 
-Result<std::int64_t> token_named(const Model& model, const std::string& word) {
+Result<std::int64_t> local::token_named(const Model& model, const std::string& word) {
   if (const auto id = parse_number<std::int64_t>(word)) {
     return *id;
   }

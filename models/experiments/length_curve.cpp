@@ -6,17 +6,15 @@
 
 #include "core/base/guarded.h"
 #include "core/base/numbers.h"
+#include "models/api/local.h"
 #include "models/engine/loaded_model.h"
 #include "models/experiments/at_once.h"
 #include "models/experiments/fields.h"
-#include "models/remote/client/there.h"
 
 namespace locus::models {
 
 namespace {
 
-constexpr std::int64_t kShortest = 8;
-constexpr std::int64_t kLongestStart = 32;
 constexpr std::int64_t kMaxStretches = 32;
 constexpr std::int64_t kLeastStretch = 64;  // bytes, or tokens of a text without
 
@@ -175,8 +173,8 @@ Status check_options(const Model& model, const std::vector<std::int64_t>& length
     return unsupported("length curve: expected a causal text model; " + model.info().name + " is none");
   }
   if (lengths.empty() || options.stride < 0) {
-    return bad_input("length curve: expected a text of at least " + std::to_string(kShortest) + " tokens, found " +
-                     std::to_string(available));
+    return bad_input("length curve: expected a text of at least " + std::to_string(kShortestLength) +
+                     " tokens, found " + std::to_string(available));
   }
   const auto [shortest, longest] = std::minmax_element(lengths.begin(), lengths.end());
   if (*shortest < 2 || *longest > available) {
@@ -188,24 +186,9 @@ Status check_options(const Model& model, const std::vector<std::int64_t>& length
 
 }  // namespace
 
-std::vector<std::int64_t> suggested_lengths(std::int64_t tokens) {
-  std::vector<std::int64_t> lengths;
-  std::int64_t length = kShortest;
-  while (length < kLongestStart && length * 16 < tokens) {
-    length *= 2;
-  }
-  for (; length <= tokens; length *= 2) {
-    lengths.push_back(length);
-  }
-  return lengths;
-}
-
-Result<std::vector<LengthPoint>> length_curve(const Model& model, const std::vector<TokenInfo>& tokens,
-                                              const LengthCurveOptions& options, StopToken stop,
-                                              const Progress& progress) {
-  if (auto answer = remote::there<&length_curve>(model, tokens, options, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<std::vector<LengthPoint>> local::length_curve(const Model& model, const std::vector<TokenInfo>& tokens,
+                                                     const LengthCurveOptions& options, StopToken stop,
+                                                     const Progress& progress) {
   const auto available = static_cast<std::int64_t>(tokens.size());
   const std::vector<std::int64_t> lengths = options.lengths.empty() ? suggested_lengths(available) : options.lengths;
   LOCUS_CHECK(check_options(model, lengths, available, options));

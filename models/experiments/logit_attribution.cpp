@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "core/base/guarded.h"
+#include "models/api/local.h"
 #include "models/experiments/fields.h"
 #include "models/experiments/rerun.h"
-#include "models/remote/client/there.h"
 #include "models/transformer/direct_path.h"
 
 namespace locus::models {
@@ -64,11 +64,9 @@ Read read_output(const at::Tensor& logits, std::int64_t output, double cap) {
 
 }  // namespace
 
-Result<LogitAttribution> logit_attribution(const Model& model, const Trace& trace, const AttributionOptions& options,
-                                           StopToken stop, const Progress& progress) {
-  if (auto answer = remote::there<&logit_attribution>(model, trace, options, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<LogitAttribution> local::logit_attribution(const Model& model, const Trace& trace,
+                                                  const AttributionOptions& options, StopToken stop,
+                                                  const Progress& progress) {
   return guarded([&]() -> Result<LogitAttribution> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const Rerun run, rerun_of(model, trace, "logit attribution"));

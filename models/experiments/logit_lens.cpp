@@ -7,9 +7,9 @@
 #include <map>
 
 #include "core/base/guarded.h"
+#include "models/api/local.h"
 #include "models/experiments/fields.h"
 #include "models/experiments/rerun.h"
-#include "models/remote/client/there.h"
 
 namespace locus::models {
 
@@ -33,11 +33,8 @@ void take_rows(const at::Tensor& logits, std::int64_t row, std::int64_t begin, s
 
 }  // namespace
 
-Result<LogitLens> logit_lens(const Model& model, const Trace& trace, std::int64_t token, StopToken stop,
-                             const Progress& progress) {
-  if (auto answer = remote::there<&logit_lens>(model, trace, token, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<LogitLens> local::logit_lens(const Model& model, const Trace& trace, std::int64_t token, StopToken stop,
+                                    const Progress& progress) {
   return guarded([&]() -> Result<LogitLens> {
     const at::NoGradGuard no_grad;
     const ModelInfo& info = model.info();
@@ -86,11 +83,8 @@ Result<LogitLens> logit_lens(const Model& model, const Trace& trace, std::int64_
   });
 }
 
-Result<std::vector<Prediction>> predictions_at(const Model& model, const Trace& trace, std::int64_t token,
-                                               std::int64_t count, StopToken stop) {
-  if (auto answer = remote::there<&predictions_at>(model, trace, token, count, stop)) {
-    return *std::move(answer);
-  }
+Result<std::vector<Prediction>> local::predictions_at(const Model& model, const Trace& trace, std::int64_t token,
+                                                      std::int64_t count, StopToken stop) {
   return guarded([&]() -> Result<std::vector<Prediction>> {
     const at::NoGradGuard no_grad;
     if (model.info().image) {

@@ -6,10 +6,10 @@
 
 #include "core/attention/score_field.h"
 #include "core/base/guarded.h"
+#include "models/api/local.h"
 #include "models/edits/run_edits.h"
 #include "models/experiments/outputs.h"
 #include "models/experiments/rerun.h"
-#include "models/remote/client/there.h"
 
 namespace locus::models {
 
@@ -110,11 +110,8 @@ Result<MovePoint> Mover::moved(Range tokens, double by) {
 
 }  // namespace
 
-Result<std::vector<MovePoint>> move_curve(const Model& model, const Trace& trace, const MoveOptions& options,
-                                          StopToken stop, const Progress& progress) {
-  if (auto answer = remote::there<&move_curve>(model, trace, options, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<std::vector<MovePoint>> local::move_curve(const Model& model, const Trace& trace, const MoveOptions& options,
+                                                 StopToken stop, const Progress& progress) {
   return guarded([&]() -> Result<std::vector<MovePoint>> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(Mover mover, Mover::begin(model, trace, options, std::move(stop)));
@@ -129,11 +126,9 @@ Result<std::vector<MovePoint>> move_curve(const Model& model, const Trace& trace
   });
 }
 
-Result<std::vector<std::vector<MovePoint>>> move_map(const Model& model, const Trace& trace, const MoveOptions& options,
-                                                     StopToken stop, const Progress& progress) {
-  if (auto answer = remote::there<&move_map>(model, trace, options, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<std::vector<std::vector<MovePoint>>> local::move_map(const Model& model, const Trace& trace,
+                                                            const MoveOptions& options, StopToken stop,
+                                                            const Progress& progress) {
   return guarded([&]() -> Result<std::vector<std::vector<MovePoint>>> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(Mover mover, Mover::begin(model, trace, options, stop));

@@ -3,12 +3,13 @@
 #include <utility>
 
 #include "models/api/analyses.h"
+#include "models/api/local.h"
 #include "models/engine/picture_marks.h"
 
 namespace locus::models {
 
-Result<TracePointer> neutral_run(const Model& model, const Trace& trace, const std::string& neutral, StopToken stop,
-                                 const Progress& progress) {
+Result<TracePointer> local::neutral_run(const Model& model, const Trace& trace, const std::string& neutral,
+                                        StopToken stop, const Progress& progress) {
   const std::string what = "attention relative to a neutral text";
   if (trace.images().empty()) {
     return unsupported(what + " needs a picture in the text; " + trace.model().name + " read none");

@@ -6,8 +6,8 @@
 #include "core/attention/attend.h"
 #include "core/base/guarded.h"
 #include "core/position/shared/pair_form.h"
+#include "models/api/local.h"
 #include "models/experiments/fields.h"
-#include "models/remote/client/there.h"
 
 namespace locus::models {
 
@@ -58,63 +58,47 @@ Result<Computed> computed_with(const analysis::PairSource& source, position::Pre
 
 }  // namespace
 
-Result<analysis::PairList> pair_list(const Trace& trace, std::int64_t layer, std::int64_t head) {
-  if (auto answer = remote::there<&pair_list>(trace, layer, head)) {
-    return *std::move(answer);
-  }
+Result<analysis::PairList> local::pair_list(const Trace& trace, std::int64_t layer, std::int64_t head) {
   return guarded([&]() -> Result<analysis::PairList> {
     LOCUS_TRY(const analysis::PairSource source, source_of(trace, layer));
     return analysis::pair_list(source, head);
   });
 }
 
-Result<Field> pair_energy(const Trace& trace, std::int64_t layer, analysis::PairNorm norm, StopToken stop) {
-  if (auto answer = remote::there<&pair_energy>(trace, layer, norm, stop)) {
-    return *std::move(answer);
-  }
+Result<Field> local::pair_energy(const Trace& trace, std::int64_t layer, analysis::PairNorm norm, StopToken stop) {
   return guarded([&]() -> Result<Field> {
     LOCUS_TRY(const analysis::PairSource source, source_of(trace, layer));
     return analysis::pair_energy(source, norm, stop);
   });
 }
 
-Result<analysis::CellParts> pair_parts(const Trace& trace, std::int64_t layer, std::int64_t head, std::int64_t query,
-                                       std::int64_t key, const std::vector<double>& distances) {
-  if (auto answer = remote::there<&pair_parts>(trace, layer, head, query, key, distances)) {
-    return *std::move(answer);
-  }
+Result<analysis::CellParts> local::pair_parts(const Trace& trace, std::int64_t layer, std::int64_t head,
+                                              std::int64_t query, std::int64_t key,
+                                              const std::vector<double>& distances) {
   return guarded([&]() -> Result<analysis::CellParts> {
     LOCUS_TRY(const analysis::PairSource source, source_of(trace, layer));
     return analysis::pair_parts(source, head, query, key, distances);
   });
 }
 
-Result<analysis::PairProfile> pair_profile(const Trace& trace, std::int64_t layer, std::int64_t head, StopToken stop,
-                                           const Progress& progress) {
-  if (auto answer = remote::there<&pair_profile>(trace, layer, head, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<analysis::PairProfile> local::pair_profile(const Trace& trace, std::int64_t layer, std::int64_t head,
+                                                  StopToken stop, const Progress& progress) {
   return guarded([&]() -> Result<analysis::PairProfile> {
     LOCUS_TRY(const analysis::PairSource source, source_of(trace, layer));
     return analysis::pair_profile(source, head, stop, progress);
   });
 }
 
-Result<analysis::PairPlane> pair_plane(const Trace& trace, std::int64_t layer, std::int64_t head, std::int64_t pair) {
-  if (auto answer = remote::there<&pair_plane>(trace, layer, head, pair)) {
-    return *std::move(answer);
-  }
+Result<analysis::PairPlane> local::pair_plane(const Trace& trace, std::int64_t layer, std::int64_t head,
+                                              std::int64_t pair) {
   return guarded([&]() -> Result<analysis::PairPlane> {
     LOCUS_TRY(const analysis::PairSource source, source_of(trace, layer));
     return analysis::pair_plane(source, head, pair);
   });
 }
 
-Result<std::vector<std::vector<analysis::PairStatistics>>> pair_statistics(const Trace& trace, StopToken stop,
-                                                                           const Progress& progress) {
-  if (auto answer = remote::there<&pair_statistics>(trace, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<std::vector<std::vector<analysis::PairStatistics>>> local::pair_statistics(const Trace& trace, StopToken stop,
+                                                                                  const Progress& progress) {
   using Layers = std::vector<std::vector<analysis::PairStatistics>>;
   return guarded([&]() -> Result<Layers> {
     LOCUS_TRY(const TraceData* data, data_of(trace));
@@ -135,10 +119,7 @@ Result<std::vector<std::vector<analysis::PairStatistics>>> pair_statistics(const
   });
 }
 
-Result<std::shared_ptr<const Trace>> with_pairs(const Trace& trace, std::int64_t layer, Range pairs) {
-  if (auto answer = remote::there<&with_pairs>(trace, layer, pairs)) {
-    return *std::move(answer);
-  }
+Result<std::shared_ptr<const Trace>> local::with_pairs(const Trace& trace, std::int64_t layer, Range pairs) {
   return guarded([&]() -> Result<std::shared_ptr<const Trace>> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const analysis::PairSource source, source_of(trace, layer));

@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "core/base/guarded.h"
+#include "models/api/local.h"
 #include "models/experiments/fields.h"
-#include "models/remote/client/there.h"
 
 namespace locus::models {
 
@@ -45,11 +45,8 @@ Result<std::optional<double>> vectors_change(const TraceData& plain, const Trace
 
 }  // namespace
 
-Result<std::vector<StabilityRow>> shift_stability(const Model& model, const Trace& plain, const Move& move,
-                                                  StopToken stop, const Progress& progress) {
-  if (auto answer = remote::there<&shift_stability>(model, plain, move, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<std::vector<StabilityRow>> local::shift_stability(const Model& model, const Trace& plain, const Move& move,
+                                                         StopToken stop, const Progress& progress) {
   LOCUS_TRY(const Input input, moved_input(plain, move));
   report(progress, 0, "the moved tokens");
   LOCUS_TRY(const TracePointer moved, model.run(input, {}, stop));

@@ -10,8 +10,8 @@
 #include "core/base/numbers.h"
 #include "core/position/rope.h"
 #include "core/position/tapa.h"
+#include "models/api/local.h"
 #include "models/experiments/fields.h"
-#include "models/remote/client/there.h"
 
 namespace locus::models {
 
@@ -111,12 +111,9 @@ Result<Curves> tapa_curves(const position::Tapa& tapa, const Pairs& pairs, const
 
 }  // namespace
 
-Result<Curves> theory_curves(const Trace& trace, std::int64_t layer, std::int64_t head,
-                             const std::vector<double>& distances, TheoryAngle angle, std::int64_t pairs,
-                             std::uint64_t seed) {
-  if (auto answer = remote::there<&theory_curves>(trace, layer, head, distances, angle, pairs, seed)) {
-    return *std::move(answer);
-  }
+Result<Curves> local::theory_curves(const Trace& trace, std::int64_t layer, std::int64_t head,
+                                    const std::vector<double>& distances, TheoryAngle angle, std::int64_t pairs,
+                                    std::uint64_t seed) {
   return guarded([&]() -> Result<Curves> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));

@@ -9,12 +9,12 @@
 
 #include "core/base/guarded.h"
 #include "core/base/numbers.h"
+#include "models/api/local.h"
 #include "models/engine/loaded_model.h"
 #include "models/engine/trace/recorded_trace.h"
 #include "models/engine/vision.h"
 #include "models/experiments/fields.h"
 #include "models/formats/tensor_source.h"
-#include "models/remote/client/there.h"
 #include "models/transformer/weights.h"
 
 namespace locus::models {
@@ -109,7 +109,7 @@ Status compare_layers(const TraceData& ours, const TraceData& theirs, const std:
 }
 
 Status compare_trace(const TraceData& ours, const std::filesystem::path& path, Comparison& comparison, StopToken stop) {
-  LOCUS_TRY(const std::shared_ptr<const Trace> opened, open_trace(path));
+  LOCUS_TRY(const std::shared_ptr<const Trace> opened, local::open_trace(path));
   LOCUS_TRY(const TraceData* const read, data_of(*opened));
   const TraceData& theirs = *read;
   if (ours.tokens.size() != theirs.tokens.size() ||
@@ -316,10 +316,7 @@ std::string undetermined(const TraceData& data) {
 
 }  // namespace
 
-Result<VerifyReport> verify_expected(const Model& model, const std::filesystem::path& expected, StopToken stop) {
-  if (auto answer = remote::there<&verify_expected>(model, expected, stop)) {
-    return *std::move(answer);
-  }
+Result<VerifyReport> local::verify_expected(const Model& model, const std::filesystem::path& expected, StopToken stop) {
   return guarded([&]() -> Result<VerifyReport> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const formats::Source file, formats::open_tensors(expected));
@@ -347,11 +344,9 @@ Result<VerifyReport> verify_expected(const Model& model, const std::filesystem::
   });
 }
 
-Result<VerifyReport> verify(const Model& model, const Input& input, const std::optional<std::filesystem::path>& against,
-                            StopToken stop, const Progress& progress) {
-  if (auto answer = remote::there<&verify>(model, input, against, stop, progress)) {
-    return *std::move(answer);
-  }
+Result<VerifyReport> local::verify(const Model& model, const Input& input,
+                                   const std::optional<std::filesystem::path>& against, StopToken stop,
+                                   const Progress& progress) {
   return guarded([&]() -> Result<VerifyReport> {
     const at::NoGradGuard no_grad;
     const LoadedModel* const loaded = loaded_model_of(model);

@@ -1,5 +1,6 @@
 // models/api/process_group.h with LibTorch's c10d: processes meet in a TCPStore and exchange tensors by Gloo.
 #include "models/api/process_group.h"
+#include "models/api/local.h"
 
 #include <unistd.h>
 
@@ -24,11 +25,6 @@ namespace locus::models {
 namespace {
 
 using group::Job;
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -209,15 +205,9 @@ Result<std::shared_ptr<ProcessGroup>> open_group(const Job& job) {
 
 }  // namespace
 
-Result<std::shared_ptr<ProcessGroup>> open_process_group() {
+Result<std::shared_ptr<ProcessGroup>> local::open_process_group() {
   LOCUS_TRY(const std::optional<Job> job, group::read_job(variable));
   return job ? open_group(*job) : std::shared_ptr<ProcessGroup>();
-}
-
-std::string describe(const ProcessGroup* group) {
-  return group == nullptr
-             ? "1 process"
-             : "rank " + std::to_string(group->rank()) + " of " + std::to_string(group->size()) + " on " + host_name();
 }
 
 }  // namespace locus::models

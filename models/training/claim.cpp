@@ -1,3 +1,4 @@
+#include "models/api/local.h"
 #include "models/training/claim.h"
 
 #include <algorithm>
@@ -76,14 +77,14 @@ Status check_inputs(const TrainOptions& options, const std::vector<fs::path>& re
 // weights without a name, or none, and never the old ones under the new run's.
 Status remove_checkpoint(const TrainOptions& options) {
   const fs::path& folder = options.out;
-  std::vector<fs::path> files = written_files(folder);
+  std::vector<fs::path> files = local::written_files(folder);
   std::stable_partition(files.begin(), files.end(),
                         [](const fs::path& file) { return file.filename() == "training.json"; });
   const std::vector<fs::path> read = formats::files_read(folder);
   files.insert(files.end(), read.begin(), read.end());
   const std::vector<fs::path> kept = kept_folders(folder);
   for (const fs::path& step : kept) {
-    const std::vector<fs::path> own = written_files(step);
+    const std::vector<fs::path> own = local::written_files(step);
     files.insert(files.end(), own.begin(), own.end());
   }
   LOCUS_CHECK(check_inputs(options, files));

@@ -8,6 +8,7 @@
 #include "core/base/guarded.h"
 #include "core/base/listed.h"
 #include "core/base/shown.h"
+#include "models/api/local.h"
 #include "models/api/train.h"
 #include "models/engine/loaded_model.h"
 #include "models/engine/vision.h"
@@ -195,13 +196,13 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
 
 }  // namespace
 
-Result<Evaluation> evaluate(const std::filesystem::path& checkpoint, const EvaluateOptions& options,
-                            const Progress& progress, StopToken stop) {
+Result<Evaluation> local::evaluate(const std::filesystem::path& checkpoint, const EvaluateOptions& options,
+                                   const Progress& progress, StopToken stop) {
   if (options.record && !options.edits.empty()) {
     return usage("--record: expected the checkpoint without edits, found" + models::label_of(options.edits));
   }
   LOCUS_TRY(std::shared_ptr<const models::Model> model,
-            models::open(checkpoint, {options.overrides, options.device, 0}));
+            models::local::open(checkpoint, {options.overrides, options.device, 0}));
   if (!options.edits.empty()) {
     LOCUS_TRY(model, model->edited(options.edits));
   }

@@ -1,4 +1,5 @@
 #include "models/training/folder.h"
+#include "models/api/local.h"
 
 #include <cmath>
 #include <cstring>
@@ -219,7 +220,7 @@ Status write_model(const std::filesystem::path& folder, const OwnNetwork& networ
   return write_tensors(folder / "model.safetensors", tensors, {{"format", "pt"}});
 }
 
-std::vector<std::filesystem::path> written_files(const std::filesystem::path& out) {
+std::vector<std::filesystem::path> local::written_files(const std::filesystem::path& out) {
   std::vector<std::filesystem::path> files;
   for (const char* name : {"config.json", "model.safetensors", "tokenizer.json", "preprocessor_config.json",
                            kRecordFile, "loss.csv", kStateFile}) {

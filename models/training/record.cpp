@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/atomic_file.h"
+#include "models/api/local.h"
 
 namespace locus::training {
 
@@ -34,7 +35,7 @@ ordered_json rows_of(const EvaluationMap& map, const std::function<double(std::s
 }
 
 ordered_json map_of(const EvaluateOptions& options, const Evaluation& evaluation) {
-  ordered_json map = ordered_json::parse(to_json(evaluation.map));
+  ordered_json map = ordered_json::parse(local::to_json(evaluation.map));
   map["seed"] = options.seed;
   return map;
 }
@@ -83,7 +84,7 @@ void keep(ordered_json& list, ordered_json entry) {
 
 }  // namespace
 
-std::string to_json(const EvaluationMap& map) {
+std::string local::to_json(const EvaluationMap& map) {
   const ordered_json json = {{"row", map.row_label},
                              {"rows", map.rows},
                              {"column", map.column_label},

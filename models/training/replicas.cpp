@@ -8,7 +8,7 @@
 #include <exception>
 #include <thread>
 
-#include "models/api/threads.h"
+#include "models/engine/threads.h"
 
 namespace locus::training {
 

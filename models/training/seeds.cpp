@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/atomic_file.h"
+#include "models/api/local.h"
 #include "models/api/train.h"
 #include "models/formats/json/json.h"
 #include "models/training/record.h"
@@ -79,8 +80,8 @@ Evaluation summary_of(const std::filesystem::path& checkpoint, const Run& kept, 
 
 }  // namespace
 
-Result<Evaluation> record_seeds(const std::filesystem::path& checkpoint,
-                                const std::vector<std::filesystem::path>& others) {
+Result<Evaluation> local::record_seeds(const std::filesystem::path& checkpoint,
+                                       const std::vector<std::filesystem::path>& others) {
   LOCUS_TRY(Run kept, read_run(checkpoint));
   std::map<std::int64_t, std::string> seeds{{kept.record["seed"].get<std::int64_t>(), kept.file.string()}};
   std::vector<Run> runs;

@@ -1,4 +1,5 @@
 #include "models/training/task.h"
+#include "models/api/local.h"
 
 #include <utility>
 
@@ -45,7 +46,7 @@ std::string_view metric_name(Metric metric) {
   return metric == Metric::kBitsPerByte ? "bits_per_byte" : "error";
 }
 
-std::vector<TaskInfo> tasks() {
+std::vector<TaskInfo> local::tasks() {
   std::vector<TaskInfo> infos;
   for (const TaskEntry& entry : task_list()) {
     infos.push_back(entry.info);

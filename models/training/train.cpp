@@ -1,5 +1,6 @@
 // The trainer behind models/train.h.
 #include "models/api/train.h"
+#include "models/api/local.h"
 
 #include <ATen/ATen.h>
 
@@ -14,7 +15,7 @@
 #include "core/base/guarded.h"
 #include "core/base/shown.h"
 #include "core/products/linear.h"
-#include "models/api/threads.h"
+#include "models/engine/threads.h"
 #include "models/training/adamw.h"
 #include "models/training/claim.h"
 #include "models/training/draw.h"
@@ -264,7 +265,7 @@ Status record_reference(const TrainOptions& options, const StopToken& stop) {
   reference.samples = kQuickValidation;
   reference.splits = {"in"};
   reference.record = true;
-  LOCUS_TRY(const Evaluation row, evaluate(options.out, reference, {}, stop));
+  LOCUS_TRY(const Evaluation row, local::evaluate(options.out, reference, {}, stop));
   static_cast<void>(row);
   return {};
 }
@@ -328,12 +329,12 @@ Result<TrainSummary> train_checked(TrainOptions given, const OnProgress& on_prog
 
 }  // namespace
 
-Result<Decay> parse_decay(const std::string& name) {
+Result<Decay> local::parse_decay(const std::string& name) {
   const std::optional<Decay> decay = find_word(kDecays, name);
   return decay ? Result<Decay>(*decay) : usage("decay: expected cosine, linear or constant, found " + shown(name));
 }
 
-Result<TrainSummary> train(const TrainOptions& options, const OnProgress& on_progress, StopToken stop) {
+Result<TrainSummary> local::train(const TrainOptions& options, const OnProgress& on_progress, StopToken stop) {
   try {
     Result<TrainSummary> trained = train_checked(options, on_progress, stop);
     if (!trained.ok() && options.group != nullptr) {

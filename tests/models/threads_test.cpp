@@ -1,5 +1,5 @@
 // Threads by the work they are worth, and what is said of slow kernels.
-#include "models/api/threads.h"
+#include "models/engine/threads.h"
 
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/base/guarded.h"
+#include "models/api/model.h"
 
 namespace locus::models {
 namespace {

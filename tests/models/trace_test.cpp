@@ -3,10 +3,10 @@
 
 #include <cmath>
 
+#include "models/api/files.h"
 #include "models/api/verify.h"
 #include "models/engine/trace/recorded_trace.h"
 #include "models/formats/tensor_source.h"
-#include "models/formats/trace/is_trace.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 

@@ -24,7 +24,6 @@
 #include "models/api/run_estimate.h"
 #include "models/api/verify.h"
 #include "models/api/weight_kinds.h"
-#include "models/formats/trace/is_trace.h"
 #include "models/remote/codec/structs.h"
 #include "tests/support/paths.h"
 

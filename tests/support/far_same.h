@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "models/api/machine.h"
-#include "models/api/threads.h"
+#include "models/engine/threads.h"
 #include "tests/support/facade_tour.h"
 #include "tests/support/far.h"
 #include "tests/support/picture.h"

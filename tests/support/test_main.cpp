@@ -1,6 +1,7 @@
 // The main of every test program: a filter that matches no test fails, and --locus_suites=A,B,… fails unless exactly
 // these suites exist, so that no test file is left out of ctest.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <clocale>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include <string>
 #include <system_error>
 
+#include "core/base/blas_settings.h"
 #include "core/base/instruction_sets.h"
 #include "tests/support/keep_driver.h"
 
@@ -97,6 +99,9 @@ class OwnFolder {
 int main(int argc, char** argv) {
   constexpr int kSkipped = 77;  // as ctest is told
   std::setlocale(LC_ALL, "");   // as a Qt program begins
+  if (locus::set_blas_defaults()) {
+    ::execv("/proc/self/exe", argv);  // the libraries that the program is linked with have read the environment
+  }
   if (!can_run_kernels()) {
     return kSkipped;
   }

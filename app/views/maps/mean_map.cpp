@@ -161,7 +161,7 @@ std::string positions_in(std::int64_t cell, std::int64_t side, std::int64_t leng
   return std::to_string(from) + (last > from ? " to " + std::to_string(last) : "");
 }
 
-std::vector<std::string> texts_of(const MeanMap& map) {
+std::vector<std::string> token_texts(const MeanMap& map) {
   std::vector<std::string> texts(map.mean.values.size());
   for (std::size_t n = 0; n < texts.size() && !map.low.values.empty(); ++n) {
     texts[n] = std::isnan(map.mean.values[n]) ? "" : cell_number(map, n);
@@ -244,7 +244,7 @@ Result<figure::Figure> MeanMapView::draw(const ViewInput& input, const Numbers& 
                         .scale = scale_of(input, of == "difference" ? Sign::kZeroCentred : Sign::kPositive, fields, n),
                         .reduction = input.reduction};
     if (fields[n]->rows <= kMaxCellsWithTexts && of == "mean") {
-      map.texts = shared_names(texts_of(*numbers[n]));
+      map.texts = shared_names(token_texts(*numbers[n]));
     }
     panel.layers.emplace_back(std::move(map));
     panel.color_bar_label = of == "mean"         ? "mean weight"

@@ -13,7 +13,6 @@
 #include "app/workbench/window/job_list.h"
 #include "app/workbench/work/far_columns.h"
 #include "core/base/shown.h"
-#include "models/api/threads.h"
 
 namespace locus::workbench {
 
@@ -46,12 +45,9 @@ void MessageBar::add_widgets(const std::string& device) {
   action_ = new QPushButton(this);
   action_->setObjectName(QStringLiteral("help-with-it"));
   action_->hide();
-  const models::Products products = models::products();
-  auto* where = new QLabel(this);
-  where->setText(qt((device == "cpu" ? "CPU" : device) + " · " + models::runtime().blas + " " + products.kernels +
-                    (products.warning.empty() ? "" : " ⚠")));
-  where->setToolTip(products.warning.empty() ? QStringLiteral("Where models run, and the kernels of matrix products")
-                                             : qt(products.warning));
+  device_ = device == "cpu" ? "CPU" : device;
+  where_ = new QLabel(qt(device_), this);
+  where_->setToolTip(QStringLiteral("Where models run, and the kernels of matrix products"));
   latency_ = new QLabel(this);
   latency_->setToolTip(QStringLiteral("From the change of the input to its figure; the forward passes of it"));
   memory_ = new QLabel(this);
@@ -72,7 +68,7 @@ void MessageBar::add_widgets(const std::string& device) {
     show_cancelled();
   });
   // What is there only now and then keeps its room, at the edge: nothing moves under a hand that is on its way.
-  const std::array<QWidget*, 9> in_order{action_, where, machines_, latency_, memory_, jobs, work_, progress_, cancel_};
+  const std::array<QWidget*, 9> in_order{action_, where_, machines_, latency_, memory_, jobs, work_, progress_, cancel_};
   for (QWidget* widget : in_order) {
     widget->setContentsMargins(6, 0, 6, 0);
     addPermanentWidget(widget);
@@ -185,7 +181,21 @@ void MessageBar::show_too_large(const QString& message) {
 
 // ---- work
 
+void MessageBar::show_device() {
+  if (device_shown_ || !models::engine_is_loaded()) {
+    return;
+  }
+  device_shown_ = true;
+  const models::Products products = models::products();
+  where_->setText(
+      qt(device_ + " · " + models::runtime().blas + " " + products.kernels + (products.warning.empty() ? "" : " ⚠")));
+  if (!products.warning.empty()) {
+    where_->setToolTip(qt(products.warning));
+  }
+}
+
 void MessageBar::show_work() {
+  show_device();
   const Worker::State state = studio_.worker().state();
   const bool shown = state.busy && state.elapsed_ms > kShowWorkAfterMs && !state.what.empty();
   work_->setVisible(shown);

@@ -50,11 +50,15 @@ class MessageBar : public QStatusBar {
   void show_too_large(const QString& message);
   void show_work();
   void show_machines();
+  void show_device();
   void offer_reconnect(const std::string& lost);
   bool is_held(const QString& failure) const;
 
   Studio& studio_;
   QPushButton* action_ = nullptr;
+  std::string device_;
+  QLabel* where_ = nullptr;  // the device, and once the engine is loaded its matrix products
+  bool device_shown_ = false;
   QLabel* latency_ = nullptr;
   QLabel* memory_ = nullptr;
   QLabel* machines_ = nullptr;  // of columns on other machines

@@ -15,7 +15,6 @@
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/window/layout_controller.h"
 #include "models/api/model.h"
-#include "models/api/threads.h"
 
 namespace locus::workbench {
 

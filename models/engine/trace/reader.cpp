@@ -5,10 +5,10 @@
 
 #include "core/base/guarded.h"
 #include "core/base/shown.h"
+#include "models/api/local.h"
 #include "models/engine/trace/open_trace.h"
 #include "models/engine/trace/pictures.h"
 #include "models/formats/trace/ranks.h"
-#include "models/remote/client/there.h"
 
 namespace locus::models {
 
@@ -84,10 +84,7 @@ Result<TraceData> read_text(const formats::Source& source, const std::string& fi
 
 }  // namespace
 
-Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path) {
-  if (auto answer = remote::there<&open_trace>(path)) {
-    return *std::move(answer);
-  }
+Result<std::shared_ptr<const Trace>> local::open_trace(const std::filesystem::path& path) {
   return guarded([&]() -> Result<std::shared_ptr<const Trace>> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(formats::Source opened, formats::open_tensors(path));

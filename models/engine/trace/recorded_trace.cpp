@@ -45,78 +45,6 @@ Field field_of(const at::Tensor& values, Range rows, Range columns) {
 
 }  // namespace
 
-std::string to_text(Side side) {
-  switch (side) {
-    case Side::kDecoder:
-      return "decoder";
-    case Side::kEncoder:
-      return "encoder";
-    case Side::kCross:
-      return "cross";
-    case Side::kVision:
-      break;
-  }
-  return "vision";
-}
-
-const EncodingUse& ModelInfo::first_encoding() const {
-  static const EncodingUse kUnnamed;
-  return encodings.empty() ? kUnnamed : encodings.front();
-}
-
-bool ModelInfo::any(bool EncodingUse::*has) const {
-  return std::any_of(encodings.begin(), encodings.end(), std::mem_fn(has));
-}
-
-std::string ModelInfo::content() const {
-  const auto found =
-      std::find_if(encodings.begin(), encodings.end(), [](const EncodingUse& each) { return !each.content.empty(); });
-  return found == encodings.end() ? std::string() : found->content;
-}
-
-const EncodingUse* ModelInfo::encoding_of(std::int64_t layer) const {
-  const auto n = static_cast<std::size_t>(layer);
-  const std::int64_t own = layer >= 0 && n < layer_info.size() ? layer_info[n].encoding : 0;
-  return own >= 0 && own < static_cast<std::int64_t>(encodings.size()) ? &encodings[static_cast<std::size_t>(own)]
-                                                                       : nullptr;
-}
-
-bool ModelInfo::uniform() const {
-  return std::all_of(layer_info.begin(), layer_info.end(),
-                     [&](const LayerInfo& each) { return each == layer_info.front(); });
-}
-
-std::optional<std::int64_t> ModelInfo::farthest(std::int64_t layer) const {
-  std::optional<std::int64_t> most;
-  if (layer >= 0 && layer < static_cast<std::int64_t>(layer_info.size())) {
-    const LayerInfo& own = layer_info[static_cast<std::size_t>(layer)];
-    for (const std::int64_t keys : {own.window, own.chunk}) {
-      most = keys > 0 ? std::min(most.value_or(keys - 1), keys - 1) : most;
-    }
-  }
-  return most;
-}
-
-std::string layer_text(const ModelInfo& info, std::int64_t layer) {
-  const EncodingUse* const own = info.encoding_of(layer);
-  std::string text = own == nullptr ? "none" : own->name;
-  const Result<double> base = own == nullptr ? Result<double>(0.0) : own->options.number("base", 0);
-  if (base.ok() && *base > 0) {
-    text += " base=" + (*base == std::floor(*base) ? fixed_text(*base, 0) : number_text(*base));
-  }
-  if (own != nullptr && own->options.has("scaling") && locus::to_text(own->options.values().at("scaling")) != "none") {
-    text += " scaling=" + locus::to_text(own->options.values().at("scaling"));
-  }
-  const auto n = static_cast<std::size_t>(layer);
-  if (layer >= 0 && n < info.layer_info.size()) {
-    const LayerInfo& each = info.layer_info[n];
-    text += each.window > 0 ? ", window " + std::to_string(each.window) : "";
-    text += each.chunk > 0 ? ", chunk " + std::to_string(each.chunk) : "";
-    text += each.sink ? ", sink" : "";
-  }
-  return text;
-}
-
 const RecordedTrace* recorded_of(const Trace& trace) {
   return dynamic_cast<const RecordedTrace*>(&trace);
 }
@@ -244,25 +172,6 @@ Result<Field> RecordedTrace::dot_product(std::int64_t index, std::int64_t head, 
     }
     return dot_product_field(vectors, head, data_.model.heads, rows, columns, similarity);
   });
-}
-
-Result<Field> Trace::preview(const MapRequest& /*request*/, std::int64_t /*height*/, std::int64_t /*width*/,
-                             StopToken /*stop*/) const {
-  return unsupported("this trace has no single cells");
-}
-
-Result<Field> Trace::overview_band(const MapRequest& /*request*/, std::int64_t /*height*/, std::int64_t /*width*/,
-                                   Reduction /*reduction*/, Range /*band*/, StopToken /*stop*/) const {
-  return unsupported("this trace has no bands of an overview");
-}
-
-const std::vector<ImageSpan>& Trace::images() const {
-  static const std::vector<ImageSpan> none;
-  return none;
-}
-
-Result<Field> Trace::sink(std::int64_t layer, std::int64_t /*head*/, Range /*rows*/, StopToken /*stop*/) const {
-  return unsupported("layer " + std::to_string(layer) + " has no sink");
 }
 
 Result<Field> RecordedTrace::sink(std::int64_t index, std::int64_t head, Range rows, StopToken stop) const {

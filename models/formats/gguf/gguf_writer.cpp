@@ -1,4 +1,5 @@
 #include "models/formats/gguf/gguf_writer.h"
+#include "models/api/convert.h"
 
 #include "core/base/atomic_file.h"
 #include "models/formats/tensor_table.h"
@@ -144,3 +145,20 @@ Status write_gguf(const std::filesystem::path& path, const GgufValues& values, c
 }
 
 }  // namespace locus::formats
+
+namespace locus::models {
+
+std::vector<std::string> written_formats() {
+  std::vector<std::string> names;
+  for (const blocks::Format& format : blocks::formats()) {
+    if (format.pack != nullptr) {
+      std::string& name = names.emplace_back(format.name);
+      std::transform(name.begin(), name.end(), name.begin(), [](char letter) {
+        return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
+      });
+    }
+  }
+  return names;
+}
+
+}  // namespace locus::models

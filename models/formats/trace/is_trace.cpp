@@ -1,14 +1,11 @@
-#include "models/formats/trace/is_trace.h"
+#include "models/api/local.h"
 
+#include "models/api/local.h"
 #include "models/formats/tensor_source.h"
-#include "models/remote/client/there.h"
 
 namespace locus::models {
 
-bool is_trace(const std::filesystem::path& path) {
-  if (auto answer = remote::there<&is_trace>(path)) {
-    return *std::move(answer);
-  }
+bool local::is_trace(const std::filesystem::path& path) {
   std::error_code ignored;
   if (path.extension() != ".safetensors" || !std::filesystem::is_regular_file(path, ignored)) {
     return false;

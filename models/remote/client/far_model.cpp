@@ -1,6 +1,6 @@
 #include "models/remote/client/far_model.h"
 
-#include "models/remote/client/there.h"
+#include "models/remote/codec/call_remote.h"
 #include "models/remote/codec/structs.h"
 
 namespace locus::remote {
@@ -20,11 +20,11 @@ void give_input(const Trace& trace, const models::Input& input) {
 }  // namespace
 
 double FarModel::macs(std::int64_t length) const {
-  return *there<&Model::macs>(*this, length);
+  return *call_remote<&Model::macs>(*this, length);
 }
 
 Result<std::vector<models::TokenInfo>> FarModel::tokenize(const models::Input& input) const {
-  return *there<&Model::tokenize>(*this, input);
+  return *call_remote<&Model::tokenize>(*this, input);
 }
 
 Result<std::shared_ptr<const Trace>> FarModel::run(const models::Input& input, const models::RunOptions& options,
@@ -36,39 +36,40 @@ Result<std::shared_ptr<const Trace>> FarModel::run(const models::Input& input, c
       options.early(trace);
     };
   }
-  LOCUS_TRY(std::shared_ptr<const Trace> trace, *there<&Model::run>(*this, input, wanted, stop, progress));
+  LOCUS_TRY(std::shared_ptr<const Trace> trace, *call_remote<&Model::run>(*this, input, wanted, stop, progress));
   give_input(*trace, input);
   return trace;
 }
 
 Status FarModel::read_weights(const StopToken& stop, const Progress& progress) const {
-  return *there<&Model::read_weights>(*this, stop, progress);
+  return *call_remote<&Model::read_weights>(*this, stop, progress);
 }
 
 models::Estimate FarModel::estimate(std::int64_t length, const models::RunOptions& options) const {
-  return *there<&Model::estimate>(*this, length, options);
+  return *call_remote<&Model::estimate>(*this, length, options);
 }
 
 Result<models::Generation> FarModel::generate(const models::Input& input, const models::GenerateOptions& options,
                                               const models::RunOptions& run_options, StopToken stop,
                                               const Progress& progress) const {
-  LOCUS_TRY(models::Generation made, *there<&Model::generate>(*this, input, options, run_options, stop, progress));
+  LOCUS_TRY(models::Generation made,
+            *call_remote<&Model::generate>(*this, input, options, run_options, stop, progress));
   give_input(*made.trace, input);
   return made;
 }
 
 Result<std::shared_ptr<const Model>> FarModel::edited(models::Edits edits) const {
-  return *there<&Model::edited>(*this, edits);
+  return *call_remote<&Model::edited>(*this, edits);
 }
 
 Result<std::shared_ptr<const models::PositionTable>> FarModel::position_table(const models::PositionRequest& request,
                                                                               std::int64_t layer) const {
-  return *there<&Model::position_table>(*this, request, layer);
+  return *call_remote<&Model::position_table>(*this, request, layer);
 }
 
 Result<Field> FarTable::dot_product(std::int64_t head, Range rows, Range columns,
                                     const models::Similarity& similarity) const {
-  return *there<&models::PositionTable::dot_product>(*this, head, rows, columns, similarity);
+  return *call_remote<&models::PositionTable::dot_product>(*this, head, rows, columns, similarity);
 }
 
 }  // namespace locus::remote

@@ -4,7 +4,7 @@
 
 #include "core/base/atomic_file.h"
 #include "models/remote/address.h"
-#include "models/remote/client/there.h"
+#include "models/remote/codec/call_remote.h"
 #include "models/remote/codec/structs.h"
 
 namespace locus::remote {
@@ -33,44 +33,44 @@ std::shared_ptr<const Trace> FarTrace::side(models::Side side) const {
 
 std::vector<models::Prediction> FarTrace::top(std::int64_t count) const {
   if (count > kSentTop && static_cast<std::int64_t>(own_.top.size()) == kSentTop) {
-    return *there<&Trace::top>(*this, count);
+    return *call_remote<&Trace::top>(*this, count);
   }
   const auto sent = static_cast<std::ptrdiff_t>(own_.top.size());
   return {own_.top.begin(), own_.top.begin() + std::clamp<std::ptrdiff_t>(count, 0, sent)};
 }
 
 Result<Field> FarTrace::map(const MapRequest& request, StopToken stop) const {
-  return *there<&Trace::map>(*this, request, stop);
+  return *call_remote<&Trace::map>(*this, request, stop);
 }
 
 Result<Field> FarTrace::overview(const MapRequest& request, std::int64_t height, std::int64_t width,
                                  Reduction reduction, StopToken stop) const {
-  return *there<&Trace::overview>(*this, request, height, width, reduction, stop);
+  return *call_remote<&Trace::overview>(*this, request, height, width, reduction, stop);
 }
 
 Result<Field> FarTrace::preview(const MapRequest& request, std::int64_t height, std::int64_t width,
                                 StopToken stop) const {
-  return *there<&Trace::preview>(*this, request, height, width, stop);
+  return *call_remote<&Trace::preview>(*this, request, height, width, stop);
 }
 
 Result<Field> FarTrace::overview_band(const MapRequest& request, std::int64_t height, std::int64_t width,
                                       Reduction reduction, Range band, StopToken stop) const {
-  return *there<&Trace::overview_band>(*this, request, height, width, reduction, band, stop);
+  return *call_remote<&Trace::overview_band>(*this, request, height, width, reduction, band, stop);
 }
 
 Result<Field> FarTrace::dot_product(std::int64_t layer, std::int64_t head, Range rows, Range columns,
                                     const models::Similarity& similarity) const {
-  return *there<&Trace::dot_product>(*this, layer, head, rows, columns, similarity);
+  return *call_remote<&Trace::dot_product>(*this, layer, head, rows, columns, similarity);
 }
 
 Result<Field> FarTrace::sink(std::int64_t layer, std::int64_t head, Range rows, StopToken stop) const {
-  return *there<&Trace::sink>(*this, layer, head, rows, stop);
+  return *call_remote<&Trace::sink>(*this, layer, head, rows, stop);
 }
 
 Status FarTrace::write(const std::filesystem::path& path, const std::set<std::string>& keep, const Progress& progress,
                        StopToken stop) const {
   if (is_remote(path.native())) {
-    return *there<&Trace::write>(*this, path, keep, progress, stop);
+    return *call_remote<&Trace::write>(*this, path, keep, progress, stop);
   }
   LOCUS_TRY(AtomicFile file, AtomicFile::create(path));
   // The server makes the file where only it can read it, and gives it away in parts.

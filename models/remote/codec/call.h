@@ -1,4 +1,4 @@
-// How a call of there.h's functions travels, at both ends. The files *_calls.cpp list the calls, a line each:
+// How a call of call_remote.h's functions travels, at both ends. The files *_calls.cpp list the calls, a line each:
 //
 //   #define LOCUS_PAIR_CALLS(CALL) CALL("pair_list", &models::pair_list) …
 //   LOCUS_CALLS(pair_calls, LOCUS_PAIR_CALLS)
@@ -21,7 +21,7 @@
 #include "core/base/guarded.h"
 #include "models/api/machine.h"
 #include "models/remote/client/far_model.h"
-#include "models/remote/client/there.h"
+#include "models/remote/codec/call_remote.h"
 #include "models/remote/codec/structs.h"
 
 namespace locus::remote {
@@ -286,7 +286,7 @@ R asked(const std::shared_ptr<Connection>& line, const A&... arguments) {
 }
 
 template <auto Function, class R, class... A>
-std::optional<R> asked_there(const A&... arguments) {
+std::optional<R> answer_remotely(const A&... arguments) {
   Whose whose;
   (whose.look(arguments), ...);
   const Result<std::shared_ptr<Connection>> line = whose.line();
@@ -306,12 +306,12 @@ std::optional<R> asked_there(const A&... arguments) {
 }
 
 template <class R, class... A, R (*Function)(A...)>
-std::optional<R> Call<Function>::there(const std::remove_cvref_t<A>&... arguments) {
-  return asked_there<Function, R>(arguments...);
+std::optional<R> Call<Function>::run(const std::remove_cvref_t<A>&... arguments) {
+  return answer_remotely<Function, R>(arguments...);
 }
 template <class R, class C, class... A, R (C::*Function)(A...) const>
-std::optional<R> Call<Function>::there(const C& object, const std::remove_cvref_t<A>&... arguments) {
-  return asked_there<Function, R>(object, arguments...);
+std::optional<R> Call<Function>::run(const C& object, const std::remove_cvref_t<A>&... arguments) {
+  return answer_remotely<Function, R>(object, arguments...);
 }
 
 // ---- lists

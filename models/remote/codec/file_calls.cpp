@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "models/formats/trace/is_trace.h"
+#include "models/api/files.h"
 #include "models/remote/codec/call.h"
 #include "models/remote/codec/checks.h"
 #include "models/remote/codec/lists.h"

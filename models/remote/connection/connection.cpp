@@ -26,7 +26,7 @@ constexpr std::size_t kKeptWords = 4000;  // bytes of what the program says of i
 constexpr std::chrono::milliseconds kPingInterval{1000};
 constexpr std::chrono::milliseconds kIdlePing{2000};  // a line without messages is measured so often
 constexpr std::chrono::milliseconds kPause{20};
-constexpr std::chrono::milliseconds kLook{500};        // how often a silent line is looked at
+constexpr std::chrono::milliseconds kPollTime{500};        // how often a silent line is looked at
 constexpr std::chrono::milliseconds kBesideStop{100};  // a Ctrl-C ends ssh before it is seen here
 
 thread_local bool never_waits = false;
@@ -434,7 +434,7 @@ void Connection::write_loop(const StopToken& closing) {
     {
       std::unique_lock lock(mutex_);
       Clock::time_point idle = Clock::now();
-      while (!to_write_.wait_for(lock, closing, kLook, [this] { return !outgoing_.empty(); })) {
+      while (!to_write_.wait_for(lock, closing, kPollTime, [this] { return !outgoing_.empty(); })) {
         if (closing.stop_requested()) {
           return;
         }
@@ -451,7 +451,7 @@ void Connection::write_loop(const StopToken& closing) {
     }
     for (std::size_t done = 0; done < frame.size();) {
       std::array<pollfd, 2> ends{pollfd{wake_.read.get(), POLLIN, 0}, pollfd{child_.input(), POLLOUT, 0}};
-      const int ready = ::poll(ends.data(), ends.size(), static_cast<int>(kLook.count()));
+      const int ready = ::poll(ends.data(), ends.size(), static_cast<int>(kPollTime.count()));
       if (ready < 0 && errno != EINTR) {
         return;
       }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "models/api/analyses.h"
-#include "models/api/threads.h"
+#include "models/engine/threads.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/paths.h"
 

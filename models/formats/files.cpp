@@ -1,37 +1,28 @@
-#include "models/api/files.h"
+// What the API asks of files of this machine.
 
 #include <algorithm>
 #include <cstdint>
 
 #include "core/base/atomic_file.h"
 #include "core/base/sha256.h"
-#include "models/remote/client/there.h"
+#include "models/api/local.h"
 
 namespace locus::models {
 
 namespace fs = std::filesystem;
 
-bool file_exists(const fs::path& path) {
-  if (auto answer = remote::there<&file_exists>(path)) {
-    return *answer;
-  }
+bool local::file_exists(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
 
-Result<std::vector<std::uint8_t>> file_bytes(const fs::path& path, std::int64_t most) {
-  if (auto answer = remote::there<&file_bytes>(path, most)) {
-    return *std::move(answer);
-  }
+Result<std::vector<std::uint8_t>> local::file_bytes(const fs::path& path, std::int64_t most) {
   LOCUS_TRY(const std::string text,
             read_file(path, static_cast<std::size_t>(std::clamp<std::int64_t>(most, 0, kMaxFileBytes))));
   return std::vector<std::uint8_t>(text.begin(), text.end());
 }
 
-Result<std::string> files_digest(const std::vector<fs::path>& files) {
-  if (auto answer = remote::there<&files_digest>(files)) {
-    return *std::move(answer);
-  }
+Result<std::string> local::files_digest(const std::vector<fs::path>& files) {
   std::uintmax_t bytes = 0;
   for (const fs::path& file : files) {
     std::error_code failure;
@@ -49,11 +40,6 @@ Result<std::string> files_digest(const std::vector<fs::path>& files) {
     digests += digest + "\n";
   }
   return files.empty() ? std::string() : sha256(digests);
-}
-
-Status check_output(const fs::path& path) {
-  const auto answer = remote::there<&check_output>(path);
-  return answer ? *answer : Status();  // a server has checked the path as it took it
 }
 
 }  // namespace locus::models

@@ -6,8 +6,6 @@
 
 namespace locus::models {
 
-// `threads` (0: as many as OMP_NUM_THREADS says, or all), but never more than there are cores.
-int bounded_threads(std::int64_t threads);
 // For all work from now on.
 void set_product_threads(int threads);
 int product_threads();
@@ -44,13 +42,6 @@ class OneThread {
 
 // Work below this is small: see ThreadsFor.
 constexpr double kSmallWorkMacs = 1e8;
-
-// What matrix products run on.
-struct Products {
-  std::string kernels;  // OpenBLAS's: "SkylakeX"; empty: the library does not say
-  std::string warning;  // that this CPU has faster ones, and what chose these; empty: it has not
-};
-Products products();
 
 // "OpenBLAS", "MKL", "reference BLAS (slow)".
 std::string blas_name();

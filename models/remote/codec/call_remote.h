@@ -1,7 +1,7 @@
 // Where a function of the facade is asked of a model or a trace of another machine.
 //
 //   Result<Field> head_difference(const Trace& first, const Trace& second, …) {
-//     if (auto answer = remote::there<&head_difference>(first, second, …)) {
+//     if (auto answer = remote::call_remote<&head_difference>(first, second, …)) {
 //       return *std::move(answer);
 //     }
 //     …  // both are here
@@ -23,16 +23,16 @@ template <class R, class... A, R (*Function)(A...)>
 struct Call<Function> {
   // What the other machine answers, where one of the arguments is a model, trace or path there; none where all are
   // here. Errors: the function's own; kUnsupported for arguments of two machines; that of a lost line.
-  static std::optional<R> there(const std::remove_cvref_t<A>&... arguments);
+  static std::optional<R> run(const std::remove_cvref_t<A>&... arguments);
 };
 template <class R, class C, class... A, R (C::*Function)(A...) const>
 struct Call<Function> {
-  static std::optional<R> there(const C& object, const std::remove_cvref_t<A>&... arguments);
+  static std::optional<R> run(const C& object, const std::remove_cvref_t<A>&... arguments);
 };
 
 template <auto Function, class... A>
-auto there(const A&... arguments) {
-  return Call<Function>::there(arguments...);
+auto call_remote(const A&... arguments) {
+  return Call<Function>::run(arguments...);
 }
 
 }  // namespace locus::remote
