@@ -14,7 +14,6 @@ Action declare_convert(Arguments& arguments);
 Action declare_atlas(Arguments& arguments);
 Action declare_get(Arguments& arguments);
 // NOLINTNEXTLINE(readability-redundant-declaration): defined above, where files are compiled together
-Action declare_bench(Arguments& arguments);
 Action declare_serve(Arguments& arguments);
 Action declare_help(Arguments& arguments);
 
@@ -30,7 +29,6 @@ const std::vector<Command>& commands() {
       {"train", "train a small model with any position encoding", declare_train},
       {"evaluate", "measure checkpoints on a task, in and out of distribution", declare_evaluate},
       {"atlas", "means over many windows of a corpus, with intervals, on one machine or many", declare_atlas},
-      {"bench", "measure forward passes, typing and tiles, each beside its reference", declare_bench},
       {"serve", "hold checkpoints for a program on another machine, which ssh:// paths start", declare_serve},
       {"help", "the manual: print a page, list the pages, search", declare_help},
   };

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/analysis/kernel.h"
+#include "core/base/numbers.h"
+
 namespace locus::analysis {
 
 namespace {

@@ -35,14 +35,6 @@ Result<std::vector<float>> attention_rollout(const Trace& trace, std::int64_t qu
   return wherever<&attention_rollout>(&Engine::attention_rollout, trace, query, stop);
 }
 
-Result<std::vector<BenchRow>> bench(const BenchOptions& options) {
-  return engine().bench(options);
-}
-
-std::string bench_machine() {
-  return engine().bench_machine();
-}
-
 Result<Converted> convert(const std::filesystem::path& path, const ConvertOptions& options, StopToken stop,
                           const Progress& progress) {
   return engine().convert(path, options, stop, progress);

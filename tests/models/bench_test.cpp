@@ -1,6 +1,4 @@
-// Every row of the benchmark can be had: a quick run, and what its rows say.
-#include "models/api/bench.h"
-
+// A quick run measures every row that needs no display, and its rows are consistent.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -12,13 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "models/bench/growth.h"
+#include "tests/bench/growth.h"
+#include "tests/bench/rig.h"
 
 namespace locus {
 namespace {
 
-using models::BenchRow;
-using models::BenchTarget;
+using bench::Row;
+using bench::Target;
 
 // Links of the names that somebody could foresee lead to files that stay as they are.
 class ForeseenNames {
@@ -57,16 +56,16 @@ class ForeseenNames {
 
 TEST(Bench, AQuickRunGivesEveryRow) {
   const ForeseenNames foreseen;
-  models::BenchOptions options;
+  bench::Options options;
   options.quick = true;
   std::size_t heard = 0;
-  options.on_row = [&](const BenchRow& /*row*/) { ++heard; };
-  const auto rows = models::bench(options);
+  options.on_row = [&](const Row& /*row*/) { ++heard; };
+  const auto rows = bench::run(bench::model_groups(), options);
   ASSERT_TRUE(rows.ok()) << rows.error().describe();
   EXPECT_EQ(heard, rows->size());
   foreseen.expect_untouched();
   std::set<std::string> names;
-  for (const BenchRow& row : *rows) {
+  for (const Row& row : *rows) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name << " twice";
     EXPECT_TRUE(std::isfinite(row.value)) << row.name;
     // The peak of a small run may be below what the process held before.
@@ -75,15 +74,15 @@ TEST(Bench, AQuickRunGivesEveryRow) {
     if (row.reference > 0) {
       EXPECT_NEAR(row.ratio, row.value / row.reference, 1e-9 * row.ratio) << row.name;
     }
-    EXPECT_EQ(row.bounds == BenchTarget::kNone, models::target_text(row).empty()) << row.name;
-    if (row.bounds == BenchTarget::kRatioAtMost || row.bounds == BenchTarget::kRatioAtLeast) {
+    EXPECT_EQ(row.bounds == Target::kNone, bench::target_text(row).empty()) << row.name;
+    if (row.bounds == Target::kRatioAtMost || row.bounds == Target::kRatioAtLeast) {
       EXPECT_GT(row.reference, 0) << row.name;
     }
-    const double bounded = row.bounds == BenchTarget::kValueAtMost ? row.value : row.ratio;
-    const bool met = row.bounds == BenchTarget::kRatioAtLeast ? bounded >= row.target : bounded <= row.target;
-    EXPECT_EQ(row.met, row.bounds == BenchTarget::kNone || met) << row.name;
+    const double bounded = row.bounds == Target::kValueAtMost ? row.value : row.ratio;
+    const bool met = row.bounds == Target::kRatioAtLeast ? bounded >= row.target : bounded <= row.target;
+    EXPECT_EQ(row.met, row.bounds == Target::kNone || met) << row.name;
   }
-  // What the long run measures, at small lengths.
+  // The rows of the long run, at small lengths.
   for (const char* name : {"forward, T = 64",
                            "forward rate, T = 64",
                            "forward memory beyond the weights, T = 64",
@@ -114,7 +113,12 @@ TEST(Bench, AQuickRunGivesEveryRow) {
                            "Q4_K weights: appended token, T = 32",
                            "Q4_K weights: appended token, T = 32, beside its bytes",
                            "knock-out of the next token, T = 32",
-                           "knock-out of the loss, T = 32"}) {
+                           "knock-out of the loss, T = 32",
+                           "20 tiles of 512 × 512 by cope, gates by keys",
+                           "4 × 256 tokens by transposed bfloat16 weights, 128 outputs",
+                           "one token by 256 × 2048 weights, Q4_K",
+                           "GPT-2-small opened, first map, T = 16",
+                           "tokens of 0.002 MB of text, vocabulary learned"}) {
     EXPECT_EQ(names.count(name), 1U) << name;
   }
 }
@@ -127,40 +131,40 @@ TEST(Bench, TheFitOfGrowthFindsItsTermsAndNoneBelowZero) {
       const double thousands = lengths[n] / 1000;
       times.push_back((a + b * thousands + c * thousands * thousands) * (1 + noise[n]));
     }
-    return models::fit_growth(lengths, times);
+    return bench::fit_growth(lengths, times);
   };
   const std::vector<double> none(6, 0.0);
-  const models::Growth exact = fit(20, 600, 30, none);
+  const bench::Growth exact = fit(20, 600, 30, none);
   EXPECT_NEAR(exact.coefficients[0], 20, 1e-6);
   EXPECT_NEAR(exact.coefficients[1], 600, 1e-6);
   EXPECT_NEAR(exact.coefficients[2], 30, 1e-6);
   EXPECT_NEAR(exact.worst, 0, 1e-9);
-  EXPECT_EQ(models::to_text(exact).substr(0, 38), "20 + 600·(T/1000) + 30·(T/1000)² ms");
+  EXPECT_EQ(bench::to_text(exact).substr(0, 38), "20 + 600·(T/1000) + 30·(T/1000)² ms");
   // A first run that is too fast would make the constant negative.
-  const models::Growth noisy = fit(0, 600, 30, {-0.1, 0.02, 0, 0.03, -0.02, 0.01});
+  const bench::Growth noisy = fit(0, 600, 30, {-0.1, 0.02, 0, 0.03, -0.02, 0.01});
   EXPECT_EQ(noisy.coefficients[0], 0);
   EXPECT_NEAR(noisy.coefficients[1], 600, 60);
   EXPECT_GT(noisy.coefficients[2], 0);
   EXPECT_LT(noisy.worst, 0.15);
-  EXPECT_EQ(models::to_text(noisy).find(" + "), models::to_text(noisy).rfind(" + "));  // two terms
+  EXPECT_EQ(bench::to_text(noisy).find(" + "), bench::to_text(noisy).rfind(" + "));  // two terms
 }
 
 TEST(Bench, StopsBetweenMeasurementsAndChoosesGroups) {
-  models::BenchOptions options;
+  bench::Options options;
   options.quick = true;
   options.only = "scores";
   std::stop_source stop;
   options.stop = stop.get_token();
-  options.on_row = [&](const BenchRow& row) {
+  options.on_row = [&](const Row& row) {
     EXPECT_EQ(row.name.find("forward"), std::string::npos) << row.name;
     stop.request_stop();
   };
-  const auto rows = models::bench(options);
+  const auto rows = bench::run(bench::model_groups(), options);
   ASSERT_FALSE(rows.ok());
   EXPECT_EQ(rows.error().code, ErrorCode::kCancelled);
   options.only = "no such group";
   options.stop = {};
-  const auto none = models::bench(options);
+  const auto none = bench::run(bench::model_groups(), options);
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().code, ErrorCode::kUsage);
 }

@@ -117,18 +117,6 @@ TEST_F(CliInfo, VerifyComparesWithTheFoldersOwnValues) {
   EXPECT_EQ(run_locus({"verify", "--table", family_folder(".")}).status, 3);
 }
 
-TEST_F(CliInfo, BenchWritesItsTableIntoAPage) {
-  const std::string page = testing::TempDir() + "/locus_bench_" + std::to_string(getpid()) + ".md";
-  std::ofstream(page) << "before\n<!-- locus bench --only pairs -->\nold\n<!-- end -->\nafter\n";
-  const auto outcome = run_locus({"bench", "--quick", "--only", "pairs", "--into", page});
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  const std::string text = locus::testing_support::read_text(page);
-  EXPECT_EQ(text, "before\n<!-- locus bench --only pairs -->\n" + outcome.out + "<!-- end -->\nafter\n");
-  EXPECT_NE(outcome.out.find("|---|---|---|---|---|---|\n| "), std::string::npos) << outcome.out;
-  expect_error(run_locus({"bench", "--quick", "--json", "--into", page}), 2, "--into: expected without --json");
-  std::filesystem::remove(page);
-}
-
 // What another program computed, from wherever it lies.
 TEST_F(CliInfo, VerifyComparesWithAFileOfExpectedValues) {
   const std::filesystem::path folder = family_folder("qwen3");

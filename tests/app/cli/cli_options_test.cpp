@@ -90,7 +90,6 @@ TEST_F(CliOptions, TheProgramSaysSoAndEndsWithStatusTwo) {
   expect_error(run_locus({"figure", "attention", path(), "--ids", "1,,2", "--data", file("x.npy")}), 2, "--ids");
   expect_error(run_locus({"figure", "attention", path(), "--ids", "1,2,", "--data", file("x.npy")}), 2, "--ids");
   expect_error(run_locus({"run", path(), "--ids", "1,-2"}), 2, "--ids");
-  expect_error(run_locus({"bench", "--only", "nosuch"}), 2, "nosuch");
   expect_error(run_locus({"run", path(), "--text", "a", "--temperature", "nan"}), 2, "--temperature");
   const std::vector<std::string> train{"train", "flip-flop", "--steps", "1", "--out", file("never")};
   expect_error(with(train, {"--encoding", "nope"}), 2, "nope");

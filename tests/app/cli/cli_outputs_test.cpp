@@ -42,7 +42,7 @@ class CliOutputs : public CheckpointTest {
     if (command == "evaluate") {
       return {command, "text", checkpoint};
     }
-    if (command == "train" || command == "bench" || command == "help") {
+    if (command == "train" || command == "help") {
       return command == "train" ? std::vector<std::string>{command, "text"} : std::vector<std::string>{command};
     }
     return {command, checkpoint};

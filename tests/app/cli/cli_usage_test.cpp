@@ -41,7 +41,7 @@ TEST(CliUsage, SubCommandHelpNamesItsOptions) {
 }
 
 TEST(CliUsage, UsageLinesAreCommandsThatCanBeTyped) {
-  for (const char* const name : {"info", "run", "figure", "verify", "train", "evaluate", "effect", "bench"}) {
+  for (const char* const name : {"info", "run", "figure", "verify", "train", "evaluate", "effect"}) {
     const Outcome help = run_locus({name, "--help"});
     EXPECT_NE(help.out.find(std::string("Usage: locus ") + name + " "), std::string::npos) << help.out.substr(0, 300);
   }

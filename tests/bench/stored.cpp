@@ -6,14 +6,15 @@
 #include <utility>
 #include <vector>
 
-#include "models/bench/reading.h"
-#include "models/bench/rig.h"
-#include "models/bench/runs.h"
-#include "models/bench/shapes.h"
 #include "models/engine/pace.h"
 #include "models/transformer/transformer.h"
+#include "tests/bench/groups.h"
+#include "tests/bench/reading.h"
+#include "tests/bench/runs.h"
 
-namespace locus::models {
+namespace locus::bench {
+
+using namespace models;
 
 namespace {
 
@@ -75,7 +76,7 @@ class Stored {
   Status memory(std::int64_t length) {
     LOCUS_TRY(const double megabytes, Rig::peak_megabytes([&] { return observe_random(*stored_, length); }));
     rig_.add({"bfloat16 weights: memory beyond them, T = " + std::to_string(length), megabytes, "MB", "", 0, 0,
-              BenchTarget::kValueAtMost, 600, false, ""});
+              Target::kValueAtMost, 600, false, ""});
     return {};
   }
 
@@ -83,7 +84,7 @@ class Stored {
     LOCUS_TRY(const Timed times, rig_.time([&] { return observe_random(*stored_, length); },
                                            [&] { return observe_random(*converted_, length); }));
     rig_.add("bfloat16 weights: forward, T = " + std::to_string(length), times, "the same weights as float32",
-             BenchTarget::kRatioAtMost, 1.1);
+             Target::kRatioAtMost, 1.1);
     return {};
   }
 
@@ -100,8 +101,8 @@ class Stored {
     LOCUS_TRY(const Timed times, rig_.time([&] { return observe_random(model, length); }, product));
     rig_.add({name + " weights: forward rate, T = " + std::to_string(length),
               2e-6 * transformer::run_macs(model.spec(), length, false) / times.milliseconds, "GFLOP/s",
-              "1024³ product", 2e-6 * kSide * kSide * kSide / times.reference_milliseconds, 0,
-              BenchTarget::kRatioAtLeast, 0.9, false, ""});
+              "1024³ product", 2e-6 * kSide * kSide * kSide / times.reference_milliseconds, 0, Target::kRatioAtLeast,
+              0.9, false, ""});
     return {};
   }
 
@@ -113,7 +114,7 @@ class Stored {
     };
     LOCUS_TRY(const Timed times, rig_.time(estimated, [&] { return observe_random(*stored_, length); }));
     rig_.add("bfloat16 weights: estimate and forward, T = " + std::to_string(length), times, "the forward alone",
-             BenchTarget::kRatioAtMost, 1.05);
+             Target::kRatioAtMost, 1.05);
     return {};
   }
 
@@ -124,7 +125,7 @@ class Stored {
     LOCUS_TRY(const Timed times, rig_.time([&] { return append_token(*stored_, stored); },
                                            [&] { return append_token(*converted_, converted); }));
     rig_.add("bfloat16 weights: appended token, T = " + std::to_string(length), times, "the same weights as float32",
-             BenchTarget::kRatioAtMost, 0.65);
+             Target::kRatioAtMost, 0.65);
     return {};
   }
 
@@ -147,7 +148,7 @@ class Stored {
     LOCUS_TRY(const Timed times,
               rig_.time([&] { return append_token(model, reused); }, [&] { return read_once(weights); }));
     rig_.add(name + " weights: appended token, T = " + std::to_string(length) + ", beside its bytes", times,
-             "reading the same bytes", BenchTarget::kRatioAtMost, target);
+             "reading the same bytes", Target::kRatioAtMost, target);
     return {};
   }
 
@@ -162,4 +163,4 @@ Status bench_stored(Rig& rig) {
   return Stored(rig).run();
 }
 
-}  // namespace locus::models
+}  // namespace locus::bench

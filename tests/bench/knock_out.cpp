@@ -3,13 +3,16 @@
 #include <optional>
 #include <string>
 
-#include "models/bench/rig.h"
 #include "models/engine/loaded_model.h"
 #include "models/engine/model_info.h"
 #include "models/experiments/layer_reuse.h"
 #include "models/experiments/outputs.h"
+#include "tests/bench/groups.h"
+#include "tests/bench/runs.h"
 
-namespace locus::models {
+namespace locus::bench {
+
+using namespace models;
 
 namespace {
 
@@ -57,13 +60,13 @@ Status add_knock_out(Rig& rig, const transformer::Transformer& model, const Knoc
     whole_ms += run_ms;
   }
   const std::int64_t heads = info.layers * info.heads;
-  BenchRow row;
+  Row row;
   row.name = std::string("knock-out of ") + one.name + ", T = " + std::to_string(length);
   row.value = map_ms;
   row.unit = "ms";
   row.reference_name = std::to_string(heads) + " whole runs";
   row.reference = whole_ms / static_cast<double>(info.layers) * static_cast<double>(heads);
-  row.bounds = one.all_logits ? BenchTarget::kNone : BenchTarget::kRatioAtMost;
+  row.bounds = one.all_logits ? Target::kNone : Target::kRatioAtMost;
   row.target = one.all_logits ? 0 : 0.6;
   row.note = std::string("zero each of ") + std::to_string(heads) + " heads; layers below are taken over" +
              (one.all_logits ? "; logits of every token are not" : "");
@@ -86,4 +89,4 @@ Status bench_knock_out(Rig& rig) {
   return {};
 }
 
-}  // namespace locus::models
+}  // namespace locus::bench

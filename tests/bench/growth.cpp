@@ -1,4 +1,4 @@
-#include "models/bench/growth.h"
+#include "tests/bench/growth.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "core/base/numbers.h"
 
-namespace locus::models {
+namespace locus::bench {
 
 namespace {
 
@@ -103,4 +103,4 @@ std::string to_text(const Growth& growth) {
          " %";
 }
 
-}  // namespace locus::models
+}  // namespace locus::bench

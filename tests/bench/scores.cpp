@@ -8,10 +8,12 @@
 #include "core/analysis/head_statistics.h"
 #include "core/attention/score_field.h"
 #include "models/api/model.h"
-#include "models/bench/rig.h"
-#include "models/bench/runs.h"
+#include "tests/bench/groups.h"
+#include "tests/bench/runs.h"
 
-namespace locus::models {
+namespace locus::bench {
+
+using namespace models;
 
 namespace {
 
@@ -55,15 +57,15 @@ class Scores {
       return {};
     };
     LOCUS_TRY(const Timed tiles, rig_.time(tile, eager_tile));
-    rig_.add(title + " 512 × 512 tile of weights" + at, tiles, "eager ATen q·kᵀ → scale → exp",
-             BenchTarget::kValueAtMost, tile_ms);
+    rig_.add(title + " 512 × 512 tile of weights" + at, tiles, "eager ATen q·kᵀ → scale → exp", Target::kValueAtMost,
+             tile_ms);
 
     const auto preview = [&] {
       return status_of(head->preview({attention::Quantity::kLogit, 0, {}, {}}, kPixels, kPixels));
     };
     LOCUS_TRY(const Timed previews, rig_.time(preview));
     rig_.add({title + " preview of 1024 × 1024 pixels" + at, previews.milliseconds, "ms", "", 0, 0,
-              BenchTarget::kValueAtMost, 20, false, "logits"});
+              Target::kValueAtMost, 20, false, "logits"});
 
     for (const auto& [reduction, how] : {std::pair{Reduction::kMean, "mean"}, std::pair{Reduction::kMax, "maximum"}}) {
       const auto exact = [&, reduction = reduction] {
@@ -72,8 +74,7 @@ class Scores {
       const auto eager = [&] { return eager_overview(head); };
       LOCUS_TRY(const Timed times, rig_.time(exact, eager));
       rig_.add(title + " exact " + how + " of weights, 1024 × 1024 pixels" + at, times,
-               "eager ATen by row blocks: q·kᵀ → soft-max → mean", BenchTarget::kValueAtMost, overview_ms,
-               "row sums known");
+               "eager ATen by row blocks: q·kᵀ → soft-max → mean", Target::kValueAtMost, overview_ms, "row sums known");
     }
     return {};
   }
@@ -103,7 +104,7 @@ class Scores {
     };
     LOCUS_TRY(const Timed times, rig_.time(fused, eager));
     rig_.add("RoPE statistics of one head, T = " + std::to_string(length), times,
-             "eager ATen by row blocks: q·kᵀ → soft-max → entropy, distance", BenchTarget::kValueAtMost, 500,
+             "eager ATen by row blocks: q·kᵀ → soft-max → entropy, distance", Target::kValueAtMost, 500,
              "a sixteenth of 8 s");
     return {};
   }
@@ -130,7 +131,7 @@ class Scores {
     };
     LOCUS_TRY(const Timed times, rig_.time([&] { return tile(long_head); }, [&] { return tile(short_head); }));
     rig_.add("RoPE tile of logits, T = " + std::to_string(4 * length_), times,
-             "the tile at T = " + std::to_string(length_ / 4), BenchTarget::kRatioAtMost, 1.5, "independent of T");
+             "the tile at T = " + std::to_string(length_ / 4), Target::kRatioAtMost, 1.5, "independent of T");
     return {};
   }
 
@@ -165,13 +166,12 @@ class Scores {
           LOCUS_TRY(tile_ms, Rig::once([&] { return status_of(trace->map(zoomed)); }));
           return {};
         }));
-    rig_.add({name + "opened", open_ms, "ms", "", 0, 0, BenchTarget::kNone, 0, true, ""});
-    rig_.add({name + "preview of logits", logit_ms, "ms", "", 0, 0, BenchTarget::kValueAtMost, 60, false, ""});
-    rig_.add({name + "first preview of weights", weight_ms, "ms", "", 0, 0, BenchTarget::kNone, 0, true,
+    rig_.add({name + "opened", open_ms, "ms", "", 0, 0, Target::kNone, 0, true, ""});
+    rig_.add({name + "preview of logits", logit_ms, "ms", "", 0, 0, Target::kValueAtMost, 60, false, ""});
+    rig_.add({name + "first preview of weights", weight_ms, "ms", "", 0, 0, Target::kNone, 0, true,
               "sums its 1024 sampled rows"});
-    rig_.add(
-        {name + "first tile of weights", tile_ms, "ms", "", 0, 0, BenchTarget::kNone, 0, true, "sums its 512 rows"});
-    rig_.add({name + "memory", megabytes, "MB", "", 0, 0, BenchTarget::kValueAtMost, 1000, false, ""});
+    rig_.add({name + "first tile of weights", tile_ms, "ms", "", 0, 0, Target::kNone, 0, true, "sums its 512 rows"});
+    rig_.add({name + "memory", megabytes, "MB", "", 0, 0, Target::kValueAtMost, 1000, false, ""});
     return {};
   }
 
@@ -185,4 +185,4 @@ Status bench_scores(Rig& rig) {
   return Scores(rig).run();
 }
 
-}  // namespace locus::models
+}  // namespace locus::bench

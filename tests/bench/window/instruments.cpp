@@ -14,15 +14,11 @@
 #include "app/workbench/canvas/canvas_link.h"
 #include "app/workbench/window/main_window.h"
 #include "app/workbench/window/run_workbench.h"
-#include "tests/bench/render/groups.h"
-#include "tests/bench/rows.h"
+#include "tests/bench/groups.h"
 #include "tests/support/paths.h"
 
 namespace locus::bench {
 namespace {
-
-using models::BenchRow;
-using models::BenchTarget;
 
 constexpr double kFigureMs = 6;       // above an empty frame, as of frames without instruments
 constexpr double kInstrumentsMs = 1;  // beyond that
@@ -62,11 +58,10 @@ void press(QObject* receiver, int key) {
 
 }  // namespace
 
-void bench_instruments(const Print& print) {
+Status bench_instruments(Rig& rows) {
   QVulkanInstance vulkan;
   if (!vulkan.create()) {
-    std::fprintf(stderr, "no Vulkan driver (Debian: mesa-vulkan-drivers)\n");
-    return;
+    return unsupported("no Vulkan driver (Debian: mesa-vulkan-drivers)");
   }
   QTemporaryDir config;
   workbench::WorkbenchOptions options;
@@ -95,22 +90,22 @@ void bench_instruments(const Print& print) {
   wait([&] { return window.studio().settled(); }, kWaitMs);
   wait([] { return false; }, 1000);
   const double open = frame_ms(window);
+  if (empty < 0 || open < 0) {
+    return internal("the window drew no frame");
+  }
 
-  BenchRow row;
-  row.name = "frame of the window, all instruments open";
-  row.value = open;
-  row.unit = "ms";
-  row.reference_name = "an empty frame of the window; target: that and 7 ms";
-  row.reference = empty;
-  row.ratio = open / empty;
-  row.bounds = BenchTarget::kValueAtMost;
-  row.target = empty + kFigureMs + kInstrumentsMs;
-  row.met = open > 0 && open <= row.target;
   char note[160];
   std::snprintf(note, sizeof note, "without instruments %.2f ms; instruments alone %.2f ms", plain,
                 link->instruments().cost().overlay_ms);
-  row.note = note;
-  print(row);
+  rows.add({.name = "frame of the window, all instruments open",
+            .value = open,
+            .unit = "ms",
+            .reference_name = "an empty frame of the window; target: that and 7 ms",
+            .reference = empty,
+            .bounds = Target::kValueAtMost,
+            .target = empty + kFigureMs + kInstrumentsMs,
+            .note = note});
+  return {};
 }
 
 }  // namespace locus::bench

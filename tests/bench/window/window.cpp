@@ -17,23 +17,19 @@
 #include "app/viewport/canvas.h"
 #include "app/workbench/window/main_window.h"
 #include "app/workbench/window/run_workbench.h"
-#include "tests/bench/render/groups.h"
-#include "tests/bench/rows.h"
+#include "tests/bench/groups.h"
 #include "tests/support/paths.h"
 
 namespace locus::bench {
 namespace {
-
-using models::BenchRow;
-using models::BenchTarget;
 
 constexpr double kStartMs = 1500;
 constexpr double kWindowBlockedMs = 50;
 constexpr int kLimitMs = 30'000;  // of any one wait
 constexpr int kPulseMs = 2;
 
-// Milliseconds from starting the program to its first figure on the canvas; negative when there was none.
-double start_ms(bool warm) {
+// Milliseconds from starting the program to its first figure on the canvas.
+Result<double> start_ms() {
   QTemporaryDir config;
   QProcess program;
   QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
@@ -52,27 +48,26 @@ double start_ms(bool warm) {
   }
   program.terminate();
   program.waitForFinished(kLimitMs);
-  if (found < 0 && warm) {
-    std::fprintf(stderr, "the program drew no figure: %s\n", said.constData());
+  if (found < 0) {
+    return internal("the program drew no figure: " + said.toStdString());
   }
   return found;
 }
 
-void bench_start(const Print& print) {
-  start_ms(false);  // its files are in memory from here on
+Status bench_start(Rig& rows) {
+  LOCUS_CHECK(start_ms());  // its files are in memory from here on
   std::vector<double> times;
   for (int n = 0; n < 5; ++n) {
-    times.push_back(start_ms(true));
+    LOCUS_TRY(const double time, start_ms());
+    times.push_back(time);
   }
-  BenchRow row;
-  row.name = "first figure on the canvas after the program's start";
-  row.value = median(times);
-  row.unit = "ms";
-  row.bounds = BenchTarget::kValueAtMost;
-  row.target = kStartMs;
-  row.met = row.value > 0 && row.value <= row.target;
-  row.note = "the bundled session, an empty settings folder";
-  print(row);
+  rows.add({.name = "first figure on the canvas after the program's start",
+            .value = median(times),
+            .unit = "ms",
+            .bounds = Target::kValueAtMost,
+            .target = kStartMs,
+            .note = "the bundled session, an empty settings folder"});
+  return {};
 }
 
 // Watches the event loop: how long apart its turns are.
@@ -196,11 +191,10 @@ class Journey {
   Pulse& pulse_;
 };
 
-void bench_blocked(const Print& print) {
+Status bench_blocked(Rig& rows) {
   QVulkanInstance vulkan;
   if (!vulkan.create()) {
-    std::fprintf(stderr, "no Vulkan driver (Debian: mesa-vulkan-drivers)\n");
-    return;
+    return unsupported("no Vulkan driver (Debian: mesa-vulkan-drivers)");
   }
   QTemporaryDir config;
   workbench::WorkbenchOptions options;
@@ -212,27 +206,24 @@ void bench_blocked(const Print& print) {
   std::vector<double> frames;
   QObject::connect(window.canvas(), &viewport::Canvas::frame_drawn, &pulse, [&](double ms) { frames.push_back(ms); });
   Journey(window, pulse).run();
-  BenchRow row;
-  row.name = "the window does not answer, p99 of all moments of a journey";
-  row.value = pulse.percentile(0.99);
-  row.unit = "ms";
-  row.bounds = BenchTarget::kValueAtMost;
-  row.target = kWindowBlockedMs;
-  row.met = row.value <= row.target;
   char note[200];
   std::snprintf(note, sizeof note,
                 "p50 %.1f ms, longest %.0f ms (%s); %zu frames, median %.1f ms of the window's thread",
                 pulse.percentile(0.5), pulse.worst(), pulse.worst_step().c_str(), frames.size(), median(frames));
-  row.note = note;
-  print(row);
+  rows.add({.name = "the window does not answer, p99 of all moments of a journey",
+            .value = pulse.percentile(0.99),
+            .unit = "ms",
+            .bounds = Target::kValueAtMost,
+            .target = kWindowBlockedMs,
+            .note = note});
+  return {};
 }
 
 }  // namespace
 
-void bench_window(const Print& print) {
-  bench_start(print);
-
-  bench_blocked(print);
+Status bench_window(Rig& rows) {
+  LOCUS_CHECK(bench_start(rows));
+  return bench_blocked(rows);
 }
 
 }  // namespace locus::bench

@@ -1,12 +1,10 @@
-// bench(): the list of groups, and how they are measured.
-#include "models/api/bench.h"
-#include "models/api/local.h"
+#include "tests/bench/rig.h"
 
 #include <malloc.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <thread>
@@ -16,33 +14,23 @@
 #include "core/base/numbers.h"
 #include "core/base/system_files.h"
 #include "models/api/model.h"
-#include "models/bench/rig.h"
+#include "tests/bench/groups.h"
 
-namespace locus::models {
+namespace locus::bench {
 
 namespace {
-
-struct Group {
-  const char* name;
-  Status (*run)(Rig&);
-};
-
-constexpr std::array kGroups{Group{"forward", bench_forward},     Group{"scores", bench_scores},
-                             Group{"pairs", bench_pairs},         Group{"stored", bench_stored},
-                             Group{"quantised", bench_quantised}, Group{"knock-out", bench_knock_out},
-                             Group{"pictures", bench_pictures},   Group{"atlas", bench_atlas}};
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.empty() ? 0 : values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 double process_megabytes(const char* key) {
   return system_bytes("/proc/self/status", key) / 1e6;
 }
 
 }  // namespace
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.empty() ? 0 : values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
 
 Result<double> Rig::once(const std::function<Status()>& work) {
   const auto begin = std::chrono::steady_clock::now();
@@ -96,40 +84,50 @@ Result<double> Rig::peak_megabytes(const std::function<Status()>& work) {
   return std::max(0.0, process_megabytes("VmHWM") - before);
 }
 
-void Rig::add(BenchRow row) {
+void Rig::add(Row row) {
   row.ratio = row.reference > 0 ? row.value / row.reference : 0;
-  row.met = row.bounds == BenchTarget::kNone || (row.bounds == BenchTarget::kValueAtMost && row.value <= row.target) ||
-            (row.bounds == BenchTarget::kRatioAtMost && row.ratio <= row.target) ||
-            (row.bounds == BenchTarget::kRatioAtLeast && row.ratio >= row.target);
+  row.met = row.bounds == Target::kNone || (row.bounds == Target::kValueAtMost && row.value <= row.target) ||
+            (row.bounds == Target::kRatioAtMost && row.ratio <= row.target) ||
+            (row.bounds == Target::kRatioAtLeast && row.ratio >= row.target);
   if (options_.on_row) {
     options_.on_row(row);
   }
   rows_.push_back(std::move(row));
 }
 
-std::string target_text(const BenchRow& row) {
+std::string target_text(const Row& row) {
   switch (row.bounds) {
-    case BenchTarget::kNone:
+    case Target::kNone:
       return {};
-    case BenchTarget::kValueAtMost:
+    case Target::kValueAtMost:
       return "≤ " + general_text(row.target, 4) + " " + row.unit;
-    case BenchTarget::kRatioAtMost:
+    case Target::kRatioAtMost:
       return "≤ " + general_text(row.target, 4) + " ×";
-    case BenchTarget::kRatioAtLeast:
+    case Target::kRatioAtLeast:
       return "≥ " + general_text(row.target, 4) + " ×";
   }
   return {};
 }
 
-Result<std::vector<BenchRow>> local::bench(const BenchOptions& options) {
+std::span<const Group> model_groups() {
+  static constexpr std::array kGroups{
+      Group{"forward", bench_forward},     Group{"pytorch", bench_pytorch},      Group{"scores", bench_scores},
+      Group{"pairs", bench_pairs},         Group{"encodings", bench_encodings},  Group{"stored", bench_stored},
+      Group{"quantised", bench_quantised}, Group{"products", bench_products},    Group{"one-token", bench_one_token},
+      Group{"knock-out", bench_knock_out}, Group{"pictures", bench_pictures},    Group{"atlas", bench_atlas},
+      Group{"opening", bench_opening},     Group{"tokenizers", bench_tokenizers}};
+  return kGroups;
+}
+
+Result<std::vector<Row>> run(std::span<const Group> groups, const Options& options) {
   Rig rig(options);
   const auto wanted = [&](const Group& group) {
     return std::string(group.name).find(options.only) != std::string::npos;
   };
-  if (std::none_of(std::begin(kGroups), std::end(kGroups), wanted)) {
-    return usage("--only: expected a part of one of " + listed(kGroups, &Group::name) + ", found " + options.only);
+  if (std::none_of(groups.begin(), groups.end(), wanted)) {
+    return usage("--only: expected a part of one of " + listed(groups, &Group::name) + ", found " + options.only);
   }
-  for (const Group& group : kGroups) {
+  for (const Group& group : groups) {
     if (!wanted(group)) {
       continue;
     }
@@ -142,12 +140,12 @@ Result<std::vector<BenchRow>> local::bench(const BenchOptions& options) {
   return rig.take();
 }
 
-std::string local::bench_machine() {
-  const Runtime runtime = models::runtime();
+std::string machine() {
+  const models::Runtime runtime = models::runtime();
   const auto gigabytes = std::llround(system_bytes("/proc/meminfo", "MemTotal") / 1e9);
   return system_value("/proc/cpuinfo", "model name") + ", " + std::to_string(std::thread::hardware_concurrency()) +
          " cores, " + std::to_string(gigabytes) + " GB, LibTorch " + runtime.torch + ", " + runtime.blas + ", " +
          std::to_string(runtime.threads) + " threads";
 }
 
-}  // namespace locus::models
+}  // namespace locus::bench

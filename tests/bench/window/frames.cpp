@@ -3,16 +3,12 @@
 #include <vector>
 
 #include "renderers/paper/paper.h"
-#include "tests/bench/render/frame_rig.h"
-#include "tests/bench/render/groups.h"
-#include "tests/bench/rows.h"
+#include "tests/bench/groups.h"
+#include "tests/bench/window/frame_rig.h"
 #include "tests/support/sample_figures.h"
 
 namespace locus::bench {
 namespace {
-
-using models::BenchRow;
-using models::BenchTarget;
 
 constexpr double kAllowedMs = 6;  // above an empty ImGui frame
 constexpr double kFrameMs = 1000.0 / 60;
@@ -59,22 +55,18 @@ void add_rectangles(const Field& field, const figure::ColorScale& scale, ImDrawL
   }
 }
 
-BenchRow frame_row(std::string name, double value, double empty) {
-  BenchRow row;
-  row.name = std::move(name);
-  row.value = value;
-  row.unit = "ms";
-  row.reference_name = "an empty ImGui frame; target: that and 6 ms";
-  row.reference = empty;
-  row.ratio = value / empty;
-  row.bounds = BenchTarget::kValueAtMost;
-  row.target = empty + kAllowedMs;
-  row.met = value <= row.target;
-  return row;
+Row frame_row(std::string name, double value, double empty) {
+  return {.name = std::move(name),
+          .value = value,
+          .unit = "ms",
+          .reference_name = "an empty ImGui frame; target: that and 6 ms",
+          .reference = empty,
+          .bounds = Target::kValueAtMost,
+          .target = empty + kAllowedMs};
 }
 
 // Pan and zoom, thumbnails, colormap and range, each beside empty frames of the same moment.
-void bench_moving(FrameRig& rig, const Print& print) {
+void bench_moving(FrameRig& rig, Rig& rows) {
   figure::Figure large = map_figure(4096);
   figure::Figure colored = large;
   const figure::Figure thumbnails = samples::thumbnails(12, 12, 64);
@@ -96,20 +88,18 @@ void bench_moving(FrameRig& rig, const Print& print) {
     recolored.push_back(elapsed_ms([&] { rig.frame(&colored); }));
     uploaded += n == 0 ? 0 : rig.offscreen->stats().bytes_uploaded;  // the first time there are new labels
   }
-  print(frame_row("frame, panning and zooming a map of 4096²", median(moved), median(empty)));
-  print(frame_row("frame, grid of 144 thumbnails of 64²", median(grid), median(empty)));
-  BenchRow row;
-  row.name = "frame after another colormap and range, 4096²";
-  row.value = median(recolored);
-  row.unit = "ms";
-  row.bounds = BenchTarget::kValueAtMost;
-  row.target = kFrameMs;
-  row.met = row.value <= row.target;
-  row.note = "values uploaded again: " + std::to_string(uploaded / 4 >= 4096UL * 4096 ? 1 : 0);
-  print(row);
+  rows.add(frame_row("frame, panning and zooming a map of 4096²", median(moved), median(empty)));
+  rows.add(frame_row("frame, grid of 144 thumbnails of 64²", median(grid), median(empty)));
+  Row row;
+  rows.add({.name = "frame after another colormap and range, 4096²",
+            .value = median(recolored),
+            .unit = "ms",
+            .bounds = Target::kValueAtMost,
+            .target = kFrameMs,
+            .note = "values uploaded again: " + std::to_string(uploaded / 4 >= 4096UL * 4096 ? 1 : 0)});
 }
 
-void bench_rectangles(FrameRig& rig, const Print& print) {
+void bench_rectangles(FrameRig& rig, Rig& rows) {
   figure::Figure figure = map_figure(1024);
   const auto field = samples::waves(1024, 1024);
   figure::ColorScale scale;
@@ -125,21 +115,17 @@ void bench_rectangles(FrameRig& rig, const Print& print) {
       moved.push_back(elapsed_ms([&] { rig.frame(&figure); }));
     }
   }
-  BenchRow row;
-  row.name = "frame, panning and zooming a map of 1024²";
-  row.value = median(moved);
-  row.unit = "ms";
-  row.reference_name = "a rectangle a cell through ImGui's draw list";
-  row.reference = median(rectangles);
-  row.ratio = row.value / row.reference;
-  row.bounds = BenchTarget::kRatioAtMost;
-  row.target = 1.0 / 20;
-  row.met = row.ratio <= row.target;
-  print(row);
+  rows.add({.name = "frame, panning and zooming a map of 1024²",
+            .value = median(moved),
+            .unit = "ms",
+            .reference_name = "a rectangle a cell through ImGui's draw list",
+            .reference = median(rectangles),
+            .bounds = Target::kRatioAtMost,
+            .target = 1.0 / 20});
 }
 
 // A new map of 4096², uploaded in slices as the window does.
-void bench_first_frames(FrameRig& rig, const Print& print) {
+void bench_first_frames(FrameRig& rig, Rig& rows) {
   std::vector<double> longest;
   std::vector<double> whole;
   int frames = 0;
@@ -157,33 +143,33 @@ void bench_first_frames(FrameRig& rig, const Print& print) {
     longest.push_back(worst);
     whole.push_back(sum);
   }
-  BenchRow row;
-  row.name = "longest frame while a new map of 4096² is uploaded";
-  row.value = median(longest);
-  row.unit = "ms";
-  row.bounds = BenchTarget::kValueAtMost;
-  row.target = kBlockedMs;
-  row.met = row.value <= row.target;
-  row.note = std::to_string(frames) + " frames, " + std::to_string(static_cast<int>(median(whole))) + " ms in all";
-  print(row);
+  rows.add(
+      {.name = "longest frame while a new map of 4096² is uploaded",
+       .value = median(longest),
+       .unit = "ms",
+       .bounds = Target::kValueAtMost,
+       .target = kBlockedMs,
+       .note = std::to_string(frames) + " frames, " + std::to_string(static_cast<int>(median(whole))) + " ms in all"});
 }
 
 }  // namespace
 
-void bench_frames(const Print& print) {
+Status bench_frames(Rig& rows) {
   FrameRig rig;
-  bench_moving(rig, print);
-  bench_rectangles(rig, print);
+  bench_moving(rig, rows);
+  bench_rectangles(rig, rows);
+  return {};
 }
 
-void bench_first(const Print& print) {
+Status bench_first(Rig& rows) {
   vulkan::OffscreenOptions options;
   options.fields.slice_cells = std::int64_t{1} << 20;  // as app/viewport/canvas_renderer.cpp
   FrameRig rig(options);
-  bench_first_frames(rig, print);
+  bench_first_frames(rig, rows);
+  return {};
 }
 
-void bench_exports(const Print& print) {
+Status bench_exports(Rig& rows) {
   for (const bool noise : {false, true}) {
     figure::Figure figure = map_figure(4096);
     auto& map = std::get<figure::HeatMap>(figure.panels[0].layers[0]);
@@ -207,16 +193,14 @@ void bench_exports(const Print& print) {
         megabytes = static_cast<double>(bytes->size()) / 1e6;
       }));
     }
-    BenchRow row;
-    row.name = noise ? "PDF of a map of 4096², noise" : "PDF of a map of 4096²";
-    row.value = median(times);
-    row.unit = "ms";
-    row.bounds = BenchTarget::kValueAtMost;
-    row.target = 1000;
-    row.met = row.value <= row.target;
-    row.note = std::to_string(megabytes) + " MB";
-    print(row);
+    rows.add({.name = noise ? "PDF of a map of 4096², noise" : "PDF of a map of 4096²",
+              .value = median(times),
+              .unit = "ms",
+              .bounds = Target::kValueAtMost,
+              .target = 1000,
+              .note = std::to_string(megabytes) + " MB"});
   }
+  return {};
 }
 
 }  // namespace locus::bench

@@ -11,15 +11,17 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/temporary_folder.h"
-#include "models/bench/rig.h"
-#include "models/bench/runs.h"
 #include "models/engine/loaded_model.h"
 #include "models/engine/vision.h"
 #include "models/formats/tensor_source.h"
 #include "models/transformer/connector_config.h"
 #include "models/transformer/locus_config.h"
+#include "tests/bench/groups.h"
+#include "tests/bench/runs.h"
 
-namespace locus::models {
+namespace locus::bench {
+
+using namespace models;
 
 namespace {
 
@@ -171,7 +173,7 @@ class Pictures {
               rig_.time([&] { return type(seen, seen_before); }, [&] { return type(words, words_before); }));
     const std::string cells = std::to_string(cells_);
     rig_.add("a token typed behind a picture of " + cells + " cells", times, "behind " + cells + " tokens of text",
-             BenchTarget::kRatioAtMost, 1.2);
+             Target::kRatioAtMost, 1.2);
     return {};
   }
 
@@ -202,7 +204,7 @@ class Pictures {
     LOCUS_TRY(const Timed times, rig_.time([&] { return status_of(tower.observe(batch, states)); }, whole));
     const std::int64_t patches = tower.spec().image.rows * tower.spec().image.columns;
     rig_.add("tower of " + layers + " over " + std::to_string(patches) + " patches", times, "ATen with whole maps",
-             BenchTarget::kRatioAtMost, 0.5);
+             Target::kRatioAtMost, 0.5);
     return {};
   }
 
@@ -217,7 +219,7 @@ class Pictures {
       return status_of(trace->overview(request, 512, 512, Reduction::kMax));
     };
     LOCUS_TRY(const Timed times, rig_.time(draw));
-    rig_.add("open, three pictures, first map of the text", times, "", BenchTarget::kNone, 0);
+    rig_.add("open, three pictures, first map of the text", times, "", Target::kNone, 0);
     return {};
   }
 
@@ -233,4 +235,4 @@ Status bench_pictures(Rig& rig) {
   return Pictures(rig).run();
 }
 
-}  // namespace locus::models
+}  // namespace locus::bench

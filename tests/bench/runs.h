@@ -1,4 +1,4 @@
-// What several groups of the benchmark run: random inputs, forward passes, heads and files of heads.
+// Models, random inputs, forward passes, heads and trace files that several groups of the benchmark share.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -13,7 +13,14 @@
 #include "core/base/result.h"
 #include "models/transformer/transformer.h"
 
-namespace locus::models {
+namespace locus::bench {
+
+using namespace models;
+
+// GPT-2-small's shape, positions up to `length`; with `quick` two layers of it and a tenth of its vocabulary.
+transformer::Spec gpt2_small(std::int64_t length, bool quick);
+// A Llama of 1.2 billion parameters, as Llama 3.2 1B has them; a small one of the same kind for quick runs.
+transformer::Spec billion_llama(bool quick, transformer::QkvLayout qkv);
 
 template <class Value>
 Status status_of(const Result<Value>& value) {
@@ -40,4 +47,4 @@ Result<std::shared_ptr<const attention::ScoreField>> random_heads(const std::str
 Status with_trace_file(const std::string& encoding, std::int64_t length,
                        const std::function<Status(const std::filesystem::path& path)>& measure);
 
-}  // namespace locus::models
+}  // namespace locus::bench

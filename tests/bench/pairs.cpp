@@ -3,10 +3,12 @@
 #include "core/analysis/pairs.h"
 #include "core/attention/score_field.h"
 #include "models/api/pairs.h"
-#include "models/bench/rig.h"
-#include "models/bench/runs.h"
+#include "tests/bench/groups.h"
+#include "tests/bench/runs.h"
 
-namespace locus::models {
+namespace locus::bench {
+
+using namespace models;
 
 namespace {
 
@@ -27,7 +29,7 @@ Status energy(Rig& rig) {
   };
   LOCUS_TRY(const Timed times, rig.time(norms, read));
   rig.add("pair energy of a layer, 8 heads, T = " + std::to_string(length), times,
-          "one read of q and k: their norms by ATen", BenchTarget::kRatioAtMost, 1.25, "each number is read once");
+          "one read of q and k: their norms by ATen", Target::kRatioAtMost, 1.25, "each number is read once");
   return {};
 }
 
@@ -41,8 +43,8 @@ Status profile(Rig& rig) {
   };
   LOCUS_TRY(const Timed times, rig.time(pairs, overview));
   rig.add({"pair profile of a head, T = " + std::to_string(length), times.milliseconds, "ms",
-           "exact mean of its weights, 1024 × 1024 pixels", times.reference_milliseconds, 0, BenchTarget::kRatioAtMost,
-           4, false, "all cells, 32 pairs"});
+           "exact mean of its weights, 1024 × 1024 pixels", times.reference_milliseconds, 0, Target::kRatioAtMost, 4,
+           false, "all cells, 32 pairs"});
   return {};
 }
 
@@ -62,9 +64,9 @@ Status long_profile(Rig& rig) {
     return {};
   }));
   const std::string at = ", a trace of q and k, T = " + std::to_string(length);
-  rig.add({"pair profile" + at, profile_ms, "ms", "", 0, 0, BenchTarget::kNone, 0, true, "all cells, 32 pairs"});
-  rig.add({"pair energy" + at, energy_ms, "ms", "", 0, 0, BenchTarget::kNone, 0, true, ""});
-  rig.add({"memory of both" + at, megabytes, "MB", "", 0, 0, BenchTarget::kValueAtMost, 1000, false, ""});
+  rig.add({"pair profile" + at, profile_ms, "ms", "", 0, 0, Target::kNone, 0, true, "all cells, 32 pairs"});
+  rig.add({"pair energy" + at, energy_ms, "ms", "", 0, 0, Target::kNone, 0, true, ""});
+  rig.add({"memory of both" + at, megabytes, "MB", "", 0, 0, Target::kValueAtMost, 1000, false, ""});
   return {};
 }
 
@@ -76,4 +78,4 @@ Status bench_pairs(Rig& rig) {
   return long_profile(rig);
 }
 
-}  // namespace locus::models
+}  // namespace locus::bench

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "core/products/packed.h"
-#include "models/bench/reading.h"
-#include "models/bench/rig.h"
-#include "models/bench/runs.h"
-#include "models/bench/shapes.h"
 #include "models/transformer/transformer.h"
+#include "tests/bench/groups.h"
+#include "tests/bench/reading.h"
+#include "tests/bench/runs.h"
 
-namespace locus::models {
+namespace locus::bench {
+
+using namespace models;
 
 namespace {
 
@@ -97,11 +98,11 @@ class Quantised {
     for (const auto& span : bytes) {
       megabytes += static_cast<double>(span.size()) / 1e6;
     }
-    rig_.add({start, megabytes, "MB", "", 0, 0, BenchTarget::kNone, 0, true, ""});
+    rig_.add({start, megabytes, "MB", "", 0, 0, Target::kNone, 0, true, ""});
     const std::int64_t length = rig_.quick() ? 64 : 256;
     LOCUS_TRY(const double peak, Rig::peak_megabytes([&] { return observe_random(*model, length); }));
-    rig_.add({start + ": memory beyond them, T = " + std::to_string(length), peak, "MB", "", 0, 0,
-              BenchTarget::kValueAtMost, 600, false, ""});
+    rig_.add({start + ": memory beyond them, T = " + std::to_string(length), peak, "MB", "", 0, 0, Target::kValueAtMost,
+              600, false, ""});
     return append(wanted, start, *model, bytes);
   }
 
@@ -112,10 +113,10 @@ class Quantised {
     const auto appended = [&] { return append_token(model, own); };
     const std::string row = start + ": appended token, T = " + std::to_string(length_);
     LOCUS_TRY(const Timed times, rig_.time(appended, [&] { return append_token(*wide_, wide_reused_); }));
-    rig_.add(row, times, "bfloat16 weights", BenchTarget::kRatioAtMost, wanted.beside_wide);
+    rig_.add(row, times, "bfloat16 weights", Target::kRatioAtMost, wanted.beside_wide);
     LOCUS_TRY(const Timed reading, rig_.time(appended, [&] { return read_once(bytes); }));
     rig_.add(row + ", beside its bytes", reading, "reading the same bytes",
-             wanted.beside_bytes > 0 ? BenchTarget::kRatioAtMost : BenchTarget::kNone, wanted.beside_bytes);
+             wanted.beside_bytes > 0 ? Target::kRatioAtMost : Target::kNone, wanted.beside_bytes);
     return {};
   }
 
@@ -132,4 +133,4 @@ Status bench_quantised(Rig& rig) {
   return Quantised(rig).run();
 }
 
-}  // namespace locus::models
+}  // namespace locus::bench

@@ -8,13 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "models/bench/growth.h"
-#include "models/bench/reading.h"
-#include "models/bench/rig.h"
-#include "models/bench/runs.h"
 #include "models/transformer/transformer.h"
+#include "tests/bench/groups.h"
+#include "tests/bench/growth.h"
+#include "tests/bench/reading.h"
+#include "tests/bench/runs.h"
 
-namespace locus::models {
+namespace locus::bench {
+
+using namespace models;
 
 namespace {
 
@@ -115,12 +117,12 @@ class Forward {
     const auto streamed = [&] { return observe_random(*model_, length); };
     LOCUS_TRY(const Timed against_eager, rig_.time(streamed, with_maps));
     rig_.add("forward, T = " + std::to_string(length), against_eager, "eager ATen with all maps kept",
-             BenchTarget::kRatioAtMost, 0.45);
+             Target::kRatioAtMost, 0.45);
     LOCUS_TRY(const Timed against_gemm, rig_.time(streamed, gemm));
     rig_.add({"forward rate, T = " + std::to_string(length),
               2e-6 * useful_macs(model_->spec(), length) / against_gemm.milliseconds, "GFLOP/s", "1024³ product",
-              2e-6 * 1024 * 1024 * 1024 / against_gemm.reference_milliseconds, 0, BenchTarget::kRatioAtLeast, 0.75,
-              false, ""});
+              2e-6 * 1024 * 1024 * 1024 / against_gemm.reference_milliseconds, 0, Target::kRatioAtLeast, 0.75, false,
+              ""});
     return {};
   }
 
@@ -130,8 +132,8 @@ class Forward {
     const auto appended = [&] { return append_token(*model_, reused); };
     const ByteSpans weights = weights_read(*model_);
     LOCUS_TRY(const Timed times, rig_.time(appended, [&] { return read_once(weights); }));
-    rig_.add("appended token, T = " + std::to_string(length), times, "reading the weights once",
-             BenchTarget::kRatioAtMost, 1.5);
+    rig_.add("appended token, T = " + std::to_string(length), times, "reading the weights once", Target::kRatioAtMost,
+             1.5);
     return {};
   }
 
@@ -146,7 +148,7 @@ class Forward {
     };
     LOCUS_TRY(const Timed times, rig_.time(appended, copying));
     rig_.add("appended token, T = " + std::to_string(length), times, "the same, what is taken over copied",
-             BenchTarget::kNone, 0);
+             Target::kNone, 0);
     return {};
   }
 
@@ -156,7 +158,7 @@ class Forward {
                 LOCUS_TRY(elapsed_ms, Rig::once([&] { return observe_random(*model_, length); }));
                 return {};
               }));
-    rig_.add({std::move(name), megabytes, "MB", "", 0, 0, BenchTarget::kValueAtMost, target_mb, false,
+    rig_.add({std::move(name), megabytes, "MB", "", 0, 0, Target::kValueAtMost, target_mb, false,
               "one run, " + std::to_string(std::llround(elapsed_ms)) + " ms"});
     return {};
   }
@@ -172,7 +174,7 @@ class Forward {
       lengths.push_back(static_cast<double>(length));
       times.push_back(time);
     }
-    rig_.add({"forward, T = " + std::to_string(longest_), times.back(), "ms", "", 0, 0, BenchTarget::kNone, 0, true,
+    rig_.add({"forward, T = " + std::to_string(longest_), times.back(), "ms", "", 0, 0, Target::kNone, 0, true,
               to_text(fit_growth(lengths, times))});
     return {};
   }
@@ -184,25 +186,8 @@ class Forward {
 
 }  // namespace
 
-transformer::Spec gpt2_small(std::int64_t length, bool quick) {
-  transformer::Spec spec;
-  spec.vocabulary = quick ? 5000 : 50257;
-  spec.width = kWidth;
-  spec.norm = transformer::Norm::kLayer;
-  spec.encodings = {{"learned", {}}};
-  transformer::LayerSpec layer;
-  layer.attention.heads = layer.attention.kv_heads = kHeads;
-  layer.attention.head_width = kHeadWidth;
-  layer.attention.set_qkv_bias(true);
-  layer.attention.output_bias = true;
-  layer.feed_forward = {4 * kWidth, transformer::Activation::kGeluTanh, false, true};
-  spec.repeat(layer, quick ? 2 : 12);
-  spec.trained_length = length;
-  return spec;
-}
-
 Status bench_forward(Rig& rig) {
   return Forward(rig, rig.quick() ? 256 : 8192).run();
 }
 
-}  // namespace locus::models
+}  // namespace locus::bench

@@ -7,13 +7,15 @@
 #include "core/base/temporary_folder.h"
 #include "models/api/analyses.h"
 #include "models/atlas/measure.h"
-#include "models/bench/rig.h"
 #include "models/engine/loaded_model.h"
 #include "models/engine/model_info.h"
 #include "models/text/tokenizer.h"
 #include "models/training/random.h"
+#include "tests/bench/groups.h"
 
-namespace locus::models {
+namespace locus::bench {
+
+using namespace models;
 
 namespace {
 
@@ -103,13 +105,13 @@ Status add_case(Rig& rig, const AtlasCase& one, const std::filesystem::path& wor
     plain_ms += plain;
   }
   const auto count = static_cast<double>(one.windows);
-  BenchRow row;
+  Row row;
   row.name = one.name + ", T = " + std::to_string(one.length) + ": a window of an atlas";
   row.value = atlas_ms / count;
   row.unit = "ms";
   row.reference_name = "a plain forward pass of the same window";
   row.reference = plain_ms / count;
-  row.bounds = BenchTarget::kRatioAtMost;
+  row.bounds = Target::kRatioAtMost;
   row.target = 1.35;
   row.note = "all statistics, 100 replicates, nulls; " + std::to_string(one.windows) + " windows";
   rig.add(std::move(row));
@@ -125,4 +127,4 @@ Status bench_atlas(Rig& rig) {
   return add_case(rig, {"4 layers, 4 heads, width 128", 4, 4, 128, 256, rig.quick() ? 4 : 1024}, words);
 }
 
-}  // namespace locus::models
+}  // namespace locus::bench

@@ -13,7 +13,7 @@
 #include "core/base/result.h"
 #include "models/transformer/transformer.h"
 
-namespace locus::models {
+namespace locus::bench {
 
 using ByteSpans = std::vector<std::span<const std::byte>>;
 
@@ -64,4 +64,4 @@ inline ByteSpans weights_read(transformer::Transformer& model) {
   return spans;
 }
 
-}  // namespace locus::models
+}  // namespace locus::bench

@@ -18,15 +18,11 @@
 #include "app/workbench/window/main_window.h"
 #include "app/workbench/window/run_workbench.h"
 #include "core/base/atomic_file.h"
-#include "tests/bench/render/groups.h"
-#include "tests/bench/rows.h"
+#include "tests/bench/groups.h"
 #include "tests/support/paths.h"
 
 namespace locus::bench {
 namespace {
-
-using models::BenchRow;
-using models::BenchTarget;
 
 constexpr int kKeystrokes = 24;
 constexpr int kPatienceMs = 30'000;  // for any one figure
@@ -141,38 +137,34 @@ class KeystrokeRig {
   QObject receiver_;
 };
 
-void bench_length(KeystrokeRig& rig, std::size_t tokens, double target_ms, const Print& print) {
+Status bench_length(KeystrokeRig& rig, std::size_t tokens, double target_ms, Rig& rows) {
   if (!rig.set_tokens(tokens)) {
-    std::fprintf(stderr, "no text of %zu tokens: it has %zu\n", tokens, rig.tokens());
-    return;
+    return internal("expected a text of " + std::to_string(tokens) + " tokens, found " + std::to_string(rig.tokens()));
   }
   const std::vector<double> end = rig.type(0);
   const double run_ms = rig.run_ms();
-  BenchRow row;
-  row.name = "a keystroke shown, at " + std::to_string(tokens) + " tokens";
-  row.value = median(end);
-  row.unit = "ms";
-  row.bounds = BenchTarget::kValueAtMost;
-  row.target = target_ms;
-  row.met = row.value <= row.target;
   char note[200];
   std::snprintf(note, sizeof note, "run %.1f ms, slowest of %zu %.0f ms; 60 characters before the end %.1f ms", run_ms,
                 end.size(), *std::max_element(end.begin(), end.end()), median(rig.type(60)));
-  row.note = note;
-  print(row);
+  rows.add({.name = "a keystroke shown, at " + std::to_string(tokens) + " tokens",
+            .value = median(end),
+            .unit = "ms",
+            .bounds = Target::kValueAtMost,
+            .target = target_ms,
+            .note = note});
+  return {};
 }
 
 }  // namespace
 
-void bench_keystrokes(const Print& print) {
+Status bench_keystrokes(Rig& rows) {
   QVulkanInstance vulkan;
   if (!vulkan.create()) {
-    std::fprintf(stderr, "no Vulkan driver (Debian: mesa-vulkan-drivers)\n");
-    return;
+    return unsupported("no Vulkan driver (Debian: mesa-vulkan-drivers)");
   }
   KeystrokeRig rig(vulkan);
-  bench_length(rig, 214, 40, print);
-  bench_length(rig, 1024, 80, print);
+  LOCUS_CHECK(bench_length(rig, 214, 40, rows));
+  return bench_length(rig, 1024, 80, rows);
 }
 
 }  // namespace locus::bench

@@ -1,4 +1,4 @@
-#include "models/bench/runs.h"
+#include "tests/bench/runs.h"
 
 #include <span>
 #include <utility>
@@ -8,7 +8,41 @@
 #include "core/position/list.h"
 #include "models/formats/tensor_source.h"
 
-namespace locus::models {
+namespace locus::bench {
+
+transformer::Spec gpt2_small(std::int64_t length, bool quick) {
+  transformer::Spec spec;
+  spec.vocabulary = quick ? 5000 : 50257;
+  spec.width = 768;
+  spec.norm = transformer::Norm::kLayer;
+  spec.encodings = {{"learned", {}}};
+  transformer::LayerSpec layer;
+  layer.attention.heads = layer.attention.kv_heads = 12;
+  layer.attention.head_width = 64;
+  layer.attention.set_qkv_bias(true);
+  layer.attention.output_bias = true;
+  layer.feed_forward = {4 * spec.width, transformer::Activation::kGeluTanh, false, true};
+  spec.repeat(layer, quick ? 2 : 12);
+  spec.trained_length = length;
+  return spec;
+}
+
+transformer::Spec billion_llama(bool quick, transformer::QkvLayout qkv) {
+  transformer::Spec spec;
+  spec.vocabulary = quick ? 1024 : 128256;
+  spec.width = quick ? 256 : 2048;
+  spec.tied_head = true;
+  spec.encodings = {{"rope", {}}};
+  transformer::LayerSpec layer;
+  layer.attention.heads = quick ? 4 : 32;
+  layer.attention.kv_heads = quick ? 2 : 8;
+  layer.attention.head_width = 64;
+  layer.attention.qkv = qkv;
+  layer.feed_forward = {4 * spec.width, transformer::Activation::kSilu, true, false};
+  spec.repeat(layer, quick ? 2 : 16);
+  spec.trained_length = 2048;
+  return spec;
+}
 
 at::Tensor random_ids(const transformer::Transformer& model, std::int64_t length) {
   return at::randint(model.spec().vocabulary, {1, length}, at::kLong);
@@ -81,4 +115,4 @@ Status with_trace_file(const std::string& encoding, std::int64_t length,
   return measure(path);
 }
 
-}  // namespace locus::models
+}  // namespace locus::bench

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace locus::models {
+namespace locus::bench {
 
 // a + b·(T/1000) + c·(T/1000)², in milliseconds.
 struct Growth {
@@ -21,4 +21,4 @@ Growth fit_growth(const std::vector<double>& lengths, const std::vector<double>&
 // "21 + 590·(T/1000) + 33·(T/1000)² ms, within 4 %"; terms that are 0 are left out.
 std::string to_text(const Growth& growth);
 
-}  // namespace locus::models
+}  // namespace locus::bench

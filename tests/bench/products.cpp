@@ -1,0 +1,120 @@
+// Rows of products: weights as stored against float32 weights by ATen, and one token against reading the bytes of the
+// weights. A forward pass and an appended token consist of them.
+#include <ATen/ATen.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/block_formats.h"
+#include "core/products/products.h"
+#include "tests/bench/groups.h"
+#include "tests/bench/reading.h"
+
+namespace locus::bench {
+
+namespace {
+
+using products::Format;
+
+struct ProductShape {
+  std::int64_t tokens;
+  std::int64_t inputs;
+  std::int64_t outputs;
+};
+
+struct StoredCase {
+  const char* name;
+  Format format;
+  bool transposed;
+};
+
+Status add_product(Rig& rig, const ProductShape& shape, const StoredCase& one) {
+  const at::Tensor x = at::randn({shape.tokens, shape.inputs});
+  const at::Tensor expanded = at::randn({shape.outputs, shape.inputs});
+  const at::Tensor weight = expanded.to(one.format == Format::kHalf ? at::kHalf : at::kBFloat16);
+  at::Tensor y = at::empty({shape.tokens, shape.outputs});
+  const products::Weights weights{weight.data_ptr(),
+                                  one.format,
+                                  shape.outputs,
+                                  shape.inputs,
+                                  one.transposed ? 1 : shape.inputs,
+                                  one.transposed ? shape.outputs : 1};
+  const auto stored = [&]() -> Status {
+    products::multiply(weights, x.data_ptr<float>(), shape.tokens, shape.inputs, nullptr, y.data_ptr<float>(),
+                       shape.outputs);
+    return {};
+  };
+  const auto by_aten = [&]() -> Status {
+    y = at::linear(x, expanded);
+    return {};
+  };
+  LOCUS_TRY(const Timed times, rig.time(stored, by_aten));
+  rig.add(std::to_string(shape.tokens) + " × " + std::to_string(shape.inputs) + " tokens by " + one.name +
+              " weights, " + std::to_string(shape.outputs) + " outputs",
+          times, "float32 weights by ATen", Target::kNone, 0);
+  return {};
+}
+
+struct TokenCase {
+  const char* name;  // of the format
+  double limit;      // × reading the bytes; 0: none set
+};
+
+// One matrix, larger than any cache. Whatever its bytes are, they are finite numbers.
+Status add_token(Rig& rig, const TokenCase& one) {
+  const std::int64_t inputs = 2048;
+  const std::int64_t outputs = rig.quick() ? 256 : 1 << 16;
+  const std::string name = one.name;
+  const blocks::Format& format = *blocks::format_of(name);
+  const std::vector<std::byte> bytes(static_cast<std::size_t>(outputs * inputs / format.elements * format.bytes),
+                                     std::byte{0x11});
+  products::Weights weights{bytes.data(), Format::kFloat, outputs, inputs, inputs, 1};
+  if (name == "BF16" || name == "F16") {
+    weights.format = name == "F16" ? Format::kHalf : Format::kBfloat16;
+  } else if (name != "F32") {
+    weights.blocks = &format;
+  }
+  const at::Tensor x = at::randn({inputs});
+  at::Tensor y = at::empty({outputs});
+  const auto multiply = [&]() -> Status {
+    products::multiply(weights, x.data_ptr<float>(), 1, inputs, nullptr, y.data_ptr<float>(), outputs);
+    return {};
+  };
+  LOCUS_TRY(const Timed times, rig.time(multiply, [&] { return read_once({bytes}); }));
+  rig.add("one token by " + std::to_string(outputs) + " × " + std::to_string(inputs) + " weights, " + name, times,
+          "reading the same bytes", one.limit > 0 ? Target::kRatioAtMost : Target::kNone, one.limit);
+  return {};
+}
+
+}  // namespace
+
+Status bench_products(Rig& rig) {
+  const at::NoGradGuard no_grad;
+  std::vector<ProductShape> shapes{{512, 8192, 2048}, {512, 2048, 512}};
+  for (const std::int64_t tokens : {1, 4, 16, 256, 512}) {
+    shapes.push_back({tokens, 2048, 8192});
+  }
+  if (rig.quick()) {
+    shapes = {{4, 256, 128}};
+  }
+  for (const ProductShape& shape : shapes) {
+    for (const StoredCase& one :
+         {StoredCase{"bfloat16", Format::kBfloat16, false}, StoredCase{"float16", Format::kHalf, false},
+          StoredCase{"transposed bfloat16", Format::kBfloat16, true}}) {
+      LOCUS_CHECK(add_product(rig, shape, one));
+    }
+  }
+  return {};
+}
+
+Status bench_one_token(Rig& rig) {
+  for (const TokenCase& one : {TokenCase{"BF16", 1.25}, TokenCase{"F16", 1.25}, TokenCase{"F32", 1.25},
+                               TokenCase{"Q8_0", 0}, TokenCase{"Q4_K", 1.4}}) {
+    LOCUS_CHECK(add_token(rig, one));
+  }
+  return {};
+}
+
+}  // namespace locus::bench
