@@ -284,10 +284,6 @@ Result<Evaluation> record_seeds(const std::filesystem::path& checkpoint,
   return engine().record_seeds(checkpoint, others);
 }
 
-std::vector<TaskInfo> tasks() {
-  return engine().tasks();
-}
-
 std::string to_json(const EvaluationMap& map) {
   return engine().to_json(map);
 }

@@ -22,31 +22,59 @@
 #include "models/api/weight_kinds.h"
 
 // Functions of the engine's library: FUNCTION(SPACE, NAME).
-#define LOCUS_ENGINE_FUNCTIONS(FUNCTION)                                                                               \
-  FUNCTION(models, attention_rollout)                                                                                  \
-  FUNCTION(models, bench)                                                                                              \
-  FUNCTION(models, bench_machine)                                                                                      \
-  FUNCTION(models, convert) FUNCTION(models, distance_bias) FUNCTION(models, distance_profile)                         \
-      FUNCTION(models, effect_between) FUNCTION(models, effect_of_edits) FUNCTION(models, effect_on) FUNCTION(         \
-          models, encodings) FUNCTION(models, head_difference) FUNCTION(models, head_kernel)                           \
-          FUNCTION(models, head_table) FUNCTION(models, induction_map) FUNCTION(models, knock_out) FUNCTION(           \
-              models, knock_out_shuffled) FUNCTION(models, length_curve) FUNCTION(models, logit_attribution)           \
-              FUNCTION(models, logit_lens) FUNCTION(models, make_atlas) FUNCTION(models, match_heads) FUNCTION(        \
-                  models, move_curve) FUNCTION(models, move_map) FUNCTION(models, neutral_run) FUNCTION(models, open)  \
-                  FUNCTION(models, open_process_group) FUNCTION(models, open_trace) FUNCTION(models, pair_energy)      \
-                      FUNCTION(models, pair_list) FUNCTION(models, pair_parts) FUNCTION(models, pair_plane) FUNCTION(  \
-                          models, pair_profile) FUNCTION(models, pair_statistics) FUNCTION(models, pictures_estimate)  \
-                          FUNCTION(models, predictions_at) FUNCTION(models, products) FUNCTION(models, runtime)        \
-                              FUNCTION(models, set_threads) FUNCTION(models, shift_stability)                          \
-                                  FUNCTION(models, strongest_token_pairs) FUNCTION(models, theory_curves)              \
-                                      FUNCTION(models, token_named) FUNCTION(models, turning_encoding)                 \
-                                          FUNCTION(models, usual_layers) FUNCTION(models, verify)                      \
-                                              FUNCTION(models, verify_expected) FUNCTION(models, weight_kinds)         \
-                                                  FUNCTION(models, with_pairs) FUNCTION(training, evaluate)            \
-                                                      FUNCTION(training, parse_decay) FUNCTION(training, record_seeds) \
-                                                          FUNCTION(training, tasks) FUNCTION(training, to_json)        \
-                                                              FUNCTION(training, train)                                \
-                                                                  FUNCTION(training, written_files)
+#define LOCUS_ENGINE_FUNCTIONS(FUNCTION)  \
+  FUNCTION(models, attention_rollout)     \
+  FUNCTION(models, convert)               \
+  FUNCTION(models, distance_bias)         \
+  FUNCTION(models, distance_profile)      \
+  FUNCTION(models, effect_between)        \
+  FUNCTION(models, effect_of_edits)       \
+  FUNCTION(models, effect_on)             \
+  FUNCTION(models, encodings)             \
+  FUNCTION(models, head_difference)       \
+  FUNCTION(models, head_kernel)           \
+  FUNCTION(models, head_table)            \
+  FUNCTION(models, induction_map)         \
+  FUNCTION(models, knock_out)             \
+  FUNCTION(models, knock_out_shuffled)    \
+  FUNCTION(models, length_curve)          \
+  FUNCTION(models, logit_attribution)     \
+  FUNCTION(models, logit_lens)            \
+  FUNCTION(models, make_atlas)            \
+  FUNCTION(models, match_heads)           \
+  FUNCTION(models, move_curve)            \
+  FUNCTION(models, move_map)              \
+  FUNCTION(models, neutral_run)           \
+  FUNCTION(models, open)                  \
+  FUNCTION(models, open_process_group)    \
+  FUNCTION(models, open_trace)            \
+  FUNCTION(models, pair_energy)           \
+  FUNCTION(models, pair_list)             \
+  FUNCTION(models, pair_parts)            \
+  FUNCTION(models, pair_plane)            \
+  FUNCTION(models, pair_profile)          \
+  FUNCTION(models, pair_statistics)       \
+  FUNCTION(models, pictures_estimate)     \
+  FUNCTION(models, predictions_at)        \
+  FUNCTION(models, products)              \
+  FUNCTION(models, runtime)               \
+  FUNCTION(models, set_threads)           \
+  FUNCTION(models, shift_stability)       \
+  FUNCTION(models, strongest_token_pairs) \
+  FUNCTION(models, theory_curves)         \
+  FUNCTION(models, token_named)           \
+  FUNCTION(models, turning_encoding)      \
+  FUNCTION(models, usual_layers)          \
+  FUNCTION(models, verify)                \
+  FUNCTION(models, verify_expected)       \
+  FUNCTION(models, weight_kinds)          \
+  FUNCTION(models, with_pairs)            \
+  FUNCTION(training, evaluate)            \
+  FUNCTION(training, parse_decay)         \
+  FUNCTION(training, record_seeds)        \
+  FUNCTION(training, to_json)             \
+  FUNCTION(training, train)               \
+  FUNCTION(training, written_files)
 
 #define LOCUS_DECLARE_LOCAL(space, name) \
   namespace space::local {               \

@@ -200,6 +200,6 @@ struct TaskInfo {
   };
   std::vector<Option> options;
 };
-std::vector<TaskInfo> tasks();
+const std::vector<TaskInfo>& tasks();
 
 }  // namespace locus::training

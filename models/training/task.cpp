@@ -1,5 +1,4 @@
 #include "models/training/task.h"
-#include "models/api/local.h"
 
 #include <utility>
 
@@ -19,12 +18,11 @@ const std::vector<TaskEntry>& task_list() {
 
 Result<std::unique_ptr<Task>> make_task(const std::string& name, const TaskRequest& request) {
   for (const TaskEntry& entry : task_list()) {
-    if (entry.info.name == name) {
+    if (entry.name == name) {
       return entry.make(request);
     }
   }
-  const std::string known =
-      listed_known(task_list(), "training", [](const TaskEntry& entry) { return entry.info.name; });
+  const std::string known = listed_known(task_list(), "training", [](const TaskEntry& entry) { return entry.name; });
   return usage("unknown task " + shown(name) + "; known: " + known);
 }
 
@@ -44,14 +42,6 @@ Examples Examples::slice(std::int64_t begin, std::int64_t end) const {
 
 std::string_view metric_name(Metric metric) {
   return metric == Metric::kBitsPerByte ? "bits_per_byte" : "error";
-}
-
-std::vector<TaskInfo> local::tasks() {
-  std::vector<TaskInfo> infos;
-  for (const TaskEntry& entry : task_list()) {
-    infos.push_back(entry.info);
-  }
-  return infos;
 }
 
 }  // namespace locus::training

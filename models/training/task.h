@@ -113,11 +113,11 @@ struct TaskRequest {
 };
 
 struct TaskEntry {
-  TaskInfo info;
+  std::string name;  // in training::tasks()
   Result<std::unique_ptr<Task>> (*make)(const TaskRequest& request);
 };
 
-// The one list of tasks. To add one: its file in tasks/, and one line in task.cpp.
+// What makes the tasks. To add one: its file in tasks/, a line in task.cpp, and its text in models/api/tasks.cpp.
 const std::vector<TaskEntry>& task_list();
 Result<std::unique_ptr<Task>> make_task(const std::string& name, const TaskRequest& request);
 // The same with options that were typed: one that the task does not take is a usage error.

@@ -105,13 +105,7 @@ Result<std::unique_ptr<Task>> make_addition(const TaskRequest& request) {
 }  // namespace
 
 TaskEntry addition_task() {
-  return {{"addition",
-           "the sum of two numbers, by the lengths of the operands",
-           "TAPE §5.1",
-           "error",
-           {{"length", "10", "digits of an operand in training, at most; measured up to twice as many"},
-            {"digits", "reversed", "reversed: ones first; or plain"}}},
-          make_addition};
+  return {"addition", make_addition};
 }
 
 }  // namespace locus::training

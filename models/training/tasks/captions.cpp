@@ -295,17 +295,7 @@ Result<std::unique_ptr<Task>> make_captions(const TaskRequest& request) {
 }  // namespace
 
 TaskEntry captions_task() {
-  return {{"captions",
-           "which two coloured shapes a picture shows, and how they lie, at up to twice the trained size",
-           "M-RoPE: Qwen2-VL §2.1",
-           "error",
-           {{"side", "32", "pixels of a trained picture's side"},
-            {"patch", "4", "pixels of a patch's side"},
-            {"cell", "2", "patches a side that become one vector"},
-            {"tower_layers", "2", "layers of the image tower"},
-            {"tower_width", "48", "its channels, in heads of 16"},
-            {"tower", "rope-axial", "its position encoding"}}},
-          make_captions};
+  return {"captions", make_captions};
 }
 
 }  // namespace locus::training

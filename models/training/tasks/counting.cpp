@@ -70,12 +70,7 @@ Result<std::unique_ptr<Task>> make_counting(const TaskRequest& request) {
 }  // namespace
 
 TaskEntry counting_task() {
-  return {{"counting",
-           "the value of a variable that is set, incremented and passed by",
-           "CoPE §5.3",
-           "error",
-           {{"operations", "512", "operations of a sequence, at most"}, {"variables", "1", "1 to 5 variables"}}},
-          make_counting};
+  return {"counting", make_counting};
 }
 
 }  // namespace locus::training

@@ -62,12 +62,7 @@ Result<std::unique_ptr<Task>> make_flip_flop(const TaskRequest& request) {
 }  // namespace
 
 TaskEntry flip_flop_task() {
-  return {{"flip-flop",
-           "recall the last bit written, whatever was to be ignored since",
-           "CoPE §5.1",
-           "error",
-           {{"symbols", "512", "length of a sequence, two symbols an instruction"}}},
-          make_flip_flop};
+  return {"flip-flop", make_flip_flop};
 }
 
 }  // namespace locus::training

@@ -87,14 +87,7 @@ Result<std::unique_ptr<Task>> make_passkey(const TaskRequest& request) {
 }  // namespace
 
 TaskEntry passkey_task() {
-  return {{"passkey",
-           "find a number hidden in a long text",
-           "TAPE §5.3",
-           "error",
-           {{"length", "256", "bytes of a training text, at most"},
-            {"digits", "5", "of the number"},
-            {"contexts", "[2·length, 4·length]", "bytes of longer texts that are measured"}}},
-          make_passkey};
+  return {"passkey", make_passkey};
 }
 
 }  // namespace locus::training

@@ -57,12 +57,7 @@ Result<std::unique_ptr<Task>> make_selective_copy(const TaskRequest& request) {
 }  // namespace
 
 TaskEntry selective_copy_task() {
-  return {{"selective-copy",
-           "copy a sequence without its blanks",
-           "CoPE §5.2",
-           "error",
-           {{"letters", "256", "symbols to copy"}, {"blanks", "256", "blanks among them in training"}}},
-          make_selective_copy};
+  return {"selective-copy", make_selective_copy};
 }
 
 }  // namespace locus::training

@@ -149,12 +149,7 @@ Result<std::unique_ptr<Task>> make_shapes(const TaskRequest& request) {
 }  // namespace
 
 TaskEntry shapes_task() {
-  return {{"shapes",
-           "which of twelve shapes a picture shows, at up to three times the trained resolution",
-           "SeqPE §4.3",
-           "error",
-           {{"side", "32", "pixels of a trained picture's side"}, {"patch", "4", "pixels of a patch's side"}}},
-          make_shapes};
+  return {"shapes", make_shapes};
 }
 
 }  // namespace locus::training

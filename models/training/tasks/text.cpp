@@ -269,16 +269,7 @@ Result<std::unique_ptr<Task>> make_text(const TaskRequest& request) {
 }  // namespace
 
 TaskEntry text_task() {
-  return {{"text",
-           "the next token of real text",
-           "",
-           "bits_per_byte",
-           {{"contexts", "none", "context lengths beside the trained one that are measured, [512, 1024]"},
-            {"vocabulary", "256", "tokens: 256 are bytes, more are a BPE learned from the corpus"},
-            {"stride", "0",
-             "tokens between the starts of measured windows, each token counted once with its longest "
-             "context; 0: windows that do not overlap"}}},
-          make_text};
+  return {"text", make_text};
 }
 
 }  // namespace locus::training

@@ -85,13 +85,7 @@ Result<std::unique_ptr<Task>> make_word_count(const TaskRequest& request) {
 }  // namespace
 
 TaskEntry word_count_task() {
-  return {{"word-count",
-           "how often a word occurs in the last sentences of a story",
-           "CoPE §5.4",
-           "error",
-           {{"sentences", "8", "sentences of a training story, at most; 'longer' has three times as many"},
-            {"last", "3", "k: the last 1 … k sentences are asked about"}}},
-          make_word_count};
+  return {"word-count", make_word_count};
 }
 
 }  // namespace locus::training

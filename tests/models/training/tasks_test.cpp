@@ -248,10 +248,10 @@ TEST(Tasks, SlidingWindowsCountEveryByteOnce) {
 
 TEST(Tasks, ASequenceDependsOnItsStreamAlone) {
   for (const TaskEntry& entry : task_list()) {
-    if (entry.info.name == "text") {
+    if (entry.name == "text") {
       continue;
     }
-    const auto task = task_of(entry.info.name, {});
+    const auto task = task_of(entry.name, {});
     const auto inputs = [](const Examples& examples) {
       return examples.pixels.defined() ? examples.pixels : examples.ids;
     };
@@ -259,15 +259,15 @@ TEST(Tasks, ASequenceDependsOnItsStreamAlone) {
     Random same{5, 1, 0};
     Random other{5, 1, 1};
     const Examples a = task->training_examples(one, 2);
-    EXPECT_TRUE(at::equal(inputs(a), inputs(task->training_examples(same, 2)))) << entry.info.name;
-    EXPECT_FALSE(at::equal(inputs(a), inputs(task->training_examples(other, 2)))) << entry.info.name;
+    EXPECT_TRUE(at::equal(inputs(a), inputs(task->training_examples(same, 2)))) << entry.name;
+    EXPECT_FALSE(at::equal(inputs(a), inputs(task->training_examples(other, 2)))) << entry.name;
     // Sequence 3 is the same whether asked for alone or with those before it.
     const Examples whole = task->evaluation_examples(0, 9, 0, 4);
     const Examples alone = task->evaluation_examples(0, 9, 3, 1);
     const std::int64_t length = alone.targets.size(1);
-    EXPECT_TRUE(at::equal(whole.targets[3].slice(0, 0, length), alone.targets[0])) << entry.info.name;
+    EXPECT_TRUE(at::equal(whole.targets[3].slice(0, 0, length), alone.targets[0])) << entry.name;
     EXPECT_GT((a.targets != kIgnored).sum().item<std::int64_t>(), 0);
-    EXPECT_LE(a.targets.size(1), task->length()) << entry.info.name;
+    EXPECT_LE(a.targets.size(1), task->length()) << entry.name;
   }
 }
 

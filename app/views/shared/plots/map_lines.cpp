@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/views/shared/plots/series.h"
+#include "core/base/numbers.h"
 
 namespace locus::views {
 
