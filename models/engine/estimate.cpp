@@ -100,7 +100,7 @@ double LoadedModel::macs(std::int64_t length) const {
 
 Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) const {
   const transformer::Transformer& model = *parts_.transformer;
-  const double weights = transformer::weight_bytes(parts_.fitting).all();
+  const double weights = transformer::weight_bytes(parts_.binding).all();
   const auto limit_mb = static_cast<double>(parts_.options.memory_limit_mb);
   double available = available_bytes();
   if (available > 0 && !has_weights()) {
@@ -133,7 +133,7 @@ Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) c
 }
 
 Status LoadedModel::check_weights() const {
-  const double needed = transformer::weight_bytes(parts_.fitting).converted;
+  const double needed = transformer::weight_bytes(parts_.binding).converted;
   const double available = available_bytes();
   if (available <= 0 || needed <= available) {
     return {};

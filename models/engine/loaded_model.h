@@ -32,12 +32,13 @@ struct LoadedParts {
   std::unique_ptr<transformer::Transformer> encoder;  // of an encoder–decoder, whose decoder that is; null for others
   std::int64_t start_token = 0;                       // what its decoder begins with
   std::shared_ptr<Vision> vision;                     // of a vision-language model; null for others
-  transformer::Fitting fitting;                       // of both
+  transformer::WeightBinding binding;                 // of both
   std::shared_ptr<const text::Tokenizer> tokenizer;   // null: ids only
   image::Preprocessing preprocessing;
   std::optional<Error> unread;  // why texts (tokenizer) or pictures (preprocessing) are refused; ids and pixels are not
   std::optional<Error> unread_pictures;  // the same of the pictures in a text
-  std::optional<Error> misfit;  // why nothing is computed, though it opens: tensors that the configuration has not
+  // Why nothing is computed although the checkpoint opens: tensors that the configuration does not use.
+  std::optional<Error> unexpected_tensors;
   std::map<std::int64_t, std::string> labels;  // of an image model's classes
   OpenOptions options;
 };
@@ -98,7 +99,7 @@ class LoadedModel : public Model {
   // says would not be what the weights were trained as.
   Result<const transformer::Transformer*> ready(const StopToken& stop = {}, const Progress& progress = {}) const;
   // Which tensor each parameter is made of.
-  const transformer::Fitting& fitting() const { return parts_.fitting; }
+  const transformer::WeightBinding& binding() const { return parts_.binding; }
   // What a vision-language model has beside its text model, once it is ready(); null for others.
   const Vision* vision() const { return parts_.vision.get(); }
   // The encoder of an encoder–decoder, once it is ready(); null for others.

@@ -25,7 +25,7 @@ Status LoadedModel::load_once(const StopToken& stop, const Progress& progress) c
   }
   LOCUS_CHECK(check_weights());
   LOCUS_CHECK(guarded([&]() -> Status {
-    value_warnings_ = transformer::load(parts_.fitting, transformer::Storage::kBySize, stop, progress);
+    value_warnings_ = transformer::load(parts_.binding, transformer::Storage::kBySize, stop, progress);
     if (stop.stop_requested()) {
       return cancelled();
     }
@@ -43,8 +43,8 @@ Status LoadedModel::load_once(const StopToken& stop, const Progress& progress) c
 }
 
 Result<const transformer::Transformer*> LoadedModel::ready(const StopToken& stop, const Progress& progress) const {
-  if (parts_.misfit) {
-    return *parts_.misfit;
+  if (parts_.unexpected_tensors) {
+    return *parts_.unexpected_tensors;
   }
   const std::lock_guard lock(mutex_);
   LOCUS_CHECK(load_once(stop, progress));

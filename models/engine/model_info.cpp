@@ -30,10 +30,10 @@ std::string dtype_name(const formats::TensorInfo& tensor) {
 
 // The dtype of most weights in the layers: embedding and head, which can outweigh them, are often stored more exactly.
 // Of all weights where none is in a layer.
-std::string main_dtype(const transformer::Fitting& fitting) {
+std::string main_dtype(const transformer::WeightBinding& binding) {
   std::map<std::string, std::int64_t> layers;
   std::map<std::string, std::int64_t> all;
-  for (const auto& part : fitting.parts) {
+  for (const auto& part : binding.parts) {
     const std::string name = dtype_name(*part.tensor);
     all[name] += part.tensor->elements();
     if (part.parameter.name.find("layers.") != std::string::npos) {
@@ -88,7 +88,7 @@ ModelInfo checkpoint_info(const LoadedParts& parts, const families::CheckpointFi
   ModelInfo info = shape_info(*parts.transformer);
   info.name = name_of(checkpoint.path);
   info.family = std::string(family);
-  info.parameters = parts.fitting.parameters;
+  info.parameters = parts.binding.parameters;
   info.encoder_layers = parts.encoder ? parts.encoder->spec().depth() : 0;
   if (parts.vision) {
     const transformer::Spec& tower = parts.vision->tower().spec();
@@ -100,10 +100,10 @@ ModelInfo checkpoint_info(const LoadedParts& parts, const families::CheckpointFi
             ? parts.vision->connector().spec().count(tower.image.rows, tower.image.columns, tower.image.class_tokens)
             : 0;
   }
-  info.dtype = main_dtype(parts.fitting);
+  info.dtype = main_dtype(parts.binding);
   info.tokenizer = parts.tokenizer != nullptr;
   info.overrides = parts.options.overrides;
-  info.unexpected = parts.fitting.unexpected;
+  info.unexpected = parts.binding.unexpected;
   info.warnings = plan.warnings;
   if (const std::string unread = formats::unread_weights(checkpoint.path); !unread.empty()) {
     info.warnings.push_back(unread);

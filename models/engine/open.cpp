@@ -40,7 +40,7 @@ std::map<std::int64_t, std::string> read_labels(const families::Config& config) 
 }
 
 // A file beside the weights that cannot be read leaves what does not need it.
-std::vector<std::string> go_without(const Error& error, const std::string& what, LoadedParts& parts) {
+std::vector<std::string> degrade_with_warning(const Error& error, const std::string& what, LoadedParts& parts) {
   parts.unread = error;
   return {error.describe() + " (" + what + ")"};
 }
@@ -76,7 +76,7 @@ Result<std::vector<std::string>> open_text(const families::CheckpointFiles& chec
   if (tokenizer.ok()) {
     parts.tokenizer = *std::move(tokenizer);
   } else {
-    return go_without(tokenizer.error(), "the tokenizer is not read: no texts, only ids", parts);
+    return degrade_with_warning(tokenizer.error(), "the tokenizer is not read: no texts, only ids", parts);
   }
   LOCUS_TRY(const std::string named, checkpoint.config.text("tokenizer", ""));
   if (!parts.tokenizer && named == "bytes") {
@@ -142,13 +142,14 @@ Result<std::vector<std::string>> open_mixed(const families::CheckpointFiles& che
   return warnings;
 }
 
-// The encoder beside a decoder: the weights of both are one fitting.
+// The encoder beside a decoder: the weights of both are one weight binding.
 Status open_encoder(const families::CheckpointFiles& checkpoint, const families::Plan& plan, const std::string& where,
                     LoadedParts& parts) {
   LOCUS_TRY(parts.encoder, within(transformer::Transformer::create(plan.encoder.front().spec, false), where));
   parts.start_token = plan.start_token;
-  LOCUS_TRY(transformer::Fitting fitting, transformer::fit(*parts.encoder, plan.encoder.front(), checkpoint));
-  parts.fitting.add(std::move(fitting));
+  LOCUS_TRY(transformer::WeightBinding binding,
+            transformer::bind_weights(*parts.encoder, plan.encoder.front(), checkpoint));
+  parts.binding.add(std::move(binding));
   return {};
 }
 
@@ -156,16 +157,17 @@ Status open_encoder(const families::CheckpointFiles& checkpoint, const families:
 Status open_vision(const families::CheckpointFiles& checkpoint, const families::Plan& plan, const std::string& where,
                    LoadedParts& parts) {
   LOCUS_TRY(std::unique_ptr<Vision> vision, within(Vision::create(*plan.vision, plan.spec.width), where));
-  LOCUS_TRY(transformer::Fitting fitting, vision->fit(*plan.vision, checkpoint));
-  parts.fitting.add(std::move(fitting));
+  LOCUS_TRY(transformer::WeightBinding binding, vision->bind_weights(*plan.vision, checkpoint));
+  parts.binding.add(std::move(binding));
   parts.vision = std::move(vision);
   return {};
 }
 
 // Tensors that no parameter of this configuration is made of: biases beside `bias: false`, layers behind the last one.
-std::optional<Error> misfit_of(const families::CheckpointFiles& checkpoint, const transformer::Fitting& fitting) {
+std::optional<Error> unexpected_tensors(const families::CheckpointFiles& checkpoint,
+                                        const transformer::WeightBinding& binding) {
   constexpr std::size_t kNamed = 3;
-  const std::vector<std::string>& names = fitting.unexpected;
+  const std::vector<std::string>& names = binding.unexpected;
   if (names.empty()) {
     return std::nullopt;
   }
@@ -194,14 +196,14 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   LOCUS_TRY(parts.transformer, within(transformer::Transformer::create(plan.spec, false), where));
   parts.options = options;
   parts.options.overrides = applied;
-  LOCUS_TRY(parts.fitting, transformer::fit(*parts.transformer, plan, checkpoint));
+  LOCUS_TRY(parts.binding, transformer::bind_weights(*parts.transformer, plan, checkpoint));
   if (!plan.encoder.empty()) {
     LOCUS_CHECK(open_encoder(checkpoint, plan, where, parts));
   }
   if (plan.vision) {
     LOCUS_CHECK(open_vision(checkpoint, plan, where, parts));
   }
-  parts.misfit = misfit_of(checkpoint, parts.fitting);
+  parts.unexpected_tensors = unexpected_tensors(checkpoint, parts.binding);
   LOCUS_TRY(const std::vector<std::string> warnings, plan.spec.is_image() ? open_image(checkpoint, plan, parts)
                                                      : plan.vision        ? open_mixed(checkpoint, plan, parts)
                                                                           : open_text(checkpoint, parts));
@@ -211,7 +213,7 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
     parts.info.warnings.push_back(families::unused_fields_warning(unused, checkpoint.config.file()));
   }
 
-  const double bytes = transformer::weight_bytes(parts.fitting).all();
+  const double bytes = transformer::weight_bytes(parts.binding).all();
   if (options.memory_limit_mb > 0 && bytes > 1e6 * static_cast<double>(options.memory_limit_mb)) {
     return too_large("the weights need " + std::to_string(static_cast<std::int64_t>(bytes / 1e6)) + " MB, " +
                          std::to_string(options.memory_limit_mb) + " MB are allowed",

@@ -64,16 +64,17 @@ Result<std::unique_ptr<Vision>> Vision::create(const families::VisionPlan& plan,
   return made;
 }
 
-Result<transformer::Fitting> Vision::fit(const families::VisionPlan& plan,
-                                         const families::CheckpointFiles& checkpoint) {
-  LOCUS_TRY(transformer::Fitting fitting, transformer::fit(*tower_, plan.tower, checkpoint));
+Result<transformer::WeightBinding> Vision::bind_weights(const families::VisionPlan& plan,
+                                                        const families::CheckpointFiles& checkpoint) {
+  LOCUS_TRY(transformer::WeightBinding binding, transformer::bind_weights(*tower_, plan.tower, checkpoint));
   families::Plan names;
   for (const families::Name& row : plan.names) {
     names.name(row.parameter, row.tensor, row.layout, row.piece);
   }
-  LOCUS_TRY(transformer::Fitting own, transformer::fit(connector_parameters(connectors_), names, checkpoint));
-  fitting.add(std::move(own));
-  return fitting;
+  LOCUS_TRY(transformer::WeightBinding own,
+            transformer::bind_weights(connector_parameters(connectors_), names, checkpoint));
+  binding.add(std::move(own));
+  return binding;
 }
 
 void Vision::to(at::Device device) {

@@ -49,7 +49,8 @@ class Vision {
   // Errors: those of Transformer::create() and Connector::create().
   static Result<std::unique_ptr<Vision>> create(const families::VisionPlan& plan, std::int64_t text_width);
   // What tower and connectors read of the checkpoint.
-  Result<transformer::Fitting> fit(const families::VisionPlan& plan, const families::CheckpointFiles& checkpoint);
+  Result<transformer::WeightBinding> bind_weights(const families::VisionPlan& plan,
+                                                  const families::CheckpointFiles& checkpoint);
   void to(at::Device device);
 
   const transformer::Transformer& tower() const { return *tower_; }

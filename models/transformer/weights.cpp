@@ -107,7 +107,7 @@ Status check_tensor(const TensorInfo& tensor, const Parameter& parameter, const 
 }
 
 // The parameter's part of the tensor, a view where possible.
-at::Tensor part_of(at::Tensor value, const Fitting::Part& part) {
+at::Tensor part_of(at::Tensor value, const WeightBinding::Part& part) {
   const Binding& binding = part.binding;
   if (binding.piece.stacked) {
     value = value.select(0, binding.item);
@@ -151,12 +151,13 @@ Error missing(const std::vector<std::pair<Binding, const Parameter*>>& absent, c
 
 }  // namespace
 
-Result<Fitting> fit(Transformer& model, const Plan& plan, const CheckpointFiles& checkpoint) {
-  return fit(model.parameters(), plan, checkpoint);
+Result<WeightBinding> bind_weights(Transformer& model, const Plan& plan, const CheckpointFiles& checkpoint) {
+  return bind_weights(model.parameters(), plan, checkpoint);
 }
 
-Result<Fitting> fit(const std::vector<Parameter>& parameters, const Plan& plan, const CheckpointFiles& checkpoint) {
-  Fitting fitting;
+Result<WeightBinding> bind_weights(const std::vector<Parameter>& parameters, const Plan& plan,
+                                   const CheckpointFiles& checkpoint) {
+  WeightBinding binding;
   std::set<const TensorInfo*> used;
   std::set<std::tuple<const TensorInfo*, std::int64_t, std::int64_t>> counted;  // parts: two parameters may share one
   std::vector<std::pair<Binding, const Parameter*>> absent;
@@ -164,7 +165,7 @@ Result<Fitting> fit(const std::vector<Parameter>& parameters, const Plan& plan, 
     const Found found = find(parameter.name, plan, checkpoint);
     const Binding& part = found.binding;
     if (found.tensor == nullptr || counted.emplace(found.tensor, part.item, part.piece.index).second) {
-      fitting.parameters += count_of(parameter.shape);
+      binding.parameters += count_of(parameter.shape);
     }
     if (found.tensor == nullptr) {
       absent.emplace_back(found.binding, &parameter);
@@ -172,7 +173,7 @@ Result<Fitting> fit(const std::vector<Parameter>& parameters, const Plan& plan, 
     }
     LOCUS_CHECK(check_tensor(*found.tensor, parameter, found.binding));
     used.insert(found.tensor);
-    fitting.parts.push_back({parameter, found.tensor, found.source, found.binding});
+    binding.parts.push_back({parameter, found.tensor, found.source, found.binding});
   }
   if (!absent.empty()) {
     return missing(absent, checkpoint);
@@ -183,14 +184,14 @@ Result<Fitting> fit(const std::vector<Parameter>& parameters, const Plan& plan, 
     for (const TensorInfo& tensor : source->tensors()) {
       if (used.count(&tensor) == 0 && tensor.elements() > 0 && !ends_with_any(tensor.name, plan.skipped) &&
           !ends_with_any(tensor.name, buffers())) {
-        fitting.unexpected.push_back(tensor.name);
+        binding.unexpected.push_back(tensor.name);
       }
     }
   }
-  return fitting;
+  return binding;
 }
 
-void Fitting::add(Fitting other) {
+void WeightBinding::add(WeightBinding other) {
   const std::size_t own = parts.size();
   parameters += other.parameters;
   for (Part& part : other.parts) {
@@ -249,75 +250,75 @@ namespace {
 
 constexpr std::int64_t kSmallModel = 16'000'000;  // parameters, 64 MB as float32
 
-bool stays_stored(const Fitting& fitting, const Fitting::Part& part, Storage storage) {
+bool stays_stored(const WeightBinding& binding, const WeightBinding::Part& part, Storage storage) {
   const DType type = part.tensor->dtype;
   const bool wanted =
-      storage == Storage::kAsStored || (storage == Storage::kBySize && fitting.parameters > kSmallModel);
+      storage == Storage::kAsStored || (storage == Storage::kBySize && binding.parameters > kSmallModel);
   return wanted && part.parameter.product && (type == DType::kBF16 || type == DType::kF16) &&
          part.binding.layout != Layout::kPlusOne;
 }
 
 // A matrix in blocks stays so on the same terms; parts of it are whole rows.
-bool stays_packed(const Fitting& fitting, const Fitting::Part& part, Storage storage) {
-  const Binding& binding = part.binding;
+bool stays_packed(const WeightBinding& binding, const WeightBinding::Part& part, Storage storage) {
+  const Binding& own = part.binding;
   const bool wanted =
-      storage == Storage::kAsStored || (storage == Storage::kBySize && fitting.parameters > kSmallModel);
+      storage == Storage::kAsStored || (storage == Storage::kBySize && binding.parameters > kSmallModel);
   return wanted && part.parameter.product && part.tensor->dtype == DType::kBlocks && part.tensor->shape.size() == 2 &&
-         binding.layout == Layout::kAsIs && !binding.piece.stacked && !binding.piece.interleaved;
+         own.layout == Layout::kAsIs && !own.piece.stacked && !own.piece.interleaved;
 }
 
-at::Tensor packed_part(const Fitting::Part& part) {
+at::Tensor packed_part(const WeightBinding::Part& part) {
   const at::Tensor whole = packed_matrix(*part.tensor, part.source);
   const std::int64_t rows = whole.size(0) / part.binding.piece.of;
   return products::narrow_rows(whole, part.binding.piece.index * rows, (part.binding.piece.index + 1) * rows);
 }
 
 // Bytes of a part in memory or, where it stays as it is, in the file.
-double bytes_of(const Fitting& fitting, const Fitting::Part& part, Storage storage) {
+double bytes_of(const WeightBinding& binding, const WeightBinding::Part& part, Storage storage) {
   const auto count = static_cast<double>(count_of(part.parameter.shape));
-  if (stays_packed(fitting, part, storage)) {
+  if (stays_packed(binding, part, storage)) {
     const blocks::Format& format = *part.tensor->blocks;
     return count / static_cast<double>(format.elements) * static_cast<double>(format.bytes);
   }
-  return count * (stays_stored(fitting, part, storage) ? 2 : 4);
+  return count * (stays_stored(binding, part, storage) ? 2 : 4);
 }
 
 // The part as the parameter has it, before it is checked.
-at::Tensor value_of(const Fitting& fitting, const Fitting::Part& part, Storage storage) {
-  if (stays_packed(fitting, part, storage)) {
+at::Tensor value_of(const WeightBinding& binding, const WeightBinding::Part& part, Storage storage) {
+  if (stays_packed(binding, part, storage)) {
     return packed_part(part);
   }
   at::Tensor value = part_of(to_tensor_as_stored(*part.tensor, part.source), part);
-  value = stays_stored(fitting, part, storage) ? value : value.to(at::kFloat);
+  value = stays_stored(binding, part, storage) ? value : value.to(at::kFloat);
   return part.tensor->blocks == nullptr ? products::ordered_rows(value, part.tensor->interleaved) : value;
 }
 
 }  // namespace
 
-WeightBytes weight_bytes(const Fitting& fitting, Storage storage) {
+WeightBytes weight_bytes(const WeightBinding& binding, Storage storage) {
   WeightBytes bytes;
-  for (const Fitting::Part& part : fitting.parts) {
-    const bool stays = stays_stored(fitting, part, storage) || stays_packed(fitting, part, storage);
-    (stays ? bytes.stored : bytes.converted) += bytes_of(fitting, part, storage);
+  for (const WeightBinding::Part& part : binding.parts) {
+    const bool stays = stays_stored(binding, part, storage) || stays_packed(binding, part, storage);
+    (stays ? bytes.stored : bytes.converted) += bytes_of(binding, part, storage);
   }
   return bytes;
 }
 
-std::vector<std::string> load(const Fitting& fitting, Storage storage, const StopToken& stop,
+std::vector<std::string> load(const WeightBinding& binding, Storage storage, const StopToken& stop,
                               const Progress& progress) {
   const at::NoGradGuard no_grad;
   std::vector<std::string> warnings;
   const auto megabytes = [](double bytes) { return std::to_string(static_cast<std::int64_t>(bytes / 1e6)); };
-  const double whole = weight_bytes(fitting, storage).all();
+  const double whole = weight_bytes(binding, storage).all();
   double read = 0;
-  for (const Fitting::Part& part : fitting.parts) {
+  for (const WeightBinding::Part& part : binding.parts) {
     if (stop.stop_requested()) {
       break;
     }
     report(progress, read / std::max(whole, 1.0),
            "reading the weights, " + megabytes(read) + " of " + megabytes(whole) + " MB");
-    read += bytes_of(fitting, part, storage);
-    at::Tensor value = value_of(fitting, part, storage);
+    read += bytes_of(binding, part, storage);
+    at::Tensor value = value_of(binding, part, storage);
     if (!products::all_finite(value)) {
       warnings.push_back(part.tensor->file.string() + ": tensor " + part.tensor->name +
                          ": holds values that are not finite");

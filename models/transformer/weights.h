@@ -16,7 +16,7 @@
 namespace locus::transformer {
 
 // A plan held against the headers: every parameter has a tensor of the right shape.
-struct Fitting {
+struct WeightBinding {
   struct Part {
     Parameter parameter;
     const formats::TensorInfo* tensor = nullptr;
@@ -29,13 +29,14 @@ struct Fitting {
 
   // Adds the parts of another model of the same checkpoint; what both read is counted once, and unexpected is what
   // neither reads.
-  void add(Fitting other);
+  void add(WeightBinding other);
 };
 
 // Errors: kBadInput naming file, tensor, expected and found, for a missing tensor or another shape; kUnsupported for a
 // dtype that is no floating-point number.
-Result<Fitting> fit(Transformer& model, const Plan& plan, const CheckpointFiles& checkpoint);
-Result<Fitting> fit(const std::vector<Parameter>& parameters, const Plan& plan, const CheckpointFiles& checkpoint);
+Result<WeightBinding> bind_weights(Transformer& model, const Plan& plan, const CheckpointFiles& checkpoint);
+Result<WeightBinding> bind_weights(const std::vector<Parameter>& parameters, const Plan& plan,
+                                   const CheckpointFiles& checkpoint);
 
 // How a model holds matrices of 16-bit numbers, or in blocks, that products alone read.
 enum class Storage {
@@ -50,16 +51,16 @@ struct WeightBytes {
   double stored = 0;
   double all() const { return converted + stored; }
 };
-WeightBytes weight_bytes(const Fitting& fitting, Storage storage = Storage::kBySize);
+WeightBytes weight_bytes(const WeightBinding& binding, Storage storage = Storage::kBySize);
 
 // Gives the model its weights: mapped where the file holds float32 or they stay as stored, else converted to float32.
 // Returns a warning a tensor with values that are not finite. Stopped between two tensors, it leaves the rest as it
 // was: load again.
-std::vector<std::string> load(const Fitting& fitting, Storage storage = Storage::kBySize, const StopToken& stop = {},
-                              const Progress& progress = {});
+std::vector<std::string> load(const WeightBinding& binding, Storage storage = Storage::kBySize,
+                              const StopToken& stop = {}, const Progress& progress = {});
 
-// The model's weights as a checkpoint of this plan holds them, under its names: fit() and load() the other way round.
-// q, k and v of one matrix are written as three where the plan names three.
+// The model's weights as a checkpoint of this plan holds them, under its names: bind_weights() and load() the other way
+// round. q, k and v of one matrix are written as three where the plan names three.
 std::vector<std::pair<std::string, at::Tensor>> stored_tensors(Transformer& model, const Plan& plan);
 
 // The tensor as float32 of its own shape, mapped where possible (it keeps `source` alive); blocks are expanded.

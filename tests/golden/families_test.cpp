@@ -169,15 +169,15 @@ TEST(Families, WriteWhatTheyRead) {
     ASSERT_TRUE(plan.ok()) << plan.error().describe();
     auto model = transformer::Transformer::create(plan->spec, false);
     ASSERT_TRUE(model.ok()) << model.error().describe();
-    const auto fitting = transformer::fit(**model, *plan, checkpoint);
-    ASSERT_TRUE(fitting.ok()) << fitting.error().describe();
-    transformer::load(*fitting);
+    const auto binding = transformer::bind_weights(**model, *plan, checkpoint);
+    ASSERT_TRUE(binding.ok()) << binding.error().describe();
+    transformer::load(*binding);
     // Of an encoder–decoder, what neither side reads.
-    transformer::Fitting both = *fitting;
+    transformer::WeightBinding both = *binding;
     for (const families::Plan& plan_of_encoder : plan->encoder) {
       auto encoder = transformer::Transformer::create(plan_of_encoder.spec, false);
       ASSERT_TRUE(encoder.ok()) << encoder.error().describe();
-      auto own = transformer::fit(**encoder, plan_of_encoder, checkpoint);
+      auto own = transformer::bind_weights(**encoder, plan_of_encoder, checkpoint);
       ASSERT_TRUE(own.ok()) << own.error().describe();
       both.add(std::move(*own));
     }
@@ -190,7 +190,7 @@ TEST(Families, WriteWhatTheyRead) {
       ++written;
     }
     std::set<const formats::TensorInfo*> read;
-    for (const auto& part : fitting->parts) {
+    for (const auto& part : binding->parts) {
       read.insert(part.tensor);
     }
     EXPECT_EQ(written, read.size());

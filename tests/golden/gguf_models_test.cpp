@@ -34,7 +34,7 @@ TEST_P(GgufModels, GiveTheReferencesLogitsAndMaps) {
 
 struct GgufOpened {
   std::unique_ptr<transformer::Transformer> model;
-  transformer::Fitting fitting;
+  transformer::WeightBinding binding;
 };
 
 GgufOpened loaded(const fs::path& file, transformer::Storage storage) {
@@ -44,8 +44,8 @@ GgufOpened loaded(const fs::path& file, transformer::Storage storage) {
   checkpoint = *families::adapt_gguf(checkpoint);
   const auto plan = families::read_plan(**families::family_of(checkpoint), checkpoint);
   GgufOpened made{*transformer::Transformer::create(plan->spec, false), {}};
-  made.fitting = *transformer::fit(*made.model, *plan, checkpoint);
-  EXPECT_TRUE(transformer::load(made.fitting, storage).empty());
+  made.binding = *transformer::bind_weights(*made.model, *plan, checkpoint);
+  EXPECT_TRUE(transformer::load(made.binding, storage).empty());
   return made;
 }
 
@@ -73,7 +73,7 @@ TEST_P(GgufModels, GiveThemWithTheWeightsAsStored) {
   ASSERT_TRUE(longer.ok());
   EXPECT_CLOSE(longer->logits.select(1, -1)[0], golden["logits"][-1], kGgufTolerance);
   // What stays is counted as it is.
-  const transformer::WeightBytes bytes = weight_bytes(stored.fitting, transformer::Storage::kAsStored);
+  const transformer::WeightBytes bytes = weight_bytes(stored.binding, transformer::Storage::kAsStored);
   EXPECT_LT(bytes.converted, 0.2 * bytes.stored);
   EXPECT_LT(bytes.all(), static_cast<double>(fs::file_size(gguf_file(GetParam()))));
 }

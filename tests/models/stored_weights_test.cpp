@@ -18,7 +18,7 @@ using transformer::Storage;
 
 struct Opened {
   std::unique_ptr<transformer::Transformer> model;
-  transformer::Fitting fitting;
+  transformer::WeightBinding binding;
 };
 
 // A folder of assets/checkpoints with its matrices as float16 numbers or as float32 ones.
@@ -29,8 +29,8 @@ Opened opened(const std::string& name, Storage storage) {
   checkpoint.tensors = *formats::open_tensors(checkpoint.folder);
   const auto plan = families::read_plan(**families::family_of(checkpoint), checkpoint);
   Opened made{*transformer::Transformer::create(plan->spec, false), {}};
-  made.fitting = *transformer::fit(*made.model, *plan, checkpoint);
-  EXPECT_TRUE(transformer::load(made.fitting, storage).empty());
+  made.binding = *transformer::bind_weights(*made.model, *plan, checkpoint);
+  EXPECT_TRUE(transformer::load(made.binding, storage).empty());
   return made;
 }
 
@@ -71,10 +71,10 @@ TEST_P(StoredWeights, GiveTheNumbersOfConvertedOnes) {
     halves += parameter.value->scalar_type() == at::kHalf ? parameter.value->numel() : 0;
     EXPECT_TRUE(parameter.product || parameter.value->scalar_type() == at::kFloat) << parameter.name;
   }
-  EXPECT_GT(halves, stored.fitting.parameters / 2);
-  const transformer::WeightBytes bytes = weight_bytes(stored.fitting, Storage::kAsStored);
+  EXPECT_GT(halves, stored.binding.parameters / 2);
+  const transformer::WeightBytes bytes = weight_bytes(stored.binding, Storage::kAsStored);
   EXPECT_EQ(bytes.stored, 2.0 * static_cast<double>(halves));
-  EXPECT_EQ(bytes.converted, 4.0 * static_cast<double>(stored.fitting.parameters - halves));
+  EXPECT_EQ(bytes.converted, 4.0 * static_cast<double>(stored.binding.parameters - halves));
   at::manual_seed(3);
   const at::Tensor ids = at::randint(stored.model->spec().vocabulary, {1, kLength}, at::kLong);
   EXPECT_CLOSE(logits(*stored.model, ids), logits(*converted.model, ids), bound(*converted.model, ids));
