@@ -14,7 +14,7 @@
 #include "core/products/packed.h"
 #include "models/convert/convert_tokenizer.h"
 #include "models/engine/read_checkpoint.h"
-#include "models/families/gguf_values.h"
+#include "models/families/gguf.h"
 #include "models/formats/gguf/gguf_writer.h"
 #include "models/transformer/weights.h"
 

@@ -12,7 +12,6 @@
 #include "models/engine/read_checkpoint.h"
 #include "models/engine/vision.h"
 #include "models/families/engine/family.h"
-#include "models/families/engine/unused_fields.h"
 #include "models/formats/gguf/gguf_metadata.h"
 #include "models/formats/json/json.h"
 #include "models/text/token_tables.h"

@@ -1,6 +1,5 @@
 // BEiT: ViT whose patches have a learned bias for every offset of rows and columns, in each layer or one for all.
-#include "models/families/engine/list.h"
-#include "models/families/vit.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

@@ -1,7 +1,6 @@
 // BERT as a masked language model: post-norm, both ways, learned positions; every token of segment 0.
-#include "models/families/bert.h"
+#include "models/families/list.h"
 
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
 
 namespace locus::families {
@@ -39,7 +38,7 @@ Family bert(std::string_view name) {
                  {{"max_position_embeddings"}, trained_length, std::int64_t{512}},
                  {{"tie_word_embeddings"}, tied, true}},
       .refused = {"is_decoder", "add_cross_attention"},
-      .settled = {{"position_embedding_type", {"absolute"}}},
+      .fixed_fields = {{"position_embedding_type", {"absolute"}}},
       .finish = finish_bert,
       .prefixes = {"bert.", "", "module.bert."},
       .anchor = "embeddings.word_embeddings.weight",

@@ -1,6 +1,6 @@
 // BLOOM: ALiBi, a norm after the embedding, q|k|v interleaved per head, tied head.
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

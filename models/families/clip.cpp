@@ -1,8 +1,7 @@
 // The image towers of CLIP and SigLIP: by themselves, or as the vision_model part of a file of both towers. Their
 // outcome is every token's state after the last norm, but for SigLIP's classifiers.
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/vit.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

@@ -1,8 +1,7 @@
 // Cohere (Command R) and Cohere 2: parallel branches of one LayerNorm without bias, interleaved RoPE, scaled logits.
 // Cohere 2 windows most layers and leaves the others without positions.
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/llama.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 
@@ -64,11 +63,11 @@ const Family kCohere = [] {
 const Family kCohere2 = [] {
   Family family = cohere("cohere2");
   family.refused = {"use_qk_norm"};
-  family.settled = {{"position_embedding_type", {"rope_gptj"}},
-                    {"rotary_pct", {1.0}},
-                    {"use_gated_activation", {true}},
-                    {"use_parallel_block", {true}},
-                    {"order_of_interleaved_layers", {"local_attn_first"}}};
+  family.fixed_fields = {{"position_embedding_type", {"rope_gptj"}},
+                         {"rotary_pct", {1.0}},
+                         {"use_gated_activation", {true}},
+                         {"use_parallel_block", {true}},
+                         {"order_of_interleaved_layers", {"local_attn_first"}}};
   family.finish = finish2;
   return family;
 }();

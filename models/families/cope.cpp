@@ -1,6 +1,6 @@
 // CoPE, the authors' repository: a `.pt` of {cfg, model}; `core.layers.N.attn.proj_query`, ReLU, LayerNorm.
 #include "core/base/shown.h"
-#include "models/families/engine/list.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

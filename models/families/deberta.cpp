@@ -4,9 +4,8 @@
 #include <cmath>
 
 #include "core/base/shown.h"
-#include "models/families/bert.h"
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

@@ -3,9 +3,8 @@
 #include <cmath>
 
 #include "core/base/shown.h"
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/llama.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 
@@ -56,7 +55,7 @@ Status finish_attention(const Config& config, Plan& plan, bool interleaved) {
 }
 
 Status finish_experts(const Config& config, Plan& plan) {
-  LOCUS_CHECK(check_settled(config, {{"moe_layer_freq", {1.0}}}));
+  LOCUS_CHECK(check_fixed_fields(config, {{"moe_layer_freq", {1.0}}}));
   LOCUS_TRY(const std::int64_t dense, config.integer("first_k_dense_replace", 0));
   LOCUS_TRY(const std::int64_t dense_inner, config.integer("intermediate_size"));
   LOCUS_TRY(const std::int64_t shared, integer_or(config, "n_shared_experts", 0, 0));
@@ -75,7 +74,7 @@ Status finish_v2(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_CHECK(finish_attention(config, plan, true));
   LOCUS_TRY(const std::string method, config.text("topk_method", "greedy"));
   LOCUS_TRY(const bool normalised, config.boolean("norm_topk_prob", false));
-  LOCUS_CHECK(check_settled(config, {{"scoring_func", {"softmax"}}}));
+  LOCUS_CHECK(check_fixed_fields(config, {{"scoring_func", {"softmax"}}}));
   if ((method != "greedy" && method != "group_limited_greedy") || normalised) {
     return unsupported(
         "expected topk_method greedy or group_limited_greedy without norm_topk_prob, found " + shown(method),
@@ -91,7 +90,7 @@ Status finish_v2(const CheckpointFiles& checkpoint, Plan& plan) {
 
 Status finish_v3(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
-  LOCUS_CHECK(check_settled(config, {{"scoring_func", {"sigmoid"}}, {"topk_method", {"noaux_tc"}}}));
+  LOCUS_CHECK(check_fixed_fields(config, {{"scoring_func", {"sigmoid"}}, {"topk_method", {"noaux_tc"}}}));
   LOCUS_TRY(const bool interleaved, config.boolean("rope_interleave", true));
   LOCUS_CHECK(finish_attention(config, plan, interleaved));
   // Layers behind the last one guess further tokens; no run needs them.

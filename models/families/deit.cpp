@@ -1,6 +1,5 @@
 // DeiT under Hugging Face's names: ViT with a distillation token, and a head of its own for it or none.
-#include "models/families/engine/list.h"
-#include "models/families/vit.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

@@ -2,9 +2,8 @@
 // patches.
 #include <cmath>
 
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/vit.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

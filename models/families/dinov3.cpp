@@ -1,7 +1,6 @@
 // DINOv3's ViT: patches turned by where they stand in the picture, class and register tokens at no position.
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/vit.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

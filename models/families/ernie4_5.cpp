@@ -1,7 +1,6 @@
 // ERNIE 4.5, the dense ones: Llama with interleaved RoPE, and one flag for the biases of every projection.
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/llama.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 
@@ -20,7 +19,7 @@ const Family kErnie45 = [] {
   family.set({{"head_dim"}, slot::head_width, std::int64_t{128}});
   family.set({{"use_bias"}, slot::attention_bias, false});
   family.set({{"use_bias"}, slot::feed_forward_bias, false});
-  family.settled = {{"compression_ratio", {1.0}}};  // of positions, in the authors' own code
+  family.fixed_fields = {{"compression_ratio", {1.0}}};  // of positions, in the authors' own code
   family.finish = finish_ernie;
   return family;
 }();

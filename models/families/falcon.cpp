@@ -1,8 +1,7 @@
 // Falcon in its three forms: grouped key heads with two norms (40B), one key head and one norm (7B), ALiBi and serial
 // (rw).
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/llama.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

@@ -2,10 +2,8 @@
 // scores and windows every second layer; Gemma 3 norms q and k, and its windowed layers turn by another base.
 #include <cmath>
 
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/gemma.h"
-#include "models/families/llama.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

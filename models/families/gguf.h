@@ -13,6 +13,7 @@
 
 #include "core/base/result.h"
 #include "models/families/engine/family.h"
+#include "models/formats/gguf/gguf_writer.h"
 
 namespace locus::families {
 
@@ -49,5 +50,13 @@ std::span<const GgufField> gguf_fields();
 // kBadInput naming the value that is missing or wrong; kUnsupported for another architecture, for experts, and for a
 // kind of RoPE scaling that is not known.
 Result<CheckpointFiles> adapt_gguf(CheckpointFiles checkpoint);
+
+// The architecture that writes this family; null where none does.
+const GgufArchitecture* gguf_architecture_of(std::string_view family);
+
+// Adds the values that say this spec, and to `tables` the tensors of RoPE's divisors where it has some. Errors:
+// kUnsupported for what a GGUF file of this architecture cannot say.
+Status add_gguf_values(const GgufArchitecture& architecture, const transformer::Spec& spec, formats::GgufValues& values,
+                       std::vector<formats::GgufOutput>& tables);
 
 }  // namespace locus::families

@@ -1,4 +1,4 @@
-#include "models/families/gguf_values.h"
+#include "models/families/gguf.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,7 @@
 // GLM-4V: Qwen2-VL's patches and rotation beside a table of positions, a convolution over each cell, and a text with
 // norms on both sides of its branches whose pairs of neighbours turn.
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/llama.h"
-#include "models/families/qwen_vl.h"
-#include "models/families/vit.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

@@ -1,7 +1,6 @@
 // GPT-2: `[transformer.]h.N.…`, Conv1D weights [in, out], learned positions.
-#include "models/families/gpt2.h"
+#include "models/families/list.h"
 
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
 
 namespace locus::families {
@@ -43,7 +42,7 @@ Family gpt2(std::string_view name) {
                  {{"tie_word_embeddings"}, tied, true},
                  {{"n_positions", "n_ctx", "max_position_embeddings"}, trained_length, std::int64_t{1024}}},
       .refused = {"scale_attn_by_inverse_layer_idx", "add_cross_attention"},
-      .settled = {{"scale_attn_weights", {true}}},
+      .fixed_fields = {{"scale_attn_weights", {true}}},
       .prefixes = {"transformer.", "", "module.transformer."},
       .anchor = "wte.weight",
       .names = {{"embedding.weight", "wte.weight"},

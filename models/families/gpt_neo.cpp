@@ -1,7 +1,7 @@
 // GPT-Neo (TinyStories): learned positions, scores that are not scaled, every second layer with a window.
 #include "core/base/shown.h"
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

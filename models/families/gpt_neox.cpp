@@ -1,7 +1,7 @@
 // GPT-NeoX and Pythia: partial half-rotate RoPE, parallel residual, q|k|v interleaved per head, untied head.
-#include "models/families/engine/list.h"
 #include "models/families/engine/rope.h"
 #include "models/families/engine/slots.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

@@ -1,7 +1,6 @@
 // gpt-oss: windows in every second layer, a sink a head, experts with clamped gates, YaRN whose ramp is not rounded.
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/llama.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

@@ -1,9 +1,8 @@
 // GPT-J: parallel branches of one LayerNorm, the first rotary_dim channels turned in interleaved pairs.
 #include <algorithm>
 
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/llama.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

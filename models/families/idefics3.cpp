@@ -1,9 +1,8 @@
 // Idefics 3 and SmolVLM: tiles of a picture and the whole, each through SigLIP's tower; cells of patches are joined and
 // projected by one matrix.
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
 #include "models/families/engine/vision.h"
-#include "models/families/vit.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

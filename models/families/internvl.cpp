@@ -3,10 +3,9 @@
 #include <cmath>
 
 #include "core/base/shown.h"
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
 #include "models/families/engine/vision.h"
-#include "models/families/vit.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 
@@ -37,7 +36,7 @@ Status finish_internvl_tower(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_TRY(const bool mean, config.boolean("use_mean_pooling", true));
   plan.spec.final_norm = !mean;
   LOCUS_TRY(const bool normed, config.boolean("use_qk_norm", false));
-  LOCUS_CHECK(check_settled(config, {{"use_absolute_position_embeddings", {true}}}));
+  LOCUS_CHECK(check_fixed_fields(config, {{"use_absolute_position_embeddings", {true}}}));
   plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
     layer.attention.norm.form = normed ? transformer::QueryNormForm::kWhole : transformer::QueryNormForm::kNone;
     layer.attention.norm.eps = 1e-6;

@@ -1,10 +1,9 @@
 // Llama: `model.layers.N.self_attn.…`, RMSNorm, SwiGLU, half-rotate RoPE, grouped key heads.
-#include "models/families/llama.h"
+#include "models/families/list.h"
 
 #include "core/base/numbers.h"
 
 #include "core/base/shown.h"
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
 
 namespace locus::families {

@@ -2,9 +2,8 @@
 // positions, its q tuned by how far along it is. Some layers are mixtures of experts.
 #include <algorithm>
 
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/llama.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

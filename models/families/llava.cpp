@@ -1,8 +1,7 @@
 // LLaVA: CLIP's tower, the states before its last layer, two projections with a GELU between them. Pixtral in the same
 // form has its own tower.
-#include "models/families/engine/list.h"
 #include "models/families/engine/vision.h"
-#include "models/families/vit.h"
+#include "models/families/list.h"
 
 #include "core/base/shown.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/atomic_file.h"
-#include "models/families/engine/list.h"
 #include "models/families/engine/vision.h"
+#include "models/families/list.h"
 #include "models/formats/json/json.h"
 #include "models/transformer/connector_config.h"
 #include "models/transformer/locus_config.h"

@@ -1,7 +1,6 @@
 // Mistral: Llama with a window; query i sees keys i−w+1 … i.
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/llama.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 
@@ -9,7 +8,7 @@ const Family kMistral = [] {
   Family family = llama("mistral");
   family.set({{"sliding_window"}, slot::window, std::int64_t{0}});
   // Written by other families under this name; transformers warns, and what its class then masks depends on its cache.
-  family.settled = {{"layer_types"}};
+  family.fixed_fields = {{"layer_types"}};
   return family;
 }();
 

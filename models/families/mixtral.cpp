@@ -1,7 +1,6 @@
 // Mixtral: Llama whose feed-forwards are mixtures of experts.
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/llama.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

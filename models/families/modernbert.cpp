@@ -3,10 +3,9 @@
 #include <utility>
 #include "core/base/shown.h"
 
-#include "models/families/bert.h"
-#include "models/families/engine/list.h"
 #include "models/families/engine/rope.h"
 #include "models/families/engine/slots.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 
@@ -40,7 +39,8 @@ Status finish_modernbert(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_TRY(plan.spec.head_bias, config.boolean("decoder_bias", true));
   LOCUS_TRY(plan.spec.encodings, modernbert_encodings(config));
   LOCUS_TRY(const std::string activation, config.text("hidden_activation", "gelu"));
-  LOCUS_CHECK(check_settled(config, {{"classifier_activation", {activation.c_str()}}}));  // of the head's transform
+  LOCUS_CHECK(
+      check_fixed_fields(config, {{"classifier_activation", {activation.c_str()}}}));  // of the head's transform
   // |i − j| ≤ half of it, so half of it and the token itself to each side.
   LOCUS_CHECK(set_windows(config, plan.spec, half + 1, [&](std::int64_t n) { return n % every != 0; }));
   plan.spec.each([](std::int64_t n, transformer::LayerSpec& layer) {
@@ -71,7 +71,7 @@ Status finish_nomic(const CheckpointFiles& checkpoint, Plan& plan) {
   if (!config.has("n_embd")) {
     return finish_nomic_v5(checkpoint, plan);
   }
-  LOCUS_CHECK(check_settled(config, {{"rope_scaling"}}));
+  LOCUS_CHECK(check_fixed_fields(config, {{"rope_scaling"}}));
   LOCUS_TRY(const bool prenorm, config.boolean("prenorm", false));
   LOCUS_TRY(const double fraction, config.number("rotary_emb_fraction", 0.0));
   LOCUS_TRY(const bool interleaved, config.boolean("rotary_emb_interleaved", false));
@@ -168,10 +168,10 @@ const Family kNomicBert = [] {
                     "is_decoder",
                     "add_cross_attention",
                     "scale_attn_by_inverse_layer_idx"};
-  family.settled = {{"scale_attn_weights", {true}},
-                    {"rotary_emb_scale_base"},
-                    {"rotary_scaling_factor"},
-                    {"moe_every_n_layers", {0.0}}};
+  family.fixed_fields = {{"scale_attn_weights", {true}},
+                         {"rotary_emb_scale_base"},
+                         {"rotary_scaling_factor"},
+                         {"moe_every_n_layers", {0.0}}};
   family.names = {{"embedding.weight", "embeddings.word_embeddings.weight"},
                   {"token_type.weight", "embeddings.token_type_embeddings.weight"},
                   {"embedding_norm", "emb_ln"},

@@ -1,6 +1,6 @@
 // MPT: ALiBi, no biases at all, LayerNorm without bias, q|k|v in one matrix.
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 
@@ -36,21 +36,21 @@ const Family kMpt = [] {
                  {{"layer_norm_epsilon"}, norm_eps, 1e-5},
                  {{"tie_word_embeddings"}, tied, true},
                  {{"max_seq_len"}, trained_length, std::int64_t{2048}}},
-      .settled = {{"norm_type", {"low_precision_layernorm", "layernorm"}},
-                  {"logit_scale"},
-                  {"no_bias", {true}},
-                  {"expansion_ratio", {4.0}},
-                  {"attn_config.alibi", {true}},
-                  {"attn_config.alibi_bias_max", {8.0}},
-                  {"attn_config.attn_type", {"multihead_attention"}},
-                  {"attn_config.attn_uses_sequence_id", {false}},
-                  {"attn_config.clip_qkv"},
-                  {"attn_config.qk_ln", {false}},
-                  {"attn_config.qk_gn", {false}},
-                  {"attn_config.prefix_lm", {false}},
-                  {"attn_config.rope", {false}},
-                  {"attn_config.sliding_window_size", {-1.0}},
-                  {"ffn_config.ffn_type", {"mptmlp"}}},
+      .fixed_fields = {{"norm_type", {"low_precision_layernorm", "layernorm"}},
+                       {"logit_scale"},
+                       {"no_bias", {true}},
+                       {"expansion_ratio", {4.0}},
+                       {"attn_config.alibi", {true}},
+                       {"attn_config.alibi_bias_max", {8.0}},
+                       {"attn_config.attn_type", {"multihead_attention"}},
+                       {"attn_config.attn_uses_sequence_id", {false}},
+                       {"attn_config.clip_qkv"},
+                       {"attn_config.qk_ln", {false}},
+                       {"attn_config.qk_gn", {false}},
+                       {"attn_config.prefix_lm", {false}},
+                       {"attn_config.rope", {false}},
+                       {"attn_config.sliding_window_size", {-1.0}},
+                       {"ffn_config.ffn_type", {"mptmlp"}}},
       .finish = finish_mpt,
       .prefixes = {"transformer.", "", "module.transformer."},
       .anchor = "wte.weight",

@@ -1,9 +1,8 @@
 // OLMo 2: Llama with norms after the branches, and q and k normed whole. EXAONE 4: the same with q and k normed head by
 // head, windows with RoPE in most layers and neither in the others.
 #include "core/base/shown.h"
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/llama.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

@@ -1,6 +1,6 @@
 // OPT: pre-norm, learned positions whose first two rows no token reads, ReLU.
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

@@ -2,10 +2,8 @@
 // scaled. PaliGemma's prefix sees all of itself; in Gemma 3 the tokens of a picture see each other.
 #include <cmath>
 
-#include "models/families/engine/list.h"
 #include "models/families/engine/vision.h"
-#include "models/families/gemma.h"
-#include "models/families/vit.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

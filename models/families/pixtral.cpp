@@ -1,9 +1,8 @@
 // Pixtral's tower, and Mistral 3 around it: patches are normed and joined four by four before they are projected.
-#include "models/families/engine/list.h"
 #include "models/families/engine/rope.h"
 #include "models/families/engine/slots.h"
 #include "models/families/engine/vision.h"
-#include "models/families/vit.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

@@ -1,6 +1,5 @@
 // Qwen2: Llama with biases on q, k and v, and a window from some layer on when `use_sliding_window` says so.
-#include "models/families/engine/list.h"
-#include "models/families/llama.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

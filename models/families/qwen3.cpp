@@ -1,9 +1,8 @@
 // Qwen3: Llama with q and k normed head by head. Qwen3-MoE and Qwen2-MoE: experts in most layers.
 #include <algorithm>
 
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/llama.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

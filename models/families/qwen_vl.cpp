@@ -1,12 +1,10 @@
 // Qwen2-VL, Qwen2.5-VL and Qwen3-VL: patches two by two become one vector, and a token's position is time, row, column.
-#include "models/families/qwen_vl.h"
+#include "models/families/list.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/vit.h"
 
 namespace locus::families {
 

@@ -1,9 +1,8 @@
 // RoBERTa and XLM-RoBERTa: BERT whose positions start behind the padding id's row, with a head of its own or none.
 // ELECTRA: BERT whose tokens are narrower than its layers; generators have a head, discriminators one that gives each
 // token a number, bare models none. DistilBERT: BERT without token types.
-#include "models/families/bert.h"
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

@@ -1,6 +1,5 @@
 // RoPE-ViT: timm's names with LayerScale, axial or mixed RoPE, and for `use_ape` learned positions of the patches too.
-#include "models/families/engine/list.h"
-#include "models/families/timm.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

@@ -3,9 +3,7 @@
 #include <utility>
 
 #include "core/base/shown.h"
-#include "models/families/engine/list.h"
-#include "models/families/gpt2.h"
-#include "models/families/timm.h"
+#include "models/families/list.h"
 #include "models/transformer/transformer.h"
 
 namespace locus::families {

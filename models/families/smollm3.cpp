@@ -1,7 +1,6 @@
 // SmolLM3: Llama that leaves every fourth layer without positions.
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/llama.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

@@ -1,8 +1,7 @@
 // StableLM: Llama with LayerNorms and a quarter of each head turned; optionally parallel, optionally each head's q and
 // k normed by a vector of its own.
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/llama.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

@@ -1,7 +1,6 @@
 // StarCoder2: Llama's attention with biases, a plain feed-forward, LayerNorms, one window for all layers.
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
-#include "models/families/llama.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 
@@ -17,7 +16,7 @@ const Family kStarcoder2 = [] {
   family.set({{"use_bias"}, slot::feed_forward_bias, true});
   family.set({{"sliding_window"}, slot::window, std::int64_t{0}});
   family.set({{"tie_word_embeddings"}, slot::tied, true});
-  family.settled = {{"mlp_type", {"default"}}, {"norm_type", {"layer_norm"}}, {"scale_attn_weights", {true}}};
+  family.fixed_fields = {{"mlp_type", {"default"}}, {"norm_type", {"layer_norm"}}, {"scale_attn_weights", {true}}};
   family.rename({"layers.N.feed_forward.{up,down}", "layers.N.mlp.c_{fc,proj}"});
   return family;
 }();

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "core/base/shown.h"
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 
@@ -61,7 +61,7 @@ Status read_feed_forward(const Config& config, const char* usual, Plan& plan) {
     return unsupported("expected " + to_text(activation) + " as feed_forward_proj says, found " + shown(repeated),
                        config.context("dense_act_fn"));
   }
-  LOCUS_CHECK(check_settled(config, {{"is_gated_act", {gated}}}));
+  LOCUS_CHECK(check_fixed_fields(config, {{"is_gated_act", {gated}}}));
   plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
     layer.feed_forward.gated = gated;
     layer.feed_forward.activation = activation;
@@ -138,7 +138,7 @@ const Family kT5 = [] {
                  {{"d_kv"}, head_width, std::int64_t{64}},
                  {{"d_ff"}, inner},
                  {{"layer_norm_epsilon"}, norm_eps, 1e-6}},
-      .settled = {{"scalable_attention", {true}}},  // of umT5; no published class reads it
+      .fixed_fields = {{"scalable_attention", {true}}},  // of umT5; no published class reads it
       .finish = finish_t5,
       .prefixes = kT5Prefixes,
       .anchor = kT5Anchor,

@@ -1,7 +1,6 @@
 // TAPE: Llama with `rpe_type: adape` and its ablations; a state of positions that every layer renews.
 #include "core/base/shown.h"
-#include "models/families/engine/list.h"
-#include "models/families/llama.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 

@@ -1,12 +1,9 @@
 // ViT and DeiT under timm's names: `blocks.N.attn.qkv`, config.json in timm's hub form.
-#include "models/families/timm.h"
+#include "models/families/list.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-
-#include "models/families/engine/list.h"
-#include "models/families/vit.h"
 
 namespace locus::families {
 
@@ -55,7 +52,7 @@ bool headless(const Config& config) {
 // What the head reads: "token", "avg", or "" where the file does not say. Errors: kUnsupported for another way.
 Result<std::string> pooling(const CheckpointFiles& checkpoint, const Config& arguments) {
   const Config& says = arguments.has("global_pool") ? arguments : checkpoint.config;
-  LOCUS_CHECK(check_settled(says, {{"global_pool", {"token", "avg"}}}));
+  LOCUS_CHECK(check_fixed_fields(says, {{"global_pool", {"token", "avg"}}}));
   return says.text("global_pool", "");
 }
 
@@ -170,7 +167,7 @@ Result<image::Preprocessing> read_preprocessing(const Config& config, std::int64
   if (!(kept > 0 && kept <= 1)) {
     return bad_input("field crop_pct: expected a number in (0, 1]", config.file());
   }
-  LOCUS_CHECK(check_settled(trained, {{"crop_mode", {"center"}}}));
+  LOCUS_CHECK(check_fixed_fields(trained, {{"crop_mode", {"center"}}}));
   LOCUS_TRY(const std::string interpolation, trained.text("interpolation", "bicubic"));
   preprocessing.interpolation = interpolation == "bilinear"  ? image::Interpolation::kBilinear
                                 : interpolation == "nearest" ? image::Interpolation::kNearest
@@ -271,7 +268,7 @@ Result<Plan> read_timm(const CheckpointFiles& checkpoint) {
   fix_vit(draft);
   LOCUS_TRY(const Config arguments, group(checkpoint.config, "model_args"));
   // What changes the numbers and no tensor's name or shape.
-  LOCUS_CHECK(check_settled(
+  LOCUS_CHECK(check_fixed_fields(
       arguments,
       {{"act_layer", {"gelu"}}, {"norm_layer", {"layernorm"}}, {"pre_norm", {false}}, {"qk_norm", {false}}}));
   LOCUS_CHECK(read_shape(checkpoint, arguments, draft));

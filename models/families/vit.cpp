@@ -1,7 +1,6 @@
 // ViT under Hugging Face's names: learned positions of class token and patches, a classifier on the class token.
-#include "models/families/vit.h"
+#include "models/families/list.h"
 
-#include "models/families/engine/list.h"
 #include "models/families/engine/slots.h"
 
 namespace locus::families {

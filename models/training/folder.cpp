@@ -13,7 +13,7 @@
 #include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
-#include "models/families/engine/list.h"
+#include "models/families/list.h"
 #include "models/formats/json/json.h"
 #include "models/formats/json/settings_json.h"
 #include "models/formats/tensor_source.h"

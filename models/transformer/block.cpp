@@ -182,7 +182,7 @@ Result<attention::Attended> Block::attend(const at::Tensor& normed, const LayerR
   seen.value = projections.value;
   seen.state = run.state;
   if (run.continued != nullptr) {
-    run.continued->take_over(index_, seen);
+    run.continued->reuse_prefix(index_, seen);
   }
   state_values = run.encoding.state_values(seen.state, run.encoding_layer);
   LOCUS_TRY(attention::Attended attended, run.attend(index_, seen.prepared, seen.value, state_values));
@@ -190,7 +190,7 @@ Result<attention::Attended> Block::attend(const at::Tensor& normed, const LayerR
   seen.chosen = attended.chosen;
   if (run.record != nullptr) {
     if (run.continued != nullptr) {
-      run.continued->take_over_rows(index_, seen);
+      run.continued->reuse_prefix_rows(index_, seen);
     }
     run.record->prepared = seen.prepared;
     run.record->state = seen.state;
@@ -232,7 +232,7 @@ at::Tensor Block::feed(const at::Tensor& x, const LayerRun& run) const {
       *part = part->view({x.size(0), x.size(1), -1});
     }
     if (run.continued != nullptr) {
-      run.continued->take_over_routing(index_, *run.routing);
+      run.continued->reuse_prefix_routing(index_, *run.routing);
     }
   }
   return fed;

@@ -98,7 +98,7 @@ bool Continued::add(const position::PositionEncoding& encoding, const LayerRecor
   return true;
 }
 
-void Continued::take_over(std::int64_t layer, LayerRecord& now) {
+void Continued::reuse_prefix(std::int64_t layer, LayerRecord& now) {
   const LayerRecord& earlier = of(layer);
   const Prepared after = now.prepared;
   for (std::size_t n = 0; n < kPrepared.size(); ++n) {
@@ -127,12 +127,12 @@ void Continued::take_over(std::int64_t layer, LayerRecord& now) {
                         : at::Tensor();
 }
 
-void Continued::take_over_rows(std::int64_t layer, LayerRecord& now) const {
+void Continued::reuse_prefix_rows(std::int64_t layer, LayerRecord& now) const {
   now.log_sum_exp = joined(of(layer).log_sum_exp, reused_->tokens, now.log_sum_exp, 2);
   now.chosen = joined(of(layer).chosen, reused_->tokens, now.chosen, 2);
 }
 
-void Continued::take_over_routing(std::int64_t layer, Routing& now) const {
+void Continued::reuse_prefix_routing(std::int64_t layer, Routing& now) const {
   now.experts = joined(of(layer).routing.experts, reused_->tokens, now.experts, 1);
   now.weights = joined(of(layer).routing.weights, reused_->tokens, now.weights, 1);
 }

@@ -20,11 +20,11 @@ class Continued {
   // The state of the tokens after the reused ones, entering layer 0: an encoding's each, in the model's order.
   const std::vector<position::State>& states() const { return after_; }
   // Puts what is reused before the queries, keys, values and state of the tokens after it.
-  void take_over(std::int64_t layer, LayerRecord& now);
+  void reuse_prefix(std::int64_t layer, LayerRecord& now);
   // The same for what the attention left of each row.
-  void take_over_rows(std::int64_t layer, LayerRecord& now) const;
+  void reuse_prefix_rows(std::int64_t layer, LayerRecord& now) const;
   // The same for which experts they went to.
-  void take_over_routing(std::int64_t layer, Routing& now) const;
+  void reuse_prefix_routing(std::int64_t layer, Routing& now) const;
   // (B, T, C) entering the layer.
   at::Tensor hidden(std::int64_t layer, const at::Tensor& after);
   // All layers are taken over: where their rows lie.

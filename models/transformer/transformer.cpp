@@ -348,8 +348,8 @@ Result<at::Tensor> Transformer::replay_states(const Batch& batch, const GivenWei
   return run_whole(batch, own, {}, &states);
 }
 
-at::Tensor Transformer::take_over(const ReusedLayers& reused, std::vector<position::State>& states,
-                                  Observation& observation) const {
+at::Tensor Transformer::reuse_layers(const ReusedLayers& reused, std::vector<position::State>& states,
+                                     Observation& observation) const {
   const auto first = static_cast<std::int64_t>(reused.layers.size());
   std::copy(reused.layers.begin(), reused.layers.end(), observation.layers.begin());
   observation.kept_layers = first;
@@ -445,7 +445,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
   const bool all = observation.reused == 0;
   at::Tensor x =
       options.reused_layers != nullptr
-          ? take_over(*options.reused_layers, states, observation)
+          ? reuse_layers(*options.reused_layers, states, observation)
           : embed(all ? batch : later_tokens(batch, rows.begin, states.front().positions), states, rows.begin);
   const at::Tensor entered = spec_.convolution.kernel > 0 ? x : at::Tensor();
   const std::int64_t depth = spec_.depth();

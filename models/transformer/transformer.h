@@ -240,8 +240,8 @@ class Transformer {
                                        const at::Tensor& value) const;
   at::Tensor embed(const Batch& batch, const std::vector<position::State>& states, std::int64_t first = 0) const;
   // What enters the first layer that is run, and the states there.
-  at::Tensor take_over(const ReusedLayers& reused, std::vector<position::State>& states,
-                       Observation& observation) const;
+  at::Tensor reuse_layers(const ReusedLayers& reused, std::vector<position::State>& states,
+                          Observation& observation) const;
   at::Tensor embed_image(const Batch& batch) const;
   at::Tensor embed_patches(const Batch& batch) const;
   // The embeddings of the tokens from `first` on, with those of pictures in their places; x after a layer likewise with

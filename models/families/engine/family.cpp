@@ -1,11 +1,11 @@
 #include "models/families/engine/family.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
-#include "models/families/engine/unrecognised.h"
 
 namespace locus::families {
 
@@ -29,7 +29,7 @@ Result<Config> group(const Config& config, std::string_view field) {
 
 namespace {
 
-std::string settled_text(const SettledValue& value) {
+std::string fixed_text(const FixedValue& value) {
   if (const auto* const flag = std::get_if<bool>(&value)) {
     return *flag ? "true" : "false";
   }
@@ -37,22 +37,22 @@ std::string settled_text(const SettledValue& value) {
   return number != nullptr ? general_text(*number, 6) : std::get<const char*>(value);
 }
 
-// What the config says there, as settled_text() would; its kind where that is none of the three.
+// What the config says there, as fixed_text() would; its kind where that is none of the three.
 std::string found_text(const Config& config, std::string_view field) {
   const std::string kind = config.kind(field);
   if (kind == "true or false") {
     const Result<bool> flag = config.boolean(field);
-    return settled_text(flag.ok() && *flag);
+    return fixed_text(flag.ok() && *flag);
   }
   if (kind == "number") {
     const Result<double> number = config.number(field);
-    return settled_text(number.ok() ? *number : 0);
+    return fixed_text(number.ok() ? *number : 0);
   }
   const Result<std::string> text = config.text(field);
   return text.ok() ? shown(*text) : (kind == "object" ? "an " : "a ") + kind;
 }
 
-const char* kind_of(const SettledValue& value) {
+const char* kind_of(const FixedValue& value) {
   return std::holds_alternative<bool>(value)     ? "true or false"
          : std::holds_alternative<double>(value) ? "number"
                                                  : "text";
@@ -60,22 +60,22 @@ const char* kind_of(const SettledValue& value) {
 
 }  // namespace
 
-Status check_settled(const Config& config, const std::vector<Settled>& settled) {
-  for (const Settled& field : settled) {
+Status check_fixed_fields(const Config& config, const std::vector<FixedField>& fixed_fields) {
+  for (const FixedField& field : fixed_fields) {
     if (!config.has(field.name)) {
       continue;
     }
     const std::string found = found_text(config, field.name);
     bool same = false;
     bool kind = field.values.empty();
-    for (const SettledValue& value : field.values) {
+    for (const FixedValue& value : field.values) {
       kind = kind || config.kind(field.name) == kind_of(value);
-      same = same || (config.kind(field.name) == kind_of(value) && found == settled_text(value));
+      same = same || (config.kind(field.name) == kind_of(value) && found == fixed_text(value));
     }
     if (same) {
       continue;
     }
-    const std::string expected = field.values.empty() ? "none" : listed(field.values, settled_text);
+    const std::string expected = field.values.empty() ? "none" : listed(field.values, fixed_text);
     const std::string message = "expected " + expected + ", found " + found;
     return kind ? unsupported(message, config.context(field.name)) : bad_input(message, config.context(field.name));
   }
@@ -178,6 +178,70 @@ Status set_late_windows(const Config& config, std::int64_t usual_window, transfo
   }
   return {};
 }
+
+namespace {
+
+constexpr std::size_t kNamed = 3;  // of many, as many are shown
+
+std::string list_of(const std::vector<std::string>& names) {
+  std::string list;
+  for (std::size_t n = 0; n < std::min(names.size(), kNamed); ++n) {
+    list += (n == 0 ? "" : ", ") + shown(names[n], 60);
+  }
+  return list + (names.size() > kNamed ? ", …" : "");
+}
+
+std::string tensors_of(const formats::TensorSource& source) {
+  std::vector<std::string> names;
+  for (const formats::TensorInfo& tensor : source.tensors()) {
+    const std::string shape = listed(tensor.shape, [](std::int64_t size) { return std::to_string(size); });
+    names.push_back(tensor.name + " [" + shape + "]");
+  }
+  const std::string count = names.size() == 1 ? "one tensor" : std::to_string(names.size()) + " tensors";
+  return count + (names.empty() ? "" : " (" + list_of(names) + ")");
+}
+
+// What a training script left beside the tensors of its pickle.
+std::string beside(const CheckpointFiles& checkpoint) {
+  const std::string& json = checkpoint.tensors->extra_json();
+  const Result<Config> extra = json.empty() ? Result<Config>(Config()) : Config::parse_json(json, "");
+  return extra.ok() && !extra->names().empty() ? " beside a training script's " + list_of(extra->names()) : "";
+}
+
+std::string known_families() {
+  return listed_known(families(), "checkpoints", &Family::name);
+}
+
+// kUnsupported naming what was found (its model_type, or else the first of its tensors and what a training script left
+// beside them, or a trace) and what would open.
+Error unrecognised(const CheckpointFiles& checkpoint) {
+  const auto& metadata = checkpoint.tensors->metadata();
+  const auto format = metadata.find("locus.format");
+  const std::string kind = format == metadata.end() ? "" : format->second;
+  if (kind.starts_with("trace/")) {
+    return unsupported("expected a checkpoint, found a trace of a run: it opens in the window and in locus figure",
+                       checkpoint.path.string());
+  }
+  if (kind.starts_with("training/")) {
+    return unsupported("expected a checkpoint, found the state of a training beside it: open its folder",
+                       checkpoint.path.string());
+  }
+  const std::string type = model_type(checkpoint);
+  if (!type.empty()) {
+    return unsupported(
+        "expected a family that Locus reads, found model_type " + shown(type, 80) + "; known: " + known_families(),
+        checkpoint.path.string());
+  }
+  const std::string config =
+      checkpoint.config.file().empty() ? "no config.json" : "a config.json without a model_type that is known";
+  return unsupported("expected a checkpoint of a family that Locus reads, found " + config + " and " +
+                         tensors_of(*checkpoint.tensors) + beside(checkpoint) +
+                         "; what opens: a folder with the config.json of " + known_families() +
+                         ", or weights with the tensor names of one of them",
+                     checkpoint.path.string());
+}
+
+}  // namespace
 
 Result<const Family*> family_of(const CheckpointFiles& checkpoint) {
   if (checkpoint.config.has("quantization_config")) {

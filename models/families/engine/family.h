@@ -60,10 +60,10 @@ struct Field {
 
 // A field with a meaning that is not read, since every checkpoint of the family that is says the same: absent, or one
 // of these values. Without values it must be absent, or null. A dot leads into an object.
-using SettledValue = std::variant<bool, double, const char*>;
-struct Settled {
+using FixedValue = std::variant<bool, double, const char*>;
+struct FixedField {
   std::string_view name;
-  std::vector<SettledValue> values = {};
+  std::vector<FixedValue> values = {};
 };
 
 struct Family {
@@ -76,7 +76,7 @@ struct Family {
   void (*fixed)(Draft& draft) = nullptr;  // what the config does not say
   std::vector<Field> fields = {};
   std::vector<std::string_view> refused = {};  // flags that must not be set
-  std::vector<Settled> settled = {};
+  std::vector<FixedField> fixed_fields = {};
   // Encodings, layers that differ, names that depend on the file. The plan's spec has its layers.
   Status (*finish)(const CheckpointFiles& checkpoint, Plan& plan) = nullptr;
   // The fields of config.json that say what finish() read; false where the family has no such encoding.
@@ -119,9 +119,17 @@ struct Written {
 // Empty where the family cannot say this spec: read back the fields must give the same one, but for how q, k and v lie.
 std::optional<Written> written(const Family& family, const transformer::Spec& spec);
 
+// Fields of config.json that nothing read, and that are not known to change nothing in a forward pass, so that no field
+// is ignored in silence. Paths in the file's order. To be called when the model, its tokenizer and its pictures have
+// been set up.
+std::vector<std::string> unused_fields(const Family& family, const transformer::CheckpointFiles& checkpoint);
+
+// "FILE: not used: a, b"; at most twelve are named.
+std::string unused_fields_warning(const std::vector<std::string>& fields, const std::string& file);
+
 // Errors: kUnsupported for a field that says something else, naming it, what is expected and what was found; kBadInput
 // for one that is no such kind of value.
-Status check_settled(const Config& config, const std::vector<Settled>& settled);
+Status check_fixed_fields(const Config& config, const std::vector<FixedField>& fixed_fields);
 
 // A text field, or "" when it is absent or something else.
 std::string text_or_nothing(const Config& config, std::string_view field);

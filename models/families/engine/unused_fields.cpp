@@ -1,5 +1,4 @@
-#include "models/families/engine/unused_fields.h"
-
+// Fields of config.json that change nothing in a forward pass.
 #include <algorithm>
 #include <array>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "models/families/engine/list.h"
+#include "models/families/list.h"
 
 namespace locus::families {
 
