@@ -132,7 +132,7 @@ Pace measure_pace(const transformer::Transformer& model, bool has_weights) {
   const at::NoGradGuard no_grad;
   Pace pace{products_ms(1), std::vector<double>(model.encodings().size())};
   for (std::int64_t layer = 0; layer < model.spec().depth(); ++layer) {
-    double& cell = pace.cells[static_cast<std::size_t>(model.slot(layer))];
+    double& cell = pace.cells[static_cast<std::size_t>(model.encodings().slot(layer))];
     if (cell == 0) {
       const bool tries = has_weights && !model.spec().is_image();
       cell = tries ? tried_cell(model, layer) : cell_macs(model.block(layer).spec().attention) * pace.product;
@@ -162,7 +162,8 @@ double run_ms(const transformer::Transformer& model, const Pace& pace, std::int6
   for (std::int64_t layer = 0; layer < spec.depth(); ++layer) {
     const transformer::AttentionSpec& attention = model.block(layer).spec().attention;
     const double heads = static_cast<double>(attention.heads);
-    ms += heads * cells_of(attention, spec.causal, length) * pace.cells[static_cast<std::size_t>(model.slot(layer))];
+    ms += heads * cells_of(attention, spec.causal, length) *
+          pace.cells[static_cast<std::size_t>(model.encodings().slot(layer))];
     macs += tokens * model.layer_encoding(layer)->macs(model.encoding_layer(layer), 1);
   }
   return ms + macs * pace.product;

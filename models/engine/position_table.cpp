@@ -35,7 +35,7 @@ class VectorTable final : public PositionTable {
 Result<std::shared_ptr<const position::PositionEncoding>> LoadedModel::encoding_with(const Overrides& overrides,
                                                                                      std::int64_t layer) const {
   const transformer::Transformer& model = *parts_.transformer;
-  const auto slot = static_cast<std::size_t>(model.slot(layer));
+  const auto slot = static_cast<std::size_t>(model.encodings().slot(layer));
   if (overrides == Overrides{} || slot >= model.spec().encodings.size()) {
     return model.layer_encoding(layer);
   }

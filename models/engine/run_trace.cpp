@@ -108,7 +108,7 @@ std::shared_ptr<const RecordedTrace> LoadedModel::cross_trace(const TraceData& d
   for (std::size_t n = 0; n < observation.cross.size(); ++n) {
     const transformer::LayerRecord& record = observation.cross[n];
     TraceLayer layer;
-    layer.encoding = model.cross_encoding();
+    layer.encoding = model.encodings().cross();
     layer.encoding_layer = static_cast<std::int64_t>(n);
     layer.computed = std::make_shared<const attention::ComputedScores>(layer.encoding, layer.encoding_layer,
                                                                        record.prepared, record.log_sum_exp);

@@ -98,7 +98,7 @@ Result<LogitAttribution> local::logit_attribution(const Model& model, const Trac
       capped += output.weight * read.capped;
     }
     LOCUS_TRY(transformer::DirectPath path,
-              run.transformer.direct_path(run.batch, seen, rows_read(seen, observe), outputs));
+              transformer::direct_path(run.transformer, run.batch, seen, rows_read(seen, observe), outputs));
     made.heads = layer_head_field(info.layers, info.heads, "logit");
     std::transform(path.heads.data_ptr<double>(), path.heads.data_ptr<double>() + path.heads.numel(),
                    made.heads.values.begin(), [](double share) { return static_cast<float>(share); });

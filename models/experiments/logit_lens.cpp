@@ -68,7 +68,7 @@ Result<LogitLens> local::logit_lens(const Model& model, const Trace& trace, std:
         const at::Tensor logits =
             row == info.layers
                 ? seen.logits[0].slice(0, begin, end)
-                : run.transformer.head(seen.layers[static_cast<std::size_t>(row)].hidden.slice(1, begin, end))
+                : run.transformer.head()(seen.layers[static_cast<std::size_t>(row)].hidden.slice(1, begin, end))
                       .select(0, 0);
         take_rows(logits, row, begin, token, lens);
       }

@@ -63,11 +63,11 @@ Result<std::int64_t> VocabularyHead::longest(std::int64_t reach) const {
 }
 
 at::Tensor VocabularyHead::inputs(Range ids, const at::Tensor& place) const {
-  at::Tensor x = model_->embedded(at::arange(ids.begin, ids.end, at::kLong));
+  at::Tensor x = model_->stem().embedded(at::arange(ids.begin, ids.end, at::kLong));
   if (place.defined()) {
     x = x + place;
   }
-  return block().attention_input(model_->enter(x).unsqueeze(0));
+  return block().attention_input(model_->stem().enter(x).unsqueeze(0));
 }
 
 position::Projections VocabularyHead::project(const at::Tensor& inputs) const {
@@ -104,7 +104,7 @@ Result<at::Tensor> VocabularyHead::placed_means(const at::Tensor& places, const 
     }
     report(progress, static_cast<double>(begin) / static_cast<double>(tokens()), "vocabulary");
     const at::Tensor ids = at::arange(begin, std::min(begin + kTokens, tokens()), at::kLong);
-    const at::Tensor e = centre(model_->embedded(ids).to(at::kCPU, at::kDouble));  // (n, E)
+    const at::Tensor e = centre(model_->stem().embedded(ids).to(at::kCPU, at::kDouble));  // (n, E)
     at::Tensor factor = at::ones({place.size(0), e.size(0)}, at::kDouble);
     if (normed) {
       const at::Tensor square = e.square().sum(1).unsqueeze(0) + 2 * at::matmul(place, e.t()) + place_square.t();
@@ -114,14 +114,14 @@ Result<at::Tensor> VocabularyHead::placed_means(const at::Tensor& places, const 
     weight += factor.sum(1, true);
   }
   at::Tensor mean = (sum + weight * place) / static_cast<double>(tokens());
-  const transformer::NormWeights& weights = first ? model_->embedding_norm() : block().weights().attention_norm;
+  const transformer::NormWeights& weights = first ? model_->stem().embedding_norm() : block().weights().attention_norm;
   if (normed && weights.weight.defined()) {
     mean = mean * weights.weight.to(at::kCPU, at::kDouble);
   }
   if (normed && weights.bias.defined()) {
     mean = mean + weights.bias.to(at::kCPU, at::kDouble);
   }
-  return model_->widened(mean.to(at::kFloat));
+  return model_->stem().widened(mean.to(at::kFloat));
 }
 
 Result<analysis::KernelSource> VocabularyHead::means(std::int64_t reach, const StopToken& stop,
@@ -132,7 +132,8 @@ Result<analysis::KernelSource> VocabularyHead::means(std::int64_t reach, const S
   source.layer = model_->encoding_layer(layer_);
   source.causal = model_->spec().causal;
   source.reach = reach;
-  if (const at::Tensor places = model_->placed(position::Positions::sequence(reach + 1)); places.defined()) {
+  if (const at::Tensor places = model_->encodings().embedding(position::Positions::sequence(reach + 1));
+      places.defined()) {
     LOCUS_TRY(const at::Tensor mean, placed_means(places, stop, progress));
     const position::Projections projected = project(mean.unsqueeze(0));
     source.mean_query = projected.query.select(0, 0).to(at::kCPU, at::kDouble);
@@ -161,7 +162,7 @@ Result<analysis::KernelSource> VocabularyHead::means(std::int64_t reach, const S
 
 Result<VocabularyHead::Vectors> VocabularyHead::vectors(double query_at, double key_at, const StopToken& stop) const {
   const at::NoGradGuard no_grad;
-  const auto place_of = [&](double at) { return model_->placed(position::Positions::sequence(1, at)); };
+  const auto place_of = [&](double at) { return model_->encodings().embedding(position::Positions::sequence(1, at)); };
   const at::Tensor query_place = place_of(query_at);
   const at::Tensor key_place = place_of(key_at);
   std::vector<at::Tensor> queries;

@@ -214,7 +214,7 @@ class Trainer {
       }
       return summary;
     }
-    model_.drop_unseen(network_.view().natural_positions(draw_.part(0, 0)));
+    model_.encodings().drop_unseen(network_.view().natural_positions(draw_.part(0, 0)));
     LOCUS_CHECK(save());
     const std::vector<std::string> splits = task_.splits();
     for (std::size_t n = 0; n < splits.size(); ++n) {

@@ -115,7 +115,7 @@ void Continued::reuse_prefix(std::int64_t layer, LayerRecord& now) {
   }
   now.prepared.positions = joined(earlier.prepared.positions, reused_->tokens, after.positions);
   now.value = rows_.join({layer, kValue}, earlier.value, now.value, 2);
-  const Shared& shared = shared_[static_cast<std::size_t>(model_->slot(layer))];
+  const Shared& shared = shared_[static_cast<std::size_t>(model_->encodings().slot(layer))];
   if (!shared.updates) {
     now.state = shared.whole;
     return;

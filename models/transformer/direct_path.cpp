@@ -4,7 +4,6 @@
 
 #include "core/products/linear.h"
 #include "core/products/packed.h"
-#include "models/transformer/transformer.h"
 
 namespace locus::transformer {
 
@@ -77,14 +76,16 @@ at::Tensor mean_row(const at::Tensor& matrix) {
   return sum / static_cast<double>(count);
 }
 
-}  // namespace
-
-at::Tensor Transformer::read_direction(const OutputWeight& output, const at::Tensor& rows, double& biases) const {
-  const FrozenNorm norm(spec_.norm, spec_.norm_eps);
+// What of the stream `rows` (R, C) makes this output; the constant beside it is added to `biases`.
+at::Tensor read_direction(const Transformer& model, const OutputWeight& output, const at::Tensor& rows,
+                          double& biases) {
+  const Spec& spec = model.spec();
+  const NormWeights& final_norm = model.head().final_norm();
+  const FrozenNorm norm(spec.norm, spec.norm_eps);
   // (1, C) of a head that counts for so much.
   const auto weights_of = [&](const Linear& head, double share) {
-    const at::Tensor& matrix = head.weight.defined() ? head.weight : embedding_;
-    const double weight = output.weight * spec_.logit_scale * share;
+    const at::Tensor& matrix = head.weight;
+    const double weight = output.weight * spec.logit_scale * share;
     if (output.output == kEveryOutput) {
       biases += head.bias.defined() ? weight * head.bias.to(at::kDouble).mean().item<double>() : 0;
       return mean_row(matrix) * weight;
@@ -93,16 +94,16 @@ at::Tensor Transformer::read_direction(const OutputWeight& output, const at::Ten
     const at::Tensor id = at::full({1}, output.output, at::TensorOptions(at::kLong).device(matrix.device()));
     return doubled(products::rows(matrix, id)) * weight;
   };
-  if (!spec_.is_image()) {
-    const at::Tensor direction = weights_of(head_, 1);
-    return spec_.final_norm ? norm.back(direction, final_norm_, rows, biases) : direction;
+  if (!spec.is_image()) {
+    const at::Tensor direction = weights_of(model.head().output(), 1);
+    return spec.final_norm ? norm.back(direction, final_norm, rows, biases) : direction;
   }
-  const std::int64_t prefix = prefix_tokens();
+  const std::int64_t prefix = spec.prefix_tokens();
   const double count = static_cast<double>(rows.size(0));
   at::Tensor direction = at::zeros(rows.sizes(), at::kDouble);
   // The direction of what is pooled, laid upon the rows that it is pooled of.
   const auto spread = [&](const at::Tensor& own) {
-    switch (spec_.pool) {
+    switch (spec.pool) {
       case Pool::kClass:
       case Pool::kTwoHeads:
         direction[0] += own[0];
@@ -114,24 +115,23 @@ at::Tensor Transformer::read_direction(const OutputWeight& output, const at::Ten
         direction += own / count;
         break;
       case Pool::kClassAndPatches:
-        direction[0] += own[0].slice(0, 0, spec_.width);
-        direction.slice(0, prefix) += own.slice(1, spec_.width) / (count - static_cast<double>(prefix));
+        direction[0] += own[0].slice(0, 0, spec.width);
+        direction.slice(0, prefix) += own.slice(1, spec.width) / (count - static_cast<double>(prefix));
         break;
     }
   };
-  if (spec_.final_norm && spec_.norm_after_pool) {
-    spread(norm.back(weights_of(head_, 1), final_norm_, pooled(rows.unsqueeze(0))[0], biases));
+  if (spec.final_norm && spec.norm_after_pool) {
+    spread(
+        norm.back(weights_of(model.head().output(), 1), final_norm, model.head().pooled(rows.unsqueeze(0))[0], biases));
     return direction;
   }
-  const bool two = spec_.pool == Pool::kTwoHeads;
-  spread(weights_of(head_, two ? 0.5 : 1));
+  const bool two = spec.pool == Pool::kTwoHeads;
+  spread(weights_of(model.head().output(), two ? 0.5 : 1));
   if (two) {
-    direction[1] += weights_of(distillation_head_, 0.5)[0];
+    direction[1] += weights_of(model.head().distillation(), 0.5)[0];
   }
-  return spec_.final_norm ? norm.back(direction, final_norm_, rows, biases) : direction;
+  return spec.final_norm ? norm.back(direction, final_norm, rows, biases) : direction;
 }
-
-namespace {
 
 // What the stem's rows are made of: of a text with pictures those of a cell are its picture's.
 std::string content_name(const Batch& batch, Range rows) {
@@ -142,29 +142,29 @@ std::string content_name(const Batch& batch, Range rows) {
   return cell ? "picture" : "embedding";
 }
 
-}  // namespace
-
-std::vector<std::pair<std::string, at::Tensor>> Transformer::stem_parts(const Batch& batch, Range rows) const {
-  const at::Tensor ids = batch.images ? batch.ids.clamp_max(spec_.vocabulary - 1) : batch.ids;
-  at::Tensor content = spec_.is_image() ? embed_image(batch) : products::rows(embedding_, ids);
+// What is added up before the first layer, of these rows.
+std::vector<std::pair<std::string, at::Tensor>> stem_parts(const Transformer& model, const Batch& batch, Range rows) {
+  const Spec& spec = model.spec();
+  const Stem& stem = model.stem();
+  at::Tensor content = stem.content(batch);
   at::Tensor positions = at::zeros_like(content);
-  if (spec_.is_image()) {
-    const std::int64_t height = batch.pixels.size(2) / spec_.image.patch;
-    const std::int64_t width = batch.pixels.size(3) / spec_.image.patch;
-    if (const at::Tensor places = patch_places(batch, height, width); places.defined()) {
-      positions.slice(1, prefix_tokens()) += places.flatten(2).transpose(1, 2);
+  if (spec.is_image()) {
+    const std::int64_t height = batch.pixels.size(2) / spec.image.patch;
+    const std::int64_t width = batch.pixels.size(3) / spec.image.patch;
+    if (const at::Tensor places = stem.patch_positions(batch, height, width); places.defined()) {
+      positions.slice(1, spec.prefix_tokens()) += places.flatten(2).transpose(1, 2);
       content = content - positions;
     }
   }
-  if (spec_.embedding_scale != 1) {
-    content = content * spec_.embedding_scale;
-    positions = positions * spec_.embedding_scale;
+  if (spec.embedding_scale != 1) {
+    content = content * spec.embedding_scale;
+    positions = positions * spec.embedding_scale;
   }
-  content = with_images(batch, 0, std::move(content));
-  const std::vector<position::State> states = begin(batch.positions, content.size(0));
+  content = batch.with_images(0, std::move(content));
+  const std::vector<position::State> states = model.encodings().states(batch.positions, content.size(0));
   bool placed = positions.any().item<bool>();
   for (std::size_t n = 0; n < states.size(); ++n) {
-    if (const at::Tensor position = encodings_[n].encoding->embed(states[n]); position.defined()) {
+    if (const at::Tensor position = model.encodings()[n].encoding->embed(states[n]); position.defined()) {
       positions = positions + position;
       placed = true;
     }
@@ -174,69 +174,72 @@ std::vector<std::pair<std::string, at::Tensor>> Transformer::stem_parts(const Ba
   if (placed) {
     parts.emplace_back("positions", wanted(positions));
   }
-  if (token_type_.defined()) {
-    parts.emplace_back("token type", doubled(token_type_.select(0, 0)).expand_as(parts.front().second));
+  if (stem.token_type().defined()) {
+    parts.emplace_back("token type", doubled(stem.token_type()).expand_as(parts.front().second));
   }
   at::Tensor constant = at::zeros_like(parts.front().second);
-  if (spec_.embedding_norm) {
+  if (spec.embedding_norm) {
     at::Tensor sum = at::zeros_like(constant);
     for (const auto& [name, part] : parts) {
       sum = sum + part;
     }
     for (auto& [name, part] : parts) {
-      part = FrozenNorm(spec_.norm, spec_.norm_eps).forth(part, embedding_norm_, sum);
+      part = FrozenNorm(spec.norm, spec.norm_eps).forth(part, stem.embedding_norm(), sum);
     }
-    constant = embedding_norm_.bias.defined() ? constant + doubled(embedding_norm_.bias) : constant;
+    constant = stem.embedding_norm().bias.defined() ? constant + doubled(stem.embedding_norm().bias) : constant;
   }
   parts.emplace_back("other biases", constant);
-  if (spec_.embedding_width > 0) {
+  if (spec.embedding_width > 0) {
     for (auto& [name, part] : parts) {
-      part = doubled(linear(part.to(content.options()), {embedding_projection_.weight, {}}));
+      part = doubled(linear(part.to(content.options()), {stem.embedding_projection().weight, {}}));
     }
-    if (embedding_projection_.bias.defined()) {
-      parts.back().second = parts.back().second + doubled(embedding_projection_.bias);
+    if (stem.embedding_projection().bias.defined()) {
+      parts.back().second = parts.back().second + doubled(stem.embedding_projection().bias);
     }
   }
   return parts;
 }
 
-Result<DirectPath> Transformer::direct_path(const Batch& batch, const Observation& seen, Range rows,
-                                            const std::vector<OutputWeight>& outputs) const {
-  if (!spec_.head || spec_.head_transform || cross_encoding_) {
-    return unsupported(cross_encoding_ ? "logit attribution: expected a model of one side"
-                       : spec_.head
-                           ? "logit attribution: this head has a layer of its own before the logits, which are "
-                             "no sum of what the stream holds"
-                           : "logit attribution: this model has no head, so it predicts nothing");
+}  // namespace
+
+Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, const Observation& seen, Range rows,
+                               const std::vector<OutputWeight>& outputs) {
+  const Spec& spec = model.spec();
+  const bool crosses = model.encodings().cross() != nullptr;
+  if (!spec.head || spec.head_transform || crosses) {
+    return unsupported(crosses     ? "logit attribution: expected a model of one side"
+                       : spec.head ? "logit attribution: this head has a layer of its own before the logits, which are "
+                                     "no sum of what the stream holds"
+                                   : "logit attribution: this model has no head, so it predicts nothing");
   }
-  if (spec_.convolution.kernel > 0) {
+  if (spec.convolution.kernel > 0) {
     return unsupported("logit attribution: a convolution after the first layer makes the logits no sum of the stream");
   }
-  const FrozenNorm norm(spec_.norm, spec_.norm_eps);
-  const std::int64_t heads = spec_.first().attention.heads;
+  const FrozenNorm norm(spec.norm, spec.norm_eps);
+  const std::int64_t heads = spec.first().attention.heads;
   DirectPath path;
-  path.heads = at::zeros({spec_.depth(), heads}, at::kDouble);
-  path.feed_forwards.resize(blocks_.size());
-  path.biases.resize(blocks_.size());
+  path.heads = at::zeros({spec.depth(), heads}, at::kDouble);
+  path.feed_forwards.resize(static_cast<std::size_t>(spec.depth()));
+  path.biases.resize(static_cast<std::size_t>(spec.depth()));
   double ends = 0;
   at::Tensor direction = at::zeros(seen.stream[0].sizes(), at::kDouble);
   for (const OutputWeight& output : outputs) {
-    direction = direction + read_direction(output, seen.stream[0], ends);
+    direction = direction + read_direction(model, output, seen.stream[0], ends);
   }
   std::vector<std::pair<std::string, double>> added;  // what pictures add behind layers, the last first
-  for (std::int64_t n = spec_.depth() - 1; n >= 0; --n) {
+  for (std::int64_t n = spec.depth() - 1; n >= 0; --n) {
     const auto index = static_cast<std::size_t>(n);
-    const at::Tensor picture = with_images_after(batch, n, rows.begin, at::zeros_like(seen.stream))[0];
+    const at::Tensor picture = batch.with_images_after(n, rows.begin, at::zeros_like(seen.stream))[0];
     if (picture.any().item<bool>()) {
       added.emplace_back("picture after layer " + std::to_string(n), product(direction, picture));
     }
-    const LayerSpec& layer = blocks_[index].spec();
-    const LayerWeights& weights = blocks_[index].weights();
+    const LayerSpec& layer = model.block(n).spec();
+    const LayerWeights& weights = model.block(n).weights();
     const LayerWrites& wrote = seen.writes[index];
     double& biases = path.biases[index];
     // What goes into a branch's end: scaled as the branch is, and through its own norm.
     const auto into = [&](const at::Tensor& scale, NormPlace place, const NormWeights& own, const at::Tensor& branch) {
-      const at::Tensor scaled = direction * spec_.residual_scale * (scale.defined() ? doubled(scale) : at::ones({1}));
+      const at::Tensor scaled = direction * spec.residual_scale * (scale.defined() ? doubled(scale) : at::ones({1}));
       return after(place) ? norm.back(scaled, own, branch, biases) : scaled;
     };
     if (layer.feed_forward_norm == NormPlace::kPost && !layer.parallel) {
@@ -261,7 +264,7 @@ Result<DirectPath> Transformer::direct_path(const Batch& batch, const Observatio
       direction = norm.back(direction, weights.attention_norm, wrote.entering[0], biases);
     }
   }
-  for (const auto& [name, part] : stem_parts(batch, rows)) {
+  for (const auto& [name, part] : stem_parts(model, batch, rows)) {
     path.ends.emplace_back(name, product(direction, part));
   }
   path.ends.insert(path.ends.end() - 1, added.rbegin(), added.rend());

@@ -18,6 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/range.h"
+#include "core/base/result.h"
+#include "models/transformer/transformer.h"
+
 namespace locus::transformer {
 
 // An output, and how often it counts: {token, 1}, {against, −1}, {kEveryOutput, −1} for less the mean over all.
@@ -36,5 +40,10 @@ struct DirectPath {
   // final norm's and the head's.
   std::vector<std::pair<std::string, double>> ends;
 };
+
+// Splits the sum of `outputs` in row `rows` of an observed run (with ObserveOptions::writes) into what each part wrote.
+// Errors: kUnsupported for a model without head or with a transform before it, with cross-attention or a convolution.
+Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, const Observation& seen, Range rows,
+                               const std::vector<OutputWeight>& outputs);
 
 }  // namespace locus::transformer

@@ -218,6 +218,8 @@ struct Spec {
   std::int64_t head_width() const { return token_score ? width : token_width(); }
   std::int64_t outputs() const { return token_score ? 1 : vocabulary; }
   bool is_image() const { return image.patch > 0; }
+  // Class and register tokens before the patches; 0 for text.
+  std::int64_t prefix_tokens() const { return is_image() ? image.class_tokens + image.registers : 0; }
   // Whether its layers look at the states of an encoder: all of them, or none.
   bool crosses() const { return first().cross.has_value(); }
   std::int64_t depth() const { return static_cast<std::int64_t>(layers.size()); }

@@ -3,19 +3,87 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 #include <utility>
 
-#include "core/products/linear.h"
+#include "core/position/shared/initial.h"
+#include "core/products/packed.h"
 #include "models/transformer/check_numbers.h"
 #include "models/transformer/continued.h"
 
 namespace locus::transformer {
 
-Status Transformer::accepts(const position::Positions& positions) const {
-  for (const LayerEncoding& used : encodings_) {
-    LOCUS_CHECK(used.encoding->accepts(positions));
+Result<std::unique_ptr<Transformer>> Transformer::create(const Spec& spec, bool fresh, std::uint64_t seed) {
+  LOCUS_CHECK(validate(spec));
+  auto model = std::unique_ptr<Transformer>(new Transformer(spec));
+  if (fresh) {
+    at::manual_seed(seed);
+    LOCUS_TRY(model->encodings_, LayerEncodings::create(spec));
+  } else {
+    const position::OutlineScope shapes_only;
+    LOCUS_TRY(model->encodings_, LayerEncodings::create(spec));
   }
-  return {};
+  for (std::int64_t n = 0; n < spec.depth(); ++n) {
+    model->blocks_.emplace_back(spec, n);
+  }
+  if (fresh) {
+    model->initialise();
+  }
+  return model;
+}
+
+std::vector<Parameter> Transformer::parameters() {
+  ParameterList list(*spec_);
+  stem_.collect(list);
+  for (Block& block : blocks_) {
+    list.layer("layers." + std::to_string(block.index()) + ".", block);
+  }
+  if (const Convolution& form = spec_->convolution; form.kernel > 0) {
+    list.tensor("convolution.weight", {spec_->width, spec_->width / form.groups, form.kernel}, convolution_.weight);
+    list.tensor("convolution.bias", {spec_->width}, convolution_.bias);
+    list.norm("convolution_norm", spec_->width, convolution_norm_);
+  }
+  head_.collect(list);
+  encodings_.collect(list);
+  return list.take();
+}
+
+void Transformer::initialise() {
+  const at::NoGradGuard no_grad;
+  const double residual = 1.0 / std::sqrt(2.0 * static_cast<double>(spec_->depth()));
+  for (const Parameter& parameter : parameters()) {
+    if (parameter.name.rfind("position.", 0) == 0) {
+      continue;  // the encoding has initialised its own
+    }
+    at::Tensor& value = *parameter.value;
+    const bool norm = parameter.name.find("norm.") != std::string::npos;
+    if (parameter.name.ends_with("bias")) {
+      value = at::zeros(parameter.shape);
+    } else if (norm || parameter.name.ends_with("_scale")) {
+      value = at::ones(parameter.shape);
+    } else {
+      const bool into_residual = parameter.name.ends_with("output.weight") || parameter.name.ends_with("down.weight");
+      value = at::randn(parameter.shape).mul_(into_residual ? 0.02 * residual : 0.02);
+    }
+  }
+}
+
+void Transformer::to(at::Device device) {
+  for (const Parameter& parameter : parameters()) {
+    if (parameter.value->defined()) {
+      const at::Tensor& value = *parameter.value;
+      *parameter.value = device.is_cpu() && products::packed_of(value) ? value : products::dense(value).to(device);
+    }
+  }
+}
+
+Spec full_spec(const Transformer& model) {
+  Spec spec = model.spec();
+  for (std::size_t n = 0; n < spec.encodings.size(); ++n) {
+    spec.encodings[n].options = model.encodings()[n].encoding->settings();
+  }
+  return spec;
 }
 
 position::Positions Transformer::positions(std::int64_t length, double start) const {
@@ -24,7 +92,7 @@ position::Positions Transformer::positions(std::int64_t length, double start) co
 
 position::Positions Transformer::grid_positions(std::int64_t rows, std::int64_t columns) const {
   position::Positions grid = position::Positions::grid(rows, columns, prefix_tokens());
-  if (const std::int64_t cell = spec_.image.cell; cell > 1) {
+  if (const std::int64_t cell = spec_->image.cell; cell > 1) {
     grid.ids = grid.ids.view({rows / cell, cell, columns / cell, cell, 2}).transpose(1, 2).reshape({-1, 2});
   }
   return grid;
@@ -32,7 +100,7 @@ position::Positions Transformer::grid_positions(std::int64_t rows, std::int64_t 
 
 std::shared_ptr<const attention::Blocks> Transformer::tiles(const position::Positions& grid) const {
   std::int64_t side = 0;
-  for (const LayerSpec& layer : spec_.layers) {
+  for (const LayerSpec& layer : spec_->layers) {
     side = std::max(side, layer.attention.tile);
   }
   if (side == 0) {
@@ -51,63 +119,8 @@ attention::Mask Transformer::mask(const Batch& batch, std::int64_t layer) const 
   return mask;
 }
 
-at::Tensor Transformer::norm(const at::Tensor& x, const NormWeights& weights) const {
-  return normalise(x, weights, spec_.norm, spec_.norm_eps);
-}
-
-at::Tensor Transformer::patch_places(const Batch& batch, std::int64_t rows, std::int64_t columns) const {
-  const ImageStem& image = spec_.image;
-  if (!image.position_embedding) {
-    return {};
-  }
-  at::Tensor grid = patch_position_.t().reshape({1, spec_.width, image.rows, image.columns});
-  if (rows != image.rows || columns != image.columns) {
-    grid = at::upsample_bicubic2d(grid, {rows, columns}, false);
-  }
-  // Patches that were moved have the embedding of where they stand.
-  const at::Tensor ids = batch.positions.ids.slice(0, batch.positions.prefix);
-  const at::Tensor places = (ids.select(1, 0) * static_cast<double>(columns) + ids.select(1, 1)).to(at::kLong);
-  if (!at::equal(places, at::arange(places.size(0), at::kLong))) {
-    grid = grid.flatten(2).index_select(2, places.to(grid.device())).view(grid.sizes());
-  }
-  return grid;
-}
-
-at::Tensor Transformer::embed_patches(const Batch& batch) const {
-  const at::Tensor patches = linear(batch.pixels, {patch_.weight.flatten(1), patch_.bias});
-  return spec_.image.patch_norm ? norm(patches, patch_norm_) : patches;
-}
-
-namespace {
-
-// (1 or B, N, C).
-at::Tensor of_batch(const at::Tensor& vectors) {
-  return vectors.dim() == 2 ? vectors.unsqueeze(0) : vectors;
-}
-
-}  // namespace
-
-at::Tensor Transformer::with_images(const Batch& batch, std::int64_t first, at::Tensor x) {
-  if (batch.images == nullptr) {
-    return x;
-  }
-  const ImageRows& images = *batch.images;
-  const at::Tensor own = images.tokens.ge(first).logical_and(images.tokens.lt(first + x.size(1))).nonzero().flatten();
-  return x.index_copy(1, images.tokens.index_select(0, own) - first, of_batch(images.vectors).index_select(1, own));
-}
-
-at::Tensor Transformer::with_images_after(const Batch& batch, std::int64_t layer, std::int64_t first, at::Tensor x) {
-  if (batch.images == nullptr || layer >= static_cast<std::int64_t>(batch.images->added.size())) {
-    return x;
-  }
-  const ImageRows& images = *batch.images;
-  const at::Tensor own = images.tokens.ge(first).logical_and(images.tokens.lt(first + x.size(1))).nonzero().flatten();
-  return x.index_add(1, images.tokens.index_select(0, own) - first,
-                     of_batch(images.added[static_cast<std::size_t>(layer)]).index_select(1, own));
-}
-
 at::Tensor Transformer::convolved(const at::Tensor& entered, std::int64_t layer, Range rows, at::Tensor x) const {
-  const Convolution& form = spec_.convolution;
+  const Convolution& form = spec_->convolution;
   if (form.kernel == 0 || layer != 0) {
     return x;
   }
@@ -115,83 +128,7 @@ at::Tensor Transformer::convolved(const at::Tensor& entered, std::int64_t layer,
       at::conv1d(entered.transpose(1, 2), convolution_.weight, convolution_.bias, 1, form.kernel / 2, 1, form.groups)
           .transpose(1, 2);
   const at::Tensor read = rows.empty() ? found : found.slice(1, rows.begin, rows.end);
-  return norm(x + activate(form.activation, read), convolution_norm_);
-}
-
-at::Tensor Transformer::embed_image(const Batch& batch) const {
-  const ImageStem& image = spec_.image;
-  if (image.frames > 0) {
-    return embed_patches(batch);
-  }
-  at::Tensor patches = at::conv2d(batch.pixels, patch_.weight, patch_.bias, image.patch);
-  if (const at::Tensor grid = patch_places(batch, patches.size(2), patches.size(3)); grid.defined()) {
-    patches = patches + grid;
-  }
-  std::vector<at::Tensor> parts;
-  for (const at::Tensor* token : {&class_token_, &distillation_token_}) {
-    if (token->defined()) {
-      parts.push_back(token->expand({patches.size(0), 1, spec_.width}));
-    }
-  }
-  if (register_tokens_.defined()) {
-    parts.push_back(register_tokens_.unsqueeze(0).expand({patches.size(0), -1, -1}));
-  }
-  parts.push_back(patches.flatten(2).transpose(1, 2));
-  return at::cat(parts, 1);
-}
-
-std::vector<position::State> Transformer::begin(const position::Positions& positions, std::int64_t batch) const {
-  std::vector<position::State> states;
-  for (const LayerEncoding& used : encodings_) {
-    states.push_back(used.encoding->begin(positions, batch));
-  }
-  return states;
-}
-
-at::Tensor Transformer::embed(const Batch& batch, const std::vector<position::State>& states,
-                              std::int64_t first) const {
-  // What stands for a picture may have an id behind the vocabulary.
-  const at::Tensor ids = batch.images ? batch.ids.clamp_max(spec_.vocabulary - 1) : batch.ids;
-  at::Tensor x = spec_.is_image() ? embed_image(batch) : products::rows(embedding_, ids);
-  if (spec_.embedding_scale != 1) {
-    x = x * spec_.embedding_scale;
-  }
-  x = with_images(batch, first, std::move(x));
-  if (token_type_.defined()) {
-    x = x + token_type_.select(0, 0);
-  }
-  for (std::size_t n = 0; n < states.size(); ++n) {
-    if (const at::Tensor position = encodings_[n].encoding->embed(states[n]); position.defined()) {
-      x = x + position;
-    }
-  }
-  return enter(x);
-}
-
-at::Tensor Transformer::embedded(const at::Tensor& ids) const {
-  at::Tensor x = products::rows(embedding_, ids);
-  if (spec_.embedding_scale != 1) {
-    x = x * spec_.embedding_scale;
-  }
-  return token_type_.defined() ? x + token_type_.select(0, 0) : x;
-}
-
-at::Tensor Transformer::placed(const position::Positions& positions) const {
-  at::Tensor sum;
-  for (const LayerEncoding& used : encodings_) {
-    if (const at::Tensor own = used.encoding->embed(used.encoding->begin(positions, 1)); own.defined()) {
-      sum = sum.defined() ? sum + own : own;
-    }
-  }
-  return sum;
-}
-
-at::Tensor Transformer::widened(const at::Tensor& x) const {
-  return spec_.embedding_width > 0 ? linear(x, embedding_projection_) : x;
-}
-
-at::Tensor Transformer::enter(const at::Tensor& x) const {
-  return widened(spec_.embedding_norm ? norm(x, embedding_norm_) : x);
+  return normalise(x + activate(form.activation, read), convolution_norm_, spec_->norm, spec_->norm_eps);
 }
 
 std::shared_ptr<const position::PositionEncoding> Transformer::encoding_of(const Batch& batch,
@@ -219,92 +156,55 @@ attention::Attention Transformer::attention(const Batch& batch, std::int64_t lay
           state_values, mask(batch, layer), soft_cap_of(batch, layer), sinks_of(batch, layer)};
 }
 
-attention::Attended Transformer::edited(const Batch& batch, std::int64_t layer, attention::Attended attended) {
+namespace {
+
+// The outcome of an attention with the batch's edits of that layer applied.
+attention::Attended edited(const Batch& batch, std::int64_t layer, attention::Attended attended) {
   if (batch.edits) {
     (*batch.edits)[static_cast<std::size_t>(layer)].change_output(attended);
   }
   return attended;
 }
 
+}  // namespace
+
 attention::Attention Transformer::cross_attention(std::int64_t layer, const position::Prepared& prepared,
                                                   const at::Tensor& value) const {
   static const at::Tensor nothing;
-  return {*cross_encoding_, prepared, layer, value, nothing, attention::Mask{false}};
+  return {*encodings_.cross(), prepared, layer, value, nothing, attention::Mask{false}};
 }
 
 Range Transformer::read_tokens(std::int64_t length, const ObserveOptions& options) const {
-  if (spec_.is_image()) {
-    return spec_.head && spec_.pool == Pool::kClass ? Range{0, 1} : Range{};
+  if (spec_->is_image()) {
+    return spec_->head && spec_->pool == Pool::kClass ? Range{0, 1} : Range{};
   }
   if (!options.read.empty()) {
     return options.read;
   }
-  return options.all_logits || !spec_.head || spec_.token_score ? Range{} : Range{length - 1, length};
-}
-
-at::Tensor Transformer::pooled(const at::Tensor& x) const {
-  const at::Tensor patches = x.slice(1, prefix_tokens());
-  switch (spec_.pool) {
-    case Pool::kClass:
-      return x.narrow(1, 0, 1);
-    case Pool::kPatches:
-      return patches.mean(1, true);
-    case Pool::kAll:
-      return x.mean(1, true);
-    case Pool::kClassAndPatches:
-      return at::cat({x.narrow(1, 0, 1), patches.mean(1, true)}, -1);
-    case Pool::kTwoHeads:
-      break;
-  }
-  return x.narrow(1, 0, 2);
-}
-
-at::Tensor Transformer::head(const at::Tensor& x) const {
-  at::Tensor y = spec_.final_norm && !spec_.norm_after_pool ? norm(x, final_norm_) : x;
-  if (!spec_.head) {
-    return y;
-  }
-  if (spec_.is_image()) {
-    y = pooled(y);
-    y = spec_.final_norm && spec_.norm_after_pool ? norm(y, final_norm_) : y;
-    if (spec_.pool == Pool::kTwoHeads) {
-      return (linear(y.narrow(1, 0, 1), head_) + linear(y.narrow(1, 1, 1), distillation_head_)) / 2;
-    }
-  }
-  if (spec_.head_transform) {
-    const Activation own = spec_.head_transform_gelu ? Activation::kGelu : spec_.first().feed_forward.activation;
-    y = activate(own, linear(y, head_transform_));
-    y = spec_.head_transform_norm ? norm(y, head_norm_) : y;
-  }
-  at::Tensor logits = linear(y, {head_.weight.defined() ? head_.weight : embedding_, head_.bias});
-  if (spec_.logit_scale != 1) {
-    logits = logits * spec_.logit_scale;
-  }
-  return spec_.logit_cap > 0 ? at::tanh(logits / spec_.logit_cap) * spec_.logit_cap : logits;
+  return options.all_logits || !spec_->head || spec_->token_score ? Range{} : Range{length - 1, length};
 }
 
 Result<at::Tensor> Transformer::run_whole(const Batch& batch, const Attend& attend, const Attend& cross,
                                           std::vector<at::Tensor>* entering) const {
-  const std::int64_t size = spec_.is_image() ? batch.pixels.size(0) : batch.ids.size(0);
-  std::vector<position::State> states = begin(batch.positions, size);
-  at::Tensor x = embed(batch, states);
-  const at::Tensor entered = spec_.convolution.kernel > 0 ? x : at::Tensor();
+  std::vector<position::State> states = encodings_.states(batch.positions, batch.size());
+  at::Tensor x = stem_.embed(batch, encodings_, states);
+  const at::Tensor entered = spec_->convolution.kernel > 0 ? x : at::Tensor();
   for (const Block& layer : blocks_) {
     const std::int64_t n = layer.index();
     if (entering != nullptr) {
       entering->push_back(x);
     }
     const auto encoding = encoding_of(batch, n);
-    LayerRun run{*encoding, encoding_layer(n), states[static_cast<std::size_t>(slot(n))], attend};
+    LayerRun run{*encoding, encoding_layer(n), states[static_cast<std::size_t>(encodings_.slot(n))], attend};
     std::optional<CrossRun> looked;
-    if (cross_encoding_) {
-      run.cross = &looked.emplace(CrossRun{*cross_encoding_, batch.memory, cross});
+    if (encodings_.cross()) {
+      run.cross = &looked.emplace(CrossRun{*encodings_.cross(), batch.memory, cross});
     }
     LOCUS_TRY(x, layer(x, run));
     x = convolved(entered, n, {}, std::move(x));
-    x = with_images_after(batch, n, 0, std::move(x));
+    x = batch.with_images_after(n, 0, std::move(x));
   }
-  return head(x);
+  return head_(x);
 }
 
 at::Tensor Transformer::forward(const Batch& batch) const {
@@ -354,8 +254,8 @@ at::Tensor Transformer::reuse_layers(const ReusedLayers& reused, std::vector<pos
   std::copy(reused.layers.begin(), reused.layers.end(), observation.layers.begin());
   observation.kept_layers = first;
   // Each encoding's state is what enters the next layer that has it.
-  for (std::int64_t n = spec_.depth() - 1; n >= first; --n) {
-    states[static_cast<std::size_t>(slot(n))] = reused.after[static_cast<std::size_t>(n - first)];
+  for (std::int64_t n = spec_->depth() - 1; n >= first; --n) {
+    states[static_cast<std::size_t>(encodings_.slot(n))] = reused.after[static_cast<std::size_t>(n - first)];
   }
   return reused.hidden;
 }
@@ -398,10 +298,6 @@ class LayerClock {
   double share_ = 0;  // of attention
 };
 
-}  // namespace
-
-namespace {
-
 // The tokens of a batch from `first` on, at these positions.
 Batch later_tokens(const Batch& batch, std::int64_t first, const position::Positions& positions) {
   Batch later;
@@ -416,18 +312,18 @@ Batch later_tokens(const Batch& batch, std::int64_t first, const position::Posit
 Result<Observation> Transformer::observe(const Batch& batch, const ObserveOptions& options) const {
   const at::NoGradGuard no_grad;
   LOCUS_CHECK(accepts(batch.positions));
-  const std::int64_t size = spec_.is_image() ? batch.pixels.size(0) : batch.ids.size(0);
   Observation observation;
   observation.layers.resize(blocks_.size());
-  observation.cross.resize(cross_encoding_ ? blocks_.size() : 0);
+  observation.cross.resize(encodings_.cross() ? blocks_.size() : 0);
   std::optional<Continued> continued;
   if (options.reused_tokens != nullptr && !batch.edits && options.reused_layers == nullptr) {
     continued = Continued::begin(*this, *options.reused_tokens, batch, options);
   }
   observation.reused = continued ? continued->tokens() : 0;
   const Range rows{observation.reused, batch.positions.size()};
-  std::vector<position::State> states = continued ? continued->states() : begin(batch.positions, size);
-  const LayerClock clock(spec_, batch.positions.size(), options);
+  std::vector<position::State> states =
+      continued ? continued->states() : encodings_.states(batch.positions, batch.size());
+  const LayerClock clock(*spec_, batch.positions.size(), options);
   const Attend attend = [&](std::int64_t layer, const position::Prepared& prepared, const at::Tensor& value,
                             const at::Tensor& state_values) -> Result<attention::Attended> {
     if (options.values) {
@@ -443,12 +339,12 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     return attention::attend_streaming(cross_attention(layer, prepared, value), {{}, 0, 0, options.stop});
   };
   const bool all = observation.reused == 0;
-  at::Tensor x =
-      options.reused_layers != nullptr
-          ? reuse_layers(*options.reused_layers, states, observation)
-          : embed(all ? batch : later_tokens(batch, rows.begin, states.front().positions), states, rows.begin);
-  const at::Tensor entered = spec_.convolution.kernel > 0 ? x : at::Tensor();
-  const std::int64_t depth = spec_.depth();
+  at::Tensor x = options.reused_layers != nullptr
+                     ? reuse_layers(*options.reused_layers, states, observation)
+                     : stem_.embed(all ? batch : later_tokens(batch, rows.begin, states.front().positions), encodings_,
+                                   states, rows.begin);
+  const at::Tensor entered = spec_->convolution.kernel > 0 ? x : at::Tensor();
+  const std::int64_t depth = spec_->depth();
   LOCUS_CHECK(check_numbers("embedding", x, rows.begin));
   const Range read = read_tokens(x.size(1), options);
   observation.writes.resize(options.writes ? blocks_.size() : 0);
@@ -475,19 +371,20 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     }
     // The last layer computes only the rows that the head reads, unless all tokens' experts are asked for, or where
     // they look at an encoder.
-    const bool all_rows = options.routing || cross_encoding_ != nullptr;
+    const bool all_rows = options.routing || encodings_.cross() != nullptr;
     const Range left = n + 1 == depth ? read : Range{};
     std::optional<CrossRun> looked;
-    if (cross_encoding_) {
-      looked.emplace(CrossRun{*cross_encoding_, batch.memory, look, &observation.cross[static_cast<std::size_t>(n)]});
+    if (encodings_.cross()) {
+      looked.emplace(
+          CrossRun{*encodings_.cross(), batch.memory, look, &observation.cross[static_cast<std::size_t>(n)]});
     }
     const auto encoding = encoding_of(batch, n);
-    LOCUS_TRY(x, layer(x, {*encoding, encoding_layer(n), states[static_cast<std::size_t>(slot(n))], attend, &record,
-                           all_rows ? Range{} : left, continued ? &*continued : nullptr,
+    LOCUS_TRY(x, layer(x, {*encoding, encoding_layer(n), states[static_cast<std::size_t>(encodings_.slot(n))], attend,
+                           &record, all_rows ? Range{} : left, continued ? &*continued : nullptr,
                            options.routing ? &record.routing : nullptr, looked ? &*looked : nullptr, written(n)}));
     x = all_rows && !left.empty() ? x.slice(1, left.begin, left.end) : x;
     x = convolved(entered, n, left, std::move(x));
-    x = with_images_after(batch, n, rows.begin + (n + 1 == depth ? left.begin : 0), std::move(x));
+    x = batch.with_images_after(n, rows.begin + (n + 1 == depth ? left.begin : 0), std::move(x));
     const std::string name = "layer " + std::to_string(n);
     LOCUS_CHECK(check_sums(name, record.log_sum_exp));
     LOCUS_CHECK(check_numbers(name, x, rows.begin + (n + 1 == depth ? left.begin : 0)));
@@ -496,7 +393,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     }
   }
   observation.stream = options.writes ? x : at::Tensor();
-  observation.logits = head(x);
+  observation.logits = head_(x);
   LOCUS_CHECK(check_logits(observation.logits));
   observation.rows = continued ? continued->finish() : nullptr;
   return observation;

@@ -1,0 +1,73 @@
+#include "models/transformer/head.h"
+
+namespace locus::transformer {
+
+void Head::collect(ParameterList& list) {
+  const Spec& spec = *spec_;
+  if (spec.final_norm) {
+    list.norm("final_norm", spec.width, final_norm_);
+  }
+  if (!spec.head) {
+    return;
+  }
+  if (spec.head_transform) {
+    list.linear("head_transform", spec.head_width(), spec.width, spec.head_transform_bias, head_transform_);
+    if (spec.head_transform_norm) {
+      list.norm("head_norm", spec.head_width(), head_norm_);
+    }
+  }
+  if (spec.is_image() || !spec.tied_head) {
+    const std::int64_t read = (spec.pool == Pool::kClassAndPatches ? 2 : 1) * spec.head_width();
+    list.matrix("head.weight", {spec.outputs(), read}, head_.weight);
+  }
+  if (spec.head_bias) {
+    list.tensor("head.bias", {spec.outputs()}, head_.bias);
+  }
+  if (spec.pool == Pool::kTwoHeads) {
+    list.linear("distillation_head", spec.vocabulary, spec.width, spec.head_bias, distillation_head_);
+  }
+}
+
+at::Tensor Head::pooled(const at::Tensor& x) const {
+  const at::Tensor patches = x.slice(1, spec_->prefix_tokens());
+  switch (spec_->pool) {
+    case Pool::kClass:
+      return x.narrow(1, 0, 1);
+    case Pool::kPatches:
+      return patches.mean(1, true);
+    case Pool::kAll:
+      return x.mean(1, true);
+    case Pool::kClassAndPatches:
+      return at::cat({x.narrow(1, 0, 1), patches.mean(1, true)}, -1);
+    case Pool::kTwoHeads:
+      break;
+  }
+  return x.narrow(1, 0, 2);
+}
+
+at::Tensor Head::operator()(const at::Tensor& x) const {
+  const Spec& spec = *spec_;
+  at::Tensor y = spec.final_norm && !spec.norm_after_pool ? norm(x, final_norm_) : x;
+  if (!spec.head) {
+    return y;
+  }
+  if (spec.is_image()) {
+    y = pooled(y);
+    y = spec.final_norm && spec.norm_after_pool ? norm(y, final_norm_) : y;
+    if (spec.pool == Pool::kTwoHeads) {
+      return (linear(y.narrow(1, 0, 1), head_) + linear(y.narrow(1, 1, 1), distillation_head_)) / 2;
+    }
+  }
+  if (spec.head_transform) {
+    const Activation own = spec.head_transform_gelu ? Activation::kGelu : spec.first().feed_forward.activation;
+    y = activate(own, linear(y, head_transform_));
+    y = spec.head_transform_norm ? norm(y, head_norm_) : y;
+  }
+  at::Tensor logits = linear(y, output());
+  if (spec.logit_scale != 1) {
+    logits = logits * spec.logit_scale;
+  }
+  return spec.logit_cap > 0 ? at::tanh(logits / spec.logit_cap) * spec.logit_cap : logits;
+}
+
+}  // namespace locus::transformer

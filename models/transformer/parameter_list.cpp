@@ -1,0 +1,147 @@
+#include "models/transformer/parameter_list.h"
+
+namespace locus::transformer {
+
+void ParameterList::tensor(const std::string& name, Shape shape, at::Tensor& value) {
+  list_.push_back({name, std::move(shape), &value});
+}
+
+void ParameterList::matrix(const std::string& name, Shape shape, at::Tensor& value) {
+  list_.push_back({name, std::move(shape), &value, true});
+}
+
+void ParameterList::linear(const std::string& name, std::int64_t out, std::int64_t in, bool bias, Linear& weights) {
+  matrix(name + ".weight", {out, in}, weights.weight);
+  if (bias) {
+    tensor(name + ".bias", {out}, weights.bias);
+  }
+}
+
+void ParameterList::norm(const std::string& name, std::int64_t width, NormWeights& weights) {
+  norm(name, width, true, spec_.norm == Norm::kLayer && spec_.norm_bias, weights);
+}
+
+void ParameterList::norm(const std::string& name, std::int64_t width, bool weight, bool bias, NormWeights& weights) {
+  if (weight) {
+    tensor(name + ".weight", {width}, weights.weight);
+  }
+  if (bias) {
+    tensor(name + ".bias", {width}, weights.bias);
+  }
+}
+
+void ParameterList::norms(const std::string& name, NormPlace place, NormWeights& own, NormWeights& after) {
+  if (place == NormPlace::kPre || place == NormPlace::kPost || place == NormPlace::kBoth) {
+    norm(name + "_norm", spec_.width, own);
+  }
+  if (place == NormPlace::kAfter || place == NormPlace::kBoth) {
+    norm(name + "_after_norm", spec_.width, after);
+  }
+}
+
+void ParameterList::query_norm(const std::string& name, const AttentionSpec& attention, std::int64_t heads,
+                               std::vector<NormWeights>& weights) {
+  const QueryNorm& form = attention.norm;
+  if (form.form == QueryNormForm::kNone) {
+    return;
+  }
+  const bool own = form.form == QueryNormForm::kOwn;
+  const std::int64_t width = form.form == QueryNormForm::kWhole ? heads * attention.head_width : attention.head_width;
+  weights.resize(own ? static_cast<std::size_t>(heads) : 1);
+  for (std::size_t n = 0; n < weights.size(); ++n) {
+    norm(own ? name + "." + std::to_string(n) : name, width, form.weight, form.bias, weights[n]);
+  }
+}
+
+void ParameterList::attention(const std::string& prefix, const AttentionSpec& spec, LayerWeights& layer) {
+  const std::int64_t query = spec.heads * spec.head_width;
+  const std::int64_t key = spec.kv_heads * spec.head_width;
+  const std::int64_t value = spec.kv_heads * spec.values();
+  const Latent& latent = spec.latent;
+  if (latent.rank > 0) {
+    if (latent.query_rank > 0) {
+      linear(prefix + "query_down", latent.query_rank, spec_.width, spec.query_bias, layer.query_down);
+      norm(prefix + "query_latent_norm", latent.query_rank, true, false, layer.query_latent_norm);
+      linear(prefix + "query_up", query, latent.query_rank, false, layer.query_up);
+    } else {
+      linear(prefix + "query", query, spec_.width, false, layer.query);
+    }
+    linear(prefix + "latent_down", latent.rank + latent.rotated, spec_.width, spec.key_bias, layer.latent_down);
+    norm(prefix + "latent_norm", latent.rank, true, false, layer.latent_norm);
+    linear(prefix + "latent_up", spec.heads * (spec.head_width - latent.rotated + spec.values()), latent.rank, false,
+           layer.latent_up);
+  } else if (spec.qkv == QkvLayout::kSeparate) {
+    linear(prefix + "query", query, spec_.width, spec.query_bias, layer.query);
+    linear(prefix + "key", key, spec_.width, spec.key_bias, layer.key);
+    linear(prefix + "value", value, spec_.width, spec.value_bias, layer.value);
+  } else {
+    linear(prefix + "qkv", query + key + value, spec_.width, spec.query_bias, layer.qkv);
+  }
+  query_norm(prefix + "query_norm", spec, spec.heads, layer.query_norm);
+  query_norm(prefix + "key_norm", spec, spec.kv_heads, layer.key_norm);
+  if (spec.sinks) {
+    tensor(prefix + "sinks", {spec.heads}, layer.sinks);
+  }
+  linear(prefix + "output", spec_.width, spec.heads * spec.values(), spec.output_bias, layer.output);
+}
+
+void ParameterList::cross(const std::string& prefix, const AttentionSpec& spec, LayerWeights& layer) {
+  const std::int64_t key = spec.kv_heads * spec.head_width;
+  const std::int64_t value = spec.kv_heads * spec.values();
+  linear(prefix + "query", spec.heads * spec.head_width, spec_.width, spec.query_bias, layer.cross_query);
+  linear(prefix + "key", key, spec_.width, spec.key_bias, layer.cross_key);
+  linear(prefix + "value", value, spec_.width, spec.value_bias, layer.cross_value);
+  linear(prefix + "output", spec_.width, spec.heads * spec.values(), spec.output_bias, layer.cross_output);
+}
+
+void ParameterList::feed_forward(const std::string& prefix, const FeedForwardSpec& spec, std::int64_t inner,
+                                 FeedForwardWeights& weights) {
+  if (spec.gated) {
+    linear(prefix + "gate", inner, spec_.width, spec.bias, weights.gate);
+  }
+  linear(prefix + "up", inner, spec_.width, spec.bias, weights.up);
+  linear(prefix + "down", spec_.width, inner, spec.bias, weights.down);
+}
+
+void ParameterList::experts(const std::string& prefix, const FeedForwardSpec& spec, ExpertWeights& weights) {
+  const Experts& experts = spec.experts;
+  linear(prefix + "router", experts.count, spec_.width, experts.router_bias, weights.router);
+  if (experts.correction) {
+    tensor(prefix + "correction", {experts.count}, weights.correction);
+  }
+  weights.experts.resize(static_cast<std::size_t>(experts.count));
+  for (std::size_t n = 0; n < weights.experts.size(); ++n) {
+    feed_forward(prefix + "experts." + std::to_string(n) + ".", spec, spec.inner, weights.experts[n]);
+  }
+  if (experts.shared > 0) {
+    feed_forward(prefix + "shared.", spec, experts.shared, weights.shared);
+    if (experts.shared_gate) {
+      linear(prefix + "shared_gate", 1, spec_.width, false, weights.shared_gate);
+    }
+  }
+}
+
+void ParameterList::layer(const std::string& prefix, Block& block) {
+  const LayerSpec& spec = block.spec();
+  LayerWeights& layer = block.weights();
+  norms(prefix + "attention", spec.attention_norm, layer.attention_norm, layer.attention_after_norm);
+  attention(prefix + "attention.", spec.attention, layer);
+  if (spec.cross) {
+    norm(prefix + "cross_norm", spec_.width, layer.cross_norm);
+    cross(prefix + "cross.", *spec.cross, layer);
+  }
+  if (!(spec.parallel && spec.shared_norm)) {
+    norms(prefix + "feed_forward", spec.feed_forward_norm, layer.feed_forward_norm, layer.feed_forward_after_norm);
+  }
+  if (spec.feed_forward.experts.count > 0) {
+    experts(prefix + "feed_forward.", spec.feed_forward, layer.experts);
+  } else {
+    feed_forward(prefix + "feed_forward.", spec.feed_forward, spec.feed_forward.inner, layer.feed_forward);
+  }
+  if (spec.layer_scale) {
+    tensor(prefix + "attention_scale", {spec_.width}, layer.attention_scale);
+    tensor(prefix + "feed_forward_scale", {spec_.width}, layer.feed_forward_scale);
+  }
+}
+
+}  // namespace locus::transformer

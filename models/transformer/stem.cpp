@@ -1,0 +1,132 @@
+#include "models/transformer/stem.h"
+
+#include <utility>
+
+#include "core/products/linear.h"
+
+namespace locus::transformer {
+
+void Stem::collect(ParameterList& list) {
+  const Spec& spec = *spec_;
+  if (spec.is_image()) {
+    const ImageStem& image = spec.image;
+    std::vector<std::int64_t> patch{spec.width, image.channels, image.patch, image.patch};
+    if (image.frames > 0) {
+      patch.insert(patch.begin() + 2, image.frames);
+    }
+    list.tensor("patch.weight", patch, patch_.weight);
+    if (image.patch_bias) {
+      list.tensor("patch.bias", {spec.width}, patch_.bias);
+    }
+    if (image.patch_norm) {
+      list.norm("patch_norm", spec.width, patch_norm_);
+    }
+    if (image.class_tokens > 0) {
+      list.tensor("class_token", {spec.width}, class_token_);
+    }
+    if (image.class_tokens > 1) {
+      list.tensor("distillation_token", {spec.width}, distillation_token_);
+    }
+    if (image.position_embedding) {
+      list.tensor("patch_position", {image.rows * image.columns, spec.width}, patch_position_);
+    }
+    if (image.registers > 0) {
+      list.tensor("register_tokens", {image.registers, spec.width}, register_tokens_);
+    }
+  } else {
+    list.matrix("embedding.weight", {spec.vocabulary, spec.token_width()}, embedding_);
+    if (spec.token_types > 0) {
+      list.tensor("token_type.weight", {spec.token_types, spec.token_width()}, token_type_);
+    }
+  }
+  if (spec.embedding_norm) {
+    list.norm("embedding_norm", spec.token_width(), embedding_norm_);
+  }
+  if (spec.embedding_width > 0) {
+    list.linear("embedding_projection", spec.width, spec.embedding_width, true, embedding_projection_);
+  }
+}
+
+at::Tensor Stem::token_type() const {
+  return token_type_.defined() ? token_type_.select(0, 0) : at::Tensor();
+}
+
+at::Tensor Stem::patch_positions(const Batch& batch, std::int64_t rows, std::int64_t columns) const {
+  const ImageStem& image = spec_->image;
+  if (!image.position_embedding) {
+    return {};
+  }
+  at::Tensor grid = patch_position_.t().reshape({1, spec_->width, image.rows, image.columns});
+  if (rows != image.rows || columns != image.columns) {
+    grid = at::upsample_bicubic2d(grid, {rows, columns}, false);
+  }
+  // A patch that was moved has the embedding of its new place.
+  const at::Tensor ids = batch.positions.ids.slice(0, batch.positions.prefix);
+  const at::Tensor places = (ids.select(1, 0) * static_cast<double>(columns) + ids.select(1, 1)).to(at::kLong);
+  if (!at::equal(places, at::arange(places.size(0), at::kLong))) {
+    grid = grid.flatten(2).index_select(2, places.to(grid.device())).view(grid.sizes());
+  }
+  return grid;
+}
+
+at::Tensor Stem::embed_image(const Batch& batch) const {
+  const ImageStem& image = spec_->image;
+  if (image.frames > 0) {
+    const at::Tensor patches = linear(batch.pixels, {patch_.weight.flatten(1), patch_.bias});
+    return image.patch_norm ? norm(patches, patch_norm_) : patches;
+  }
+  at::Tensor patches = at::conv2d(batch.pixels, patch_.weight, patch_.bias, image.patch);
+  if (const at::Tensor grid = patch_positions(batch, patches.size(2), patches.size(3)); grid.defined()) {
+    patches = patches + grid;
+  }
+  std::vector<at::Tensor> parts;
+  for (const at::Tensor* token : {&class_token_, &distillation_token_}) {
+    if (token->defined()) {
+      parts.push_back(token->expand({patches.size(0), 1, spec_->width}));
+    }
+  }
+  if (register_tokens_.defined()) {
+    parts.push_back(register_tokens_.unsqueeze(0).expand({patches.size(0), -1, -1}));
+  }
+  parts.push_back(patches.flatten(2).transpose(1, 2));
+  return at::cat(parts, 1);
+}
+
+at::Tensor Stem::content(const Batch& batch) const {
+  if (spec_->is_image()) {
+    return embed_image(batch);
+  }
+  // A placeholder token of a picture may have an id behind the vocabulary.
+  return products::rows(embedding_, batch.images ? batch.ids.clamp_max(spec_->vocabulary - 1) : batch.ids);
+}
+
+at::Tensor Stem::embed(const Batch& batch, const LayerEncodings& encodings, const std::vector<position::State>& states,
+                       std::int64_t first) const {
+  at::Tensor x = content(batch);
+  if (spec_->embedding_scale != 1) {
+    x = x * spec_->embedding_scale;
+  }
+  x = batch.with_images(first, std::move(x));
+  if (token_type_.defined()) {
+    x = x + token_type();
+  }
+  return enter(encodings.added(std::move(x), states));
+}
+
+at::Tensor Stem::embedded(const at::Tensor& ids) const {
+  at::Tensor x = products::rows(embedding_, ids);
+  if (spec_->embedding_scale != 1) {
+    x = x * spec_->embedding_scale;
+  }
+  return token_type_.defined() ? x + token_type() : x;
+}
+
+at::Tensor Stem::widened(const at::Tensor& x) const {
+  return spec_->embedding_width > 0 ? linear(x, embedding_projection_) : x;
+}
+
+at::Tensor Stem::enter(const at::Tensor& x) const {
+  return widened(spec_->embedding_norm ? norm(x, embedding_norm_) : x);
+}
+
+}  // namespace locus::transformer
