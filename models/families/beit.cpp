@@ -1,4 +1,4 @@
-// BEiT: ViT whose patches have a learned bias for every offset of rows and columns, in each layer or one for all.
+// BEiT: ViT with a learned bias for every offset of rows and columns, per layer or shared by all.
 #include "models/families/list.h"
 
 namespace locus::families {

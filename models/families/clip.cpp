@@ -41,8 +41,8 @@ void fix_tower(Draft& draft) {
 Status finish_clip(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_CHECK(shape_grid(plan.spec, checkpoint.config));
   plan.spec.head = false;
-  // transformers 5 writes a tower alone without a prefix; its class norms nothing but the pooled class token, and what
-  // it gives are the states before that norm.
+  // transformers 5 writes a single tower without a prefix; its class normalises only the pooled class token and returns
+  // the states before that norm.
   if (checkpoint.find("embeddings.patch_embedding.weight") != nullptr) {
     plan.spec.final_norm = false;
     plan.skipped.emplace_back("post_layernorm.*");

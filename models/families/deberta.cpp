@@ -1,5 +1,5 @@
-// DeBERTa v2 and v3: BERT whose logits are content to content, content to position and position to content; the largest
-// of v2 have a convolution after the first layer.
+// DeBERTa v2 and v3: BERT with logits content-to-content, content-to-position and position-to-content; the largest
+// models of v2 have a convolution after the first layer.
 #include <algorithm>
 #include <cmath>
 
@@ -46,7 +46,7 @@ Result<Settings> disentangled(const Config& config, const transformer::Spec& spe
                   {"norm_eps", spec.norm_eps}};
 }
 
-// What published checkpoints of another make have, and this table has not.
+// Fields of checkpoints by other authors that this table does not support.
 Status refuse_others(const Config& config, const transformer::Spec& spec) {
   LOCUS_TRY(const bool biased, config.boolean("position_biased_input", true));
   LOCUS_TRY(const bool relative, config.boolean("relative_attention", false));
@@ -90,7 +90,7 @@ Status add_learned_positions(const Config& config, Plan& plan) {
   if (config.has("pos_att_type")) {
     LOCUS_TRY(parts, position_parts(config));
   }
-  config.has("max_relative_positions");  // of relative positions alone
+  config.has("max_relative_positions");  // relative positions only
   plan.spec.encodings = {{"learned", {{"length", plan.spec.trained_length}}}};
   plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
     const auto width = static_cast<double>(layer.attention.head_width);
@@ -132,7 +132,7 @@ const Family kDebertaV2 = [] {
   family.set({{"layer_norm_eps"}, norm_eps, 1e-7});
   family.set({{"type_vocab_size"}, token_types, std::int64_t{0}});
   family.finish = finish_deberta;
-  family.harmless = {"legacy"};  // which of two spellings the head has
+  family.harmless = {"legacy"};  // the spelling of the head that the file uses
   family.prefixes = {"deberta.", "", "module.deberta."};
   family.rename({"layers.N.attention.{query,key,value}", "encoder.layer.N.attention.self.{query,key,value}_proj"});
   family.names.push_back({"position.relative_embedding", "encoder.rel_embeddings.weight"});

@@ -27,7 +27,7 @@ Status check_repeated(const Config& config, const transformer::AttentionSpec& at
   return {};
 }
 
-// What mscale_all_dim multiplies all scores with, beside the magnitude of cos and sin.
+// The factor of all scores that mscale_all_dim sets, in addition to the magnitude of cos and sin.
 Result<double> score_factor(const Config& config) {
   LOCUS_TRY(const Config block, rope_block(config));
   LOCUS_TRY(const std::string type, block.text(spelled(block, {"rope_type", "type"}), "default"));
@@ -103,7 +103,7 @@ Status finish_v3(const CheckpointFiles& checkpoint, Plan& plan) {
 
 Family deepseek(std::string_view name) {
   Family family = llama(name);
-  // What head_dim and num_key_value_heads say means something else here, or nothing.
+  // head_dim and num_key_value_heads have another meaning here, or none.
   std::erase_if(family.fields, [](const Field& field) {
     return field.names.front() == "num_key_value_heads" || field.names.front() == "head_dim";
   });

@@ -1,4 +1,4 @@
-// DeiT under Hugging Face's names: ViT with a distillation token, and a head of its own for it or none.
+// DeiT under Hugging Face's names: ViT with a distillation token, with or without a second head for it.
 #include "models/families/list.h"
 
 namespace locus::families {

@@ -1,5 +1,4 @@
-// DINOv2, with and without registers: ViT with LayerScale, whose head reads the class token and the mean of the
-// patches.
+// DINOv2, with and without registers: ViT with LayerScale; the head reads the class token and the mean of the patches.
 #include <cmath>
 
 #include "models/families/engine/slots.h"

@@ -1,4 +1,4 @@
-// DINOv3's ViT: patches turned by where they stand in the picture, class and register tokens at no position.
+// DINOv3's ViT: rotary patch positions; class and register tokens have no position.
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 

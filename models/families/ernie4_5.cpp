@@ -19,7 +19,7 @@ const Family kErnie45 = [] {
   family.set({{"head_dim"}, slot::head_width, std::int64_t{128}});
   family.set({{"use_bias"}, slot::attention_bias, false});
   family.set({{"use_bias"}, slot::feed_forward_bias, false});
-  family.fixed_fields = {{"compression_ratio", {1.0}}};  // of positions, in the authors' own code
+  family.fixed_fields = {{"compression_ratio", {1.0}}};  // compression of positions, in the authors' own code
   family.finish = finish_ernie;
   return family;
 }();

@@ -1,5 +1,6 @@
-// Gemma 2 and 3: norms of 1 + weight on both sides of each branch, scaled embeddings, a scale of its own. Gemma 2 caps
-// scores and windows every second layer; Gemma 3 norms q and k, and its windowed layers turn by another base.
+// Gemma 2 and 3: norms of 1 + weight on both sides of each branch, scaled embeddings, a separate attention scale. Gemma
+// 2 caps scores and has a window in every second layer; Gemma 3 normalises q and k, and its windowed layers have
+// another rotary base.
 #include <cmath>
 
 #include "models/families/engine/slots.h"
@@ -13,7 +14,7 @@ void fix(Draft& draft) {
   draft.layer.attention_norm = draft.layer.feed_forward_norm = transformer::NormPlace::kBoth;
 }
 
-// What neither field nor slot says: √C, query_pre_attn_scalar^−½, and a cap that null takes away.
+// Values without a field or slot: √C, query_pre_attn_scalar^−½, and a cap that null removes.
 Status finish_scales(const Config& config, double usual_cap, transformer::Spec& spec) {
   spec.embedding_scale = std::sqrt(static_cast<double>(spec.width));
   LOCUS_TRY(const double scalar, config.number("query_pre_attn_scalar", 256.0));
@@ -66,8 +67,8 @@ Status finish_gemma3(const CheckpointFiles& checkpoint, Plan& plan) {
                          std::to_string(window),
                      config.context(field));
   }
-  // Both ways, as embeddings are made: half of the window, and the token itself, to each side.
-  // Where is_causal says it too, read_direction() widens the windows by one more, as it does for every decoder.
+  // Embedding models attend both ways: half of the window to each side, plus the token itself. With is_causal,
+  // read_direction() widens the windows by one more, as for every decoder.
   LOCUS_TRY(const bool causal, config.boolean("is_causal", true));
   plan.spec.causal = !both_ways || !causal;
   LOCUS_CHECK(set_windows(config, plan.spec, both_ways ? window / 2 + 1 : window,

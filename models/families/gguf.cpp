@@ -56,7 +56,7 @@ class GgufTensors final : public formats::TensorSource {
   std::shared_ptr<const GgufMetadata> gguf() const override { return file_->gguf(); }
 
  private:
-  // What the configuration says already, as tensors.
+  // Tensors that repeat the configuration.
   static bool is_table(std::string_view name) {
     return name == "rope_freqs.weight" || name == "rope_factors_long.weight" || name == "rope_factors_short.weight" ||
            name.ends_with(".rope_freqs.weight") || name.ends_with(".attn_rot_embd.weight");
@@ -91,7 +91,7 @@ Result<std::vector<double>> vector_of(const formats::TensorSource& file, std::st
   return numbers;
 }
 
-// What Llama 3.1 and its successors divide frequency m by, with the three numbers that all of them share.
+// Divisor of frequency m in Llama 3.1 and its successors, with the three numbers that all of them share.
 double llama3_divisor(double base, double width, double pair, double factor) {
   constexpr double kLow = 1;
   constexpr double kHigh = 4;
@@ -198,7 +198,7 @@ class GgufConfig {
     return Config::parse_json(fields_.dump(), metadata_.file());
   }
 
-  // Of a head, once read.
+  // Head width, once read.
   std::int64_t head_width() const { return head_width_; }
 
  private:

@@ -53,7 +53,7 @@ constexpr std::array<GgufField, 12> kFields{{{"embedding_length", "hidden_size",
                                              {"attn_logit_softcapping", "attn_logit_softcapping", Kind::kNumber},
                                              {"final_logit_softcapping", "final_logit_softcapping", Kind::kNumber}}};
 
-// `name` from one side of the tables to the other: what stands before the layer's number, and the stem.
+// Converts `name` from one side of the tables to the other: the part before the layer's number, and the stem.
 std::string renamed(const std::vector<Stem>& stems, std::string_view name, bool to_family) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) {

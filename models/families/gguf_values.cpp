@@ -25,7 +25,7 @@ GgufOutput vector_output(const std::string& name, const std::vector<double>& num
   return {name, {static_cast<std::int64_t>(numbers.size())}, blocks::format_of("F32"), [values] { return values; }};
 }
 
-// What Llama 3's scaling divides each frequency by.
+// Divisors of the frequencies in Llama 3's scaling.
 std::vector<double> llama3_divisors(double base, std::int64_t width, double factor, double low, double high,
                                     double original) {
   std::vector<double> divisors;

@@ -1,5 +1,5 @@
-// GLM-4V: Qwen2-VL's patches and rotation beside a table of positions, a convolution over each cell, and a text with
-// norms on both sides of its branches whose pairs of neighbours turn.
+// GLM-4V: Qwen2-VL's patches and rotation with a learned position table, a convolution over each cell, and a text with
+// norms on both sides of its branches and rotary pairs of neighbouring channels.
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 

@@ -1,4 +1,5 @@
-// gpt-oss: windows in every second layer, a sink a head, experts with clamped gates, YaRN whose ramp is not rounded.
+// gpt-oss: windows in every second layer, one attention sink per head, experts with clamped gates, YaRN with an
+// unrounded ramp.
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 
@@ -39,9 +40,9 @@ const Family kGptOss = [] {
   family.set({{"mlp_bias"}, slot::feed_forward_bias, true});
   family.set({{"num_local_experts", "num_experts"}, slot::experts, std::int64_t{128}});
   family.set({{"num_experts_per_tok", "experts_per_token"}, slot::chosen_experts, std::int64_t{4}});
-  family.harmless = {"experts_per_token", "initial_context_length"};  // said by other fields too
+  family.harmless = {"experts_per_token", "initial_context_length"};  // also given by other fields
   family.finish = finish_gpt_oss;
-  // Both matrices of all experts lie in one tensor each, [in, out]; gate has the even columns, up the odd ones.
+  // Each matrix of all experts is one tensor [in, out]; gate has the even columns, up the odd ones.
   const std::string to = "layers.N.feed_forward.experts.J.";
   const std::string from = "layers.N.mlp.experts.";
   const Piece gate{.index = 0, .of = 2, .interleaved = true, .stacked = true};

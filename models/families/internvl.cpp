@@ -1,5 +1,5 @@
-// InternVL under the library's names: a ViT whose branches are scaled, its patches joined four by four, and a text of
-// Qwen2 or Llama.
+// InternVL under the library's names: a ViT with scaled branches, patches joined four by four, and a Qwen2 or Llama
+// text.
 #include <cmath>
 
 #include "core/base/shown.h"

@@ -1,5 +1,5 @@
-// Every family, and the tables that several of them start from. A family that extends another stands before it in
-// families(), which asks them in that order.
+// All families, and the tables that several of them start from. A family that extends another comes before it in
+// families(), which is the order of recognition.
 #pragma once
 
 #include "models/families/engine/family.h"
@@ -80,10 +80,10 @@ extern const Family kXlmRoberta;
 
 // ---- llama.cpp
 
-// Llama's fields, names and half-rotate RoPE under another model_type.
+// The table of Llama's fields, names and half-rotate RoPE, with another model_type.
 Family llama(std::string_view name);
 
-// finish() of Llama: RoPE as the config says in every layer. Errors: rope_options().
+// finish() of Llama: sets RoPE in every layer, as the config specifies it. Errors: rope_options().
 Status finish_llama(const CheckpointFiles& checkpoint, Plan& plan);
 
 // ---- gpt2.cpp
@@ -96,39 +96,40 @@ Family gemma_text();
 
 // ---- bert.cpp
 
-// BERT's fields, names and post-norm layers under another model_type; finish() gives it learned positions.
+// The table of BERT's fields, names and post-norm layers, with another model_type; finish() sets learned positions.
 Family bert(std::string_view name);
 
-// A model without this tensor of a head has none: its outcome is every token's state.
+// Removes the head where the file has no tensor of this name: the output is every token's state.
 Status headless_without(const CheckpointFiles& checkpoint, const std::string& tensor, Plan& plan);
 
 // ---- vision towers: vit.cpp, clip.cpp, pixtral.cpp
 
-// What every ViT has alike.
+// Sets the values that all ViTs share.
 void fix_vit(Draft& draft);
-// Its patch grid, of the config's image_size or this one. Errors: kBadInput for an image smaller than a patch.
+// Sets the patch grid from the config's image_size or from this one. Errors: kBadInput for an image smaller than a
+// patch.
 Status shape_grid(transformer::Spec& spec, const Config& config);
 Status shape_grid(transformer::Spec& spec, std::int64_t image_size, const Config& config);
 
-// The number of classes: num_labels, the head's rows, or id2label. A model without the tensor `head` has no head; "":
-// it must have one.
+// Sets the number of classes: num_labels, the head's rows, or id2label. Without the tensor `head` the model has no
+// head; "" means that a head is required.
 Status read_classes(const CheckpointFiles& checkpoint, const std::string& head, transformer::Spec& spec);
 
-// The towers of CLIP and SigLIP as parts of a larger file: their names follow "vision_model.".
+// The towers of CLIP and SigLIP within a larger file; their names follow "vision_model.".
 Family clip_tower();
 Family siglip_tower();
-// SigLIP's without that prefix (Idefics 3).
+// SigLIP's tower without that prefix (Idefics 3).
 Family plain_siglip_tower();
-// Pixtral's: rotary rows and columns, gated feed-forwards, pictures of any size.
+// Pixtral's tower: rotary rows and columns, gated feed-forwards, pictures of any size.
 Family pixtral_tower();
-void end_rows(Placeholders& placeholders);  // as its processor does
-// What pictures of another size would need is not known: positions are those of the table.
+void end_rows(Placeholders& placeholders);  // sets the row ends that Pixtral's processor writes
+// Fixes the picture size: positions beyond the learned table are not defined.
 void keep_table(transformer::Spec& spec);
 
-// ViT's table under Hugging Face's names.
+// The table of ViT under Hugging Face's names.
 Family vit(std::string_view name);
 
-// Learned positions of class tokens and patches, resampled for other grids.
+// Sets learned positions of class tokens and patches, resampled for other grids.
 void learned_grid(transformer::Spec& spec);
 
 // ---- timm.cpp
@@ -136,19 +137,20 @@ void learned_grid(transformer::Spec& spec);
 // config.json's `architecture`, or "".
 std::string architecture(const CheckpointFiles& checkpoint);
 
-// Spec and bindings of everything but the position encoding. What `model_args` omits comes from the architecture's name
-// and the shapes of the tensors.
+// Spec and bindings of everything but the position encoding. Values missing from `model_args` come from the
+// architecture's name and the shapes of the tensors.
 Result<Plan> read_timm(const CheckpointFiles& checkpoint);
 
 // ---- qwen_vl.cpp
 
-// Patches in cells, rotary rows and columns, one matrix for q, k and v; norms with fixed epsilons.
+// The tower of Qwen2-VL and its successors: patches in cells, rotary rows and columns, one matrix for q, k and v; norms
+// with fixed epsilons.
 Family qwen_tower(std::string_view name);
 
-// The rotation of rows and columns that they share.
+// Its rotary encoding of rows and columns.
 transformer::EncodingSpec qwen_rotation();
 
-// M-RoPE of the text: refused without sections.
+// Errors: kUnsupported where M-RoPE of the text has no sections.
 Status check_sections(const CheckpointFiles& checkpoint, const Plan& text);
 
 }  // namespace locus::families

@@ -11,8 +11,8 @@ namespace {
 
 using transformer::LayerSpec;
 
-// Layers that turn see their chunk alone. Their q and k are normed after the turn, which leaves lengths as they are:
-// the same as before it.
+// Rotary layers attend within their chunk. q and k are normalised after the rotation, which keeps lengths: the same as
+// before it.
 Status finish_attention(const Config& config, transformer::Spec& spec) {
   LOCUS_TRY(const std::vector<std::int64_t> turns, layer_list(config, "no_rope_layers", spec.depth()));
   LOCUS_TRY(const std::int64_t interval, integer_or(config, "no_rope_layer_interval", 4));

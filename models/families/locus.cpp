@@ -71,7 +71,7 @@ Result<std::shared_ptr<const VisionPlan>> read_vision_fields(const nlohmann::jso
   return std::shared_ptr<const VisionPlan>(std::move(plan));
 }
 
-// Asks for each field that the lists of locus_fields.h name, which another reader has taken.
+// Marks each field of the lists in locus_fields.h as read; another reader has used them.
 class Ask {
  public:
   explicit Ask(const Config& config) : config_(config) {}

@@ -1,4 +1,4 @@
-// Mixtral: Llama whose feed-forwards are mixtures of experts.
+// Mixtral: Llama with mixtures of experts.
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 

@@ -39,8 +39,8 @@ Status finish_modernbert(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_TRY(plan.spec.head_bias, config.boolean("decoder_bias", true));
   LOCUS_TRY(plan.spec.encodings, modernbert_encodings(config));
   LOCUS_TRY(const std::string activation, config.text("hidden_activation", "gelu"));
-  LOCUS_CHECK(
-      check_fixed_fields(config, {{"classifier_activation", {activation.c_str()}}}));  // of the head's transform
+  LOCUS_CHECK(check_fixed_fields(
+      config, {{"classifier_activation", {activation.c_str()}}}));  // the activation of the head's transform
   // |i − j| ≤ half of it, so half of it and the token itself to each side.
   LOCUS_CHECK(set_windows(config, plan.spec, half + 1, [&](std::int64_t n) { return n % every != 0; }));
   plan.spec.each([](std::int64_t n, transformer::LayerSpec& layer) {
@@ -50,7 +50,7 @@ Status finish_modernbert(const CheckpointFiles& checkpoint, Plan& plan) {
   return headless_without(checkpoint, "head.dense.weight", plan);
 }
 
-// The fields that transformers 5 writes: a gated feed-forward and RoPE of whole heads, biases in the head alone.
+// Checks the fields that transformers 5 writes: a gated feed-forward, RoPE of whole heads, biases only in the head.
 Status finish_nomic_v5(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const std::string named, config.text("hidden_act", "silu"));

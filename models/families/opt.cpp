@@ -1,4 +1,4 @@
-// OPT: pre-norm, learned positions whose first two rows no token reads, ReLU.
+// OPT: pre-norm, learned positions with two unused rows at the start, ReLU.
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 

@@ -1,5 +1,5 @@
-// PaliGemma and Gemma 3 with pictures: SigLIP's tower after its last norm, Gemma's text whose embeddings alone are
-// scaled. PaliGemma's prefix sees all of itself; in Gemma 3 the tokens of a picture see each other.
+// PaliGemma and Gemma 3 with pictures: SigLIP's tower with its last norm, Gemma's text with scaled token embeddings. In
+// PaliGemma the prefix attends to all of itself; in Gemma 3 the tokens of a picture attend to each other.
 #include <cmath>
 
 #include "models/families/engine/vision.h"

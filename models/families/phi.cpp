@@ -26,13 +26,13 @@ Status finish_phi3(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const Config scaling, rope_block(config));
   LOCUS_TRY(const double base, config.number("rope_theta", 10000.0));
-  // Old files of this family say su or yarn and mean longrope, which is all that it has.
+  // Old files of this family call longrope, its only scaling, su or yarn.
   LOCUS_TRY(const std::string named, scaling.text(spelled(scaling, {"rope_type", "type"}), "default"));
   if (named != "default" && named != "longrope" && named != "su" && named != "yarn") {
     return unsupported("expected longrope, found " + shown(named),
                        scaling.context(spelled(scaling, {"rope_type", "type"})));
   }
-  // The length before scaling is the config's own field, whatever the block says.
+  // The length before scaling is the config's own field, even if the block has one.
   LOCUS_TRY(const std::int64_t original, integer_or(config, "original_max_position_embeddings", 4096));
   LOCUS_TRY(Settings options, rope_options(config, scaling, base, {named == "default" ? named : "longrope", original}));
   LOCUS_TRY(const double fraction, rotated_fraction(config, 1.0));

@@ -53,7 +53,7 @@ const VisionTable kMistral3Table{
 
 }  // namespace
 
-// [IMG_BREAK] behind each row but the last, [IMG_END] behind that; no file says their ids.
+// [IMG_BREAK] after each row but the last, [IMG_END] after the last; no file contains their ids.
 void end_rows(Placeholders& placeholders) {
   placeholders.row_end = 12;
   placeholders.last_row_end = 13;

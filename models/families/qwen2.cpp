@@ -1,4 +1,4 @@
-// Qwen2: Llama with biases on q, k and v, and a window from some layer on when `use_sliding_window` says so.
+// Qwen2: Llama with biases on q, k and v, and with `use_sliding_window` a window from some layer on.
 #include "models/families/list.h"
 
 namespace locus::families {

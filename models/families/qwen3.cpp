@@ -8,7 +8,7 @@ namespace locus::families {
 
 namespace {
 
-// A window only where use_sliding_window says so, in the layers from max_window_layers on.
+// A window only with use_sliding_window, in the layers from max_window_layers on.
 Status finish_windows(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_CHECK(finish_llama(checkpoint, plan));
   return set_late_windows(checkpoint.config, 0, plan.spec);

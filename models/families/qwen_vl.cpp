@@ -26,7 +26,7 @@ Status finish_tower2(const CheckpointFiles& checkpoint, Plan& plan) {
   return {};
 }
 
-// Layers that fullatt_block_indexes does not list see the patches of their tile alone.
+// Layers that fullatt_block_indexes does not list attend within tiles of patches.
 Status finish_tower25(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const std::int64_t window, integer_or(config, "window_size", 112));

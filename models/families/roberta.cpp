@@ -1,6 +1,6 @@
-// RoBERTa and XLM-RoBERTa: BERT whose positions start behind the padding id's row, with a head of its own or none.
-// ELECTRA: BERT whose tokens are narrower than its layers; generators have a head, discriminators one that gives each
-// token a number, bare models none. DistilBERT: BERT without token types.
+// RoBERTa and XLM-RoBERTa: BERT with positions that start after the padding id's row, with or without a head. ELECTRA:
+// BERT with embeddings narrower than its layers; generators have a head, discriminators one score per token, bare
+// models no head. DistilBERT: BERT without token types.
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 

@@ -10,10 +10,10 @@ namespace locus::families {
 
 namespace {
 
-// How the encoder's tensors are called in a torch file of both.
+// Prefix of the encoder's tensors in a torch file with model and encoder.
 constexpr const char* kTogether = "pe_model.";
 
-// With the encoder's tensors, a pe_config.json that is not there is an error of its own.
+// A missing pe_config.json beside the encoder's tensors has its own error.
 bool has_encoder(const CheckpointFiles& checkpoint) {
   std::error_code failure;
   return std::filesystem::exists(checkpoint.folder / "pe_config.json", failure) ||
@@ -32,7 +32,7 @@ Result<std::string> integration(const Config& config) {
                    config.context("PE_APPLY_METHOD"));
 }
 
-// Newer files say single, multi or none; older ones whether every layer has its own.
+// Newer files use single, multi or none; older ones a flag for one per layer.
 Result<std::string> projection(const Config& config, bool has_projection) {
   constexpr const char* kField = "USE_PE_QK_PER_LAYER";
   const std::string shared = has_projection ? "single" : "none";

@@ -1,5 +1,5 @@
-// StableLM: Llama with LayerNorms and a quarter of each head turned; optionally parallel, optionally each head's q and
-// k normed by a vector of its own.
+// StableLM: Llama with LayerNorms and rotation of a quarter of each head; optionally parallel branches, optionally q
+// and k normalised per head with separate vectors.
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 

@@ -1,5 +1,5 @@
-// T5 (T5, v1.1, FLAN and mT5 files): pre-norm with RMSNorm, no biases, scores that are not divided, and one table of
-// distance buckets for all layers of each side; umT5 has one in each layer. A file may hold the encoder alone.
+// T5 (T5, v1.1, FLAN and mT5 files): pre-norm with RMSNorm, no biases, unscaled scores, and one table of distance
+// buckets shared by all layers of a side; umT5 has one in each layer. A file may hold the encoder only.
 #include <cmath>
 
 #include "core/base/shown.h"
@@ -19,7 +19,7 @@ bool recognises_t5(const CheckpointFiles& checkpoint) {
   return type == "t5" || type == "mt5" || type == kUmt5;
 }
 
-// What the two sides call the same: a block's attention is layer 0, its feed-forward the last one.
+// Names shared by both sides: a block's attention is layer 0, its feed-forward the last one.
 std::vector<Name> side_names(const std::string& side, const std::string& last) {
   const std::string block = side + ".block.N.layer.";
   const std::string table = "layer.0.SelfAttention.relative_attention_bias.weight";
@@ -69,13 +69,13 @@ Status read_feed_forward(const Config& config, const char* usual, Plan& plan) {
   return {};
 }
 
-// What the matrix behind the activation is called.
+// Name of the matrix after the activation.
 void keep_feed_forward_names(Plan& plan) {
   const bool gated = plan.spec.first().feed_forward.gated;
   std::erase_if(plan.names, [&](const Name& row) { return row.tensor.ends_with(gated ? ".wi" : ".wi_1"); });
 }
 
-// The decoder beside an encoder: its layers look at their own tokens before and at all states of the encoder.
+// The decoder: causal self-attention, and cross-attention to all encoder states.
 Status add_decoder(const CheckpointFiles& checkpoint, const std::string& prefix, Plan& plan) {
   const Config& config = checkpoint.config;
   Plan encoder = std::move(plan);
@@ -91,8 +91,8 @@ Status add_decoder(const CheckpointFiles& checkpoint, const std::string& prefix,
   layer.cross = layer.attention;
   layer.cross->scale = 1;
   plan.spec.repeat(layer, layers);
-  // Whether the states are scaled: older files say it by tie_word_embeddings; mT5 never does. The head is the embedding
-  // wherever no other one is stored.
+  // Whether the states are scaled before the head: older files use tie_word_embeddings for it; mT5 never scales. The
+  // head is the embedding unless another one is stored.
   LOCUS_TRY(const bool tied, config.boolean("tie_word_embeddings", true));
   LOCUS_TRY(const bool scaled, config.boolean("scale_decoder_outputs", tied));
   const bool scales = text_or_nothing(config, "model_type") != "mt5" && scaled;
@@ -138,13 +138,13 @@ const Family kT5 = [] {
                  {{"d_kv"}, head_width, std::int64_t{64}},
                  {{"d_ff"}, inner},
                  {{"layer_norm_epsilon"}, norm_eps, 1e-6}},
-      .fixed_fields = {{"scalable_attention", {true}}},  // of umT5; no published class reads it
+      .fixed_fields = {{"scalable_attention", {true}}},  // a field of umT5; no published class reads it
       .finish = finish_t5,
       .prefixes = kT5Prefixes,
       .anchor = kT5Anchor,
       .names = side_names("encoder", "1"),
       .skipped = {"embed_tokens.weight", "lm_head.weight"},
-      .harmless = {"num_decoder_layers", "tie_word_embeddings", "scale_decoder_outputs"},  // of an encoder alone
+      .harmless = {"num_decoder_layers", "tie_word_embeddings", "scale_decoder_outputs"},  // an encoder only
   };
 }();
 

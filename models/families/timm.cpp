@@ -38,7 +38,7 @@ std::int64_t count_blocks(const CheckpointFiles& checkpoint) {
   return count;
 }
 
-// timm's ViTs have heads of 64 channels, but for the smallest ones that say so.
+// timm's ViTs have heads of 64 channels, except for the smallest ones, which have their own field.
 std::int64_t usual_heads(std::int64_t width) {
   return width % 64 == 0 ? width / 64 : 1;
 }
@@ -49,7 +49,7 @@ bool headless(const Config& config) {
   return classes.ok() && *classes == 0;
 }
 
-// What the head reads: "token", "avg", or "" where the file does not say. Errors: kUnsupported for another way.
+// Input of the head: "token", "avg", or "" where the file does not contain it. Errors: kUnsupported for another value.
 Result<std::string> pooling(const CheckpointFiles& checkpoint, const Config& arguments) {
   const Config& says = arguments.has("global_pool") ? arguments : checkpoint.config;
   LOCUS_CHECK(check_fixed_fields(says, {{"global_pool", {"token", "avg"}}}));
@@ -75,7 +75,7 @@ Status read_prefix(const CheckpointFiles& checkpoint, const Config& arguments, t
   return {};
 }
 
-// Arguments that the tensors' names and shapes say too. Errors: kBadInput where they differ.
+// Arguments that tensor names and shapes imply as well. Errors: kBadInput where they differ.
 Status check_arguments(const CheckpointFiles& checkpoint, const Config& arguments, const Draft& draft) {
   const transformer::Spec& spec = draft.spec;
   for (const auto& [field, there] :
@@ -144,7 +144,7 @@ Status read_shape(const CheckpointFiles& checkpoint, const Config& arguments, Dr
   return check_arguments(checkpoint, arguments, draft);
 }
 
-// How timm turns a picture into pixels.
+// timm's image preprocessing.
 Result<image::Preprocessing> read_preprocessing(const Config& config, std::int64_t size) {
   image::Preprocessing preprocessing;
   LOCUS_TRY(const Config trained, group(config, "pretrained_cfg"));
@@ -267,7 +267,7 @@ Result<Plan> read_timm(const CheckpointFiles& checkpoint) {
   Draft draft;
   fix_vit(draft);
   LOCUS_TRY(const Config arguments, group(checkpoint.config, "model_args"));
-  // What changes the numbers and no tensor's name or shape.
+  // Arguments that change the result without changing a tensor's name or shape.
   LOCUS_CHECK(check_fixed_fields(
       arguments,
       {{"act_layer", {"gelu"}}, {"norm_layer", {"layernorm"}}, {"pre_norm", {false}}, {"qk_norm", {false}}}));

@@ -37,7 +37,7 @@ std::string fixed_text(const FixedValue& value) {
   return number != nullptr ? general_text(*number, 6) : std::get<const char*>(value);
 }
 
-// What the config says there, as fixed_text() would; its kind where that is none of the three.
+// The config's value, formatted as fixed_text() does; its type where that is none of the three.
 std::string found_text(const Config& config, std::string_view field) {
   const std::string kind = config.kind(field);
   if (kind == "true or false") {
@@ -181,7 +181,7 @@ Status set_late_windows(const Config& config, std::int64_t usual_window, transfo
 
 namespace {
 
-constexpr std::size_t kNamed = 3;  // of many, as many are shown
+constexpr std::size_t kNamed = 3;  // number of names shown in a list
 
 std::string list_of(const std::vector<std::string>& names) {
   std::string list;
@@ -201,7 +201,7 @@ std::string tensors_of(const formats::TensorSource& source) {
   return count + (names.empty() ? "" : " (" + list_of(names) + ")");
 }
 
-// What a training script left beside the tensors of its pickle.
+// Names of a training script's other values in the pickle.
 std::string beside(const CheckpointFiles& checkpoint) {
   const std::string& json = checkpoint.tensors->extra_json();
   const Result<Config> extra = json.empty() ? Result<Config>(Config()) : Config::parse_json(json, "");

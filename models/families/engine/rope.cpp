@@ -62,7 +62,7 @@ Status set_yarn(const Config& block, Settings& options) {
   }
   for (const std::string name : {"beta_fast", "beta_slow"}) {
     LOCUS_TRY(const double value, block.number(name, 0));
-    if (value != 0) {  // 0 stands for the usual one
+    if (value != 0) {  // 0: the default
       options.set(name, value);
     }
   }
@@ -108,8 +108,8 @@ Status set_dynamic(const Config& config, Settings& options) {
   return {};
 }
 
-// The types of layer for which the block holds a block of its own, in the order of the layers; none where it is flat.
-// Only types that layer_types names count, as in transformers.
+// The layer types that have their own block, in the order of the layers; empty where the block is flat. Only types in
+// layer_types count, as in transformers.
 Result<std::vector<std::string>> nested_types(const Config& block, const std::vector<std::string>& types) {
   std::vector<std::string> nested;
   for (const std::string& type : types) {

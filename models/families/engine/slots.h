@@ -1,4 +1,4 @@
-// Where fields of a config go: the slots that tables name.
+// Slots: the values of a Draft that fields of a config set.
 #pragma once
 
 #include "models/families/engine/family.h"

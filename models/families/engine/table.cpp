@@ -28,7 +28,7 @@ Either(Cases...) -> Either<Cases...>;
 // The value of one field. Required fields have no fallback; a fallback of the slot's own value keeps what is fixed.
 Status read_field(const Field& field, const Config& config, Draft& draft) {
   const std::string_view name = spelled(config, field.names);
-  for (const std::string_view other : field.names) {  // another spelling beside it may say the same
+  for (const std::string_view other : field.names) {  // another spelling may repeat the value
     config.repeats(name, other);
   }
   const bool required = std::holds_alternative<std::monostate>(field.fallback);
@@ -93,7 +93,7 @@ void add_names(const std::vector<Name>& names, const std::string& prefix, Plan& 
   }
 }
 
-// How q, k and v lie in memory is no difference, nor are an encoding's options that only say its defaults.
+// Equality except for the layout of q, k and v, and for encoding options with default values.
 bool same(transformer::Spec left, transformer::Spec right) {
   for (transformer::Spec* spec : {&left, &right}) {
     const auto made = transformer::Transformer::create(*spec, false);
@@ -174,7 +174,7 @@ Result<Plan> read_table(const Family& family, const CheckpointFiles& checkpoint,
   for (const Field& field : family.fields) {
     LOCUS_CHECK(read_field(field, config, draft));
   }
-  // A window of no keys would leave a query nothing; null says that there is none.
+  // A window of 0 keys is an error; null means no window.
   const auto window = std::find_if(family.fields.begin(), family.fields.end(), of_window);
   if (window != family.fields.end() && config.has(window->names.front()) && draft.layer.attention.window < 1) {
     return bad_input("expected at least 1, found " + std::to_string(draft.layer.attention.window),
@@ -218,7 +218,7 @@ const formats::TensorInfo* tensor_of(const CheckpointFiles& checkpoint, const Pl
   return nullptr;
 }
 
-// The bytes of a tensor whose elements lie one after another.
+// The bytes of a contiguous tensor.
 std::span<const std::byte> bytes_of(const formats::TensorInfo& tensor) {
   const std::size_t size = formats::element_size(tensor.dtype);
   return tensor.blocks != nullptr ? tensor.storage
@@ -247,8 +247,8 @@ bool names_class_with_head(const Config& config, bool image) {
          });
 }
 
-// Uses a head that is stored beside an embedding with other numbers, whatever tie_word_embeddings says, as transformers
-// 5 does; a warning names it.
+// Unties a head whose stored tensor differs from the embedding, whatever tie_word_embeddings is, as transformers 5
+// does; a warning names it.
 void untie_stored_head(const CheckpointFiles& checkpoint, Plan& plan) {
   if (!plan.spec.tied_head || !plan.spec.head) {
     return;
@@ -263,7 +263,7 @@ void untie_stored_head(const CheckpointFiles& checkpoint, Plan& plan) {
                           embedding->name + ", though the configuration ties them");
 }
 
-// Leaves out the head of a model stored without one (AutoModel's classes), whose outcome is the states. A file whose
+// Removes the head of a model stored without one (AutoModel's classes), whose output is the states. A file whose
 // `architectures` names a class with this head is damaged instead: its missing tensors are named when weights are
 // bound.
 void leave_out_absent_head(const CheckpointFiles& checkpoint, Plan& plan) {
@@ -304,7 +304,7 @@ std::optional<Written> written(const Family& family, const transformer::Spec& sp
   all.set("model_type", std::string(family.name));
   for (const Field& field : family.fields) {
     if (of_window(field) && attention.window == 0) {
-      continue;  // none is said by leaving it out
+      continue;  // an absent field means no window
     }
     fields.emplace_back(field.names.front(), value_of(field, draft));
     all.set(fields.back().first, fields.back().second);
@@ -312,7 +312,7 @@ std::optional<Written> written(const Family& family, const transformer::Spec& sp
   for (const auto& [name, value] : encoding.values()) {
     fields.emplace_back(name, value);
   }
-  // What was written says the same when it is read again, or it is not written so.
+  // Accepts the written fields only if reading them gives the same spec.
   CheckpointFiles again;
   const Result<Config> config = Config::parse_json(models::to_json(all).dump(), "config.json");
   if (!config.ok()) {

@@ -13,7 +13,7 @@ namespace {
 // Fields that change nothing in a forward pass of any family, wherever in the file they are. Beside them every field
 // with "dropout" or "drop_path" in its name.
 constexpr std::array<std::string_view, 133> kHarmless{
-    // Who wrote the file, and for which code.
+    // Author and software of the file.
     "architectures", "transformers_version", "model_type", "torch_dtype", "dtype", "_name_or_path", "name_or_path",
     "auto_map", "_attn_implementation", "attn_implementation", "_commit_hash", "transformers.js_config",
     "tokenizer_class", "processor_class", "license",
@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 133> kHarmless{
     "pooler_act", "pooler_output_size", "pooler_hidden_act", "pooler_hidden_size", "projection_dim",
     "logit_scale_init_value", "encoder_stride", "use_mask_token", "out_features", "out_indices", "stage_names",
     "apply_layernorm", "reshape_hidden_states", "vision_use_head",
-    // What a call returns, and how its memory is used.
+    // Return values of a call, and its memory.
     "return_dict", "use_return_dict", "output_hidden_states", "output_attentions", "torchscript", "pruned_heads",
     "chunk_size_feed_forward", "_from_model_config", "use_bfloat16", "tf_legacy_loss", "gradient_checkpointing",
     "use_cache", "cache_implementation", "is_decoder", "is_encoder_decoder",
@@ -42,7 +42,7 @@ constexpr std::array<std::string_view, 133> kHarmless{
     "layerscale_value", "layer_scale_init_value", "output_router_logits", "router_aux_loss_coef", "router_jitter_noise",
     "router_z_loss_coef", "aux_loss_alpha", "seq_aux", "loss_type", "sparse_prediction", "sparse_pred_ignore_index",
     "layerdrop", "encoder_layerdrop", "decoder_layerdrop",
-    // What chooses between kernels, or spreads a model over devices.
+    // Choice of kernels and distribution over devices.
     "reorder_and_upcast_attn", "upcast_attn", "attention_softmax_in_fp32", "use_flash_attn", "use_flash_attn_2",
     "flash_attn", "use_flash_attention_2", "deterministic_flash_attn", "reference_compile", "use_xformers",
     "use_kernels", "fused_dropout_add_ln", "fused_bias_fc", "use_mem_eff_path", "pad_vocab_size_multiple", "ep_size",

@@ -14,7 +14,7 @@ namespace {
 using transformer::ConnectorKind;
 using transformer::ConnectorStep;
 
-// What a text_config leaves out where it is as usual for its model.
+// Defaults of fields that a text_config may omit, per model.
 struct TextDefaults {
   std::string_view name;
   std::int64_t vocabulary, width, layers, heads, kv_heads, inner;
@@ -36,14 +36,14 @@ void set_defaults(const Config& config, Family& text) {
   text.set({{"hidden_size"}, slot::width, own->width});
   text.set({{"num_hidden_layers"}, slot::layers, own->layers});
   text.set({{"intermediate_size"}, slot::inner, own->inner});
-  // Key heads that follow from heads that are said are as many.
+  // Adds the key heads that follow from given heads: as many.
   if (!config.has("num_attention_heads")) {
     text.set({{"num_key_value_heads"}, slot::kv_heads, own->kv_heads});
   }
   text.set({{"num_attention_heads"}, slot::heads, own->heads});
 }
 
-// A table whose tensors are called so, read from the fields of this config.
+// The table with these tensor names, read from the fields of this config.
 Result<Plan> read_part(Family table, const CheckpointFiles& checkpoint, const Config& config,
                        const Spelling& spelling) {
   CheckpointFiles part = checkpoint;
@@ -62,7 +62,7 @@ Result<Plan> read_text(const CheckpointFiles& checkpoint, const VisionTable& tab
   set_defaults(config, text);
   text.outside_prefixes = table.head_prefixes;
   LOCUS_TRY(Plan plan, read_part(std::move(text), checkpoint, config, table.text_tensors));
-  // What the file holds counts, whichever of the two configs says that the head is the embedding.
+  // The file's tensors decide whether the head is tied, whichever of the two configs has the field.
   checkpoint.config.has("tie_word_embeddings");
   const std::vector<Binding> head = plan.bindings("head.weight");
   plan.spec.tied_head = std::none_of(head.begin(), head.end(),

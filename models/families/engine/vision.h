@@ -1,5 +1,5 @@
-// A vision-language family: the table of its image tower, a connector, and the table of its text model. The text model
-// is a family of its own, whose fields are in text_config and whose tensors have other prefixes.
+// Vision-language families: the table of the image tower, a connector, and the table of the text model. The text model
+// is a family of its own, with its fields in text_config and with other tensor prefixes.
 #pragma once
 
 #include <memory>
@@ -12,73 +12,73 @@
 
 namespace locus::families {
 
-// What tokens around pictures see beside what the text model's order says.
+// Attention among the tokens around pictures, in addition to the text model's causal order.
 enum class ImageBlocks {
-  kNone,    // image tokens are like any other
-  kImages,  // those of a picture see each other
-  kPrefix   // all tokens before those of type 1 see each other
+  kNone,    // image tokens are like any other token
+  kImages,  // tokens of one picture attend to each other
+  kPrefix   // all tokens before the first token of type 1 attend to each other
 };
 
-// How a text holds pictures: the ids that the family's processor writes for one picture are `before`, then for each row
-// of its vectors that many `id` and, where a family ends rows, `row_end` (behind the last row `last_row_end`), then
-// `after`. −1: none.
+// Placeholders of a picture in a text, as the family's processor writes them: `before`, then for each row of vectors as
+// many `id` and, in families that end rows, `row_end` (`last_row_end` after the last row), then `after`. −1: none.
 struct Placeholders {
-  std::int64_t id = -1;  // of each vector of a picture
+  std::int64_t id = -1;  // id of each vector's placeholder
   std::int64_t before = -1;
   std::int64_t after = -1;
-  std::string_view before_word = {};  // of those two, where the tokenizer alone knows their ids
+  std::string_view before_word = {};  // words of those two, where only the tokenizer knows their ids
   std::string_view after_word = {};
   std::int64_t row_end = -1;
   std::int64_t last_row_end = -1;
-  bool first = false;  // pictures stand before all other tokens, the text's own first one too
-  bool tiles = false;  // a picture may be cut into tiles that are named in the text, which only its processor writes
+  bool first = false;  // pictures come before all other tokens, including the text's first special token
+  bool tiles = false;  // a picture may be cut into tiles, whose markers only the family's processor writes
   ImageBlocks blocks = ImageBlocks::kNone;
   std::int64_t first_position = 0;
 };
 
-// What a family makes of the part of a checkpoint that sees.
+// The vision part of a checkpoint.
 struct VisionPlan {
   Plan tower;
   transformer::ConnectorSpec connector;
-  // Added to the picture's tokens after text layer 0, 1, …
+  // Vectors added to the picture's tokens after text layer 0, 1, …
   std::vector<transformer::ConnectorSpec> deepstack;
   std::vector<Name> names;  // "connector.…", and "deepstack.N.…"
   Placeholders placeholders;
 };
 
-// The files' spellings of a part, and a tensor that tells which one it is.
+// Prefixes that files use for a part, and a tensor that identifies the prefix.
 struct Spelling {
   std::vector<std::string_view> prefixes;
   std::string_view anchor;
 };
 
 struct VisionTable {
-  // The tower's table for this vision_config, without prefixes. Errors: kUnsupported for a tower that is not known.
+  // The tower's table for this vision_config, without prefixes. Errors: kUnsupported for an unknown tower.
   Result<Family> (*tower)(const Config& vision) = nullptr;
   Spelling tower_tensors;
   Spelling text_tensors = {};
   std::vector<std::string_view> head_prefixes = {""};
-  // The text's table where text_config does not say one by its model_type; what it says otherwise.
+  // The text's table where the model_type of text_config does not determine it.
   Result<Family> (*text)(const CheckpointFiles& checkpoint, const Config& text) = nullptr;
-  bool flat = false;  // without text_config, its fields lie at the top
+  bool flat = false;  // fields of the text are at the top level, without text_config
   Spelling connector_tensors;
-  // Connector, its names without prefix, deepstack and placeholders. The plan's tower and `text` are there.
+  // Sets connector, its names without prefix, deepstack and placeholders; the plan's tower and `text` are complete.
   Status (*finish)(const CheckpointFiles& checkpoint, const Config& vision, Plan& text, VisionPlan& plan) = nullptr;
 };
 
-// The plan of the text, with that of the tower beside it. Errors: those of both tables.
+// The plan of the text, with the plan of the tower in Plan::vision. Errors: those of both tables.
 Result<Plan> read_vision(const CheckpointFiles& checkpoint, const VisionTable& table);
 
-// The family of that name. Errors: kUnsupported.
+// The family with this name. Errors: kUnsupported.
 Result<Family> family_named(const std::string& name, const Config& config);
 
-// An id of config.json under one of these spellings, from 0 on. Errors: kBadInput.
+// A token id, at least 0, under one of these spellings in config.json. Errors: kBadInput.
 Result<std::int64_t> token_id(const Config& config, const std::vector<std::string_view>& names);
 
-// The same, −1 where config.json has none of them.
+// The same; −1 where config.json has none of them.
 Result<std::int64_t> token_id_or_none(const Config& config, const std::vector<std::string_view>& names);
 
-// A list of states of a tower of `depth` layers, or one: −1 is the outcome of its last layer. Errors: kBadInput.
+// Indices of the states read of a tower with `depth` layers, from a list or a number; −1 is the output of its last
+// layer. Errors: kBadInput.
 Result<std::vector<std::int64_t>> feature_layers(const Config& config, std::string_view field, std::int64_t fallback,
                                                  std::int64_t depth);
 
