@@ -40,7 +40,7 @@ struct Batch {
   at::Tensor ids;     // (B, T) int64; undefined for images
   at::Tensor pixels;  // (B, channels, height, width) float32, normalised; or rows of patches (B, P, …) where
                       // ImageStem::frames is set; undefined for texts
-  position::Positions positions;                      // of all T tokens; see Transformer::positions()
+  position::Positions positions;                      // positions of all T tokens; see Transformer::positions()
   at::Tensor memory = {};                             // (B, K, C) encoder states, for layers with cross-attention
   std::shared_ptr<const LayerEdits> edits = nullptr;  // null: none
   std::shared_ptr<const ImageRows> images = nullptr;  // pictures in a text; null: none

@@ -15,7 +15,7 @@ at::Tensor merge_heads(const at::Tensor& x) {
   return x.transpose(1, 2).reshape({x.size(0), x.size(2), x.size(1) * x.size(3)});
 }
 
-// x + branch · scale · factor. Without gradients the branch, which nobody else holds, is overwritten.
+// Returns x + branch · scale · factor. Without gradients the branch, which the caller has given up, is overwritten.
 at::Tensor add_branch(const at::Tensor& x, at::Tensor branch, const at::Tensor& scale, double factor) {
   if (at::GradMode::is_enabled()) {
     branch = scale.defined() ? branch * scale : branch;
@@ -240,10 +240,10 @@ at::Tensor Block::feed(const at::Tensor& x, const LayerRun& run) const {
 
 Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) const {
   const at::Tensor normed = attention_input(x);
-  LayerRecord seen;  // of all tokens
+  LayerRecord seen;  // all tokens
   at::Tensor state_values;
   LOCUS_TRY(attention::Attended attended, attend(normed, run, seen, state_values));
-  const bool last = !run.output_rows.empty();  // nobody reads the state after it
+  const bool last = !run.output_rows.empty();  // no later step reads the state
   const auto wanted = [&](const at::Tensor& rows, std::int64_t axis) {
     return last ? rows.slice(axis, run.output_rows.begin, run.output_rows.end) : rows;
   };

@@ -1,5 +1,5 @@
-// Block: one layer of a transformer, whatever its LayerSpec says. Training and inference run the same code; without
-// gradients intermediate results that nobody else holds are overwritten.
+// Block: one layer of a transformer, as its LayerSpec describes it. Training and inference run the same code; without
+// gradients, intermediate results that are no longer referenced are overwritten.
 //
 // Letters: B batch, T tokens, C width, H heads, Hkv key heads, D head width, I inner width, E experts.
 #pragma once
@@ -33,10 +33,10 @@ struct NormWeights {
   at::Tensor bias;    // undefined for RMSNorm
 };
 
-// Over the last dimension.
+// Normalises over the last dimension.
 at::Tensor normalise(const at::Tensor& x, const NormWeights& weights, Norm norm, double eps);
 
-// Whether the branch's norm is of what goes into it; of what comes out of it.
+// True where the norm of a branch is applied to its input; to its output.
 bool before(NormPlace place);
 bool after(NormPlace place);
 
@@ -45,7 +45,7 @@ at::Tensor activate(Activation activation, at::Tensor x);
 // (B, T, H·D) -> (B, H, T, D), each head's rows together: what products and kept traces read.
 at::Tensor split_heads(const at::Tensor& x, std::int64_t heads);
 
-// A gated or plain feed-forward's matrices; of one expert where there are experts.
+// Matrices of a gated or plain feed-forward, or of one expert.
 struct FeedForwardWeights {
   Linear gate, up, down;
 };
@@ -76,7 +76,7 @@ struct LayerWeights {
   at::Tensor feed_forward_scale;
 };
 
-// Which experts the tokens went to, (B·T, k) each; of a layer's record (B, T, k).
+// The experts that each token was routed to, (B·T, k) each; (B, T, k) in a LayerRecord.
 struct Routing {
   at::Tensor experts;  // int64
   at::Tensor weights;  // float32
@@ -84,56 +84,56 @@ struct Routing {
 
 // down(activation(gate x) ⊙ up x) or down(activation(up x)), (…, C) -> (…, C).
 at::Tensor feed_forward(const FeedForwardSpec& spec, const FeedForwardWeights& weights, const at::Tensor& x);
-// The same through each token's experts. `routing` may be null.
+// The same through each token's experts. `routing` receives the experts of each token; may be null.
 at::Tensor feed_forward(const FeedForwardSpec& spec, const ExpertWeights& weights, const at::Tensor& x,
                         Routing* routing);
 
 class Continued;
 
-// What observe() keeps of one layer.
+// Tensors of one layer that observe() keeps.
 struct LayerRecord {
   position::Prepared prepared;
   position::State state;   // entering the layer; its table is shared between layers unless the encoding updates it
   at::Tensor log_sum_exp;  // (B, H, T) float32, or float64 where scores may be large
   at::Tensor chosen;       // (B, H, T) int64; hard attention only
-  at::Tensor hidden;       // (B, T, C) entering the layer; only when asked
-  at::Tensor value;        // (B, Hkv, T, Dv); only when asked
-  Routing routing;         // only when asked, of layers with experts
+  at::Tensor hidden;       // (B, T, C) entering the layer; only with ObserveOptions::hidden
+  at::Tensor value;        // (B, Hkv, T, Dv); only with ObserveOptions::values
+  Routing routing;         // only with ObserveOptions::routing, in layers with experts
 };
 
 using Attend = std::function<Result<attention::Attended>(std::int64_t layer, const position::Prepared& prepared,
                                                          const at::Tensor& value, const at::Tensor& state_values)>;
 
-// What a layer wrote into some rows of the stream, and what its norms there were taken of (direct_path.h).
+// Vectors that a layer wrote into some rows of the stream, and the inputs of its norms there (direct_path.h).
 struct LayerWrites {
-  Range rows = {};          // of x, R in all; empty: every row that the layer leaves
+  Range rows = {};          // rows of x, R in all; empty: every row that the layer outputs
   at::Tensor entering;      // (B, R, C)
   at::Tensor heads;         // (B, R, H·Dv) before the output projection
-  at::Tensor attention;     // (B, R, C) behind it, before a norm of its own
-  at::Tensor middle;        // (B, R, C) with that added, before a norm of the sum
-  at::Tensor feed_forward;  // (B, R, C) before a norm of its own
-  at::Tensor leaving;       // (B, R, C) with that added, before a norm of the sum
+  at::Tensor attention;     // (B, R, C) after the output projection, before the branch's output norm
+  at::Tensor middle;        // (B, R, C) the stream with the attention branch added, before a post-norm
+  at::Tensor feed_forward;  // (B, R, C) before the branch's output norm
+  at::Tensor leaving;       // (B, R, C) the stream with the feed-forward branch added, before a post-norm
 };
 
-// What a layer's cross-attention is run with.
+// Inputs of a layer's cross-attention.
 struct CrossRun {
-  const position::PositionEncoding& encoding;  // none
-  const at::Tensor& memory;                    // (B, K, C) states of an encoder
+  const position::PositionEncoding& encoding;  // the encoding `none`
+  const at::Tensor& memory;                    // (B, K, C) encoder states
   const Attend& attend;
   LayerRecord* record = nullptr;  // may be null
 };
 
-// What a layer is run with.
+// Inputs of a layer.
 struct LayerRun {
-  const position::PositionEncoding& encoding;  // the layer's own
-  std::int64_t encoding_layer = 0;             // its number among the layers of that encoding
-  position::State& state;  // of that encoding; of a continued run, of the tokens after the reused ones
+  const position::PositionEncoding& encoding;  // encoding of this layer
+  std::int64_t encoding_layer = 0;             // number of this layer among the layers with that encoding
+  position::State& state;  // state of that encoding; in a continued run, for the tokens after the reused prefix
   const Attend& attend;
   LayerRecord* record = nullptr;    // may be null
-  Range output_rows = {};           // of the last layer only the output of these rows of x; empty: all, not the last
-  Continued* continued = nullptr;   // may be null; x is then that of the tokens after the reused ones
+  Range output_rows = {};           // last layer only: compute only these rows of the output; empty: all rows
+  Continued* continued = nullptr;   // may be null; x then holds only the tokens after the reused prefix
   Routing* routing = nullptr;       // may be null
-  const CrossRun* cross = nullptr;  // of layers with cross-attention
+  const CrossRun* cross = nullptr;  // set for layers with cross-attention
   LayerWrites* writes = nullptr;    // may be null
 };
 
@@ -146,13 +146,13 @@ class Block {
   LayerWeights& weights() { return weights_; }
   const LayerWeights& weights() const { return weights_; }
 
-  // Which keys its queries see.
+  // The keys that the queries attend to.
   attention::Mask mask() const;
-  // (B, T, C) as its attention reads it: behind the norm that stands before it, where there is one.
+  // (B, T, C), the input of the attention: x after a pre-norm, where the layer has one.
   at::Tensor attention_input(const at::Tensor& x) const {
     return before(layer_.attention_norm) ? norm(x, weights_.attention_norm) : x;
   }
-  // What its attention projects of that, for tokens at these positions; the encoding changes it later.
+  // Queries, keys and values of that input for tokens at these positions, before the encoding is applied.
   position::Projections project(const at::Tensor& input, const position::PositionEncoding& encoding,
                                 const position::Positions& positions) const;
   // (B, T, C) -> (B, T, C). Errors: those of `run.attend`.
@@ -161,14 +161,14 @@ class Block {
  private:
   at::Tensor norm(const at::Tensor& x, const NormWeights& weights) const;
   position::Projections project_latent(const at::Tensor& x) const;
-  // q and k of whole width, split; normed before or after as the layer's form says.
+  // Splits q or k (B, T, H·D) into heads and normalises it before or after the split, as the layer's QueryNorm says.
   at::Tensor split_normed(const at::Tensor& x, std::int64_t heads, const std::vector<NormWeights>& weights) const;
   at::Tensor scaled_query(const at::Tensor& query, const position::PositionEncoding& encoding,
                           const position::Positions& positions) const;
-  // The attention's output of run.output_rows (or all), before its projection; what of it is kept goes to the record.
+  // Output of the attention for run.output_rows (or all rows), before the output projection; fills `seen`.
   Result<attention::Attended> attend(const at::Tensor& normed, const LayerRun& run, LayerRecord& seen,
                                      at::Tensor& state_values) const;
-  // x and what it finds among the states of an encoder.
+  // x plus the cross-attention to the encoder states.
   Result<at::Tensor> cross(const at::Tensor& x, const LayerRun& run) const;
   at::Tensor feed(const at::Tensor& x, const LayerRun& run) const;
 

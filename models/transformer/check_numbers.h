@@ -1,5 +1,4 @@
-// Where a run's numbers end. What is NaN or infinite makes everything above it so, and a prediction from it says
-// nothing.
+// Checks that the numbers of a run are finite. A NaN or infinity makes everything computed from it meaningless.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -12,18 +11,18 @@
 
 namespace locus::transformer {
 
-// Errors of all three: kBadInput, naming `what` ("layer 3") and the first token that is not finite.
+// Errors of all three: kBadInput, naming `what` ("layer 3") and the first token with a number that is not finite.
 
-// x (B, T, C); `first` is the token of its first row.
+// Checks x (B, T, C); `first` is the token of its first row.
 Status check_numbers(const std::string& what, const at::Tensor& x, std::int64_t first);
 
-// The logarithms of the sums of a layer's scores (B, H, T), which are +∞ for rows without keys; undefined: none.
+// Checks the logarithms of the sums of a layer's scores (B, H, T), +∞ for rows without keys; undefined: no check.
 Status check_sums(const std::string& what, const at::Tensor& sums);
 
-// Logits of any shape. Infinitely unlikely (−∞) is an answer.
+// Checks logits of any shape; −∞ (probability 0) is allowed.
 Status check_logits(const at::Tensor& logits);
 
-// Such a result with what is known of the weights: the first of `warnings` behind its error, where there is one.
+// Appends the first of `warnings` about the weights, if any, to the error of `result`.
 template <class T>
 Result<T> with_cause(Result<T> result, const std::vector<std::string>& warnings) {
   if (result.ok() || result.error().code != ErrorCode::kBadInput || warnings.empty()) {

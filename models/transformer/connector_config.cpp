@@ -33,7 +33,7 @@ bool is_name(const std::string& name) {
   return !name.empty() && name.size() <= kLongestName && name.find_first_not_of(kAllowed) == name.npos;
 }
 
-// The value that a field's word stands for; `fallback` where the field is absent.
+// The value named by a field's word; `fallback` where the field is absent.
 template <class Names, class Value>
 Result<Value> word(const JsonObject& object, const char* field, const Names& names, Value fallback) {
   const json* const found = object.find(field);

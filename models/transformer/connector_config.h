@@ -1,4 +1,4 @@
-// A connector in config.json of Locus's own checkpoints: the states of the tower that it reads, and its steps.
+// The connector in config.json of Locus's own checkpoints: the tower states that it reads, and its steps.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,12 +9,12 @@
 
 namespace locus::transformer {
 
-// {"states": [2], "class_tokens": false, "steps": [{"kind": "join", "size": 2}, {"kind": "linear", "name": "up", …}]}.
+// Example: {"states": [2], "class_tokens": false, "steps": [{"kind": "join", "size": 2}, {"kind": "linear", "name":
+// "up", …}]}.
 nlohmann::ordered_json connector_config(const ConnectorSpec& spec);
 
-// `states` and `steps` must be there, and the name of each step with parameters: letters, digits and _, each once.
-// Whether sizes fit tower and text is Connector::create()'s to say. Errors: kBadInput naming file, field, expected and
-// found.
+// Required: `states`, `steps`, and the name of each step with parameters (letters, digits and _, unique).
+// Connector::create() checks that sizes fit tower and text. Errors: kBadInput naming file, field, expected and found.
 Result<ConnectorSpec> parse_connector_config(const nlohmann::json& config, const std::string& file);
 
 }  // namespace locus::transformer

@@ -70,7 +70,7 @@ std::optional<Continued> Continued::begin(const Transformer& model, const Reused
 bool Continued::add(const position::PositionEncoding& encoding, const LayerRecord& first, const Batch& batch) {
   const std::int64_t tokens = reused_->tokens;
   const std::int64_t length = batch.positions.size();
-  // Begun one token early: where the angles follow the length (dynamic NTK, stretched tables), that token says so.
+  // Begins one token earlier: if the angles depend on the length (dynamic NTK, stretched tables), that token differs.
   const bool updates = encoding.description().updates;
   const position::State& before = first.state;
   const position::State begun = encoding.begin(batch.positions.slice({tokens - 1, length}), batch.ids.size(0));

@@ -1,4 +1,4 @@
-// Continued: a run that takes over what an earlier one computed of its first tokens.
+// Continued: a run that reuses what an earlier run computed for a prefix of its tokens.
 #pragma once
 
 #include <optional>
@@ -11,35 +11,35 @@ namespace locus::transformer {
 
 class Continued {
  public:
-  // Empty where the earlier run does not give the same numbers: models that attend both ways or look at an encoder,
-  // logits of every row, angles that follow the length, a run that kept less.
+  // Empty where the earlier run would give other numbers: bidirectional models, cross-attention, logits of every row,
+  // angles that depend on the length, or an earlier run that kept too little.
   static std::optional<Continued> begin(const Transformer& model, const ReusedTokens& reused, const Batch& batch,
                                         const ObserveOptions& options);
 
   std::int64_t tokens() const { return reused_->tokens; }
-  // The state of the tokens after the reused ones, entering layer 0: an encoding's each, in the model's order.
+  // The state of each encoding, in the model's order, for the tokens after the prefix, entering layer 0.
   const std::vector<position::State>& states() const { return after_; }
-  // Puts what is reused before the queries, keys, values and state of the tokens after it.
+  // Prepends the prefix to the queries, keys, values and state of the tokens after it.
   void reuse_prefix(std::int64_t layer, LayerRecord& now);
-  // The same for what the attention left of each row.
+  // The same for the per-row results of the attention.
   void reuse_prefix_rows(std::int64_t layer, LayerRecord& now) const;
-  // The same for which experts they went to.
+  // The same for the routing to experts.
   void reuse_prefix_routing(std::int64_t layer, Routing& now) const;
-  // (B, T, C) entering the layer.
+  // (B, T, C) entering the layer, prefix included.
   at::Tensor hidden(std::int64_t layer, const at::Tensor& after);
-  // All layers are taken over: where their rows lie.
+  // Ends the run after the last layer; returns the store of its rows.
   std::shared_ptr<RowStore> finish() { return rows_.finish(); }
 
  private:
-  // What the layers of one encoding share.
+  // State shared by the layers of one encoding.
   struct Shared {
-    bool updates = false;   // whether layers renew the state
-    position::State whole;  // of all tokens, where no layer renews it
+    bool updates = false;   // the layers update the state
+    position::State whole;  // state for all tokens; unused where layers update it
   };
 
   Continued(const Transformer& model, const ReusedTokens& reused, std::int64_t length)
       : model_(&model), reused_(&reused), rows_(reused.rows, reused.tokens, length) {}
-  // Takes an encoding's state over; whether that gives the same numbers.
+  // Reuses an encoding's state; false where that would give other numbers.
   bool add(const position::PositionEncoding& encoding, const LayerRecord& first, const Batch& batch);
   const LayerRecord& of(std::int64_t layer) const { return reused_->layers[static_cast<std::size_t>(layer)]; }
 

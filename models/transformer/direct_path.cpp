@@ -32,7 +32,7 @@ class FrozenNorm {
     before = before / scale(stream);
     return norm_ == Norm::kLayer ? before - before.mean(-1, true) : before;
   }
-  // What `part` (R, C) of the stream becomes, without the bias.
+  // `part` (R, C) of the stream after the norm, without the bias.
   at::Tensor forth(const at::Tensor& part, const NormWeights& weights, const at::Tensor& stream) const {
     at::Tensor after = (norm_ == Norm::kLayer ? part - part.mean(-1, true) : part) / scale(stream);
     return weights.weight.defined() ? after * doubled(weights.weight) : after;
@@ -76,7 +76,7 @@ at::Tensor mean_row(const at::Tensor& matrix) {
   return sum / static_cast<double>(count);
 }
 
-// What of the stream `rows` (R, C) makes this output; the constant beside it is added to `biases`.
+// The direction in the stream `rows` (R, C) that gives this output; adds the constant terms to `biases`.
 at::Tensor read_direction(const Transformer& model, const OutputWeight& output, const at::Tensor& rows,
                           double& biases) {
   const Spec& spec = model.spec();
@@ -133,7 +133,7 @@ at::Tensor read_direction(const Transformer& model, const OutputWeight& output, 
   return spec.final_norm ? norm.back(direction, final_norm, rows, biases) : direction;
 }
 
-// What the stem's rows are made of: of a text with pictures those of a cell are its picture's.
+// Name of the content of the stem's rows: within a text, a picture's tokens are "picture".
 std::string content_name(const Batch& batch, Range rows) {
   if (batch.pixels.defined()) {
     return "patches";
@@ -142,7 +142,7 @@ std::string content_name(const Batch& batch, Range rows) {
   return cell ? "picture" : "embedding";
 }
 
-// What is added up before the first layer, of these rows.
+// The vectors that are added before the first layer, for these rows.
 std::vector<std::pair<std::string, at::Tensor>> stem_parts(const Transformer& model, const Batch& batch, Range rows) {
   const Spec& spec = model.spec();
   const Stem& stem = model.stem();
@@ -226,7 +226,7 @@ Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, con
   for (const OutputWeight& output : outputs) {
     direction = direction + read_direction(model, output, seen.stream[0], ends);
   }
-  std::vector<std::pair<std::string, double>> added;  // what pictures add behind layers, the last first
+  std::vector<std::pair<std::string, double>> added;  // vectors of pictures added after layers, the last first
   for (std::int64_t n = spec.depth() - 1; n >= 0; --n) {
     const auto index = static_cast<std::size_t>(n);
     const at::Tensor picture = batch.with_images_after(n, rows.begin, at::zeros_like(seen.stream))[0];
@@ -237,7 +237,7 @@ Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, con
     const LayerWeights& weights = model.block(n).weights();
     const LayerWrites& wrote = seen.writes[index];
     double& biases = path.biases[index];
-    // What goes into a branch's end: scaled as the branch is, and through its own norm.
+    // The direction at a branch's output: scaled as the branch is, and through its output norm.
     const auto into = [&](const at::Tensor& scale, NormPlace place, const NormWeights& own, const at::Tensor& branch) {
       const at::Tensor scaled = direction * spec.residual_scale * (scale.defined() ? doubled(scale) : at::ones({1}));
       return after(place) ? norm.back(scaled, own, branch, biases) : scaled;

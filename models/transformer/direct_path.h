@@ -1,12 +1,12 @@
-// The direct path: what each part of a run wrote into one output, through the stream alone.
+// The direct path: the contribution of each part of a run to one output, through the residual stream alone.
 //
-// The stream is a sum of what stem and layers write into it, and the output is linear in it but for norms and a cap.
-// With every norm's scale frozen at the run's value (the mean that a LayerNorm takes away is linear and stays), the
-// output is a sum over the parts (Elhage et al. 2021, "A mathematical framework for transformer circuits"):
+// The stream is the sum of what stem and layers write into it, and the output is linear in it except for norms and a
+// cap. With the scale of every norm frozen at the run's value (the mean that a LayerNorm subtracts is linear and
+// stays), the output is a sum over the parts (Elhage et al. 2021, "A mathematical framework for transformer circuits"):
 //
-//   y = Σ_parts ⟨d_part, part⟩ + Σ constants,     d after a norm is  (w ⊙ d)/σ,  less its mean for a LayerNorm
+//   y = Σ_parts ⟨d_part, part⟩ + Σ constants,     d before a norm is  (w ⊙ d)/σ,  minus its mean for a LayerNorm
 //
-// What a part makes later layers write is theirs, not its own.
+// Indirect effects count for the later layers that write them.
 //
 // Letters: R rows that the head reads, C width, L layers, H heads.
 #pragma once
@@ -24,7 +24,7 @@
 
 namespace locus::transformer {
 
-// An output, and how often it counts: {token, 1}, {against, −1}, {kEveryOutput, −1} for less the mean over all.
+// An output and its weight: {token, 1}, {against, −1}, {kEveryOutput, −1} to subtract the mean over all outputs.
 inline constexpr std::int64_t kEveryOutput = -1;
 struct OutputWeight {
   std::int64_t output = 0;
@@ -33,11 +33,11 @@ struct OutputWeight {
 
 struct DirectPath {
   at::Tensor heads;                   // (L, H) float64
-  std::vector<double> feed_forwards;  // of each layer, their own biases with them
-  std::vector<double> biases;         // of each layer: its output projection's, and those of norms behind branches
-  // "embedding" ("patches" of an image, "picture" of a cell of a picture within a text), "positions", "token type", and
-  // "picture after layer 0" where a picture is added again, where there are such; last "other biases": the stem's, the
-  // final norm's and the head's.
+  std::vector<double> feed_forwards;  // per layer, including the biases of its matrices
+  std::vector<double> biases;         // per layer: biases of the output projection and of norms after branches
+  // Named contributions outside the layers: "embedding" ("patches" in an image, "picture" for a picture token within a
+  // text), "positions", "token type" and "picture after layer 0" where the model has them; last "other biases": of
+  // stem, final norm and head.
   std::vector<std::pair<std::string, double>> ends;
 };
 

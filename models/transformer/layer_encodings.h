@@ -61,7 +61,7 @@ class LayerEncodings {
 
   std::vector<LayerEncoding> encodings_;
   std::shared_ptr<const position::PositionEncoding> cross_;
-  std::vector<Place> places_;  // of each layer
+  std::vector<Place> places_;  // one entry per layer
 };
 
 }  // namespace locus::transformer

@@ -39,7 +39,7 @@ ordered_json encoding_json(const EncodingSpec& encoding) {
   return object;
 }
 
-// What `layers` says of each layer that is not as the first one: only the fields that differ.
+// The list `layers`: for each layer the fields in which it differs from the first.
 ordered_json differences(const Spec& spec) {
   const auto fields = [](LayerSpec layer) {
     ordered_json object = ordered_json::object();

@@ -10,8 +10,8 @@
 
 namespace locus::transformer {
 
-// Fields whose values are Spec{}'s are written too, so that the file says everything. Layers that are not as the first
-// one are in `layers`, a list with an object a layer of the fields that differ; `position_encoding` is one object, or a
+// Writes fields with default values too, so that the file is complete. Layers that differ from the first are in
+// `layers`, a list with one object per layer that holds the differing fields; `position_encoding` is one object, or a
 // list with an entry per layer (null: none).
 nlohmann::ordered_json locus_config(const Spec& spec);
 

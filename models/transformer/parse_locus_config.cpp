@@ -112,7 +112,7 @@ Status read_image(const json& image, Spec& spec, const std::string& file) {
   return reader.status();
 }
 
-// Fields of earlier files that stand for several now.
+// Fields of earlier versions, each replaced by several fields.
 void read_old_fields(Reader& reader, LayerSpec& layer) {
   NormPlace place = NormPlace::kPre;
   reader.name("norm_place", kPlaces, place);

@@ -1,4 +1,4 @@
-// What a checkpoint's tensors are called and how they become a transformer's parameters.
+// Names of a checkpoint's tensors, and how they become a transformer's parameters.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,22 @@ struct VisionPlan;
 
 namespace locus::transformer {
 
-// What is on disk.
+// Files of a checkpoint.
 struct CheckpointFiles {
   std::filesystem::path path;    // as it was given
   std::filesystem::path folder;  // where its files are
   formats::Config config;        // config.json; empty when there is none
-  formats::Source tensors;       // null: a config alone
+  formats::Source tensors;       // null: configuration only
 
   const formats::TensorInfo* find(const std::string& name) const {
     return tensors == nullptr ? nullptr : tensors->find(name);
   }
-  // The first of `prefixes` with which `name` is there; the first one when none is, so that errors name that tensor.
+  // The first of `prefixes` with which a tensor `name` exists; the first prefix when none does, so that errors name
+  // that tensor.
   std::string prefix_of(const std::vector<std::string_view>& prefixes, const std::string& name) const;
 };
 
-// How the checkpoint holds a parameter.
+// Storage layout of a parameter in the checkpoint.
 enum class Layout {
   kAsIs,        // the same shape
   kTransposed,  // Conv1D: [in, out]
@@ -42,7 +43,7 @@ enum class Layout {
   kPlusOne      // the parameter is 1 + the tensor (Gemma's norms)
 };
 
-// Which part of the tensor the parameter is.
+// The part of the tensor that holds the parameter.
 struct Piece {
   std::int64_t index = 0;    // part `index` of `of` equal ones along the rows (of the transposed tensor)
   std::int64_t of = 1;       //
@@ -52,10 +53,10 @@ struct Piece {
   bool whole() const { return of == 1 && !stacked; }
 };
 
-// One row of names: a parameter of Transformer and the checkpoint's tensor. Words in braces stand for a row each:
-// "{query,key}" and "{q,k}_proj" for query and q_proj, and key and k_proj. "N" stands for the layer's number, "J" for
-// an expert's or a head's. Without .weight or .bias at their end both are meant (the layout is the weight's). Of rows
-// with the same parameter the first whose tensor is there counts; the first of them is written.
+// One row of names: a parameter of Transformer and the checkpoint's tensor. Words in braces expand to one row each:
+// "{query,key}" and "{q,k}_proj" for query and q_proj, and key and k_proj. "N" is the layer's number, "J" an expert's
+// or a head's. A name without .weight or .bias means both (the layout applies to the weight). Of several rows with the
+// same parameter, the first whose tensor exists is read; the first one is written.
 struct Name {
   std::string parameter;
   std::string tensor;
@@ -71,34 +72,35 @@ struct Binding {
   std::int64_t item = 0;  // J
 };
 
-// What a family makes of a checkpoint: nothing is read yet but headers.
+// A checkpoint as its family interprets it; only headers have been read.
 struct Plan {
   Spec spec;
   std::vector<Name> names;
-  // Endings of tensor names that are no weights of this model: neither bound nor unexpected. "text_model.*":
-  // beginnings.
+  // Endings of tensor names that are no weights of this model: neither bound nor unexpected. "text_model.*" is a
+  // beginning.
   std::vector<std::string> skipped;
   // Further files with weights (SeqPE's encoder), after the checkpoint's own.
   std::vector<formats::Source> further;
-  // Images: how a picture becomes pixels, where the checkpoint says.
+  // Images: preprocessing of pictures, where the checkpoint specifies it.
   std::optional<image::Preprocessing> preprocessing;
   std::vector<std::string> warnings;
-  // The encoder whose states the layers' cross-attention reads; none or one.
+  // The encoder for cross-attention; none or one.
   std::vector<Plan> encoder;
-  std::int64_t start_token = 0;                        // what its decoder begins with
-  std::shared_ptr<const families::VisionPlan> vision;  // of a text model that takes pictures; null: it takes none
-  bool own_names = false;                              // tensors are called as the parameters are
+  std::int64_t start_token = 0;                        // first token of its decoder
+  std::shared_ptr<const families::VisionPlan> vision;  // for text models with pictures; null: none
+  bool own_names = false;                              // tensors have the names of the parameters
 
   void name(const std::string& parameter, const std::string& tensor, Layout layout = Layout::kAsIs, Piece piece = {});
-  // What the checkpoint may call a parameter, in the order they are looked for; none where no row names it. Old files
-  // call a norm's weight and bias gamma and beta.
+  // Possible tensors of a parameter, in the order they are searched; empty where no row names it. Old files call a
+  // norm's weight and bias gamma and beta.
   std::vector<Binding> bindings(const std::string& parameter) const;
 };
 
-// A parameter's or tensor's name as rows have it: "layers.3.up_proj" -> "layers.N.up_proj".
+// The pattern of a parameter's or tensor's name: "layers.3.up_proj" -> "layers.N.up_proj".
 std::string named_by_pattern(const std::string& name);
 
-// "self_attn.{q,k}_proj" -> "self_attn.q_proj" and "self_attn.k_proj"; a name without braces alone.
+// Expands braces: "self_attn.{q,k}_proj" -> "self_attn.q_proj" and "self_attn.k_proj"; a name without braces is
+// returned as it is.
 std::vector<std::string> spelled_out(const std::string& name);
 
 }  // namespace locus::transformer

@@ -6,7 +6,7 @@ namespace locus::transformer {
 
 namespace {
 
-// Room for some hundred tokens more, or an eighth of what is there.
+// Room for some hundred more tokens, or an eighth of the length.
 std::int64_t capacity_for(std::int64_t length) {
   return length + std::max<std::int64_t>(64, length / 8);
 }
@@ -41,7 +41,7 @@ ContinuedRows::ContinuedRows(std::shared_ptr<RowStore> past, std::int64_t count,
     const auto end =
         std::mismatch(stamps.begin(), stamps.begin() + static_cast<std::ptrdiff_t>(known), past_->stamps_.begin());
     same_ = end.first - stamps.begin();
-    stamps.resize(static_cast<std::size_t>(same_));  // what follows is about to be overwritten
+    stamps.resize(static_cast<std::size_t>(same_));  // the rows after these are about to be overwritten
     return;
   }
   store_ = std::make_shared<RowStore>();

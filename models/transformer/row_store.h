@@ -1,14 +1,14 @@
-// RowStore: the tensors, a row per token, of runs that continue each other, so that one token more does not copy those
-// before it.
+// RowStore: tensors with a row per token of runs that continue each other, so that one more token does not copy the
+// rows before it.
 //
-// A run's tensors are views of the first T rows of buffers that have room for more. A run that takes over `count` rows
-// of an earlier one writes its own
-//   behind them, where nothing was written yet (a token is appended); or
-//   into the buffers of the run before that one, once nobody holds their views: only rows that differ are copied (the
-//     last token is replaced, as typing does to most words); or
-//   into new buffers, to which all of them are copied.
-// Rows that a view shows are never written, so earlier runs stay what they were. Used by one thread at a time; views
-// may be read by others meanwhile.
+// A run's tensors are views of the first T rows of buffers with spare capacity. A run that reuses `count` rows of an
+// earlier one writes its own rows
+//  after them, where nothing was written yet (a token is appended); or
+//  into the buffers of the run before that one, once no view of them exists: only rows that differ are copied (the
+//    last token is replaced, as typing does to most words); or
+//  into new buffers, to which all of them are copied.
+// Rows that a view shows are never written, so earlier runs keep their values. One thread uses a store at a time; other
+// threads may read views meanwhile.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -25,33 +25,33 @@ class RowStore {
  public:
   using Slot = std::pair<std::int64_t, int>;  // layer, tensor of the layer
 
-  // Bytes of the buffers.
+  // Size of the buffers in bytes.
   std::size_t bytes() const;
 
  private:
   friend class ContinuedRows;
 
-  bool is_free() const;  // nobody holds a view
+  bool is_free() const;  // no view of the buffers exists
 
-  std::map<Slot, at::Tensor> buffers_;  // one length along the tokens
+  std::map<Slot, at::Tensor> buffers_;  // all of the same length along the tokens
   std::int64_t capacity_ = 0;
-  std::vector<std::uint64_t> stamps_;  // of the rows written: where they are equal, so are the rows, in all stores of
-                                       // runs that continue each other
+  std::vector<std::uint64_t> stamps_;  // identify the rows written: equal stamps mean equal rows, in all stores of runs
+                                       // that continue each other
   std::shared_ptr<std::uint64_t> last_stamp_;
-  std::shared_ptr<RowStore> spare_;  // of the run before
+  std::shared_ptr<RowStore> spare_;  // store of the run before
 };
 
-// One run's way of taking over rows.
+// Reuse of rows by one run.
 class ContinuedRows {
  public:
-  // `count` of the `length` rows are those that the run of `past` has; null where its tensors are in no store.
+  // The run `past` has `count` of the `length` rows; null where its tensors are in no store.
   ContinuedRows(std::shared_ptr<RowStore> past, std::int64_t count, std::int64_t length);
 
-  // `before`'s first `count` rows and `after`, along `axis`; undefined where either is. Each slot once a run.
+  // The first `count` rows of `before`, then `after`, along `axis`; undefined where either is. Once per slot and run.
   at::Tensor join(RowStore::Slot slot, const at::Tensor& before, const at::Tensor& after, std::int64_t axis);
   // Rows of `count` that join() copies; for tests.
   std::int64_t copied() const { return count_ - same_; }
-  // All slots are joined: what the run hands on. A run that ends without it leaves nothing wrong behind.
+  // Ends the run after every slot was joined; returns its store. Dropping the object without finish() is safe.
   std::shared_ptr<RowStore> finish();
 
  private:
@@ -59,7 +59,7 @@ class ContinuedRows {
   std::shared_ptr<RowStore> store_;
   std::int64_t count_;
   std::int64_t length_;
-  std::int64_t same_ = 0;  // rows that the store has already
+  std::int64_t same_ = 0;  // rows that the store already holds
   std::map<RowStore::Slot, at::Tensor> joined_;
 };
 

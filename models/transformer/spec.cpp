@@ -87,8 +87,8 @@ Status check_feed_forward(const FeedForwardSpec& feed_forward) {
   return experts.shared == 0 ? Status() : check_size("inner of the shared expert", experts.shared, kLargestSize);
 }
 
-// Cross-attention is plain: three matrices, scores of queries and keys alone, before or after one norm; of one shape in
-// all layers.
+// Cross-attention is limited to three matrices and plain scores of queries and keys, before or after one norm, with one
+// shape in all layers.
 Status check_cross(const Spec& spec) {
   for (std::size_t n = 0; n < spec.layers.size(); ++n) {
     const LayerSpec& layer = spec.layers[n];

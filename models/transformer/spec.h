@@ -1,6 +1,6 @@
-// Spec: the shape of a transformer, free of any checkpoint's naming. Families make one of a config.json; the trainer
-// writes one by hand. It is a stem, a list of layers and a head: each layer names its own attention, position encoding,
-// feed-forward and norms, and one Block runs them all.
+// Spec: the shape of a transformer, independent of any checkpoint's naming. A family makes one from a config.json; the
+// trainer writes one directly. It is a stem, a list of layers and a head: each layer has its own attention, position
+// encoding, feed-forward and norms, and one Block runs them all.
 //
 // Letters: V vocabulary (or classes), C width, L layers, H query heads, Hkv key heads, D head width, I inner width, E
 // experts.
@@ -19,18 +19,18 @@ namespace locus::transformer {
 
 enum class Norm { kLayer, kRms };
 
-// Where the norm of a branch f stands. Before: x += f(norm x). Post: x = norm(x + f x) (BERT). After: x += norm(f x)
-// (OLMo 2). Both: x += norm'(f(norm x)) (Gemma 2). None: x += f x.
+// Place of the norm of a branch f. Before: x += f(norm x). Post: x = norm(x + f x) (BERT). After: x += norm(f x) (OLMo
+// 2). Both: x += norm'(f(norm x)) (Gemma 2). None: x += f x.
 enum class NormPlace { kPre, kPost, kAfter, kBoth, kNone };
 
 enum class Activation { kGelu, kGeluTanh, kSilu, kRelu, kQuickGelu, kTanh };
 
-// How a layer's attention input is projected: one matrix with rows q|k|v, one with rows key head by key head [its
+// Projection of a layer's attention input: one matrix with rows q|k|v, one with rows key head by key head [its
 // queries|k|v] (GPT-NeoX, BLOOM; Falcon's groups), or three matrices (Llama, BERT).
 enum class QkvLayout { kFused, kPerHead, kSeparate };
 
-// What q and k are normed by before the encoding sees them. Head: each head by one vector (D). Own: each head by a
-// vector of its own. Whole: all heads together, before they are split (H·D).
+// Norm of q and k before the encoding. Head: each head by one vector (D). Own: each head by its own vector. Whole: all
+// heads together, before they are split (H·D).
 enum class QueryNormForm { kNone, kHead, kOwn, kWhole };
 
 struct QueryNorm {
@@ -44,12 +44,12 @@ struct QueryNorm {
 };
 
 // Multi-head latent attention (DeepSeek): k and v of all heads come from one latent vector per token, and the first
-// `rotated` channels of every head's k are one part that all heads share. A head's channels are [rotated | plain].
+// `rotated` channels of k are shared by all heads. A head's channels are [rotated | plain].
 struct Latent {
-  std::int64_t rank = 0;        // of k and v; 0: no latent attention
-  std::int64_t query_rank = 0;  // of q; 0: q is projected at once
-  std::int64_t rotated = 0;     // channels of a head that the encoding turns
-  double eps = 1e-6;            // of the latents' RMSNorms
+  std::int64_t rank = 0;        // width of the latent of k and v; 0: no latent attention
+  std::int64_t query_rank = 0;  // width of the latent of q; 0: q is projected directly
+  std::int64_t rotated = 0;     // channels of a head that the encoding rotates
+  double eps = 1e-6;            // of the RMSNorms of the latents
 
   friend bool operator==(const Latent&, const Latent&) = default;
 };
@@ -65,12 +65,12 @@ struct AttentionSpec {
   bool value_bias = false;
   bool output_bias = false;
   QueryNorm norm = {};
-  double scale = 0;         // of q·k; 0: the encoding's own, 1/√D
+  double scale = 0;         // factor of q·k; 0: the encoding's own, 1/√D
   double soft_cap = 0;      // logit = cap·tanh(score/cap); 0: none
   std::int64_t window = 0;  // causal: query i sees keys i−w+1 … i; both ways: |i − j| < w; 0: all
-  std::int64_t chunk = 0;   // query i sees keys of its own chunk ⌊i/c⌋ alone; 0: all
-  std::int64_t tile = 0;    // of an image: a patch sees those of its own tile of tile × tile patches alone; 0: all
-  bool sinks = false;       // a learned logit a head joins each row's soft-max
+  std::int64_t chunk = 0;   // query i sees only keys of its own chunk ⌊i/c⌋; 0: all
+  std::int64_t tile = 0;    // images: a patch sees only the patches of its own tile of tile × tile patches; 0: all
+  bool sinks = false;       // each head has a learned logit that joins the soft-max of every row (attention sink)
   double tuning = 0;        // q of position i times 1 + tuning·ln(1 + ⌊(i+1)/tuning_floor⌋); 0: none (Llama 4)
   double tuning_floor = 8192;
   Latent latent = {};
@@ -80,32 +80,32 @@ struct AttentionSpec {
   friend bool operator==(const AttentionSpec&, const AttentionSpec&) = default;
 };
 
-// How a token's experts are chosen from the router's logits, and what weighs them.
+// Choice of a token's experts from the router's logits, and their weights.
 enum class Router {
   kSoftmax,      // the largest probabilities of all experts (Mixtral, Qwen, DeepSeek V2)
-  kTopSoftmax,   // the largest logits, soft-max over those alone (gpt-oss)
+  kTopSoftmax,   // the largest logits, soft-max over these only (gpt-oss)
   kSigmoid,      // sigmoids, chosen with a learned correction added (DeepSeek V3)
   kInputSigmoid  // the largest logits; each one's sigmoid scales its expert's input (Llama 4)
 };
 
 struct Experts {
   std::int64_t count = 0;   // E; 0: one feed-forward for all tokens
-  std::int64_t chosen = 1;  // k, of each token
+  std::int64_t chosen = 1;  // k, experts per token
   Router router = Router::kSoftmax;
   bool router_bias = false;
   bool correction = false;  // kSigmoid's learned correction
-  bool normalised = false;  // the chosen weights are divided by their sum
-  std::int64_t groups = 1;  // only the best `chosen_groups` of them are looked at
+  bool normalised = false;  // divide the chosen weights by their sum
+  std::int64_t groups = 1;  // groups of experts; only the best `chosen_groups` are considered
   std::int64_t chosen_groups = 1;
-  double factor = 1;         // of the weights
+  double factor = 1;         // factor of the weights
   std::int64_t shared = 0;   // inner width of the expert that every token goes to; 0: none
-  bool shared_gate = false;  // which is weighed by a sigmoid of its own
+  bool shared_gate = false;  // the shared expert is weighted by a sigmoid gate
 
   friend bool operator==(const Experts&, const Experts&) = default;
 };
 
 struct FeedForwardSpec {
-  std::int64_t inner = 512;  // I; of one expert where there are experts
+  std::int64_t inner = 512;  // I; per expert where there are experts
   Activation activation = Activation::kSilu;
   bool gated = true;  // down(activation(gate x) ⊙ up x), otherwise down(activation(up x))
   bool bias = false;
@@ -118,25 +118,26 @@ struct FeedForwardSpec {
 
 struct LayerSpec {
   AttentionSpec attention = {};
-  // After it, attention over all states of an encoder: no positions, no mask, its norm where the attention's is.
+  // Cross-attention after it, over all states of an encoder: no positions, no mask, its norm at the attention's place.
   std::optional<AttentionSpec> cross = std::nullopt;
   std::int64_t encoding = 0;  // index into Spec::encodings; −1: none
   FeedForwardSpec feed_forward = {};
   NormPlace attention_norm = NormPlace::kPre;
   NormPlace feed_forward_norm = NormPlace::kPre;
-  bool parallel = false;            // x + attention(norm x) + feed_forward(norm' x)
-  bool shared_norm = false;         // parallel, and norm' x is norm x
-  bool residual_from_norm = false;  // BLOOM's apply_residual_connection_post_layernorm
-  bool layer_scale = false;         // each branch times a learned vector (C)
+  bool parallel = false;     // x + attention(norm x) + feed_forward(norm' x)
+  bool shared_norm = false;  // parallel, and norm' x is norm x
+  bool residual_from_norm =
+      false;  // the residual starts from the norm's output (BLOOM's apply_residual_connection_post_layernorm)
+  bool layer_scale = false;  // each branch times a learned vector (C)
 
   friend bool operator==(const LayerSpec&, const LayerSpec&) = default;
 };
 
-// What follows the first layer beside its own output x: norm(x + activation(convolution of what entered that layer)),
-// over the tokens, with zeros before and after them (DeBERTa v2's largest models).
+// Convolution beside the first layer (DeBERTa v2's largest models): its output x becomes norm(x +
+// activation(convolution of the layer's input)), over the tokens, zero-padded at both ends.
 struct Convolution {
   std::int64_t kernel = 0;  // tokens, an odd number; 0: none
-  std::int64_t groups = 1;  // of channels that are mixed among themselves
+  std::int64_t groups = 1;  // groups of channels
   Activation activation = Activation::kTanh;
 
   friend bool operator==(const Convolution&, const Convolution&) = default;
@@ -149,27 +150,29 @@ struct EncodingSpec {
   friend bool operator==(const EncodingSpec&, const EncodingSpec&) = default;
 };
 
-// What an image model has before its blocks; patch == 0 for text.
+// Stem of an image model; patch == 0 for text.
 struct ImageStem {
   std::int64_t patch = 0;  // pixels
   std::int64_t channels = 3;
   std::int64_t rows = 0;  // the trained patch grid
   std::int64_t columns = 0;
-  std::int64_t class_tokens = 1;  // learned tokens before the patches: none, a class token, a distillation token too
-  std::int64_t registers = 0;     // learned tokens after those
+  std::int64_t class_tokens =
+      1;  // learned tokens before the patches: 0, 1 (class token) or 2 (class and distillation token)
+  std::int64_t registers = 0;  // learned tokens after those
   bool patch_bias = true;
-  bool patch_norm = false;          // a norm of the patches before anything is added
-  bool position_embedding = false;  // learned positions of the patches alone, beside the encoding (RoPE-ViT's use_ape)
-  // Frames of a picture in one patch, all the same; its pixels come as rows of patches, (P, channels·frames·patch²),
-  // cell by cell of cell × cell patches. 0: pixels come as a picture, whose patches are read row by row.
+  bool patch_norm = false;  // norm of the patches before anything is added
+  bool position_embedding =
+      false;  // learned positions of the patches, in addition to the encoding (RoPE-ViT's use_ape)
+  // Frames of a picture in one patch (all equal); the pixels then come as rows of patches, (P, channels·frames·patch²),
+  // in cells of cell × cell patches. 0: the pixels come as a picture, whose patches are read row by row.
   std::int64_t frames = 0;
   std::int64_t cell = 1;
 
   friend bool operator==(const ImageStem&, const ImageStem&) = default;
 };
 
-// What the head of an image model reads: the class token, the mean of the patches or of all tokens, the class token
-// beside the mean of the patches (2C), or class and distillation token with a head each, whose logits are averaged.
+// Input of an image model's head: the class token, the mean of the patches or of all tokens, the class token and the
+// mean of the patches (2C), or class and distillation token with one head each, whose logits are averaged.
 enum class Pool { kClass, kPatches, kAll, kClassAndPatches, kTwoHeads };
 
 struct Spec {
@@ -179,20 +182,20 @@ struct Spec {
   std::vector<EncodingSpec> encodings = std::vector<EncodingSpec>(1);
   bool causal = true;
 
-  // The form of all norms that stand around branches, embedding and head.
+  // Norms around branches, embedding and head.
   Norm norm = Norm::kRms;
-  bool norm_bias = true;  // of a LayerNorm
+  bool norm_bias = true;  // a LayerNorm has a bias
   double norm_eps = 1e-5;
 
   // The stem.
   ImageStem image = {};
   double embedding_scale = 1;
   bool embedding_norm = false;       // BLOOM, BERT
-  std::int64_t token_types = 0;      // BERT's segment embeddings; every token is of type 0
-  std::int64_t embedding_width = 0;  // of all that is added to tokens, then projected to C (ELECTRA); 0: C
-  std::int64_t padding = -1;         // RoBERTa: tokens of this id are at no position and do not count; −1: none
+  std::int64_t token_types = 0;      // BERT's segment embeddings; every token has type 0
+  std::int64_t embedding_width = 0;  // width of the embeddings before they are projected to C (ELECTRA); 0: C
+  std::int64_t padding = -1;         // RoBERTa: tokens with this id have no position; −1: none
 
-  double residual_scale = 1;  // of every branch (Granite)
+  double residual_scale = 1;  // factor of every branch (Granite)
   Convolution convolution = {};
 
   // The head.
@@ -200,13 +203,13 @@ struct Spec {
   bool tied_head = true;  // the head is the embedding
   bool head_bias = false;
   Pool pool = Pool::kClass;          // images
-  bool norm_after_pool = false;      // the final norm is taken of the mean
-  bool head = true;                  // without one the outcome is every token's state after the final norm
+  bool norm_after_pool = false;      // the final norm follows the pooling
+  bool head = true;                  // false: the output is every token's state after the final norm
   bool head_transform = false;       // BERT: norm(activation(dense x)) before the head,
   bool head_transform_bias = true;   // dense with a bias,
-  bool head_transform_gelu = false;  // activation GELU whatever the layers have
-  bool head_transform_norm = true;   // whether that norm is there
-  bool token_score = false;  // one number for each token, instead of one for each word (ELECTRA's discriminator)
+  bool head_transform_gelu = false;  // the activation is GELU whatever the layers use
+  bool head_transform_norm = true;   // whether that norm exists
+  bool token_score = false;  // one number per token instead of one per vocabulary entry (ELECTRA's discriminator)
   double logit_scale = 1;
   double logit_cap = 0;  // cap·tanh(logit/cap); 0: none
 
@@ -214,23 +217,23 @@ struct Spec {
 
   // The width of the embedding.
   std::int64_t token_width() const { return embedding_width > 0 ? embedding_width : width; }
-  // What the head multiplies, and how many numbers it makes of it.
+  // Input and output width of the head.
   std::int64_t head_width() const { return token_score ? width : token_width(); }
   std::int64_t outputs() const { return token_score ? 1 : vocabulary; }
   bool is_image() const { return image.patch > 0; }
   // Class and register tokens before the patches; 0 for text.
   std::int64_t prefix_tokens() const { return is_image() ? image.class_tokens + image.registers : 0; }
-  // Whether its layers look at the states of an encoder: all of them, or none.
+  // Whether the layers have cross-attention; all of them or none.
   bool crosses() const { return first().cross.has_value(); }
   std::int64_t depth() const { return static_cast<std::int64_t>(layers.size()); }
-  // The layer that stands for all where they are alike: widths and heads are.
+  // The first layer; widths and heads are the same in all.
   const LayerSpec& first() const { return layers.front(); }
   const EncodingSpec* encoding_of(const LayerSpec& layer) const {
     return layer.encoding < 0 ? nullptr : &encodings[static_cast<std::size_t>(layer.encoding)];
   }
-  // `count` layers like this one.
+  // Replaces the layers by `count` copies of this one.
   void repeat(const LayerSpec& layer, std::int64_t count) { layers.assign(static_cast<std::size_t>(count), layer); }
-  // Each layer under its index.
+  // Calls change(index, layer) for each layer.
   template <class Change>
   void each(const Change& change) {
     for (std::size_t n = 0; n < layers.size(); ++n) {
@@ -240,25 +243,27 @@ struct Spec {
   friend bool operator==(const Spec&, const Spec&) = default;
 };
 
-// More layers than any model has: what is checked before a list of them is made.
+// An upper limit of the number of layers, checked before a list of them is allocated.
 constexpr std::int64_t kMaxLayers = 4096;
 
-// kBadInput naming the first field that makes no model: a zero or negative size, H not a multiple of Hkv, layers of one
-// encoding that differ in heads, …
+// Errors: kBadInput naming the first field that is invalid: a zero or negative size, H not a multiple of Hkv, layers
+// with one encoding that differ in heads, …
 Status validate(const Spec& spec);
-// The same for one layer and their count alone, before a list is made of them.
+// The same for one layer and the number of layers, before a list of them is allocated.
 Status validate(const LayerSpec& layer, std::int64_t count);
 
 // Multiply-accumulates of a forward pass over T tokens (T patches and class tokens of an image), logits of all rows;
 // cross-attention over as many states.
 double multiply_accumulates(const Spec& spec, std::int64_t length);
-// The same for what observe() computes: keys after a causal query left out, logits of the last row alone unless asked.
+// The same for what observe() computes: without keys after a causal query, and logits of the last row only unless
+// `all_logits`.
 double run_macs(const Spec& spec, std::int64_t length, bool all_logits);
-// Those of run_macs() that are no cell of a layer's own attention: projections, feed-forwards, cross-attention, head.
+// The part of run_macs() outside self-attention scores: projections, feed-forwards, cross-attention, head.
 double token_macs(const Spec& spec, std::int64_t length, bool all_logits);
 
-// "gelu", "gelu_tanh", "silu", "relu", "quick_gelu", "tanh" and back. Errors: kUnsupported for another name, with the
-// known ones. Hugging Face spellings ("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "swish") are understood too.
+// Names of activations: "gelu", "gelu_tanh", "silu", "relu", "quick_gelu", "tanh"; parsing also accepts the spellings
+// of Hugging Face ("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "swish"). Errors: kUnsupported for another name,
+// listing the known ones.
 std::string to_text(Activation activation);
 Result<Activation> parse_activation(const std::string& name);
 

@@ -24,7 +24,7 @@ class Stem {
   // Appends the parameters that `spec` has; names as in transformer.h.
   void collect(ParameterList& list);
 
-  // (B, T, C), what enters the first layer: of the tokens from `first` on, whose encodings' states are these.
+  // (B, T, C), the input of the first layer for the tokens from `first` on, with these states of the encodings.
   at::Tensor embed(const Batch& batch, const LayerEncodings& encodings, const std::vector<position::State>& states,
                    std::int64_t first = 0) const;
 
@@ -33,11 +33,11 @@ class Stem {
   at::Tensor embedded(const at::Tensor& ids) const;
   // (…, E) -> (…, C): the embedding's norm and projection, where the model has them.
   at::Tensor enter(const at::Tensor& x) const;
-  // (…, E) -> (…, C): the projection alone.
+  // (…, E) -> (…, C): the projection only.
   at::Tensor widened(const at::Tensor& x) const;
 
-  // (B, T, E) from tokens or patches alone, before scale, pictures in the text, token type and positions; a learned
-  // position table of patches is included.
+  // (B, T, E) from tokens or patches, before scale, pictures in the text, token type and positions; includes the
+  // learned position table of patches.
   at::Tensor content(const Batch& batch) const;
   // (1, C, rows, columns) of the learned position table of patches, resampled to the image's grid; undefined without.
   at::Tensor patch_positions(const Batch& batch, std::int64_t rows, std::int64_t columns) const;

@@ -262,7 +262,7 @@ at::Tensor Transformer::reuse_layers(const ReusedLayers& reused, std::vector<pos
 
 namespace {
 
-// Says how far a run is: layers by their number, and within each how much of its work is done.
+// Reports the progress of a run: the layer, and within it the fraction of its work.
 class LayerClock {
  public:
   LayerClock(const Spec& spec, std::int64_t length, const ObserveOptions& options)
@@ -283,7 +283,7 @@ class LayerClock {
   }
 
  private:
-  static constexpr double kBeforeAttention = 0.25;  // of a layer's products: 3C² of some 12C² make q, k and v
+  static constexpr double kBeforeAttention = 0.25;  // share of q, k and v in a layer's products: 3C² of about 12C²
 
   void say(std::int64_t layer, double part) const {
     report(options_.progress, (static_cast<double>(layer) + part) / static_cast<double>(depth_),
@@ -295,7 +295,7 @@ class LayerClock {
 
   std::int64_t depth_;
   const ObserveOptions& options_;
-  double share_ = 0;  // of attention
+  double share_ = 0;  // attention's share of a layer
 };
 
 // The tokens of a batch from `first` on, at these positions.
@@ -369,8 +369,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     if (options.hidden) {
       record.hidden = all ? x : continued->hidden(n, x);
     }
-    // The last layer computes only the rows that the head reads, unless all tokens' experts are asked for, or where
-    // they look at an encoder.
+    // The last layer computes only the rows that the head reads, except with routing of all tokens or cross-attention.
     const bool all_rows = options.routing || encodings_.cross() != nullptr;
     const Range left = n + 1 == depth ? read : Range{};
     std::optional<CrossRun> looked;

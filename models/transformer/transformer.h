@@ -53,20 +53,20 @@ namespace locus::transformer {
 
 class RowStore;
 
-// What observe() may take over: the records, values included, of a run whose first `tokens` ids and positions are those
-// of the new batch.
+// Reuse by observe() of a run's records, values included, whose first `tokens` ids and positions are those of the new
+// batch.
 struct ReusedTokens {
   std::vector<LayerRecord> layers;
   std::int64_t tokens = 0;
-  std::shared_ptr<RowStore> rows = nullptr;  // where they lie; null where in no store
+  std::shared_ptr<RowStore> rows = nullptr;  // the store of the records; null where they are in none
 };
 
-// What observe() may take over of a run of the same batch whose first layers were edited as the new one's: their
-// records, and what enters the layer after them.
+// Reuse by observe() of a run on the same batch whose first layers had the same edits: their records, and the input of
+// the next layer.
 struct ReusedLayers {
   std::vector<LayerRecord> layers;
-  at::Tensor hidden;                   // (B, T, C)
-  std::vector<position::State> after;  // entering each further layer
+  at::Tensor hidden;                   // (B, T, C) entering the layer after them
+  std::vector<position::State> after;  // state entering each further layer
 };
 
 struct Observation;
@@ -74,26 +74,26 @@ struct Observation;
 struct ObserveOptions {
   bool hidden = false;
   bool values = false;
-  bool routing = false;     // which experts the tokens went to
-  bool all_logits = false;  // of every token instead of the last one (text); classes of an image are one row always
+  bool routing = false;     // experts of each token
+  bool all_logits = false;  // logits of every token instead of the last (text); an image always has one row of classes
   Range read = {};          // logits of these tokens instead (text; without reused tokens)
-  bool writes = false;      // what each layer writes into the rows that the head reads
-  // Taken over where that gives the same numbers; may be null. Not by edited runs.
+  bool writes = false;      // each layer's contribution to the rows that the head reads
+  // Reused where that gives the same numbers; may be null. Ignored in edited runs.
   const ReusedTokens* reused_tokens = nullptr;
   const ReusedLayers* reused_layers = nullptr;  // instead of tokens; may be null
   StopToken stop = {};
-  Progress progress = {};            // by the work that is done, within layers too
-  std::function<void()> pause = {};  // called between parts of the run, where its thread may do other work
-  // Told each layer that is done, when all that is kept of it is in `seen`. Not of a run that continues another.
+  Progress progress = {};            // fraction of the work done, within layers too
+  std::function<void()> pause = {};  // called between parts of the run, to let its thread do other work
+  // Called after each layer, when everything kept of it is in `seen`. Not called in a run that continues another.
   std::function<void(const Observation& seen, std::int64_t layer)> layer_done = {};
 };
 
 struct Observation {
   std::vector<LayerRecord> layers;
-  std::vector<LayerRecord> cross;  // of each layer's cross-attention, where it has one; prepared.key is of K states
+  std::vector<LayerRecord> cross;  // one per layer with cross-attention; prepared.key is that of the K encoder states
   at::Tensor logits;  // (B, T or 1, V); (B, 1, classes) for images; (B, T, C) states of a model without head
-  std::vector<LayerWrites> writes;  // of each layer; only when asked
-  at::Tensor stream;                // (B, R, C) that the head read; only when asked for writes
+  std::vector<LayerWrites> writes;  // one per layer; only with ObserveOptions::writes
+  at::Tensor stream;                // (B, R, C), the input of the head; only with ObserveOptions::writes
   std::int64_t reused = 0;          // tokens that were reused
   std::int64_t kept_layers = 0;     // layers that were reused
   std::shared_ptr<RowStore> rows;   // for a next run's ReusedTokens
@@ -102,8 +102,8 @@ struct Observation {
 class Transformer {
  public:
   // Makes a model whose parameters are undefined (`fresh` false, for loaders) or initialised from `seed`: normal(0,
-  // 0.02), residual outputs scaled by 1/√(2L), norms 1, biases 0, an encoding's own as its paper says. Errors: those of
-  // validate() and make_encoding().
+  // 0.02), residual outputs scaled by 1/√(2L), norms 1, biases 0, an encoding's parameters as in its paper. Errors:
+  // those of validate() and make_encoding().
   static Result<std::unique_ptr<Transformer>> create(const Spec& spec, bool fresh = true, std::uint64_t seed = 0);
 
   const Spec& spec() const { return *spec_; }

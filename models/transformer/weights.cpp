@@ -76,10 +76,10 @@ Found find(const std::string& parameter, const Plan& plan, const CheckpointFiles
   return {nullptr, nullptr, bindings.empty() ? Binding{parameter, Layout::kAsIs, {}, 0} : bindings.front()};
 }
 
-// What the tensor must be; of a stack, with as many items as it has where those suffice.
+// Expected shape of the tensor; a stack may have more items than the binding needs.
 std::vector<std::int64_t> stored_shape(const Parameter& parameter, const Binding& binding, const TensorInfo* tensor) {
   std::vector<std::int64_t> shape = parameter.shape;
-  if (!shape.empty()) {  // of a scalar there are no parts
+  if (!shape.empty()) {  // a scalar has no parts
     shape.front() *= binding.piece.of;
   }
   if (binding.layout == Layout::kTransposed) {
