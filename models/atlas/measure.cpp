@@ -12,7 +12,7 @@
 #include "core/base/numbers.h"
 #include "models/api/pairs.h"
 #include "models/experiments/fields.h"
-#include "models/formats/atlas/wavelengths.h"
+#include "models/formats/atlas/contents.h"
 #include "models/training/random.h"
 
 namespace locus::models::atlas {

@@ -5,17 +5,24 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "core/base/atomic_file.h"
 #include "core/base/guarded.h"
 #include "core/base/shown.h"
 #include "core/products/packed.h"
-#include "models/convert/convert_tokenizer.h"
 #include "models/engine/read_checkpoint.h"
 #include "models/families/gguf.h"
 #include "models/formats/gguf/gguf_writer.h"
+#include "models/text/bpe/byte_level.h"
+#include "models/text/sentence_piece/model.h"
+#include "models/text/tokenizer.h"
+#include "models/text/utf8.h"
 #include "models/transformer/weights.h"
 
 namespace locus::models {
@@ -61,6 +68,69 @@ std::string plain_name(std::string_view name) {
   return name.starts_with("lm_head") ? std::string(name) : "model." + std::string(name);
 }
 
+constexpr std::size_t kPieceFileLimit = 128U << 20U;
+
+void add_bytes(GgufValues& values) {
+  std::vector<std::string> tokens;
+  for (int byte = 0; byte < 256; ++byte) {
+    const char symbol = static_cast<char>(static_cast<std::uint8_t>(byte));
+    tokens.push_back(text::to_byte_level({&symbol, 1}));
+  }
+  values.text("tokenizer.ggml.model", "gpt2");
+  values.text("tokenizer.ggml.pre", "gpt-2");
+  values.texts("tokenizer.ggml.tokens", tokens);
+  values.integers("tokenizer.ggml.token_type", std::vector<std::int32_t>(256, 1));
+  values.texts("tokenizer.ggml.merges", {});
+  values.boolean("tokenizer.ggml.add_bos_token", false);
+}
+
+void add_pieces(const text::SentencePieceModel& model, GgufValues& values) {
+  std::vector<std::string> tokens;
+  std::vector<float> scores;
+  std::vector<std::int32_t> types;
+  for (const text::ModelPiece& piece : model.pieces) {
+    std::string& token = tokens.emplace_back(piece.text);
+    if (piece.type == text::ModelPiece::Type::kUserDefined) {
+      text::replace_all(token, "▁", " ");  // as texts have it, where programs that read such files look for it
+    }
+    scores.push_back(piece.score);
+    types.push_back(static_cast<std::int32_t>(piece.type));
+  }
+  values.text("tokenizer.ggml.model", "llama");
+  values.texts("tokenizer.ggml.tokens", tokens);
+  values.numbers("tokenizer.ggml.scores", scores);
+  values.integers("tokenizer.ggml.token_type", types);
+  for (const auto& [name, id] : {std::pair{"unknown", model.unknown}, {"bos", model.begin}, {"eos", model.end}}) {
+    if (id >= 0) {
+      values.integer(std::string("tokenizer.ggml.") + name + "_token_id", static_cast<std::uint32_t>(id));
+    }
+  }
+  values.boolean("tokenizer.ggml.add_space_prefix", model.dummy_prefix);
+}
+
+// Adds tokenizer.ggml.*: bytes, or the pieces of a tokenizer.model that merges pairs. False for another tokenizer,
+// which is not written to a GGUF file; true also without a tokenizer. Errors: those of reading tokenizer.model.
+Result<bool> add_tokenizer(const families::CheckpointFiles& checkpoint, GgufValues& values) {
+  const std::filesystem::path pieces = checkpoint.folder / "tokenizer.model";
+  LOCUS_TRY(const std::string named, checkpoint.config.text("tokenizer", ""));
+  const auto tokenizer = text::open_tokenizer(checkpoint.folder);
+  if (named == "bytes" || (tokenizer.ok() && *tokenizer != nullptr && (*tokenizer)->kind() == "byte-level")) {
+    add_bytes(values);
+    return true;
+  }
+  std::error_code failure;
+  if (!std::filesystem::exists(pieces, failure)) {
+    return tokenizer.ok() && *tokenizer == nullptr;
+  }
+  LOCUS_TRY(const std::string bytes, read_file(pieces, kPieceFileLimit));
+  const auto model = text::parse_sentence_piece_model(bytes);
+  if (!model.ok() || model->kind != text::SentencePieceModel::Kind::kBpe) {
+    return false;
+  }
+  add_pieces(*model, values);
+  return true;
+}
+
 class Conversion {
  public:
   Conversion(families::CheckpointFiles checkpoint, const ConvertOptions& options, const blocks::Format& format)
@@ -98,7 +168,7 @@ class Conversion {
       add(info.name, info, 0, false, outputs);
     }
     LOCUS_TRY(const formats::Source file, formats::open_tensors(checkpoint_.path));
-    for (const TensorInfo& info : file->tensors()) {  // those that the family does not see: divisors of RoPE
+    for (const TensorInfo& info : file->tensors()) {  // tensors that the family does not use: RoPE divisors
       if (checkpoint_.tensors->find(info.name) == nullptr) {
         outputs.push_back(
             {info.name, info.shape, blocks::format_of("F32"), [&info, file] { return numbers_of(info, file); }});

@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-namespace locus::models::group {
+namespace locus::models::processes {
 
 namespace {
 
@@ -38,7 +38,7 @@ Heartbeat::~Heartbeat() {
   try {
     store_.set(beat_key(options_.rank), kGoodbye);
   } catch (const std::exception&) {
-    return;  // the store is gone: nobody is left to tell
+    return;  // the store is gone: no process is left to inform
   }
 }
 
@@ -64,7 +64,7 @@ void Heartbeat::watch() {
       beat();
       reached_ = Clock::now();
     } catch (const std::exception&) {
-      // The store lives with rank 0, or with who started the job.
+      // The store runs on rank 0, or on the process that started the job.
       if (suspects_ || Clock::now() - reached_ > options_.suspect) {
         lose("rank 0 ended: its store cannot be reached");
       }
@@ -120,7 +120,7 @@ void Heartbeat::suspect(const std::string& why) {
     lose("rank 0 ended: its store cannot be reached");
   }
   const Clock::time_point start = Clock::now();
-  // Rank 0 looks at the others after `suspect`; who watches rank 0 alone hears of them two beats later.
+  // Rank 0 checks the others after `suspect`; a rank that watches only rank 0 learns of them two beats later.
   const auto most = options_.suspect + 6 * options_.pause;
   while (!source_.stop_requested() && Clock::now() - start < most) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -135,7 +135,7 @@ void Heartbeat::fail(const std::string& why) {
       store_.set("lost", reason);
     }
   } catch (const std::exception&) {
-    return;  // nobody is left to tell
+    return;  // no process is left to inform
   }
   lose(reason);
 }
@@ -147,4 +147,4 @@ void Heartbeat::wait_for_others(std::chrono::milliseconds most) {
   }
 }
 
-}  // namespace locus::models::group
+}  // namespace locus::models::processes

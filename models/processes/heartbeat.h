@@ -1,4 +1,4 @@
-// Heartbeat: whether all processes of a job are alive, by counters that each keeps in the store they met in.
+// Heartbeat: detects lost processes of a job by counters that each process keeps in the job's shared store.
 #pragma once
 
 #include <atomic>
@@ -12,9 +12,9 @@
 
 #include "core/base/progress.h"
 
-namespace locus::models::group {
+namespace locus::models::processes {
 
-// What a heartbeat needs of a store; all may throw where it is gone.
+// The operations on the store; all may throw when it is gone.
 struct BeatStore {
   std::function<void(const std::string& key, const std::string& value)> set;
   std::function<std::string(const std::string& key)> get;  // empty where there is none
@@ -27,26 +27,26 @@ class Heartbeat {
     std::int64_t size = 1;
     std::string host;
     std::chrono::milliseconds pause{500};
-    std::chrono::milliseconds limit{20'000};   // without a beat: the process is lost
-    std::chrono::milliseconds suspect{3'000};  // the same once some connection broke
+    std::chrono::milliseconds limit{20'000};   // time without a beat after which a process counts as lost
+    std::chrono::milliseconds suspect{3'000};  // the same after a connection broke
   };
 
-  // Begins at once, on a thread of its own. Rank 0 watches all others and tells them whom it lost; they watch rank 0.
+  // Starts at once, on its own thread. Rank 0 watches all others and publishes a lost rank; the others watch rank 0.
   Heartbeat(BeatStore store, Options options);
-  // Says goodbye: the others do not miss this process.
+  // Signs off, so that the others do not report this process as lost.
   ~Heartbeat();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
 
   StopToken lost() const { return source_.get_token(); }
-  // "rank 2 on node7 ended or was not heard of for 20 s"; empty while all are there.
+  // "rank 2 on node7 ended or was not heard of for 20 s"; empty while all processes are alive.
   std::string reason() const;
-  // A connection broke: look for who is silent now, not only after `limit`. Waits until someone is found, at most as
-  // long as that takes.
+  // Called after a connection broke: looks for silent processes now instead of after `limit`. Waits until one is found,
+  // at most as long as that takes.
   void suspect(const std::string& why);
-  // This process cannot go on: the others are told, and stop.
+  // Reports that this process cannot continue; the others stop.
   void fail(const std::string& why);
-  // Waits until all others said goodbye, at most `most`.
+  // Waits until all others have signed off, at most `most`.
   void wait_for_others(std::chrono::milliseconds most);
 
  private:
@@ -55,11 +55,11 @@ class Heartbeat {
     std::int64_t rank = 0;
     std::string beat;
     Clock::time_point heard;
-    bool gone = false;  // said goodbye
+    bool gone = false;  // signed off
   };
 
   void watch();
-  // One beat and a look at the others.
+  // Sends one beat and checks the others.
   void beat();
   void look_at(Other& other);
   void lose(const std::string& reason);
@@ -78,4 +78,4 @@ class Heartbeat {
   std::thread thread_;
 };
 
-}  // namespace locus::models::group
+}  // namespace locus::models::processes

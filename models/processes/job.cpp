@@ -3,7 +3,7 @@
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 
-namespace locus::models::group {
+namespace locus::models::processes {
 
 namespace {
 
@@ -42,4 +42,4 @@ Result<std::optional<Job>> read_job(const Variables& variables) {
   return std::optional(job);
 }
 
-}  // namespace locus::models::group
+}  // namespace locus::models::processes

@@ -24,7 +24,7 @@ namespace locus::models {
 
 namespace {
 
-using group::Job;
+using processes::Job;
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -34,7 +34,7 @@ std::string variable(const char* name) {
 #if defined(LOCUS_GLOO)
 
 constexpr std::chrono::minutes kMeeting{5};
-constexpr std::chrono::hours kLongestWork{24 * 365};  // who is alive says the heartbeat, not a clock
+constexpr std::chrono::hours kLongestWork{24 * 365};  // the heartbeat decides who is alive, not a timeout
 constexpr std::chrono::seconds kGoodbyes{20};
 constexpr std::chrono::milliseconds kLastWords{1500};
 
@@ -52,7 +52,7 @@ StorePointer connect(const Job& job, bool keeps) {
   return c10::make_intrusive<c10d::PrefixStore>("locus/" + job.attempt, store);
 }
 
-group::BeatStore beats_of(const StorePointer& store) {
+processes::BeatStore beats_of(const StorePointer& store) {
   return {[store](const std::string& key, const std::string& value) {
             store->set(key, std::vector<std::uint8_t>(value.begin(), value.end()));
           },
@@ -87,9 +87,9 @@ class GlooGroup : public ProcessGroup {
     gloo_ =
         c10::make_intrusive<c10d::ProcessGroupGloo>(c10::make_intrusive<c10d::PrefixStore>("gloo", store_),
                                                     static_cast<int>(job.rank), static_cast<int>(job.size), options);
-    heartbeat_ = std::make_unique<group::Heartbeat>(
+    heartbeat_ = std::make_unique<processes::Heartbeat>(
         beats_of(connect(job, false)),
-        group::Heartbeat::Options{.rank = job.rank, .size = job.size, .host = host_name()});
+        processes::Heartbeat::Options{.rank = job.rank, .size = job.size, .host = host_name()});
   }
 
   ~GlooGroup() override {
@@ -97,7 +97,7 @@ class GlooGroup : public ProcessGroup {
       if (job_.rank == 0) {
         std::this_thread::sleep_for(kLastWords);  // the others read why before the store goes
       }
-      // Its threads may wait for who is gone, and its destructor for them: left to the end of the process.
+      // Its threads may wait for lost processes, and its destructor for them: left to the end of the process.
       static_cast<void>(gloo_.release());
       static_cast<void>(store_.release());
       static_cast<void>(heartbeat_.release());
@@ -181,7 +181,7 @@ class GlooGroup : public ProcessGroup {
   Job job_;
   StorePointer store_;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo_;
-  std::unique_ptr<group::Heartbeat> heartbeat_;
+  std::unique_ptr<processes::Heartbeat> heartbeat_;
   bool failed_ = false;
 };
 
@@ -206,7 +206,7 @@ Result<std::shared_ptr<ProcessGroup>> open_group(const Job& job) {
 }  // namespace
 
 Result<std::shared_ptr<ProcessGroup>> local::open_process_group() {
-  LOCUS_TRY(const std::optional<Job> job, group::read_job(variable));
+  LOCUS_TRY(const std::optional<Job> job, processes::read_job(variable));
   return job ? open_group(*job) : std::shared_ptr<ProcessGroup>();
 }
 

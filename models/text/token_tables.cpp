@@ -7,7 +7,6 @@
 
 #include "core/base/shown.h"
 #include "models/text/bpe/byte_level.h"
-#include "models/text/bpe/byte_name.h"
 #include "models/text/sentence_piece/model.h"
 #include "models/text/utf8.h"
 
@@ -137,8 +136,8 @@ TokenizerResult scored_merges(const TokenTables& tables) {
   }
   SentencePieceModel model;
   model.kind = SentencePieceModel::Kind::kBpe;
-  // With a space before the text, programs that read such files cut a text at the user-defined pieces and write the
-  // space before each part; without one, the pieces may as well be found as SentencePiece finds them.
+  // With a space before the text, programs that read such files split a text at the user-defined pieces and add the
+  // space before each part; without one, SentencePiece's own search gives the same pieces.
   const bool space_before = tables.space_before.value_or(true);
   for (std::size_t id = 0; id < count; ++id) {
     model.pieces.push_back({space_before ? std::string(tables.tokens[id]) : piece_of(tables, id),

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "models/text/bpe/byte_name.h"
+#include "models/text/bpe/byte_level.h"
 
 namespace locus::text {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "models/text/bpe/byte_name.h"
+#include "models/text/bpe/byte_level.h"
 #include "models/text/token_model.h"
 #include "models/text/utf8.h"
 

@@ -10,7 +10,6 @@
 #include "core/base/input_files.h"
 #include "models/formats/files_read.h"
 #include "models/training/folder.h"
-#include "models/training/kept.h"
 
 namespace locus::training {
 

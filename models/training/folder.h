@@ -49,4 +49,9 @@ Result<std::optional<RunRecord>> read_record(const std::filesystem::path& folder
 bool has_state(const std::filesystem::path& folder);
 Status remove_state(const std::filesystem::path& folder);
 
+// Checkpoints kept of single steps: folders step0, step200, … within the run's folder.
+std::filesystem::path kept_folder(const std::filesystem::path& out, std::int64_t step);
+// The kept folders that exist, by step.
+std::vector<std::filesystem::path> kept_folders(const std::filesystem::path& out);
+
 }  // namespace locus::training

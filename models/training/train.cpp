@@ -20,7 +20,6 @@
 #include "models/training/claim.h"
 #include "models/training/draw.h"
 #include "models/training/folder.h"
-#include "models/training/kept.h"
 #include "models/training/measure.h"
 #include "models/training/replicas.h"
 #include "models/training/setup.h"

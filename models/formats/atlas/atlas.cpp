@@ -1,4 +1,4 @@
-// models/api/atlas.h: an atlas file to look at, and its contents to go on from.
+// models/api/atlas.h: an atlas file for reading, and its contents for resuming.
 #include "models/api/atlas.h"
 #include "models/api/atlas_run.h"
 
@@ -9,7 +9,6 @@
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/formats/atlas/contents.h"
-#include "models/formats/atlas/wavelengths.h"
 
 namespace locus::models {
 

@@ -1,5 +1,5 @@
-// Contents: the sums of an atlas in memory, and its file. What the engine adds to and what `--resume` goes on from;
-// who only looks at an atlas opens it with models/api/atlas.h.
+// Contents: the sums of an atlas in memory, and its file. Measuring adds to it and `--resume` continues it; views open
+// an atlas with models/api/atlas.h.
 //
 // Letters: n entries of a table, R replicates.
 #pragma once
@@ -16,8 +16,8 @@
 
 namespace locus::models::atlas {
 
-// The sums of one statistic of one layer, or of the model. In the file the tensors NAME, NAME.squares and
-// NAME.replicates, where NAME is layers.N.STATISTIC or model.STATISTIC, behind `null.` for shuffled tokens.
+// Sums of one statistic of one layer, or of the model. The file has the tensors NAME, NAME.squares and NAME.replicates,
+// where NAME is layers.N.STATISTIC or model.STATISTIC, with the prefix `null.` for shuffled tokens.
 struct Table {
   std::string statistic;
   std::int64_t layer = kAtlasOfModel;
@@ -25,23 +25,23 @@ struct Table {
   std::vector<std::int64_t> shape;
   std::vector<double> sum;         // (n) Σ x_s
   std::vector<double> squares;     // (n) Σ x_s²
-  std::vector<double> replicates;  // (R, n) Σ p_bs x_s; empty where a statistic keeps none
+  std::vector<double> replicates;  // (R, n) Σ p_bs x_s; empty for statistics without replicates
 };
 
-// How many samples were added. In the file [1 + R]: the count, then Σ_s p_bs.
+// Number of samples. In the file [1 + R]: the count, then Σ_s p_bs.
 struct SampleCount {
   double count = 0;
   std::vector<double> replicates;  // (R)
 };
 
-// "windows", "repeats" (heads.induction) or "needles" (retrieval.…, spans.…): which samples a statistic is a mean of.
+// Samples that a statistic averages over: "windows", "repeats" (heads.induction) or "needles" (retrieval.…, spans.…).
 std::string samples_of(const std::string& statistic);
-// The name of these samples in the file: "windows", "null.windows".
+// Name of these samples in the file: "windows", "null.windows".
 std::string samples_name(const std::string& samples, AtlasNull null);
 
 struct Contents {
   AtlasInfo info;
-  std::map<std::string, SampleCount> samples;       // by samples_name()
+  std::map<std::string, SampleCount> samples;       // key: samples_name()
   std::map<std::string, std::vector<double>> axes;  // "profile.edges", …
   std::vector<Table> tables;                        // in the order of the file
   std::map<std::string, std::string> notes;         // further metadata, without "locus."
@@ -56,16 +56,16 @@ struct Interval {
 Interval bootstrap_interval(const double* replicates, std::size_t entries, std::size_t entry,
                             const SampleCount& samples);
 
-// Writes the file, atomically. `compact` writes NAME.interval [2, …] (low, high) instead of the replicates: a small
-// file, from which nothing can be resumed.
+// Writes the file atomically. `compact` writes NAME.interval [2, …] (low, high) instead of the replicates: a small file
+// that cannot be resumed.
 Status write_atlas(const std::filesystem::path& path, const Contents& contents, bool compact = false);
 
-// All of a file that is not compact. Errors: open_atlas()'s; kBadInput for a compact one.
+// Reads a file that is not compact. Errors: open_atlas()'s; kBadInput for a compact one.
 Result<Contents> read_contents(const std::filesystem::path& path);
 
 // ---- parts that both readers share
 
-// What a tensor's name says.
+// The parts of a tensor's name.
 struct TableName {
   std::string statistic;
   std::int64_t layer = kAtlasOfModel;
@@ -84,7 +84,17 @@ struct OpenedAtlas {
   std::map<std::string, std::string> notes;
 };
 Result<OpenedAtlas> open_file(const std::filesystem::path& path);
-// The numbers of a float64 tensor that open_file() checked; empty where it is not there.
+// The numbers of a float64 tensor that open_file() checked; empty where it does not exist.
 std::vector<double> numbers_of(const OpenedAtlas& file, const std::string& tensor);
+
+// ---- axes with the wavelengths of rotary pairs, one per encoding of the model
+
+inline constexpr const char* kEncodingOfLayers = "pairs.encoding";  // (L): the number of each layer's axis
+inline constexpr double kNothingTurns = -1;                         // that number for a layer without rotary pairs
+
+// "pairs.wavelengths", "pairs.wavelengths.1", …
+inline std::string wavelength_axis(std::size_t encoding) {
+  return "pairs.wavelengths" + (encoding == 0 ? "" : "." + std::to_string(encoding));
+}
 
 }  // namespace locus::models::atlas

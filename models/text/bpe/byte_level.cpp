@@ -1,6 +1,7 @@
 #include "models/text/bpe/byte_level.h"
 
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "models/text/utf8.h"
 
@@ -54,6 +55,65 @@ std::optional<std::string> from_byte_level(std::string_view entry) {
     at += character.bytes;
   }
   return bytes;
+}
+
+namespace {
+
+constexpr std::string_view kDigits = "0123456789ABCDEF";
+
+}  // namespace
+
+std::string byte_name(std::uint8_t byte) {
+  return {'<', '0', 'x', kDigits[byte >> 4], kDigits[byte & 15], '>'};
+}
+
+std::optional<std::uint8_t> byte_of_name(std::string_view name) {
+  if (name.size() != 6 || !name.starts_with("<0x") || name.back() != '>') {
+    return std::nullopt;
+  }
+  const std::size_t high = kDigits.find(name[3]);
+  const std::size_t low = kDigits.find(name[4]);
+  if (high == std::string_view::npos || low == std::string_view::npos) {
+    return std::nullopt;
+  }
+  return static_cast<std::uint8_t>(high * 16 + low);
+}
+
+std::string byte_level_tokenizer_json(std::span<const std::string> entries,
+                                      std::span<const std::pair<std::string, std::string>> merges,
+                                      Segmentation segmentation) {
+  using Json = nlohmann::ordered_json;
+  Json vocabulary = Json::object();
+  for (std::size_t n = 0; n < entries.size(); ++n) {
+    vocabulary[entries[n]] = n;
+  }
+  Json pairs = Json::array();
+  for (const auto& [left, right] : merges) {
+    pairs.push_back({left, right});
+  }
+  const Json byte_level{{"type", "ByteLevel"},
+                        {"add_prefix_space", false},
+                        {"trim_offsets", false},
+                        {"use_regex", segmentation == Segmentation::kWords}};
+  const Json model{{"type", "BPE"},
+                   {"dropout", nullptr},
+                   {"unk_token", nullptr},
+                   {"continuing_subword_prefix", nullptr},
+                   {"end_of_word_suffix", nullptr},
+                   {"fuse_unk", false},
+                   {"byte_fallback", false},
+                   {"vocab", vocabulary},
+                   {"merges", pairs}};
+  const Json document{{"version", "1.0"},
+                      {"truncation", nullptr},
+                      {"padding", nullptr},
+                      {"added_tokens", Json::array()},
+                      {"normalizer", nullptr},
+                      {"pre_tokenizer", byte_level},
+                      {"post_processor", nullptr},
+                      {"decoder", byte_level},
+                      {"model", model}};
+  return document.dump(2) + "\n";
 }
 
 }  // namespace locus::text

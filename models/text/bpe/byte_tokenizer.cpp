@@ -4,7 +4,6 @@
 
 #include "core/base/atomic_file.h"
 #include "models/text/bpe/byte_level.h"
-#include "models/text/bpe/byte_level_file.h"
 #include "models/text/tokenizer.h"
 #include "models/text/utf8.h"
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "models/text/bpe/byte_level.h"
-#include "models/text/bpe/byte_level_file.h"
 #include "models/text/steps/pattern.h"
 #include "models/text/steps/pre_tokenizer.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "models/text/bpe/byte_name.h"
+#include "models/text/bpe/byte_level.h"
 #include "models/text/sentence_piece/protobuf.h"
 #include "models/text/utf8.h"
 
@@ -14,7 +14,7 @@ namespace {
 using Type = ModelPiece::Type;
 using Kind = SentencePieceModel::Kind;
 
-// What of the trainer's settings matters, before the pieces are known.
+// The trainer's settings that matter, before the pieces are read.
 struct Trainer {
   bool byte_fallback = false;
   std::string begin = "<s>";

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/shown.h"
-#include "models/text/bpe/byte_name.h"
+#include "models/text/bpe/byte_level.h"
 #include "models/text/sentence_piece/model.h"
 #include "models/text/token_model.h"
 #include "models/text/tokenizer_files.h"
@@ -133,7 +133,7 @@ class SentencePiece final : public Tokenizer {
 
   std::string decode(std::span<const std::int64_t> ids) const override {
     std::string text;
-    std::string run;  // of pieces: a space may be in them whole or as bytes
+    std::string run;  // spelling within pieces: a space may be whole or as bytes
     const auto end_run = [&] {
       if (model_.escape_spaces) {
         replace_all(run, kSpaceMark, " ");

@@ -6,7 +6,6 @@
 
 #include "models/formats/json/json.h"
 #include "models/text/bpe/byte_level.h"
-#include "models/text/bpe/byte_name.h"
 #include "models/text/mapped_text.h"
 #include "models/text/steps/split.h"
 #include "models/text/utf8.h"
@@ -27,7 +26,7 @@ std::unique_ptr<const Decoder> step(std::function<void(std::vector<std::string>&
   return std::make_unique<Step>(std::move(apply));
 }
 
-// Changes every token alone; `change` also gets its place in the sequence.
+// Changes each token separately; `change` also gets its index in the sequence.
 std::unique_ptr<const Decoder> each(std::function<void(std::string&, std::size_t)> change) {
   return step([change = std::move(change)](std::vector<std::string>& tokens) {
     for (std::size_t n = 0; n < tokens.size(); ++n) {

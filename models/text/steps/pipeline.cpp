@@ -4,7 +4,7 @@
 #include <deque>
 #include <unordered_map>
 
-#include "models/text/bpe/byte_name.h"
+#include "models/text/bpe/byte_level.h"
 #include "models/text/utf8.h"
 
 namespace locus::text {

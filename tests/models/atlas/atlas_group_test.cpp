@@ -12,13 +12,13 @@
 namespace locus {
 namespace {
 
-using models::group::BeatStore;
-using models::group::Heartbeat;
-using models::group::Job;
+using models::processes::BeatStore;
+using models::processes::Heartbeat;
+using models::processes::Job;
 using std::chrono::milliseconds;
 
 Result<std::optional<Job>> job_of(const std::map<std::string, std::string>& variables) {
-  return models::group::read_job([&](const char* name) {
+  return models::processes::read_job([&](const char* name) {
     const auto found = variables.find(name);
     return found == variables.end() ? "" : found->second;
   });

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/text/bpe/byte_name.h"
+#include "models/text/bpe/byte_level.h"
 
 namespace locus::text {
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "models/text/bpe/byte_name.h"
+#include "models/text/bpe/byte_level.h"
 #include "tests/support/paths.h"
 
 namespace locus::text {
