@@ -20,7 +20,7 @@ class FlatMap {
     }
   }
 
-  // Keeps the value that is there already; true when the pair is new. The key (2³²−1, 2³²−1) is not allowed.
+  // Inserts the value unless the pair exists; true when the pair is new. The key (2³²−1, 2³²−1) is not allowed.
   bool insert(std::uint32_t a, std::uint32_t b, Value value) {
     reserve(count_ + 1);
     Slot& slot = slots_[find_slot(key_of(a, b))];
@@ -32,7 +32,7 @@ class FlatMap {
     return true;
   }
 
-  // Null when the pair is not there.
+  // Null when the pair does not exist.
   const Value* find(std::uint32_t a, std::uint32_t b) const {
     if (slots_.empty()) {
       return nullptr;

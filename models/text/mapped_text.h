@@ -1,6 +1,6 @@
-// Text that remembers where it came from. Normalisers rewrite a text; views colour the text the user typed. So every
-// byte carries the offset of the source byte it begins at, and a token's range in the source follows from its range
-// here, whatever was composed, lowered, inserted or dropped on the way.
+// MappedText: text that keeps the source offset of every byte. Normalisers rewrite a text, but views colour the text
+// that the user typed: a token's range in the source follows from its range here, whatever was composed, lowered,
+// inserted or dropped.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace locus::text {
 // The longest text a tokenizer takes; offsets are 32-bit.
 inline constexpr std::size_t kTextLimit = std::size_t{1} << 30;
 
-// The most bytes that rewriting a text of `bytes` may make: a file's replacement rules cannot fill the memory.
+// The largest result, in bytes, of rewriting a text of `bytes`: a file's replacement rules cannot fill the memory.
 inline constexpr std::size_t growth_limit(std::size_t bytes) {
   return 32 * bytes + 4096;
 }
@@ -30,7 +30,7 @@ class MappedText {
   const std::string& text() const { return text_; }
   std::size_t size() const { return text_.size(); }
   bool empty() const { return text_.empty(); }
-  // Source offset at which byte `at` ≤ size() begins; at size(), where the source of this text ends.
+  // Source offset at which byte `at` ≤ size() begins; at size(), the end of the source of this text.
   std::uint32_t origin(std::size_t at) const {
     return origins_.empty() ? base_ + static_cast<std::uint32_t>(at) : origins_[at];
   }
@@ -46,17 +46,18 @@ class MappedText {
   std::vector<std::uint32_t> origins_;  // size() + 1, non-decreasing; empty: the source unchanged from base_ on
 };
 
-// Rewrites `from` left to right. What is neither copied nor replaced is dropped, and its source joins what precedes it.
+// Rewrites `from` from left to right. Bytes neither copied nor replaced are dropped; their source joins the preceding
+// byte.
 class MappedTextBuilder {
  public:
   explicit MappedTextBuilder(const MappedText& from);
 
-  // Bytes [begin, end) of `from` as they are.
+  // Copies bytes [begin, end) of `from`.
   void copy(std::size_t begin, std::size_t end);
-  // Other bytes in the place of [begin, end); with begin = end, bytes that stand for no source.
+  // Writes `bytes` instead of [begin, end); with begin = end, bytes without a source.
   void replace(std::string_view bytes, std::size_t begin, std::size_t end);
   std::size_t size() const { return result_.text_.size(); }
-  const std::string& text() const { return result_.text_; }  // so far
+  const std::string& text() const { return result_.text_; }  // the result so far
   // Drops what was written beyond `size` ≤ size().
   void truncate(std::size_t size);
   MappedText finish() &&;

@@ -1,4 +1,4 @@
-// Vocabulary and token models: from one word, as the pre-tokenizer cut it, to pieces of the vocabulary.
+// Vocabulary and token models: from one word of the pre-tokenizer to pieces of the vocabulary.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace locus::text {
 
-// Entries ↔ ids. Of an entry or an id that comes twice, the first stays.
+// Entries ↔ ids. The first of duplicate entries or ids is kept.
 class Vocabulary {
  public:
   Vocabulary() = default;
@@ -31,7 +31,7 @@ class Vocabulary {
   std::size_t size() const { return ids_.size(); }
   std::int64_t end() const { return end_; }  // the largest id + 1
   const auto& entries() const { return ids_; }
-  // The ids of <0x00> … <0xFF>; none unless all are there.
+  // The ids of <0x00> … <0xFF>; none unless all exist.
   std::optional<std::array<std::int32_t, 256>> fallback_bytes() const;
 
  private:
@@ -58,8 +58,8 @@ class TokenModel {
   virtual Status encode(std::string_view word, std::vector<Piece>& pieces) const = 0;
   virtual const Vocabulary& vocabulary() const = 0;
   virtual std::string kind() const = 0;
-  // Whether the pieces of "a b" are always those of "a" and " b", for this spelling of the space: then a long text may
-  // be cut before its runs of spaces.
+  // True if "a b", with this spelling of the space, always gives the pieces of "a" followed by those of " b": then a
+  // long text may be split before its runs of spaces.
   virtual bool splits_before(std::string_view /*space*/) const { return false; }
 };
 
@@ -74,23 +74,23 @@ struct BpeOptions {
   bool byte_fallback = false;  // characters without an entry become <0xNN> pieces
   bool fuse_unknown = false;
   std::optional<std::int32_t> unknown = {};
-  std::string continuing_prefix = {};  // of every symbol but the first
+  std::string continuing_prefix = {};  // prefix of every symbol but the first
   std::string word_suffix = {};        // of the last symbol ("</w>")
 };
 // Errors: kBadInput naming the first merge whose parts or result are not in the vocabulary.
 Result<std::unique_ptr<TokenModel>> make_bpe(Vocabulary vocabulary, const Merges& merges, const BpeOptions& options);
-// The tiktoken form: ids are ranks, any two neighbours whose join is an entry may merge.
+// The tiktoken form: ids are ranks, and any two neighbours whose concatenation is an entry may merge.
 Result<std::unique_ptr<TokenModel>> make_rank_bpe(Vocabulary vocabulary);
 
-// SentencePiece's form: neighbours whose join is an entry become that entry, the best score first, then the leftmost; a
-// character that is no entry may still be part of a join.
+// SentencePiece's form: neighbours whose concatenation is an entry become that entry, the best score first, then the
+// leftmost; a character that is no entry may still be part of one.
 struct ScoredBpeOptions {
-  enum class Start : std::uint8_t { kCharacters, kWords };  // what is joined; words begin at every U+2581
+  enum class Start : std::uint8_t { kCharacters, kWords };  // initial symbols; words begin at every U+2581
   Start start = Start::kCharacters;
   bool joins = true;
   std::vector<float> scores;               // by id
-  std::vector<bool> unused;                // by id: falls back into the two parts it was last joined from
-  const AddedTokenFinder* kept = nullptr;  // entries found before all else and never joined; must outlive the model
+  std::vector<bool> unused;                // by id: an unused entry is split into the two parts it was joined from
+  const AddedTokenFinder* kept = nullptr;  // entries matched first and never joined; must outlive the model
   std::int32_t unknown = 0;
 };
 std::unique_ptr<TokenModel> make_scored_bpe(Vocabulary vocabulary, ScoredBpeOptions options);
@@ -118,7 +118,7 @@ std::unique_ptr<TokenModel> make_word_piece(Vocabulary vocabulary, WordPieceOpti
 // Whole words only.
 std::unique_ptr<TokenModel> make_word_level(Vocabulary vocabulary, std::optional<std::int32_t> unknown);
 
-// "the vocabulary has no token for "…" and no unknown token".
+// The error "the vocabulary has no token for "…" and no unknown token".
 Error no_piece(std::string_view part);
 
 }  // namespace locus::text

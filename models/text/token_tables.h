@@ -1,4 +1,4 @@
-// A tokenizer from tables of its tokens, as GGUF files hold them.
+// A tokenizer from token tables, as GGUF files contain them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace locus::text {
 
-// What stands under tokenizer.ggml in a GGUF file. The texts must outlive the call alone.
+// The values under tokenizer.ggml in a GGUF file. The texts must outlive the call only.
 struct TokenTables {
   std::string file;                      // for messages
   std::string model;                     // "llama": scored merges of SentencePiece; "gpt2": merges of bytes
@@ -28,8 +28,8 @@ struct TokenTables {
   std::optional<bool> space_before;  // of "llama": a space before the text
 };
 
-// Errors: kBadInput for tables of different lengths, ids beyond them and types that are not known; kUnsupported for
-// another model, and for a way to cut words that is not known.
+// Errors: kBadInput for tables of different lengths, ids beyond them and unknown types; kUnsupported for another model
+// and for an unknown way to split words.
 TokenizerResult tokenizer_of(const TokenTables& tables);
 
 }  // namespace locus::text

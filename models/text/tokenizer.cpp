@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kFileLimit = 128U << 20;
 constexpr const char* kFairseqFile = "sentencepiece.bpe.model";
 
-// What families call their SentencePiece model, and whose it is where tokenizer_config.json does not say: it puts
+// Names of SentencePiece models, and the default class where tokenizer_config.json has none: it decides the special
 // tokens around a text.
 struct SentencePieceName {
   const char* file;

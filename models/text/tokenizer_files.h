@@ -1,4 +1,4 @@
-// The readers of the tokenizer files that open_tokenizer() knows, and what the files beside them say.
+// Readers of the tokenizer files that open_tokenizer() accepts, and of the configuration files beside them.
 #pragma once
 
 #include <filesystem>
@@ -40,17 +40,17 @@ Result<AddedToken> parse_added_token(const nlohmann::json& value, std::optional<
 
 using TokenizerResult = Result<std::shared_ptr<const Tokenizer>>;
 
-// `text` is the content of `file`; errors name the file.
+// Parses `text`, the content of `file`; errors name the file.
 TokenizerResult parse_tokenizer_json(std::string_view text, const std::string& file, const TokenizerConfig& config);
 TokenizerResult parse_vocabulary_and_merges(std::string_view vocabulary, std::string_view merges,
                                             const std::string& file, const TokenizerConfig& config);
 TokenizerResult parse_tiktoken(std::string_view text, const std::string& file, const TokenizerConfig& config);
 TokenizerResult parse_word_list(std::string_view text, const std::string& file, const TokenizerConfig& config);
 TokenizerResult parse_sentence_piece(std::string_view bytes, const std::string& file, const TokenizerConfig& config);
-// The same pieces under fairseq's ids (XLM-RoBERTa). Errors: kUnsupported for another tokenizer_class.
+// The same pieces with fairseq's ids (XLM-RoBERTa). Errors: kUnsupported for another tokenizer_class.
 TokenizerResult parse_fairseq_pieces(std::string_view bytes, const std::string& file, TokenizerConfig config);
 
-// Whether a tokenizer.model is in tiktoken's form: lines of base64 and a rank.
+// True if a tokenizer.model has tiktoken's form: lines of base64 and a rank.
 bool is_tiktoken(std::string_view text);
 
 // The ids of a JSON object "entry": id. Errors: kBadInput for ids outside 0 … 2³¹ − 2.

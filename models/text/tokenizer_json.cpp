@@ -132,7 +132,7 @@ ModelResult parse_word_piece(const JsonObject& object) {
   return make_word_piece(std::move(vocabulary), std::move(options));
 }
 
-// Early files name no type: each model has a field of its own.
+// Early files have no type field: each model has a characteristic field.
 std::string model_type(const JsonObject& object, const std::string& named) {
   if (!named.empty()) {
     return named;
@@ -199,7 +199,7 @@ void apply_flags(const TokenizerConfig& config, PipelineParts& parts) {
   set(config.add_eos, "eos", parts.after);
 }
 
-// CLIP's marks of word ends, which its byte-level decoder leaves as they are, stand for spaces.
+// CLIP's marks of word ends, which its byte-level decoder keeps, become spaces.
 Status end_words(const JsonObject& model, PipelineParts& parts) {
   LOCUS_TRY(std::string suffix, model.text("end_of_word_suffix", ""));
   if (parts.pre_tokenizers.byte_level && !suffix.empty()) {

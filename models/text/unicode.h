@@ -1,4 +1,4 @@
-// The character classes and normal forms that tokenizers speak of, by ICU.
+// Character classes and normal forms used by tokenizers, from ICU.
 #pragma once
 
 #include <string>

@@ -34,7 +34,7 @@ bool is_replacement(std::string_view replacements, std::size_t at) {
   return at < replacements.size() && replacements.substr(at, kReplacementLimit).find('\0') != std::string_view::npos;
 }
 
-// Every place a walk can reach lies in the array, and every value in the replacements.
+// Checks that every reachable index lies within the array, and every value within the replacements.
 bool is_closed(const std::vector<std::uint32_t>& units, std::string_view replacements) {
   std::vector<bool> seen(units.size(), false);
   std::vector<std::uint32_t> open{0};

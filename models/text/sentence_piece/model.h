@@ -1,5 +1,5 @@
-// A SentencePiece model file (the protocol-buffer message ModelProto): its pieces, how it cuts a text into them, and
-// what it does to spaces and characters before.
+// A SentencePiece model file (the protocol-buffer message ModelProto): its pieces, the segmentation of a text into
+// them, and the normalisation of spaces and characters before it.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ struct ModelPiece {
   std::string text;
   float score = 0;
   Type type = Type::kNormal;
-  // Whether text can become this piece: control, unknown and byte pieces are named only.
+  // True if text can become this piece; control, unknown and byte pieces occur by name only.
   bool from_text() const { return type == Type::kNormal || type == Type::kUserDefined || type == Type::kUnused; }
 };
 
@@ -44,7 +44,7 @@ struct SentencePieceModel {
   bool escape_spaces = true;        // written U+2581
 };
 
-// Errors: kBadInput naming the piece when the message is malformed, a piece is empty, twice there or no UTF-8, a score
+// Errors: kBadInput naming the piece when the message is malformed, a piece is empty, duplicate or not UTF-8, a score
 // is not finite, there is not exactly one unknown piece, or byte fallback lacks a byte.
 Result<SentencePieceModel> parse_sentence_piece_model(std::string_view bytes);
 
@@ -52,8 +52,9 @@ Result<SentencePieceModel> parse_sentence_piece_model(std::string_view bytes);
 Result<std::shared_ptr<const Tokenizer>> make_sentence_piece(SentencePieceModel model, const TokenizerConfig& config,
                                                              const std::string& file);
 
-// The text as the pieces write it. `kept` are the user-defined pieces, which no rule changes. A byte that is no
-// character becomes U+FFFD, or stays for byte fallback. Errors: kTooLarge when the rules make too much of it.
+// Normalises a text to the spelling of the pieces. `kept` are the user-defined pieces, which no rule changes. A byte
+// that is no character becomes U+FFFD, or stays for byte fallback. Errors: kTooLarge when the rules produce too long a
+// text.
 Result<MappedText> normalize(const SentencePieceModel& model, const AddedTokenFinder& kept, const MappedText& text);
 
 }  // namespace locus::text

@@ -1,4 +1,4 @@
-// Just enough of the protocol-buffer wire format to read a SentencePiece model.
+// A reader of the protocol-buffer wire format, as far as SentencePiece models use it.
 #pragma once
 
 #include <cstdint>

@@ -67,7 +67,7 @@ class ScoredBpe final : public TokenModel {
 
  private:
   using Queue = std::priority_queue<Join>;
-  using Parts = std::unordered_map<std::int32_t, std::size_t>;  // of an unused entry: bytes of its left part
+  using Parts = std::unordered_map<std::int32_t, std::size_t>;  // bytes of the left part of an unused entry
 
   void encode_part(std::string_view text, std::size_t offset, std::vector<Piece>& pieces) const {
     std::vector<Joined> symbols = split(text);

@@ -6,7 +6,7 @@
 namespace locus::text {
 namespace {
 
-// Where the character that ends at `at` > 0 begins.
+// Start of the character that ends at `at` > 0.
 std::size_t before(std::string_view text, std::size_t at) {
   for (std::size_t bytes = 1; bytes <= 4 && bytes <= at; ++bytes) {
     const Character character = character_at(text.substr(0, at), at - bytes);

@@ -16,7 +16,7 @@ struct AddedToken {
   std::string content = {};
   std::int32_t id = 0;
   bool special = false;
-  bool normalized = false;   // looked for in the normalised text, as the normaliser would write it
+  bool normalized = false;   // searched in the normalised text, in its normalised form
   bool left_strip = false;   // takes the white space before it
   bool right_strip = false;  // and after it
   bool single_word = false;  // not inside a word
@@ -32,7 +32,7 @@ struct Segment {
 // Finds the longest of a set of strings at each place, left to right.
 class AddedTokenFinder {
  public:
-  // `as` is what to look for (the content, or its normalised form); an empty one is never found. `token` must outlive
+  // `as` is the searched text (the content, or its normalised form); an empty one is never found. `token` must outlive
   // the finder.
   void add(std::string_view as, const AddedToken& token);
   bool empty() const { return ends_.empty(); }

@@ -1,4 +1,4 @@
-// From token strings back to text.
+// Decoders: from token strings back to text.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,10 @@ class Decoder {
 };
 using Decoders = std::vector<std::unique_ptr<const Decoder>>;
 
-// "##ing" joins the word before it, everything else begins a new one.
+// "##ing" continues the word before it; any other token begins a new word.
 std::unique_ptr<const Decoder> word_piece_decoder(std::string prefix, bool cleanup);
 
-// The marks of word ends become spaces, but the last one, which goes.
+// Replaces the marks of word ends by spaces; removes the last one.
 std::unique_ptr<const Decoder> word_end_decoder(std::string suffix);
 
 // The "decoder" of a tokenizer.json (null: none): ByteLevel, ByteFallback (to the bytes themselves), Metaspace,

@@ -1,4 +1,4 @@
-// What a tokenizer does to a text before it is cut: Unicode forms, case, accents, spaces.
+// Normalisers: changes to a text before it is split into words (Unicode forms, case, accents, spaces).
 #pragma once
 
 #include <memory>

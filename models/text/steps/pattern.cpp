@@ -100,7 +100,7 @@ class Scanner {
     pcre2_set_heap_limit(context_.get(), kHeapLimitKib);
   }
 
-  // Where a match that begins at `at` ends (`at` itself: no match, or an empty one), in valid UTF-8.
+  // End of a match that begins at `at` (`at` itself: no match, or an empty one), in valid UTF-8.
   Result<std::size_t> match(std::string_view text, std::size_t at) {
     if ((++calls_ & 15U) == 0 && std::chrono::steady_clock::now() > deadline_) {
       return too_large("the split pattern takes too long on this text");

@@ -1,4 +1,4 @@
-// Split patterns of tokenizers: Perl-compatible regular expressions or plain strings, from files nobody vouches for.
+// Split patterns of tokenizers: Perl-compatible regular expressions or plain strings, from untrusted files.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace locus::text {
 
-// [begin, end) of a text, and whether the pattern matched there or it lies between matches.
+// [begin, end) of a text, and whether it is a match or lies between matches.
 struct Fragment {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;

@@ -119,7 +119,7 @@ std::unique_ptr<const PreTokenizer> classes(std::function<CharacterClass(char32_
   return std::make_unique<ClassSplitter>(std::move(classify), behaviour);
 }
 
-// Rewrites every word, keeping what lies between them out.
+// Rewrites every word and drops the text between words.
 template <class Write>
 void rewrite_words(Words& words, const Write& write) {
   MappedTextBuilder builder(words.text);
@@ -265,7 +265,7 @@ Result<std::unique_ptr<const PreTokenizer>> one_pre_tokenizer(const std::string&
   return unsupported("pre_tokenizer \"" + type.substr(0, 80) + "\"", object.where());
 }
 
-// Byte-level characters in the place of bytes, for steps that look at a word after it is spelled; and back.
+// Converts words to byte-level characters and back, for steps after ByteLevel.
 class Speller final : public PreTokenizer {
  public:
   explicit Speller(bool back) : back_(back) {}
@@ -288,7 +288,7 @@ class Speller final : public PreTokenizer {
   bool back_;
 };
 
-// Whether a step only cuts: it may follow ByteLevel, whose characters another one's would not be.
+// True for steps that only split: they may follow ByteLevel, whose characters other steps would not preserve.
 bool only_cuts(const std::string& type) {
   return type == "Split" || type == "Digits" || type == "Punctuation" || type == "Whitespace" ||
          type == "WhitespaceSplit" || type == "CharDelimiterSplit";

@@ -1,4 +1,4 @@
-// Cutting a text into words, each of which the token model sees alone.
+// Pre-tokenizers: split a text into words, which the token model sees one at a time.
 #pragma once
 
 #include <memory>
@@ -30,24 +30,24 @@ struct PreTokenizers {
   bool byte_level = false;  // the last step spells words byte by byte: the model's entries are byte strings
 };
 
-// GPT-2's, Llama 3's and Qwen 2's split patterns, for tokenizers whose files do not carry them.
+// Split patterns of GPT-2, Llama 3 and Qwen 2, for tokenizers whose files do not contain them.
 extern const char* const kGpt2Pattern;
 extern const char* const kLlama3Pattern;
 extern const char* const kQwen2Pattern;
 
-// Cuts at a pattern.
+// Splits at a pattern.
 std::unique_ptr<const PreTokenizer> split_by(Pattern pattern, Behaviour behaviour, bool invert);
 // White space removed, punctuation isolated.
 std::unique_ptr<const PreTokenizer> bert_words();
 // A space before every word that does not begin with one.
 std::unique_ptr<const PreTokenizer> prefix_space();
-// Cuts before every run of `space`.
+// Splits before every run of `space`.
 std::unique_ptr<const PreTokenizer> cut_before_runs(std::string space);
 
 // The "pre_tokenizer" of a tokenizer.json (null: none): ByteLevel, Split, Metaspace, BertPreTokenizer, Whitespace,
 // WhitespaceSplit, Punctuation, Digits, CharDelimiterSplit, Sequence. Steps after ByteLevel see its characters, not the
 // text's (a Digits there takes byte B2 for the digit ²). Errors: kUnsupported naming another one, or one after
-// ByteLevel that does not only cut.
+// ByteLevel that does more than split.
 Result<PreTokenizers> parse_pre_tokenizer(const nlohmann::json& value, const std::string& where);
 
 }  // namespace locus::text

@@ -1,4 +1,4 @@
-// Cutting at matches: what becomes of a delimiter.
+// Splitting at matches of a pattern, and the treatment of the delimiter.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Span {
 
 enum class Behaviour { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
 
-// Appends the words that fragments make.
+// Appends the words formed by the fragments.
 void join_fragments(const std::vector<Fragment>& fragments, Behaviour behaviour, std::vector<Span>& words);
 
 // The field "behavior" of a pre-tokenizer. Errors: kBadInput for an unknown one.
