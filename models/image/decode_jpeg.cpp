@@ -15,7 +15,7 @@ namespace locus::image {
 
 namespace {
 
-constexpr int kMaxScans = 500;  // of a progressive file; each decodes the whole picture again
+constexpr int kMaxScans = 500;  // scans of a progressive file; each decodes the whole picture again
 
 // Whether pixels are missing or not those that were stored, as against remarks on the rest of the file.
 bool spoils_pixels(int code) {
@@ -85,7 +85,7 @@ class JpegDecoder {
     return jpeg_read_scanlines(&file_, &row_pointer_, 1) == 1;
   }
 
-  // What follows the rows, up to the end mark.
+  // Reads the data after the rows, up to the end mark.
   bool finish() {
     if (setjmp(back_) != 0) {
       return false;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr tmsize_t kMaxAllocated = tmsize_t{1} << 30;
 
-// The file in memory, as libtiff's client, and what libtiff says of it.
+// The file in memory, as libtiff's client, and libtiff's messages about it.
 struct Client {
   std::string bytes;
   std::size_t at = 0;

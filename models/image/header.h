@@ -1,4 +1,4 @@
-// What an image file says of itself before anything is decoded.
+// Image headers: size and format of a file before anything is decoded.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ struct Header {
   std::int64_t height = 0;
   bool truncated = false;                         // the file ends before its last chunk does (PNG, WebP)
   int orientation = 1;                            // EXIF's 1 … 8
-  std::optional<std::size_t> orientation_offset;  // of a TIFF's own tag: where its value is
+  std::optional<std::size_t> orientation_offset;  // of a TIFF's own tag: offset of its value
 };
 
-// Reads PNG, JPEG, WebP and TIFF headers. Sizes are the largest that any part of the file claims (a TIFF's tiles, a
+// Reads PNG, JPEG, WebP and TIFF headers. Sizes are the largest that any part of the file contains (a TIFF's tiles, a
 // WebP's canvas and frame). Errors: kBadInput for another format, a damaged header or an empty image; kUnsupported for
 // BigTIFF.
 Result<Header> read_header(std::string_view bytes);

@@ -24,27 +24,27 @@ Result<Picture> load_picture(const std::filesystem::path& path, std::int64_t pix
 
 enum class Interpolation { kNearest, kBilinear, kBicubic, kLanczos };
 
-// How large a picture becomes.
+// Rule for the size of a resized picture.
 enum class ResizeRule {
   kSize,     // height × width, or the shorter edge
-  kPixels,   // whole cells next to its size, between two numbers of pixels (Qwen2-VL, GLM-4V)
+  kPixels,   // the nearest whole cells, between two numbers of pixels (Qwen2-VL, GLM-4V)
   kLongest,  // the longer edge at most, then up to whole cells (Pixtral)
   kTiles     // the longer edge, then up to whole tiles (Idefics 3)
 };
 
-// From preprocessor_config.json (Hugging Face) or a timm pretrained_cfg.
+// Fields of preprocessor_config.json (Hugging Face) or of a timm pretrained_cfg.
 struct Preprocessing {
   bool resize = true;
   std::int64_t height = 224;
   std::int64_t width = 224;
   bool shortest_edge = false;  // resize so that the shorter edge is `height`, keeping the aspect
   ResizeRule rule = ResizeRule::kSize;
-  std::int64_t least_pixels = 0;  // kPixels; of all frames
+  std::int64_t least_pixels = 0;  // kPixels; over all frames
   std::int64_t most_pixels = 0;
   std::int64_t frames = 1;
   std::int64_t longest_edge = 0;  // kLongest, kTiles
-  std::int64_t tile = 0;          // kTiles: pixels a side of what the tower takes
-  bool split = true;              // kTiles: larger pictures become tiles, then the whole
+  std::int64_t tile = 0;          // kTiles: side of the tower's input in pixels
+  bool split = true;              // kTiles: larger pictures become tiles, followed by the whole picture
   Interpolation interpolation = Interpolation::kBilinear;
   bool center_crop = false;
   std::int64_t crop_height = 224;
@@ -54,11 +54,10 @@ struct Preprocessing {
   std::array<double, 3> deviation{0.5, 0.5, 0.5};
 };
 
-// Fields of preprocessor_config.json text. Errors: kBadInput naming field, expected, found.
+// Parses the text of a preprocessor_config.json. Errors: kBadInput naming field, expected, found.
 Result<Preprocessing> parse_preprocessor(const std::string& json, const std::string& file);
 
-// (3, height, width) float32, row-major, and the picture as the model sees it before normalisation (what the views draw
-// under the patches).
+// (3, height, width) float32, row-major, and the picture before normalisation, which views draw under the patches.
 struct Pixels {
   std::int64_t height = 0;
   std::int64_t width = 0;
@@ -68,7 +67,7 @@ struct Pixels {
 
 // Resizes, crops to whole patches (cells) of `patch` pixels, rescales and normalises.
 Result<Pixels> preprocess(const Picture& picture, const Preprocessing& options, std::int64_t patch);
-// All that a picture becomes: itself, or its tiles row by row and then the whole.
+// All inputs made from a picture: itself, or its tiles row by row and then the whole.
 Result<std::vector<Pixels>> preprocess_all(const Picture& picture, const Preprocessing& options, std::int64_t patch);
 
 }  // namespace locus::image

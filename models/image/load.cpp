@@ -15,8 +15,8 @@ constexpr std::size_t kFileLimit = std::size_t{1} << 30;
 
 #if LOCUS_IMAGES
 
-// The pixel (row, column) of the upright picture lies at begin + row·down + column·right of the stored one: EXIF's
-// eight orientations as transpose, then mirrored columns, then mirrored rows.
+// The pixel (row, column) of the upright picture is at begin + row·down + column·right of the stored one: EXIF's eight
+// orientations as transpose, then mirrored columns, then mirrored rows.
 Picture upright(Decoded decoded, int orientation) {
   Picture picture{decoded.width, decoded.height, std::move(decoded.rgba)};
   if (orientation == 1) {

@@ -1,4 +1,4 @@
-// Opening a picture with what there is to say of its file (image.h has the same without).
+// Opening a picture together with a warning about its file (load_picture() in image.h has none).
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace locus::image {
 
 struct OpenedPicture {
   Picture picture;
-  std::string warning;  // one line, with the file, about a damaged file whose picture is whole; empty
+  std::string warning;  // one line, with the file, about a damaged file whose picture is complete; empty otherwise
 };
 
-// Errors: load_picture()'s; kUnsupported also for animations and for samples of other widths than 8 and 16 bits.
+// Errors: those of load_picture(); kUnsupported also for animations and for samples of other than 8 or 16 bits.
 Result<OpenedPicture> open_picture(const std::filesystem::path& path, std::int64_t pixel_limit = 100'000'000);
 
 }  // namespace locus::image

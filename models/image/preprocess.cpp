@@ -25,7 +25,7 @@ Result<Size> resized(const Picture& picture, const Preprocessing& options, std::
                                            : size_by_rule({picture.width, picture.height}, options, patch);
 }
 
-// The window of `size` whose top left corner is at (left, top); black where the picture does not reach.
+// The window of `size` with its top left corner at (left, top); black beyond the picture.
 Picture window(const Picture& picture, Size size, std::int64_t left, std::int64_t top) {
   Picture result{size.width, size.height,
                  std::vector<std::uint8_t>(static_cast<std::size_t>(size.width * size.height * 4))};

@@ -1,5 +1,5 @@
-// Resizing as Pillow does it, which the published preprocessing means by "bilinear" and "bicubic": when an image
-// shrinks, the kernel widens with it, so that every pixel counts (OpenCV's kernels keep their width and alias).
+// Resizing as in Pillow, which defines "bilinear" and "bicubic" of published preprocessing: when an image shrinks, the
+// kernel widens with it, so that every pixel counts (OpenCV's kernels keep their width and alias).
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace locus::image {
 
-// The picture at another size: along each axis, output pixel i takes the inputs within `support`·scale of
-// (i + ½)·scale, scale = input / output, weighted by the kernel and normalised; 8 bits between the axes.
+// The picture at another size: along each axis, output pixel i averages the inputs within `support`·scale of (i +
+// ½)·scale, scale = input / output, weighted by the normalised kernel; rounded to 8 bits between the axes.
 Picture resample(const Picture& picture, std::int64_t width, std::int64_t height, Interpolation interpolation);
 
 }  // namespace locus::image

@@ -26,7 +26,7 @@ using Outline = std::vector<Corner>;
 constexpr double kTurn = 2 * std::numbers::pi;
 constexpr int kRound = 64;                           // corners of a circle
 constexpr double kSquare = 1 / std::numbers::sqrt2;  // half a side of the square in the unit circle
-constexpr double kInner = 0.6;                       // of the hole of ring and frame
+constexpr double kInner = 0.6;                       // relative radius of the hole of ring and frame
 constexpr double kArm = 0.32;                        // half the width of the plus's arms
 constexpr double kStarInner = 0.42;                  // radius of the star's inner corners
 
@@ -94,7 +94,7 @@ void fill(const ShapeScene& scene, cv::Mat& canvas) {
   for (const Outline& outline : outlines(kNames[scene.shape])) {
     corners.emplace_back();
     for (const auto& [x, y] : turned(outline, scene.turn)) {
-      // OpenCV's pixel centres are whole numbers, ours lie half a pixel in.
+      // OpenCV's pixel centres are whole numbers; here they are offset by half a pixel.
       const double half = 0.5 * (1 << kFractionBits);
       corners.back().emplace_back(static_cast<int>(std::lround((scene.x + scene.radius * x) * unit - half)),
                                   static_cast<int>(std::lround((scene.y + scene.radius * y) * unit - half)));

@@ -14,7 +14,7 @@ struct Tag {
 
 class Tags {
  public:
-  // None when the block is no classic TIFF or its first directory lies outside.
+  // None when the block is not a classic TIFF or its first directory is outside the block.
   static std::optional<Tags> parse(std::string_view block);
   // The first SHORT or LONG value of a tag of the first directory.
   std::optional<Tag> find(std::uint16_t number) const;
