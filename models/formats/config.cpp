@@ -22,7 +22,7 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr JsonLimits kConfigLimits{.depth = 64, .nodes = 1'000'000};
 
-// What an error says was found: "the number 4", "a list", "null", …
+// Description of a value for errors: "the number 4", "a list", "null", …
 std::string describe(const OrderedJson& value) {
   return value.is_object()   ? "an object"
          : value.is_array()  ? "a list"
@@ -164,7 +164,7 @@ const OrderedJson* Config::peek(std::string_view path) const {
 
 namespace {
 
-// Appends the fields of `object` that `asked` has neither by their own path nor by that of a part of theirs.
+// Appends the fields of `object` that were not read, neither themselves nor a part of them.
 void add_unread(const OrderedJson& object, const std::string& prefix, const std::set<std::string, std::less<>>& asked,
                 std::vector<std::string>& unread) {
   for (const auto& [name, value] : object.items()) {
@@ -260,8 +260,9 @@ Result<std::vector<double>> Config::numbers(std::string_view path) const {
                                   [](const OrderedJson& value) { return as_list<double>(value, as_number); });
 }
 Result<std::vector<std::int64_t>> Config::integers(std::string_view path) const {
-  return get<std::vector<std::int64_t>>(path, "a list of whole numbers",
-                                        [](const OrderedJson& value) { return as_list<std::int64_t>(value, as_integer); });
+  return get<std::vector<std::int64_t>>(path, "a list of whole numbers", [](const OrderedJson& value) {
+    return as_list<std::int64_t>(value, as_integer);
+  });
 }
 Result<std::vector<std::string>> Config::texts(std::string_view path) const {
   return get<std::vector<std::string>>(path, "a list of texts",
@@ -273,7 +274,7 @@ Result<Config> Config::object(std::string_view path) const {
     if (!value.is_object()) {
       return std::nullopt;
     }
-    Config part = *this;  // which keeps the whole alive
+    Config part = *this;  // keeps the whole document alive
     part.value_ = &value;
     part.prefix_ += std::string(path) + ".";
     return part;

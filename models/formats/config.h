@@ -36,20 +36,20 @@ class Config {
   std::string context(std::string_view path) const;
 
   bool has(std::string_view path) const;
-  // Whether it is there and null, for the few fields where that is not the same as absent.
+  // True where the field exists and is null, for the few fields where that differs from absent.
   bool has_null(std::string_view path) const;
-  // Whether `other` is absent or says the same as `path`; it counts as asked for only then.
+  // True where `other` is absent or has the value of `path`; only then it counts as read.
   bool repeats(std::string_view path, std::string_view other) const;
-  // The names of this object's own fields that are not null, in the file's order.
+  // Names of this object's own non-null fields, in the file's order.
   std::vector<std::string> names() const;
-  // Paths of the fields of the whole file that are not null and that nobody asked for, in the file's order: an object
-  // of which no field was asked for counts as one. All copies and parts of a parsed file share what was asked.
+  // Paths of the non-null fields of the whole file that nothing has read, in the file's order; an object of which no
+  // field was read counts as one. All copies and parts of a parsed file share this record.
   std::vector<std::string> unread() const;
   // "number", "text", "true or false", "list", "object"; "nothing" when absent.
   std::string kind(std::string_view path) const;
 
-  // The value of a required field. Errors: kBadInput when it is absent or of another kind. A number without fraction is
-  // a whole number (4.0), and a whole number is a number.
+  // The value of a required field. Errors: kBadInput when it is absent or has another type. A number without fraction
+  // is a whole number (4.0), and a whole number is a number.
   Result<std::int64_t> integer(std::string_view path) const;
   Result<double> number(std::string_view path) const;
   Result<bool> boolean(std::string_view path) const;
@@ -59,7 +59,7 @@ class Config {
   Result<std::vector<std::string>> texts(std::string_view path) const;
   Result<Config> object(std::string_view path) const;
 
-  // The value of an optional field: `fallback` when it is absent, an error when it is of another kind.
+  // The value of an optional field: `fallback` when it is absent, an error when it has another type.
   Result<std::int64_t> integer(std::string_view path, std::int64_t fallback) const;
   Result<double> number(std::string_view path, double fallback) const;
   Result<bool> boolean(std::string_view path, bool fallback) const;
@@ -69,11 +69,11 @@ class Config {
   Result<std::int64_t> integer_in(std::string_view path, std::int64_t least, std::int64_t most) const;
 
  private:
-  struct Document;  // the parsed file, and the paths that were asked for
+  struct Document;  // the parsed file, and the paths that were read
 
   Config(std::shared_ptr<const nlohmann::ordered_json> value, std::string file);
   const nlohmann::ordered_json* find(std::string_view path) const;
-  const nlohmann::ordered_json* peek(std::string_view path) const;  // without counting as asked
+  const nlohmann::ordered_json* peek(std::string_view path) const;  // without marking the field as read
   template <class T, class Convert>
   Result<T> get(std::string_view path, std::string_view expected, const Convert& convert) const;
 

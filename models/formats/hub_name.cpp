@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kFolder = "models--";
 constexpr std::string_view kBetween = "--";
-constexpr std::size_t kLongestPart = 96;  // of the hub
+constexpr std::size_t kLongestPart = 96;  // limit of the hub
 constexpr std::size_t kCommitDigits = 40;
 
 bool is_plain(char symbol) {

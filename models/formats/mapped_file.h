@@ -12,7 +12,7 @@ namespace locus::formats {
 
 class MappedFile {
  public:
-  // A file that shrinks while it is mapped reads as zeros from there on: see mapping_guard.h. Symbolic links are
+  // If a file shrinks while it is mapped, its missing part reads as zeros: see mapping_guard.h. Symbolic links are
   // followed. Errors: kBadInput when there is no regular, readable file.
   static Result<std::shared_ptr<const MappedFile>> open(const std::filesystem::path& path);
 

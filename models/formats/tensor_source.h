@@ -1,5 +1,5 @@
-// TensorSource: the named tensors of a checkpoint, whatever files they are in. Opening reads and validates headers; the
-// bytes stay where they are (memory-mapped) until somebody converts them.
+// TensorSource: the named tensors of a checkpoint, in whatever files they are. Opening reads and validates headers; the
+// bytes stay memory-mapped until they are converted.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ enum class DType { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kI8, kU8, kBool, k
 std::size_t element_size(DType dtype);
 std::string_view to_text(DType dtype);
 
-// One tensor. Its elements are storage[offset + Σ index·stride], all inside `storage` (checked on opening); those of
-// kBlocks are whole blocks in every row, the rows one after another from the storage's begin on.
+// One tensor. Its elements are storage[offset + Σ index·stride], all inside `storage` (checked on opening). A kBlocks
+// tensor has whole blocks in every row, rows consecutive from the start of the storage.
 struct TensorInfo {
   std::string name;
   DType dtype = DType::kF32;
@@ -35,8 +35,8 @@ struct TensorInfo {
   std::int64_t offset = 0;             // in elements
   std::span<const std::byte> storage;  // valid while the TensorSource lives; may be unaligned
   std::filesystem::path file;
-  const blocks::Format* blocks = nullptr;  // of kBlocks
-  // What the file's writer changed: rows in heads of this many whose halves are interleaved (0: none), and 1 added to
+  const blocks::Format* blocks = nullptr;  // kBlocks only
+  // Transformations by the file's writer: rows in heads of this many with interleaved halves (0: none), and 1 added to
   // every number.
   std::int64_t interleaved = 0;
   bool one_added = false;
@@ -59,23 +59,22 @@ class TensorSource {
   // Numbers, strings and lists beside the tensors of a pickle (CoPE's `cfg`, a `config`) as JSON text; empty when there
   // are none.
   virtual const std::string& extra_json() const = 0;
-  // The values at the front of a GGUF file; null for other files.
+  // The metadata of a GGUF file; null for other files.
   virtual std::shared_ptr<const GgufMetadata> gguf() const { return nullptr; }
 };
 
 using Source = std::shared_ptr<const TensorSource>;
 
-// A file (.safetensors, .pt, .pth, .bin, .safetensors.index.json, .bin.index.json, .gguf; safetensors without an ending
-// too), or a folder with one of
-// model.safetensors[.index.json], pytorch_model.bin[.index.json], or a single tensor file. Errors: kBadInput, one line
-// with file, tensor, expected and found; kUnsupported for dtypes that are not read.
+// Opens a file (.safetensors, .pt, .pth, .bin, .safetensors.index.json, .bin.index.json, .gguf; safetensors without an
+// extension too), or a folder with one of model.safetensors[.index.json], pytorch_model.bin[.index.json], or a single
+// tensor file. Errors: kBadInput, one line with file, tensor, expected and found; kUnsupported for other dtypes.
 Result<Source> open_tensors(const std::filesystem::path& path);
 
 // A warning that names safetensors files with usual names beside the one that open_tensors() reads from this folder;
 // empty for a file, or where there are none.
 std::string unread_weights(const std::filesystem::path& folder);
 
-// What to write: a tensor's raw row-major bytes.
+// A tensor to be written: its raw row-major bytes.
 struct OutputTensor {
   std::string name;
   DType dtype = DType::kF32;
@@ -83,7 +82,7 @@ struct OutputTensor {
   std::span<const std::byte> bytes;
 };
 
-// A safetensors file, written atomically; tensors in the given order, 8-byte aligned.
+// Writes a safetensors file atomically; tensors in the given order, 8-byte aligned.
 Status write_safetensors(const std::filesystem::path& path, const std::vector<OutputTensor>& tensors,
                          const std::map<std::string, std::string>& metadata = {});
 

@@ -1,4 +1,4 @@
-// TensorTable: what a reader found in one file, and the TensorSource made of it.
+// TensorTable: the tensors that a reader found in one file, and the TensorSource made of it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace locus::formats {
 
-// Sizes no file of weights has.
+// Upper limits; no file of weights reaches them.
 inline constexpr std::size_t kTensorLimit = 262'144;
 inline constexpr std::size_t kRankLimit = 32;
 
@@ -24,10 +24,10 @@ struct TensorTable {
   std::vector<std::string> warnings;
   std::string extra_json;
   std::shared_ptr<const GgufMetadata> gguf;
-  std::vector<std::shared_ptr<const void>> owners;  // of the storages: mapped files, unpacked records
+  std::vector<std::shared_ptr<const void>> owners;  // owners of the storages: mapped files, unpacked records
 };
 
-// The table behind the interface. Errors: kBadInput for a name that is there twice.
+// Makes a TensorSource of the table. Errors: kBadInput for a duplicate name.
 Result<Source> make_source(TensorTable table);
 
 // "FILE: tensor NAME", the context of an error.

@@ -21,7 +21,7 @@ constexpr std::int64_t kMaxLayers = 4096;
 constexpr std::int64_t kMaxHeads = 65536;
 constexpr std::int64_t kMaxLength = std::int64_t{1} << 30;
 constexpr std::int64_t kMaxReplicates = 10000;
-constexpr std::int64_t kMaxListed = std::int64_t{1} << 24;  // of an axis
+constexpr std::int64_t kMaxListed = std::int64_t{1} << 24;  // longest axis
 
 // Reads the metadata of one file.
 class Metadata {

@@ -64,7 +64,7 @@ class Tensors {
 
  private:
   std::vector<OutputTensor> list_;
-  std::list<std::vector<double>> own_;  // what has no other owner
+  std::list<std::vector<double>> own_;  // bytes without another owner
 };
 
 std::vector<std::int64_t> with_front(std::int64_t first, std::vector<std::int64_t> shape) {

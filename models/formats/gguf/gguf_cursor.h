@@ -1,4 +1,4 @@
-// GgufCursor: reads a GGUF file from its start to its end, never past it.
+// GgufCursor: reads a GGUF file sequentially, never beyond its end.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace locus::formats {
 
-// Errors are kBadInput naming what was read (`what`: "the version"), the bytes it needs and those that are left.
+// Errors are kBadInput naming the value (`what`: "the version"), the bytes it needs and the bytes left.
 class GgufCursor {
  public:
   // Both outlive the cursor.
@@ -36,7 +36,7 @@ class GgufCursor {
     return value;
   }
 
-  // Bytes whose count stands before them.
+  // Bytes preceded by their count.
   Result<std::span<const std::byte>> counted(const std::string& what) {
     LOCUS_TRY(const auto length, number<std::uint64_t>("the length of " + what));
     if (length > left()) {
@@ -58,7 +58,7 @@ class GgufCursor {
     return std::string_view(reinterpret_cast<const char*>(part.data()), part.size());
   }
 
-  // The numbers of a value whose type and count are known.
+  // The numbers of a value with known type and count.
   Result<std::span<const std::byte>> numbers(const GgufValue& value, const std::string& what) {
     const std::size_t size = size_of(value.type);
     if (value.count > left() / size) {
@@ -71,7 +71,7 @@ class GgufCursor {
     return bytes_.subspan(begin, at_ - begin);
   }
 
-  // A text without its length; texts of a list with theirs.
+  // A text without its length; texts of a list with their lengths.
   Result<std::span<const std::byte>> texts(const GgufValue& value, const std::string& what) {
     if (!value.list) {
       return counted(what);
@@ -96,7 +96,7 @@ class GgufCursor {
                      path_.string());
   }
 
-  static constexpr std::uint64_t kNameLimit = 65'535;  // bytes, of a tensor or a value
+  static constexpr std::uint64_t kNameLimit = 65'535;  // largest size in bytes of a tensor or a value
 
   std::span<const std::byte> bytes_;
   const std::filesystem::path& path_;

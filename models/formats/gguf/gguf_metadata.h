@@ -1,5 +1,5 @@
-// GgufMetadata: the named values at the front of a GGUF file - the model's sizes, its tokenizer's tables - as they lie
-// in the file, which keeps them. Everything was checked when the file was opened: a list is as long as it says.
+// GgufMetadata: the named values at the front of a GGUF file (the model's sizes, its tokenizer's tables), stored in the
+// mapped file. All of them were checked when the file was opened.
 #pragma once
 
 #include <cstddef>
@@ -33,14 +33,14 @@ enum class GgufType : std::uint32_t {
   kF64 = 12
 };
 
-// Bytes of a value of this type; 0 for texts and lists, whose length stands before them, and for no type.
+// Bytes of a value of this type; 0 for texts and lists, which carry their length, and for unknown types.
 std::size_t size_of(GgufType type);
 
 struct GgufValue {
-  GgufType type = GgufType::kU8;  // of the items, where it is a list
+  GgufType type = GgufType::kU8;  // type of the items of a list
   bool list = false;
   std::uint64_t count = 1;
-  std::span<const std::byte> bytes;  // of the value, or of the items one after another
+  std::span<const std::byte> bytes;  // bytes of the value, or of the items consecutively
 };
 
 class GgufMetadata {
@@ -48,22 +48,22 @@ class GgufMetadata {
   GgufMetadata(std::string file, std::shared_ptr<const void> owner)
       : file_(std::move(file)), owner_(std::move(owner)) {}
 
-  // False where the name is there already.
+  // False where the name exists already.
   bool add(std::string_view name, const GgufValue& value) { return values_.emplace(name, value).second; }
   const std::map<std::string, GgufValue, std::less<>>& values() const { return values_; }
 
   const std::string& file() const { return file_; }
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  // Null where there is none.
+  // Null where the name does not exist.
   const GgufValue* find(std::string_view name) const;
 
-  // The value of this name; none where there is none. Errors: kBadInput naming file, name, expected and found, for a
-  // value of another kind, and for a whole number that does not fit. The texts last as long as the metadata.
+  // The value of this name; empty where it does not exist. Errors: kBadInput naming file, name, expected and found, for
+  // a value of another type, and for a whole number that does not fit. Texts live as long as the metadata.
   Result<std::optional<std::int64_t>> integer(std::string_view name) const;
   Result<std::optional<double>> number(std::string_view name) const;
   Result<std::optional<bool>> boolean(std::string_view name) const;
   Result<std::optional<std::string_view>> text(std::string_view name) const;
-  // Empty where there is none.
+  // Empty where the name does not exist.
   Result<std::vector<std::int64_t>> integers(std::string_view name) const;
   Result<std::vector<double>> numbers(std::string_view name) const;
   Result<std::vector<std::string_view>> texts(std::string_view name) const;

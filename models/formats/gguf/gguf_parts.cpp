@@ -42,7 +42,7 @@ Result<Source> open_gguf_part(const fs::path& path) {
   return read_gguf(file->bytes(), file, path);
 }
 
-// A part says which one it is and how many there are, where it is one of several.
+// Checks that a part states its number and the number of parts, where it is one of several.
 Status check_gguf_part(const GgufMetadata& metadata, int number, int count) {
   LOCUS_TRY(const std::optional<std::int64_t> own, metadata.integer("split.no"));
   LOCUS_TRY(const std::optional<std::int64_t> parts, metadata.integer("split.count"));

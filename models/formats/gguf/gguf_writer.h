@@ -26,7 +26,7 @@ class GgufValues {
   void texts(std::string_view name, const std::vector<std::string>& values);
   void numbers(std::string_view name, const std::vector<float>& values);
   void integers(std::string_view name, const std::vector<std::int32_t>& values);
-  // As another file has it.
+  // Copies a value of another file.
   void copy(std::string_view name, const GgufValue& value);
 
   std::uint64_t count() const { return count_; }
@@ -40,16 +40,17 @@ class GgufValues {
   std::uint64_t count_ = 0;
 };
 
-// A tensor, its shape (outputs, inputs), and where its numbers come from: called once, when it is its turn.
+// A tensor: its shape (outputs, inputs), and a function that returns its numbers, called once, when the tensor is
+// written.
 struct GgufOutput {
   std::string name;
   std::vector<std::int64_t> shape;
-  const blocks::Format* format = nullptr;  // one that is written; whole blocks make a row
+  const blocks::Format* format = nullptr;  // a type that can be written; a row is a whole number of blocks
   std::function<std::vector<float>()> values;
 };
 
-// Writes the file atomically, a tensor after another: the numbers of one are in memory at a time. Errors: kBadInput for
-// a file that cannot be written, and a shape that is not the format's.
+// Writes the file atomically, one tensor after another: only one is in memory at a time. Errors: kBadInput for a file
+// that cannot be written, and for a shape that the type does not allow.
 Status write_gguf(const std::filesystem::path& path, const GgufValues& values, const std::vector<GgufOutput>& tensors,
                   const std::function<Status(std::size_t tensor)>& before = {});
 

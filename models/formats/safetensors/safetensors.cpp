@@ -38,7 +38,7 @@ Result<DType> parse_dtype(std::string_view name) {
   return bad_input("expected a dtype, found \"" + shown(name, 40) + "\"");
 }
 
-// One entry of the header as it stands there.
+// One entry of the header, unchecked.
 struct Entry {
   std::string name;
   std::optional<DType> dtype;

@@ -12,8 +12,7 @@
 namespace locus::formats {
 
 // The tensors of a safetensors file whose bytes `owner` keeps alive; `path` is for messages. Errors: kBadInput, naming
-// file and tensor, for whatever the format forbids; kUnsupported for dtypes Locus does not read; kTooLarge for more
-// than 262,144 tensors.
+// file and tensor, for invalid content; kUnsupported for other dtypes; kTooLarge for more than 262,144 tensors.
 Result<Source> read_safetensors(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                                 const std::filesystem::path& path);
 

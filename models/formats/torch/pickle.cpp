@@ -15,9 +15,9 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-constexpr std::size_t kNameLimit = 200;  // of a module and of a name; longer ones are none of ours
+constexpr std::size_t kNameLimit = 200;  // length of the names of a module and a function; longer ones are unknown
 
-// What each opcode does to the stack.
+// The effect of each opcode on the stack.
 class Machine {
  public:
   explicit Machine(std::span<const std::byte> bytes)
@@ -94,7 +94,7 @@ class Machine {
       object.items.resize(2);
       object.items.push_back(state);
     }
-    return {};  // the state of a dict (a state dict's _metadata) or tensor says nothing about its content
+    return {};  // the state of a dict (a state dict's _metadata) or tensor has no content
   }
 
   PickleCursor bytes_;
@@ -111,7 +111,7 @@ Status Machine::step(std::uint8_t op) {
                                             : bad_input("expected protocol 2 to 5, found " + std::to_string(protocol));
     }
     case kFrame:
-      // A frame only says how much to read ahead.
+      // A frame is only a hint how much to read ahead.
       if (const auto length = bytes_.number<std::uint64_t>(); !length.ok()) {
         return length.error();
       }

@@ -1,7 +1,7 @@
-// A restricted pickle machine: reads what torch.save writes (pickle protocols 2–5) and runs nothing.
+// A restricted pickle machine: reads the output of torch.save (pickle protocols 2–5) and executes nothing.
 //
-// The few names that tensors need are understood: OrderedDict, torch's rebuild functions, storages, dtypes, Size and
-// device. Every other name becomes an inert object that only remembers what it was called with.
+// It understands the few names that tensors need: OrderedDict, torch's rebuild functions, storages, dtypes, Size and
+// device. Every other name becomes an inert object that only records its arguments.
 #pragma once
 
 #include <cstddef>
@@ -37,12 +37,12 @@ struct PickleValue {
     kStorage,  // integer: in Pickle::storages
     kTensor,   // integer: in Pickle::tensors
     kInert,   // any other name (text "MODULE NAME", no items) or what it made (items: the name, the arguments[, state])
-    kOpaque,  // a number too large to matter
+    kOpaque,  // a number beyond the supported range
   };
   Kind kind = Kind::kNone;
   std::int64_t integer = 0;
   double number = 0;
-  std::string_view text = {};  // into the pickle's bytes or Pickle::names
+  std::string_view text = {};  // offset of a value in the pickle's bytes or in Pickle::names
   std::vector<PickleId> items = {};
 };
 
@@ -68,7 +68,7 @@ struct Pickle {
   std::vector<PickleTensor> tensors;      // not yet checked against the storages' bytes
   std::unordered_set<std::string> names;  // "MODULE NAME", what the values' texts may point into
   std::vector<std::string> inert;         // "module.name" of each name that is not understood, once
-  std::size_t size = 0;                   // bytes up to and with the end of this pickle
+  std::size_t size = 0;                   // bytes up to and including the end of this pickle
 
   const PickleValue& at(PickleId id) const { return values[id]; }
 };

@@ -1,4 +1,4 @@
-// PickleCursor: a pickle's bytes, read from front to back, never beyond their end.
+// PickleCursor: reads a pickle's bytes sequentially, never beyond their end.
 #pragma once
 
 #include <cstring>
@@ -47,7 +47,7 @@ class PickleCursor {
     return part;
   }
 
-  // Bytes whose length stands before them as a T.
+  // Bytes preceded by their length as a T.
   template <class T>
   Result<std::string_view> counted() {
     LOCUS_TRY(const T count, number<T>());

@@ -10,8 +10,8 @@
 
 namespace locus::formats {
 
-// Errors of every function, without a file name: kBadInput for a value, mark or memo entry that is not there, and
-// beyond the limits of read_pickle.
+// Errors of every function, without a file name: kBadInput for a missing value, mark or memo entry, and beyond the
+// limits of read_pickle.
 class PickleStack {
  public:
   // New values go into `pickle`, which must outlive the stack.
@@ -21,28 +21,28 @@ class PickleStack {
   Status push(PickleValue value);
   Status push(PickleValue::Kind kind, std::int64_t integer = 0);
   Status push_text(PickleValue::Kind kind, const Result<std::string_view>& text);
-  // Whether one more value may be made.
+  // True while another value is allowed.
   Status room() const;
   Result<PickleId> pop();
   Result<PickleId> top() const;
 
   Status mark();
-  // The values above the last mark, which goes with them.
+  // Removes and returns the values above the last mark, and the mark.
   Result<std::vector<PickleId>> pop_mark();
-  // The value on top, or the mark where there is none above it.
+  // The top value, or the mark where there is none above it.
   Status drop();
 
-  // Replaces the last `count` values by a tuple of them.
+  // Replaces the last `count` values by a tuple.
   Status tuple(std::size_t count);
-  // Replaces the values above the last mark by a container of them.
+  // Replaces the values above the last mark by a container.
   Status container_of_mark(PickleValue::Kind kind);
-  // Adds `items` to the container on top. An inert object takes and forgets them.
+  // Adds `items` to the container on top. An inert object ignores them.
   Status extend(PickleValue::Kind kind, const std::vector<PickleId>& items);
 
-  // Remembers the value on top under this number, or the next free one.
+  // Stores the top value in the memo under this number, or the next free one.
   Status put(std::size_t key);
   Status memoize() { return put(memo_.size()); }
-  // Pushes the value remembered under it.
+  // Pushes the value stored under this number.
   Status get(std::size_t key);
 
  private:
@@ -50,7 +50,7 @@ class PickleStack {
 
   Pickle& pickle_;
   std::vector<PickleId> stack_;
-  std::vector<std::size_t> marks_;  // heights of the stack
+  std::vector<std::size_t> marks_;  // stack heights of the marks
   std::unordered_map<PickleId, PickleId> memo_;
 };
 

@@ -144,7 +144,7 @@ Result<PickleValue> TorchNames::dict(const std::vector<PickleId>& arguments) {
   if (list.kind != Kind::kList || !std::all_of(list.items.begin(), list.items.end(), pair)) {
     return bad_input("collections.OrderedDict: expected a list of pairs, found something else");
   }
-  copied_ += list.items.size();  // the same list may be asked for again and again
+  copied_ += list.items.size();  // the same list may be used repeatedly
   if (copied_ > kCopyLimit) {
     return bad_input("collections.OrderedDict: more than " + std::to_string(kCopyLimit) + " pairs");
   }

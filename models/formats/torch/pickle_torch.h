@@ -1,4 +1,4 @@
-// What the pickle machine makes of torch's own names.
+// The pickle machine's implementation of torch's names.
 #pragma once
 
 #include <unordered_map>
@@ -7,15 +7,15 @@
 
 namespace locus::formats {
 
-// Makes values for calls of the allow-list. `pickle` is the one under construction.
+// Creates values for calls of the allow-list. `pickle` is under construction.
 class TorchNames {
  public:
   explicit TorchNames(Pickle& pickle) : pickle_(pickle) {}
 
   // The value of the name `text` = "MODULE NAME": kGlobal, kDtype or kInert.
   PickleValue name(std::string_view text);
-  // The value of calling `callable` with the tuple `arguments`: a new one at the end of pickle.values, or one that is
-  // there already.
+  // The result of calling `callable` with the tuple `arguments`: a new value at the end of pickle.values, or an
+  // existing one.
   Result<PickleId> call(PickleId callable, PickleId arguments);
   // The storage of a persistent id ("storage", type, key, location, count[, view]).
   Result<PickleValue> storage(PickleId id);
@@ -28,7 +28,7 @@ class TorchNames {
   PickleId add(PickleValue value);
 
   Pickle& pickle_;
-  std::size_t copied_ = 0;                                      // items of lists that became dicts
+  std::size_t copied_ = 0;                                      // items of lists converted to dicts
   std::unordered_map<std::string_view, std::size_t> storages_;  // by key
 };
 

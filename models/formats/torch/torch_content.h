@@ -1,4 +1,4 @@
-// What a torch file's pickle means for a checkpoint: which tensors have which names, and what lies beside them.
+// The content of a torch file's pickle: tensors by name, and the values beside them.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace locus::formats {
 
 struct TorchContent {
   std::vector<std::pair<std::string, std::size_t>> tensors;  // name, in Pickle::tensors
-  std::string extra_json;                                    // empty when nothing lies beside the tensors
+  std::string extra_json;                                    // empty without values beside the tensors
   std::vector<std::string> warnings;                         // without the file's name
 };
 

@@ -97,7 +97,7 @@ struct Record {
   std::uint64_t data = 0;
 };
 
-// The sizes and the place that do not fit 32 bits stand in the extra field 1, in this order.
+// Sizes and offset that do not fit 32 bits are in the extra field 1, in this order.
 bool read_extra64(const RecordBytes& file, std::uint64_t at, std::uint64_t end, Record& record) {
   while (end - at >= 4) {
     const std::uint64_t id = file.u16(at);

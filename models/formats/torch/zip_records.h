@@ -1,4 +1,4 @@
-// The records of a zip archive that stores them as they are, as torch.save does: names and places, nothing is copied.
+// Records of an uncompressed zip archive, as torch.save writes it: names and locations; nothing is copied.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,8 @@
 
 namespace locus::formats {
 
-// Record name → its bytes inside `archive`; zip64 is understood. Errors: kBadInput, naming file and record, for a
-// broken directory, a compressed or encrypted record, a name that is there twice, and records that overlap or leave the
-// file.
+// Record name → its bytes inside `archive`, zip64 included. Errors: kBadInput, naming file and record, for a broken
+// directory, a compressed or encrypted record, a duplicate name, and records that overlap or leave the file.
 Result<std::map<std::string_view, std::span<const std::byte>>> read_zip_records(std::span<const std::byte> archive,
                                                                                 const std::filesystem::path& path);
 

@@ -12,7 +12,7 @@ bool local::is_trace(const std::filesystem::path& path) {
   }
   const auto source = formats::open_tensors(path);
   if (!source.ok()) {
-    return false;  // opening it as a checkpoint says the same of its header
+    return false;  // opening it as a checkpoint reports the header's error
   }
   const auto format = (*source)->metadata().find("locus.format");
   return format != (*source)->metadata().end() && format->second.starts_with("trace/");

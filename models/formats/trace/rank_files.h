@@ -1,4 +1,4 @@
-// The files of a sharded run's trace, one for each of its processes, opened and told apart.
+// The files of a sharded run's trace, one per process.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace locus::models::trace {
 
-// The layers whose tensors are in one file, and the heads that these tensors have of `of`.
+// The layers with tensors in one file, and which of the `of` heads these tensors hold.
 struct Rank {
   formats::Source source;
   std::string file;
@@ -31,8 +31,8 @@ struct Rank {
   bool holds(std::int64_t layer) const { return std::binary_search(layers.begin(), layers.end(), layer); }
 };
 
-// The files of all ranks of the one at `path`, in their order. Errors: kBadInput naming the file of a rank that is
-// missing, or whose metadata `shard` is not that of its name.
+// The files of all ranks of the file at `path`, in order. Errors: kBadInput naming the file of a rank that is missing,
+// or whose metadata `shard` contradicts its name.
 Result<std::vector<Rank>> read_ranks(const formats::Source& source, const std::filesystem::path& path);
 
 }  // namespace locus::models::trace

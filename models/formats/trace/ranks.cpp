@@ -116,7 +116,7 @@ class JoinedRanks : public formats::TensorSource {
     return {};
   }
 
-  // What all ranks must agree in, and the lists of layers put together.
+  // Metadata that must be equal in all ranks, and the concatenated lists of layers.
   Status join_metadata() {
     const Rank& first = ranks_.front();
     std::set<std::string> own{"shard", "shape", "encoding", "window"};

@@ -1,12 +1,11 @@
-// What a trace file of an encoder–decoder calls the parts of its three sides:
+// Names of the parts of a trace file with several sides. Encoder–decoder:
 //   encoder   input_ids, position_ids, encoder.layers.N.…, encoder.hidden; metadata tokens, encoder.encoding, …
 //   decoder   decoder_input_ids, decoder_position_ids, decoder.layers.N.…, logits; metadata decoder_tokens,
 //             decoder.encoding, …
-//   cross     decoder.layers.N.cross_attention, cross_q, cross_k, cross_log_sum_exp; its tokens and texts are the
-//   others'
-// Of a vision-language model the text is called as a trace without sides, and the tower:
+//   cross     decoder.layers.N.cross_attention, cross_q, cross_k, cross_log_sum_exp; tokens and texts of the others
+// Vision-language model: the text has the names of a trace without sides; the image tower:
 //   vision    vision.position_ids, vision.layers.N.…; metadata vision.tokens, vision.encoding, …
-// Metadata locus.format, model and family are of the file.
+// Metadata locus.format, model and family describe the whole file.
 #pragma once
 
 #include <optional>
@@ -18,13 +17,13 @@ namespace locus::models {
 
 class SideNames {
  public:
-  // For a trace without sides: everything is called as it is.
+  // For a trace without sides: names are unchanged.
   SideNames() = default;
   explicit SideNames(Side side) : side_(side) {}
 
   bool crosses() const { return side_ == Side::kCross; }
   bool sees() const { return side_ == Side::kVision; }
-  // "layers.3.attention" and the like.
+  // The full name of a tensor ("layers.3.attention") or metadata key.
   std::string tensor(const std::string& name) const;
   std::string metadata(const std::string& key) const;
 
