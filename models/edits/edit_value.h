@@ -1,4 +1,4 @@
-// One edit from its JSON object, whether that came from a file or was made of a short form.
+// Parsing of one edit from its JSON object, from a file or made of a short form.
 #pragma once
 
 #include <nlohmann/json.hpp>

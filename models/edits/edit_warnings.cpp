@@ -1,4 +1,4 @@
-// What a reader should know of edits that are no error: which decide over others, and which drove scores too far.
+// Warnings about edits: those overridden by others, and those that drive scores too far.
 #include <algorithm>
 #include <string>
 

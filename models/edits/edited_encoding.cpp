@@ -47,7 +47,7 @@ void turn(at::Tensor turned, const at::Tensor& plain, const PairForm& form, cons
   const at::Tensor first_to = at::tensor(to[0], at::kLong);
   const at::Tensor second_to = at::tensor(to[1], at::kLong);
   at::Tensor magnitude = at::full({1}, form.magnitude, first.options());
-  if (form.state) {  // what the text has made of it: how much longer it made this pair
+  if (form.state) {  // factor by which the text's tuning lengthens this pair
     const at::Tensor before = first.square() + second.square();
     const at::Tensor after = turned.index_select(-1, first_to).square() + turned.index_select(-1, second_to).square();
     magnitude = (after / before.clamp_min(1e-30)).sqrt();

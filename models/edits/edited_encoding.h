@@ -1,6 +1,6 @@
 // EditedEncoding: a layer's position encoding with the edits of the layer's heads. It prepares queries and keys with
-// other angles, and hands on logits that are scaled, biased, cut and replaced: attention and score maps see the same.
-// Tile by tile, O(T) beside the tile.
+// other angles, and returns logits that are scaled, biased, masked and replaced, so that attention and score maps
+// agree. Works tile by tile, with O(T) memory besides the tile.
 //
 // Letters: B batch, H heads, T tokens, R tile rows, K tile columns, M rotary pairs.
 #pragma once
@@ -20,8 +20,8 @@
 
 namespace locus::models {
 
-// A formula of d = p_i − p_j and more. Where it follows no single position it is tabulated once for all whole distances
-// between `low` and `high`.
+// A formula of d = p_i − p_j and other variables. A formula that depends on no single position is tabulated for all
+// whole distances between `low` and `high`.
 struct BiasFormula {
   Formula formula;
   std::int64_t heads = 1;   // H
@@ -32,7 +32,7 @@ struct BiasFormula {
   double low = 0;
 };
 
-// What happens to one head, in the order of the members.
+// Edits of one head, in the order of application.
 struct HeadEdits {
   std::optional<at::Tensor> angles;   // (M) float64 θ instead of the encoding's
   std::vector<std::int64_t> still;    // pairs
@@ -40,26 +40,26 @@ struct HeadEdits {
   double scale = 1;
   std::vector<std::shared_ptr<const BiasFormula>> biases;
   std::vector<std::pair<Range, Range>> edges;  // queries, keys
-  std::optional<HeadTo> to;                    // of the weights: not zero and mean
+  std::optional<HeadTo> to;                    // replacement of the weights: neither zero nor mean
 
-  // Whether what the soft-max sees is another number, before cells are masked.
+  // True if the edits change the input of the soft-max, before cells are masked.
   bool changes() const { return scale != 1 || !biases.empty(); }
   bool turns() const { return angles || !still.empty() || !dropped.empty(); }
   bool scores() const { return changes() || !edges.empty() || to; }
 };
 
-// Where edited scores stay: beyond it neither float32 sums nor differences of scores mean anything.
+// Limit of edited scores: beyond it neither float32 sums nor differences of scores are meaningful.
 inline constexpr double kMaxScore = 1e12;
 
 class EditedEncoding final : public position::PositionEncoding, public position::Paired {
  public:
-  // `heads` has an entry per head. Logits are capped here (0: no cap), so that edits see what the soft-max sees.
-  // `grid_columns` of an image's patches; 0 for text. `mask`: the layer's.
+  // `heads` has an entry per head. The cap of the logits is applied here (0: none), so that edits act on the input of
+  // the soft-max. `grid_columns`: columns of an image's patches; 0 for text. `mask`: the layer's.
   EditedEncoding(std::shared_ptr<const position::PositionEncoding> own, std::vector<HeadEdits> heads, double soft_cap,
                  std::int64_t grid_columns, const attention::Mask& mask);
 
   const std::shared_ptr<const position::PositionEncoding>& own() const { return own_; }
-  // Whether a visible cell that was scored so far was held at ±kMaxScore.
+  // True if a visible cell of the scores computed so far was clamped to ±kMaxScore.
   bool overflowed() const { return overflowed_; }
 
   const position::Description& description() const override { return own_->description(); }
@@ -74,7 +74,7 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   // Masked cells are −∞.
   position::TileScores score(const position::Prepared& prepared, const position::Tile& tile,
                              const position::Wanted& wanted, const at::Tensor& carry) const override;
-  // True where an edit names tokens: cells of gathered tokens would be others.
+  // True where an edit names tokens: gathering tokens would change its cells.
   bool needs_carry() const override { return own_->needs_carry() || by_token_; }
   bool is_dot_product() const override { return false; }
   double scale() const override { return own_->scale(); }
@@ -91,11 +91,11 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   at::Tensor vectors(const position::State& state, std::int64_t layer) const override {
     return own_->vectors(state, layer);
   }
-  // kUnsupported: edited logits are no sum of pairs.
+  // Errors: kUnsupported; edited logits are not a sum over pairs.
   Result<position::PairForm> pair_form(const position::Prepared& prepared, std::int64_t layer) const override;
 
  private:
-  // (B, R, K) scaled and biased in float64, held within ±kMaxScore; −∞ where a formula masks.
+  // (B, R, K) scaled and biased in float64, clamped to ±kMaxScore; −∞ where a formula masks.
   at::Tensor changed(const HeadEdits& edits, const at::Tensor& logits, const at::Tensor& places,
                      const position::Tile& tile, std::int64_t head) const;
   // (R, K) float64, −∞ where masked.
@@ -114,8 +114,8 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   mutable std::atomic<bool> overflowed_{false};
 };
 
-// (T) float64: the ids of a text (the time of those that are vectors), the row-major index of an image's patches (0
-// before them).
+// (T) float64: the ids of a text (the time component of vector positions), or the row-major index of an image's patches
+// (0 before them).
 at::Tensor places_of(const position::Positions& positions, std::int64_t grid_columns);
 
 }  // namespace locus::models

@@ -80,7 +80,7 @@ class Vectors {
   const Layout* layout_;
 };
 
-// Of positions that are numbers: a picture's cells move by one.
+// For positions that are numbers: a picture's cells move by one.
 Status shift_cells(const Edit& edit, std::size_t index, const Layout& layout, double* ids) {
   LOCUS_TRY(const ImageSpan span, picture_of(edit, layout.pictures, index));
   if (edit.along.size() != 1) {
@@ -145,7 +145,7 @@ Result<Positions> edited_positions(const Edits& edits, const Positions& position
     edited.ids = positions.dimensions() == 1 ? places.clone() : grid_ids(places, layout.grid_columns);
     return {};
   };
-  std::optional<Error> refused;  // of the first edit after which they do not fit
+  std::optional<Error> refused;  // the first edit after which they are invalid
   for (const bool shifts : {false, true}) {
     for (std::size_t n = 0; n < edits.size(); ++n) {
       const EditKind kind = edits[n].kind;

@@ -22,7 +22,7 @@ std::optional<std::int64_t> index_of(const json& value) {
   return whole_number(value, 0, kLargestIndex);
 }
 
-// Each puts the value into `out`, or says what it expects.
+// Each writes the value to `out`, or returns the expected value.
 using Expected = std::string;
 
 Expected read_value(const json& value, Range& out) {

@@ -1,4 +1,4 @@
-// The kinds of edits and their fields, in the order of the short form: what reading, writing and checking share.
+// The kinds of edits and their fields, in the order of the short form; shared by reading, writing and checking.
 #pragma once
 
 #include <array>
@@ -30,9 +30,9 @@ struct EditForm {
   std::span<const EditField> fields;
 };
 
-// The form of a kind. The table of all of them is in fields.cpp.
+// The form of a kind; the table of all forms is in fields.cpp.
 const EditForm& form_of(EditKind kind);
-// Null for a name that is none; names() has the known ones, with commas between them.
+// Null for an unknown name; form_names() lists the known ones, separated by commas.
 const EditForm* find_form(std::string_view name);
 std::string form_names();
 

@@ -79,7 +79,7 @@ struct Formula::Compiled {
   std::array<double, kMaxVariables> values{};
   mu::Parser parser;
   std::set<std::string, std::less<>> used;
-  std::mutex mutex;  // of values and parser
+  std::mutex mutex;  // size of values and parser
 };
 
 std::span<const std::string_view> bias_variables() {

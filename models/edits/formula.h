@@ -1,5 +1,5 @@
-// Formula: a typed expression of named variables, compiled once. muParser's syntax: + - * / ^, comparisons, && ||,
-// `a ? b : c`, functions (exp ln log2 sqrt abs min max sin cos …), _pi and _e.
+// Formula: an expression of named variables, compiled once. muParser's syntax: + - * / ^, comparisons, && ||, `a ? b :
+// c`, functions (exp ln log2 sqrt abs min max sin cos …), _pi and _e.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace locus::models {
 
 class Formula {
  public:
-  // A formula of these variables. Errors: kBadInput naming the place in the formula.
+  // Compiles a formula of these variables. Errors: kBadInput naming the position in the formula.
   static Result<Formula> compile(const std::string& text, std::span<const std::string_view> variables);
 
-  // Whether the value follows this variable.
+  // True if the value depends on this variable.
   bool uses(std::string_view variable) const;
-  // results[n] of n = 0 … count − 1, whose variables `set` writes in the order of compile(): those of n alone that
-  // differ from n − 1's. May be called by several threads.
+  // Computes results[n] for n = 0 … count − 1; `set` writes the variables in the order of compile(), for n only those
+  // that differ from n − 1. May be called by several threads.
   void each(std::int64_t count, const std::function<void(std::int64_t n, double* values)>& set, double* results) const;
 
  private:

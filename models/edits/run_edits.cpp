@@ -184,7 +184,7 @@ class LayerBinder {
     return each(edit, [&](HeadEdits& head) { head.biases.push_back(bias); });
   }
 
-  // A formula of d and h alone is computed once for every whole distance of the run.
+  // A formula of d and h only is computed once for every whole distance of the run.
   void tabulate(BiasFormula& bias, const Places& heads) const {
     const at::Tensor places = places_of(layer_.positions, layer_.layout.grid_columns);
     const double span = places.max().item<double>() - places.min().item<double>();

@@ -1,4 +1,4 @@
-// Edits bound to one run: other positions, and what each layer does otherwise.
+// Edits bound to one run: other positions, and the changes to each layer.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace locus::models {
 
-// How the patches of an input's image lie, and where the pictures of a text stand.
+// Arrangement of the patches of an image, and of the pictures in a text.
 struct Layout {
   std::int64_t grid_columns = 0;
   std::vector<ImageSpan> pictures = {};
 };
 
-// The ids that edits of positions give, of an image by row-major index; a number for a token whose position is a vector
-// stands for all its components. Errors: kBadInput where the model cannot take them, naming the edit and the reason.
+// The position ids with the edits applied, of an image by row-major index; a number for a token with a vector as
+// position sets all its components. Errors: kBadInput where the model cannot use them, naming the edit and the reason.
 Result<position::Positions> edited_positions(const Edits& edits, const position::Positions& positions,
                                              const Layout& layout, const transformer::Transformer& model);
 
 // The picture that an edit names. Errors: kBadInput.
 Result<ImageSpan> picture_of(const Edit& edit, const std::vector<ImageSpan>& pictures, std::size_t index);
 
-// The same error with the edit's index and field before it.
+// Prefixes an error with the edit's index and field.
 Error of_edit(Error error, std::size_t index, const std::string& field);
 
 // One layer's encoding, and the shape of the run.
@@ -41,12 +41,13 @@ struct LayerToEdit {
   attention::Mask mask{};
 };
 
-// What the layer does otherwise; nothing set where it is not edited. Errors: kBadInput for pairs that the encoding has
-// not, or angles that are no numbers; kUnsupported for what the encoding cannot take; with the edit's index and field.
+// The changes to the layer; empty where it is not edited. Errors: kBadInput for pairs that the encoding does not have,
+// or angles that are not numbers; kUnsupported for edits that the encoding does not support; with the edit's index and
+// field.
 Result<transformer::LayerEdit> edited_layer(const Edits& edits, const ModelInfo& model, const LayerToEdit& layer);
 
-// What a reader should know after a run with these edits: those that have no effect on a head because another one
-// decides, and the first layer whose edited scores were held at what float32 can tell apart. `layers` may be null.
+// Warnings after a run with these edits: edits without effect on a head because another one overrides them, and the
+// first layer whose edited scores were clamped to the resolution of float32. `layers` may be null.
 void add_warnings(const Edits& edits, const ModelInfo& model, const transformer::LayerEdits* layers,
                   std::vector<std::string>& warnings);
 

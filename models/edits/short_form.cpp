@@ -41,7 +41,7 @@ class Words {
   std::string_view text_;
 };
 
-// What a word would be in JSON; words that are no such thing stay text, which reading refuses by name.
+// Converts a word to JSON; other words stay text, which the reader refuses by name.
 json index_of(std::string_view word) {
   const auto index = parse_number<std::int64_t>(word);
   return index ? json(*index) : json(word);
