@@ -27,8 +27,8 @@ std::int64_t bytes_at(const fs::path& path) {
   return file && !code ? static_cast<std::int64_t>(bytes) : -1;
 }
 
-// Makes a folder below `base`, part by part: none of them may be a link, through which files elsewhere were written.
-// Where the cache itself and a model's folder lie is the user's to say, with links too.
+// Creates a folder below `base`, part by part: none may be a link, which could lead elsewhere. The cache itself and a
+// model's folder may be links chosen by the user.
 Status make_folder(const fs::path& base, const fs::path& below) {
   std::error_code code;
   fs::create_directories(base, code);

@@ -1,6 +1,6 @@
-// One model's folder of Hugging Face's cache, as it is written: models--ORG--NAME with blobs/ETAG (content),
-// snapshots/COMMIT/FILE (links to blobs) and refs/REVISION (a commit); locks in .locks/models--ORG--NAME/ETAG.lock, as
-// Hugging Face's own tools take them.
+// One model's folder of Hugging Face's cache: models--ORG--NAME with blobs/ETAG (content), snapshots/COMMIT/FILE (links
+// to blobs) and refs/REVISION (a commit); locks in .locks/models--ORG--NAME/ETAG.lock, compatible with Hugging Face's
+// own tools.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace locus::hub {
 
 class CacheFolder {
  public:
-  // No folder is made yet.
+  // Does not create the folder.
   CacheFolder(std::filesystem::path cache, const formats::HubName& name);
 
   std::filesystem::path blob(const std::string& etag) const { return model_ / "blobs" / etag; }
@@ -25,17 +25,17 @@ class CacheFolder {
   std::filesystem::path lock(const std::string& etag) const { return cache_ / locks_ / (etag + ".lock"); }
   const std::filesystem::path& model() const { return model_; }
 
-  // Bytes of a file of a snapshot that are there: all of them where its blob, or a file in place of its link, has
-  // `bytes`; else those of its unfinished blob.
+  // Bytes present of a file of a snapshot: all of them where its blob, or a file in place of its link, has `bytes`;
+  // else those of its unfinished blob.
   std::int64_t present(const std::string& commit, const std::string& file, const std::string& etag,
                        std::int64_t bytes) const;
 
-  // The folders that a download writes into. Errors: kBadInput where one cannot be made, or is a link.
+  // Creates the folders for a download. Errors: kBadInput where one cannot be created, or is a link.
   Status make(const std::string& commit) const;
-  // snapshots/COMMIT/FILE → ../../blobs/ETAG, in place of a link that is there. Errors: kBadInput where the file system
-  // has no links, or something else than a link to a whole file has that name.
+  // Creates snapshots/COMMIT/FILE → ../../blobs/ETAG, replacing an existing link. Errors: kBadInput where the file
+  // system has no links, or where something else than a link or a complete file has that name.
   Status link(const std::string& commit, const std::string& file, const std::string& etag, std::int64_t bytes) const;
-  // refs/REVISION, in place of a link that is there, unless the revision is the commit itself.
+  // Writes refs/REVISION, replacing an existing link, unless the revision is the commit itself.
   Status set_ref(const std::string& revision, const std::string& commit) const;
 
  private:
@@ -44,12 +44,11 @@ class CacheFolder {
   std::filesystem::path locks_;  // below the cache
 };
 
-// Holds a lock file, among the processes of this machine that take the same one; on file systems without locks,
-// nothing.
+// Holds a lock file among the processes of this machine; without effect on file systems without locks.
 class DownloadLock {
  public:
-  // Waits for other holders; `waiting` is called once before it does. Errors: kCancelled; kBadInput where the file
-  // cannot be opened.
+  // Waits for other holders; `waiting` is called once before. Errors: kCancelled; kBadInput where the file cannot be
+  // opened.
   static Result<DownloadLock> take(const std::filesystem::path& file, const StopToken& stop,
                                    const std::function<void()>& waiting);
 

@@ -48,7 +48,7 @@ std::string byte_count(std::int64_t bytes) {
   return std::to_string(bytes) + " bytes";
 }
 
-// Whether an answer fits what was asked for: the rest of the file, or the whole of it, which begins it anew.
+// True where an answer fits the request: the rest of the file, or the whole file, which restarts it.
 Status begin_body(const Response& answer, const RemoteFile& file, PartialFile& partial) {
   if (answer.status == 200) {
     if (partial.size() > 0) {
@@ -209,7 +209,7 @@ Status download(Connection& connection, const HubSettings& settings, const Cache
     }
   }
   LOCUS_TRY(PartialFile partial, PartialFile::open(folder.partial(file.etag), file.has_sum(), file.bytes, stop));
-  bool inherited = partial.size() > 0;  // of an earlier time, when the file may have been cut in another way
+  bool inherited = partial.size() > 0;  // left by an earlier download, possibly of other ranges
   there(partial.size());
   for (;;) {
     LOCUS_CHECK(fetch_rest(connection, settings, file, partial, stop, there));

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kListingLimit = std::size_t{32} << 20;
 constexpr std::size_t kIndexLimit = std::size_t{128} << 20;
-constexpr int kQuestionTries = 3;  // of what is small: nobody waits long to hear that there is no network
+constexpr int kQuestionTries = 3;  // timeout of small requests, so that a missing network is reported soon
 
 ConnectionOptions options_of(const HubSettings& settings) {
   return {origin_of(settings.endpoint),
@@ -37,7 +37,7 @@ std::string address_of(const HubSettings& settings, const std::string& model, co
   return settings.endpoint + "/" + model + "/resolve/" + commit + "/" + escaped(file);
 }
 
-// A small question, asked again where the line breaks or the hub is busy.
+// A small request, repeated where the connection breaks or the hub is busy.
 template <class Ask>
 Result<Response> asked(const HubSettings& settings, const StopToken& stop, const Ask& ask) {
   const Patience patience(settings);
@@ -68,7 +68,7 @@ Result<Listing> listing_of(Connection& connection, const HubSettings& settings, 
   return parse_listing(text, plan.name + ": the hub's answer");
 }
 
-// Says what a fetch has come to, ten times a second.
+// Reports the progress of a fetch, ten times a second.
 class FetchReport {
  public:
   FetchReport(const DownloadPlan& plan, const Progress& progress)
@@ -99,7 +99,7 @@ class FetchReport {
   const Progress& progress_;
   std::int64_t total_;
   std::int64_t first_;  // there before
-  std::int64_t done_;   // of the files before this one
+  std::int64_t done_;   // bytes of the files before this one
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_;
 };

@@ -1,7 +1,7 @@
-// Getting a model from Hugging Face's hub into its cache on this machine, so that every program that reads the cache
-// finds it. Nothing is fetched but through these functions, and nothing calls them unasked.
+// Downloads of models from Hugging Face's hub into its cache on this machine, where every program that reads the cache
+// finds them. Only these functions download, and only on the user's request.
 //
-// plan_download() asks the hub what a revision has and how large it is; fetch() downloads what is missing.
+// plan_download() asks the hub for the files of a revision and their sizes; fetch() downloads the missing ones.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct PlannedFile {
   std::string name;
   std::string etag;          // the blob's name
   std::int64_t bytes = 0;    // of the whole file
-  std::int64_t present = 0;  // of it, on this machine
+  std::int64_t present = 0;  // bytes on this machine
   bool has_sum = false;      // its SHA-256 is known, and checked before the file gets its name
 };
 
@@ -27,21 +27,21 @@ struct DownloadPlan {
   std::string name;      // "ORG/NAME"
   std::string revision;  // "main"
   std::string commit;
-  std::filesystem::path folder;  // of the snapshot, once it is there
+  std::filesystem::path folder;  // folder of the snapshot, once it exists
   std::vector<PlannedFile> files;
 
   std::int64_t bytes() const;    // of all files
-  std::int64_t missing() const;  // of them, not on this machine
+  std::int64_t missing() const;  // bytes of the files not yet on this machine
 };
 
-// What would be fetched for ORG/NAME or ORG/NAME@REVISION; changes nothing on this machine. `files`: these files of
-// weights instead of the usual ones (wanted_files()). Errors: kUsage for what is no such name; kBadInput for a hub that
-// cannot be reached or refuses (refusal()), and for answers that are not what the hub answers; kCancelled.
+// The files that fetch() would download for ORG/NAME or ORG/NAME@REVISION; changes nothing on this machine. `files`:
+// these files of weights instead of the usual ones (wanted_files()). Errors: kUsage for an invalid name; kBadInput for
+// a hub that cannot be reached or refuses (refusal()), and for invalid answers; kCancelled.
 Result<DownloadPlan> plan_download(const HubSettings& settings, const std::string& name,
                                    const std::vector<std::string>& files, const StopToken& stop);
 
-// Downloads what is missing, then names the revision. Errors: as download(); kTooLarge where the disk has too little
-// room for it. Whatever ends it, what was fetched so far is kept and not fetched again.
+// Downloads the missing files, then writes the ref of the revision. Errors: as download(); kTooLarge where the disk has
+// too little space. After an error the fetched part is kept and not fetched again.
 Status fetch(const HubSettings& settings, const DownloadPlan& plan, const StopToken& stop, const Progress& progress);
 
 // "1.2 GB", "3.4 kB", "17 bytes".

@@ -57,7 +57,7 @@ struct Incoming {
   Status error;
   Clock::time_point marked = Clock::now();  // when so much of the body had been received
   std::int64_t received = 0;
-  bool told = false;  // that little comes
+  bool told = false;  // the transfer is slow
 };
 
 std::string_view trimmed(std::string_view text) {
@@ -102,7 +102,7 @@ std::size_t take_bytes(char* bytes, std::size_t size, std::size_t count, void* u
   return incoming->error.ok() ? size * count : 0;
 }
 
-// Says once that little comes, and ends where the stop is requested.
+// Reports a slow transfer once, and ends the transfer when the stop is requested.
 int watch(void* user, curl_off_t, curl_off_t received, curl_off_t, curl_off_t) {
   auto& incoming = *static_cast<Incoming*>(user);
   const auto now = Clock::now();
@@ -178,7 +178,7 @@ Result<Response> Connection::send_once(const std::string& url, const Request& re
   std::array<char, CURL_ERROR_SIZE> why{};
   const std::string agent = "locus/" + std::string(program_version());
   const std::string range = std::to_string(request.from) + "-";
-  curl_easy_reset(handle);  // options alone: lines stay open
+  curl_easy_reset(handle);  // resets options only: connections stay open
   curl_easy_setopt(handle, CURLOPT_URL, url.c_str());
   curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);

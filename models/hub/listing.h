@@ -1,4 +1,4 @@
-// The files of a model on the hub, and which of them opening it needs.
+// The files of a model on the hub, and the files needed for opening it.
 #pragma once
 
 #include <functional>
@@ -16,17 +16,17 @@ struct Listing {
 };
 
 // Reads the hub's answer about a revision: an object with `sha` and `siblings`, a list of objects with `rfilename`.
-// Files in folders below are left out. Errors: kBadInput for anything else, for a name that leads out of the folder
-// (absolute, "..", hidden controls), and for no file at all; kTooLarge for more than 100,000 names.
+// Files in subfolders are left out. Errors: kBadInput for anything else, for a name that leaves the folder (absolute,
+// "..", control characters), and for an empty list; kTooLarge for more than 100,000 names.
 Result<Listing> parse_listing(std::string_view json, const std::string& where);
 
-// The text of a small file of the listing: an index of shards.
+// Reads the text of a small file of the listing: an index of shards.
 using ReadFile = std::function<Result<std::string>(const std::string& name)>;
 
-// Configurations, tokenizers and image preparation, and the weights: safetensors, one file or an index with all its
-// shards, else torch files likewise, else the only other file of weights, with all its parts where it is a split GGUF
-// one. `asked`: these files instead of the weights. Errors: kBadInput for a name that is not listed, an index that is
-// none or names files that are not listed, and where there is no such file, or several and none was asked for.
+// Configurations, tokenizers and image preprocessing, and the weights: safetensors (one file or an index with all its
+// shards), else torch files in the same way, else the only other file of weights, with all its parts for a split GGUF
+// file. `asked`: these files instead of the weights. Errors: kBadInput for a name that is not listed, an index that is
+// invalid or names files that are not listed, and where there is no file of weights, or several and none was chosen.
 Result<std::vector<std::string>> wanted_files(const Listing& listing, const std::vector<std::string>& asked,
                                               const ReadFile& read, const std::string& where);
 

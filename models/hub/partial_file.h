@@ -1,4 +1,4 @@
-// PartialFile: a file that grows while it is fetched, and keeps what it has when the line breaks or the user stops.
+// PartialFile: a file that grows while it is fetched, and keeps its content when the transfer breaks or the user stops.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace locus::hub {
 
 class PartialFile {
  public:
-  // Opens or makes it, and reads what it has where its sum is wanted. More than `limit` bytes are cut to none. Errors:
-  // kBadInput for a link, a device or a folder, and where it cannot be written; kCancelled.
+  // Opens or creates it, and reads its content where the checksum is wanted. Content of more than `limit` bytes is
+  // discarded. Errors: kBadInput for a link, a device or a folder, and where it cannot be written; kCancelled.
   static Result<PartialFile> open(const std::filesystem::path& path, bool summed, std::int64_t limit,
                                   const StopToken& stop);
 
@@ -24,9 +24,9 @@ class PartialFile {
   ~PartialFile();
 
   std::int64_t size() const { return size_; }
-  // Errors: kBadInput with the system's reason (a full disk); what was written before stays.
+  // Errors: kBadInput with the system's reason (a full disk); bytes written before are kept.
   Status append(std::string_view bytes);
-  // Begins anew.
+  // Discards the content.
   Status clear();
   // SHA-256 of all its bytes.
   std::string sum() const;

@@ -1,4 +1,4 @@
-// What the environment says of the hub: the names and meanings of Hugging Face's own tools.
+// Settings of the hub from the environment, with the names and meanings of Hugging Face's own tools.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@ namespace locus::hub {
 
 struct HubSettings {
   std::string endpoint = "https://huggingface.co";  // HF_ENDPOINT, without a '/' at its end
-  std::string token;                                // HF_TOKEN: sent to the endpoint's origin alone, never printed
+  std::string token;                                // HF_TOKEN: sent only to the endpoint's origin, never printed
   std::filesystem::path cache;                      // formats::hub_cache()
-  long connect_s = 19;                              // until a line stands
-  long stall_s = 19;                                // with less than kSlowest: the line counts as broken
-  long patience_s = 60;                             // of tries without progress
+  long connect_s = 19;                              // to establish a connection
+  long stall_s = 19;                                // with less than kSlowest: the connection counts as broken
+  long patience_s = 60;                             // total time of attempts without progress
   int told_ms = 5000;                               // with less than kSlowest: `waiting` is called
-  int tries = 5;                                    // of a broken line, counted anew after every byte
-  int pause_ms = 500;                               // before the second try; twice as long before each further one
-  // Told, on the thread that fetches, what is waited for: "waiting for https://hub.example".
+  int tries = 5;                                    // attempts after a broken transfer, counted anew after every byte
+  int pause_ms = 500;                               // before the second attempt; doubled before each further one
+  // Called on the fetching thread with the reason of a wait: "waiting for https://hub.example".
   std::function<void(const std::string& what)> waiting = {};
 };
 
-// Bytes a second; what is slower is no progress.
+// Bytes a second; a slower transfer counts as no progress.
 constexpr std::int64_t kSlowest = 1000;
 
-// Errors: kBadInput while HF_HUB_OFFLINE is set, for an endpoint that is no http or https address, and for a token that
-// no header can hold.
+// Reads the settings. Errors: kBadInput while HF_HUB_OFFLINE is set, for an endpoint other than an http or https
+// address, and for a token that is invalid in a header.
 Result<HubSettings> hub_settings();
 
 }  // namespace locus::hub
