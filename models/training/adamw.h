@@ -24,15 +24,15 @@ class AdamW {
     at::Tensor value;  // a leaf that requires grad
     double weight_decay = 0;
     at::Tensor mean;    // exponential mean of the gradient, as `value`
-    at::Tensor square;  // of its square
+    at::Tensor square;  // exponential mean of its square
   };
 
   explicit AdamW(AdamOptions options = {}) : options_(options) {}
 
   void add(const at::Tensor& value, double weight_decay);
   // One update from the parameters' gradients, which are then cleared: p −= lr·(m̂/(√v̂ + ε) + λp). The gradient is
-  // first scaled so that its norm is at most `clip` (0: not). Returns the norm before clipping; where that is not
-  // finite nothing is updated.
+  // first scaled so that its norm is at most `clip` (0: no limit). Returns the norm before clipping; where it is not
+  // finite, nothing is updated.
   double step(double learning_rate, double clip);
 
   // For saving and resuming, in the order of add().

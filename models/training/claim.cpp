@@ -32,7 +32,7 @@ std::string checkpoint_file(const fs::path& folder) {
   return first;
 }
 
-// Whether the run that is asked to go on is done; and why it begins anew, where there is nothing to go on from.
+// Finds whether the run to be resumed is finished, and why it starts anew where there is nothing to resume.
 Status find_run(const TrainOptions& options, const Task& task, Claim& claim) {
   LOCUS_TRY(const std::optional<RunRecord> record, read_record(options.out, options, task));
   if (has_state(options.out)) {
@@ -72,8 +72,8 @@ Status check_inputs(const TrainOptions& options, const std::vector<fs::path>& re
   return {};
 }
 
-// What is overwritten goes before the new run is named there, its record first: killed at any moment the folder holds
-// weights without a name, or none, and never the old ones under the new run's.
+// Removes the overwritten files before the new run's are written, the record first: if the process is killed at any
+// moment, the folder holds weights without a record, or none, and never the old ones under the new run's record.
 Status remove_checkpoint(const TrainOptions& options) {
   const fs::path& folder = options.out;
   std::vector<fs::path> files = local::written_files(folder);

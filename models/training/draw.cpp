@@ -13,7 +13,7 @@ constexpr std::uint64_t kTrainingStream = 1;
 constexpr std::uint64_t kSetStream = 3;
 constexpr std::uint64_t kOrderStream = 4;
 
-// One batch of several, as long as the longest of them; behind shorter ones stand zeros that nothing counts.
+// Concatenates batches, padded to the longest of them with zeros that are not counted.
 Examples joined(const std::vector<Examples>& parts) {
   std::int64_t longest = 0;
   for (const Examples& part : parts) {

@@ -23,7 +23,8 @@ namespace locus::training {
 
 namespace {
 
-// Whether any model of text can be asked: the others are of symbols that only their own training has given a meaning.
+// True for tasks that any text model can be measured on: the symbols of other tasks have a meaning only after their
+// training.
 bool reads_text(const std::string& task) {
   return task == "text" || task == "passkey";
 }
@@ -67,7 +68,7 @@ Result<Settings> recorded_options(const nlohmann::json& record, const std::files
                                     (checkpoint / "training.json").string());
 }
 
-// The indices of the splits asked for.
+// The indices of the selected splits.
 Result<std::vector<std::size_t>> chosen_splits(const Task& task, const std::vector<std::string>& asked) {
   const std::vector<std::string> all = task.splits();
   std::vector<std::size_t> chosen;

@@ -59,7 +59,7 @@ std::string base_name(const std::filesystem::path& path) {
   return normal.has_filename() ? normal.filename().string() : normal.parent_path().filename().string();
 }
 
-// What decides a run's numbers; a resumed run must have the same.
+// The options that determine a run's numbers; a resumed run must have the same.
 ordered_json options_json(const TrainOptions& options) {
   const ordered_json task_options = models::to_json(options.task_options);
   ordered_json encoding = {{"name", options.encoding}};
@@ -163,7 +163,7 @@ std::string dumped(const Document& value) {
   return value.dump(-1, ' ', false, Document::error_handler_t::replace);
 }
 
-// What `file` says of a run, against what it would be now.
+// Compares the run recorded in `file` with the present one.
 Status check_same(const nlohmann::json& before, const ordered_json& now, const char* file) {
   for (const auto& [name, value] : now.items()) {
     const bool there = before.is_object() && before.contains(name);
@@ -180,7 +180,7 @@ Status check_same(const nlohmann::json& before, const ordered_json& now, const c
 }  // namespace
 
 Status write_model(const std::filesystem::path& folder, const OwnNetwork& network, const Task& task, bool half) {
-  // Programs that know Llama open what is one.
+  // Writes Llama-shaped models so that programs for Llama open them.
   const Spec spec = transformer::full_spec(*network.model);
   const std::optional<families::Written> llama =
       network.tower ? std::nullopt : families::written(families::kLlama, spec);

@@ -1,4 +1,4 @@
-// The folder a training run writes: a checkpoint that Locus and other programs open, and the state to go on from.
+// The folder of a training run: a checkpoint that Locus and other programs open, and the state for resuming.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -17,32 +17,32 @@
 
 namespace locus::training {
 
-// What is known of a run at a step.
+// The state of a run at a step.
 struct RunRecord {
   std::int64_t step = 0;
   std::vector<CurvePoint> curve;
   std::map<std::string, double> splits;  // empty until the end
 };
 
-// config.json, model.safetensors and the tokenizer: `model_type` llama with Hugging Face's tensor names where the
-// encoding is plain rope and no pictures are seen, otherwise locus.
+// Writes config.json, model.safetensors and the tokenizer: `model_type` llama with Hugging Face's tensor names where
+// the encoding is plain rope and there are no pictures, otherwise locus.
 Status write_model(const std::filesystem::path& folder, const OwnNetwork& network, const Task& task, bool half);
 
-// training.json and loss.csv.
+// Writes training.json and loss.csv.
 Status write_record(const std::filesystem::path& folder, const TrainOptions& options, const Task& task,
                     const RunRecord& record);
 
-// training_state.safetensors: float32 parameters, both means of AdamW, the step, and the options they belong to.
+// Writes training_state.safetensors: float32 parameters, both means of AdamW, the step, and the options of the run.
 Status write_state(const std::filesystem::path& folder, const OwnNetwork& network, AdamW& optimiser,
                    const TrainOptions& options, const RunRecord& record);
 
-// Restores what write_state() wrote. False when the folder has no state. Errors: kBadInput when it was written with
-// other options (the first that differs is named), or does not fit the model.
+// Restores the state of write_state(). False when the folder has none. Errors: kBadInput when it was written with other
+// options (the first that differs is named), or does not match the model.
 Result<bool> read_state(const std::filesystem::path& folder, const OwnNetwork& network, AdamW& optimiser,
                         const TrainOptions& options, RunRecord& record);
 
-// The run that training.json records, finished or not; nothing where there is none. Errors: kBadInput when it was made
-// with other options or data (the first that differs is named).
+// Reads the run that training.json records, finished or not; empty where there is none. Errors: kBadInput when it was
+// made with other options or data (the first that differs is named).
 Result<std::optional<RunRecord>> read_record(const std::filesystem::path& folder, const TrainOptions& options,
                                              const Task& task);
 

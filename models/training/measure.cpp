@@ -35,7 +35,7 @@ struct Sums {
     targets_squared += count.square().sum().item<double>();
   }
 
-  // Errors: kBadInput where the model said what is no number.
+  // Errors: kBadInput where a model's output is not a number.
   Status finite(const std::string& what) const {
     return !std::isnan(nats) ? Status()
                              : Status(bad_input(what + ": expected finite logits, found NaN: a weight is none, or "

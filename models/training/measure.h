@@ -1,4 +1,4 @@
-// A model's metric on a task's split.
+// Measuring a model's metric on a task's split.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,8 @@
 
 namespace locus::training {
 
-// What the model says of a batch of these examples, which may be edited: (B, T) negative log-likelihood of each target
-// in nats, 0 where not counted, and whether it is the most likely token (1), 0 where not, 1 where not counted. No
-// gradients.
+// Runs a batch of these examples, possibly edited, without gradients: (B, T) negative log-likelihood of each target in
+// nats, 0 where not counted, and whether it is the most likely token (1; also 1 where not counted).
 struct Judgement {
   at::Tensor loss;
   at::Tensor right;
@@ -27,7 +26,7 @@ struct Measurement {
   double perplexity = 0;  // exp of the mean nats a counted target
 };
 
-// The 95 % interval of a share of `wrong` in `count` (Wilson 1927).
+// The 95 % interval of a proportion of `wrong` in `count` (Wilson 1927).
 Measurement binomial(double wrong, double count);
 
 struct MeasureOptions {
@@ -35,17 +34,17 @@ struct MeasureOptions {
   std::int64_t samples = 0;  // sequences; 0: the task's own count
   std::int64_t batch = 0;    // sequences at once; 0: about 8192 tokens
   at::Device device{at::kCPU};
-  // What the runs do otherwise, of texts with these pictures; may be empty.
+  // Edits of the runs, for texts with these pictures; may be empty.
   std::function<Status(transformer::Batch& batch, std::vector<models::ImageSpan> pictures)> edit = {};
   StopToken stop = {};
   Progress progress = {};
 };
 
-// Errors: kCancelled, what the encoding says of the split's length, and those of `options.edit`.
+// Errors: kCancelled, the encoding's for the split's length, and those of `options.edit`.
 Result<Measurement> measure(const Network& network, const Task& task, std::size_t split,
                             const MeasureOptions& options = {});
 
-// The same, but NaN for a split that is longer than the encoding can take (a learned table), which is a result too.
+// The same, but NaN for a split that is longer than the encoding supports (a learned table), which is a result too.
 Result<Measurement> measure_if_fits(const Network& network, const Task& task, std::size_t split,
                                     const MeasureOptions& options);
 

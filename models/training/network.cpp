@@ -10,7 +10,7 @@ namespace locus::training {
 
 namespace {
 
-constexpr double kFirstDeviation = 0.02;  // of a connector's weights, as of the transformers'
+constexpr double kFirstDeviation = 0.02;  // standard deviation of a connector's weights, as of the transformers'
 
 // Weights of a connector as a transformer's are initialised: normal, biases 0, norms 1.
 void initialise(transformer::Connector& connector, std::uint64_t seed) {
@@ -30,7 +30,7 @@ void append(std::vector<transformer::Parameter> parameters, const std::string& p
   }
 }
 
-// Which tokens of the sequences stand for a picture: the same of all.
+// The placeholder tokens of a picture, the same in all sequences.
 at::Tensor placeholders(const Examples& examples, std::int64_t id) {
   return (examples.ids[0] == id).nonzero().flatten();
 }

@@ -1,5 +1,5 @@
-// Network: what is trained and measured: a transformer, and for texts with pictures the tower and the connector whose
-// vectors stand for the pictures.
+// Network: the trained and measured model: a transformer and, for texts with pictures, the tower and the connector that
+// make the pictures' vectors.
 //
 // Letters: B sequences, T tokens, N vectors of one picture.
 #pragma once
@@ -22,7 +22,7 @@ namespace locus::training {
 // A view of a model that outlives it.
 class Network {
  public:
-  // NOLINTNEXTLINE(google-explicit-constructor): a model alone is a network.
+  // NOLINTNEXTLINE(google-explicit-constructor): a model without tower is a network.
   Network(const transformer::Transformer& model) : model_(&model) {}
   Network(const transformer::Transformer& model, const transformer::Transformer& tower,
           const transformer::Connector& connector, std::int64_t placeholder)
@@ -30,12 +30,12 @@ class Network {
 
   const transformer::Transformer& model() const { return *model_; }
 
-  // Where examples stand when nothing is moved: tokens at 0 … T−1, patches on their grid, the cells of a picture in a
-  // text at its row and column where the encoding's positions are vectors.
+  // Positions of examples without edits: tokens at 0 … T−1, patches on their grid, the cells of a picture in a text at
+  // its row and column where the encoding's positions are vectors.
   position::Positions natural_positions(const Examples& examples) const;
-  // The picture in front of each text; none of texts alone, and of images.
+  // The picture before each text; none for plain texts and for images.
   std::vector<models::ImageSpan> spans(const Examples& examples) const;
-  // What the model takes of them; differentiable in tower and connector.
+  // The model's input for these examples; differentiable in tower and connector.
   transformer::Batch batch(const Examples& examples, position::Positions positions, at::Device device) const;
 
  private:
@@ -50,18 +50,18 @@ class Network {
 // A network and its weights.
 struct OwnNetwork {
   std::unique_ptr<transformer::Transformer> model;
-  std::unique_ptr<transformer::Transformer> tower = nullptr;  // with the connector, or not at all
+  std::unique_ptr<transformer::Transformer> tower = nullptr;  // set together with the connector, or not at all
   std::unique_ptr<transformer::Connector> connector = nullptr;
   std::int64_t placeholder = -1;
 
   // Errors: those of Transformer::create() and Connector::create().
   static Result<OwnNetwork> create(const transformer::Spec& spec, const std::optional<Sight>& sight, bool fresh,
                                    std::uint64_t seed);
-  // With the specs of another and no weights.
+  // A network with the specs of another and no weights.
   static Result<OwnNetwork> like(const OwnNetwork& other);
 
   Network view() const { return tower ? Network(*model, *tower, *connector, placeholder) : Network(*model); }
-  // Those of the model under their own names, then those of its sight: "vision.…" and "connector.…".
+  // Parameters of the model under their own names, then those of tower and connector: "vision.…" and "connector.…".
   std::vector<transformer::Parameter> parameters() const;
   std::vector<transformer::Parameter> sight_parameters() const;
   void to(at::Device device) const;

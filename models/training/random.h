@@ -1,6 +1,6 @@
-// Random: the generator of every task and batch. A stream is a function of its keys alone, so batch n of a run is the
-// same whatever was drawn before: that makes a resumed run equal to one that never stopped. Unlike the distributions of
-// the standard library its numbers are the same on every platform.
+// Random: the generator of every task and batch. A stream depends only on its keys, so batch n of a run is the same
+// whatever was drawn before, and a resumed run equals one that never stopped. Unlike the distributions of the standard
+// library, its numbers are the same on every platform.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Random {
   }
   // Uniform in [0, bound), bound ≥ 1.
   std::int64_t below(std::int64_t bound) {
-    // Rejection: without it small values would be drawn more often.
+    // Rejection sampling; otherwise small values would be more frequent.
     const auto range = static_cast<std::uint64_t>(bound);
     const std::uint64_t limit = ~std::uint64_t{0} - ~std::uint64_t{0} % range;
     std::uint64_t value = next();

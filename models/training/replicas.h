@@ -1,7 +1,7 @@
-// Replicas: one model trained on several threads. Each thread runs its share of a batch forward and backward on a copy
-// that shares the parameters' memory and has gradients of its own; the shares are then added in a fixed order, so the
-// result depends on the number of threads but never on their timing. Matrix products run on one thread each: small
-// models spend less time this way than splitting every product, and a busy machine does not stall them.
+// Replicas: trains one model on several threads. Each thread runs its share of a batch forward and backward on a copy
+// that shares the parameters' memory and has its own gradients; the shares are then added in a fixed order, so the
+// result depends on the number of threads but not on their timing. Matrix products run on one thread each: for small
+// models this is faster than splitting every product, and a busy machine does not stall them.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -18,12 +18,12 @@ namespace locus::training {
 
 class Replicas {
  public:
-  // `network` must outlive it; what of it requires gradients is trained.
+  // `network` must outlive it; parameters that require gradients are trained.
   static Result<std::unique_ptr<Replicas>> create(const OwnNetwork& network, std::int64_t threads);
   ~Replicas();
 
-  // Adds to the gradients of the network those of `scale` · Σ nats of the counted targets, the tokens of every sequence
-  // at `positions`; returns Σ nats · scale.
+  // Adds the gradients of `scale` · Σ nats of the counted targets to those of the network, with the tokens of every
+  // sequence at `positions`; returns Σ nats · scale.
   double backward(const Examples& examples, const position::Positions& positions, double scale);
 
  private:
@@ -31,7 +31,7 @@ class Replicas {
   void collect();
 
   const OwnNetwork& network_;
-  std::vector<OwnNetwork> copies_;  // of the threads beyond the first
+  std::vector<OwnNetwork> copies_;  // replicas of the threads beyond the first
   int threads_before_ = 1;
 };
 

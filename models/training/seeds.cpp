@@ -1,4 +1,4 @@
-// record_seeds(): what trainings that differ in their seed alone came to, kept with one of them.
+// record_seeds(): the results of trainings that differ only in their seed, recorded with one of them.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>

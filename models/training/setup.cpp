@@ -32,7 +32,7 @@ bool is_of_encoding(const transformer::Parameter& parameter) {
   return parameter.name.rfind("position.", 0) == 0;
 }
 
-// What `from` or `config` give; neither: nothing.
+// The base given by `from` or `config`; neither: empty.
 struct Base {
   std::optional<transformer::Spec> spec;
   std::shared_ptr<const models::Model> opened;  // `from`
@@ -59,7 +59,7 @@ Result<Base> base_of(const TrainOptions& options) {
   return base;
 }
 
-// The shape that the flags say: a Llama-shaped decoder, or for images a ViT.
+// The shape given by the flags: a Llama-shaped decoder, or for images a ViT.
 transformer::Spec flagged_spec(const TrainOptions& options, const Task& task) {
   transformer::Spec spec;
   transformer::LayerSpec layer;
@@ -105,7 +105,7 @@ Status check_fit(const transformer::Spec& spec, const Task& task, const std::str
   return {};
 }
 
-// Encoding and its options: those asked for, those of the base, and what a task's images imply.
+// Encoding and its options: those of the flags, those of the base, and those that a task's images imply.
 void choose_encoding(const TrainOptions& options, const transformer::Spec* base, const Task& task,
                      transformer::Spec& spec) {
   const transformer::EncodingSpec* const before =
@@ -197,7 +197,7 @@ Status check_layers(const TrainOptions& options, const transformer::Transformer&
   return {};
 }
 
-// An encoding, and options of it, that there are: asked for by name, they are no fault of a file.
+// Checks that an encoding and its options exist; they come from the command line, so the error is not a file's.
 Status check_encoding(const TrainOptions& options, const std::string& encoding) {
   for (const position::Entry& entry : position::encodings()) {
     if (entry.description.name != encoding) {
@@ -221,7 +221,7 @@ Status check_encoding(const TrainOptions& options, const std::string& encoding) 
 // The base's weights; what only the new encoding has keeps its initial values.
 Status copy_weights(const transformer::Transformer& from, transformer::Transformer& to, const std::string& where) {
   const at::NoGradGuard no_grad;
-  // parameters() hands out pointers to assign through; nothing is assigned here.
+  // parameters() returns pointers for assigning; nothing is assigned here.
   const std::vector<transformer::Parameter> known = const_cast<transformer::Transformer&>(from).parameters();
   for (const transformer::Parameter& parameter : to.parameters()) {
     const auto found = std::find_if(known.begin(), known.end(),

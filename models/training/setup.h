@@ -1,4 +1,4 @@
-// What a training run begins with: complete options and a model.
+// The start of a training run: complete options and a model.
 #pragma once
 
 #include "core/base/result.h"
@@ -8,17 +8,17 @@
 namespace locus::training {
 
 struct Setup {
-  // Every default that depends on others filled in, so that what is recorded says everything.
+  // Options with every default resolved, so that the record is complete.
   TrainOptions options;
-  // Parameters that are trained require gradients, the others do not.
+  // Trained parameters require gradients, the others do not.
   OwnNetwork network;
 };
 
-// Errors: kUsage for numbers that make no run, or that contradict each other; kBadInput for a checkpoint or config that
-// cannot be read, or does not fit the task.
+// Errors: kUsage for invalid or contradictory numbers; kBadInput for a checkpoint or config that cannot be read, or
+// does not match the task.
 Result<Setup> set_up(const TrainOptions& options, const Task& task);
 
-// The part of set_up()'s checks that needs no task.
+// The checks of set_up() that need no task.
 Status check(const TrainOptions& options);
 
 }  // namespace locus::training

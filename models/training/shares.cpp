@@ -46,7 +46,7 @@ Status Shares::add_up(const OwnNetwork& network, double& loss, bool& stop) const
   for (const transformer::Parameter& parameter : network.parameters()) {
     if (parameter.value->requires_grad()) {
       at::Tensor& gradient = parameter.value->mutable_grad();
-      if (!gradient.defined()) {  // of a process without a sequence
+      if (!gradient.defined()) {  // for a process without a sequence
         gradient = at::zeros_like(*parameter.value);
       }
       gradients.push_back(gradient);

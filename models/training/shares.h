@@ -1,6 +1,6 @@
-// Shares: the part that one of several processes has in a training step. Every process draws the whole batch, which
-// costs little, and runs its own sequences of it; gradients are then added up, to the same bits everywhere, so that all
-// processes take the same step.
+// Shares: the share of one of several processes in a training step. Every process draws the whole batch, which is
+// cheap, and runs its own sequences of it; gradients are then added, to the same bits everywhere, so that all processes
+// take the same step.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ namespace locus::training {
 
 class Shares {
  public:
-  // Null: one process, which has all.
+  // Null: one process with all sequences.
   explicit Shares(models::ProcessGroup* group) : group_(group) {}
 
   bool alone() const { return group_ == nullptr; }
-  // Whether this process writes and measures.
+  // True for the process that writes and measures.
   bool leads() const { return group_ == nullptr || group_->rank() == 0; }
-  // The sequences begin + own part of `count`; may be none.
+  // The indices of its own sequences, begin + own part of `count`; may be empty.
   Examples of(const Examples& examples, std::int64_t begin, std::int64_t count) const;
-  // Adds up the gradients and the loss of all processes; `stop` is then set where any of them asks for it.
+  // Adds the gradients and the loss of all processes; sets `stop` where any of them requests it.
   Status add_up(const OwnNetwork& network, double& loss, bool& stop) const;
-  // Rank 0's parameters, means and step for all: what a resumed run goes on from.
+  // Copies rank 0's parameters, means and step to all processes, for resuming.
   Status spread(const OwnNetwork& network, AdamW& optimiser, std::int64_t& step) const;
-  // Rank 0's value for all.
+  // Copies rank 0's value to all processes.
   Status spread(double& value) const;
 
  private:

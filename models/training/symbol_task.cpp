@@ -11,7 +11,7 @@ namespace {
 // Training draws from streams that begin with the run's seed; evaluation begins with this, so the two never meet.
 constexpr std::uint64_t kEvaluationStream = 0xE7A1'0000'0000'0002U;
 
-// (B, T) from lines, T one less than the longest; behind a shorter one stand zeros that nothing counts.
+// (B, T) from lines, T one less than the longest; shorter lines are padded with zeros that are not counted.
 Examples to_examples(const std::vector<Line>& lines) {
   std::size_t longest = 2;
   for (const Line& line : lines) {

@@ -1,5 +1,5 @@
-// SymbolTask: a task whose sequences are generated, one byte a symbol, so that the byte tokenizer reads them and a
-// person can type one. A generator makes a line and says which of its symbols are answers.
+// SymbolTask: a task with generated sequences of one byte per symbol, so that the byte tokenizer reads them and a
+// person can type one. A generator makes a line and marks the symbols that are answers.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace locus::training {
 
-// A sequence; `answers` are the indices of symbols that are to be predicted from all before them, ascending, ≥ 1.
+// A sequence; `answers` are the indices of symbols to be predicted from all before them, ascending, ≥ 1.
 struct Line {
   std::string symbols;
   std::vector<std::int64_t> answers;
 
-  // Appends symbols that are to be predicted.
+  // Appends symbols to be predicted.
   void answer(std::string_view text) {
     for (const char symbol : text) {
       answers.push_back(static_cast<std::int64_t>(symbols.size()));
@@ -33,7 +33,7 @@ class SymbolTask : public Task {
   SymbolTask(std::int64_t length, std::vector<std::string> splits) : length_(length), splits_(std::move(splits)) {}
 
   std::int64_t vocabulary() const final { return 256; }
-  // A line's last symbol is only predicted.
+  // The last symbol of a line is only a target.
   std::int64_t length() const final { return length_ - 1; }
   Metric metric() const final { return Metric::kError; }
   Examples training_examples(Random& random, std::int64_t count) const final;
@@ -46,9 +46,9 @@ class SymbolTask : public Task {
   Examples map_examples(std::size_t row, std::size_t column, std::uint64_t seed, std::int64_t count) const final;
 
   virtual Line training_line(Random& random) const = 0;
-  // What is measured: often fewer answers than a training line has.
+  // The answers that are measured: often fewer than those of a training line.
   virtual Line evaluation_line(std::size_t split, Random& random) const = 0;
-  // Line n of the cell of these two numbers of map(); only asked for where there is a map.
+  // Line n of the cell of these two numbers of map(); only called where there is a map.
   virtual Line map_line(std::int64_t /*row*/, std::int64_t /*column*/, std::uint64_t /*seed*/,
                         std::int64_t /*n*/) const {
     return {};

@@ -1,5 +1,5 @@
-// Task: what a small model is trained on. A task makes batches of token sequences and says which of the next tokens
-// count; training, evaluation and the command line know nothing else of it.
+// Task: the data of a small model. A task makes batches of token sequences and marks the next tokens that count;
+// training, evaluation and the command line use only this interface.
 //
 // Letters: B sequences or images, T tokens.
 #pragma once
@@ -23,11 +23,11 @@
 
 namespace locus::training {
 
-constexpr std::int64_t kIgnored = -100;  // a target that no loss and no metric counts
+constexpr std::int64_t kIgnored = -100;  // a target that loss and metrics ignore
 
-// Text: (B, T) int64 each, the tokens and for each the one that follows (or kIgnored). Images: normalised pixels and
-// (B, 1) classes. Texts with pictures: ids, targets and pixels, one picture a sequence, whose placeholders are the same
-// tokens of all sequences.
+// Text: (B, T) int64 each, the tokens and their next tokens (or kIgnored). Images: normalised pixels and (B, 1)
+// classes. Texts with pictures: ids, targets and pixels, one picture per sequence, with placeholders at the same tokens
+// of all sequences.
 struct Examples {
   at::Tensor ids;
   at::Tensor targets;
@@ -37,21 +37,21 @@ struct Examples {
   Examples slice(std::int64_t begin, std::int64_t end) const;
 };
 
-// What a task of texts with pictures sees them with.
+// The vision part for a task of texts with pictures.
 struct Sight {
   transformer::Spec tower;  // an image model without head
   transformer::ConnectorSpec connector;
-  std::int64_t placeholder = 0;  // the token of each of a picture's vectors
+  std::int64_t placeholder = 0;  // the placeholder token of a picture's vectors
 };
 
-// What a split's metric is made of.
+// The metric of a split.
 enum class Metric {
   kBitsPerByte,  // mean −log2 p of the counted targets
   kError,        // share of sequences with at least one counted target that is not the most likely token
 };
 std::string_view metric_name(Metric metric);
 
-// A table of what a task measures by two numbers (addition: the lengths of the operands); empty: none.
+// A table of the metric by two numbers (addition: the lengths of the operands); empty: none.
 struct TaskMap {
   std::string row_label;
   std::string column_label;
@@ -63,53 +63,54 @@ class Task {
  public:
   virtual ~Task() = default;
 
-  // Tokens, or classes of images.
+  // Number of tokens, or of classes of images.
   virtual std::int64_t vocabulary() const = 0;
-  // T of training sequences; of images the patches and one class token.
+  // T of training sequences; for images the patches and one class token.
   virtual std::int64_t length() const = 0;
-  // How training images become patches; patch 0 for text.
+  // The stem for training images; patch 0 for text.
   virtual transformer::ImageStem image() const { return {}; }
-  // The part of the model that sees the pictures of a text, whose vectors have `width` channels; none without pictures.
+  // The vision part for the pictures of a text whose vectors have `width` channels; none without pictures.
   virtual std::optional<Sight> sight(std::int64_t /*width*/) const { return std::nullopt; }
   // The classes' names; empty for text.
   virtual std::vector<std::string> labels() const { return {}; }
   virtual Metric metric() const = 0;
 
-  // B training sequences; a function of the stream alone.
+  // B training sequences; depend only on the stream.
   virtual Examples training_examples(Random& random, std::int64_t count) const = 0;
 
-  // "in", then those out of distribution.
+  // "in", then the splits out of distribution.
   virtual std::vector<std::string> splits() const = 0;
   // Sequences [first, first + count) of a split; fewer at its end, none beyond it. Batches of one split may have
-  // different T. A function of (split, seed, first) alone, and disjoint from the training streams.
+  // different T. They depend only on (split, seed, first), and are disjoint from the training streams.
   virtual Examples evaluation_examples(std::size_t split, std::uint64_t seed, std::int64_t first,
                                        std::int64_t count) const = 0;
-  // How many sequences a split has when nothing else is asked.
+  // Default number of sequences of a split.
   virtual std::int64_t evaluation_count(std::size_t split) const = 0;
 
-  // The error of every cell is measured on sequences of its own; cell (r, c) is that of rows[r] and columns[c].
+  // Sequences for the error of one cell of the map: rows[r] and columns[c].
   virtual TaskMap map() const { return {}; }
   virtual Examples map_examples(std::size_t /*row*/, std::size_t /*column*/, std::uint64_t /*seed*/,
                                 std::int64_t /*count*/) const {
     return {};
   }
-  // Bytes of text that a counted target stands for, on average over a split: bits per byte are bits per target over it.
+  // Mean bytes of text per counted target over a split: bits per byte are bits per target divided by it.
   virtual double bytes_per_target(std::size_t /*split*/) const { return 1; }
 
-  // What checkpoints trained on it read their input with: the tokenizer, or preprocessor_config.json.
+  // Writes the files that checkpoints of this task need to read input: the tokenizer, or preprocessor_config.json.
   virtual Status write_input_files(const std::filesystem::path& folder) const = 0;
-  // Title, bytes and SHA-256 of the data it reads, as JSON text; "[]" for generated data.
+  // Title, bytes and SHA-256 of the task's data, as JSON text; "[]" for generated data.
   virtual std::string data_json() const { return "[]"; }
 };
 
-// What a task is made from.
+// The options of a task.
 struct TaskRequest {
   Settings options;
-  std::int64_t length = 0;  // 0: the task's own
+  std::int64_t length = 0;  // 0: the task's default
   std::vector<CorpusFile> corpus;
   std::vector<CorpusFile> validate;
-  std::filesystem::path tokenizer_folder;  // task text: whose tokens; empty: bytes, or a BPE learned from the corpus
-  bool training = true;                    // false: only the evaluation splits are needed
+  std::filesystem::path
+      tokenizer_folder;  // task text: file of the tokenizer; empty: bytes, or a BPE trained on the corpus
+  bool training = true;  // false: only the evaluation splits are needed
 };
 
 struct TaskEntry {
@@ -117,10 +118,11 @@ struct TaskEntry {
   Result<std::unique_ptr<Task>> (*make)(const TaskRequest& request);
 };
 
-// What makes the tasks. To add one: its file in tasks/, a line in task.cpp, and its text in models/api/tasks.cpp.
+// The list of all tasks. To add one: its file in tasks/, its line in task_list.h, one in task.cpp, and its text in
+// models/api/tasks.cpp.
 const std::vector<TaskEntry>& task_list();
 Result<std::unique_ptr<Task>> make_task(const std::string& name, const TaskRequest& request);
-// The same with options that were typed: one that the task does not take is a usage error.
+// The same for typed options: one that the task does not have is a usage error.
 Result<std::unique_ptr<Task>> typed_task(const std::string& name, const TaskRequest& request, const Settings& typed);
 
 }  // namespace locus::training

@@ -88,7 +88,8 @@ class Trainer {
     return record_.step == 0 && shares_.leads() ? keep() : Status();
   }
 
-  // One update of the parameters. `stops` is set where any process is asked to stop: all of them do, after this step.
+  // One update of the parameters. `stops` is set where any process has a stop request: all of them stop after this
+  // step.
   Result<TrainProgress> step(std::int64_t first, bool& stops) {
     const double rate = learning_rate_at(record_.step, options_);
     LOCUS_TRY(double loss, backward());
@@ -156,7 +157,7 @@ class Trainer {
     return std::optional<double>(measured.value);
   }
 
-  // What is NaN or infinite stays so: nothing of it is written.
+  // Parameters that are NaN or infinite stay so: nothing is written.
   Error diverged(const std::string& what) const {
     return bad_input("training diverged: " + what + " after step " + std::to_string(record_.step) +
                          " is NaN or infinite; " +
@@ -256,7 +257,7 @@ class Trainer {
   Clock::time_point started_;
 };
 
-// What the written folder, opened as anybody would, measures on a few sequences: generated tasks need no other data.
+// Measures the written folder on a few sequences, opened in the usual way; generated tasks need no other data.
 Status record_reference(const TrainOptions& options, const StopToken& stop) {
   EvaluateOptions reference;
   reference.task = options.task;

@@ -1,7 +1,7 @@
 // Task captions: two coloured shapes in a picture, and a text that names them: "a red circle left of a blue square.".
-// The first is the left one where they lie further apart across than down, else the upper one, so that a picture has
-// one caption. Trained at one size of the picture; tested on larger pictures with shapes of the same size, where cells
-// stand at rows and columns that the model has not seen.
+// The first is the left one where their horizontal distance is larger than the vertical one, else the upper one, so
+// that a picture has one caption. Trained at one size of the picture; tested on larger pictures with shapes of the same
+// size, at rows and columns that the model has not seen.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,8 +23,8 @@ constexpr double kLargestRadius = 6.5;
 constexpr double kApart = 13;           // pixels between centres along the axis that the caption names, at least
 constexpr double kClear = 5;            // by which they are further apart along it than along the other, at least
 constexpr double kTurned = 10;          // degrees to either side
-constexpr std::int64_t kDarkMost = 80;  // of a ground's channels
-constexpr std::int64_t kJitter = 25;    // of a shape's channels, to either side
+constexpr std::int64_t kDarkMost = 80;  // largest channel of a ground
+constexpr std::int64_t kJitter = 25;    // spread of a shape's channels, to either side
 constexpr double kGrain = 0.05;         // largest amplitude of a pixel's noise
 constexpr std::array<double, 3> kSizes{1, 1.5, 2};  // of the splits
 constexpr std::int64_t kHeadWidth = 16;             // of the tower
@@ -235,8 +235,8 @@ class Captions final : public Task {
             at::empty({count, 3, side, side})};
   }
 
-  // Picture, caption and targets of sequence `row`: the words behind the first are to be said. The picture is
-  // normalised as preprocessor_config.json says.
+  // Picture, caption and targets of sequence `row`: the words after the first are predicted. The picture is normalised
+  // as in preprocessor_config.json.
   void fill(Examples& examples, std::int64_t row, Random& random) const {
     const std::int64_t side = examples.pixels.size(3);
     const Scene drawn = scene(side, random);

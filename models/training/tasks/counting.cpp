@@ -25,7 +25,7 @@ class Counting final : public SymbolTask {
   Line evaluation_line(std::size_t split, Random& random) const override { return line(random, kPass[split]); }
 
  private:
-  // Up to `operations_` operations; a variable is incremented and asked for only once it has been set.
+  // Up to `operations_` operations; a variable is incremented and queried only after it has been set.
   Line line(Random& random, double pass) const {
     const std::array<double, 3> weights{1, 7, pass};
     std::vector<int> values(static_cast<std::size_t>(variables_), -1);

@@ -1,8 +1,8 @@
 // Task flip-flop (Liu et al. 2023, arXiv:2306.00946; CoPE §5.1): w0 writes a bit, i1 is to be ignored, r asks for the
-// last bit that was written. "w0i1r0w1i0i1i1r1": instructions and bits alternate, the first is w, the last r.
+// last bit written. "w0i1r0w1i0i1i1r1": instructions and bits alternate, the first is w, the last r.
 //
-// An instruction is i with probability p_i, w and r share the rest. Trained at p_i = 0.8; out of distribution
-// "sparse" (0.98: the last write is far away) and "dense" (0.1: writes are many).
+// An instruction is i with probability p_i; w and r share the rest. Trained at p_i = 0.8; out of distribution: "sparse"
+// (0.98: the last write is far away) and "dense" (0.1: many writes).
 #include <array>
 
 #include "models/training/symbol_task.h"
@@ -20,7 +20,7 @@ class FlipFlop final : public SymbolTask {
 
   // Every read is an answer.
   Line training_line(Random& random) const override { return line(random, kTrained); }
-  // The last read alone, as in CoPE.
+  // The last read only, as in CoPE.
   Line evaluation_line(std::size_t split, Random& random) const override {
     Line whole = line(random, kIgnore[split]);
     whole.answers.erase(whole.answers.begin(), whole.answers.end() - 1);

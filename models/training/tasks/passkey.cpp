@@ -1,6 +1,6 @@
-// Task passkey (Mohtashami & Jaggi 2023; TAPE §5.3): find a number hidden somewhere in a long text that says nothing
-// else, and say it at the end. Scored by the greedy continuation: every digit must be the most likely byte after those
-// before it. Trained on texts of up to `length` bytes; the further splits are longer texts.
+// Task passkey (Mohtashami & Jaggi 2023; TAPE §5.3): find a number hidden in a long meaningless text, and reproduce it
+// at the end. Scored by the greedy continuation: every digit must be the most likely byte after those before it.
+// Trained on texts of up to `length` bytes; the further splits are longer texts.
 #include <array>
 #include <string>
 #include <string_view>

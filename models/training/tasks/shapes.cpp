@@ -20,8 +20,8 @@ constexpr std::uint64_t kShapesStream = 0xE7A1'0000'0000'0003U;
 constexpr double kSmallest = 0.16;  // radius, in parts of the side
 constexpr double kLargest = 0.34;
 constexpr double kTilt = 12;               // degrees to either side
-constexpr std::int64_t kGroundMost = 110;  // of a ground's channels, at most
-constexpr std::int64_t kShapeLeast = 145;  // of a shape's channels, at least: shapes are brighter than their ground
+constexpr std::int64_t kGroundMost = 110;  // largest channel of a ground
+constexpr std::int64_t kShapeLeast = 145;  // smallest channel of a shape: shapes are brighter than their ground
 constexpr double kNoise = 0.12;            // largest standard deviation of a pixel's noise
 constexpr std::array<double, 4> kScale{1, 1.5, 2, 3};  // of the splits
 
@@ -43,7 +43,7 @@ image::ShapeScene scene(Random& random) {
   return scene;
 }
 
-// About normal(0, 1): the sum of four uniform numbers, whose variance is 4/12.
+// About normal(0, 1): the sum of four uniform numbers, which has the variance 4/12.
 double noise(Random& random) {
   return (random.uniform() + random.uniform() + random.uniform() + random.uniform() - 2) * std::numbers::sqrt3;
 }
@@ -78,7 +78,7 @@ class Shapes final : public Task {
     Examples examples =
         empty(count, static_cast<std::int64_t>(std::lround(kScale[split] * static_cast<double>(side_))));
     for (std::int64_t n = 0; n < count; ++n) {
-      // The same scenes at every resolution, so that splits differ in it alone.
+      // The same scenes at every resolution, so that splits differ only in it.
       Random random{kShapesStream, seed, static_cast<std::uint64_t>(first + n)};
       fill(examples, n, random);
     }
@@ -109,7 +109,7 @@ class Shapes final : public Task {
     return examples;
   }
 
-  // Picture `row`, normalised as preprocessor_config.json says.
+  // Picture `row`, normalised as in preprocessor_config.json.
   static void fill(Examples& examples, std::int64_t row, Random& random) {
     const std::int64_t side = examples.pixels.size(3);
     const image::ShapeScene drawn = scene(random);

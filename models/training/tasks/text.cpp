@@ -26,7 +26,7 @@ struct Text {
   std::string title;
   std::string bytes;
   std::vector<std::int32_t> ids;
-  std::int64_t first_bytes = 0;  // of the first token, which nothing predicts
+  std::int64_t first_bytes = 0;  // of the first token, which is never predicted
 
   std::int64_t size() const { return static_cast<std::int64_t>(ids.size()); }
 };
@@ -205,14 +205,14 @@ class TextTask final : public Task {
 
  private:
   std::int64_t context_of(std::size_t split) const { return split == 0 ? length_ : contexts_[split - 1]; }
-  // Windows that do not overlap, unless a shorter stride is asked for.
+  // Windows without overlap, unless a shorter stride is set.
   std::int64_t stride_of(std::int64_t context) const { return stride_ > 0 ? std::min(stride_, context) : context; }
 
   static Examples empty(std::int64_t count, std::int64_t length) {
     return {at::zeros({count, length}, at::kLong), at::full({count, length}, kIgnored, at::kLong), {}};
   }
 
-  // Row `row`: the tokens from `start`; what lies beyond the text's end is token 0 and not counted.
+  // Row `row`: the tokens from `start`; tokens beyond the text's end are 0 and not counted.
   static void fill(Examples& examples, std::int64_t row, const Text& text, std::int64_t start) {
     const std::int64_t length = examples.ids.size(1);
     auto* const ids = examples.ids.data_ptr<std::int64_t>() + row * length;

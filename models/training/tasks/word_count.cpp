@@ -40,7 +40,7 @@ class WordCount final : public SymbolTask {
   }
 
  private:
-  // A sentence and the thing it is about; some sentences name the thing twice.
+  // A sentence and its object; some sentences name the object twice.
   static std::string sentence(const std::string& what, Random& random) {
     std::string text = one_of(kWho, random) + " " + one_of(kVerb, random) + " the " + one_of(kHow, random) + what;
     text += random.below(4) == 0 ? " and the other " + what : one_of(kWhere, random);
@@ -50,7 +50,7 @@ class WordCount final : public SymbolTask {
 
   Line line(std::int64_t sentences, Random& random) const {
     Line line;
-    // Few things a story, so that counts other than 0 are common.
+    // Few objects per story, so that counts other than 0 are common.
     const std::array<std::string, 2> things{one_of(kWhat, random), one_of(kWhat, random)};
     const std::int64_t last = random.between(1, last_);
     const std::string& asked = things[0];
@@ -76,7 +76,7 @@ class WordCount final : public SymbolTask {
 
 Result<std::unique_ptr<Task>> make_word_count(const TaskRequest& request) {
   LOCUS_CHECK(request.options.only({"sentences", "last"}));
-  // Two of a thing a sentence: at most 8 are counted, one digit.
+  // At most two of an object per sentence: at most 8 are counted, one digit.
   LOCUS_TRY(const std::int64_t last, option_in(request.options, "last", 3, 1, 4));
   LOCUS_TRY(const std::int64_t sentences, option_in(request.options, "sentences", 8, last, 1024));
   return std::unique_ptr<Task>(std::make_unique<WordCount>(sentences, last));
