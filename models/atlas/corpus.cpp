@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxOpen = 8;  // mapped at once
 constexpr std::size_t kMaxFiles = 1'000'000;
-constexpr std::int64_t kHashBlock = std::int64_t{4} << 20;  // bytes between two looks at the stop token
+constexpr std::int64_t kHashBlock = std::int64_t{4} << 20;  // bytes between two checks of the stop token
 
 // Path and name of every text below a folder, by name.
 Result<std::vector<std::pair<std::string, fs::path>>> texts_below(const fs::path& folder) {
@@ -50,7 +50,7 @@ Result<Corpus> Corpus::open(const std::vector<fs::path>& paths) {
       LOCUS_TRY(texts, texts_below(path));
     }
     for (auto& [name, file] : texts) {
-      // Mapping tells whether it is a file that can be read.
+      // Mapping checks that the file can be read.
       LOCUS_TRY(const auto mapped, formats::MappedFile::open(file));
       const auto size = static_cast<std::int64_t>(mapped->bytes().size());
       corpus.files_.push_back({file, name, size, corpus.bytes_});

@@ -1,4 +1,4 @@
-// Measure: the numbers that a model gives for each sample of an atlas.
+// Measure: the numbers of each sample of an atlas, from runs of a model.
 #pragma once
 
 #include <cstdint>
@@ -29,25 +29,25 @@ struct MeasureOptions {
 
 class Measure {
  public:
-  // `model` outlives this; `probe` is a run of it over a few tokens, which tells what its layers have. Of `needles` the
-  // plan alone is kept here.
+  // `model` outlives this; `probe` is a run of it over a few tokens, which shows what its layers provide. Only the plan
+  // of `needles` is kept.
   Measure(const Model& model, const MeasureOptions& options, const Trace& probe, Needles needles);
 
   const Slots& slots() const { return slots_; }
   // "profile.edges", …
   std::map<std::string, std::vector<double>> axes() const;
 
-  // Adds window `index` and what else is measured with it to `block`: its tokens shuffled (every `shuffle_every`-th
-  // window), random tokens given twice, and needles. Errors: run()'s; kUnsupported where a trace has no scores.
+  // Adds window `index` and the samples measured with it to `block`: its tokens shuffled (every `shuffle_every`-th
+  // window), random tokens repeated twice, and needles. Errors: run()'s; kUnsupported where a trace has no scores.
   Status add(const Windows& windows, std::int64_t index, Block& block, const StopToken& stop);
-  // How many windows there are from one with a null to the next: 1 of few windows, 16 of many.
+  // Number of windows from one shuffled window to the next: 1 for few windows, 16 for many.
   static std::int64_t shuffle_every(std::int64_t windows);
 
  private:
   bool wants(const std::string& name) const;
   void plan_windows(Kind kind);
   void plan_repeats(Kind kind);
-  // Maps go into `block` at once, the others into `numbers`.
+  // Maps are added to `block` directly, other statistics to `numbers`.
   Status measure_cells(const Trace& trace, Kind kind, std::vector<double>& numbers, Block& block,
                        const StopToken& stop);
   Status measure_loss(const Trace& trace, const Window& window, Kind kind, std::vector<double>& numbers) const;
@@ -61,10 +61,10 @@ class Measure {
   const Model& model_;
   MeasureOptions options_;
   Needles needles_;
-  std::vector<std::optional<analysis::PairList>> pairs_;  // of each layer; none where nothing turns
-  std::vector<MapCells> map_cells_;                       // of each layer
+  std::vector<std::optional<analysis::PairList>> pairs_;  // one per layer; empty without rotary pairs
+  std::vector<MapCells> map_cells_;                       // one per layer
   Slots slots_;
-  // Where a statistic's numbers begin.
+  // Start of a statistic's numbers.
   std::map<std::pair<Kind, std::pair<std::string, std::int64_t>>, const Slot*> places_;
   std::map<std::tuple<bool, std::int64_t, std::int64_t, bool>, analysis::CellGrid> grids_;
 };

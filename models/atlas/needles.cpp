@@ -21,7 +21,7 @@ constexpr std::uint64_t kWordStream = 0x6E656564;     // random numbers of words
 constexpr std::uint64_t kShuffleStream = 0x6E756C6C;  // and of shuffled texts
 constexpr std::array<double, 5> kDepths{0, 0.25, 0.5, 0.75, 1};
 constexpr std::int64_t kLetters = 6;  // of the name, and of the word to be copied
-constexpr double kHalf = 0.5;         // of a head's weight: it copies
+constexpr double kHalf = 0.5;         // least weight of a head that copies
 constexpr std::int64_t kLocal = 16;   // keys up to the query that are its neighbourhood
 constexpr std::int64_t kWindowsPerSample = 256;
 constexpr std::int64_t kFewest = 2;
@@ -104,7 +104,7 @@ Result<std::vector<std::int64_t>> Needles::plain(const std::string& text) const 
   LOCUS_TRY(const std::vector<TokenInfo> tokens, encode_(text));
   std::vector<std::int64_t> ids;
   for (const TokenInfo& token : tokens) {
-    if (!token.bytes.empty()) {  // special ones stand for no text
+    if (!token.bytes.empty()) {  // special tokens have no text
       ids.push_back(token.id);
     }
   }

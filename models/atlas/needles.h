@@ -1,6 +1,6 @@
-// Needles: a sentence hidden in a text at several depths and lengths, and whether the model copies it out at the end.
+// Needles: a sentence hidden in a text at several depths and lengths, and whether the model reproduces it at the end.
 // After Wu et al. 2024 (arXiv 2404.15574): a head retrieves where, at the step that copies a token, more than half of
-// its weight lies on that token in the needle.
+// its weight is on that token in the needle.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace locus::models::atlas {
 // One text with its needle: haystack, needle, haystack, question, answer.
 struct NeedleText {
   std::vector<std::int64_t> ids;
-  Range needle;                       // of the sentence, its answer included
-  std::vector<std::int64_t> copied;   // where the needle has each token of the answer
-  std::vector<std::int64_t> queries;  // whose next token is that token
-  std::int64_t question = 0;          // where the question begins: all before it may be shuffled
+  Range needle;                       // tokens of the sentence, including its answer
+  std::vector<std::int64_t> copied;   // indices in the needle of each token of the answer
+  std::vector<std::int64_t> queries;  // token that predicts that token
+  std::int64_t question = 0;          // start of the question: everything before may be shuffled
 };
 
 class Needles {
@@ -34,8 +34,8 @@ class Needles {
 
   void plan(Slots& slots) const;
   std::map<std::string, std::vector<double>> axes() const;
-  // Whether needles are measured with window `index` of so many: two samples at least, one for 256 windows. They are
-  // the first windows of the first blocks, so that processes have as much to do at the same time.
+  // True if needles are measured with window `index` of so many: at least two samples, one per 256 windows. They are
+  // the first windows of the first blocks, so that processes have equal work at the same time.
   static bool with_window(std::int64_t index, std::int64_t windows);
 
   // Sample `index`: all depths and lengths, in the text of window `index`; and the same with the text before the

@@ -22,7 +22,7 @@ Status check_model(const Model& model) {
   return {};
 }
 
-// The statistics asked for, in the order of the list.
+// The requested statistics, in the order of the list.
 Result<std::vector<std::string>> chosen(const Model& model, const std::vector<std::string>& asked) {
   const std::vector<AtlasStatistic>& all = atlas_statistics();
   const auto is_asked = [&](const std::string& name) {
@@ -48,7 +48,7 @@ Result<std::vector<std::string>> chosen(const Model& model, const std::vector<st
   return what;
 }
 
-// What differs between the atlas on the disk and the one that is asked for; empty: nothing.
+// The difference between the atlas in the file and the requested one; empty: none.
 std::int64_t block_size(std::int64_t windows) {
   constexpr std::int64_t kBlocks = 64;  // at least, of many windows
   constexpr std::int64_t kLargest = 16;

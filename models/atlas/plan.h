@@ -1,4 +1,4 @@
-// What an atlas is to be: which models it is made of, and which statistics it has.
+// The plan of an atlas: models that it supports, and the statistics to measure.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace locus::models::atlas {
 
-// Errors: kUnsupported for models without a tokenizer, of pictures, and encoder–decoders.
+// Errors: kUnsupported for models without a tokenizer, for image models, and encoder–decoders.
 Status check_model(const Model& model);
 
-// The statistics of `asked` (empty: all) that the model has, in the order of atlas_statistics(). Errors: kUsage for one
-// that there is not; kUnsupported for one that was asked for and the model does not have.
+// The statistics of `asked` (empty: all) that the model has, in the order of atlas_statistics(). Errors: kUsage for an
+// unknown one; kUnsupported for a requested one that the model does not have.
 Result<std::vector<std::string>> chosen(const Model& model, const std::vector<std::string>& asked);
 
-// Windows that one process measures before their sums are added to the others': a function of N alone, so that any
-// number of processes adds alike.
+// Windows that one process measures before the sums of all are added: depends only on N, so that any number of
+// processes adds in the same order.
 std::int64_t block_size(std::int64_t windows);
 
-// In what the atlas on the disk and the one that is asked for differ: "windows 8 in the file, 9 now"; empty: in nothing
-// that matters to going on.
+// The difference between the atlas in the file and the requested one: "windows 8 in the file, 9 now"; empty where it
+// can be resumed.
 std::string difference(const AtlasInfo& found, const AtlasInfo& asked);
 
 }  // namespace locus::models::atlas

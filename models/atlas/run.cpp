@@ -45,8 +45,8 @@ class Run {
     contents_.axes = measure.axes();
   }
 
-  // Looks at the file that is there already, and goes on from it where that is asked for. Rank 0 alone sees it.
-  // True: the atlas is finished. Errors: kBadInput for one that nothing says what to do with, and for another atlas.
+  // Checks the file that exists already, and resumes it where requested. Rank 0 only. True: the atlas is finished.
+  // Errors: kBadInput for an existing file without resume or overwrite, and for another atlas.
   Result<bool> begin() {
     double finished = 0;
     if (leads()) {
@@ -191,7 +191,7 @@ class Run {
   ProcessGroup* group_;
   Sums sums_;
   Block part_;
-  std::vector<std::vector<double>> parts_;  // of every process, on rank 0
+  std::vector<std::vector<double>> parts_;  // blocks of every process, on rank 0
   std::int64_t block_;
   Contents contents_;
   std::int64_t first_ = 0;  // windows done before this call

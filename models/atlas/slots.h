@@ -1,4 +1,4 @@
-// Slots: where each statistic's numbers stand in a sample's list of numbers.
+// Slots: positions of the statistics in a sample's list of numbers.
 #pragma once
 
 #include <array>
@@ -11,11 +11,11 @@
 
 namespace locus::models::atlas {
 
-// What samples are; each kind has its own statistics.
+// Kinds of samples; each has its own statistics.
 enum class Kind { kWindow, kShuffledWindow, kRepeats, kShuffledRepeats, kNeedles, kShuffledNeedles };
 inline constexpr std::size_t kKinds = 6;
 
-// The cells of a map, (M · M), that have a number, in order. Of a causal model these are half of them.
+// The cells of a map, (M · M), that have a number, in order. For a causal model these are half of them.
 using MapCells = std::shared_ptr<const std::vector<std::uint32_t>>;
 
 // One statistic of one layer, or of the model.
@@ -23,14 +23,14 @@ struct Slot {
   std::string statistic;
   std::int64_t layer = kAtlasOfModel;
   std::vector<std::int64_t> shape;
-  std::size_t begin = 0;  // in the list of numbers of its kind
-  std::size_t size = 0;   // of a map: its cells alone
-  MapCells cells;         // of maps, which have no replicates
+  std::size_t begin = 0;  // offset in the list of numbers of its kind
+  std::size_t size = 0;   // for a map: its cells only
+  MapCells cells;         // maps only; they have no replicates
 };
 
 class Slots {
  public:
-  // Adds a statistic to a kind and returns where its numbers begin. Maps come last.
+  // Adds a statistic to a kind and returns the offset of its numbers. Maps come last.
   std::size_t add(Kind kind, std::string statistic, std::int64_t layer, std::vector<std::int64_t> shape);
   // (H, M, M).
   std::size_t add_map(Kind kind, std::string statistic, std::int64_t layer, std::vector<std::int64_t> shape,
@@ -45,7 +45,7 @@ class Slots {
   struct OfKind {
     std::vector<Slot> slots;
     std::size_t size = 0;
-    std::size_t replicated = 0;  // the first of the numbers
+    std::size_t replicated = 0;  // offset of the next numbers
   };
   std::array<OfKind, kKinds> kinds_;
 };

@@ -56,7 +56,7 @@ std::ptrdiff_t offset(std::size_t n) {
   return static_cast<std::ptrdiff_t>(n);
 }
 
-// Where the maps of each kind stand in a block, sums before squares; then its samples.
+// Offsets of the maps of each kind in a block, sums before squares; then its samples.
 std::array<std::size_t, kKinds + 1> map_parts(const Slots& slots) {
   std::array<std::size_t, kKinds + 1> parts{1};  // behind the count of samples
   for (std::size_t n = 0; n < kKinds; ++n) {

@@ -1,5 +1,5 @@
 // Sums of an atlas over samples, with bootstrap replicates: a process measures a Block of samples, and Sums adds block
-// after block in their order, so that any number of processes gives the same bits.
+// after block in order, so that any number of processes gives the same bits.
 //
 // Letters: R replicates.
 #pragma once
@@ -16,21 +16,21 @@
 
 namespace locus::models::atlas {
 
-// Draws from the Poisson distribution with mean 1: how often each replicate has sample `index` of a kind.
+// Draws from the Poisson distribution with mean 1: the weight of sample `index` of a kind in each replicate.
 void draw_weights(std::uint64_t seed, Kind kind, std::int64_t index, std::span<double> weights);
 
-// The numbers of some samples, without replicates: 1/R of what their sums are. One list, so that it can be sent.
+// The numbers of some samples, without replicates: 1/R of the size of their sums. One list, so that it can be sent.
 class Block {
  public:
   explicit Block(const Slots& slots);
 
-  // Adds the numbers of sample `index`: those with replicates.
+  // Adds the numbers of sample `index`: the statistics with replicates.
   void add(Kind kind, std::int64_t index, std::span<const double> numbers);
   // Adds a head's map of a sample, (M · M).
   void add_map(Kind kind, const Slot& slot, std::size_t head, std::span<const double> map);
   void clear();
   std::size_t size() const { return numbers_.size(); }
-  // With zeros behind them up to `size`.
+  // The numbers, padded with zeros to `size`.
   std::span<const double> numbers(std::size_t size = 0);
 
  private:
@@ -43,16 +43,16 @@ class Sums {
  public:
   Sums(const Slots& slots, std::size_t replicates, std::uint64_t seed);
 
-  // Adds a block of the same slots; what follows its last sample is ignored.
+  // Adds a block with the same slots; content after its last sample is ignored.
   void add(std::span<const double> block);
 
-  // As the file has them; `contents` keeps its info, axes and notes.
+  // The sums in the form of the file; `contents` keeps its info, axes and notes.
   void write_to(Contents& contents) const;
-  // From a file of the same slots. Errors: kBadInput naming the statistic that differs.
+  // The sums from a file with the same slots. Errors: kBadInput naming the statistic that differs.
   Status read_from(const Contents& contents, const std::string& file);
 
  private:
-  // Where the numbers of a kind stand: count, R counts, sums, squares, R × replicated.
+  // Offsets of a kind's numbers: count, R counts, sums, squares, R × replicated.
   struct Part {
     std::size_t count = 0, sums = 0, squares = 0, replicates = 0;
   };

@@ -13,7 +13,7 @@ namespace {
 
 using training::Random;
 
-// What the streams of random numbers are for.
+// Keys of the streams of random numbers.
 enum Stream : std::uint64_t { kStart = 1, kShuffle = 2 };
 
 constexpr std::int64_t kBytesPerToken = 6;  // a first guess

@@ -1,4 +1,4 @@
-// Windows: which tokens of a corpus each sample of an atlas is. A function of corpus, tokenizer, N, T and seed alone.
+// Windows: the tokens of each sample of an atlas. They depend only on corpus, tokenizer, N, T and seed.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace locus::models::atlas {
 // T tokens, special ones at both ends included.
 struct Window {
   std::vector<std::int64_t> ids;
-  std::int64_t front = 0;  // special tokens in front and behind
+  std::int64_t front = 0;  // special tokens before and after
   std::int64_t back = 0;
 };
 
-// Tokens of a text as the model takes it, with its special tokens.
+// Encodes a text for the model, with its special tokens.
 using Encode = std::function<Result<std::vector<TokenInfo>>(const std::string& text)>;
 
 struct WindowOptions {
@@ -35,10 +35,10 @@ class Windows {
   // `corpus` outlives this. Errors: kBadInput where T has no room for text; those of `encode`.
   static Result<Windows> make(const Corpus& corpus, Encode encode, const WindowOptions& options);
 
-  // Window `index` of N. The corpus is cut into N equal stretches; a window begins at a word that the seed chooses in
-  // one of them, and the stretches come in an order that covers the corpus evenly from the beginning. Where a text ends
-  // before T tokens, the next one follows behind the end-of-text token, if the tokenizer has one. Errors: kBadInput for
-  // files that changed and for a corpus without a token; those of `encode`.
+  // Window `index` of N. The corpus is divided into N equal stretches; a window begins at a word that the seed selects
+  // in one of them, and the stretches follow in an order that covers the corpus evenly from the beginning. Where a text
+  // ends before T tokens, the next one follows after the end-of-text token, if the tokenizer has one. Errors: kBadInput
+  // for files that changed and for a corpus without a token; those of `encode`.
   Result<Window> at(std::int64_t index) const;
   // The same tokens between the special ones, in another order, drawn from the seed.
   Window shuffled(const Window& window, std::int64_t index) const;
@@ -54,7 +54,7 @@ class Windows {
   Result<std::vector<std::int64_t>> plain(const std::string& text) const;
   // At most `count` tokens of a file from `offset` on.
   Result<std::vector<std::int64_t>> tokens_from(std::size_t file, std::int64_t offset, std::int64_t count) const;
-  // Where the word behind byte `offset` begins.
+  // Start of the word after byte `offset`.
   Result<std::int64_t> word_from(std::size_t file, std::int64_t offset) const;
 
   const Corpus* corpus_;
@@ -62,7 +62,7 @@ class Windows {
   WindowOptions options_;
   std::vector<std::int64_t> front_, back_;
   std::optional<std::int64_t> end_of_text_;
-  std::int64_t stride_ = 1;  // between the stretches of successive windows
+  std::int64_t stride_ = 1;  // between successive windows
 };
 
 }  // namespace locus::models::atlas

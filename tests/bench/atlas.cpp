@@ -82,7 +82,7 @@ Status add_case(Rig& rig, const AtlasCase& one, const std::filesystem::path& wor
   const StopToken stop = rig.options().stop;
   double atlas_ms = 0;
   double plain_ms = 0;
-  // In turns, so that whatever else the machine does slows both alike.
+  // Alternates between them, so that other load of the machine slows both equally.
   constexpr std::int64_t kTurn = 16;
   for (std::int64_t first = 0; first < one.windows; first += kTurn) {
     const std::int64_t end = std::min(first + kTurn, one.windows);
