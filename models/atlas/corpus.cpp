@@ -17,7 +17,7 @@ constexpr std::size_t kMaxOpen = 8;  // mapped at once
 constexpr std::size_t kMaxFiles = 1'000'000;
 constexpr std::int64_t kHashBlock = std::int64_t{4} << 20;  // bytes between two checks of the stop token
 
-// Path and name of every text below a folder, by name.
+// Collects path and name of every text below a folder, by name.
 Result<std::vector<std::pair<std::string, fs::path>>> texts_below(const fs::path& folder) {
   std::vector<std::pair<std::string, fs::path>> texts;
   std::error_code code;

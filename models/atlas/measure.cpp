@@ -20,9 +20,9 @@ namespace locus::models::atlas {
 namespace {
 
 constexpr std::uint64_t kRepeatStream = 0x72657065;  // random numbers of repeated tokens
-constexpr std::int64_t kLongestPeriod = 32;          // tokens that are given twice, as in the view `heads`
+constexpr std::int64_t kLongestPeriod = 32;          // tokens that are repeated, as in the view `heads`
 
-// The second half again, in another order.
+// Repeats the second half in another order.
 void shuffle_half(std::vector<std::int64_t>& ids, training::Random& random) {
   const auto half = static_cast<std::int64_t>(ids.size() / 2);
   for (std::int64_t n = half; n > 1; --n) {
@@ -35,7 +35,7 @@ constexpr std::array<std::pair<const char*, analysis::PairNorm>, 3> kPairNorms{
      {"pairs.key", analysis::PairNorm::kKey},
      {"pairs.product", analysis::PairNorm::kProduct}}};
 
-// One axis per encoding, in the order of the layers that have it first, and of every layer which axis is its own.
+// One axis per encoding, in the order of first use by a layer, and for every layer the number of its axis.
 std::map<std::string, std::vector<double>> wavelength_axes(
     const std::vector<std::optional<analysis::PairList>>& pairs) {
   std::map<std::string, std::vector<double>> axes;
@@ -78,7 +78,7 @@ class ValueNorms {
     }
   }
 
-  // NaN where the trace keeps no values, and behind the last key.
+  // NaN where the trace keeps no values, and after the last key.
   double at(std::size_t head, std::size_t key) const {
     if (!norms_.defined() || static_cast<std::int64_t>(key) >= norms_.size(1)) {
       return kNaN;

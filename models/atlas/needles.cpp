@@ -22,7 +22,7 @@ constexpr std::uint64_t kShuffleStream = 0x6E756C6C;  // and of shuffled texts
 constexpr std::array<double, 5> kDepths{0, 0.25, 0.5, 0.75, 1};
 constexpr std::int64_t kLetters = 6;  // of the name, and of the word to be copied
 constexpr double kHalf = 0.5;         // least weight of a head that copies
-constexpr std::int64_t kLocal = 16;   // keys up to the query that are its neighbourhood
+constexpr std::int64_t kLocal = 16;   // number of keys before the query that count as local
 constexpr std::int64_t kWindowsPerSample = 256;
 constexpr std::int64_t kFewest = 2;
 
@@ -59,7 +59,7 @@ Result<Needles> Needles::make(const Model& model, const Windows& windows, Encode
   needles.lengths_ = {length / 4, length / 2, length};
   std::erase_if(needles.lengths_, [&](std::int64_t each) { return !needles.text(0, 0, each).ok(); });
   if (needles.lengths_.empty()) {
-    LOCUS_TRY(const NeedleText text, needles.text(0, 0, length));  // which says why
+    LOCUS_TRY(const NeedleText text, needles.text(0, 0, length));  // the error names the reason
     static_cast<void>(text);
   }
   return needles;

@@ -58,7 +58,7 @@ std::ptrdiff_t offset(std::size_t n) {
 
 // Offsets of the maps of each kind in a block, sums before squares; then its samples.
 std::array<std::size_t, kKinds + 1> map_parts(const Slots& slots) {
-  std::array<std::size_t, kKinds + 1> parts{1};  // behind the count of samples
+  std::array<std::size_t, kKinds + 1> parts{1};  // after the count of samples
   for (std::size_t n = 0; n < kKinds; ++n) {
     const Kind kind{static_cast<int>(n)};
     parts[n + 1] = parts[n] + 2 * (slots.size(kind) - slots.replicated(kind));
@@ -82,7 +82,7 @@ std::vector<double> whole_maps(const Slot& slot, const double* cells) {
   return maps;
 }
 
-// The opposite.
+// The inverse.
 void take_cells(const Slot& slot, const std::vector<double>& maps, double* cells) {
   for (std::size_t begin = 0; begin < maps.size(); begin += size_of_map(slot)) {
     for (const std::uint32_t cell : *slot.cells) {
@@ -94,7 +94,7 @@ void take_cells(const Slot& slot, const std::vector<double>& maps, double* cells
 }  // namespace
 
 void draw_weights(std::uint64_t seed, Kind kind, std::int64_t index, std::span<double> weights) {
-  // Shuffled samples are replicated like the samples that they were: differences between the two stay paired.
+  // Shuffled samples have the replicates of their originals, so that differences of the two stay paired.
   const std::uint64_t of_kind = static_cast<std::uint64_t>(kind) / 2;
   training::Random random{seed, kReplicateStream, of_kind, static_cast<std::uint64_t>(index)};
   for (double& weight : weights) {
@@ -174,7 +174,7 @@ void Sums::add(std::span<const double> block) {
 }
 
 void Sums::add_samples(Kind kind, const std::vector<const double*>& samples) {
-  constexpr std::size_t kTile = 128;  // numbers: those of the samples and of a replicate are in cache together
+  constexpr std::size_t kTile = 128;  // block size: the numbers of samples and of a replicate fit the cache together
   const Part& part = parts_[static_cast<std::size_t>(kind)];
   const std::size_t replicated = slots_.replicated(kind);
   std::vector<double> weights(samples.size() * replicates_);

@@ -18,7 +18,7 @@ enum Stream : std::uint64_t { kStart = 1, kShuffle = 2 };
 
 constexpr std::int64_t kBytesPerToken = 6;  // a first guess
 constexpr std::int64_t kMargin = 8;         // tokens before a cut, which may differ from those of the whole text
-constexpr std::int64_t kLongestWord = 256;  // bytes looked through for the begin of a word
+constexpr std::int64_t kLongestWord = 256;  // bytes searched for the start of a word
 
 constexpr std::array<const char*, 5> kEndsOfText{"<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "[SEP]"};
 
@@ -26,7 +26,7 @@ bool is_space(char byte) {
   return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r';
 }
 
-// Whether a character of UTF-8 begins here.
+// True at the first byte of a UTF-8 character.
 bool begins_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
 }
@@ -41,7 +41,7 @@ Result<Windows> Windows::make(const Corpus& corpus, Encode encode, const WindowO
     return bad_input("atlas: expected at least one window of at least " + std::to_string(special + 2) +
                      " tokens, found " + std::to_string(options.windows) + " of " + std::to_string(options.length));
   }
-  // A stride near the golden section, without a common factor: every stretch once, spread from the beginning.
+  // A stride near the golden section, coprime to the count: visits every stretch once, evenly from the beginning.
   windows.stride_ = std::max<std::int64_t>(std::llround(static_cast<double>(options.windows) * 0.6180339887), 1);
   while (std::gcd(windows.stride_, options.windows) != 1) {
     ++windows.stride_;
@@ -100,7 +100,7 @@ Result<std::int64_t> Windows::word_from(std::size_t file, std::int64_t offset) c
   if (offset == 0) {
     return offset;
   }
-  // From the byte before on, so that a word that begins at `offset` is found.
+  // Starts one byte earlier, so that a word that begins at `offset` is found.
   LOCUS_TRY(const std::string text, corpus_->read(file, offset - 1, kLongestWord));
   for (std::size_t n = 1; n < text.size(); ++n) {
     if (is_space(text[n - 1]) && !is_space(text[n])) {

@@ -30,8 +30,8 @@ at::Tensor angles_of(const PairForm& form, const position::Positions& positions,
   return form.offsets.defined() ? turned + form.offsets.index_select(0, chosen) : turned;
 }
 
-// Turns some pairs of one head of `turned` (B, T, W) anew from what is projected, `plain` (B, T, D); tokens without
-// position stay as they are. `angles` (T, n) of the pairs `chosen`.
+// Rotates some pairs of one head of `turned` (B, T, W) anew from the projection `plain` (B, T, D); tokens without
+// position are unchanged. `angles` (T, n) of the pairs `chosen`.
 void turn(at::Tensor turned, const at::Tensor& plain, const PairForm& form, const std::vector<std::int64_t>& chosen,
           const at::Tensor& angles, std::int64_t prefix) {
   std::vector<std::int64_t> to[2];
@@ -96,7 +96,7 @@ Prepared EditedEncoding::prepare(const position::State& state, std::int64_t laye
     return prepared;
   }
   const Result<PairForm> form = position::pair_form(*own_, prepared, layer);
-  // Heads that share a key part with it: only some of them turn otherwise.
+  // Heads that share a key part with it, where only some of them have other rotations.
   const auto heads = static_cast<std::int64_t>(heads_.size());
   prepared.query = prepared.query.clone();
   prepared.key = prepared.key.repeat_interleave(heads / prepared.key.size(1), 1);
@@ -146,7 +146,7 @@ position::TileScores EditedEncoding::score(const Prepared& prepared, const posit
       scores.content = at::tanh(scores.content / soft_cap_) * soft_cap_;
     }
   } else {
-    scores.logits = scores.logits.clone();  // may be the content, or a tensor of the encoding's own
+    scores.logits = scores.logits.clone();  // may be the content, or a tensor of the encoding
   }
   const at::Tensor places = places_of(prepared.positions, grid_columns_);
   for (std::int64_t head = tile.heads.begin; head < tile.heads.end; ++head) {
@@ -163,7 +163,7 @@ position::TileScores EditedEncoding::score(const Prepared& prepared, const posit
 
 at::Tensor EditedEncoding::changed(const HeadEdits& edits, const at::Tensor& logits, const at::Tensor& places,
                                    const position::Tile& tile, std::int64_t head) const {
-  // Far below where float64 ends, so that no sum of a few makes an infinity: that is a masked cell.
+  // Far within float64, so that the sum of a few is not infinite, which marks a masked cell.
   constexpr double kLargest = 1e300;
   at::Tensor sum = logits.to(at::kDouble).mul(std::clamp(edits.scale, -kLargest, kLargest)).clamp_(-kLargest, kLargest);
   for (const auto& formula : edits.biases) {

@@ -1,4 +1,4 @@
-// Positions that edits change.
+// Positions after edits.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ at::Tensor grid_ids(const at::Tensor& places, std::int64_t columns) {
   return at::stack({row, places - row * static_cast<double>(columns)}, 1);
 }
 
-// Whether the model has something for every place, its image stem too.
+// True if the model, its image stem included, supports every position.
 Status accepts(const transformer::Transformer& model, const Positions& positions, const at::Tensor& places) {
   const std::int64_t patches = positions.size() - positions.prefix;
   const at::Tensor own = places.slice(0, positions.prefix);
@@ -33,7 +33,7 @@ Status accepts(const transformer::Transformer& model, const Positions& positions
   return model.accepts(positions);
 }
 
-// The field that a refused edit is refused for.
+// The field named in the error of a refused edit.
 const char* moved_by(EditKind kind) {
   return kind == EditKind::kPositions ? "start" : "by";
 }

@@ -1,4 +1,4 @@
-// Edits as JSON, there and back.
+// Reading and writing edits as JSON.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -26,7 +26,7 @@ Error unreadable(const std::string& text, std::size_t place, const std::string& 
                    what);
 }
 
-// An assignment would change what the next cell is computed of: one `=` that is part of no comparison.
+// Refuses an assignment, which would change the input of the next cell: one `=` that is not part of a comparison.
 std::size_t find_assignment(const std::string& text) {
   for (std::size_t n = 0; n < text.size(); ++n) {
     if (text[n] != '=') {
@@ -42,7 +42,7 @@ std::size_t find_assignment(const std::string& text) {
   return std::string::npos;
 }
 
-// A & or | that is no half of && or ||.
+// A & or | that is not half of && or ||.
 std::size_t find_single(const std::string& text) {
   for (std::size_t n = 0; n < text.size(); ++n) {
     if (text[n] != '&' && text[n] != '|') {
@@ -56,7 +56,7 @@ std::size_t find_single(const std::string& text) {
   return std::string::npos;
 }
 
-// "a && b" as "a &  b": operators of our own, at the same places.
+// "a && b" as "a &  b": custom operators at the same offsets.
 std::string with_own_logic(std::string text) {
   for (std::size_t n = 0; n + 1 < text.size(); ++n) {
     if ((text[n] == '&' || text[n] == '|') && text[n + 1] == text[n]) {
@@ -108,7 +108,7 @@ Result<Formula> Formula::compile(const std::string& text, std::span<const std::s
     for (std::size_t n = 0; n < variables.size(); ++n) {
       compiled->parser.DefineVar(std::string(variables[n]), &compiled->values[n]);
     }
-    // muParser's own && and || cut their operands down to whole numbers: 0.5 && 1 would be 0.
+    // Replaces muParser's && and ||, which truncate their operands to whole numbers: 0.5 && 1 would be 0.
     compiled->parser.DefineOprt("&", both, mu::prLAND);
     compiled->parser.DefineOprt("|", either, mu::prLOR);
     compiled->parser.SetExpr(with_own_logic(text));

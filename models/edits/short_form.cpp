@@ -1,4 +1,4 @@
-// Edits as lines of words.
+// The short form of edits: one line of words each.
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -201,7 +201,7 @@ std::string label_of(const Edits& edits) {
     return text;
   }
   std::size_t cut = kMaxLength;
-  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) {  // no half of a character
+  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) {  // never half a character
     --cut;
   }
   return text.substr(0, cut) + "…";

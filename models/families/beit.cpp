@@ -18,7 +18,7 @@ Status finish_beit(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_TRY(const bool shared, config.boolean("use_shared_relative_position_bias", false));
   LOCUS_CHECK(shape_grid(spec, config));
   LOCUS_CHECK(read_classes(checkpoint, "classifier.weight", spec));
-  // A mean is normed after it is taken; without a head nothing is left to norm.
+  // The mean is normalised after pooling; without a head there is no final norm.
   spec.pool = mean ? transformer::Pool::kPatches : transformer::Pool::kClass;
   spec.norm_after_pool = mean;
   spec.final_norm = spec.head || !mean;
@@ -34,7 +34,7 @@ Status finish_beit(const CheckpointFiles& checkpoint, Plan& plan) {
                                                     {"grid_columns", spec.image.columns},
                                                     {"per_layer", per_layer},
                                                     {"shared", shared}}});
-    // Beside a bias, which every layer has, the learned positions are added to the patches and are no layer's own.
+    // With the bias of every layer, the learned positions are added to the patches and belong to no layer.
     plan.name("position.N.position_embedding",
               checkpoint.prefix_of(kPrefixes, kAnchor) + "embeddings.position_embeddings", Layout::kReshaped);
   }
@@ -54,7 +54,7 @@ const Family kBeit = [] {
   };
   std::erase_if(family.fields, [](const Field& field) { return field.names.front() == "qkv_bias"; });
   family.finish = finish_beit;
-  // They describe the segmentation head and the vocabulary of pre-training.
+  // Fields of the segmentation head and the vocabulary of pre-training.
   family.harmless = {"add_fpn",
                      "auxiliary_channels",
                      "auxiliary_concat_input",

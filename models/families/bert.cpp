@@ -1,4 +1,4 @@
-// BERT as a masked language model: post-norm, both ways, learned positions; every token of segment 0.
+// BERT as a masked language model: post-norm, bidirectional, learned positions; every token has segment 0.
 #include "models/families/list.h"
 
 #include "models/families/engine/slots.h"

@@ -1,5 +1,5 @@
-// The image towers of CLIP and SigLIP: by themselves, or as the vision_model part of a file of both towers. Their
-// outcome is every token's state after the last norm, but for SigLIP's classifiers.
+// The image towers of CLIP and SigLIP: alone, or as the vision_model part of a file with both towers. The output is
+// every token's state after the last norm, except for SigLIP's classifiers.
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 
@@ -88,14 +88,14 @@ Family siglip() {
   return family;
 }
 
-// The image tower of a file of both; its sizes are under vision_config.
+// The image tower of a file with both towers; its sizes are under vision_config.
 Result<Plan> read_both(const CheckpointFiles& checkpoint) {
   CheckpointFiles inner = checkpoint;
   LOCUS_TRY(inner.config, group(checkpoint.config, "vision_config"));
   return read_table(model_type(checkpoint) == "clip" ? clip() : siglip(), inner, inner.config);
 }
 
-// The same under a prefix of another file.
+// The same with a prefix of another file.
 Family nested(Family family) {
   family.anchor = "vision_model.embeddings.patch_embedding.weight";
   for (Name& row : family.names) {

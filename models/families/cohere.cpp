@@ -1,5 +1,5 @@
-// Cohere (Command R) and Cohere 2: parallel branches of one LayerNorm without bias, interleaved RoPE, scaled logits.
-// Cohere 2 windows most layers and leaves the others without positions.
+// Cohere (Command R) and Cohere 2: parallel branches after one LayerNorm without bias, interleaved RoPE, scaled logits.
+// In Cohere 2 most layers have a window, and the others no positions.
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 
@@ -53,7 +53,7 @@ Status finish2(const CheckpointFiles& checkpoint, Plan& plan) {
 const Family kCohere = [] {
   Family family = cohere("cohere");
   family.finish = finish_cohere;
-  // A row of one tensor a head.
+  // A name row for one tensor per head.
   const Piece row{.stacked = true};
   family.names.push_back(
       {"layers.N.attention.{query,key}_norm.J.weight", "layers.N.self_attn.{q,k}_norm.weight", {}, row});

@@ -16,7 +16,7 @@ bool recognises_cope(const CheckpointFiles& checkpoint) {
   return model_type(checkpoint).empty() && checkpoint.find(prefix_of(checkpoint) + kProbe) != nullptr;
 }
 
-// `cfg` beside the tensors, or config.json.
+// Reads `cfg` beside the tensors, or config.json.
 Result<Config> read_config(const CheckpointFiles& checkpoint) {
   if (checkpoint.tensors->extra_json().empty()) {
     return checkpoint.config;
@@ -66,7 +66,7 @@ Status read_encoding(const CheckpointFiles& checkpoint, const Config& config, Pl
   plan.name("position.layers.N.position_embedding", prefix + "core.layers.N.attn.attn.pos_emb", Layout::kReshaped);
   plan.name("position.layers.N.gate_key", prefix + "core.layers.N.attn.proj_key_cope");
   if (shared) {
-    plan.skipped.emplace_back("attn.attn.pos_emb");  // the same tensor once more in every layer
+    plan.skipped.emplace_back("attn.attn.pos_emb");  // a copy of the same tensor in every layer
   }
   return {};
 }

@@ -71,7 +71,7 @@ Status refuse_others(const Config& config, const transformer::Spec& spec) {
   return {};
 }
 
-// The convolution of the largest models of v2, over the embeddings, after the first layer.
+// The convolution of v2's largest models, over the embeddings, after the first layer.
 Status read_convolution(const Config& config, transformer::Spec& spec) {
   transformer::Convolution& convolution = spec.convolution;
   LOCUS_TRY(convolution.kernel, config.integer("conv_kernel_size", 0));
@@ -84,7 +84,7 @@ Status read_convolution(const Config& config, transformer::Spec& spec) {
   return check_spec(spec, config);
 }
 
-// Positions that are added to the embeddings, as BERT's; pos_att_type still divides the scores.
+// Positions that are added to the embeddings, as in BERT; pos_att_type still divides the scores.
 Status add_learned_positions(const Config& config, Plan& plan) {
   std::vector<std::string> parts;
   if (config.has("pos_att_type")) {

@@ -1,4 +1,4 @@
-// ERNIE 4.5, the dense ones: Llama with interleaved RoPE, and one flag for the biases of every projection.
+// ERNIE 4.5, dense models: Llama with interleaved RoPE, and one flag for the biases of every projection.
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 

@@ -1,5 +1,5 @@
-// Falcon in its three forms: grouped key heads with two norms (40B), one key head and one norm (7B), ALiBi and serial
-// (rw).
+// Falcon in its three variants: grouped key heads with two norms (40B), one key head and one norm (7B), ALiBi and
+// serial branches (rw).
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 
@@ -29,7 +29,7 @@ Status finish_falcon(const CheckpointFiles& checkpoint, Plan& plan) {
   plan.name("layers.N.feed_forward_norm", prefix + (two ? "h.N.ln_mlp" : "h.N.post_attention_layernorm"));
   LOCUS_TRY(const bool alibi, config.boolean("alibi", false));
   if (alibi) {
-    LOCUS_CHECK(set_rope(config, plan));  // written in every file, and without effect here
+    LOCUS_CHECK(set_rope(config, plan));  // in every file, without effect here
     plan.spec.encodings = {{"alibi", {{"before_scaling", true}}}};
     return {};
   }

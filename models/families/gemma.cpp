@@ -41,7 +41,7 @@ Status finish_gemma2(const CheckpointFiles& checkpoint, Plan& plan) {
   return set_windows(config, plan.spec, window, [](std::int64_t n) { return n % 2 == 0; });
 }
 
-// Global layers, then local ones. rope_scaling is of the global layers, and wins there.
+// Global layers, then local ones. rope_scaling applies to the global layers and takes precedence there.
 Result<std::vector<transformer::EncodingSpec>> gemma3_encodings(const Config& config) {
   LOCUS_TRY(const double old_base, config.number("rope_theta", 1e6));
   LOCUS_TRY(const double base, config.number("rope_parameters.full_attention.rope_theta", old_base));

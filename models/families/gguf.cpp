@@ -20,7 +20,7 @@ using formats::GgufMetadata;
 using formats::TensorInfo;
 using Fields = nlohmann::ordered_json;
 
-// The tensors of a GGUF file, found under the family's names as well as their own.
+// The tensors of a GGUF file, under the family's names as well as their own.
 class GgufTensors final : public formats::TensorSource {
  public:
   GgufTensors(formats::Source file, const GgufArchitecture& architecture, std::int64_t head_width)
@@ -67,7 +67,7 @@ class GgufTensors final : public formats::TensorSource {
   std::map<std::string, const TensorInfo*, std::less<>> names_;
 };
 
-// The numbers of a float32 vector; none where the file has no such tensor. Errors: kBadInput.
+// The numbers of a float32 vector; empty where the file has no such tensor. Errors: kBadInput.
 Result<std::vector<double>> vector_of(const formats::TensorSource& file, std::string_view name) {
   std::vector<double> numbers;
   const TensorInfo* tensor = file.find(name);
@@ -107,7 +107,7 @@ double llama3_divisor(double base, double width, double pair, double factor) {
   return 1 / ((1 - smooth) / factor + smooth);
 }
 
-// Divisors of the frequencies: Llama 3's by their name, others as they are.
+// Divisors of the frequencies as a scaling: llama3 where they match, otherwise the numbers themselves.
 Fields divisors_as_scaling(const std::vector<double>& divisors, double base) {
   const double factor = *std::max_element(divisors.begin(), divisors.end());
   const auto width = 2 * static_cast<double>(divisors.size());
@@ -245,7 +245,7 @@ class GgufConfig {
     return {};
   }
 
-  // A head's, and of it the part that turns.
+  // Adds the width of a head and its rotated fraction.
   Status add_widths() {
     const auto heads = fields_["num_attention_heads"].get<std::int64_t>();
     const auto width = fields_["hidden_size"].get<std::int64_t>();
@@ -273,8 +273,8 @@ class GgufConfig {
     return {};
   }
 
-  // 1/√ of which scores are scaled: the value where it is there, else a head's width, but for the largest models of
-  // both, of 46 and 62 layers, the width divided by the heads.
+  // query_pre_attn_scalar: from the file's scale, else the head width, except for the largest models (46 and 62
+  // layers), where it is width / heads.
   Status add_gemma() {
     LOCUS_TRY(const auto scale, metadata_.number(prefix_ + "attention.scale"));
     const auto layers = fields_["num_hidden_layers"].get<std::int64_t>();

@@ -1,4 +1,4 @@
-// GPT-Neo (TinyStories): learned positions, scores that are not scaled, every second layer with a window.
+// GPT-Neo (TinyStories): learned positions, unscaled scores, a window in every second layer.
 #include "core/base/shown.h"
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
@@ -7,7 +7,7 @@ namespace locus::families {
 
 namespace {
 
-// attention_layers, an entry per layer.
+// Reads attention_layers, with an entry per layer.
 Result<std::vector<std::string>> kinds_of(const Config& config, std::int64_t layers) {
   constexpr const char* kField = "attention_layers";
   LOCUS_TRY(std::vector<std::string> kinds, config.texts(kField));

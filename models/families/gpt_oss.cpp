@@ -10,7 +10,7 @@ namespace {
 Status finish_gpt_oss(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(Config block, rope_block(config));
-  if (block.names().empty()) {  // the class's own
+  if (block.names().empty()) {  // value of the reference class
     LOCUS_TRY(block, Config::parse_json(R"({"rope_type": "yarn", "factor": 32, "beta_fast": 32, "beta_slow": 1,
                                             "truncate": false, "original_max_position_embeddings": 4096})",
                                         config.file()));

@@ -1,4 +1,4 @@
-// GPT-J: parallel branches of one LayerNorm, the first rotary_dim channels turned in interleaved pairs.
+// GPT-J: parallel branches after one LayerNorm, the first rotary_dim channels rotated in interleaved pairs.
 #include <algorithm>
 
 #include "models/families/engine/slots.h"

@@ -1,5 +1,5 @@
-// Idefics 3 and SmolVLM: tiles of a picture and the whole, each through SigLIP's tower; cells of patches are joined and
-// projected by one matrix.
+// Idefics 3 and SmolVLM: tiles of a picture and the whole picture, each through SigLIP's tower; cells of patches are
+// joined and projected by one matrix.
 #include "models/families/engine/slots.h"
 #include "models/families/engine/vision.h"
 #include "models/families/list.h"
@@ -26,7 +26,7 @@ Status finish_idefics3(const CheckpointFiles& checkpoint, const Config& /*vision
   return {};
 }
 
-// Repeated from the parts, or of the pictures' processor.
+// Fields that repeat those of the parts, or belong to the image processor.
 const std::vector<std::string_view> kRepeated{"vocab_size", "vision_config.max_image_size", "vision_config.size"};
 
 const VisionTable kIdefics3Table{

@@ -11,7 +11,7 @@ namespace locus::families {
 
 namespace {
 
-// A number, or two equal ones.
+// Reads a number, or two equal ones.
 Result<std::int64_t> square(const Config& config, std::string_view field, std::int64_t fallback) {
   if (!config.has(field) || config.kind(field) == "number") {
     return integer_or(config, field, fallback);

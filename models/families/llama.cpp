@@ -22,7 +22,7 @@ bool write_rope(const transformer::Spec& spec, Settings& fields) {
 }  // namespace
 
 Status finish_llama(const CheckpointFiles& checkpoint, Plan& plan) {
-  // TAPE's authors train Llamas with other encodings too and write this field; their plain ones are called rope.
+  // Llamas of TAPE's authors have this field for other encodings too; plain ones have rope.
   const std::string encoding = text_or_nothing(checkpoint.config, "rpe_type");
   if (!encoding.empty() && encoding != "rope") {
     return unsupported("field rpe_type: expected rope or one of TAPE's, found " + shown(encoding),

@@ -1,5 +1,5 @@
-// Llama 4 (text): three layers of four turn, in chunks and with q and k normed; the fourth sees all keys without
-// positions, its q tuned by how far along it is. Some layers are mixtures of experts.
+// Llama 4 (text): three of four layers are rotary, with chunks and normalised q and k; the fourth attends to all keys
+// without positions, with q scaled by its position. Some layers are mixtures of experts.
 #include <algorithm>
 
 #include "models/families/engine/slots.h"

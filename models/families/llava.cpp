@@ -1,5 +1,5 @@
-// LLaVA: CLIP's tower, the states before its last layer, two projections with a GELU between them. Pixtral in the same
-// form has its own tower.
+// LLaVA: CLIP's tower, the states before its last layer, two projections with a GELU between them. Pixtral in this form
+// has its own tower.
 #include "models/families/engine/vision.h"
 #include "models/families/list.h"
 

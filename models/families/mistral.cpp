@@ -7,7 +7,7 @@ namespace locus::families {
 const Family kMistral = [] {
   Family family = llama("mistral");
   family.set({{"sliding_window"}, slot::window, std::int64_t{0}});
-  // Written by other families under this name; transformers warns, and what its class then masks depends on its cache.
+  // Written by other families under this name; transformers warns, and its class then masks depending on its cache.
   family.fixed_fields = {{"layer_types"}};
   return family;
 }();

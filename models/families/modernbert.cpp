@@ -1,4 +1,4 @@
-// ModernBERT: both ways, windows to both sides in two layers of three, another base there, GeGLU, few biases.
+// ModernBERT: bidirectional, symmetric windows with another rotary base in two of three layers, GeGLU, few biases.
 // NomicBERT: BERT's norms with RoPE and a gated feed-forward.
 #include <utility>
 #include "core/base/shown.h"
@@ -13,7 +13,7 @@ namespace {
 
 using transformer::NormPlace;
 
-// Global layers turn by one base, local ones by another.
+// Global layers have one rotary base, local ones another.
 Result<std::vector<transformer::EncodingSpec>> modernbert_encodings(const Config& config) {
   LOCUS_TRY(const Config scaling, group(config, "rope_scaling"));
   LOCUS_TRY(const Config full, group(config, "rope_parameters.full_attention"));
@@ -23,7 +23,7 @@ Result<std::vector<transformer::EncodingSpec>> modernbert_encodings(const Config
   const double usual = config.has_null("local_rope_theta") ? everywhere : 10000.0;
   LOCUS_TRY(const double local, config.number("local_rope_theta", usual));
   LOCUS_TRY(const double near, config.number("rope_parameters.sliding_attention.rope_theta", local));
-  const bool scaled = !scaling.names().empty();  // it is of both, and wins
+  const bool scaled = !scaling.names().empty();  // applies to both and takes precedence
   LOCUS_TRY(Settings far_options, rope_options(config, scaled ? scaling : full, everywhere));
   LOCUS_TRY(Settings near_options, rope_options(config, scaled ? scaling : sliding, near));
   return std::vector<transformer::EncodingSpec>{{"rope", std::move(far_options)}, {"rope", std::move(near_options)}};
@@ -41,11 +41,11 @@ Status finish_modernbert(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_TRY(const std::string activation, config.text("hidden_activation", "gelu"));
   LOCUS_CHECK(check_fixed_fields(
       config, {{"classifier_activation", {activation.c_str()}}}));  // the activation of the head's transform
-  // |i − j| ≤ half of it, so half of it and the token itself to each side.
+  // i − j| ≤ half of the window: half of it to each side, plus the token itself.
   LOCUS_CHECK(set_windows(config, plan.spec, half + 1, [&](std::int64_t n) { return n % every != 0; }));
   plan.spec.each([](std::int64_t n, transformer::LayerSpec& layer) {
     layer.encoding = layer.attention.window > 0 ? 1 : 0;
-    layer.attention_norm = n == 0 ? NormPlace::kNone : NormPlace::kPre;  // the embedding's norm serves
+    layer.attention_norm = n == 0 ? NormPlace::kNone : NormPlace::kPre;  // the norm of the embedding takes its place
   });
   return headless_without(checkpoint, "head.dense.weight", plan);
 }

@@ -1,4 +1,4 @@
-// MPT: ALiBi, no biases at all, LayerNorm without bias, q|k|v in one matrix.
+// MPT: ALiBi, no biases, LayerNorm without bias, q|k|v in one matrix.
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 

@@ -1,5 +1,5 @@
-// OLMo 2: Llama with norms after the branches, and q and k normed whole. EXAONE 4: the same with q and k normed head by
-// head, windows with RoPE in most layers and neither in the others.
+// OLMo 2: Llama with norms after the branches, and q and k normalised over all heads. EXAONE 4: the same with q and k
+// normalised per head; most layers have windows and RoPE, the others neither.
 #include "core/base/shown.h"
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"

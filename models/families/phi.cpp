@@ -1,5 +1,5 @@
-// Phi (1, 1.5, 2): parallel branches of one LayerNorm, part of each head turned, a head bias. Phi-3: Llama with q|k|v
-// in one matrix, gate and up in another, and LongRoPE.
+// Phi (1, 1.5, 2): parallel branches after one LayerNorm, partial rotation of each head, a head bias. Phi-3: Llama with
+// q|k|v in one matrix, gate and up in another, and LongRoPE.
 #include "core/base/shown.h"
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"

@@ -1,4 +1,4 @@
-// Pixtral's tower, and Mistral 3 around it: patches are normed and joined four by four before they are projected.
+// Pixtral's tower, and Mistral 3 with it: patches are normalised and joined four by four before they are projected.
 #include "models/families/engine/rope.h"
 #include "models/families/engine/slots.h"
 #include "models/families/engine/vision.h"

@@ -1,4 +1,4 @@
-// Qwen3: Llama with q and k normed head by head. Qwen3-MoE and Qwen2-MoE: experts in most layers.
+// Qwen3: Llama with q and k normalised per head. Qwen3-MoE and Qwen2-MoE: experts in most layers.
 #include <algorithm>
 
 #include "models/families/engine/slots.h"
@@ -14,7 +14,7 @@ Status finish_windows(const CheckpointFiles& checkpoint, Plan& plan) {
   return set_late_windows(checkpoint.config, 0, plan.spec);
 }
 
-// Layers that mlp_only_layers or decoder_sparse_step leave dense have one feed-forward of intermediate_size.
+// Layers that mlp_only_layers or decoder_sparse_step keep dense have one feed-forward of intermediate_size.
 Status finish_experts(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_CHECK(finish_windows(checkpoint, plan));
   const Config& config = checkpoint.config;

@@ -108,7 +108,7 @@ Family tower3() {
   return family;
 }
 
-// norm, join, two projections with a GELU between them; joined first for what deepstack adds.
+// Norm, join, two projections with a GELU between them; for deepstack the join comes first.
 transformer::ConnectorSpec merger(const VisionPlan& plan, const Plan& text, transformer::Norm norm, std::int64_t state,
                                   bool joined_first) {
   const std::int64_t cell = plan.tower.spec.image.cell;
@@ -235,7 +235,7 @@ Family qwen_tower(std::string_view name) {
   };
 }
 
-// Repeated from other fields, of videos, or the same in every file and read by no class.
+// Fields that repeat others, concern videos, or are the same in every file and read by no class.
 const std::vector<std::string_view> kQwenHarmless{
     "vision_config.in_chans",          "vision_config.hidden_size",
     "vision_config.out_hidden_size",   "vision_config.spatial_patch_size",

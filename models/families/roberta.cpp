@@ -36,7 +36,7 @@ Family roberta(std::string_view name) {
   return family;
 }
 
-// The head of a discriminator: no norm, no words.
+// The head of a discriminator: no norm, one score instead of words.
 void score_tokens(const std::string& prefix, Plan& plan) {
   plan.spec.token_score = true;
   plan.spec.tied_head = plan.spec.head_transform_norm = plan.spec.head_transform_gelu = false;
@@ -61,7 +61,7 @@ Status finish_electra(const CheckpointFiles& checkpoint, Plan& plan) {
 }
 
 Status finish_distilbert(const CheckpointFiles& checkpoint, Plan& plan) {
-  plan.spec.norm_eps = 1e-12;  // in no config
+  plan.spec.norm_eps = 1e-12;  // not in any config
   plan.spec.encodings = {{"learned", {{"length", plan.spec.trained_length}}}};
   return headless_without(checkpoint, "vocab_transform.weight", plan);
 }
@@ -88,7 +88,7 @@ const Family kDistilbert = [] {
   using namespace slot;
   Family family = bert("distilbert");
   family.finish = finish_distilbert;
-  family.harmless = {"sinusoidal_pos_embds"};  // how they began
+  family.harmless = {"sinusoidal_pos_embds"};  // prefixes of earlier versions
   family.fields = {{{"vocab_size"}, vocabulary},
                    {{"dim"}, width},
                    {{"n_layers"}, layers},

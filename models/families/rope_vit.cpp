@@ -1,4 +1,5 @@
-// RoPE-ViT: timm's names with LayerScale, axial or mixed RoPE, and for `use_ape` learned positions of the patches too.
+// RoPE-ViT: timm's names with LayerScale, axial or mixed RoPE, and with `use_ape` also learned positions of the
+// patches.
 #include "models/families/list.h"
 
 namespace locus::families {

@@ -1,5 +1,5 @@
 // SeqPE: a GPT-2 or a timm ViT in model.safetensors, the position encoder in model_1.safetensors, and pe_config.json.
-// Instead of the two, one torch file of {model, pe_model, …}, as image training writes it.
+// Image training writes one torch file of {model, pe_model, …} instead of the two.
 #include <utility>
 
 #include "core/base/shown.h"
@@ -88,7 +88,7 @@ Result<Settings> read_options(const Config& config, bool has_projection) {
   return options;
 }
 
-// The encoder's file and every tensor of the encoding. `layers` is what a layer is called before its number.
+// Adds the encoder's file and every tensor of the encoding. `layers`: the prefix of a layer's number.
 Status name_encoding(const CheckpointFiles& checkpoint, const std::string& prefix, const std::string& layers,
                      Plan& plan) {
   std::error_code failure;
@@ -112,7 +112,7 @@ Status name_encoding(const CheckpointFiles& checkpoint, const std::string& prefi
   return {};
 }
 
-// gpt2's table and the encoder.
+// The table of GPT-2, and the encoder.
 Result<Plan> read_gpt2_seqpe(const CheckpointFiles& checkpoint) {
   LOCUS_TRY(Plan plan, read_table(gpt2("seqpe-gpt2"), checkpoint, checkpoint.config));
   LOCUS_TRY(const Config config, Config::load(checkpoint.folder / "pe_config.json"));

@@ -1,4 +1,4 @@
-// SmolLM3: Llama that leaves every fourth layer without positions.
+// SmolLM3: Llama without positions in every fourth layer.
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 
@@ -10,7 +10,7 @@ Status finish_smollm3(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_CHECK(set_rope(config, plan, 2e6));
   LOCUS_CHECK(set_late_windows(config, 0, plan.spec));
-  // Despite its name: 1 where a layer turns.
+  // Despite its name, 1 marks a rotary layer.
   LOCUS_TRY(const std::vector<std::int64_t> turns, layer_list(config, "no_rope_layers", plan.spec.depth()));
   LOCUS_TRY(const std::int64_t interval, integer_or(config, "no_rope_layer_interval", 4));
   plan.spec.each([&](std::int64_t n, transformer::LayerSpec& layer) {

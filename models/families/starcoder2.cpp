@@ -1,4 +1,4 @@
-// StarCoder2: Llama's attention with biases, a plain feed-forward, LayerNorms, one window for all layers.
+// StarCoder2: Llama's attention with biases, a plain feed-forward, LayerNorms, the same window in all layers.
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 

@@ -1,4 +1,4 @@
-// TAPE: Llama with `rpe_type: adape` and its ablations; a state of positions that every layer renews.
+// TAPE: Llama with `rpe_type: adape` and its ablations; every layer updates a state of positions.
 #include "core/base/shown.h"
 #include "models/families/list.h"
 
@@ -6,7 +6,7 @@ namespace locus::families {
 
 namespace {
 
-// The authors' names of the variants, as options of the encoding.
+// The authors' names of the variants, and the corresponding options of the encoding.
 Status set_variant(const std::string& type, const Config& config, Settings& options) {
   if (type == "adawoeq") {
     options.set("mixing", std::string("non-equivariant"));
@@ -24,7 +24,8 @@ Status set_variant(const std::string& type, const Config& config, Settings& opti
   return {};
 }
 
-// RoPE with YaRN as the authors run it: s is the input's length over the original one, whatever factor is written.
+// RoPE with YaRN as the authors run it: s is the input's length divided by the original one; the written factor is
+// ignored.
 Result<Settings> authors_yarn(const Config& config) {
   LOCUS_TRY(const double base, config.number("rope_theta", 10000.0));
   LOCUS_TRY(const std::int64_t longest, config.integer("max_position_embeddings", 2048));

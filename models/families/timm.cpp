@@ -20,7 +20,7 @@ std::int64_t number_after(const std::string& name, const std::string& mark, std:
   return value > 0 ? value : fallback;
 }
 
-// A tensor's size in a dimension. Errors: kBadInput for a tensor that is not there or has fewer dimensions.
+// A tensor's size in a dimension. Errors: kBadInput for a tensor that is missing or has fewer dimensions.
 Result<std::int64_t> size_of(const CheckpointFiles& checkpoint, const std::string& name, std::size_t dimension) {
   const formats::TensorInfo* tensor = checkpoint.find(name);
   if (tensor == nullptr || tensor->shape.size() <= dimension) {
@@ -43,7 +43,7 @@ std::int64_t usual_heads(std::int64_t width) {
   return width % 64 == 0 ? width / 64 : 1;
 }
 
-// num_classes 0: the states are the outcome.
+// num_classes 0: the output is the states.
 bool headless(const Config& config) {
   const Result<std::int64_t> classes = config.integer("num_classes", -1);
   return classes.ok() && *classes == 0;
@@ -56,7 +56,7 @@ Result<std::string> pooling(const CheckpointFiles& checkpoint, const Config& arg
   return says.text("global_pool", "");
 }
 
-// Class and register tokens, and what the head reads.
+// Sets class and register tokens, and the input of the head.
 Status read_prefix(const CheckpointFiles& checkpoint, const Config& arguments, transformer::Spec& spec) {
   spec.image.class_tokens = checkpoint.find("cls_token") != nullptr ? 1 : 0;
   if (checkpoint.find("reg_token") != nullptr) {
@@ -129,7 +129,7 @@ Status read_shape(const CheckpointFiles& checkpoint, const Config& arguments, Dr
     inner = static_cast<std::int64_t>(std::llround(ratio * static_cast<double>(spec.width)));
   }
   LOCUS_CHECK(read_prefix(checkpoint, arguments, spec));
-  // SwiGLU packed: both of its matrices are rows of fc1.
+  // Packed SwiGLU: both matrices are rows of fc1.
   const formats::TensorInfo* const down = checkpoint.find("blocks.0.mlp.fc2.weight");
   const formats::TensorInfo* const up = checkpoint.find("blocks.0.mlp.fc1.weight");
   if (down != nullptr && down->shape.size() == 2 && up->shape[0] == 2 * down->shape[1]) {

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Bytes of the file at the end of a path's links; −1 where there is none.
+// Size of the file at the end of a path's links; −1 where there is none.
 std::int64_t bytes_at(const fs::path& path) {
   std::error_code code;
   const bool file = fs::is_regular_file(path, code);
@@ -79,7 +79,7 @@ Status CacheFolder::link(const std::string& commit, const std::string& file, con
     return bytes_at(path) == bytes ? Status()
                                    : bad_input("expected a link or nothing, found something else", path.string());
   }
-  // Made beside its name and moved there: whoever looks finds the old link or the new one.
+  // Created under another name and renamed, so that readers find the old link or the new one.
   const fs::path made = snapshot(commit) / ("." + etag + "." + std::to_string(::getpid()) + ".link");
   fs::remove(made, code);
   fs::create_symlink(fs::path("../../blobs") / etag, made, code);
@@ -104,7 +104,7 @@ Status CacheFolder::set_ref(const std::string& revision, const std::string& comm
   const fs::path ref = model_ / name;
   std::error_code code;
   if (fs::is_symlink(fs::symlink_status(ref, code))) {
-    fs::remove(ref, code);  // never what it leads to
+    fs::remove(ref, code);  // removes the link, never its target
   }
   return write_file(ref, commit);
 }
@@ -113,7 +113,7 @@ DownloadLock::DownloadLock(DownloadLock&& other) noexcept : descriptor_(std::exc
 
 DownloadLock::~DownloadLock() {
   if (descriptor_ >= 0) {
-    ::close(descriptor_);  // the file stays: another may wait for it
+    ::close(descriptor_);  // the file stays: another process may wait for it
   }
 }
 

@@ -67,7 +67,7 @@ Status begin_body(const Response& answer, const RemoteFile& file, PartialFile& p
              : bad_input("expected " + byte_count(missing) + ", found an answer of \"" + shown(said) + "\"", file.name);
 }
 
-// All bytes that are missing, over as many lines as it takes.
+// Fetches all missing bytes, over as many connections as needed.
 Status fetch_rest(Connection& connection, const HubSettings& settings, const RemoteFile& file, PartialFile& partial,
                   const StopToken& stop, const BytesThere& there) {
   int tries = 0;
@@ -201,7 +201,7 @@ Status download(Connection& connection, const HubSettings& settings, const Cache
       there(file.bytes);  // another process has just fetched it
       return {};
     }
-    if (!code && !file.has_sum()) {  // other snapshots may lead to it
+    if (!code && !file.has_sum()) {  // other snapshots may link to it
       return bad_input("expected " + std::to_string(bytes) +
                            " bytes, those of the file of the same etag that is there (" + blob.string() + "), found " +
                            std::to_string(file.bytes),

@@ -98,7 +98,7 @@ class FetchReport {
 
   const Progress& progress_;
   std::int64_t total_;
-  std::int64_t first_;  // there before
+  std::int64_t first_;  // bytes present before
   std::int64_t done_;   // bytes of the files before this one
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_;

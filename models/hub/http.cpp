@@ -23,7 +23,7 @@ constexpr std::size_t kHeaderBytes = std::size_t{16} << 10;
 
 using Clock = std::chrono::steady_clock;
 
-// libcurl's TLS may write to a line that the other side has closed: the signal of that stays in this thread, unheard.
+// libcurl's TLS may write to a connection that the other side has closed: blocks SIGPIPE in this thread.
 class NoPipeSignal {
  public:
   NoPipeSignal() {
@@ -47,7 +47,7 @@ class NoPipeSignal {
   sigset_t before_{};
 };
 
-// One answer as it comes in.
+// One answer while it arrives.
 struct Incoming {
   Response response;
   const Body* body = nullptr;
@@ -55,7 +55,7 @@ struct Incoming {
   const ConnectionOptions* options = nullptr;
   bool begun = false;
   Status error;
-  Clock::time_point marked = Clock::now();  // when so much of the body had been received
+  Clock::time_point marked = Clock::now();  // time when so much of the body had been received
   std::int64_t received = 0;
   bool told = false;  // the transfer is slow
 };
@@ -123,7 +123,7 @@ bool is_hopeless(CURLcode code) {
          code == CURLE_SSL_CACERT_BADFILE || code == CURLE_TOO_MANY_REDIRECTS;
 }
 
-// Requests made with headers of their own.
+// Requests with their own headers.
 class HeaderList {
  public:
   ~HeaderList() { curl_slist_free_all(list_); }
@@ -171,7 +171,7 @@ Result<Response> Connection::send_once(const std::string& url, const Request& re
   incoming.options = &options_;
   std::pair<Incoming*, CURL*> taker{&incoming, handle};
   HeaderList headers;
-  headers.add("Accept-Encoding: identity");  // sizes and ranges are those of the file
+  headers.add("Accept-Encoding: identity");  // sizes and ranges refer to the file
   if (!options_.token.empty() && origin_of(url) == options_.origin) {
     headers.add("Authorization: Bearer " + options_.token);
   }
@@ -213,7 +213,7 @@ Result<Response> Connection::send_once(const std::string& url, const Request& re
     const std::string text(why.data());
     incoming.response.broken = shown(text.empty() ? curl_easy_strerror(code) : text, 200);
     incoming.response.hopeless = is_hopeless(code);
-  } else if (incoming.response.good() && !incoming.begun && body.begin) {  // a body of nothing
+  } else if (incoming.response.good() && !incoming.begun && body.begin) {  // an empty body
     LOCUS_CHECK(body.begin(incoming.response));
   }
   return std::move(incoming.response);

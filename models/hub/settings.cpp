@@ -13,7 +13,7 @@ namespace locus::hub {
 
 namespace {
 
-// A variable without spaces around it; empty where it is not set.
+// An environment variable without surrounding spaces; empty where it is not set.
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   const std::string_view text = value == nullptr ? std::string_view() : std::string_view(value);

@@ -95,7 +95,7 @@ class GlooGroup : public ProcessGroup {
   ~GlooGroup() override {
     if (failed_ || lost().stop_requested()) {
       if (job_.rank == 0) {
-        std::this_thread::sleep_for(kLastWords);  // the others read why before the store goes
+        std::this_thread::sleep_for(kLastWords);  // the others read the reason before the store is gone
       }
       // Its threads may wait for lost processes, and its destructor for them: left to the end of the process.
       static_cast<void>(gloo_.release());
@@ -158,7 +158,7 @@ class GlooGroup : public ProcessGroup {
     return internal("stopped: " + reason());
   }
 
-  // Waits until the others have done their part, or one of them is gone.
+  // Waits until the others have done their part, or one of them is lost.
   template <class Begin>
   Status work(const Begin& begin) {
     try {

@@ -8,7 +8,7 @@ namespace locus::training {
 
 namespace {
 
-// Keys behind the run's seed; 2 is the stream of positions.
+// Keys after the run's seed; 2 is the stream of positions.
 constexpr std::uint64_t kTrainingStream = 1;
 constexpr std::uint64_t kSetStream = 3;
 constexpr std::uint64_t kOrderStream = 4;

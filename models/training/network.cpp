@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kFirstDeviation = 0.02;  // standard deviation of a connector's weights, as of the transformers'
 
-// Weights of a connector as a transformer's are initialised: normal, biases 0, norms 1.
+// Initialises a connector's weights as a transformer's: normal, biases 0, norms 1.
 void initialise(transformer::Connector& connector, std::uint64_t seed) {
   at::Generator generator = at::detail::createCPUGenerator(seed);
   for (const transformer::Parameter& parameter : connector.parameters()) {

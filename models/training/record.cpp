@@ -22,7 +22,7 @@ ordered_json number(double value) {
   return std::isnan(value) ? ordered_json(nullptr) : ordered_json(value);
 }
 
-// Values row by row as lists of rows.
+// Values row by row, as lists of rows.
 ordered_json rows_of(const EvaluationMap& map, const std::function<double(std::size_t)>& value) {
   ordered_json rows = ordered_json::array();
   for (std::size_t row = 0; row < map.rows.size(); ++row) {
@@ -68,7 +68,7 @@ ordered_json what_if(const EvaluateOptions& options, const models::Overrides& ov
   return entry;
 }
 
-// Into the list, in the place of an entry with the same overrides.
+// Inserts into the list, replacing an entry with the same overrides.
 void keep(ordered_json& list, ordered_json entry) {
   const auto same = std::find_if(list.begin(), list.end(), [&](const ordered_json& known) {
     return known.is_object() && std::all_of(kOverrideKeys.begin(), kOverrideKeys.end(), [&](const char* key) {

@@ -14,8 +14,8 @@ namespace locus::training {
 
 namespace {
 
-// The activations of a step are allocated and freed every step; without this glibc would give the large ones back to
-// the system each time, and page faults would cost as much as the products.
+// The activations are allocated and freed every step; otherwise glibc would return the large ones to the system each
+// time, and page faults would cost as much as the products.
 void keep_freed_memory() {
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 1 << 30);

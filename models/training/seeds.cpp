@@ -37,7 +37,7 @@ Result<Run> read_run(const std::filesystem::path& checkpoint) {
   return run;
 }
 
-// The first setting in which two trainings differ, but for their seed and what came of them; empty: none.
+// The first setting in which two trainings differ, other than seed and results; empty: none.
 std::string difference(const Run& a, const Run& b) {
   static const std::set<std::string> free{"command",  "seed",      "seeds", "splits",
                                           "interval", "reference", "map",   "what_if"};

@@ -7,7 +7,7 @@ namespace locus::training {
 
 namespace {
 
-// Numbers of tensors one after another, on the CPU.
+// Numbers of tensors, concatenated on the CPU.
 std::vector<float> flat(const std::vector<at::Tensor>& tensors) {
   std::vector<float> numbers;
   for (const at::Tensor& tensor : tensors) {

@@ -8,7 +8,7 @@ namespace locus::training {
 
 namespace {
 
-// Training draws from streams that begin with the run's seed; evaluation begins with this, so the two never meet.
+// Training streams begin with the run's seed; evaluation streams begin with this number, so the two never coincide.
 constexpr std::uint64_t kEvaluationStream = 0xE7A1'0000'0000'0002U;
 
 // (B, T) from lines, T one less than the longest; shorter lines are padded with zeros that are not counted.

@@ -84,7 +84,7 @@ at::Tensor Block::split_normed(const at::Tensor& x, std::int64_t heads, const st
     case QueryNormForm::kOwn:
       break;
   }
-  // (H, 1, D) each: a head's own vector meets its own rows.
+  // (H, 1, D) each: one vector per head.
   std::vector<at::Tensor> scales;
   std::vector<at::Tensor> shifts;
   for (const NormWeights& own : weights) {
@@ -152,7 +152,7 @@ position::Projections Block::project_latent(const at::Tensor& x) const {
   const AttentionSpec& attention = layer_.attention;
   const Latent& latent = attention.latent;
   const std::int64_t plain = attention.head_width - latent.rotated;
-  // The checkpoint's heads are [plain | rotated]; the encoding turns first channels.
+  // The checkpoint's heads are [plain | rotated]; the encoding rotates the first channels.
   const auto turned_first = [&](const at::Tensor& heads) {
     return at::cat({heads.narrow(-1, plain, latent.rotated), heads.narrow(-1, 0, plain)}, -1);
   };
@@ -247,7 +247,7 @@ Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) c
   const auto wanted = [&](const at::Tensor& rows, std::int64_t axis) {
     return last ? rows.slice(axis, run.output_rows.begin, run.output_rows.end) : rows;
   };
-  // Branches are overwritten, so what is kept of them is copied.
+  // Branches are overwritten, so tensors that are kept are copied.
   const auto keep = [&](at::Tensor LayerWrites::*to, const at::Tensor& rows) {
     if (run.writes != nullptr) {
       const Range& kept = run.writes->rows;

@@ -26,7 +26,7 @@ at::Tensor cells_of(const at::Tensor& x, std::int64_t rows, std::int64_t columns
       .reshape({-1, side * side, width});
 }
 
-// The width that a step gives.
+// Output width of a step.
 Result<std::int64_t> width_after(const ConnectorStep& step, std::int64_t width) {
   const std::int64_t most = gathers(step.kind) ? kLargestCell : kLargestWidth;
   const bool sized = step.kind != ConnectorKind::kNorm && step.kind != ConnectorKind::kActivation;

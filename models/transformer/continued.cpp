@@ -9,12 +9,12 @@ namespace {
 
 using position::Prepared;
 
-// Slots of a layer's rows: those of kPrepared, then these.
+// Slots of a layer's rows: those of kPrepared, followed by these.
 constexpr std::array kPrepared{&Prepared::query,       &Prepared::key,        &Prepared::content_query,
                                &Prepared::content_key, &Prepared::gate_query, &Prepared::gate_key};
 enum Slot : int { kValue = static_cast<int>(kPrepared.size()), kTable, kHidden };
 
-// The axis of a state's table that counts tokens: (B, H, T, …) where layers renew it, otherwise the last but one.
+// The token axis of a state's table: (B, H, T, …) where layers update it, otherwise the last but one.
 std::int64_t token_axis(const at::Tensor& table, bool updates) {
   return updates ? 2 : table.dim() - 2;
 }
@@ -55,7 +55,7 @@ std::optional<Continued> Continued::begin(const Transformer& model, const Reused
   }
   Continued continued(model, reused, length);
   for (const LayerEncoding& used : model.encodings()) {
-    // One that no layer has was only added to the embeddings, which are not taken over.
+    // An encoding without layers was only added to the embeddings, which are not reused.
     if (used.layers.empty()) {
       continued.after_.push_back(
           used.encoding->begin(batch.positions.slice({reused.tokens, length}), batch.ids.size(0)));
@@ -103,7 +103,7 @@ void Continued::reuse_prefix(std::int64_t layer, LayerRecord& now) {
   const Prepared after = now.prepared;
   for (std::size_t n = 0; n < kPrepared.size(); ++n) {
     const auto member = kPrepared[n];
-    // Tensors that are one (a content that is the query itself) stay one.
+    // Tensors that share memory (a content that is the query itself) keep sharing it.
     std::size_t first = 0;
     while (first < n && !(same_values(after.*member, after.*kPrepared[first]) &&
                           same_values(earlier.prepared.*member, earlier.prepared.*kPrepared[first]))) {

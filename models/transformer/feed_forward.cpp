@@ -10,7 +10,7 @@ namespace locus::transformer {
 
 namespace {
 
-// GELU with tanh of x + bias, in place: ATen's takes as long as the product before it.
+// GELU (tanh) of x + bias, in place: ATen's takes as long as the product before it.
 void gelu_tanh(at::Tensor& x, const at::Tensor& bias) {
   constexpr std::int64_t kLanes = attention::kLanes;
   constexpr std::int64_t kRowsPerTask = 16;
@@ -28,7 +28,7 @@ void gelu_tanh(at::Tensor& x, const at::Tensor& bias) {
   });
 }
 
-// Whether the product of x may be worked on by the loops of lane_kernels.h.
+// True where the product of x can use the loops of lane_kernels.h.
 bool runs_kernels(const at::Tensor& x, const Linear& weights) {
   return !at::GradMode::is_enabled() && x.device().is_cpu() && x.scalar_type() == at::kFloat &&
          (weights.weight.scalar_type() == at::kFloat || products::is_stored(weights.weight)) &&
@@ -75,12 +75,12 @@ at::Tensor feed_forward(const FeedForwardSpec& spec, const FeedForwardWeights& w
   return linear(at::GradMode::is_enabled() ? gate * up : gate.mul_(up), weights.down);
 }
 
-// Mixtures of experts: each token goes through the few experts that a router chooses for it.
+// Mixtures of experts: each token is processed by the few experts that a router chooses.
 
 namespace {
 
-// Scores of the groups that are not among the best become 0: by its largest score (soft-max), or by the sum of its two
-// largest (sigmoids).
+// Sets the scores outside the best groups to 0. A group is ranked by its largest score (soft-max), or by the sum of its
+// two largest (sigmoids).
 at::Tensor within_best_groups(const at::Tensor& scores, const Experts& spec) {
   if (spec.groups <= 1) {
     return scores;
@@ -127,7 +127,7 @@ at::Tensor feed_forward(const FeedForwardSpec& spec, const ExpertWeights& weight
   const bool scales_input = spec.experts.router == Router::kInputSigmoid;
   at::Tensor sum = at::zeros_like(tokens);
   for (std::int64_t expert = 0; expert < spec.experts.count; ++expert) {
-    // The tokens that chose this expert, and as which of theirs.
+    // The tokens routed to this expert, and its rank among each token's experts.
     const at::Tensor places = (routed.experts == expert).nonzero();
     if (places.size(0) == 0) {
       continue;

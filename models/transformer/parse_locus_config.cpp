@@ -1,4 +1,4 @@
-// A Spec from config.json.
+// Reading a Spec from config.json.
 #include <algorithm>
 #include <optional>
 #include <type_traits>
@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// Reads fields of one object; the first one that is wrong becomes the error.
+// Reads the fields of one object and keeps the first error.
 class Reader {
  public:
   explicit Reader(JsonObject object) : object_(std::move(object)) {}
@@ -23,7 +23,7 @@ class Reader {
   const JsonObject& object() const { return object_; }
   Status status() const { return error_ ? Status(*error_) : Status(); }
 
-  // An absent field leaves the value as it is; a required one is an error.
+  // An absent field keeps the value; an absent required field is an error.
   template <class T>
   void read(const char* field, T& value, bool required = false) {
     take(required ? object_.get<T>(field) : object_.get<T>(field, value), value);
@@ -123,7 +123,7 @@ void read_old_fields(Reader& reader, LayerSpec& layer) {
 }
 
 Status read_layers(Reader& reader, Spec& spec, const std::string& file) {
-  std::int64_t first_window = 0;  // an earlier file's first layer with the window
+  std::int64_t first_window = 0;  // first layer with the window, in earlier files
   reader.read("window_from_layer", first_window);
   spec.each([&](std::int64_t n, LayerSpec& layer) {
     layer.attention.window = n < first_window ? 0 : layer.attention.window;

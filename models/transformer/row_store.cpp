@@ -71,7 +71,7 @@ at::Tensor ContinuedRows::join(RowStore::Slot slot, const at::Tensor& before, co
 
 std::shared_ptr<RowStore> ContinuedRows::finish() {
   std::vector<std::uint64_t> stamps(static_cast<std::size_t>(count_));
-  // Rows of a run outside any store get stamps now; those of a store keep theirs.
+  // Rows of a run outside any store get stamps here; rows of a store keep theirs.
   const std::vector<std::uint64_t>* const old = past_ ? &past_->stamps_ : nullptr;
   for (std::size_t n = 0; n < stamps.size(); ++n) {
     stamps[n] = old != nullptr && n < old->size() ? (*old)[n] : ++*store_->last_stamp_;

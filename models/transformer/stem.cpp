@@ -96,7 +96,7 @@ at::Tensor Stem::content(const Batch& batch) const {
   if (spec_->is_image()) {
     return embed_image(batch);
   }
-  // A placeholder token of a picture may have an id behind the vocabulary.
+  // A placeholder token of a picture may have an id beyond the vocabulary.
   return products::rows(embedding_, batch.images ? batch.ids.clamp_max(spec_->vocabulary - 1) : batch.ids);
 }
 

@@ -253,7 +253,7 @@ at::Tensor Transformer::reuse_layers(const ReusedLayers& reused, std::vector<pos
   const auto first = static_cast<std::int64_t>(reused.layers.size());
   std::copy(reused.layers.begin(), reused.layers.end(), observation.layers.begin());
   observation.kept_layers = first;
-  // Each encoding's state is what enters the next layer that has it.
+  // Each encoding's state is the input of the next layer that uses it.
   for (std::int64_t n = spec_->depth() - 1; n >= first; --n) {
     states[static_cast<std::size_t>(encodings_.slot(n))] = reused.after[static_cast<std::size_t>(n - first)];
   }

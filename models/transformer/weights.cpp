@@ -60,7 +60,7 @@ struct Found {
   Binding binding;
 };
 
-// The first of the parameter's names with which there is a tensor; without one, the first name.
+// The tensor of the first name that exists; without one, the first name.
 Found find(const std::string& parameter, const Plan& plan, const CheckpointFiles& checkpoint) {
   const std::vector<Binding> bindings = plan.bindings(parameter);
   for (const Binding& binding : bindings) {
@@ -106,7 +106,7 @@ Status check_tensor(const TensorInfo& tensor, const Parameter& parameter, const 
   return {};
 }
 
-// The parameter's part of the tensor, a view where possible.
+// The part of the tensor that the parameter uses, a view where possible.
 at::Tensor part_of(at::Tensor value, const WeightBinding::Part& part) {
   const Binding& binding = part.binding;
   if (binding.piece.stacked) {
@@ -123,7 +123,7 @@ at::Tensor part_of(at::Tensor value, const WeightBinding::Part& part) {
   return value;
 }
 
-// Buffers that some version of the authors' code saved: computed anew from the configuration by every one.
+// Buffers saved by some version of the authors' code; all versions compute them from the configuration.
 const std::vector<std::string>& buffers() {
   static const std::vector<std::string> endings{
       "rotary_emb.inv_freq", "rotary.inv_freq",           "rotary_emb.cos_cached", "rotary_emb.sin_cached",
@@ -159,7 +159,8 @@ Result<WeightBinding> bind_weights(const std::vector<Parameter>& parameters, con
                                    const CheckpointFiles& checkpoint) {
   WeightBinding binding;
   std::set<const TensorInfo*> used;
-  std::set<std::tuple<const TensorInfo*, std::int64_t, std::int64_t>> counted;  // parts: two parameters may share one
+  std::set<std::tuple<const TensorInfo*, std::int64_t, std::int64_t>>
+      counted;  // parts of tensors: two parameters may share one
   std::vector<std::pair<Binding, const Parameter*>> absent;
   for (const Parameter& parameter : parameters) {
     const Found found = find(parameter.name, plan, checkpoint);
@@ -209,7 +210,7 @@ void WeightBinding::add(WeightBinding other) {
 
 namespace {
 
-// A matrix in blocks as the file holds it.
+// A matrix of quantised blocks, as stored.
 at::Tensor packed_matrix(const TensorInfo& info, const formats::Source& source) {
   products::Packed matrix;
   matrix.format = info.blocks;
@@ -258,7 +259,7 @@ bool stays_stored(const WeightBinding& binding, const WeightBinding::Part& part,
          part.binding.layout != Layout::kPlusOne;
 }
 
-// A matrix in blocks stays so on the same terms; parts of it are whole rows.
+// A matrix of blocks stays stored under the same conditions; its parts are whole rows.
 bool stays_packed(const WeightBinding& binding, const WeightBinding::Part& part, Storage storage) {
   const Binding& own = part.binding;
   const bool wanted =
@@ -273,7 +274,7 @@ at::Tensor packed_part(const WeightBinding::Part& part) {
   return products::narrow_rows(whole, part.binding.piece.index * rows, (part.binding.piece.index + 1) * rows);
 }
 
-// Bytes of a part in memory or, where it stays as it is, in the file.
+// Bytes of a part in memory or, where it stays stored, in the file.
 double bytes_of(const WeightBinding& binding, const WeightBinding::Part& part, Storage storage) {
   const auto count = static_cast<double>(count_of(part.parameter.shape));
   if (stays_packed(binding, part, storage)) {
@@ -283,7 +284,7 @@ double bytes_of(const WeightBinding& binding, const WeightBinding::Part& part, S
   return count * (stays_stored(binding, part, storage) ? 2 : 4);
 }
 
-// The part as the parameter has it, before it is checked.
+// The part in the parameter's layout, before it is checked.
 at::Tensor value_of(const WeightBinding& binding, const WeightBinding::Part& part, Storage storage) {
   if (stays_packed(binding, part, storage)) {
     return packed_part(part);
@@ -335,7 +336,7 @@ std::vector<std::string> load(const WeightBinding& binding, Storage storage, con
 
 namespace {
 
-// The parameters under names that the plan has: q|k|v in three where it names three.
+// The parameters under the plan's names: q|k|v split where it names three tensors.
 std::vector<std::pair<std::string, at::Tensor>> named_parameters(Transformer& model, const Plan& plan) {
   std::vector<std::pair<std::string, at::Tensor>> named;
   for (const Parameter& parameter : model.parameters()) {
@@ -359,7 +360,7 @@ std::vector<std::pair<std::string, at::Tensor>> named_parameters(Transformer& mo
   return named;
 }
 
-// Pieces of one stored tensor, by item and then by part.
+// Pieces of one stored tensor, by item and part.
 using Pieces = std::map<std::int64_t, std::map<std::int64_t, at::Tensor>>;
 
 at::Tensor joined(const Pieces& pieces, const Binding& binding) {

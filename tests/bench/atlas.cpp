@@ -1,4 +1,4 @@
-// Rows of atlases: windows with everything that is measured of them against plain forward passes of the same windows.
+// Benchmarks of atlases: windows with all measurements against plain forward passes of the same windows.
 #include <filesystem>
 #include <numeric>
 #include <string>
@@ -34,7 +34,7 @@ Status write_words(const std::filesystem::path& path) {
   return write_file(path, words);
 }
 
-// A byte-level Llama of random weights.
+// A byte-level Llama with random weights.
 Result<std::unique_ptr<Model>> random_model(std::int64_t layers, std::int64_t heads, std::int64_t width,
                                             std::int64_t length) {
   transformer::Spec spec;

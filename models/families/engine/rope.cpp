@@ -13,7 +13,7 @@ namespace {
 
 using transformer::LayerSpec;
 
-// The fields that each kind of scaling cannot be without.
+// Required fields of each kind of scaling.
 Status check_scaling(const Config& block, const std::string& type) {
   std::vector<std::string_view> needed;
   if (type != "longrope") {
@@ -31,7 +31,7 @@ Status check_scaling(const Config& block, const std::string& type) {
   return {};
 }
 
-// The length before scaling: the config's field wins over the block's; without either it is the trained length.
+// The length before scaling: the config's field takes precedence over the block's; without either, the trained length.
 Result<std::int64_t> original_length(const Config& config, const Config& block) {
   constexpr const char* kField = "original_max_position_embeddings";
   LOCUS_TRY(const std::int64_t longest, config.integer("max_position_embeddings", 0));
@@ -40,7 +40,7 @@ Result<std::int64_t> original_length(const Config& config, const Config& block) 
 }
 
 // YaRN's magnitude: attention_factor where it is given; else the quotient of the two mscale fields where both are above
-// 0; else 0, which leaves it to the encoding.
+// 0; else 0, the encoding's default.
 Result<double> yarn_magnitude(const Config& block, double factor) {
   if (block.has("attention_factor")) {
     return block.number("attention_factor");
@@ -124,7 +124,7 @@ Result<double> configured_base(const Config& config, double base) {
   return config.number("rope_theta", base);
 }
 
-// One encoding with this layout and part of the channels.
+// One encoding with this layout and rotated fraction.
 Result<transformer::EncodingSpec> encoding_of(Settings options, const Config& config, const Config& block,
                                               const char* layout, double fraction) {
   LOCUS_TRY(const double own, config.number("partial_rotary_factor", fraction));

@@ -25,7 +25,7 @@ struct Either : Cases... {
 template <class... Cases>
 Either(Cases...) -> Either<Cases...>;
 
-// The value of one field. Required fields have no fallback; a fallback of the slot's own value keeps what is fixed.
+// Reads one field. Required fields have no fallback; a fallback equal to the slot's value keeps it.
 Status read_field(const Field& field, const Config& config, Draft& draft) {
   const std::string_view name = spelled(config, field.names);
   for (const std::string_view other : field.names) {  // another spelling may repeat the value
@@ -63,8 +63,8 @@ SettingValue value_of(const Field& field, Draft& draft) {
                     field.slot);
 }
 
-// is_causal: false makes a decoder see both ways, and its windows reach as far to either side, their end included, as
-// transformers 5 does for every decoder.
+// is_causal: false makes a decoder bidirectional, with its windows extended equally to both sides, both ends included,
+// as in transformers 5.
 Status read_direction(const Config& config, transformer::Spec& spec) {
   LOCUS_TRY(const bool causal, config.boolean("is_causal", true));
   if (causal || !spec.causal) {

@@ -1,4 +1,4 @@
-// Fields of config.json that change nothing in a forward pass.
+// Fields of config.json without effect on a forward pass.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -10,14 +10,14 @@ namespace locus::families {
 
 namespace {
 
-// Fields that change nothing in a forward pass of any family, wherever in the file they are. Beside them every field
-// with "dropout" or "drop_path" in its name.
+// Fields without effect on a forward pass of any family, anywhere in the file; also every field with "dropout" or
+// "drop_path" in its name.
 constexpr std::array<std::string_view, 133> kHarmless{
     // Author and software of the file.
     "architectures", "transformers_version", "model_type", "torch_dtype", "dtype", "_name_or_path", "name_or_path",
     "auto_map", "_attn_implementation", "attn_implementation", "_commit_hash", "transformers.js_config",
     "tokenizer_class", "processor_class", "license",
-    // Task heads and their labels, which are not run.
+    // Task heads and their labels, which are not used.
     "task_specific_params", "finetuning_task", "problem_type", "id2label", "label2id", "num_labels",
     "classifier_pooling", "summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels",
     "pooler_act", "pooler_output_size", "pooler_hidden_act", "pooler_hidden_size", "projection_dim",
@@ -53,7 +53,7 @@ bool is_one_of(std::string_view name, const auto& names) {
 }
 
 bool harmless(const std::string& path, const Family& family) {
-  // A name may hold a dot itself: "transformers.js_config".
+  // A name may contain a dot: "transformers.js_config".
   const std::size_t dot = path.rfind('.');
   const std::string_view name = std::string_view(path).substr(dot == path.npos ? 0 : dot + 1);
   return is_one_of(name, kHarmless) || is_one_of(std::string_view(path), kHarmless) ||

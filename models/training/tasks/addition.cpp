@@ -1,7 +1,7 @@
 // Task addition (McLeish et al. 2024; TAPE §5.1): the sum of two numbers, digit by digit. "21+43=64." with plain
-// digits; reversed, every number begins with its ones, so that carries run with the text. Operands of 1 … `length`
-// digits in training; "longer" has at least one operand beyond, up to twice as long. The map is the error of every pair
-// of lengths up to there.
+// digits; reversed, every number begins with its ones, so that carries follow the text. Operands of 1 … `length` digits
+// in training; "longer" has at least one longer operand, up to twice as long. The map is the error of every pair of
+// lengths up to there.
 #include <algorithm>
 #include <string>
 
@@ -27,7 +27,7 @@ std::string sum_of(const std::string& a, const std::string& b) {
   return sum;
 }
 
-// A number of so many digits; 0 has one.
+// A number with so many digits; 0 has one.
 std::string number(std::int64_t digits, Random& random) {
   std::string text;
   for (std::int64_t n = 0; n < digits; ++n) {

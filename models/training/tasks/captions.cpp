@@ -20,14 +20,14 @@ namespace {
 constexpr std::uint64_t kCaptionStream = 0xE7A1'0000'0000'0004U;
 constexpr double kSmallestRadius = 4.5;  // pixels
 constexpr double kLargestRadius = 6.5;
-constexpr double kApart = 13;           // pixels between centres along the axis that the caption names, at least
-constexpr double kClear = 5;            // by which they are further apart along it than along the other, at least
-constexpr double kTurned = 10;          // degrees to either side
-constexpr std::int64_t kDarkMost = 80;  // largest channel of a ground
-constexpr std::int64_t kJitter = 25;    // spread of a shape's channels, to either side
-constexpr double kGrain = 0.05;         // largest amplitude of a pixel's noise
-constexpr std::array<double, 3> kSizes{1, 1.5, 2};  // of the splits
-constexpr std::int64_t kHeadWidth = 16;             // of the tower
+constexpr double kApart = 13;   // least distance of the centres, in pixels, along the axis that the caption names
+constexpr double kClear = 5;    // least excess of that distance over the other axis
+constexpr double kTurned = 10;  // degrees to either side
+constexpr std::int64_t kDarkMost = 80;              // largest channel of a ground
+constexpr std::int64_t kJitter = 25;                // spread of a shape's channels, to either side
+constexpr double kGrain = 0.05;                     // largest amplitude of a pixel's noise
+constexpr std::array<double, 3> kSizes{1, 1.5, 2};  // side of the picture in each split, relative to training
+constexpr std::int64_t kHeadWidth = 16;             // head width of the tower
 
 struct Colour {
   std::string_view name;
@@ -37,7 +37,7 @@ constexpr std::array<Colour, 4> kColours{
     {{"red", {225, 50, 50}}, {"green", {50, 205, 70}}, {"blue", {70, 90, 225}}, {"yellow", {225, 215, 60}}}};
 constexpr std::array<std::string_view, 5> kShapes{"circle", "square", "plus", "star", "ring"};
 
-// The vocabulary: an entry's place is its id.
+// The vocabulary; an entry's index is its id.
 constexpr std::array<std::string_view, 16> kWords{"<image>", "[UNK]", "a",    "left",   "of",     "above",
                                                   "red",     "green", "blue", "yellow", "circle", "square",
                                                   "plus",    "star",  "ring", "."};
@@ -57,7 +57,7 @@ struct Thing {
 };
 
 struct Scene {
-  std::array<Thing, 2> things;  // as the caption names them
+  std::array<Thing, 2> things;  // in the order of the caption
   bool across = false;          // left of, else above
 };
 
@@ -127,9 +127,9 @@ class Captions final : public Task {
  public:
   struct Shape {
     std::int64_t side = 32;   // pixels of a trained picture
-    std::int64_t patch = 4;   // pixels
-    std::int64_t cell = 2;    // patches a side that become one vector
-    std::int64_t layers = 2;  // of the tower
+    std::int64_t patch = 4;   // patch size in pixels
+    std::int64_t cell = 2;    // patches along a side that become one vector
+    std::int64_t layers = 2;  // of the tower, as its width and encoding
     std::int64_t width = 48;
     std::string encoding = "rope-axial";
   };

@@ -12,7 +12,7 @@
 namespace locus::training {
 namespace {
 
-constexpr std::array<double, 3> kPass{50, 100, 10};  // of the splits
+constexpr std::array<double, 3> kPass{50, 100, 10};  // weight of pass in each split
 constexpr int kLargestOperand = 10;
 constexpr std::int64_t kAsked = 3;  // symbols: ?, the variable, its value
 

@@ -12,7 +12,7 @@ namespace locus::training {
 namespace {
 
 constexpr double kTrained = 0.8;
-constexpr std::array<double, 3> kIgnore{kTrained, 0.98, 0.1};  // of the splits
+constexpr std::array<double, 3> kIgnore{kTrained, 0.98, 0.1};  // probability of i in each split
 
 class FlipFlop final : public SymbolTask {
  public:

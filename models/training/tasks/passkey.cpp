@@ -28,7 +28,7 @@ class Passkey final : public SymbolTask {
     return static_cast<std::int64_t>(kHiding.size() + kReminder.size() + kQuestion.size()) + 2 * digits;
   }
 
-  // The filler has any length, so that the distance is no hint.
+  // The filler has a random length, so that the distance is no clue.
   Line training_line(Random& random) const override {
     return line(random.between(shortest(digits_), lengths_[0]), random);
   }
@@ -43,7 +43,7 @@ class Passkey final : public SymbolTask {
     return names;
   }
 
-  // Filler of exactly so many bytes, beginning with any sentence.
+  // Filler of exactly so many bytes, starting with a random sentence.
   static std::string filler(std::int64_t bytes, Random& random) {
     std::string text;
     auto sentence = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(kFiller.size())));

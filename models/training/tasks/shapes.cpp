@@ -1,6 +1,6 @@
 // Task shapes (after the image classification of SeqPE §4.3): which of twelve shapes is in the picture, whatever its
 // place, size, colours and the noise. Trained at one resolution; tested at 1.5, 2 and 3 times as many pixels a side of
-// the same kind of scenes, where a model meets patch positions it has not seen and shapes of more patches.
+// the same kind of scenes, with patch positions that the model has not seen and shapes of more patches.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,15 +17,15 @@ namespace locus::training {
 namespace {
 
 constexpr std::uint64_t kShapesStream = 0xE7A1'0000'0000'0003U;
-constexpr double kSmallest = 0.16;  // radius, in parts of the side
+constexpr double kSmallest = 0.16;  // radius, as a fraction of the side
 constexpr double kLargest = 0.34;
 constexpr double kTilt = 12;               // degrees to either side
 constexpr std::int64_t kGroundMost = 110;  // largest channel of a ground
 constexpr std::int64_t kShapeLeast = 145;  // smallest channel of a shape: shapes are brighter than their ground
 constexpr double kNoise = 0.12;            // largest standard deviation of a pixel's noise
-constexpr std::array<double, 4> kScale{1, 1.5, 2, 3};  // of the splits
+constexpr std::array<double, 4> kScale{1, 1.5, 2, 3};  // side of the picture in each split, relative to training
 
-// Channels within [low, high].
+// Draws channels within [low, high].
 std::array<std::uint8_t, 3> colour(std::int64_t low, std::int64_t high, Random& random) {
   return {static_cast<std::uint8_t>(random.between(low, high)), static_cast<std::uint8_t>(random.between(low, high)),
           static_cast<std::uint8_t>(random.between(low, high))};

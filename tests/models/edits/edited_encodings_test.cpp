@@ -119,7 +119,7 @@ TEST(EditedEncodings, PairsStandStillOrAreLeftOut) {
   }
 }
 
-// A query that attends to one key alone attends to that of its largest edited logit.
+// A query that attends to a single key attends to that of its largest edited logit.
 TEST(EditedEncodings, HardAttentionTakesEdits) {
   Spec spec = spec_of("cope", {{"hard_attention", true}});
   spec.layers[0].attention.kv_heads = spec.layers[1].attention.kv_heads = 4;
