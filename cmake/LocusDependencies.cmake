@@ -1,4 +1,4 @@
-# Third-party libraries, all of them. Each is linked privately by the floor that owns it (README, "Dependencies").
+# Third-party libraries, all of them. Each is linked privately by the floor that owns it (assets/manual/building.md).
 find_package(Threads REQUIRED)
 find_package(Torch REQUIRED)
 find_package(nlohmann_json REQUIRED)

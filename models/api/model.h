@@ -357,7 +357,7 @@ class Trace {
   virtual Result<Field> dot_product(std::int64_t layer, std::int64_t head, Range rows, Range columns,
                                     const Similarity& similarity) const = 0;
 
-  // The trace file of README, "Trace file". Atomic.
+  // The trace file of assets/manual/traces.md. Atomic.
   virtual Status write(const std::filesystem::path& path, const std::set<std::string>& keep,
                        const Progress& progress = {}, StopToken stop = {}) const = 0;
 

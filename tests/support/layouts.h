@@ -21,7 +21,7 @@ struct Layout {
   bool warns = false;            // of objects in a torch file that are not read
 };
 
-// In the order of README's table; `--image` and `--pixels` go to the ones with `image`.
+// In the order of the table in assets/manual/checkpoints.md; `--image` and `--pixels` go to the ones with `image`.
 const std::vector<Layout>& layouts();
 
 struct WrittenLayout {

@@ -1,4 +1,4 @@
-// What an encoding says of itself: `locus info --encodings`, Help and the README's table are made of this.
+// What an encoding says of itself: `locus info --encodings`, Help and the manual's sections are made of this.
 #pragma once
 
 #include <cstdint>
