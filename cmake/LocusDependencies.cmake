@@ -37,6 +37,7 @@ locus_pkg(locus_pcre2 libpcre2-8)
 locus_pkg(locus_icu icu-uc)
 locus_pkg(locus_muparser muparser)
 locus_pkg(locus_curl libcurl>=7.85)
+locus_pkg(locus_crypto libcrypto>=3)
 
 if(LOCUS_IMAGES)
   # Files are decoded with the library of their format (models/image/decode.h); OpenCV's own codecs write those of tests.

@@ -42,8 +42,8 @@ class ColumnMaker {
   ColumnMaker(Opener opener, Runner runner) : opener_(std::move(opener)), runner_(std::move(runner)) {}
 
   // The shown ones, in their order, with names that differ: a checkpoint's own and its overrides, a trace's file's.
-  // A column with a text of its own
-  // reads that; a trace shows what it read, whatever the input. Errors: those of opening and running.
+  // A column with a text of its own reads that; a trace shows what it read, whatever the input. Errors: those of opening
+  // and running.
   Result<std::vector<views::Column>> columns(const std::vector<CheckpointEntry>& entries, const models::Input& input);
 
  private:

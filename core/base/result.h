@@ -8,7 +8,7 @@
 
 namespace locus {
 
-// What went wrong, as the command line's exit status (assets/manual/command-line.md, "Exit status").
+// The kind of an error, which is also the exit status of the command line (assets/manual/command-line.md).
 enum class ErrorCode {
   kInternal = 1,     // our own bug
   kUsage = 2,        // the command line or the call was malformed

@@ -32,7 +32,6 @@ using locus::Quantity;
 using locus::to_text;
 
 // ---- a checkpoint
-// -------------------------------------------------------------------------------------------------------------
 
 // One position encoding of a model.
 struct EncodingUse {
@@ -136,7 +135,6 @@ struct OpenOptions {
 };
 
 // ---- an input
-// -----------------------------------------------------------------------------------------------------------------
 
 // Exactly one of text, ids, image or pixels is given; a vision-language model takes text or ids and beside them images
 // or pixels. What an encoder–decoder's decoder has read stands beside it; with neither text nor ids of its own it is
@@ -213,7 +211,6 @@ struct Generation {
 };
 
 // ---- a trace
-// ------------------------------------------------------------------------------------------------------------------
 
 struct TokenInfo {
   std::int64_t id = 0;
@@ -357,7 +354,7 @@ class Trace {
   virtual Result<Field> dot_product(std::int64_t layer, std::int64_t head, Range rows, Range columns,
                                     const Similarity& similarity) const = 0;
 
-  // The trace file of assets/manual/traces.md. Atomic.
+  // Writes the trace file that the manual describes (assets/manual/traces.md). Atomic.
   virtual Status write(const std::filesystem::path& path, const std::set<std::string>& keep,
                        const Progress& progress = {}, StopToken stop = {}) const = 0;
 
@@ -367,7 +364,6 @@ class Trace {
 };
 
 // ---- positions without a run
-// ---------------------------------------------------------------------------------------------------
 
 // Positions to encode as a checkpoint would, whatever it has read: a sequence, or the patches of a grid row by row.
 struct PositionRequest {
@@ -389,7 +385,6 @@ class PositionTable {
 };
 
 // ---- a model
-// ------------------------------------------------------------------------------------------------------------------
 
 class Model {
  public:

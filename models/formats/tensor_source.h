@@ -65,9 +65,9 @@ class TensorSource {
 
 using Source = std::shared_ptr<const TensorSource>;
 
-// Opens a file (.safetensors, .pt, .pth, .bin, .safetensors.index.json, .bin.index.json, .gguf; safetensors without an
-// extension too), or a folder with one of model.safetensors[.index.json], pytorch_model.bin[.index.json], or a single
-// tensor file. Errors: kBadInput, one line with file, tensor, expected and found; kUnsupported for other dtypes.
+// A file (.safetensors, .pt, .pth, .bin, .safetensors.index.json, .bin.index.json, .gguf; safetensors without an ending
+// too), or a folder with one of model.safetensors[.index.json], pytorch_model.bin[.index.json], or a single tensor file.
+// Errors: kBadInput, one line with file, tensor, expected and found; kUnsupported for dtypes that are not read.
 Result<Source> open_tensors(const std::filesystem::path& path);
 
 // A warning that names safetensors files with usual names beside the one that open_tensors() reads from this folder;

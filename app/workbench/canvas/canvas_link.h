@@ -1,5 +1,5 @@
 // CanvasLink: what the Studio knows, put on the Canvas; what is done to the Canvas, told to the Studio. Keys of the
-// canvas (README, "Keys") are here.
+// canvas (assets/manual/keys.md) are here.
 #pragma once
 
 #include <QElapsedTimer>

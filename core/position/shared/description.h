@@ -1,4 +1,4 @@
-// What an encoding says of itself: `locus info --encodings`, Help and the manual's sections are made of this.
+// Description: an encoding in words and numbers. `locus info --encodings`, Help and the manual's table are made of it.
 #pragma once
 
 #include <cstdint>

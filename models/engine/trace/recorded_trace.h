@@ -144,7 +144,7 @@ Result<at::Tensor> whole_map(const attention::ScoreField& scores, attention::Qua
 Result<Field> dot_product_field(const at::Tensor& vectors, std::int64_t head, std::int64_t heads, Range rows,
                                 Range columns, const Similarity& similarity);
 
-// The file of README, "Trace file".
+// Writes the trace file that the manual describes (assets/manual/traces.md).
 Status write_trace(const RecordedTrace& trace, const std::filesystem::path& path, const std::set<std::string>& keep,
                    const Progress& progress, StopToken stop);
 
