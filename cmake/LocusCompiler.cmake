@@ -8,7 +8,7 @@ endif()
 add_library(locus_options INTERFACE)
 target_compile_features(locus_options INTERFACE cxx_std_20)
 target_include_directories(locus_options INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_options(locus_options INTERFACE -Wall -Wextra -Wconversion -Werror -fno-math-errno -fPIC)
+target_compile_options(locus_options INTERFACE -Wall -Wextra -Wconversion $<$<BOOL:${LOCUS_WERROR}>:-Werror> -fno-math-errno -fPIC)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # False alarms on std::string (GCC bug 105651) and std::optional (80635); the sanitizer presets see what is real.
   target_compile_options(locus_options INTERFACE -Wno-restrict -Wno-maybe-uninitialized)
