@@ -2,75 +2,44 @@
 
 #include <imgui.h>
 
-#include <QGuiApplication>
-#include <QStyleHints>
+#include <QDropEvent>
+#include <QElapsedTimer>
+#include <QMimeData>
+#include <QMouseEvent>
+#include <QUrl>
+#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "app/viewport/camera.h"
+#include "app/viewport/canvas_painter.h"
 #include "app/viewport/canvas_renderer.h"
-#include "app/viewport/imgui_color.h"
 
 namespace locus::viewport {
 
 namespace {
 
-constexpr double kTextPx = 13;  // of figures, at scale 1
-constexpr int kDimmed = 150;    // of 255: how much of the background lies over a figure that is no longer asked for
+constexpr double kTextPx = 13;      // of figures, at scale 1
+constexpr double kWheelStep = 1.2;  // zoom factor of a notch of the wheel
+constexpr double kWheelLines = 3;   // of a text
 
-double length_of(const figure::Interval& interval) {
-  return std::abs(interval.high - interval.low);
-}
-
-// `view` moved and shortened so that it lies within `home`, keeping its direction.
-figure::Interval clamped(figure::Interval view, const figure::Interval& home) {
-  const double home_low = std::min(home.low, home.high);
-  const double home_high = std::max(home.low, home.high);
-  double low = std::min(view.low, view.high);
-  const double size =
-      std::min(std::max(length_of(view), std::min(Canvas::kSmallestView, home_high - home_low)), home_high - home_low);
-  low = std::clamp(low, home_low, home_high - size);
-  return home.low <= home.high ? figure::Interval{low, low + size} : figure::Interval{low + size, low};
-}
-
-void follow(const views::Camera& camera, figure::Panel& panel) {
-  if (panel.follows_camera) {
-    panel.x.view = figure::from_camera(panel.x, camera.x);
-    panel.y.view = figure::from_camera(panel.y, camera.y);
+QStringList local_files(const QMimeData* mime) {
+  QStringList paths;
+  for (const QUrl& url : mime->urls()) {
+    if (url.isLocalFile()) {
+      paths << url.toLocalFile();
+    }
   }
+  return paths;
 }
-
-// A text in the middle of the canvas's width, on a box in the colour of menus.
-struct TextBox {
-  const std::string& text;
-  float wrap = 0;  // its width at the most
-  float pad = 0;   // of the box around it
-  float rounding = 0;
-
-  ImVec2 size() const { return ImGui::CalcTextSize(text.c_str(), nullptr, false, wrap); }
-  // With what is around it, where its text begins at that height.
-  figure::Rect area(float top) const {
-    const ImVec2 inner = size();
-    const float left = (ImGui::GetIO().DisplaySize.x - inner.x) / 2;
-    return {static_cast<double>(left - pad), static_cast<double>(top - pad), static_cast<double>(inner.x + 2 * pad),
-            static_cast<double>(inner.y + 2 * pad)};
-  }
-  void draw(ImDrawList* list, float top) const {
-    const ImVec2 at((ImGui::GetIO().DisplaySize.x - size().x) / 2, top);
-    list->AddRectFilled(ImVec2(at.x - pad, at.y - pad), ImVec2(at.x + size().x + pad, at.y + size().y + pad),
-                        ImGui::GetColorU32(ImGuiCol_PopupBg), rounding);
-    list->AddRect(ImVec2(at.x - pad, at.y - pad), ImVec2(at.x + size().x + pad, at.y + size().y + pad),
-                  ImGui::GetColorU32(ImGuiCol_Border), rounding);
-    list->AddText(ImGui::GetFont(), ImGui::GetFontSize(), at, ImGui::GetColorU32(ImGuiCol_Text), text.c_str(), nullptr,
-                  wrap);
-  }
-};
 
 }  // namespace
 
 Canvas::Canvas() {
   setObjectName(QStringLiteral("canvas"));
   setFlags(QVulkanWindow::PersistentResources);
-  // Colours are what figures say: an sRGB attachment would convert them once more.
+  // Figures have their final colours: an sRGB attachment would convert them once more.
   setPreferredColorFormats({VK_FORMAT_B8G8R8A8_UNORM, VK_FORMAT_R8G8B8A8_UNORM});
 }
 
@@ -80,16 +49,49 @@ QVulkanWindowRenderer* Canvas::createRenderer() {
   return new CanvasRenderer(*this);
 }
 
-void Canvas::set_content(Content content) {
-  content_ = std::move(content);
-  shown_ = content_.figure ? *content_.figure : figure::Figure{};
-  if (content_.home) {
-    const views::Camera view = camera();
-    for (figure::Panel& panel : shown_.panels) {
-      follow(view, panel);
-    }
+// ---- content
+
+void Canvas::set_source(ContentSource* source) {
+  source_ = source;
+  invalidate();
+}
+
+void Canvas::invalidate() {
+  content_stale_ = source_ != nullptr;
+  request_frames();
+}
+
+void Canvas::update_content() {
+  if (std::exchange(content_stale_, false)) {
+    apply(source_->content());
+    Q_EMIT content_changed();
   }
-  layout_stale_ = true;
+}
+
+const CanvasContent& Canvas::content() {
+  update_content();
+  return content_;
+}
+
+const figure::Figure* Canvas::figure() {
+  update_content();
+  return placed_.figure();
+}
+
+void Canvas::set_content(CanvasContent content) {
+  content_stale_ = false;
+  apply(std::move(content));
+}
+
+void Canvas::apply(CanvasContent content) {
+  content_ = std::move(content);
+  placed_.show(content_);
+  request_frames();
+}
+
+void Canvas::set_overlay(Overlay* overlay) {
+  overlay_ = overlay;
+  placed_.mark_stale();
   request_frames();
 }
 
@@ -110,24 +112,13 @@ bool Canvas::take_frame_request() {
   return frames_wanted_ > 0;
 }
 
-void Canvas::set_overlay(Overlay* overlay) {
-  overlay_ = overlay;
-  layout_stale_ = true;
-  request_frames();
-}
-
 std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
+  update_content();
   const double text = kTextPx * content_.scale * dpr();
-  imgui_.begin(width_px, height_px, static_cast<float>(std::round(text * 1.15)), content_.dark);
+  imgui_.begin(width_px, height_px, static_cast<float>(std::round(text * kImGuiTextScale)), content_.dark);
   const figure::Style style = content_.dark ? figure::Style::dark(text, 1) : figure::Style::light(text, 1);
-  const QSize size(width_px, std::max(1, height_px));
-  const std::string stated = overlay_ == nullptr ? std::string() : overlay_->statement();
-  if (!layout_ || layout_stale_ || laid_out_ != size || stated != stated_) {
-    stated_ = stated;
-    lay_out(size.width(), size.height(), style);
-    laid_out_ = size;
-    layout_stale_ = false;
-  }
+  placed_.update(QSize(width_px, std::max(1, height_px)), style,
+                 overlay_ == nullptr ? std::string() : overlay_->statement());
   for (const std::string& line : content_.tooltip) {
     imgui_.need(line);
   }
@@ -137,7 +128,7 @@ std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
   imgui_.need(content_.message);
   imgui_.need(content_.note);
   imgui_.need(content_.caption);
-  imgui_.need(stated_);
+  imgui_.need(placed_.statement_text());
   if (imgui_.font_stale()) {
     imgui_.build_font();
   }
@@ -145,21 +136,49 @@ std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
 }
 
 void Canvas::draw_overlays() {
-  if (content_.dim) {
-    const int shade = content_.dark ? 0 : 255;
-    ImGui::GetBackgroundDrawList()->AddRectFilled(ImVec2(0, 0), ImGui::GetIO().DisplaySize,
-                                                  IM_COL32(shade, shade, shade, kDimmed));
-  }
-  for (const Outline& outline : content_.outlines) {
-    draw_outline(outline);
-  }
-  draw_lasso();
-  draw_caption();
-  draw_message();
-  draw_note();
+  const CanvasPainter painter(content_, placed_, dpr());
+  painter.draw_marks();
+  painter.draw_lasso(drag_.lasso());
+  painter.draw_texts();
   draw_overlay();
-  draw_tooltip();
-  draw_focus();
+  const ImVec2 at = ImGui::GetIO().MousePos;
+  const bool hidden = content_.tooltip.empty() || (overlay_ != nullptr && overlay_->says_cell()) ||
+                      covered(QPointF(static_cast<double>(at.x), static_cast<double>(at.y)) / dpr());
+  box_ = hidden ? figure::Rect{} : painter.draw_tooltip(drag_.last());
+  if (focus_shown_) {
+    painter.draw_focus();
+  }
+}
+
+void Canvas::draw_overlay() {
+  if (overlay_ == nullptr) {
+    return;
+  }
+  OverlayFrame frame;
+  frame.figure = placed_.figure();
+  frame.layout = frame.figure == nullptr ? nullptr : placed_.layout();
+  frame.laid_out = placed_.layout_id();
+  const ImVec2 pointer = ImGui::GetIO().MousePos;
+  frame.pointer = {static_cast<double>(pointer.x), static_cast<double>(pointer.y)};
+  frame.width = static_cast<double>(ImGui::GetIO().DisplaySize.x);
+  frame.height = static_cast<double>(ImGui::GetIO().DisplaySize.y);
+  frame.text = static_cast<double>(ImGui::GetFontSize()) / kImGuiTextScale;
+  frame.statement = placed_.statement();
+  frame.whole_statement = placed_.statement_text();
+  frame.dpr = dpr();
+  frame.dark = content_.dark;
+  QElapsedTimer timer;
+  timer.start();
+  overlay_->draw(frame, imgui_);
+  overlay_ms_ = static_cast<double>(timer.nsecsElapsed()) / 1e6;
+}
+
+void Canvas::report_frame(FrameCost cost) {
+  cost.overlay_ms = overlay_ms_;
+  if (overlay_ != nullptr) {
+    overlay_->measured(cost);
+  }
+  Q_EMIT frame_drawn(cost.cpu_ms);
 }
 
 void Canvas::show_focus(bool shown) {
@@ -169,111 +188,260 @@ void Canvas::show_focus(bool shown) {
   }
 }
 
-void Canvas::draw_focus() {
-  if (focus_shown_) {
-    const ImVec2 size = ImGui::GetIO().DisplaySize;
-    const auto line = static_cast<float>(std::round(2 * dpr()));
-    ImGui::GetForegroundDrawList()->AddRect(ImVec2(line / 2, line / 2), ImVec2(size.x - line / 2, size.y - line / 2),
-                                            imgui_color(kFocusColor), 0, 0, line);
-  }
-}
-
-void Canvas::draw_outline(const Outline& outline) {
-  if (!layout_ || outline.panel >= layout_->panels.size()) {
-    return;
-  }
-  const figure::PanelLayout& panel = layout_->panels[outline.panel];
-  ImDrawList* list = ImGui::GetBackgroundDrawList();
-  const auto place = [](const figure::AxisMap& map, double value) { return static_cast<float>(map.place(value)); };
-  const ImVec2 from(std::min(place(panel.x, outline.x.low), place(panel.x, outline.x.high)),
-                    std::min(place(panel.y, outline.y.low), place(panel.y, outline.y.high)));
-  const ImVec2 to(std::max(place(panel.x, outline.x.low), place(panel.x, outline.x.high)),
-                  std::max(place(panel.y, outline.y.low), place(panel.y, outline.y.high)));
-  const ImVec2 plot_from(static_cast<float>(panel.plot.x), static_cast<float>(panel.plot.y));
-  const ImVec2 plot_to(static_cast<float>(panel.plot.right()), static_cast<float>(panel.plot.bottom()));
-  list->PushClipRect(plot_from, plot_to, true);
-  const ImU32 color = imgui_color(outline.color);
-  const ImU32 halo = IM_COL32(0, 0, 0, 160);
-  if (outline.cross && panel.frame) {  // to the axes, where there are some
-    const float x = (from.x + to.x) / 2;
-    const float y = (from.y + to.y) / 2;
-    const ImU32 faint = (color & 0x00FFFFFFU) | (0x90U << IM_COL32_A_SHIFT);
-    list->AddLine(ImVec2(plot_from.x, y), ImVec2(from.x, y), faint);
-    list->AddLine(ImVec2(x, to.y), ImVec2(x, plot_to.y), faint);
-  }
-  const float grow = std::max(0.0F, 3 - (to.x - from.x) / 2);  // a cell of a pixel stays visible
-  const ImVec2 a(from.x - grow, from.y - grow);
-  const ImVec2 b(to.x + grow, to.y + grow);
-  list->AddRect(ImVec2(a.x - 1, a.y - 1), ImVec2(b.x + 1, b.y + 1), halo, 0, 0, 1);
-  list->AddRect(a, b, color, 0, 0, 2);
-  list->PopClipRect();
-}
-
-// The top of a box, moved off the labels of the figure below it.
-float Canvas::off_labels(const figure::Rect& box) const {
-  const bool drawn = layout_.has_value() && content_.figure != nullptr;
-  return static_cast<float>(clear_top(box, static_cast<double>(ImGui::GetIO().DisplaySize.y),
-                                      drawn ? text_places(*layout_, typeface_) : std::vector<figure::Rect>()));
-}
-
-void Canvas::draw_message() {
-  if (!content_.message.empty()) {
-    const TextBox box{content_.message, 0.7F * ImGui::GetIO().DisplaySize.x, ImGui::GetFontSize(), 6};
-    box.draw(ImGui::GetBackgroundDrawList(),
-             off_labels(box.area((ImGui::GetIO().DisplaySize.y - box.size().y) / 2)) + box.pad);
-  }
-  if (!content_.badge.empty()) {
-    const float pad = ImGui::GetFontSize() / 2;
-    const ImVec2 text = ImGui::CalcTextSize(content_.badge.c_str());
-    ImDrawList* list = ImGui::GetForegroundDrawList();
-    list->AddRectFilled(ImVec2(pad, pad), ImVec2(text.x + 3 * pad, text.y + 3 * pad), IM_COL32(200, 80, 0, 230), 4);
-    list->AddText(ImVec2(2 * pad, 2 * pad), IM_COL32_WHITE, content_.badge.c_str());
-  }
-}
-
-void Canvas::draw_note() {
-  if (!content_.note.empty()) {
-    const TextBox box{content_.note, 0.8F * ImGui::GetIO().DisplaySize.x, ImGui::GetFontSize() / 2, 4};
-    box.draw(ImGui::GetForegroundDrawList(),
-             off_labels(box.area(ImGui::GetIO().DisplaySize.y - box.size().y - 2 * box.pad)) + box.pad);
-  }
-}
-
-// ---- the camera
+// ---- camera
 
 views::Camera Canvas::camera() const {
   return content_.camera ? *content_.camera : content_.home.value_or(views::Camera{});
 }
 
-void Canvas::move_camera(views::Camera camera, bool finished) {
-  if (!content_.home) {
-    return;
+void Canvas::move_camera(const views::Camera& camera, bool finished) {
+  if (content_.home) {
+    show_camera(clamped(camera, *content_.home), finished);
   }
-  show_camera({clamped(camera.x, content_.home->x), clamped(camera.y, content_.home->y)}, finished);
 }
 
 void Canvas::show_camera(const views::Camera& camera, bool finished) {
   content_.camera = camera;
-  for (figure::Panel& panel : shown_.panels) {
-    follow(camera, panel);
-  }
-  layout_stale_ = true;
+  placed_.set_camera(camera);
   request_frames();
   Q_EMIT camera_moved(camera, finished);
 }
 
 void Canvas::zoom_to_cells() {
-  if (!content_.home || !layout_ || layout_->panels.empty()) {
+  update_content();
+  if (content_.home && placed_.layout() != nullptr && !placed_.layout()->panels.empty()) {
+    const figure::Rect& plot = placed_.layout()->panels.front().plot;
+    move_camera(with_size(camera(), plot.width, plot.height), true);
+  }
+}
+
+// Moves the camera so that the figure follows the pointer.
+void Canvas::pan(const QPointF& to) {
+  const auto hit = hit_at(drag_.from());
+  if (!hit || placed_.shows_text(hit->panel)) {
     return;
   }
-  const figure::PanelLayout& panel = layout_->panels.front();
-  const views::Camera now = camera();
-  const auto sized = [](const figure::Interval& view, double size) {
-    const double middle = (view.low + view.high) / 2;
-    const double half = view.low <= view.high ? size / 2 : -size / 2;
-    return figure::Interval{middle - half, middle + half};
+  const figure::PanelLayout& place = placed_.layout()->panels[hit->panel];
+  const figure::Panel& panel = placed_.figure()->panels[hit->panel];
+  const auto along = [&](const figure::Axis& axis, const auto& scale, double from, double end) {
+    return figure::to_camera(axis, scale.value(from * dpr())) - figure::to_camera(axis, scale.value(end * dpr()));
   };
-  move_camera({sized(now.x, panel.plot.width), sized(now.y, panel.plot.height)}, true);
+  const QPointF from = drag_.last();
+  drag_.set_last(to);
+  move_camera(moved(camera(), along(panel.x, place.x, from.x(), to.x()), along(panel.y, place.y, from.y(), to.y())),
+              false);
+}
+
+// Moves a text by lines, and makes its type `factor` times smaller.
+void Canvas::scroll_text(std::size_t panel, double lines, double factor) {
+  constexpr double kLargest = 0.2;  // width of the camera: the type is five times as large as fits
+  constexpr double kSmallest = 2;
+  const figure::PanelLayout& place = placed_.layout()->panels[panel];
+  const double most = std::max(place.lines - place.lines_seen, 0.0);
+  const double first = std::clamp(place.first_line + lines, 0.0, most);
+  const views::Camera now = camera();
+  const double width = std::clamp((now.x.high - now.x.low) * factor, kLargest, kSmallest);
+  show_camera({{0, width}, {first, first + 1}}, true);
+}
+
+// ---- events
+
+std::optional<figure::Hit> Canvas::hit_at(const QPointF& point) const {
+  return placed_.hit_at({point.x() * dpr(), point.y() * dpr()});
+}
+
+bool Canvas::event(QEvent* event) {
+  switch (event->type()) {
+    case QEvent::DragEnter:
+    case QEvent::DragMove:
+    case QEvent::Drop: {
+      auto* drop = static_cast<QDropEvent*>(event);
+      const QStringList paths = local_files(drop->mimeData());
+      if (!paths.isEmpty()) {
+        drop->acceptProposedAction();
+        if (event->type() == QEvent::Drop) {
+          Q_EMIT dropped(paths);
+        }
+        return true;
+      }
+      break;
+    }
+    case QEvent::Leave:
+    case QEvent::FocusOut:
+      if (event->type() == QEvent::FocusOut) {
+        show_focus(false);
+        overlay_holds_ = false;
+      }
+      if (!overlay_holds_) {  // else the overlay is being dragged beyond the canvas
+        imgui_.feed(event, dpr());
+      }
+      Q_EMIT left();
+      request_frames();
+      break;
+    case QEvent::MouseMove:
+    case QEvent::MouseButtonPress:
+    case QEvent::MouseButtonRelease:
+    case QEvent::MouseButtonDblClick:
+    case QEvent::Wheel:
+    case QEvent::KeyPress:
+      update_content();
+      break;
+    default:
+      break;
+  }
+  return QVulkanWindow::event(event);
+}
+
+bool Canvas::covered(const QPointF& point) const {
+  return overlay_ != nullptr && !drag_.pressed() &&
+         (overlay_->covers({point.x() * dpr(), point.y() * dpr()}) || imgui_.wants_mouse());
+}
+
+// Whether the event belongs to the overlay: once a button went down on it, until that is released.
+bool Canvas::takes(QMouseEvent* event) {
+  imgui_.feed(event, dpr());
+  request_frames();
+  const bool taken = overlay_holds_ || covered(event->position());
+  if (event->type() == QEvent::MouseMove) {
+    return taken;
+  }
+  overlay_holds_ = taken && event->buttons() != Qt::NoButton && event->type() != QEvent::MouseButtonRelease;
+  return taken;
+}
+
+void Canvas::mouseMoveEvent(QMouseEvent* event) {
+  const bool taken = takes(event);
+  const QPointF at = event->position();
+  if (placed_.layout() != nullptr && drag_.move(at)) {
+    if (content_.lasso && drag_.kind() == Drag::Kind::kPlain) {
+      drag_.extend_lasso(at);
+      request_frames();
+    } else if (drag_.kind() != Drag::Kind::kPlain || !content_.home) {
+      report_drag(drag_.from(), at, false);
+    } else {
+      pan(at);
+    }
+    return;
+  }
+  drag_.set_last(at);
+  const auto hit = taken ? std::nullopt : hit_at(at);
+  if (hit) {
+    Q_EMIT hovered(*hit);
+  } else {
+    Q_EMIT left();
+  }
+  if (taken) {
+    Q_EMIT over_overlay();
+  }
+}
+
+void Canvas::report_drag(const QPointF& from, const QPointF& to, bool finished) {
+  const auto begin = hit_at(from);
+  const auto end = hit_at(to);
+  if (!begin || !end) {
+    return;
+  }
+  switch (drag_.kind()) {
+    case Drag::Kind::kLine:
+      Q_EMIT lined(*begin, *end, finished);
+      break;
+    case Drag::Kind::kBox:
+      Q_EMIT boxed(*begin, *end, finished);
+      break;
+    case Drag::Kind::kPlain:
+      Q_EMIT dragged(*begin, *end, finished);
+      break;
+  }
+}
+
+void Canvas::mousePressEvent(QMouseEvent* event) {
+  show_focus(false);  // only useful to those who use the keyboard
+  requestActivate();
+  if (!takes(event) && event->button() == Qt::LeftButton && hit_at(event->position())) {
+    drag_.press(event->position(), event->modifiers().testFlag(Qt::ControlModifier) ? Drag::Kind::kBox
+                                   : event->modifiers().testFlag(Qt::AltModifier)   ? Drag::Kind::kLine
+                                                                                    : Drag::Kind::kPlain);
+  }
+}
+
+void Canvas::mouseReleaseEvent(QMouseEvent* event) {
+  if (takes(event)) {
+    return;
+  }
+  if (event->button() == Qt::RightButton) {
+    Q_EMIT context_requested(hit_at(event->position()), event->globalPosition().toPoint());
+    return;
+  }
+  const auto release = event->button() == Qt::LeftButton ? drag_.release() : std::nullopt;
+  if (!release) {
+    return;
+  }
+  if (!release->lasso.empty()) {
+    request_frames();
+    if (const auto loop = lasso_hits(release->lasso, placed_, dpr()); !loop.empty()) {
+      Q_EMIT lassoed(loop, event->modifiers().testFlag(Qt::ShiftModifier));
+    }
+  } else if (release->moved && (release->kind != Drag::Kind::kPlain || !content_.home)) {
+    report_drag(release->from, event->position(), true);
+  } else if (release->moved) {
+    move_camera(camera(), true);
+  } else if (const auto hit = hit_at(event->position())) {
+    Q_EMIT clicked(*hit);
+  }
+}
+
+void Canvas::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (!takes(event) && hit_at(event->position())) {
+    Q_EMIT fit_requested();
+  }
+}
+
+void Canvas::wheelEvent(QWheelEvent* event) {
+  imgui_.feed(event, dpr());
+  request_frames();
+  const auto hit = hit_at(event->position());
+  if (covered(event->position()) || !hit || !content_.home) {
+    return;
+  }
+  const double notches = event->angleDelta().y() / 120.0;
+  const double factor = std::pow(kWheelStep, -notches);
+  if (placed_.shows_text(hit->panel)) {
+    const bool zooms = event->modifiers().testFlag(Qt::ControlModifier);
+    scroll_text(hit->panel, zooms ? 0 : -kWheelLines * notches, zooms ? factor : 1);
+    return;
+  }
+  const figure::Panel& panel = placed_.figure()->panels[hit->panel];
+  move_camera(zoomed(camera(), {figure::to_camera(panel.x, hit->x), figure::to_camera(panel.y, hit->y)}, factor), true);
+}
+
+void Canvas::keyPressEvent(QKeyEvent* event) {
+  imgui_.feed(event, dpr());
+  request_frames();
+  if (!drag_.lasso().empty() && event->key() == Qt::Key_Escape) {
+    drag_.cancel();
+  } else if (!imgui_.wants_keyboard()) {
+    event->ignore();
+    Q_EMIT key_pressed(event);
+  }
+}
+
+void Canvas::keyReleaseEvent(QKeyEvent* event) {
+  imgui_.feed(event, dpr());
+  request_frames();
+  Q_EMIT key_released(event);
+}
+
+void Canvas::resizeEvent(QResizeEvent* event) {
+  QVulkanWindow::resizeEvent(event);
+  placed_.mark_stale();
+  Q_EMIT resized(static_cast<int>(width() * dpr()), static_cast<int>(height() * dpr()));
+}
+
+void Canvas::exposeEvent(QExposeEvent* event) {
+  QVulkanWindow::exposeEvent(event);
+  if (isExposed()) {
+    request_frames();
+  }
 }
 
 }  // namespace locus::viewport

@@ -75,7 +75,7 @@ void CanvasRenderer::start_figures() {
   options.render_pass = canvas_.defaultRenderPass();
   options.frame_slots = static_cast<std::size_t>(canvas_.concurrentFrameCount());
   options.fields.slice_cells = kSliceCells;
-  auto made = vulkan::FigureRenderer::create(options, canvas_.typeface());
+  auto made = vulkan::FigureRenderer::create(options, canvas_.placed().typeface());
   if (!made) {
     canvas_.report_lost_device(QString::fromStdString(made.error().describe()));
     return;
@@ -85,11 +85,11 @@ void CanvasRenderer::start_figures() {
 
 void CanvasRenderer::prepare_figure(VkCommandBuffer commands) {
   drawable_ = false;
-  if (!figures_ || !canvas_.figure()) {
+  if (!figures_ || !canvas_.placed().figure()) {
     scene_ = {};
     return;
   }
-  scene_ = figure::compose(*canvas_.figure(), *canvas_.layout());
+  scene_ = figure::compose(*canvas_.placed().figure(), *canvas_.layout());
   const QSize size = canvas_.swapChainImageSize();
   const vulkan::PlacedScene placed{&scene_, 0, 0, 1};
   const Status prepared =

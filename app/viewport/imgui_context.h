@@ -13,6 +13,9 @@ struct ImGuiContext;
 
 namespace locus::viewport {
 
+// ImGui's text size for letters of the same height as those of a figure whose text size is 1.
+inline constexpr double kImGuiTextScale = 1.15;
+
 class ImGuiBridge {
  public:
   ImGuiBridge();

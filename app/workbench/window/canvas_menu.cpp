@@ -140,8 +140,8 @@ void PlaceMenu::add_column(std::size_t column) {
       own ? QStringLiteral("Let %1 follow the others").arg(name)
           : QStringLiteral("Give %1 its own layer and head").arg(name),
       [link = parts_.link, column] {
-        link->set_column(column);
-        link->toggle_unlinked();
+        link->actions().set_column(column);
+        link->actions().toggle_unlinked();
       });
   add("hide", QStringLiteral("Hide %1").arg(name),
       [&studio = studio_, id = shown.id] { studio.columns().set_shown(id, false); });
@@ -160,8 +160,8 @@ void show_canvas_menu(const WindowParts& parts, const CanvasPlace& place, const 
   auto* menu = new QMenu(parts.window);
   menu->setObjectName(QStringLiteral("canvas-menu"));
   menu->setAttribute(Qt::WA_DeleteOnClose);
-  const auto column =
-      static_cast<std::size_t>(place.selection.column.value_or(static_cast<std::int64_t>(parts.link->column())));
+  const auto column = static_cast<std::size_t>(
+      place.selection.column.value_or(static_cast<std::int64_t>(parts.link->actions().column())));
   const std::size_t columns = parts.studio->checkpoints().shown().size();
   PlaceMenu content(parts, place, *menu);
   content.add_cell();

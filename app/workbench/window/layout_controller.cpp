@@ -240,7 +240,7 @@ void LayoutController::set_scale(double scale) {
   }
   settings_.setValue(QStringLiteral("scale"), scale_);
   if (parts_.link != nullptr) {
-    parts_.link->set_scale(scale_);
+    parts_.link->presenter().set_scale(scale_);
   }
   if (window_.isVisible()) {
     QTimer::singleShot(0, this, &LayoutController::scale_panels);
@@ -252,7 +252,7 @@ void LayoutController::set_dark(bool dark) {
   apply_theme(*static_cast<QApplication*>(QApplication::instance()), dark);
   settings_.setValue(QStringLiteral("dark"), dark);
   if (parts_.link != nullptr) {
-    parts_.link->set_dark(dark);
+    parts_.link->presenter().set_dark(dark);
   }
 }
 
@@ -267,8 +267,8 @@ void LayoutController::set_captions(bool shown) {
 
 void LayoutController::show_captions() {
   if (parts_.link != nullptr) {
-    parts_.link->set_captions(has_captions() && !all_hidden_);
-    parts_.link->set_instruments(!all_hidden_);
+    parts_.link->presenter().set_captions(has_captions() && !all_hidden_);
+    parts_.link->instruments().set_hidden(all_hidden_);
   }
 }
 

@@ -191,7 +191,7 @@ void MainWindow::connect_docks() {
 }
 
 void MainWindow::connect_canvas() {
-  const CanvasLink* link = parts_.link;
+  CanvasLink* const link = parts_.link;
   connect(parts_.canvas, &viewport::Canvas::dropped, files_.get(), &FileOpener::open_all);
   connect(parts_.canvas, &viewport::Canvas::gpu_failed, this, [this](const QString& message) {
     parts_.messages->show_message(
@@ -199,31 +199,31 @@ void MainWindow::connect_canvas() {
             .arg(message),
         true);
   });
-  connect(link, &CanvasLink::tab_pressed, this, &MainWindow::leave_canvas);
-  connect(link, &CanvasLink::key_unused, this, [this](QKeyEvent* event) {
+  connect(&link->keys(), &CanvasKeys::tab_pressed, this, &MainWindow::leave_canvas);
+  connect(&link->keys(), &CanvasKeys::key_unused, this, [this](QKeyEvent* event) {
     if (commands_->trigger(*event)) {
       event->accept();
     }
   });
-  connect(link, &CanvasLink::column_changed, this, [this](std::size_t column) {
+  connect(&link->actions(), &CanvasActions::column_changed, this, [this](std::size_t column) {
     parts_.input->set_column(column);
     parts_.messages->show_message(
         QStringLiteral("column %1: %2").arg(column + 1).arg(qt(studio_->checkpoints().shown()[column]->name)));
   });
-  connect(link, &CanvasLink::menu_requested, this,
+  connect(&link->pointer(), &CanvasPointer::menu_requested, this,
           [this](const CanvasPlace& place, const QPoint& at) { show_canvas_menu(parts_, place, at); });
-  connect(link, &CanvasLink::box_chosen, this, [this](const CanvasBox& box) {
-    const auto column = box.from.column.value_or(static_cast<std::int64_t>(parts_.link->column()));
+  connect(&link->pointer(), &CanvasPointer::box_chosen, this, [this](const CanvasBox& box) {
+    const auto column = box.from.column.value_or(static_cast<std::int64_t>(parts_.link->actions().column()));
     edits_->cut_edges(box.from, box.to, static_cast<std::size_t>(column));
   });
-  connect(link, &CanvasLink::edit_chosen, this, [this](std::size_t column, const models::Edit& edit) {
+  connect(&link->keys(), &CanvasKeys::edit_chosen, this, [this](std::size_t column, const models::Edit& edit) {
     if (const auto columns = studio_->checkpoints().shown(); column < columns.size()) {
       edits_->open_beside(columns[column]->id, edit);
     }
   });
   connect(&parts_.link->instruments(), &InstrumentSet::said, this,
           [this](const QString& title, const QString& value) { say_instrument(*parts_.canvas_holder, title, value); });
-  connect(link, &CanvasLink::help_requested, this, [this] { show_manual_page(this, QStringLiteral("keys")); });
+  connect(&link->keys(), &CanvasKeys::help_requested, this, [this] { show_manual_page(this, QStringLiteral("keys")); });
 }
 
 // The keyboard goes on to the next control, or the one before: the canvas's own window is none of Qt's chain.

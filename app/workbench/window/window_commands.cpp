@@ -158,9 +158,9 @@ void add_view_commands(const WindowParts& p) {
                 {},
                 possible(&History::next)});
   if (p.link != nullptr) {
-    add(p, kView, QStringLiteral("&Fit\tF"), {}, [p] { p.link->fit(); });
+    add(p, kView, QStringLiteral("&Fit\tF"), {}, [p] { p.link->actions().fit(); });
     add(p, kView, QStringLiteral("&Actual size: one cell a pixel\tCtrl+0"), {}, [p] { p.canvas->zoom_to_cells(); });
-    add(p, kView, QStringLiteral("Reset the view\tR"), {}, [p] { p.link->reset(); });
+    add(p, kView, QStringLiteral("Reset the view\tR"), {}, [p] { p.link->actions().reset(); });
   }
   commands.add_separator(kView);
   add_panels(p);
@@ -191,10 +191,10 @@ void add_view_commands(const WindowParts& p) {
 void add_go_commands(const WindowParts& p) {
   CommandRegistry& commands = *p.commands;
   if (p.link != nullptr) {
-    add(p, kGo, QStringLiteral("Next layer\t↓"), {}, [p] { p.link->move_layer(1); });
-    add(p, kGo, QStringLiteral("Previous layer\t↑"), {}, [p] { p.link->move_layer(-1); });
-    add(p, kGo, QStringLiteral("Next head\t→"), {}, [p] { p.link->move_head(1); });
-    add(p, kGo, QStringLiteral("Previous head\t←"), {}, [p] { p.link->move_head(-1); });
+    add(p, kGo, QStringLiteral("Next layer\t↓"), {}, [p] { p.link->actions().move_layer(1); });
+    add(p, kGo, QStringLiteral("Previous layer\t↑"), {}, [p] { p.link->actions().move_layer(-1); });
+    add(p, kGo, QStringLiteral("Next head\t→"), {}, [p] { p.link->actions().move_head(1); });
+    add(p, kGo, QStringLiteral("Previous head\t←"), {}, [p] { p.link->actions().move_head(-1); });
     commands.add_separator(kGo);
   }
   add(p, kGo, QStringLiteral("&Find in the text, or go to a token…"), control(Qt::Key_F), [p] {

@@ -18,7 +18,7 @@ class WindowLifetimes : public WindowTest {
   QPointF where_a_map_was() {
     viewport::Canvas* canvas = window_->canvas();
     const figure::Rect old = canvas->layout()->panels[2].plot;
-    viewport::Content next = canvas->content();
+    viewport::CanvasContent next = canvas->content();
     auto one = std::make_shared<figure::Figure>(*next.figure);
     one->panels.resize(1);
     next.figure = one;

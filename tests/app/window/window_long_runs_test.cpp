@@ -87,7 +87,7 @@ class WindowLongRuns : public WindowTest {
   }
   QWidget* bar() { return window_->findChild<QWidget*>(QStringLiteral("question")); }
   void click(const char* name) { window_->findChild<QAbstractButton*>(QLatin1String(name))->click(); }
-  const viewport::Content& content() { return window_->canvas()->content(); }
+  const viewport::CanvasContent& content() { return window_->canvas()->content(); }
   std::string shown_text() { return window_->studio().checkpoints().shown().front()->trace->text(); }
 };
 

@@ -63,7 +63,7 @@ TEST_F(WindowReading, EveryViewHasACaptionBesideItsFigure) {
   int below = 0;
   for (const char* view : {"attention", "attention-grid", "attention-text"}) {
     show_view(view);
-    const viewport::PlacedCaption* caption = window_->canvas()->caption();
+    const viewport::PlacedCaption* caption = window_->canvas()->placed().caption();
     ASSERT_NE(caption, nullptr) << view;
     std::string read;
     for (const std::string& line : caption->lines) {
@@ -82,7 +82,7 @@ TEST_F(WindowReading, EveryViewHasACaptionBesideItsFigure) {
   EXPECT_GT(below, 0);
   find<QAction>("captions")->trigger();
   pause(100);
-  EXPECT_EQ(window_->canvas()->caption(), nullptr);
+  EXPECT_EQ(window_->canvas()->placed().caption(), nullptr);
   window_->close();
   window_.reset();
   make_window();

@@ -130,7 +130,7 @@ TEST_F(WindowTokenizers, NumbersCountTheTokensOfTheChosenColumn) {
 
 TEST_F(WindowTokenizers, EveryColumnHasAxesOfItsOwnInFullSizeWithWords) {
   open_both();
-  const auto panels = [this] { return window_->canvas()->shown_panels(); };
+  const auto panels = [this] { return window_->canvas()->figure()->panels; };
   ASSERT_EQ(panels().size(), 2U);
   EXPECT_EQ(panels()[0].x.view, (figure::Interval{0, 13}));
   EXPECT_EQ(panels()[1].x.view, (figure::Interval{0, 7}));

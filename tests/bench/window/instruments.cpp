@@ -70,7 +70,7 @@ Status bench_instruments(Rig& rows) {
   window.resize(1280, 800);
   window.show();
   auto* link = window.findChild<workbench::CanvasLink*>();
-  link->set_instruments(false);
+  link->instruments().set_hidden(true);
   wait([&] { return window.canvas()->isExposed(); }, kWaitMs);
   const double empty = frame_ms(window);
 
@@ -79,7 +79,7 @@ Status bench_instruments(Rig& rows) {
   wait([&] { return window.studio().settled() && window.canvas()->figure() != nullptr; }, kWaitMs);
   const double plain = frame_ms(window);
 
-  link->set_instruments(true);
+  link->instruments().set_hidden(false);
   session::ViewState state = window.studio().state();
   state.camera = views::Camera{{0, 40}, {40, 0}};  // the minimap is there
   state.marks = {{{3, 9}, {5, 30}}, {{0, {2, 9}, {7, 20}}}};

@@ -83,9 +83,8 @@ bool InstrumentSet::press_now(const QKeyEvent& event) {
     return false;
   }
   toggled_ = wanted;
-  Q_EMIT room_changed();
+  canvas_.invalidate();  // wants_room() may have changed
   say();
-  canvas_.request_frames();
   return true;
 }
 

@@ -49,23 +49,23 @@ InstrumentSet::~InstrumentSet() {
 
 InstrumentFrame InstrumentSet::frame_of(const viewport::OverlayFrame& canvas, viewport::ImGuiBridge& imgui,
                                         bool focused) {
-  return {canvas,     imgui,        studio_,       gesture_, studio_.view(), sight_.input, sight_.home,
-          sight_.hit, sight_.hover, sight_.column, focused,  drawn_,         redraw_,      closes_menus_};
+  return {canvas,        imgui,           studio_,          gesture_, studio_.view(), snapshot_.input, snapshot_.home,
+          snapshot_.hit, snapshot_.hover, snapshot_.column, focused,  drawn_,         redraw_,         closes_menus_};
 }
 
 // The last frame, with what the canvas shows now.
 viewport::OverlayFrame InstrumentSet::last_canvas() const {
   viewport::OverlayFrame frame = last_;
-  frame.statement = canvas_.statement();
+  frame.statement = canvas_.placed().statement();
   frame.figure = canvas_.figure();
   frame.layout = frame.figure != nullptr && canvas_.layout_is_current() ? canvas_.layout() : nullptr;
   frame.figure = frame.layout == nullptr ? nullptr : frame.figure;
   return frame;
 }
 
-void InstrumentSet::show(CanvasSight sight) {
-  sight_ = std::move(sight);
-  statement_ = hidden_ ? std::string() : sight_.statement;
+void InstrumentSet::show(CanvasSnapshot snapshot) {
+  snapshot_ = std::move(snapshot);
+  statement_ = hidden_ ? std::string() : snapshot_.statement;
   const viewport::OverlayFrame canvas = last_canvas();
   const InstrumentFrame frame = frame_of(canvas, canvas_.imgui(), false);
   for (const auto& each : instruments_) {
@@ -76,11 +76,11 @@ void InstrumentSet::show(CanvasSight sight) {
 
 void InstrumentSet::set_hidden(bool hidden) {
   hidden_ = hidden;
-  statement_ = hidden_ ? std::string() : sight_.statement;
+  statement_ = hidden_ ? std::string() : snapshot_.statement;
   if (hidden) {
     leave();
   }
-  canvas_.request_frames();
+  canvas_.invalidate();
 }
 
 // ---- a frame
@@ -96,7 +96,7 @@ void InstrumentSet::draw(const viewport::OverlayFrame& canvas, viewport::ImGuiBr
   if (canvas.layout == nullptr) {
     drawn_.clear();
   } else if (drawn_of_ != canvas.laid_out) {
-    drawn_ = viewport::drawn_places(*canvas.layout, canvas_.typeface());
+    drawn_ = viewport::drawn_places(*canvas.layout, canvas_.placed().typeface());
     drawn_of_ = canvas.laid_out;
     QTimer::singleShot(0, this, &InstrumentSet::say);
   }
@@ -104,8 +104,8 @@ void InstrumentSet::draw(const viewport::OverlayFrame& canvas, viewport::ImGuiBr
   if (canvas.statement != nullptr) {
     taken.push_back(canvas.statement->area);
   }
-  if (canvas_.caption() != nullptr) {
-    taken.push_back(canvas_.caption()->area);
+  if (canvas_.placed().caption() != nullptr) {
+    taken.push_back(canvas_.placed().caption()->area);
   }
   for (const auto& each : instruments_) {
     const InstrumentFrame frame = frame_of(canvas, imgui, each.get() == focus_);

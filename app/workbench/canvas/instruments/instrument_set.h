@@ -18,8 +18,8 @@ class QKeyEvent;
 
 namespace locus::workbench {
 
-// What the canvas shows and what is pointed at there, as CanvasLink knows it.
-struct CanvasSight {
+// What the canvas shows and what is under the pointer, as of the latest content of the canvas.
+struct CanvasSnapshot {
   views::ViewInput input;
   std::optional<views::Camera> home;
   std::optional<figure::Hit> hit;
@@ -36,7 +36,7 @@ class InstrumentSet : public QObject, public viewport::Overlay {
   ~InstrumentSet() override;
 
   // What is shown from the next frame on.
-  void show(CanvasSight sight);
+  void show(CanvasSnapshot snapshot);
   // None of them: the figure alone.
   void set_hidden(bool hidden);
 
@@ -70,8 +70,6 @@ class InstrumentSet : public QObject, public viewport::Overlay {
   void said(const QString& title, const QString& value);
   // A key that had to wait and is none of theirs.
   void unused(QKeyEvent* event);
-  // wants_room() may be otherwise.
-  void room_changed();
 
  private:
   struct Seen {
@@ -94,7 +92,7 @@ class InstrumentSet : public QObject, public viewport::Overlay {
   Gesture gesture_;
   std::vector<std::unique_ptr<Instrument>> instruments_;
   const std::function<void()> redraw_;
-  CanvasSight sight_;
+  CanvasSnapshot snapshot_;
   std::string statement_;
   bool hidden_ = false;
   bool has_menu_ = false;  // in the last frame

@@ -1,0 +1,116 @@
+#include "app/workbench/canvas/canvas_figure.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/views/shared/alignment.h"
+#include "app/views/shared/plots/map_lines.h"
+#include "app/views/shared/statement.h"
+
+namespace locus::workbench {
+
+bool CanvasFigure::is_stale() const {
+  const FigureScheduler& scheduler = studio_.scheduler();
+  if (!scheduler.figure() || scheduler.is_early() || studio_.checkpoints().all().empty()) {
+    return false;
+  }
+  return scheduler.is_stale() || studio_.checkpoints().waiting();
+}
+
+bool CanvasFigure::can_point() const {
+  const FigureScheduler& scheduler = studio_.scheduler();
+  return scheduler.figure() && !scheduler.is_early() && scheduler.figure_state().view == studio_.state().view;
+}
+
+// The figure with the user's choices of plots, and room for profiles.
+std::shared_ptr<const figure::Figure> CanvasFigure::chosen() {
+  constexpr double kRoom = 3.6;  // in heights of text
+  const auto& made = studio_.scheduler().figure();
+  const session::PlotChoices& plots = studio_.state().plots;
+  if (!made || (plots.empty() && !room_) || studio_.scheduler().figure_state().view != studio_.state().view) {
+    return made;
+  }
+  if (chosen_.of != made || chosen_.plots != plots || chosen_.room != room_) {
+    figure::Figure figure = session::as_chosen(*made, plots, true);
+    for (figure::Panel& panel : figure.panels) {
+      const bool beside = room_ && panel.equal_aspect && views::map_of(panel) != nullptr;
+      panel.room_above = panel.room_right = beside ? kRoom : 0;
+    }
+    chosen_ = {made, plots, room_, std::make_shared<const figure::Figure>(std::move(figure))};
+  }
+  return chosen_.figure;
+}
+
+std::shared_ptr<const figure::Figure> CanvasFigure::shown() {
+  const auto made = chosen();
+  const std::size_t panels = made ? made->panels.size() : 0;
+  std::shared_ptr<figure::Figure> copy;
+  for (std::size_t n = 0; n < panels; ++n) {
+    if (const auto reference = reference_panel(n)) {
+      copy = copy ? copy : std::make_shared<figure::Figure>(*made);
+      figure::Panel& panel = copy->panels[n];
+      panel = made->panels[*reference];
+      panel.y.label = made->panels[n].y.label;  // labels take the same room, so that no plot moves
+      panel.color_bar_label = made->panels[n].color_bar_label;
+    }
+  }
+  return copy ? copy : made;
+}
+
+std::optional<std::size_t> CanvasFigure::reference_panel(std::size_t panel) const {
+  const auto& made = studio_.scheduler().figure();
+  const std::size_t columns = studio_.checkpoints().shown().size();
+  // One more panel in each row if a difference is shown.
+  const auto across = static_cast<std::size_t>(made ? made->columns : 0);
+  if (!made || !shows_reference_ || columns < 2 || made->panels.size() < columns || across < columns ||
+      across > columns + 1 || panel % across >= columns) {
+    return std::nullopt;
+  }
+  const std::size_t reference = views::reference_of(studio_.view_input());
+  return std::min(panel / across * across + reference, made->panels.size() - 1);
+}
+
+views::ViewInput CanvasFigure::with_reference_only(const views::ViewInput& input) {
+  const std::size_t reference = views::reference_of(input);
+  views::ViewInput alone = input;
+  for (views::Column& column : alone.columns) {
+    column = input.columns[reference];
+    column.own = views::head_of_column(input, reference);
+  }
+  return alone;
+}
+
+views::Selection CanvasFigure::pick(const views::ViewInput& input, const figure::Hit& hit) const {
+  if (!reference_panel(hit.panel)) {
+    return studio_.view().pick(input, hit);
+  }
+  const views::Column& reference = input.columns[views::reference_of(input)];
+  views::Selection picked = studio_.view().pick(with_reference_only(input), hit);
+  if (picked.query) {  // token indices are those of the reference
+    picked.query = views::token_at(input, reference, picked.query->index);
+  }
+  if (picked.key) {
+    picked.key = views::key_at(input, reference, picked.key->index);
+  }
+  return picked;
+}
+
+std::optional<views::ReadOut> CanvasFigure::read(const figure::Hit& hit) {
+  const auto figure = shown();
+  return figure ? views::read_out(*figure, hit) : std::nullopt;
+}
+
+// Heads are measured after the figure was made: the statement changes once that is done.
+const std::string& CanvasFigure::statement(const views::ViewInput& input) {
+  const HeadSurvey* survey = studio_.fingerprints().known(input.columns.front());
+  const views::HeadRef head = views::head_of_column(input, 0);
+  const bool measured = survey != nullptr && head.layer >= 0 && head.head >= 0 && head.layer < survey->measured;
+  const auto figure = chosen();
+  if (statement_.of != figure || statement_.measured != measured) {
+    const auto* print = measured ? &survey->at(head.layer, head.head) : nullptr;
+    statement_ = {figure, measured, views::statement(studio_.view().info(), input, *figure, print)};
+  }
+  return statement_.text;
+}
+
+}  // namespace locus::workbench

@@ -1,0 +1,78 @@
+#include "app/workbench/canvas/canvas_messages.h"
+
+#include <algorithm>
+
+namespace locus::workbench {
+
+namespace {
+
+// What is being computed, and for how long.
+std::string work(Studio& studio) {
+  if (const auto question = studio.question()) {
+    return question_text(*question) + ".\nRun them, or only the first of them, below.";
+  }
+  const Worker::State state = studio.worker().state();
+  const std::string what = state.what.empty() ? "Drawing " + studio.view().info().title : state.what;
+  if (!state.progress.what.empty() && state.progress.fraction >= 0) {
+    return what + "\n" + state.progress.what;
+  }
+  constexpr double kWorthCountingMs = 2000;
+  return what + (state.elapsed_ms > kWorthCountingMs ? "\nfor " + models::duration_text(state.elapsed_ms) : " …");
+}
+
+}  // namespace
+
+std::string canvas_message(Studio& studio, bool late) {
+  if (late) {
+    return work(studio);
+  }
+  if (studio.scheduler().figure()) {
+    return {};
+  }
+  if (studio.question()) {
+    return work(studio);
+  }
+  if (studio.scheduler().error() && !studio.checkpoints().waiting()) {
+    return studio.scheduler().error()->describe();
+  }
+  if (studio.checkpoints().all().empty()) {
+    return "Open a checkpoint: drop a folder here, or press Ctrl+O.";
+  }
+  if (studio.checkpoints().waiting()) {
+    return work(studio);
+  }
+  for (const Checkpoint& each : studio.checkpoints().all()) {
+    if (each.entry.shown && each.error) {
+      return each.error->code == ErrorCode::kCancelled
+                 ? "The run was cancelled. Press R to start it again, or change the input."
+                 : each.error->describe();
+    }
+  }
+  if (!studio.checkpoints().shown().empty()) {
+    return work(studio);  // the first figure of these runs
+  }
+  const bool any = std::any_of(studio.checkpoints().all().begin(), studio.checkpoints().all().end(),
+                               [](const Checkpoint& each) { return each.entry.shown; });
+  const auto& text = studio.input().text;
+  if (any && text && !text->empty()) {
+    return work(studio);  // it has just been typed
+  }
+  return any ? "Type a text below: the model runs on it as you type."
+             : "Check a checkpoint on the left to see it here.";
+}
+
+std::string canvas_note(Studio& studio, bool late) {
+  if (!studio.scheduler().figure() || late) {
+    return {};
+  }
+  if (studio.scheduler().is_early()) {
+    const Worker::State work = studio.worker().state();
+    return "layer " + std::to_string(studio.scheduler().figure_state().layer) +
+           " of a run that goes on: " + work.progress.what;
+  }
+  return studio.checkpoints().behind() && !studio.checkpoints().waiting()
+             ? "the map of the input before: the run was cancelled, R starts it again"
+             : "";
+}
+
+}  // namespace locus::workbench
