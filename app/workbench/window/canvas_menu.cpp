@@ -2,7 +2,6 @@
 
 #include <QApplication>
 #include <QClipboard>
-#include <QMainWindow>
 #include <QMenu>
 #include <algorithm>
 #include <cmath>
@@ -21,13 +20,13 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr int kFloatDigits = 9;  // by which a float is read back as it is
+constexpr int kFloatDigits = 9;  // enough to read back the same float
 
 // Fills one menu.
 class PlaceMenu {
  public:
-  PlaceMenu(const WindowParts& parts, const CanvasPlace& place, QMenu& menu)
-      : parts_(parts), studio_(*parts.studio), place_(place), there_(place.selection), menu_(menu) {}
+  PlaceMenu(const CanvasMenuParts& parts, const CanvasPlace& place, QMenu& menu)
+      : parts_(parts), studio_(parts.studio), place_(place), there_(place.selection), menu_(menu) {}
 
   void add_cell();
   void add_views();
@@ -38,10 +37,10 @@ class PlaceMenu {
  private:
   template <class Run>
   void add(const char* name, const QString& text, Run run) {
-    menu_.addAction(text, parts_.window, run)->setObjectName(QLatin1String(name));
+    menu_.addAction(text, &parts_.window, run)->setObjectName(QLatin1String(name));
   }
 
-  const WindowParts& parts_;
+  const CanvasMenuParts& parts_;
   Studio& studio_;
   const CanvasPlace& place_;
   const views::Selection& there_;
@@ -77,7 +76,7 @@ void PlaceMenu::add_cell() {
   }
 }
 
-// The head at that place in another view.
+// Entries that show the head at that place in another view.
 void PlaceMenu::add_views() {
   QMenu* elsewhere = menu_.addMenu(QStringLiteral("Open in"));
   const auto columns = studio_.view_input().columns;
@@ -99,27 +98,27 @@ void PlaceMenu::add_views() {
         state.query = there.open ? state.query : there.query.value_or(state.query);
       });
     };
-    QAction* action = elsewhere->addAction(qt(info.title), parts_.window, open);
+    QAction* action = elsewhere->addAction(qt(info.title), &parts_.window, open);
     action->setObjectName(QStringLiteral("open-in-") + qt(info.name));
     action->setToolTip(qt(info.shows));
   }
 }
 
-// Each is one more column.
+// Entries that add a column with one more edit.
 void PlaceMenu::add_edits(std::size_t column) {
   const int id = studio_.checkpoints().shown()[column]->id;
   QMenu* edits = menu_.addMenu(QStringLiteral("Beside it, with"));
   edits->setObjectName(QStringLiteral("edits-menu"));
-  for (const EditChoice& choice : parts_.edits->choices(there_, column)) {
+  for (const EditChoice& choice : parts_.edits.choices(there_, column)) {
     edits
-        ->addAction(choice.text, parts_.edits,
-                    [actions = parts_.edits, id, edit = choice.edit] { actions->open_beside(id, edit); })
+        ->addAction(choice.text, &parts_.edits,
+                    [actions = &parts_.edits, id, edit = choice.edit] { actions->open_beside(id, edit); })
         ->setObjectName(QLatin1String(choice.name));
   }
   edits->addSeparator();
   edits
-      ->addAction(QStringLiteral("Other edits…"), parts_.window,
-                  [&studio = studio_, window = parts_.window, id] { show_edits(studio, id, window); })
+      ->addAction(QStringLiteral("Other edits…"), &parts_.window,
+                  [&studio = studio_, window = &parts_.window, id] { show_edits(studio, id, window); })
       ->setObjectName(QStringLiteral("edit-other"));
 }
 
@@ -139,9 +138,9 @@ void PlaceMenu::add_column(std::size_t column) {
   add("unlink",
       own ? QStringLiteral("Let %1 follow the others").arg(name)
           : QStringLiteral("Give %1 its own layer and head").arg(name),
-      [link = parts_.link, column] {
-        link->actions().set_column(column);
-        link->actions().toggle_unlinked();
+      [actions = &parts_.actions, column] {
+        actions->set_column(column);
+        actions->toggle_unlinked();
       });
   add("hide", QStringLiteral("Hide %1").arg(name),
       [&studio = studio_, id = shown.id] { studio.columns().set_shown(id, false); });
@@ -150,23 +149,23 @@ void PlaceMenu::add_column(std::size_t column) {
 void PlaceMenu::add_export() {
   menu_.addSeparator();
   for (const char* name : {"export-figure", "export-data", "copy-figure", "keep-view"}) {
-    menu_.addAction(parts_.commands->find(name));
+    menu_.addAction(parts_.commands.find(name));
   }
 }
 
 }  // namespace
 
-void show_canvas_menu(const WindowParts& parts, const CanvasPlace& place, const QPoint& at) {
-  auto* menu = new QMenu(parts.window);
+void show_canvas_menu(const CanvasMenuParts& parts, const CanvasPlace& place, const QPoint& at) {
+  auto* menu = new QMenu(&parts.window);
   menu->setObjectName(QStringLiteral("canvas-menu"));
   menu->setAttribute(Qt::WA_DeleteOnClose);
-  const auto column = static_cast<std::size_t>(
-      place.selection.column.value_or(static_cast<std::int64_t>(parts.link->actions().column())));
-  const std::size_t columns = parts.studio->checkpoints().shown().size();
+  const auto column =
+      static_cast<std::size_t>(place.selection.column.value_or(static_cast<std::int64_t>(parts.actions.column())));
+  const std::size_t columns = parts.studio.checkpoints().shown().size();
   PlaceMenu content(parts, place, *menu);
   content.add_cell();
   content.add_views();
-  if (parts.edits->can_edit(column)) {
+  if (parts.edits.can_edit(column)) {
     content.add_edits(column);
   }
   if (columns > 1 && column < columns) {

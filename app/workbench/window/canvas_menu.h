@@ -1,13 +1,29 @@
-// The menu of a place on the canvas: what can be done with its cell, its head and its column.
+// The context menu of a place on the canvas.
 #pragma once
 
 #include <QPoint>
 
-#include "app/workbench/canvas/canvas_link.h"
-#include "app/workbench/window/window_parts.h"
+#include "app/workbench/canvas/canvas_actions.h"
+#include "app/workbench/canvas/canvas_pointer.h"
+#include "app/workbench/state/studio.h"
+
+class QWidget;
 
 namespace locus::workbench {
 
-void show_canvas_menu(const WindowParts& parts, const CanvasPlace& place, const QPoint& at);
+class CommandRegistry;
+class EditActions;
+
+// What the entries of the menu act on.
+struct CanvasMenuParts {
+  QWidget& window;
+  Studio& studio;
+  CanvasActions& actions;
+  EditActions& edits;
+  const CommandRegistry& commands;
+};
+
+// Shows the menu; it deletes itself when closed.
+void show_canvas_menu(const CanvasMenuParts& parts, const CanvasPlace& place, const QPoint& at);
 
 }  // namespace locus::workbench

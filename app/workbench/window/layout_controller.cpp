@@ -12,16 +12,11 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "app/viewport/canvas.h"
-#include "app/workbench/canvas/canvas_link.h"
-#include "app/workbench/canvas/options_bar.h"
-#include "app/workbench/canvas/view_bar.h"
 #include "app/workbench/docks/checkpoints_dock.h"
 #include "app/workbench/docks/figures_dock.h"
 #include "app/workbench/docks/inspector_dock.h"
 #include "app/workbench/input/input_dock.h"
 #include "app/workbench/widgets/theme.h"
-#include "app/workbench/window/message_bar.h"
 
 namespace locus::workbench {
 
@@ -29,13 +24,13 @@ namespace {
 
 constexpr QSize kUsualSize(1440, 900);
 constexpr QSize kUsualFrame(10, 40);
-constexpr int kMapHeight = 692;  // that the map, its options and the bars have before the text has more than a line
+constexpr int kMapHeight = 692;  // of map, options and bars; only height beyond that goes to the text
 constexpr double kMinScale = 0.6;
 constexpr double kMaxScale = 3;
 constexpr double kPointSize = 10;  // of text of scale 1
-constexpr int kMovedPx = 2;        // by which the user has made a panel larger or smaller
+constexpr int kMovedPx = 2;        // a larger difference means that the user has resized a panel
 
-// An arrangement: its menu text, and the panels that it shows (figures, checkpoints, input, inspector).
+// A predefined arrangement: its menu text and visible panels (figures, checkpoints, input, inspector).
 struct Preset {
   const char* text;
   std::array<bool, 4> seen;
@@ -46,11 +41,15 @@ constexpr std::array<Preset, 3> kPresets = {{{"&All panels", {true, true, true, 
 
 }  // namespace
 
-LayoutController::LayoutController(const WindowParts& parts)
-    : parts_(parts),
-      window_(*parts.window),
-      settings_(*parts.settings),
-      panels_{parts.figures, parts.checkpoints, parts.input, parts.inspector} {
+LayoutController::LayoutController(QMainWindow& window, QSettings& settings, FiguresDock& figures,
+                                   CheckpointsDock& checkpoints, InputDock& input, InspectorDock& inspector)
+    : window_(window),
+      settings_(settings),
+      figures_(figures),
+      checkpoints_(checkpoints),
+      input_(input),
+      inspector_(inspector),
+      panels_{&figures, &checkpoints, &input, &inspector} {
   window_.setDockNestingEnabled(true);
   window_.installEventFilter(this);
   for (QDockWidget* panel : panels_) {
@@ -68,9 +67,9 @@ void LayoutController::restore() {
   window_.restoreGeometry(settings_.value(QStringLiteral("geometry")).toByteArray());
   fit_into_screen();
   set_dark(settings_.value(QStringLiteral("dark"), false).toBool());
-  show_captions();
+  Q_EMIT captions_changed(has_captions());
   set_scale(settings_.value(QStringLiteral("scale"), 1.0).toDouble());
-  share_room();  // which depends on the size of text
+  share_room();  // depends on the size of text
   shares_ = !window_.restoreState(settings_.value(QStringLiteral("layout")).toByteArray());
 }
 
@@ -112,37 +111,36 @@ void LayoutController::reset() {
 }
 
 void LayoutController::place_panels() {
-  window_.addDockWidget(Qt::LeftDockWidgetArea, parts_.figures);
-  window_.addDockWidget(Qt::LeftDockWidgetArea, parts_.checkpoints);
-  window_.addDockWidget(Qt::RightDockWidgetArea, parts_.inspector);
-  window_.addDockWidget(Qt::BottomDockWidgetArea, parts_.input);
-  window_.splitDockWidget(parts_.figures, parts_.checkpoints, Qt::Vertical);
+  window_.addDockWidget(Qt::LeftDockWidgetArea, &figures_);
+  window_.addDockWidget(Qt::LeftDockWidgetArea, &checkpoints_);
+  window_.addDockWidget(Qt::RightDockWidgetArea, &inspector_);
+  window_.addDockWidget(Qt::BottomDockWidgetArea, &input_);
+  window_.splitDockWidget(&figures_, &checkpoints_, Qt::Vertical);
   window_.setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
   window_.setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
 }
 
-// Panels take their share of the window, so that a small one leaves the map its room.
+// Gives panels sizes in proportion to the window, so that a small window leaves room for the map.
 void LayoutController::share_room() {
   const auto share = [](int whole, double part, int least, int most) {
     return std::clamp(static_cast<int>(whole * part), least, most);
   };
   resize_panels({share(window_.width(), 0.145, 176, 320), share(window_.width(), 0.17, 200, 320), input_height()});
   shares_ = true;
-  window_.resizeDocks({parts_.figures, parts_.checkpoints}, {420, 300}, Qt::Vertical);
+  window_.resizeDocks({&figures_, &checkpoints_}, {420, 300}, Qt::Vertical);
 }
 
-// The share of the lower panel: the map has its room first, then the text.
+// Height of the lower panel: what the map leaves.
 int LayoutController::input_height() const {
-  return std::clamp(window_.height() - kMapHeight, parts_.input->least_height(), parts_.input->usual_height());
+  return std::clamp(window_.height() - kMapHeight, input_.least_height(), input_.usual_height());
 }
 
 bool LayoutController::has_share() const {
-  return std::abs(parts_.input->height() - input_height()) <= kMovedPx;
+  return std::abs(input_.height() - input_height()) <= kMovedPx;
 }
 
-// No part of the window and its frame, which the window manager adds around a window that is shown, lies outside the
-// screen that most of it is on. One that wants all of the screen is maximised; one that lies inside stays where it is,
-// or where the window manager puts it.
+// Moves and shrinks the window until it and its frame lie within the screen that holds its centre. A window larger than
+// the screen is maximised; one inside the screen is left alone.
 void LayoutController::fit_into_screen() {
   const QScreen* on = QGuiApplication::screenAt(window_.geometry().center());
   on = on == nullptr ? QGuiApplication::primaryScreen() : on;
@@ -171,23 +169,22 @@ void LayoutController::fit_into_screen() {
 // ---- sizes of panels
 
 LayoutController::Sizes LayoutController::sizes() const {
-  return {parts_.checkpoints->width(), parts_.inspector->width(), parts_.input->height()};
+  return {checkpoints_.width(), inspector_.width(), input_.height()};
 }
 
 void LayoutController::resize_panels(const Sizes& sizes) {
-  window_.resizeDocks({parts_.checkpoints, parts_.inspector}, {sizes[0], sizes[1]}, Qt::Horizontal);
-  window_.resizeDocks({parts_.input}, {sizes[2]}, Qt::Vertical);
+  window_.resizeDocks({&checkpoints_, &inspector_}, {sizes[0], sizes[1]}, Qt::Horizontal);
+  window_.resizeDocks({&input_}, {sizes[2]}, Qt::Vertical);
 }
 
-// Panels grow with their text, the map keeps most of the window; as the text shrinks again they give back what they
-// took.
+// Scales panels with their text, up to a quarter of the window each; smaller text restores the former sizes.
 void LayoutController::scale_panels() {
   const Sizes room = {window_.width() / 4, window_.width() / 4, window_.height() / 4};
   Sizes wanted{};
   for (std::size_t n = 0; n < wanted.size(); ++n) {
     wanted[n] = std::min(static_cast<int>(unscaled_[n] * scale_), std::max(room[n], static_cast<int>(unscaled_[n])));
   }
-  // How many lines their controls take depends on their width, and how high a panel is on its title.
+  // The number of lines of controls depends on their width, and the height of a panel on its title: repeated passes.
   for (int pass = 0; pass < 3; ++pass) {
     QApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
     resize_panels(wanted);
@@ -197,14 +194,14 @@ void LayoutController::scale_panels() {
   scaled_ = sizes();
 }
 
-// What a panel was given while the window kept its size is what was wanted of it: a window that becomes smaller takes
-// from its panels, and one that becomes larger again gives it back. The lower one keeps to its share, if it has it.
+// Sizes given to panels while the window keeps its size are the user's choice. A shrinking window takes from its
+// panels; when it grows again they get back their chosen sizes. The lower panel keeps its share, if it has it.
 bool LayoutController::eventFilter(QObject* object, QEvent* event) {
   if (object == &window_ && (event->type() == QEvent::Resize || event->type() == QEvent::Show)) {
     if (window_.isVisible()) {
       QTimer::singleShot(0, this, &LayoutController::restore_panels);
     }
-  } else if (event->type() == QEvent::Resize && object != parts_.figures && window_.size() == settled_) {
+  } else if (event->type() == QEvent::Resize && object != &figures_ && window_.size() == present_size_) {
     chosen_ = sizes();
     shares_ = has_share();
   }
@@ -212,14 +209,14 @@ bool LayoutController::eventFilter(QObject* object, QEvent* event) {
 }
 
 void LayoutController::restore_panels() {
-  if (!settled_.isValid()) {
+  if (!present_size_.isValid()) {
     chosen_ = sizes();
     shares_ = shares_ || has_share();
   }
   chosen_[2] = shares_ ? input_height() : chosen_[2];
   resize_panels(chosen_);
   QApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
-  settled_ = window_.size();
+  present_size_ = window_.size();
 }
 
 // ---- the look
@@ -235,13 +232,11 @@ void LayoutController::set_scale(double scale) {
   font.setPointSizeF(kPointSize * scale_);
   QApplication::setFont(font);
   for (QDockWidget* panel : panels_) {
-    panel->layout()->invalidate();  // its title has another height
+    panel->layout()->invalidate();  // the height of its title has changed
     panel->update();
   }
   settings_.setValue(QStringLiteral("scale"), scale_);
-  if (parts_.link != nullptr) {
-    parts_.link->presenter().set_scale(scale_);
-  }
+  Q_EMIT scale_changed(scale_);
   if (window_.isVisible()) {
     QTimer::singleShot(0, this, &LayoutController::scale_panels);
   }
@@ -251,9 +246,7 @@ void LayoutController::set_dark(bool dark) {
   dark_ = dark;
   apply_theme(*static_cast<QApplication*>(QApplication::instance()), dark);
   settings_.setValue(QStringLiteral("dark"), dark);
-  if (parts_.link != nullptr) {
-    parts_.link->presenter().set_dark(dark);
-  }
+  Q_EMIT dark_changed(dark);
 }
 
 bool LayoutController::has_captions() const {
@@ -262,14 +255,7 @@ bool LayoutController::has_captions() const {
 
 void LayoutController::set_captions(bool shown) {
   settings_.setValue(QStringLiteral("captions"), shown);
-  show_captions();
-}
-
-void LayoutController::show_captions() {
-  if (parts_.link != nullptr) {
-    parts_.link->presenter().set_captions(has_captions() && !all_hidden_);
-    parts_.link->instruments().set_hidden(all_hidden_);
-  }
+  Q_EMIT captions_changed(shown && !all_hidden_);
 }
 
 void LayoutController::hide_all(bool hidden) {
@@ -278,10 +264,8 @@ void LayoutController::hide_all(bool hidden) {
   }
   all_hidden_ = hidden;
   window_.menuBar()->setVisible(!hidden);
-  parts_.messages->setVisible(!hidden);
-  parts_.view_bar->setVisible(!hidden);
-  parts_.options_bar->set_hidden(hidden);
-  show_captions();
+  Q_EMIT all_hidden(hidden);
+  Q_EMIT captions_changed(has_captions() && !hidden);
   if (hidden) {
     hidden_panels_.clear();
     std::copy_if(panels_.begin(), panels_.end(), std::back_inserter(hidden_panels_),
@@ -289,9 +273,6 @@ void LayoutController::hide_all(bool hidden) {
   }
   for (QDockWidget* panel : std::as_const(hidden_panels_)) {
     panel->setVisible(!hidden);
-  }
-  if (hidden && parts_.canvas != nullptr) {
-    parts_.canvas->show_focus(false);  // there is nowhere else that keys could go
   }
 }
 

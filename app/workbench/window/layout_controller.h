@@ -1,5 +1,5 @@
-// LayoutController: how the window looks. Where its panels are and which are seen, the size of text, the theme, what is
-// hidden; all of it is kept for the next start.
+// LayoutController: the look of the window: places, sizes and visibility of its panels, text size, theme. All of it is
+// stored for the next start.
 #pragma once
 
 #include <QList>
@@ -7,26 +7,33 @@
 #include <QSize>
 #include <array>
 
-#include "app/workbench/window/window_parts.h"
-
 class QDockWidget;
+class QMainWindow;
+class QSettings;
 
 namespace locus::workbench {
+
+class CheckpointsDock;
+class FiguresDock;
+class InputDock;
+class InspectorDock;
 
 class LayoutController : public QObject {
   Q_OBJECT
 
  public:
-  // Places the docks of a window that already has its docks and bars.
-  explicit LayoutController(const WindowParts& parts);
+  // Places the docks in the window.
+  LayoutController(QMainWindow& window, QSettings& settings, FiguresDock& figures, CheckpointsDock& checkpoints,
+                   InputDock& input, InspectorDock& inspector);
 
-  // The look of the last time.
+  // Applies the stored look; emits scale_changed, dark_changed and captions_changed.
   void restore();
+  // Stores the look.
   void keep();
 
   // The panels, in the order of their keys: figures, checkpoints, input, inspector.
   const QList<QDockWidget*>& panels() const { return panels_; }
-  // Arrangements of which panels are seen, by their texts in a menu.
+  // Menu texts of the predefined arrangements.
   static QList<QString> presets();
   void set_preset(int preset);
   void reset();
@@ -35,18 +42,24 @@ class LayoutController : public QObject {
   void set_scale(double scale);
   bool dark() const { return dark_; }
   void set_dark(bool dark);
-  bool has_captions() const;  // beside the figure
+  bool has_captions() const;  // of views, beside the figure
   void set_captions(bool shown);
-  // Hides what is around the figure, and brings back the same: a panel that was folded before stays so.
+  // Hides everything around the figure. Showing it again leaves panels hidden that were hidden before.
   bool hides_all() const { return all_hidden_; }
   void hide_all(bool hidden);
 
+ Q_SIGNALS:
+  void scale_changed(double scale);
+  void dark_changed(bool dark);
+  void captions_changed(bool shown);
+  void all_hidden(bool hidden);
+
  protected:
-  // Follows the sizes of the window and its panels.
+  // Records the sizes of the window and its panels.
   bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
-  // The widths of the left and the right panels, the height of the lower one.
+  // Widths of the left and right panels, height of the lower one.
   using Sizes = std::array<int, 3>;
   Sizes sizes() const;
   void resize_panels(const Sizes& sizes);
@@ -57,21 +70,23 @@ class LayoutController : public QObject {
   void fit_into_screen();
   void scale_panels();
   void restore_panels();
-  void show_captions();
 
-  const WindowParts parts_;
   QMainWindow& window_;
   QSettings& settings_;
+  FiguresDock& figures_;
+  CheckpointsDock& checkpoints_;
+  InputDock& input_;
+  InspectorDock& inspector_;
   const QList<QDockWidget*> panels_;
   bool dark_ = false;
   double scale_ = 1;
-  std::array<double, 3> unscaled_{};  // sizes with text of scale 1
-  Sizes scaled_{};                    // what the latest scale_panels() made of them
-  Sizes chosen_{};                    // while the window has had its size
-  QSize settled_;                     // that size
-  bool shares_ = false;               // the lower panel is as high as share_room() makes it
+  std::array<double, 3> unscaled_{};  // sizes at text scale 1
+  Sizes scaled_{};                    // sizes after the latest scale_panels()
+  Sizes chosen_{};                    // by the user, since the window has had its present size
+  QSize present_size_;                // of the window; invalid before it was shown
+  bool shares_ = false;               // the lower panel has the height given by share_room()
   bool all_hidden_ = false;
-  QList<QDockWidget*> hidden_panels_;  // with the rest: they come back with it
+  QList<QDockWidget*> hidden_panels_;  // by hide_all()
 };
 
 }  // namespace locus::workbench

@@ -45,7 +45,7 @@ namespace {
 
 const QString kWelcomedKey = QStringLiteral("welcomed");
 
-// Where settings and sessions are kept; the folder is made.
+// The folder of settings and sessions; creates it.
 std::filesystem::path config_folder(const WorkbenchOptions& options) {
   std::filesystem::path folder = options.config_dir;
   if (folder.empty()) {
@@ -56,7 +56,7 @@ std::filesystem::path config_folder(const WorkbenchOptions& options) {
   return folder;
 }
 
-// What has the keyboard on the canvas is no widget: the canvas's own holder says it to screen readers.
+// Describes the instrument that has the keyboard to screen readers. It is no widget: the canvas's holder speaks for it.
 void say_instrument(QWidget& holder, const QString& title, const QString& value) {
   const QString words = title.isEmpty() ? QString() : title + QStringLiteral(": ") + value;
   if (words != holder.accessibleDescription()) {
@@ -81,39 +81,31 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan,
   const std::filesystem::path folder = config_folder(options);
   settings_ = std::make_unique<QSettings>(qt((folder / "workbench.ini").string()), QSettings::IniFormat);
   studio_ = std::make_unique<Studio>(studio);
-  parts_.window = this;
-  parts_.settings = settings_.get();
-  parts_.studio = studio_.get();
   make_canvas(vulkan);
   make_centre();
   make_docks();
-  parts_.messages = new MessageBar(*studio_, options.device, this);
-  setStatusBar(parts_.messages);
-  sessions_ = std::make_unique<SessionController>(*this, *studio_, *parts_.messages, *settings_, folder, options.ask);
-  machines_ = std::make_unique<MachineQuestions>(*this, *studio_, *parts_.messages, *settings_);
-  files_ = std::make_unique<FileOpener>(*this, *studio_, *sessions_, *machines_, *parts_.input, *parts_.messages,
-                                        *settings_);
-  layout_ = std::make_unique<LayoutController>(parts_);
+  messages_ = new MessageBar(*studio_, options.device, this);
+  setStatusBar(messages_);
+  sessions_ = std::make_unique<SessionController>(*this, *studio_, *messages_, *settings_, folder, options.ask);
+  machines_ = std::make_unique<MachineQuestions>(*this, *studio_, *messages_, *settings_);
+  files_ = std::make_unique<FileOpener>(*this, *studio_, *sessions_, *machines_, *input_, *messages_, *settings_);
+  layout_ = std::make_unique<LayoutController>(*this, *settings_, *figures_, *checkpoints_, *input_, *inspector_);
   edits_ = std::make_unique<EditActions>(*studio_);
   commands_ = std::make_unique<CommandRegistry>(*this);
-  parts_.sessions = sessions_.get();
-  parts_.files = files_.get();
-  parts_.layout = layout_.get();
-  parts_.edits = edits_.get();
-  parts_.commands = commands_.get();
-  add_window_commands(parts_);
+  add_commands();
+  connect_layout();
   connect_docks();
-  if (parts_.canvas != nullptr) {
+  if (canvas_ != nullptr) {
     connect_canvas();
   }
   layout_->restore();
-  restore_preferences(parts_, options);
+  restore_preferences(*settings_, studio_->columns(), options);
   commands_->refresh_all();
   sessions_->show_title();
   qApp->installEventFilter(this);
 }
 
-// Fields that lose the keyboard as the window is hidden, and dialogs that end, still tell the studio.
+// Fields that lose the keyboard when the window is hidden, and dialogs that end, still use the studio.
 MainWindow::~MainWindow() {
   hide();
   qDeleteAll(findChildren<QDialog*>(QString(), Qt::FindDirectChildrenOnly));
@@ -131,105 +123,146 @@ void MainWindow::make_canvas(QVulkanInstance* vulkan) {
         "No Vulkan driver was found, so figures cannot be drawn here.\n\nInstall your graphics driver, or the software "
         "driver (Debian: mesa-vulkan-drivers), and start Locus again.\nThe command line works without one: locus "
         "figure --help"));
-    parts_.canvas_holder = label;
+    canvas_holder_ = label;
     return;
   }
-  parts_.canvas = new viewport::Canvas;
-  parts_.canvas->setVulkanInstance(vulkan);
-  QWidget* holder = QWidget::createWindowContainer(parts_.canvas, this);
+  canvas_ = new viewport::Canvas;
+  canvas_->setVulkanInstance(vulkan);
+  QWidget* holder = QWidget::createWindowContainer(canvas_, this);
   give_name(holder, "canvas-holder", QStringLiteral("Figure"));
   holder->setFocusPolicy(Qt::StrongFocus);
   holder->setAcceptDrops(true);
   holder->setMinimumSize(320, 240);
-  parts_.canvas_holder = holder;
-  parts_.link = new CanvasLink(*studio_, *parts_.canvas);
-  parts_.link->setParent(this);
+  canvas_holder_ = holder;
+  link_ = new CanvasLink(*studio_, *canvas_);
+  link_->setParent(this);
 }
 
-// The figure, and the options of its view below it.
+// The figure with the options of its view below it.
 void MainWindow::make_centre() {
   auto* centre = new QWidget(this);
   auto* column = make_layout<QVBoxLayout>(centre, 0);
   column->setSpacing(0);
-  column->addWidget(parts_.canvas_holder, 1);
+  column->addWidget(canvas_holder_, 1);
   auto* question = new QuestionBar(*studio_, centre);
   connect(question, &QuestionBar::shortened, this,
-          [this](const QString& message) { parts_.messages->show_message(message); });
-  connect(question, &QuestionBar::declined, this, [this] { parts_.messages->show_cancelled(); });
+          [this](const QString& message) { messages_->show_message(message); });
+  connect(question, &QuestionBar::declined, this, [this] { messages_->show_cancelled(); });
   column->addWidget(question);
-  parts_.options_bar = new OptionsBar(*studio_, centre);
-  column->addWidget(parts_.options_bar);
+  options_bar_ = new OptionsBar(*studio_, centre);
+  column->addWidget(options_bar_);
   setCentralWidget(centre);
 }
 
 void MainWindow::make_docks() {
-  parts_.view_bar = new ViewBar(*studio_, this);
-  addToolBar(Qt::TopToolBarArea, parts_.view_bar);
-  parts_.checkpoints = new CheckpointsDock(*studio_, this);
+  view_bar_ = new ViewBar(*studio_, this);
+  addToolBar(Qt::TopToolBarArea, view_bar_);
+  checkpoints_ = new CheckpointsDock(*studio_, this);
   const auto assets = figures::assets_folder();
-  parts_.input = new InputDock(*studio_, assets.empty() ? assets : assets / "samples", this);
-  parts_.inspector = new InspectorDock(*studio_, this);
-  parts_.figures = new FiguresDock(*studio_, this);
+  input_ = new InputDock(*studio_, assets.empty() ? assets : assets / "samples", this);
+  inspector_ = new InspectorDock(*studio_, this);
+  figures_ = new FiguresDock(*studio_, this);
+}
+
+void MainWindow::add_commands() {
+  add_open_commands(*commands_, *files_);
+  add_session_commands(*commands_, *files_, *sessions_);
+  add_export_commands(*commands_, *this, *studio_, *settings_, *messages_);
+  add_program_commands(*commands_, *this, *studio_, *settings_, *layout_, *messages_);
+  add_view_commands(*commands_, *this, *studio_);
+  if (canvas_ != nullptr) {
+    add_canvas_commands(*commands_, *canvas_, link_->actions());
+  }
+  add_layout_commands(*commands_, *this, *layout_);
+  if (canvas_ != nullptr) {
+    add_head_commands(*commands_, link_->actions());
+  }
+  add_go_commands(*commands_, *this, *studio_, *input_, *figures_);
+  add_help_commands(*commands_, *this, *studio_,
+                    [this] { show_welcome(*this, *studio_, *sessions_, *files_, *input_, *figures_); });
+  connect(studio_.get(), &Studio::state_changed, commands_.get(), &CommandRegistry::refresh_keys);
+}
+
+void MainWindow::connect_layout() {
+  connect(layout_.get(), &LayoutController::all_hidden, this, [this](bool hidden) {
+    messages_->setVisible(!hidden);
+    view_bar_->setVisible(!hidden);
+    options_bar_->set_hidden(hidden);
+    if (canvas_ != nullptr) {
+      link_->instruments().set_hidden(hidden);
+    }
+    if (canvas_ != nullptr && hidden) {
+      canvas_->show_focus(false);
+    }
+  });
+  if (canvas_ != nullptr) {
+    CanvasPresenter* presenter = &link_->presenter();
+    connect(layout_.get(), &LayoutController::scale_changed, presenter, &CanvasPresenter::set_scale);
+    connect(layout_.get(), &LayoutController::dark_changed, presenter, &CanvasPresenter::set_dark);
+    connect(layout_.get(), &LayoutController::captions_changed, presenter, &CanvasPresenter::set_captions);
+  }
 }
 
 void MainWindow::connect_docks() {
-  connect(parts_.figures, &FiguresDock::keep_requested, this, [this] { keep_view(parts_); });
-  connect(parts_.figures, &FiguresDock::missing, this, [this](const QString& name, const QStringList& paths) {
-    parts_.messages->show_message(
+  connect(figures_, &FiguresDock::keep_requested, this, [this] { keep_view(*this, *studio_); });
+  connect(figures_, &FiguresDock::missing, this, [this](const QString& name, const QStringList& paths) {
+    messages_->show_message(
         QStringLiteral("%1 needs %2, which is not there").arg(name, paths.join(QStringLiteral(", "))), true);
-    parts_.messages->show_action(QStringLiteral("Find it…"), [this] { sessions_->find_missing(); });
+    messages_->show_action(QStringLiteral("Find it…"), [this] { sessions_->find_missing(); });
   });
-  connect(parts_.checkpoints, &CheckpointsDock::open_requested, files_.get(), &FileOpener::ask_folders);
-  connect(parts_.input, &InputDock::left_editor, this, [this] {
-    parts_.canvas_holder->setFocus();
-    if (parts_.canvas != nullptr) {
-      parts_.canvas->requestActivate();
+  connect(checkpoints_, &CheckpointsDock::open_requested, files_.get(), &FileOpener::ask_folders);
+  connect(input_, &InputDock::left_editor, this, [this] {
+    canvas_holder_->setFocus();
+    if (canvas_ != nullptr) {
+      canvas_->requestActivate();
     }
   });
-  connect(parts_.messages, &MessageBar::memory_limit_requested, this, [this] { choose_preferences(parts_); });
-  connect(edits_.get(), &EditActions::reported, parts_.messages, &MessageBar::show_message);
+  connect(messages_, &MessageBar::memory_limit_requested, this,
+          [this] { choose_preferences(*this, *settings_, studio_->columns(), *layout_); });
+  connect(edits_.get(), &EditActions::reported, messages_, &MessageBar::show_message);
 }
 
 void MainWindow::connect_canvas() {
-  CanvasLink* const link = parts_.link;
-  connect(parts_.canvas, &viewport::Canvas::dropped, files_.get(), &FileOpener::open_all);
-  connect(parts_.canvas, &viewport::Canvas::gpu_failed, this, [this](const QString& message) {
-    parts_.messages->show_message(
+  connect(canvas_, &viewport::Canvas::dropped, files_.get(), &FileOpener::open_all);
+  connect(canvas_, &viewport::Canvas::gpu_failed, this, [this](const QString& message) {
+    messages_->show_message(
         QStringLiteral("Graphics: %1. The command line draws figures without the graphics device: locus figure --help")
             .arg(message),
         true);
   });
-  connect(&link->keys(), &CanvasKeys::tab_pressed, this, &MainWindow::leave_canvas);
-  connect(&link->keys(), &CanvasKeys::key_unused, this, [this](QKeyEvent* event) {
+  connect(&link_->keys(), &CanvasKeys::tab_pressed, this, &MainWindow::leave_canvas);
+  connect(&link_->keys(), &CanvasKeys::key_unused, this, [this](QKeyEvent* event) {
     if (commands_->trigger(*event)) {
       event->accept();
     }
   });
-  connect(&link->actions(), &CanvasActions::column_changed, this, [this](std::size_t column) {
-    parts_.input->set_column(column);
-    parts_.messages->show_message(
+  connect(&link_->actions(), &CanvasActions::column_changed, this, [this](std::size_t column) {
+    input_->set_column(column);
+    messages_->show_message(
         QStringLiteral("column %1: %2").arg(column + 1).arg(qt(studio_->checkpoints().shown()[column]->name)));
   });
-  connect(&link->pointer(), &CanvasPointer::menu_requested, this,
-          [this](const CanvasPlace& place, const QPoint& at) { show_canvas_menu(parts_, place, at); });
-  connect(&link->pointer(), &CanvasPointer::box_chosen, this, [this](const CanvasBox& box) {
-    const auto column = box.from.column.value_or(static_cast<std::int64_t>(parts_.link->actions().column()));
+  connect(&link_->pointer(), &CanvasPointer::menu_requested, this, [this](const CanvasPlace& place, const QPoint& at) {
+    show_canvas_menu({*this, *studio_, link_->actions(), *edits_, *commands_}, place, at);
+  });
+  connect(&link_->pointer(), &CanvasPointer::box_chosen, this, [this](const CanvasBox& box) {
+    const auto column = box.from.column.value_or(static_cast<std::int64_t>(link_->actions().column()));
     edits_->cut_edges(box.from, box.to, static_cast<std::size_t>(column));
   });
-  connect(&link->keys(), &CanvasKeys::edit_chosen, this, [this](std::size_t column, const models::Edit& edit) {
+  connect(&link_->keys(), &CanvasKeys::edit_chosen, this, [this](std::size_t column, const models::Edit& edit) {
     if (const auto columns = studio_->checkpoints().shown(); column < columns.size()) {
       edits_->open_beside(columns[column]->id, edit);
     }
   });
-  connect(&parts_.link->instruments(), &InstrumentSet::said, this,
-          [this](const QString& title, const QString& value) { say_instrument(*parts_.canvas_holder, title, value); });
-  connect(&link->keys(), &CanvasKeys::help_requested, this, [this] { show_manual_page(this, QStringLiteral("keys")); });
+  connect(&link_->instruments(), &InstrumentSet::said, this,
+          [this](const QString& title, const QString& value) { say_instrument(*canvas_holder_, title, value); });
+  connect(&link_->keys(), &CanvasKeys::help_requested, this,
+          [this] { show_manual_page(this, QStringLiteral("keys")); });
 }
 
-// The keyboard goes on to the next control, or the one before: the canvas's own window is none of Qt's chain.
+// Moves the keyboard to the next or previous control: the canvas's native window is not part of Qt's focus chain.
 void MainWindow::leave_canvas(bool forward) {
-  const QWidget* holder = parts_.canvas_holder;
-  QWidget* next = parts_.canvas_holder;
+  const QWidget* holder = canvas_holder_;
+  QWidget* next = canvas_holder_;
   do {
     next = forward ? next->nextInFocusChain() : next->previousInFocusChain();
   } while (next != holder && !(next->isVisible() && next->isEnabled() && next->window() == this &&
@@ -238,7 +271,7 @@ void MainWindow::leave_canvas(bool forward) {
   next->setFocus(forward ? Qt::TabFocusReason : Qt::BacktabFocusReason);
 }
 
-// ---- what is opened
+// ---- opening
 
 void MainWindow::open_path(const std::filesystem::path& path) {
   files_->open(path);
@@ -252,12 +285,12 @@ void MainWindow::open_first() {
   files_->open_first(options_.paths);
   if (options_.paths.empty() && !settings_->value(kWelcomedKey, false).toBool()) {
     settings_->setValue(kWelcomedKey, true);
-    show_welcome(parts_);
+    show_welcome(*this, *studio_, *sessions_, *files_, *input_, *figures_);
   }
 }
 
 QString MainWindow::last_message() const {
-  return parts_.messages->last_message();
+  return messages_->last_message();
 }
 
 // ---- events
@@ -267,7 +300,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     event->ignore();
     return;
   }
-  layout_->hide_all(false);  // panels that are hidden with the rest are not folded
+  layout_->hide_all(false);  // panels hidden together are not stored as hidden
   layout_->keep();
   settings_->sync();
   sessions_->end();
@@ -289,19 +322,19 @@ void MainWindow::dropEvent(QDropEvent* event) {
   event->acceptProposedAction();
 }
 
-// Keys that arrive at the canvas's own window do not pass Qt's shortcut map: the commands are asked here.
+// Keys of the canvas's native window bypass Qt's shortcut map: commands are looked up here.
 void MainWindow::keyPressEvent(QKeyEvent* event) {
   if (!commands_->trigger(*event)) {
     QMainWindow::keyPressEvent(event);
   }
 }
 
-// `?` shows the keys wherever nothing is typed; who comes to the canvas by keys sees that they are there.
+// `?` shows the page of keys unless a text is being typed. Reaching the canvas by keyboard draws its focus frame.
 bool MainWindow::eventFilter(QObject* object, QEvent* event) {
-  if (event->type() == QEvent::FocusIn && object == parts_.canvas_holder && parts_.canvas != nullptr) {
+  if (event->type() == QEvent::FocusIn && object == canvas_holder_ && canvas_ != nullptr) {
     const Qt::FocusReason reason = static_cast<QFocusEvent*>(event)->reason();
-    parts_.canvas->show_focus(reason != Qt::MouseFocusReason && reason != Qt::ActiveWindowFocusReason &&
-                              reason != Qt::PopupFocusReason);
+    canvas_->show_focus(reason != Qt::MouseFocusReason && reason != Qt::ActiveWindowFocusReason &&
+                        reason != Qt::PopupFocusReason);
   }
   if (event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->text() == QStringLiteral("?")) {
     const auto* widget = qobject_cast<QWidget*>(object);

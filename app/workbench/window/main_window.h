@@ -1,5 +1,4 @@
-// MainWindow: the canvas with docks around it. It makes the parts of the window and connects them; what they do is
-// theirs: see window_parts.h.
+// MainWindow: the canvas with docks around it. It creates the parts of the window and connects them.
 #pragma once
 
 #include <QMainWindow>
@@ -9,30 +8,46 @@
 
 #include "app/workbench/state/studio.h"
 #include "app/workbench/window/run_workbench.h"
-#include "app/workbench/window/window_parts.h"
 
 class QSettings;
 class QVulkanInstance;
 
+namespace locus::viewport {
+class Canvas;
+}
+
 namespace locus::workbench {
 
+class CanvasLink;
+class CheckpointsDock;
+class CommandRegistry;
+class EditActions;
+class FileOpener;
+class FiguresDock;
+class InputDock;
+class InspectorDock;
+class LayoutController;
 class MachineQuestions;
+class MessageBar;
+class OptionsBar;
+class SessionController;
+class ViewBar;
 
 class MainWindow : public QMainWindow {
   Q_OBJECT
 
  public:
-  // `vulkan` may be null: the canvas then says why, and everything else works.
+  // Without Vulkan (null) a message takes the place of the canvas; everything else works.
   MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan, const StudioOptions& studio);
   ~MainWindow() override;
 
   Studio& studio() { return *studio_; }
-  viewport::Canvas* canvas() { return parts_.canvas; }  // null without Vulkan
-  // Opens whatever the path is: session, checkpoint, trace, text or image.
+  viewport::Canvas* canvas() { return canvas_; }  // null without Vulkan
+  // Opens a session, checkpoint, trace, text or image.
   void open_path(const std::filesystem::path& path);
-  // False: it is none, or the user keeps the session that is there.
+  // False: the file is no session, or the user chose to keep the present one.
   bool open_session(const std::filesystem::path& path);
-  // The paths of the options, or the last session, or the bundled one.
+  // Opens the paths of the options, else the last session, else the bundled one.
   void open_first();
   QString last_message() const;
 
@@ -47,6 +62,8 @@ class MainWindow : public QMainWindow {
   void make_canvas(QVulkanInstance* vulkan);
   void make_centre();
   void make_docks();
+  void add_commands();
+  void connect_layout();
   void connect_canvas();
   void connect_docks();
   void leave_canvas(bool forward);
@@ -54,7 +71,16 @@ class MainWindow : public QMainWindow {
   const WorkbenchOptions options_;
   std::unique_ptr<QSettings> settings_;
   std::unique_ptr<Studio> studio_;
-  WindowParts parts_;
+  QWidget* canvas_holder_ = nullptr;
+  viewport::Canvas* canvas_ = nullptr;  // null without Vulkan
+  CanvasLink* link_ = nullptr;          // null without Vulkan
+  ViewBar* view_bar_ = nullptr;
+  OptionsBar* options_bar_ = nullptr;
+  FiguresDock* figures_ = nullptr;
+  CheckpointsDock* checkpoints_ = nullptr;
+  InputDock* input_ = nullptr;
+  InspectorDock* inspector_ = nullptr;
+  MessageBar* messages_ = nullptr;
   std::unique_ptr<SessionController> sessions_;
   std::unique_ptr<MachineQuestions> machines_;
   std::unique_ptr<FileOpener> files_;

@@ -4,14 +4,12 @@
 #include <QDialog>
 #include <QDialogButtonBox>
 #include <QFormLayout>
-#include <QMainWindow>
 #include <QSettings>
 #include <QSpinBox>
 #include <QThread>
 #include <cmath>
 #include <optional>
 
-#include "app/workbench/state/studio.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/window/layout_controller.h"
 #include "models/api/model.h"
@@ -26,12 +24,12 @@ const QString kMemoryKey = QStringLiteral("memory-limit-mb");
 
 struct Preferences {
   int threads = 1;                   // for models
-  std::int64_t memory_limit_mb = 0;  // of checkpoints opened from now on and their runs; 0: what the machine has
+  std::int64_t memory_limit_mb = 0;  // for checkpoints opened from now on and their runs; 0: no limit
   double scale = 1;                  // of text and controls
   bool dark = false;
 };
 
-// Empty when the user cancelled.
+// Empty: the user cancelled.
 std::optional<Preferences> ask_preferences(QWidget* parent, const Preferences& now) {
   QDialog dialog(parent);
   dialog.setObjectName(QStringLiteral("preferences"));
@@ -66,29 +64,27 @@ std::optional<Preferences> ask_preferences(QWidget* parent, const Preferences& n
 
 }  // namespace
 
-void restore_preferences(const WindowParts& parts, const WorkbenchOptions& options) {
-  if (const int threads = parts.settings->value(kThreadsKey, 0).toInt(); threads > 0 && options.threads == 0) {
+void restore_preferences(const QSettings& settings, Columns& columns, const WorkbenchOptions& options) {
+  if (const int threads = settings.value(kThreadsKey, 0).toInt(); threads > 0 && options.threads == 0) {
     models::set_threads(threads);
   }
   if (options.memory_limit_mb == 0) {
-    parts.studio->columns().set_memory_limit_mb(parts.settings->value(kMemoryKey, 0).toLongLong());
+    columns.set_memory_limit_mb(settings.value(kMemoryKey, 0).toLongLong());
   }
 }
 
-void choose_preferences(const WindowParts& parts) {
-  LayoutController& layout = *parts.layout;
-  const Preferences now{models::runtime().threads, parts.studio->columns().memory_limit_mb(), layout.scale(),
-                        layout.dark()};
-  const auto wanted = ask_preferences(parts.window, now);
+void choose_preferences(QWidget& window, QSettings& settings, Columns& columns, LayoutController& layout) {
+  const Preferences now{models::runtime().threads, columns.memory_limit_mb(), layout.scale(), layout.dark()};
+  const auto wanted = ask_preferences(&window, now);
   if (!wanted) {
     return;
   }
   if (wanted->threads != now.threads) {
     models::set_threads(wanted->threads);
-    parts.settings->setValue(kThreadsKey, wanted->threads);
+    settings.setValue(kThreadsKey, wanted->threads);
   }
-  parts.studio->columns().set_memory_limit_mb(wanted->memory_limit_mb);
-  parts.settings->setValue(kMemoryKey, static_cast<qlonglong>(wanted->memory_limit_mb));
+  columns.set_memory_limit_mb(wanted->memory_limit_mb);
+  settings.setValue(kMemoryKey, static_cast<qlonglong>(wanted->memory_limit_mb));
   layout.set_scale(wanted->scale);
   layout.set_dark(wanted->dark);
 }

@@ -1,14 +1,19 @@
-// Preferences: what the user sets once for this machine.
+// Preferences: settings of the program on this machine: threads, memory limit, text size, theme.
 #pragma once
 
 #include "app/workbench/window/run_workbench.h"
-#include "app/workbench/window/window_parts.h"
+#include "app/workbench/work/columns.h"
+
+class QSettings;
+class QWidget;
 
 namespace locus::workbench {
 
-// What was chosen the last time, where the options of this start do not say otherwise.
-void restore_preferences(const WindowParts& parts, const WorkbenchOptions& options);
-// Asks for threads, memory, text size and theme, and applies them.
-void choose_preferences(const WindowParts& parts);
+class LayoutController;
+
+// Applies the stored threads and memory limit, unless the options of this start set them.
+void restore_preferences(const QSettings& settings, Columns& columns, const WorkbenchOptions& options);
+// Shows the dialog, then applies and stores what was chosen.
+void choose_preferences(QWidget& window, QSettings& settings, Columns& columns, LayoutController& layout);
 
 }  // namespace locus::workbench

@@ -25,90 +25,89 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr std::size_t kMaxListed = 40;  // figures in a menu; the panel is a list to look through
+constexpr std::size_t kMaxListed = 40;  // figures in a menu; the panel lists all of them
 
-void show_figures(const WindowParts& parts) {
-  parts.figures->show();
-  parts.figures->raise();
+void show_panel(FiguresDock& panel) {
+  panel.show();
+  panel.raise();
 }
 
 }  // namespace
 
-void export_session(const WindowParts& parts) {
+void export_session(QWidget& window, Studio& studio, MessageBar& messages) {
   const QString folder =
-      QFileDialog::getExistingDirectory(parts.window, QStringLiteral("A folder for the figures of the session"));
+      QFileDialog::getExistingDirectory(&window, QStringLiteral("A folder for the figures of the session"));
   if (!folder.isEmpty()) {
-    export_all(*parts.studio, folder.toStdString(),
-               [messages = parts.messages](const auto& files) { messages->show_written(files); });
+    export_all(studio, folder.toStdString(), [&messages](const auto& files) { messages.show_written(files); });
   }
 }
 
-Copied copied(const WindowParts& parts, const QString& what) {
-  return [messages = parts.messages, what](const Status& done) {
-    done ? messages->show_message(QStringLiteral("%1 is on the clipboard").arg(what))
-         : messages->show_error(done.error());
+Copied copied(MessageBar& messages, const QString& what) {
+  return [&messages, what](const Status& done) {
+    done ? messages.show_message(QStringLiteral("%1 is on the clipboard").arg(what))
+         : messages.show_error(done.error());
   };
 }
 
-void keep_view(const WindowParts& parts) {
+void keep_view(QWidget& window, Studio& studio) {
   bool ok = false;
-  const QString name = QInputDialog::getText(parts.window, QStringLiteral("Keep this view"), QStringLiteral("Name"),
-                                             QLineEdit::Normal, qt(parts.studio->view().info().title), &ok);
+  const QString name = QInputDialog::getText(&window, QStringLiteral("Keep this view"), QStringLiteral("Name"),
+                                             QLineEdit::Normal, qt(studio.view().info().title), &ok);
   if (ok && !name.isEmpty()) {
-    parts.studio->add_bookmark(name.toStdString());
+    studio.add_bookmark(name.toStdString());
   }
 }
 
-void show_palette(const WindowParts& parts) {
+void show_palette(QMainWindow& window, Studio& studio, InputDock& input) {
   std::vector<Command> list;
-  for (QAction* action : parts.window->menuBar()->actions()) {
+  for (QAction* action : window.menuBar()->actions()) {
     append(list, menu_commands(action->text().remove(QLatin1Char('&')) + QStringLiteral(": "), *action->menu()));
   }
-  if (QMenu* samples = parts.input->findChild<QMenu*>(QStringLiteral("samples"))) {
+  if (QMenu* samples = input.findChild<QMenu*>(QStringLiteral("samples"))) {
     append(list, menu_commands(QStringLiteral("Sample: "), *samples));
   }
-  append(list, switch_commands(QStringLiteral("Input: "), *parts.input));
-  append(list, place_commands(*parts.studio));
-  append(list, option_commands(*parts.studio, *parts.window));
-  append(list, state_commands(*parts.studio, *parts.window));
-  auto* palette = new CommandPalette(std::move(list), parts.window);
+  append(list, switch_commands(QStringLiteral("Input: "), input));
+  append(list, place_commands(studio));
+  append(list, option_commands(studio, window));
+  append(list, state_commands(studio, window));
+  auto* palette = new CommandPalette(std::move(list), &window);
   palette->show();
   palette->activateWindow();
 }
 
-void show_welcome(const WindowParts& parts) {
-  auto* welcome = new Welcome(!figures::bundled_session().empty(), parts.window);
-  QObject::connect(welcome, &Welcome::figure_wanted, parts.window, [parts] {
-    if (parts.studio->document().figures().empty() && !parts.sessions->open(figures::bundled_session())) {
+void show_welcome(QMainWindow& window, Studio& studio, SessionController& sessions, FileOpener& files, InputDock& input,
+                  FiguresDock& figures) {
+  auto* welcome = new Welcome(!figures::bundled_session().empty(), &window);
+  QObject::connect(welcome, &Welcome::figure_wanted, &window, [&studio, &sessions, &figures] {
+    if (studio.document().figures().empty() && !sessions.open(figures::bundled_session())) {
       return;
     }
-    if (!parts.studio->document().figures().empty()) {
-      parts.studio->show(session::Bookmark(parts.studio->document().figures().front()));
+    if (!studio.document().figures().empty()) {
+      studio.show(session::Bookmark(studio.document().figures().front()));
     }
-    show_figures(parts);
+    show_panel(figures);
   });
-  QObject::connect(welcome, &Welcome::text_wanted, parts.window, [parts] {
-    parts.input->show();
-    parts.window->activateWindow();
-    parts.input->editor().setFocus();
-    parts.input->editor().selectAll();
+  QObject::connect(welcome, &Welcome::text_wanted, &window, [&window, &input] {
+    input.show();
+    window.activateWindow();
+    input.editor().setFocus();
+    input.editor().selectAll();
   });
-  QObject::connect(welcome, &Welcome::checkpoint_wanted, parts.files, &FileOpener::ask_folders);
-  QObject::connect(welcome, &Welcome::manual_wanted, parts.window,
-                   [parts] { show_manual_page(parts.window, QStringLiteral("contents")); });
-  show_at_start(*welcome, *parts.window);
+  QObject::connect(welcome, &Welcome::checkpoint_wanted, &files, &FileOpener::ask_folders);
+  QObject::connect(welcome, &Welcome::manual_wanted, &window,
+                   [&window] { show_manual_page(&window, QStringLiteral("contents")); });
+  show_at_start(*welcome, window);
 }
 
-void fill_figures(const WindowParts& parts, QMenu& menu) {
+void fill_figures(QMenu& menu, Studio& studio, FiguresDock& panel) {
   menu.clear();
-  const auto& figures = parts.studio->document().figures();
+  const auto& figures = studio.document().figures();
   for (std::size_t n = 0; n < std::min(figures.size(), kMaxListed); ++n) {
-    menu.addAction(qt(figures[n].name), parts.window,
-                   [studio = parts.studio, figure = figures[n]] { studio->show(figure); });
+    menu.addAction(qt(figures[n].name), &panel, [&studio, figure = figures[n]] { studio.show(figure); });
   }
   if (figures.size() > kMaxListed) {
-    menu.addAction(QStringLiteral("and %1 more, in the panel").arg(figures.size() - kMaxListed), parts.window,
-                   [parts] { show_figures(parts); });
+    menu.addAction(QStringLiteral("and %1 more, in the panel").arg(figures.size() - kMaxListed), &panel,
+                   [&panel] { show_panel(panel); });
   }
   if (menu.isEmpty()) {
     menu.addAction(QStringLiteral("none yet"))->setEnabled(false);

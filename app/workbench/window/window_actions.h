@@ -1,23 +1,32 @@
-// What commands of the window do that no part of it does by itself: dialogs that ask before, menus that are filled.
+// Actions of the window's commands that involve several parts of it: dialogs, the palette, the welcome, filled menus.
 #pragma once
 
 #include "app/workbench/export/export.h"
-#include "app/workbench/window/window_parts.h"
 
+class QMainWindow;
 class QMenu;
+class QWidget;
 
 namespace locus::workbench {
 
-// Asks for a folder, and exports every figure of the session into it.
-void export_session(const WindowParts& parts);
-// Says that it is on the clipboard, or why not.
-Copied copied(const WindowParts& parts, const QString& what);
-// Asks for a name, under which the present view joins the figures of the session.
-void keep_view(const WindowParts& parts);
-// Everything that can be done now, found by its name.
-void show_palette(const WindowParts& parts);
-void show_welcome(const WindowParts& parts);
-// The figures of the session, as entries that show them.
-void fill_figures(const WindowParts& parts, QMenu& menu);
+class FileOpener;
+class FiguresDock;
+class InputDock;
+class MessageBar;
+class SessionController;
+class Studio;
+
+// Asks for a folder and exports every figure of the session into it.
+void export_session(QWidget& window, Studio& studio, MessageBar& messages);
+// A callback that reports that `what` was copied to the clipboard, or the error.
+Copied copied(MessageBar& messages, const QString& what);
+// Asks for a name and adds the present view to the figures of the session.
+void keep_view(QWidget& window, Studio& studio);
+// Shows the command palette: everything that can be done now, found by name.
+void show_palette(QMainWindow& window, Studio& studio, InputDock& input);
+void show_welcome(QMainWindow& window, Studio& studio, SessionController& sessions, FileOpener& files, InputDock& input,
+                  FiguresDock& figures);
+// Fills a menu with the figures of the session; `panel` lists those for which the menu has no room.
+void fill_figures(QMenu& menu, Studio& studio, FiguresDock& panel);
 
 }  // namespace locus::workbench

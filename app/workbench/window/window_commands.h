@@ -1,11 +1,46 @@
-// The table of the window's commands: what its menus say, in their order.
+// The commands of the window's menus, in groups by what they act on. Menus list them in the order in which they are
+// added.
 #pragma once
 
-#include "app/workbench/window/window_parts.h"
+#include <functional>
+
+class QMainWindow;
+class QSettings;
+class QWidget;
+
+namespace locus::viewport {
+class Canvas;
+}
 
 namespace locus::workbench {
 
-// Adds them to the registry. All parts are there, and outlive it.
-void add_window_commands(const WindowParts& parts);
+class CanvasActions;
+class CommandRegistry;
+class FileOpener;
+class FiguresDock;
+class InputDock;
+class LayoutController;
+class MessageBar;
+class SessionController;
+class Studio;
+
+// ---- menu File
+void add_open_commands(CommandRegistry& commands, FileOpener& files);
+void add_session_commands(CommandRegistry& commands, FileOpener& files, SessionController& sessions);
+void add_export_commands(CommandRegistry& commands, QWidget& window, Studio& studio, QSettings& settings,
+                         MessageBar& messages);
+void add_program_commands(CommandRegistry& commands, QWidget& window, Studio& studio, QSettings& settings,
+                          LayoutController& layout, MessageBar& messages);
+// ---- menu View
+void add_view_commands(CommandRegistry& commands, QWidget& window, Studio& studio);
+void add_canvas_commands(CommandRegistry& commands, viewport::Canvas& canvas, CanvasActions& actions);
+void add_layout_commands(CommandRegistry& commands, QWidget& window, LayoutController& layout);
+// ---- menu Go
+void add_head_commands(CommandRegistry& commands, CanvasActions& actions);
+void add_go_commands(CommandRegistry& commands, QMainWindow& window, Studio& studio, InputDock& input,
+                     FiguresDock& figures);
+// ---- menu Help
+void add_help_commands(CommandRegistry& commands, QWidget& window, Studio& studio,
+                       const std::function<void()>& show_welcome);
 
 }  // namespace locus::workbench
