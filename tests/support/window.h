@@ -172,7 +172,7 @@ class WindowTest : public testing::Test {
   void open(const char* name) {
     session::CheckpointEntry entry;
     entry.path = name;
-    window_->studio().open(entry);
+    window_->studio().column_actions().open(entry);
     ASSERT_TRUE(settle());
   }
   std::string title() {

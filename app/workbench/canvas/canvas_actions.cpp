@@ -57,7 +57,8 @@ std::optional<views::HeadRef> CanvasActions::own_head() const {
 void CanvasActions::move_layer(int by) {
   if (const auto own = own_head()) {
     const std::int64_t last = studio_.view_input().columns[column_].trace->model().layers - 1;
-    studio_.set_own_head(column_, views::HeadRef{std::clamp<std::int64_t>(own->layer + by, 0, last), own->head});
+    studio_.column_actions().set_own_head(
+        column_, views::HeadRef{std::clamp<std::int64_t>(own->layer + by, 0, last), own->head});
     return;
   }
   change_state(studio_, [by](session::ViewState& state) { state.layer = std::max<std::int64_t>(0, state.layer + by); });
@@ -66,8 +67,8 @@ void CanvasActions::move_layer(int by) {
 void CanvasActions::move_head(int by) {
   if (const auto own = own_head()) {
     const std::int64_t last = studio_.view_input().columns[column_].trace->model().heads - 1;
-    studio_.set_own_head(column_,
-                         views::HeadRef{own->layer, std::clamp<std::int64_t>(own->head + by, views::kMean, last)});
+    studio_.column_actions().set_own_head(
+        column_, views::HeadRef{own->layer, std::clamp<std::int64_t>(own->head + by, views::kMean, last)});
     return;
   }
   change_state(studio_,
@@ -77,9 +78,9 @@ void CanvasActions::move_head(int by) {
 void CanvasActions::toggle_unlinked() {
   const views::ViewInput input = studio_.view_input();
   if (column_ < input.columns.size()) {
-    studio_.set_own_head(column_, views::has_own_head(input, column_)
-                                      ? std::nullopt
-                                      : std::optional(views::head_of_column(input, column_)));
+    studio_.column_actions().set_own_head(column_, views::has_own_head(input, column_)
+                                                       ? std::nullopt
+                                                       : std::optional(views::head_of_column(input, column_)));
   }
 }
 
@@ -97,8 +98,8 @@ void CanvasActions::reset() {
   fresh.head = state.head;
   fresh.quantity = state.quantity;
   fresh.navigator = state.navigator;
-  studio_.reset_view(fresh);
-  studio_.columns().run_cancelled();
+  studio_.column_actions().reset_view(fresh);
+  studio_.columns().runs().run_cancelled();
 }
 
 void CanvasActions::normalise_range() {

@@ -8,7 +8,7 @@ namespace {
 
 // What is being computed, and for how long.
 std::string work(Studio& studio) {
-  if (const auto question = studio.question()) {
+  if (const auto question = studio.checkpoints().question()) {
     return question_text(*question) + ".\nRun them, or only the first of them, below.";
   }
   const Worker::State state = studio.worker().state();
@@ -29,7 +29,7 @@ std::string canvas_message(Studio& studio, bool late) {
   if (studio.scheduler().figure()) {
     return {};
   }
-  if (studio.question()) {
+  if (studio.checkpoints().question()) {
     return work(studio);
   }
   if (studio.scheduler().error() && !studio.checkpoints().waiting()) {

@@ -114,17 +114,17 @@ void ViewBar::refresh() {
   const session::ViewState& state = studio_.state();
   const views::ViewInfo& info = studio_.view().info();
   view_->setCurrentIndex(view_->findData(QString::fromStdString(info.name)));
-  layer_->setRange(0, std::max(studio_.largest_layer(), static_cast<int>(state.layer)));
+  layer_->setRange(0, std::max(studio_.checkpoints().largest_layer(state.side), static_cast<int>(state.layer)));
   layer_->setValue(static_cast<int>(state.layer));
-  head_->setMaximum(std::max(studio_.largest_head(), static_cast<int>(state.head)));
+  head_->setMaximum(std::max(studio_.checkpoints().largest_head(state.side), static_cast<int>(state.head)));
   head_->setValue(static_cast<int>(state.head));
   layer_->setEnabled(info.uses_layer);
   head_->setEnabled(info.uses_head);
   for (QAction* action : of_side_) {
-    action->setVisible(studio_.has_sides());
+    action->setVisible(studio_.checkpoints().has_sides());
   }
   for (const models::Side side : models::kSides) {
-    const bool there = side == models::Side::kDecoder || studio_.has_side(side);
+    const bool there = side == models::Side::kDecoder || studio_.checkpoints().has_side(side);
     qobject_cast<QStandardItemModel*>(side_->model())->item(static_cast<int>(side))->setEnabled(there);
   }
   side_->setCurrentIndex(static_cast<int>(state.side));

@@ -21,7 +21,7 @@
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/widgets/short_names.h"
-#include "app/workbench/work/far_columns.h"
+#include "app/workbench/work/checkpoint_list.h"
 #include "core/base/numbers.h"
 #include "models/api/atlas_trace.h"
 
@@ -200,7 +200,7 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
   connect(open, &QPushButton::clicked, this, &CheckpointsDock::open_requested);
   connect(what_if_, &QPushButton::clicked, this, [this] { show_what_if(studio_, selected_id(), parentWidget()); });
   connect(edits_, &QPushButton::clicked, this, [this] { show_edits(studio_, selected_id(), parentWidget()); });
-  connect(remove_, &QPushButton::clicked, this, [this] { studio_.remove(selected_id()); });
+  connect(remove_, &QPushButton::clicked, this, [this] { studio_.column_actions().remove(selected_id()); });
   connect(tree_, &QTreeWidget::itemChanged, this, &CheckpointsDock::item_changed);
   const auto remember = [this](const QTreeWidgetItem* item, bool open) {
     if (!filling_) {
@@ -335,7 +335,7 @@ void CheckpointsDock::show_menu(const QPoint& at) {
   add(QStringLiteral("What if…"), what_if_->isEnabled(), [this, id] { show_what_if(studio_, id, parentWidget()); });
   add(QStringLiteral("Edits…"), edits_->isEnabled(), [this, id] { show_edits(studio_, id, parentWidget()); });
   add(QStringLiteral("Another column with its own text…"), what_if_->isEnabled(), [this, id] { ask_own_text(id); });
-  add(QStringLiteral("Close"), true, [this, id] { studio_.remove(id); });
+  add(QStringLiteral("Close"), true, [this, id] { studio_.column_actions().remove(id); });
   menu.exec(tree_->viewport()->mapToGlobal(at));
 }
 
@@ -353,7 +353,7 @@ void CheckpointsDock::ask_own_text(int id) {
   if (ok && !text.isEmpty()) {
     entry.shown = true;
     entry.text = text.toStdString();
-    studio_.open(entry);
+    studio_.column_actions().open(entry);
   }
 }
 

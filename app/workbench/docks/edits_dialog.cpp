@@ -215,7 +215,7 @@ void EditsDialog::apply() {
   }
   const models::Edits wanted = edits();
   if (studio_.checkpoints().find(column_) != nullptr) {
-    studio_.change_edits(column_, wanted, !std::exchange(typing_, true));
+    studio_.column_actions().change_edits(column_, wanted, !std::exchange(typing_, true));
     return;
   }
   if (wanted.empty()) {
@@ -224,7 +224,7 @@ void EditsDialog::apply() {
   session::CheckpointEntry entry = checkpoint->entry;
   entry.shown = true;
   entry.edits = wanted;
-  column_ = studio_.open_beside(entry);
+  column_ = studio_.column_actions().open_beside(entry);
   typing_ = true;
 }
 

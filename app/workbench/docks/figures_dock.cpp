@@ -207,7 +207,7 @@ void FiguresDock::enable_tools() {
 
 void FiguresDock::set(std::vector<session::Bookmark> figures, int chosen) {
   chosen_at_ = 0;
-  studio_.set_bookmarks(std::move(figures));
+  studio_.sessions().set_bookmarks(std::move(figures));
   list_->setCurrentRow(std::min(chosen, list_->count() - 1));
   chosen_at_ = studio_.history().depth();
 }
@@ -226,7 +226,7 @@ void FiguresDock::rename(const QListWidgetItem* item) {
   if (filling_ || row < 0) {
     return;
   }
-  std::vector<session::Bookmark> figures = studio_.document().figures();
+  std::vector<session::Bookmark> figures = studio_.sessions().document().figures();
   if (static_cast<std::size_t>(row) >= figures.size()) {
     return;  // the list is of the figures before
   }
@@ -248,11 +248,11 @@ void FiguresDock::rename(const QListWidgetItem* item) {
 
 void FiguresDock::update_chosen() {
   const int row = list_->currentRow();
-  std::vector<session::Bookmark> figures = studio_.document().figures();
+  std::vector<session::Bookmark> figures = studio_.sessions().document().figures();
   if (row >= 0 && row < static_cast<int>(figures.size())) {
     session::Bookmark& figure = figures[static_cast<std::size_t>(row)];
     const std::string about = figure.about;
-    figure = studio_.present(figure.name);
+    figure = studio_.sessions().present(figure.name);
     figure.about = about;
     set(std::move(figures), row);
   }
@@ -261,7 +261,7 @@ void FiguresDock::update_chosen() {
 void FiguresDock::move_chosen(int by) {
   const int row = list_->currentRow();
   const int to = row + by;
-  const auto& figures = studio_.document().figures();
+  const auto& figures = studio_.sessions().document().figures();
   if (row >= 0 && to >= 0 && to < static_cast<int>(figures.size())) {
     set(moved(figures, static_cast<std::size_t>(row), static_cast<std::size_t>(to)), to);
   }
@@ -269,7 +269,7 @@ void FiguresDock::move_chosen(int by) {
 
 void FiguresDock::erase_chosen() {
   const int row = list_->currentRow();
-  std::vector<session::Bookmark> figures = studio_.document().figures();
+  std::vector<session::Bookmark> figures = studio_.sessions().document().figures();
   if (row >= 0 && row < static_cast<int>(figures.size())) {
     figures.erase(figures.begin() + row);
     set(std::move(figures), row);
@@ -299,13 +299,13 @@ QListWidgetItem* FiguresDock::make_item(const session::Bookmark& bookmark, const
 
 void FiguresDock::refresh() {
   follow_undo();
-  if (same_names(shown_, studio_.document().figures())) {
+  if (same_names(shown_, studio_.sessions().document().figures())) {
     return;
   }
   const int row = list_->currentRow();
   const std::string chosen =
       row >= 0 && row < static_cast<int>(shown_.size()) ? shown_[static_cast<std::size_t>(row)].name : "";
-  shown_ = studio_.document().figures();
+  shown_ = studio_.sessions().document().figures();
   filling_ = true;
   list_->clear();
   Missing missing;
@@ -320,12 +320,12 @@ void FiguresDock::refresh() {
 
 void FiguresDock::choose(const QListWidgetItem* item) {
   const auto row = static_cast<std::size_t>(list_->row(item));
-  if (row >= studio_.document().figures().size()) {
+  if (row >= studio_.sessions().document().figures().size()) {
     return;
   }
-  const session::Bookmark bookmark = studio_.document().figures()[row];
+  const session::Bookmark bookmark = studio_.sessions().document().figures()[row];
   chosen_at_ = 0;
-  studio_.show(bookmark);
+  studio_.sessions().show(bookmark);
   chosen_at_ = studio_.history().depth();
   if (const QStringList paths = Missing().of(bookmark); !paths.isEmpty()) {
     Q_EMIT missing(qt(bookmark.name), paths);

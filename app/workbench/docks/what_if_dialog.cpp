@@ -223,7 +223,7 @@ void WhatIfDialog::apply() {
   session::CheckpointEntry entry = checkpoint->entry;
   entry.shown = true;
   entry.overrides = overrides();
-  column_ = studio_.open(entry);
+  column_ = studio_.column_actions().open(entry);
   if (column_ == id_) {
     column_ = 0;  // as it is: there is nothing beside it yet
   }

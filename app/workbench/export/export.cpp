@@ -54,7 +54,8 @@ void export_shown(QWidget* parent, Studio& studio, QSettings& settings, Contents
 void export_all(Studio& studio, const std::filesystem::path& folder, const Exported& done) {
   studio.worker().submit<Files>(
       Priority::kExact, "export", "Writing the figures of the session",
-      [session = studio.session(), folder](const StopToken& stop, const Progress& progress) -> Result<Files> {
+      [session = studio.sessions().session(), folder](const StopToken& stop,
+                                                      const Progress& progress) -> Result<Files> {
         LOCUS_TRY(const figures::RenderedSession rendered,
                   figures::render_session(session, folder, paper::export_figure, stop, progress));
         if (rendered.stopped) {

@@ -19,9 +19,9 @@ Result<figures::FigureJob> shown_job(const Studio& studio) {
   if (studio.checkpoints().waiting() || studio.checkpoints().behind()) {
     return usage("what is shown is of the input before: export when the present one has run");
   }
-  job.recipe.session = studio.session();
+  job.recipe.session = studio.sessions().session();
   session::add_inputs(job.recipe.session, job.inputs);
-  job.inputs.add(studio.document().path());
+  job.inputs.add(studio.sessions().document().path());
   job.recipe.session.checkpoints.clear();  // what is not shown is no part of the figure
   std::vector<views::Column> whole;        // with all their sides
   for (const Checkpoint* column : studio.checkpoints().shown()) {

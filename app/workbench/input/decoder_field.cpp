@@ -22,7 +22,7 @@ DecoderField::DecoderField(Studio& studio, QWidget* parent) : QLineEdit(parent),
   setClearButtonEnabled(true);
   setMinimumWidth(kDecoderLetters * parent->fontMetrics().averageCharWidth());
   connect(this, &QLineEdit::textEdited, &studio_,
-          [this](const QString& text) { studio_.set_decoder_input(text.toStdString()); });
+          [this](const QString& text) { studio_.inputs().set_decoder_input(text.toStdString()); });
   connect(&studio_, &Studio::input_changed, this, &DecoderField::show_read);
   connect(&studio_, &Studio::checkpoints_changed, this, &DecoderField::show_read);
   show_read();
@@ -41,7 +41,7 @@ void DecoderField::show_read() {
   if (!hasFocus() && text() != read) {
     setText(read);
   }
-  setVisible(studio_.has_decoder());
+  setVisible(studio_.checkpoints().has_decoder());
 }
 
 }  // namespace locus::workbench

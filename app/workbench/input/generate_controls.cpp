@@ -43,7 +43,7 @@ void add_generate_controls(Studio& studio, QLayout& layout, QWidget* bar) {
   name_writer();
   QObject::connect(&studio, &Studio::runs_changed, generate, name_writer);
   QObject::connect(generate, &QToolButton::clicked, &studio,
-                   [&studio, tokens, temperature] { studio.generate(tokens->value(), temperature->value()); });
+                   [&studio, tokens, temperature] { studio.inputs().generate(tokens->value(), temperature->value()); });
   for (QWidget* widget : std::initializer_list<QWidget*>{generate, tokens, temperature}) {
     layout.addWidget(widget);
     // Where there is no text to continue they leave their room to the picture, or to the ids.

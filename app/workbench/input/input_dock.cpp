@@ -79,7 +79,7 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   connect_ids();
   connect(editor_, &ExactEditor::textChanged, this, [this] {
     if (!filling_) {
-      studio_.set_text(editor_->bytes());
+      studio_.inputs().set_text(editor_->bytes());
     }
   });
   const auto toggle = [this](std::int64_t token) { pin(token == own(studio_.state().query) ? views::kNone : token); };
@@ -94,7 +94,7 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   connect(&studio_, &Studio::input_changed, this, &InputDock::show_input);
   connect(&studio_, &Studio::runs_changed, this, &InputDock::show_tokens);
   connect(&studio_, &Studio::state_changed, this, [this] {
-    if (studio_.has_sides()) {
+    if (studio_.checkpoints().has_sides()) {
       show_tokens();  // of another side
     }
     show_pointed();
@@ -137,7 +137,7 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   auto* text = make_button<QToolButton>(bar, "type-text", QStringLiteral("Type a text"),
                                         QStringLiteral("Run a text again, and no longer the image"));
   connect(text, &QToolButton::clicked, this, [this] {
-    studio_.set_text(editor_->bytes());
+    studio_.inputs().set_text(editor_->bytes());
     editor_->setFocus();
   });
   connect(&studio_, &Studio::input_changed, text, [this, text] { text->setVisible(!studio_.input().text); });
@@ -258,7 +258,7 @@ void InputDock::show_input() {
 }
 
 void InputDock::show_tokens() {
-  const Checkpoint* shown = studio_.column(column_);
+  const Checkpoint* shown = studio_.checkpoints().column(column_);
   const auto own = shown == nullptr ? nullptr : shown->trace->side(studio_.state().side);
   strip_->set_trace(own ? own : shown == nullptr ? nullptr : shown->trace);
   if (shown != nullptr) {
@@ -285,7 +285,7 @@ void InputDock::show_beyond(const std::shared_ptr<const models::Trace>& trace) {
 }
 
 void InputDock::show_menu(std::int64_t token, const QPoint& at) {
-  const Checkpoint* shown = studio_.column(column_);
+  const Checkpoint* shown = studio_.checkpoints().column(column_);
   if (shown != nullptr) {
     const views::ViewInput input = studio_.view_input();
     const views::Column& column = input.columns[std::min(column_, input.columns.size() - 1)];
@@ -385,14 +385,14 @@ bool InputDock::open_text(const std::filesystem::path& path, bool any) {
     }
     return false;
   }
-  studio_.set_input(*input);
+  studio_.inputs().set_input(*input);
   return true;
 }
 
 // Where a model reads texts with pictures, at the caret of the text.
 void InputDock::open_image(const std::filesystem::path& path) {
-  if (!studio_.takes_pictures()) {
-    studio_.set_input(image_of_file(path));
+  if (!studio_.checkpoints().takes_pictures()) {
+    studio_.inputs().set_input(image_of_file(path));
     return;
   }
   models::Input next = studio_.input();
@@ -405,7 +405,7 @@ void InputDock::open_image(const std::filesystem::path& path) {
   next.text->insert(caret, "<image>");
   next.images.insert(next.images.begin() + static_cast<std::ptrdiff_t>(place), path);
   next.pixels.reset();
-  studio_.set_input(next);
+  studio_.inputs().set_input(next);
   editor_->set_caret(caret + std::string_view("<image>").size());
 }
 

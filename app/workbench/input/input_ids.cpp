@@ -42,12 +42,13 @@ void InputDock::type_ids() {
   const bool text = !columns.empty() && columns.front()->trace->image_grid().rows == 0;
   models::Input input;
   input.ids = text ? token_ids(columns.front()->trace->tokens()) : std::vector<std::int64_t>();
-  studio_.set_input(input);
+  studio_.inputs().set_input(input);
   ids_->take_focus();
 }
 
 void InputDock::connect_ids() {
-  connect(ids_, &IdsPanel::changed, &studio_, &Studio::set_ids);
+  connect(ids_, &IdsPanel::changed, &studio_,
+          [this](const std::vector<std::int64_t>& ids) { studio_.inputs().set_ids(ids); });
   connect(ids_, &IdsPanel::left, this, &InputDock::left_editor);
   connect(&ids_->lenders(), &QMenu::aboutToShow, this, &InputDock::fill_lenders);
   const auto bound = [this] {
@@ -90,7 +91,7 @@ void InputDock::take_ids(const Result<Tokens>& tokens) {
   }
   const std::vector<std::int64_t> ids = token_ids(*tokens);
   ids_->set_ids(ids);
-  studio_.set_ids(ids);
+  studio_.inputs().set_ids(ids);
 }
 
 void InputDock::borrow(const Checkpoint& lender) {

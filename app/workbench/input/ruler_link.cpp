@@ -8,7 +8,7 @@ RulerLink::RulerLink(Studio& studio, PositionRuler& ruler, QObject* parent)
     : QObject(parent), studio_(studio), ruler_(ruler), pulled_(studio, this) {
   ruler_.hide();
   connect(&ruler_, &PositionRuler::begun, this, [this] {
-    const Checkpoint* shown = studio_.column(column_);
+    const Checkpoint* shown = studio_.checkpoints().column(column_);
     pulled_.begin(shown == nullptr ? 0 : shown->id);
   });
   connect(&ruler_, &PositionRuler::moved, this, [this](const Range& tokens, double by) {
@@ -36,7 +36,7 @@ QCheckBox* RulerLink::make_switch(QWidget* parent) {
 }
 
 void RulerLink::update() {
-  const Checkpoint* shown = studio_.column(column_);
+  const Checkpoint* shown = studio_.checkpoints().column(column_);
   if (shown == nullptr || !ruler_.isVisible()) {
     ruler_.set_trace(nullptr, 0);
     return;

@@ -109,7 +109,7 @@ void EditActions::open_beside(int id, const models::Edit& edit) {
   session::CheckpointEntry entry = checkpoint->entry;
   entry.shown = true;
   entry.edits.push_back(edit);
-  studio_.open_beside(entry);
+  studio_.column_actions().open_beside(entry);
   Q_EMIT reported(QStringLiteral("beside it: %1").arg(qt(models::to_text(edit))), false);
 }
 

@@ -76,12 +76,12 @@ void LiveEdit::apply() {
   }
   const bool first = !std::exchange(begun_, true);
   if (studio_.checkpoints().find(column_) != nullptr) {
-    studio_.change_edits(column_, *edits, first);
+    studio_.column_actions().change_edits(column_, *edits, first);
   } else if (!edits->empty()) {
     session::CheckpointEntry entry = checkpoint->entry;
     entry.shown = true;
     entry.edits = *edits;
-    column_ = studio_.open_beside(entry);
+    column_ = studio_.column_actions().open_beside(entry);
   }
 }
 

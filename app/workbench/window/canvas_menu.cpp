@@ -56,7 +56,7 @@ void PlaceMenu::add_cell() {
   if (there_.query && !there_.open) {
     const views::Token query = *there_.query;
     const views::Token key = there_.key.value_or(views::kNone);
-    const bool pinned = studio_.is_pinned(query, key);
+    const bool pinned = is_pinned(studio_, query, key);
     add("pin", pinned ? QStringLiteral("Unpin") : QStringLiteral("Pin this cell"),
         [&studio = studio_, query, key, pinned] { pinned ? studio.pin(views::kNone) : studio.pin(query, key); });
   }

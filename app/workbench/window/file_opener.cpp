@@ -21,7 +21,7 @@
 #include "app/workbench/window/machine_questions.h"
 #include "app/workbench/window/message_bar.h"
 #include "app/workbench/window/session_controller.h"
-#include "app/workbench/work/far_columns.h"
+#include "app/workbench/work/checkpoint_list.h"
 #include "core/base/atomic_file.h"
 #include "models/remote/address.h"
 #include "renderers/paper/paper.h"
@@ -87,7 +87,7 @@ FileOpener::FileOpener(QWidget& window, Studio& studio, SessionController& sessi
   connect(&studio_, &Studio::checkpoints_changed, this, &FileOpener::remember_opened);
   connect(&studio_, &Studio::failed, this, [this](const QString& message) {
     messages_.show_checkpoint_failure(message);
-    if (!session::missing_checkpoints(studio_.session(), false).empty()) {
+    if (!session::missing_checkpoints(studio_.sessions().session(), false).empty()) {
       messages_.show_action(QStringLiteral("Find it…"), [this] { sessions_.find_missing(); });
     } else if (wants_ids(studio_)) {
       messages_.show_action(QStringLiteral("Ids…"), [this] { input_.type_ids(); });
@@ -137,7 +137,7 @@ void FileOpener::open_checkpoint(const std::filesystem::path& path) {
   entry.path = path;
   machines_.named(path);
   opening_.push_back(remote::is_remote(path.native()) ? path : std::filesystem::weakly_canonical(path, code));
-  studio_.open(entry);
+  studio_.column_actions().open(entry);
   remember_opened();  // it may have been open
 }
 
@@ -172,7 +172,7 @@ bool FileOpener::open_figure(const std::filesystem::path& path) {
       figure.columns.push_back(entry);
     }
   }
-  studio_.show(figure);
+  studio_.sessions().show(figure);
   messages_.show_message(QStringLiteral("what %1 shows; Ctrl+Z goes back").arg(qt(path.filename().string())));
   return true;
 }
@@ -195,7 +195,7 @@ void FileOpener::open_first(const std::vector<std::filesystem::path>& paths) {
     sessions_.open(bundled);
   }
   if (studio_.input() == models::Input{}) {
-    studio_.set_text("The quick brown fox jumps over the lazy dog.");
+    studio_.inputs().set_text("The quick brown fox jumps over the lazy dog.");
   }
   sessions_.show_title();
   sessions_.offer_recovery();

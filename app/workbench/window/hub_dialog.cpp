@@ -76,25 +76,25 @@ HubDialog::HubDialog(Studio& studio, QWidget* parent)
 }
 
 HubDialog::~HubDialog() {
-  studio_.columns().drop_look();
+  studio_.columns().opener().drop_look();
 }
 
 void HubDialog::look_at(std::size_t index) {
   if (index >= models_.size()) {
     return;
   }
-  studio_.columns().look_at(models_[index].folder,
-                            [self = QPointer<HubDialog>(this), index](const Result<models::ModelInfo>& info) {
-                              if (!self) {
-                                return;
-                              }
-                              QTreeWidgetItem* item = self->tree_->topLevelItem(static_cast<int>(index));
-                              const QString why = info ? QString() : qt(info.error().message);
-                              item->setText(kFamily, info ? qt(info->family) : QStringLiteral("–"));
-                              item->setText(kOpens, info ? QStringLiteral("yes") : QStringLiteral("no: ") + why);
-                              item->setToolTip(kOpens, why);
-                              self->look_at(index + 1);
-                            });
+  studio_.columns().opener().look_at(
+      models_[index].folder, [self = QPointer<HubDialog>(this), index](const Result<models::ModelInfo>& info) {
+        if (!self) {
+          return;
+        }
+        QTreeWidgetItem* item = self->tree_->topLevelItem(static_cast<int>(index));
+        const QString why = info ? QString() : qt(info.error().message);
+        item->setText(kFamily, info ? qt(info->family) : QStringLiteral("–"));
+        item->setText(kOpens, info ? QStringLiteral("yes") : QStringLiteral("no: ") + why);
+        item->setToolTip(kOpens, why);
+        self->look_at(index + 1);
+      });
 }
 
 void HubDialog::choose() {

@@ -29,7 +29,7 @@ MachineQuestions::MachineQuestions(QWidget& window, Studio& studio, MessageBar& 
   for (const QString& machine : settings_.value(kMachinesKey).toStringList()) {
     models::allow_machine_of(path_on(machine));
   }
-  connect(&studio_.columns(), &Columns::machine_wanted, this, &MachineQuestions::wanted);
+  connect(&studio_.columns().opener(), &CheckpointOpener::machine_wanted, this, &MachineQuestions::wanted);
 }
 
 void MachineQuestions::named(const std::filesystem::path& path) {

@@ -11,7 +11,7 @@
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/job_list.h"
-#include "app/workbench/work/far_columns.h"
+#include "app/workbench/work/checkpoint_list.h"
 #include "core/base/shown.h"
 
 namespace locus::workbench {
@@ -131,7 +131,7 @@ bool MessageBar::is_held(const QString& failure) const {
 
 void MessageBar::show_cancelled() {
   show_message(QStringLiteral("cancelled"));
-  show_action(QStringLiteral("Run again"), [this] { studio_.columns().run_cancelled(); });
+  show_action(QStringLiteral("Run again"), [this] { studio_.columns().runs().run_cancelled(); });
 }
 
 void MessageBar::show_written(const Result<std::vector<std::filesystem::path>>& files) {
@@ -200,7 +200,7 @@ void MessageBar::show_work() {
   const bool shown = state.busy && state.elapsed_ms > kShowWorkAfterMs && !state.what.empty();
   work_->setVisible(shown);
   progress_->setVisible(shown);
-  cancel_->setVisible(shown || studio_.question());
+  cancel_->setVisible(shown || studio_.checkpoints().question());
   if (shown) {
     const QString what = qt(state.what);
     const QString all =
@@ -222,9 +222,10 @@ void MessageBar::show_work() {
   }
   latency_->setText(columns.empty() ? QString()
                                     : QStringLiteral("figure %1 ms, run %2 ms")
-                                          .arg(studio_.last_latency_ms(), 0, 'f', 0)
+                                          .arg(studio_.inputs().last_latency_ms(), 0, 'f', 0)
                                           .arg(forward_ms, 0, 'f', 0));
-  memory_->setText(QStringLiteral("%1 MB kept").arg(studio_.memory_mb()));
+  memory_->setText(
+      QStringLiteral("%1 MB kept").arg(studio_.scheduler().memory_mb() + studio_.checkpoints().memory_mb()));
   show_machines();
 }
 

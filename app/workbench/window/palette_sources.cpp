@@ -81,12 +81,14 @@ std::vector<Command> place_commands(Studio& studio) {
   std::vector<Command> list;
   const views::ViewInfo& info = studio.view().info();
   const bool any = !studio.checkpoints().shown().empty();
-  for (int layer = 0; any && info.uses_layer && layer <= studio.largest_layer(); ++layer) {
+  for (int layer = 0; any && info.uses_layer && layer <= studio.checkpoints().largest_layer(studio.state().side);
+       ++layer) {
     list.push_back({QStringLiteral("Layer %1").arg(layer), {}, changing(studio, [layer](session::ViewState& state) {
                       state.layer = layer;
                     })});
   }
-  for (int head = static_cast<int>(views::kMean); any && info.uses_head && head <= studio.largest_head(); ++head) {
+  for (int head = static_cast<int>(views::kMean);
+       any && info.uses_head && head <= studio.checkpoints().largest_head(studio.state().side); ++head) {
     list.push_back({head < 0 ? QStringLiteral("Head mean") : QStringLiteral("Head %1").arg(head),
                     {},
                     changing(studio, [head](session::ViewState& state) { state.head = head; })});
@@ -96,8 +98,9 @@ std::vector<Command> place_commands(Studio& studio) {
                     each.entry.shown ? QStringLiteral("shown: hide it") : QStringLiteral("show it"),
                     [&studio, id = each.id, shown = each.entry.shown] { studio.columns().set_shown(id, !shown); }});
   }
-  for (const session::Bookmark& figure : studio.document().figures()) {
-    list.push_back({QStringLiteral("Figure: ") + qt(figure.name), {}, [&studio, figure] { studio.show(figure); }});
+  for (const session::Bookmark& figure : studio.sessions().document().figures()) {
+    list.push_back(
+        {QStringLiteral("Figure: ") + qt(figure.name), {}, [&studio, figure] { studio.sessions().show(figure); }});
   }
   return list;
 }
@@ -148,7 +151,7 @@ bool can_be_set(const Studio& studio, const session::StateField& field) {
     return false;
   }
   return name == "quantity"     ? info.uses_quantity
-         : name == "side"       ? studio.has_sides()
+         : name == "side"       ? studio.checkpoints().has_sides()
          : name == "difference" ? info.uses_difference && studio.checkpoints().shown().size() > 1
                                 : true;
 }

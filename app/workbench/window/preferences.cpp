@@ -69,12 +69,12 @@ void restore_preferences(const QSettings& settings, Columns& columns, const Work
     models::set_threads(threads);
   }
   if (options.memory_limit_mb == 0) {
-    columns.set_memory_limit_mb(settings.value(kMemoryKey, 0).toLongLong());
+    columns.opener().set_memory_limit_mb(settings.value(kMemoryKey, 0).toLongLong());
   }
 }
 
 void choose_preferences(QWidget& window, QSettings& settings, Columns& columns, LayoutController& layout) {
-  const Preferences now{models::runtime().threads, columns.memory_limit_mb(), layout.scale(), layout.dark()};
+  const Preferences now{models::runtime().threads, columns.opener().memory_limit_mb(), layout.scale(), layout.dark()};
   const auto wanted = ask_preferences(&window, now);
   if (!wanted) {
     return;
@@ -83,7 +83,7 @@ void choose_preferences(QWidget& window, QSettings& settings, Columns& columns, 
     models::set_threads(wanted->threads);
     settings.setValue(kThreadsKey, wanted->threads);
   }
-  columns.set_memory_limit_mb(wanted->memory_limit_mb);
+  columns.opener().set_memory_limit_mb(wanted->memory_limit_mb);
   settings.setValue(kMemoryKey, static_cast<qlonglong>(wanted->memory_limit_mb));
   layout.set_scale(wanted->scale);
   layout.set_dark(wanted->dark);

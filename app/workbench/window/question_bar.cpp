@@ -31,10 +31,10 @@ QuestionBar::QuestionBar(Studio& studio, QWidget* parent) : QFrame(parent), stud
   run_ = add("question-run", QStringLiteral("Run"), QStringLiteral("Run all of it; Cancel stops it at any time"));
   first_ = add("question-first", {}, QStringLiteral("Keep that much of the text; Ctrl+Z brings all of it back"));
   auto* cancel = add("question-cancel", QStringLiteral("Cancel"), QStringLiteral("Leave what is shown as it is"));
-  connect(run_, &QPushButton::clicked, this, [this] { studio_.columns().agree(); });
+  connect(run_, &QPushButton::clicked, this, [this] { studio_.columns().runs().agree(); });
   connect(first_, &QPushButton::clicked, this, [this] {
-    const auto question = studio_.question();
-    studio_.run_first();
+    const auto question = studio_.checkpoints().question();
+    studio_.inputs().run_first();
     if (question) {
       Q_EMIT shortened(
           QStringLiteral("the first %1 tokens; Ctrl+Z brings the whole text back").arg(qt(grouped(question->first))));
@@ -54,7 +54,7 @@ QuestionBar::QuestionBar(Studio& studio, QWidget* parent) : QFrame(parent), stud
 }
 
 void QuestionBar::refresh() {
-  const auto question = studio_.question();
+  const auto question = studio_.checkpoints().question();
   if (question) {
     says_->setText(qt(question_text(*question)) + QStringLiteral("."));
     first_->setText(QStringLiteral("First %1 tokens").arg(qt(grouped(question->first))));

@@ -47,8 +47,8 @@ SessionController::SessionController(QWidget& window, Studio& studio, MessageBar
 }
 
 void SessionController::show_title() {
-  window_.setWindowTitle(QStringLiteral("%1[*] — Locus").arg(qt(studio_.document().name())));
-  window_.setWindowModified(studio_.has_changes());
+  window_.setWindowTitle(QStringLiteral("%1[*] — Locus").arg(qt(studio_.sessions().document().name())));
+  window_.setWindowModified(studio_.sessions().has_changes());
 }
 
 // ---- its file
@@ -64,7 +64,7 @@ bool SessionController::open(const std::filesystem::path& path) {
   }
   std::error_code code;
   const bool own = !std::filesystem::equivalent(path, figures::bundled_session(), code) && path != last_;
-  studio_.restore(*session, own ? std::filesystem::absolute(path, code) : std::filesystem::path());
+  studio_.sessions().restore(*session, own ? std::filesystem::absolute(path, code) : std::filesystem::path());
   show_title();
   if (!session::missing_checkpoints(*session, false).empty()) {
     find_missing();
@@ -81,15 +81,15 @@ bool SessionController::open_last() {
   // It may be of a file, which it may differ from.
   const std::filesystem::path file = settings_.value(kFileKey).toString().toStdString();
   if (const auto saved = session::load_session(file); !file.empty() && saved) {
-    studio_.set_saved(file, *saved);
+    studio_.sessions().document().set_saved(file, *saved);
   }
   return true;
 }
 
 void SessionController::open_new() {
   if (may_replace()) {
-    const bool kept = !studio_.checkpoints().all().empty() || !studio_.document().figures().empty();
-    studio_.restore({});
+    const bool kept = !studio_.checkpoints().all().empty() || !studio_.sessions().document().figures().empty();
+    studio_.sessions().restore({});
     show_title();
     if (kept) {
       messages_.show_message(QStringLiteral("a new session; the one before is under File > Earlier states"));
@@ -98,12 +98,12 @@ void SessionController::open_new() {
 }
 
 bool SessionController::save() {
-  const std::filesystem::path& file = studio_.document().path();
+  const std::filesystem::path& file = studio_.sessions().document().path();
   return file.empty() ? save_as() : save_to(file);
 }
 
 bool SessionController::save_as() {
-  const std::filesystem::path& own = studio_.document().path();
+  const std::filesystem::path& own = studio_.sessions().document().path();
   QString path = QFileDialog::getSaveFileName(
       &window_, QStringLiteral("Save the session"),
       own.empty() ? QDir::homePath() + QStringLiteral("/session.locus.json") : qt(own.string()),
@@ -118,7 +118,7 @@ bool SessionController::save_as() {
 }
 
 bool SessionController::save_to(const std::filesystem::path& path) {
-  const session::Session session = studio_.session();
+  const session::Session session = studio_.sessions().session();
   InputFiles inputs;
   session::add_inputs(session, inputs);
   const Status free = inputs.check(path, "session");
@@ -127,7 +127,7 @@ bool SessionController::save_to(const std::filesystem::path& path) {
     messages_.show_action(QStringLiteral("Save elsewhere…"), [this] { save_as(); });
     return false;
   }
-  studio_.set_saved(path);
+  studio_.sessions().set_saved(path);
   Q_EMIT saved(qt(path.string()));
   show_title();
   messages_.show_message(QStringLiteral("saved: %1").arg(qt(path.string())));
@@ -135,14 +135,15 @@ bool SessionController::save_to(const std::filesystem::path& path) {
 }
 
 void SessionController::relocate(const std::filesystem::path& from, const std::filesystem::path& to) {
-  studio_.restore(session::relocated(studio_.session(), from, to), studio_.document().path());
-  const auto missing = session::missing_checkpoints(studio_.session());
+  studio_.sessions().restore(session::relocated(studio_.sessions().session(), from, to),
+                             studio_.sessions().document().path());
+  const auto missing = session::missing_checkpoints(studio_.sessions().session());
   messages_.show_message(QStringLiteral("%1 is %2").arg(qt(from.filename().string()), qt(to.string())) +
                          (missing.empty() ? QString() : QStringLiteral("; still missing: %1").arg(missing.size())));
 }
 
 void SessionController::find_missing() {
-  const auto missing = session::missing_checkpoints(studio_.session());
+  const auto missing = session::missing_checkpoints(studio_.sessions().session());
   if (missing.empty()) {
     messages_.show_message(QStringLiteral("every checkpoint of this session is there"));
     return;
@@ -150,7 +151,7 @@ void SessionController::find_missing() {
   auto* dialog = new MissingDialog(missing, &window_);
   connect(dialog, &MissingDialog::located, this, [this, dialog](const QString& from, const QString& to) {
     relocate(from.toStdString(), to.toStdString());
-    dialog->set_missing(session::missing_checkpoints(studio_.session()));
+    dialog->set_missing(session::missing_checkpoints(studio_.sessions().session()));
   });
   dialog->show();
 }
@@ -183,8 +184,8 @@ Answer SessionController::ask(const std::string& question, bool can_save) {
 
 // A session without a file is kept by itself: only changes of a file are asked for.
 bool SessionController::ask_changes() {
-  const Document& document = studio_.document();
-  if (document.path().empty() || !studio_.has_changes()) {
+  const Document& document = studio_.sessions().document();
+  if (document.path().empty() || !studio_.sessions().has_changes()) {
     return true;
   }
   const Answer answer = ask("Save the changes to " + document.name() + "?", true);
@@ -196,11 +197,11 @@ bool SessionController::may_replace() {
   if (!ask_changes()) {
     return false;
   }
-  const session::Session session = studio_.session();
+  const session::Session session = studio_.sessions().session();
   if (session.checkpoints.empty() && session.bookmarks.empty()) {
     return true;
   }
-  if (const Status kept = journal_.keep(session, studio_.document().path()); !kept) {
+  if (const Status kept = journal_.keep(session, studio_.sessions().document().path()); !kept) {
     return ask("This session cannot be kept as an earlier state: " + kept.error().describe() + ". Go on without it?",
                false) == Answer::kDiscard;
   }
@@ -209,7 +210,7 @@ bool SessionController::may_replace() {
 
 // A checkpoint that failed to open would surely fail at the next start: it is not restored then.
 bool SessionController::keep_for_next_start() {
-  session::Session session = studio_.session();
+  session::Session session = studio_.sessions().session();
   std::erase_if(session.checkpoints, [this](const session::CheckpointEntry& entry) {
     std::error_code code;
     const auto& all = studio_.checkpoints().all();
@@ -218,7 +219,7 @@ bool SessionController::keep_for_next_start() {
     });
   });
   const Status kept = session::save_session(session, last_);
-  settings_.setValue(kFileKey, qt(studio_.document().path().string()));
+  settings_.setValue(kFileKey, qt(studio_.sessions().document().path().string()));
   return kept.ok() ||
          ask("This session cannot be kept for the next start: " + kept.error().describe() + ". Close without it?",
              false) == Answer::kDiscard;
@@ -237,7 +238,8 @@ void SessionController::end() {
 
 void SessionController::write_journal() {
   show_title();
-  if (const Status written = journal_.write(studio_.session(), studio_.document().path()); !written) {
+  if (const Status written = journal_.write(studio_.sessions().session(), studio_.sessions().document().path());
+      !written) {
     messages_.show_error(written.error());
   }
 }
@@ -269,10 +271,10 @@ void SessionController::return_to(const std::filesystem::path& state) {
     messages_.show_error(session.error());
   } else if (may_replace()) {
     const std::filesystem::path file = file_of(state);
-    studio_.restore(*session);
+    studio_.sessions().restore(*session);
     if (!file.empty()) {
       const auto saved = session::load_session(file);  // what the state has and it has not are changes
-      studio_.set_saved(file, saved ? *saved : session::Session());
+      studio_.sessions().document().set_saved(file, saved ? *saved : session::Session());
     }
     show_title();
   }

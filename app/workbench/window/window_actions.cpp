@@ -54,7 +54,7 @@ void keep_view(QWidget& window, Studio& studio) {
   const QString name = QInputDialog::getText(&window, QStringLiteral("Keep this view"), QStringLiteral("Name"),
                                              QLineEdit::Normal, qt(studio.view().info().title), &ok);
   if (ok && !name.isEmpty()) {
-    studio.add_bookmark(name.toStdString());
+    studio.sessions().add_bookmark(name.toStdString());
   }
 }
 
@@ -79,11 +79,11 @@ void show_welcome(QMainWindow& window, Studio& studio, SessionController& sessio
                   FiguresDock& figures) {
   auto* welcome = new Welcome(!figures::bundled_session().empty(), &window);
   QObject::connect(welcome, &Welcome::figure_wanted, &window, [&studio, &sessions, &figures] {
-    if (studio.document().figures().empty() && !sessions.open(figures::bundled_session())) {
+    if (studio.sessions().document().figures().empty() && !sessions.open(figures::bundled_session())) {
       return;
     }
-    if (!studio.document().figures().empty()) {
-      studio.show(session::Bookmark(studio.document().figures().front()));
+    if (!studio.sessions().document().figures().empty()) {
+      studio.sessions().show(session::Bookmark(studio.sessions().document().figures().front()));
     }
     show_panel(figures);
   });
@@ -101,9 +101,9 @@ void show_welcome(QMainWindow& window, Studio& studio, SessionController& sessio
 
 void fill_figures(QMenu& menu, Studio& studio, FiguresDock& panel) {
   menu.clear();
-  const auto& figures = studio.document().figures();
+  const auto& figures = studio.sessions().document().figures();
   for (std::size_t n = 0; n < std::min(figures.size(), kMaxListed); ++n) {
-    menu.addAction(qt(figures[n].name), &panel, [&studio, figure = figures[n]] { studio.show(figure); });
+    menu.addAction(qt(figures[n].name), &panel, [&studio, figure = figures[n]] { studio.sessions().show(figure); });
   }
   if (figures.size() > kMaxListed) {
     menu.addAction(QStringLiteral("and %1 more, in the panel").arg(figures.size() - kMaxListed), &panel,

@@ -68,6 +68,17 @@ std::string CheckpointList::unique_name(const session::CheckpointEntry& entry, c
       });
 }
 
+std::shared_ptr<const models::Machine> machine_of(const Checkpoint& checkpoint) {
+  return checkpoint.model   ? models::machine_of(*checkpoint.model)
+         : checkpoint.trace ? models::machine_of(*checkpoint.trace)
+                            : nullptr;
+}
+
+bool is_cut_off(const Checkpoint& checkpoint) {
+  const auto machine = machine_of(checkpoint);
+  return machine && machine->lost();
+}
+
 Checkpoint& CheckpointList::add(const session::CheckpointEntry& entry) {
   Checkpoint checkpoint;
   checkpoint.id = next_id_++;
@@ -171,6 +182,48 @@ int CheckpointList::edited(int id) const {
     return each.entry.shown && !each.entry.edits.empty() && are_siblings(each.entry, of->entry);
   });
   return found == list_.end() ? 0 : found->id;
+}
+
+const Checkpoint* CheckpointList::column(std::size_t n) const {
+  const auto columns = shown();
+  return columns.empty() ? nullptr : columns[std::min(n, columns.size() - 1)];
+}
+
+bool CheckpointList::has_side(models::Side side) const {
+  return std::ranges::any_of(shown(), [side](const Checkpoint* each) { return each->trace->side(side) != nullptr; });
+}
+
+bool CheckpointList::has_sides() const {
+  return std::ranges::any_of(models::kSides, [this](models::Side side) { return has_side(side); });
+}
+
+bool CheckpointList::has_decoder() const {
+  return std::ranges::any_of(
+      list_, [](const Checkpoint& each) { return each.model && each.model->info().encoder_layers > 0; });
+}
+
+bool CheckpointList::takes_pictures() const {
+  return std::ranges::any_of(list_,
+                             [](const Checkpoint& each) { return each.model && each.model->info().vision_layers > 0; });
+}
+
+std::optional<Question> CheckpointList::question() const {
+  std::optional<Question> all;
+  for (const Checkpoint& each : list_) {
+    if (!each.entry.shown || !each.question) {
+      continue;
+    }
+    if (!all) {
+      all = *each.question;
+      continue;
+    }
+    const Question& other = *each.question;
+    all->tokens = std::max(all->tokens, other.tokens);
+    all->estimate.time_ms += other.estimate.time_ms;
+    all->estimate.memory_mb += other.estimate.memory_mb;
+    all->first = std::min(all->first, other.first);
+  }
+  return all;
 }
 
 }  // namespace locus::workbench

@@ -12,6 +12,7 @@
 #include "app/views/shared/view.h"
 #include "app/workbench/work/question.h"
 #include "core/base/result.h"
+#include "models/api/machine.h"
 #include "models/api/model.h"
 
 namespace locus::workbench {
@@ -52,6 +53,11 @@ struct Checkpoint {
 // Alike but for their edits.
 bool are_siblings(const session::CheckpointEntry& a, const session::CheckpointEntry& b);
 
+// The connection that a column's model, or its trace, needs; null: it is on this machine.
+std::shared_ptr<const models::Machine> machine_of(const Checkpoint& checkpoint);
+// Whether that connection is lost: the column keeps what it shows, but cannot run.
+bool is_cut_off(const Checkpoint& checkpoint);
+
 class CheckpointList {
  public:
   const std::vector<Checkpoint>& all() const { return list_; }
@@ -80,6 +86,17 @@ class CheckpointList {
   int largest_layer(models::Side side = models::Side::kDecoder) const;
   int largest_head(models::Side side = models::Side::kDecoder) const;
   std::int64_t memory_mb() const;  // kept by the traces
+  // The n-th shown column that has run, or the last of them; null: there is none.
+  const Checkpoint* column(std::size_t n) const;
+  // Whether a shown column has this side of an encoder–decoder, or any; whether an open checkpoint has a decoder with
+  // an input of its own, or reads texts with pictures in them.
+  bool has_side(models::Side side) const;
+  bool has_sides() const;
+  bool has_decoder() const;
+  bool takes_pictures() const;
+  // The question of all columns that ask before a long run: time and memory together, and the number of first tokens
+  // that is quick for all of them. Empty: none asks.
+  std::optional<Question> question() const;
   // A shown column of the same checkpoint, overrides and text that has edits; `id` itself where it has some; 0: none.
   int edited(int id) const;
 

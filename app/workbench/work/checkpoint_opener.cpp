@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "app/workbench/widgets/qt_text.h"
-#include "app/workbench/work/far_columns.h"
+#include "app/workbench/work/checkpoint_list.h"
 
 namespace locus::workbench {
 

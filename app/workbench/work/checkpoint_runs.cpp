@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "app/workbench/work/far_columns.h"
+#include "app/workbench/work/checkpoint_list.h"
 #include "models/api/run_estimate.h"
 
 namespace locus::workbench {

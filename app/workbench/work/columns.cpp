@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "app/workbench/work/far_columns.h"
 #include "models/formats/files_read.h"
 #include "models/remote/address.h"
 
@@ -17,23 +16,17 @@ Columns::Columns(Worker& worker, const LiveInput& input, std::string device, ses
   connect(&opener_, &CheckpointOpener::changed, this, &Columns::changed);
   connect(&opener_, &CheckpointOpener::runs_changed, this, &Columns::runs_changed);
   connect(&opener_, &CheckpointOpener::extent_changed, this, &Columns::extent_changed);
-  connect(&opener_, &CheckpointOpener::failed, this, &Columns::failed);
-  connect(&opener_, &CheckpointOpener::machine_wanted, this, &Columns::machine_wanted);
   connect(&follower_, &TraceFollower::written, this, [this](int id) {
     if (Checkpoint* checkpoint = list_.find(id); checkpoint != nullptr && checkpoint->trace) {
       opener_.follow(*checkpoint);
     } else if (checkpoint != nullptr) {
-      opener_.load(*checkpoint);  // it has not opened: perhaps it does now
+      opener_.load(*checkpoint);  // it has not opened before: tries again
     }
   });
   connect(this, &Columns::changed, this, [this] { follower_.watch(list_); });
-  connect(&runs_, &CheckpointRuns::started, this, &Columns::started);
   connect(&runs_, &CheckpointRuns::changed, this, &Columns::changed);
   connect(&runs_, &CheckpointRuns::runs_changed, this, &Columns::runs_changed);
-  connect(&runs_, &CheckpointRuns::early_changed, this, &Columns::early_changed);
   connect(&runs_, &CheckpointRuns::extent_changed, this, &Columns::extent_changed);
-  connect(&runs_, &CheckpointRuns::failed, this, &Columns::failed);
-  connect(&runs_, &CheckpointRuns::too_large, this, &Columns::too_large);
 }
 
 int Columns::open(const session::CheckpointEntry& entry) {
@@ -44,7 +37,7 @@ int Columns::open(const session::CheckpointEntry& entry) {
     wanted.path = canonical;
   }
   if (const auto ranks = formats::rank_files(wanted.path); !ranks.empty()) {
-    wanted.path = ranks.front();  // one trace, whichever of its files is named
+    wanted.path = ranks.front();  // any file of a sharded trace stands for all
   }
   auto& all = list_.all();
   const auto known = std::find_if(all.begin(), all.end(), [&](const Checkpoint& open) {
@@ -57,7 +50,7 @@ int Columns::open(const session::CheckpointEntry& entry) {
     return id;
   }
   if (known != all.end()) {
-    list_.erase(known->id);  // it did not open: perhaps it does now
+    list_.erase(known->id);  // it did not open: tries again
   }
   Checkpoint& checkpoint = list_.add(wanted);
   const int id = checkpoint.id;
@@ -89,7 +82,7 @@ void Columns::set_shown(int id, bool shown) {
     return;
   }
   checkpoint->entry.shown = shown;
-  checkpoint->opened_by_figure = false;  // somebody cares for it
+  checkpoint->opened_by_figure = false;  // stays open from now on
   if (!shown && checkpoint->question) {
     runs_.drop(id);
   }
@@ -133,7 +126,7 @@ void Columns::become(const session::CheckpointEntry& entry, const std::vector<se
 }
 
 void Columns::arrange(const std::vector<session::CheckpointEntry>& entries) {
-  std::set<int> own;  // the user's
+  std::set<int> own;  // ids opened by the user
   for (const Checkpoint& each : list_.all()) {
     if (!each.opened_by_figure) {
       own.insert(each.id);
@@ -167,7 +160,7 @@ void Columns::change_overrides(int id, const models::Overrides& overrides) {
   Checkpoint* checkpoint = list_.find(id);
   if (checkpoint != nullptr && !(checkpoint->entry.overrides == overrides)) {
     checkpoint->entry.overrides = overrides;
-    checkpoint->opening = true;  // its present model has other overrides: nobody shares it
+    checkpoint->opening = true;  // so that no other column shares its present model, which has other overrides
     load_again(*checkpoint);
   }
 }
@@ -205,7 +198,7 @@ void Columns::open_allowed() {
   }
 }
 
-// Under what its entry says now; what ran before is of no use.
+// Opens the checkpoint as its entry is now, and drops its run.
 void Columns::load_again(Checkpoint& checkpoint) {
   runs_.drop(checkpoint.id);
   list_.rename(checkpoint);

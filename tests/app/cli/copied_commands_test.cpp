@@ -28,7 +28,7 @@ class CopiedCommands : public test::EventLoopTest {
   int open(const std::filesystem::path& path) {
     session::CheckpointEntry entry;
     entry.path = path;
-    return studio_.open(entry);
+    return studio_.column_actions().open(entry);
   }
   bool settle() {
     return wait([this] { return studio_.settled(); });
@@ -42,7 +42,7 @@ class CopiedCommands : public test::EventLoopTest {
   void show_an_encoder_decoder() {
     models::Input both = ids();
     both.decoder_ids = {0, 4, 8};
-    studio_.set_input(both);
+    studio_.inputs().set_input(both);
     t5_ = open(family("t5"));
     ASSERT_TRUE(settle());
     session::ViewState state = studio_.state();
@@ -91,7 +91,7 @@ TEST_F(CopiedCommands, OfADecoderRun) {
   models::Input text;
   text.text = "one two one two";
   text.decoder_ids = {0, 4, 8};
-  studio_.set_input(text);
+  studio_.inputs().set_input(text);
   ASSERT_TRUE(settle());
   EXPECT_GT(run_every_view(), 10);
 }
@@ -126,7 +126,7 @@ TEST_F(CopiedCommands, OfAnImageModelRun) {
   open(family("deit"));
   models::Input input;
   input.image = file("picture.png");
-  studio_.set_input(input);
+  studio_.inputs().set_input(input);
   ASSERT_TRUE(settle());
   EXPECT_GT(run_every_view(), 5);
 }
@@ -147,9 +147,9 @@ TEST_F(CopiedCommands, OfATraceRun) {
 
 TEST_F(CopiedCommands, OfEditedColumnsSayTheEditOrThatOnlyARecipeCan) {
   const int id = open(std::filesystem::path(test::source_dir()) / "assets/checkpoints/text-rope");
-  studio_.set_text("one two one two");
+  studio_.inputs().set_text("one two one two");
   ASSERT_TRUE(settle());
-  studio_.change_edits(id, {*models::parse_edit("head 0.1 zero", 0)});
+  studio_.column_actions().change_edits(id, {*models::parse_edit("head 0.1 zero", 0)});
   ASSERT_TRUE(settle());
   const auto words = shown_command(studio_);
   ASSERT_TRUE(words.ok()) << words.error().describe();
@@ -158,7 +158,7 @@ TEST_F(CopiedCommands, OfEditedColumnsSayTheEditOrThatOnlyARecipeCan) {
   EXPECT_EQ(*(flag + 1), "head 0.1 zero");
   session::CheckpointEntry plain = studio_.checkpoints().find(id)->entry;
   plain.edits.clear();
-  studio_.open(plain);
+  studio_.column_actions().open(plain);
   ASSERT_TRUE(settle());
   EXPECT_EQ(shown_command(studio_).error().code, ErrorCode::kUnsupported);  // one edited, one not, no difference
   session::ViewState state = studio_.state();
@@ -176,9 +176,9 @@ TEST_F(CopiedCommands, OfEditedColumnsSayTheEditOrThatOnlyARecipeCan) {
 TEST_F(CopiedCommands, OfColumnsWithTheirOwnHeads) {
   open(std::filesystem::path(test::source_dir()) / "assets/checkpoints/text-rope");
   open(std::filesystem::path(test::source_dir()) / "assets/checkpoints/text-words-rope");
-  studio_.set_text("one two one two");
+  studio_.inputs().set_text("one two one two");
   ASSERT_TRUE(settle());
-  studio_.set_own_head(1, views::HeadRef{1, 2});
+  studio_.column_actions().set_own_head(1, views::HeadRef{1, 2});
   ASSERT_TRUE(settle());
   const auto words = shown_command(studio_);
   ASSERT_TRUE(words.ok()) << words.error().describe();

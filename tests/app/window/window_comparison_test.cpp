@@ -115,7 +115,7 @@ TEST_F(WindowComparison, AColumnReadsATextOfItsOwn) {
   session::CheckpointEntry own;
   own.path = "gentle";
   own.text = "four";
-  const int id = window_->studio().open(own);
+  const int id = window_->studio().column_actions().open(own);
   type("one two three");
   ASSERT_TRUE(settle());
   ASSERT_EQ(window_->studio().checkpoints().shown().size(), 2U);

@@ -84,7 +84,7 @@ TEST_F(WindowEdits, WhatIsTypedRunsBesideTheUntouched) {
 }
 
 TEST_F(WindowEdits, AnEditedColumnStartsWhereItsOriginalIs) {
-  window_->studio().set_own_head(0, views::HeadRef{2, 1});
+  window_->studio().column_actions().set_own_head(0, views::HeadRef{2, 1});
   ASSERT_TRUE(settle());
   LiveEdit(window_->studio(), nullptr).make(column(0).id, *models::parse_edit("head 2.1 uniform", 0));
   ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().shown().size() == 2; }));

@@ -57,7 +57,7 @@ class RandomHands {
         touch_control();
         break;
       case 7:
-        window_.studio().set_text(text());
+        window_.studio().inputs().set_text(text());
         break;
       case 8:
         change_view();
@@ -258,7 +258,7 @@ class RandomHands {
   void change_session() {
     Studio& studio = window_.studio();
     const auto& open = studio.checkpoints().all();
-    const auto& figures = studio.document().figures();
+    const auto& figures = studio.sessions().document().figures();
     switch (below(6)) {
       case 0:
         if (!open.empty()) {
@@ -268,20 +268,20 @@ class RandomHands {
         break;
       case 1:
         if (!figures.empty()) {
-          studio.show(session::Bookmark(one_of(figures)));
+          studio.sessions().show(session::Bookmark(one_of(figures)));
         }
         break;
       case 2:
-        studio.add_bookmark("figure " + std::to_string(below(100)));
+        studio.sessions().add_bookmark("figure " + std::to_string(below(100)));
         break;
       case 3:
-        studio.set_ids({below(4), below(40), below(400)});
+        studio.inputs().set_ids({below(4), below(40), below(400)});
         break;
       case 4:
         studio.pin(below(20), below(20));
         break;
       default:
-        below(4) == 0 ? studio.generate(1 + below(4), 0.5) : studio.cancel();
+        below(4) == 0 ? studio.inputs().generate(1 + below(4), 0.5) : studio.cancel();
     }
   }
 
@@ -371,9 +371,9 @@ class WindowEvents : public WindowTest {
       }
     }
     // It still does what it is for.
-    window_->studio().restore({});
+    window_->studio().sessions().restore({});
     open("gentle");
-    window_->studio().set_text("still here");
+    window_->studio().inputs().set_text("still here");
     ASSERT_TRUE(settle());
     ASSERT_EQ(window_->studio().checkpoints().shown().size(), 1U);
     EXPECT_NE(window_->studio().scheduler().figure(), nullptr) << window_->canvas()->content().message;

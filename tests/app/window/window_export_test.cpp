@@ -29,7 +29,7 @@ class WindowExport : public WindowTest {
       session::CheckpointEntry entry;
       entry.path = folder() / name;
       entry.shown = std::string(name) != "hidden";
-      window_->studio().open(entry);
+      window_->studio().column_actions().open(entry);
     }
     type("one two three");
     ASSERT_TRUE(settle());
@@ -85,7 +85,7 @@ TEST_F(WindowExport, DroppedFiguresAndRecipesOpenWhatTheyShow) {
                                                     write("map.html"), write("map.csv", true)};
   for (std::filesystem::path file : files) {
     file += file.extension() == ".csv" ? ".recipe.json" : "";
-    window_->studio().set_text("something else");
+    window_->studio().inputs().set_text("something else");
     session::ViewState other = window_->studio().state();
     other.layer = 0;
     other.head = 1;
@@ -145,7 +145,7 @@ TEST_F(WindowExport, EveryFigureOfTheSessionIsWrittenWithItsRecipe) {
   grid.state.view = "attention-grid";
   session::Bookmark same = figure;
   same.state.layer = 2;
-  window_->studio().set_bookmarks({figure, grid, same});
+  window_->studio().sessions().set_bookmarks({figure, grid, same});
   std::vector<std::filesystem::path> written;
   bool done = false;
   export_all(window_->studio(), folder() / "all", [&](const Result<std::vector<std::filesystem::path>>& files) {

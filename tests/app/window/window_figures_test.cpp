@@ -54,7 +54,7 @@ TEST_F(WindowFigures, EveryFigureOfThePapersIsAtMostThreeClicksAway) {
   window_->open_session(assets / "sessions/first-light.locus.json");
   ASSERT_TRUE(settle());
   EXPECT_EQ(window_->studio().checkpoints().all().size(), 1U);  // the others open with the figures that need them
-  const std::vector<session::Bookmark> figures = window_->studio().document().figures();
+  const std::vector<session::Bookmark> figures = window_->studio().sessions().document().figures();
   for (const char* const name :
        {"TAPE Fig. 7a", "TAPE Fig. 7b", "TAPE Fig. 8", "TAPE Table 8, ids", "CoPE Fig. 1", "CoPE Fig. 4", "CoPE Fig. 7",
         "TAPA Fig. 1", "SeqPE Fig. 2", "SeqPE Fig. 3", "Length curve"}) {
@@ -116,7 +116,7 @@ TEST_F(WindowFigures, AFigureWhoseCheckpointIsNotThereSaysSo) {
   click(0);
   ASSERT_TRUE(settle());
   EXPECT_TRUE(help->isVisible());
-  window_->studio().set_text("another text");
+  window_->studio().inputs().set_text("another text");
   EXPECT_FALSE(help->isVisible());
   EXPECT_EQ(window_->studio().checkpoints().all().size(), 1U);
 }
@@ -130,7 +130,7 @@ TEST_F(WindowFigures, ALongDescriptionHasFourLinesAndTheTooltipAllOfIt) {
   for (int n = 0; n < 80; ++n) {
     figures[1].about += "word" + std::to_string(n) + " ";
   }
-  window_->studio().set_bookmarks(figures);
+  window_->studio().sessions().set_bookmarks(figures);
   ASSERT_EQ(list().count(), 2);
   QCoreApplication::processEvents();
   const int one = list().visualItemRect(list().item(0)).height();
@@ -140,7 +140,7 @@ TEST_F(WindowFigures, ALongDescriptionHasFourLinesAndTheTooltipAllOfIt) {
   EXPECT_LE(four, one + 3 * line);  // in a smaller type
   EXPECT_EQ(list().item(1)->toolTip().toStdString(), figures[1].about);
   figures[0].about = "seen\nalso";  // lines of its own
-  window_->studio().set_bookmarks(figures);
+  window_->studio().sessions().set_bookmarks(figures);
   QCoreApplication::processEvents();
   EXPECT_GT(list().visualItemRect(list().item(0)).height(), one + line / 2);
 }
@@ -152,10 +152,10 @@ TEST_F(WindowFigures, AKeptViewComesBackWithItsTextAndColumns) {
   open("steep");
   type("one two three");
   ASSERT_TRUE(settle());
-  window_->studio().add_bookmark("Two");
+  window_->studio().sessions().add_bookmark("Two");
   ASSERT_EQ(list().count(), 1);
   window_->studio().columns().set_shown(window_->studio().checkpoints().all()[1].id, false);
-  window_->studio().set_text("other");
+  window_->studio().inputs().set_text("other");
   ASSERT_TRUE(settle());
   EXPECT_EQ(window_->studio().checkpoints().shown().size(), 1U);
   click(0);
@@ -171,8 +171,8 @@ TEST_F(WindowFigures, AFigureThatWasUndoneIsChosenNoMore) {
   open("gentle");
   type("one two three");
   ASSERT_TRUE(settle());
-  window_->studio().add_bookmark("One");
-  window_->studio().add_bookmark("Other");
+  window_->studio().sessions().add_bookmark("One");
+  window_->studio().sessions().add_bookmark("Other");
   auto* update = window_->findChild<QAction*>(QStringLiteral("figure-update"));
   EXPECT_FALSE(update->isEnabled());
   click(0);

@@ -41,7 +41,7 @@ TEST_F(WindowFirstLook, TakesTenActionsOrFewer) {
   window_->open_path(std::filesystem::path(test::source_dir()) / "assets/checkpoints/text-rope");
   ASSERT_TRUE(settle());
   ++actions_;
-  window_->studio().set_text("ROMEO:\nMy name is Romeo; my name, my name is hateful to myself.\n");
+  window_->studio().inputs().set_text("ROMEO:\nMy name is Romeo; my name, my name is hateful to myself.\n");
   ASSERT_TRUE(settle());
   ASSERT_TRUE(wait([this] { return !instruments().areas_of("heads").empty(); }));
 

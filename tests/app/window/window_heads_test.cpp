@@ -21,8 +21,8 @@ class WindowHeads : public WindowTest {
     WindowTest::SetUp();
     session::CheckpointEntry entry;
     entry.path = std::filesystem::path(test::source_dir()) / "assets/checkpoints/text-rope";
-    window_->studio().open(entry);
-    window_->studio().set_text("ROMEO:\nMy name is Romeo; my name, my name is hateful to myself.\n");
+    window_->studio().column_actions().open(entry);
+    window_->studio().inputs().set_text("ROMEO:\nMy name is Romeo; my name, my name is hateful to myself.\n");
     session::ViewState state;
     state.view = "attention-grid";
     window_->studio().change(state);
@@ -92,7 +92,7 @@ TEST_F(WindowHeads, TheFingerprintIsThatOfTheHeadUnderThePointer) {
   point_at(3, 0);
   ASSERT_EQ(bars().size(), 4U);
   EXPECT_NE(bars()[0].text + bars()[3].text, before);
-  window_->studio().set_text("Once more, and once more, and once more.");
+  window_->studio().inputs().set_text("Once more, and once more, and once more.");
   ASSERT_TRUE(wait([&] {
     const auto columns = window_->studio().checkpoints().shown();
     return !columns.empty() && columns.front()->trace != column.trace && bars().size() == 4;

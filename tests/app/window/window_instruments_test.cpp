@@ -55,7 +55,7 @@ class WindowInstruments : public WindowTest {
     for (const std::string& name : names) {
       open((std::filesystem::path(test::source_dir()) / "assets/checkpoints" / name).c_str());
     }
-    window_->studio().remove(first);
+    window_->studio().column_actions().remove(first);
     ASSERT_TRUE(settle());
   }
   // The view of that name, drawn, with its instrument.
@@ -282,7 +282,7 @@ TEST_F(WindowInstruments, WhatTheMatrixOfHeadsShowsIsPartOfTheState) {
   using Fold = session::NavigatorChoice::Fold;
   ASSERT_TRUE(wait([&] { return state().navigator.fold == (folded ? Fold::kOpen : Fold::kFolded); }, 5000));
   EXPECT_TRUE(wait([&] { return (areas("heads").front().height < 3 * 13) == !folded; }, 5000));
-  EXPECT_EQ(window_->studio().session().state.navigator.statistic, "first");
+  EXPECT_EQ(window_->studio().sessions().session().state.navigator.statistic, "first");
   window_->studio().undo();  // one step, or two where the keys were far apart
   if (state().navigator != session::NavigatorChoice()) {
     window_->studio().undo();

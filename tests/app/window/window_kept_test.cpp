@@ -32,7 +32,7 @@ class WindowKept : public WindowTest {
   void trigger(const char* action) { window_->findChild<QAction*>(QLatin1String(action))->trigger(); }
   std::string figure_names() {
     std::string names;
-    for (const session::Bookmark& each : window_->studio().document().figures()) {
+    for (const session::Bookmark& each : window_->studio().sessions().document().figures()) {
       names += each.name + " ";
     }
     return names;
@@ -112,11 +112,11 @@ TEST_F(WindowKept, ARecoveredSessionKnowsItsFile) {
   }
   ASSERT_TRUE(settle());
   EXPECT_EQ(text(), "typed since");
-  EXPECT_EQ(window_->studio().document().path(), file);
-  EXPECT_TRUE(window_->studio().has_changes());
+  EXPECT_EQ(window_->studio().sessions().document().path(), file);
+  EXPECT_TRUE(window_->studio().sessions().has_changes());
   press_save();
   EXPECT_EQ(session::load_session(file)->input.text, "typed since");
-  EXPECT_FALSE(window_->studio().has_changes());
+  EXPECT_FALSE(window_->studio().sessions().has_changes());
 }
 
 TEST_F(WindowKept, AProgramThatClosedLeavesNoJournal) {
@@ -136,15 +136,15 @@ TEST_F(WindowKept, ChangesOfAFileAreAskedForAndNeverLost) {
   type("first");
   const auto file = folder() / "a.locus.json";
   const auto other = folder() / "b.locus.json";
-  ASSERT_TRUE(session::save_session(window_->studio().session(), file).ok());
-  ASSERT_TRUE(session::save_session(window_->studio().session(), other).ok());
+  ASSERT_TRUE(session::save_session(window_->studio().sessions().session(), file).ok());
+  ASSERT_TRUE(session::save_session(window_->studio().sessions().session(), other).ok());
   window_->open_path(file);
   ASSERT_TRUE(settle());
   EXPECT_FALSE(window_->isWindowModified());
   EXPECT_NE(window_->windowTitle().indexOf(QStringLiteral("a.locus.json")), -1);
   EXPECT_TRUE(questions_.empty());  // there was no file before
 
-  window_->studio().set_text("second");
+  window_->studio().inputs().set_text("second");
   ASSERT_TRUE(wait([this] { return window_->isWindowModified(); }));
   answer_ = Answer::kCancel;
   window_->open_path(other);
@@ -158,7 +158,7 @@ TEST_F(WindowKept, ChangesOfAFileAreAskedForAndNeverLost) {
   EXPECT_EQ(text(), "first");
   EXPECT_EQ(session::load_session(file)->input.text, "second");
 
-  window_->studio().set_text("third");
+  window_->studio().inputs().set_text("third");
   answer_ = Answer::kDiscard;
   window_->open_path(file);
   EXPECT_EQ(text(), "second");
@@ -182,9 +182,9 @@ TEST_F(WindowKept, SavingThatFailsKeepsTheSessionOpen) {
   open("gentle");
   type("first");
   const auto file = make_folder("gone") / "a.locus.json";
-  ASSERT_TRUE(session::save_session(window_->studio().session(), file).ok());
+  ASSERT_TRUE(session::save_session(window_->studio().sessions().session(), file).ok());
   window_->open_path(file);
-  window_->studio().set_text("second");
+  window_->studio().inputs().set_text("second");
   std::filesystem::remove_all(folder() / "gone");
   answer_ = Answer::kSave;
   EXPECT_FALSE(window_->close());
@@ -202,15 +202,15 @@ TEST_F(WindowKept, SaveWritesToTheSessionsFileAndARestartKnowsIt) {
   open(make_folder("steep").c_str());
   type("first");
   const auto file = folder() / "a.locus.json";
-  ASSERT_TRUE(session::save_session(window_->studio().session(), file).ok());
+  ASSERT_TRUE(session::save_session(window_->studio().sessions().session(), file).ok());
   window_->open_path(file);
   ASSERT_TRUE(settle());
-  window_->studio().set_text("second");
+  window_->studio().inputs().set_text("second");
   ASSERT_TRUE(settle());
   press_save();
   EXPECT_EQ(session::load_session(file)->input.text, "second");
   EXPECT_FALSE(window_->isWindowModified());
-  window_->studio().set_text("third");
+  window_->studio().inputs().set_text("third");
   EXPECT_TRUE(window_->close());
   EXPECT_EQ(questions_.size(), 1U);
   window_.reset();
@@ -225,10 +225,10 @@ TEST_F(WindowKept, ChoosingAFigureKeepsTheTypedText) {
   open("gentle");
   type("typed");
   ASSERT_TRUE(settle());
-  session::Bookmark figure = window_->studio().present("Figure");
+  session::Bookmark figure = window_->studio().sessions().present("Figure");
   figure.input->text = "of the figure";
   figure.columns = {{"steep", {}, true}};
-  window_->studio().show(figure);
+  window_->studio().sessions().show(figure);
   ASSERT_TRUE(settle());
   EXPECT_EQ(text(), "of the figure");
   EXPECT_EQ(window_->studio().checkpoints().shown().front()->name, "steep");
@@ -254,7 +254,7 @@ TEST_F(WindowKept, FiguresAreRenamedReplacedMovedAndDeletedWithUndo) {
   open("gentle");
   type("one");
   for (const char* name : {"a", "b", "c"}) {
-    window_->studio().add_bookmark(name);
+    window_->studio().sessions().add_bookmark(name);
   }
   ASSERT_EQ(figures().count(), 3);
   figures().setCurrentRow(0);
@@ -270,12 +270,12 @@ TEST_F(WindowKept, FiguresAreRenamedReplacedMovedAndDeletedWithUndo) {
   figures().item(2)->setText(QStringLiteral("renamed"));
   ASSERT_TRUE(wait([this] { return figure_names() == "b a renamed "; })) << figure_names();
   EXPECT_EQ(figures().item(2)->text(), QStringLiteral("renamed"));
-  window_->studio().set_text("two");
+  window_->studio().inputs().set_text("two");
   figures().setCurrentRow(0);
   trigger("figure-update");
-  EXPECT_EQ(window_->studio().document().figures().front().input->text, "two");
+  EXPECT_EQ(window_->studio().sessions().document().figures().front().input->text, "two");
   window_->studio().undo();
-  EXPECT_EQ(window_->studio().document().figures().front().input->text, "one");
+  EXPECT_EQ(window_->studio().sessions().document().figures().front().input->text, "one");
   EXPECT_EQ(text(), "two");
 }
 

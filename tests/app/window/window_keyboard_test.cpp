@@ -60,8 +60,8 @@ class WindowKeyboard : public WindowTest {
     open("gentle");
     open("steep");
     type("one two three");
-    window_->studio().add_bookmark("first");
-    window_->studio().add_bookmark("second");
+    window_->studio().sessions().add_bookmark("first");
+    window_->studio().sessions().add_bookmark("second");
     ASSERT_TRUE(settle());
     window_->activateWindow();
     wait([this] { return window_->isActiveWindow(); }, 5000);
@@ -74,7 +74,7 @@ class WindowKeyboard : public WindowTest {
 
   // What is written down of the window and of a control.
   QString signature(const QWidget* widget) {
-    QString all = QString::fromStdString(to_json(window_->studio().session(), {}));
+    QString all = QString::fromStdString(to_json(window_->studio().sessions().session(), {}));
     if (const auto* view = qobject_cast<const QAbstractItemView*>(widget)) {
       all += QString::number(view->currentIndex().row()) + QLatin1Char(' ') +
              QString::number(view->currentIndex().column());
@@ -170,7 +170,7 @@ TEST_F(WindowKeyboard, EveryControlIsOperatedByKeys) {
       list << each;
     }
   }
-  const session::Session before = window_->studio().session();
+  const session::Session before = window_->studio().sessions().session();
   int operated = 0;
   for (const QPointer<QWidget>& each : list) {
     if (!each || !each->isVisible() || !each->isEnabled()) {
@@ -197,7 +197,7 @@ TEST_F(WindowKeyboard, EveryControlIsOperatedByKeys) {
     EXPECT_TRUE(changed || still) << name;
     operated += changed ? 1 : 0;
     window_->studio().cancel();
-    window_->studio().restore(before);
+    window_->studio().sessions().restore(before);
     ASSERT_TRUE(settle()) << name;
   }
   EXPECT_GT(operated, 20);
@@ -231,7 +231,7 @@ TEST_F(WindowKeyboard, EveryControlHasANameToBeSaid) {
     EXPECT_EQ(unnamed(window_.get()).join(QStringLiteral(", ")).toStdString(), "") << view->info().name;
   }
   window_->studio().cancel();
-  window_->studio().set_ids({1, 2, 3});
+  window_->studio().inputs().set_ids({1, 2, 3});
   ASSERT_TRUE(settle());
   EXPECT_EQ(unnamed(window_.get()).join(QStringLiteral(", ")).toStdString(), "");  // the editor of ids
 }

@@ -108,7 +108,7 @@ TEST_F(WindowLayout, TheUsualWindowHasRoomForFourLinesOfText) {
     const auto* editor = window_->findChild<QPlainTextEdit*>(QStringLiteral("editor"));
     return editor->verticalScrollBar()->pageStep();
   };
-  window_->studio().set_text("one\ntwo\nthree\nfour\nfive\nsix");
+  window_->studio().inputs().set_text("one\ntwo\nthree\nfour\nfive\nsix");
   ASSERT_TRUE(settle());
   EXPECT_TRUE(wait([&] { return lines() == 4; }, 5000)) << lines();
   EXPECT_TRUE(wait([this] { return least_map() >= 480; }, 5000)) << least_map();
@@ -191,7 +191,7 @@ TEST_F(WindowLayout, ControlsAboveTheTextStandOnOneLineAboutItsMiddle) {
   window_->resize(1280, 800);
   open("gentle-trained-on-long-texts");
   open("steep");
-  window_->studio().set_text(std::string(238, 'a'));
+  window_->studio().inputs().set_text(std::string(238, 'a'));
   ASSERT_TRUE(settle());
   window_->resizeDocks({&dock("checkpoints-dock"), &dock("inspector-dock")}, {224, 243}, Qt::Horizontal);
   const QWidget& find = *window_->findChild<QWidget*>(QStringLiteral("find"));

@@ -93,13 +93,13 @@ class WindowLongRuns : public WindowTest {
 
 TEST_F(WindowLongRuns, WhatWouldTakeLongIsAskedForAndTypingGoesOn) {
   open("slow");
-  window_->studio().set_text("short");
+  window_->studio().inputs().set_text("short");
   ASSERT_TRUE(settle());
   EXPECT_FALSE(bar()->isVisible());
   EXPECT_EQ(SlowModel::started, 1);
   // Above a minute: nothing runs, and the map stays, dimmed.
   const std::string text(200, 'a');
-  window_->studio().set_text(text);
+  window_->studio().inputs().set_text(text);
   ASSERT_TRUE(settle());
   EXPECT_EQ(SlowModel::started, 1);
   ASSERT_TRUE(bar()->isVisible());
@@ -115,7 +115,7 @@ TEST_F(WindowLongRuns, WhatWouldTakeLongIsAskedForAndTypingGoesOn) {
   ASSERT_TRUE(wait([this] {
     return window_->findChild<QLabel*>(QStringLiteral("question-says"))->text().startsWith(QStringLiteral("201"));
   }));
-  window_->studio().set_text("shorter");
+  window_->studio().inputs().set_text("shorter");
   ASSERT_TRUE(settle());
   EXPECT_FALSE(bar()->isVisible());
   EXPECT_FALSE(content().dim);
@@ -124,11 +124,11 @@ TEST_F(WindowLongRuns, WhatWouldTakeLongIsAskedForAndTypingGoesOn) {
 
 TEST_F(WindowLongRuns, TheThreeAnswers) {
   open("slow");
-  window_->studio().set_text("short");
+  window_->studio().inputs().set_text("short");
   ASSERT_TRUE(settle());
   const std::string text(200, 'a');
   // No: what was shown stays.
-  window_->studio().set_text(text);
+  window_->studio().inputs().set_text(text);
   ASSERT_TRUE(settle());
   click("question-cancel");
   ASSERT_TRUE(settle());
@@ -139,7 +139,7 @@ TEST_F(WindowLongRuns, TheThreeAnswers) {
   EXPECT_NE(content().figure, nullptr);
   EXPECT_NE(content().note.find("R starts it again"), std::string::npos) << content().note;
   // Again, and yes; a little more of it is not asked for again.
-  window_->studio().columns().run_cancelled();
+  window_->studio().columns().runs().run_cancelled();
   ASSERT_TRUE(settle());
   ASSERT_TRUE(bar()->isVisible());
   click("question-run");
@@ -147,12 +147,12 @@ TEST_F(WindowLongRuns, TheThreeAnswers) {
   EXPECT_FALSE(bar()->isVisible());
   EXPECT_EQ(shown_text(), text);
   EXPECT_EQ(content().note, "");
-  window_->studio().set_text(text + "b");
+  window_->studio().inputs().set_text(text + "b");
   ASSERT_TRUE(settle());
   EXPECT_FALSE(bar()->isVisible());
   EXPECT_EQ(shown_text(), text + "b");
   // Its first tokens, as many as take ten seconds at most; undo brings the rest back, and asks again.
-  window_->studio().set_text(std::string(4000, 'c'));
+  window_->studio().inputs().set_text(std::string(4000, 'c'));
   ASSERT_TRUE(settle());
   ASSERT_TRUE(bar()->isVisible());
   EXPECT_EQ(window_->findChild<QPushButton*>(QStringLiteral("question-first"))->text().toStdString(), "First 8 tokens");
@@ -186,7 +186,7 @@ TEST_F(WindowLongRuns, HalfOfTheMemoryIsAskedForToo) {
 
 TEST_F(WindowLongRuns, ALongRunShowsItsFirstLayerAndCancelBringsBackWhatWasThere) {
   open("slow");
-  window_->studio().set_text("short");
+  window_->studio().inputs().set_text("short");
   ASSERT_TRUE(settle());
   session::ViewState state = window_->studio().state();
   state.layer = 2;
@@ -196,7 +196,7 @@ TEST_F(WindowLongRuns, ALongRunShowsItsFirstLayerAndCancelBringsBackWhatWasThere
   EXPECT_NE(title().find("layer 2"), std::string::npos) << title();
 
   SlowModel::hold = true;
-  window_->studio().set_text("a text of thirty letters or so");
+  window_->studio().inputs().set_text("a text of thirty letters or so");
   ASSERT_TRUE(wait([this] { return content().dim; }));
   EXPECT_EQ(content().figure, before);  // until another is there
   EXPECT_NE(content().message.find("Running slow"), std::string::npos) << content().message;
@@ -224,7 +224,7 @@ TEST_F(WindowLongRuns, ALongRunShowsItsFirstLayerAndCancelBringsBackWhatWasThere
   EXPECT_FALSE(content().dim);
 
   SlowModel::layers_done = 3;
-  window_->studio().columns().run_cancelled();
+  window_->studio().columns().runs().run_cancelled();
   ASSERT_TRUE(settle());
   EXPECT_EQ(shown_text(), "a text of thirty letters or so");
   EXPECT_EQ(content().note, "");
@@ -234,10 +234,10 @@ TEST_F(WindowLongRuns, ALongRunShowsItsFirstLayerAndCancelBringsBackWhatWasThere
 TEST_F(WindowLongRuns, ColumnsGoBackTogether) {
   open("gentle");
   open("slow");
-  window_->studio().set_text("short");
+  window_->studio().inputs().set_text("short");
   ASSERT_TRUE(settle());
   SlowModel::hold = true;
-  window_->studio().set_text("longer");
+  window_->studio().inputs().set_text("longer");
   ASSERT_TRUE(wait([] { return SlowModel::started == 2; }));
   window_->studio().cancel();
   ASSERT_TRUE(settle());
@@ -246,7 +246,7 @@ TEST_F(WindowLongRuns, ColumnsGoBackTogether) {
     EXPECT_EQ(column->trace->text(), "short") << column->name;
   }
   SlowModel::hold = false;
-  window_->studio().columns().run_cancelled();
+  window_->studio().columns().runs().run_cancelled();
   ASSERT_TRUE(settle());
   for (const Checkpoint* column : window_->studio().checkpoints().shown()) {
     EXPECT_EQ(column->trace->text(), "longer") << column->name;
@@ -256,7 +256,7 @@ TEST_F(WindowLongRuns, ColumnsGoBackTogether) {
 TEST_F(WindowLongRuns, JobsAreListedAndCancelledOneByOne) {
   open("slow");
   SlowModel::hold = true;
-  window_->studio().set_text("a text");
+  window_->studio().inputs().set_text("a text");
   ASSERT_TRUE(wait([] { return SlowModel::started == 1; }));
   click("show-jobs");
   auto* list = window_->findChild<QTreeWidget*>(QStringLiteral("job-list"));
@@ -340,7 +340,7 @@ TEST_F(WindowLongRuns, ASessionOfTwoThousandFiguresOpensAndIsKeptAtOnce) {
   const double opened = busy_ms();
   // On a machine that one is not alone on this is CPU time, not the clock's; drawing of frames is part of it.
   EXPECT_LT(opened - before, 5000 * kSlower) << "ms to open";
-  window_->studio().set_text("one two");
+  window_->studio().inputs().set_text("one two");
   ASSERT_TRUE(settle());
   wait([] { return false; }, 2500);
   EXPECT_LT(busy_ms() - opened, 2000 * kSlower) << "ms to type a letter";

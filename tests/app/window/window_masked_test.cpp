@@ -16,10 +16,10 @@ class WindowMasked : public PointerTest {
   void open_ids(const char* family, std::vector<std::int64_t> ids) {
     session::CheckpointEntry entry;
     entry.path = test::source_dir() + "/tests/golden/families/" + family;
-    window_->studio().open(entry);
+    window_->studio().column_actions().open(entry);
     models::Input input;
     input.ids = std::move(ids);
-    window_->studio().set_input(input);
+    window_->studio().inputs().set_input(input);
     ASSERT_TRUE(settle());
   }
 };

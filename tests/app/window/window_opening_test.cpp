@@ -267,7 +267,7 @@ TEST_F(WindowOpening, WhatIfOffersTheLayersThatObey) {
   session::CheckpointEntry entry;
   entry.path = test::source_dir() + "/tests/golden/families/gemma3_text";
   entry.shown = true;
-  window_->studio().open(entry);
+  window_->studio().column_actions().open(entry);
   const auto& all = window_->studio().checkpoints().all();
   ASSERT_TRUE(wait([&] { return all.size() == 1 && all[0].model; }));
   WhatIfDialog dialog(window_->studio(), all[0].id, window_.get());
@@ -340,7 +340,7 @@ TEST_F(WindowOpening, TheFirstStartWelcomesAndHelpDoesItAgain) {
   }
   find<QPushButton>("welcome-figure")->click();
   ASSERT_TRUE(settle());
-  EXPECT_FALSE(window_->studio().document().figures().empty());
+  EXPECT_FALSE(window_->studio().sessions().document().figures().empty());
 }
 
 }  // namespace

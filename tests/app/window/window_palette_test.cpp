@@ -72,7 +72,7 @@ TEST_F(WindowPalette, ReachesViewsHeadsOptionsFiguresAndCheckpoints) {
   command("option cosine");
   const Settings options = window_->studio().state().options.at("pe-dot-product");
   EXPECT_TRUE(*options.boolean("cosine", false));
-  window_->studio().add_bookmark("Seen before");
+  window_->studio().sessions().add_bookmark("Seen before");
   command("view: attention");
   command("figure seen");
   EXPECT_EQ(window_->studio().state().view, "pe-dot-product");

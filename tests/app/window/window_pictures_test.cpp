@@ -153,7 +153,7 @@ TEST_F(WindowPictures, OfTheLens) {
   for (int n = 0; n < 60; ++n) {
     text += n % 3 == 0 ? "my name, " : n % 3 == 1 ? "is Romeo; " : "and yours? ";
   }
-  window_->studio().set_text(text);
+  window_->studio().inputs().set_text(text);
   ASSERT_TRUE(settle());
   ASSERT_TRUE(wait([this] { return measured(); }));
   session::ViewState state = window_->studio().state();

@@ -94,7 +94,7 @@ TEST_F(WindowReading, TheBoxAtThePointerStaysInItsMap) {
     open(name);
   }
   window_->resize(1280, 800);
-  window_->studio().set_text(std::string(40, 'a'));
+  window_->studio().inputs().set_text(std::string(40, 'a'));
   ASSERT_TRUE(settle());
   pause(200);
   const figure::Layout layout = *window_->canvas()->layout();
@@ -256,17 +256,17 @@ TEST_F(WindowReading, WarningsGoWhenTheyNoLongerHold) {
   EXPECT_TRUE(said.contains(QStringLiteral("expected a header of 120 bytes, found 8"))) << said.toStdString();
   EXPECT_FALSE(said.contains(QStringLiteral("broken"))) << "the path stands beside it: " << said.toStdString();
   EXPECT_TRUE(tree->topLevelItem(1)->toolTip(1).contains(QStringLiteral("broken")));
-  window_->studio().remove(window_->studio().checkpoints().all().back().id);
+  window_->studio().column_actions().remove(window_->studio().checkpoints().all().back().id);
   ASSERT_TRUE(settle());
   EXPECT_TRUE(bar->currentMessage().isEmpty()) << bar->currentMessage().toStdString();
   // One that was hidden is of an older text.
-  window_->studio().set_ids({1, 2, 3});  // the model reads texts alone
+  window_->studio().inputs().set_ids({1, 2, 3});  // the model reads texts alone
   ASSERT_TRUE(settle());
   const int id = window_->studio().checkpoints().all().front().id;
   ASSERT_TRUE(window_->studio().checkpoints().find(id)->error.has_value());
   window_->studio().columns().set_shown(id, false);
   EXPECT_TRUE(bar->currentMessage().isEmpty());
-  window_->studio().set_text("one two");
+  window_->studio().inputs().set_text("one two");
   ASSERT_TRUE(settle());
   EXPECT_FALSE(window_->studio().checkpoints().find(id)->error.has_value());
 }
@@ -280,12 +280,12 @@ TEST_F(WindowReading, ATextBeyondTheTrainedLengthSaysSo) {
   window_.reset();
   make_window();
   open("short");
-  window_->studio().set_text(std::string(20, 'a'));
+  window_->studio().inputs().set_text(std::string(20, 'a'));
   ASSERT_TRUE(settle());
   auto* dock = find<QDockWidget>("input-dock");
   EXPECT_EQ(dock->windowTitle(), QStringLiteral("Input"));
   const QImage usual = find<TokenStrip>("token-strip")->grab().toImage();
-  window_->studio().set_text(std::string(30, 'a'));
+  window_->studio().inputs().set_text(std::string(30, 'a'));
   ASSERT_TRUE(settle());
   EXPECT_EQ(dock->windowTitle(), QStringLiteral("Input: 10 of 30 tokens stand beyond the trained length of 20"));
   EXPECT_EQ(dock->toggleViewAction()->text(), QStringLiteral("Input"));

@@ -14,7 +14,7 @@ class WindowRefining : public WindowTest {
     QObject::connect(&window_->studio(), &Studio::figure_changed, window_.get(), [this] { note_figure(); });
     session::CheckpointEntry entry;
     entry.path = path;
-    window_->studio().open(entry);
+    window_->studio().column_actions().open(entry);
   }
   void note_figure() {
     const auto& figure = window_->studio().scheduler().figure();

@@ -119,7 +119,7 @@ TEST_F(WindowRemote, ATraceThereStandsBesideACheckpointHere) {
   for (const char* view : {"distance-profile", "heads", "head-difference"}) {
     session::ViewState state;
     state.view = view;
-    window_->studio().reset_view(state);
+    window_->studio().column_actions().reset_view(state);
     ASSERT_TRUE(settle()) << view;
     const std::optional<Error>& error = window_->studio().scheduler().error();
     EXPECT_EQ(error.has_value(), std::string(view) == "head-difference") << view;

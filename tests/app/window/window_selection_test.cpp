@@ -35,7 +35,7 @@ class WindowSelection : public WindowTest {
 TEST_F(WindowSelection, NothingOfOtherRowsIsSeenBesideARowOfTheStrip) {
   window_->resize(1200, 800);
   open("gentle");
-  window_->studio().set_text(std::string(300, 'a'));
+  window_->studio().inputs().set_text(std::string(300, 'a'));
   ASSERT_TRUE(settle());
   ASSERT_TRUE(wait([this] { return strip().height() == strip().minimumHeight(); }));
   ASSERT_GT(strip().verticalScrollBar()->maximum(), 0);
@@ -100,7 +100,7 @@ TEST_F(WindowSelection, LongTextsAreScrolledToTheToken) {
   for (int n = 0; n < 60; ++n) {
     text += "line " + std::to_string(n) + "\n";
   }
-  window_->studio().set_text(text);
+  window_->studio().inputs().set_text(text);
   ASSERT_TRUE(settle());
   window_->canvas()->requestActivate();
   EXPECT_EQ(strip().verticalScrollBar()->value(), 0);

@@ -66,7 +66,7 @@ TEST_F(WindowSession, ASavedSessionOpensAgain) {
   window_->studio().change(state);
   ASSERT_TRUE(settle());
   const auto file = folder / "kept.locus.json";
-  ASSERT_TRUE(session::save_session(window_->studio().session(), file).ok());
+  ASSERT_TRUE(session::save_session(window_->studio().sessions().session(), file).ok());
   window_.reset();
   make_window();
   window_->open_path(file);
@@ -84,7 +84,7 @@ TEST_F(WindowSession, AMissingCheckpointIsAskedForAndTheRestWorks) {
   open((folder / "here" / "gentle").c_str());
   type("one two");
   ASSERT_TRUE(settle());
-  ASSERT_TRUE(session::save_session(window_->studio().session(), folder / "here" / "kept.locus.json").ok());
+  ASSERT_TRUE(session::save_session(window_->studio().sessions().session(), folder / "here" / "kept.locus.json").ok());
   std::filesystem::create_directories(folder / "there");
   std::filesystem::rename(folder / "here" / "kept.locus.json", folder / "there" / "kept.locus.json");
   std::filesystem::rename(folder / "here" / "gentle", folder / "there" / "gentle");
@@ -94,14 +94,14 @@ TEST_F(WindowSession, AMissingCheckpointIsAskedForAndTheRestWorks) {
   ASSERT_FALSE(dialog.isNull());
   EXPECT_TRUE(dialog->isVisible());
   ASSERT_TRUE(settle());
-  const auto missing = session::missing_checkpoints(window_->studio().session());
+  const auto missing = session::missing_checkpoints(window_->studio().sessions().session());
   ASSERT_EQ(missing.size(), 1U);  // the other lies beside the session now
   EXPECT_EQ(window_->studio().checkpoints().shown().size(), 1U);
   Q_EMIT static_cast<MissingDialog*>(dialog.data())
       ->located(QString::fromStdString(missing[0].string()), QString::fromStdString((folder / "lost").string()));
   ASSERT_TRUE(settle());
   EXPECT_EQ(window_->studio().checkpoints().shown().size(), 2U);
-  EXPECT_TRUE(session::missing_checkpoints(window_->studio().session()).empty());
+  EXPECT_TRUE(session::missing_checkpoints(window_->studio().sessions().session()).empty());
   EXPECT_TRUE(wait([&] { return dialog.isNull(); }));  // nothing is missing any more
 }
 

@@ -33,7 +33,7 @@ TEST_F(WindowSides, AreChosenInTheBarAndTypedInTheDock) {
   EXPECT_FALSE(decoder()->isVisible());
   open((test::source_dir() + "/tests/golden/families/t5").c_str());
   EXPECT_TRUE(decoder()->isVisible());
-  window_->studio().set_ids({5, 9, 13, 2, 7});
+  window_->studio().inputs().set_ids({5, 9, 13, 2, 7});
   ASSERT_TRUE(settle());
   EXPECT_TRUE(side()->isVisible());
   // Its decoder has its start token alone: the encoder is what is there to be seen, and the window says so.

@@ -62,10 +62,10 @@ TEST_F(Window, ATextTooShortForTheZoomIsShownWhole) {
   session::ViewState state = window_->studio().state();
   state.camera = views::Camera{{8, 12}, {12, 8}};
   window_->studio().change(state);
-  window_->studio().set_text("one two thr");
+  window_->studio().inputs().set_text("one two thr");
   ASSERT_TRUE(settle());
   EXPECT_TRUE(window_->studio().state().camera.has_value());
-  window_->studio().set_text("one");
+  window_->studio().inputs().set_text("one");
   ASSERT_TRUE(settle());
   EXPECT_FALSE(window_->studio().state().camera.has_value());
 }
@@ -106,7 +106,7 @@ TEST_F(Window, ABrokenTraceSaysWhatIsWrongWithTheTrace) {
   ASSERT_TRUE(written.ok()) << written.error().describe();
   session::CheckpointEntry entry;
   entry.path = path;
-  window_->studio().open(entry);
+  window_->studio().column_actions().open(entry);
   ASSERT_TRUE(wait([&] { return !window_->last_message().isEmpty(); }));
   EXPECT_NE(window_->last_message().indexOf(QStringLiteral("metadata image_grid: rows: expected a whole number")), -1)
       << window_->last_message().toStdString();
@@ -115,7 +115,7 @@ TEST_F(Window, ABrokenTraceSaysWhatIsWrongWithTheTrace) {
 TEST_F(Window, CancelEndsALongRun) {
   session::CheckpointEntry entry;
   entry.path = "endless";
-  window_->studio().open(entry);
+  window_->studio().column_actions().open(entry);
   type("x");
   auto* cancel = window_->findChild<QPushButton*>(QStringLiteral("cancel"));
   ASSERT_TRUE(wait([&] { return cancel->isVisible(); }));  // after half a second of work
@@ -140,7 +140,7 @@ TEST_F(Window, CancelEndsALongRun) {
 TEST_F(Window, TypingDuringARunCancelsIt) {
   session::CheckpointEntry entry;
   entry.path = "endless";
-  window_->studio().open(entry);
+  window_->studio().column_actions().open(entry);
   EndlessModel::started = EndlessModel::ended = 0;
   type("x");
   ASSERT_TRUE(wait([] { return EndlessModel::started == 1; }));
@@ -155,7 +155,7 @@ TEST_F(Window, TypingDuringARunCancelsIt) {
 TEST_F(Window, ClosingEndsWhatRuns) {
   session::CheckpointEntry entry;
   entry.path = "endless";
-  window_->studio().open(entry);
+  window_->studio().column_actions().open(entry);
   ASSERT_TRUE(wait([this] { return !window_->studio().checkpoints().all().front().opening; }));
   EndlessModel::started = EndlessModel::ended = 0;
   type("x");
@@ -176,7 +176,7 @@ TEST_F(Window, ATextTypedWhileACheckpointOpensRunsOnce) {
   make_window();
   session::CheckpointEntry entry;
   entry.path = "endless";
-  window_->studio().open(entry);
+  window_->studio().column_actions().open(entry);
   EndlessModel::started = EndlessModel::ended = 0;
   type("x");
   go = true;

@@ -176,7 +176,7 @@ TEST_F(WindowText, TheWheelScrollsATintedTextAndSizesIt) {
   for (int n = 0; n < 150; ++n) {
     text += "line " + std::to_string(n) + "\n";
   }
-  window_->studio().set_text(text);
+  window_->studio().inputs().set_text(text);
   session::ViewState state = window_->studio().state();
   state.view = "attention-text";
   state.query = 0;

@@ -106,11 +106,11 @@ TEST_F(WindowTokenizers, TextInsertedBeforeItMovesAPinAndItsUndo) {
   }));
   ASSERT_TRUE(settle());
   EXPECT_EQ(studio().state().query, 12);
-  EXPECT_EQ(studio().session().state.query.text, (views::TokenText{{12, 13}, 0}));
+  EXPECT_EQ(studio().sessions().session().state.query.text, (views::TokenText{{12, 13}, 0}));
   studio().undo();
   ASSERT_TRUE(settle());
   EXPECT_EQ(studio().state().query, 8);  // "t" of "two", which was 4
-  studio().set_text("so, one");
+  studio().inputs().set_text("so, one");
   ASSERT_TRUE(settle());
   EXPECT_FALSE(studio().state().query.chosen());
 }
@@ -157,7 +157,7 @@ TEST_F(WindowTokenizers, AColumnsOwnHeadIsItsCheckpoints) {
   ASSERT_TRUE(settle());
   const int first = studio().checkpoints().shown()[0]->id;
   const int second = studio().checkpoints().shown()[1]->id;
-  studio().set_own_head(1, views::HeadRef{2, 3});
+  studio().column_actions().set_own_head(1, views::HeadRef{2, 3});
   ASSERT_TRUE(settle());
   EXPECT_EQ(titles()[1], "steep ⚮ layer 2, head 3");
   studio().columns().set_shown(first, false);
@@ -176,7 +176,7 @@ TEST_F(WindowTokenizers, AHeadOfItsOwnIsAStepForUndo) {
   open("steep");
   type("one two three");
   ASSERT_TRUE(settle());
-  studio().set_own_head(1, views::HeadRef{2, 1});
+  studio().column_actions().set_own_head(1, views::HeadRef{2, 1});
   ASSERT_TRUE(settle());
   studio().undo();
   ASSERT_TRUE(settle());
@@ -218,10 +218,10 @@ TEST_F(WindowTokenizers, FiguresOfOlderFilesGiveTheirHeadsToTheColumns) {
   open("steep");
   type("one two three");
   ASSERT_TRUE(settle());
-  session::Bookmark figure = studio().present("old");
+  session::Bookmark figure = studio().sessions().present("old");
   figure.columns.clear();
   figure.state.unlinked = {{views::kNone, 0}, {1, 2}};
-  studio().show(figure);
+  studio().sessions().show(figure);
   ASSERT_TRUE(settle());
   EXPECT_EQ(titles()[1], "steep ⚮ layer 1, head 2");
 }

@@ -1,6 +1,7 @@
 // Traces as columns: beside checkpoints, from the files of several ranks, and while a run elsewhere writes them anew.
 #include "tests/support/window.h"
 
+#include "app/workbench/state/change_state.h"
 #include "core/base/atomic_file.h"
 #include "tests/support/bundled.h"
 
@@ -30,7 +31,7 @@ class WindowTraces : public WindowTest {
   const Checkpoint* open(const std::string& name) {
     session::CheckpointEntry entry;
     entry.path = file(name);
-    const int id = window_->studio().open(entry);
+    const int id = window_->studio().column_actions().open(entry);
     EXPECT_TRUE(settle());
     return window_->studio().checkpoints().find(id);
   }
@@ -61,7 +62,7 @@ TEST_F(WindowTraces, ATraceThatIsWrittenOnIsFollowed) {
     ASSERT_TRUE(settle());
     EXPECT_EQ(window_->studio().state().layer, 2);
     EXPECT_EQ(window_->studio().state().head, 3);
-    EXPECT_TRUE(window_->studio().is_pinned(1));
+    EXPECT_TRUE(is_pinned(window_->studio(), 1));
     const auto& figure = window_->studio().scheduler().figure();
     ASSERT_TRUE(figure);
     EXPECT_EQ(std::abs(figure->panels.at(0).y.view.high - figure->panels.at(0).y.view.low),
@@ -90,7 +91,7 @@ TEST_F(WindowTraces, ATraceStandsBesideACheckpointByItsText) {
   open("t.safetensors");
   session::CheckpointEntry entry;
   entry.path = "pairs";  // tokens of two bytes
-  window_->studio().open(entry);
+  window_->studio().column_actions().open(entry);
   type("To be, or not");
   session::ViewState state = window_->studio().state();
   state.difference = true;

@@ -23,11 +23,12 @@ Result<std::shared_ptr<const models::Model>> open_fake(const std::filesystem::pa
 class Columns : public test::EventLoopTest {
  protected:
   Columns() {
-    QObject::connect(&input_, &LiveInput::due, &columns_, &workbench::Columns::run_all);
-    QObject::connect(&columns_, &workbench::Columns::started, &columns_, [this] { ++started_; });
+    QObject::connect(&input_, &LiveInput::due, &columns_.runs(), &CheckpointRuns::run_all);
+    QObject::connect(&columns_.runs(), &CheckpointRuns::started, &columns_, [this] { ++started_; });
     QObject::connect(&columns_, &workbench::Columns::extent_changed, &columns_, [this] { ++updated_; });
-    QObject::connect(&columns_, &workbench::Columns::failed, &columns_,
-                     [this](const Error& error) { errors_.push_back(error); });
+    const auto keep = [this](const Error& error) { errors_.push_back(error); };
+    QObject::connect(&columns_.opener(), &CheckpointOpener::failed, &columns_, keep);
+    QObject::connect(&columns_.runs(), &CheckpointRuns::failed, &columns_, keep);
   }
   int open(const char* name, bool shown = true) {
     session::CheckpointEntry entry;

@@ -13,12 +13,12 @@ namespace figure_scheduler_suite {
 class FigureScheduler : public test::EventLoopTest {
  protected:
   FigureScheduler() {
-    QObject::connect(&columns_, &Columns::started, &scheduler_, &workbench::FigureScheduler::hold);
+    QObject::connect(&columns_.runs(), &CheckpointRuns::started, &scheduler_, &workbench::FigureScheduler::hold);
     QObject::connect(&columns_, &Columns::extent_changed, &scheduler_, [this] {
       scheduler_.update();
       scheduler_.update_cells();
     });
-    QObject::connect(&input_, &LiveInput::due, &columns_, &Columns::run_all);
+    QObject::connect(&input_, &LiveInput::due, &columns_.runs(), &CheckpointRuns::run_all);
     QObject::connect(&scheduler_, &workbench::FigureScheduler::changed, &scheduler_, [this] { ++changed_; });
   }
   static Result<std::shared_ptr<const models::Model>> open_fake(const std::filesystem::path& path,

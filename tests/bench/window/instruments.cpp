@@ -75,7 +75,7 @@ Status bench_instruments(Rig& rows) {
   const double empty = frame_ms(window);
 
   window.open_path(std::filesystem::path(test::source_dir()) / "assets/checkpoints/text-rope");
-  window.studio().set_text("ROMEO:\nMy name is Romeo; my name, my name is hateful to myself.\n");
+  window.studio().inputs().set_text("ROMEO:\nMy name is Romeo; my name, my name is hateful to myself.\n");
   wait([&] { return window.studio().settled() && window.canvas()->figure() != nullptr; }, kWaitMs);
   const double plain = frame_ms(window);
 

@@ -79,7 +79,7 @@ class KeystrokeRig {
       const std::size_t middle = (low + high) / 2;
       count(middle) < wanted ? low = middle + 1 : high = middle;
     }
-    window_->studio().set_text(text.substr(0, low));
+    window_->studio().inputs().set_text(text.substr(0, low));
     settle();
     return tokens() == wanted;
   }

@@ -139,8 +139,8 @@ class Journey {
       step("another head", [&] { press(window_.canvas(), n % 2 == 0 ? Qt::Key_Right : Qt::Key_Down); });
     }
     wheel();
-    for (const session::Bookmark& bookmark : window_.studio().document().figures()) {
-      step("bookmark " + bookmark.name, [&] { window_.studio().show(bookmark); });
+    for (const session::Bookmark& bookmark : window_.studio().sessions().document().figures()) {
+      step("bookmark " + bookmark.name, [&] { window_.studio().sessions().show(bookmark); });
     }
     for (const views::View* view : views::views()) {
       step("view " + view->info().name, [&] {

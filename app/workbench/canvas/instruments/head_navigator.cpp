@@ -246,8 +246,9 @@ class HeadNavigator final : public Instrument {
     const std::size_t column = std::min(frame.column, columns - 1);
     if (views::has_own_head(frame.input, column)) {
       if (head != views::head_of_column(frame.input, column)) {
-        QTimer::singleShot(0, &frame.gesture,
-                           [&studio = frame.studio, column, head] { studio.set_own_head(column, head); });
+        QTimer::singleShot(0, &frame.gesture, [&studio = frame.studio, column, head] {
+          studio.column_actions().set_own_head(column, head);
+        });
       }
       return;
     }
