@@ -25,17 +25,6 @@ Result<fs::path> place_of(const std::string& word) {
   return fs::absolute(found).lexically_normal();
 }
 
-// What was typed of the figure's size, colours, type and parts.
-Status read_paper(const FigureOptions& options, session::PaperState& paper) {
-  paper.width_mm = options.width_mm.value_or(paper.width_mm);
-  paper.dpi = options.dpi.value_or(paper.dpi);
-  paper.dark = options.theme.empty() ? paper.dark : options.theme == "dark";
-  paper.text_pt = options.text_pt.value_or(paper.text_pt);
-  paper.marks = options.marks || paper.marks;
-  const Status left_out = session::leave_out(options.without, paper);
-  return left_out.ok() ? left_out : Status(usage("--without: " + left_out.error().message));
-}
-
 // The column that the others are compared with: one of them, or one more.
 void add_reference(session::CheckpointEntry entry, session::Session& session) {
   auto& columns = session.checkpoints;
@@ -74,7 +63,7 @@ Result<session::Recipe> recipe_of(const FigureOptions& options) {
   session.state.difference = session.state.difference || !options.reference.empty();
   LOCUS_TRY(const auto pairs, split_pairs("--option", options.view_options));
   LOCUS_TRY(session.state.options[session.state.view], views::parse_options(*view, pairs));
-  LOCUS_CHECK(read_paper(options, recipe.paper));
+  LOCUS_CHECK(options.paper.read(recipe.paper));
   return recipe;
 }
 
@@ -124,7 +113,7 @@ Result<session::Recipe> read_recipe(const FigureOptions& options) {
   }
   LOCUS_TRY(const std::string text, read_recipe_text(options.recipe));
   LOCUS_TRY(session::Recipe recipe, session::parse_recipe(text, options.recipe));
-  LOCUS_CHECK(read_paper(options, recipe.paper));
+  LOCUS_CHECK(options.paper.read(recipe.paper));
   LOCUS_CHECK(place_checkpoints(options, recipe));
   return recipe;
 }
@@ -166,13 +155,7 @@ void FigureOptions::declare(Arguments& arguments) {
   arguments.files("--data", FileUse::kWritten, [this] {
     return data.empty() ? std::vector<std::string>() : std::vector<std::string>{data + ".recipe.json"};
   });
-  arguments.number("--width-mm", width_mm, {5, 5000},
-                   "width of the figure (default 84, one column; 174 for several panels)");
-  arguments.number("--dpi", dpi, {10, 5000}, "resolution of a PNG (default 300)");
-  arguments.choice("--theme", theme, {"light", "dark"}, "theme of the figure");
-  arguments.number("--text-pt", text_pt, {4, 48}, "size of the labels in points, 4 to 48 (default 7)");
-  arguments.text("--without", without, "parts to leave out: titles, labels, legend, separated by commas");
-  arguments.flag("--marks", marks, "draw the profiles and measures too: profiles as curves below the maps");
+  paper.declare(arguments);
   arguments.footer(view_help());
 }
 

@@ -1,13 +1,12 @@
 // The command line of locus figure: its options, and the recipe that they spell out or name.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/cli/arguments.h"
+#include "app/cli/field_flags.h"
 #include "app/cli/input_options.h"
-#include "app/cli/state_flags.h"
 #include "app/session/recipe.h"
 
 namespace locus::cli {
@@ -16,17 +15,12 @@ struct FigureOptions : InputAndChanges {
   std::vector<std::string> words;  // VIEW PATH…
   std::string recipe;
   bool allow_ssh = false;  // to machines that the recipe names
-  StateFlags state;
+  FieldFlags<session::ViewState> state{session::state_fields()};
   std::string reference;
   std::vector<std::string> view_options;
   std::string out;
   std::string data;
-  std::optional<double> width_mm;
-  std::optional<double> dpi;
-  std::string theme;
-  std::optional<double> text_pt;
-  std::string without;
-  bool marks = false;
+  FieldFlags<session::PaperState> paper{session::paper_fields()};
 
   void declare(Arguments& arguments);
   // What the figure is made of, spelled out or from --recipe. Errors: kUsage for words that do not go together,

@@ -1,9 +1,7 @@
-#include "app/session/canvas_fields.h"
-
 #include <algorithm>
 #include <limits>
 
-#include "app/session/field_kinds.h"
+#include "app/session/state_fields.h"
 #include "core/base/controls.h"
 
 namespace locus::session {
@@ -132,15 +130,6 @@ StateField measures_field() {
                       5, get, put);
 }
 
-// A field that is in files only where it is not as it is by itself.
-StateField unless_usual(StateField field) {
-  field.get = [get = field.get](const ViewState& state) -> std::optional<SettingValue> {
-    const auto value = get(state);
-    return value == get(ViewState{}) ? std::nullopt : value;
-  };
-  return field;
-}
-
 StateFields navigator_fields() {
   constexpr auto kCanvas = StateField::Place::kCanvas;
   using Fold = NavigatorChoice::Fold;
@@ -149,14 +138,14 @@ StateFields navigator_fields() {
   for (const char* name : kHeadStatistics) {
     statistics.emplace_back(name, name);
   }
-  return {unless_usual(enumerated<std::string>(
+  return {unless_default(enumerated<std::string>(
               "navigator.statistic", "Colour of the heads", "What colours the squares of the matrix of heads", "",
               statistics, [](auto& s) -> auto& { return s.navigator.statistic; }, kCanvas)),
-          unless_usual(state_field(
+          unless_default(state_field(
               toggle("navigator.difference", "Heads by difference",
                      "The matrix of heads shows the chosen column minus the reference"),
               "", [](auto& s) -> auto& { return s.navigator.difference; }, kCanvas)),
-          unless_usual(enumerated<Fold>(
+          unless_default(enumerated<Fold>(
               "navigator.fold", "Matrix of heads", "Whether the matrix of heads is folded to a line", "",
               {{"automatic", Fold::kAutomatic}, {"open", Fold::kOpen}, {"folded", Fold::kFolded}},
               [](auto& s) -> auto& { return s.navigator.fold; }, kCanvas))};

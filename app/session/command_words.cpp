@@ -58,46 +58,14 @@ void add_input(Words& words, const models::Input& input) {
   }
 }
 
-// The flags of fields that are not as they are by themselves.
+// The flags of fields that are not as they are by themselves, and the view's options.
 void add_state(Words& words, const ViewState& state) {
-  for (const StateField& field : state_fields()) {
-    const std::string typed = typed_text(field, state);
-    if (field.flag.empty() || typed.empty() || typed == typed_text(field, ViewState{})) {
-      continue;
-    }
-    const bool flag = field.parameter.kind == Parameter::Kind::kToggle && field.parameter.choices.empty();
-    if (!flag) {
-      add(words, field.flag, typed);
-    } else if (typed == "true") {
-      words.push_back(field.flag);
-    }
-  }
+  const Words flags = flag_words(state_fields(), state);
+  words.insert(words.end(), flags.begin(), flags.end());
   if (const auto own = state.options.find(state.view); own != state.options.end()) {
     for (const auto& [name, value] : own->second.values()) {
       add(words, "--option", name + "=" + to_text(value));
     }
-  }
-}
-
-void add_paper(Words& words, const PaperState& paper) {
-  const PaperState usual;
-  if (paper.width_mm > 0) {
-    add(words, "--width-mm", number_text(paper.width_mm));
-  }
-  if (paper.dpi != usual.dpi) {
-    add(words, "--dpi", number_text(paper.dpi));
-  }
-  if (paper.dark) {
-    add(words, "--theme", "dark");
-  }
-  if (paper.text_pt != usual.text_pt) {
-    add(words, "--text-pt", number_text(paper.text_pt));
-  }
-  if (paper.marks) {
-    words.emplace_back("--marks");
-  }
-  if (const std::string without = parts_left_out(paper); !without.empty()) {
-    add(words, "--without", without);
   }
 }
 
@@ -183,7 +151,8 @@ Result<Words> command_words(const Recipe& recipe) {
   }
   add_input(words, recipe.session.input);
   add_state(words, state);
-  add_paper(words, recipe.paper);
+  const Words paper = flag_words(paper_fields(), recipe.paper);
+  words.insert(words.end(), paper.begin(), paper.end());
   return words;
 }
 

@@ -1,10 +1,7 @@
 // A session from its parsed file.
-#include <nlohmann/json.hpp>
-
-#include "app/session/json_reader.h"
 #include "app/session/portable.h"
 #include "app/session/session.h"
-#include "app/session/state_json.h"
+#include "app/session/session_json.h"
 #include "core/base/atomic_file.h"
 #include "core/base/shown.h"
 
@@ -12,10 +9,10 @@ namespace locus::session {
 
 namespace {
 
-using nlohmann::json;
-using Reader = JsonReader;
+using formats::Node;
+using formats::Tree;
 
-models::Input read_input(Reader reader, const std::filesystem::path& folder) {
+models::Input read_input(const Node& reader, const std::filesystem::path& folder) {
   models::Input input;
   reader.get("text", input.text);
   reader.get("decoder_text", input.decoder_text);
@@ -62,18 +59,17 @@ void place_texts(ViewState& state, const std::filesystem::path& folder) {
 }
 
 // "head": [layer, head] of a column that has its own.
-std::optional<views::HeadRef> read_head(Reader& reader) {
-  const json& found = reader.raw().at("head");
-  const auto whole = [](const json& number) { return JsonKind<std::int64_t>::is(number); };
-  if (!found.is_array() || found.size() != 2 || !whole(found[0]) || !whole(found[1]) || found[0] < 0 ||
-      found[1] < views::kMean) {
-    reader.fail(reader.where() + ".head", "a layer and a head", found);
+std::optional<views::HeadRef> read_head(const Node& node) {
+  const auto& found = node.value().items();
+  const auto whole = [&found](std::size_t n) { return found[n].as<std::int64_t>(); };
+  if (found.size() != 2 || whole(0).value_or(-1) < 0 || !whole(1) || *whole(1) < views::kMean) {
+    node.fail("a layer and a head");
     return std::nullopt;
   }
-  return views::HeadRef{found[0].get<std::int64_t>(), found[1].get<std::int64_t>()};
+  return views::HeadRef{*whole(0), *whole(1)};
 }
 
-CheckpointEntry read_checkpoint(Reader reader, const std::filesystem::path& folder) {
+CheckpointEntry read_checkpoint(const Node& reader, const std::filesystem::path& folder) {
   CheckpointEntry entry;
   std::string path;
   reader.get("path", path);
@@ -84,11 +80,11 @@ CheckpointEntry read_checkpoint(Reader reader, const std::filesystem::path& fold
   reader.get("rope_scaling_layers", entry.overrides.rope_scaling_layers);
   reader.get("text", entry.text);
   if (reader.has("head")) {
-    entry.own = read_head(reader);
+    entry.own = read_head(reader.field("head"));
   }
   if (reader.has("edits")) {
-    const json list = {{"edits", reader.raw().at("edits")}};
-    const auto edits = models::parse_edits(list.dump(-1, ' ', false, json::error_handler_t::replace), reader.where());
+    const Tree list{{"edits", reader.field("edits").value()}};
+    const auto edits = models::parse_edits(list.dump(-1, Tree::Order::kAsAdded), reader.path());
     if (edits.ok()) {
       entry.edits = *edits;
     } else {
@@ -96,7 +92,7 @@ CheckpointEntry read_checkpoint(Reader reader, const std::filesystem::path& fold
     }
   }
   if (path.empty()) {
-    reader.fail(reader.where() + ".path", "a path", reader.raw());
+    reader.fail(bad_input(reader.path() + ".path: expected a path, found " + reader.value().shown()));
   }
   entry.path = find_stored(path, folder);
   return entry;
@@ -104,10 +100,11 @@ CheckpointEntry read_checkpoint(Reader reader, const std::filesystem::path& fold
 
 }  // namespace
 
-Result<Session> parse_session(const json& document, const std::string& file, const std::filesystem::path& folder,
-                              const StateFields& fields) {
+Result<Session> read_session(const Tree& document, const std::string& file, const std::filesystem::path& folder,
+                             const StateFields& fields) {
   std::optional<Error> error;
-  Reader reader(document, "session", error);
+  const Node reader(document, "session", error);
+  reader.expect_object();
   std::string format;
   reader.get("locus", format);
   if (!error && format != kSessionFormat) {
@@ -123,10 +120,10 @@ Result<Session> parse_session(const json& document, const std::string& file, con
     session.state = read_state(reader.object("state"), fields);
     place_texts(session.state, folder);
   }
-  reader.each("checkpoints",
-              [&](const Reader& entry) { session.checkpoints.push_back(read_checkpoint(entry, folder)); });
+  reader.each_object("checkpoints",
+                     [&](const Node& entry) { session.checkpoints.push_back(read_checkpoint(entry, folder)); });
   hand_out_heads(session.state, session.checkpoints);
-  reader.each("bookmarks", [&](Reader entry) {
+  reader.each_object("bookmarks", [&](const Node& entry) {
     Bookmark bookmark;
     entry.get("name", bookmark.name);
     entry.get("about", bookmark.about);
@@ -137,7 +134,8 @@ Result<Session> parse_session(const json& document, const std::string& file, con
     if (entry.has("input")) {
       bookmark.input = read_input(entry.object("input"), folder);
     }
-    entry.each("columns", [&](const Reader& column) { bookmark.columns.push_back(read_checkpoint(column, folder)); });
+    entry.each_object("columns",
+                      [&](const Node& column) { bookmark.columns.push_back(read_checkpoint(column, folder)); });
     if (!bookmark.columns.empty()) {
       hand_out_heads(bookmark.state, bookmark.columns);
     }
@@ -147,6 +145,12 @@ Result<Session> parse_session(const json& document, const std::string& file, con
     return error->within(file);
   }
   return session;
+}
+
+Result<Session> parse_session(const std::string& text, const std::string& file, const std::filesystem::path& folder,
+                              const StateFields& fields) {
+  LOCUS_TRY(const Tree document, Tree::parse(text, file));
+  return read_session(document, file, folder, fields);
 }
 
 }  // namespace locus::session

@@ -1,17 +1,13 @@
 #include "app/session/recipe.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "app/session/portable.h"
-#include "core/base/lists.h"
-#include "core/base/shown.h"
+#include "app/session/session_json.h"
 #include "core/base/version.h"
 #include "models/api/files.h"
-#include "models/formats/json/json.h"
 #include "models/remote/address.h"
 
 namespace locus::session {
@@ -19,10 +15,7 @@ namespace locus::session {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
-
-constexpr double kSmallestPt = 4;
-constexpr double kLargestPt = 48;
+using formats::Tree;
 
 // Puts where the file is now into `path`, if it is not there and is found.
 void find_again(fs::path& path, const std::string& stored, const std::string& sha256,
@@ -43,117 +36,54 @@ void find_again(fs::path& path, const std::string& stored, const std::string& sh
   }
 }
 
-// Each part by its name.
-constexpr std::array<std::pair<const char*, bool PaperState::*>, 3> kParts = {
-    {{"titles", &PaperState::titles}, {"labels", &PaperState::labels}, {"legend", &PaperState::legend}}};
-
-// The parts of `paper` that older recipes have not.
-Status read_type_and_parts(const json& object, const std::string& file, PaperState& paper) {
-  if (const auto size = object.find("text_pt"); size != object.end()) {
-    const double points = size->is_number() ? size->get<double>() : 0;
-    if (!(points >= kSmallestPt && points <= kLargestPt)) {
-      return bad_input("paper.text_pt: expected a number from 4 to 48, found " + shown_value(*size), file);
-    }
-    paper.text_pt = points;
-  }
-  if (const auto marks = object.find("marks"); marks != object.end()) {
-    if (!marks->is_boolean()) {
-      return bad_input("paper.marks: expected true or false, found " + shown_value(*marks), file);
-    }
-    paper.marks = marks->get<bool>();
-  }
-  if (const auto without = object.find("without"); without != object.end()) {
-    const Status read = leave_out(without->is_string() ? without->get<std::string>() : without->dump(), paper);
-    return read.ok() ? read : Status(bad_input("paper.without: " + read.error().message, file));
-  }
-  return {};
-}
-
 }  // namespace
 
-std::string parts_left_out(const PaperState& paper) {
-  std::string words;
-  for (const auto& [name, member] : kParts) {
-    words += paper.*member ? "" : (words.empty() ? "" : ",") + std::string(name);
-  }
-  return words;
-}
-
-Status leave_out(const std::string& words, PaperState& paper) {
-  for (const std::string_view word : split_terminated(words)) {
-    const auto part = std::find_if(kParts.begin(), kParts.end(), [&](const auto& each) { return each.first == word; });
-    if (part == kParts.end()) {
-      return usage("expected titles, labels, legend or several of them, separated by commas, found " + shown(word));
-    }
-    paper.*(part->second) = false;
-  }
-  return {};
-}
-
 std::string to_json(const Recipe& recipe, const StateFields& fields) {
-  json document = json::parse(to_json(recipe.session, "/", fields));
-  document.erase("bookmarks");
-  document["version"] = program_version();
-  document["paper"] = {{"width_mm", recipe.paper.width_mm}, {"dpi", recipe.paper.dpi}, {"dark", recipe.paper.dark}};
-  if (recipe.paper.text_pt != PaperState{}.text_pt) {
-    document["paper"]["text_pt"] = recipe.paper.text_pt;
-  }
-  if (const std::string without = parts_left_out(recipe.paper); !without.empty()) {
-    document["paper"]["without"] = without;
-  }
-  if (recipe.paper.marks) {
-    document["paper"]["marks"] = true;
-  }
-  std::size_t n = 0;
-  for (json& checkpoint : document["checkpoints"]) {
-    const fs::path& path = recipe.session.checkpoints[n].path;
+  Tree checkpoints = Tree::list();
+  for (std::size_t n = 0; n < recipe.session.checkpoints.size(); ++n) {
+    const CheckpointEntry& entry = recipe.session.checkpoints[n];
     const bool known = n < recipe.stored.size() && !recipe.stored[n].empty();
-    checkpoint["path"] = known ? recipe.stored[n] : working_path(path);
-    checkpoint["name"] = fs::path(checkpoint["path"].get<std::string>()).filename().string();
+    const std::string path = known ? recipe.stored[n] : working_path(entry.path);
+    Tree checkpoint = to_tree(entry, path);
+    checkpoint["name"] = fs::path(path).filename().string();
     if (n < recipe.digests.size() && !recipe.digests[n].empty()) {
       checkpoint["sha256"] = recipe.digests[n];
     }
-    ++n;
+    checkpoints.push_back(std::move(checkpoint));
   }
-  const models::Input& input = recipe.session.input;
-  if (input.image) {
-    document["input"]["image"] = working_path(*input.image);
-  }
-  if (input.pixels) {
-    document["input"]["pixels"] = working_path(*input.pixels);
-  }
-  for (std::size_t image = 0; image < input.images.size(); ++image) {
-    document["input"]["images"][image] = working_path(input.images[image]);
-  }
-  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+  const Tree document{{"locus", kSessionFormat},
+                      {"version", program_version()},
+                      {"input", to_tree(recipe.session.input, working_path)},
+                      {"state", to_tree(recipe.session.state, fields)},
+                      {"checkpoints", std::move(checkpoints)},
+                      {"paper", to_tree(recipe.paper)}};
+  return document.dump(-1, Tree::Order::kByName);
 }
 
 Result<Recipe> parse_recipe(const std::string& text, const std::string& file) {
-  LOCUS_TRY(const json document, parse_json(text, file));
+  LOCUS_TRY(const Tree document, Tree::parse(text, file));
   std::error_code code;
   const fs::path working = fs::current_path(code);
   const fs::path folder = fs::absolute(file, code).parent_path();
   Recipe recipe;
-  LOCUS_TRY(recipe.session, parse_session(document, file, working));
-  if (const auto paper = document.find("paper"); paper != document.end()) {
-    const bool good = paper->is_object() && paper->contains("width_mm") && paper->at("width_mm").is_number() &&
-                      paper->contains("dpi") && paper->at("dpi").is_number() && paper->contains("dark") &&
-                      paper->at("dark").is_boolean();
-    if (!good) {
-      return bad_input("paper: expected width_mm, dpi and dark", file);
-    }
-    recipe.paper.width_mm = paper->at("width_mm").get<double>();
-    recipe.paper.dpi = paper->at("dpi").get<double>();
-    recipe.paper.dark = paper->at("dark").get<bool>();
-    LOCUS_CHECK(read_type_and_parts(*paper, file, recipe.paper));
+  LOCUS_TRY(recipe.session, read_session(document, file, working));
+  std::optional<Error> error;
+  const formats::Node root(document, "recipe", error);
+  if (const Tree* paper = document.find("paper")) {
+    const formats::Node node(*paper, "paper", error);
+    node.expect_object();
+    recipe.paper = read_paper(node);
   }
-  // parse_session() has checked that there is a list of objects with paths.
-  for (const json& checkpoint : document.value("checkpoints", json::array())) {
-    const auto digest = checkpoint.find("sha256");
-    recipe.digests.push_back(digest != checkpoint.end() && digest->is_string() ? digest->get<std::string>() : "");
-    recipe.stored.push_back(checkpoint.at("path").get<std::string>());
-    find_again(recipe.session.checkpoints[recipe.stored.size() - 1].path, recipe.stored.back(), recipe.digests.back(),
-               {folder, working});
+  // read_session() has checked that there is a list of objects with paths.
+  root.each_object("checkpoints", [&](const formats::Node& checkpoint) {
+    checkpoint.get("path", recipe.stored.emplace_back());
+    checkpoint.get("sha256", recipe.digests.emplace_back());
+  });
+  if (error) {
+    return error->within(file);
+  }
+  for (std::size_t n = 0; n < recipe.stored.size(); ++n) {
+    find_again(recipe.session.checkpoints[n].path, recipe.stored[n], recipe.digests[n], {folder, working});
   }
   models::Input& input = recipe.session.input;
   for (auto* path : {&input.image, &input.pixels}) {

@@ -7,32 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "app/session/paper_fields.h"
 #include "app/session/session.h"
 #include "core/base/result.h"
 
 namespace locus::session {
 
-struct PaperState {
-  double width_mm = 0;  // 0: by the number of panels
-  double dpi = 300;
-  bool dark = false;
-  double text_pt = 7;  // of labels; ticks, titles and notes follow
-  // What is drawn beside the data.
-  bool titles = true;
-  bool labels = true;  // of axes
-  bool legend = true;  // names of curves and bars, and the colour bar
-  bool marks = false;  // what was left on maps: profiles and measures
-};
-
-// "titles,legend": what is not drawn, as it is typed; empty: all is. Setting it: errors kUsage naming the word.
-std::string parts_left_out(const PaperState& paper);
-Status leave_out(const std::string& words, PaperState& paper);
-
 struct Recipe {
   Session session;
   PaperState paper;
   std::vector<std::string> digests;  // SHA-256 of each checkpoint's weights; empty where it was not computed
-  // What a parsed recipe calls each checkpoint: kept, so that a figure made again from anywhere is the same file.
+  // The paths of a parsed recipe as it has them: kept, so that a figure made again from anywhere is the same file.
   std::vector<std::string> stored;
 };
 

@@ -1,10 +1,8 @@
 #include "app/session/session.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "core/base/atomic_file.h"
-#include "models/formats/json/json.h"
 
 namespace locus::session {
 
@@ -32,8 +30,7 @@ Status save_session(const Session& session, const std::filesystem::path& path) {
 
 Result<Session> load_session(const std::filesystem::path& path) {
   LOCUS_TRY(const std::string text, read_file(path, kLongestFile));
-  LOCUS_TRY(const nlohmann::json document, parse_json(text, path.string()));
-  return parse_session(document, path.string(), std::filesystem::absolute(path).parent_path());
+  return parse_session(text, path.string(), std::filesystem::absolute(path).parent_path());
 }
 
 void show_view(ViewState& state, const std::string& view) {

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -71,7 +70,9 @@ struct Session {
 };
 
 // The fields of a view's state that files have (state_fields.h).
-struct StateField;
+template <class State>
+struct FieldOf;
+using StateField = FieldOf<ViewState>;
 using StateFields = std::vector<StateField>;
 const StateFields& state_fields();
 
@@ -84,9 +85,9 @@ Status save_session(const Session& session, const std::filesystem::path& path);
 // is no error here.
 Result<Session> load_session(const std::filesystem::path& path);
 
-// The same from a parsed file whose paths are relative to `folder`.
-Result<Session> parse_session(const nlohmann::json& document, const std::string& file,
-                              const std::filesystem::path& folder, const StateFields& fields = state_fields());
+// The same from the text of `file`, whose paths are relative to `folder`.
+Result<Session> parse_session(const std::string& text, const std::string& file, const std::filesystem::path& folder,
+                              const StateFields& fields = state_fields());
 
 // Gives the shown ones of these checkpoints the heads that the state has for them by place; it has none then.
 void hand_out_heads(ViewState& state, std::vector<CheckpointEntry>& checkpoints);

@@ -4,8 +4,6 @@
 #include <functional>
 #include <limits>
 
-#include "app/session/canvas_fields.h"
-#include "app/session/field_kinds.h"
 #include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "core/base/shown.h"
@@ -27,13 +25,6 @@ Parameter index(const char* name, const char* label, const char* help,
                 std::vector<std::pair<std::string, std::int64_t>> words, double low = 0) {
   Parameter parameter = whole(name, label, help, static_cast<std::int64_t>(low), low, kEndless);
   parameter.words = std::move(words);
-  return parameter;
-}
-
-Parameter typed_toggle(const char* name, const char* label, const char* help, bool fallback, const char* off,
-                       const char* on) {
-  Parameter parameter = toggle(name, label, help, fallback);
-  parameter.choices = {off, on};
   return parameter;
 }
 
@@ -239,19 +230,6 @@ StateFields make_fields() {
   return fields;
 }
 
-Status put_checked(const StateField& field, ViewState& state, SettingValue value, const std::string& name) {
-  const auto* list = std::get_if<std::vector<double>>(&value);
-  if (field.group > 0 && list != nullptr) {
-    const bool fits = list->size() % field.group == 0 && (!field.one_group || list->size() == field.group);
-    if (!fits) {
-      return usage(name + ": expected " + (field.one_group ? "" : "groups of ") + std::to_string(field.group) +
-                   " numbers, found " + shown(to_text(value)));
-    }
-  }
-  field.put(state, value);
-  return {};
-}
-
 }  // namespace
 
 const StateFields& state_fields() {
@@ -259,23 +237,13 @@ const StateFields& state_fields() {
   return fields;
 }
 
-Status type_field(const StateField& field, ViewState& state, const std::string& typed, const std::string& name) {
-  if (typed.empty() && !field.get(ViewState{})) {
-    field.put(state, std::nullopt);
+Status detail::check_groups(const SettingValue& value, std::size_t group, bool one_group, const std::string& name) {
+  const auto* list = std::get_if<std::vector<double>>(&value);
+  if (group == 0 || list == nullptr || (one_group ? list->size() == group : list->size() % group == 0)) {
     return {};
   }
-  LOCUS_TRY(SettingValue value, parse(field.parameter, typed, name));
-  return put_checked(field, state, std::move(value), name);
-}
-
-Status put_field(const StateField& field, ViewState& state, const SettingValue& value, const std::string& name) {
-  LOCUS_TRY(SettingValue good, checked(field.parameter, value, name));
-  return put_checked(field, state, std::move(good), name);
-}
-
-std::string typed_text(const StateField& field, const ViewState& state) {
-  const auto value = field.get(state);
-  return value ? to_text(field.parameter, *value) : std::string();
+  return usage(name + ": expected " + (one_group ? "" : "groups of ") + std::to_string(group) + " numbers, found " +
+               shown(to_text(value)));
 }
 
 }  // namespace locus::session

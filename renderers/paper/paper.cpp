@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "core/base/atomic_file.h"
+#include "core/base/numbers.h"
 #include "renderers/html/html.h"
 #include "renderers/paper/formats.h"
+#include "renderers/paper/limits.h"
 #include "renderers/paper/png_chunks.h"
 
 namespace locus::paper {
@@ -19,20 +21,18 @@ constexpr double kPagePx = 12.5;   // so large on a page for a browser
 constexpr double kMaxPixels = 1 << 28;
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30;
 
+Status check(const char* what, double value, const Limits& limits, const char* unit) {
+  return limits.hold(value)
+             ? Status()
+             : Status(usage(std::string(what) + " of a figure: expected " + number_text(limits.low) + " to " +
+                            number_text(limits.high) + " " + unit + ", found " + number_text(value)));
+}
+
 Status check_options(const PaperOptions& options) {
-  const auto within = [](double value, double low, double high) { return value >= low && value <= high; };
-  if (!within(options.width_mm, 10, 2000)) {
-    return usage("the width of a figure is 10 to 2000 mm");
-  }
-  if (options.height_mm != 0 && !within(options.height_mm, 10, 2000)) {
-    return usage("the height of a figure is 10 to 2000 mm, or 0 for the height that suits it");
-  }
-  if (!within(options.dpi, 36, 2400)) {
-    return usage("the resolution of a figure is 36 to 2400 dpi");
-  }
-  if (!within(options.text_pt, 3, 72)) {
-    return usage("the text of a figure is 3 to 72 pt");
-  }
+  LOCUS_CHECK(check("width", options.width_mm, kWidthMm, "mm"));
+  LOCUS_CHECK(options.height_mm == 0 ? Status() : check("height", options.height_mm, kHeightMm, "mm"));
+  LOCUS_CHECK(check("resolution", options.dpi, kDpi, "dpi"));
+  LOCUS_CHECK(check("text size", options.text_pt, kTextPt, "pt"));
   if (QGuiApplication::instance() == nullptr) {
     return internal("a figure is painted without a QGuiApplication");
   }

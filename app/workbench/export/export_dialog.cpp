@@ -9,7 +9,9 @@
 #include <QHBoxLayout>
 #include <QPushButton>
 #include <QSettings>
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include "app/figures/paper_input.h"
 #include "app/workbench/export/export_preview.h"
@@ -33,7 +35,6 @@ constexpr std::array kJournals = {
     Journal{"ACM column", 84.7},       Journal{"ACM page", 177.8},      Journal{"Nature column", 89},
     Journal{"Nature page", 183},       Journal{"Elsevier column", 90},  Journal{"Elsevier page", 190},
     Journal{"Springer LNCS text", 122}};
-constexpr double kMillimetresPerInch = 25.4;
 
 // "All layers" and "all heads", where the view has them.
 struct Batch {
@@ -55,6 +56,16 @@ struct Batch {
   }
 };
 
+// "width-mm": a field's widget and its place in the settings.
+std::string name_of(const session::PaperField& field) {
+  std::string name = field.parameter.name;
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+QString key_of(const session::PaperField& field) {
+  return QStringLiteral("paper/") + qt(name_of(field));
+}
+
 bool accepted(QDialog& dialog, QFormLayout& form) {
   QDialogButtonBox* buttons = make_answer_box(&dialog);
   buttons->button(QDialogButtonBox::Ok)->setText(QStringLiteral("Choose file…"));
@@ -62,123 +73,156 @@ bool accepted(QDialog& dialog, QFormLayout& form) {
   return dialog.exec() == QDialog::Accepted;
 }
 
-// The controls of a figure's paper, and what they say.
+// Widgets of the fields of paper, made from their schema; each has its field's name in settings as object name.
 class PaperForm {
  public:
-  PaperForm(QDialog& dialog, QFormLayout& form, const session::PaperState& now) {
-    journal_ = make_named<QComboBox>(&dialog, "journal", QStringLiteral("Width of a journal"));
-    journal_->addItem(QStringLiteral("own width"), 0.0);
+  PaperForm(QDialog& dialog, QFormLayout& form, const session::PaperState& now, bool any_marks) {
+    auto* journal = make_named<QComboBox>(&dialog, "journal", QStringLiteral("Width of a journal"));
+    journal->addItem(QStringLiteral("own width"), 0.0);
     for (const Journal& each : kJournals) {
-      journal_->addItem(QString::fromLatin1(each.name), each.width_mm);
+      journal->addItem(QString::fromLatin1(each.name), each.width_mm);
     }
-    width_ = number(dialog, "width", QStringLiteral("Width"), QStringLiteral(" mm"), 20, 1000, now.width_mm, 1);
-    text_ = number(dialog, "text-pt", QStringLiteral("Type"), QStringLiteral(" pt"), 4, 48, now.text_pt, 1);
-    dpi_ = number(dialog, "dpi", QStringLiteral("Resolution"), QStringLiteral(" dpi"), 72, 1200, now.dpi, 0);
-    dpi_->setToolTip(QStringLiteral("Of PNG; SVG and PDF keep text as text and the map at its own resolution"));
-    theme_ = new QComboBox(&dialog);
-    theme_->setAccessibleName(QStringLiteral("Theme of the figure"));
-    theme_->addItems({QStringLiteral("light"), QStringLiteral("dark")});
-    theme_->setCurrentIndex(now.dark ? 1 : 0);
-    form.addRow(QStringLiteral("Journal"), journal_);
-    form.addRow(QStringLiteral("Width"), width_);
-    form.addRow(QStringLiteral("Type"), text_);
-    form.addRow(QStringLiteral("Resolution"), dpi_);
-    form.addRow(QStringLiteral("Theme"), theme_);
-    titles_ = part(dialog, form, "titles", QStringLiteral("titles"), now.titles);
-    labels_ = part(dialog, form, "labels", QStringLiteral("labels of axes"), now.labels);
-    legend_ = part(dialog, form, "legend", QStringLiteral("legend and colour bar"), now.legend);
-    follow_width();
-    QObject::connect(journal_, &QComboBox::activated, &dialog, [this] {
-      if (const double width = journal_->currentData().toDouble(); width > 0) {
-        width_->setValue(width);
+    form.addRow(QStringLiteral("Journal"), journal);
+    for (const session::PaperField& field : session::paper_fields()) {
+      add(dialog, form, field, now);
+    }
+    auto* marks = dialog.findChild<QCheckBox*>(QStringLiteral("marks"));
+    marks->setEnabled(any_marks);
+    marks->setChecked(any_marks && now.marks);
+    auto* width = dialog.findChild<QDoubleSpinBox*>(QStringLiteral("width-mm"));
+    const auto follow = [journal, width] { journal->setCurrentIndex(std::max(0, journal->findData(width->value()))); };
+    follow();
+    QObject::connect(journal, &QComboBox::activated, &dialog, [journal, width] {
+      if (const double chosen = journal->currentData().toDouble(); chosen > 0) {
+        width->setValue(chosen);
       }
     });
-    QObject::connect(width_, &QDoubleSpinBox::valueChanged, &dialog, [this] { follow_width(); });
-  }
-
-  // Where there are marks, they can be part of the figure.
-  void offer_marks(QDialog& dialog, QFormLayout& form, bool any, bool on) {
-    marks_ = part(dialog, form, "marks", QStringLiteral("with marks"), any && on);
-    marks_->setToolTip(QStringLiteral("Profiles that were kept, as curves below the maps, and measures"));
-    marks_->setEnabled(any);
+    QObject::connect(width, &QDoubleSpinBox::valueChanged, &dialog, follow);
   }
 
   session::PaperState read() const {
     session::PaperState paper;
-    paper.width_mm = width_->value();
-    paper.dpi = dpi_->value();
-    paper.dark = theme_->currentIndex() == 1;
-    paper.text_pt = text_->value();
-    paper.titles = titles_->isChecked();
-    paper.labels = labels_->isChecked();
-    paper.legend = legend_->isChecked();
-    paper.marks = marks_->isChecked();
+    for (const Row& row : rows_) {
+      row.field->put(paper, value_of(row));
+    }
+    for (std::size_t n = 0; n < parts_.size(); ++n) {
+      paper.*session::paper_parts()[n].shown = parts_[n]->isChecked();
+    }
     return paper;
   }
 
+  // Calls `run` after every change that the preview shows.
   void on_change(QDialog& dialog, const std::function<void()>& run) const {
-    for (QDoubleSpinBox* box : {width_, text_}) {
-      QObject::connect(box, &QDoubleSpinBox::valueChanged, &dialog, run);
+    for (const Row& row : rows_) {
+      if (auto* box = qobject_cast<QDoubleSpinBox*>(row.widget)) {
+        QObject::connect(box, &QDoubleSpinBox::valueChanged, &dialog, run);
+      } else if (auto* list = qobject_cast<QComboBox*>(row.widget)) {
+        QObject::connect(list, &QComboBox::currentIndexChanged, &dialog, run);
+      } else if (auto* check = qobject_cast<QCheckBox*>(row.widget)) {
+        QObject::connect(check, &QCheckBox::toggled, &dialog, run);
+      }
     }
-    for (QCheckBox* box : {titles_, labels_, legend_, marks_}) {
-      QObject::connect(box, &QCheckBox::toggled, &dialog, run);
+    for (QCheckBox* part : parts_) {
+      QObject::connect(part, &QCheckBox::toggled, &dialog, run);
     }
-    QObject::connect(theme_, &QComboBox::currentIndexChanged, &dialog, run);
   }
 
  private:
-  static QDoubleSpinBox* number(QDialog& dialog, const char* name, const QString& label, const QString& unit,
-                                double low, double high, double value, int decimals) {
-    auto* box = make_spin_box<QDoubleSpinBox>(&dialog, name, label, low, high, value);
-    box->setDecimals(decimals);
-    box->setSuffix(unit);
-    return box;
+  struct Row {
+    const session::PaperField* field;
+    QWidget* widget;
+  };
+
+  // The field "without" is the check boxes of its parts.
+  void add(QDialog& dialog, QFormLayout& form, const session::PaperField& field, const session::PaperState& now) {
+    const Parameter& parameter = field.parameter;
+    const QString label = qt(parameter.label);
+    const std::string name = name_of(field);
+    QWidget* widget = nullptr;
+    if (parameter.kind == Parameter::Kind::kNumber) {
+      const auto value = field.get(now);
+      const auto usual = std::get_if<double>(&parameter.fallback);
+      auto* box = make_spin_box<QDoubleSpinBox>(&dialog, name.c_str(), label, parameter.low, parameter.high,
+                                                value              ? std::get<double>(*value)
+                                                : usual == nullptr ? 0
+                                                                   : *usual);
+      box->setDecimals(field.decimals);
+      box->setSuffix(QStringLiteral(" ") + qt(field.unit));
+      widget = box;
+    } else if (parameter.kind == Parameter::Kind::kToggle && !parameter.choices.empty()) {
+      auto* list = make_named<QComboBox>(&dialog, name.c_str(), qt(parameter.help));
+      for (const std::string& word : parameter.choices) {
+        list->addItem(qt(word));
+      }
+      list->setCurrentText(qt(typed_text(field, now)));
+      widget = list;
+    } else if (parameter.kind == Parameter::Kind::kToggle) {
+      widget = check_box(dialog, name.c_str(), label, false);
+    } else {
+      for (const session::PaperPart& part : session::paper_parts()) {
+        parts_.push_back(check_box(dialog, part.name, QString::fromLatin1(part.label), now.*part.shown));
+        form.addRow(parts_.back());
+      }
+      return;
+    }
+    widget->setToolTip(qt(parameter.help));
+    if (qobject_cast<QCheckBox*>(widget) != nullptr) {
+      form.addRow(widget);
+    } else {
+      form.addRow(label, widget);
+    }
+    rows_.push_back({&field, widget});
   }
-  static QCheckBox* part(QDialog& dialog, QFormLayout& form, const char* name, const QString& label, bool on) {
+
+  static SettingValue value_of(const Row& row) {
+    if (const auto* box = qobject_cast<QDoubleSpinBox*>(row.widget)) {
+      return box->value();
+    }
+    const auto* check = qobject_cast<QCheckBox*>(row.widget);
+    return check != nullptr ? check->isChecked() : qobject_cast<QComboBox*>(row.widget)->currentIndex() == 1;
+  }
+  static QCheckBox* check_box(QDialog& dialog, const char* name, const QString& label, bool on) {
     auto* box = new QCheckBox(label, &dialog);
     box->setObjectName(QLatin1String(name));
     box->setChecked(on);
-    form.addRow(box);
     return box;
   }
-  // The journal whose width it is.
-  void follow_width() {
-    const int known = journal_->findData(width_->value());
-    journal_->setCurrentIndex(std::max(0, known));
-  }
 
-  QComboBox* journal_ = nullptr;
-  QDoubleSpinBox* width_ = nullptr;
-  QDoubleSpinBox* text_ = nullptr;
-  QDoubleSpinBox* dpi_ = nullptr;
-  QComboBox* theme_ = nullptr;
-  QCheckBox* titles_ = nullptr;
-  QCheckBox* labels_ = nullptr;
-  QCheckBox* legend_ = nullptr;
-  QCheckBox* marks_ = nullptr;
+  std::vector<Row> rows_;
+  std::vector<QCheckBox*> parts_;
 };
 
 }  // namespace
 
 session::PaperState kept_paper(const QSettings& settings) {
   session::PaperState paper;
-  paper.width_mm = settings.value(QStringLiteral("paper/width-mm"), paper.width_mm).toDouble();
-  paper.dpi = settings.value(QStringLiteral("paper/dpi"), paper.dpi).toDouble();
-  paper.dark = settings.value(QStringLiteral("paper/dark"), paper.dark).toBool();
-  paper.text_pt = settings.value(QStringLiteral("paper/text-pt"), paper.text_pt).toDouble();
-  paper.marks = settings.value(QStringLiteral("paper/marks"), paper.marks).toBool();
-  static_cast<void>(
-      session::leave_out(settings.value(QStringLiteral("paper/without")).toString().toStdString(), paper).ok());
+  for (const session::PaperField& field : session::paper_fields()) {
+    const QVariant kept = settings.value(key_of(field));
+    if (!kept.isValid()) {
+      continue;
+    }
+    const SettingValue value = field.parameter.kind == Parameter::Kind::kToggle ? SettingValue(kept.toBool())
+                               : field.parameter.kind == Parameter::Kind::kNumber
+                                   ? SettingValue(kept.toDouble())
+                                   : SettingValue(kept.toString().toStdString());
+    static_cast<void>(put_field(field, paper, value, {}).ok());  // the default where what was kept is out of bounds now
+  }
   return paper;
 }
 
 void keep_paper(QSettings& settings, const session::PaperState& paper) {
-  settings.setValue(QStringLiteral("paper/width-mm"), paper.width_mm);
-  settings.setValue(QStringLiteral("paper/dpi"), paper.dpi);
-  settings.setValue(QStringLiteral("paper/dark"), paper.dark);
-  settings.setValue(QStringLiteral("paper/text-pt"), paper.text_pt);
-  settings.setValue(QStringLiteral("paper/marks"), paper.marks);
-  settings.setValue(QStringLiteral("paper/without"), qt(session::parts_left_out(paper)));
+  for (const session::PaperField& field : session::paper_fields()) {
+    const auto value = field.get(paper);
+    if (!value) {
+      settings.remove(key_of(field));  // the default
+    } else if (const auto* text = std::get_if<std::string>(&*value)) {
+      settings.setValue(key_of(field), qt(*text));
+    } else if (const auto* on = std::get_if<bool>(&*value)) {
+      settings.setValue(key_of(field), *on);
+    } else {
+      settings.setValue(key_of(field), std::get<double>(*value));
+    }
+  }
 }
 
 bool ask_figure(QWidget* parent, Studio& studio, QSettings& settings, figures::FigureJob& job) {
@@ -190,8 +234,7 @@ bool ask_figure(QWidget* parent, Studio& studio, QSettings& settings, figures::F
   row->addLayout(form);
   session::PaperState now = kept_paper(settings);
   now.width_mm = session::paper_width_mm(now, job.columns.size());
-  PaperForm paper(dialog, *form, now);
-  paper.offer_marks(dialog, *form, !job.recipe.session.state.marks.empty(), now.marks);
+  const PaperForm paper(dialog, *form, now, !job.recipe.session.state.marks.empty());
   const Batch batch(dialog, *form, job.view->info());
   auto* preview = new ExportPreview(studio, &dialog);
   row->addWidget(preview, 1);

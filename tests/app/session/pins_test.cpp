@@ -97,19 +97,17 @@ TEST(Pins, InputsWithoutATextKeepIndices) {
 TEST(Pins, FilesHaveTheirBytesAndOlderFilesTheirIndex) {
   Session session;
   session.state.query = {4, views::TokenText{{9, 12}, 0}};
-  const auto json = nlohmann::json::parse(to_json(session, "/"));
-  EXPECT_EQ(json.at("state").at("query_text"), nlohmann::json::parse("[9, 12, 0]"));
-  const auto again = parse_session(json, "s.json", "/");
+  const std::string text = to_json(session, "/");
+  EXPECT_EQ(nlohmann::json::parse(text).at("state").at("query_text"), nlohmann::json::parse("[9, 12, 0]"));
+  const auto again = parse_session(text, "s.json", "/");
   ASSERT_TRUE(again.ok()) << again.error().describe();
   EXPECT_EQ(again->state.query, session.state.query);
   EXPECT_FALSE(again->state.key.chosen());
-  const auto old =
-      parse_session(nlohmann::json::parse(R"({"locus": "session/1", "state": {"query": 4, "key": 2}})"), "s.json", "/");
+  const auto old = parse_session(R"({"locus": "session/1", "state": {"query": 4, "key": 2}})", "s.json", "/");
   ASSERT_TRUE(old.ok());
   EXPECT_EQ(old->state.query, views::Token(4));
   EXPECT_EQ(old->state.key, views::Token(2));
-  const auto bad =
-      parse_session(nlohmann::json::parse(R"({"locus": "session/1", "state": {"query_text": [4]}})"), "s.json", "/");
+  const auto bad = parse_session(R"({"locus": "session/1", "state": {"query_text": [4]}})", "s.json", "/");
   ASSERT_FALSE(bad.ok());
   EXPECT_NE(bad.error().describe().find("query_text"), std::string::npos) << bad.error().describe();
 }

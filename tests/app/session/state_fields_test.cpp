@@ -8,10 +8,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/state_flags.h"
+#include "app/cli/field_flags.h"
 #include "app/session/recipe.h"
 #include "app/session/session.h"
-#include "app/session/state_json.h"
 #include "core/base/controls.h"
 
 namespace locus::workbench {
@@ -41,11 +40,11 @@ TEST(StateFields, AFieldOfOneLineIsInFilesRecipesFlagsAndHelp) {
   nlohmann::json document = nlohmann::json::parse(to_json(session, "/", fields));
   document["state"]["tilt"] = 45;
   document["state"].erase("scale");
-  const auto loaded = session::parse_session(document, "s.json", "/", fields);
+  const auto loaded = session::parse_session(document.dump(), "s.json", "/", fields);
   ASSERT_TRUE(loaded.ok()) << loaded.error().describe();
   EXPECT_EQ(loaded->state.scale.gamma, 45.0F);
   document["state"]["tilt"] = 91;
-  const auto refused = session::parse_session(document, "s.json", "/", fields);
+  const auto refused = session::parse_session(document.dump(), "s.json", "/", fields);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().describe(), "s.json: session.state.tilt: expected a number from 0 to 90, found 91");
   // Recipes.
@@ -56,7 +55,7 @@ TEST(StateFields, AFieldOfOneLineIsInFilesRecipesFlagsAndHelp) {
   // Flags, and the help of the command.
   CLI::App app;
   std::vector<cli::Option> table;
-  cli::StateFlags flags(fields);
+  cli::FieldFlags<session::ViewState> flags(fields);
   std::vector<cli::NamedFiles> files;
   std::vector<cli::Proposals> proposals;
   cli::Arguments arguments(app, table, files, proposals, "figure");
@@ -119,7 +118,7 @@ TEST(StateFields, WhatIsChosenOnTheCanvasIsInFilesWhereItIsChosen) {
   session.state.plots = {{"rope"}, {{1, true, figure::Interval{0.25, 8}, session::AxisScale::kAsDrawn}}};
   session.state.marks = {{{3, 9}}, {{0, {0, 4}, {2, 7}}}};
   session.state.navigator.fold = session::NavigatorChoice::Fold::kFolded;
-  const auto loaded = session::parse_session(nlohmann::json::parse(to_json(session, "/")), "s.json", "/");
+  const auto loaded = session::parse_session(to_json(session, "/"), "s.json", "/");
   ASSERT_TRUE(loaded.ok()) << loaded.error().describe();
   EXPECT_EQ(loaded->state, session.state);
   session::show_view(session.state, "gates");

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "app/figures/view_input.h"
 #include "app/session/session.h"
@@ -157,7 +156,7 @@ TEST(Comparison, AColumnsOwnTextIsKeptInFilesAndNames) {
   session.checkpoints = {entry, entry};
   session.checkpoints[1].own = HeadRef{2, kMean};
   session.state.reference = 1;
-  const auto again = session::parse_session(nlohmann::json::parse(session::to_json(session, "/")), "s.json", "/");
+  const auto again = session::parse_session(session::to_json(session, "/"), "s.json", "/");
   ASSERT_TRUE(again.ok()) << again.error().describe();
   EXPECT_EQ(again->checkpoints, session.checkpoints);
   EXPECT_EQ(again->state.reference, 1);
@@ -169,7 +168,7 @@ TEST(Comparison, HeadsThatAreSaidByPlaceAreTheColumnsOwn) {
   session.checkpoints = {{"/there/a", {}, true}, {"/there/hidden", {}, false}, {"/there/b", {}, true}};
   session.state.unlinked = {{kNone, 0}, {2, kMean}};
   session.bookmarks.push_back({"one", session.state, {}, {session.checkpoints[0], session.checkpoints[2]}});
-  const auto read = session::parse_session(nlohmann::json::parse(session::to_json(session, "/")), "s.json", "/");
+  const auto read = session::parse_session(session::to_json(session, "/"), "s.json", "/");
   ASSERT_TRUE(read.ok()) << read.error().describe();
   EXPECT_TRUE(read->state.unlinked.empty());
   EXPECT_FALSE(read->checkpoints[0].own || read->checkpoints[1].own);

@@ -183,7 +183,7 @@ TEST_F(WindowExport, TheDialogKnowsJournalsAndShowsTheTrueSize) {
       millimetres = preview->pixmap().deviceIndependentSize().width() / preview->screen()->physicalDotsPerInch() * 25.4;
       if (std::abs(millimetres - 88.9) < 1) {
         if (journal->currentText() == QStringLiteral("IEEE column")) {
-          EXPECT_DOUBLE_EQ(dialog()->findChild<QDoubleSpinBox*>(QStringLiteral("width"))->value(), 88.9);
+          EXPECT_DOUBLE_EQ(dialog()->findChild<QDoubleSpinBox*>(QStringLiteral("width-mm"))->value(), 88.9);
           journal->setCurrentText(QStringLiteral("IEEE page"));
           Q_EMIT journal->activated(journal->currentIndex());
         }
