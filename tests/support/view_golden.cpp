@@ -1,6 +1,7 @@
 // view_golden [NAME]… [--update]: views against their stored pictures (golden_run.h, tests/app/golden/pictures.txt).
 #include <QGuiApplication>
 #include <QTemporaryDir>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -151,7 +152,14 @@ Result<golden::Picture> picture_of(const std::vector<std::string>& words) {
 int run(int argc, char** argv) {
   models::set_threads(1);
   std::vector<golden::Picture> pictures;
-  for (const auto& words : golden::pictures("app")) {
+  auto rows = golden::pictures("app");
+  for (const views::View* view : views::views()) {
+    const std::string& name = view->info().name;
+    if (std::ranges::none_of(rows, [&](const auto& words) { return words.size() > 1 && words[1] == name; })) {
+      rows.push_back({name, name, "560x480", "light", "text-rope"});
+    }
+  }
+  for (const auto& words : rows) {
     const auto picture = picture_of(words);
     if (!picture) {
       std::fprintf(stderr, "%s\n", picture.error().describe().c_str());

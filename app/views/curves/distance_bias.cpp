@@ -6,10 +6,10 @@
 #include <cstdint>
 
 #include "app/views/curves/bias_drawing.h"
-#include "app/views/list.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/measured/text_folder.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 
 namespace locus::analysis {
@@ -59,10 +59,8 @@ class DistanceBias final : public MeasuredView<DistanceBiasKey, Bias> {
   Result<std::vector<Numbers>> every_head(const ViewInput& input, std::int64_t most = INT64_MAX) const;
   Result<analysis::DistanceBiasOptions> options_of(const ViewInput& input, const Column& column) const;
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "distance-bias",
-      .title = "Distance bias",
-      .group = Group::kPosition,
       .caption = "How much higher this head scores tokens that are near than tokens that are far.",
       .shows =
           "Δscore = s(λ) − s(Λ): the logit of a near pair of tokens minus that of a distant pair, over sampled pairs. "
@@ -105,7 +103,7 @@ class DistanceBias final : public MeasuredView<DistanceBiasKey, Bias> {
                   {"Λ", "far-from", "far-to"},
                   {"first keys left out", "", "skip-first"},
                   {"bins", "", "bins"}},
-  };
+  });
 };
 
 // A bound in tokens.

@@ -4,11 +4,11 @@
 #include <limits>
 
 #include "app/views/curves/distance_curves.h"
-#include "app/views/list.h"
 #include "app/views/shared/measured/atlas_values.h"
 #include "app/views/shared/measured/pair_rows.h"
 #include "app/views/shared/plots/trained_length.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 #include "models/api/pairs.h"
@@ -49,10 +49,8 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
     return option<bool>(input, "baseline") && input.quantity == models::Quantity::kWeight && !has_atlas(input);
   }
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "distance-profile",
-      .title = "Distance profile",
-      .group = Group::kPosition,
       .caption = "The average score that this head gives a token, depending on how far back it is.",
       .shows =
           "The mean over queries, and the band between the 10 % and 90 % quantiles, by the distance Δ = i − j from "
@@ -79,7 +77,7 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
                {"tokens", "t", "h", "w"}),
            band_control()},
       .brushes = {{"first keys left out", "", "skip-first"}},
-  };
+  });
 };
 
 // A rotary pair of the first column's head: its name, and the tokens it takes for a turn.

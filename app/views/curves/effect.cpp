@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/list.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/plots/data_file.h"
 #include "app/views/shared/plots/text_strip.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 
 namespace locus::views {
@@ -68,10 +68,8 @@ class EffectView final : public MeasuredView<bool, Effects> {
  private:
   bool as_text(const ViewInput& input) const { return option<std::string>(input, "as") == "text"; }
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "effect",
-      .title = "Effect",
-      .group = Group::kChange,
       .caption = "Which tokens the edits of a column make harder or easier to predict.",
       .shows =
           "How the edits of a column change its prediction, token by token, compared with the run without edits: the "
@@ -83,7 +81,7 @@ class EffectView final : public MeasuredView<bool, Effects> {
                   "loss: the change of −log p of the actual token; kl: the change of the whole output distribution",
                   {"loss", "kl"}),
            choice("as", "Show as", "A curve over the tokens, or the text with tinted tokens", {"curve", "text"})},
-  };
+  });
 };
 
 // One value per token: what happened to its own prediction (loss), or to the prediction after it (kl). NaN where there

@@ -8,12 +8,12 @@
 #include "app/views/curves/distance_curves.h"
 #include "app/views/curves/kernel_curves.h"
 #include "app/views/curves/token_pairs.h"
-#include "app/views/list.h"
 #include "app/views/shared/measured/atlas_values.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/measured/pair_rows.h"
 #include "app/views/shared/plots/trained_length.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "models/api/analyses.h"
 
@@ -92,10 +92,8 @@ class KernelView final : public MeasuredView<KernelKey, KernelNumbers> {
   }
   figure::Panel curves(const ViewInput& input, std::size_t column, const Numbers& numbers) const;
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "kernel",
-      .title = "Kernel",
-      .group = Group::kPosition,
       .caption = "The distances that this head prefers before it has read any text, from its weights alone.",
       .shows =
           "The mean logit over all pairs of tokens in the vocabulary by the distance between query and key, computed "
@@ -118,7 +116,7 @@ class KernelView final : public MeasuredView<KernelKey, KernelNumbers> {
                           "What is exported: the curves, the contributions of rotary pairs, or the pairs of tokens",
                           {"curves", "parts", "tokens"}),
                    band_control()},
-  };
+  });
 };
 
 Result<KernelNumbers> KernelView::measure(const KernelKey& key, const MeasureContext& context) const {

@@ -5,9 +5,9 @@
 
 #include "app/views/curves/length_differences.h"
 #include "app/views/curves/task_groups.h"
-#include "app/views/list.h"
 #include "app/views/shared/measured/text_folder.h"
 #include "app/views/shared/plots/trained_length.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"
@@ -48,10 +48,8 @@ class LengthCurve final : public MeasuredView<LengthCurveKey, LengthPoints> {
   Result<Data> table(const ViewInput& input, const Numbers& list) const override;
 
  private:
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "length-curve",
-      .title = "Length curve",
-      .group = Group::kMeasure,
       .caption = "How well the model predicts as it sees more and more text: lower is better.",
       .shows =
           "Perplexity and bits per byte of the whole text by the number of tokens of context. The same tokens are "
@@ -74,7 +72,7 @@ class LengthCurve final : public MeasuredView<LengthCurveKey, LengthPoints> {
                  "Number of tokens that each window scores, at its end; 0: all, in windows that do not overlap", 0, 0,
                  1 << 20, "all")},
       .brushes = {{"lengths", "shortest", "longest"}},
-  };
+  });
 };
 
 // The lengths that are measured of texts that have at least so many tokens.

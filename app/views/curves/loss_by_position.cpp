@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/list.h"
 #include "app/views/shared/measured/atlas_values.h"
 #include "app/views/shared/measured/measured_view.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 
 namespace locus::views {
@@ -43,10 +43,8 @@ class LossView final : public MeasuredView<LossKey, LossByPosition> {
  private:
   std::string statement_of(const ViewInput& input, const Numbers& numbers) const;
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "loss-by-position",
-      .title = "Loss by position",
-      .group = Group::kMeasure,
       .caption = "How well the model predicts a token, depending on how many tokens it has read before it.",
       .shows =
           "The mean loss of the token at each position of a window, over all windows of an atlas, with its 95 % "
@@ -58,7 +56,7 @@ class LossView final : public MeasuredView<LossKey, LossByPosition> {
                    whole("smooth", "Smooth", "Number of positions that each point is the mean of", 1, 1, 4096),
                    toggle("shuffled", "Shuffled", "The loss of shuffled tokens, dashed", false)},
       .brushes = {{"smooth", "", "smooth"}},
-  };
+  });
 };
 
 Result<LossByPosition> LossView::measure(const LossKey& /*key*/, const MeasureContext& context) const {

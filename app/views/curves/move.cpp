@@ -3,9 +3,9 @@
 #include <cmath>
 #include <optional>
 
-#include "app/views/list.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "core/base/lists.h"
 #include "core/base/numbers.h"
@@ -49,10 +49,8 @@ class Move final : public MeasuredView<MoveKey, MoveRows> {
  private:
   Result<figure::Figure> draw_maps(const ViewInput& input, const Numbers& numbers) const;
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "move",
-      .title = "Move",
-      .group = Group::kChange,
       .caption = "How the prediction or a head's weight changes when some tokens are moved to other positions.",
       .shows =
           "How the prediction changes when some tokens are moved to other positions: their position ids change, what "
@@ -70,7 +68,7 @@ class Move final : public MeasuredView<MoveKey, MoveRows> {
                           "kl: KL(untouched ‖ moved); loss: the loss of the actual next tokens; weight: the weight "
                           "that the last query gives the moved tokens in the chosen head",
                           {"kl", "loss", "weight"})},
-  };
+  });
 };
 
 Result<MoveKey> Move::measure_key(const ViewInput& input, std::size_t column) const {

@@ -4,10 +4,10 @@
 #include <cctype>
 #include <cmath>
 
-#include "app/views/list.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/measured/pair_rows.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "models/api/pairs.h"
 
@@ -76,10 +76,8 @@ class PairPlane final : public MeasuredView<PairPlaneKey, Plane> {
   }
 
  private:
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "pair-plane",
-      .title = "Plane of a pair",
-      .group = Group::kFrequency,
       .caption = "One rotary frequency of a head: which way its queries and keys point, before and after turning.",
       .shows =
           "One rotary pair of one head: the query and key of every token as points in the plane of the pair, before "
@@ -94,7 +92,7 @@ class PairPlane final : public MeasuredView<PairPlaneKey, Plane> {
                    choice("color", "Colours", "Colour of a point: by the position of the token, or by its class",
                           {"position", "class"}),
                    band_control()},
-  };
+  });
 };
 
 // What a token is, from its first visible character.

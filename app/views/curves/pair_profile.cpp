@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/list.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/measured/pair_rows.h"
 #include "app/views/shared/plots/trained_length.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "models/api/pairs.h"
 
@@ -61,10 +61,8 @@ class PairProfile final : public MeasuredView<HeadRef, PairCurves> {
   }
 
  private:
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "pair-profile",
-      .title = "Profile of pairs",
-      .group = Group::kFrequency,
       .caption = "What every rotary frequency adds to the score, depending on how far back a token is.",
       .shows =
           "Above, pairs × distance: the contribution of each rotary pair to the logit, averaged over all queries at "
@@ -79,7 +77,7 @@ class PairProfile final : public MeasuredView<HeadRef, PairCurves> {
                           "What is exported: the contributions of all pairs, or the curves with their counts",
                           {"parts", "curves"}),
                    band_control()},
-  };
+  });
 };
 
 figure::Curve curve_of(const std::string& name, const std::vector<double>& values, Extent& extent) {

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "app/views/list.h"
 #include "app/views/shared/alignment.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/measured/pair_rows.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "models/api/pairs.h"
 
@@ -81,10 +81,8 @@ class PairScores final : public MeasuredView<PairScoresKey, Cell> {
   }
 
  private:
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "pair-scores",
-      .title = "Pairs of a cell",
-      .group = Group::kFrequency,
       .caption = "One score, split into the contributions of the rotary frequencies.",
       .shows =
           "One query and one key: the contribution of each rotary pair to their logit, from the fastest pair to the "
@@ -95,7 +93,7 @@ class PairScores final : public MeasuredView<PairScoresKey, Cell> {
       .uses_head = true,
       .uses_query = true,
       .controls = {band_control()},
-  };
+  });
 };
 
 // Rows from the fastest to the slowest; rows without a wave keep their place at the end.

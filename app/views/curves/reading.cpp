@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "app/views/list.h"
 #include "app/views/shared/alignment.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/plots/panel.h"
 #include "app/views/shared/score_maps/head_map.h"
 #include "app/views/shared/score_maps/map_window.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 
 namespace locus::views {
@@ -87,10 +87,8 @@ class ReadingView final : public MeasuredView<ReadingKey, Reading> {
   figure::Panel curves(const ViewInput& input, std::size_t column, const Reading& reading) const;
   figure::Figure maps(const ViewInput& input, const Reading& reading) const;
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "reading",
-      .title = "Reading",
-      .group = Group::kMeasure,
       .caption = "Where the attention of one token goes in each layer: to pictures, to words, to the first token.",
       .shows =
           "The share of the query's attention that goes to each picture in the text, to words, to the first token and "
@@ -102,7 +100,7 @@ class ReadingView final : public MeasuredView<ReadingKey, Reading> {
       .needs_text = true,
       .controls = {choice("of", "Of", "The mean over all heads, the chosen head, or every head of the first column",
                           {"mean", "head", "heads"})},
-  };
+  });
 };
 
 Result<ReadingKey> ReadingView::measure_key(const ViewInput& input, std::size_t column) const {

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <optional>
 
-#include "app/views/list.h"
 #include "app/views/shared/measured/measured_view.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"
@@ -103,10 +103,8 @@ class ShiftStability final : public MeasuredView<ShiftStabilityKey, Runs> {
   Result<Data> table(const ViewInput& input, const Numbers& list) const override;
 
  private:
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "shift-stability",
-      .title = "Shift stability",
-      .group = Group::kChange,
       .caption = "What changes inside the model when the same text starts at a later position.",
       .shows =
           "How much the attention and the dot products of positions change, layer by layer, when the position ids of "
@@ -122,7 +120,7 @@ class ShiftStability final : public MeasuredView<ShiftStabilityKey, Runs> {
                          -1, -1, 1 << 20, "BOS, or three"),
                    choice("measure", "Attention",
                           "row: the sum of the changes in a row; cell: the mean change of its cells", {"row", "cell"})},
-  };
+  });
 };
 
 double dot_product_of(const models::StabilityRow& row) {

@@ -4,8 +4,8 @@
 
 #include "app/views/curves/task_drawing.h"
 #include "app/views/curves/task_groups.h"
-#include "app/views/list.h"
 #include "app/views/shared/plots/series.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 
@@ -22,10 +22,8 @@ class TaskAccuracy final : public View {
  private:
   Result<std::vector<Accuracy>> read(const ViewInput& input) const;
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "task-accuracy",
-      .title = "Task accuracy",
-      .group = Group::kMeasure,
       .caption = "How well a model does its task, on samples like those of its training and on others.",
       .shows =
           "The error of task checkpoints, or their accuracy, in and out of the trained distribution: one group of bars "
@@ -48,7 +46,7 @@ class TaskAccuracy final : public View {
            toggle("accuracy", "Accuracy",
                   "Show the share of correct answers, as in TAPE's Fig. 2, instead of the error"),
            toggle("log", "Logarithmic", "A logarithmic error axis for bars")},
-  };
+  });
 };
 
 void turn_to_accuracy(Accuracy& row) {

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "app/views/list.h"
 #include "app/views/shared/measured/atlas_values.h"
 #include "app/views/shared/measured/measured_view.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 
 namespace locus::views {
@@ -64,10 +64,8 @@ class TrainingView final : public MeasuredView<TrainingKey, HeadsAtStep> {
   // The heads that are shown, in ascending order.
   Result<std::vector<std::size_t>> shown_heads(const ViewInput& input, const Numbers& sorted) const;
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "training",
-      .title = "Training of heads",
-      .group = Group::kMeasure,
       .caption = "When in training each head learns what it does.",
       .shows =
           "A statistic of heads over the steps of a training. Each column is an atlas of one step; the columns are "
@@ -80,7 +78,7 @@ class TrainingView final : public MeasuredView<TrainingKey, HeadsAtStep> {
                          "those that change most; 1.2 3 all"),
                    whole("count", "Count", "Number of heads that are shown where none are named", 6, 1, 64),
                    toggle("log-steps", "Logarithmic", "A logarithmic step axis")},
-  };
+  });
 };
 
 double step_of(const ViewInput& input, std::size_t column) {

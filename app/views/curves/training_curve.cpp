@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "app/views/curves/task_results.h"
-#include "app/views/list.h"
 #include "app/views/shared/plots/series.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "core/base/lists.h"
 #include "core/base/shown.h"
@@ -34,21 +34,18 @@ class TrainingCurve final : public View {
  private:
   Result<std::vector<Training>> read(const ViewInput& input) const;
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "training-curve",
-      .title = "Training curve",
-      .group = Group::kMeasure,
       .caption = "How the error fell while the model was trained: lower is better.",
-      .shows =
-          "How checkpoints learned: the training loss and the metric of the task on held-out samples, by training "
-          "step. The numbers come from loss.csv in each checkpoint, which locus train writes.",
+      .shows = "How checkpoints learned: the training loss and the metric of the task on held-out samples, by training "
+               "step. The numbers come from loss.csv in each checkpoint, which locus train writes.",
       .uses_input = false,
       .controls = {choice("of", "Of", "The metric on held-out samples, the training loss, or both with one panel each",
                           {"validation", "loss", "both"}),
                    whole("smooth", "Smooth", "Number of steps over which the loss is averaged", 25, 1, 100000),
                    toggle("log-steps", "Logarithmic", "A logarithmic step axis")},
       .brushes = {{"smooth", "", "smooth"}},
-  };
+  });
 };
 
 // "step,loss,learning_rate,validation", of which the last may be empty.

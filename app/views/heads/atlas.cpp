@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "app/views/heads/atlas_points.h"
-#include "app/views/list.h"
 #include "app/views/shared/measured/measured_view.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 
 namespace locus::views {
@@ -65,10 +65,8 @@ class AtlasView final : public MeasuredView<AtlasKey, AtlasPoints> {
   // The head under a place of a panel; −1: none.
   std::int64_t head_at(const ViewInput& input, const Hit& hit) const;
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "atlas",
-      .title = "Atlas of heads",
-      .group = Group::kMeasure,
       .caption = "Every head as a point: what kinds of heads a model has, measured over many texts.",
       .shows =
           "Every head of an atlas as a point, by any two statistics, coloured by layer; a third statistic may be its "
@@ -86,7 +84,7 @@ class AtlasView final : public MeasuredView<AtlasKey, AtlasPoints> {
                    words("heads", "Heads",
                          "The heads that are named in every column, by layer and head (1.2) or by layer (1)",
                          "no names; 1.2 3")},
-  };
+  });
 };
 
 Result<AtlasPoints> AtlasView::measure(const AtlasKey& key, const MeasureContext& context) const {

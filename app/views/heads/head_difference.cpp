@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/list.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/score_maps/head_map.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 #include "models/api/analyses.h"
@@ -53,10 +53,8 @@ class HeadDifference final : public MeasuredView<HeadDifferenceKey, Comparison> 
  private:
   bool best_match(const ViewInput& input) const { return option<std::string>(input, "match") == "best"; }
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "head-difference",
-      .title = "Difference of heads",
-      .group = Group::kMeasure,
       .caption = "How differently the heads of two checkpoints attend to the same text.",
       .shows =
           "How differently each head of the first checkpoint and its partner in the second attend to this text: the "
@@ -69,7 +67,7 @@ class HeadDifference final : public MeasuredView<HeadDifferenceKey, Comparison> 
            toggle("null", "Third is the null",
                   "The third checkpoint is another seed of the first and shows the differences that arise by chance"),
            whole("rows", "Queries", "Maximum number of queries to compare; 0: all", 64, 0, 4096, "all")},
-  };
+  });
 };
 
 Result<Comparison> HeadDifference::measure(const HeadDifferenceKey& key, const MeasureContext& context) const {

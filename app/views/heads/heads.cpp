@@ -4,11 +4,11 @@
 #include <limits>
 
 #include "app/views/heads/heads_table.h"
-#include "app/views/list.h"
 #include "app/views/shared/measured/atlas_values.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/score_maps/head_map.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 
@@ -46,10 +46,8 @@ class Heads final : public MeasuredView<std::int64_t, HeadRows> {
             .from = option<std::int64_t>(input, "from")};
   }
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "heads",
-      .title = "Table of heads",
-      .group = Group::kMeasure,
       .caption = "Every head in numbers: how far back it looks, how sharply, and at what.",
       .shows =
           "The statistics of every head: a table sorted by one of them, or one of them as a map of layers × heads. "
@@ -68,7 +66,7 @@ class Heads final : public MeasuredView<std::int64_t, HeadRows> {
                          4095),
                    whole("repeats", "Induction inputs", "Number of random inputs for the induction score; 0: none", 4,
                          0, 64, "none")},
-  };
+  });
 };
 
 // A cell's number with the digits that tooltips have, of an atlas as the table has it; "none" where there is none.

@@ -4,11 +4,11 @@
 #include <numbers>
 #include <tuple>
 
-#include "app/views/list.h"
 #include "app/views/shared/alignment.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/measured/text_folder.h"
 #include "app/views/shared/score_maps/head_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 #include "models/api/knock_out.h"
@@ -100,10 +100,8 @@ class KnockOut final : public MeasuredView<KnockOutKey, KnockedOut> {
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
 
  private:
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "knock-out",
-      .title = "Knock-out",
-      .group = Group::kChange,
       .caption = "How the prediction changes when one head at a time is removed.",
       .shows =
           "How the prediction changes when one head at a time is silenced or made to attend differently: each cell is "
@@ -130,7 +128,7 @@ class KnockOut final : public MeasuredView<KnockOutKey, KnockedOut> {
                          "the input; a folder"),
                    choice("export", "Export", "What Export data writes, with shape (L, H)",
                           {"effect", "margin", "spread", "null-low", "null-high"})},
-  };
+  });
 };
 
 Result<KnockOutKey> KnockOut::measure_key(const ViewInput& input, std::size_t column) const {

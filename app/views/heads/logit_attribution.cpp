@@ -5,11 +5,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "app/views/list.h"
 #include "app/views/shared/alignment.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/plots/data_file.h"
 #include "app/views/shared/score_maps/head_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "models/api/knock_out.h"
 
@@ -116,10 +116,8 @@ class LogitAttributionView final : public MeasuredView<AttributionKey, Attributi
   }
 
  private:
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "logit-attribution",
-      .title = "Logit attribution",
-      .group = Group::kMeasure,
       .caption = "How much every head and layer contributes for or against the predicted token.",
       .shows =
           "The contribution of each head, feed-forward, embedding and bias to one logit, minus the mean of all logits, "
@@ -131,7 +129,7 @@ class LogitAttributionView final : public MeasuredView<AttributionKey, Attributi
                          "last"),
                    toggle("raw", "Raw logits",
                           "Parts of the logit itself, without subtracting the mean of all logits")},
-  };
+  });
 };
 
 // A strip of cells, each `step` wide, whose first stands at (x, y).

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <limits>
 
-#include "app/views/list.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/measured/pair_rows.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "models/api/pairs.h"
 
@@ -68,10 +68,8 @@ class PairEnergy final : public MeasuredView<PairEnergyKey, Energy> {
   Result<FieldPointer> by_layer(const ViewInput& input, std::size_t column, std::int64_t pairs,
                                 std::vector<analysis::PairList>& lists) const;
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "pair-energy",
-      .title = "Norms of pairs",
-      .group = Group::kFrequency,
       .caption = "How large queries and keys are in every rotary frequency: fast on the left, slow on the right.",
       .shows =
           "The size of the queries and keys of each rotary pair: the mean over tokens of ‖q‖, ‖k‖ or their product, "
@@ -85,7 +83,7 @@ class PairEnergy final : public MeasuredView<PairEnergyKey, Energy> {
                    choice("over", "Rows", "The heads of the layer, or all layers, each averaged over its heads",
                           {"heads", "layers"}),
                    band_control()},
-  };
+  });
 };
 
 // The first layer that has pairs, for pictures of all of them; 0 where none has.

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "app/views/images/image_rows.h"
-#include "app/views/list.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 
@@ -48,10 +48,8 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
                                                         : neutral};
   }
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "attention-image",
-      .title = "Attention in the image",
-      .group = Group::kLook,
       .caption = "The image itself, each patch tinted by how much the chosen patch attends to it.",
       .shows =
           "The image as the model saw it, with each patch tinted by how much the query attends to it. A click chooses "
@@ -75,7 +73,7 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
            words("neutral", "Neutral text", "The text that is read in place of what stands behind the pictures",
                  kNeutralText),
            number("opacity", "Tint", "How much of the image the tint covers", 0.6, 0.0, 1.0)},
-  };
+  });
 };
 
 Selection AttentionImage::pick(const ViewInput& input, const Hit& hit) const {

@@ -3,11 +3,11 @@
 #include <cmath>
 
 #include "app/views/images/anchor_products.h"
-#include "app/views/list.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/plots/patch_grid.h"
 #include "app/views/shared/score_maps/map_view.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 
 namespace locus::views {
@@ -100,10 +100,8 @@ class DotProduct2d final : public MeasuredView<PeDotProduct2dKey, Field> {
   }
 
  private:
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "pe-dot-product-2d",
-      .title = "Position dot product, patches",
-      .group = Group::kPosition,
       .caption = "How similar the positions of a few chosen patches are to every other position of the image.",
       .shows =
           "The dot products of the encodings of a few anchor patches with those of every patch of the grid, one map "
@@ -118,7 +116,7 @@ class DotProduct2d final : public MeasuredView<PeDotProduct2dKey, Field> {
                    words("anchors", "Anchors",
                          "Row,column of each anchor, such as 2,2 7,7; a click in a map moves its anchor",
                          "some; 2,2 7,7")},
-  };
+  });
 };
 
 Result<figure::Figure> DotProduct2d::draw(const ViewInput& input, const Numbers& all) const {

@@ -3,13 +3,13 @@
 #include <cmath>
 #include <memory>
 
-#include "app/views/list.h"
 #include "app/views/shared/alignment.h"
 #include "app/views/shared/measured/pair_rows.h"
 #include "app/views/shared/plots/picture_blocks.h"
 #include "app/views/shared/plots/series.h"
 #include "app/views/shared/score_maps/kept_queries.h"
 #include "app/views/shared/score_maps/map_view.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "models/api/pairs.h"
 
@@ -90,10 +90,8 @@ class Attention final : public MapView {
   }
 
  private:
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "attention",
-      .title = "Attention",
-      .group = Group::kLook,
       .caption = "One head: each row is a token that looks, each column a token that it looks at.",
       .shows =
           "One head, or the mean over the heads of a layer: rows are queries, columns are keys, with query 0 at the "
@@ -111,7 +109,7 @@ class Attention final : public MapView {
                          "selects a to b − 1, a selects one pair",
                          "all; 3:7, or 3"),
                    kept_queries_control("whose rows are drawn as curves below the map")},
-  };
+  });
 };
 
 struct ProbeKey {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/list.h"
 #include "app/views/shared/plots/data_file.h"
 #include "app/views/shared/plots/flat_columns.h"
 #include "app/views/shared/plots/picture_blocks.h"
@@ -10,6 +9,7 @@
 #include "app/views/shared/plots/trained_length.h"
 #include "app/views/shared/score_maps/head_map.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 
 namespace locus::views {
@@ -47,10 +47,8 @@ class AttentionGrid final : public View {
   }
 
  private:
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "attention-grid",
-      .title = "All heads",
-      .group = Group::kLook,
       .caption = "Every head as a small map: a row is a layer, a column a head. Click one to open it.",
       .shows = "The attention maps of all layers (rows) and heads (columns). A click opens the head.",
       .uses_quantity = true,
@@ -58,7 +56,7 @@ class AttentionGrid final : public View {
       .uses_cross = true,
       .of_scores = true,
       .controls = {toggle("own-range", "Own range", "Each head is divided by its largest value")},
-  };
+  });
 };
 
 constexpr std::int64_t kSmallestThumbnail = 24;  // pixels

@@ -1,13 +1,13 @@
 // `attention-text`: the text itself, each token tinted by how much a query attends to it.
 #include <algorithm>
 
-#include "app/views/list.h"
 #include "app/views/shared/alignment.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/plots/text_strip.h"
 #include "app/views/shared/plots/trained_length.h"
 #include "app/views/shared/score_maps/kept_queries.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 
 namespace locus::views {
@@ -49,10 +49,8 @@ class AttentionText final : public MeasuredView<AttentionTextKey, Field> {
   Result<Data> table(const ViewInput& input, const Numbers& all) const override;
 
  private:
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "attention-text",
-      .title = "Attention in the text",
-      .group = Group::kLook,
       .caption = "The text itself, each token tinted by how much the chosen token attends to it.",
       .shows =
           "The text, with each token tinted by how much the chosen query attends to it. A click chooses the query; "
@@ -67,7 +65,7 @@ class AttentionText final : public MeasuredView<AttentionTextKey, Field> {
       .controls = {toggle("keep", "Keep queries",
                           "A click adds a token to the list of queries, and a second click removes it"),
                    kept_queries_control("that are shown one below the other")},
-  };
+  });
 };
 
 // The rows of the figure: the kept queries, or the chosen one, or the last token.

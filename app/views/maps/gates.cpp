@@ -1,6 +1,6 @@
 // `gates`: what CoPE counts by.
-#include "app/views/list.h"
 #include "app/views/maps/contextual_map.h"
+#include "app/views/shared/view.h"
 
 namespace locus::views {
 
@@ -12,10 +12,8 @@ class Gates final : public ContextualMap {
   const ViewInfo& info() const override { return info_; }
 
  private:
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "gates",
-      .title = "Gates",
-      .group = Group::kPosition,
       .caption = "Which tokens this head counts as a step when it measures how far back another token is.",
       .shows =
           "CoPE's gates g_ij: 1 where query i counts key j, 0 where it skips it. A head's mean is not defined; head 0 "
@@ -27,7 +25,7 @@ class Gates final : public ContextualMap {
       .uses_difference = true,
       .of_scores = true,
       .controls = {boundary_control(".!?\\n")},
-  };
+  });
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
 // `logit-lens`: what the model would predict if it stopped before each layer.
 #include <utility>
 
-#include "app/views/list.h"
 #include "app/views/shared/alignment.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/plots/picture_blocks.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 #include "models/api/knock_out.h"
@@ -80,10 +80,8 @@ class LogitLensView final : public MeasuredView<std::string, Lens> {
   }
 
  private:
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "logit-lens",
-      .title = "Logit lens",
-      .group = Group::kMeasure,
       .caption = "What the model would predict at each token if it stopped before each layer.",
       .shows =
           "What the model would predict at each position if it stopped before each layer: its final norm and head, "
@@ -92,7 +90,7 @@ class LogitLensView final : public MeasuredView<std::string, Lens> {
       .controls = {words("token", "Token",
                          "A token id, or a text of one token; empty: the likeliest token of each cell",
                          "the likeliest")},
-  };
+  });
 };
 
 std::vector<std::string> LogitLensView::said_of(const ViewInput& input, const Hit& hit) const {

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/list.h"
 #include "app/views/shared/measured/atlas_values.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 
@@ -54,10 +54,8 @@ class MeanMapView final : public MeasuredView<HeadRef, MeanMap> {
   Result<FieldPointer> shown_of(const ViewInput& input, const Pointer& map) const;
   std::string statement_of(const ViewInput& input, const MeanMap& map) const;
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "mean-map",
-      .title = "Mean map",
-      .group = Group::kLook,
       .caption = "Where a head looks on average over many texts.",
       .shows =
           "The mean weight that queries at one position give to keys at another, over all windows of an atlas, for one "
@@ -71,7 +69,7 @@ class MeanMapView final : public MeasuredView<HeadRef, MeanMap> {
                           "The mean, the lower or upper end of its 95 % interval, the mean of shuffled tokens, or the "
                           "mean less that",
                           {"mean", "low", "high", "shuffled", "difference"})},
-  };
+  });
 };
 
 // The cells of one head, or the means over all of them.

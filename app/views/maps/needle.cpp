@@ -5,10 +5,10 @@
 #include <iterator>
 #include <optional>
 
-#include "app/views/list.h"
 #include "app/views/shared/measured/atlas_values.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 
@@ -86,10 +86,8 @@ class NeedleView final : public MeasuredView<NeedleKey, NeedleMap> {
  private:
   std::string statement_of(const ViewInput& input, const NeedleMap& map) const;
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "needle",
-      .title = "Needle",
-      .group = Group::kMeasure,
       .caption = "Whether a sentence hidden in a long text is found again, and which heads look at it.",
       .shows =
           "A sentence is hidden in windows of the corpus at several depths and lengths, and its beginning stands again "
@@ -105,7 +103,7 @@ class NeedleView final : public MeasuredView<NeedleKey, NeedleMap> {
                           "Answers and their loss, of the model; the retrieval score, the weight on the token being "
                           "copied, and the weight on parts of the text, of the head",
                           needle_names())},
-  };
+  });
 };
 
 // One head's entries, or the model's.

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/views/list.h"
 #include "app/views/shared/score_maps/map_view.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 
 namespace locus::views {
@@ -153,14 +153,11 @@ class DotProduct final : public MapView {
     return static_cast<std::size_t>(layers);
   }
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "pe-dot-product",
-      .title = "Position dot product",
-      .group = Group::kPosition,
       .caption = "How similar two positions are to the model, whatever tokens stand there.",
-      .shows =
-          "The dot product of the encodings of positions i and j, in the state that enters the layer: for the "
-          "positions of the text, or for any length, base and scaling.",
+      .shows = "The dot product of the encodings of positions i and j, in the state that enters the layer: for the "
+               "positions of the text, or for any length, base and scaling.",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,
@@ -176,7 +173,7 @@ class DotProduct final : public MapView {
                    choice("scaling", "Scaling", "A scaling of RoPE to use instead of the checkpoint's",
                           {kOwn, "linear", "ntk", "dynamic", "yarn"}),
                    number("factor", "Factor", "Factor of the scaling", 4.0, 1, 64)},
-  };
+  });
 };
 
 Result<std::shared_ptr<const models::PositionTable>> DotProduct::table_of(const ViewInput& input,

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "app/views/list.h"
 #include "app/views/maps/contextual_map.h"
 #include "app/views/shared/score_maps/map_view.h"
+#include "app/views/shared/view.h"
 
 namespace locus::views {
 
@@ -80,10 +80,8 @@ class PositionAttention final : public MapView {
   }
 
  private:
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "position-attention",
-      .title = "Attention from position",
-      .group = Group::kPosition,
       .caption = "Where this head would look if it knew only the positions of tokens, not what they are.",
       .shows =
           "The soft-max of only the position's part of the logit, with each row scaled to a maximum of 1. A head's "
@@ -94,7 +92,7 @@ class PositionAttention final : public MapView {
       .uses_camera = true,
       .uses_difference = true,
       .controls = {boundary_control("")},
-  };
+  });
 };
 
 }  // namespace

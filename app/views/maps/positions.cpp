@@ -4,10 +4,10 @@
 #include <array>
 #include <cmath>
 
-#include "app/views/list.h"
 #include "app/views/maps/contextual_map.h"
 #include "app/views/maps/position_vectors.h"
 #include "app/views/shared/alignment.h"
+#include "app/views/shared/view.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 
@@ -60,10 +60,8 @@ class Positions final : public ContextualMap {
     return Strip{query, {std::max<std::int64_t>(0, query + 1 - count), query + 1}};
   }
 
-  ViewInfo info_{
+  ViewInfo info_ = described({
       .name = "positions",
-      .title = "Contextual positions",
-      .group = Group::kPosition,
       .caption = "Where each token stands: in the steps that this head counts, or in time, row and column.",
       .shows =
           "CoPE's positions p_ij: the number of counted keys from j to i, including the token itself, clamped at the "
@@ -81,7 +79,7 @@ class Positions final : public ContextualMap {
                    locus::whole("strip", "Keys in the strip",
                                 "Number of keys before the query that the strip shows; 0: no strip", 16, 0, 64,
                                 "no strip")},
-  };
+  });
 };
 
 std::optional<double> largest_position(const ViewInput& input, const Column& column) {

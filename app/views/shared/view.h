@@ -1,7 +1,8 @@
 // View: one way of looking at runs of models. A view turns traces and a few parameters into a Figure; it holds no state
 // and no data, so the workbench, the command line and a recipe that name the same input show the same picture.
 //
-// To add one: a file that defines a View, and one line in list.cpp.
+// To add one: a source in app/views/{maps,curves,heads,images} that defines a View and the function NAME_view(), and
+// its page assets/manual/NAME.md, whose head has its title, group and place among the views.
 //
 // Letters: T tokens, H heads, L layers; i is a query (a row), j a key (a column), Δ = i − j. Layers and heads count
 // from 0.
@@ -76,11 +77,11 @@ struct RangeBrush {
 };
 
 struct ViewInfo {
-  std::string name;   // "pe-dot-product", on the command line and in sessions
-  std::string title;  // "Position dot product"
-  Group group = Group::kLook;
-  std::string caption;  // one line, for who has never seen it and knows no term of the field but "head"
-  std::string shows;    // one or two sentences; the rest is in its page of the manual
+  std::string name;            // "pe-dot-product", on the command line and in sessions
+  std::string title{};         // "Position dot product", of its page
+  Group group = Group::kLook;  // of its page
+  std::string caption;         // one line, for who has never seen it and knows no term of the field but "head"
+  std::string shows;           // one or two sentences; the rest is in its page of the manual
   bool uses_layer = false;
   bool uses_head = false;
   bool uses_query = false;
@@ -97,6 +98,9 @@ struct ViewInfo {
   std::vector<Control> controls;
   std::vector<RangeBrush> brushes{};
 };
+
+// The same with the title and the group of the view's page (app/views/list.h).
+ViewInfo described(ViewInfo info);
 
 // ---- what a view gives
 
@@ -228,7 +232,14 @@ std::vector<std::size_t> compared_columns(const ViewInput& input);
 // Panels behind those of the columns: one, where two columns are compared.
 std::size_t difference_panels(const ViewInput& input);
 
-// All of them, in the order they are shown.
+// The one view of this kind, made when it is first asked for.
+template <class Kind>
+const View& made_once() {
+  static const Kind view;
+  return view;
+}
+
+// All views, in the order in which they are shown.
 const std::vector<const View*>& views();
 
 // Errors: kUsage naming the known views.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "app/session/shared_options.h"
-#include "app/views/list.h"
 #include "app/workbench/state/change_state.h"
 
 namespace locus::workbench {

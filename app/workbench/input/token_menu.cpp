@@ -5,7 +5,6 @@
 #include <QMenu>
 #include <functional>
 
-#include "app/views/list.h"
 #include "app/workbench/state/change_state.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/work/token_words.h"
@@ -35,7 +34,7 @@ void show_token_menu(Studio& studio, const models::Trace& trace, std::int64_t to
   }
   add("in-text", QStringLiteral("Show what it attends to in the text"), [&studio, known = place.token] {
     change_state(studio, [&](session::ViewState& state) {
-      session::show_view(state, views::attention_text_view().info().name);
+      session::show_view(state, "attention-text");
       state.query = known;
     });
   });

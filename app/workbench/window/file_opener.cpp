@@ -10,7 +10,6 @@
 #include "app/figures/assets.h"
 #include "app/session/portable.h"
 #include "app/session/recipe.h"
-#include "app/views/list.h"
 #include "app/workbench/input/input_dock.h"
 #include "app/workbench/input/input_files.h"
 #include "app/workbench/state/studio.h"
@@ -330,7 +329,7 @@ void FileOpener::show_atlas(const std::filesystem::path& file) {
   open(file);
   if (studio_.view().info().of_runs) {
     session::ViewState state = studio_.state();
-    session::show_view(state, views::atlas_view().info().name);
+    session::show_view(state, "atlas");
     studio_.change(state);
   }
 }

@@ -1,7 +1,10 @@
 // Every option that can refuse a value does, with its name, what is expected and what was found.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "app/cli/command.h"
@@ -97,6 +100,35 @@ TEST_F(CliOptions, TheProgramSaysSoAndEndsWithStatusTwo) {
   expect_error(with(train, {"--task-option", "foo=1"}), 2, "foo");
   expect_error(with(train, {"--lr", "-1"}), 2, "--lr");
   expect_error(with(train, {"--heads", "0"}), 2, "--heads");
+}
+
+// The folder of a checkpoint that cannot be opened ends with another status as soon as it is.
+TEST_F(CliOptions, SizesOfPaperAreCheckedBeforeACheckpointIsOpened) {
+  std::filesystem::create_directories(file("damaged"));
+  std::ofstream(file("damaged/config.json")) << "{";
+  for (const std::string& checkpoint : {file("nowhere"), file("damaged"), path()}) {
+    const std::vector<std::string> figure{"figure",  "attention", checkpoint,   "--text",
+                                          "one two", "--out",     file("x.png")};
+    for (const auto& [flag, value, range] :
+         std::vector<std::array<std::string, 3>>{{"--dpi", "4000", "36 to 2400"},
+                                                 {"--dpi", "35", "36 to 2400"},
+                                                 {"--width-mm", "9", "10 to 2000"},
+                                                 {"--width-mm", "2001", "10 to 2000"},
+                                                 {"--text-pt", "2", "3 to 72"},
+                                                 {"--text-pt", "73", "3 to 72"}}) {
+      std::vector<std::string> words = figure;
+      words.insert(words.end(), {flag, value});
+      expect_error(run_locus(words), 2, flag + ": expected a number from " + range + ", found " + value);
+    }
+    std::vector<std::string> words = figure;
+    words.insert(words.end(), {"--without", "axes"});
+    expect_error(run_locus(words), 2, "--without: expected titles, labels, legend");
+    std::ofstream(file("r.json")) << R"({"locus": "session/1", "state": {"view": "attention"}, "paper": {"dpi": 4000},)"
+                                  << R"( "checkpoints": [{"path": ")" << checkpoint << R"("}]})";
+    expect_error(run_locus({"figure", "--recipe", file("r.json"), "--out", file("x.png")}), 3,
+                 "r.json: paper.dpi: expected a number from 36 to 2400, found 4000");
+  }
+  EXPECT_FALSE(std::filesystem::exists(file("x.png")));
 }
 
 TEST_F(CliOptions, ATraceHasItsOwnInput) {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "app/figures/open_columns.h"
-#include "app/views/list.h"
+#include "app/views/shared/view.h"
 #include "core/base/numbers.h"
 #include "models/formats/atlas/contents.h"
 #include "tests/support/exported_views.h"

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "app/views/list.h"
+#include "app/views/shared/view.h"
 #include "tests/support/atlas_inputs.h"
 #include "tests/support/exported_views.h"
 

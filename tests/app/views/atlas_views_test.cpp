@@ -6,8 +6,8 @@
 #include <set>
 
 #include "app/views/heads/atlas_points.h"
-#include "app/views/list.h"
 #include "app/views/shared/statement.h"
+#include "app/views/shared/view.h"
 #include "tests/support/atlas_inputs.h"
 #include "tests/support/exported_views.h"
 

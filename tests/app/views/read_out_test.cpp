@@ -102,7 +102,7 @@ std::function<std::size_t(const ViewInput&, const Data&, const Field&, std::int6
   };
 }
 
-std::vector<Sentence> sentences() {
+std::vector<Sentence> listed_sentences() {
   using models::Quantity;
   const auto second_panel = [](const ViewInput&, const Data& data, const Field&, std::int64_t r, std::int64_t c) {
     return static_cast<std::size_t>(data.shape[1] * data.shape[2] + r * data.shape[2] + c);
@@ -153,7 +153,7 @@ std::vector<Sentence> sentences() {
   };
 }
 
-// Views whose marks are curves, bars or points, or that are covered below.
+// Views without cells of a map in their first panel, or that are covered below.
 const std::set<std::string>& without_cells() {
   static const std::set<std::string> names{"attention-text", "distance-profile", "distance-bias", "kernel",
                                            "pair-scores",    "pair-profile",     "pair-plane",    "shift-stability",
@@ -162,14 +162,19 @@ const std::set<std::string>& without_cells() {
   return names;
 }
 
-TEST(ReadOut, EveryViewIsReadOrHasNoCells) {
+// Those that are listed, and of every other view that it reads its first panel's cells as they are exported.
+std::vector<Sentence> sentences() {
+  std::vector<Sentence> all = listed_sentences();
   std::set<std::string> read = without_cells();
-  for (const Sentence& each : sentences()) {
+  for (const Sentence& each : all) {
     read.insert(each.view);
   }
   for (const View* view : views()) {
-    EXPECT_TRUE(read.contains(view->info().name)) << view->info().name;
+    if (!read.contains(view->info().name)) {
+      all.push_back({view->info().name});
+    }
   }
+  return all;
 }
 
 TEST(ReadOut, TheNumberAtACellIsTheNumberThatIsExportedForIt) {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <map>
 
-#include "app/views/list.h"
+#include "app/views/shared/view.h"
 #include "tests/support/exported_views.h"
 #include "tests/support/trace_parts.h"
 
