@@ -24,7 +24,7 @@ struct EffectOptions : InputAndChanges {
 };
 
 Json effect_json(const models::Effect& effect) {
-  return {{"edits", Json::parse(models::to_json(effect.edited->edits())).at("edits")},
+  return {{"edits", parsed(models::to_json(effect.edited->edits()))["edits"]},
           {"kl", effect.kl},
           {"loss", effect.loss},
           {"loss_edited", effect.loss_edited},

@@ -36,7 +36,7 @@ Json evaluation_json(const training::Evaluation& row) {
   Json intervals = Json::object();
   for (std::size_t n = 0; n < row.splits.size(); ++n) {
     splits[row.splits[n].first] = row.splits[n].second;
-    intervals[row.splits[n].first] = {row.intervals[n].first, row.intervals[n].second};
+    intervals[row.splits[n].first] = Json::list({row.intervals[n].first, row.intervals[n].second});
   }
   Json json = {{"checkpoint", row.checkpoint},
                {"encoding", row.encoding},
@@ -47,7 +47,7 @@ Json evaluation_json(const training::Evaluation& row) {
     json["perplexity"][row.splits[n].first] = row.perplexities[n];
   }
   if (!row.map.rows.empty()) {
-    json["map"] = Json::parse(training::to_json(row.map));
+    json["map"] = parsed(training::to_json(row.map));
   }
   return json;
 }

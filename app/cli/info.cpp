@@ -15,7 +15,6 @@
 #include "models/api/atlas.h"
 #include "models/api/model.h"
 #include "models/api/weight_kinds.h"
-#include "models/formats/json/settings_json.h"
 
 namespace locus::cli {
 namespace {
@@ -30,7 +29,9 @@ struct InfoOptions {
 
 Json encoding_json(const models::EncodingUse& encoding) {
   Json json = {{"name", encoding.name}};
-  json.update(Json(models::to_json(encoding.options)));
+  for (const auto& [name, value] : encoding.options.values()) {
+    json[name] = value;
+  }
   return json;
 }
 
@@ -88,7 +89,7 @@ Json info_json(const models::Model& model, std::int64_t length) {
       {"image", info.image},
       {"tokenizer", info.tokenizer},
       {"files", info.files},
-      {"missing", Json::array()},  // a checkpoint with missing tensors does not open
+      {"missing", Json::list()},  // a checkpoint with missing tensors does not open
       {"unexpected", info.unexpected},
       {"warnings", info.warnings},
       {"runtime", runtime_json()},

@@ -1,33 +1,38 @@
 // JSON as sub-commands print it.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "models/api/model.h"
+#include "models/formats/json/tree.h"
 
 namespace locus::cli {
 
-using Json = nlohmann::ordered_json;
+using Json = formats::Tree;
 
-// Two spaces of indentation; bytes that are not UTF-8 become U+FFFD, numbers that are none null. The one control that
-// JSON's writer leaves as it is, DEL, is escaped as JSON has it.
+// Two spaces of indentation; DEL, the one control that the writer leaves as it is, is escaped too.
 inline std::string dump(const Json& json) {
-  std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
+  std::string text = json.dump(2, Json::Order::kAsAdded);
   for (std::size_t at = text.find('\x7F'); at != std::string::npos; at = text.find('\x7F', at)) {
     text.replace(at, 1, "\\u007F");
   }
   return text;
 }
 
-// What `value` makes of each element, in an array.
+// What `value` makes of each element, in a list.
 template <class List, class Value>
 Json list_of(const List& list, const Value& value) {
-  Json array = Json::array();
+  Json made = Json::list();
   for (const auto& each : list) {
-    array.push_back(value(each));
+    made.push_back(value(each));
   }
-  return array;
+  return made;
+}
+
+// A document that other code wrote as text; null where it is none.
+inline Json parsed(const std::string& text) {
+  auto tree = Json::parse(text, "");
+  return tree.ok() ? *std::move(tree) : Json();
 }
 
 // The ten likeliest outputs at the last position.

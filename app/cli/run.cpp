@@ -107,7 +107,7 @@ Json run_json(const models::Trace& trace, const models::Generation* generated) {
   json["kept_mb"] = trace.memory_mb();
   json["peak_mb"] = peak_mb();
   if (generated != nullptr) {
-    json["generated"] = {{"ids", generated->ids}, {"text", generated->text}};
+    json["generated"] = Json{{"ids", generated->ids}, {"text", generated->text}};
   }
   return json;
 }

@@ -4,33 +4,28 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/base/numbers.h"
 #include "models/api/files.h"
-#include "models/formats/json/json.h"
+#include "models/formats/json/tree.h"
 
 namespace locus::views {
 
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
+using formats::Tree;
 
-// A member of an object; null where there is none.
-json member(const json& value, const char* name) {
-  return value.is_object() ? value.value(name, json()) : json();
+// A field of an object; null where there is none.
+const Tree& field_in(const Tree& value, std::string_view name) {
+  static const Tree kNull;
+  const Tree* found = value.find(name);
+  return found != nullptr ? *found : kNull;
 }
 
-// A list among the members of an object; empty where there is none.
-json list_in(const json& value, const char* name) {
-  json list = member(value, name);
-  return list.is_array() ? list : json::array();
-}
-
-double number_of(const json& value) {
-  return value.is_number() ? value.get<double>() : kNaN;
+double number_of(const Tree& value) {
+  return value.as<double>().value_or(kNaN);
 }
 
 Error malformed(const std::string& expected, const std::string& file) {
@@ -38,23 +33,23 @@ Error malformed(const std::string& expected, const std::string& file) {
 }
 
 // `{"in": 0.1, …}`, with `{"in": [0.09, 0.11], …}` where there are intervals.
-Result<std::vector<Split>> splits_of(const json& record, const std::string& file) {
-  const json splits = member(record, "splits");
-  if (!splits.is_object() || splits.empty()) {
+Result<std::vector<Split>> splits_of(const Tree& record, const std::string& file) {
+  const Tree& splits = field_in(record, "splits");
+  if (splits.fields().empty()) {
     return malformed("splits with their values (an object)", file);
   }
-  const json intervals = member(record, "interval");
+  const Tree& intervals = field_in(record, "interval");
   std::vector<Split> list;
-  for (const auto& [name, value] : splits.items()) {
+  for (const auto& [name, value] : splits.fields()) {
     Split split{name, number_of(value)};
-    if (const json interval = list_in(intervals, name.c_str()); interval.size() == 2) {
+    if (const Tree::List& interval = field_in(intervals, name).items(); interval.size() == 2) {
       split.low = number_of(interval[0]);
       split.high = number_of(interval[1]);
     }
     list.push_back(std::move(split));
   }
-  // "in" first; the others keep the file's order.
-  std::ranges::stable_sort(list, [](const Split& a, const Split& b) { return a.name == "in" && b.name != "in"; });
+  // "in" first; the others by name.
+  std::ranges::sort(list, std::less(), [](const Split& split) { return std::pair(split.name != "in", split.name); });
   return list;
 }
 
@@ -103,35 +98,35 @@ std::optional<Field> length_map(const std::vector<Split>& splits) {
   return field;
 }
 
-// An array of `count` rows of `width` numbers or nulls.
-bool is_table(const json& table, std::size_t count, std::size_t width) {
-  return table.is_array() && table.size() == count &&
-         std::ranges::all_of(table, [&](const json& row) { return row.is_array() && row.size() == width; });
+// A list of `count` rows of `width` numbers or nulls.
+bool is_table(const Tree& table, std::size_t count, std::size_t width) {
+  return table.is_list() && table.items().size() == count && std::ranges::all_of(table.items(), [&](const Tree& row) {
+           return row.is_list() && row.items().size() == width;
+         });
 }
 
 // What --map measured, of lengths that count up by one; else the splits, where they are pairs of lengths.
-Status read_map(const json& record, const std::string& file, Accuracy& into) {
-  const json map = member(record, "map");
+Status read_map(const Tree& record, const std::string& file, Accuracy& into) {
+  const Tree& map = field_in(record, "map");
   if (map.is_null()) {
     into.map = length_map(into.splits);
     return {};
   }
   const auto lengths = [&](const char* name) {
     std::vector<std::int64_t> list;
-    for (const json& value : list_in(map, name)) {
-      const bool next = value.is_number_integer() && value.get<std::int64_t>() >= 0 &&
-                        value.get<std::int64_t>() <= kLongestOperand &&
-                        (list.empty() || value.get<std::int64_t>() == list.back() + 1);
-      if (!next) {
+    for (const Tree& value : field_in(map, name).items()) {
+      const auto length = value.as<std::int64_t>();
+      if (!length || *length < 0 || *length > kLongestOperand || (!list.empty() && *length != list.back() + 1)) {
         return std::vector<std::int64_t>();
       }
-      list.push_back(value.get<std::int64_t>());
+      list.push_back(*length);
     }
     return list;
   };
   const std::vector<std::int64_t> rows = lengths("rows");
   const std::vector<std::int64_t> columns = lengths("columns");
-  if (rows.empty() || columns.empty() || !is_table(member(map, "values"), rows.size(), columns.size())) {
+  const Tree& values = field_in(map, "values");
+  if (rows.empty() || columns.empty() || !is_table(values, rows.size(), columns.size())) {
     return malformed("a map of rows, columns (lengths that count up by one) and values (a list a row)", file);
   }
   Field field = Field::zeros(static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(columns.size()));
@@ -139,59 +134,58 @@ Status read_map(const json& record, const std::string& file, Accuracy& into) {
   field.column_axis = {"second operand", "digit", static_cast<double>(columns.front()), 1};
   for (std::size_t r = 0; r < rows.size(); ++r) {
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      field.values[r * columns.size() + c] = static_cast<float>(number_of(map.at("values")[r][c]));
+      field.values[r * columns.size() + c] = static_cast<float>(number_of(values.items()[r].items()[c]));
     }
   }
-  const json samples = member(map, "samples");
-  into.samples = samples.is_number_integer() ? samples.get<std::int64_t>() : 0;
+  into.samples = field_in(map, "samples").as<std::int64_t>().value_or(0);
   into.map = std::move(field);
   return {};
 }
 
 Result<std::vector<Accuracy>> read_evaluation(const fs::path& path) {
   LOCUS_TRY(const std::string text, models::file_text(path, models::kMaxFileBytes));
-  LOCUS_TRY(const json document, parse_json(text, path.string()));
-  const json rows = list_in(document, "rows");
+  LOCUS_TRY(const Tree document, Tree::parse(text, path.string()));
+  const Tree::List& rows = field_in(document, "rows").items();
   if (rows.empty()) {
     return malformed("what locus evaluate --json prints ({\"task\": …, \"rows\": […]})", path.string());
   }
   std::vector<Accuracy> list;
-  for (const json& row : rows) {
-    if (!member(row, "checkpoint").is_string() || !member(row, "metric").is_string()) {
+  for (const Tree& row : rows) {
+    const auto checkpoint = field_in(row, "checkpoint").as<std::string>();
+    const auto metric = field_in(row, "metric").as<std::string>();
+    if (!checkpoint || !metric) {
       return malformed("rows with checkpoint, metric and splits", path.string());
     }
     LOCUS_TRY(std::vector<Split> splits, splits_of(row, path.string()));
-    list.push_back({row.at("checkpoint"), row.at("metric"), std::move(splits)});
+    list.push_back({*checkpoint, *metric, std::move(splits)});
     LOCUS_CHECK(read_map(row, path.string(), list.back()));
   }
   return list;
 }
 
-std::string text_of(const json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+std::string text_of(const Tree& value) {
+  return value.as<std::string>().value_or(value.dump(-1, Tree::Order::kByName));
 }
 
 // The settings of a run, without its results: the task's options by their own names, the encoding's with "encoding."
 // before them, the rest as training.json names it.
-std::map<std::string, std::string> settings_of(const json& record) {
+std::map<std::string, std::string> settings_of(const Tree& record) {
   static const std::set<std::string> results{"command",  "data", "steps_done", "tokens", "metric", "splits",
                                              "interval", "map",  "reference",  "seeds",  "what_if"};
   std::map<std::string, std::string> settings;
-  for (const auto& [name, value] : record.items()) {
-    if (results.count(name) == 0 && value.is_primitive() && !value.is_null()) {
+  for (const auto& [name, value] : record.fields()) {
+    if (results.count(name) == 0 && !value.is_object() && !value.is_list() && !value.is_null()) {
       settings[name] = text_of(value);
     }
   }
   settings.try_emplace("train_size", "new");  // new sequences in every step
-  const auto add = [&](const json& options, const std::string& prefix) {
-    if (options.is_object()) {
-      for (const auto& [name, value] : options.items()) {
-        settings[prefix + name] = text_of(value);
-      }
+  const auto add = [&](const Tree& options, const std::string& prefix) {
+    for (const auto& [name, value] : options.fields()) {
+      settings[prefix + name] = text_of(value);
     }
   };
-  add(member(record, "task_options"), "");
-  add(member(record, "encoding"), "encoding.");
+  add(field_in(record, "task_options"), "");
+  add(field_in(record, "encoding"), "encoding.");
   if (const auto name = settings.extract("encoding.name")) {
     settings["encoding"] = name.mapped();
   }
@@ -200,14 +194,14 @@ std::map<std::string, std::string> settings_of(const json& record) {
 
 struct Record {
   std::string file;
-  json values;
+  Tree values;
 };
 
 Result<Record> read_record(const Column& column) {
   LOCUS_TRY(const fs::path path, file_beside(column, "training.json", ": give the results of locus evaluate --json"));
   const std::string file = path.string();
   LOCUS_TRY(const std::string text, models::file_text(file, models::kMaxFileBytes));
-  LOCUS_TRY(json record, parse_json(text, file));
+  LOCUS_TRY(Tree record, Tree::parse(text, file));
   if (!record.is_object()) {
     return malformed("a metric and splits", file);
   }
@@ -216,7 +210,7 @@ Result<Record> read_record(const Column& column) {
 
 // The results of a checkpoint, those measured under its overrides where it has some, in the form of a training.json's
 // own. Errors: kUnsupported where that was not recorded.
-Result<json> results_of(const Column& column, const Record& read) {
+Result<Tree> results_of(const Column& column, const Record& read) {
   const models::Overrides& overrides = (column.model ? column.model->info() : column.trace->model()).overrides;
   const models::Edits edits = column.model ? column.model->edits() : column.trace->edits();
   if (!edits.empty()) {
@@ -226,16 +220,17 @@ Result<json> results_of(const Column& column, const Record& read) {
   if (overrides == models::Overrides()) {
     return read.values;
   }
-  const auto text = [](const std::string& value) { return value.empty() ? json() : json(value); };
-  const std::map<std::string, json> wanted{{"rope_base", overrides.rope_base ? json(*overrides.rope_base) : json()},
-                                           {"rope_scaling", text(overrides.rope_scaling)},
-                                           {"rope_base_layers", text(overrides.rope_base_layers)},
-                                           {"rope_scaling_layers", text(overrides.rope_scaling_layers)}};
-  for (const json& entry : list_in(read.values, "what_if")) {
-    if (std::all_of(wanted.begin(), wanted.end(),
-                    [&](const auto& each) { return member(entry, each.first.c_str()) == each.second; })) {
-      json results = entry;
-      results["metric"] = read.values.at("metric");
+  const auto same = [](const Tree& found, const std::string& wanted) {
+    return wanted.empty() ? found.is_null() : found.as<std::string>() == wanted;
+  };
+  for (const Tree& entry : field_in(read.values, "what_if").items()) {
+    const Tree& base = field_in(entry, "rope_base");
+    if ((overrides.rope_base ? base.as<double>() == overrides.rope_base : base.is_null()) &&
+        same(field_in(entry, "rope_scaling"), overrides.rope_scaling) &&
+        same(field_in(entry, "rope_base_layers"), overrides.rope_base_layers) &&
+        same(field_in(entry, "rope_scaling_layers"), overrides.rope_scaling_layers)) {
+      Tree results = entry;
+      results["metric"] = field_in(read.values, "metric");
       return results;
     }
   }
@@ -247,22 +242,22 @@ Result<json> results_of(const Column& column, const Record& read) {
 Result<Accuracy> read_training(const Column& column) {
   LOCUS_TRY(const Record read, read_record(column));
   const auto& [file, record] = read;
-  if (!member(record, "metric").is_string()) {
+  const auto metric = field_in(record, "metric").as<std::string>();
+  if (!metric) {
     return malformed("a metric and splits", file);
   }
-  LOCUS_TRY(const json results, results_of(column, read));
+  LOCUS_TRY(const Tree results, results_of(column, read));
   LOCUS_TRY(std::vector<Split> splits, splits_of(results, file));
-  const json trained = member(member(record, "task_options"), "length");
-  Accuracy accuracy{column.name, record.at("metric"), std::move(splits)};
+  Accuracy accuracy{column.name, *metric, std::move(splits)};
   LOCUS_CHECK(read_map(results, file, accuracy));
-  accuracy.trained = trained.is_number_integer() ? trained.get<std::int64_t>() : 0;
+  accuracy.trained = field_in(field_in(record, "task_options"), "length").as<std::int64_t>().value_or(0);
   accuracy.settings = settings_of(record);
   for (const char* const name : {"rope_base", "rope_scaling", "rope_base_layers", "rope_scaling_layers"}) {
-    if (results.contains(name)) {
-      accuracy.settings[name] = text_of(results.at(name));
+    if (const Tree* found = results.find(name)) {
+      accuracy.settings[name] = text_of(*found);
     }
   }
-  for (const json& seed : list_in(results, "seeds")) {
+  for (const Tree& seed : field_in(results, "seeds").items()) {
     if (!seed.is_object()) {
       return malformed("seeds, each with its splits", file);
     }

@@ -54,20 +54,6 @@ TEST_F(CliConvert, WritesAFileThatOpensWhereverAPathIs) {
   EXPECT_EQ(run_locus({"run", folder, "--text", "To be"}).status, 0);
 }
 
-TEST_F(CliConvert, RefusesWhatItCannotWrite) {
-  const std::string small = file("a.gguf");
-  EXPECT_EQ(run_locus({"convert", converted_source(), "--to", "q9", "--out", small}).status, 2);
-  EXPECT_EQ(run_locus({"convert", converted_source(), "--to", "q4_0"}).status, 2);
-  EXPECT_EQ(run_locus({"convert", converted_source(), "--to", "q4_0", "--out", file("a.bin")}).status, 2);
-  EXPECT_EQ(
-      run_locus({"convert", converted_source(), "--to", "f16", "--out", converted_source() + "/model.safetensors"})
-          .status,
-      2);
-  EXPECT_EQ(run_locus({"convert", converted_source() + "-nope", "--out", small}).status, 4);
-  EXPECT_EQ(run_locus({"convert", file("absent"), "--out", small}).status, 3);
-  EXPECT_FALSE(fs::exists(small));
-}
-
 // Where the program cannot have LibTorch it ends, and leaves no part of a file.
 TEST_F(CliConvert, WithoutLibTorchNothingIsLeft) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -61,17 +61,6 @@ TEST_F(CliFigure, WhatShowsNoRunNeedsNoInput) {
   EXPECT_EQ(read_text(again), read_text(csv));
 }
 
-TEST_F(CliFigure, RefusesWhatIsNotThere) {
-  expect_error(run_locus({"figure", "attention", path(), "--text", "a", "--layer", "2", "--data", file("x.npy")}), 2,
-               "layer");
-  expect_error(run_locus({"figure", "attention", path(), "--text", "a", "--head", "x", "--data", file("x.npy")}), 2,
-               "--head");
-  expect_error(run_locus({"figure", "attention", path(), "--text", "a", "--data", file("x.xls")}), 2, "x.xls");
-  expect_error(run_locus({"figure", "attention", path(), "--data", file("x.npy")}), 2, "INPUT");
-  expect_error(run_locus({"figure", "attention", path(), "--text", "a", "--quantity", "gate", "--data", file("x.npy")}),
-               4, "rope");
-}
-
 TEST_F(CliFigure, AReferenceAmongThreeColumnsIsNoFourth) {
   const std::string second = copy("second").string();
   const std::string third = copy("third").string();
@@ -213,7 +202,6 @@ TEST_F(CliFigure, NumbersTheFilesOfAllHeads) {
 }
 
 TEST_F(CliFigure, RefusesFilesItCannotDraw) {
-  expect_error(run_locus({"figure", "attention", path(), "--text", "a", "--out", file("x.bmp")}), 2, "bmp");
   std::ofstream(file("plain.svg")) << "<svg xmlns='http://www.w3.org/2000/svg'/>";
   expect_error(run_locus({"figure", "--recipe", file("plain.svg"), "--out", file("y.svg")}), 3, "plain.svg");
 }

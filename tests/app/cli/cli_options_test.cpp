@@ -67,41 +67,6 @@ TEST_F(CliOptions, EachOneRefusesWhatItCannotBe) {
   }
 }
 
-TEST_F(CliOptions, TheProgramSaysSoAndEndsWithStatusTwo) {
-  const std::vector<std::string> figure{"figure", "attention", path(), "--text", "one two", "--data", file("x.npy")};
-  const auto with = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return run_locus(words);
-  };
-  expect_error(with(figure, {"--query", "99"}), 2, "query: expected 0 to ");
-  expect_error(with(figure, {"--key", "99"}), 2, "key: expected 0 to ");
-  expect_error(with(figure, {"--query", "-5"}), 2, "--query");
-  expect_error(with(figure, {"--key", "-5"}), 2, "--key");
-  expect_error(with(figure, {"--head", "-1"}), 2, "--head");
-  expect_error(with(figure, {"--layer", "first"}), 2, "--layer");
-  for (const char* width : {"0", "-5", "nan"}) {
-    expect_error(with(figure, {"--width-mm", width}), 2, "--width-mm");
-  }
-  expect_error(with(figure, {"--dpi", "0"}), 2, "--dpi");
-  expect_error(with(figure, {"--colormap", "rainbow"}), 2, "viridis");
-  expect_error(with(figure, {"--percentile", "0"}), 2, "--percentile");
-  expect_error(with(figure, {"--camera-x", "3"}), 2, "--camera-x");
-  expect_error(with(figure, {"--rope-base", "0"}), 2, "--rope-base: expected a number from 1.000001");
-  expect_error(with(figure, {"--rope-base", ""}), 2, "--rope-base");
-  expect_error(with(figure, {"--rope-base", "@local"}), 2, "--rope-base: expected a value, or one and layers");
-  expect_error(with(figure, {"--rope-scaling", "linear:4@"}), 2, "--rope-scaling: expected a value, or one and layers");
-  expect_error(run_locus({"figure", "attention", path(), "--ids", "1,,2", "--data", file("x.npy")}), 2, "--ids");
-  expect_error(run_locus({"figure", "attention", path(), "--ids", "1,2,", "--data", file("x.npy")}), 2, "--ids");
-  expect_error(run_locus({"run", path(), "--ids", "1,-2"}), 2, "--ids");
-  expect_error(run_locus({"run", path(), "--text", "a", "--temperature", "nan"}), 2, "--temperature");
-  const std::vector<std::string> train{"train", "flip-flop", "--steps", "1", "--out", file("never")};
-  expect_error(with(train, {"--encoding", "nope"}), 2, "nope");
-  expect_error(with(train, {"--option", "foo=1"}), 2, "foo");
-  expect_error(with(train, {"--task-option", "foo=1"}), 2, "foo");
-  expect_error(with(train, {"--lr", "-1"}), 2, "--lr");
-  expect_error(with(train, {"--heads", "0"}), 2, "--heads");
-}
-
 // The folder of a checkpoint that cannot be opened ends with another status as soon as it is.
 TEST_F(CliOptions, SizesOfPaperAreCheckedBeforeACheckpointIsOpened) {
   std::filesystem::create_directories(file("damaged"));

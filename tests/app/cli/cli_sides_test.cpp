@@ -170,14 +170,11 @@ TEST_F(CliSides, TracesHoldAllSidesAndOpenAgain) {
 
 TEST_F(CliSides, RefusesWhatMakesNoSense) {
   const std::string out = file("x.npy");
-  expect_error(run_locus({"figure", "attention", path(), "--text", "one", "--side", "cross", "--data", out}), 3,
-               "--side cross");
   expect_error(run_locus({"figure", "attention", t5(), "--ids", "1", "--side", "both", "--data", out}), 2, "--side");
   expect_error(run_locus({"figure", "heads", t5(), "--ids", kEncoderIds, "--side", "cross", "--data", file("x.csv")}),
                4, "heads");
   expect_error(run_locus({"figure", "length-curve", t5(), "--ids", kEncoderIds, "--data", file("x.csv")}), 4,
                "encoder-decoder");
-  expect_error(run_locus({"run", path(), "--text", "one", "--decoder-ids", "1"}), 3, "decoder");
   expect_error(run_locus({"run", t5(), "--ids", "1", "--decoder-ids", "1,x"}), 2, "--decoder-ids");
   expect_error(run_locus({"run", t5(), "--ids", "1", "--decoder-ids", ""}), 3, "--decoder-ids");
   expect_error(run_locus({"run", t5(), "--ids", "1", "--decoder-ids", "61"}), 3, "decoder: token 0");

@@ -22,24 +22,6 @@ TEST(CliUsage, PrintsItsVersion) {
   EXPECT_TRUE(outcome.out.starts_with("locus " + std::string(locus::program_version()))) << outcome.out;
 }
 
-TEST(CliUsage, HelpNamesEverySubCommand) {
-  const Outcome outcome = run_locus({"--help"});
-  EXPECT_EQ(outcome.status, 0);
-  for (const char* const name : {"info", "run", "figure", "verify", "train"}) {
-    EXPECT_NE(outcome.out.find(std::string("\n  ") + name + " "), std::string::npos) << name << outcome.out;
-  }
-}
-
-TEST(CliUsage, SubCommandHelpNamesItsOptions) {
-  const Outcome run = run_locus({"run", "--help"});
-  EXPECT_EQ(run.status, 0);
-  for (const char* const name : {"--text", "--ids", "--trace", "--keep", "--rope-base", "--threads", "--device"}) {
-    EXPECT_NE(run.out.find(name), std::string::npos) << name;
-  }
-  const Outcome figure = run_locus({"figure", "--help"});
-  EXPECT_NE(figure.out.find("attention:"), std::string::npos) << "the views are listed";
-}
-
 TEST(CliUsage, UsageLinesAreCommandsThatCanBeTyped) {
   for (const char* const name : {"info", "run", "figure", "verify", "train", "evaluate", "effect"}) {
     const Outcome help = run_locus({name, "--help"});
@@ -50,34 +32,9 @@ TEST(CliUsage, UsageLinesAreCommandsThatCanBeTyped) {
   EXPECT_NE(evaluate.find("--task-option KEY=VALUE "), std::string::npos) << evaluate;
 }
 
-TEST(CliUsage, ARecipeSaysItsView) {
-  expect_error(run_locus({"figure", "attention", "--recipe", "two.recipe.json", "--data", "x.npy"}), 2,
-               "found the view attention");
-}
-
-TEST(CliUsage, RefusesWhatMakesNoSense) {
-  expect_error(run_locus({"run", "somewhere", "--bogus"}), 2, "--bogus");
-  expect_error(run_locus({"run"}), 2, "PATH");
-  expect_error(run_locus({"info"}), 2, "PATH");
-  expect_error(run_locus({"info", "somewhere", "--device", "tpu"}), 2, "tpu");
-  expect_error(run_locus({"run", "somewhere"}), 2, "--text");
-  expect_error(run_locus({"run", "somewhere", "--text", "a", "--ids", "1"}), 2, "--ids");
-  expect_error(run_locus({"run", "somewhere", "--ids", "1,x"}), 2, "x");
-  expect_error(run_locus({"run", "somewhere", "--text", "a", "--keep", "everything"}), 2, "everything");
-  expect_error(run_locus({"figure", "attention", "somewhere", "--text", "a"}), 2, "--out");
-  expect_error(run_locus({"figure", "horoscope", "somewhere", "--text", "a", "--data", "x.npy"}), 2, "horoscope");
-  expect_error(run_locus({"train", "poetry", "--out", "x"}), 2, "poetry");
-  expect_error(run_locus({"--threads", "-1", "info", "--encodings"}), 2, "--threads");
-}
-
 TEST(CliUsage, TakesGlobalOptionsOnEitherSide) {
   EXPECT_EQ(run_locus({"--threads", "1", "info", "--encodings"}).status, 0);
   EXPECT_EQ(run_locus({"info", "--encodings", "--threads", "1"}).status, 0);
-}
-
-TEST(CliUsage, NamesAPathThatIsNotThere) {
-  expect_error(run_locus({"frobnicate"}), 3, "frobnicate");
-  expect_error(run_locus({"info", "nowhere-at-all"}), 3, "nowhere-at-all");
 }
 
 #if LOCUS_GUI
