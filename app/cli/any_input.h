@@ -1,4 +1,4 @@
-// What a model runs on where no view shows the run: token 0, or a white picture.
+// An input for models whose run no view shows: token 0, or a white picture.
 #pragma once
 
 #include <vector>

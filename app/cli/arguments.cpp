@@ -15,7 +15,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// What help writes for a value: "N", "linear|log".
+// The word of help for a value: "N", "linear|log".
 std::string type_of(const Parameter& parameter) {
   switch (parameter.kind) {
     case Parameter::Kind::kWhole:

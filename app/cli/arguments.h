@@ -21,7 +21,7 @@ class App;
 
 namespace locus::cli {
 
-// What numbers an option takes; what it refuses is a usage error that names it.
+// The numbers that an option takes; any other is a usage error that names the option.
 struct Bounds {
   double low = 0;
   double high = std::numeric_limits<double>::infinity();
@@ -50,7 +50,7 @@ struct NamedFiles {
   std::function<std::vector<std::string>()> typed;  // once parsed; lives as long as what the options are read into
 };
 
-// What a shell proposes as the value of an option, where not every value can be listed as a choice.
+// Words that a shell proposes as the value of an option, where not every value can be listed as a choice.
 struct Proposals {
   std::string command;
   std::string name;
@@ -109,7 +109,7 @@ class Arguments {
   std::string command_;
 };
 
-// What a command line asked for.
+// The result of parsing a command line.
 struct Parsed {
   enum class Kind { kCommand, kNone, kPrinted };
   Kind kind = Kind::kNone;

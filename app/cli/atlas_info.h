@@ -1,4 +1,4 @@
-// What `locus info` says of an atlas, which opens without its checkpoint.
+// `locus info` of an atlas, which opens without its checkpoint.
 #pragma once
 
 #include <filesystem>

@@ -29,7 +29,7 @@ struct Context {
   const std::string& command;  // the command line as it can be recorded: file names instead of paths
 };
 
-// What a sub-command does once its options are parsed. The Status becomes the exit status.
+// The work of a sub-command once its options are parsed. The Status becomes the exit status.
 using Action = std::function<Status(const Context&)>;
 
 struct Command {

@@ -28,7 +28,7 @@ void declare_globals(Arguments arguments, Globals& globals) {
   arguments.text("--log", globals.log, "append all printed output to this file", FileUse::kWritten);
 }
 
-// What the words of a command line are read into.
+// The values that the words of a command line are read into.
 struct Declared {
   Globals globals;
   WorkbenchRequest request;

@@ -9,7 +9,7 @@
 
 namespace locus::cli {
 
-// What is asked for without a sub-command.
+// The request of a command line without a sub-command.
 struct WorkbenchRequest {
   std::vector<std::string> paths;
   std::string figures;     // not empty: draw the session's figures into this folder instead of opening a window

@@ -7,7 +7,7 @@
 
 namespace locus::cli {
 
-// What may follow an option, or stand in the place of a positional.
+// Kinds of words that may follow an option, or stand in the place of a positional.
 enum class ValueKind { kNone, kWord, kFile };
 
 struct OptionText {

@@ -181,7 +181,7 @@ Status run_figure(const FigureOptions& options, const Context& context) {
   }
   const Context guarding{context.globals, context.console, inputs, context.command};
   const Status drawn = draw(std::move(recipe), painter.get(), options, guarding);
-  // What a recipe asks for wrongly is no mistake of the command line.
+  // A mistake of a recipe is not one of the command line.
   const bool of_file = !drawn.ok() && !options.recipe.empty() && drawn.error().code == ErrorCode::kUsage;
   return of_file ? Status(bad_input(drawn.error().describe(), options.recipe)) : drawn;
 }

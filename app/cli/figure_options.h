@@ -23,7 +23,7 @@ struct FigureOptions : InputAndChanges {
   FieldFlags<session::PaperState> paper{session::paper_fields()};
 
   void declare(Arguments& arguments);
-  // What the figure is made of, spelled out or from --recipe. Errors: kUsage for words that do not go together,
+  // The recipe of the figure, spelled out or from --recipe. Errors: kUsage for words that do not go together,
   // kBadInput for what is not found.
   Result<session::Recipe> read() const;
 };

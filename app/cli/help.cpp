@@ -13,7 +13,7 @@ struct HelpOptions : HelpRequest {
   std::string completion;
 };
 
-// What is installed beside the program. Its line ends are its own.
+// Prints a file that is installed beside the program, with its own line ends.
 std::string written_for(const HelpOptions& options) {
   const std::vector<CommandText> commands = described_commands();
   return options.man                    ? man_page(commands)

@@ -1,4 +1,4 @@
-// What `locus help` prints of the manual, without the rest of the command line.
+// `locus help` without the rest of the command line: pages of the manual.
 #pragma once
 
 #include <string>

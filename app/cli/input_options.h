@@ -58,7 +58,7 @@ class EditOptions {
   std::optional<std::string> file_;
 };
 
-// What the sub-commands that run a model on an input have in common.
+// Options that the sub-commands that run a model on an input have in common.
 struct InputAndChanges {
   InputOptions input;
   OverrideOptions overrides;

@@ -19,7 +19,7 @@ inline std::string dump(const Json& json) {
   return text;
 }
 
-// What `value` makes of each element, in a list.
+// A list of `value` of each element.
 template <class List, class Value>
 Json list_of(const List& list, const Value& value) {
   Json made = Json::list();

@@ -10,8 +10,8 @@
 
 namespace locus::cli {
 
-// What a command line reads: the files that it names, and those that its checkpoints, traces and sessions consist of.
-// `command` is the sub-command's name; empty: the workbench.
+// The files that a command line reads: those that it names, and those that its checkpoints, traces and sessions consist
+// of. `command` is the sub-command's name; empty: the workbench.
 InputFiles inputs_of(const std::vector<NamedFiles>& files, const std::string& command);
 
 // Errors: kUsage for an option whose output is one of those inputs, or the output of another option.

@@ -81,7 +81,7 @@ Progress with_time_left(const models::Model& model, double expected_ms, Console&
   };
 }
 
-// What was read, of an encoder–decoder by its encoder.
+// The tokens that were read; of an encoder–decoder, by its encoder.
 void add_tokens(const models::Trace& trace, const std::string& prefix, Json& json) {
   json[prefix + "tokens"] = list_of(trace.tokens(), [](const models::TokenInfo& token) { return token.label; });
   json[prefix + "input_ids"] = list_of(trace.tokens(), [](const models::TokenInfo& token) { return token.id; });

@@ -47,7 +47,7 @@ Status write_figures(const FigureJob& job, const std::filesystem::path& file, co
 Status write_data(const FigureJob& job, const std::filesystem::path& file, const StopToken& stop,
                   const Progress& progress = {});
 
-// What its file may be called, without an ending: "text-rope-attention".
+// A name for its file, without an ending: "text-rope-attention".
 std::string suggested_name(const FigureJob& job);
 
 }  // namespace locus::figures

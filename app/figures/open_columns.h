@@ -1,4 +1,4 @@
-// What a session stores, opened and run: its checkpoints and traces become the columns that views show.
+// Opens and runs the checkpoints of a session: they and its traces become the columns that views show.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ namespace locus::session {
 using Opener = std::function<Result<std::shared_ptr<const models::Model>>(
     const std::filesystem::path&, const models::OpenOptions&, StopToken, const Progress&)>;
 
-// What lies at a path: a checkpoint's model, or a trace that a program wrote; the other is null.
+// The content of a path: a checkpoint's model, or a trace that a program wrote; the other is null.
 struct Opened {
   std::shared_ptr<const models::Model> model;
   std::shared_ptr<const models::Trace> trace;

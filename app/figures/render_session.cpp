@@ -104,7 +104,7 @@ std::vector<session::CheckpointEntry> found(const std::vector<session::Checkpoin
   return there;
 }
 
-// What the figures of a session share.
+// Models, measurements and digests that the figures of a session share.
 struct Workshop {
   session::ColumnMaker maker;
   std::shared_ptr<views::FieldCache> cache;

@@ -165,7 +165,7 @@ std::size_t level_of(std::string_view text) {
   return std::min(text.find_first_not_of('#'), text.size());
 }
 
-// What stands around the word, which the line holds, in so many bytes or a few less.
+// The text around the word, which the line holds, in so many bytes or a few less.
 std::string around(const std::string& line, std::string_view word) {
   constexpr std::size_t kMaxLength = 90;
   constexpr std::size_t kBefore = 30;

@@ -15,7 +15,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(0, text.find_last_not_of(" \t\r") + 1);
 }
 
-// What stands between `mark` at `at` and its next occurrence, which does not follow a space; empty where there is none.
+// The text between `mark` at `at` and its next occurrence, which does not follow a space; empty where there is none.
 std::optional<std::string_view> between(std::string_view text, std::size_t at, std::string_view mark) {
   const std::size_t begin = at + mark.size();
   if (begin >= text.size() || text[begin] == ' ') {

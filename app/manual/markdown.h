@@ -35,7 +35,7 @@ struct Block {
 Line parse_line(std::string_view text);
 std::vector<Block> parse_blocks(std::string_view text);
 
-// What is read of a line, without its marks.
+// The text of a line, without its marks.
 std::string plain(const Line& line);
 
 // "Exit status" → "exit-status": what a link to a heading names, as GitHub has it.

@@ -8,7 +8,7 @@ namespace locus::manual {
 
 namespace {
 
-// What is read: marks are gone, and a link says where to read on.
+// The text as it is read: without marks, and a link says where to read on.
 std::string readable(const Line& line) {
   std::string text;
   for (const Span& span : line) {

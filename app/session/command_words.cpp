@@ -75,7 +75,7 @@ struct Named {
   const CheckpointEntry* reference = nullptr;  // null: one of the columns, or none
 };
 
-// What all named columns share is said once; a reference is said without edits.
+// Settings that all named columns share are written once; a reference is written without edits.
 bool can_be_said(const Named& named) {
   const CheckpointEntry& first = *named.columns.front();
   const bool alike = std::all_of(named.columns.begin(), named.columns.end(), [&](const CheckpointEntry* entry) {

@@ -1,4 +1,4 @@
-// What the matrix of heads beside a figure shows, and whether it is folded to a line.
+// The choices of the matrix of heads beside a figure: its colours, and whether it is folded to a line.
 #pragma once
 
 #include <array>
@@ -6,7 +6,7 @@
 
 namespace locus::session {
 
-// What colours its squares, by name; each stands for a number of views::Fingerprint.
+// Statistics that colour its squares, by name; each stands for a number of views::Fingerprint.
 inline constexpr std::array<const char*, 7> kHeadStatistics{"previous", "first",   "induction", "self",
                                                             "distance", "entropy", "on images"};
 

@@ -14,7 +14,7 @@ struct PaperState {
   double dpi = 300;
   bool dark = false;
   double text_pt = 7;  // of labels; ticks, titles and notes follow
-  // What is drawn beside the data.
+  // Parts that are drawn beside the data.
   bool titles = true;
   bool labels = true;  // of axes
   bool legend = true;  // names of curves and bars, and the colour bar

@@ -1,4 +1,4 @@
-// What a view's state says of tokens, kept where it is in the text: the chosen query and key, and the queries that
+// Tokens of a view's state, kept where they are in the text: the chosen query and key, and the queries that
 // views keep by their numbers. Other tokens, or an insertion before them, give them other numbers.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace locus::session {
 
-// What the first column has read.
+// The text and the tokens of the first column.
 struct Footing {
   std::string text;
   std::string key_text;

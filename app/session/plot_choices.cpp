@@ -111,7 +111,7 @@ void drop_points_below_zero(figure::Points& points, bool upright) {
   }
 }
 
-// What a logarithmic axis cannot show: values that are not above 0.
+// Removes values that a logarithmic axis cannot show: those that are not above 0.
 void drop_values_below_zero(figure::Panel& panel, bool upright) {
   for (figure::Layer& layer : panel.layers) {
     if (auto* points = std::get_if<figure::Points>(&layer)) {

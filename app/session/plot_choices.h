@@ -30,12 +30,12 @@ struct PlotChoices {
   friend bool operator==(const PlotChoices&, const PlotChoices&) = default;
 };
 
-// What a curve or bars are called, without the numbers that follow a name in a legend; empty: not named, or neither.
+// The name of a curve or of bars, without the numbers that follow it in a legend; empty: not named, or neither.
 std::string series_name(const figure::Layer& layer);
 // Whether a panel draws curves or bars over numbers, and no map, image or text.
 bool is_plot(const figure::Panel& panel);
 
-// What is chosen of an axis; by default nothing.
+// The choices for an axis; by default none.
 AxisChoice choice_of(const PlotChoices& choices, std::size_t panel, bool upright);
 // The same choices with this one in place of the axis's; one that chooses nothing is left out.
 PlotChoices with_axis(PlotChoices choices, const AxisChoice& choice);

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What another machine has is looked for when it is opened.
+// Files of another machine are looked for when they are opened.
 bool is_there(const fs::path& path) {
   std::error_code code;
   return remote::is_remote(path.native()) || fs::exists(path, code);

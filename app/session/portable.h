@@ -14,7 +14,7 @@ namespace locus::session {
 // Larger files of weights are not hashed.
 inline constexpr std::uintmax_t kMaxHashedBytes = std::uintmax_t{1} << 30;
 
-// What a file at `path` is called in a file of `folder`: relative to it, with slashes; the whole path where there is no
+// The name of a file at `path` in a file of `folder`: relative to it, with slashes; the whole path where there is no
 // way from one to the other.
 std::string relative_path(const std::filesystem::path& path, const std::filesystem::path& folder);
 // The same for files that have no folder of their own: relative to the working directory when below it, whole

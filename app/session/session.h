@@ -27,7 +27,7 @@ struct CheckpointEntry {
   bool shown = true;            // a column of the canvas
   // The column reads this text, whatever the input is; empty: the input.
   std::optional<std::string> text{};
-  // What its runs do otherwise than the checkpoint says.
+  // Changes that its runs make to the model.
   models::Edits edits{};
   // The layer and head that its column shows, whatever the others do; empty: it follows them.
   std::optional<views::HeadRef> own{};
@@ -35,7 +35,7 @@ struct CheckpointEntry {
   friend bool operator==(const CheckpointEntry&, const CheckpointEntry&) = default;
 };
 
-// What the canvas shows, apart from the runs themselves.
+// The state of the canvas, apart from the runs themselves.
 struct ViewState : views::ViewParameters {
   std::string view = "attention";
   // As typed, or in an older file: the heads that columns have of their own, by their place, layer kNone for those that
@@ -50,7 +50,7 @@ struct ViewState : views::ViewParameters {
   friend bool operator==(const ViewState&, const ViewState&) = default;
 };
 
-// Another view: the visible part, the choices of plots and the marks are places of the one before, and go.
+// Shows another view, without the visible part, the choices of plots and the marks, which belong to the view before.
 void show_view(ViewState& state, const std::string& view);
 
 // A named state: an entry of the list of figures, and a figure when there is no display.
@@ -95,7 +95,7 @@ void hand_out_heads(ViewState& state, std::vector<CheckpointEntry>& checkpoints)
 // " base 2000 ntk:4", behind a checkpoint's name: its overrides, its edits and the beginning of a text of its own. What
 // it opened as says which layers obey, where the entry names none and not all that turn do.
 std::string label_of(const CheckpointEntry& entry, const models::ModelInfo* opened = nullptr);
-// What the entry's column runs on: a decoder's part is for encoder–decoders alone.
+// The input of the entry's column: a decoder's part is for encoder–decoders alone.
 models::Input input_of(const CheckpointEntry& entry, const models::Input& input, const models::ModelInfo& model);
 
 // Whether a path names a session by its ending.

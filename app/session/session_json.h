@@ -20,7 +20,7 @@ formats::Tree to_tree(const CheckpointEntry& entry, const std::string& path);
 formats::Tree to_tree(const ViewState& state, const StateFields& fields);
 formats::Tree to_tree(const PaperState& paper);
 
-// What is absent keeps its default. Errors go to the node: the field, what is expected, what was found.
+// An absent field keeps its default. Errors go to the node: the field, what is expected, what was found.
 ViewState read_state(const formats::Node& node, const StateFields& fields);
 PaperState read_paper(const formats::Node& node);
 

@@ -11,7 +11,7 @@ void set_option(ViewState& state, const std::string& view, const std::string& na
   constexpr const char* kShared = "band";
   Settings& options = state.options[view];
   options.set(name, value);
-  // Of a picture per head and one of them all, one alone is on.
+  // A picture per head and one of all heads exclude each other.
   for (const auto& [one, other] : {std::pair("all-heads", "rollout"), std::pair("rollout", "all-heads")}) {
     const auto on = options.boolean(other, false);
     if (name == one && value == SettingValue(true) && on && *on) {

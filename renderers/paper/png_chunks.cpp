@@ -66,7 +66,7 @@ bool good_header(std::string_view data) {
          known_colour && data[10] == 0 && data[11] == 0 && static_cast<std::uint8_t>(data[12]) <= 1;
 }
 
-// What zlib packed; none where it is damaged or longer than kLongestText.
+// The text that zlib packed; none where it is damaged or longer than kLongestText.
 std::optional<std::string> unpacked(std::string_view packed) {
   z_stream stream{};
   if (inflateInit(&stream) != Z_OK) {
@@ -101,7 +101,7 @@ std::string utf8_of_latin1(std::string_view latin1) {
   return text;
 }
 
-// What is behind the next zero byte, which it takes off with what is before it; false: there is none.
+// Removes the next zero byte with what is before it; false: there is none.
 bool skip_text(std::string_view& data) {
   const std::size_t end = data.find('\0');
   data.remove_prefix(end == std::string_view::npos ? data.size() : end + 1);

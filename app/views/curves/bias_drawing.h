@@ -1,4 +1,4 @@
-// What `distance-bias` draws and exports of near minus far scores: histograms, and every head's μ and σ.
+// Figures and tables of near minus far scores for `distance-bias`: histograms, and every head's μ and σ.
 #pragma once
 
 #include <memory>

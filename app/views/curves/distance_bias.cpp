@@ -14,7 +14,7 @@
 
 namespace locus::analysis {
 
-// What it weighs in the views' cache.
+// The size in the cache, in bytes.
 static std::size_t cached_bytes(const DistanceBias& bias) {
   return sizeof bias + views::cached_bytes(bias.differences);
 }

@@ -1,4 +1,4 @@
-// What the view `distance-profile` measures of a run: mean score by distance, along tokens or along a component of
+// Measurement of the view `distance-profile`: mean score by distance, along tokens or along a component of
 // their positions, and what theory expects.
 #pragma once
 
@@ -32,7 +32,7 @@ struct DistanceCurves {
   // The distance of entry n; of a bin the middle of those that it holds.
   double distance(std::size_t n) const { return static_cast<double>(scores.edges[n] + scores.edges[n + 1] - 1) / 2; }
 };
-// What it weighs in the cache.
+// The size in the cache, in bytes.
 std::size_t cached_bytes(const DistanceCurves& profile);
 
 // Errors: the analyses'; kUnsupported along a component where positions are one number, or no picture has cells.

@@ -25,7 +25,7 @@ constexpr std::int64_t kShortestText = 16;      // tokens, below which a text me
 constexpr std::int64_t kMeasuredQueries = 512;  // that are read of a longer text
 constexpr std::int64_t kListed = 20;            // pairs of tokens
 
-// What is measured of a column: the kernel and, with a text, its profile; of an atlas the profile; or the pairs of
+// The measurement of a column: the kernel and, with a text, its profile; of an atlas the profile; or the pairs of
 // tokens at one distance.
 struct KernelKey {
   models::KernelRequest head;

@@ -1,4 +1,4 @@
-// What a text or an atlas measured, beside the kernel of a head.
+// Curves that a text or an atlas measured, beside the kernel of a head.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@
 namespace locus::views {
 
 struct LengthPoints : std::vector<models::LengthPoint> {};
-// What they weigh in the cache.
+// The size in the cache, in bytes.
 std::size_t cached_bytes(const LengthPoints& points);
 // One more text's points, of the same lengths: both together. A length that one of them has not, both have not.
 void add_text(const std::vector<models::LengthPoint>& text, LengthPoints& points);
@@ -20,7 +20,7 @@ void add_text(const std::vector<models::LengthPoint>& text, LengthPoints& points
 // One a column, of the same text.
 using LengthCurves = std::vector<std::shared_ptr<const LengthPoints>>;
 
-// What a curve has at a length; null where it has none.
+// The point of a curve at a length; null where it has none.
 const models::LengthPoint* find_point(const LengthPoints& points, std::int64_t length);
 
 // Bits per byte of the columns `group` less those of `first` at a length, each the mean of its columns, which differ in

@@ -95,7 +95,7 @@ class PairPlane final : public MeasuredView<PairPlaneKey, Plane> {
   });
 };
 
-// What a token is, from its first visible character.
+// The class of a token, from its first visible character.
 std::size_t class_of(const std::string& label) {
   const auto letter = std::ranges::find_if(
       label, [](char c) { return (static_cast<unsigned char>(c) & 0x80U) == 0 && c != ' ' && c != '_'; });

@@ -28,7 +28,7 @@ struct ReadingKey {
   friend bool operator==(const ReadingKey&, const ReadingKey&) = default;
 };
 
-// What a query's weights are summed over, and of each part the sums of all heads: that of (l, h) at l·H + h.
+// Parts that a query's weights are summed over, and of each part the sums of all heads: that of (l, h) at l·H + h.
 struct Reading {
   std::vector<std::string> parts;
   std::vector<std::vector<double>> shares;

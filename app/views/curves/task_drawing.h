@@ -1,4 +1,4 @@
-// What `task-accuracy` draws of results: shares in percent, as papers have them; exported data are shares.
+// Drawing of the results of `task-accuracy`: shares in percent, as papers have them; exported data are shares.
 #pragma once
 
 #include <string>

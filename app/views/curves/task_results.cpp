@@ -105,7 +105,7 @@ bool is_table(const Tree& table, std::size_t count, std::size_t width) {
          });
 }
 
-// What --map measured, of lengths that count up by one; else the splits, where they are pairs of lengths.
+// Reads the map that --map measured, of lengths that count up by one; else the splits, where they are pairs of lengths.
 Status read_map(const Tree& record, const std::string& file, Accuracy& into) {
   const Tree& map = field_in(record, "map");
   if (map.is_null()) {

@@ -30,8 +30,8 @@ struct Accuracy {
   std::optional<Field> map = std::nullopt;
   std::int64_t samples = 0;  // of each cell; 0: not known
   std::int64_t trained = 0;  // the longest operand of training; 0: not known
-  // What training.json says of the run, as text: "variables", "steps", "seed", "encoding", "encoding.gates"; empty
-  // where results came from a file.
+  // The settings of the run in training.json, as text: "variables", "steps", "seed", "encoding", "encoding.gates";
+  // empty where results came from a file.
   std::map<std::string, std::string> settings = {};
   std::vector<std::vector<Split>> other_seeds = {};  // `seeds` of training.json: the same training, another seed
   std::int64_t seeds = 1;  // runs that are one row: the splits are their mean, low and high the least and the largest
@@ -45,8 +45,8 @@ Result<std::vector<Accuracy>> read_accuracies(const ViewInput& input);
 // that.
 Result<std::filesystem::path> file_beside(const Column& column, const std::string& name, const std::string& hint);
 
-// What training.json beside a column's weights says of the run, as Accuracy::settings; empty where there is none that
-// can be read.
+// The settings of the run in training.json beside a column's weights, as Accuracy::settings; empty where there is none
+// that can be read.
 std::map<std::string, std::string> settings_of(const Column& column);
 
 // The names of all splits, in the order they are met.

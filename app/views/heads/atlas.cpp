@@ -21,7 +21,7 @@ struct AtlasKey {
   friend bool operator==(const AtlasKey&, const AtlasKey&) = default;
 };
 
-// What stands first is the fallback.
+// The first one is the default.
 std::vector<std::string> names_from(const std::string& first) {
   std::vector<std::string> names = atlas_statistic_names();
   const auto found = std::ranges::find(names, first);
@@ -56,7 +56,7 @@ class AtlasView final : public MeasuredView<AtlasKey, AtlasPoints> {
   struct Axes {
     figure::Interval x, y;
   };
-  // Those that all columns share, of what is measured.
+  // The axes that all columns share, from what is measured.
   Axes axes(const ViewInput& input, const Numbers& numbers) const;
   Axes kept_axes(const ViewInput& input) const;
   // The heads of every column that the option names.

@@ -19,7 +19,7 @@ struct Comparison {
   Field distances;                         // (L, H) of the first column
   std::vector<models::HeadMatch> matches;  // of the best match; empty: index with index
 };
-// What it weighs in the cache.
+// The size in the cache, in bytes.
 std::size_t cached_bytes(const Comparison& comparison) {
   return sizeof comparison + views::cached_bytes(comparison.distances) + views::cached_bytes(comparison.matches);
 }

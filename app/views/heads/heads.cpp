@@ -115,7 +115,7 @@ figure::Panel table_panel(const HeadRows& rows, const std::vector<std::size_t>& 
   return panel;
 }
 
-// What an atlas was measured on.
+// The corpus of an atlas, as a note.
 std::string atlas_note_of(const Column& column) {
   const models::Atlas* const atlas = models::atlas_of(*column.trace);
   return atlas == nullptr ? "" : windows_text(atlas->info()) + ", ± half of the 95 % interval; ";
@@ -129,7 +129,7 @@ FieldPointer map_of(const HeadRows& rows, const models::ModelInfo& model, std::s
   return std::make_shared<const Field>(std::move(field));
 }
 
-// Of an atlas, in layer order; of a run none, so that the numbers stand there.
+// The order of an atlas is that of layers; a run has none, so that the numbers stand there.
 std::vector<std::string> map_texts(const HeadRows& rows, std::size_t statistic) {
   std::vector<std::string> texts;
   for (const HeadRow& row : rows) {

@@ -29,7 +29,7 @@ struct HeadRow {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   std::array<double, kHeadStatistics> values{};
-  // Of an atlas, whose numbers are means: half of the 95 % intervals, and 1 where they hold the mean of shuffled
+  // For an atlas, whose numbers are means: half of the 95 % intervals, and 1 where they hold the mean of shuffled
   // tokens.
   bool of_atlas = false;
   std::array<double, kHeadStatistics> half{};

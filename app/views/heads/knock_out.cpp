@@ -323,7 +323,7 @@ std::string largest_text(const KnockedOut& made) {
   return text + (made.has_margin() ? " ± " + number(made.margin) : "");
 }
 
-// What stands under the map. An effect with a mark is none to be named.
+// The note under the map, which names no effect that is marked.
 std::string note_of(const KnockedOut& made, const KnockOutKey& key) {
   const std::string largest = largest_text(made);
   return joined_notes(largest.empty() ? "" : "largest: " + largest, marks_note(made, key));

@@ -18,7 +18,7 @@ namespace locus::views {
 namespace {
 
 struct Attribution : models::LogitAttribution {};
-// What it weighs in the cache.
+// The size in the cache, in bytes.
 std::size_t cached_bytes(const Attribution& made) {
   return sizeof made + views::cached_bytes(made.heads) + 8 * (made.feed_forwards.size() + made.biases.size()) +
          64 * made.ends.size();

@@ -105,7 +105,7 @@ Result<PairEnergyKey> PairEnergy::measure_key(const ViewInput& input, std::size_
   return PairEnergyKey{layer, head, option<std::string>(input, "of")};
 }
 
-// That of a head, or the mean over heads.
+// The energy of a head, or the mean over heads.
 float norm_of(const Field& norms, std::int64_t head, std::int64_t pair) {
   if (head != kMean) {
     return norms.at(head, pair);

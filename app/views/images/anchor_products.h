@@ -1,5 +1,5 @@
-// What the view `pe-dot-product-2d` measures: the dot products of the encodings of a few anchor cells with those of all
-// others, on an image's patches or on the cells of a picture within a text.
+// Measurement of the view `pe-dot-product-2d`: the dot products of the encodings of a few anchor cells with those of
+// all others, on an image's patches or on the cells of a picture within a text.
 #pragma once
 
 #include <cstdint>

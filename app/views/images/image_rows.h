@@ -1,4 +1,4 @@
-// What the view `attention-image` measures and where it is shown: rows of attention of one query, on the patches of an
+// Measurement of the view `attention-image` and its places: rows of attention of one query, on the patches of an
 // image or on the cells of the pictures within a text.
 #pragma once
 
@@ -28,7 +28,7 @@ struct ImageOptions {
   std::string neutral;
 };
 
-// What one panel shows: of a column, head by head, the pictures beside each other.
+// The content of one panel: of a column, head by head, the pictures beside each other.
 struct ImagePanel {
   std::size_t column = 0;
   std::size_t number = 0;  // of the head in its row list
@@ -52,12 +52,12 @@ struct ImageTile : ImagePanel {
 };
 std::vector<ImageTile> image_tiles(const ViewInput& input, const ImageOptions& options, const Fields& all);
 
-// What the colours are.
+// The name of the colours.
 std::string image_label(const ViewInput& input, const ImageOptions& options);
 // Below a tile: the query, and what it gives to tokens that are no patches; of a text what it gives to the picture.
 std::string note_of_tile(const ImageTile& tile, const Column& column, const ViewInput& input,
                          const ImageOptions& options);
-// Of the first column's pictures what the query gives to them, and the cell that it reads most.
+// The weight that the query gives to the first column's pictures, and the cell that it reads most.
 std::string statement_of_image(const std::vector<ImageTile>& tiles, const ViewInput& input,
                                const ImageOptions& options);
 

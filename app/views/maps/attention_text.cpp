@@ -128,7 +128,7 @@ Result<figure::Figure> AttentionText::draw(const ViewInput& input, const Numbers
     if (n >= columns) {
       panel.title.clear();
     }
-    // What all panels share is said once.
+    // Words that all panels share stand once.
     if (input.scale.shared ? n + 1 == columns : n < columns) {
       panel.color_bar_label = quantity_label(input.quantity);
     }

@@ -16,7 +16,7 @@ namespace locus::views {
 namespace {
 
 struct Lens : models::LogitLens {};
-// What it weighs in the cache.
+// The size in the cache, in bytes.
 std::size_t cached_bytes(const Lens& lens) {
   std::size_t bytes = sizeof(Lens) + views::cached_bytes(lens.probability) + 16 * lens.ids.size();
   for (const std::string& label : lens.labels) {

@@ -50,7 +50,7 @@ class MeanMapView final : public MeasuredView<HeadRef, MeanMap> {
   }
 
  private:
-  // What the option `of` asks for.
+  // The map that the option `of` asks for.
   Result<FieldPointer> shown_of(const ViewInput& input, const Pointer& map) const;
   std::string statement_of(const ViewInput& input, const MeanMap& map) const;
 

@@ -16,7 +16,7 @@ namespace locus::views {
 
 namespace {
 
-// What is shown: of the whole model, or of each head.
+// The statistics that are shown: of the whole model, or of each head.
 struct NeedleStatistic {
   const char* name;
   const char* statistic;

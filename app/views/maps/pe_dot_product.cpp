@@ -19,7 +19,7 @@ Control base_control() {
   return control;
 }
 
-// What the controls ask for instead of the run's own positions.
+// The positions that the controls ask for instead of the run's own.
 struct Wanted {
   std::int64_t length = 0;  // 0: the run's tokens
   models::Overrides overrides;
@@ -262,7 +262,7 @@ Result<figure::Figure> DotProduct::figure(const ViewInput& input) const {
       panel.title = (layer == 0 && !one_column ? input.columns[n].name + " · " : "") + "layer " + std::to_string(layer);
       const bool leftmost = static_cast<int>(layer) % figure.columns == 0;
       panel.y.label = leftmost ? "position i" : "";
-      // What all panels share is said once.
+      // Words that all panels share stand once.
       const bool shows = !panel.layers.empty();
       panel.color_bar_label = layer == last ? quantity(input) : "";
       if (layer != last && shows) {

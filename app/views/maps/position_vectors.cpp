@@ -36,7 +36,7 @@ const char* component_name(const Field& components, std::int64_t row) {
 constexpr double kPictureTint = 0.75;
 constexpr std::size_t kPanelsInARow = 3;
 
-// What a panel shows: the strip of a column (no area), or one component on one of its pictures.
+// The content of a panel: the strip of a column (no area), or one component on one of its pictures.
 struct VectorPanel {
   std::size_t column = 0;
   std::size_t area = 0;       // of patch_areas(), counted from 1; 0: the strip

@@ -10,8 +10,8 @@ bool has_position_vectors(const Column& column);
 // cells stand somewhere.
 bool has_pictured_positions(const Column& column);
 
-// Of every column a strip of time, row and column, and below it for each picture the rows and the columns of its cells;
-// of a column whose positions are one number, that number.
+// For every column a strip of time, row and column, and below it for each picture the rows and the columns of its
+// cells; of a column whose positions are one number, that number.
 figure::Figure vector_figure(const ViewInput& input);
 // [T, 4]: the token's number, and its time, row and column; [T, 2] where its position is one number.
 Data vector_data(const Column& column);

@@ -23,7 +23,7 @@ using Traces = std::vector<std::shared_ptr<const models::Trace>>;
 using FieldPointer = std::shared_ptr<const Field>;
 using Fields = std::vector<FieldPointer>;
 
-// What a result weighs in the cache. A type that owns memory has a function of its own, in its own namespace; without
+// The size of a result in the cache. A type that owns memory has a function of its own, in its own namespace; without
 // one it cannot be kept.
 inline std::size_t cached_bytes(const Field& field) {
   return sizeof field + field.values.size() * sizeof(float);

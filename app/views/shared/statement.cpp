@@ -83,7 +83,7 @@ std::string weights_line(const ViewInput& input, const Field& field) {
   return line;
 }
 
-// What the colours of a panel show: its map's own word, or the label of the colour bar, which stands beside the last
+// The quantity of a panel's colours: its map's own word, or the label of the colour bar, which stands beside the last
 // of the panels that share it.
 std::string shown_quantity(const figure::Figure& figure, std::size_t panel, const std::string& own) {
   std::string label;
@@ -168,7 +168,7 @@ std::string curve_text(const figure::Curve& curve, const figure::Axis& axis) {
   return last == *first ? begin : begin + ", " + short_number(curve.y[last]) + " at " + place_text(axis, curve.x[last]);
 }
 
-// Of bars that stand one a thing (a layer, a pair): the largest, up or down.
+// The largest bar, up or down, where each stands for one thing (a layer, a pair).
 std::string largest_bar_text(const figure::Bars& bars, const figure::Axis& axis) {
   std::optional<std::size_t> most;
   for (std::size_t n = 0; n < bars.heights.size() && n + 1 < bars.edges.size(); ++n) {

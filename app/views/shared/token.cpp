@@ -26,7 +26,7 @@ std::int64_t length_of(const std::string& text) {
   return static_cast<std::int64_t>(text.size());
 }
 
-// What two texts have in common at their beginning and, behind that, at their end, in bytes.
+// The common beginning of two texts and, behind that, their common end, in bytes.
 struct Common {
   std::int64_t begin = 0;
   std::int64_t end = 0;

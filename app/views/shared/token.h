@@ -37,9 +37,9 @@ struct Token {
 
 using TokenTexts = std::vector<TokenText>;
 
-// What each token of a run stands for, in order.
+// The text of each token of a run, in order.
 TokenTexts texts_of(const std::vector<models::TokenInfo>& tokens);
-// What one of them stands for; empty for an index that is none.
+// The text of one token; empty for an index that is none.
 std::optional<TokenText> text_of(const std::vector<models::TokenInfo>& tokens, std::int64_t index);
 // The token that stands for it: the same bytes, or the one that holds the last of them, so that a query has read at
 // least as much, or the last of those that hold any. kNone: none; special tokens are special tokens alone.

@@ -58,7 +58,7 @@ struct ViewInput : ViewParameters {
 // A parameter of a view: a widget in the workbench, `--option name=value` on the command line.
 using Control = Parameter;
 
-// What a view is for; a list of views has those of one kind below each other.
+// The purpose of a view; lists of views have those of one group below each other.
 enum class Group {
   kLook,       // at what attends to what
   kPosition,   // what positions alone do
@@ -126,7 +126,7 @@ struct DataParts {
 // A point of a figure: data units of a panel, or a token of its strip.
 using figure::Hit;
 
-// What that point stands for; empty parts are not touched by it.
+// The selection that a point stands for; empty parts are not touched by it.
 struct Selection {
   std::optional<std::int64_t> layer;
   std::optional<std::int64_t> head;
@@ -141,7 +141,7 @@ struct Selection {
   friend bool operator==(const Selection&, const Selection&) = default;
 };
 
-// What a view that is not `of_scores` draws for a query and a key.
+// The value that a view that is not `of_scores` draws for a query and a key.
 struct DrawnValue {
   std::string name;  // of the quantity, as the colour bar has it
   float value = 0;   // NaN: masked
@@ -170,10 +170,10 @@ class View {
   // data() in parts, one per map where there is one per head; in one otherwise. The errors of a part come with it.
   virtual Result<DataParts> data_parts(const ViewInput& input) const;
   virtual Selection pick(const ViewInput& /*input*/, const Hit& /*hit*/) const { return {}; }
-  // What pulling the pointer from one place to another chooses, in views that are not zoomed: by default nothing.
+  // The selection of pulling the pointer from one place to another, in views that are not zoomed: by default none.
   virtual Selection drag(const ViewInput& /*input*/, const Hit& /*from*/, const Hit& /*to*/) const { return {}; }
-  // What a closed loop of one panel chooses, in views that use a lasso; `add`: beside what is chosen already. A loop
-  // without a point chooses nothing.
+  // The selection of a closed loop of one panel, in views that use a lasso; `add`: beside what is chosen already. A
+  // loop without a point chooses nothing.
   virtual Selection lasso(const ViewInput& /*input*/, const std::vector<Hit>& /*loop*/, bool /*add*/) const {
     return {};
   }
@@ -181,12 +181,12 @@ class View {
   virtual std::vector<Place> places(const ViewInput& /*input*/, const Selection& /*selection*/) const { return {}; }
   // The whole of the axes, for views that can be zoomed; empty for others.
   virtual std::optional<Camera> home(const ViewInput& /*input*/) const { return {}; }
-  // What is said of a place under the pointer, line by line, from what has been measured; empty: nothing of its own.
+  // Lines of the tooltip of a place under the pointer, from what has been measured; empty: nothing of its own.
   virtual std::vector<std::string> said_of(const ViewInput& /*input*/, const Hit& /*hit*/) const { return {}; }
   // Whether rows and columns of its cells are tokens; otherwise positions, whatever stands there.
   virtual bool names_tokens() const { return true; }
-  // What it draws where a column's own query and key meet, exact; empty in views that are `of_scores`, and in those
-  // without such cells. Errors: figure()'s.
+  // The exact value that it draws where a column's own query and key meet; empty in views that are `of_scores`, and in
+  // those without such cells. Errors: figure()'s.
   virtual Result<std::optional<DrawnValue>> drawn_at(const ViewInput& /*input*/, std::size_t /*column*/,
                                                      std::int64_t /*query*/, std::int64_t /*key*/) const {
     return std::optional<DrawnValue>();
@@ -205,9 +205,9 @@ class View {
   }
 
  protected:
-  // What available() says of a column of the kinds that the view shows.
+  // The answer of available() for a column of the kinds that the view shows.
   virtual Status fits(const Column& column) const;
-  // What an option of this view is: as the input sets it, else as its control begins. T is bool, std::int64_t, double
+  // The value of an option of this view: the input's, else the default of its control. T is bool, std::int64_t, double
   // or std::string, as the control has it.
   template <class T>
   T option(const ViewInput& input, const std::string& name) const {

@@ -16,7 +16,7 @@ class QWidget;
 
 namespace locus::workbench {
 
-// What became of an export, on the window's thread; never called when the user cancelled it.
+// Called with the result of an export, on the window's thread; never when the user cancelled it.
 using Exported = std::function<void(const Result<std::vector<std::filesystem::path>>&)>;
 using Copied = std::function<void(const Status&)>;
 

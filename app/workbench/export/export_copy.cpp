@@ -1,4 +1,4 @@
-// What goes to the clipboard.
+// Copies to the clipboard.
 #include <QApplication>
 #include <QClipboard>
 #include <QImage>

@@ -10,7 +10,7 @@ namespace locus::workbench {
 
 class Studio;
 
-// What was chosen last on this machine; a width of 0 follows the number of columns.
+// The choices of the last export on this machine; a width of 0 follows the number of columns.
 session::PaperState kept_paper(const QSettings& settings);
 void keep_paper(QSettings& settings, const session::PaperState& paper);
 

@@ -1,4 +1,4 @@
-// What the studio shows now, as a job that runs on the worker while the window goes on.
+// The figure that the studio shows now, as a job that runs on the worker while the window goes on.
 #pragma once
 
 #include "app/figures/figure_job.h"

@@ -1,4 +1,4 @@
-// What the views of atlases share: statistics of heads with their intervals and nulls.
+// Statistics of heads with their intervals and nulls, for the views of atlases.
 //
 // Letters: L layers, H heads.
 #pragma once

@@ -35,7 +35,7 @@
 
 namespace locus::views {
 
-// What a measurement sees: a run, and the first of the view, which it may be compared with. The column's name is for
+// The input of a measurement: a run, and the first of the view, which it may be compared with. The column's name is for
 // what is reported; it is no part of the key.
 class MeasureContext {
  public:
@@ -97,7 +97,7 @@ class MeasuredView : public View {
     return analysed<Measured>(input, input.columns[column], traces(input, column), {info().name, key},
                               [&] { return measure(key, MeasureContext(input, column)); });
   }
-  // What has been measured of a column, null where nothing has: for pick(), places() and step(), which run on the
+  // The kept measurement of a column, null where there is none: for pick(), places() and step(), which run on the
   // window's thread and measure nothing.
   Pointer kept(const ViewInput& input, std::size_t column) const {
     const auto key = measure_key(input, column);

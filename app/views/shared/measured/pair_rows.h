@@ -1,4 +1,4 @@
-// What the views of rotary pairs share: bands as they are typed, axes of pairs, wavelengths beside them.
+// Parts of the views of rotary pairs: bands as they are typed, axes of pairs, wavelengths beside them.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ Status needs_one_head(const ViewInput& input);
 
 // "0 · 6.3", "h12 · 3200", "rest": the pair and its wavelength.
 Names pair_names(const analysis::PairList& list);
-// What spans its longest distance: text, image, picture.
+// The thing that spans its longest distance: text, image, picture.
 std::string spanned(const analysis::PairList& list);
 // "pair · wavelength (tokens)".
 std::string pair_label(const analysis::PairList& list);
-// What its distances are counted in: tokens, patches, cells.
+// The unit of its distances: tokens, patches, cells.
 std::string units(const analysis::PairList& list);
 // (pairs, n) values as a map with pair 0 on top, of means where the screen is coarser; the panel has no x.
 figure::Panel pair_map(const analysis::PairList& list, FieldPointer parts, const figure::ColorScale& scale);
@@ -57,7 +57,7 @@ Selection pick_band(const Selection& from, const Selection& to);
 // A text's length or an image's side, in its unit: "57 tokens".
 std::string span_text(const analysis::PairList& list);
 
-// What lists and numbers of pairs own.
+// The size of lists and numbers of pairs, in bytes.
 std::size_t pair_bytes(const analysis::PairList& list);
 
 }  // namespace locus::views

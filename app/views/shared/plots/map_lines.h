@@ -50,7 +50,7 @@ struct CellBlock {
 };
 CellBlock block_around(const Field& field, const MapCell& cell, std::int64_t side);
 
-// What lies between two cells: "Δ query 5, Δ key −3; distance 2 and 10; 0.82 / 0.41 = 2.00".
+// The text of a measure between two cells: "Δ query 5, Δ key −3; distance 2 and 10; 0.82 / 0.41 = 2.00".
 std::string measure_text(const Field& field, const MapCell& from, const MapCell& to);
 
 }  // namespace locus::views

@@ -11,19 +11,19 @@
 
 namespace locus::views {
 
-// What the cells of an axis are called.
+// Names of the cells of an axis.
 using Names = std::shared_ptr<const std::vector<std::string>>;
 Names shared_names(std::vector<std::string> names);
 // `n` names "0", "1", …
 Names counted_names(std::int64_t n);
 
-// What the tokens are called on an axis: those of the queries, those of the keys.
+// Names of the tokens on an axis: those of the queries, those of the keys.
 std::vector<std::string> token_labels(const models::Trace& trace);
 std::vector<std::string> key_labels(const models::Trace& trace);
 
 // "1.3": layer and head.
 std::string head_name(std::int64_t layer, std::int64_t head);
-// That of head n of a list of all, layer by layer.
+// The name of head n of a list of all, layer by layer.
 std::string head_name_at(std::size_t n, std::int64_t heads);
 
 // Cell n of an axis: [n, n+1).

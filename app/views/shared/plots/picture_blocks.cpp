@@ -13,7 +13,7 @@ constexpr std::int64_t kSmallSide = 128;  // pixels: enough for the largest stri
 struct PictureBlocks {
   std::vector<figure::AxisBlock> list;
 };
-// What they weigh in the cache.
+// The size in the cache, in bytes.
 std::size_t cached_bytes(const PictureBlocks& blocks) {
   std::size_t bytes = sizeof blocks;
   for (const figure::AxisBlock& block : blocks.list) {

@@ -22,7 +22,7 @@ const figure::ColorScale* scale_of(const figure::Panel& panel) {
   return nullptr;
 }
 
-// What the panel's colours are. Panels of one scale say it once: the next that says it with the panel's colour map,
+// The name of the panel's colours. Panels of one scale have it once: the next that has it with the panel's colour map,
 // else the one before.
 std::string quantity_of(const figure::Figure& figure, std::size_t at) {
   const figure::ColorScale* own = scale_of(figure.panels[at]);

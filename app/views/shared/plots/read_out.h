@@ -1,4 +1,4 @@
-// What a figure says of the place under the pointer: the number that is drawn there, and its name.
+// The read-out of the place under the pointer: the number that is drawn there, and its name.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What the maps of columns differ by, as panels.
+// Differences of the maps of columns, as panels.
 #include "app/views/shared/alignment.h"
 #include "app/views/shared/score_maps/map_metrics.h"
 #include "app/views/shared/score_maps/map_view.h"
@@ -7,7 +7,7 @@ namespace locus::views {
 
 namespace {
 
-// What the panel of a difference says of it: over all that is shown, and of the pinned query.
+// The note below the panel of a difference: over all that is shown, and of the pinned query.
 std::string difference_note(const ViewInput& input, std::size_t column, const MapWindow& window, const RefinedMap& map,
                             const RefinedMap& from, bool shares) {
   const Field& a = *map.field;
@@ -92,7 +92,7 @@ Result<MapView::Difference> MapView::difference_of(const ViewInput& input, std::
     return unsupported("no difference: the maps have " + std::to_string(cells) + " and " +
                        std::to_string(length(input, reference)) + " positions");
   }
-  // What the text of another tokenizer has nothing for is no weight of 0.
+  // A token without a counterpart in the text of another tokenizer has no weight of 0.
   const bool masked_is_zero = additive(input) && !made.aligned_by_text;
   LOCUS_TRY(made.map, difference(input, {own, maps[column]}, {reference, second}, masked_is_zero));
   made.note = difference_note(input, column, window, maps[column], second, additive(input));

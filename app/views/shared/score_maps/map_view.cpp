@@ -15,7 +15,7 @@ namespace locus::views {
 
 namespace {
 
-// What stands left of key 0, named.
+// The places left of key 0, named.
 void add_sink_column(const ViewInput& input, const FieldPointer& left, const figure::ColorScale& scale,
                      figure::Panel& panel) {
   panel.layers.emplace_back(figure::HeatMap{left, scale, input.reduction});
@@ -177,7 +177,7 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     const Column& column = input.columns[n];
     figure::Panel panel = panel_of(input, column, windows[n], maps[n], scale);
     name_after(column, panel, (has_own_head(input, n) ? " ⚮ " : " · ") + subtitle(of_column(input, n), column));
-    // What all columns share is said once, so that the maps get the room.
+    // Words that all columns share stand once, so that the maps get the room.
     if (!input.scale.shared || n + 1 == maps.size()) {
       panel.color_bar_label = quantity(input) + (done.empty() ? "" : ", " + done);
     }

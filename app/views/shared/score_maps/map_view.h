@@ -94,7 +94,7 @@ class MapView : public View {
   Result<std::vector<float>> map_values(const ViewInput& input) const;
 };
 
-// What the views of position dot products share: kUnsupported for an encoding without a vector for a position; their
+// Parts of the views of position dot products: kUnsupported for an encoding without a vector for a position; their
 // options "cosine" and "centred", the latter over `positions`; and what is multiplied: "⟨eᵢ, eⱼ⟩", "cosine of eᵢ − ē
 // and eⱼ − ē".
 Status needs_dot_product(const Column& column);

@@ -29,7 +29,7 @@ struct MapWindow {
 // has something to show, and a field no finer than the screen. `panels` share the figure's size.
 MapWindow visible_window(const ViewInput& input, std::int64_t rows, std::int64_t columns, int panels);
 
-// What a map in the cache depends on.
+// The key of a map in the cache.
 struct MapKey {
   models::MapRequest request;
   MapWindow window;
@@ -72,7 +72,7 @@ Result<Field> rows_of(const models::Trace& trace, models::MapRequest request, co
 // Row n of rows_of(), which is that of `query`.
 FieldPointer query_row(const Field& rows, std::size_t n, std::int64_t query);
 
-// What exported data holds for a cell as it is drawn: a masked weight is 0, every other masked quantity NaN.
+// The exported value of a cell as it is drawn: a masked weight is 0, every other masked quantity NaN.
 float as_data(models::Quantity quantity, float value);
 
 }  // namespace locus::views

@@ -62,7 +62,7 @@ struct MapOfColumn {
 Result<RefinedMap> difference(const ViewInput& input, const MapOfColumn& first, const MapOfColumn& second,
                               bool masked_is_zero);
 
-// What colours are chosen by: the samples until every map is exact.
+// The values by which colours are chosen: the samples until every map is exact.
 Fields colored_by(std::span<const RefinedMap> maps);
 
 // The map as a figure has it.

@@ -20,8 +20,8 @@ namespace locus::views {
 enum class Sign { kPositive, kAny, kZeroCentred };
 figure::ColorScale color_scale(const ViewInput& input, Sign sign, std::span<const FieldPointer> fields);
 Sign sign_of(models::Quantity quantity);
-// What the colours of fields n to n + count − 1 are chosen by: all fields, or these alone where columns do not share a
-// range.
+// The fields by which the colours of fields n to n + count − 1 are chosen: all, or these alone where columns do not
+// share a range.
 std::span<const FieldPointer> colored_with(const ViewInput& input, const Fields& fields, std::size_t n,
                                            std::size_t count = 1);
 // The colours of field n of several whose columns are no keys, so that none of them is a sink.
@@ -40,7 +40,7 @@ figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, cons
 
 // The cell of a map at a point of its panel: query and key, as far as they exist, as the first column counts them.
 Selection pick_cell(const ViewInput& input, const Hit& hit);
-// That cell in every column's panel, and in that of their difference.
+// The places of a cell in every column's panel, and in that of their difference.
 std::vector<Place> cell_places(const ViewInput& input, const Selection& selection);
 
 }  // namespace locus::views
