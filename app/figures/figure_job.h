@@ -29,7 +29,19 @@ struct FigureJob {
 // The digests of the job's checkpoints, in its recipe. Errors: kCancelled, kBadInput for a file that cannot be read.
 Status fill_digests(FigureJob& job, const StopToken& stop, const Progress& progress);
 
+constexpr double kColumnMm = 84;  // of a two-column paper
+constexpr double kPageMm = 174;
+
+// The paper's own width, or else that of a column for one checkpoint and that of a page for several.
+double paper_width_mm(const session::PaperState& paper, std::size_t columns);
 paper::PaperOptions paper_options(const FigureJob& job);
+
+// The view's input for a figure in `file`: a PNG has no more cells than pixels, SVG and PDF keep 8192 along an axis,
+// HTML 2048.
+views::ViewInput paper_input(const session::Recipe& recipe, std::vector<views::Column> columns, const views::View& view,
+                             const std::filesystem::path& file);
+// The figure without the parts that the paper leaves out.
+figure::Figure on_paper(figure::Figure figure, const session::PaperState& paper);
 
 // The figure as it is written to a file of that name, whose ending decides how finely it is drawn. Errors: the view's.
 Result<figure::Figure> make_figure(const FigureJob& job, const std::filesystem::path& file, const StopToken& stop);

@@ -8,7 +8,6 @@
 #include "app/figures/drawn_figures.h"
 #include "app/figures/input_paths.h"
 #include "app/figures/open_columns.h"
-#include "app/figures/paper_input.h"
 #include "app/figures/view_input.h"
 #include "app/session/pins.h"
 #include "app/session/portable.h"
@@ -146,7 +145,7 @@ Result<FigureJob> job_of(const session::Bookmark& bookmark, std::vector<session:
   job.cache = workshop.cache;
   // Figures of several panels beside each other have a page's width.
   LOCUS_TRY(const figure::Figure figure, make_figure(job, "any.png", workshop.stop));
-  job.recipe.paper.width_mm = figure.columns > 1 ? session::kPageMm : kPanelMm;
+  job.recipe.paper.width_mm = figure.columns > 1 ? kPageMm : kPanelMm;
   return job;
 }
 

@@ -6,7 +6,6 @@
 #include <QSettings>
 #include <map>
 
-#include "app/figures/paper_input.h"
 #include "app/figures/view_input.h"
 #include "app/session/command_words.h"
 #include "app/views/shared/score_maps/score_map.h"
@@ -77,7 +76,7 @@ std::string latex_of(const figures::FigureJob& job) {
     caption += " Text: “" + beginning(*text) + "”.";
   }
   const std::string name = figures::suggested_name(job);
-  const double width = session::paper_width_mm(job.recipe.paper, job.columns.size());
+  const double width = figures::paper_width_mm(job.recipe.paper, job.columns.size());
   return "\\begin{figure}\n  \\centering\n  \\includegraphics[width=" + number_text(width) + "mm]{" + name +
          ".pdf}\n  \\caption{" + latex_text(caption) + " Recipe " +
          sha256(to_json(job.recipe)).substr(0, kHashLetters) + " (Locus " + std::string(program_version()) +

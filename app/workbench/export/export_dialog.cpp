@@ -13,7 +13,6 @@
 #include <array>
 #include <vector>
 
-#include "app/figures/paper_input.h"
 #include "app/workbench/export/export_preview.h"
 #include "app/workbench/state/studio.h"
 #include "app/workbench/widgets/build.h"
@@ -233,7 +232,7 @@ bool ask_figure(QWidget* parent, Studio& studio, QSettings& settings, figures::F
   auto* form = new QFormLayout;
   row->addLayout(form);
   session::PaperState now = kept_paper(settings);
-  now.width_mm = session::paper_width_mm(now, job.columns.size());
+  now.width_mm = figures::paper_width_mm(now, job.columns.size());
   const PaperForm paper(dialog, *form, now, !job.recipe.session.state.marks.empty());
   const Batch batch(dialog, *form, job.view->info());
   auto* preview = new ExportPreview(studio, &dialog);

@@ -6,7 +6,6 @@
 #include <QWidget>
 
 #include "app/figures/figure_job.h"
-#include "app/figures/paper_input.h"
 
 class QComboBox;
 class QLabel;

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/figures/paper_input.h"
+#include "app/figures/figure_job.h"
 #include "tests/support/run_locus.h"
 
 namespace {
@@ -114,14 +114,14 @@ TEST_F(CommandWords, WhatThePaperLeavesOutIsNotDrawn) {
   figure.panels[0].layers.emplace_back(locus::figure::Curve{"named", {0, 1}, {0, 1}, {}, {}});
   PaperState paper;
   paper.labels = false;
-  auto drawn = locus::session::on_paper(figure, paper);
+  auto drawn = locus::figures::on_paper(figure, paper);
   EXPECT_EQ(drawn.panels[0].x.label, "");
   EXPECT_TRUE(drawn.panels[0].color_bar);  // the bar stays, without its words
   EXPECT_EQ(drawn.panels[0].title, "one");
   paper = {};
   paper.legend = false;
   paper.titles = false;
-  drawn = locus::session::on_paper(figure, paper);
+  drawn = locus::figures::on_paper(figure, paper);
   EXPECT_EQ(drawn.title + drawn.panels[0].title + drawn.panels[0].color_bar_label, "");
   EXPECT_EQ(std::get<locus::figure::Curve>(drawn.panels[0].layers[0]).name, "");
   EXPECT_EQ(drawn.panels[0].x.label, "key");
