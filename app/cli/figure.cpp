@@ -125,7 +125,7 @@ Status draw(session::Recipe recipe, const Painter* painter, const FigureOptions&
   LOCUS_CHECK(options.recipe.empty() ? check_traces(recipe.session.input, columns) : Status());
   LOCUS_CHECK(check_sides(recipe.session, columns));
   columns = session::on_side(std::move(columns), recipe.session.state.side);
-  session::settle_tokens(recipe.session.state, *columns.front().trace);
+  session::resolve_tokens(recipe.session.state, *columns.front().trace);
   for (const views::Column& column : columns) {
     LOCUS_CHECK(view->available(column));
   }

@@ -59,7 +59,7 @@ Result<session::Recipe> recipe_of(const FigureOptions& options) {
     LOCUS_TRY(session.input, options.input.read());
   }
   LOCUS_CHECK(options.state.read(session.state));
-  session::hand_out_heads(session.state, session.checkpoints);
+  session::assign_unlinked_heads(session.state, session.checkpoints);
   session.state.difference = session.state.difference || !options.reference.empty();
   LOCUS_TRY(const auto pairs, split_pairs("--option", options.view_options));
   LOCUS_TRY(session.state.options[session.state.view], views::parse_options(*view, pairs));

@@ -127,7 +127,7 @@ Result<FigureJob> job_of(const session::Bookmark& bookmark, std::vector<session:
   FigureJob job;
   session::ViewState& state = job.recipe.session.state;
   state = bookmark.state;
-  session::hand_out_heads(state, entries);
+  session::assign_unlinked_heads(state, entries);
   LOCUS_TRY(job.view, views::find_view(state.view));
   LOCUS_CHECK(session::check_names({entries, input, {}, {}}));
   LOCUS_TRY(job.columns, workshop.maker.columns(entries, input));
@@ -136,7 +136,7 @@ Result<FigureJob> job_of(const session::Bookmark& bookmark, std::vector<session:
     LOCUS_TRY(job.recipe.digests.emplace_back(), workshop.digest(files_of(entries[n], job.columns[n].model.get())));
   }
   if (const auto sides = session::on_side(job.columns, state.side); !sides.empty()) {
-    session::settle_tokens(state, *sides.front().trace);  // as `locus figure` does, whose file is the same
+    session::resolve_tokens(state, *sides.front().trace);  // as `locus figure` does, whose file is the same
   }
   job.recipe.session.checkpoints = std::move(entries);
   job.recipe.session.input = input;

@@ -26,7 +26,7 @@ views::ViewInput view_input(const ViewState& state, std::vector<views::Column> c
   static_cast<views::ViewParameters&>(input) = state;
   input.columns = on_side(std::move(columns), state.side);
   if (!input.columns.empty()) {
-    settle_tokens(input, *input.columns.front().trace);
+    resolve_tokens(input, *input.columns.front().trace);
   }
   input.difference = state.difference && view.info().uses_difference;
   if (!view.info().uses_camera) {

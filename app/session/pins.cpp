@@ -24,7 +24,7 @@ void follow_text(views::Token& token, const std::string& before, const std::stri
 }
 
 // A number as the present tokens count; kNone: it is of none of them.
-std::int64_t follow_number(std::int64_t n, const Footing& before, const Footing& now) {
+std::int64_t follow_number(std::int64_t n, const TokenAnchor& before, const TokenAnchor& now) {
   const bool known = n >= 0 && n < static_cast<std::int64_t>(before.tokens.size());
   const auto there =
       known ? views::moved(before.tokens[static_cast<std::size_t>(n)], before.text, now.text) : std::nullopt;
@@ -32,7 +32,7 @@ std::int64_t follow_number(std::int64_t n, const Footing& before, const Footing&
 }
 
 // "4 9 17" as the present tokens count.
-std::string follow_numbers(const std::string& typed, const Footing& before, const Footing& now) {
+std::string follow_numbers(const std::string& typed, const TokenAnchor& before, const TokenAnchor& now) {
   const auto numbers = parse_numbers<std::int64_t>(split_words(typed, " ,"));
   if (!numbers) {
     return typed;  // the view says so
@@ -47,7 +47,7 @@ std::string follow_numbers(const std::string& typed, const Footing& before, cons
   return text;
 }
 
-void settle(views::Token& token, const std::vector<models::TokenInfo>& tokens, const std::string& text) {
+void resolve(views::Token& token, const std::vector<models::TokenInfo>& tokens, const std::string& text) {
   if (text.empty()) {
     token.text.reset();
     return;
@@ -66,11 +66,11 @@ void settle(views::Token& token, const std::vector<models::TokenInfo>& tokens, c
 
 }  // namespace
 
-Footing footing_of(const models::Trace& first) {
+TokenAnchor token_anchor(const models::Trace& first) {
   return {first.text(), first.key_text(), views::texts_of(first.tokens())};
 }
 
-void follow(ViewState& state, const Footing& before, const Footing& now) {
+void follow(ViewState& state, const TokenAnchor& before, const TokenAnchor& now) {
   follow_text(state.query, before.text, now.text);
   follow_text(state.key, before.key_text, now.key_text);
   if (!state.query.chosen()) {
@@ -93,9 +93,9 @@ void follow(ViewState& state, const Footing& before, const Footing& now) {
   }
 }
 
-void settle_tokens(views::ViewParameters& state, const models::Trace& first) {
-  settle(state.query, first.tokens(), first.text());
-  settle(state.key, first.key_tokens(), first.key_text());
+void resolve_tokens(views::ViewParameters& state, const models::Trace& first) {
+  resolve(state.query, first.tokens(), first.text());
+  resolve(state.key, first.key_tokens(), first.key_text());
 }
 
 }  // namespace locus::session

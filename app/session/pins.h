@@ -11,22 +11,22 @@
 namespace locus::session {
 
 // The text and the tokens of the first column.
-struct Footing {
+struct TokenAnchor {
   std::string text;
   std::string key_text;
   views::TokenTexts tokens;
 
-  friend bool operator==(const Footing&, const Footing&) = default;
+  friend bool operator==(const TokenAnchor&, const TokenAnchor&) = default;
 };
 
-Footing footing_of(const models::Trace& first);
+TokenAnchor token_anchor(const models::Trace& first);
 
 // From one text and its tokens to another. What has no place there is chosen no more; without a text in either, numbers
 // stay as they are.
-void follow(ViewState& state, const Footing& before, const Footing& now);
+void follow(ViewState& state, const TokenAnchor& before, const TokenAnchor& now);
 
 // Gives a chosen token the index that the first column has for its text, and one of an index alone its text, where
 // there is one. Indices that do not exist stay as they are.
-void settle_tokens(views::ViewParameters& state, const models::Trace& first);
+void resolve_tokens(views::ViewParameters& state, const models::Trace& first);
 
 }  // namespace locus::session

@@ -122,7 +122,7 @@ Result<Session> read_session(const Tree& document, const std::string& file, cons
   }
   reader.each_object("checkpoints",
                      [&](const Node& entry) { session.checkpoints.push_back(read_checkpoint(entry, folder)); });
-  hand_out_heads(session.state, session.checkpoints);
+  assign_unlinked_heads(session.state, session.checkpoints);
   reader.each_object("bookmarks", [&](const Node& entry) {
     Bookmark bookmark;
     entry.get("name", bookmark.name);
@@ -137,7 +137,7 @@ Result<Session> read_session(const Tree& document, const std::string& file, cons
     entry.each_object("columns",
                       [&](const Node& column) { bookmark.columns.push_back(read_checkpoint(column, folder)); });
     if (!bookmark.columns.empty()) {
-      hand_out_heads(bookmark.state, bookmark.columns);
+      assign_unlinked_heads(bookmark.state, bookmark.columns);
     }
     session.bookmarks.push_back(std::move(bookmark));
   });

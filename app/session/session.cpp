@@ -42,7 +42,7 @@ void show_view(ViewState& state, const std::string& view) {
   state.camera.reset();
 }
 
-void hand_out_heads(ViewState& state, std::vector<CheckpointEntry>& checkpoints) {
+void assign_unlinked_heads(ViewState& state, std::vector<CheckpointEntry>& checkpoints) {
   auto head = state.unlinked.begin();
   for (CheckpointEntry& entry : checkpoints) {
     if (entry.shown && head != state.unlinked.end()) {

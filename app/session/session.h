@@ -39,7 +39,7 @@ struct CheckpointEntry {
 struct ViewState : views::ViewParameters {
   std::string view = "attention";
   // As typed, or in an older file: the heads that columns have of their own, by their place, layer kNone for those that
-  // follow. hand_out_heads() gives them to the columns' checkpoints.
+  // follow. assign_unlinked_heads() gives them to the columns' checkpoints.
   std::vector<views::HeadRef> unlinked;
   models::Side side = models::Side::kDecoder;  // of encoder–decoders
   std::map<std::string, Settings> options;     // view name → its controls
@@ -90,7 +90,7 @@ Result<Session> parse_session(const std::string& text, const std::string& file, 
                               const StateFields& fields = state_fields());
 
 // Gives the shown ones of these checkpoints the heads that the state has for them by place; it has none then.
-void hand_out_heads(ViewState& state, std::vector<CheckpointEntry>& checkpoints);
+void assign_unlinked_heads(ViewState& state, std::vector<CheckpointEntry>& checkpoints);
 
 // " base 2000 ntk:4", behind a checkpoint's name: its overrides, its edits and the beginning of a text of its own. What
 // it opened as says which layers obey, where the entry names none and not all that turn do.

@@ -11,7 +11,7 @@ bool is_pinned(const Studio& studio, const views::Token& query, const views::Tok
   there.query = query;
   there.key = key;
   if (!columns.empty()) {
-    session::settle_tokens(there, *columns.front().trace);
+    session::resolve_tokens(there, *columns.front().trace);
   }
   return there.query.chosen() && there.query == studio.state().query && there.key == studio.state().key;
 }

@@ -50,7 +50,7 @@ session::ViewState StateFollower::clamped(session::ViewState state) const {
   state.layer = std::clamp<std::int64_t>(state.layer, 0, columns_.largest_layer(state.side));
   state.head = std::clamp<std::int64_t>(state.head, views::kMean, columns_.largest_head(state.side));
   const models::Trace& first = *sides.front().trace;
-  session::settle_tokens(state, first);
+  session::resolve_tokens(state, first);
   if (state.query.index >= first.length() || state.key.index >= first.keys()) {
     state.query = views::kNone;
     state.key = views::kNone;
@@ -114,24 +114,24 @@ void StateFollower::follow() {
   }
   follow_columns();
   const models::Trace& first = *sides.front().trace;
-  if (footing_ && footing_->text == first.text() && footing_->key_text == first.key_text() &&
+  if (anchor_ && anchor_->text == first.text() && anchor_->key_text == first.key_text() &&
       followed_.lock() == sides.front().trace) {
     return;
   }
   followed_ = sides.front().trace;
-  const auto before = std::exchange(footing_, session::footing_of(first));
-  if (before && *before != *footing_) {
+  const auto before = std::exchange(anchor_, session::token_anchor(first));
+  if (before && *before != *anchor_) {
     history_.each_of([](const Step& step) { return !step.input; },
                      [&](session::ViewState& each) {
                        if (each.side == history_.state().side) {
-                         session::follow(each, *before, *footing_);
+                         session::follow(each, *before, *anchor_);
                        }
                      });
   }
 }
 
 void StateFollower::forget() {
-  footing_.reset();
+  anchor_.reset();
   column_ids_.reset();
 }
 
@@ -140,8 +140,8 @@ session::ViewState StateFollower::state_of_input() const {
   const bool typed = input_.waiting() || columns_.waiting();
   const bool plain = first != nullptr && first->model && first->model->info().encoder_layers == 0 && !first->entry.text;
   session::ViewState kept = history_.state();
-  if (typed && plain && footing_ && input_.value().text) {
-    session::follow(kept, *footing_, {*input_.value().text, *input_.value().text, {}});
+  if (typed && plain && anchor_ && input_.value().text) {
+    session::follow(kept, *anchor_, {*input_.value().text, *input_.value().text, {}});
   }
   return kept;
 }

@@ -22,13 +22,13 @@ TEST(Pins, AnIndexIsSettledOnItsText) {
   ViewState state;
   state.query = 4;
   state.key = 99;
-  settle_tokens(state, *trace_of("one two"));
+  resolve_tokens(state, *trace_of("one two"));
   EXPECT_EQ(state.query.text, (views::TokenText{{4, 5}, 0}));
   EXPECT_EQ(state.key.index, 99);  // is refused, not changed
   EXPECT_FALSE(state.key.text);
-  settle_tokens(state, *trace_of("one two", 2));  // another first column
+  resolve_tokens(state, *trace_of("one two", 2));  // another first column
   EXPECT_EQ(state.query, (views::Token{2, views::TokenText{{4, 5}, 0}}));
-  settle_tokens(state, *trace_of("one two"));
+  resolve_tokens(state, *trace_of("one two"));
   EXPECT_EQ(state.query.index, 4);
 }
 
@@ -41,9 +41,9 @@ TEST(Pins, TextBeforeThemMovesThem) {
   state.options["attention"].set("queries", std::string("4 6"));
   state.options["attention-text"].set("queries", std::string("no numbers"));
   state.options["knock-out"].set("at", std::int64_t{4});
-  settle_tokens(state, *before);
-  follow(state, footing_of(*before), footing_of(*after));
-  settle_tokens(state, *after);
+  resolve_tokens(state, *before);
+  follow(state, token_anchor(*before), token_anchor(*after));
+  resolve_tokens(state, *after);
   EXPECT_EQ(state.query, (views::Token{9, views::TokenText{{9, 10}, 0}}));
   EXPECT_EQ(state.key.index, 6);
   EXPECT_EQ(*state.options["attention"].text("queries", ""), "9 11");
@@ -58,12 +58,12 @@ TEST(Pins, WhatIsDeletedIsChosenNoMore) {
   state.query = 1;
   state.key = 5;
   state.options["attention"].set("queries", std::string("1 5"));
-  settle_tokens(state, *before);
-  follow(state, footing_of(*before), footing_of(*after));
+  resolve_tokens(state, *before);
+  follow(state, token_anchor(*before), token_anchor(*after));
   EXPECT_EQ(state.query.index, 1);
   EXPECT_FALSE(state.key.chosen());
   EXPECT_EQ(*state.options["attention"].text("queries", ""), "1");
-  follow(state, footing_of(*after), footing_of(*trace_of("none of it")));
+  follow(state, token_anchor(*after), token_anchor(*trace_of("none of it")));
   EXPECT_FALSE(state.query.chosen());
 }
 
@@ -73,7 +73,7 @@ TEST(Pins, KeptQueriesAreThoseOfTheFirstColumn) {
   const auto pairs = trace_of("one two", 2);
   ViewState state;
   state.options["attention"].set("queries", std::string("4,6"));
-  follow(state, footing_of(*letters), footing_of(*pairs));
+  follow(state, token_anchor(*letters), token_anchor(*pairs));
   EXPECT_EQ(*state.options["attention"].text("queries", ""), "2 3");
 }
 
@@ -85,12 +85,12 @@ TEST(Pins, InputsWithoutATextKeepIndices) {
   const test::FakeTrace image(eyes, "");
   ViewState state;
   state.query = 4;
-  settle_tokens(state, image);
+  resolve_tokens(state, image);
   EXPECT_EQ(state.query, views::Token(4));
-  follow(state, footing_of(image), footing_of(*text));
-  settle_tokens(state, *text);
+  follow(state, token_anchor(image), token_anchor(*text));
+  resolve_tokens(state, *text);
   EXPECT_EQ(state.query.text, (views::TokenText{{4, 5}, 0}));
-  follow(state, footing_of(*text), footing_of(image));
+  follow(state, token_anchor(*text), token_anchor(image));
   EXPECT_EQ(state.query, views::Token(4));
 }
 
