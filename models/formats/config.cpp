@@ -55,7 +55,7 @@ std::optional<std::string> as_text(const OrderedJson& value) {
   return value.is_string() ? std::optional(value.get<std::string>()) : std::nullopt;
 }
 
-// A list of which every element converts.
+// Converts every element of a list.
 template <class T, class Convert>
 std::optional<std::vector<T>> as_list(const OrderedJson& value, const Convert& convert) {
   if (!value.is_array()) {

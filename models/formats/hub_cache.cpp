@@ -46,7 +46,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-// The folder of a model's revision, and where it was looked for.
+// The folder of a model's revision, and the searched place.
 std::optional<fs::path> snapshot_of(const fs::path& model, const std::string& revision, fs::path& looked) {
   const std::string wanted = revision.empty() ? "main" : revision;
   const std::string commit = commit_of(model / "refs" / wanted).value_or(is_hub_commit(wanted) ? wanted : "");
@@ -54,7 +54,7 @@ std::optional<fs::path> snapshot_of(const fs::path& model, const std::string& re
   if (!commit.empty() && is_folder(looked)) {
     return looked;
   }
-  // A copy of a cache may lack its refs: its only snapshot is meant then.
+  // Copies of a cache may lack refs: then the only snapshot is used.
   const std::vector<fs::path> all =
       revision.empty() && commit.empty() ? entries_of(model / "snapshots") : std::vector<fs::path>();
   return all.size() == 1 && is_folder(all.front()) ? std::optional(all.front()) : std::nullopt;

@@ -14,7 +14,7 @@ class TableSource final : public TensorSource {
  public:
   explicit TableSource(TensorTable table) : table_(std::move(table)) {}
 
-  // The first name that is there twice, or none.
+  // The first duplicate name, or none.
   const TensorInfo* index_names() {
     index_.reserve(table_.tensors.size());
     for (const TensorInfo& tensor : table_.tensors) {
@@ -38,7 +38,7 @@ class TableSource final : public TensorSource {
 
  private:
   TensorTable table_;
-  std::unordered_map<std::string_view, const TensorInfo*> index_;  // into table_, which no longer changes
+  std::unordered_map<std::string_view, const TensorInfo*> index_;  // pointers into table_, which no longer changes
 };
 
 }  // namespace

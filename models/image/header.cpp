@@ -153,7 +153,7 @@ Result<Header> read_tiff(std::string_view bytes) {
   header.height = height->value;
   const auto tile_width = tags->find(kTagTileWidth);
   const auto tile_height = tags->find(kTagTileHeight);
-  constexpr std::int64_t kPadding = 4096;  // a tile may reach beyond a small image, but not far
+  constexpr std::int64_t kPadding = 4096;  // a tile may exceed a small image, within limits
   if ((tile_width && tile_width->value > header.width + kPadding) ||
       (tile_height && tile_height->value > header.height + kPadding)) {
     return damaged("TIFF");

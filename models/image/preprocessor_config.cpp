@@ -68,7 +68,7 @@ Status read_channels(const JsonObject& object, const std::string& name, bool div
   return {};
 }
 
-// Pillow's numbers.
+// Pillow's numbering.
 Result<Interpolation> interpolation(const JsonObject& object, std::int64_t fallback) {
   constexpr std::array kNumbered{Interpolation::kNearest, Interpolation::kLanczos, Interpolation::kBilinear,
                                  Interpolation::kBicubic};
@@ -90,7 +90,7 @@ Result<Interpolation> named_interpolation(const JsonObject& object) {
   return named ? Result<Interpolation>(*named) : object.wrong("interpolation", "nearest, lanczos, bilinear or bicubic");
 }
 
-// timm: the shorter edge to input_size / crop_pct, then the middle of it ("squash": both edges).
+// timm: the shorter edge to input_size / crop_pct, then its centre ("squash": both edges).
 Result<Preprocessing> parse_timm(const JsonObject& object) {
   Preprocessing options;
   const Json* input = object.find("input_size");
@@ -119,7 +119,7 @@ Result<Preprocessing> parse_timm(const JsonObject& object) {
   return options;
 }
 
-// The rules of vision-language models, by what their processor is called; false for any other.
+// The rules of vision-language models, by the processor's name; false for any other.
 struct RuleOf {
   std::string_view processor;  // its beginning
   ResizeRule rule;
@@ -133,7 +133,7 @@ constexpr std::array<RuleOf, 6> kRules{{{"Qwen2VL", ResizeRule::kPixels, 3, 3136
                                         {"SmolVLM", ResizeRule::kTiles, 1, 0, 0},
                                         {"GotOcr2", ResizeRule::kSize, 3, 0, 0}}};
 
-// A member of an object, or the fallback where either is not there.
+// A member of an object, or the fallback where either is absent.
 Result<std::int64_t> member(const JsonObject& object, const char* name, const char* inner, std::int64_t fallback,
                             std::int64_t most) {
   const Json* const value = object.find(name);
@@ -174,7 +174,7 @@ Status read_rule(const JsonObject& object, const RuleOf& rule, Preprocessing& op
   return {};
 }
 
-// Cutting that is not built.
+// Refuses tiling that is not implemented.
 Status refuse_cuts(const JsonObject& object) {
   for (const char* const name : {"do_pan_and_scan", "crop_to_patches"}) {
     const Json* const value = object.find(name);
@@ -198,7 +198,7 @@ Result<Preprocessing> parse_hugging_face(const JsonObject& object) {
     LOCUS_CHECK(read_rule(object, *rule, options));
   }
   if (const Json* size = object.find("size"); size != nullptr && options.rule == ResizeRule::kSize) {
-    // A bare number is a square, but CLIP's and its heirs' is the shorter edge.
+    // A number means a square, but for CLIP and its successors the shorter edge.
     LOCUS_TRY(const Extent extents, extent(object, "size", *size, type.starts_with("CLIP")));
     options.height = extents.height;
     options.width = extents.width;

@@ -30,7 +30,7 @@ constexpr double kInner = 0.6;                       // relative radius of the h
 constexpr double kArm = 0.32;                        // half the width of the plus's arms
 constexpr double kStarInner = 0.42;                  // radius of the star's inner corners
 
-// `count` corners around the centre from straight up, their radii in turn those given.
+// `count` corners around the centre, starting at the top, with these radii in turn.
 Outline regular(int count, std::initializer_list<double> radii) {
   Outline outline;
   for (int n = 0; n < count; ++n) {
@@ -60,7 +60,7 @@ Outline plus() {
           {kArm, far},   {-kArm, far}, {-kArm, kArm}, {-far, kArm}, {-far, -kArm}, {-kArm, -kArm}};
 }
 
-// Points to the right.
+// An arrow to the right.
 Outline arrow() {
   return {{1, 0}, {0.2, -0.8}, {0.2, -0.25}, {-0.95, -0.25}, {-0.95, 0.25}, {0.2, 0.25}, {0.2, 0.8}};
 }

@@ -18,12 +18,12 @@ using Type = ModelPiece::Type;
 constexpr std::size_t kTokenLimit = 1U << 24U;
 constexpr std::size_t kLongestToken = 1U << 16U;
 
-// Ways to cut a text into words, by the names that GGUF files have for them. The pieces are cut one after another.
+// Ways to split a text into words, by their names in GGUF files. The patterns apply one after another.
 struct WordPattern {
   std::vector<std::string_view> names;
   std::vector<const char*> patterns;
   bool ignore_merges = false;
-  bool begins = false;  // with the begin token where the file does not say
+  bool begins = false;  // adds the begin token where the file does not say
 };
 
 constexpr const char* kOneDigit = R"(\p{N})";
@@ -103,8 +103,8 @@ std::vector<AddedToken> named_tokens(const TokenTables& tables, bool user_define
   return added;
 }
 
-// GGUF files write user-defined pieces as texts have them, with spaces; SentencePiece looks for them where spaces are
-// marked, and then also finds them where a text has the mark itself.
+// GGUF files write user-defined pieces with spaces; SentencePiece searches them where spaces are marked, and then also
+// finds them where a text contains the mark itself.
 std::string piece_of(const TokenTables& tables, std::size_t id) {
   std::string piece(tables.tokens[id]);
   if (type_of(tables, id) == Type::kUserDefined) {

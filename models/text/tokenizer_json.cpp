@@ -42,7 +42,7 @@ Result<std::optional<std::int32_t>> parse_unknown(const JsonObject& object, cons
   return name.empty() ? std::nullopt : vocabulary.find(name);
 }
 
-// A list in the merges' order, or an object of "a b" and its rank.
+// A list in the merges' order, or an object from "a b" to its rank.
 Result<Merges> parse_merges(const JsonObject& object, bool bytes) {
   Merges merges;
   const auto add = [&](const Json& line) -> Status {
@@ -86,7 +86,7 @@ ModelResult parse_bpe(const JsonObject& object, bool bytes) {
   LOCUS_TRY(options.fuse_unknown, object.boolean("fuse_unk", false));
   LOCUS_TRY(options.continuing_prefix, object.text("continuing_subword_prefix", ""));
   LOCUS_TRY(options.word_suffix, object.text("end_of_word_suffix", ""));
-  if (bytes) {  // they are spelled as the entries are
+  if (bytes) {  // they are spelled like the entries
     options.continuing_prefix = from_byte_level(options.continuing_prefix).value_or(options.continuing_prefix);
     options.word_suffix = from_byte_level(options.word_suffix).value_or(options.word_suffix);
   }
@@ -183,7 +183,7 @@ bool is_byte_vocabulary(const PipelineParts& parts) {
   return true;
 }
 
-// Llama's fast tokenizers write their template anew from the configuration's flags.
+// Llama's fast tokenizers rebuild their template from the configuration's flags.
 void apply_flags(const TokenizerConfig& config, PipelineParts& parts) {
   if (!config.tokenizer_class.starts_with("Llama") || !(config.add_bos || config.add_eos)) {
     return;

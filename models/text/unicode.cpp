@@ -35,7 +35,7 @@ const icu::Normalizer2* normalizer(NormalForm form) {
   return U_SUCCESS(status) ? found : nullptr;
 }
 
-// The end of the run from `begin` that is normalised on its own: up to the next character that never joins with the one
+// End of the run from `begin` that is normalised separately: up to the next character that never joins with the one
 // before it.
 std::size_t cluster_end(const icu::Normalizer2& forms, std::string_view text, std::size_t begin) {
   std::size_t at = begin + character_at(text, begin).bytes;
@@ -92,7 +92,7 @@ bool is_cjk(char32_t code) {
 }
 
 void append_lower(std::string& text, char32_t code) {
-  if (code == 0x130) {  // the one character whose lower case is two, outside any language
+  if (code == 0x130) {  // the only character with a lower case of two characters, outside any language
     append_utf8(text, 'i');
     append_utf8(text, 0x307);
   } else {

@@ -1,4 +1,4 @@
-// The vocabularies older than tokenizer.json: vocab.json + merges.txt, vocab.txt, and tiktoken's ranks.
+// Vocabularies older than tokenizer.json: vocab.json + merges.txt, vocab.txt, and tiktoken's ranks.
 #include <charconv>
 #include <utility>
 
@@ -11,7 +11,7 @@
 namespace locus::text {
 namespace {
 
-// Takes the first line off `text`, without its end.
+// Removes the first line of `text` and returns it without its end.
 std::string_view next_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
   std::string_view line = text.substr(0, end);
@@ -62,7 +62,7 @@ void put(std::optional<std::int32_t> id, std::vector<std::int64_t>& side) {
   }
 }
 
-// The byte-level steps shared by GPT-2's relatives and Llama 3; decoding is joining.
+// The byte-level steps shared by GPT-2, its relatives and Llama 3; decoding concatenates.
 Status add_byte_level(const char* pattern, bool prefix, PipelineParts& parts) {
   if (prefix) {
     parts.pre_tokenizers.steps.push_back(prefix_space());
@@ -88,7 +88,7 @@ void frame_merges(const TokenizerConfig& config, PipelineParts& parts) {
   }
 }
 
-// Meta's names for the 256 ids behind Llama 3's 128,000 ranks.
+// Meta's names for the 256 ids after Llama 3's 128,000 ranks.
 std::vector<AddedToken> llama3_tokens(std::int32_t first) {
   std::vector<std::string> names{"<|begin_of_text|>", "<|end_of_text|>"};
   int reserved = 0;

@@ -79,7 +79,7 @@ class OpenAtlas : public Atlas {
   }
 
  private:
-  // Sums become means.
+  // Converts sums to means.
   static void fill_deviation(const std::vector<double>& squares, AtlasValues& values) {
     const double count = values.samples;
     for (std::size_t n = 0; n < squares.size(); ++n) {

@@ -1,4 +1,4 @@
-// The header of an atlas file, checked as files of strangers are.
+// Reading the header of an atlas file, with the checks for untrusted files.
 #include <cstring>
 #include <set>
 
@@ -106,14 +106,14 @@ Result<AtlasInfo> read_info(const Metadata& metadata) {
   return info;
 }
 
-// Takes `prefix` off the front.
+// Removes `prefix` from the start.
 bool take(std::string_view& text, std::string_view prefix) {
   const bool there = text.starts_with(prefix);
   text.remove_prefix(there ? prefix.size() : 0);
   return there;
 }
 
-// The name of a table, where the tensor is one's sums.
+// The name of a table, for a tensor with sums.
 std::optional<TableName> parse_table(std::string_view name) {
   TableName table;
   table.null = take(name, "null.") ? AtlasNull::kShuffled : AtlasNull::kText;

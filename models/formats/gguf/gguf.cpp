@@ -21,7 +21,7 @@ constexpr std::uint64_t kItemLimit = 1U << 24U;
 constexpr std::uint32_t kGgufRanks = 4;
 constexpr std::int64_t kUsualAlignment = 32;
 constexpr std::int64_t kAlignmentLimit = 1 << 20;
-// The least that a named value and a tensor's entry take.
+// Least bytes of a named value and of a tensor's entry.
 constexpr std::uint64_t kLeastValue = 8 + 4 + 1;
 constexpr std::uint64_t kLeastEntry = 8 + 4 + 8 + 4 + 8;
 
@@ -34,7 +34,7 @@ struct GgufEntry {
   std::int64_t bytes = 0;
 };
 
-// Types that are no block format: buffers of whole numbers, and float64.
+// Types other than block formats: buffers of whole numbers, and float64.
 std::optional<DType> plain_type(std::uint32_t number) {
   switch (number) {
     case 0:
@@ -180,7 +180,7 @@ class GgufReader {
     return entry;
   }
 
-  // The type, and the bytes that a tensor of this shape has with it.
+  // The type, and the bytes of a tensor with this shape.
   Status set_type(std::uint32_t type, const std::string& where, GgufEntry& entry) const {
     const blocks::Format* format = blocks::format_of(type);
     const std::optional<DType> plain = plain_type(type);
@@ -211,7 +211,7 @@ class GgufReader {
     return {};
   }
 
-  // Tensors in the order of their places, which do not overlap and end within the file.
+  // Checks that the tensors, by offset, do not overlap and end within the file.
   Status place(std::vector<GgufEntry>& entries, TensorTable& table) {
     const std::int64_t begin = (static_cast<std::int64_t>(cursor_.place()) + alignment_ - 1) / alignment_ * alignment_;
     const std::int64_t size = std::max<std::int64_t>(static_cast<std::int64_t>(bytes_.size()) - begin, 0);

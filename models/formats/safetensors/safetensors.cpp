@@ -17,7 +17,7 @@ namespace locus::formats {
 
 namespace {
 
-constexpr std::uint64_t kHeaderLimit = 100'000'000;  // of the reference reader
+constexpr std::uint64_t kHeaderLimit = 100'000'000;  // limit of the reference reader
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kMetadataLimit = 65'536;
 
@@ -195,7 +195,7 @@ class Header {
   std::vector<std::int64_t>* numbers_ = nullptr;
 };
 
-// Sizes agree with the offsets, and the offsets tile the data: no overlap, hole or trailing bytes.
+// Checks that sizes agree with the offsets, and that the offsets tile the data: no overlap, hole or trailing bytes.
 Status place(std::vector<Entry>& entries, std::span<const std::byte> data, const std::filesystem::path& path,
              TensorTable& table) {
   std::stable_sort(entries.begin(), entries.end(),

@@ -19,7 +19,7 @@ constexpr std::size_t kIndexLimit = 128U << 20U;
 constexpr std::size_t kIndexedTensors = 1'000'000;
 constexpr std::size_t kShardLimit = 4096;
 
-// ".safetensors" of "model.safetensors.index.json".
+// The extension: ".safetensors" of "model.safetensors.index.json".
 std::string shard_extension(const fs::path& index) {
   return index.stem().stem().extension().string();
 }
@@ -41,7 +41,7 @@ Status check_shard(const std::string& name, const fs::path& index) {
   return {};
 }
 
-// Takes weight_map out of the events of an index; everything else in it is skipped.
+// Reads weight_map from the events of an index and skips everything else.
 class Collector {
  public:
   explicit Collector(const fs::path& path) : path_(path) {}
@@ -102,8 +102,8 @@ class Collector {
   std::set<std::string> shards_;
 };
 
-// Names the tensors that the index has in a file which does not hold them. A model that needs one refuses it by name
-// when its weights are bound; rotary buffers and tied heads are often left behind in an index.
+// Warns of tensors that the index places in a file without them. If a model needs one, binding its weights fails with
+// its name; indexes often keep entries of rotary buffers and tied heads.
 void note_absent(const ShardIndex& index, const std::string& shard, const TensorSource& source, TensorTable& table) {
   for (const auto& [name, file] : index.weight_map) {
     if (file == shard && source.find(name) == nullptr) {

@@ -74,7 +74,7 @@ class Machine {
     return stack_.push(Kind::kInteger, static_cast<std::int64_t>(value));
   }
 
-  // "MODULE NAME", once each, where views of it stay valid.
+  // "MODULE NAME", stored once each, so that views of it stay valid.
   std::string_view store(std::string_view module, std::string_view name) {
     return *pickle_.names
                 .insert(std::string(module.substr(0, kNameLimit)) + ' ' + std::string(name.substr(0, kNameLimit)))

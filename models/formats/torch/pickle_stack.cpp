@@ -15,7 +15,7 @@ constexpr std::size_t kMarkLimit = 1000;
 }  // namespace
 
 Status PickleStack::push(PickleId id) {
-  // Values are limited, but getting one from the memo again makes none.
+  // The number of values is limited; reading one from the memo creates none.
   if (stack_.size() >= kValueLimit) {
     return bad_input("more than " + std::to_string(kValueLimit) + " values on the stack");
   }

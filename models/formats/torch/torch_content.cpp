@@ -30,7 +30,7 @@ class Walk {
  public:
   explicit Walk(const Pickle& pickle) : pickle_(pickle) {}
 
-  // Adds every tensor below `id` to `tensors`, named by its path behind `prefix`.
+  // Adds every tensor below `id` to `tensors`, named by its path after `prefix`.
   Status gather(PickleId id, const std::string& prefix, int depth = 0) {
     const PickleValue& value = pickle_.at(id);
     if (++steps_ > kStepLimit || depth > kDepthLimit) {
@@ -79,7 +79,7 @@ class ContentText {
  public:
   explicit ContentText(const Pickle& pickle) : pickle_(pickle) {}
 
-  // Whether there is too much to write; what was written so far is then of no use.
+  // True when the limit is exceeded; the text so far is then useless.
   bool full() const { return text.size() + unwritten_ > kContentLimit || steps_ > kStepLimit; }
 
   void write(PickleId id, int depth = 0) {
@@ -111,7 +111,7 @@ class ContentText {
       case Kind::kDict:
         return write_object(value, depth, {});
       case Kind::kInert:
-        // An object is shown by its fields: argparse's Namespace, a configuration class.
+        // Writes an object as its fields: argparse's Namespace, a configuration class.
         if (value.items.size() == 3 && pickle_.at(value.items[2]).kind == Kind::kDict) {
           return write_object(pickle_.at(value.items[2]), depth, {});
         }
@@ -122,11 +122,11 @@ class ContentText {
     text += "null";
   }
 
-  // The dict's entries that are no tensors and not in `skip`.
+  // Entries of the dict that are neither tensors nor in `skip`.
   void write_object(const PickleValue& dict, int depth, const std::vector<PickleId>& skip) {
     text += '{';
     steps_ += dict.items.size();
-    // A later entry of the same name takes an earlier one's place, as in Python.
+    // A later entry replaces an earlier one of the same name, as in Python.
     std::map<std::string, PickleId> entries;
     for (std::size_t n = 0; n + 1 < dict.items.size() && !full(); n += 2) {
       const PickleValue& name = pickle_.at(dict.items[n]);

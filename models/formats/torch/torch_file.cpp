@@ -24,7 +24,7 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 constexpr std::size_t kPickleLimit = 256U << 20U;
-// Tensors may share elements (tied weights, views), but what all of them hold together stays near what the file holds.
+// Tensors may share elements (tied weights, views), but their total size is limited by the file's.
 constexpr std::int64_t kSharingFactor = 16;
 constexpr std::int64_t kSharingFloor = std::int64_t{64} << 20;
 // torch.serialization.MAGIC_NUMBER and PROTOCOL_VERSION of the form before zip.
@@ -89,7 +89,7 @@ Result<Opened> open_zip(Bytes bytes, const std::filesystem::path& path) {
   return opened;
 }
 
-// Reads the next pickle of the old form and moves `rest` behind it.
+// Reads the next pickle of the old form and moves `rest` after it.
 Result<Pickle> next_pickle(Bytes& rest, const char* what, const std::filesystem::path& path) {
   LOCUS_TRY(Pickle pickle,
             within(read_pickle(rest.first(std::min(rest.size(), kPickleLimit))), path.string() + ": " + what));
@@ -97,8 +97,8 @@ Result<Pickle> next_pickle(Bytes& rest, const char* what, const std::filesystem:
   return pickle;
 }
 
-// Pickles of a magic number, a version, facts of the machine, the content and the storages' keys; then each storage as
-// a count of elements (int64) and its bytes.
+// The old form: pickles of a magic number, a version, facts of the machine, the content and the storages' keys; then
+// each storage as a count of elements (int64) and its bytes.
 Result<Opened> open_legacy(Bytes bytes, const std::filesystem::path& path) {
   using Kind = PickleValue::Kind;
   Bytes rest = bytes;
@@ -160,7 +160,7 @@ Result<Opened> open_legacy(Bytes bytes, const std::filesystem::path& path) {
   return opened;
 }
 
-// The tensor with every element inside its storage: offset + Σ (dim − 1) · stride is its last one.
+// Checks that every element is inside the storage: offset + Σ (dim − 1) · stride is the last one.
 Result<TensorInfo> place(const PickleTensor& tensor, Bytes storage, const std::string& name,
                          const std::filesystem::path& path) {
   TensorInfo info{name, tensor.dtype, tensor.shape, tensor.strides, tensor.offset, storage, path};

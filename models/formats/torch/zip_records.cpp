@@ -28,7 +28,7 @@ constexpr std::uint64_t kCommentLimit = 65'535;
 constexpr std::uint64_t kRecordLimit = 1'000'000;
 constexpr std::uint32_t kSaturated = 0xFFFFFFFF;
 
-// Little-endian numbers at places that were checked to be inside.
+// Little-endian numbers at offsets that were checked.
 class RecordBytes {
  public:
   explicit RecordBytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -124,7 +124,7 @@ bool read_extra64(const RecordBytes& file, std::uint64_t at, std::uint64_t end, 
   return true;
 }
 
-// Why the record cannot be read, or nothing; fills in where its data begins.
+// The reason why the record cannot be read, or empty; sets the start of its data.
 std::string check_record(const RecordBytes& file, const Directory& directory, Record& record) {
   if (record.method != 0 || record.packed != record.size) {
     return "expected a stored record, found compression method " + std::to_string(record.method);

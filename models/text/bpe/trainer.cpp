@@ -26,7 +26,7 @@ struct Word {
   std::int64_t count = 0;
 };
 
-// A pair and how often it occurred when it was put into the queue.
+// A pair, and its count when it entered the queue.
 struct MergeCandidate {
   std::int64_t count = 0;
   Pair pair;
@@ -157,7 +157,8 @@ Result<std::string> train_byte_bpe(std::span<const std::string_view> texts, std:
     const std::string& left = entries[static_cast<std::size_t>(pair.first)];
     const std::string& right = entries[static_cast<std::size_t>(pair.second)];
     std::string both = left + right;
-    // The same bytes by another pair already have an id: joined to it, that id stays the only spelling.
+    // If the same bytes already have an id from another pair, the pair is joined to that id, which stays the only
+    // spelling.
     const bool fresh = known.insert(both).second;
     const auto id = fresh
                         ? static_cast<std::int32_t>(entries.size())

@@ -27,7 +27,7 @@ std::uint32_t value_of(std::uint32_t unit) {
   return unit & 0x7FFFFFFFU;
 }
 
-// Unicode's longest decomposition is 18 characters; a longer replacement only serves to fill memory.
+// Unicode's longest decomposition has 18 characters; longer replacements could only fill memory.
 constexpr std::size_t kReplacementLimit = 256;
 
 bool is_replacement(std::string_view replacements, std::size_t at) {

@@ -99,7 +99,7 @@ Status parse_rules(std::string_view message, SentencePieceModel& model) {
   return reader.broken() ? Status(bad_input("malformed normalizer_spec")) : Status();
 }
 
-// Pieces that text becomes and pieces that are only named have a name space each; the latter's comes first.
+// Pieces from text and pieces by name have separate name spaces; the latter's comes first.
 Status index_pieces(SentencePieceModel& model, const Trainer& trainer) {
   std::unordered_map<std::string_view, std::int32_t> texts;
   std::unordered_map<std::string_view, std::int32_t> names;

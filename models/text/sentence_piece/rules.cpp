@@ -4,7 +4,7 @@
 namespace locus::text {
 namespace {
 
-// One text on its way through the rules.
+// A text while the rules are applied.
 class Normalization {
  public:
   Normalization(const SentencePieceModel& model, const AddedTokenFinder& kept, const MappedText& text)
@@ -47,7 +47,7 @@ class Normalization {
  private:
   struct Step {
     std::string_view text;
-    std::size_t length = 0;  // of what it stands for
+    std::size_t length = 0;  // source range of the replacement
   };
 
   std::string_view space() const { return model_.escape_spaces ? "▁" : " "; }
@@ -80,7 +80,7 @@ class Normalization {
     return at;
   }
 
-  // `rest` is the end of what source bytes [begin, end) became.
+  // `rest` is the end of the rewritten source bytes [begin, end).
   void write(std::string_view rest, std::size_t begin, std::size_t end) {
     if (!model_.escape_spaces || rest.find(' ') == std::string_view::npos) {
       builder_.replace(rest, begin, end);

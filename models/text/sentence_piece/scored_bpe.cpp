@@ -18,7 +18,7 @@ struct Joined {
   bool kept = false;
 };
 
-// Two neighbours seen at a place; stale once either has changed, and with it their length.
+// Two neighbours at a place; outdated once either, and so their length, has changed.
 struct Join {
   float score = 0;
   std::size_t left = 0;
@@ -45,7 +45,7 @@ class ScoredBpe final : public TokenModel {
     cuts_ = cuts;
   }
 
-  // No entry reaches across the end of a word: words one by one give the same pieces and stay in the cache.
+  // True if no entry crosses the end of a word: then words can be tokenized separately and cached.
   Status encode(std::string_view word, std::vector<Piece>& pieces) const override {
     for (std::size_t begin = 0; begin < word.size();) {
       std::size_t end = word.size();

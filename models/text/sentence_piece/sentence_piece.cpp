@@ -21,8 +21,8 @@ using Kind = SentencePieceModel::Kind;
 constexpr const char* kSpaceMark = "▁";
 constexpr const char* kXlmRoberta = "XLMRobertaTokenizer";
 
-// User-defined pieces win over all others: a byte of one is worth the best score there is. Sums and products are those
-// of SentencePiece, in 32 bits where it has 32 bits.
+// User-defined pieces win over all others: each of their bytes counts as the best score. Sums and products are computed
+// as in SentencePiece, in 32 bits where it uses 32 bits.
 Result<std::unique_ptr<TokenModel>> make_unigram_of(const SentencePieceModel& model) {
   float least = std::numeric_limits<float>::max();
   float most = std::numeric_limits<float>::min();
@@ -88,7 +88,7 @@ class SentencePiece final : public Tokenizer {
     const bool t5 = config.tokenizer_class.starts_with("T5") || config.tokenizer_class.starts_with("MT5");
     before_ = config.add_bos.value_or(!t5) ? model_.begin : -1;
     after_ = config.add_eos.value_or(t5) ? model_.end : -1;
-    if (config.tokenizer_class.starts_with("DebertaV2")) {  // whatever the model calls its beginning and end
+    if (config.tokenizer_class.starts_with("DebertaV2")) {  // whatever the model's names of begin and end are
       before_ = piece_named("[CLS]");
       after_ = piece_named("[SEP]");
     } else if (config.tokenizer_class == kXlmRoberta) {  // around every text
@@ -97,7 +97,7 @@ class SentencePiece final : public Tokenizer {
     }
   }
 
-  // To be called once, before all else.
+  // Called once, before everything else.
   Status build() {
     if (model_.kind == Kind::kUnigram) {
       LOCUS_TRY(token_model_, make_unigram_of(model_));
@@ -178,7 +178,7 @@ class SentencePiece final : public Tokenizer {
   std::string kind() const override { return "SentencePiece"; }
 
  private:
-  // The id of a piece that is no text; −1 where there is none.
+  // The id of a piece that is not text; −1 where there is none.
   std::int64_t piece_named(std::string_view name) const {
     const auto found = std::find_if(model_.pieces.begin(), model_.pieces.end(), [&](const ModelPiece& piece) {
       return piece.text == name && piece.type != Type::kNormal;
@@ -210,7 +210,7 @@ class SentencePiece final : public Tokenizer {
           tokens.push_back({id, text.source(at, at + 1)});
         }
       } else if (unknown && after_unknown) {
-        tokens.back().bytes.end = text.origin(found.end);  // unknown characters in a row are one token
+        tokens.back().bytes.end = text.origin(found.end);  // consecutive unknown characters are one token
       } else {
         tokens.push_back({found.id, text.source(found.begin, found.end)});
       }
@@ -231,7 +231,7 @@ class SentencePiece final : public Tokenizer {
   std::int64_t after_ = -1;
 };
 
-// <s>, <pad>, </s>, <unk>, the model's pieces but its first three, which are <unk>, <s> and </s>; <mask> comes last.
+// <s>, <pad>, </s>, <unk>, the model's pieces without its first three (<unk>, <s> and </s>), and <mask> last.
 Status number_as_fairseq(SentencePieceModel& model) {
   const std::vector<ModelPiece>& pieces = model.pieces;
   constexpr std::ptrdiff_t kNamed = 3;
@@ -260,7 +260,7 @@ TokenizerResult parse_fairseq_pieces(std::string_view bytes, const std::string& 
   }
   LOCUS_TRY(SentencePieceModel model, within(parse_sentence_piece_model(bytes), file));
   LOCUS_CHECK(within(number_as_fairseq(model), file));
-  // Its names are one token wherever they are written.
+  // The special names are one token wherever they occur.
   const auto add = [&](const char* name, std::size_t id) {
     const bool known = std::any_of(config.added.begin(), config.added.end(),
                                    [&](const AddedToken& token) { return token.content == name; });

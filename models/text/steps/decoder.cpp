@@ -35,7 +35,7 @@ std::unique_ptr<const Decoder> each(std::function<void(std::string&, std::size_t
   });
 }
 
-// The spaces BERT's decoder takes back before punctuation and contractions.
+// Removes the spaces before punctuation and contractions, as BERT's decoder does.
 void clean_up(std::string& token) {
   static constexpr std::array<std::pair<const char*, const char*>, 11> kRules{{{" .", "."},
                                                                                {" ?", "?"},
@@ -79,7 +79,7 @@ Result<std::unique_ptr<const Decoder>> parse_replace(const JsonObject& object) {
   LOCUS_TRY(const std::string content, object.text("content", ""));
   return each([pattern, content](std::string& token, std::size_t) {
     std::vector<Fragment> fragments;
-    // A token that the pattern fails on, or that would grow without measure, stays as it is.
+    // A token on which the pattern fails, or which would grow too long, is kept unchanged.
     if (!pattern.split(token, 0, static_cast<std::uint32_t>(token.size()), fragments).ok()) {
       return;
     }

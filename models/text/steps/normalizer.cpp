@@ -14,7 +14,7 @@
 namespace locus::text {
 namespace {
 
-// A normaliser that rewrites without fail.
+// A normaliser that cannot fail.
 class Rewrite final : public Normalizer {
  public:
   explicit Rewrite(std::function<MappedText(const MappedText&)> rewrite) : rewrite_(std::move(rewrite)) {}
@@ -31,7 +31,7 @@ std::unique_ptr<const Normalizer> rewriting(std::function<MappedText(const Mappe
   return std::make_unique<Rewrite>(std::move(rewrite));
 }
 
-// Calls `write(builder, character, begin, end)` for every character and lone byte.
+// Calls `write(builder, character, begin, end)` for every character and invalid byte.
 template <class Write>
 MappedText each_character(const MappedText& text, const Write& write) {
   MappedTextBuilder builder(text);
@@ -64,7 +64,7 @@ MappedText without(const MappedText& text, bool (*drop)(char32_t)) {
   });
 }
 
-// Bytes that are no character count as U+FFFD, which BERT drops.
+// Invalid bytes count as U+FFFD, which BERT drops.
 MappedText cleaned(const MappedText& text) {
   return each_character(text, [](MappedTextBuilder& builder, Character character, std::size_t begin, std::size_t end) {
     if (!character.valid || character.code == 0 || character.code == 0xFFFD || is_control(character.code)) {

@@ -48,7 +48,7 @@ Result<Pattern> Pattern::regex(const std::string& source) {
   pcre2_set_max_pattern_length(limits.get(), kSourceLimit);
   int error = 0;
   PCRE2_SIZE position = 0;
-  // Anchored: each call tries one position, so that the time of a whole text can be watched from outside.
+  // Anchored: each call tries one position, so that the caller can limit the time of a whole text.
   pcre2_code* compiled =
       pcre2_compile(reinterpret_cast<PCRE2_SPTR>(source.data()), source.size(),
                     PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED | PCRE2_NEVER_BACKSLASH_C, &error, &position, limits.get());
@@ -152,7 +152,7 @@ Status Pattern::split_regex(std::string_view text, std::uint32_t begin, std::uin
                             std::vector<Fragment>& fragments) const {
   const std::string_view whole = text.substr(0, end);
   Scanner scanner(code_->compiled, end - begin);
-  std::size_t between = begin;  // where the text since the last match begins
+  std::size_t between = begin;  // end of the previous match
   for (std::size_t first = begin; first < end;) {
     const std::size_t last = valid_until(whole, first);
     const std::string_view run = whole.substr(first, last - first);
@@ -167,7 +167,7 @@ Status Pattern::split_regex(std::string_view text, std::uint32_t begin, std::uin
       at = to;
       between = first + at;
     }
-    first = last + 1;  // past the byte that is no character
+    first = last + 1;  // skips the invalid byte
   }
   add(fragments, between, end, false);
   return {};

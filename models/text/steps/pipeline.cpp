@@ -10,9 +10,9 @@
 namespace locus::text {
 namespace {
 
-constexpr std::size_t kCachedWord = 48;  // bytes; longer words seldom come again
+constexpr std::size_t kCachedWord = 48;  // bytes; longer words are rarely repeated
 
-// One text being tokenized: the tokens so far, and the pieces of words seen before.
+// A text during tokenization: the tokens so far, and the pieces of earlier words.
 class Encoding {
  public:
   Encoding(const TokenModel& model, std::size_t text_bytes) : model_(model) { tokens_.reserve(text_bytes / 3 + 8); }
@@ -62,7 +62,7 @@ class Encoding {
   std::vector<Token> tokens_;
   std::deque<Words> kept_;
   std::unordered_map<std::string_view, Slice> words_;
-  std::vector<Piece> pieces_;  // of the words in the cache; behind them those of one long word
+  std::vector<Piece> pieces_;  // pieces of the cached words, followed by those of one long word
   std::size_t cached_pieces_ = 0;
 };
 

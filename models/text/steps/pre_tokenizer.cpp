@@ -17,7 +17,7 @@ const char* const kQwen2Pattern =
 
 namespace {
 
-// Cuts every word into fragments and joins them.
+// Splits every word into fragments and joins them by the behaviour.
 class Splitter : public PreTokenizer {
  public:
   explicit Splitter(Behaviour behaviour) : behaviour_(behaviour) {}
@@ -67,7 +67,7 @@ class RunCutter final : public Splitter {
   Status split(std::string_view text, Span word, std::vector<Fragment>& fragments) const override {
     const std::string_view bytes = text.substr(0, word.end);
     std::uint32_t begin = word.begin;
-    std::size_t run_end = word.begin;  // where the last space seen ends
+    std::size_t run_end = word.begin;  // end of the last space
     for (std::size_t at = bytes.find(space_, begin); at != std::string_view::npos; at = bytes.find(space_, run_end)) {
       if (at > begin && at != run_end) {
         fragments.push_back({begin, static_cast<std::uint32_t>(at), true});
@@ -82,7 +82,7 @@ class RunCutter final : public Splitter {
   std::string space_;
 };
 
-// The classes a character may have; a run of one class without `single` is one fragment.
+// Classes of characters; a run of one class without `single` is one fragment.
 struct CharacterClass {
   int kind = 0;
   bool match = false;
