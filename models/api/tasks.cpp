@@ -10,7 +10,7 @@ const std::vector<TaskInfo>& tasks() {
        "the next token of real text",
        "",
        "bits_per_byte",
-       {{"contexts", "none", "context lengths beside the trained one that are measured, [512, 1024]"},
+       {{"contexts", "none", "further context lengths to measure, [512, 1024]"},
         {"vocabulary", "256", "tokens: 256 are bytes, more are a BPE learned from the corpus"},
         {"stride", "0",
          "tokens between the starts of measured windows, each token counted once with its longest "
@@ -35,7 +35,7 @@ const std::vector<TaskInfo>& tasks() {
        "CoPE §5.4",
        "error",
        {{"sentences", "8", "sentences of a training story, at most; 'longer' has three times as many"},
-        {"last", "3", "k: the last 1 … k sentences are asked about"}}},
+        {"last", "3", "k: questions are about the last 1 … k sentences"}}},
       {"addition",
        "the sum of two numbers, by the lengths of the operands",
        "TAPE §5.1",

@@ -14,7 +14,7 @@ Status check_model(const Model& model) {
   const ModelInfo& info = model.info();
   if (info.image || info.vision_layers > 0 || info.encoder_layers > 0 || !info.tokenizer) {
     return unsupported(std::string("an atlas needs a text model with a tokenizer, without pictures and encoder; ") +
-                           (info.image || info.vision_layers > 0 ? "this model takes pictures"
+                           (info.image || info.vision_layers > 0 ? "this model has pictures as input"
                             : info.encoder_layers > 0            ? "this is an encoder-decoder"
                                                                  : "this one has no tokenizer"),
                        info.name);
@@ -50,7 +50,7 @@ Result<std::vector<std::string>> chosen(const Model& model, const std::vector<st
 
 // The difference between the atlas in the file and the requested one; empty: none.
 std::int64_t block_size(std::int64_t windows) {
-  constexpr std::int64_t kBlocks = 64;  // at least, of many windows
+  constexpr std::int64_t kBlocks = 64;  // least number, of many windows
   constexpr std::int64_t kLargest = 16;
   return std::clamp<std::int64_t>(windows / kBlocks, 1, kLargest);
 }

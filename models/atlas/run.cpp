@@ -1,4 +1,4 @@
-// make_atlas(): blocks of windows dealt to the processes, their sums added in the order of the blocks.
+// make_atlas(): blocks of windows distributed over the processes, their sums added in the order of the blocks.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kLongestUnasked = 1024;  // tokens of a window
 constexpr std::int64_t kUnknownLength = 512;
-constexpr std::size_t kProbe = 8;  // tokens that tell what a model's layers have
+constexpr std::size_t kProbe = 8;  // tokens of the run that shows a model's layers
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -86,12 +86,11 @@ class Run {
       return 0.0;
     }
     if (!options_.resume) {
-      return bad_input("the file is there already; --resume goes on with it, --overwrite replaces it",
-                       options_.out.string());
+      return bad_input("the file exists; --resume continues it, --overwrite replaces it", options_.out.string());
     }
     LOCUS_TRY(const auto there, open_atlas(options_.out));
     if (const std::string other = difference(there->info(), contents_.info); !other.empty()) {
-      return bad_input("cannot go on with this atlas: " + other, options_.out.string());
+      return bad_input("cannot resume this atlas: " + other, options_.out.string());
     }
     contents_.info.done = there->info().done;
     if (contents_.info.done == options_.windows) {
@@ -105,7 +104,7 @@ class Run {
   bool leads() const { return group_ == nullptr || group_->rank() == 0; }
   std::int64_t processes() const { return group_ == nullptr ? 1 : group_->size(); }
 
-  // One block for each process. True when the run was stopped: nothing of this round is in the sums then.
+  // Runs one block on each process. True when the run was stopped: then nothing of this round is in the sums.
   Result<bool> round(const StopToken& stop) {
     const std::int64_t rank = group_ == nullptr ? 0 : group_->rank();
     const Range mine = Range{contents_.info.done + rank * block_, contents_.info.done + (rank + 1) * block_}.clamped(
@@ -135,7 +134,7 @@ class Run {
     return false;
   }
 
-  // Numbers of the longest block of this round; 0 where one of the processes was stopped.
+  // Numbers in the longest block of this round; 0 where one of the processes was stopped.
   Result<std::size_t> longest_part(bool stopped) const {
     std::vector<double> sizes(static_cast<std::size_t>(processes()));
     sizes[group_ == nullptr ? 0 : static_cast<std::size_t>(group_->rank())] =
@@ -147,7 +146,7 @@ class Run {
     return static_cast<std::size_t>(*least > 0 ? *most : 0);
   }
 
-  // A window that cannot be measured: what was done before stays.
+  // Ends at a window that cannot be measured; earlier results are kept.
   Error failed(Error error) {
     if (leads() && contents_.info.done > first_) {
       const Status saved = save(false);
@@ -211,7 +210,7 @@ Status check_same(const Corpus& corpus, ProcessGroup* group) {
   return {};
 }
 
-// A run over the first tokens of a window.
+// Runs the model over the first tokens of a window.
 Result<TracePointer> probe_of(const Model& model, const Windows& windows) {
   LOCUS_TRY(Window window, windows.at(0));
   window.ids.resize(std::min<std::size_t>(window.ids.size(), kProbe));

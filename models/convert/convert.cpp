@@ -1,4 +1,4 @@
-// convert(): from any checkpoint that opens to one file with its weights in another format.
+// convert(): from any checkpoint to one file with its weights in another format.
 #include "models/api/convert.h"
 #include "models/api/local.h"
 
@@ -48,7 +48,7 @@ std::vector<float> numbers_of(const TensorInfo& info, const formats::Source& sou
   return {values.data_ptr<float>(), values.data_ptr<float>() + values.numel()};
 }
 
-// From the order of other checkpoints to GGUF's: rows of a head 0, D/2, 1, D/2 + 1, …
+// Rows in GGUF's order within a head: 0, D/2, 1, D/2 + 1, …
 std::vector<float> interleaved(const std::vector<float>& rows, std::int64_t width, std::int64_t head_width) {
   std::vector<float> turned(rows.size());
   const std::int64_t count = static_cast<std::int64_t>(rows.size()) / width;
@@ -58,7 +58,7 @@ std::vector<float> interleaved(const std::vector<float>& rows, std::int64_t widt
   return turned;
 }
 
-// "module.model.layers.0.x", "layers.0.x" and "model.layers.0.x" are one name.
+// "module.model.layers.0.x", "layers.0.x" and "model.layers.0.x" are equivalent.
 std::string plain_name(std::string_view name) {
   for (const std::string_view prefix : {"module.", "model."}) {
     if (name.starts_with(prefix)) {
@@ -91,7 +91,7 @@ void add_pieces(const text::SentencePieceModel& model, GgufValues& values) {
   for (const text::ModelPiece& piece : model.pieces) {
     std::string& token = tokens.emplace_back(piece.text);
     if (piece.type == text::ModelPiece::Type::kUserDefined) {
-      text::replace_all(token, "▁", " ");  // as texts have it, where programs that read such files look for it
+      text::replace_all(token, "▁", " ");  // as texts, where programs that read such files look for it
     }
     scores.push_back(piece.score);
     types.push_back(static_cast<std::int32_t>(piece.type));
@@ -155,7 +155,7 @@ class Conversion {
     return formats::write_gguf(options_.out, values, outputs, before);
   }
 
-  // Values and names of another GGUF file.
+  // Copies values and names of another GGUF file.
   Status copy_file(GgufValues& values, std::vector<GgufOutput>& outputs) {
     const formats::GgufMetadata& metadata = *checkpoint_.tensors->gguf();
     for (const auto& [name, value] : metadata.values()) {
@@ -192,7 +192,7 @@ class Conversion {
     LOCUS_CHECK(within(families::add_gguf_values(*architecture, plan.spec, values, outputs), where));
     LOCUS_TRY(const bool has_tokenizer, add_tokenizer(checkpoint_, values));
     if (!has_tokenizer) {
-      converted_.warnings.push_back("the tokenizer is not written: keep its files beside " +
+      converted_.warnings.push_back("the tokenizer is not written: keep its files with " +
                                     options_.out.filename().string());
     }
     for (const TensorInfo& info : checkpoint_.tensors->tensors()) {
@@ -209,7 +209,7 @@ class Conversion {
     return {};
   }
 
-  // Vectors are few numbers, and norms more sensitive than any: float32.
+  // Vectors are small, and norms sensitive: float32.
   const blocks::Format& format_for(const std::string& name, const TensorInfo& info) {
     if (info.shape.size() < 2) {
       return *blocks::format_of("F32");

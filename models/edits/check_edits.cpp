@@ -1,4 +1,4 @@
-// Whether edits fit a model and a text.
+// Checks of edits against a model and a text.
 #include <algorithm>
 
 #include "models/api/model.h"
@@ -25,8 +25,8 @@ Status check_formula(const Edit& edit, const ModelInfo& model, const std::string
     return bad_input(field + ": " + formula.error().message);
   }
   if (formula->uses("L") && model.trained_length == 0) {
-    return bad_input(field + ": expected no L, since this checkpoint does not say its trained length, found \"" +
-                     edit.formula + "\"");
+    return bad_input(field + ": expected no L, since this checkpoint has no trained length, found \"" + edit.formula +
+                     "\"");
   }
   return {};
 }

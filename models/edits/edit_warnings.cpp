@@ -24,7 +24,7 @@ bool meet(const Places& a, const Places& b, std::int64_t count, std::int64_t& fi
   return false;
 }
 
-// Whether a head that `winner` decides over takes no notice of `other`: a mean is one of what the other edits made.
+// True if `other` has no effect on a head that `winner` overrides; a mean ablation keeps the effect of other edits.
 bool decides(const Edit& winner, const Edit& other) {
   return !moves(other) && (winner.to != HeadTo::kMean || other.kind == EditKind::kHead);
 }
@@ -39,7 +39,7 @@ void add_overruled(const Edits& edits, const ModelInfo& model, std::vector<std::
     std::int64_t head = 0;
     std::string where;
     for (std::size_t n = 0; n < edits.size(); ++n) {
-      // The last of several `head` edits of one place holds.
+      // Of several `head` edits of one place, the last applies.
       if (n != w && decides(edits[w], edits[n]) && (edits[n].kind != EditKind::kHead || n < w) &&
           meet(edits[w].layer, edits[n].layer, model.layers, layer) &&
           meet(edits[w].head, edits[n].head, model.heads, head)) {
@@ -58,9 +58,10 @@ void add_overflow(const transformer::LayerEdits& layers, std::vector<std::string
   for (std::size_t n = 0; n < layers.size(); ++n) {
     const auto* const edited = dynamic_cast<const EditedEncoding*>(layers[n].encoding.get());
     if (edited != nullptr && edited->overflowed()) {
-      warnings.push_back("edits: layer " + std::to_string(n) +
-                         ": scores overflow: what a scale or a bias put beyond ±1e12 was held there, and keys held "
-                         "alike share their weight");
+      warnings.push_back(
+          "edits: layer " + std::to_string(n) +
+          ": scores overflow: values beyond ±1e12 after a scale or a bias were clamped, and clamped keys "
+          "share their weight equally");
       return;
     }
   }

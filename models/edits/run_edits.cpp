@@ -80,11 +80,11 @@ class LayerBinder {
         const bool zero = *head.to == HeadTo::kZero;
         (zero ? made.silent : made.averaged).push_back(index);
         head.to.reset();
-        head = zero ? HeadEdits{} : head;  // whatever else is done to it: shown as it was
+        head = zero ? HeadEdits{} : head;  // zero ablation overrides other edits; the original weights are shown
       } else if (head.to && *head.to != HeadTo::kContent) {
         made.replaced.push_back(index);
       }
-      // A dropped pair is dropped whatever else is done to it.
+      // A dropped pair stays dropped under any other edit.
       std::erase_if(head.still, [&](std::int64_t pair) {
         return std::find(head.dropped.begin(), head.dropped.end(), pair) != head.dropped.end();
       });
@@ -114,7 +114,7 @@ class LayerBinder {
       return of_edit(unsupported("encoding " + name + " has no content: it is mixed into the tokens"), index, "to");
     }
     if (edit.to == HeadTo::kUniform && layer_.encoding->hard_attention()) {
-      return of_edit(unsupported("layer " + std::to_string(layer_.layer) + " attends to one key alone"), index, "to");
+      return of_edit(unsupported("layer " + std::to_string(layer_.layer) + " attends to a single key"), index, "to");
     }
     return each(edit, [&](HeadEdits& head) { head.to = edit.to; });
   }

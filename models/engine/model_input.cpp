@@ -10,7 +10,7 @@
 #include "models/engine/picture_marks.h"
 #include "models/engine/vision.h"
 #include "models/formats/tensor_source.h"
-#include "models/image/load.h"
+#include "models/image/image.h"
 
 namespace locus::models {
 

@@ -1,4 +1,4 @@
-// DeepSeek V2 and V3: latent attention with a decoupled part that turns, and experts after the first layers.
+// DeepSeek V2 and V3: latent attention with a decoupled rotary part, and experts after the first layers.
 #include <algorithm>
 #include <cmath>
 
@@ -12,16 +12,15 @@ namespace {
 
 using transformer::LayerSpec;
 
-// Files repeat what follows from other fields.
+// Checks fields that repeat derived values.
 Status check_repeated(const Config& config, const transformer::AttentionSpec& attention) {
   for (const auto& [field, follows] :
        {std::pair{"num_key_value_heads", attention.heads}, std::pair{"qk_head_dim", attention.head_width},
         std::pair{"head_dim", attention.latent.rotated}}) {
     LOCUS_TRY(const std::int64_t found, config.integer(field, follows));
     if (found != follows) {
-      return unsupported(
-          "expected " + std::to_string(follows) + ", as other fields say, found " + std::to_string(found),
-          config.context(field));
+      return unsupported("expected " + std::to_string(follows) + ", as in other fields, found " + std::to_string(found),
+                         config.context(field));
     }
   }
   return {};
@@ -93,7 +92,7 @@ Status finish_v3(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_CHECK(check_fixed_fields(config, {{"scoring_func", {"sigmoid"}}, {"topk_method", {"noaux_tc"}}}));
   LOCUS_TRY(const bool interleaved, config.boolean("rope_interleave", true));
   LOCUS_CHECK(finish_attention(config, plan, interleaved));
-  // Layers behind the last one guess further tokens; no run needs them.
+  // Layers after the last one predict further tokens; they are not run.
   LOCUS_TRY(const std::int64_t further, integer_or(config, "num_nextn_predict_layers", 0, 0));
   for (std::int64_t n = 0; n < std::min<std::int64_t>(further, 16); ++n) {
     plan.skipped.push_back(layer_prefix("model.layers.", plan.spec.depth() + n) + "*");

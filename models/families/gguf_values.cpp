@@ -38,7 +38,7 @@ std::vector<double> llama3_divisors(double base, std::int64_t width, double fact
   return divisors;
 }
 
-// RoPE's scaling as values, or as tensors of divisors.
+// Adds RoPE's scaling as values, or as tensors of divisors.
 class ScalingWriter {
  public:
   ScalingWriter(std::string prefix, const Spec& spec, GgufValues& values, std::vector<GgufOutput>& tables)
@@ -68,7 +68,8 @@ class ScalingWriter {
       values_.text(prefix_ + "rope.scaling.type", kind);
       values_.number(prefix_ + "rope.scaling.factor", static_cast<float>(factor));
     } else {
-      return unsupported("rope scaling " + shown(kind) + ": a GGUF file says none, linear, yarn, llama3 or longrope");
+      return unsupported("rope scaling " + shown(kind) +
+                         ": a GGUF file supports none, linear, yarn, llama3 or longrope");
     }
     if (original > 0) {
       values_.integer(prefix_ + "rope.scaling.original_context_length", whole(original));
@@ -100,8 +101,8 @@ class ScalingWriter {
   std::vector<GgufOutput>& tables_;
 };
 
-// Windows that a reader would not make of the values below.
-bool says_windows(const GgufArchitecture& architecture, const Spec& spec, std::int64_t pattern) {
+// True if a reader of the values below derives the same windows.
+bool can_write_windows(const GgufArchitecture& architecture, const Spec& spec, std::int64_t pattern) {
   for (std::size_t n = 0; n < spec.layers.size(); ++n) {
     const bool windowed = spec.layers[n].attention.window > 0;
     const auto place = static_cast<std::int64_t>(n);
@@ -129,7 +130,7 @@ Status add_gemma(const std::string& prefix, const GgufArchitecture& architecture
   return {};
 }
 
-// Every how many layers one has no window.
+// The period of layers without a window.
 std::int64_t pattern_of(const Spec& spec) {
   for (std::size_t n = 0; n < spec.layers.size(); ++n) {
     if (spec.layers[n].attention.window == 0) {
@@ -156,11 +157,11 @@ Status add_gguf_values(const GgufArchitecture& architecture, const Spec& spec, G
   const std::string prefix = std::string(architecture.name) + ".";
   const transformer::AttentionSpec& attention = spec.first().attention;
   const std::int64_t pattern = pattern_of(spec);
-  if (!says_windows(architecture, spec, pattern)) {
-    return unsupported("windows in other layers than a GGUF file of " + std::string(architecture.name) + " says");
+  if (!can_write_windows(architecture, spec, pattern)) {
+    return unsupported("windows in other layers than in a GGUF file of " + std::string(architecture.name));
   }
   if (spec.encodings.empty() || spec.encodings.front().name != "rope") {
-    return unsupported("expected rope, which is what a GGUF file of " + std::string(architecture.name) + " says");
+    return unsupported("expected rope, the encoding of a GGUF file of " + std::string(architecture.name));
   }
   LOCUS_TRY(const double base, spec.encodings.front().options.number("base", 10000.0));
   LOCUS_TRY(const double fraction, spec.encodings.front().options.number("fraction", 1.0));

@@ -1,4 +1,4 @@
-// Locus's own checkpoints (`model_type: locus`): config.json as locus_config.h has it, tensors under Transformer's
+// Locus's own checkpoints (`model_type: locus`): config.json as in locus_config.h, tensors under Transformer's
 // parameter names; those of an image tower begin with "vision.", those of its connector with "connector.".
 #include <memory>
 #include <optional>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kConfigLimit = 16 << 20;
 
-// Rows that call each parameter `ours` + its name and its tensor `theirs` + its name.
+// Rows from each parameter `ours` + its name to the tensor `theirs` + its name.
 std::vector<Name> prefixed(const std::vector<transformer::Parameter>& parameters, const std::string& ours,
                            const std::string& theirs) {
   std::set<std::string> patterns;
@@ -36,7 +36,7 @@ std::vector<Name> prefixed(const std::vector<transformer::Parameter>& parameters
   return rows;
 }
 
-// `vision`, `connector` and `placeholder`, which come together; null where the file has none of them.
+// Reads `vision`, `connector` and `placeholder`, which occur together; null where the file has none of them.
 Result<std::shared_ptr<const VisionPlan>> read_vision_fields(const nlohmann::json& config, const Plan& text,
                                                              const std::string& file) {
   LOCUS_TRY(const JsonObject object, JsonObject::of(config, file));
@@ -50,7 +50,7 @@ Result<std::shared_ptr<const VisionPlan>> read_vision_fields(const nlohmann::jso
     return bad_input("expected vision, connector and placeholder together", file);
   }
   if (text.spec.is_image()) {
-    return bad_input("vision: expected a text model beside it, found image", file);
+    return bad_input("vision: expected a text model with it, found an image model", file);
   }
   auto plan = std::make_shared<VisionPlan>();
   LOCUS_TRY(plan->tower.spec, transformer::parse_locus_config(*vision, file + ": vision"));

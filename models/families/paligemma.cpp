@@ -35,7 +35,7 @@ Status finish_gemma3_vision(const CheckpointFiles& checkpoint, const Config& /*v
   const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(tokens))));
   const std::int64_t rows = plan.tower.spec.image.rows;
   if (side * side != tokens || rows % side != 0) {
-    return bad_input("expected a square number whose side divides " + std::to_string(rows) + " patches, found " +
+    return bad_input("expected a square number with a side that divides " + std::to_string(rows) + " patches, found " +
                          std::to_string(tokens),
                      config.context("mm_tokens_per_image"));
   }

@@ -50,15 +50,15 @@ Status read_feed_forward(const Config& config, const char* usual, Plan& plan) {
   LOCUS_TRY(const std::string named, config.text("feed_forward_proj", usual));
   const bool gated = named.starts_with("gated-");
   const std::string plain = gated ? named.substr(std::string("gated-").size()) : named;
-  // Its gated GELU is the tanh form, whatever it is called.
+  // The gated GELU is the tanh form, whatever its name.
   LOCUS_TRY(const transformer::Activation activation,
             within(transformer::parse_activation(gated && plain == "gelu" ? "gelu_new" : plain),
                    config.context("feed_forward_proj")));
-  // Written files repeat what the class made of it; the same must be meant.
+  // Written files repeat the activation that the class derived; it must agree.
   LOCUS_TRY(const std::string repeated, config.text("dense_act_fn", to_text(activation)));
   const auto same = transformer::parse_activation(repeated);
   if (!same.ok() || *same != activation) {
-    return unsupported("expected " + to_text(activation) + " as feed_forward_proj says, found " + shown(repeated),
+    return unsupported("expected " + to_text(activation) + " as in feed_forward_proj, found " + shown(repeated),
                        config.context("dense_act_fn"));
   }
   LOCUS_CHECK(check_fixed_fields(config, {{"is_gated_act", {gated}}}));

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <vector>
 
-#include "models/formats/file_names.h"
+#include "models/formats/files_read.h"
 #include "models/formats/gguf/gguf.h"
 #include "models/formats/mapped_file.h"
 #include "models/formats/safetensors/safetensors.h"
@@ -28,15 +28,15 @@ Error foreign(const fs::path& path) {
   return unsupported("expected safetensors, GGUF or a torch file, found " + path.extension().string(), path.string());
 }
 
-// Without an ending: the JSON of its header begins behind eight bytes. So is a file that another machine sent, and a
-// blob of the hub's cache.
+// Recognises safetensors without an extension by the JSON of its header after eight bytes: files from another machine,
+// and blobs of the hub's cache.
 bool is_nameless_safetensors(const fs::path& path, std::span<const std::byte> bytes) {
   return path.extension().empty() && bytes.size() > 8 && bytes[8] == std::byte{'{'};
 }
 
 Result<Source> open_file(const fs::path& path) {
   if (is_index(path.filename().string())) {
-    // A file of the index is no index itself: its extension was checked.
+    // A shard cannot be an index: its extension was checked.
     return open_sharded(path, open_file);
   }
   if (is_foreign(path)) {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "core/base/shown.h"
-#include "models/formats/file_names.h"
+#include "models/formats/files_read.h"
 #include "models/formats/gguf/gguf.h"
 #include "models/formats/hub_name.h"
 #include "models/formats/json/json.h"
@@ -18,7 +18,7 @@ constexpr std::size_t kFileLimit = 100'000;
 constexpr std::size_t kLongestName = 255;
 constexpr std::size_t kNamesShown = 6;
 
-// Whether a name, which may have folders, stays below the folder that it is put into.
+// True if a name, which may have folders, stays below the target folder.
 bool stays_inside(const std::string& name) {
   if (name.empty() || name.front() == '/' || name.back() == '/' || name.find('\\') != std::string::npos) {
     return false;
@@ -58,7 +58,7 @@ std::string some_of(const std::vector<std::string>& names) {
   return names.empty() ? "none" : text + (names.size() > kNamesShown ? ", …" : "");
 }
 
-// A file of weights with all that belongs to it: the shards of an index, the parts of a split GGUF file.
+// A file of weights with its parts: the shards of an index, the parts of a split GGUF file.
 Result<std::vector<std::string>> with_its_parts(const Listing& listing, const std::string& name, const ReadFile& read,
                                                 const std::string& where) {
   std::set<std::string> files{name};
@@ -76,14 +76,14 @@ Result<std::vector<std::string>> with_its_parts(const Listing& listing, const st
   }
   for (const std::string& file : files) {
     if (!is_listed(listing, file)) {
-      return bad_input(
-          "expected " + shown(file) + " among the model's files, as " + shown(name) + " says, found it not", where);
+      return bad_input("expected " + shown(file) + " among the model's files, as in " + shown(name) + ", found none",
+                       where);
     }
   }
   return std::vector<std::string>(files.begin(), files.end());
 }
 
-// The only file of weights without a usual name: one of safetensors, else of torch, else of GGUF.
+// The only file of weights without a usual name: a safetensors file, else torch, else GGUF.
 Result<std::string> only_weights(const Listing& listing, const std::string& where) {
   std::vector<std::vector<std::string>> kinds(3);
   for (const std::string& name : listing.files) {

@@ -17,14 +17,14 @@ namespace {
 
 constexpr int kMaxScans = 500;  // scans of a progressive file; each decodes the whole picture again
 
-// Whether pixels are missing or not those that were stored, as against remarks on the rest of the file.
+// True for warnings about missing or wrong pixels, false for remarks on the rest of the file.
 bool spoils_pixels(int code) {
   constexpr std::array<int, 6> kSpoiling{JWRN_JPEG_EOF,       JWRN_HIT_MARKER,  JWRN_HUFF_BAD_CODE,
                                          JWRN_ARITH_BAD_CODE, JWRN_MUST_RESYNC, JWRN_BOGUS_PROGRESSION};
   return std::find(kSpoiling.begin(), kSpoiling.end(), code) != kSpoiling.end();
 }
 
-// libjpeg leaves by longjmp: everything that must outlive one is a member, and no function with a setjmp owns anything.
+// libjpeg returns by longjmp: objects that must survive it are members, and functions with a setjmp own nothing.
 class JpegDecoder {
  public:
   JpegDecoder(std::string_view bytes, const Header& header) : bytes_(bytes), header_(header) {
@@ -46,7 +46,7 @@ class JpegDecoder {
     decoded_.width = file_.output_width;
     decoded_.height = file_.output_height;
     if (decoded_.width != header_.width || decoded_.height != header_.height) {
-      return damaged_image("its header says two sizes");
+      return damaged_image("its header contains two sizes");
     }
     row_.resize(static_cast<std::size_t>(decoded_.width) * static_cast<std::size_t>(file_.output_components));
     decoded_.rgba.reserve(static_cast<std::size_t>(decoded_.width * decoded_.height) * 4);
@@ -121,7 +121,7 @@ class JpegDecoder {
   }
   static void on_message(j_common_ptr file, int level) {
     if (level >= 0) {
-      return;  // how the decoding goes
+      return;  // decoding parameters
     }
     JpegDecoder& self = of(file);
     if (spoils_pixels(self.messages_.msg_code)) {

@@ -10,7 +10,7 @@ namespace locus::image {
 
 namespace {
 
-// libpng leaves by longjmp: everything that must outlive one is a member, and no function with a setjmp owns anything.
+// libpng returns by longjmp: objects that must survive it are members, and functions with a setjmp own nothing.
 class PngDecoder {
  public:
   PngDecoder(std::string_view bytes, const Header& header) : rest_(bytes), header_(header) {
@@ -33,7 +33,7 @@ class PngDecoder {
     row_bytes_ = static_cast<std::size_t>(decoded_.width) * 4;
     if (decoded_.width != header_.width || decoded_.height != header_.height ||
         png_get_rowbytes(png_, info_) != row_bytes_) {
-      return damaged_image("its header says two sizes");
+      return damaged_image("its header contains two sizes");
     }
     decoded_.rgba.resize(row_bytes_ * static_cast<std::size_t>(decoded_.height));
     if (!read_rows()) {
@@ -44,14 +44,14 @@ class PngDecoder {
   }
 
  private:
-  // The header, and how rows are to come out of it: 8-bit RGBA.
+  // Reads the header and sets the output format: 8-bit RGBA.
   bool begin() {
     if (setjmp(png_jmpbuf(png_)) != 0) {
       return false;
     }
     png_set_read_fn(png_, this, on_read);
     png_set_user_limits(png_, static_cast<png_uint_32>(header_.width), static_cast<png_uint_32>(header_.height));
-    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);  // texts, profiles, gamma: not looked at
+    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);  // texts, profiles, gamma: ignored
     png_read_info(png_, info_);
     png_set_expand(png_);
     png_set_scale_16(png_);
@@ -62,7 +62,7 @@ class PngDecoder {
     return true;
   }
 
-  // All rows, and what follows them up to the end mark.
+  // Reads all rows, and the data after them up to the end mark.
   bool read_rows() {
     if (setjmp(png_jmpbuf(png_)) != 0) {
       return false;
@@ -94,7 +94,7 @@ class PngDecoder {
     rest.remove_prefix(count);
   }
 
-  std::string_view rest_;  // not yet read
+  std::string_view rest_;  // not read yet
   const Header& header_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;

@@ -63,7 +63,7 @@ int take_error(TIFF* /*file*/, void* client, const char* /*module*/, const char*
   return 1;  // handled: libtiff prints nothing
 }
 
-// Remarks on tags: pixels that cannot be read are errors.
+// Warnings concern tags; pixels that cannot be read are errors.
 int ignore_warning(TIFF* /*file*/, void* /*client*/, const char* /*module*/, const char* /*format*/,
                    std::va_list /*arguments*/) {
   return 1;
@@ -77,7 +77,7 @@ File open(Client& client) {
   TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), kMaxAllocated);
   TIFFOpenOptionsSetErrorHandlerExtR(options.get(), take_error, &client);
   TIFFOpenOptionsSetWarningHandlerExtR(options.get(), ignore_warning, &client);
-  // m: no mapping, the bytes are in memory already.
+  // m: no memory mapping, the bytes are in memory already.
   return {TIFFClientOpenExt("image", "rm", &client, read_client, write_nothing, seek_client, close_client,
                             size_of_client, nullptr, nullptr, options.get()),
           TIFFClose};
@@ -87,7 +87,7 @@ File open(Client& client) {
 
 Result<Decoded> decode_tiff(std::string_view bytes, const Header& header) {
   Client client{std::string(bytes), 0, {}};
-  // The file's own tag would turn the picture inside libtiff, other formats' do not: all are turned after decoding.
+  // Ignores the file's orientation tag here: all formats are oriented after decoding.
   if (header.orientation_offset) {
     const bool big_endian = bytes.starts_with("MM");
     client.bytes[*header.orientation_offset + (big_endian ? 1 : 0)] = 1;
@@ -101,12 +101,12 @@ Result<Decoded> decode_tiff(std::string_view bytes, const Header& header) {
   std::uint32_t height = 0;
   if (TIFFGetField(file.get(), TIFFTAG_IMAGEWIDTH, &width) != 1 ||
       TIFFGetField(file.get(), TIFFTAG_IMAGELENGTH, &height) != 1 || width != header.width || height != header.height) {
-    return damaged_image("its directory says two sizes");
+    return damaged_image("its directory contains two sizes");
   }
   std::array<char, 1024> why{};
   if (TIFFRGBAImageOK(file.get(), why.data()) == 0) {
-    return unsupported(std::string("expected a TIFF with 8 or 16 bits a channel, found one of which libtiff says: ")
-                           .append(why.data()));
+    return unsupported(
+        std::string("expected a TIFF with 8 or 16 bits a channel; libtiff reports: ").append(why.data()));
   }
   Decoded decoded;
   decoded.width = width;

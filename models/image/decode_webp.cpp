@@ -17,7 +17,7 @@ Result<Decoded> decode_webp(std::string_view bytes, const Header& header) {
   decoded.width = features.width;
   decoded.height = features.height;
   if (decoded.width < 1 || decoded.height < 1 || decoded.width > header.width || decoded.height > header.height) {
-    return damaged_image("its header says two sizes");
+    return damaged_image("its header contains two sizes");
   }
   decoded.rgba.resize(static_cast<std::size_t>(decoded.width * decoded.height) * 4);
   if (WebPDecodeRGBAInto(data, bytes.size(), decoded.rgba.data(), decoded.rgba.size(), features.width * 4) == nullptr) {

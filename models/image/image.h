@@ -22,6 +22,14 @@ struct Picture {
 // truncated), kTooLarge (more than `pixel_limit` pixels), kUnsupported in a build without OpenCV.
 Result<Picture> load_picture(const std::filesystem::path& path, std::int64_t pixel_limit = 100'000'000);
 
+struct OpenedPicture {
+  Picture picture;
+  std::string warning;  // one line, with the file, about a damaged file whose picture is complete; empty otherwise
+};
+// The same with a warning about the file. Errors: those of load_picture(); kUnsupported also for animations and for
+// samples of other than 8 or 16 bits.
+Result<OpenedPicture> open_picture(const std::filesystem::path& path, std::int64_t pixel_limit = 100'000'000);
+
 enum class Interpolation { kNearest, kBilinear, kBicubic, kLanczos };
 
 // Rule for the size of a resized picture.

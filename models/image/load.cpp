@@ -1,4 +1,4 @@
-#include "models/image/load.h"
+#include "models/image/image.h"
 
 #include <array>
 #include <new>

@@ -2,8 +2,7 @@
 #include <cmath>
 
 #include "models/image/image.h"
-#include "models/image/resample.h"
-#include "models/image/resize_rules.h"
+#include "models/image/resize.h"
 
 namespace locus::image {
 namespace {
@@ -43,7 +42,7 @@ Picture window(const Picture& picture, Size size, std::int64_t left, std::int64_
   return result;
 }
 
-// Half of what is too much on either side, the odd pixel on the right and below.
+// Crops equally on both sides; an odd pixel on the right and below.
 std::int64_t margin(std::int64_t whole, std::int64_t part) {
   return whole >= part ? (whole - part) / 2 : -((part - whole + 1) / 2);
 }
@@ -65,7 +64,7 @@ Status check(const Picture& picture, const Preprocessing& options, std::int64_t 
   return {};
 }
 
-// Its planes red, green and blue, rescaled and normalised.
+// The planes red, green and blue, rescaled and normalised.
 Pixels normalised(Picture shown, const Preprocessing& options) {
   Pixels pixels;
   pixels.width = shown.width;
@@ -83,7 +82,7 @@ Pixels normalised(Picture shown, const Preprocessing& options) {
   return pixels;
 }
 
-// The picture in tiles of `side` pixels row by row, and behind them the whole as one.
+// The picture in tiles of `side` pixels row by row, followed by the whole.
 std::vector<Picture> tiles_of(const Picture& picture, const Preprocessing& options) {
   const std::int64_t side = options.tile;
   std::vector<Picture> tiles;
@@ -138,7 +137,7 @@ Result<Pixels> preprocess(const Picture& picture, const Preprocessing& options, 
                      std::to_string(shown.width) + " × " + std::to_string(shown.height));
   }
   if (whole.width != shown.width || whole.height != shown.height) {
-    shown = window(shown, whole, 0, 0);  // a strided convolution leaves out what is right and below
+    shown = window(shown, whole, 0, 0);  // a strided convolution ignores the rest on the right and below
   }
   return normalised(std::move(shown), options);
 }

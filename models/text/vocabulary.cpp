@@ -1,4 +1,7 @@
+#include "models/text/vocabulary.h"
+
 #include <algorithm>
+#include <utility>
 
 #include "models/text/bpe/byte_level.h"
 #include "models/text/token_model.h"

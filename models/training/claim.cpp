@@ -39,20 +39,20 @@ Status find_run(const TrainOptions& options, const Task& task, Claim& claim) {
     return {};
   }
   if (const std::string found = checkpoint_file(options.out); !record && !found.empty()) {
-    return bad_input("expected a run to go on with, found a checkpoint (" + found +
-                         ") of none; --overwrite replaces it, another folder keeps it",
+    return bad_input("expected a run to resume, found a checkpoint (" + found +
+                         ") without a record of a run; --overwrite replaces it",
                      options.out.string());
   }
   claim.finished = record && record->step >= options.steps;
   if (!claim.finished) {
     const bool lost = record && record->step > 0;
-    claim.note = options.out.string() + ": holds no training_state.safetensors to go on from" +
+    claim.note = options.out.string() + ": no training_state.safetensors to resume from" +
                  (lost ? ", though step " + std::to_string(record->step) + " is recorded" : "") + ": begins at step 0";
   }
   return {};
 }
 
-// Nothing that the run reads is removed. Errors: kUsage.
+// Checks that no input of the run would be removed. Errors: kUsage.
 Status check_inputs(const TrainOptions& options, const std::vector<fs::path>& removed) {
   InputFiles inputs;
   inputs.add(options.config);
@@ -97,15 +97,14 @@ Status remove_checkpoint(const TrainOptions& options) {
   }
   for (const fs::path& step : kept) {
     std::error_code not_empty;
-    fs::remove(step, not_empty);  // with something else in it, it stays
+    fs::remove(step, not_empty);  // kept if it contains anything else
   }
   return {};
 }
 
 Status check_free(const fs::path& folder) {
   if (has_state(folder)) {
-    return bad_input("holds a run that was stopped; go on with --resume, or begin again with --overwrite",
-                     folder.string());
+    return bad_input("holds a stopped run; continue with --resume, or start again with --overwrite", folder.string());
   }
   if (const std::string found = checkpoint_file(folder); !found.empty()) {
     return bad_input("holds a checkpoint (" + found + "); --overwrite replaces it, another folder keeps it",

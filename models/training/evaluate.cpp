@@ -51,7 +51,7 @@ Budget budget_of(const nlohmann::json& record) {
           seeds.is_array() ? static_cast<std::int64_t>(seeds.size()) : 0};
 }
 
-// The task options a checkpoint was trained with, so that what is measured is what was recorded; none without
+// The task options with which a checkpoint was trained, so that the measurement matches the record; empty without
 // training.json. Errors: kBadInput for symbols of another task than it was trained on.
 Result<Settings> recorded_options(const nlohmann::json& record, const std::filesystem::path& checkpoint,
                                   const std::string& task) {
@@ -85,7 +85,7 @@ Result<std::vector<std::size_t>> chosen_splits(const Task& task, const std::vect
   return chosen;
 }
 
-// The model with the part of it that sees what the task shows. Errors: kBadInput for one that sees otherwise.
+// The model with its vision part for the task's pictures. Errors: kBadInput for another vision part.
 Result<Network> network_of(const models::LoadedModel& model, const transformer::Transformer& transformer,
                            const Task& task, const std::filesystem::path& checkpoint) {
   const std::optional<Sight> sight = task.sight(transformer.spec().width);
@@ -99,9 +99,9 @@ Result<Network> network_of(const models::LoadedModel& model, const transformer::
   if (vision == nullptr || vision->placeholders().id != sight->placeholder || vision->tower().spec().image.frames > 0 ||
       cell_of(vision->tower().spec(), vision->connector().spec()) != cell_of(sight->tower, sight->connector)) {
     return bad_input("expected a model of texts with pictures in cells of " +
-                         std::to_string(cell_of(sight->tower, sight->connector)) + " pixels, whose placeholder is " +
+                         std::to_string(cell_of(sight->tower, sight->connector)) + " pixels with the placeholder " +
                          std::to_string(sight->placeholder) + ", found " +
-                         (vision == nullptr ? "one of texts alone" : "another"),
+                         (vision == nullptr ? "a model without pictures" : "another"),
                      checkpoint.string());
   }
   return Network(transformer, vision->tower(), vision->connector(), sight->placeholder);
@@ -126,7 +126,7 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
   }
   LOCUS_TRY(const transformer::Transformer* transformer, model.ready());
   const bool images = task->image().patch > 0;
-  // A text model may have entries that its tokenizer never gives.
+  // A text model may have entries that its tokenizer never produces.
   const bool fits =
       options.task == "text" ? info.vocabulary >= task->vocabulary() : info.vocabulary == task->vocabulary();
   if (info.image != images || info.causal == images || !fits) {
@@ -147,7 +147,7 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
   }
   LOCUS_TRY(const Network network, network_of(model, *transformer, *task, checkpoint));
   const at::Device device(options.device == "cuda" ? at::kCUDA : at::kCPU);
-  std::optional<Error> unfit;  // an edit that fits no run of this length, which is no result
+  std::optional<Error> unfit;  // an edit that is invalid at every length, which is no result
   const auto edit = [&](transformer::Batch& batch, std::vector<models::ImageSpan> pictures) -> Status {
     models::Layout layout;
     layout.grid_columns = images ? batch.positions.ids.select(1, 1).max().item<std::int64_t>() + 1 : 0;

@@ -53,7 +53,7 @@ Status write_tensors(const std::filesystem::path& path, const std::vector<NamedT
   return formats::write_safetensors(path, output, metadata);
 }
 
-// The last part of a path: what is recorded of it.
+// The last part of a path, which is recorded.
 std::string base_name(const std::filesystem::path& path) {
   const std::filesystem::path normal = path.lexically_normal();
   return normal.has_filename() ? normal.filename().string() : normal.parent_path().filename().string();
@@ -111,7 +111,7 @@ std::string curve_csv(const std::vector<CurvePoint>& curve) {
   return csv.str();
 }
 
-// A row of loss.csv; empty where one of the first three cells is no number.
+// A row of loss.csv; empty where one of the first three cells is not a number.
 std::optional<CurvePoint> curve_point(const std::string& line) {
   std::vector<std::string_view> cells = split(line);
   cells.resize(4);
@@ -125,7 +125,7 @@ std::optional<CurvePoint> curve_point(const std::string& line) {
   return CurvePoint{*step, *loss, *rate, validation.value_or(std::numeric_limits<double>::quiet_NaN())};
 }
 
-// The rows of loss.csv up to `step`: what was written after the state that is resumed from is left out.
+// The rows of loss.csv up to `step`, without rows written after the resumed state.
 std::vector<CurvePoint> read_curve(const std::filesystem::path& path, std::int64_t step) {
   std::vector<CurvePoint> curve;
   const auto text = read_file(path, std::size_t{1} << 28);
@@ -274,7 +274,7 @@ Result<bool> read_state(const std::filesystem::path& folder, const OwnNetwork& n
   const auto step = source->metadata().find("step");
   const auto written = source->metadata().find("options");
   if (step == source->metadata().end() || written == source->metadata().end()) {
-    return bad_input("is no training state", kStateFile);
+    return bad_input("is not a training state", kStateFile);
   }
   LOCUS_TRY(const nlohmann::json before, parse_json(written->second, kStateFile));
   LOCUS_CHECK(check_same(before, options_json(options), kStateFile));

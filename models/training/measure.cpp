@@ -37,12 +37,13 @@ struct Sums {
 
   // Errors: kBadInput where a model's output is not a number.
   Status finite(const std::string& what) const {
-    return !std::isnan(nats) ? Status()
-                             : Status(bad_input(what + ": expected finite logits, found NaN: a weight is none, or "
-                                                       "values are larger than float32 holds"));
+    return !std::isnan(nats)
+               ? Status()
+               : Status(bad_input(what + ": expected finite logits, found NaN: a weight is not finite, or "
+                                         "values exceed float32"));
   }
 
-  // A ratio of sums; its deviation by linearisation over sequences. `bytes` of text a target.
+  // A ratio of sums; its deviation by linearisation over sequences. `bytes`: text per target.
   Measurement bits(double bytes) const {
     const double mean = nats / targets;
     const double spread = nats_squared - 2 * mean * cross + mean * mean * targets_squared;
@@ -61,7 +62,7 @@ Result<transformer::Batch> edited_batch(const Network& network, const Examples& 
   return batch;
 }
 
-// Whether a split has sequences that the model's encoding takes, by the first of them. Errors: kBadInput.
+// True if a split has sequences that the model's encoding supports, judged by the first. Errors: kBadInput.
 Status fits_split(const Network& network, const Task& task, std::size_t split, std::uint64_t seed) {
   const Examples examples = task.evaluation_examples(split, seed, 0, 1);
   if (examples.size() == 0) {

@@ -100,7 +100,7 @@ Status check_fit(const transformer::Spec& spec, const Task& task, const std::str
         where);
   }
   if (!where.empty() && task.sight(spec.width)) {
-    return bad_input("a task of texts with pictures begins with weights and a shape of its own", where);
+    return bad_input("a task of texts with pictures needs its own weights and shape", where);
   }
   return {};
 }
@@ -112,7 +112,7 @@ void choose_encoding(const TrainOptions& options, const transformer::Spec* base,
       base == nullptr || base->encodings.empty() ? nullptr : &base->encodings.front();
   const bool same = before != nullptr && (options.encoding.empty() || options.encoding == before->name);
   if (!same) {
-    // One for all layers; those of a base that had none stay without.
+    // One encoding for all layers; layers without one in the base stay without.
     spec.encodings = {{options.encoding.empty() ? "rope" : options.encoding, {}}};
     spec.each([](std::int64_t, transformer::LayerSpec& layer) {
       layer.encoding = std::min<std::int64_t>(layer.encoding, 0);
@@ -133,7 +133,7 @@ void choose_encoding(const TrainOptions& options, const transformer::Spec* base,
     }
   }
   if (same && options.encoding_options.has("scaling")) {
-    // A scaling stretches what the base was trained on, whatever the length from now on.
+    // A scaling stretches the base's trained length, whatever the length from now on.
     encoding.options.erase("original_max_position_embeddings");
     fallback("original_max_position_embeddings", base->trained_length);
   }
@@ -149,7 +149,7 @@ void choose_encoding(const TrainOptions& options, const transformer::Spec* base,
   }
 }
 
-// --every and --window: layers that are not as the others.
+// --every and --window: layers that differ from the others.
 Status choose_layers(const TrainOptions& options, transformer::Spec& spec) {
   for (const auto& each : options.every) {
     const std::int64_t step = each.first;
@@ -186,7 +186,7 @@ Status choose_layers(const TrainOptions& options, transformer::Spec& spec) {
   return {};
 }
 
-// An encoding that is added to the embeddings is not a layer's own.
+// An encoding that is added to the embeddings cannot belong to single layers.
 Status check_layers(const TrainOptions& options, const transformer::Transformer& model) {
   for (const transformer::LayerEncoding& used : model.encodings()) {
     const position::Description& what = used.encoding->description();
@@ -218,7 +218,7 @@ Status check_encoding(const TrainOptions& options, const std::string& encoding) 
   return usage("--encoding: expected one of " + known + ", found " + shown(encoding));
 }
 
-// The base's weights; what only the new encoding has keeps its initial values.
+// Loads the base's weights; parameters that only the new encoding has keep their initial values.
 Status copy_weights(const transformer::Transformer& from, transformer::Transformer& to, const std::string& where) {
   const at::NoGradGuard no_grad;
   // parameters() returns pointers for assigning; nothing is assigned here.
@@ -294,7 +294,7 @@ Status check(const TrainOptions& options) {
     return usage("expected a folder to write to");
   }
   if (options.resume && options.overwrite) {
-    return usage("expected a run to go on with (resume) or to replace (overwrite), found both");
+    return usage("expected resume or overwrite, found both");
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// The trainer behind models/train.h.
+// The trainer: models/api/train.h.
 #include "models/api/train.h"
 #include "models/api/local.h"
 
@@ -136,7 +136,7 @@ class Trainer {
     }
     for (const transformer::LayerEncoding& used : model_.encodings()) {
       if (const at::Tensor own = used.encoding->training_loss(seed); own.defined() && shares_.leads()) {
-        own.backward();  // of no sequence: counted once
+        own.backward();  // needs no sequences: counted once
       }
     }
     return loss;
@@ -145,7 +145,7 @@ class Trainer {
   at::Device device() const { return at::Device(options_.device == "cuda" ? at::kCUDA : at::kCPU); }
   double tokens_a_step() const { return static_cast<double>(options_.batch * task_.length()); }
 
-  // The metric on the first sequences of the first split.
+  // Measures the metric on the first sequences of the first split.
   Result<std::optional<double>> validate() {
     if (task_.splits().empty()) {
       return std::optional<double>();
@@ -159,14 +159,14 @@ class Trainer {
 
   // Parameters that are NaN or infinite stay so: nothing is written.
   Error diverged(const std::string& what) const {
-    return bad_input("training diverged: " + what + " after step " + std::to_string(record_.step) +
-                         " is NaN or infinite; " +
-                         (saved_ > 0 ? "what step " + std::to_string(saved_) + " saved is kept" : "nothing was saved") +
-                         "; begin again with a smaller --lr",
-                     options_.out.string());
+    return bad_input(
+        "training diverged: " + what + " after step " + std::to_string(record_.step) + " is NaN or infinite; " +
+            (saved_ > 0 ? "the state of step " + std::to_string(saved_) + " is kept" : "nothing was saved") +
+            "; start again with a smaller --lr",
+        options_.out.string());
   }
 
-  // The state goes last: a save that is cut off leaves the one before to resume from.
+  // The state is written last: an interrupted save leaves the previous one to resume from.
   Status save() {
     for (const transformer::Parameter& parameter : network_.parameters()) {
       if (!products::all_finite(parameter.value->detach())) {
@@ -180,7 +180,7 @@ class Trainer {
     return write_state(options_.out, network_, optimiser_, options_, record_);
   }
 
-  // The checkpoint of this step, with the numbers until then.
+  // Writes the checkpoint of this step, with the numbers so far.
   Status keep() const {
     if (!options_.keep) {
       return {};
@@ -221,7 +221,7 @@ class Trainer {
       const auto measured =
           measure_if_fits(network_.view(), task_, n, {.seed = options_.seed, .device = device(), .stop = stop});
       if (!measured.ok() && measured.error().code == ErrorCode::kCancelled) {
-        summary.stopped = true;  // going on measures again
+        summary.stopped = true;  // a resumed run measures again
         return summary;
       }
       if (!measured.ok()) {
@@ -322,7 +322,7 @@ Result<TrainSummary> train_checked(TrainOptions given, const OnProgress& on_prog
     summary.stopped = !recorded.ok() && recorded.error().code == ErrorCode::kCancelled;
     LOCUS_CHECK(summary.stopped ? Status() : recorded);
   }
-  // The state goes last: a run that is killed before goes on, and does what is left.
+  // The state is removed last: a run killed before that is resumed and finishes the rest.
   LOCUS_CHECK(summary.stopped ? Status() : remove_state(options.out));
   return summary;
 }

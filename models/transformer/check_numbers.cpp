@@ -8,7 +8,7 @@ namespace locus::transformer {
 
 namespace {
 
-constexpr const char* kWhy = ": a weight is none, or values are larger than float32 holds";
+constexpr const char* kWhy = ": a weight is not finite, or values exceed float32";
 
 std::int64_t first_true(const at::Tensor& flags) {
   return flags.flatten().to(at::kLong).argmax().item<std::int64_t>();

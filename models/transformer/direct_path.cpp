@@ -17,7 +17,7 @@ double product(const at::Tensor& a, const at::Tensor& b) {
   return (a * b).sum().item<double>();
 }
 
-// The norms of one model, frozen at what they were taken of.
+// Norms of a model with their scale frozen at given inputs.
 class FrozenNorm {
  public:
   FrozenNorm(Norm norm, double eps) : norm_(norm), eps_(eps) {}
@@ -49,7 +49,7 @@ class FrozenNorm {
   double eps_;
 };
 
-// (H) of what the heads (R, H·Dv) write through the projection in this direction (R, C).
+// (H), the contributions of the heads (R, H·Dv) through the projection in this direction (R, C).
 at::Tensor head_shares(const at::Tensor& heads, std::int64_t count, const Linear& projection,
                        const at::Tensor& direction) {
   const std::int64_t width = heads.size(1) / count;
@@ -62,8 +62,8 @@ at::Tensor head_shares(const at::Tensor& heads, std::int64_t count, const Linear
   return shares;
 }
 
-// The mean of a (V, C) matrix over its rows, (1, C) float64, a block of rows at a time: the head of a large vocabulary
-// is stored in 16 bits, and twice four times its size would not fit beside it.
+// The mean of a (V, C) matrix over its rows, (1, C) float64, block by block: the head of a large vocabulary is stored
+// in 16 bits, and its float64 copy would not fit in memory beside it.
 at::Tensor mean_row(const at::Tensor& matrix) {
   constexpr std::int64_t kRows = 4096;
   const std::int64_t count = matrix.size(0);
@@ -82,7 +82,7 @@ at::Tensor read_direction(const Transformer& model, const OutputWeight& output, 
   const Spec& spec = model.spec();
   const NormWeights& final_norm = model.head().final_norm();
   const FrozenNorm norm(spec.norm, spec.norm_eps);
-  // (1, C) of a head that counts for so much.
+  // (1, C), a head's direction with this weight.
   const auto weights_of = [&](const Linear& head, double share) {
     const at::Tensor& matrix = head.weight;
     const double weight = output.weight * spec.logit_scale * share;
@@ -101,7 +101,7 @@ at::Tensor read_direction(const Transformer& model, const OutputWeight& output, 
   const std::int64_t prefix = spec.prefix_tokens();
   const double count = static_cast<double>(rows.size(0));
   at::Tensor direction = at::zeros(rows.sizes(), at::kDouble);
-  // The direction of what is pooled, laid upon the rows that it is pooled of.
+  // Distributes the direction of the pooled vector over the rows that are pooled.
   const auto spread = [&](const at::Tensor& own) {
     switch (spec.pool) {
       case Pool::kClass:
@@ -207,13 +207,15 @@ Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, con
   const Spec& spec = model.spec();
   const bool crosses = model.encodings().cross() != nullptr;
   if (!spec.head || spec.head_transform || crosses) {
-    return unsupported(crosses     ? "logit attribution: expected a model of one side"
-                       : spec.head ? "logit attribution: this head has a layer of its own before the logits, which are "
-                                     "no sum of what the stream holds"
-                                   : "logit attribution: this model has no head, so it predicts nothing");
+    return unsupported(crosses ? "logit attribution: expected a model without an encoder"
+                       : spec.head
+                           ? "logit attribution: this head has a transform before the logits, which are therefore "
+                             "no sum over the residual stream"
+                           : "logit attribution: this model has no head, so it predicts nothing");
   }
   if (spec.convolution.kernel > 0) {
-    return unsupported("logit attribution: a convolution after the first layer makes the logits no sum of the stream");
+    return unsupported(
+        "logit attribution: with a convolution after the first layer the logits are no sum over the residual stream");
   }
   const FrozenNorm norm(spec.norm, spec.norm_eps);
   const std::int64_t heads = spec.first().attention.heads;

@@ -14,7 +14,7 @@ namespace locus::transformer {
 
 namespace {
 
-// Sizes beyond this are a corrupt config, not a model.
+// Larger sizes mean a corrupt config.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
 
 constexpr WordTable<Activation, 11> kActivations{{
@@ -108,14 +108,14 @@ Status check_cross(const Spec& spec) {
     const bool placed = layer.attention_norm == NormPlace::kPre || layer.attention_norm == NormPlace::kPost;
     if (plain != *layer.cross || plain.qkv != QkvLayout::kSeparate || !placed || layer.parallel) {
       return bad_input(
-          "cross-attention: expected q, k and v of three matrices, their scores alone and a norm before "
+          "cross-attention: expected q, k and v of three matrices, plain scores and a norm before "
           "or after it");
     }
   }
   return {};
 }
 
-// Layers of one encoding (or of none) are built for one shape.
+// Layers of one encoding (or of none) must have the same shape.
 Status check_sharing(const Spec& spec) {
   std::vector<const AttentionSpec*> shapes(spec.encodings.size() + 1, nullptr);
   for (std::size_t n = 0; n < spec.layers.size(); ++n) {
@@ -134,7 +134,7 @@ Status check_sharing(const Spec& spec) {
   return {};
 }
 
-// A convolution reads tokens on both sides, and whole rows of them.
+// A convolution reads tokens on both sides.
 Status check_convolution(const Spec& spec) {
   const Convolution& convolution = spec.convolution;
   if (convolution.kernel == 0) {
@@ -150,7 +150,7 @@ Status check_convolution(const Spec& spec) {
                      ", found " + std::to_string(convolution.groups));
   }
   if (spec.causal || spec.is_image()) {
-    return bad_input("convolution: expected a text model that reads both ways");
+    return bad_input("convolution: expected a bidirectional text model");
   }
   return {};
 }
@@ -182,7 +182,7 @@ double feed_forward_macs(const FeedForwardSpec& feed_forward, double width) {
          width * static_cast<double>(experts.count);
 }
 
-// Keys of a query at most: those of its window, of its chunk, or all.
+// Largest number of keys of a query: its window, its chunk, or all.
 std::int64_t most_keys(const AttentionSpec& attention, std::int64_t length) {
   const std::int64_t near = attention.window > 0 && length > attention.window ? attention.window : length;
   return attention.chunk > 0 ? std::min(near, attention.chunk) : near;
@@ -214,7 +214,7 @@ Status validate(const Spec& spec) {
   LOCUS_CHECK(check_cross(spec));
   LOCUS_CHECK(check_convolution(spec));
   if (spec.token_score && (spec.is_image() || spec.tied_head)) {
-    return bad_input("score of a token: expected a text model with a head of its own");
+    return bad_input("score of a token: expected a text model with a head that is not tied");
   }
   for (const LayerSpec& layer : spec.layers) {
     if (layer.attention.tile < 0 || (layer.attention.tile > 0 && (!spec.is_image() || spec.image.class_tokens > 0))) {

@@ -163,7 +163,7 @@ TEST_F(TraceRanks, RanksThatDoNotFit) {
       second([](RankFile& file) { file.tensors["input_ids"] = at::arange(1, kTokens + 1); }),
       where + "tensor input_ids: expected what " + path("t.rank0of2.safetensors").string() + " has, found others");
   EXPECT_EQ(second([](RankFile& file) { file.metadata["causal"] = "false"; }),
-            where + "metadata causal: expected what rank 0 has, true, found false");
+            where + "metadata causal: expected the value of rank 0, true, found false");
   EXPECT_EQ(second([](RankFile& file) { file.metadata["windows"] = "[3, 1]"; }),
             where + "metadata windows: layer 1: expected 0 as another rank has, found 1");
   EXPECT_EQ(second([](RankFile& file) { file.metadata.erase("sinks"); }).rfind(where + "metadata sinks: ", 0), 0U);

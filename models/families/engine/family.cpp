@@ -212,8 +212,8 @@ std::string known_families() {
   return listed_known(families(), "checkpoints", &Family::name);
 }
 
-// kUnsupported naming what was found (its model_type, or else the first of its tensors and what a training script left
-// beside them, or a trace) and what would open.
+// kUnsupported naming model_type, or else the first tensors and a training script's other values, or that the file is a
+// trace; and the supported families.
 Error unrecognised(const CheckpointFiles& checkpoint) {
   const auto& metadata = checkpoint.tensors->metadata();
   const auto format = metadata.find("locus.format");
@@ -223,8 +223,7 @@ Error unrecognised(const CheckpointFiles& checkpoint) {
                        checkpoint.path.string());
   }
   if (kind.starts_with("training/")) {
-    return unsupported("expected a checkpoint, found the state of a training beside it: open its folder",
-                       checkpoint.path.string());
+    return unsupported("expected a checkpoint, found a training state: open its folder", checkpoint.path.string());
   }
   const std::string type = model_type(checkpoint);
   if (!type.empty()) {
@@ -236,7 +235,7 @@ Error unrecognised(const CheckpointFiles& checkpoint) {
       checkpoint.config.file().empty() ? "no config.json" : "a config.json without a model_type that is known";
   return unsupported("expected a checkpoint of a family that Locus reads, found " + config + " and " +
                          tensors_of(*checkpoint.tensors) + beside(checkpoint) +
-                         "; what opens: a folder with the config.json of " + known_families() +
+                         "; supported: a folder with the config.json of " + known_families() +
                          ", or weights with the tensor names of one of them",
                      checkpoint.path.string());
 }

@@ -1,4 +1,4 @@
-// A GGUF model in several files.
+// GGUF models in several files.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,12 +47,12 @@ Status check_gguf_part(const GgufMetadata& metadata, int number, int count) {
   LOCUS_TRY(const std::optional<std::int64_t> own, metadata.integer("split.no"));
   LOCUS_TRY(const std::optional<std::int64_t> parts, metadata.integer("split.count"));
   if (parts.value_or(count) != count) {
-    return bad_input("expected " + std::to_string(count) + " parts as its name says, found " + std::to_string(*parts),
+    return bad_input("expected " + std::to_string(count) + " parts as in its name, found " + std::to_string(*parts),
                      metadata.context("split.count"));
   }
   if (own.value_or(number) != number) {
     return bad_input(
-        "expected part " + std::to_string(number) + ", counted from 0, as its name says, found " + std::to_string(*own),
+        "expected part " + std::to_string(number) + ", counted from 0, as in its name, found " + std::to_string(*own),
         metadata.context("split.no"));
   }
   return {};

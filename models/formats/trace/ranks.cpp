@@ -35,7 +35,7 @@ std::int64_t layer_of(const std::string& name) {
   return layer;
 }
 
-// Whether a layer's tensor has one row for each head, or for each key head.
+// True if a layer's tensor has one row per head, or per key head.
 bool by_heads(const std::string& name) {
   static const std::set<std::string> known{"q",           "k",         "q_content", "k_content", "attention",
                                            "log_sum_exp", "positions", "gates",     "sinks"};
@@ -85,7 +85,7 @@ class JoinedRanks : public formats::TensorSource {
     const TensorInfo* info;
   };
 
-  // Every layer up to the last has all heads, each once.
+  // Checks that every layer up to the last has all heads, each once.
   Status join_layers() {
     for (const Rank& rank : ranks_) {
       layers_ = std::max(layers_, rank.layers.back() + 1);
@@ -126,8 +126,9 @@ class JoinedRanks : public formats::TensorSource {
       all.insert(rank.source->metadata().begin(), rank.source->metadata().end());
       for (const auto& [key, text] : all) {
         if (own.count(key) == 0 && rank.text(key) != first.text(key)) {
-          return bad_input("expected what rank 0 has, " + shown(first.text(key)) + ", found " + shown(rank.text(key)),
-                           rank.metadata(key));
+          return bad_input(
+              "expected the value of rank 0, " + shown(first.text(key)) + ", found " + shown(rank.text(key)),
+              rank.metadata(key));
         }
       }
     }
@@ -165,7 +166,7 @@ class JoinedRanks : public formats::TensorSource {
     return {};
   }
 
-  // Ids, positions and parameters: those of any rank, which all that have them share.
+  // Ids, positions and parameters: equal in all ranks that have them.
   Status add_shared(const std::vector<Part>& parts) {
     const Part& first = parts.front();
     for (const Part& part : parts) {
@@ -173,7 +174,7 @@ class JoinedRanks : public formats::TensorSource {
       const auto other = bytes_of(*first.info);
       if (part.info->dtype != first.info->dtype || part.info->shape != first.info->shape ||
           !std::equal(mine.begin(), mine.end(), other.begin(), other.end())) {
-        return bad_input("expected what " + first.rank->file + " has, found others",
+        return bad_input("expected the values of " + first.rank->file + ", found others",
                          part.rank->tensor(part.info->name));
       }
     }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <queue>
 
+#include "models/text/flat_map.h"
 #include "models/text/token_model.h"
 #include "models/text/utf8.h"
 
@@ -19,7 +20,7 @@ struct Symbol {
   bool alive = true;
 };
 
-// A pair seen at a place; stale once either symbol has changed.
+// A pair at a place; outdated once either symbol has changed.
 struct Candidate {
   std::uint32_t rank = 0;
   std::int32_t at = 0;
@@ -99,7 +100,7 @@ class Bpe final : public TokenModel {
         !options_.continuing_prefix.empty() || !vocabulary_.find(space)) {
       return false;
     }
-    // An entry may hold spaces, but none after something else.
+    // True for an entry with spaces only at its start.
     return std::all_of(vocabulary_.entries().begin(), vocabulary_.entries().end(), [&](const auto& entry) {
       std::string_view text = entry.first;
       while (text.starts_with(space)) {

@@ -1,19 +1,20 @@
 #include <algorithm>
 #include <limits>
 
+#include "models/text/flat_map.h"
 #include "models/text/token_model.h"
 #include "models/text/utf8.h"
 
 namespace locus::text {
 namespace {
 
-constexpr double kUnknownPenalty = 10.0;  // below the worst score, as SentencePiece has it
+constexpr double kUnknownPenalty = 10.0;  // below the worst score, as in SentencePiece
 
-// The best way found so far to reach a place of the word.
+// The best segmentation found so far that ends at a place of the word.
 struct Reach {
   double score = -std::numeric_limits<double>::infinity();
   std::uint32_t from = 0;
-  std::int32_t id = -1;  // −1: nothing reaches here; −2: an unknown character
+  std::int32_t id = -1;  // −1: none; −2: an unknown character
 };
 constexpr std::int32_t kNowhere = -1;
 constexpr std::int32_t kUnknown = -2;

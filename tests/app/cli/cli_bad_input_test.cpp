@@ -108,7 +108,7 @@ TEST_F(CliBadInput, WhatNoFamilyRecognisesIsNamed) {
   const auto weights = run_locus({"info", (folder / "model.safetensors").string()});
   expect_error(weights, 4, "found no config.json and ");
   for (const char* part :
-       {" tensors (", "embed_tokens.weight [256, 16]", "what opens: a folder with the config.json of"}) {
+       {" tensors (", "embed_tokens.weight [256, 16]", "supported: a folder with the config.json of"}) {
     EXPECT_NE(weights.err.find(part), std::string::npos) << weights.err;
   }
   write(folder / "config.json", R"({"architectures": ["Thing"]})");

@@ -117,7 +117,7 @@ TEST_F(AtlasRun, GoesOnToTheSameBits) {
 
 TEST_F(AtlasRun, KeepsWhatIsThere) {
   ASSERT_EQ(error(), "");
-  EXPECT_NE(error().find("the file is there already; --resume goes on with it"), std::string::npos) << error();
+  EXPECT_NE(error().find("the file exists; --resume continues it"), std::string::npos) << error();
   options_.resume = true;
   options_.windows = 13;
   EXPECT_NE(error().find("windows 12 in the file, 13 now"), std::string::npos) << error();
@@ -160,7 +160,7 @@ TEST_F(AtlasRun, TellsWhatCannotBeMade) {
   options_.corpus = {run_asset("samples")};
   checkpoint_ = run_asset("checkpoints/shapes-learned");
   model_ = test::open_model(checkpoint_);
-  EXPECT_NE(error().find("this model takes pictures"), std::string::npos) << error();
+  EXPECT_NE(error().find("this model has pictures as input"), std::string::npos) << error();
   EXPECT_FALSE(std::filesystem::exists(options_.out));
 }
 

@@ -203,9 +203,9 @@ TEST(Gguf, JoinsTheFilesOfASplitModel) {
   parts.write("m-00002-of-00003.gguf", "a", 1, 3);
   EXPECT_HAS(refusal(first), "tensor a: expected every name once");
   parts.write("m-00002-of-00003.gguf", "b", 2, 3);
-  EXPECT_HAS(refusal(first), "split.no: expected part 1, counted from 0, as its name says, found 2");
+  EXPECT_HAS(refusal(first), "split.no: expected part 1, counted from 0, as in its name, found 2");
   parts.write("m-00002-of-00003.gguf", "b", 1, 4);
-  EXPECT_HAS(refusal(first), "split.count: expected 3 parts as its name says, found 4");
+  EXPECT_HAS(refusal(first), "split.count: expected 3 parts as in its name, found 4");
   EXPECT_EQ(gguf_parts("x/m-00001-of-00000.gguf").size(), 1U);
   EXPECT_EQ(gguf_parts("x/m-00001-of-99999.gguf").size(), 1U);
   EXPECT_EQ(gguf_parts("x/m.gguf").front(), "x/m.gguf");

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/base/atomic_file.h"
-#include "models/image/load.h"
+#include "models/image/image.h"
 #include "models/text/base64.h"
 #include "tests/models/image/pictures.h"
 #include "tests/models/text/tokens.h"

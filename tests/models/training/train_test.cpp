@@ -505,7 +505,7 @@ TEST_F(Train, AResumeWithoutAStateSaysThatItBeginsAnew) {
                   stop.get_token())
                   .ok());
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_NE(notes[0].find("holds no training_state.safetensors to go on from: begins at step 0"), std::string::npos);
+  EXPECT_NE(notes[0].find("no training_state.safetensors to resume from: begins at step 0"), std::string::npos);
   notes.clear();
   ASSERT_TRUE(fs::remove(options.out / "training_state.safetensors"));
   ASSERT_TRUE(train(options, note).ok());

@@ -1,0 +1,240 @@
+#include "models/image/resize.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <vector>
+
+namespace locus::image {
+
+namespace {
+
+constexpr double kThinnest = 200;
+constexpr std::int64_t kLongestTiled = 4096;
+
+std::string text_of(Size size) {
+  return std::to_string(size.width) + " × " + std::to_string(size.height);
+}
+
+// The whole number nearest to a/b, halves to even.
+std::int64_t half_even(std::int64_t a, std::int64_t b) {
+  const std::int64_t below = a / b;
+  const std::int64_t twice = 2 * (a - below * b);
+  return below + (twice > b || (twice == b && below % 2 != 0) ? 1 : 0);
+}
+
+Result<Size> by_pixels(Size picture, const Preprocessing& options, std::int64_t cell) {
+  const auto longer = static_cast<double>(std::max(picture.width, picture.height));
+  const auto shorter = static_cast<double>(std::min(picture.width, picture.height));
+  if (longer / shorter > kThinnest) {
+    return bad_input("expected sides that differ by a factor of at most 200, found " + text_of(picture));
+  }
+  const bool counts_frames = options.frames > 1;
+  if (counts_frames && (picture.width < cell || picture.height < cell)) {
+    return bad_input("expected a picture of at least " + text_of({cell, cell}) + " pixels, found " + text_of(picture));
+  }
+  Size size{half_even(picture.width, cell) * cell, half_even(picture.height, cell) * cell};
+  const auto frames = static_cast<double>(options.frames);
+  const double pixels = frames * static_cast<double>(size.width) * static_cast<double>(size.height);
+  const double own = frames * static_cast<double>(picture.width) * static_cast<double>(picture.height);
+  const auto unit = static_cast<double>(cell);
+  if (pixels > static_cast<double>(options.most_pixels)) {
+    const double part = std::sqrt(own / static_cast<double>(options.most_pixels));
+    const auto fewer = [&](std::int64_t side) {
+      return std::max(cell, static_cast<std::int64_t>(std::floor(static_cast<double>(side) / part / unit)) * cell);
+    };
+    size = {fewer(picture.width), fewer(picture.height)};
+  } else if (pixels < static_cast<double>(options.least_pixels)) {
+    const double part = std::sqrt(static_cast<double>(options.least_pixels) / own);
+    const auto more = [&](std::int64_t side) {
+      return static_cast<std::int64_t>(std::ceil(static_cast<double>(side) * part / unit)) * cell;
+    };
+    size = {more(picture.width), more(picture.height)};
+  }
+  return size;
+}
+
+Size by_longest(Size picture, const Preprocessing& options, std::int64_t cell) {
+  const auto edge = static_cast<double>(options.longest_edge);
+  const double ratio = std::max(static_cast<double>(picture.height) / edge, static_cast<double>(picture.width) / edge);
+  Size size = picture;
+  if (ratio > 1) {
+    size = {static_cast<std::int64_t>(std::floor(static_cast<double>(picture.width) / ratio)),
+            static_cast<std::int64_t>(std::floor(static_cast<double>(picture.height) / ratio))};
+  }
+  const auto whole = [cell](std::int64_t side) { return ((std::max<std::int64_t>(side, 1) - 1) / cell + 1) * cell; };
+  return {whole(size.width), whole(size.height)};
+}
+
+}  // namespace
+
+Result<std::vector<Size>> tile_sizes(Size picture, const Preprocessing& options) {
+  const double ratio = static_cast<double>(picture.width) / static_cast<double>(picture.height);
+  const std::int64_t edge = std::min(options.longest_edge, kLongestTiled);
+  const auto even = [](double side) {
+    const auto whole = std::max<std::int64_t>(static_cast<std::int64_t>(side), 1);
+    return whole + whole % 2;
+  };
+  const bool wide = picture.width >= picture.height;
+  const Size size =
+      wide ? Size{edge, even(static_cast<double>(edge) / ratio)} : Size{even(static_cast<double>(edge) * ratio), edge};
+  const auto whole = [&](std::int64_t side) { return ((side - 1) / options.tile + 1) * options.tile; };
+  Size large{options.tile, options.tile};
+  if (options.split) {
+    const double own = static_cast<double>(size.width) / static_cast<double>(size.height);
+    if (size.width >= size.height) {
+      large.width = whole(size.width);
+      large.height =
+          whole(std::max<std::int64_t>(static_cast<std::int64_t>(static_cast<double>(large.width) / own), 1));
+    } else {
+      large.height = whole(size.height);
+      large.width =
+          whole(std::max<std::int64_t>(static_cast<std::int64_t>(static_cast<double>(large.height) * own), 1));
+    }
+  }
+  if (large.width > kPixelLimit / large.height) {
+    return too_large("expected at most " + std::to_string(kPixelLimit) + " pixels after resizing, found " +
+                     text_of(large));
+  }
+  return std::vector<Size>{size, large};
+}
+
+Result<Size> size_by_rule(Size picture, const Preprocessing& options, std::int64_t cell) {
+  switch (options.rule) {
+    case ResizeRule::kPixels:
+      return by_pixels(picture, options, cell);
+    case ResizeRule::kLongest:
+      return by_longest(picture, options, cell);
+    case ResizeRule::kTiles: {
+      LOCUS_TRY(const std::vector<Size> sizes, tile_sizes(picture, options));
+      return sizes.back();
+    }
+    case ResizeRule::kSize:
+      break;
+  }
+  return Size{options.width, options.height};
+}
+
+namespace {
+
+double sinc(double x) {
+  return x == 0 ? 1 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x);
+}
+
+double kernel(Interpolation interpolation, double x) {
+  x = std::abs(x);
+  switch (interpolation) {
+    case Interpolation::kNearest:
+      return x <= 0.5 ? 1 : 0;
+    case Interpolation::kBilinear:
+      return x < 1 ? 1 - x : 0;
+    case Interpolation::kBicubic: {
+      constexpr double a = -0.5;
+      return x < 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
+    }
+    case Interpolation::kLanczos:
+      return x < 3 ? sinc(x) * sinc(x / 3) : 0;
+  }
+  return 0;
+}
+
+double support_of(Interpolation interpolation) {
+  constexpr std::array<double, 4> kSupport{0.5, 1, 2, 3};  // in the order of the enumeration
+  return kSupport[static_cast<std::size_t>(interpolation)];
+}
+
+// The input range of one output pixel.
+struct Taps {
+  std::int64_t first = 0;
+  std::vector<std::int64_t> weights;  // in units of 2^−22
+};
+
+constexpr int kWeightBits = 22;
+
+std::int64_t fixed(double weight) {
+  return std::llround(weight * static_cast<double>(std::int64_t{1} << kWeightBits));
+}
+
+std::vector<Taps> taps_of(std::int64_t from, std::int64_t to, Interpolation interpolation) {
+  const double scale = static_cast<double>(from) / static_cast<double>(to);
+  const double stretch = std::max(scale, 1.0);
+  const double support = support_of(interpolation) * stretch;
+  std::vector<Taps> all(static_cast<std::size_t>(to));
+  for (std::int64_t n = 0; n < to; ++n) {
+    Taps& taps = all[static_cast<std::size_t>(n)];
+    const double center = (static_cast<double>(n) + 0.5) * scale;
+    if (interpolation == Interpolation::kNearest) {
+      taps = {std::min(static_cast<std::int64_t>(center), from - 1), {fixed(1)}};
+      continue;
+    }
+    taps.first = std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(center - support + 0.5)), 0);
+    const std::int64_t last = std::min(static_cast<std::int64_t>(std::floor(center + support + 0.5)), from);
+    double sum = 0;
+    std::vector<double> weights;
+    for (std::int64_t at = taps.first; at < last; ++at) {
+      weights.push_back(kernel(interpolation, (static_cast<double>(at) - center + 0.5) / stretch));
+      sum += weights.back();
+    }
+    for (const double weight : weights) {
+      taps.weights.push_back(fixed(weight / sum));
+    }
+  }
+  return all;
+}
+
+std::uint8_t rounded(std::int64_t sum) {
+  return static_cast<std::uint8_t>(std::clamp<std::int64_t>(sum >> kWeightBits, 0, 255));
+}
+
+// One axis of `lines` lines; neighbours along it are `step` pixels apart, lines `line_step`.
+struct Axis {
+  std::int64_t lines = 0;
+  std::int64_t step = 1;
+  std::int64_t line_step = 0;
+};
+
+void pass(const std::vector<std::uint8_t>& from, Axis in, std::vector<std::uint8_t>& to, Axis out,
+          const std::vector<Taps>& taps) {
+  for (std::int64_t line = 0; line < in.lines; ++line) {
+    for (std::size_t n = 0; n < taps.size(); ++n) {
+      constexpr std::int64_t kHalf = std::int64_t{1} << (kWeightBits - 1);
+      std::int64_t sums[4] = {kHalf, kHalf, kHalf, kHalf};
+      const std::uint8_t* pixel = from.data() + 4 * (line * in.line_step + taps[n].first * in.step);
+      for (const std::int64_t weight : taps[n].weights) {
+        for (int channel = 0; channel < 4; ++channel) {
+          sums[channel] += weight * pixel[channel];
+        }
+        pixel += 4 * in.step;
+      }
+      std::uint8_t* result = to.data() + 4 * (line * out.line_step + static_cast<std::int64_t>(n) * out.step);
+      for (int channel = 0; channel < 4; ++channel) {
+        result[channel] = rounded(sums[channel]);
+      }
+    }
+  }
+}
+
+Picture blank(std::int64_t width, std::int64_t height) {
+  return {width, height, std::vector<std::uint8_t>(static_cast<std::size_t>(width * height * 4))};
+}
+
+}  // namespace
+
+Picture resample(const Picture& picture, std::int64_t width, std::int64_t height, Interpolation interpolation) {
+  Picture wide = picture;
+  if (width != picture.width) {
+    wide = blank(width, picture.height);
+    pass(picture.rgba, {picture.height, 1, picture.width}, wide.rgba, {picture.height, 1, width},
+         taps_of(picture.width, width, interpolation));
+  }
+  if (height == picture.height) {
+    return wide;
+  }
+  Picture result = blank(width, height);
+  pass(wide.rgba, {width, width, 1}, result.rgba, {width, width, 1}, taps_of(picture.height, height, interpolation));
+  return result;
+}
+
+}  // namespace locus::image
