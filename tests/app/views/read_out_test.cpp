@@ -162,7 +162,7 @@ const std::set<std::string>& without_cells() {
   return names;
 }
 
-// Those that are listed, and of every other view that it reads its first panel's cells as they are exported.
+// Those that are listed; every other view whose first panel is a map reads its cells as they are exported.
 std::vector<Sentence> sentences() {
   std::vector<Sentence> all = listed_sentences();
   std::set<std::string> read = without_cells();
@@ -170,8 +170,9 @@ std::vector<Sentence> sentences() {
     read.insert(each.view);
   }
   for (const View* view : views()) {
-    if (!read.contains(view->info().name)) {
-      all.push_back({view->info().name});
+    const Sentence own{view->info().name};
+    if (!read.contains(own.view) && map_of(view->figure(sentence_input(own)).value().panels.front()) != nullptr) {
+      all.push_back(own);
     }
   }
   return all;
