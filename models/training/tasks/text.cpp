@@ -1,4 +1,4 @@
-// Task text: the next token of real text. Tokens are bytes, those of a BPE learned from the corpus, or those of the
+// Task text: the next token of real text. Tokens are bytes, or those of a BPE trained on the corpus, or of the
 // checkpoint that is trained further or measured.
 #include <algorithm>
 #include <memory>
@@ -26,7 +26,7 @@ struct Text {
   std::string title;
   std::string bytes;
   std::vector<std::int32_t> ids;
-  std::int64_t first_bytes = 0;  // of the first token, which is never predicted
+  std::int64_t first_bytes = 0;  // bytes of the first token, which is never predicted
 
   std::int64_t size() const { return static_cast<std::int64_t>(ids.size()); }
 };
@@ -61,7 +61,7 @@ Status read_tokens(const text::Tokenizer& tokenizer, std::vector<Text>& texts) {
   return {};
 }
 
-// A BPE learned from the corpus, read as any other tokenizer.json.
+// A BPE trained on the corpus, read like any other tokenizer.json.
 Result<Reading> learned_reading(const std::vector<Text>& corpus, std::int64_t vocabulary) {
   std::vector<std::string_view> texts;
   for (const Text& text : corpus) {
@@ -99,8 +99,8 @@ nlohmann::ordered_json describe(const std::vector<Text>& texts, const char* use)
   return list;
 }
 
-// Windows of T tokens of a text, each `stride` after the one before; the last one holds the text's last token. Window n
-// begins at n·stride and counts what the windows before it have not.
+// Windows of T tokens of a text, each `stride` after the previous one; the last one holds the text's last token. Window
+// n begins at n·stride and counts only tokens that no earlier window counts.
 std::int64_t window_count(const Text& text, std::int64_t length, std::int64_t stride) {
   const std::int64_t targets = text.size() - 1;
   return targets <= length ? 1 : 1 + (targets - length + stride - 1) / stride;
@@ -125,7 +125,7 @@ class TextTask final : public Task {
   std::int64_t length() const override { return length_; }
   Metric metric() const override { return Metric::kBitsPerByte; }
 
-  // Windows that start anywhere, each equally likely, and never run over the end of a text.
+  // Windows with uniformly distributed starts that never extend beyond the end of a text.
   Examples training_examples(Random& random, std::int64_t count) const override {
     Examples examples = empty(count, length_);
     for (std::int64_t n = 0; n < count; ++n) {

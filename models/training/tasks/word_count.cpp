@@ -18,8 +18,8 @@ constexpr std::array<std::string_view, 8> kVerb{"saw", "took", "lost", "found", 
 constexpr std::array<std::string_view, 6> kHow{"", "red ", "big ", "old ", "little ", "new "};
 constexpr std::array<std::string_view, 6> kWhat{"ball", "hat", "cup", "book", "kite", "box"};
 constexpr std::array<std::string_view, 4> kWhere{"", " in the garden", " at home", " by the river"};
-constexpr std::int64_t kLongestSentence = 56;  // bytes, of any sentence below
-constexpr std::int64_t kQuestionBytes = 52;    // bytes, of any question and its answer
+constexpr std::int64_t kLongestSentence = 56;  // bytes, at most, of a sentence below
+constexpr std::int64_t kQuestionBytes = 52;    // bytes, at most, of a question and its answer
 constexpr std::int64_t kLongerStories = 3;
 
 template <std::size_t N>
