@@ -48,7 +48,7 @@ void SessionActions::show(const session::Bookmark& bookmark) {
   if (bookmark.columns.empty() && !bookmark.state.unlinked.empty()) {
     back.columns = studio_.checkpoints().shown_entries();
     step.columns = back.columns;
-    session::hand_out_heads(step.state, *step.columns);
+    session::assign_unlinked_heads(step.state, *step.columns);
   }
   if (bookmark.input) {
     back.input = studio_.input();
