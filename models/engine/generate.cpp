@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "core/base/guarded.h"
-#include "models/engine/loaded_model.h"
+#include "models/engine/estimator.h"
+#include "models/engine/runner.h"
 
 namespace locus::models {
 
@@ -56,9 +57,8 @@ std::shared_ptr<const attention::Blocks> with_one_more(const std::shared_ptr<con
 
 }  // namespace
 
-Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptions& options,
-                                         const RunOptions& run_options, StopToken stop,
-                                         const Progress& progress) const {
+Result<Generation> Runner::generate(const Input& input, const GenerateOptions& options, const RunOptions& run_options,
+                                    StopToken stop, const Progress& progress) const {
   return guarded([&]() -> Result<Generation> {
     const at::NoGradGuard no_grad;
     if (parts_.info.image || !parts_.info.causal || !parts_.transformer->spec().head) {
@@ -67,12 +67,12 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
     if (options.count < 0 || !(options.temperature >= 0) || !std::isfinite(options.temperature)) {
       return usage("generation: expected a count and a temperature of 0 or more");
     }
-    LOCUS_TRY(Prepared prepared, prepare(input));
+    LOCUS_TRY(PreparedInput prepared, prepare(input));
     const auto prompt = static_cast<std::int64_t>(prepared.tokens.size());
     const std::int64_t length = prompt + options.count;
     RunOptions kept = run_options;
     kept.continuable = true;
-    LOCUS_CHECK(check_memory(std::max(length, prepared.longest()), kept, prepared.vision.get()));
+    LOCUS_CHECK(Estimator(checkpoint_).check_memory(std::max(length, prepared.longest()), kept, prepared.vision.get()));
     // Tokens go on at the largest position so far + 1.
     position::Positions positions = prepared.batch.positions;
     const double next = positions.ids.max().item<double>() + 1;
@@ -80,7 +80,7 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
     positions.ids = at::cat(
         {positions.ids, positions.ids.dim() == 1 ? more : more.unsqueeze(1).expand({-1, positions.ids.size(1)})});
     LOCUS_CHECK(parts_.transformer->accepts(positions));
-    LOCUS_TRY(const transformer::Transformer* model, ready());
+    LOCUS_TRY(const transformer::Transformer* model, checkpoint_.ready());
 
     RunOptions each = kept;
     each.all_logits = false;
@@ -136,7 +136,7 @@ Result<Generation> LoadedModel::generate(const Input& input, const GenerateOptio
       from = to;
     }
     prepared.text += texts ? generation.text : "";
-    generation.trace = trace_of(std::move(prepared), observed, time_ms);
+    generation.trace = TraceMaker(checkpoint_, edits_).trace_of(std::move(prepared), observed, time_ms);
     return generation;
   });
 }

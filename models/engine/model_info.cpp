@@ -83,7 +83,7 @@ ModelInfo shape_info(const transformer::Transformer& model) {
   return info;
 }
 
-ModelInfo checkpoint_info(const LoadedParts& parts, const families::CheckpointFiles& checkpoint,
+ModelInfo checkpoint_info(const CheckpointParts& parts, const families::CheckpointFiles& checkpoint,
                           const families::Plan& plan, std::string_view family) {
   ModelInfo info = shape_info(*parts.transformer);
   info.name = name_of(checkpoint.path);

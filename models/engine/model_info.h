@@ -10,13 +10,13 @@
 
 namespace locus::models {
 
-struct LoadedParts;
+struct CheckpointParts;
 
 // What a model's spec and encodings say of it.
 ModelInfo shape_info(const transformer::Transformer& model);
 
 // The info of a checkpoint whose parts are there: the shape, and what its files say.
-ModelInfo checkpoint_info(const LoadedParts& parts, const families::CheckpointFiles& checkpoint,
+ModelInfo checkpoint_info(const CheckpointParts& parts, const families::CheckpointFiles& checkpoint,
                           const families::Plan& plan, std::string_view family);
 
 // The info of the encoder in an encoder–decoder that `whole` describes.

@@ -9,6 +9,7 @@
 #include "models/api/local.h"
 #include "models/engine/loaded_model.h"
 #include "models/engine/model_info.h"
+#include "models/engine/overrides.h"
 #include "models/engine/read_checkpoint.h"
 #include "models/engine/vision.h"
 #include "models/families/engine/family.h"
@@ -39,7 +40,7 @@ std::map<std::int64_t, std::string> read_labels(const families::Config& config) 
 }
 
 // A file beside the weights that cannot be read leaves what does not need it.
-std::vector<std::string> degrade_with_warning(const Error& error, const std::string& what, LoadedParts& parts) {
+std::vector<std::string> degrade_with_warning(const Error& error, const std::string& what, CheckpointParts& parts) {
   parts.unread = error;
   return {error.describe() + " (" + what + ")"};
 }
@@ -70,7 +71,7 @@ Result<std::shared_ptr<const text::Tokenizer>> tokenizer_of(const families::Chec
 }
 
 // What there is to warn of, as from open_image().
-Result<std::vector<std::string>> open_text(const families::CheckpointFiles& checkpoint, LoadedParts& parts) {
+Result<std::vector<std::string>> open_text(const families::CheckpointFiles& checkpoint, CheckpointParts& parts) {
   Result<std::shared_ptr<const text::Tokenizer>> tokenizer = tokenizer_of(checkpoint);
   if (tokenizer.ok()) {
     parts.tokenizer = *std::move(tokenizer);
@@ -125,14 +126,14 @@ Result<std::vector<std::string>> read_pictures(const families::CheckpointFiles& 
 }
 
 Result<std::vector<std::string>> open_image(const families::CheckpointFiles& checkpoint, const families::Plan& plan,
-                                            LoadedParts& parts) {
+                                            CheckpointParts& parts) {
   parts.labels = read_labels(checkpoint.config);
   return read_pictures(checkpoint, parts.transformer->spec().image, plan, parts.preprocessing, parts.unread);
 }
 
 // Both: texts, and the pictures in them.
 Result<std::vector<std::string>> open_mixed(const families::CheckpointFiles& checkpoint, const families::Plan& plan,
-                                            LoadedParts& parts) {
+                                            CheckpointParts& parts) {
   LOCUS_TRY(std::vector<std::string> warnings, open_text(checkpoint, parts));
   LOCUS_TRY(const std::vector<std::string> more,
             read_pictures(checkpoint, plan.vision->tower.spec.image, plan.vision->tower, parts.preprocessing,
@@ -143,7 +144,7 @@ Result<std::vector<std::string>> open_mixed(const families::CheckpointFiles& che
 
 // The encoder beside a decoder: the weights of both are one weight binding.
 Status open_encoder(const families::CheckpointFiles& checkpoint, const families::Plan& plan, const std::string& where,
-                    LoadedParts& parts) {
+                    CheckpointParts& parts) {
   LOCUS_TRY(parts.encoder, within(transformer::Transformer::create(plan.encoder.front().spec, false), where));
   parts.start_token = plan.start_token;
   LOCUS_TRY(transformer::WeightBinding binding,
@@ -154,7 +155,7 @@ Status open_encoder(const families::CheckpointFiles& checkpoint, const families:
 
 // What sees, beside a text model.
 Status open_vision(const families::CheckpointFiles& checkpoint, const families::Plan& plan, const std::string& where,
-                   LoadedParts& parts) {
+                   CheckpointParts& parts) {
   LOCUS_TRY(std::unique_ptr<Vision> vision, within(Vision::create(*plan.vision, plan.spec.width), where));
   LOCUS_TRY(transformer::WeightBinding binding, vision->bind_weights(*plan.vision, checkpoint));
   parts.binding.add(std::move(binding));
@@ -191,7 +192,7 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   LOCUS_TRY(families::Plan plan, families::read_plan(*family, checkpoint));
   LOCUS_TRY(const Overrides applied, apply_overrides(options.overrides, plan.spec));
   const std::string where = checkpoint.config.file().empty() ? path.string() : checkpoint.config.file();
-  LoadedParts parts;
+  CheckpointParts parts;
   LOCUS_TRY(parts.transformer, within(transformer::Transformer::create(plan.spec, false), where));
   parts.options = options;
   parts.options.overrides = applied;
@@ -218,11 +219,11 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
                          std::to_string(options.memory_limit_mb) + " MB are allowed",
                      path.string());
   }
-  auto model = std::make_shared<LoadedModel>(std::move(parts));
+  auto opened = std::make_shared<Checkpoint>(std::move(parts));
   if (options.weights && bytes <= kEagerBytes) {
-    LOCUS_CHECK(model->load());
+    LOCUS_CHECK(opened->load());
   }
-  return std::shared_ptr<const Model>(std::move(model));
+  return std::shared_ptr<const Model>(std::make_shared<LoadedModel>(std::move(opened)));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "core/base/shown.h"
 #include "core/position/list.h"
 #include "models/api/local.h"
-#include "models/engine/loaded_model.h"
+#include "models/engine/overrides.h"
 
 namespace locus::models {
 

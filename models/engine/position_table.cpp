@@ -1,9 +1,10 @@
-// The encodings of positions without a run.
+#include "models/engine/position_table.h"
+
 #include <utility>
 
 #include "core/base/guarded.h"
 #include "core/position/list.h"
-#include "models/engine/loaded_model.h"
+#include "models/engine/overrides.h"
 #include "models/engine/trace/recorded_trace.h"
 
 namespace locus::models {
@@ -29,12 +30,11 @@ class VectorTable final : public PositionTable {
   std::int64_t heads_;
 };
 
-}  // namespace
-
 // The layer's encoding with its trained tensors under other settings.
-Result<std::shared_ptr<const position::PositionEncoding>> LoadedModel::encoding_with(const Overrides& overrides,
-                                                                                     std::int64_t layer) const {
-  const transformer::Transformer& model = *parts_.transformer;
+Result<std::shared_ptr<const position::PositionEncoding>> encoding_with(const CheckpointParts& parts,
+                                                                        const Overrides& overrides,
+                                                                        std::int64_t layer) {
+  const transformer::Transformer& model = *parts.transformer;
   const auto slot = static_cast<std::size_t>(model.encodings().slot(layer));
   if (overrides == Overrides{} || slot >= model.spec().encodings.size()) {
     return model.layer_encoding(layer);
@@ -50,32 +50,35 @@ Result<std::shared_ptr<const position::PositionEncoding>> LoadedModel::encoding_
   return std::shared_ptr<const position::PositionEncoding>(std::move(made));
 }
 
-Result<std::shared_ptr<const PositionTable>> LoadedModel::position_table(const PositionRequest& request,
-                                                                         std::int64_t layer) const {
+}  // namespace
+
+Result<std::shared_ptr<const PositionTable>> position_table(const Checkpoint& checkpoint,
+                                                            const PositionRequest& request, std::int64_t layer) {
   return guarded([&]() -> Result<std::shared_ptr<const PositionTable>> {
     const at::NoGradGuard no_grad;
-    LOCUS_CHECK(ready());
-    if (layer < 0 || layer >= parts_.info.layers) {
-      return bad_input("layer: expected 0 to " + std::to_string(parts_.info.layers - 1) + ", found " +
+    LOCUS_CHECK(checkpoint.ready());
+    const CheckpointParts& parts = checkpoint.parts();
+    if (layer < 0 || layer >= parts.info.layers) {
+      return bad_input("layer: expected 0 to " + std::to_string(parts.info.layers - 1) + ", found " +
                        std::to_string(layer));
     }
     const bool grid = request.rows > 0;
-    if (grid != parts_.info.image) {
+    if (grid != parts.info.image) {
       return bad_input(
-          parts_.info.image ? "expected a grid of patches, found a length" : "expected a length, found a grid",
-          parts_.info.name);
+          parts.info.image ? "expected a grid of patches, found a length" : "expected a length, found a grid",
+          parts.info.name);
     }
     const std::int64_t count = grid ? request.rows * request.columns : request.length;
     if (count < 1 || count > kMaxPositions || request.rows > kMaxPositions || request.columns > kMaxPositions) {
       return bad_input("positions: expected 1 to " + std::to_string(kMaxPositions) + ", found " +
                        std::to_string(count));
     }
-    LOCUS_TRY(const auto encoding, encoding_with(request.overrides, layer));
-    const position::Positions positions = grid ? parts_.transformer->grid_positions(request.rows, request.columns)
-                                               : parts_.transformer->positions(request.length);
+    LOCUS_TRY(const auto encoding, encoding_with(parts, request.overrides, layer));
+    const position::Positions positions = grid ? parts.transformer->grid_positions(request.rows, request.columns)
+                                               : parts.transformer->positions(request.length);
     LOCUS_CHECK(encoding->accepts(positions));
     const position::State state = encoding->begin(positions, 1);
-    const std::int64_t number = parts_.transformer->encoding_layer(layer);
+    const std::int64_t number = parts.transformer->encoding_layer(layer);
     const std::string name = encoding->description().name;
     if (number > 0 && encoding->state_values(state, number).defined()) {
       return unsupported("above layer 0 the encoding " + name +
@@ -85,7 +88,7 @@ Result<std::shared_ptr<const PositionTable>> LoadedModel::position_table(const P
     if (!vectors.defined()) {
       return unsupported("encoding " + name + " has no dot product of positions");
     }
-    return std::shared_ptr<const PositionTable>(std::make_shared<VectorTable>(vectors, parts_.info.heads));
+    return std::shared_ptr<const PositionTable>(std::make_shared<VectorTable>(vectors, parts.info.heads));
   });
 }
 

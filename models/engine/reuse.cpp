@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "models/edits/run_edits.h"
-#include "models/engine/loaded_model.h"
+#include "models/engine/runner.h"
 #include "models/engine/trace/recorded_trace.h"
 
 namespace locus::models {

@@ -1,8 +1,7 @@
 #include "models/api/run_estimate.h"
 
-#include <algorithm>
-
 #include "models/api/local.h"
+#include "models/engine/estimator.h"
 #include "models/engine/loaded_model.h"
 
 namespace locus::models {
@@ -12,7 +11,7 @@ Estimate local::pictures_estimate(const Model& model, const Input& input, const 
     return {};
   }
   const LoadedModel* const loaded = loaded_model_of(model);
-  return loaded != nullptr ? loaded->estimate_pictures(input, options) : Estimate();
+  return loaded != nullptr ? Estimator(loaded->checkpoint()).pictures(input, options) : Estimate();
 }
 
 }  // namespace locus::models

@@ -29,7 +29,7 @@ std::vector<WeightKind> local::weight_kinds(const Model& model) {
   if (loaded == nullptr) {
     return kinds;
   }
-  for (const transformer::WeightBinding::Part& part : loaded->binding().parts) {
+  for (const transformer::WeightBinding::Part& part : loaded->checkpoint().parts().binding.parts) {
     if (part.source->gguf() == nullptr || part.tensor->name.ends_with(".bias") || !counted.insert(part.tensor).second) {
       continue;
     }

@@ -109,7 +109,7 @@ bool is_beyond(const Model& model, const Error& error, std::int64_t start, std::
   if (error.code != ErrorCode::kBadInput || loaded == nullptr) {
     return error.code == ErrorCode::kTooLarge;
   }
-  const auto transformer = loaded->ready();
+  const auto transformer = loaded->checkpoint().ready();
   return transformer.ok() &&
          !(*transformer)->accepts((*transformer)->positions(length, static_cast<double>(start))).ok();
 }

@@ -90,7 +90,7 @@ Result<MovePoint> Mover::moved(Range tokens, double by) {
     return point;
   }
   batch.positions = *positions;
-  LOCUS_CHECK(run_.loaded.edit_layers(batch, run_.layout()));
+  LOCUS_CHECK(run_.loaded.runner().edit_layers(batch, run_.layout()));
   LOCUS_TRY(const transformer::Observation seen, run_.transformer.observe(batch, observe_));
   any_ = true;
   if (options_->outputs) {

@@ -8,10 +8,11 @@ Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string
   LOCUS_TRY(const TraceData* const data, data_of(trace));
   const LoadedModel* const loaded = loaded_model_of(model);
   const ModelInfo& info = model.info();
-  if (loaded == nullptr || loaded->encoder() != nullptr || (!data->input_ids.defined() && !data->pixels.defined())) {
+  if (loaded == nullptr || loaded->checkpoint().parts().encoder != nullptr ||
+      (!data->input_ids.defined() && !data->pixels.defined())) {
     return unsupported(what + ": expected a checkpoint of one side that can be run again", info.name);
   }
-  LOCUS_TRY(const transformer::Transformer* const transformer, loaded->ready());
+  LOCUS_TRY(const transformer::Transformer* const transformer, loaded->checkpoint().ready());
   if (!transformer->spec().head) {
     return unsupported(what + ": " + info.name + " has no head, so it predicts nothing");
   }
@@ -26,7 +27,7 @@ Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string
   run.batch.images = data->image_rows;
   run.batch.blocks = data->blocks;
   run.batch.positions = {data->position_ids, data->grid.cls + data->grid.registers};
-  LOCUS_CHECK(loaded->edit_layers(run.batch, run.layout()));
+  LOCUS_CHECK(loaded->runner().edit_layers(run.batch, run.layout()));
   return run;
 }
 

@@ -245,7 +245,7 @@ transformer::Transformer::GivenWeights shown_maps(const TraceData& data, const S
 
 // What the pictures become once more: from the maps that the tower's side shows, or from whole maps.
 Result<std::shared_ptr<const transformer::ImageRows>> replayed_pictures(const LoadedModel& loaded,
-                                                                        const LoadedModel::Prepared& prepared,
+                                                                        const PreparedInput& prepared,
                                                                         const TraceData& data, bool shown,
                                                                         const StopToken& stop) {
   const std::vector<TowerImage>& images = prepared.vision->images;
@@ -259,7 +259,7 @@ Result<std::shared_ptr<const transformer::ImageRows>> replayed_pictures(const Lo
       return map.slice(2, first, last).slice(3, first, last);
     };
     std::vector<at::Tensor> states;
-    LOCUS_TRY(const at::Tensor outcome, loaded.vision()->tower().replay_states(
+    LOCUS_TRY(const at::Tensor outcome, loaded.checkpoint().parts().vision->tower().replay_states(
                                             batch, shown ? maps : transformer::Transformer::GivenWeights(), states));
     first = last;
     states.push_back(outcome);
@@ -268,7 +268,7 @@ Result<std::shared_ptr<const transformer::ImageRows>> replayed_pictures(const Lo
     }
     return states;
   };
-  LOCUS_TRY(transformer::ImageRows rows, loaded.vision()->rows(images, run));
+  LOCUS_TRY(transformer::ImageRows rows, loaded.checkpoint().parts().vision->rows(images, run));
   rows.tokens = prepared.vision->tokens;
   return std::make_shared<const transformer::ImageRows>(std::move(rows));
 }
@@ -279,14 +279,14 @@ struct Replayed {
   at::Tensor whole;
 };
 Result<Replayed> replayed_outcome(const LoadedModel& loaded, const transformer::Transformer& transformer,
-                                  const LoadedModel::Prepared& prepared, const TraceData& data, const StopToken& stop) {
+                                  const PreparedInput& prepared, const TraceData& data, const StopToken& stop) {
   transformer::Batch shown = prepared.batch;
   transformer::Batch whole = prepared.batch;
   transformer::Transformer::GivenWeights cross;
   if (data.encoder) {
     const transformer::Batch& read = prepared.encoder->batch;
-    LOCUS_TRY(shown.memory, loaded.encoder()->replay(read, shown_maps(data.encoder->data(), stop)));
-    whole.memory = loaded.encoder()->forward(read);
+    LOCUS_TRY(shown.memory, loaded.checkpoint().parts().encoder->replay(read, shown_maps(data.encoder->data(), stop)));
+    whole.memory = loaded.checkpoint().parts().encoder->forward(read);
     cross = shown_maps(data.cross->data(), stop);
   }
   if (data.vision) {
@@ -358,8 +358,8 @@ Result<VerifyReport> local::verify(const Model& model, const Input& input,
     LOCUS_CHECK(check_length(*trace));
     LOCUS_TRY(const TraceData* const kept, data_of(*trace));
     const TraceData& data = *kept;
-    LOCUS_TRY(const LoadedModel::Prepared prepared, loaded->prepare(input));
-    LOCUS_TRY(const transformer::Transformer* transformer, loaded->ready());
+    LOCUS_TRY(const PreparedInput prepared, loaded->runner().prepare(input));
+    LOCUS_TRY(const transformer::Transformer* transformer, loaded->checkpoint().ready());
     LOCUS_TRY(const Replayed replayed, replayed_outcome(*loaded, *transformer, prepared, data, stop));
     Comparison comparison;
     const std::string what = data.hidden.defined() ? "hidden" : "logits";

@@ -21,9 +21,10 @@ Result<VocabularyHead> VocabularyHead::of(const Model& model, const Trace& trace
   if (loaded == nullptr || !data->input_ids.defined()) {
     return unsupported("kernel: expected a model of texts, whose vocabulary is read", model.info().name);
   }
-  LOCUS_TRY(const transformer::Transformer* const transformer, loaded->ready(stop));
+  LOCUS_TRY(const transformer::Transformer* const transformer, loaded->checkpoint().ready(stop));
   VocabularyHead made;
-  made.model_ = loaded->encoder() != nullptr && !trace.model().causal ? loaded->encoder() : transformer;
+  const transformer::Transformer* const encoder = loaded->checkpoint().parts().encoder.get();
+  made.model_ = encoder != nullptr && !trace.model().causal ? encoder : transformer;
   made.data_ = data;
   made.layer_ = layer;
   made.head_ = head;

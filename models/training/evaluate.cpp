@@ -92,7 +92,7 @@ Result<Network> network_of(const models::LoadedModel& model, const transformer::
   if (!sight) {
     return Network(transformer);
   }
-  const models::Vision* const vision = model.vision();
+  const models::Vision* const vision = model.checkpoint().parts().vision.get();
   const auto cell_of = [](const transformer::Spec& tower, const transformer::ConnectorSpec& connector) {
     return tower.image.patch * connector.cell();
   };
@@ -124,7 +124,7 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
   if (options.map_samples > 0 && task->map().rows.empty()) {
     return usage("--map: expected a task with a map (addition), found " + options.task);
   }
-  LOCUS_TRY(const transformer::Transformer* transformer, model.ready());
+  LOCUS_TRY(const transformer::Transformer* transformer, model.checkpoint().ready());
   const bool images = task->image().patch > 0;
   // A text model may have entries that its tokenizer never produces.
   const bool fits =
@@ -152,7 +152,7 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
     models::Layout layout;
     layout.grid_columns = images ? batch.positions.ids.select(1, 1).max().item<std::int64_t>() + 1 : 0;
     layout.pictures = std::move(pictures);
-    const Status edited = model.edit(batch, layout);
+    const Status edited = model.runner().edit(batch, layout);
     if (!edited.ok() && !unfit) {
       unfit = edited.error();
     }

@@ -53,7 +53,7 @@ Result<Base> base_of(const TrainOptions& options) {
     if (loaded == nullptr) {
       return internal("open() gave a model that is not a LoadedModel");
     }
-    LOCUS_TRY(base.model, loaded->ready());
+    LOCUS_TRY(base.model, loaded->checkpoint().ready());
     base.spec = full_spec(*base.model);
   }
   return base;

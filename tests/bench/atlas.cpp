@@ -47,7 +47,7 @@ Result<std::unique_ptr<Model>> random_model(std::int64_t layers, std::int64_t he
   layer.attention.head_width = width / heads;
   layer.feed_forward = {width * 8 / 3 / 8 * 8, transformer::Activation::kSilu, true, false};
   spec.repeat(layer, layers);
-  LoadedParts parts;
+  CheckpointParts parts;
   LOCUS_TRY(parts.transformer, transformer::Transformer::create(spec, true, 1));
   parts.info = shape_info(*parts.transformer);
   parts.info.name = "random";

@@ -180,8 +180,8 @@ class Pictures {
   // A picture of 448 × 448 pixels, where products take most of the time, and one of 896 × 896, where maps do.
   Status towers() {
     const LoadedModel& loaded = *loaded_model_of(*model_);
-    LOCUS_TRY(const std::vector<TowerImage> images, loaded.vision()->read(pixels_of(1)));
-    LOCUS_CHECK(tower(loaded.vision()->tower(), images.front().batch, "12 layers"));
+    LOCUS_TRY(const std::vector<TowerImage> images, loaded.checkpoint().parts().vision->read(pixels_of(1)));
+    LOCUS_CHECK(tower(loaded.checkpoint().parts().vision->tower(), images.front().batch, "12 layers"));
     const transformer::Spec spec = tower_spec(rig_.quick(), 2 * kSide, kLayersOfLarge);
     LOCUS_TRY(const auto large, transformer::Transformer::create(spec, true));
     for (const transformer::Parameter& parameter : large->parameters()) {

@@ -68,7 +68,7 @@ std::unique_ptr<models::LoadedModel> model_of(const transformer::Spec& spec, std
     ADD_FAILURE() << spec.encodings.front().name << ": " << made.error().describe();
     return nullptr;
   }
-  models::LoadedParts parts;
+  models::CheckpointParts parts;
   parts.info = models::shape_info(**made);
   at::manual_seed(6);
   const at::NoGradGuard no_grad;

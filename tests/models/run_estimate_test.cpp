@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "models/engine/loaded_model.h"
-#include "models/engine/pace.h"
+#include "models/engine/throughput.h"
 #include "models/engine/vision.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/paths.h"
@@ -165,7 +165,7 @@ TEST(RunEstimate, ConnectorsCountTheirMatrices) {
     const auto model = open(test::pictured_folder(family), OpenOptions());
     ASSERT_TRUE(model.ok()) << model.error().describe();
     ASSERT_TRUE((*model)->read_weights({}, {}).ok());
-    const Vision& vision = *loaded_model_of(**model)->vision();
+    const Vision& vision = *loaded_model_of(**model)->checkpoint().parts().vision;
     transformer::Connector connector = vision.connector();
     double numbers = 0;
     for (const transformer::Parameter& each : connector.parameters()) {

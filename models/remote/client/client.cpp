@@ -7,7 +7,7 @@
 
 namespace locus::remote {
 
-void Whose::add(std::shared_ptr<const models::Machine> machine) {
+void ArgumentLocator::add(std::shared_ptr<const models::Machine> machine) {
   if (machine == nullptr) {
     here_ = true;
   } else if (std::find(there_.begin(), there_.end(), machine) == there_.end()) {
@@ -15,7 +15,7 @@ void Whose::add(std::shared_ptr<const models::Machine> machine) {
   }
 }
 
-Result<std::shared_ptr<Connection>> Whose::line() const {
+Result<std::shared_ptr<Connection>> ArgumentLocator::line() const {
   if (there_.size() > 1 || (here_ && !there_.empty())) {
     const std::string other = there_.size() > 1 ? there_[1]->name() : "this one";
     return unsupported("expected runs of one machine and one connection, found " + there_[0]->name() + " and " + other +
@@ -43,18 +43,18 @@ Error of_peer(const Error& error, const Connection& line) {
   return named ? error : error.within(line.name());
 }
 
-void want(Wants& wants, const FarThings& /*things*/, const StopToken& stop) {
+void want(Wants& wants, const RemoteObjects& /*objects*/, const StopToken& stop) {
   wants.stop = stop;
 }
 
-void want(Wants& wants, const FarThings& /*things*/, const Progress& progress) {
+void want(Wants& wants, const RemoteObjects& /*objects*/, const Progress& progress) {
   wants.progress = progress;
 }
 
-void want(Wants& wants, const FarThings& things, const models::RunOptions& options) {
+void want(Wants& wants, const RemoteObjects& objects, const models::RunOptions& options) {
   wants.pause = options.pause;
   if (options.early) {
-    wants.news = [own = things, early = options.early](const json& tree) mutable {
+    wants.news = [own = objects, early = options.early](const json& tree) mutable {
       std::shared_ptr<const models::Trace> trace;
       Reader reader(own, {}, kMaxMessageBytes, "early");
       read(reader, tree, trace);

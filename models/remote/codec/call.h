@@ -20,7 +20,7 @@
 
 #include "core/base/guarded.h"
 #include "models/api/machine.h"
-#include "models/remote/client/far_model.h"
+#include "models/remote/client/remote_model.h"
 #include "models/remote/codec/call_remote.h"
 #include "models/remote/codec/structs.h"
 
@@ -60,7 +60,7 @@ inline Status check_count(const char* name, std::int64_t count, std::int64_t mos
 
 // One call that the server answers.
 struct Served {
-  Things& things;
+  ObjectTable& objects;
   StopToken stop;
   Progress progress;
   std::function<void()> pause;                                             // of a run
@@ -102,7 +102,7 @@ void take_argument(Reader& reader, const json& all, std::size_t& next, const Ser
     ++next;
     if constexpr (Writes && std::same_as<T, std::filesystem::path>) {
       if (reader.ok()) {
-        served.things.take_output(reader, tree, value);
+        served.objects.take_output(reader, tree, value);
       }
     } else {
       read(reader, tree, value);
@@ -130,7 +130,7 @@ Result<json> answer_of(Writer& writer, const R& result) {
 
 template <auto Function, class... A>
 Result<json> serve_call(const json& arguments, const Served& served) {
-  Reader reader(served.things, {}, kMaxMessageBytes, kCallName<Function>);
+  Reader reader(served.objects, {}, kMaxMessageBytes, kCallName<Function>);
   std::tuple<typename Kept<A>::Type...> kept;
   std::size_t next = 0;
   if (!arguments.is_array()) {
@@ -145,7 +145,7 @@ Result<json> serve_call(const json& arguments, const Served& served) {
     return *reader.error();
   }
   LOCUS_CHECK(std::apply([](const auto&... each) { return Allowed<Function>::check(each...); }, kept));
-  Writer writer(served.things, served.parts);
+  Writer writer(served.objects, served.parts);
   return std::apply([&](auto&... each) { return answer_of(writer, std::invoke(Function, Kept<A>::pass(each)...)); },
                     kept);
 }
@@ -164,7 +164,7 @@ struct Serve<Function> {
 // ---- the client's side
 
 // The machine that the arguments of a call are on.
-class Whose {
+class ArgumentLocator {
  public:
   void look(const models::Model& model) { add(models::machine_of(model)); }
   void look(const models::Trace& trace) { add(models::machine_of(trace)); }
@@ -184,7 +184,7 @@ class Whose {
   void look(const auto& /*other*/) {}
 
   bool by_path() const { return there_.empty(); }  // where it is not this machine
-  // Null: this machine. Errors: kUnsupported for things of several machines; those of Connection::to().
+  // Null: this machine. Errors: kUnsupported for objects of several machines; those of Connection::to().
   Result<std::shared_ptr<Connection>> line() const;
 
  private:
@@ -200,19 +200,19 @@ class Whose {
 Error of_peer(const Error& error, const Connection& line);
 
 template <class T>
-void put_argument(Writer& writer, const FarThings& things, json& all, const T& value) {
+void put_argument(Writer& writer, const RemoteObjects& objects, json& all, const T& value) {
   if constexpr (std::same_as<T, models::Model> || std::same_as<T, models::Trace> ||
                 std::same_as<T, models::PositionTable>) {
-    all.push_back(things.number_of(writer, value));
+    all.push_back(objects.number_of(writer, value));
   } else if constexpr (!std::same_as<T, StopToken> && !std::same_as<T, Progress>) {
     all.push_back(written(writer, value));
   }
 }
 
-void want(Wants& wants, const FarThings& things, const StopToken& stop);
-void want(Wants& wants, const FarThings& things, const Progress& progress);
-void want(Wants& wants, const FarThings& things, const models::RunOptions& options);
-inline void want(Wants& /*wants*/, const FarThings& /*things*/, const auto& /*other*/) {}
+void want(Wants& wants, const RemoteObjects& objects, const StopToken& stop);
+void want(Wants& wants, const RemoteObjects& objects, const Progress& progress);
+void want(Wants& wants, const RemoteObjects& objects, const models::RunOptions& options);
+inline void want(Wants& /*wants*/, const RemoteObjects& /*objects*/, const auto& /*other*/) {}
 
 // Functions that return no Result say nothing of a line that is lost: see their headers for what they return then.
 template <class R>
@@ -255,15 +255,15 @@ Result<Answer> answer_to(Connection& line, json all, const Wants& wants) {
 
 template <auto Function, class R, class... A>
 R asked(const std::shared_ptr<Connection>& line, const A&... arguments) {
-  FarThings things(line);
-  Writer writer(things);
+  RemoteObjects objects(line);
+  Writer writer(objects);
   json all = json::array();
-  (put_argument(writer, things, all, arguments), ...);
+  (put_argument(writer, objects, all, arguments), ...);
   if (writer.error()) {
     return failed<R>(*writer.error());
   }
   Wants wants;
-  (want(wants, things, arguments), ...);
+  (want(wants, objects, arguments), ...);
   wants.most_bytes = Expected<Function>::most_bytes(arguments...);
   Result<Answer> answer = answer_to<Function>(*line, std::move(all), wants);
   if (!answer.ok()) {
@@ -273,7 +273,7 @@ R asked(const std::shared_ptr<Connection>& line, const A&... arguments) {
     return R();
   } else {
     typename Unwrapped<R>::Type value{};
-    Reader reader(things, answer->parts, 2 * wants.most_bytes, line->name());
+    Reader reader(objects, answer->parts, 2 * wants.most_bytes, line->name());
     read(reader, answer->body, value);
     if (reader.error()) {
       return failed<R>(*reader.error());
@@ -287,7 +287,7 @@ R asked(const std::shared_ptr<Connection>& line, const A&... arguments) {
 
 template <auto Function, class R, class... A>
 std::optional<R> answer_remotely(const A&... arguments) {
-  Whose whose;
+  ArgumentLocator whose;
   (whose.look(arguments), ...);
   const Result<std::shared_ptr<Connection>> line = whose.line();
   if (!line.ok()) {

@@ -38,9 +38,9 @@ class Reader;
 // What does not travel itself: each end knows models, traces, tables and files of the other by a number. The server
 // puts one into its list and sends what is to be known of it; the client makes of that what stands for it here, and
 // sends its number.
-class Things {
+class ObjectTable {
  public:
-  virtual ~Things() = default;
+  virtual ~ObjectTable() = default;
 
   virtual json put(Writer& writer, const std::shared_ptr<const models::Model>& model) = 0;
   virtual json put(Writer& writer, const std::shared_ptr<const models::Trace>& trace) = 0;
@@ -59,14 +59,14 @@ class Things {
 class Writer {
  public:
   // Long rows go to `parts`; without it they stay in the tree.
-  explicit Writer(Things& own, std::string* parts = nullptr) : things(own), parts_(parts) {}
+  explicit Writer(ObjectTable& own, std::string* parts = nullptr) : objects(own), parts_(parts) {}
 
   json row(const void* data, std::size_t bytes);
   // The first one counts.
   void fail(Error why) { error_ = error_ ? error_ : std::optional(std::move(why)); }
   const std::optional<Error>& error() const { return error_; }
 
-  Things& things;
+  ObjectTable& objects;
 
  private:
   std::string* parts_;
@@ -76,8 +76,8 @@ class Writer {
 class Reader {
  public:
   // `parts` outlives it; `most_bytes` of rows are read, and as many made of what was packed. `peer` is who sent it.
-  Reader(Things& own, std::string_view parts, std::size_t most_bytes, std::string peer)
-      : things(own), parts_(parts), left_(most_bytes), peer_(std::move(peer)) {}
+  Reader(ObjectTable& own, std::string_view parts, std::size_t most_bytes, std::string peer)
+      : objects(own), parts_(parts), left_(most_bytes), peer_(std::move(peer)) {}
 
   // The bytes of a row, whole numbers of `size` bytes; empty after a mistake.
   std::string_view row(const json& tree, std::size_t size);
@@ -105,7 +105,7 @@ class Reader {
     std::size_t before_;
   };
 
-  Things& things;
+  ObjectTable& objects;
 
  private:
   std::string_view parts_;
@@ -358,8 +358,8 @@ concept Thing =
     std::same_as<T, std::shared_ptr<const models::PositionTable>> || std::same_as<T, std::filesystem::path>;
 template <Thing T>
 struct Codec<T> {
-  static json write(Writer& writer, const T& thing) { return writer.things.put(writer, thing); }
-  static void read(Reader& reader, const json& tree, T& thing) { reader.things.take(reader, tree, thing); }
+  static json write(Writer& writer, const T& thing) { return writer.objects.put(writer, thing); }
+  static void read(Reader& reader, const json& tree, T& thing) { reader.objects.take(reader, tree, thing); }
 };
 
 }  // namespace locus::remote

@@ -43,7 +43,7 @@ constexpr std::int64_t kMostRepeats = 1024;     // of runs on random or shuffled
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 24;
 constexpr std::int64_t kMostListed = 1'000'000;  // entries of a list of the best
 
-// ---- those of their own form (own_forms.cpp)
+// ---- those of their own form (custom_codecs.cpp)
 
 #define LOCUS_OWN_FORM(type)                                         \
   template <>                                                        \

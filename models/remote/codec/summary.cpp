@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/base/checked.h"
-#include "models/remote/client/far_trace.h"
+#include "models/remote/client/remote_trace.h"
 #include "models/remote/codec/structs.h"
 
 namespace locus::remote {

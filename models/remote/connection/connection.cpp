@@ -26,7 +26,7 @@ constexpr std::size_t kKeptWords = 4000;  // bytes of what the program says of i
 constexpr std::chrono::milliseconds kPingInterval{1000};
 constexpr std::chrono::milliseconds kIdlePing{2000};  // a line without messages is measured so often
 constexpr std::chrono::milliseconds kPause{20};
-constexpr std::chrono::milliseconds kPollTime{500};        // how often a silent line is looked at
+constexpr std::chrono::milliseconds kPollTime{500};    // how often a silent line is looked at
 constexpr std::chrono::milliseconds kBesideStop{100};  // a Ctrl-C ends ssh before it is seen here
 
 thread_local bool never_waits = false;

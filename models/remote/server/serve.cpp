@@ -20,7 +20,7 @@
 #include "core/base/shown.h"
 #include "models/remote/codec/call.h"
 #include "models/remote/frames.h"
-#include "models/remote/server/known.h"
+#include "models/remote/server/server_objects.h"
 
 namespace locus::remote {
 
@@ -285,7 +285,7 @@ class Server {
   const int input_;
   const int output_;
   const std::function<void()>& abandon_;
-  Known known_;
+  ServerObjects known_;
   std::mutex writing_;
   std::atomic<bool> gone_ = false;  // the client reads no more
   std::mutex mutex_;

@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "models/remote/client/far_trace.h"
+#include "models/remote/client/remote_trace.h"
 #include "models/remote/frames.h"
 #include "models/remote/message_pack.h"
 #include "tests/support/far_same.h"

@@ -55,7 +55,7 @@ class PicturedModel {
     batch.images = plain().image_rows;
     batch.blocks = plain().blocks;
     batch.positions = {ids, 0};
-    const auto transformer = loaded.ready();
+    const auto transformer = loaded.checkpoint().ready();
     EXPECT_TRUE(transformer.ok());
     return (*transformer)->observe(batch, {.all_logits = true})->logits.select(0, 0);
   }

@@ -23,9 +23,9 @@ TEST_P(EditedRuns, EqualWholeMapsChangedByHand) {
   } else {
     input.ids = written.ids;
   }
-  const auto prepared = models::loaded_model_of(*model)->prepare(input);
+  const auto prepared = models::loaded_model_of(*model)->runner().prepare(input);
   ASSERT_TRUE(prepared.ok()) << prepared.error().describe();
-  const auto transformer = models::loaded_model_of(*model)->ready();
+  const auto transformer = models::loaded_model_of(*model)->checkpoint().ready();
   ASSERT_TRUE(transformer.ok());
   const Subject subject{**transformer, model->info(), prepared->batch, prepared->grid.columns};
   expect_twins(subject, 0, subject.info.heads - 1);

@@ -87,7 +87,7 @@ TEST(LogitAttribution, PartsSumToTheLogitOnEveryLayout) {
     } else {
       input.ids = written.ids;
     }
-    const auto ready = models::loaded_model_of(*model)->ready();
+    const auto ready = models::loaded_model_of(*model)->checkpoint().ready();
     ASSERT_TRUE(ready.ok());
     if ((*ready)->spec().head && !(*ready)->spec().head_transform) {
       expect_sums(*model, input);
@@ -149,7 +149,7 @@ TEST(LogitAttribution, PartsSumToTheLogitOfEveryFamily) {
       continue;
     }
     const models::Model& model = **opened;
-    const auto ready = models::loaded_model_of(model)->ready();
+    const auto ready = models::loaded_model_of(model)->checkpoint().ready();
     ASSERT_TRUE(ready.ok()) << ready.error().describe();
     const transformer::Spec& spec = (*ready)->spec();
     if (!spec.head || spec.head_transform) {
@@ -198,9 +198,9 @@ TEST(LogitAttribution, PartsSumToTheLogitUnderEncodingsThatCount) {
 TEST(LogitAttribution, AHeadsPartIsWhatItsColumnsWrite) {
   const at::NoGradGuard no_grad;
   const auto model = bundled("text-rope");
-  const transformer::Transformer& transformer = **models::loaded_model_of(*model)->ready();
+  const transformer::Transformer& transformer = **models::loaded_model_of(*model)->checkpoint().ready();
   ASSERT_EQ(transformer.spec().norm, transformer::Norm::kRms);
-  const auto prepared = models::loaded_model_of(*model)->prepare(text());
+  const auto prepared = models::loaded_model_of(*model)->runner().prepare(text());
   ASSERT_TRUE(prepared.ok());
   const Subject subject{transformer, model->info(), prepared->batch, 0};
   transformer::ObserveOptions observe;

@@ -201,7 +201,7 @@ TEST_F(Train, RandpeLearnsAtPositionsBeyondItsLength) {
 at::Tensor logits_of(const fs::path& folder) {
   const auto model = locus::models::open(folder, locus::models::OpenOptions());
   EXPECT_TRUE(model.ok()) << (model.ok() ? "" : model.error().describe());
-  const auto transformer = dynamic_cast<const locus::models::LoadedModel&>(**model).ready();
+  const auto transformer = dynamic_cast<const locus::models::LoadedModel&>(**model).checkpoint().ready();
   const at::NoGradGuard no_grad;
   locus::transformer::Batch batch;
   batch.ids = at::arange(97, 117).unsqueeze(0);
@@ -237,7 +237,7 @@ TEST_F(Train, TapeFromRopeBeginsIdenticalAndLeavesTheBaseAlone) {
   EXPECT_EQ((*model)->info().layers, 2);
   const auto weights = [](const locus::models::Model& opened) {
     std::map<std::string, at::Tensor> all;
-    auto* const transformer = *dynamic_cast<const locus::models::LoadedModel&>(opened).ready();
+    auto* const transformer = *dynamic_cast<const locus::models::LoadedModel&>(opened).checkpoint().ready();
     for (const auto& parameter : const_cast<locus::transformer::Transformer*>(transformer)->parameters()) {
       all[parameter.name] = *parameter.value;
     }

@@ -209,7 +209,7 @@ TEST(Block, ShownWeightsExplainTheLogitsAlsoFromDisk) {
     auto transformer = model_of(kind);
     ASSERT_NE(transformer, nullptr);
     const transformer::Transformer& inside = *transformer;
-    models::LoadedParts parts;
+    models::CheckpointParts parts;
     parts.info = models::shape_info(inside);
     parts.transformer = std::move(transformer);
     const models::LoadedModel loaded(std::move(parts));

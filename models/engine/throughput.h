@@ -11,7 +11,7 @@
 namespace locus::models {
 
 // In milliseconds.
-struct Pace {
+struct Throughput {
   double product = 0;         // a multiply-accumulate of a layer's products
   std::vector<double> cells;  // a cell of one head's map, from score to value, by encoding of the model
 };
@@ -19,24 +19,25 @@ struct Pace {
 // Products are timed once a process, by some milliseconds of one; cells where the model's weights are there, by
 // attention over a few hundred tokens of random numbers with each of its encodings, 50 ms at most together. Without
 // weights, or where an encoding cannot take such tokens, a cell has the time of its products.
-Pace measure_pace(const transformer::Transformer& model, bool has_weights);
+Throughput measure_throughput(const transformer::Transformer& model, bool has_weights);
 
 // What so many multiply-accumulates of products take, in milliseconds.
 double products_ms(double macs);
 
-// What observe() takes over `length` tokens at this pace, in milliseconds.
-double run_ms(const transformer::Transformer& model, const Pace& pace, std::int64_t length, bool all_logits);
+// What observe() takes over `length` tokens at this throughput, in milliseconds.
+double run_ms(const transformer::Transformer& model, const Throughput& throughput, std::int64_t length,
+              bool all_logits);
 
-// The pace of a model, measured once, so that estimates of the same text agree: as its weights are there and a run is
+// The throughput of a model, measured once, so that estimates of the same text agree: as its weights are there and a run is
 // asked for that may be long.
-class KeptPace {
+class CachedThroughput {
  public:
   // run_ms() of the model that it is kept for.
   double run_ms(const transformer::Transformer& model, bool has_weights, std::int64_t length, bool all_logits);
 
  private:
   std::mutex mutex_;
-  std::optional<Pace> pace_;
+  std::optional<Throughput> throughput_;
 };
 
 }  // namespace locus::models

@@ -1,8 +1,9 @@
-// LoadedModel: from what was observed of a run to its trace.
+#include "models/engine/trace_maker.h"
+
+#include <chrono>
 #include <utility>
 
 #include "models/edits/run_edits.h"
-#include "models/engine/loaded_model.h"
 #include "models/engine/model_info.h"
 #include "models/engine/trace/recorded_trace.h"
 #include "models/engine/vision.h"
@@ -50,8 +51,8 @@ std::function<std::string(std::int64_t)> label_of(std::shared_ptr<const text::To
 
 }  // namespace
 
-TraceData LoadedModel::trace_data(const transformer::Transformer& model, Prepared prepared,
-                                  const transformer::Observation& observation, std::int64_t layers) const {
+TraceData TraceMaker::trace_data(const transformer::Transformer& model, PreparedInput prepared,
+                                 const transformer::Observation& observation, std::int64_t layers) const {
   TraceData data;
   data.tokens = std::move(prepared.tokens);
   data.grid = prepared.grid;
@@ -69,7 +70,7 @@ TraceData LoadedModel::trace_data(const transformer::Transformer& model, Prepare
   data.image_rows = prepared.batch.images;
   data.blocks = prepared.batch.blocks;
   data.position_ids = prepared.batch.positions.ids;
-  data.untouched_ids = prepared.untouched.ids;
+  data.untouched_ids = prepared.unedited.ids;
   if (observation.logits.defined()) {
     (model.spec().head ? data.logits : data.hidden) = observation.logits.select(0, 0);
   }
@@ -87,15 +88,15 @@ TraceData LoadedModel::trace_data(const transformer::Transformer& model, Prepare
   return data;
 }
 
-std::shared_ptr<const RecordedTrace> LoadedModel::encoder_trace(Prepared prepared,
-                                                                const transformer::Observation& observation) const {
+std::shared_ptr<const RecordedTrace> TraceMaker::encoder_trace(PreparedInput prepared,
+                                                               const transformer::Observation& observation) const {
   TraceData data = trace_data(*parts_.encoder, std::move(prepared), observation, parts_.encoder->spec().depth());
   data.model = encoder_info(parts_.info, *parts_.encoder);
   return std::make_shared<const RecordedTrace>(std::move(data));
 }
 
-std::shared_ptr<const RecordedTrace> LoadedModel::cross_trace(const TraceData& decoder, const Prepared& read,
-                                                              const transformer::Observation& observation) const {
+std::shared_ptr<const RecordedTrace> TraceMaker::cross_trace(const TraceData& decoder, const PreparedInput& read,
+                                                             const transformer::Observation& observation) const {
   const transformer::Transformer& model = *parts_.transformer;
   TraceData data;
   data.model = cross_info(decoder.model, *model.spec().first().cross);
@@ -118,8 +119,8 @@ std::shared_ptr<const RecordedTrace> LoadedModel::cross_trace(const TraceData& d
   return std::make_shared<const RecordedTrace>(std::move(data));
 }
 
-std::shared_ptr<const RecordedTrace> LoadedModel::vision_trace(const TextImages& pictures,
-                                                               const SeenImages& seen) const {
+std::shared_ptr<const RecordedTrace> TraceMaker::vision_trace(const TextImages& pictures,
+                                                              const SeenImages& seen) const {
   KeptPictures& kept = parts_.vision->kept();
   std::shared_ptr<const RecordedTrace> trace = kept.find_trace(seen.pictures);
   if (trace == nullptr) {
@@ -132,11 +133,12 @@ std::shared_ptr<const RecordedTrace> LoadedModel::vision_trace(const TextImages&
   return trace;
 }
 
-std::shared_ptr<const Trace> LoadedModel::trace_of(Prepared prepared, const Observed& observed, double time_ms) const {
-  const std::shared_ptr<Prepared> read = std::move(prepared.encoder);
+std::shared_ptr<const Trace> TraceMaker::trace_of(PreparedInput prepared, const Observed& observed,
+                                                  double time_ms) const {
+  const std::shared_ptr<PreparedInput> read = std::move(prepared.encoder);
   const std::shared_ptr<const TextImages> pictures = std::move(prepared.vision);
   ModelInfo info = parts_.info;
-  info.warnings.insert(info.warnings.end(), value_warnings_.begin(), value_warnings_.end());
+  info.warnings.insert(info.warnings.end(), checkpoint_.value_warnings().begin(), checkpoint_.value_warnings().end());
   info.warnings.insert(info.warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
   add_warnings(edits_, parts_.info, prepared.batch.edits.get(), info.warnings);
   TraceData data =
@@ -157,6 +159,26 @@ std::shared_ptr<const Trace> LoadedModel::trace_of(Prepared prepared, const Obse
     data.vision = vision_trace(*pictures, *observed.images);
   }
   return std::make_shared<RecordedTrace>(std::move(data));
+}
+
+void TraceMaker::tell_early(const PreparedInput& prepared, const RunOptions& options,
+                            transformer::ObserveOptions& wanted) const {
+  using Clock = std::chrono::steady_clock;
+  if (!options.early || parts_.encoder) {
+    return;
+  }
+  wanted.layer_done = [this, &prepared, &options, last = Clock::time_point()](const transformer::Observation& seen,
+                                                                              std::int64_t layer) mutable {
+    const std::chrono::duration<double, std::milli> since = Clock::now() - last;
+    const std::int64_t depth = parts_.transformer->spec().depth();
+    if (layer + 1 >= depth || since.count() < options.early_ms) {
+      return;
+    }
+    TraceData data = trace_data(*parts_.transformer, prepared, seen, layer + 1);
+    data.model = first_layers(parts_.info, layer + 1);
+    options.early(std::make_shared<const RecordedTrace>(std::move(data)));
+    last = Clock::now();
+  };
 }
 
 }  // namespace locus::models

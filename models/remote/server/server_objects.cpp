@@ -1,4 +1,4 @@
-#include "models/remote/server/known.h"
+#include "models/remote/server/server_objects.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -16,7 +16,7 @@
 #include "models/formats/files_read.h"
 #include "models/formats/hub_cache.h"
 #include "models/remote/address.h"
-#include "models/remote/client/far_trace.h"
+#include "models/remote/client/remote_trace.h"
 #include "models/remote/codec/structs.h"
 
 namespace locus::remote {
@@ -33,8 +33,8 @@ Error system_error(const std::string& what) {
 
 // The arguments of a call, one after the other.
 template <class... T>
-Result<std::tuple<T...>> arguments_in(Things& things, const json& all) {
-  Reader reader(things, {}, kMaxMessageBytes, kSender);
+Result<std::tuple<T...>> arguments_in(ObjectTable& objects, const json& all) {
+  Reader reader(objects, {}, kMaxMessageBytes, kSender);
   std::tuple<T...> values;
   std::size_t next = 0;
   if (list_in(reader, all, sizeof...(T), sizeof...(T)) != nullptr) {
@@ -46,26 +46,26 @@ Result<std::tuple<T...>> arguments_in(Things& things, const json& all) {
 }  // namespace
 
 template <class T>
-std::int64_t Known::add(std::shared_ptr<const T> thing) {
+std::int64_t ServerObjects::add(std::shared_ptr<const T> thing) {
   const auto named = named_.find(call_);
-  things_[next_] = {call_, std::move(thing), named == named_.end() ? std::vector<fs::path>() : named->second};
+  objects_[next_] = {call_, std::move(thing), named == named_.end() ? std::vector<fs::path>() : named->second};
   return next_++;
 }
 
 template <class T>
-void Known::find(Reader& reader, const json& tree, const char* what, std::shared_ptr<const T>& thing) const {
+void ServerObjects::find(Reader& reader, const json& tree, const char* what, std::shared_ptr<const T>& thing) const {
   std::int64_t number = 0;
   read_whole(reader, tree, 1, kMaxCallId, number);
-  const auto found = things_.find(number);
+  const auto found = objects_.find(number);
   const auto* const known =
-      found == things_.end() ? nullptr : std::get_if<std::shared_ptr<const T>>(&found->second.thing);
+      found == objects_.end() ? nullptr : std::get_if<std::shared_ptr<const T>>(&found->second.thing);
   if (known == nullptr) {
     return reader.fail(std::string("the number of ") + what, tree);
   }
   thing = *known;
 }
 
-json Known::put(Writer& writer, const std::shared_ptr<const models::Model>& model) {
+json ServerObjects::put(Writer& writer, const std::shared_ptr<const models::Model>& model) {
   models::ModelInfo info = model->info();
   for (std::string& file : info.files) {
     std::error_code ignored;
@@ -74,7 +74,7 @@ json Known::put(Writer& writer, const std::shared_ptr<const models::Model>& mode
   return {{"number", add(model)}, {"info", written(writer, info)}, {"edits", written(writer, model->edits())}};
 }
 
-json Known::put(Writer& writer, const std::shared_ptr<const models::Trace>& trace) {
+json ServerObjects::put(Writer& writer, const std::shared_ptr<const models::Trace>& trace) {
   TraceSummary summary = summary_of(*trace);
   summary.number = add(trace);
   for (const models::Side side : {models::Side::kEncoder, models::Side::kCross, models::Side::kVision}) {
@@ -90,26 +90,26 @@ json Known::put(Writer& writer, const std::shared_ptr<const models::Trace>& trac
   return written(writer, summary);
 }
 
-json Known::put(Writer& /*writer*/, const std::shared_ptr<const models::PositionTable>& table) {
+json ServerObjects::put(Writer& /*writer*/, const std::shared_ptr<const models::PositionTable>& table) {
   return {{"number", add(table)}, {"length", table->length()}};
 }
 
-json Known::put(Writer& writer, const fs::path& /*path*/) {
+json ServerObjects::put(Writer& writer, const fs::path& /*path*/) {
   writer.fail(internal("paths of a server do not travel"));
   return {};
 }
 
-void Known::take(Reader& reader, const json& tree, std::shared_ptr<const models::Model>& model) {
+void ServerObjects::take(Reader& reader, const json& tree, std::shared_ptr<const models::Model>& model) {
   find(reader, tree, "a model", model);
 }
-void Known::take(Reader& reader, const json& tree, std::shared_ptr<const models::Trace>& trace) {
+void ServerObjects::take(Reader& reader, const json& tree, std::shared_ptr<const models::Trace>& trace) {
   find(reader, tree, "a trace", trace);
 }
-void Known::take(Reader& reader, const json& tree, std::shared_ptr<const models::PositionTable>& table) {
+void ServerObjects::take(Reader& reader, const json& tree, std::shared_ptr<const models::PositionTable>& table) {
   find(reader, tree, "a table", table);
 }
 
-void Known::take(Reader& reader, const json& tree, fs::path& path) {
+void ServerObjects::take(Reader& reader, const json& tree, fs::path& path) {
   if (tree.is_object() && tree.contains("file")) {
     std::shared_ptr<const KnownFile> file;
     find(reader, tree["file"], "a file", file);
@@ -134,7 +134,7 @@ void Known::take(Reader& reader, const json& tree, fs::path& path) {
   named_[call_].push_back(path);
 }
 
-void Known::take_output(Reader& reader, const json& tree, fs::path& path) {
+void ServerObjects::take_output(Reader& reader, const json& tree, fs::path& path) {
   take(reader, tree, path);
   const Status free = reader.ok() ? inputs().check(path, "trace") : Status();
   if (!free.ok()) {
@@ -142,7 +142,7 @@ void Known::take_output(Reader& reader, const json& tree, fs::path& path) {
   }
 }
 
-InputFiles Known::inputs() const {
+InputFiles ServerObjects::inputs() const {
   InputFiles inputs;
   const auto add = [&](const fs::path& path) {
     inputs.add(path);
@@ -151,7 +151,7 @@ InputFiles Known::inputs() const {
     }
   };
   const auto add_all = [&](const std::vector<std::string>& files) { std::for_each(files.begin(), files.end(), add); };
-  for (const auto& [number, entry] : things_) {
+  for (const auto& [number, entry] : objects_) {
     std::for_each(entry.read.begin(), entry.read.end(), add);
     if (const auto* const model = std::get_if<std::shared_ptr<const models::Model>>(&entry.thing)) {
       add_all((*model)->info().files);
@@ -162,16 +162,16 @@ InputFiles Known::inputs() const {
   return inputs;
 }
 
-bool Known::knows(const models::Trace& /*trace*/) const {
+bool ServerObjects::knows(const models::Trace& /*trace*/) const {
   return false;
 }
 
-void Known::forget_call(std::int64_t call) {
-  std::erase_if(things_, [&](const auto& each) { return each.second.call == call; });
+void ServerObjects::forget_call(std::int64_t call) {
+  std::erase_if(objects_, [&](const auto& each) { return each.second.call == call; });
 }
 
-std::string Known::as_client_says(std::string text) const {
-  for (const auto& [number, entry] : things_) {
+std::string ServerObjects::as_client_says(std::string text) const {
+  for (const auto& [number, entry] : objects_) {
     const auto* const file = std::get_if<std::shared_ptr<const KnownFile>>(&entry.thing);
     if (file == nullptr) {
       continue;
@@ -186,7 +186,7 @@ std::string Known::as_client_says(std::string text) const {
 
 // ---- files
 
-Result<json> Known::put_file(const json& arguments) {
+Result<json> ServerObjects::put_file(const json& arguments) {
   using Bytes = std::vector<std::uint8_t>;
   LOCUS_TRY(const auto given, (arguments_in<std::string, Bytes>(*this, arguments)));
   const Bytes& bytes = std::get<1>(given);
@@ -205,7 +205,7 @@ Result<json> Known::put_file(const json& arguments) {
   return json(add(std::shared_ptr<const KnownFile>(std::move(file))));
 }
 
-Result<json> Known::make_file(const json& arguments, const StopToken& stop, const Progress& progress) {
+Result<json> ServerObjects::make_file(const json& arguments, const StopToken& stop, const Progress& progress) {
   using Trace = std::shared_ptr<const models::Trace>;
   LOCUS_TRY(const auto given, (arguments_in<Trace, std::set<std::string>>(*this, arguments)));
   LOCUS_TRY(const TemporaryFolder folder, TemporaryFolder::make());
@@ -222,7 +222,7 @@ Result<json> Known::make_file(const json& arguments, const StopToken& stop, cons
   return json::array({add(std::shared_ptr<const KnownFile>(std::move(file))), bytes});
 }
 
-Result<json> Known::read_file(const json& arguments, std::string& parts) {
+Result<json> ServerObjects::read_file(const json& arguments, std::string& parts) {
   Reader reader(*this, {}, 0, kSender);
   std::shared_ptr<const KnownFile> file;
   std::int64_t begin = 0;

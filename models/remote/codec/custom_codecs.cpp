@@ -209,7 +209,7 @@ void Codec<models::Picture>::read(Reader& reader, const json& tree, models::Pict
 // ---- RunOptions
 
 json Codec<models::RunOptions>::write(Writer& writer, const models::RunOptions& value) {
-  const auto reuse = value.reuse != nullptr && writer.things.knows(*value.reuse) ? value.reuse : nullptr;
+  const auto reuse = value.reuse != nullptr && writer.objects.knows(*value.reuse) ? value.reuse : nullptr;
   return {{"keep", written(writer, value.keep)},
           {"all_logits", value.all_logits},
           {"continuable", value.continuable || value.reuse != nullptr},

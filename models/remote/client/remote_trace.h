@@ -14,7 +14,7 @@
 
 namespace locus::remote {
 
-// One of the other machine's things, which it keeps as long as this lives.
+// One of the other machine's objects, which it keeps as long as this lives.
 class Handle {
  public:
   Handle(std::shared_ptr<Connection> line, std::int64_t number) : line_(std::move(line)), number_(number) {}
@@ -84,9 +84,9 @@ void members(Structs, Is<TraceSummary> auto& x, auto& visit) {
   visit("sides", x.sides);
 }
 
-class FarTrace final : public models::Trace {
+class RemoteTrace final : public models::Trace {
  public:
-  FarTrace(std::shared_ptr<Connection> line, TraceSummary summary);
+  RemoteTrace(std::shared_ptr<Connection> line, TraceSummary summary);
 
   const Handle& handle() const { return handle_; }
   // Says what the run was given, in the paths of this machine: before anyone else has the trace.

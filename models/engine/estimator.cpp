@@ -1,12 +1,13 @@
-// What a run needs, before it starts: memory from shapes, time from multiply-accumulates and the machine's rate.
+#include "models/engine/estimator.h"
+
 #include <algorithm>
 #include <limits>
 #include <string>
 
 #include "core/base/numbers.h"
 #include "core/base/system_files.h"
-#include "models/engine/loaded_model.h"
-#include "models/engine/pace.h"
+#include "models/engine/picture_text_reader.h"
+#include "models/engine/throughput.h"
 #include "models/engine/vision.h"
 
 namespace locus::models {
@@ -84,7 +85,7 @@ RunBytes run_bytes(const transformer::Transformer& model, std::int64_t length, c
   return {kFloat * (kept + rows * static_cast<double>(spec.vocabulary) + maps), kFloat * working};
 }
 
-double LoadedModel::macs(std::int64_t length) const {
+double Estimator::macs(std::int64_t length) const {
   double total = 0;
   for (const transformer::Transformer* model : {parts_.transformer.get(), parts_.encoder.get()}) {
     if (model == nullptr) {
@@ -98,12 +99,12 @@ double LoadedModel::macs(std::int64_t length) const {
   return total;
 }
 
-Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) const {
+Estimate Estimator::estimate(std::int64_t length, const RunOptions& options) const {
   const transformer::Transformer& model = *parts_.transformer;
   const double weights = transformer::weight_bytes(parts_.binding).all();
   const auto limit_mb = static_cast<double>(parts_.options.memory_limit_mb);
   double available = available_bytes();
-  if (available > 0 && !has_weights()) {
+  if (available > 0 && !checkpoint_.has_weights()) {
     available = std::max(available - weights, 1.0);
   }
   if (limit_mb > 0) {
@@ -118,8 +119,10 @@ Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) c
   };
   estimate.memory_mb = bytes_of(length) / 1e6;
   estimate.weights_mb = weights / 1e6;
-  estimate.time_ms = shared_->pace.run_ms(model, has_weights(), length, options.all_logits);
-  estimate.time_ms += parts_.encoder ? shared_->encoder_pace.run_ms(*parts_.encoder, has_weights(), length, true) : 0;
+  estimate.time_ms = checkpoint_.throughput().run_ms(model, checkpoint_.has_weights(), length, options.all_logits);
+  estimate.time_ms +=
+      parts_.encoder ? checkpoint_.encoder_throughput().run_ms(*parts_.encoder, checkpoint_.has_weights(), length, true)
+                     : 0;
   estimate.available_mb = available / 1e6;
   estimate.fits = available <= 0 || estimate.memory_mb <= estimate.available_mb;
   std::int64_t fitting = 0;
@@ -132,19 +135,8 @@ Estimate LoadedModel::estimate(std::int64_t length, const RunOptions& options) c
   return estimate;
 }
 
-Status LoadedModel::check_weights() const {
-  const double needed = transformer::weight_bytes(parts_.binding).converted;
-  const double available = available_bytes();
-  if (available <= 0 || needed <= available) {
-    return {};
-  }
-  return too_large(
-      "the weights need " + memory_text(needed / 1e6) + " as float32, " + memory_text(available / 1e6) + " are there",
-      parts_.info.files.empty() ? parts_.info.name : parts_.info.files.front());
-}
-
 // Pictures are seen one after another, before the text, and each leaves what the tower's maps are made of.
-double LoadedModel::picture_mb(const TextImages& pictures, const RunOptions& options) const {
+double Estimator::picture_mb(const TextImages& pictures, const RunOptions& options) const {
   double kept = 0;
   double working = 0;
   for (const TowerImage& image : pictures.images) {
@@ -155,12 +147,13 @@ double LoadedModel::picture_mb(const TextImages& pictures, const RunOptions& opt
   return (kept + working) / 1e6;
 }
 
-Estimate LoadedModel::estimate_pictures(const Input& input, const RunOptions& options) const {
-  Prepared prepared;
+Estimate Estimator::pictures(const Input& input, const RunOptions& options) const {
   if (!parts_.vision) {
     return {};
   }
-  const auto pictures = text_images(input, prepared);
+  std::vector<std::string> warnings;
+  const InputReader reader(checkpoint_);
+  const auto pictures = PictureTextReader(reader, parts_).images(input, warnings);
   if (!pictures.ok()) {
     return {};
   }
@@ -171,7 +164,7 @@ Estimate LoadedModel::estimate_pictures(const Input& input, const RunOptions& op
     if (parts_.vision->kept().find(image, keeps(options, "hidden")) == nullptr) {
       unseen.images.push_back(image);
       const std::int64_t patches = image.batch.positions.size();
-      estimate.time_ms += shared_->tower_pace.run_ms(tower, has_weights(), patches, false);
+      estimate.time_ms += checkpoint_.tower_throughput().run_ms(tower, checkpoint_.has_weights(), patches, false);
       estimate.time_ms += products_ms(parts_.vision->connector_macs(image));
     }
   }
@@ -179,8 +172,8 @@ Estimate LoadedModel::estimate_pictures(const Input& input, const RunOptions& op
   return estimate;
 }
 
-Status LoadedModel::check_memory(std::int64_t length, const RunOptions& options, const TextImages* pictures) const {
-  LOCUS_CHECK(has_weights() ? Status() : check_weights());
+Status Estimator::check_memory(std::int64_t length, const RunOptions& options, const TextImages* pictures) const {
+  LOCUS_CHECK(checkpoint_.has_weights() ? Status() : checkpoint_.check_weights());
   const Estimate needed = estimate(length, options);
   const double seen = pictures != nullptr ? picture_mb(*pictures, options) : 0;
   if (seen > 0 && needed.available_mb > 0 && needed.memory_mb + seen > needed.available_mb) {

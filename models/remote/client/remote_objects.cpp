@@ -1,9 +1,9 @@
-// The client's list of the other machine's things, and the files that it sends.
+// The client's list of the other machine's objects, and the files that it sends.
 #include <sys/stat.h>
 
 #include "core/base/atomic_file.h"
 #include "models/remote/address.h"
-#include "models/remote/client/far_model.h"
+#include "models/remote/client/remote_model.h"
 #include "models/remote/codec/structs.h"
 
 namespace locus::remote {
@@ -36,31 +36,31 @@ std::int64_t taken_number(Reader& reader, const json& tree, const char* name) {
 
 }  // namespace
 
-json FarThings::number_of(Writer& writer, const models::Model& model) const {
-  return number_or_error<FarModel>(writer, *line_, model);
+json RemoteObjects::number_of(Writer& writer, const models::Model& model) const {
+  return number_or_error<RemoteModel>(writer, *line_, model);
 }
-json FarThings::number_of(Writer& writer, const models::Trace& trace) const {
-  return number_or_error<FarTrace>(writer, *line_, trace);
+json RemoteObjects::number_of(Writer& writer, const models::Trace& trace) const {
+  return number_or_error<RemoteTrace>(writer, *line_, trace);
 }
-json FarThings::number_of(Writer& writer, const models::PositionTable& table) const {
-  return number_or_error<FarTable>(writer, *line_, table);
+json RemoteObjects::number_of(Writer& writer, const models::PositionTable& table) const {
+  return number_or_error<RemoteTable>(writer, *line_, table);
 }
-json FarThings::put(Writer& writer, const std::shared_ptr<const models::Model>& model) {
+json RemoteObjects::put(Writer& writer, const std::shared_ptr<const models::Model>& model) {
   return number_of(writer, *model);
 }
-json FarThings::put(Writer& writer, const std::shared_ptr<const models::Trace>& trace) {
+json RemoteObjects::put(Writer& writer, const std::shared_ptr<const models::Trace>& trace) {
   return number_of(writer, *trace);
 }
-json FarThings::put(Writer& writer, const std::shared_ptr<const models::PositionTable>& table) {
+json RemoteObjects::put(Writer& writer, const std::shared_ptr<const models::PositionTable>& table) {
   return number_of(writer, *table);
 }
 
-bool FarThings::knows(const models::Trace& trace) const {
+bool RemoteObjects::knows(const models::Trace& trace) const {
   return models::machine_of(trace) == line_;
 }
 
 // A path there by its name; a file here by the number under which its bytes are known there.
-json FarThings::put(Writer& writer, const std::filesystem::path& path) {
+json RemoteObjects::put(Writer& writer, const std::filesystem::path& path) {
   if (is_remote(path.native())) {
     const auto address = parse_address(path.native());
     if (!address.ok()) {
@@ -106,7 +106,7 @@ json FarThings::put(Writer& writer, const std::filesystem::path& path) {
   return {{"file", number}};
 }
 
-void FarThings::take(Reader& reader, const json& tree, std::shared_ptr<const models::Model>& model) {
+void RemoteObjects::take(Reader& reader, const json& tree, std::shared_ptr<const models::Model>& model) {
   const std::int64_t number = taken_number(reader, tree, "number");
   models::ModelInfo info;
   models::Edits edits;
@@ -121,33 +121,33 @@ void FarThings::take(Reader& reader, const json& tree, std::shared_ptr<const mod
     for (std::string& file : info.files) {
       file = "ssh://" + line_->name() + file;
     }
-    model = std::make_shared<FarModel>(line_, number, std::move(info), std::move(edits));
+    model = std::make_shared<RemoteModel>(line_, number, std::move(info), std::move(edits));
   }
 }
 
-void FarThings::take(Reader& reader, const json& tree, std::shared_ptr<const models::Trace>& trace) {
+void RemoteObjects::take(Reader& reader, const json& tree, std::shared_ptr<const models::Trace>& trace) {
   TraceSummary summary;
   read(reader, tree, summary);
   if (reader.ok()) {
     if (const Status checked = check_summary(summary, line_->name()); !checked.ok()) {
       return reader.fail(checked.error());
     }
-    trace = std::make_shared<FarTrace>(line_, std::move(summary));
+    trace = std::make_shared<RemoteTrace>(line_, std::move(summary));
   }
 }
 
-void FarThings::take(Reader& reader, const json& tree, std::shared_ptr<const models::PositionTable>& table) {
+void RemoteObjects::take(Reader& reader, const json& tree, std::shared_ptr<const models::PositionTable>& table) {
   const std::int64_t number = taken_number(reader, tree, "number");
   std::int64_t length = 0;
   if (reader.ok()) {
     read_whole(reader, tree.value("length", json()), 0, kMaxCallId, length);
   }
   if (reader.ok()) {
-    table = std::make_shared<FarTable>(line_, number, length);
+    table = std::make_shared<RemoteTable>(line_, number, length);
   }
 }
 
-void FarThings::take(Reader& reader, const json& tree, std::filesystem::path& /*path*/) {
+void RemoteObjects::take(Reader& reader, const json& tree, std::filesystem::path& /*path*/) {
   reader.fail("no path", tree);
 }
 
@@ -166,13 +166,13 @@ std::shared_ptr<const Machine> line_of(const Thing& thing) {
 }  // namespace
 
 std::shared_ptr<const Machine> machine_of(const Model& model) {
-  return line_of<remote::FarModel>(model);
+  return line_of<remote::RemoteModel>(model);
 }
 std::shared_ptr<const Machine> machine_of(const Trace& trace) {
-  return line_of<remote::FarTrace>(trace);
+  return line_of<remote::RemoteTrace>(trace);
 }
 std::shared_ptr<const Machine> machine_of(const PositionTable& table) {
-  return line_of<remote::FarTable>(table);
+  return line_of<remote::RemoteTable>(table);
 }
 
 }  // namespace locus::models

@@ -4,13 +4,13 @@
 #include <memory>
 #include <utility>
 
-#include "models/remote/client/far_trace.h"
+#include "models/remote/client/remote_trace.h"
 
 namespace locus::remote {
 
-class FarModel final : public models::Model {
+class RemoteModel final : public models::Model {
  public:
-  FarModel(std::shared_ptr<Connection> line, std::int64_t number, models::ModelInfo info, models::Edits edits)
+  RemoteModel(std::shared_ptr<Connection> line, std::int64_t number, models::ModelInfo info, models::Edits edits)
       : info_(std::move(info)), edits_(std::move(edits)), handle_(std::move(line), number) {}
 
   const Handle& handle() const { return handle_; }
@@ -38,9 +38,9 @@ class FarModel final : public models::Model {
   Handle handle_;
 };
 
-class FarTable final : public models::PositionTable {
+class RemoteTable final : public models::PositionTable {
  public:
-  FarTable(std::shared_ptr<Connection> line, std::int64_t number, std::int64_t length)
+  RemoteTable(std::shared_ptr<Connection> line, std::int64_t number, std::int64_t length)
       : length_(length), handle_(std::move(line), number) {}
 
   const Handle& handle() const { return handle_; }
@@ -54,11 +54,11 @@ class FarTable final : public models::PositionTable {
   Handle handle_;
 };
 
-// The client's end: numbers of things there become what stands for them here, and back. Files of this machine that a
+// The client's end: numbers of objects there become what stands for them here, and back. Files of this machine that a
 // run reads are sent once, as long as they do not change; paths `ssh://…` of the other machine are its own.
-class FarThings final : public Things {
+class RemoteObjects final : public ObjectTable {
  public:
-  explicit FarThings(std::shared_ptr<Connection> line) : line_(std::move(line)) {}
+  explicit RemoteObjects(std::shared_ptr<Connection> line) : line_(std::move(line)) {}
 
   json put(Writer& writer, const std::shared_ptr<const models::Model>& model) override;
   json put(Writer& writer, const std::shared_ptr<const models::Trace>& trace) override;

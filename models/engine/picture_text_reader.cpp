@@ -1,8 +1,9 @@
-// LoadedModel: from a text and the pictures in it to a batch of one, checked.
+#include "models/engine/picture_text_reader.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "models/engine/loaded_model.h"
+#include "models/engine/input_reader.h"
 #include "models/engine/picture_marks.h"
 #include "models/engine/vision.h"
 #include "models/formats/tensor_source.h"
@@ -123,7 +124,8 @@ bool has_vector_positions(const transformer::Spec& spec) {
                      [](const transformer::EncodingSpec& each) { return each.options.has("sections"); });
 }
 
-Result<std::shared_ptr<TextImages>> LoadedModel::text_images(const Input& input, Prepared& prepared) const {
+Result<std::shared_ptr<TextImages>> PictureTextReader::images(const Input& input,
+                                                              std::vector<std::string>& warnings) const {
   auto text = std::make_shared<TextImages>();
   if (input.pixels) {
     LOCUS_TRY(const std::shared_ptr<const PreparedPicture> pictures, prepared_pixels(*input.pixels));
@@ -133,14 +135,15 @@ Result<std::shared_ptr<TextImages>> LoadedModel::text_images(const Input& input,
   for (const std::filesystem::path& file : input.images) {
     LOCUS_TRY(const std::shared_ptr<const PreparedPicture> picture, prepared_picture(file));
     if (!picture->warning.empty()) {
-      prepared.warnings.push_back(picture->warning);
+      warnings.push_back(picture->warning);
     }
     text->images.insert(text->images.end(), picture->parts.begin(), picture->parts.end());
   }
   return text;
 }
 
-Result<std::shared_ptr<const PreparedPicture>> LoadedModel::prepared_pixels(const std::filesystem::path& file) const {
+Result<std::shared_ptr<const PreparedPicture>> PictureTextReader::prepared_pixels(
+    const std::filesystem::path& file) const {
   return parts_.vision->kept().file(file, [&]() -> Result<PreparedPicture> {
     PreparedPicture made;
     LOCUS_TRY(made.parts, parts_.vision->read(file));
@@ -148,14 +151,15 @@ Result<std::shared_ptr<const PreparedPicture>> LoadedModel::prepared_pixels(cons
   });
 }
 
-Result<std::shared_ptr<const PreparedPicture>> LoadedModel::prepared_picture(const std::filesystem::path& file) const {
+Result<std::shared_ptr<const PreparedPicture>> PictureTextReader::prepared_picture(
+    const std::filesystem::path& file) const {
   if (parts_.unread_pictures) {
     return *parts_.unread_pictures;
   }
   return parts_.vision->kept().file(file, [&] { return prepare_picture(file); });
 }
 
-Result<PreparedPicture> LoadedModel::prepare_picture(const std::filesystem::path& file) const {
+Result<PreparedPicture> PictureTextReader::prepare_picture(const std::filesystem::path& file) const {
   PreparedPicture made;
   LOCUS_TRY(const image::OpenedPicture picture, image::open_picture(file));
   made.warning = picture.warning;
@@ -173,13 +177,15 @@ Result<PreparedPicture> LoadedModel::prepare_picture(const std::filesystem::path
   return made;
 }
 
-Result<std::vector<text::Token>> LoadedModel::mixed_tokens(const Input& input, const TextImages& images,
+Result<std::vector<text::Token>> PictureTextReader::tokens(const Input& input, const TextImages& images,
                                                            std::vector<std::string>& warnings) const {
   const Vision& vision = *parts_.vision;
   families::Placeholders kind = vision.placeholders();
   std::vector<text::Token> tokens;
   if (input.text) {
-    const EncodePiece encode_piece = [this](const std::string& piece, bool special) { return encode(piece, special); };
+    const EncodePiece encode_piece = [this](const std::string& piece, bool special) {
+      return reader_.encode(piece, special);
+    };
     LOCUS_TRY(MarkedText marked, encode_marked(*input.text, images.images.size(), kind.id, encode_piece));
     tokens = std::move(marked.tokens);
     if (marked.in_front) {
@@ -199,30 +205,30 @@ Result<std::vector<text::Token>> LoadedModel::mixed_tokens(const Input& input, c
   return expand_placeholders(std::move(tokens), kind, shapes);
 }
 
-Result<std::int64_t> LoadedModel::word_id(std::int64_t id, std::string_view word) const {
+Result<std::int64_t> PictureTextReader::word_id(std::int64_t id, std::string_view word) const {
   if (id >= 0 || word.empty()) {
     return id;
   }
-  LOCUS_TRY(const std::vector<text::Token> tokens, encode(std::string(word), false));
+  LOCUS_TRY(const std::vector<text::Token> tokens, reader_.encode(std::string(word), false));
   return tokens.size() == 1 ? tokens.front().id : -1;
 }
 
-Result<LoadedModel::Prepared> LoadedModel::prepare_mixed(const Input& input) const {
+Result<PreparedInput> PictureTextReader::prepare(const Input& input) const {
   const Vision& vision = *parts_.vision;
   const families::Placeholders& kind = vision.placeholders();
-  Prepared images;
-  LOCUS_TRY(const std::shared_ptr<TextImages> text, text_images(input, images));
-  LOCUS_TRY(const std::vector<text::Token> tokens, mixed_tokens(input, *text, images.warnings));
-  const std::vector<std::int64_t> found = placeholder_tokens(tokens, kind.id);
+  std::vector<std::string> warnings;
+  LOCUS_TRY(const std::shared_ptr<TextImages> text, images(input, warnings));
+  LOCUS_TRY(const std::vector<text::Token> ids, tokens(input, *text, warnings));
+  const std::vector<std::int64_t> found = placeholder_tokens(ids, kind.id);
   const auto start = static_cast<double>(input.position_start + kind.first_position);
-  LOCUS_TRY(Prepared prepared, prepare_tokens(tokens, input.position_start + kind.first_position));
+  LOCUS_TRY(PreparedInput prepared, reader_.prepare_tokens(ids, input.position_start + kind.first_position));
   prepared.text = input.text.value_or("");
-  prepared.warnings = std::move(images.warnings);
-  const auto length = static_cast<std::int64_t>(tokens.size());
+  prepared.warnings = std::move(warnings);
+  const auto length = static_cast<std::int64_t>(ids.size());
   if (!text->images.empty()) {
     text->tokens = at::tensor(at::ArrayRef<std::int64_t>(found), at::kLong);
     text->spans = spans_of(vision, *text, found);
-    if (has_vector_positions()) {
+    if (has_vector_positions(parts_.transformer->spec())) {
       prepared.batch.positions.ids = vector_positions(text->spans, length, start);
       for (std::size_t n = 0; n < prepared.tokens.size(); ++n) {
         prepared.tokens[n].position = prepared.batch.positions.ids[static_cast<std::int64_t>(n)][0].item<double>();
@@ -235,8 +241,28 @@ Result<LoadedModel::Prepared> LoadedModel::prepare_mixed(const Input& input) con
   return prepared;
 }
 
-bool LoadedModel::has_vector_positions() const {
-  return models::has_vector_positions(parts_.transformer->spec());
+Result<PreparedInput> PictureTextReader::read(const Input& input) const {
+  if (input.image && !input.text && !input.ids && input.images.empty()) {  // a picture alone is a text of its mark
+    Input marked = input;
+    marked.images = {*marked.image};
+    marked.image.reset();
+    if (parts_.tokenizer) {
+      marked.text = std::string(kPictureMark);
+    } else {
+      marked.ids = std::vector<std::int64_t>{parts_.vision->placeholders().id};
+    }
+    return read(marked);
+  }
+  if ((input.text ? 1 : 0) + (input.ids ? 1 : 0) != 1 || input.image || (input.pixels && !input.images.empty())) {
+    return usage("expected text or ids, and beside them images or pixels or neither");
+  }
+  if (input.decoder_text || input.decoder_ids) {
+    return bad_input("expected no input of a decoder, which encoder-decoders alone have, found one", parts_.info.name);
+  }
+  if (input.position_start < 0) {
+    return bad_input("position start: expected 0 or more, found " + std::to_string(input.position_start));
+  }
+  return prepare(input);
 }
 
 }  // namespace locus::models

@@ -1,4 +1,4 @@
-#include "models/engine/pace.h"
+#include "models/engine/throughput.h"
 
 #include <ATen/ATen.h>
 
@@ -128,33 +128,35 @@ double products_ms(double macs) {
   return macs * product_ms() / kUsualEfficiency;
 }
 
-Pace measure_pace(const transformer::Transformer& model, bool has_weights) {
+Throughput measure_throughput(const transformer::Transformer& model, bool has_weights) {
   const at::NoGradGuard no_grad;
-  Pace pace{products_ms(1), std::vector<double>(model.encodings().size())};
+  Throughput throughput{products_ms(1), std::vector<double>(model.encodings().size())};
   for (std::int64_t layer = 0; layer < model.spec().depth(); ++layer) {
-    double& cell = pace.cells[static_cast<std::size_t>(model.encodings().slot(layer))];
+    double& cell = throughput.cells[static_cast<std::size_t>(model.encodings().slot(layer))];
     if (cell == 0) {
       const bool tries = has_weights && !model.spec().is_image();
-      cell = tries ? tried_cell(model, layer) : cell_macs(model.block(layer).spec().attention) * pace.product;
+      cell = tries ? tried_cell(model, layer) : cell_macs(model.block(layer).spec().attention) * throughput.product;
     }
   }
-  return pace;
+  return throughput;
 }
 
-double KeptPace::run_ms(const transformer::Transformer& model, bool has_weights, std::int64_t length, bool all_logits) {
+double CachedThroughput::run_ms(const transformer::Transformer& model, bool has_weights, std::int64_t length,
+                                bool all_logits) {
   constexpr double kShortMs = 20;  // by products alone
-  const double least = models::run_ms(model, measure_pace(model, false), length, all_logits);
+  const double least = models::run_ms(model, measure_throughput(model, false), length, all_logits);
   if (!has_weights || least < kShortMs) {
     return least;
   }
   const std::lock_guard lock(mutex_);
-  if (!pace_) {
-    pace_ = measure_pace(model, true);
+  if (!throughput_) {
+    throughput_ = measure_throughput(model, true);
   }
-  return models::run_ms(model, *pace_, length, all_logits);
+  return models::run_ms(model, *throughput_, length, all_logits);
 }
 
-double run_ms(const transformer::Transformer& model, const Pace& pace, std::int64_t length, bool all_logits) {
+double run_ms(const transformer::Transformer& model, const Throughput& throughput, std::int64_t length,
+              bool all_logits) {
   const transformer::Spec& spec = model.spec();
   const auto tokens = static_cast<double>(length);
   double macs = transformer::token_macs(spec, length, all_logits);
@@ -163,10 +165,10 @@ double run_ms(const transformer::Transformer& model, const Pace& pace, std::int6
     const transformer::AttentionSpec& attention = model.block(layer).spec().attention;
     const double heads = static_cast<double>(attention.heads);
     ms += heads * cells_of(attention, spec.causal, length) *
-          pace.cells[static_cast<std::size_t>(model.encodings().slot(layer))];
+          throughput.cells[static_cast<std::size_t>(model.encodings().slot(layer))];
     macs += tokens * model.layer_encoding(layer)->macs(model.encoding_layer(layer), 1);
   }
-  return ms + macs * pace.product;
+  return ms + macs * throughput.product;
 }
 
 }  // namespace locus::models

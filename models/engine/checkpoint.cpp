@@ -1,11 +1,11 @@
-// The weights of a loaded model: when they are read, and whether they are there.
+#include "models/engine/checkpoint.h"
 #include "core/base/guarded.h"
-#include "models/engine/loaded_model.h"
+#include "core/base/system_files.h"
 #include "models/engine/vision.h"
 
 namespace locus::models {
 
-Status LoadedModel::load() {
+Status Checkpoint::load() {
   const std::lock_guard lock(mutex_);
   LOCUS_CHECK(load_once({}, {}));
   parts_.info.warnings.insert(parts_.info.warnings.end(), value_warnings_.begin(), value_warnings_.end());
@@ -13,13 +13,7 @@ Status LoadedModel::load() {
   return {};
 }
 
-Status LoadedModel::read_weights(const StopToken& stop, const Progress& progress) const {
-  LOCUS_TRY(const transformer::Transformer* model, ready(stop, progress));
-  (void)model;
-  return {};
-}
-
-Status LoadedModel::load_once(const StopToken& stop, const Progress& progress) const {
+Status Checkpoint::load_once(const StopToken& stop, const Progress& progress) const {
   if (loaded_) {
     return {};
   }
@@ -42,7 +36,7 @@ Status LoadedModel::load_once(const StopToken& stop, const Progress& progress) c
   return {};
 }
 
-Result<const transformer::Transformer*> LoadedModel::ready(const StopToken& stop, const Progress& progress) const {
+Result<const transformer::Transformer*> Checkpoint::ready(const StopToken& stop, const Progress& progress) const {
   if (parts_.unexpected_tensors) {
     return *parts_.unexpected_tensors;
   }
@@ -51,9 +45,20 @@ Result<const transformer::Transformer*> LoadedModel::ready(const StopToken& stop
   return static_cast<const transformer::Transformer*>(parts_.transformer.get());
 }
 
-bool LoadedModel::has_weights() const {
+bool Checkpoint::has_weights() const {
   const std::lock_guard lock(mutex_);
   return loaded_;
+}
+
+Status Checkpoint::check_weights() const {
+  const double needed = transformer::weight_bytes(parts_.binding).converted;
+  const double available = available_bytes();
+  if (available <= 0 || needed <= available) {
+    return {};
+  }
+  return too_large(
+      "the weights need " + memory_text(needed / 1e6) + " as float32, " + memory_text(available / 1e6) + " are there",
+      parts_.info.files.empty() ? parts_.info.name : parts_.info.files.front());
 }
 
 }  // namespace locus::models

@@ -1,4 +1,4 @@
-// Known: the server's list of its models, traces, tables and files, which the client has numbers of.
+// ServerObjects: the server's list of its models, traces, tables and files, which the client has numbers of.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct KnownFile {
   std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor.get()); }
 };
 
-class Known final : public Things {
+class ServerObjects final : public ObjectTable {
  public:
   json put(Writer& writer, const std::shared_ptr<const models::Model>& model) override;
   json put(Writer& writer, const std::shared_ptr<const models::Trace>& trace) override;
@@ -47,14 +47,14 @@ class Known final : public Things {
   Result<json> make_file(const json& arguments, const StopToken& stop, const Progress& progress);
   Result<json> read_file(const json& arguments, std::string& parts);
 
-  // Whose call makes what is put from now on; returns whose it was.
+  // The call that makes what is put from now on; returns the one before.
   std::int64_t begin(std::int64_t call) { return std::exchange(call_, call); }
   // That call is over, and `call` goes on.
   void end(std::int64_t call) {
     named_.erase(call_);
     call_ = call;
   }
-  void release(std::int64_t number) { things_.erase(number); }
+  void release(std::int64_t number) { objects_.erase(number); }
   // What that call made: its answer arrived where nobody waited for it any more.
   void forget_call(std::int64_t call);
   // A message in which files are called as the client calls them.
@@ -76,7 +76,7 @@ class Known final : public Things {
   // The files that models and traces of the client were read from: checkpoints', traces', pictures'.
   InputFiles inputs() const;
 
-  std::map<std::int64_t, Entry> things_;
+  std::map<std::int64_t, Entry> objects_;
   std::map<std::int64_t, std::vector<std::filesystem::path>> named_;  // the paths of each call that goes on
   std::int64_t next_ = 1;
   std::int64_t call_ = 0;

@@ -1,14 +1,12 @@
-// LoadedModel: from an Input to a batch of one, checked.
+#include "models/engine/input_reader.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <utility>
 
 #include "core/base/guarded.h"
-#include "models/edits/edited_encoding.h"
-#include "models/engine/loaded_model.h"
-#include "models/engine/picture_marks.h"
-#include "models/engine/vision.h"
+#include "models/engine/picture_text_reader.h"
 #include "models/formats/tensor_source.h"
 #include "models/image/image.h"
 
@@ -62,9 +60,9 @@ std::vector<text::Token> tokens_of(const std::vector<std::int64_t>& ids) {
   return tokens;
 }
 
-Result<LoadedModel::Prepared> LoadedModel::read(const Input& input) const {
+Result<PreparedInput> InputReader::read(const Input& input) const {
   if (parts_.vision) {
-    return read_mixed(input);
+    return PictureTextReader(*this, parts_).read(input);
   }
   if (!input.images.empty()) {
     return bad_input("this model takes no images beside text or ids", parts_.info.name);
@@ -91,80 +89,34 @@ Result<LoadedModel::Prepared> LoadedModel::read(const Input& input) const {
   return image ? prepare_image(input) : parts_.encoder ? prepare_pair(input) : prepare_text(input);
 }
 
-Result<LoadedModel::Prepared> LoadedModel::read_mixed(const Input& input) const {
-  if (input.image && !input.text && !input.ids && input.images.empty()) {  // a picture alone is a text of its mark
-    Input marked = input;
-    marked.images = {*marked.image};
-    marked.image.reset();
-    if (parts_.tokenizer) {
-      marked.text = std::string(kPictureMark);
-    } else {
-      marked.ids = std::vector<std::int64_t>{parts_.vision->placeholders().id};
-    }
-    return read_mixed(marked);
-  }
-  if ((input.text ? 1 : 0) + (input.ids ? 1 : 0) != 1 || input.image || (input.pixels && !input.images.empty())) {
-    return usage("expected text or ids, and beside them images or pixels or neither");
-  }
-  if (input.decoder_text || input.decoder_ids) {
-    return bad_input("expected no input of a decoder, which encoder-decoders alone have, found one", parts_.info.name);
-  }
-  if (input.position_start < 0) {
-    return bad_input("position start: expected 0 or more, found " + std::to_string(input.position_start));
-  }
-  return prepare_mixed(input);
-}
-
-Layout LoadedModel::layout_of(const Prepared& prepared) {
-  return {prepared.grid.columns, prepared.vision ? prepared.vision->spans : std::vector<ImageSpan>()};
-}
-
-Result<std::vector<TokenInfo>> LoadedModel::tokenize(const Input& input) const {
+Result<std::vector<TokenInfo>> InputReader::tokenize(const Input& input) const {
   return guarded([&]() -> Result<std::vector<TokenInfo>> {
-    LOCUS_TRY(Prepared prepared, read(input));
+    LOCUS_TRY(PreparedInput prepared, read(input));
     return std::move(prepared.encoder ? prepared.encoder->tokens : prepared.tokens);
   });
 }
 
-Result<LoadedModel::Prepared> LoadedModel::prepare(const Input& input) const {
-  LOCUS_TRY(Prepared prepared, read(input));
-  prepared.input = input;
-  LOCUS_CHECK(parts_.transformer->accepts(prepared.batch.positions));
-  const at::Device device(parts_.options.device);
-  if (prepared.encoder) {
-    LOCUS_CHECK(parts_.encoder->accepts(prepared.encoder->batch.positions));
-    prepared.encoder->batch.ids = prepared.encoder->batch.ids.to(device);
-  }
-  if (prepared.batch.ids.defined()) {
-    prepared.batch.ids = prepared.batch.ids.to(device);
-  } else {
-    prepared.batch.pixels = prepared.batch.pixels.to(device);
-  }
-  prepared.untouched = prepared.batch.positions;
-  if (!edits_.empty()) {
-    LOCUS_CHECK(edit(prepared.batch, layout_of(prepared)));
-    const at::Tensor places = places_of(prepared.batch.positions, prepared.grid.columns).contiguous();
-    for (std::size_t n = 0; n < prepared.tokens.size(); ++n) {
-      prepared.tokens[n].position = places.data_ptr<double>()[n];
-    }
-  }
-  return prepared;
-}
-
-Result<std::vector<text::Token>> LoadedModel::encode(const std::string& text, bool special) const {
+Result<std::vector<text::Token>> InputReader::encode(const std::string& text, bool special) const {
   if (parts_.unread) {
     return *parts_.unread;
   }
   if (!parts_.tokenizer) {
     return bad_input("this checkpoint has no tokenizer: give ids", parts_.info.name);
   }
-  return parts_.tokenizer->encode(text, special);
+  LastText& last = checkpoint_.last_text();
+  const std::lock_guard lock(last.mutex);
+  if (last.tokens.empty() || last.special != special || last.text != text) {
+    LOCUS_TRY(last.tokens, parts_.tokenizer->encode(text, special));
+    last.text = text;
+    last.special = special;
+  }
+  return last.tokens;
 }
 
-Result<LoadedModel::Prepared> LoadedModel::prepare_text(const Input& input) const {
+Result<PreparedInput> InputReader::prepare_text(const Input& input) const {
   if (input.text) {
     LOCUS_TRY(const std::vector<text::Token> tokens, encode(*input.text, true));
-    LOCUS_TRY(Prepared prepared, prepare_tokens(tokens, input.position_start));
+    LOCUS_TRY(PreparedInput prepared, prepare_tokens(tokens, input.position_start));
     prepared.text = *input.text;
     return prepared;
   }
@@ -172,8 +124,8 @@ Result<LoadedModel::Prepared> LoadedModel::prepare_text(const Input& input) cons
 }
 
 // What the encoder reads, and what the decoder has read so far.
-Result<LoadedModel::Prepared> LoadedModel::prepare_pair(const Input& input) const {
-  LOCUS_TRY(Prepared read, prepare_text(input));
+Result<PreparedInput> InputReader::prepare_pair(const Input& input) const {
+  LOCUS_TRY(PreparedInput read, prepare_text(input));
   std::vector<text::Token> tokens{{parts_.start_token, {}}};
   if (input.decoder_ids) {
     tokens = tokens_of(*input.decoder_ids);
@@ -181,15 +133,14 @@ Result<LoadedModel::Prepared> LoadedModel::prepare_pair(const Input& input) cons
     LOCUS_TRY(const std::vector<text::Token> own, encode(*input.decoder_text, false));
     tokens.insert(tokens.end(), own.begin(), own.end());
   }
-  LOCUS_TRY(Prepared prepared, within(prepare_tokens(tokens, input.position_start), "decoder"));
+  LOCUS_TRY(PreparedInput prepared, within(prepare_tokens(tokens, input.position_start), "decoder"));
   prepared.text = input.decoder_text.value_or("");
-  prepared.encoder = std::make_shared<Prepared>(std::move(read));
+  prepared.encoder = std::make_shared<PreparedInput>(std::move(read));
   return prepared;
 }
 
-Result<LoadedModel::Prepared> LoadedModel::prepare_tokens(const std::vector<text::Token>& tokens,
-                                                          std::int64_t start) const {
-  Prepared prepared;
+Result<PreparedInput> InputReader::prepare_tokens(const std::vector<text::Token>& tokens, std::int64_t start) const {
+  PreparedInput prepared;
   if (tokens.empty()) {
     return bad_input("empty input: expected at least one token");
   }
@@ -222,7 +173,7 @@ Result<LoadedModel::Prepared> LoadedModel::prepare_tokens(const std::vector<text
   return prepared;
 }
 
-Picture LoadedModel::denormalised(const at::Tensor& pixels) const {
+Picture InputReader::denormalised(const at::Tensor& pixels) const {
   const std::int64_t channels = pixels.size(0);
   const std::int64_t height = pixels.size(1);
   const std::int64_t width = pixels.size(2);
@@ -245,7 +196,7 @@ Picture LoadedModel::denormalised(const at::Tensor& pixels) const {
   return {width, height, std::make_shared<const std::vector<std::uint8_t>>(std::move(rgba))};
 }
 
-Result<at::Tensor> LoadedModel::pixels_of(const Input& input, Prepared& prepared) const {
+Result<at::Tensor> InputReader::pixels_of(const Input& input, PreparedInput& prepared) const {
   const transformer::ImageStem& stem = parts_.transformer->spec().image;
   if (input.pixels) {
     LOCUS_TRY(at::Tensor values, read_pixels(*input.pixels, stem.channels));
@@ -265,11 +216,11 @@ Result<at::Tensor> LoadedModel::pixels_of(const Input& input, Prepared& prepared
   return at::from_blob(const_cast<float*>(pixels.values.data()), {3, pixels.height, pixels.width}, at::kFloat).clone();
 }
 
-Result<LoadedModel::Prepared> LoadedModel::prepare_image(const Input& input) const {
+Result<PreparedInput> InputReader::prepare_image(const Input& input) const {
   if (input.position_start != 0) {
     return bad_input("position start: images have none, found " + std::to_string(input.position_start));
   }
-  Prepared prepared;
+  PreparedInput prepared;
   LOCUS_TRY(const at::Tensor pixels, pixels_of(input, prepared));
   const transformer::ImageStem& stem = parts_.transformer->spec().image;
   prepared.grid = {pixels.size(1) / stem.patch, pixels.size(2) / stem.patch, stem.class_tokens, stem.registers};

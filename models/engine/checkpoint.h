@@ -1,0 +1,89 @@
+// Checkpoint: what open() read of a checkpoint, and when its weights are loaded. Small checkpoints are loaded when they
+// open, others at the first run.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/api/model.h"
+#include "models/engine/throughput.h"
+#include "models/image/image.h"
+#include "models/text/tokenizer.h"
+#include "models/transformer/transformer.h"
+#include "models/transformer/weights.h"
+
+namespace locus::models {
+
+class Vision;
+
+struct CheckpointParts {
+  ModelInfo info;
+  std::unique_ptr<transformer::Transformer> transformer;
+  std::unique_ptr<transformer::Transformer> encoder;  // of an encoder–decoder, whose decoder that is; null for others
+  std::int64_t start_token = 0;                       // what its decoder begins with
+  std::shared_ptr<Vision> vision;                     // of a vision-language model; null for others
+  transformer::WeightBinding binding;                 // of both
+  std::shared_ptr<const text::Tokenizer> tokenizer;   // null: ids only
+  image::Preprocessing preprocessing;
+  std::optional<Error> unread;  // why texts (tokenizer) or pictures (preprocessing) are refused; ids and pixels are not
+  std::optional<Error> unread_pictures;  // the same of the pictures in a text
+  // Why nothing is computed although the checkpoint opens: tensors that the configuration does not use.
+  std::optional<Error> unexpected_tensors;
+  std::map<std::int64_t, std::string> labels;  // of an image model's classes
+  OpenOptions options;
+};
+
+// The last text that was tokenized.
+struct LastText {
+  std::mutex mutex;
+  std::string text;
+  bool special = false;
+  std::vector<text::Token> tokens;  // empty: none yet
+};
+
+// Safe from several threads once it is shared.
+class Checkpoint {
+ public:
+  explicit Checkpoint(CheckpointParts parts) : parts_(std::move(parts)) {}
+
+  const CheckpointParts& parts() const { return parts_; }
+  const ModelInfo& info() const { return parts_.info; }
+
+  // Loads the weights now, so that info() warns of values that are not finite; to be called before it is shared.
+  Status load();
+
+  // The transformer with its weights loaded. Errors: kTooLarge; kCancelled; kBadInput where the file holds tensors that
+  // the configuration does not use: the model would not be what the weights were trained as.
+  Result<const transformer::Transformer*> ready(const StopToken& stop = {}, const Progress& progress = {}) const;
+  bool has_weights() const;
+  // kTooLarge where the machine has no room for the weights; opening alone reads none.
+  Status check_weights() const;
+  // Warnings of a load at the first run about values that are not finite; info() stays as it was shared.
+  const std::vector<std::string>& value_warnings() const { return value_warnings_; }
+
+  // Caches: the last text, and the speed of this machine on the transformer, the encoder of an encoder–decoder, and the image tower.
+  LastText& last_text() const { return last_text_; }
+  CachedThroughput& throughput() const { return throughput_; }
+  CachedThroughput& encoder_throughput() const { return encoder_throughput_; }
+  CachedThroughput& tower_throughput() const { return tower_throughput_; }
+
+ private:
+  // Loads unless that is done; the mutex is held.
+  Status load_once(const StopToken& stop, const Progress& progress) const;
+
+  CheckpointParts parts_;
+  mutable std::mutex mutex_;  // of the first load
+  mutable bool loaded_ = false;
+  mutable std::vector<std::string> value_warnings_;
+  mutable LastText last_text_;
+  mutable CachedThroughput throughput_;
+  mutable CachedThroughput encoder_throughput_;
+  mutable CachedThroughput tower_throughput_;
+};
+
+}  // namespace locus::models

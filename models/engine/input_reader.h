@@ -1,0 +1,42 @@
+// InputReader: from an input to a batch of one, checked against the checkpoint but not edited.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/engine/checkpoint.h"
+#include "models/engine/prepared_input.h"
+
+namespace locus::models {
+
+class InputReader {
+ public:
+  explicit InputReader(const Checkpoint& checkpoint) : checkpoint_(checkpoint), parts_(checkpoint.parts()) {}
+
+  // The input on the CPU. Errors: kBadInput, kUsage for an input that the model does not take.
+  Result<PreparedInput> read(const Input& input) const;
+  // Tokens of the input, the encoder's of an encoder–decoder. Errors: those of read().
+  Result<std::vector<TokenInfo>> tokenize(const Input& input) const;
+
+  // Token ids of a text; those of the last one are kept, as an estimate and the run after it ask for the same. Errors: kBadInput for a checkpoint without a tokenizer that Locus reads.
+  Result<std::vector<text::Token>> encode(const std::string& text, bool special) const;
+  // Ids and positions of these tokens. Errors: kBadInput for none, and for an id outside the vocabulary.
+  Result<PreparedInput> prepare_tokens(const std::vector<text::Token>& tokens, std::int64_t start) const;
+
+ private:
+  Result<PreparedInput> prepare_text(const Input& input) const;
+  Result<PreparedInput> prepare_pair(const Input& input) const;
+  Result<PreparedInput> prepare_image(const Input& input) const;
+  // (3, H, W), normalised; fills in the picture and what there is to say of its file.
+  Result<at::Tensor> pixels_of(const Input& input, PreparedInput& prepared) const;
+  // The picture that normalised pixels were made of.
+  Picture denormalised(const at::Tensor& pixels) const;
+
+  const Checkpoint& checkpoint_;
+  const CheckpointParts& parts_;
+};
+
+std::vector<text::Token> tokens_of(const std::vector<std::int64_t>& ids);
+
+}  // namespace locus::models

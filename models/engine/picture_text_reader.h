@@ -1,0 +1,41 @@
+// PictureTextReader: the input of a vision-language model, a text with the pictures that stand in it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/engine/input_reader.h"
+#include "models/engine/vision.h"
+
+namespace locus::models {
+
+class PictureTextReader {
+ public:
+  PictureTextReader(const InputReader& reader, const CheckpointParts& parts) : reader_(reader), parts_(parts) {}
+
+  // A picture alone is a text of its mark. Errors: kUsage, kBadInput.
+  Result<PreparedInput> read(const Input& input) const;
+  // The input's pictures as the tower takes them; what is made of a file is kept. Adds warnings about the files.
+  // Errors: those of reading and preparing a picture.
+  Result<std::shared_ptr<TextImages>> images(const Input& input, std::vector<std::string>& warnings) const;
+
+ private:
+  Result<PreparedInput> prepare(const Input& input) const;
+  Result<PreparedPicture> prepare_picture(const std::filesystem::path& file) const;
+  Result<std::shared_ptr<const PreparedPicture>> prepared_pixels(const std::filesystem::path& file) const;
+  Result<std::shared_ptr<const PreparedPicture>> prepared_picture(const std::filesystem::path& file) const;
+  // With all placeholders of the pictures.
+  Result<std::vector<text::Token>> tokens(const Input& input, const TextImages& images,
+                                          std::vector<std::string>& warnings) const;
+  // `id`, or where that is −1 the one that the tokenizer has for `word`; −1: none.
+  Result<std::int64_t> word_id(std::int64_t id, std::string_view word) const;
+
+  const InputReader& reader_;
+  const CheckpointParts& parts_;
+};
+
+}  // namespace locus::models

@@ -1,0 +1,49 @@
+// TraceMaker: from what was observed of a run to its trace.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "models/edits/run_edits.h"
+#include "models/engine/checkpoint.h"
+#include "models/engine/prepared_input.h"
+
+namespace locus::models {
+
+class RecordedTrace;
+struct SeenImages;
+struct TraceData;
+
+// What both sides of a run are observed as; the encoder's is empty but in an encoder–decoder.
+struct Observed {
+  transformer::Observation encoder;
+  transformer::Observation own;
+  std::shared_ptr<const SeenImages> images;  // of a text with pictures
+};
+
+class TraceMaker {
+ public:
+  TraceMaker(const Checkpoint& checkpoint, const Edits& edits)
+      : checkpoint_(checkpoint), parts_(checkpoint.parts()), edits_(edits) {}
+
+  std::shared_ptr<const Trace> trace_of(PreparedInput prepared, const Observed& observed, double time_ms) const;
+  // Lets a run give options.early traces of the layers that are done; `prepared` and `options` must outlive it.
+  void tell_early(const PreparedInput& prepared, const RunOptions& options, transformer::ObserveOptions& wanted) const;
+
+ private:
+  // The trace of the first `layers` layers.
+  TraceData trace_data(const transformer::Transformer& model, PreparedInput prepared,
+                       const transformer::Observation& observation, std::int64_t layers) const;
+  std::shared_ptr<const RecordedTrace> encoder_trace(PreparedInput prepared,
+                                                     const transformer::Observation& observation) const;
+  std::shared_ptr<const RecordedTrace> cross_trace(const TraceData& decoder, const PreparedInput& read,
+                                                   const transformer::Observation& observation) const;
+  // The tower's side of a run, which is the same as long as its pictures are.
+  std::shared_ptr<const RecordedTrace> vision_trace(const TextImages& pictures, const SeenImages& seen) const;
+
+  const Checkpoint& checkpoint_;
+  const CheckpointParts& parts_;
+  const Edits& edits_;
+};
+
+}  // namespace locus::models
