@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/views/shared/view.h"
+#include "app/views/shared/parameters.h"
 #include "renderers/figure/figure.h"
 
 namespace locus::viewport {

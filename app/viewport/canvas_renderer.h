@@ -1,4 +1,4 @@
-// CanvasRenderer: the GPU's half of the Canvas. Draws the Figure with renderers/vulkan, then ImGui, in one render pass.
+// CanvasRenderer: the GPU part of the Canvas: draws the figure with renderers/vulkan, then ImGui, in one render pass.
 #pragma once
 
 #include <QVulkanWindow>

@@ -1,4 +1,4 @@
-// Where there is room on the canvas: for the box at the pointer, and for a line that says what the figure shows.
+// Finds room on the canvas for the tooltip, the caption and the statement.
 #pragma once
 
 #include <optional>
@@ -9,41 +9,41 @@
 
 namespace locus::viewport {
 
-// The place of a box of that size beside a point, right below it where it can be: within the first of the areas that
-// holds it without covering the point, which the last one may do. Areas are not empty.
+// Places a box of that size beside a point, preferably to the lower right: within the first area that holds it without
+// covering the point (the last area may cover it). `areas` is not empty.
 figure::Rect box_beside(const figure::Point& at, const figure::Point& size, const std::vector<figure::Rect>& areas);
 
-// What is free beside everything that is drawn, over the canvas's whole height; empty where there is nothing.
+// Free columns beside everything drawn, over the full height of the canvas; empty: none.
 struct Margins {
   figure::Rect left;
   figure::Rect right;
 };
 Margins free_margins(const figure::Layout& layout, const figure::TextMetrics& metrics);
 
-// A text that is to stand in a margin, and else below the figure.
+// A text placed in a margin or below the figure.
 struct PlacedCaption {
   figure::Rect area;
   std::vector<std::string> lines;
-  double size = 0;     // of its type
-  bool below = false;  // the figure gives it room
+  double size = 0;     // text size
+  bool below = false;  // the figure was made smaller for it
 };
-// In the wider margin that holds it in a few lines, below `top`; none where neither does.
+// Places a text in the wider margin that holds it in a few lines, below `top`; empty: neither does.
 std::optional<PlacedCaption> caption_in_margins(const std::string& text, double size, const figure::Layout& layout,
                                                 const figure::TextMetrics& metrics, double top = 0);
-// Along the canvas's lower edge, in as few lines as its width allows.
+// Places a text along the lower edge, in as few lines as the width allows.
 PlacedCaption caption_below(const std::string& text, double size, double width, double height,
                             const figure::TextMetrics& metrics);
 
-// In one line at the canvas's upper left, over its whole width.
+// Places a text in one line at the upper left, up to the full width.
 PlacedCaption statement_above(const std::string& text, double size, double width, const figure::TextMetrics& metrics);
-// The rectangles of all texts of the figure.
+// Rectangles of all texts of the figure.
 std::vector<figure::Rect> text_places(const figure::Layout& layout, const figure::TextMetrics& metrics);
-// The top of a box that covers as few of those texts as it can at its x, as near as can be to its own, on a canvas of
-// that height.
+// The top at which a box covers the fewest of those texts, as near as possible to its present one, on a canvas of that
+// height.
 double clear_top(const figure::Rect& box, double height, const std::vector<figure::Rect>& texts);
-// The rectangles of everything that the figure draws: plots, colour bars, texts, legends.
+// Rectangles of everything the figure draws: plots, colour bars, texts, legends.
 std::vector<figure::Rect> drawn_places(const figure::Layout& layout, const figure::TextMetrics& metrics);
-// Everything `by` lower, on a canvas so much higher.
+// The layout moved down by `by`, on a canvas higher by as much.
 figure::Layout moved_down(figure::Layout layout, double by);
 
 }  // namespace locus::viewport

@@ -1,4 +1,4 @@
-// Colours of the house for Dear ImGui.
+// Colours for Dear ImGui.
 #pragma once
 
 #include <imgui.h>
@@ -7,10 +7,10 @@
 
 namespace locus::viewport {
 
-// The frame of the focus and the bars at the pointer; RRGGBBAA.
+// Focus frame and tooltip bars; RRGGBBAA.
 inline constexpr std::uint32_t kFocusColor = 0x3D7EC2FF;
 
-// RRGGBBAA as ImGui packs colours.
+// Converts RRGGBBAA to ImGui's packed colours.
 inline ImU32 imgui_color(std::uint32_t rrggbbaa) {
   return IM_COL32(rrggbbaa >> 24, rrggbbaa >> 16 & 0xFF, rrggbbaa >> 8 & 0xFF, rrggbbaa & 0xFF);
 }

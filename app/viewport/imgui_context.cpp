@@ -262,7 +262,7 @@ void ImGuiBridge::apply(const Event& event) {
   }
 }
 
-// What happened in its order: a frame ends where a second button or key would change, or the pointer would leave the
+// Applies events in order: a frame ends where a second button or key would change, or the pointer would leave the
 // place of a click.
 void ImGuiBridge::take_events() {
   using Kind = Event::Kind;

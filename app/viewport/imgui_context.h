@@ -1,5 +1,5 @@
-// ImGuiBridge: one Dear ImGui context of our own: Qt's events in, its glyphs from the bundled font and, for scripts
-// that font lacks, drawn by Qt. ImGui 1.86 has a fixed font atlas: it is made anew when a text needs more characters.
+// ImGuiBridge: a Dear ImGui context fed with Qt's events. Its glyphs come from the bundled font, or from Qt for scripts
+// that font lacks. ImGui 1.86 has a fixed font atlas: it is rebuilt when a text needs more characters.
 #pragma once
 
 #include <QEvent>
@@ -23,25 +23,25 @@ class ImGuiBridge {
   ImGuiBridge(const ImGuiBridge&) = delete;
   ImGuiBridge& operator=(const ImGuiBridge&) = delete;
 
-  // Makes this context ImGui's current one; call before any ImGui function.
+  // Makes this context the current one; call it before any ImGui function.
   void use() const;
-  // Queues a Qt event for the next frames: a button or a key changes once a frame, so that a click between two frames
-  // is seen, at its place.
+  // Queues a Qt event for the next frames. Buttons and keys change at most once per frame, so that a click between two
+  // frames is not lost.
   void feed(QEvent* event, double device_pixel_ratio);
-  // Events that no frame has seen yet.
+  // Whether events wait for a frame.
   bool pending() const { return !events_.empty(); }
-  // Sizes, theme and clock of the next frame; text_px is the height of text in device pixels.
+  // Sets size, theme and clock of the next frame; text_px: text height in device pixels.
   void begin(int width_px, int height_px, float text_px, bool dark);
-  // Makes sure that the atlas can draw this text from the next frame on; true when it has to be made anew.
+  // Requests the glyphs of a text; true: the atlas has to be rebuilt.
   bool need(std::string_view text);
-  // The atlas is out of date: the renderer must upload it (again). Cleared by mark_uploaded().
+  // Whether the renderer must upload the atlas; cleared by mark_uploaded().
   bool font_stale() const { return font_stale_; }
   void build_font();
   void mark_uploaded() { font_stale_ = false; }
   void mark_stale() { font_stale_ = true; }
-  // Something of ImGui is dragged, or a list or menu of it is open: as of the last frame.
+  // Whether an ImGui item was dragged, or a list or menu was open, in the last frame.
   bool wants_mouse() const;
-  // A field of ImGui is being typed into.
+  // Whether an ImGui text field has the keyboard.
   bool wants_keyboard() const;
 
  private:
@@ -49,7 +49,7 @@ class ImGuiBridge {
   struct Event {
     enum class Kind { kMove, kButton, kWheel, kKey, kText, kAway };
     Kind kind = Kind::kMove;
-    QPointF at;    // device pixels; of kWheel: the turns
+    QPointF at;    // device pixels; for kWheel: turns
     int code = 0;  // button, key or UTF-16 unit
     bool down = false;
     int modifiers = 0;

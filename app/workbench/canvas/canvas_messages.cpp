@@ -6,7 +6,7 @@ namespace locus::workbench {
 
 namespace {
 
-// What is being computed, and for how long.
+// Describes the running work and how long it has taken.
 std::string work(Studio& studio) {
   if (const auto question = studio.checkpoints().question()) {
     return question_text(*question) + ".\nRun them, or only the first of them, below.";

@@ -31,7 +31,7 @@ class CanvasPointer : public QObject {
 
   // The point of the figure under the pointer; empty: none.
   const std::optional<figure::Hit>& hit() const { return hit_; }
-  // What the view has at that point; empty without hit().
+  // The view's selection at that point; empty without hit().
   const views::Selection& selection() const { return selection_; }
   // The box that is being drawn with Ctrl.
   const std::optional<CanvasBox>& box() const { return box_; }

@@ -1,4 +1,4 @@
-// The widgets of a view's options: a box, a list, a field or a number, with its label before it.
+// Widgets of a view's options: check box, list, text field or number, each with its label.
 #pragma once
 
 #include <QFontMetrics>
@@ -11,17 +11,17 @@ namespace locus::workbench {
 
 struct OptionControl {
   QWidget* group = nullptr;                             // label and widget, which is named "option-NAME"
-  std::function<void(const Settings& options)> show{};  // what these options say
+  std::function<void(const Settings& options)> show{};  // shows the value of these options
 };
 
-// `set` is told what a person chooses, and what show() puts there.
+// `set` is called with every new value, whether the user or show() has set it.
 OptionControl make_option_control(const views::Control& control, QWidget& parent,
                                   const std::function<void(const SettingValue& value)>& set);
 
-// What an option is: as it is set, else as its control begins.
+// The value of an option: the set one, else the default.
 SettingValue option_value(const views::Control& control, const Settings& options);
 
-// The height of a field of words: the line of a map's one field takes little from the map.
+// The height of a text field, small so that it takes little room from a map.
 int option_field_height(const QFontMetrics& metrics);
 
 }  // namespace locus::workbench

@@ -136,7 +136,7 @@ void OptionsBar::set_hidden(bool hidden) {
   setVisible(!hidden && !view_->info().controls.empty() && !gives_way());
 }
 
-// What is set of the view's options.
+// The options of the view that are set.
 Settings OptionsBar::present_options() const {
   const auto& all = studio_.state().options;
   const auto own = all.find(studio_.view().info().name);
@@ -172,7 +172,7 @@ void OptionsBar::rebuild() {
     group->deleteLater();  // its signal may be what brought us here
   }
   groups_.clear();
-  // What is not on the figure comes first: of the others the fields are for who types.
+  // Controls that no instrument sets come first.
   for (const bool brushed : {false, true}) {
     for (const views::Control& control : view_->info().controls) {
       if (is_brushed(control) == brushed) {

@@ -1,6 +1,6 @@
-// OptionsBar: the controls of the view below the canvas in one line, labels before them, all reached and operated by
-// keys. Those that do not fit into the line are behind "More…", in a popover that takes no room from the figure. What
-// instruments of the canvas set as well comes last.
+// OptionsBar: the controls of the view in one line below the canvas, with labels, all usable by keyboard. Controls that
+// do not fit are in a popover behind "More…", which takes no room from the figure. Controls that instruments of the
+// canvas also set come last.
 #pragma once
 
 #include <QWidget>
@@ -23,7 +23,7 @@ class OptionsBar : public QWidget {
  public:
   OptionsBar(Studio& studio, QWidget* parent);
 
-  // With the rest of what is around the figure.
+  // Hides the bar together with everything around the figure.
   void set_hidden(bool hidden);
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
@@ -31,7 +31,7 @@ class OptionsBar : public QWidget {
  protected:
   void changeEvent(QEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
-  // Follows the window's height.
+  // Reacts to the window's height.
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
@@ -39,8 +39,8 @@ class OptionsBar : public QWidget {
   void rebuild();
   Settings present_options() const;
   void set(const views::Control& control, const SettingValue& value);
-  bool is_brushed(const views::Control& control) const;  // set on the figure
-  // Puts as many controls into the line as it holds, the others into the popover.
+  bool is_brushed(const views::Control& control) const;  // also set by an instrument on the figure
+  // Distributes the controls: as many as fit into the line, the others into the popover.
   void fold();
   std::size_t fitting() const;
 
@@ -48,11 +48,11 @@ class OptionsBar : public QWidget {
   QHBoxLayout* line_ = nullptr;
   QToolButton* more_ = nullptr;
   Popover* popover_ = nullptr;
-  QVBoxLayout* rest_ = nullptr;                                        // of it
-  std::vector<QWidget*> groups_;                                       // a control with its label each, in their order
-  const views::View* view_ = nullptr;                                  // whose controls these are
+  QVBoxLayout* rest_ = nullptr;                                        // of the popover
+  std::vector<QWidget*> groups_;                                       // a control with its label each, in order
+  const views::View* view_ = nullptr;                                  // the view these controls belong to
   std::vector<std::function<void(const Settings& options)>> showing_;  // one per control: shows its value
-  // A strip of words alone gives its line to the maps of a small screen, until one of them is set.
+  // On a small screen, an unset control for words alone gives its line to the map.
   bool gives_way() const;
 
   bool hidden_ = false;

@@ -1,4 +1,4 @@
-// The bar above the canvas: which view, layer, head and quantity.
+// The bar above the canvas: view, layer, head and quantity.
 #pragma once
 
 #include <QToolBar>
@@ -29,9 +29,9 @@ class ViewBar : public QToolBar {
   QComboBox* quantity_ = nullptr;
   QCheckBox* difference_ = nullptr;
   QComboBox* reference_ = nullptr;
-  QStringList names_;            // of the columns in that list
-  QList<QAction*> of_side_;      // what is shown while a column has sides
-  QList<QAction*> of_quantity_;  // what is shown while the view has quantities
+  QStringList names_;            // of the columns in the list
+  QList<QAction*> of_side_;      // visible while a column has sides
+  QList<QAction*> of_quantity_;  // visible while the view has quantities
   QAction* of_difference_ = nullptr;
   QAction* of_reference_ = nullptr;
   bool filling_ = false;

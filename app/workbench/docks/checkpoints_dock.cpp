@@ -62,7 +62,7 @@ QFont name_font(const QTreeWidget& tree) {
   return font;
 }
 
-// What stands before a name: what unfolds it, its check box and the margins of both.
+// Width before a name: arrow, check box and their margins.
 int decoration_of(const QTreeWidget& tree) {
   const QStyle& style = *tree.style();
   const int margin = style.pixelMetric(QStyle::PM_FocusFrameHMargin, nullptr, &tree) + 1;
@@ -239,7 +239,7 @@ void CheckpointsDock::add_item(const Checkpoint& checkpoint, bool expanded) {
   if (checkpoint.opening) {
     item->setText(1, QStringLiteral("opening…"));
   } else if (checkpoint.error) {
-    // What is wrong; where stands above it.
+    // Shows the reason; the path is above it.
     const QString message = qt(checkpoint.error->message);
     item->setText(1, QStringLiteral("⚠ ") + message);
     item->setToolTip(1, qt(checkpoint.error->describe()));

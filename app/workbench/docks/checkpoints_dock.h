@@ -1,4 +1,4 @@
-// The open checkpoints: which of them are compared, and what each is.
+// The open checkpoints: which of them are compared, and a description of each.
 #pragma once
 
 #include <QDockWidget>
@@ -28,7 +28,7 @@ class CheckpointsDock : public QDockWidget {
   void item_changed(QTreeWidgetItem* item);
   int selected_id() const;
   void show_menu(const QPoint& at);
-  // One more column of the checkpoint, which reads a text of its own.
+  // Adds a column of the same checkpoint with a text of its own.
   void ask_own_text(int id);
 
   Studio& studio_;
@@ -36,7 +36,7 @@ class CheckpointsDock : public QDockWidget {
   QPushButton* remove_ = nullptr;
   QPushButton* what_if_ = nullptr;
   QPushButton* edits_ = nullptr;
-  QHash<int, bool> expanded_;  // what the user chose
+  QHash<int, bool> expanded_;  // by the user
   bool filling_ = false;
 };
 

@@ -42,7 +42,7 @@ constexpr std::array<EditPreset, 15> kPresets{
      {"Rotation of the fast half alone", "angles all.all m < M/2 ? base^(-m/M) : 0"},
      {"A larger base", "angles all.all 500000^(-m/M)"}}};
 
-// Of texts with pictures.
+// Templates for texts with pictures.
 constexpr std::array<EditPreset, 3> kPicturePresets{{{"Pictures count as text", "positions flat"},
                                                      {"The first picture two rows lower", "shift image 0 by 0,2,0"},
                                                      {"Nobody sees its first cell", "mask image 0 0:1,0:1"}}};

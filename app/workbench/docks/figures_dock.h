@@ -1,5 +1,5 @@
-// The figures of the session: each a name and a line, one click away. They can be renamed, replaced by what is shown,
-// moved and deleted.
+// The figures of the session: name and description each; a click shows one. They can be renamed, replaced by what is
+// shown, moved and deleted.
 #pragma once
 
 #include <QDockWidget>
@@ -18,8 +18,8 @@ class FiguresDock : public QDockWidget {
   FiguresDock(Studio& studio, QWidget* parent);
 
  Q_SIGNALS:
-  void keep_requested();                                        // the present view as a figure of the session
-  void missing(const QString& name, const QStringList& paths);  // a figure was chosen whose checkpoints are not there
+  void keep_requested();                                        // asks to add the present view as a figure
+  void missing(const QString& name, const QStringList& paths);  // checkpoints of the chosen figure were not found
 
  private:
   void refresh();
@@ -27,7 +27,7 @@ class FiguresDock : public QDockWidget {
   void follow_undo();
   static QListWidgetItem* make_item(const session::Bookmark& bookmark, const QStringList& missing);
   void choose(const QListWidgetItem* item);
-  // What can be done to the chosen figure; undo() brings back what was there.
+  // Actions on the chosen figure, each a step for undo().
   QWidget* make_tools(QWidget* body);
   void rename(const QListWidgetItem* item);
   void update_chosen();
@@ -40,7 +40,7 @@ class FiguresDock : public QDockWidget {
   QList<QAction*> of_chosen_;
   std::vector<session::Bookmark> shown_;
   bool filling_ = false;
-  std::size_t chosen_at_ = 0;  // the steps that could be undone once the figure was chosen
+  std::size_t chosen_at_ = 0;  // number of undo steps after the figure was chosen
 };
 
 }  // namespace locus::workbench

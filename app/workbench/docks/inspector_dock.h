@@ -1,5 +1,5 @@
-// The inspector: every value of the cell under the pointer or pinned, how values become colours, and what the model
-// predicts.
+// The inspector: all values of the cell under the pointer or the pinned one, the colour scale, and the model's
+// predictions.
 #pragma once
 
 #include <QDockWidget>
@@ -33,20 +33,20 @@ class InspectorDock : public QDockWidget {
   QWidget* make_predictions();
   void show_cell();
   void show_context();
-  // The query and the key that are inspected; a query alone where only it is chosen or pointed at.
+  // The inspected query and key; the key is unset if only a query is pinned or under the pointer.
   std::pair<views::Token, views::Token> asked() const;
   void show_query();
   QString chosen_head();
   void show_state();
-  void show_colors();  // which of their settings the figure heeds
+  void show_colors();  // enables the colour settings that the figure uses
   void show_predictions();
-  // What the panel's predictions are of, in its title, and what is missing, in a line of it.
+  // Shows in the title what the predictions are of, and in a line what is missing.
   void title_predictions(bool any);
 
   Studio& studio_;
   TokenPredictions at_token_;
   QTableWidget* cell_ = nullptr;
-  QLabel* context_ = nullptr;  // the words around query and key
+  QLabel* context_ = nullptr;  // text around query and key
   QGroupBox* colors_box_ = nullptr;
   StateForm* colors_ = nullptr;
   QLabel* predictions_title_ = nullptr;

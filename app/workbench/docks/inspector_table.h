@@ -1,4 +1,4 @@
-// Tables of the inspector: what they look like, and the room they take.
+// Tables of the inspector: appearance and size.
 #pragma once
 
 #include <QString>
@@ -12,20 +12,20 @@ class QWidget;
 namespace locus::workbench {
 
 QTableWidget* make_table(const char* name, const QString& accessible, QWidget* parent);
-// Rows as high as a line of text.
+// Sets the height of rows to a line of text.
 void fit_rows(QTableWidget* table, const QFontMetrics& metrics);
-// One column stands beside the names of its rows; several share the width, below these names, and scroll sideways where
-// they are too many for values of that width (0: of a few letters), which are never cut.
+// Lays out the columns: one stands beside the names of its rows; several share the width below these names, and scroll
+// sideways if they are too many for values of that width (0: a few letters). Values are never cut.
 void fit_columns(QTableWidget* table, int value_width = 0);
-// What one of so many columns has for a value without scrolling, in pixels.
+// Width of a value in one of so many columns without scrolling, in pixels.
 int room_of_value(const QTableWidget* table, int columns);
-// No more height than its rows need.
+// Limits the height to what the rows need.
 void fit_height(QTableWidget* table);
-// Names of columns, which differ, as headers.
+// Sets distinct names as headers of the columns.
 void name_columns(QTableWidget* table, const QStringList& names);
 void set_text(QTableWidget* table, int row, int column, const QString& text);
 
-// Tokens with a bar behind each, as long as its share, which stands at the right.
+// A list of tokens with a bar behind each for its share, which is written at the right.
 void draw_shares(QTableWidget* table);
 void set_share(QTableWidgetItem* token, double share, const QString& text);
 

@@ -1,5 +1,5 @@
-// WhatIfDialog: sliders for the base and scaling of a checkpoint's rotations. They begin at the checkpoint's own
-// values; what they say runs as they move, in one more column beside the checkpoint's. Does not block the window.
+// WhatIfDialog: sliders for the base and the scaling of a checkpoint's rotary encoding, initially at the checkpoint's
+// own values. Changes run while they move, in a column beside the checkpoint's. Does not block the window.
 #pragma once
 
 #include <QDialog>
@@ -17,14 +17,14 @@ namespace locus::workbench {
 
 class Studio;
 
-// What a checkpoint's rotating encoding has by itself.
+// The rotary encoding of a checkpoint without overrides.
 struct OwnRotation {
-  double base = 0;  // 0: no layer rotates
+  double base = 0;  // 0: no layer has a rotary encoding
   std::string scaling = "none";
   double factor = 1;
-  bool scales = false;  // takes a scaling
+  bool scales = false;  // supports scaling
 };
-// Changes these layers alone, as models::Overrides names them.
+// Layers that the overrides apply to, as in models::Overrides.
 OwnRotation own_rotation(const models::ModelInfo& info, const std::string& layers = {});
 
 class WhatIfDialog : public QDialog {
@@ -45,10 +45,10 @@ class WhatIfDialog : public QDialog {
 
   Studio& studio_;
   const int id_;
-  models::ModelInfo info_;  // of what it began with
+  models::ModelInfo info_;  // of the checkpoint
   QString name_;
   OwnRotation own_;  // of the chosen layers
-  int column_ = 0;   // that it opened; 0: none yet
+  int column_ = 0;   // column with the overrides; 0: none yet
   QDoubleSpinBox* base_ = nullptr;
   QDoubleSpinBox* factor_ = nullptr;
   QComboBox* scaling_ = nullptr;
@@ -57,7 +57,7 @@ class WhatIfDialog : public QDialog {
   QTimer moved_;
 };
 
-// Opens the dialog, unless the column has gone.
+// Opens the dialog, unless the column was closed.
 void show_what_if(Studio& studio, int id, QWidget* parent);
 
 }  // namespace locus::workbench

@@ -1,4 +1,4 @@
-// The dialogs of an export: sizes, type and parts of a figure, with a preview at its true size; what of the data.
+// Dialogs of exports: sizes, type and parts of a figure with a preview in true size; parts of the data.
 #pragma once
 
 #include "app/figures/figure_job.h"
@@ -10,11 +10,11 @@ namespace locus::workbench {
 
 class Studio;
 
-// The choices of the last export on this machine; a width of 0 follows the number of columns.
+// The latest choice on this machine; a width of 0 follows the number of columns.
 session::PaperState kept_paper(const QSettings& settings);
 void keep_paper(QSettings& settings, const session::PaperState& paper);
 
-// Asks for what belongs into `job`; false when the user cancelled.
+// Asks for the options of `job`; false: the user cancelled.
 bool ask_figure(QWidget* parent, Studio& studio, QSettings& settings, figures::FigureJob& job);
 bool ask_data(QWidget* parent, figures::FigureJob& job);
 

@@ -116,7 +116,7 @@ void ExportPreview::draw() {
       });
 }
 
-// Shows a picture so that the place at `around_` of the visible part stays where it is.
+// Scrolls so that the point at `around_` stays in place.
 void ExportPreview::show_picture(const QPixmap& picture) {
   const QSizeF before = label_->size();
   const QPoint moved = label_->pos();

@@ -1,5 +1,5 @@
-// ExportPreview: a figure as it will be written, at first in its true size; nearer by the list below it, Ctrl and the
-// wheel, or Ctrl with + and −. It is drawn anew at every zoom, so that its type and its cells are judged as on paper.
+// ExportPreview: the figure as it will be written, initially in true size; zoomed by the list below it, Ctrl and the
+// wheel, or Ctrl with + and −. Every zoom draws it again, so that type and cells look as on paper.
 #pragma once
 
 #include <QPointF>
@@ -21,9 +21,9 @@ class ExportPreview : public QWidget {
  public:
   ExportPreview(Studio& studio, QWidget* parent);
 
-  // Draws the job's figure on that paper; what is drawn before gives way to it.
+  // Draws the job's figure on that paper; replaces a drawing under way.
   void show_figure(const figures::FigureJob& job, const session::PaperState& paper);
-  // Nothing more is drawn.
+  // Stops drawing.
   void stop();
   double zoom() const;  // 1: true size
 
@@ -41,7 +41,7 @@ class ExportPreview : public QWidget {
   QScrollArea* scroll_ = nullptr;
   QLabel* label_ = nullptr;
   QComboBox* zoom_ = nullptr;
-  QPointF around_{0.5, 0.5};  // of the visible part: what stays where it is as the zoom changes
+  QPointF around_{0.5, 0.5};  // centre of the visible part, fixed while the zoom changes
 };
 
 }  // namespace locus::workbench

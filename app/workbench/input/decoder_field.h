@@ -1,4 +1,4 @@
-// DecoderField: what the decoder of an encoder–decoder has read, typed; seen while one is open.
+// DecoderField: the typed input of the decoder of encoder–decoders; visible while one is open.
 #pragma once
 
 #include <QLineEdit>

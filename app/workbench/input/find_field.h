@@ -1,4 +1,4 @@
-// FindField: a text to find, a token or a cell to go to. Enter: the next, Shift+Enter: the one before.
+// FindField: finds a text, a token or a cell. Enter goes to the next match, Shift+Enter to the previous one.
 #pragma once
 
 #include <QLineEdit>
@@ -12,14 +12,14 @@ class FindField : public QLineEdit {
 
  public:
   FindField(Studio& studio, QWidget* parent);
-  // As wide as what it says while it is empty: typing moves nothing beside it.
+  // Wide enough for its placeholder, independent of what is typed.
   QSize sizeHint() const override;
-  // The column whose tokens numbers count.
+  // Chooses the column that token numbers refer to.
   void set_column(std::size_t column) { column_ = column; }
 
  Q_SIGNALS:
   void failed(const QString& message);
-  void left();  // Esc: the canvas takes the keyboard
+  void left();  // Esc: the keyboard goes to the canvas
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;

@@ -1,4 +1,4 @@
-// Controls that continue the text: Generate, of how many tokens, at which temperature.
+// Controls that continue the text: Generate, number of tokens, temperature.
 #pragma once
 
 class QLayout;
@@ -8,7 +8,7 @@ namespace locus::workbench {
 
 class Studio;
 
-// Adds them to the layout of `bar`, which owns them. Where there is no text to continue they are away.
+// Adds them to the layout of `bar`, which owns them. They are hidden while there is no text to continue.
 void add_generate_controls(Studio& studio, QLayout& layout, QWidget* bar);
 
 }  // namespace locus::workbench

@@ -1,5 +1,5 @@
-// IdsPanel: the input as ids, for models without a tokenizer: typed, drawn at random, or borrowed from the tokenizer of
-// another checkpoint.
+// IdsPanel: an editor of the input as ids, for models without a tokenizer. Ids are typed, drawn at random, or taken
+// from the tokenizer of another checkpoint.
 #pragma once
 
 #include <QWidget>
@@ -16,9 +16,9 @@ namespace locus::workbench {
 
 class ExactEditor;
 
-// Whole numbers below `vocabulary` with spaces, commas or brackets between them. Errors: kBadInput naming the word.
+// Parses integers below `vocabulary` separated by spaces, commas or brackets. Errors: kBadInput naming the word.
 Result<std::vector<std::int64_t>> parse_ids(const std::string& typed, std::int64_t vocabulary);
-// As many, each of them equally likely; the same seed gives the same.
+// `count` ids, uniformly distributed; the same seed gives the same ids.
 std::vector<std::int64_t> random_ids(std::int64_t count, std::uint64_t seed, std::int64_t vocabulary);
 
 class IdsPanel : public QWidget {
@@ -27,15 +27,15 @@ class IdsPanel : public QWidget {
  public:
   explicit IdsPanel(QWidget* parent);
 
-  void set_ids(const std::vector<std::int64_t>& ids);  // emits nothing
-  void set_vocabulary(std::int64_t vocabulary);        // of the shown models, the smallest
-  // Filled when it opens; what is chosen there borrows a tokenizer.
+  void set_ids(const std::vector<std::int64_t>& ids);  // emits no signal
+  void set_vocabulary(std::int64_t vocabulary);        // smallest one of the shown models
+  // The menu of tokenizers; its owner fills it when it opens.
   QMenu& lenders() { return *lenders_; }
   void take_focus();
 
  Q_SIGNALS:
   void changed(const std::vector<std::int64_t>& ids);
-  void left();  // Esc: the canvas takes the keyboard
+  void left();  // Esc: the keyboard goes to the canvas
 
  protected:
   bool eventFilter(QObject* object, QEvent* event) override;

@@ -19,6 +19,7 @@
 #include "app/workbench/input/decoder_field.h"
 #include "app/workbench/input/find_field.h"
 #include "app/workbench/input/generate_controls.h"
+#include "app/workbench/input/ids_input.h"
 #include "app/workbench/input/ids_panel.h"
 #include "app/workbench/input/input_files.h"
 #include "app/workbench/input/patch_picture.h"
@@ -60,6 +61,7 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   stack_->addWidget(picture_);
   ids_ = new IdsPanel(body);
   stack_->addWidget(ids_);
+  ids_input_ = new IdsInput(studio_, *ids_, *editor_);
   strip_ = new TokenStrip(body);
   splitter_ = new QSplitter(Qt::Vertical, body);
   splitter_->addWidget(stack_);
@@ -76,7 +78,8 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   layout->addWidget(splitter_, 1);
   setWidget(body);
 
-  connect_ids();
+  connect(ids_, &IdsPanel::left, this, &InputDock::left_editor);
+  connect(ids_input_, &IdsInput::failed, this, &InputDock::failed);
   connect(editor_, &ExactEditor::textChanged, this, [this] {
     if (!filling_) {
       studio_.inputs().set_text(editor_->bytes());
@@ -143,7 +146,12 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   connect(&studio_, &Studio::input_changed, text, [this, text] { text->setVisible(!studio_.input().text); });
   text->hide();
   layout->addWidget(text);
-  add_ids_button(*layout, bar);
+  auto* type_ids = make_button<QToolButton>(
+      bar, "type-ids", QStringLiteral("Ids…"),
+      QStringLiteral("Run ids instead of a text: typed, random, or from the tokenizer of another checkpoint"));
+  connect(type_ids, &QToolButton::clicked, this, [this] { ids_input_->begin(); });
+  connect(&studio_, &Studio::input_changed, type_ids, [this, type_ids] { type_ids->setVisible(!studio_.input().ids); });
+  layout->addWidget(type_ids);
   add_generate_controls(studio_, *layout, bar);
   layout->addWidget(new DecoderField(studio_, bar));
   find_ = new FindField(studio_, bar);

@@ -1,4 +1,4 @@
-// The input: a text editor that runs the model as one types, with the tokens beneath it, or an image.
+// The input: a text editor whose text runs while it is typed, with the tokens below it, or an image.
 #pragma once
 
 #include <QDockWidget>
@@ -7,7 +7,6 @@
 #include "app/workbench/state/studio.h"
 
 class QLabel;
-class QLayout;
 class QSplitter;
 class QStackedWidget;
 
@@ -15,6 +14,7 @@ namespace locus::workbench {
 
 class ExactEditor;
 class FindField;
+class IdsInput;
 class IdsPanel;
 class PatchPicture;
 class RulerLink;
@@ -26,26 +26,24 @@ class InputDock : public QDockWidget {
  public:
   InputDock(Studio& studio, const std::filesystem::path& samples, QWidget* parent);
 
-  // False when it cannot be read; failed() says why.
+  // Opens a text file; `any`: even if it does not look like text. False: it cannot be read, and failed() has the
+  // reason.
   bool open_text(const std::filesystem::path& path, bool any = false);
   void open_image(const std::filesystem::path& path);
   ExactEditor& editor() { return *editor_; }
-  // The panel's height, its title included, with room for a line of text above a row of tokens, and for four lines.
+  // Height of the panel, including its title, with room for one line of text and a row of tokens, or for four lines.
   int least_height() const;
   int usual_height() const;
-  // The field for a text to find, a token or a cell to go to.
+  // The field that finds a text, a token or a cell.
   FindField& find() { return *find_; }
-  // The column whose tokens are shown.
+  // Chooses the column whose tokens are shown.
   void set_column(std::size_t column);
-  // The input as ids, those of the text so far, with the keyboard in their editor.
-  void type_ids();
-  // The ids that a folder's tokenizer makes of the text typed last. What it lacks is said by failed().
-  void borrow_from(const std::filesystem::path& folder);
+  IdsInput& ids() { return *ids_input_; }
 
  Q_SIGNALS:
   void failed(const QString& message);
-  void no_text(const QString& path);  // after failed(): its bytes can be read all the same
-  void left_editor();                 // Esc: the canvas takes the keyboard
+  void no_text(const QString& path);  // after failed(): open_text() with `any` opens it
+  void left_editor();                 // Esc: the keyboard goes to the canvas
 
  protected:
   bool eventFilter(QObject* object, QEvent* event) override;
@@ -57,18 +55,12 @@ class InputDock : public QDockWidget {
   void show_tokens();
   void show_beyond(const std::shared_ptr<const models::Trace>& trace);
   void choose_file();
-  void pin(std::int64_t token);  // of the strip, as the query; −1: none
+  void pin(std::int64_t token);  // a token of the strip as the query; −1: none
   views::Token known(std::int64_t token) const;
   std::int64_t own(const views::Token& token) const;
   std::int64_t own_key(const views::Token& key) const;
   void show_menu(std::int64_t token, const QPoint& at);
-  void show_pointed();  // and what is pinned: in the strip and in the text
-  void add_ids_button(QLayout& layout, QWidget* bar);
-  void connect_ids();
-  void fill_lenders();
-  void borrow(const Checkpoint& lender);
-  template <class Tokens>
-  void take_ids(const Result<Tokens>& tokens);
+  void show_pointed();  // and pinned tokens, in the strip and in the text
   QWidget* make_bar(const std::filesystem::path& samples);
   void make_room(bool ruler);
   void share_room();
@@ -79,14 +71,15 @@ class InputDock : public QDockWidget {
   QStackedWidget* stack_ = nullptr;
   PatchPicture* picture_ = nullptr;
   IdsPanel* ids_ = nullptr;
+  IdsInput* ids_input_ = nullptr;
   QLabel* count_ = nullptr;
   FindField* find_ = nullptr;
   TokenStrip* strip_ = nullptr;
   RulerLink* ruler_ = nullptr;
   std::size_t column_ = 0;
   bool filling_ = false;
-  bool shared_by_hand_ = false;  // the splitter has been moved
-  int before_ruler_ = 0;         // the panel's height
+  bool shared_by_hand_ = false;  // the user has moved the splitter
+  int before_ruler_ = 0;         // height of the panel before the ruler was shown
 };
 
 }  // namespace locus::workbench

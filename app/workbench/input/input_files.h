@@ -1,4 +1,4 @@
-// Files as the input: what a file's name says it is, and what is read from it.
+// Files as the input: their kind by name, and reading them.
 #pragma once
 
 #include <filesystem>
@@ -8,17 +8,17 @@
 
 namespace locus::workbench {
 
-// What a file's name says it is.
+// The kind of a file by its name.
 bool is_image(const std::filesystem::path& path);
 bool is_text(const std::filesystem::path& path);
 
-// Why bytes are no text that anybody wrote: a zero byte, or many that are no UTF-8 or are control characters; empty for
-// a text. Looks at the first 64 KiB.
+// The reason why bytes do not look like text: a zero byte, or many bytes that are invalid UTF-8 or control characters.
+// Empty: they do. Examines the first 64 KiB.
 std::string why_no_text(const std::string& bytes);
-// The bytes of a file as a text. Errors: kBadInput for more than 16 MiB and, unless `any`, for bytes that are no text;
-// those of reading.
+// The bytes of a file as a text. Errors: kBadInput for more than 16 MiB and, unless `any`, for bytes that do not look
+// like text; errors of reading.
 Result<models::Input> text_of_file(const std::filesystem::path& path, bool any = false);
-// An image, which the model reads when it runs.
+// The input of an image; the model reads the file when it runs.
 models::Input image_of_file(const std::filesystem::path& path);
 
 }  // namespace locus::workbench

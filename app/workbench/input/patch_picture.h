@@ -1,5 +1,5 @@
-// PatchPicture: the image of the input with its patch grid; the patch under the pointer says what it is, a click pins
-// it.
+// PatchPicture: the image of the input with its patch grid, a tooltip for the patch under the pointer, and pinning by
+// click.
 #pragma once
 
 #include <QImage>
@@ -17,11 +17,11 @@ class PatchPicture : public QWidget {
  public:
   explicit PatchPicture(QWidget* parent);
 
-  // The file, until there is a run of it.
+  // Shows the file, until there is a run of it.
   void set_file(const QString& path);
-  // Why there is no image of the file; empty where there is one.
+  // The reason why the file cannot be shown; empty: it can.
   const QString& error() const { return error_; }
-  // The image as the model saw it, and its grid; null: the file.
+  // Shows the image as the model received it, with its grid; null: the file.
   void set_trace(std::shared_ptr<const models::Trace> trace);
   void set_pinned(std::int64_t token);  // −1: none
   QSize sizeHint() const override;
@@ -36,7 +36,7 @@ class PatchPicture : public QWidget {
   bool event(QEvent* event) override;
 
  private:
-  QRectF place() const;  // of the image
+  QRectF place() const;  // rectangle of the image
   std::optional<std::int64_t> token_at(const QPointF& point) const;
 
   QImage image_;

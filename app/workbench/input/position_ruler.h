@@ -1,8 +1,7 @@
-// PositionRuler: the tokens of a run where their position ids put them, along a line of ids. A token is pulled to
-// another place, with Shift it and all after it (a gap); tokens that were marked by pulling over the line beside them
-// are pulled together. Of an image they are its patches, by row-major index. Those that stand elsewhere than the order
-// of the tokens says are drawn one line higher. Keys: ← → choose a token, with Ctrl they move it by one, with Shift as
-// well it and all after it.
+// PositionRuler: the tokens of a run at their position ids, along a line of ids. Dragging a token changes its id, with
+// Shift also those of all later tokens (a gap); dragging over the line selects tokens that move together. For an image
+// the tokens are its patches, by row-major index. Tokens whose id differs from their place in the order are drawn one
+// line higher. Keys: ← → choose a token, with Ctrl they move it by one, with Ctrl+Shift it and all later ones.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -21,16 +20,16 @@ class PositionRuler : public QAbstractScrollArea {
  public:
   explicit PositionRuler(QWidget* parent);
 
-  // `start` is the id of the first token where nothing is moved.
+  // `start`: id of the first token if nothing is moved.
   void set_trace(std::shared_ptr<const models::Trace> trace, std::int64_t start);
-  // Whether tokens can be pulled; otherwise why not, as its tooltip.
+  // Whether tokens can be moved; otherwise the reason, shown as the tooltip.
   void set_editable(bool editable, const QString& why = {});
-  // Where token n is drawn now, in pixels of the viewport.
+  // Where token n is drawn, in pixels of the viewport.
   QPoint place_of(std::int64_t token) const;
 
  Q_SIGNALS:
   void begun();
-  // Since begun(): these tokens (of an image: patches), to ids `by` larger. Ends with ended().
+  // Between begun() and ended(): these tokens (of an image: patches) are moved to ids `by` larger.
   void moved(const locus::Range& tokens, double by);
   void ended();
 
@@ -51,12 +50,12 @@ class PositionRuler : public QAbstractScrollArea {
  private:
   void measure();
   void set_scale(double scale, int around);
-  int line() const;  // height of one
+  int line() const;  // height of a line
   int x_of(double position) const;
   double position_at(int x) const;
   bool is_moved(std::size_t token) const;
-  double step_within(double by) const;    // so that what is pulled keeps to ids that there are
-  double place(std::size_t token) const;  // with what is being pulled
+  double step_within(double by) const;    // limited so that moved tokens keep valid ids
+  double place(std::size_t token) const;  // including the move under way
   QRect box_of(std::size_t token) const;
   QString text_of(std::size_t token) const;
   std::int64_t token_at(const QPoint& point) const;
@@ -68,11 +67,11 @@ class PositionRuler : public QAbstractScrollArea {
 
   std::shared_ptr<const models::Trace> trace_;
   std::int64_t start_ = 0;
-  std::int64_t before_ = 0;  // tokens of an image that are no patches
+  std::int64_t before_ = 0;  // number of tokens before the patches of an image
   std::vector<double> places_;
-  double low_ = 0;       // the smallest id that is shown
-  double high_ = 1;      // the largest
-  double scale_ = 16;    // pixels an id
+  double low_ = 0;       // smallest shown id
+  double high_ = 1;      // largest shown id
+  double scale_ = 16;    // pixels per id
   bool scaled_ = false;  // by the user
   bool editable_ = true;
   Range marked_;

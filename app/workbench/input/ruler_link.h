@@ -1,5 +1,5 @@
-// RulerLink: the positions of the input's tokens, put on the PositionRuler; tokens pulled on it, made an edit of that
-// column, or of the one beside it that has edits.
+// RulerLink: shows the positions of a column's tokens on the PositionRuler, and turns moved tokens into an edit of that
+// column, or of the column beside it that has edits.
 #pragma once
 
 #include <QObject>
@@ -20,11 +20,11 @@ class RulerLink : public QObject {
  public:
   RulerLink(Studio& studio, PositionRuler& ruler, QObject* parent);
 
-  // The box that shows the ruler, which is away at first.
+  // Creates the check box that shows the ruler, which is hidden at first.
   QCheckBox* make_switch(QWidget* parent);
-  // The column whose tokens are shown.
+  // Chooses the column whose tokens are shown.
   void set_column(std::size_t column) { column_ = column; }
-  // The positions as they are now: of the column with edits, beside the one whose tokens are shown.
+  // The present positions: those of the column with edits beside the shown one, if there is one.
   void update();
 
  private:

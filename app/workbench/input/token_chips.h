@@ -1,5 +1,5 @@
-// TokenChips: where the chips of a token strip lie. A picture within a text is one chip, its thumbnail, until it is
-// opened: then its cells follow behind it. No widget, so that the layout can be tested by itself.
+// TokenChips: the layout of the chips of a token strip. A picture in a text is one chip, its thumbnail, followed by its
+// cells if it is open. Independent of widgets, for tests.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace locus::workbench {
 
 struct TokenChip {
-  std::int64_t token = 0;  // of a thumbnail its picture's first cell
+  std::int64_t token = 0;  // for a thumbnail its picture's first cell
   int picture = -1;        // the picture whose thumbnail it is; −1: a token
   int row = 0;
   int x = 0;
@@ -21,28 +21,28 @@ struct TokenChip {
 
 class TokenChips {
  public:
-  // How wide a chip is, in pixels.
+  // Width of a chip in pixels.
   using Width = std::function<int(const TokenChip& chip)>;
 
-  // Rows of chips from `left` to `right`; the cells of pictures that are not in `open` have none.
+  // Lays out rows from `left` to `right`. Only pictures in `open` have chips for their cells.
   void lay_out(const models::Trace& trace, const std::set<int>& open, const Width& width, int left, int right, int gap);
   void clear();
 
   const std::vector<TokenChip>& all() const { return chips_; }
   int rows() const { return rows_; }
-  // The chips of a row and those below it.
+  // The chips of a row and of those below it.
   std::vector<TokenChip>::const_iterator from_row(int row) const;
-  // That of a token, or the thumbnail that stands for it; null for a token that there is not.
+  // The chip of a token, or the thumbnail that contains it; null: there is no such token.
   const TokenChip* of(std::int64_t token) const;
-  // Under a point of that row; null where there is none.
+  // The chip of a row at x; null: none.
   const TokenChip* at(int row, int x) const;
-  // The token of the row nearest to x from the left, and the one `by` chips from a token's; thumbnails are passed over,
-  // unless nothing else is there: −1 then.
+  // The token in a row nearest to x, and the token `by` chips from another one; thumbnails are skipped. −1: only
+  // thumbnails.
   std::int64_t in_row(int row, int x) const;
   std::int64_t beside(std::int64_t token, std::int64_t by) const;
 
  private:
-  // The nearest chip of a token from `index` on in that direction; −1: none.
+  // Index of the nearest chip of a token from `index` on in that direction; −1: none.
   std::int64_t token_from(std::int64_t index, std::int64_t step) const;
 
   std::vector<TokenChip> chips_;

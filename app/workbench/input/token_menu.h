@@ -1,4 +1,4 @@
-// What can be done with a token of the input: copied, pinned, shown in the text.
+// The context menu of a token of the input: copy, pin, show in the text.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace locus::workbench {
 class Studio;
 
 struct TokenPlace {
-  views::Token token;       // as all columns know it
-  std::int64_t pinned = 0;  // the run's own token that is the chosen query; −1: none
+  views::Token token;       // by its place in the text, for all columns
+  std::int64_t pinned = 0;  // index of the chosen query in this run; −1: none
 };
 
-// The menu of one token of a run: pops up at `at`, in screen coordinates, and deletes itself when it closes.
+// Shows the menu at `at` (screen coordinates). It deletes itself when closed.
 void show_token_menu(Studio& studio, const models::Trace& trace, std::int64_t token, const TokenPlace& place,
                      const QPoint& at, QWidget* parent);
 

@@ -1,4 +1,4 @@
-// Document: the file of the session, its figures, and whether there is something that the file does not have.
+// Document: the file of the session, its figures, and whether there are unsaved changes.
 #pragma once
 
 #include <filesystem>
@@ -14,13 +14,13 @@ class Document {
   const std::vector<session::Bookmark>& figures() const { return figures_; }
   void set_figures(std::vector<session::Bookmark> figures) { figures_ = std::move(figures); }
 
-  // Where Save writes to; empty: it asks.
+  // Target of Save; empty: Save asks for one.
   const std::filesystem::path& path() const { return path_; }
   // "first.locus.json", or "untitled".
   std::string name() const;
-  // What that file holds; with an empty path, what a session without a file begins with.
+  // Records the content of that file (empty path: of a session without a file).
   void set_saved(std::filesystem::path path, const session::Session& session);
-  // Whether the session differs from what set_saved() was told.
+  // Whether the session differs from the recorded content.
   bool differs(const session::Session& session) const;
 
  private:

@@ -11,7 +11,7 @@ namespace locus::workbench {
 
 namespace {
 
-// Whose cell a place of a column is. An edit counts the tokens of its own column.
+// A place of a column; tokens are indices of that column, as edits use them.
 struct EditedPlace {
   std::int64_t layer = 0;
   std::int64_t head = 0;  // or kMean

@@ -1,5 +1,4 @@
-// EditActions: what the runs of a column can do otherwise at a place of its map, as edits. Each is made in a column
-// beside the untouched one.
+// EditActions: edits of the model offered at a place of a map. Each opens a column beside the unedited one.
 #pragma once
 
 #include <QObject>
@@ -10,7 +9,7 @@
 
 namespace locus::workbench {
 
-// An edit as a menu offers it.
+// An entry of a menu of edits.
 struct EditChoice {
   const char* name;  // of the action
   QString text;
@@ -23,18 +22,17 @@ class EditActions : public QObject {
  public:
   explicit EditActions(Studio& studio) : studio_(studio) {}
 
-  // Whether the runs of that column can be edited: it is neither a trace nor an encoder–decoder.
+  // Whether runs of that column can be edited: not those of traces and encoder–decoders.
   bool can_edit(std::size_t column) const;
-  // What can be changed at a place of a column that can be edited: its head, its cell, the chosen band of pairs.
+  // Edits of the head, the cell and the chosen band of rotary pairs at a place. Requires can_edit(column).
   std::vector<EditChoice> choices(const views::Selection& there, std::size_t column) const;
-  // Opens one more column: checkpoint `id` with this edit after its own.
+  // Opens a column of checkpoint `id` with this edit added.
   void open_beside(int id, const models::Edit& edit);
-  // The cells between two corners see each other no more. The edit joins those of the column beside, where there is
-  // one.
+  // Masks the attention of the cells between two corners, in the column beside if there is one.
   void cut_edges(const views::Selection& from, const views::Selection& to, std::size_t column);
 
  Q_SIGNALS:
-  void reported(const QString& message, bool failure);  // what was done, or why it was not
+  void reported(const QString& message, bool failure);  // result or error
 
  private:
   Studio& studio_;

@@ -28,7 +28,7 @@ class InputActions {
   void set_decoder_input(const std::string& typed);
   // Typed ids: run at once.
   void set_ids(const std::vector<std::int64_t>& ids);
-  // Another input, run at once; undo() restores the one before.
+  // Sets another input, run at once; undo() restores the one before.
   void set_input(const models::Input& input);
   // The same without a step for undo().
   void replace(const models::Input& input);

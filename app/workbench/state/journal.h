@@ -1,8 +1,7 @@
-// Journal: the session as it was a moment ago, in a file, for the case that the program ends without closing; and the
-// last states that were left, to return to.
+// Journal: a file with the recent state of the session, for recovery after a crash, and the earlier states of sessions.
 //
 // A folder holds `journal/`, one file per running program with a lock beside it, and `states/`, at most ten. A journal
-// whose program no longer lives was left behind.
+// without a running program was left behind by a crash.
 #pragma once
 
 #include <QLockFile>
@@ -22,20 +21,19 @@ class Journal {
  public:
   static constexpr std::size_t kMaxStates = 10;
 
-  // Errors of the folder are those of write().
+  // Errors of the folder are reported by write().
   explicit Journal(std::filesystem::path folder);
-  ~Journal();  // a clean end
+  ~Journal();  // removes the journal: a clean end
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // The session as it is now, and the file that it is of (empty: none); nothing is written when it is what was written
-  // last. Not flushed to the disk: it outlives the program, not the machine. Errors: kBadInput when it cannot be
-  // written.
+  // Writes the session and the path of its file (empty: none) if they have changed since the last call. Not flushed to
+  // the disk: it survives a crash of the program, not of the machine. Errors: kBadInput if it cannot be written.
   Status write(const session::Session& session, const std::filesystem::path& of = {});
-  // There is nothing to come back for: the session is in another file.
+  // Removes the journal: the session has been saved.
   void discard();
 
-  // Makes a state of the newest journal that was left behind, and of the others; the newest's file. Empty: none.
+  // Turns the journals left behind into earlier states and returns the file of the newest; empty: there are none.
   std::optional<std::filesystem::path> take_left_behind();
 
   struct State {
@@ -44,7 +42,7 @@ class Journal {
   };
   // Newest first.
   std::vector<State> states() const;
-  // Adds one, unless the newest is the same.
+  // Adds a state, unless it equals the newest.
   Status keep(const session::Session& session, const std::filesystem::path& of = {});
 
  private:
@@ -57,9 +55,9 @@ class Journal {
   std::string written_;
 };
 
-// The file that a state's session was of; empty: none, or one that is said nowhere.
+// The file of the session of a state; empty: unknown or none.
 std::filesystem::path file_of(const std::filesystem::path& state);
-// "14:32, one two three …, 3 figures": what a state is, in a menu. Empty when it cannot be read.
+// The menu text of a state: "14:32, one two three …, 3 figures". Empty: it cannot be read.
 std::string summary_of(const Journal::State& state);
 
 }  // namespace locus::workbench

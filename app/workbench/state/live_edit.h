@@ -1,7 +1,6 @@
-// LiveEdit: a gesture that edits a column while it goes on, say a token that is pulled along its positions. The column
-// that has the edits is the one that was begun with, or stands beside it: one more opens with the first change. What is
-// shown last is what holds; on the way as much is run and drawn as there is time for, and all of it is one step for
-// undo().
+// LiveEdit: a gesture that edits a column continuously, for example dragging a token along its positions. The edits go
+// to the column itself if it has edits, else to a new column beside it, opened with the first change. Intermediate
+// edits are run and drawn as time permits, the last one always. The whole gesture is one step for undo().
 #pragma once
 
 #include <QObject>
@@ -18,13 +17,13 @@ class LiveEdit : public QObject {
  public:
   LiveEdit(Studio& studio, QObject* parent);
 
-  // Begins on the column `id`, or on the one next to it that has edits.
+  // Begins on the column `id`, or on the column beside it that has edits.
   void begin(int id);
-  // The edits that were there, and this one. A shift is added to a shift of the same tokens.
+  // Shows the edits from before the gesture with this one added. Shifts of the same tokens add up.
   void show(const models::Edit& edit);
   void end();
 
-  // begin, show and end.
+  // begin(), show() and end() at once.
   void make(int id, const models::Edit& edit);
 
  private:
@@ -33,15 +32,14 @@ class LiveEdit : public QObject {
 
   Studio& studio_;
   int id_ = 0;
-  int column_ = 0;      // with the edits; 0: not yet
-  bool begun_ = false;  // with a step for undo()
+  int column_ = 0;      // column with the edits; 0: not opened yet
+  bool begun_ = false;  // the step for undo() exists
   models::Edits before_;
   std::optional<models::Edits> next_;
   QTimer patience_;
 };
 
-// `edits` and one more: a shift is added to one of the same tokens, which goes where nothing is left of it; any other
-// that is there already is not there twice.
+// Adds an edit to a list. Shifts of the same tokens add up, and vanish at zero; other duplicates are not added.
 models::Edits with_edit(models::Edits edits, const models::Edit& edit);
 
 }  // namespace locus::workbench

@@ -30,7 +30,7 @@ class SessionActions {
   void set_saved(const std::filesystem::path& file) { document_.set_saved(file, session()); }
   bool has_changes() const { return document_.differs(session()); }
 
-  // What is shown now as a figure: state, input and columns.
+  // The present state, input and columns as a figure.
   session::Bookmark present(const std::string& name) const;
   void add_bookmark(const std::string& name);
   // Replaces the list of figures; undo() restores the one before.

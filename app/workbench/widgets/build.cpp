@@ -2,10 +2,20 @@
 
 #include <QDialog>
 #include <QDialogButtonBox>
+#include <QGuiApplication>
 #include <QLabel>
 #include <QScrollArea>
+#include <QTimer>
+#include <QWindow>
 
 namespace locus::workbench {
+
+namespace {
+
+constexpr int kBesideFigure = 24;  // pixels from the edges of the window
+constexpr int kFocusMs = 500;      // in which a window has the keyboard, if it is given it
+
+}  // namespace
 
 void give_name(QWidget* widget, const char* object_name, const QString& accessible) {
   widget->setObjectName(QLatin1String(object_name));
@@ -49,6 +59,18 @@ QDialogButtonBox* make_answer_box(QDialog* dialog) {
   QObject::connect(buttons, &QDialogButtonBox::accepted, dialog, &QDialog::accept);
   QObject::connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::reject);
   return buttons;
+}
+
+void show_at_start(QDialog& dialog, const QWidget& window) {
+  dialog.adjustSize();
+  const QRect room = window.geometry();
+  dialog.move(room.right() - dialog.width() - kBesideFigure, room.top() + kBesideFigure);
+  if (window.isActiveWindow()) {
+    dialog.show();
+    return;
+  }
+  QObject::connect(qApp, &QGuiApplication::focusWindowChanged, &dialog, &QDialog::show, Qt::SingleShotConnection);
+  QTimer::singleShot(kFocusMs, &dialog, &QDialog::show);
 }
 
 }  // namespace locus::workbench

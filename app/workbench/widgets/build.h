@@ -1,4 +1,4 @@
-// Widgets as the window makes them: with the name by which tests find them, what screen readers call them, and a tip.
+// Factories of widgets with object name (for tests), accessible name (for screen readers) and tooltip.
 #pragma once
 
 #include <QBoxLayout>
@@ -13,13 +13,13 @@ class QScrollArea;
 
 namespace locus::workbench {
 
-// Gives a widget its name, and what screen readers call it where it has no text of its own.
+// Sets the object name, and the accessible name of widgets without a text.
 void give_name(QWidget* widget, const char* object_name, const QString& accessible = {});
 
-// A label of plain text in as many lines as it needs.
+// A label of plain text with word wrap.
 QLabel* make_label(QWidget* parent, const char* object_name, const QString& text = {});
 
-// A widget with that name, what screen readers call it, and a tip.
+// A widget with object name, accessible name and tooltip.
 template <class Widget>
 Widget* make_named(QWidget* parent, const char* object_name, const QString& accessible = {}, const QString& tip = {}) {
   auto* widget = new Widget(parent);
@@ -35,7 +35,7 @@ Button* make_button(QWidget* parent, const char* object_name, const QString& tex
   return button;
 }
 
-// A spin box of numbers from `low` to `high`, which screen readers call `accessible`.
+// A spin box of numbers from `low` to `high` with an accessible name.
 template <class SpinBox, class Number>
 SpinBox* make_spin_box(QWidget* parent, const char* object_name, const QString& accessible, Number low, Number high,
                        Number value, const QString& tip = {}) {
@@ -45,10 +45,10 @@ SpinBox* make_spin_box(QWidget* parent, const char* object_name, const QString& 
   return box;
 }
 
-// `body`, scrolled up and down where it is higher than its room; it follows what has the focus within it.
+// A vertical scroll area around `body`, which follows the focus.
 QScrollArea* make_scroll(QWidget* parent, QWidget* body);
 
-// The layout of a widget, with so many pixels around it.
+// The layout of a widget, with margins in pixels.
 template <class Layout>
 Layout* make_layout(QWidget* widget, int margin_px) {
   auto* layout = new Layout(widget);
@@ -56,21 +56,25 @@ Layout* make_layout(QWidget* widget, int margin_px) {
   return layout;
 }
 
-// A dialog beside which the window is used, and which deletes itself when it closes.
+// Sets up a dialog that does not block the window and deletes itself when closed.
 void make_lasting(QDialog* dialog, const char* object_name, const QString& title);
 
-// The buttons below a dialog: Close, which closes it, and those that are added.
+// The button row of such a dialog, with Close.
 QDialogButtonBox* make_close_box(QDialog* dialog);
 
-// The same of a dialog that asks: OK, which accepts it, and Cancel.
+// The button row of a dialog that asks: OK and Cancel.
 QDialogButtonBox* make_answer_box(QDialog* dialog);
 
-// Once `timer` has not been started again for so long, `run` of `receiver` is called.
+// Calls `run` of `receiver` when `timer` has not been restarted for that time.
 template <class Receiver, class Run>
 void call_after(QTimer& timer, int pause_ms, Receiver* receiver, Run run) {
   timer.setSingleShot(true);
   timer.setInterval(pause_ms);
   QObject::connect(&timer, &QTimer::timeout, receiver, run);
 }
+
+// Shows a dialog at the start of the program, in the upper right corner of the window, once the window has the
+// keyboard: window managers give the keyboard only to dialogs of such windows.
+void show_at_start(QDialog& dialog, const QWidget& window);
 
 }  // namespace locus::workbench

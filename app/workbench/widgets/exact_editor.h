@@ -1,4 +1,4 @@
-// ExactEditor: a text editor whose text is bytes; what was not edited stays as it was, byte for byte.
+// ExactEditor: a text editor of bytes: what is not edited stays the same, byte for byte.
 #pragma once
 
 #include <QColor>
@@ -17,21 +17,21 @@ class ExactEditor : public QPlainTextEdit {
   std::string bytes() const;
   std::size_t caret() const;  // in bytes
   void set_caret(std::size_t byte);
-  // Replaces everything. The editor's own undo comes back to what was there when `undoable`.
+  // Replaces the text; `undoable`: as a step of the editor's own undo.
   void set_bytes(const std::string& bytes, bool undoable = false);
 
-  // A range of bytes, tinted.
+  // A tinted range of bytes.
   struct Mark {
     std::size_t begin = 0;
     std::size_t end = 0;
     QColor color;
   };
-  // The first is scrolled to, unless the editor has the keyboard.
+  // Tints ranges and scrolls to the first one, unless the editor has the keyboard.
   void set_marks(const std::vector<Mark>& marks);
 
-  // What so many lines of its font take, with the frame.
+  // Height of that many lines, including the frame.
   int height_of_lines(int lines) const;
-  // The editor is never lower than these.
+  // Sets the minimum height in lines.
   void set_least_lines(int lines) { least_lines_ = lines; }
   QSize minimumSizeHint() const override;
 
@@ -39,7 +39,7 @@ class ExactEditor : public QPlainTextEdit {
   bool event(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
-  // Copied and pasted text is the real one, not what stands for it.
+  // Clipboard contents are the real text, without stand-ins.
   QMimeData* createMimeDataFromSelection() const override;
   void insertFromMimeData(const QMimeData* source) override;
 

@@ -21,7 +21,7 @@ bool is_picture(char32_t point) {
   return point >= kPictures && point <= kPictureOfDelete && point != kPictures + ' ';
 }
 
-// What stands for a character in the document.
+// The stand-in of a character in the document.
 char32_t stand_in(char32_t point) {
   if (point == 0x7F) {
     return kPictureOfDelete;

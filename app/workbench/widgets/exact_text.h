@@ -1,9 +1,9 @@
-// Exact text: any bytes as the text of an editor, and back, byte for byte.
+// Exact text: converts any bytes into the text of an editor and back without loss.
 //
-// An editor's document knows no carriage returns, keeps line and paragraph separators apart only inside, and its text
-// is Unicode: what it cannot hold is stood in for, one character for one. Control characters are their pictures
-// (U+2400 …: "␍"), so that they are seen; those pictures, should the text have some, the paragraph separator, the two
-// noncharacters that documents use, and bytes that are no UTF-8 are lone surrogates, which no text has.
+// A QTextDocument cannot hold carriage returns, paragraph separators as characters, or invalid UTF-8. Such characters
+// have stand-ins, one for one: control characters become their visible pictures (U+2400 …: "␍"); these pictures
+// themselves, the paragraph separator, the two noncharacters that documents use, and invalid bytes become lone
+// surrogates, which no valid text contains.
 #pragma once
 
 #include <QString>
@@ -13,7 +13,7 @@
 namespace locus::workbench {
 
 QString to_document(std::string_view bytes);
-// The inverse; of a document that was typed into, its characters as UTF-8, a line feed between paragraphs.
+// The inverse. Typed characters become UTF-8, paragraphs are separated by line feeds.
 std::string to_bytes(QStringView document);
 
 }  // namespace locus::workbench

@@ -1,4 +1,4 @@
-// FlowLayout: widgets side by side, in as many lines as the width asks for, those of a line about its middle.
+// FlowLayout: widgets side by side, wrapped into lines, vertically centred within a line.
 #pragma once
 
 #include <QLayout>
@@ -8,7 +8,7 @@ namespace locus::workbench {
 
 class FlowLayout : public QLayout {
  public:
-  // `gap_px` between two of a line.
+  // `gap_px`: between two widgets of a line.
   explicit FlowLayout(QWidget* parent, int gap_px = 14);
   ~FlowLayout() override;
 
@@ -24,11 +24,11 @@ class FlowLayout : public QLayout {
   void setGeometry(const QRect& rect) override;
 
  private:
-  int flow(const QRect& rect, bool place) const;  // the height it takes
+  int flow(const QRect& rect, bool place) const;  // returns the height
 
   QList<QLayoutItem*> items_;
   const int gap_px_;
-  int height_ = 0;  // that the present width takes: docks ask for no height by width
+  int height_ = 0;  // at the present width, since docks do not query height for width
 };
 
 }  // namespace locus::workbench

@@ -1,4 +1,4 @@
-// Help: the manual in a window, with its pictures, a search field and a way back. Does not block the workbench.
+// The manual in a window, with pictures, search and Back. Does not block the workbench.
 #pragma once
 
 #include <QDialog>
@@ -15,7 +15,7 @@ class QListWidgetItem;
 
 namespace locus::workbench {
 
-// One page of the manual, in the colours of the window; links lead to the other pages, those to the web to a browser.
+// One page of the manual in the colours of the window. Links open other pages; web links open the browser.
 class ManualPage : public QTextBrowser {
   Q_OBJECT
 
@@ -24,7 +24,7 @@ class ManualPage : public QTextBrowser {
 
   void open(const manual::Place& place);
   manual::Place place() const;
-  // Encodings whose equations stand below the page of a view: those of the columns that are shown.
+  // Sets the encodings whose equations are shown below the page of a view.
   void set_encodings(std::vector<std::string> names);
 
   QVariant loadResource(int type, const QUrl& name) override;
@@ -46,7 +46,7 @@ class ManualWindow : public QDialog {
   Q_OBJECT
 
  public:
-  // The one of this window, made when there is none, in front of the others.
+  // The manual window of this window, created if necessary and raised.
   static ManualWindow& of(QWidget* parent);
 
   ManualPage& page() { return *page_; }
@@ -57,7 +57,7 @@ class ManualWindow : public QDialog {
   void list_found(const QString& words);
   void add_group(const QString& name);
   void choose(const QListWidgetItem* item);
-  // Marks the page in the list of pages.
+  // Selects the page in the list.
   void follow();
 
   QLineEdit* search_ = nullptr;
@@ -65,7 +65,7 @@ class ManualWindow : public QDialog {
   ManualPage* page_ = nullptr;
 };
 
-// Shows the page in front of the window of `parent` and its dialogs, one of which may have asked for it.
+// Shows a page in front of the window of `parent` and of its dialogs.
 void show_manual_page(QWidget* parent, const QString& page);
 
 }  // namespace locus::workbench

@@ -1,5 +1,4 @@
-// Popover: controls in a frame that stands over the window beside its button while it is open. Esc, or a click
-// elsewhere, closes it.
+// Popover: a frame with controls over the window, beside its button. Esc or a click elsewhere closes it.
 #pragma once
 
 #include <QFrame>
@@ -8,16 +7,15 @@ namespace locus::workbench {
 
 class Popover : public QFrame {
  public:
-  // `anchor`: the button that opens it, whose child it is.
+  // `anchor`: the button that opens it, which becomes its parent.
   explicit Popover(QWidget& anchor);
 
-  // Shows it above the anchor, or below where there is no room, within the screen, and gives its first control the
-  // keyboard.
+  // Shows it above the anchor, or below if there is no room, within the screen, with the focus in its first control.
   void open();
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
-  // What it holds changes while it is open.
+  // Call it when its contents change while it is open.
   bool event(QEvent* event) override;
 
  private:
@@ -26,7 +24,7 @@ class Popover : public QFrame {
   QWidget& anchor_;
 };
 
-// Opens the popover that holds the control, if one does.
+// Opens the popover that contains the control, if any.
 void open_popover_of(QWidget& control);
 
 }  // namespace locus::workbench

@@ -1,4 +1,4 @@
-// The project's UTF-8 strings as Qt's.
+// Converts UTF-8 strings to QString.
 #pragma once
 
 #include <QString>

@@ -49,7 +49,7 @@ QStringList short_names(const QStringList& names, int most) {
     } else if (spare < 2 || !several) {
       list << without_middle(several && !own.isEmpty() ? own : name, room);
     } else {
-      // What is left of the common parts is shared between them, at least an ellipsis each.
+      // The remaining room is shared between the common parts, at least an ellipsis each.
       const qsizetype behind = std::min(tail, spare / 2);
       qsizetype before = std::min(head, spare - behind);
       // A letter or two of what all begin with tell nothing.

@@ -1,5 +1,4 @@
-// Names that must share a narrow place: shortened in the middle of what they have in common, so that what tells them
-// apart is seen.
+// Shortens names for narrow places, in the middle of what they have in common, so that their differences stay visible.
 #pragma once
 
 #include <QFontMetrics>
@@ -8,11 +7,11 @@
 
 namespace locus::workbench {
 
-// Each at most `most` characters (3 or more); names that differ stay different as long as their differing part fits.
+// Shortens each to at most `most` characters (3 or more). Distinct names stay distinct if their differing part fits.
 QStringList short_names(const QStringList& names, int most);
 
-// Each within that width, as `width_of` measures text: whole, or its beginning where that tells all of them apart, or
-// as short_names().
+// Shortens each to a width measured by `width_of`: the whole name, or its beginning if that is distinct, or
+// short_names().
 QStringList names_within(const QStringList& names, int width, const std::function<int(const QString&)>& width_of);
 QStringList names_within(const QStringList& names, int width, const QFontMetrics& metrics);
 

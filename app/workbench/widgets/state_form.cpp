@@ -18,7 +18,7 @@ using Kind = Parameter::Kind;
 
 constexpr int kShortestWord = 6;  // of a list that has little room, in letters
 
-// What the list of a combo box offers: the words that can be typed, and what they are called.
+// Entries of a combo box: values and their labels.
 std::vector<std::pair<std::string, std::string>> offered(const Parameter& parameter) {
   std::vector<std::pair<std::string, std::string>> list;
   if (parameter.kind == Kind::kChoice && parameter.fallback == SettingValue(std::string())) {
@@ -33,7 +33,7 @@ std::vector<std::pair<std::string, std::string>> offered(const Parameter& parame
   return list;
 }
 
-// What the widget says, as it would be typed.
+// The value of a widget as text.
 std::string typed(const QWidget* widget) {
   if (const auto* check = qobject_cast<const QCheckBox*>(widget)) {
     return check->isChecked() ? "true" : "false";

@@ -1,4 +1,4 @@
-// Widgets of the fields of a view's state, one per field, made from the list of fields alone.
+// Widgets for the fields of a view's state, created from the schema of fields.
 #pragma once
 
 #include <QWidget>
@@ -10,16 +10,16 @@ class QFormLayout;
 
 namespace locus::workbench {
 
-// The fields of one place, below each other. Every widget has its field's name as object name.
+// A form with the fields of one place. Every widget has its field's name as object name.
 class StateForm : public QWidget {
   Q_OBJECT
 
  public:
   StateForm(const session::StateFields& fields, session::StateField::Place place, QWidget* parent);
 
-  // Shows a state; emits nothing.
+  // Shows a state without emitting a signal.
   void show_state(const session::ViewState& state);
-  // The state with the field that was edited last as its widget has it; what cannot be is left as it was.
+  // The state with the latest edited field taken from its widget; invalid values are ignored.
   session::ViewState edited(session::ViewState state) const;
 
  Q_SIGNALS:
@@ -29,15 +29,15 @@ class StateForm : public QWidget {
   struct Row {
     const session::StateField* field = nullptr;
     QWidget* widget = nullptr;
-    QWidget* label = nullptr;  // null for check boxes, which are their own
-    std::string shown;         // of a line, as it was filled
+    QWidget* label = nullptr;  // null for check boxes, which have a text
+    std::string shown;         // text last shown in a line edit
   };
   void add(QFormLayout& form, const session::StateField& field);
   QWidget* make(const session::StateField& field, std::size_t row);
   void edit(std::size_t row);
 
   std::vector<Row> rows_;
-  std::size_t last_ = 0;  // the row that was edited
+  std::size_t last_ = 0;  // latest edited row
   bool filling_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Light and dark look of the whole window.
+// Light and dark theme of the whole window.
 #pragma once
 
 class QApplication;
@@ -7,7 +7,7 @@ class QDockWidget;
 namespace locus::workbench {
 
 void apply_theme(QApplication& application, bool dark);
-// A panel that was just made: its title follows the application's font, which Qt reads once.
+// Makes the title of a new panel follow the application's font, which Qt reads only once.
 void grow_title_with_text(QDockWidget& dock);
 
 }  // namespace locus::workbench

@@ -1,6 +1,6 @@
-// AtlasDialog: makes the atlas of an open checkpoint over a folder of texts, on a thread of its own, with progress and
-// Stop. The file is opened as a column once it holds something, and followed as it grows. Does not block the window;
-// closing it stops the work, and what was measured is kept in the file, from which the same settings go on.
+// AtlasDialog: measures the atlas of an open checkpoint over a folder of texts, on a thread of its own, with progress
+// and Stop. Its file is opened as a column after the first measurements and followed as it grows. Does not block the
+// window. Closing it stops the work; the file keeps the measurements, and the same settings continue them.
 #pragma once
 
 #include <QDialog>
@@ -28,16 +28,16 @@ class AtlasDialog : public QDialog {
     std::string name;
     std::filesystem::path path;
   };
-  // `choices`: the checkpoints that are open; `folder`: where files are looked for first.
+  // `choices`: the open checkpoints; `folder`: initial folder of file dialogs.
   AtlasDialog(std::vector<Choice> choices, const QString& folder, QWidget* parent);
   ~AtlasDialog() override;
 
  Q_SIGNALS:
-  void begun(const QString& file);  // the file is there, with some windows in it
+  void begun(const QString& file);  // the file exists and contains some windows
 
  private:
   void add_fields();
-  // A line with a button that asks for its path.
+  // A line edit with a button that asks for its path.
   QLineEdit* add_path(const char* name, const QString& label, const QString& placeholder, const QString& button,
                       QString (AtlasDialog::*ask)());
   QString ask_texts();
@@ -61,7 +61,7 @@ class AtlasDialog : public QDialog {
   QLabel* says_ = nullptr;
   QPushButton* start_ = nullptr;
   QPushButton* stop_ = nullptr;
-  QString told_;  // the file of which begun() was said
+  QString told_;  // the file that begun() was emitted for
   std::jthread work_;
 };
 

@@ -14,7 +14,7 @@ namespace locus::workbench {
 class CommandRegistry;
 class EditActions;
 
-// What the entries of the menu act on.
+// Objects that the entries of the menu act on.
 struct CanvasMenuParts {
   QWidget& window;
   Studio& studio;

@@ -15,17 +15,17 @@ namespace {
 constexpr int kRole = Qt::UserRole;  // the index of the command
 constexpr int kWidthLetters = 70;
 constexpr int kLines = 14;
-constexpr int kWithin = 1000;            // what a word found within another counts
-constexpr int kElsewhere = 2 * kWithin;  // and one that is not in the name
-constexpr int kUnavailable = 1'000'000;  // more than any words
+constexpr int kWithin = 1000;            // cost of a match inside a word
+constexpr int kElsewhere = 2 * kWithin;  // cost of a match outside the name
+constexpr int kUnavailable = 1'000'000;  // more than any match
 
-// How badly a word fits; empty: it does not occur.
-std::optional<int> misfit(const QString& name, const QString& word) {
+// The cost of a match, 0 for the best; empty: the word does not occur.
+std::optional<int> match_cost(const QString& name, const QString& word) {
   int best = -1;
   for (qsizetype at = name.indexOf(word, 0, Qt::CaseInsensitive); at >= 0;
        at = name.indexOf(word, at + 1, Qt::CaseInsensitive)) {
     const bool begins = at == 0 || !name[at - 1].isLetterOrNumber();
-    // "2" is a layer's number, and no beginning of 21.
+    // "2" matches the number 2 before 21.
     const qsizetype end = at + word.size();
     const bool ends = end == name.size() || !name[end].isLetterOrNumber();
     // "Difference" before "View: Head difference".
@@ -44,8 +44,8 @@ std::vector<std::size_t> found_commands(const std::vector<Command>& commands, co
     int cost = commands[n].available ? 0 : kUnavailable;
     bool all = true;
     for (const QString& word : words) {
-      auto one = misfit(commands[n].name, word);
-      if (const auto other = misfit(commands[n].also, word); !one && other) {
+      auto one = match_cost(commands[n].name, word);
+      if (const auto other = match_cost(commands[n].also, word); !one && other) {
         one = kElsewhere + *other;
       }
       all = all && one.has_value();

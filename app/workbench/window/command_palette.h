@@ -1,4 +1,4 @@
-// CommandPalette: everything the window can do, found by typing a few letters of it.
+// CommandPalette: finds any command of the window by a few letters of its name.
 #pragma once
 
 #include <QDialog>
@@ -13,14 +13,14 @@ namespace locus::workbench {
 
 struct Command {
   QString name;  // "View: Attention"
-  QString hint;  // its key, or what it is now
+  QString hint;  // its key, or its present value
   std::function<void()> run;
-  QString also{};         // other words that find it: "--scale", "ignore-first"
-  bool available = true;  // else the hint says why it cannot be run now
+  QString also{};         // other search words: "--scale", "ignore-first"
+  bool available = true;  // false: the hint gives the reason
 };
 
-// Those that `typed` finds, best first, as indices: every word of it occurs, at the beginning of a word before within
-// one; the name's words before the others; of equals, in their order. Those that cannot be run now are last.
+// Indices of the commands that contain every word of `typed`, best match first: matches at the beginning of a word
+// before those inside one, matches in the name before those in other search words. Unavailable commands come last.
 std::vector<std::size_t> found_commands(const std::vector<Command>& commands, const QString& typed);
 
 class CommandPalette : public QDialog {

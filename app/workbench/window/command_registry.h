@@ -1,5 +1,5 @@
-// CommandRegistry: one table of what the window can do. Its menus are made of it, and through them the palette, the
-// menu of the canvas and the keys that arrive at the canvas.
+// CommandRegistry: the table of the window's commands. Menus, the palette, the canvas's context menu and the keys of
+// the canvas use it.
 #pragma once
 
 #include <QHash>
@@ -18,18 +18,18 @@ class QMenu;
 
 namespace locus::workbench {
 
-// The property of a command's action that says why it is not enabled.
+// Property of a command's QAction: the reason why it is disabled.
 constexpr const char* kReasonProperty = "reason";
 
 struct MenuCommand {
-  QString menu;      // where it stands: "&File", "&View/La&yout"
-  QString text;      // with its mnemonic and, behind a tab, a key that the canvas handles itself
-  QKeySequence key;  // works wherever the keyboard is, also while the menus are hidden
+  QString menu;      // path of its menu: "&File", "&View/La&yout"
+  QString text;      // with mnemonic and, after a tab, a key handled by the canvas
+  QKeySequence key;  // works everywhere in the window, also while menus are hidden
   std::function<void()> run;
-  QString name{};                     // of its QAction
-  std::function<Status()> enabled{};  // empty: always; the message of an error is shown as its tool tip
-  std::function<bool()> checked{};    // empty: it has no box
-  QString tip{};                      // while it is enabled
+  QString name{};                     // object name of its QAction
+  std::function<Status()> enabled{};  // empty: always; an error message becomes the tooltip
+  std::function<bool()> checked{};    // empty: not checkable
+  QString tip{};                      // tooltip while it is enabled
 };
 
 class CommandRegistry : public QObject {
@@ -38,21 +38,21 @@ class CommandRegistry : public QObject {
  public:
   explicit CommandRegistry(QMainWindow& window) : window_(window) {}
 
-  // Menus and commands appear in the order in which they are added.
+  // Adds a command. Menus and commands appear in the order in which they are added.
   QAction* add(MenuCommand command);
-  // A command that somebody else has made, of this key.
+  // Adds an existing action with a key.
   void add(const QString& menu, QAction* action, const QKeySequence& key);
   void add_separator(const QString& menu);
-  // A menu; `fill`, where there is one, fills it each time before it is seen.
+  // Adds or finds a menu; `fill`, if any, fills it each time before it is shown.
   QMenu* menu(const QString& path, const std::function<void(QMenu&)>& fill = {});
 
-  // The command of that name; null: there is none.
+  // The action of that object name; null: there is none.
   QAction* find(const char* name) const;
-  // Brings what is enabled and checked up to date: done for a menu before it is seen, and to be done for commands with
-  // keys when something has changed, since a disabled command's key does nothing.
+  // Updates which commands are enabled and checked. Menus do this before they are shown; commands with keys need it
+  // after every change, since the key of a disabled command does nothing.
   void refresh_keys();
   void refresh_all();
-  // Runs the action of the window that has this key. False: none has.
+  // Runs the action with this key. False: there is none.
   bool trigger(const QKeyEvent& event) const;
 
  private:

@@ -10,6 +10,7 @@
 #include "app/figures/assets.h"
 #include "app/session/portable.h"
 #include "app/session/recipe.h"
+#include "app/workbench/input/ids_input.h"
 #include "app/workbench/input/input_dock.h"
 #include "app/workbench/input/input_files.h"
 #include "app/workbench/state/studio.h"
@@ -89,7 +90,7 @@ FileOpener::FileOpener(QWidget& window, Studio& studio, SessionController& sessi
     if (!session::missing_checkpoints(studio_.sessions().session(), false).empty()) {
       messages_.show_action(QStringLiteral("Find it…"), [this] { sessions_.find_missing(); });
     } else if (wants_ids(studio_)) {
-      messages_.show_action(QStringLiteral("Ids…"), [this] { input_.type_ids(); });
+      messages_.show_action(QStringLiteral("Ids…"), [this] { input_.ids().begin(); });
     }
   });
   connect(&sessions_, &SessionController::saved, this, [this](const QString& path) { remember(path.toStdString()); });
@@ -305,7 +306,7 @@ void FileOpener::ask_hub() {
   dialog->show();
 }
 
-// Of the checkpoints that are open on this machine, as their files have them.
+// Choices of the atlas dialog: open checkpoints on this machine, without overrides and edits.
 void FileOpener::make_atlas() {
   std::vector<AtlasDialog::Choice> choices;
   for (const Checkpoint& each : studio_.checkpoints().all()) {

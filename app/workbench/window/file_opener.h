@@ -1,4 +1,4 @@
-// FileOpener: opens whatever a path is, asks for paths, and remembers those that opened.
+// FileOpener: opens paths of any kind, asks for paths, and remembers recent ones.
 #pragma once
 
 #include <QObject>
@@ -24,10 +24,10 @@ class FileOpener : public QObject {
   FileOpener(QWidget& window, Studio& studio, SessionController& sessions, MachineQuestions& machines, InputDock& input,
              MessageBar& messages, QSettings& settings);
 
-  // A session, a checkpoint, a trace, a text, an image, a figure or its recipe.
+  // Opens a session, checkpoint, trace, text, image, figure or recipe.
   void open(const std::filesystem::path& path);
   void open_all(const QStringList& paths);
-  // What the window shows first: the paths, or the last session, or the bundled one.
+  // Opens what the window shows first: the paths, else the last session, else the bundled one.
   void open_first(const std::vector<std::filesystem::path>& paths);
 
   void ask_folders();
@@ -43,7 +43,7 @@ class FileOpener : public QObject {
   void recent_changed();
 
  private:
-  // What a figure or its recipe shows, as a step that undo() takes back. False: the file says nothing of it.
+  // Shows what a figure or recipe shows, as a step for undo(). False: the file contains no recipe.
   bool open_figure(const std::filesystem::path& path);
   void show_atlas(const std::filesystem::path& file);
   void open_checkpoint(const std::filesystem::path& path);
@@ -58,7 +58,7 @@ class FileOpener : public QObject {
   InputDock& input_;
   MessageBar& messages_;
   QSettings& settings_;
-  std::vector<std::filesystem::path> opening_;  // checkpoints that were asked for; recent once they have opened
+  std::vector<std::filesystem::path> opening_;  // requested checkpoints; added to the recent ones once open
 };
 
 }  // namespace locus::workbench

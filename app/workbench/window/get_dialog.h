@@ -1,6 +1,6 @@
-// GetDialog: asks for a model of Hugging Face's hub, shows what fetching it would take, and fetches it into the hub's
-// cache on this machine. Nothing is asked or fetched before its buttons are pressed. Does not block the window; closing
-// it stops the work, and what was fetched is kept.
+// GetDialog: downloads a model from the Hugging Face Hub into the hub's cache on this machine, after showing its size.
+// It contacts the network only when its buttons are pressed. Does not block the window; closing it stops the download
+// and keeps what is complete.
 #pragma once
 
 #include <QDialog>
@@ -35,7 +35,7 @@ class GetDialog : public QDialog {
   void stop();
   void show_plan();
   void say(const QString& text);
-  // Runs `work` on a thread of its own, and `done` here with what it returns, unless the dialog has gone.
+  // Runs `work` on a thread of its own, then `done` here with its result, unless the dialog was closed.
   template <class T>
   void start(std::function<Result<T>(const StopToken&, const Progress&)> work, std::function<void(Result<T>)> done);
   void show_progress(const ProgressReport& report);
@@ -48,7 +48,7 @@ class GetDialog : public QDialog {
   QLabel* says_ = nullptr;
   QPushButton* fetch_ = nullptr;
   QPushButton* stop_ = nullptr;
-  std::optional<hub::HubSettings> settings_;  // of the plan
+  std::optional<hub::HubSettings> settings_;  // used for the plan
   std::optional<hub::DownloadPlan> plan_;
   std::jthread work_;
 };

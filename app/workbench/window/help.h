@@ -1,4 +1,4 @@
-// What Help says: pages of the manual (manual_window.h), messages, versions.
+// The Help menu: pages of the manual (manual_window.h), messages, versions.
 #pragma once
 
 #include <QStringList>
@@ -9,9 +9,9 @@ namespace locus::workbench {
 
 class Studio;
 
-// The page of the view, and the equations of the encodings that are shown.
+// Shows the page of the view with the equations of the shown encodings.
 void show_view_help(QWidget* parent, const Studio& studio);
-// What the status bar has said, oldest first.
+// Shows messages of the status bar, oldest first.
 void show_messages(QWidget* parent, const QStringList& messages);
 void show_about(QWidget* parent);
 

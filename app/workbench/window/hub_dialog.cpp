@@ -19,7 +19,7 @@ namespace {
 
 enum Column { kName, kRevision, kFamily, kSize, kOpens };
 
-// Of the files of a snapshot, which are links.
+// Total size of the files of a snapshot, which are links.
 std::uintmax_t bytes_of(const std::filesystem::path& folder) {
   std::uintmax_t bytes = 0;
   std::error_code code;

@@ -1,5 +1,5 @@
-// HubDialog: the models of Hugging Face's cache on this machine, with family, size and whether they open. Nothing is
-// fetched here. Does not block the window.
+// HubDialog: lists the models in the Hugging Face cache on this machine, with family, size and whether they open. It
+// does not use the network and does not block the window.
 #pragma once
 
 #include <QDialog>
@@ -23,10 +23,10 @@ class HubDialog : public QDialog {
 
  Q_SIGNALS:
   void chosen(const QString& folder);
-  void wants_another();  // that is not in the cache
+  void wants_another();  // the user wants a model that is not in the cache
 
  private:
-  void look_at(std::size_t index);  // and at those behind it, one after the other
+  void look_at(std::size_t index);  // then at the following ones, in order
   void choose();
 
   Studio& studio_;

@@ -1,5 +1,5 @@
-// JobButton: a button of the status bar that opens the list of work: what waits, runs, and ran, each with its time, and
-// Cancel for what is not over.
+// JobButton: a button of the status bar that opens the list of jobs: waiting, running and finished ones with their
+// times, and Cancel for unfinished ones.
 #pragma once
 
 #include <QDialog>
@@ -19,7 +19,7 @@ class JobList : public QDialog {
  public:
   JobList(Studio& studio, QWidget* parent);
 
-  // As the worker has it now.
+  // Updates the list from the worker.
   void refresh();
 
  protected:
@@ -31,7 +31,7 @@ class JobList : public QDialog {
 
   Studio& studio_;
   QTreeWidget* tree_;
-  QTimer clock_;  // runs while the list is seen
+  QTimer clock_;  // runs while the list is visible
 };
 
 class JobButton : public QToolButton {
@@ -44,7 +44,7 @@ class JobButton : public QToolButton {
   void open();
 
   Studio& studio_;
-  JobList* list_ = nullptr;  // once it was asked for
+  JobList* list_ = nullptr;  // created on first use
 };
 
 }  // namespace locus::workbench

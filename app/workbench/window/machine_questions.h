@@ -1,5 +1,5 @@
-// MachineQuestions: asks before a machine is reached that a session, a figure or a recipe names: once for each.
-// Machines that the user agreed to, or named, are remembered.
+// MachineQuestions: asks once before connecting to a machine named by a session, figure or recipe. Machines that the
+// user has allowed or typed are remembered.
 #pragma once
 
 #include <QObject>
@@ -21,7 +21,7 @@ class MachineQuestions : public QObject {
  public:
   MachineQuestions(QWidget& window, Studio& studio, MessageBar& messages, QSettings& settings);
 
-  // The user named this path: its machine may be reached from now on. Nothing for a path of this machine.
+  // Allows the machine of a path that the user has typed or chosen; does nothing for local paths.
   void named(const std::filesystem::path& path);
 
  private:

@@ -67,7 +67,7 @@ void MessageBar::add_widgets(const std::string& device) {
     studio_.cancel();
     show_cancelled();
   });
-  // What is there only now and then keeps its room, at the edge: nothing moves under a hand that is on its way.
+  // Widgets that come and go keep their room, so that nothing moves under the pointer.
   const std::array<QWidget*, 9> in_order{action_, where_, machines_, latency_, memory_, jobs, work_, progress_, cancel_};
   for (QWidget* widget : in_order) {
     widget->setContentsMargins(6, 0, 6, 0);
@@ -102,7 +102,7 @@ void MessageBar::connect_studio() {
 void MessageBar::show_message(const QString& message, bool failure) {
   failure_.clear();
   action_->hide();
-  // What a file says stands in messages too.
+  // Messages may quote files.
   last_message_ =
       qt(shown(QString(message).replace(QLatin1Char('\n'), QLatin1Char(' ')).toStdString(), kMaxCharacters));
   messages_ << (failure ? QStringLiteral("⚠ ") + last_message_ : last_message_);
@@ -155,7 +155,7 @@ void MessageBar::show_action(const QString& words, std::function<void()> run) {
   action_->show();
 }
 
-// What was said is about the input before.
+// Removes a message about the previous input.
 void MessageBar::drop_message() {
   clearMessage();
   action_->hide();
@@ -255,7 +255,7 @@ void MessageBar::show_machines() {
   }
 }
 
-// What is said gives way to other messages, the button only to other buttons: it comes back when those go.
+// Other messages replace the text; the button returns when the buttons of other messages are gone.
 void MessageBar::offer_reconnect(const std::string& lost) {
   const QString reconnect = QStringLiteral("Reconnect");
   if (!lost.empty() && lost != lost_) {

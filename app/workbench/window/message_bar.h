@@ -1,5 +1,5 @@
-// MessageBar: the status bar. On the left what was said last; on the right a button that does something about it, what
-// the machine computes and keeps, and Cancel.
+// MessageBar: the status bar: on the left the latest message, on the right an action for it, the running work, memory,
+// and Cancel.
 #pragma once
 
 #include <QStatusBar>
@@ -27,18 +27,18 @@ class MessageBar : public QStatusBar {
   // `device`: where models run.
   MessageBar(Studio& studio, const std::string& device, QWidget* parent);
 
-  // One line, without control characters. A failure stays until another message, others for some seconds.
+  // Shows a message in one line, without control characters. Failures stay until the next message, others some seconds.
   void show_message(const QString& message, bool failure = false);
   void show_error(const Error& error);
-  // A failure of a checkpoint, which goes when no shown checkpoint has it any more.
+  // Shows an error of a checkpoint until no shown checkpoint has it.
   void show_checkpoint_failure(const QString& message);
   void show_cancelled();
   void show_written(const Result<std::vector<std::filesystem::path>>& files);
-  // A button beside the present message, which does something about it.
+  // Adds a button with an action to the present message.
   void show_action(const QString& words, std::function<void()> run);
 
   const QString& last_message() const { return last_message_; }
-  const QStringList& messages() const { return messages_; }  // the latest of this session, oldest first
+  const QStringList& messages() const { return messages_; }  // of this session, oldest first
 
  Q_SIGNALS:
   void memory_limit_requested();
@@ -61,15 +61,15 @@ class MessageBar : public QStatusBar {
   bool device_shown_ = false;
   QLabel* latency_ = nullptr;
   QLabel* memory_ = nullptr;
-  QLabel* machines_ = nullptr;  // of columns on other machines
+  QLabel* machines_ = nullptr;  // connections of columns on other machines
   QLabel* work_ = nullptr;
   QProgressBar* progress_ = nullptr;
   QPushButton* cancel_ = nullptr;
   QTimer work_timer_;     // runs while there is work
   QTimer machine_timer_;  // runs while a column is on another machine
-  std::string lost_;      // what was said last of a lost line
+  std::string lost_;      // latest message about a lost connection
   QString last_message_;
-  QString failure_;  // of a checkpoint, while it is shown
+  QString failure_;  // error of a checkpoint, while it is shown
   QStringList messages_;
 };
 

@@ -1,4 +1,4 @@
-// Asks where the checkpoints are that a session names and that are not there. Does not block the window.
+// Asks for the paths of checkpoints of a session that were not found. Does not block the window.
 #pragma once
 
 #include <QDialog>
@@ -17,7 +17,7 @@ class MissingDialog : public QDialog {
  public:
   MissingDialog(const std::vector<std::filesystem::path>& missing, QWidget* parent);
 
-  // What is still missing; closes when that is nothing.
+  // Updates the list of missing checkpoints; closes the dialog when it is empty.
   void set_missing(const std::vector<std::filesystem::path>& missing);
 
  Q_SIGNALS:

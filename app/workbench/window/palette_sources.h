@@ -1,4 +1,4 @@
-// What the palette offers, as lists of commands.
+// Commands of the command palette.
 #pragma once
 
 #include <vector>
@@ -13,15 +13,15 @@ namespace locus::workbench {
 class Studio;
 
 void append(std::vector<Command>& list, std::vector<Command> more);
-// The entries of a menu that can be chosen now, and of menus in it; their names begin with `path`.
+// The enabled entries of a menu and its submenus; their names begin with `path`.
 std::vector<Command> menu_commands(const QString& path, QMenu& menu);
-// The switches of a panel.
+// The check boxes of a panel.
 std::vector<Command> switch_commands(const QString& path, const QWidget& panel);
-// The layers, heads, checkpoints and figures that there are.
+// Layers, heads, checkpoints and figures to go to.
 std::vector<Command> place_commands(Studio& studio);
-// The options of the present view, as they stand below the figure of `window`.
+// The options of the present view below the figure of `window`.
 std::vector<Command> option_commands(Studio& studio, QWidget& window);
-// What the bar above the canvas and the colours of the inspector set.
+// The fields of the bar above the canvas and of the colours in the inspector.
 std::vector<Command> state_commands(Studio& studio, QWidget& window);
 
 }  // namespace locus::workbench

@@ -1,5 +1,5 @@
-// QuestionBar: below the figure, when a run would take long or much memory: run it, only its first tokens, or not at
-// all. It takes no keyboard: who types goes on, and the question goes with the text that it was about.
+// QuestionBar: appears below the figure if a run would take long or much memory, and offers to run it, only its first
+// tokens, or not at all. It does not take the keyboard; typing on replaces the question.
 #pragma once
 
 #include <QFrame>
@@ -18,7 +18,7 @@ class QuestionBar : public QFrame {
   QuestionBar(Studio& studio, QWidget* parent);
 
  Q_SIGNALS:
-  void shortened(const QString& message);  // the text was
+  void shortened(const QString& message);  // the text was shortened
   void declined();
 
  private:

@@ -36,7 +36,7 @@ void report_first_figure(viewport::Canvas* canvas) {
   });
 }
 
-// What the window begins with is opened after its first frame: that loads LibTorch, and while it is loaded no driver
+// The initial paths are opened after the first frame: that loads LibTorch, and while it is loaded no driver
 // can be.
 void open_after_first_frame(MainWindow& window, bool drawn) {
   constexpr int kWaitMs = 500;  // a window that nobody sees has no frame

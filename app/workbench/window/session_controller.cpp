@@ -16,7 +16,6 @@
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/message_bar.h"
 #include "app/workbench/window/missing_dialog.h"
-#include "app/workbench/window/start_dialog.h"
 
 namespace locus::workbench {
 

@@ -1,5 +1,5 @@
-// SessionController: the session of the window. Its file, its title, what the next start shows, the journal and the
-// earlier states, and what is asked before one session takes the place of another.
+// SessionController: the session of the window: its file and title, the session of the next start, the journal and
+// earlier states, and the question about unsaved changes.
 #pragma once
 
 #include <QObject>
@@ -25,29 +25,29 @@ class SessionController : public QObject {
  public:
   using Ask = decltype(WorkbenchOptions::ask);
 
-  // Keeps its files in `folder`, which exists; `ask` as in WorkbenchOptions.
+  // `folder`: an existing folder for its files; `ask`: see WorkbenchOptions.
   SessionController(QWidget& window, Studio& studio, MessageBar& messages, QSettings& settings,
                     const std::filesystem::path& folder, Ask ask);
 
-  // False: it is no session, or the user keeps the one that is there.
+  // False: the file is no session, or the user chose to keep the present one.
   bool open(const std::filesystem::path& path);
-  // The session of the last end. False: there is none.
+  // Opens the session of the previous run of the program. False: there is none.
   bool open_last();
   void open_new();
   // False: nothing was saved.
   bool save();
-  bool save_as();  // asks for the file
-  // Tells where a checkpoint that was not found is now; others that lie beside it are found too.
+  bool save_as();  // asks for a file
+  // Sets the new path of a missing checkpoint; others are searched beside it.
   void relocate(const std::filesystem::path& from, const std::filesystem::path& to);
-  // Asks where the checkpoints are that the session names and that were not found.
+  // Asks for the paths of missing checkpoints.
   void find_missing();
-  // Offers what a program that ended without closing has left.
+  // Offers to restore the session of a program that crashed.
   void offer_recovery();
   void fill_states(QMenu& menu);
   void show_title();
-  // Keeps the session for the next start. False: the window stays.
+  // Stores the session for the next start, after asking about unsaved changes. False: the window stays open.
   bool may_close();
-  // The window closes: there is nothing to recover.
+  // Removes the journal when the window closes.
   void end();
 
  Q_SIGNALS:
@@ -66,7 +66,7 @@ class SessionController : public QObject {
   Studio& studio_;
   MessageBar& messages_;
   QSettings& settings_;
-  const std::filesystem::path last_;  // the session of the last end
+  const std::filesystem::path last_;  // file of the session of the previous run
   const Ask ask_;
   Journal journal_;
   QTimer journal_timer_;

@@ -30,7 +30,7 @@ Welcome::Welcome(bool has_figures, QWidget* parent) : QDialog(parent) {
     layout->addSpacing(layout->spacing());
     layout->addWidget(button);
     write(text);
-    // What is chosen is seen whole: dialogs that a choice opens are not below this one, and it does not come back.
+    // Closes first, so that dialogs opened by the choice are not below this one.
     connect(button, &QPushButton::clicked, this, [this, wanted] {
       hide();
       Q_EMIT(this->*wanted)();

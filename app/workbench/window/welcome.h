@@ -1,4 +1,4 @@
-// Welcome: steps to begin with, each a click, which closes it. Shown at the first start and by Help > Getting started.
+// Welcome: first steps, each a button that closes the dialog. Shown at the first start and by Help > Getting started.
 #pragma once
 
 #include <QDialog>
@@ -9,14 +9,14 @@ class Welcome : public QDialog {
   Q_OBJECT
 
  public:
-  // Without figures of a session to choose from, that step is left out.
+  // `has_figures`: offers a figure of the bundled session.
   Welcome(bool has_figures, QWidget* parent);
   QSize sizeHint() const override;
 
  Q_SIGNALS:
   void figure_wanted();      // of the bundled session
-  void text_wanted();        // to type one
-  void checkpoint_wanted();  // to open one's own
+  void text_wanted();        // to type a text
+  void checkpoint_wanted();  // to open a checkpoint
   void manual_wanted();
 
  protected:

@@ -9,8 +9,10 @@
 
 #include "app/figures/assets.h"
 #include "app/workbench/docks/figures_dock.h"
+#include "app/workbench/export/export.h"
 #include "app/workbench/input/input_dock.h"
 #include "app/workbench/state/studio.h"
+#include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/exact_editor.h"
 #include "app/workbench/widgets/manual_window.h"
 #include "app/workbench/widgets/qt_text.h"
@@ -18,7 +20,6 @@
 #include "app/workbench/window/message_bar.h"
 #include "app/workbench/window/palette_sources.h"
 #include "app/workbench/window/session_controller.h"
-#include "app/workbench/window/start_dialog.h"
 #include "app/workbench/window/welcome.h"
 
 namespace locus::workbench {

@@ -1,7 +1,7 @@
 // Actions of the window's commands that involve several parts of it: dialogs, the palette, the welcome, filled menus.
 #pragma once
 
-#include "app/workbench/export/export.h"
+#include "app/workbench/export/clipboard.h"
 
 class QMainWindow;
 class QMenu;

@@ -10,6 +10,7 @@
 #include "app/viewport/canvas.h"
 #include "app/workbench/canvas/canvas_actions.h"
 #include "app/workbench/docks/figures_dock.h"
+#include "app/workbench/export/clipboard.h"
 #include "app/workbench/export/export.h"
 #include "app/workbench/input/find_field.h"
 #include "app/workbench/input/input_dock.h"

@@ -64,7 +64,7 @@ bool CheckpointOpener::share(Checkpoint& checkpoint) {
   return checkpoint.opening;
 }
 
-// Another machine answers: the worker waits for it.
+// On another machine: the worker waits for the answer.
 void CheckpointOpener::edit_there(Checkpoint& checkpoint, const std::shared_ptr<const models::Model>& model) {
   checkpoint.opening = true;
   worker_.submit<std::shared_ptr<const models::Model>>(

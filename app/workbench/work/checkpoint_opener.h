@@ -1,5 +1,5 @@
-// CheckpointOpener: opens the checkpoints and traces of a list on the worker. Those of the same path and overrides have
-// one model: the first that opens lends its weights to the others, which wait for it.
+// CheckpointOpener: opens the checkpoints and traces of a list on the worker. Columns of the same path and overrides
+// share weights: while one of them opens, the others wait.
 #pragma once
 
 #include <QObject>
@@ -21,32 +21,32 @@ class CheckpointOpener : public QObject {
  public:
   CheckpointOpener(Worker& worker, CheckpointList& list, std::string device, session::Opener opener);
 
-  // What lies at its path, under its overrides and edits; what it shows stays until that is there.
+  // Opens its path with its overrides and edits. It keeps its present run until the new one is there.
   void load(Checkpoint& checkpoint);
-  // The trace at its path, written anew: what it shows stays until that is there, and where it does not open, which may
-  // be a moment between the files of a sharded run, beside the error.
+  // Reopens a trace file that has been rewritten. It keeps its present trace until the new one is there; if that does
+  // not open, for example between the files of a sharded run, trace and error are both set.
   void follow(Checkpoint& checkpoint);
-  // This one has left the list: it does not open any more, and those that wait for it open by themselves.
+  // Stops opening a checkpoint that has left the list; columns waiting for its weights open them themselves.
   void forget(int id);
-  // What a checkpoint is and whether it opens, without keeping it. One at a time; the same slot for all.
+  // Opens a checkpoint only to describe it. A new call replaces the previous one.
   void look_at(const std::filesystem::path& path, std::function<void(Result<models::ModelInfo>)> done);
   void drop_look();
 
-  // For what is opened from now on.
+  // Applies to checkpoints opened from now on.
   void set_memory_limit_mb(std::int64_t limit) { memory_limit_mb_ = limit; }
   std::int64_t memory_limit_mb() const { return memory_limit_mb_; }
 
  Q_SIGNALS:
-  void ready(int id);     // its model is there and can run
-  void changed();         // what is open, and errors
+  void ready(int id);     // the model is open and can run
+  void changed();         // open checkpoints, names and errors
   void runs_changed();    // a trace has been opened
   void extent_changed();  // after the others
   void failed(const locus::Error& error);
-  void machine_wanted(const QString& machine);  // it may not be reached (models/api/machine.h): the checkpoint failed
+  void machine_wanted(const QString& machine);  // a checkpoint failed because this machine is not allowed
 
  private:
-  // Opens it with the weights of another checkpoint of the same path and overrides, now or when that has opened.
-  // False: there is none.
+  // Shares the weights of another checkpoint of the same path and overrides, now or once that is open. False: there is
+  // none.
   bool share(Checkpoint& checkpoint);
   void edit_there(Checkpoint& checkpoint, const std::shared_ptr<const models::Model>& model);
   // Opens the checkpoints that wait for this one.

@@ -141,7 +141,7 @@ void CheckpointRuns::shorten_own_texts() {
   }
 }
 
-// What the worker is handed of a checkpoint.
+// Copies of a checkpoint's parts for the worker.
 struct CheckpointRuns::Wanted {
   std::shared_ptr<const models::Model> model;
   models::Input input;
@@ -158,7 +158,7 @@ Result<CheckpointRuns::Run> CheckpointRuns::run_on_worker(const Wanted& wanted, 
   report(progress, 0, "reading the text");
   const auto tokens = model.tokenize(wanted.input);
   const auto length = tokens.ok() ? static_cast<std::int64_t>(tokens->size()) : 0;
-  // What cannot be run says so itself.
+  // Inputs that cannot run are reported by run() below.
   if (tokens.ok() && model.estimate(length, options).fits) {
     LOCUS_CHECK(model.read_weights(stop, with_time_left(0, 0, progress)));
     const models::Estimate estimate =
@@ -276,7 +276,7 @@ void CheckpointRuns::show(Checkpoint& done, Result<Run> made) {
   Q_EMIT extent_changed();
 }
 
-// What it showed before the present runs began. Under other edits or overrides than it has now it would be shown under
+// Restores the run from before the present ones. Under other edits or overrides than it has now it would be shown under
 // a wrong name.
 bool CheckpointRuns::restore(Checkpoint& checkpoint) {
   const auto trace = checkpoint.before ? checkpoint.before->trace : nullptr;

@@ -1,6 +1,6 @@
-// CheckpointRuns: runs the present input, or the text of its own, through each shown checkpoint of a list, on the
-// worker; a run continues the latest one of its checkpoint. One that would take long or much memory is asked for first.
-// Runs of one input belong together: where one is cancelled, all show again what they showed before.
+// CheckpointRuns: runs the present input (or a column's own text) through each shown checkpoint of a list, on the
+// worker. A run reuses the prefix of the latest run of its checkpoint. A run that would take long or much memory first
+// asks. Runs of one input belong together: if one is cancelled, all columns show their previous runs again.
 #pragma once
 
 #include <QObject>
@@ -19,34 +19,34 @@ class CheckpointRuns : public QObject {
  public:
   CheckpointRuns(Worker& worker, CheckpointList& list, const LiveInput& input, const RunLimits& limits);
 
-  // Unless a text is being typed: it runs with that.
+  // Runs the input, unless a text is being typed: then the checkpoint runs with that.
   void run_if_idle(Checkpoint& checkpoint);
   void run_all();
-  void run_cancelled();  // once more
-  // The answers to what is asked: they run all the same, or not at all.
+  void run_cancelled();  // starts cancelled runs again
+  // Answers to all questions: the runs start, or are given up.
   void agree();
   void decline();
-  // Columns with a text of their own read no more of it than is quick, where that was asked.
+  // Shortens the own texts of columns that ask to what runs quickly.
   void shorten_own_texts();
-  // No more, if it is running.
+  // Stops the run of a checkpoint.
   void drop(int id);
-  // The run that showing the next input may continue.
+  // Sets the run whose prefix the next run reuses.
   void keep_run(int id, std::shared_ptr<const models::Trace> trace);
 
  Q_SIGNALS:
-  void started();         // a run: what is drawn is of an older input
+  void started();         // a run: the figure is out of date
   void changed();         // errors and warnings
   void runs_changed();    // traces and predictions
   void early_changed();   // more layers of a run are done
   void extent_changed();  // after the others
   void failed(const locus::Error& error);
-  void too_large(const locus::Error& error);  // a run does not fit; what would
+  void too_large(const locus::Error& error);  // a run does not fit into memory; the error says what would
 
  private:
   struct Run {
     std::shared_ptr<const models::Trace> trace;
     std::vector<models::Prediction> top;
-    std::optional<Question> question;  // instead of these
+    std::optional<Question> question;  // instead of a run
   };
   struct Wanted;
   void run(Checkpoint& checkpoint);
@@ -54,7 +54,7 @@ class CheckpointRuns : public QObject {
   void ran(int id, Result<Run> made);
   void show(Checkpoint& checkpoint, Result<Run> made);
   static bool restore(Checkpoint& checkpoint);
-  // One of the runs of this input was stopped: none of them is shown.
+  // Restores the previous runs of all columns after a cancellation.
   void go_back();
   void end_round();
   void clear(Checkpoint& checkpoint);
@@ -64,7 +64,7 @@ class CheckpointRuns : public QObject {
   CheckpointList& list_;
   const LiveInput& input_;
   const RunLimits limits_;
-  bool stopped_ = false;  // one of the present runs was
+  bool stopped_ = false;  // one of the present runs was cancelled
 };
 
 }  // namespace locus::workbench

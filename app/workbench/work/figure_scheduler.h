@@ -1,5 +1,5 @@
-// FigureScheduler: keeps the figure, and the values of the cell that is pointed at, up to date with the columns and the
-// view's state. Both are made by the worker; large maps come sampled first and become exact in steps.
+// FigureScheduler: keeps the figure and the values of the inspected cell up to date with the columns and the view's
+// state. The worker computes both; large maps are sampled first and become exact in steps.
 #pragma once
 
 #include <QObject>
@@ -22,52 +22,52 @@ class FigureScheduler : public QObject {
   Q_OBJECT
 
  public:
-  // `step_ms`: of a large map that becomes exact, between two pictures of it.
+  // `step_ms`: time between two pictures of a large map that becomes exact.
   FigureScheduler(Worker& worker, const CheckpointList& columns, const History& history, double step_ms);
 
   const views::View& view() const;
-  // The input of the current view; no column when nothing has run.
+  // The input of the current view; without columns if nothing has run.
   views::ViewInput view_input() const;
   void set_canvas_size(int width_px, int height_px);
 
-  // Asks for the figure of the present state; changed() follows. Waits while a shown column runs: columns of two
-  // inputs are never mixed, and update() is called again when the run ends.
+  // Requests the figure of the present state; changed() follows. Does nothing while a shown column runs, since columns
+  // of two inputs are never mixed: call it again when the run ends.
   void update();
-  // More layers of a run that goes on are done: shows the chosen one or, until that is done, the last that is, in views
-  // of one layer.
+  // Shows finished layers of an unfinished run in views of one layer: the chosen layer, or the last finished one before
+  // it.
   void update_early();
-  // What is being made is of an older input, and a long analysis would keep the run waiting.
+  // Stops what is being drawn: its input is out of date, and a long analysis would delay the run.
   void hold();
-  // A step that has finished is shown, and no other follows it.
+  // Stops after the present step towards an exact map.
   void stop_refining() { refining_ = false; }
   bool pending() const { return pending_; }
 
-  // The latest figure and the state it shows; null before the first, and when the view reports an error.
+  // The latest figure and the state it shows; null before the first one and after an error of the view.
   const std::shared_ptr<const figure::Figure>& figure() const { return figure_; }
   const session::ViewState& figure_state() const { return figure_state_; }
   const std::optional<Error>& error() const { return error_; }
-  // The figure shows the finished layers of an unfinished run: points of it are no places of view_input().
+  // Whether the figure is of an unfinished run: its points are no places of view_input().
   bool is_early() const { return early_layer_ >= 0; }
-  // Another figure is being made, and is not of a run that goes on.
+  // Whether another figure is being computed, not counting those of unfinished runs.
   bool is_stale() const { return drawing_; }
 
-  // Asks for every value of a cell in all columns, or of the pinned cell; cells_changed follows. The values keep up
-  // with the runs, the layer and the head.
+  // Requests all values of a cell in all columns, or of the pinned cell; cells_changed() follows, also after later
+  // changes of runs, layer or head.
   void inspect(const views::Token& query, const views::Token& key);
   void inspect_pinned();
   void update_cells();
   const std::vector<Cell>& cells() const { return cells_; }
-  std::int64_t memory_mb() const;  // of fields that are kept
+  std::int64_t memory_mb() const;  // of cached fields
   static std::int64_t memory_limit_mb();
 
  Q_SIGNALS:
-  void drawn();  // before changed(): a figure was made, or the reason why there is none
+  void drawn();  // before changed(): there is a new figure, or an error
   void changed();
   void cells_changed();
 
  private:
   using Made = Result<std::shared_ptr<const figure::Figure>>;
-  // Large maps come sampled first (step_ms 0), and are asked for again until they are exact.
+  // Samples large maps (step_ms 0), then repeats until they are exact.
   void draw(double step_ms, Worker::Clock::time_point since);
   void draw_early(bool again);
   void show(Made made, const session::ViewState& state, const std::vector<int>& ids);
@@ -78,7 +78,7 @@ class FigureScheduler : public QObject {
   const double step_ms_;
   std::shared_ptr<const figure::Figure> figure_;
   session::ViewState figure_state_;
-  std::vector<int> figure_ids_;  // its columns
+  std::vector<int> figure_ids_;  // ids of its columns
   std::optional<Error> error_;
   std::vector<Cell> cells_;
   std::optional<std::pair<views::Token, views::Token>> hovered_;  // query and key; empty: the pinned cell
@@ -86,11 +86,11 @@ class FigureScheduler : public QObject {
   int width_px_ = 1024;
   int height_px_ = 768;
   bool pending_ = false;
-  bool drawing_ = false;           // nothing of what was asked for is shown yet
-  std::int64_t early_layer_ = -1;  // that is shown of a run that goes on
-  std::int64_t early_asked_ = -1;  // or will be
-  bool refining_ = false;          // a map of the figure is to become exact
-  std::int64_t rows_left_ = 0;     // of that map, in the last picture
+  bool drawing_ = false;           // the requested figure has not been shown at all
+  std::int64_t early_layer_ = -1;  // layer shown of an unfinished run
+  std::int64_t early_asked_ = -1;  // layer requested of an unfinished run
+  bool refining_ = false;          // maps of the figure continue towards exactness
+  std::int64_t rows_left_ = 0;     // of its maps, in the last picture
 };
 
 }  // namespace locus::workbench

@@ -1,6 +1,5 @@
-// Fingerprints: what the heads of the columns do, measured layer by layer when somebody asks. They are the worker's
-// last care: a run or a figure that is asked for ends the layer that is being measured, and who still asks goes on
-// there.
+// Fingerprints: measurements of what the heads of the columns do, layer by layer on request. They have the lowest
+// priority: a run or figure stops the measurement, and the next request continues it.
 #pragma once
 
 #include <QObject>
@@ -14,14 +13,14 @@
 
 namespace locus::workbench {
 
-// The heads of one run: what is measured so far.
+// Measurements of the heads of one run.
 struct HeadSurvey {
   std::int64_t layers = 0;
-  std::int64_t heads = 0;                  // of a layer
-  std::int64_t measured = 0;               // layers that are done, from the first
-  bool done = false;                       // all of them, and induction
-  std::vector<views::Fingerprint> prints;  // that of (l, h) at l·H + h; NaN where it is not measured
-  std::optional<Error> error;              // why there is nothing to measure
+  std::int64_t heads = 0;                  // per layer
+  std::int64_t measured = 0;               // finished layers, from the first
+  bool done = false;                       // all layers, and induction
+  std::vector<views::Fingerprint> prints;  // (L·H), head (l, h) at l·H + h; NaN: not measured
+  std::optional<Error> error;              // reason why the run cannot be measured
 
   const views::Fingerprint& at(std::int64_t layer, std::int64_t head) const {
     return prints[static_cast<std::size_t>(layer * heads + head)];
@@ -34,13 +33,13 @@ class Fingerprints : public QObject {
  public:
   explicit Fingerprints(Worker& worker) : worker_(worker) {}
 
-  // A head's fingerprint, or why there is none; empty while it is measured: changed() follows.
+  // A head's fingerprint or the reason why there is none; empty: it is being measured, and changed() follows.
   std::optional<Result<views::Fingerprint>> of(const views::Column& column, std::int64_t layer, std::int64_t head);
-  // What is measured of a run's heads so far; the rest follows, with changed() after each layer.
+  // The measurements so far; starts the rest, with changed() after each layer.
   const HeadSurvey& survey(const views::Column& column);
-  // The same without asking for the rest; null: nobody has asked for it.
+  // The same without starting the rest; null: nothing was requested.
   const HeadSurvey* known(const views::Column& column) const;
-  // Something else is wanted first.
+  // Stops measuring until the next request.
   void hold();
 
  Q_SIGNALS:
@@ -48,7 +47,7 @@ class Fingerprints : public QObject {
 
  private:
   struct Kept {
-    std::weak_ptr<const models::Trace> trace;  // does not keep a run alive
+    std::weak_ptr<const models::Trace> trace;  // weak: does not keep the run alive
     std::shared_ptr<HeadSurvey> survey;
   };
   std::shared_ptr<HeadSurvey> kept(const views::Column& column);
@@ -58,13 +57,13 @@ class Fingerprints : public QObject {
   void end_step(const views::Column& column, const std::shared_ptr<HeadSurvey>& survey, const Error* error);
 
   Worker& worker_;
-  std::vector<Kept> kept_;  // the latest last
-  bool measuring_ = false;  // a step of one of them
+  std::vector<Kept> kept_;  // newest last
+  bool measuring_ = false;  // a step is with the worker
 };
 
 // "previous 0.82, first 0.05, induction 0.61, distance 3.2 tokens".
 std::string words_of(const views::Fingerprint& head);
-// "0.82": as a tooltip shows a share; "–" for what is not measured.
+// Formats a share: "0.82"; "–": not measured.
 std::string share_text(double share);
 
 }  // namespace locus::workbench

@@ -64,7 +64,7 @@ void LiveInput::flush() {
 }
 
 std::optional<double> LiveInput::take_elapsed_ms() {
-  // What is drawn while an input waits to run is of the one before.
+  // A figure drawn while an input waits belongs to the previous input.
   if (waiting() || !std::exchange(measuring_, false)) {
     return std::nullopt;
   }

@@ -1,5 +1,5 @@
-// LiveInput: what the models run on, and when: a text that is being typed runs at once where its figure is there before
-// the next keystroke, and otherwise once its typist pauses.
+// LiveInput: the input of the models and the time to run it: a typed text runs at once if figures are faster than
+// keystrokes, and otherwise after a pause in typing.
 #pragma once
 
 #include <QElapsedTimer>
@@ -18,30 +18,30 @@ class LiveInput : public QObject {
   Q_OBJECT
 
  public:
-  // What shows faster than this, from the run to the figure, needs no pause: nobody types ten characters a second.
+  // Figures faster than this, from run to figure, need no pause: few people type ten characters per second.
   static constexpr double kQuickMs = 100;
 
-  // `debounce_ms`: the pause, while a figure takes longer or it is not known yet how long.
+  // `debounce_ms`: length of the pause, used while figures are slower or their time is unknown.
   explicit LiveInput(int debounce_ms);
 
   const models::Input& value() const { return value_; }
   bool empty() const;
-  // A text typed: due() follows in the next turn of the event loop or, where figures are slow, when nothing more is
-  // typed for a while. The same text does nothing.
+  // Sets a typed text: due() follows in the next turn of the event loop or, if figures are slow, after a pause. The
+  // same text does nothing.
   void type(const std::string& text);
-  // The same of any input whose parts are typed.
+  // The same for an input of which another part is typed.
   void type(const models::Input& input);
-  // Another input: due() follows at once.
+  // Sets another input; due() follows at once.
   void set(const models::Input& input);
-  // Another input that something else will run.
+  // Sets another input without due(): the caller runs it.
   void put(const models::Input& input);
-  // What was typed runs now, or never.
+  // Ends a pause: flush() runs the typed text now, forget() drops the run.
   void flush();
   void forget() { debounce_.stop(); }
   bool waiting() const { return debounce_.isActive(); }
 
-  // The time since the input changed, once for each change: call it when a figure is there. Empty while the input waits
-  // to run: that figure is of another.
+  // Time since the input changed; call it when a figure is there. Empty on further calls for the same change, and while
+  // the input waits to run.
   std::optional<double> take_elapsed_ms();
 
  Q_SIGNALS:
@@ -52,13 +52,13 @@ class LiveInput : public QObject {
   void start_watch();
 
   models::Input value_;
-  std::vector<std::filesystem::path> removed_;  // pictures whose marks were deleted, the latest last
+  std::vector<std::filesystem::path> removed_;  // pictures whose markers were deleted, newest last
   QTimer debounce_;
   const int pause_ms_;
   QElapsedTimer since_;
   bool measuring_ = false;
-  int waited_ms_ = 0;          // of what is being measured
-  double took_ms_ = kQuickMs;  // the latest figure of an input, without the pause before it
+  int waited_ms_ = 0;          // length of the pause before the measured run
+  double took_ms_ = kQuickMs;  // from run to figure, of the latest input
 };
 
 }  // namespace locus::workbench

@@ -1,4 +1,4 @@
-// Pictures in a text that is being typed: each belongs to a mark `<image>` and moves with it.
+// Pictures in a text that is being typed: each belongs to a marker `<image>` and moves with it.
 #pragma once
 
 #include <filesystem>
@@ -7,12 +7,11 @@
 
 namespace locus::workbench {
 
-// How many marks begin before that byte.
+// The number of markers that begin before that byte.
 std::size_t marks_before(const std::string& text, std::size_t byte);
 
-// The pictures of `after`, where those of `before` stood at its marks: a mark that was removed takes its picture with
-// it, onto `removed`; one that comes back, as by undo, takes the picture that was removed last. A text with more marks
-// than pictures has fewer pictures than marks.
+// The pictures of the text `after`, given those of `before`. The picture of a deleted marker is pushed onto `removed`;
+// a new marker (for example after undo) takes the picture removed last, if there is one.
 std::vector<std::filesystem::path> pictures_after(const std::string& before, const std::string& after,
                                                   const std::vector<std::filesystem::path>& pictures,
                                                   std::vector<std::filesystem::path>& removed);

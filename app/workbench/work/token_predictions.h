@@ -1,5 +1,5 @@
-// TokenPredictions: what masked language models predict at the chosen token, which other models do behind their text
-// alone. Computed by the worker when the token or the runs change.
+// TokenPredictions: predictions of masked language models at the chosen token. Other models predict only the token
+// after their text. The worker computes them when the token or the runs change.
 #pragma once
 
 #include <QObject>
@@ -21,14 +21,14 @@ class TokenPredictions : public QObject {
  public:
   explicit TokenPredictions(Worker& worker) : worker_(worker) {}
 
-  // Whether a run is that of a masked language model, which predicts at every token.
+  // Whether the run is of a masked language model.
   static bool predicts_everywhere(const models::Trace& trace);
-  // The token of a column that is asked about: the chosen one, else the first mask of its text; kNone: none.
+  // The token predicted in a column: the chosen one, else the first mask of its text; kNone: none.
   static std::int64_t token_of(const views::ViewInput& input, const views::Column& column);
 
-  // Asks for the likeliest `count` of each column that predicts everywhere; changed() follows when one of them is new.
+  // Requests the `count` most likely tokens for each column of a masked language model; changed() follows new ones.
   void ask(const views::ViewInput& input, std::int64_t count);
-  // Predictions of a column's run at its token; null while they are computed, and where there are none.
+  // Predictions of a column at its token; null: there are none, or they are being computed.
   const std::vector<models::Prediction>* of(const models::Trace& trace, std::int64_t token) const;
 
  Q_SIGNALS:
@@ -46,7 +46,7 @@ class TokenPredictions : public QObject {
   };
 
   Worker& worker_;
-  std::vector<Known> known_;  // of the columns as they were asked about last
+  std::vector<Known> known_;  // of the latest request
 };
 
 }  // namespace locus::workbench

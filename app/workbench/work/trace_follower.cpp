@@ -21,12 +21,12 @@ bool is_trace_file(const Checkpoint& checkpoint) {
 }  // namespace
 
 TraceFollower::TraceFollower() {
-  settled_.setSingleShot(true);
-  settled_.setInterval(kSettledMs);
-  connect(&settled_, &QTimer::timeout, this, &TraceFollower::look);
+  quiet_.setSingleShot(true);
+  quiet_.setInterval(kSettledMs);
+  connect(&quiet_, &QTimer::timeout, this, &TraceFollower::look);
   const auto begin = [this] {
-    if (!settled_.isActive()) {  // a run that writes all the time is looked at all the time
-      settled_.start();
+    if (!quiet_.isActive()) {  // a run that writes all the time is looked at all the time
+      quiet_.start();
     }
   };
   connect(&watcher_, &QFileSystemWatcher::fileChanged, this, begin);

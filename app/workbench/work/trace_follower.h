@@ -1,4 +1,4 @@
-// TraceFollower: says when a trace that is open has been written anew, by a run that goes on elsewhere.
+// TraceFollower: reports when an open trace file has been rewritten, for example by a training run in another program.
 #pragma once
 
 #include <QFileSystemWatcher>
@@ -14,22 +14,22 @@
 
 namespace locus::workbench {
 
-// Traces are written whole, under another name, which then becomes theirs: folders are watched as well as files, and of
-// several files, one for each rank, all.
+// Traces are replaced by renaming a complete file: folders are watched as well as files. A sharded trace has one file
+// for each rank; all of them are watched.
 class TraceFollower : public QObject {
   Q_OBJECT
 
  public:
   TraceFollower();
 
-  // Watches the shown traces of the list, and forgets the others.
+  // Watches the shown traces of the list and no others.
   void watch(const CheckpointList& list);
 
  Q_SIGNALS:
-  void written(int id);  // all files of its trace exist, and one is another than when it was opened or last told
+  void written(int id);  // all its files exist, and one has changed since the last report
 
  private:
-  // Of each file its inode, size and time of change; empty where one does not exist.
+  // Inode, size and time of change of each file; empty: one does not exist.
   using State = std::vector<std::tuple<std::uint64_t, std::int64_t, std::int64_t>>;
   struct Followed {
     std::vector<std::string> files;
@@ -40,7 +40,7 @@ class TraceFollower : public QObject {
   void look();
 
   QFileSystemWatcher watcher_;
-  QTimer settled_;  // a moment without further changes
+  QTimer quiet_;  // fires after a moment without further changes
   std::map<int, Followed> followed_;
 };
 

@@ -189,7 +189,7 @@ std::vector<Worker::Listed> Worker::list() const {
   return all;
 }
 
-// What is over at once is no work that anyone looks for; what failed or was stopped is.
+// Very short jobs are listed only if they failed or were stopped.
 void Worker::note(std::uint64_t number, const std::string& what, Listed::State state, double elapsed_ms) {
   if (what.empty() || (state == Listed::State::kDone && elapsed_ms < kWorthListingMs)) {
     return;

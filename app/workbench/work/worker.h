@@ -1,11 +1,11 @@
 // Worker: the one thread that opens checkpoints, runs models and computes figures, so that the window never waits.
 //
 // Vocabulary: a *job* belongs to a *slot* ("run text-rope", "figure"); a newer job of a slot replaces the older one,
-// whether it waits, runs or has finished without being delivered. Waiting jobs run by priority, then in the order they
-// came. Work sees only what was moved into it; its result travels back as a value and is handed over by drain(), on the
-// thread that calls it.
+// whether that waits, runs or has finished without being delivered. Waiting jobs run by priority, then in the order of
+// their submission. Work sees only what was moved into it; drain() delivers its result as a value, on the calling
+// thread.
 //
-// A long job rests between its parts: waiting jobs of a more urgent priority run there, within it.
+// A long job pauses between its parts: waiting jobs of a more urgent priority run there, inside its call.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@
 
 namespace locus::workbench {
 
-// First the cheapest to wait for: a hover, what the screen shows, a forward pass, an exact computation.
+// Most urgent first: hovering, the visible figure, a forward pass, exact computation.
 enum class Priority { kPreview, kTile, kForward, kExact };
 
 class Worker {
@@ -35,36 +35,35 @@ class Worker {
 
   // `wake` is called from any thread when drain() or state() have news; it must not call back.
   explicit Worker(std::function<void()> wake);
-  ~Worker();  // stops what runs and waits for it
+  ~Worker();  // stops the running job and waits for it
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // `work` runs on the worker; `done` gets its result on the thread that calls drain(), unless a newer job of the slot
-  // was submitted. Exceptions of `work` become errors: out of memory kTooLarge, others kInternal. `since`: when the
-  // work began of which this job is a step.
+  // Runs `work` on the worker; `done` receives its result on the thread that calls drain(), unless a newer job of the
+  // slot was submitted. Exceptions of `work` become errors: out of memory kTooLarge, others kInternal. `since`:
+  // beginning of the work that this job is a step of.
   template <class T>
   void submit(Priority priority, std::string slot, std::string what,
               std::function<Result<T>(StopToken, const Progress&)> work, std::function<void(Result<T>)> done,
               std::optional<Clock::time_point> since = std::nullopt);
 
-  // The slot's job ends as kCancelled, delivered like any result.
+  // Ends the slot's job with kCancelled, delivered like any result.
   void cancel(const std::string& slot);
   void cancel_all();
-  // The slot's job is forgotten: stopped, and nothing delivered.
+  // Stops the slot's job without delivering anything.
   void drop(const std::string& slot);
 
-  // Runs what waits and is more urgent than the job that calls this, and returns. Called by work, on the worker.
+  // Runs waiting jobs that are more urgent than the calling one. Call it from work, on the worker.
   void rest();
 
-  // Hands `news` over as a result is, before the result, unless the job that calls this is replaced. Called by work, on
-  // the worker.
+  // Delivers `news` before the result of the calling job, unless that is replaced. Call it from work, on the worker.
   void tell(std::function<void()> news);
 
-  // Hands over what has finished, one result after the other: what one delivery replaces or drops is not delivered any
-  // more. Returns how many were. Call from one thread.
+  // Delivers finished results in order, except those replaced or dropped by an earlier delivery. Returns their number.
+  // Call it from one thread only.
   int drain();
 
-  // What runs now or is next, for the status bar.
+  // The running or next job, for the status bar.
   struct State {
     bool busy = false;
     std::string what;
@@ -73,20 +72,20 @@ class Worker {
   };
   State state() const;
 
-  // The jobs for a list: the running one first, then the waiting ones in the order they will run, and the last hundred
-  // that ended. Jobs without a name ("") are not listed.
+  // The running job, the waiting ones in the order of their execution, and the last hundred that ended. Jobs without a
+  // name ("") are not listed.
   struct Listed {
     enum class State { kWaiting, kRunning, kDone, kFailed, kCancelled };
     std::uint64_t number = 0;
     std::string what;
     State state = State::kWaiting;
-    double elapsed_ms = 0;  // of the whole work that a step belongs to; 0 while it waits
+    double elapsed_ms = 0;  // since the beginning of the work that it is a step of; 0: it waits
     ProgressReport progress;
   };
   std::vector<Listed> list() const;
-  // As cancel(slot), of that job alone.
+  // Like cancel(slot), for that job alone.
   void cancel_job(std::uint64_t number);
-  // Nothing waits, runs, or is finished and undelivered.
+  // Whether nothing waits, runs, or is finished and undelivered.
   bool idle() const;
 
  private:
@@ -110,7 +109,7 @@ class Worker {
     Deliver deliver;
     bool last = true;  // of the job
   };
-  // A job that runs; those behind it in the list run within it, while it rests.
+  // A running job; those after it in the list run inside it, while it pauses.
   struct Running {
     std::uint64_t number = 0;
     Priority priority = Priority::kForward;
@@ -128,7 +127,7 @@ class Worker {
   void run(const Job& job);
   void finish(const Job& job, Ended ended);
   void note(std::uint64_t number, const std::string& what, Listed::State state, double elapsed_ms);  // with mutex_ held
-  // The next result to hand over, of jobs up to number `last`.
+  // The next result to deliver, of jobs up to number `last`.
   std::optional<Finished> take_finished(std::uint64_t last);
   // With mutex_ held:
   void forget(const std::string& slot);
@@ -147,7 +146,7 @@ class Worker {
   std::jthread thread_;          // last: started when everything above exists
 };
 
-// The error that a job's exception becomes; call in a catch block.
+// Converts the exception of a job into an error; call it in a catch block.
 Error error_of_current_exception();
 
 template <class T>

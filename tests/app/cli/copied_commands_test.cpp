@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/session/command_words.h"
+#include "app/workbench/export/clipboard.h"
 #include "app/workbench/export/export.h"
 #include "app/workbench/state/studio.h"
 #include "tests/support/event_loop.h"

@@ -8,7 +8,7 @@
 #include "app/figures/figure_job.h"
 #include "app/session/recipe.h"
 #include "app/workbench/canvas/canvas_link.h"
-#include "app/workbench/export/shown_job.h"
+#include "app/workbench/export/export.h"
 #include "renderers/figure/panel_decor.h"
 #include "tests/support/paths.h"
 

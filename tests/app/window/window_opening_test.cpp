@@ -17,6 +17,7 @@
 
 #include "app/figures/assets.h"
 #include "app/workbench/docks/what_if_dialog.h"
+#include "app/workbench/input/ids_input.h"
 #include "app/workbench/input/ids_panel.h"
 #include "app/workbench/input/input_dock.h"
 #include "tests/support/hub_server.h"
@@ -100,10 +101,10 @@ TEST_F(WindowOpening, IdsOnlyIsSaidWithAWayOut) {
   EXPECT_TRUE(find<QPlainTextEdit>("ids-editor")->isVisible());
   auto* input = dynamic_cast<InputDock*>(find<QDockWidget>("input-dock"));
   ASSERT_NE(input, nullptr);
-  input->borrow_from(folder);
+  input->ids().borrow_from(folder);
   EXPECT_NE(window_->last_message().indexOf(QStringLiteral("expected tokenizer.json")), -1)
       << window_->last_message().toStdString();
-  input->borrow_from(lender);
+  input->ids().borrow_from(lender);
   ASSERT_TRUE(settle());
   const auto model = models::open(lender);
   models::Input text;

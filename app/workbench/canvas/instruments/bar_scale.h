@@ -1,4 +1,4 @@
-// What is done to a colour bar, as numbers: drags of its ends, turns of the wheel, and how its values are spread.
+// Arithmetic of the colour bar: dragging its ends, turning the wheel, and the histogram of its values.
 #pragma once
 
 #include <string>
@@ -10,27 +10,26 @@
 
 namespace locus::workbench {
 
-// The value whose colour stands at `share` of the bar, from 0 at its low end to 1; beyond the ends as the scale goes
-// on.
+// The value at `share` of the bar: 0 is the low end, 1 the high end; extrapolates beyond them.
 float value_at(const figure::ColorScale& scale, double share);
 
-// The ends of a range after one of them was pulled to that share of the bar as it was; low stays below high. Of signed
-// values both ends move, to ±v.
+// The range after one end was dragged to a share of the previous bar; low stays below high. For signed values both ends
+// move, to ±v.
 enum class BarEnd { kLow, kHigh };
 views::ScaleOptions pulled(views::ScaleOptions options, const figure::ColorScale& scale, BarEnd end, double share);
 
-// After so many turns of the wheel: gamma where that is the scale, else a range from the data that leaves out more of
-// the extreme values, or fewer.
+// The scale after turns of the wheel: another gamma if the scale has one, else a range from the data that leaves out
+// more or fewer of the extreme values.
 views::ScaleOptions turned(views::ScaleOptions options, double turns);
 
-// A range and a gamma from the data and the defaults.
+// The scale with the range of the data and the default gamma.
 views::ScaleOptions automatic(views::ScaleOptions options);
 
-// "viridis, 0 to 0.82, gamma 0.5".
+// Describes a scale: "viridis, 0 to 0.82, gamma 0.5".
 std::string words_of(const figure::ColorScale& scale);
 
-// How many of the values, at most some ten thousand of them, have their colour in each of `bins` parts of the bar, as
-// shares of the fullest; none where there is no value.
+// Histogram of the values (a sample of some ten thousand) over `bins` equal parts of the bar, as shares of the largest
+// bin; empty: there are no values.
 std::vector<float> histogram_of(const Field& field, const figure::ColorScale& scale, int bins);
 
 }  // namespace locus::workbench

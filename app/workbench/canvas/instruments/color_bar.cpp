@@ -1,4 +1,4 @@
-#include "app/workbench/canvas/instruments/color_bar.h"
+#include "app/workbench/canvas/instruments/instruments.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// FrameTimes: how long the last frames took.
+// FrameTimes: durations of the latest frames.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// Gesture: changes of the view's state that belong together, a drag or turns of the wheel, as one step for undo().
+// Gesture: combines related changes of the view's state, such as a drag or turns of the wheel, into one step for
+// undo().
 #pragma once
 
 #include <QElapsedTimer>
@@ -15,12 +16,12 @@ class Gesture : public QObject {
  public:
   explicit Gesture(Studio& studio) : studio_(studio) {}
 
-  // The state that is to be shown: now, or as it was left by changes that wait.
+  // The state including changes that have not been applied yet.
   const session::ViewState& state() const { return wanted_ ? *wanted_ : studio_.state(); }
-  // Shows another one in a turn of the event loop: frames are drawn of what there is. While something is held, and
-  // shortly after the last change, it goes on with that.
+  // Applies a change in the next turn of the event loop, since it may be called during a frame. While a button is held,
+  // and shortly after the last change, it extends the same step.
   void change(const session::ViewState& state);
-  // A button is held down on an instrument, or has been released.
+  // Sets whether a button is held down on an instrument.
   void hold(bool held);
 
  private:
@@ -28,8 +29,8 @@ class Gesture : public QObject {
 
   Studio& studio_;
   std::optional<session::ViewState> wanted_;
-  std::optional<session::ViewState> left_;  // by the latest change
-  QElapsedTimer since_;                     // that
+  std::optional<session::ViewState> left_;  // state after the latest change
+  QElapsedTimer since_;                     // since the latest change
   bool held_ = false;
   bool ended_ = true;
 };

@@ -1,4 +1,4 @@
-#include "app/workbench/canvas/instruments/head_navigator.h"
+#include "app/workbench/canvas/instruments/instruments.h"
 
 #include <QTimer>
 #include <algorithm>
@@ -185,7 +185,7 @@ class HeadNavigator final : public Instrument {
     const auto& columns = frame.input.columns;
     return columns.empty() ? nullptr : &columns[std::min(frame.column, columns.size() - 1)];
   }
-  // What the chosen column is compared with; null: nothing.
+  // The column the chosen one is compared with; null: none.
   static const views::Column* reference_for(const InstrumentFrame& frame) {
     const views::Column& reference = frame.input.columns[views::reference_of(frame.input)];
     return &reference == column_of(frame) ? nullptr : &reference;
@@ -282,7 +282,7 @@ class HeadNavigator final : public Instrument {
                  0, static_cast<float>(wide));
   }
 
-  // What the head under the pointer does, with its map, beside the matrix.
+  // Draws measurements and map of the head under the pointer beside the matrix.
   void draw_pointed(const InstrumentFrame& frame, const views::HeadRef& head, const figure::Rect& area) {
     const std::vector<std::string> lines{words_of_head(frame, head)};
     const double size = kThumbnailSize * frame.canvas.text;

@@ -1,4 +1,4 @@
-// The matrix of heads: where the square of a head lies, which of their numbers colours it, and how.
+// The matrix of heads: the square of each head, the measurement that colours it, and its colour.
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@
 
 namespace locus::workbench {
 
-// What colours the squares.
+// A measurement that can colour the squares.
 struct HeadNumber {
   const char* name;
   double views::Fingerprint::*value;
-  bool share;  // of 1
+  bool share;  // a value in [0, 1]
 };
 inline constexpr std::array<HeadNumber, session::kHeadStatistics.size()> kHeadNumbers{
     {{session::kHeadStatistics[0], &views::Fingerprint::previous, true},
@@ -29,19 +29,19 @@ inline constexpr std::array<HeadNumber, session::kHeadStatistics.size()> kHeadNu
      {session::kHeadStatistics[4], &views::Fingerprint::distance, false},
      {session::kHeadStatistics[5], &views::Fingerprint::entropy, false},
      {session::kHeadStatistics[6], &views::Fingerprint::images, true}}};
-// Which of them has that name; the first for another one.
+// The measurement of that name; the first one for unknown names.
 std::size_t head_number(const std::string& name);
 
-// One value per head, layer by layer; NaN where it is not measured.
+// One value per head, layer by layer; NaN: not measured.
 std::vector<float> head_values(const HeadSurvey& survey, std::size_t number);
-// Those of one survey less those of another; empty where they have not the same heads.
+// The differences of two surveys; empty: they have different numbers of heads.
 std::vector<float> head_differences(const HeadSurvey& survey, const HeadSurvey& reference, std::size_t number);
-// From 0 to 1 for shares and to the largest of them otherwise; about 0 for differences.
+// Colour range: [0, 1] for shares, from 0 to the largest value otherwise; symmetric for differences.
 figure::ColorScale scale_of_heads(const std::vector<float>& values, std::size_t number, bool difference);
-// The head with the largest value; empty: none is measured.
+// The head with the largest value; empty: nothing is measured.
 std::optional<views::HeadRef> strongest_head(const std::vector<float>& values, std::int64_t heads);
 
-// Layers from the top down, heads from left to right.
+// Layers from top to bottom, heads from left to right.
 struct HeadSquares {
   std::int64_t layers = 0;
   std::int64_t heads = 0;
@@ -52,13 +52,13 @@ struct HeadSquares {
   double height() const { return side * static_cast<double>(layers); }
   figure::Rect square(std::int64_t layer, std::int64_t head) const;
   std::optional<views::HeadRef> at(const figure::Point& point) const;
-  // The nearest one, where the pointer was dragged out of them.
+  // The nearest head, for pointers dragged out of the squares.
   views::HeadRef nearest(const figure::Point& point) const;
 };
-// The largest squares, none larger than `largest`, that lie within width × height.
+// The largest squares, up to `largest`, that fit into width × height.
 HeadSquares squares_within(std::int64_t layers, std::int64_t heads, double width, double height, double largest);
 
-// The head beside another one; at the edge it stays.
+// The neighbour of a head; at the edge the head itself.
 views::HeadRef moved(const views::HeadRef& head, int layers, int heads, const HeadSquares& squares);
 
 }  // namespace locus::workbench

@@ -1,4 +1,4 @@
-// HeadThumbnails: small maps of single heads, made by the worker when one is asked for, and kept.
+// HeadThumbnails: cache of small maps of single heads, computed by the worker on request.
 #pragma once
 
 #include <QObject>
@@ -16,10 +16,10 @@ class HeadThumbnails : public QObject {
   Q_OBJECT
 
  public:
-  static constexpr std::int64_t kCells = 40;  // along each side, at most
+  static constexpr std::int64_t kCells = 40;  // largest number along each side
 
-  // The map of a head's weights; null while it is made: `made` is called once it is there. May be called while a frame
-  // is drawn: it is asked for after that.
+  // The map of a head's weights; null: it is being computed, and `made` is called afterwards. May be called during a
+  // frame: the request is sent after that.
   std::shared_ptr<const Field> of(Worker& worker, const views::Column& column, const views::HeadRef& head,
                                   const std::function<void()>& made);
 
@@ -27,7 +27,7 @@ class HeadThumbnails : public QObject {
   struct Kept {
     std::weak_ptr<const models::Trace> trace;
     views::HeadRef head;
-    std::shared_ptr<const Field> map;  // null: there is none
+    std::shared_ptr<const Field> map;  // null: the head has none
   };
   void ask(Worker& worker, const std::function<void()>& made);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/workbench/canvas/instruments/free_places.h"
+#include "app/workbench/canvas/instruments/instruments.h"
 #include "app/workbench/canvas/instruments/paint.h"
 #include "core/base/numbers.h"
 

@@ -1,4 +1,4 @@
-// Hud: what frames cost (F12): their times as a graph, what was uploaded, the GPU and its memory, what is kept.
+// Hud: the cost of frames (F12): a graph of their times, uploads, GPU and its memory, caches.
 #pragma once
 
 #include "app/workbench/canvas/instruments/frame_times.h"
@@ -6,10 +6,10 @@
 
 namespace locus::workbench {
 
-// Its lines, from what the last frame cost.
+// Memory kept by the program.
 struct KeptMemory {
-  std::int64_t cache_mb = 0;  // fields and measurements
-  std::int64_t limit_mb = 0;  // of those
+  std::int64_t cache_mb = 0;  // cached fields and measurements
+  std::int64_t limit_mb = 0;  // of the cache
   std::int64_t runs_mb = 0;
 };
 std::vector<std::string> hud_lines(const viewport::FrameCost& cost, const FrameTimes& times, const KeptMemory& kept);
@@ -27,7 +27,7 @@ class Hud final : public Instrument {
   bool takes_keys() const override { return false; }
   int toggle_key() const override { return Qt::Key_F12; }
   void toggle(const InstrumentFrame& frame) override;
-  // Holds its numbers as they are, to be read, and lets them go on.
+  // Freezes the numbers, or lets them continue.
   bool toggle_with_shift(const InstrumentFrame& frame) override;
 
  private:
@@ -37,7 +37,5 @@ class Hud final : public Instrument {
   viewport::FrameCost cost_;
   std::vector<std::string> lines_;
 };
-
-std::unique_ptr<Instrument> make_hud();
 
 }  // namespace locus::workbench

@@ -1,4 +1,4 @@
-// InstrumentSet: the instruments over the figure: which are seen, where they stand, which has the keyboard.
+// InstrumentSet: the instruments over the figure: which are visible, where they are, which has the keyboard.
 #pragma once
 
 #include <QObject>
@@ -18,7 +18,7 @@ class QKeyEvent;
 
 namespace locus::workbench {
 
-// What the canvas shows and what is under the pointer, as of the latest content of the canvas.
+// Input, camera and pointer of the latest content of the canvas.
 struct CanvasSnapshot {
   views::ViewInput input;
   std::optional<views::Camera> home;
@@ -35,24 +35,24 @@ class InstrumentSet : public QObject, public viewport::Overlay {
   InstrumentSet(Studio& studio, viewport::Canvas& canvas);
   ~InstrumentSet() override;
 
-  // What is shown from the next frame on.
+  // Sets what the instruments refer to from the next frame on.
   void show(CanvasSnapshot snapshot);
-  // None of them: the figure alone.
+  // Hides all instruments.
   void set_hidden(bool hidden);
 
-  // A key of the canvas: the keyboard goes to the next instrument, the one that has it does something, one is shown or
-  // hidden. What needs the figure as it is to be drawn waits for that frame, and what comes after it too; unused() says
-  // of those that nobody took. False: none of that.
+  // Handles a key of the canvas: moves the keyboard to the next instrument, passes the key to the one that has it, or
+  // shows or hides one. Keys that depend on a figure not yet drawn wait for its frame, as do later keys; unused()
+  // follows for those that no instrument takes. False: the key was not used.
   bool press(const QKeyEvent& event);
-  // The keyboard is elsewhere.
+  // Takes the keyboard away from the instruments.
   void leave();
-  // A line between two places of the figure; not finished: its end still moves.
+  // Draws a measuring line between two points of the figure; not `finished`: its end still moves.
   void pull_measure(const figure::Hit& from, const figure::Hit& to, bool finished);
 
-  // Whether one of them is drawn beside the maps, which leave it room.
+  // Whether a visible instrument needs room beside the maps.
   bool wants_room() const;
 
-  // For tests: where an instrument stood in the last frame (none: it was not offered), and which has the keyboard.
+  // For tests: rectangles of an instrument in the last frame (empty: not offered), and the name of the focused one.
   std::vector<figure::Rect> areas_of(const std::string& name) const;
   std::string focused() const;
   bool has_menu() const { return has_menu_; }
@@ -66,9 +66,9 @@ class InstrumentSet : public QObject, public viewport::Overlay {
   const viewport::FrameCost& cost() const { return cost_; }
 
  Q_SIGNALS:
-  // Which has the keyboard and what it says, for screen readers; both empty: none.
+  // Title and value of the instrument that has the keyboard, for screen readers; both empty: none.
   void said(const QString& title, const QString& value);
-  // A key that had to wait and is none of theirs.
+  // A key that had to wait and was not used.
   void unused(QKeyEvent* event);
 
  private:
@@ -88,7 +88,7 @@ class InstrumentSet : public QObject, public viewport::Overlay {
 
   Studio& studio_;
   viewport::Canvas& canvas_;
-  const QPointer<viewport::Canvas> there_;  // null once it has gone
+  const QPointer<viewport::Canvas> there_;  // null once the canvas is destroyed
   Gesture gesture_;
   std::vector<std::unique_ptr<Instrument>> instruments_;
   const std::function<void()> redraw_;
@@ -99,10 +99,10 @@ class InstrumentSet : public QObject, public viewport::Overlay {
   bool closes_menus_ = false;
   std::vector<Seen> seen_;  // in the last frame
   Instrument* focus_ = nullptr;
-  Instrument* toggled_ = nullptr;                // by its key, the latest
-  std::deque<std::unique_ptr<QKeyEvent>> keys_;  // that wait for a frame
+  Instrument* toggled_ = nullptr;                // shown by its key most recently
+  std::deque<std::unique_ptr<QKeyEvent>> keys_;  // waiting for a frame
   std::vector<figure::Rect> drawn_;
-  std::uint64_t drawn_of_ = 0;  // the layout they are of
+  std::uint64_t drawn_of_ = 0;  // layout of drawn_
   viewport::OverlayFrame last_;
   viewport::FrameCost cost_;
 };

@@ -1,16 +1,4 @@
-// The instruments. To add one: its file in this folder, and one line here.
-#include "app/workbench/canvas/instruments/color_bar.h"
-#include "app/workbench/canvas/instruments/head_navigator.h"
-#include "app/workbench/canvas/instruments/hud.h"
-#include "app/workbench/canvas/instruments/legend.h"
-#include "app/workbench/canvas/instruments/measure.h"
-#include "app/workbench/canvas/instruments/minimap.h"
-#include "app/workbench/canvas/instruments/plot_axes.h"
-#include "app/workbench/canvas/instruments/profiles.h"
-#include "app/workbench/canvas/instruments/range_brush.h"
-#include "app/workbench/canvas/instruments/series_reader.h"
-#include "app/workbench/canvas/instruments/statement_line.h"
-#include "app/workbench/canvas/instruments/token_lens.h"
+#include "app/workbench/canvas/instruments/instruments.h"
 
 namespace locus::workbench {
 

@@ -1,4 +1,4 @@
-#include "app/workbench/canvas/instruments/legend.h"
+#include "app/workbench/canvas/instruments/instruments.h"
 
 #include <algorithm>
 #include <cmath>
@@ -140,7 +140,7 @@ class Legend final : public Instrument {
             height};
   }
 
-  // Of the text that begins there.
+  // Rectangle of the text that begins there.
   static double width_at(const InstrumentFrame& frame, const figure::PanelLayout& place, double x, double size) {
     for (const figure::PlacedText& text : place.texts) {
       if (!text.vertical && text.align == 0 && text.size == size && std::abs(text.at.x - x) < 1) {

@@ -12,7 +12,7 @@ double share_along(const figure::Interval& whole, double value) {
   return length == 0 ? 0 : (value - whole.low) / length;
 }
 
-// That view moved so that its middle is there, within the whole.
+// Centres an interval at a place, kept within the whole.
 figure::Interval moved_to(const figure::Interval& whole, const figure::Interval& view, double middle) {
   const double half = (view.high - view.low) / 2;
   const double room = std::max(0.0, (std::abs(whole.high - whole.low) - 2 * std::abs(half)) / 2);

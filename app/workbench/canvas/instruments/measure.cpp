@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/views/shared/plots/map_lines.h"
+#include "app/workbench/canvas/instruments/instruments.h"
 #include "app/workbench/canvas/instruments/paint.h"
 
 namespace locus::workbench {
@@ -47,7 +48,7 @@ std::vector<std::string> clauses_of(const std::string& words) {
   return lines;
 }
 
-// What a measure says; empty where its cells are not of the map that is shown.
+// The text of a measure; empty: its cells are not on the shown map.
 std::string words_of(const InstrumentFrame& frame, const session::Measure& measure) {
   if (frame.figure() == nullptr || measure.panel >= frame.figure()->panels.size()) {
     return {};

@@ -1,4 +1,4 @@
-#include "app/workbench/canvas/instruments/minimap.h"
+#include "app/workbench/canvas/instruments/instruments.h"
 
 #include <algorithm>
 #include <cmath>
@@ -110,7 +110,7 @@ class Minimap final : public Instrument {
     });
   }
 
-  // Of views of one head's weights; others have the rectangle alone.
+  // The map in views of one head's weights; other views show only the rectangle.
   void draw_map(const InstrumentFrame& frame, const figure::Rect& picture, ImDrawList& list) {
     if (!frame.view.info().uses_quantity || frame.input.columns.front().trace->image_grid().rows > 0) {
       list.AddRectFilled(paint::from(picture), paint::to(picture), ImGui::GetColorU32(ImGuiCol_FrameBg));

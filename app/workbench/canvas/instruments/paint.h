@@ -1,4 +1,4 @@
-// Short ways to draw with Dear ImGui at places of the canvas.
+// Drawing helpers for Dear ImGui in coordinates of the canvas.
 #pragma once
 
 #include <imgui.h>
@@ -29,19 +29,19 @@ inline figure::Point pointer() {
   return {static_cast<double>(mouse.x), static_cast<double>(mouse.y)};
 }
 
-// Text whose top left is there, in the theme's colour or another; need()ed.
+// Text with that top left corner, in the theme's colour or another. Requests its glyphs.
 void text(const InstrumentFrame& frame, ImDrawList& list, const figure::Point& top_left, const std::string& words,
           ImU32 color = 0);
-// Text that reads upwards, from the middle of the lower edge of a place that cuts it.
+// Text that reads upwards from the middle of the lower edge of a rectangle, clipped to it.
 void upright_text(const InstrumentFrame& frame, ImDrawList& list, const figure::Rect& place, const std::string& words);
 figure::Point text_size(const std::string& words);
-// Lines in a box with a border, whose top left is there.
+// Lines in a box with a border, with that top left corner.
 figure::Rect box_of(const InstrumentFrame& frame, const std::vector<std::string>& lines);
 void box(const InstrumentFrame& frame, ImDrawList& list, const figure::Rect& place,
          const std::vector<std::string>& lines);
-// A ground for an instrument over the figure.
+// A background for an instrument over the figure.
 void ground(ImDrawList& list, const figure::Rect& place, double opacity = 0.92);
-// A frame around what has the keyboard.
+// A frame around the area that has the keyboard.
 void focus(const InstrumentFrame& frame, ImDrawList& list, const figure::Rect& place);
 
 }  // namespace locus::workbench::paint

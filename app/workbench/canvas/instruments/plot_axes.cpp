@@ -1,4 +1,4 @@
-#include "app/workbench/canvas/instruments/plot_axes.h"
+#include "app/workbench/canvas/instruments/instruments.h"
 
 #include <QElapsedTimer>
 #include <QTimer>
@@ -141,7 +141,7 @@ class PlotAxes final : public Instrument {
     bool moved = false;
   };
 
-  // Of the plots that no camera moves.
+  // Axes of plots that do not follow the camera.
   static std::vector<PlotAxis> axes_of(const InstrumentFrame& frame) {
     std::vector<PlotAxis> list;
     const auto& drawn = frame.studio.scheduler().figure();

@@ -1,4 +1,4 @@
-#include "app/workbench/canvas/instruments/profiles.h"
+#include "app/workbench/canvas/instruments/instruments.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "app/workbench/canvas/instruments/range_brush.h"
+#include "app/workbench/canvas/instruments/instruments.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// The values of all curves and histograms of a plot at one place of its horizontal axis.
+// The values of all curves and histograms of a plot at one place of its x axis.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@ namespace locus::workbench {
 
 struct SeriesValue {
   std::string name;
-  std::size_t layer = 0;  // of the panel
+  std::size_t layer = 0;  // index in the panel
   double x = 0;           // of the nearest point, or the middle of the bar
   double y = 0;
-  double drawn_y = 0;      // where it stands: higher in a stacked area
-  std::string interval{};  // " [0.22, 0.28]", the ends of its band; empty: it has none
+  double drawn_y = 0;      // where it is drawn: higher in a stacked area
+  std::string interval{};  // " [0.22, 0.28]", its band; empty: none
 };
 
-// Of each named curve its nearest point that has a value, of each named histogram the bar that is there; none of those
-// that end before.
+// For each named curve its nearest point with a value, for each named histogram the bar at x; series that end before x
+// are left out.
 std::vector<SeriesValue> values_at(const figure::Panel& panel, double x);
-// The places where any of its series has a value, from the left.
+// The x of all points with a value, in increasing order.
 std::vector<double> places_of(const figure::Panel& panel);
 bool has_series(const figure::Panel& panel);
 

@@ -1,4 +1,4 @@
-#include "app/workbench/canvas/instruments/statement_line.h"
+#include "app/workbench/canvas/instruments/instruments.h"
 
 #include <QClipboard>
 #include <QElapsedTimer>

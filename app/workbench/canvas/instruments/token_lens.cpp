@@ -1,4 +1,4 @@
-#include "app/workbench/canvas/instruments/token_lens.h"
+#include "app/workbench/canvas/instruments/instruments.h"
 
 #include <algorithm>
 #include <cmath>
@@ -206,7 +206,7 @@ class TokenLens final : public Instrument {
     }
   }
 
-  // Of the longest of these words, as far as it is shown, with its pads.
+  // Width of the longest of these words as shown, with padding.
   static double room_of(const InstrumentFrame& frame, const std::vector<std::string>& words) {
     double room = 0;
     for (const std::string& word : words) {

@@ -1,4 +1,5 @@
-// Copies to the clipboard.
+#include "app/workbench/export/clipboard.h"
+
 #include <QApplication>
 #include <QClipboard>
 #include <QImage>
