@@ -68,10 +68,10 @@ std::string canvas_note(Studio& studio, bool late) {
   if (studio.scheduler().is_early()) {
     const Worker::State work = studio.worker().state();
     return "layer " + std::to_string(studio.scheduler().figure_state().layer) +
-           " of a run that goes on: " + work.progress.what;
+           " of an unfinished run: " + work.progress.what;
   }
   return studio.checkpoints().behind() && !studio.checkpoints().waiting()
-             ? "the map of the input before: the run was cancelled, R starts it again"
+             ? "the map of the previous input: its run was cancelled, R starts it again"
              : "";
 }
 

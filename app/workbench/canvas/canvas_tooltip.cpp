@@ -149,7 +149,7 @@ std::vector<viewport::Bar> CanvasTooltip::bars(const views::ViewInput& input) co
   }
   const auto print = studio_.fingerprints().of(column, *pointer_.selection().layer, *pointer_.selection().head);
   if (!print) {
-    return {{"measuring what it does", 0, "…"}};
+    return {{"measuring the head", 0, "…"}};
   }
   if (!*print) {
     return {};  // it cannot be measured

@@ -53,8 +53,7 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
     return addWidget(new QLabel(QStringLiteral(" ") + QLatin1String(text) + QStringLiteral(" "), this));
   };
   label("View");
-  view_ = make_named<QComboBox>(this, "view", QStringLiteral("View"),
-                                QStringLiteral("What is drawn; F1 says what to look for in it"));
+  view_ = make_named<QComboBox>(this, "view", QStringLiteral("View"), QStringLiteral("The view; F1 explains it"));
   fill_views(*view_);
   addWidget(view_);
   label("  Layer");
@@ -68,10 +67,11 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
   head_->setSpecialValueText(QStringLiteral("mean"));
   addWidget(head_);
   of_side_.push_back(label("  Side"));
-  side_ = make_named<QComboBox>(this, "side", QStringLiteral("Side"),
-                                QStringLiteral("Of an encoder-decoder: the maps of its decoder, of its encoder, or of "
-                                               "the decoder (rows) over the encoder; of "
-                                               "a vision-language model: of its text (decoder) or of its image tower"));
+  side_ =
+      make_named<QComboBox>(this, "side", QStringLiteral("Side"),
+                            QStringLiteral("Side of an encoder-decoder: the maps of its decoder, of its encoder, or of "
+                                           "the decoder (rows) over the encoder; of "
+                                           "a vision-language model: of its text (decoder) or of its image tower"));
   for (const models::Side side : models::kSides) {
     side_->addItem(QString::fromStdString(to_text(side)));
   }
@@ -88,11 +88,11 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
   difference_ = new QCheckBox(QStringLiteral("Difference"), this);
   difference_->setObjectName(QStringLiteral("difference"));
   difference_->setToolTip(QStringLiteral(
-      "What differs from the reference: of two columns one more map, of more in place of their own maps"));
+      "Differences from the reference: with two columns in an additional map, with more in place of their own maps"));
   of_difference_ = addWidget(difference_);
-  reference_ = make_named<QComboBox>(
-      this, "reference", QStringLiteral("Reference of differences"),
-      QStringLiteral("The column that differences are taken from, and that Shift flickers to on the canvas"));
+  reference_ =
+      make_named<QComboBox>(this, "reference", QStringLiteral("Reference of differences"),
+                            QStringLiteral("The reference column of differences; Shift on the canvas switches to it"));
   reference_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   reference_->setMinimumContentsLength(kReferenceLetters);
   of_reference_ = addWidget(reference_);
@@ -169,10 +169,11 @@ void ViewBar::refresh() {
     const bool of_gates = quantity == models::Quantity::kGate || quantity == models::Quantity::kPosition;
     const bool of_content = quantity == models::Quantity::kContent || quantity == models::Quantity::kContribution;
     const bool of_parts = quantity == models::Quantity::kC2p || quantity == models::Quantity::kP2c;
-    const QString why = of_parts     ? QStringLiteral("Only disentangled attention (DeBERTa) has these parts")
-                        : of_gates   ? QStringLiteral("Only contextual encodings (CoPE) have gates and positions")
-                        : of_content ? QStringLiteral("This encoding has no part that can be told from the content")
-                                     : QString();
+    const QString why = of_parts   ? QStringLiteral("Only disentangled attention (DeBERTa) has these parts")
+                        : of_gates ? QStringLiteral("Only contextual encodings (CoPE) have gates and positions")
+                        : of_content
+                            ? QStringLiteral("This encoding has no part that can be separated from the content")
+                            : QString();
     const bool possible = (!of_parts || parts) && (!of_gates || gates) && (!of_content || content);
     set_enabled(quantity_, n, possible, possible ? QString::fromStdString(views::quantity_label(quantity)) : why);
   }

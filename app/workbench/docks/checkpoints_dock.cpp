@@ -188,7 +188,7 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
   remove_ = make_button<QPushButton>(body, "", QStringLiteral("&Close"),
                                      QStringLiteral("Close the selected checkpoint and free its memory"));
   edits_ = make_button<QPushButton>(body, "edit-runs", QStringLiteral("&Edits…"),
-                                    QStringLiteral("The same checkpoint with moved tokens, silenced heads, cut edges "
+                                    QStringLiteral("The same checkpoint with moved tokens, ablated heads, masked cells "
                                                    "or a typed bias, as its own column"));
   buttons->addWidget(open, 0, 0);
   buttons->addWidget(remove_, 0, 1);
@@ -348,7 +348,8 @@ void CheckpointsDock::ask_own_text(int id) {
   bool ok = false;
   const QString text = QInputDialog::getMultiLineText(
       parentWidget(), QStringLiteral("A text of its own"),
-      QStringLiteral("%1 as one more column that reads this text, whatever is typed below:").arg(qt(checkpoint->name)),
+      QStringLiteral("Adds a column of %1 that reads this text, independent of the text typed below:")
+          .arg(qt(checkpoint->name)),
       qt(studio_.input().text.value_or("")), &ok);
   if (ok && !text.isEmpty()) {
     entry.shown = true;

@@ -68,8 +68,8 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
   make_lasting(this, "edits", QStringLiteral("Edits: %1").arg(name));
   auto* column = new QVBoxLayout(this);
   auto* about =
-      new QLabel(QStringLiteral("What the runs do otherwise than the checkpoint says, in a column beside the "
-                                "untouched one. A line is an edit: see the page <a href=\"edits\">edits</a> of the "
+      new QLabel(QStringLiteral("Edits of the model during its runs, in a column beside the "
+                                "unedited one. Each line is an edit: see the page <a href=\"edits\">edits</a> of the "
                                 "manual."),
                  this);
   about->setObjectName(QStringLiteral("edits-about"));

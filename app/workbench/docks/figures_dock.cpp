@@ -193,7 +193,7 @@ QWidget* FiguresDock::make_tools(QWidget* body) {
       [this] { move_chosen(-1); });
   add("figure-down", QStringLiteral("↓"), QStringLiteral("Move the figure down"), QKeySequence(Qt::ALT | Qt::Key_Down),
       [this] { move_chosen(1); });
-  add("figure-delete", QStringLiteral("Delete"), QStringLiteral("Delete the figure; Ctrl+Z brings it back"),
+  add("figure-delete", QStringLiteral("Delete"), QStringLiteral("Delete the figure; Ctrl+Z restores it"),
       QKeySequence(Qt::Key_Delete), [this] { erase_chosen(); });
   return tools;
 }

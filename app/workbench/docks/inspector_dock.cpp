@@ -322,8 +322,8 @@ void InspectorDock::title_predictions(bool any) {
   const bool image = !columns.empty() && columns.front()->trace->image_grid().rows > 0;
   QString title = QStringLiteral("Next token");
   QString line = columns.empty()       ? QStringLiteral("Nothing has run yet.")
-                 : columns.size() == 1 ? QStringLiteral("This trace holds no predictions.")
-                                       : QStringLiteral("These traces hold no predictions.");
+                 : columns.size() == 1 ? QStringLiteral("This trace contains no predictions.")
+                                       : QStringLiteral("These traces contain no predictions.");
   if (image) {
     title = QStringLiteral("What the image shows");
   } else if (everywhere > 0) {

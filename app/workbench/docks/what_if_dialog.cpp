@@ -115,7 +115,7 @@ void WhatIfDialog::add_layers(QFormLayout& form) {
   layers_ = make_named<QComboBox>(this, "what-if-layers", QStringLiteral("Layers"));
   layers_->setEditable(true);
   layers_->setInsertPolicy(QComboBox::NoInsert);
-  layers_->setToolTip(QStringLiteral("Which layers obey: choose, or type numbers, as in 5,11,17"));
+  layers_->setToolTip(QStringLiteral("Layers to change: choose, or type numbers such as 5,11,17"));
   layers_->addItem(usual.empty() ? QStringLiteral("all that rotate") : qt("as the checkpoint (" + usual + ")"),
                    QString());
   if (models::turning_encoding(info_, "global") != nullptr && models::turning_encoding(info_, "local") != nullptr) {
@@ -163,11 +163,11 @@ void WhatIfDialog::say_own() {
                                                                   : qt(" in layers " + chosen);
   says_->setText(
       own_.base > 0
-          ? QStringLiteral("%1 itself has base %2, scaling %3%4%5. What you choose runs beside it.")
+          ? QStringLiteral("%1 itself has base %2, scaling %3%4%5. Your choice runs in a column beside it.")
                 .arg(name_, qt(number_text(own_.base)), qt(own_.scaling),
                      own_.scaling == "none" ? QString() : QStringLiteral(" by %1").arg(qt(number_text(own_.factor))),
                      where)
-          : QStringLiteral("%1 has no layer that rotates queries and keys: there is nothing to choose.").arg(name_));
+          : QStringLiteral("%1 has no layer with a rotary encoding: there is nothing to choose.").arg(name_));
 }
 
 // A slider that moves by factors, and the number beside it.

@@ -111,10 +111,10 @@ Result<figures::FigureJob> shown_job(const Studio& studio) {
   job.columns = std::move(shown.columns);
   job.cache = std::move(shown.cache);
   if (job.columns.empty()) {
-    return usage("there is nothing to export yet");
+    return usage("there is no figure to export yet");
   }
   if (studio.checkpoints().waiting() || studio.checkpoints().behind()) {
-    return usage("what is shown is of the input before: export when the present one has run");
+    return usage("the figure is of the previous input: export once the present one has run");
   }
   job.recipe.session = studio.sessions().session();
   session::add_inputs(job.recipe.session, job.inputs);

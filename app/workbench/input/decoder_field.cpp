@@ -14,10 +14,10 @@ constexpr int kDecoderLetters = 24;  // of what a decoder has read
 }  // namespace
 
 DecoderField::DecoderField(Studio& studio, QWidget* parent) : QLineEdit(parent), studio_(studio) {
-  give_name(this, "decoder-text", QStringLiteral("What the decoder has read"));
+  give_name(this, "decoder-text", QStringLiteral("Input of the decoder"));
   setPlaceholderText(QStringLiteral("decoder: its start token"));
   setToolTip(
-      QStringLiteral("What the decoder of an encoder-decoder has read, behind its start token; ids where there is no "
+      QStringLiteral("Input of the decoder of an encoder-decoder, after its start token; ids if there is no "
                      "tokenizer. The text below is the encoder's"));
   setClearButtonEnabled(true);
   setMinimumWidth(kDecoderLetters * parent->fontMetrics().averageCharWidth());

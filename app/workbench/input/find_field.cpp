@@ -13,8 +13,8 @@ FindField::FindField(Studio& studio, QWidget* parent) : QLineEdit(parent), studi
   give_name(this, "find", QStringLiteral("Find in the text, or go to a token"));
   setPlaceholderText(QStringLiteral("find, 12 or 12,7"));
   setToolTip(
-      QStringLiteral("A text to find, the number of a token, or a query and a key (Ctrl+F); Enter: the next, "
-                     "Shift+Enter: the one before"));
+      QStringLiteral("A text to find, the number of a token, or a query and a key (Ctrl+F); Enter: the next match, "
+                     "Shift+Enter: the previous match"));
   setClearButtonEnabled(true);
 }
 
@@ -44,8 +44,9 @@ void FindField::go_to(const QString& wanted, bool backwards) {
     studio_.pin(views::token_at(input, column, target->query).value_or(views::Token()),
                 views::key_at(input, column, target->key).value_or(views::Token()));
   } else {
-    Q_EMIT failed(
-        QStringLiteral("%1: not in the text, and no token of 0 to %2").arg(wanted).arg(column.trace->length() - 1));
+    Q_EMIT failed(QStringLiteral("%1: not found in the text, and not a token number from 0 to %2")
+                      .arg(wanted)
+                      .arg(column.trace->length() - 1));
   }
 }
 

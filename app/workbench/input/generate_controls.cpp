@@ -26,7 +26,7 @@ void add_generate_controls(Studio& studio, QLayout& layout, QWidget* bar) {
       make_spin_box<QDoubleSpinBox>(bar, "generate-temperature", QStringLiteral("Temperature"), 0.0, 5.0, 0.0);
   temperature->setSingleStep(0.1);
   temperature->setPrefix(QStringLiteral("T "));
-  temperature->setToolTip(QStringLiteral("Temperature; 0: always the likeliest token"));
+  temperature->setToolTip(QStringLiteral("Temperature; 0: always the most likely token"));
   auto* generate = make_button<QToolButton>(bar, "generate", QStringLiteral("Generate"));
   const auto name_writer = [&studio, bar, generate] {
     const auto columns = studio.checkpoints().shown();

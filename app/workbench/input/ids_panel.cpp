@@ -61,7 +61,7 @@ IdsPanel::IdsPanel(QWidget* parent) : QWidget(parent) {
   auto* row = make_layout<FlowLayout>(bar, 0);
   auto* random = make_button<QToolButton>(
       bar, "random-ids", QStringLiteral("Random ids"),
-      QStringLiteral("Ids drawn one by one, all equally likely; the same seed gives the same"));
+      QStringLiteral("Independent, uniformly distributed ids; the same seed gives the same ids"));
   random->setFocusPolicy(Qt::StrongFocus);
   auto* count =
       make_spin_box<QSpinBox>(bar, "random-count", QStringLiteral("Number of random ids"), 1, kMaxRandom, kUsualCount);
@@ -70,7 +70,7 @@ IdsPanel::IdsPanel(QWidget* parent) : QWidget(parent) {
   seed->setPrefix(QStringLiteral("seed "));
   auto* borrow = make_button<QToolButton>(
       bar, "borrow", QStringLiteral("Borrow a tokenizer from…"),
-      QStringLiteral("The ids that another checkpoint's tokenizer makes of the text that was typed last"));
+      QStringLiteral("The ids of the text typed last, from the tokenizer of another checkpoint"));
   borrow->setPopupMode(QToolButton::InstantPopup);
   borrow->setFocusPolicy(Qt::StrongFocus);
   lenders_ = new QMenu(borrow);

@@ -379,7 +379,7 @@ bool PositionRuler::viewportEvent(QEvent* event) {
   if (token >= 0) {
     const auto n = static_cast<std::size_t>(token);
     text = QStringLiteral("token %1 “%2” at position %3").arg(token).arg(text_of(n), qt(general_text(place(n), 9)));
-    text += editable_ ? QStringLiteral("\nPull it elsewhere; with Shift, it and all after it") : "\n" + toolTip();
+    text += editable_ ? QStringLiteral("\nDrag to move it; with Shift also all later tokens") : "\n" + toolTip();
   }
   QToolTip::showText(help->globalPos(), text, viewport());
   return true;

@@ -27,7 +27,7 @@ RulerLink::RulerLink(Studio& studio, PositionRuler& ruler, QObject* parent)
 QCheckBox* RulerLink::make_switch(QWidget* parent) {
   auto* box = new QCheckBox(QStringLiteral("ruler"), parent);
   box->setObjectName(QStringLiteral("show-ruler"));
-  box->setToolTip(QStringLiteral("Show the tokens along their positions, and pull them elsewhere"));
+  box->setToolTip(QStringLiteral("Show the tokens along their positions; drag them to move them"));
   connect(box, &QCheckBox::toggled, this, [this](bool on) {
     ruler_.setVisible(on);
     update();

@@ -32,7 +32,7 @@ void show_token_menu(Studio& studio, const models::Trace& trace, std::int64_t to
     add("pin-key", QStringLiteral("Pin as key of query %1").arg(place.pinned),
         [&studio, known = place.token] { studio.pin(studio.state().query, known); });
   }
-  add("in-text", QStringLiteral("Show what it attends to in the text"), [&studio, known = place.token] {
+  add("in-text", QStringLiteral("Show the attention of this token in the text"), [&studio, known = place.token] {
     change_state(studio, [&](session::ViewState& state) {
       session::show_view(state, "attention-text");
       state.query = known;

@@ -260,7 +260,7 @@ bool TokenStrip::viewportEvent(QEvent* event) {
                        .arg(qt(info.label))
                        .arg(info.id)
                        .arg(info.position);
-    text += info.bytes.empty() ? QStringLiteral("\nspecial: stands for no text")
+    text += info.bytes.empty() ? QStringLiteral("\nspecial token without text")
                                : QStringLiteral("\nbytes %1 to %2").arg(info.bytes.begin).arg(info.bytes.end);
     if (is_beyond(static_cast<std::size_t>(token))) {
       text += QStringLiteral("\nbeyond the trained length of %1").arg(beyond_.trained);

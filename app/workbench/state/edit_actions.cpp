@@ -76,25 +76,25 @@ std::vector<EditChoice> EditActions::choices(const views::Selection& there, std:
   }
   const QString named = QStringLiteral("%1.%2").arg(place.layer).arg(place.head);
   std::vector<EditChoice> list{
-      {"edit-zero", QStringLiteral("Head %1 silent").arg(named), head_edit(place, models::HeadTo::kZero)},
-      {"edit-mean", QStringLiteral("Head %1 giving its mean").arg(named), head_edit(place, models::HeadTo::kMean)},
-      {"edit-uniform", QStringLiteral("Head %1 looking at all keys alike").arg(named),
+      {"edit-zero", QStringLiteral("Zero ablation of head %1").arg(named), head_edit(place, models::HeadTo::kZero)},
+      {"edit-mean", QStringLiteral("Mean ablation of head %1").arg(named), head_edit(place, models::HeadTo::kMean)},
+      {"edit-uniform", QStringLiteral("Uniform attention in head %1").arg(named),
        head_edit(place, models::HeadTo::kUniform)}};
   const models::EncodingUse* encoding =
       place.layer >= 0 && place.layer < model.layers ? model.encoding_of(place.layer) : nullptr;
   if (encoding != nullptr && !encoding->content.empty()) {
-    list.push_back({"edit-content", QStringLiteral("Head %1 without positions").arg(named),
+    list.push_back({"edit-content", QStringLiteral("Head %1 without its position encoding").arg(named),
                     head_edit(place, models::HeadTo::kContent)});
   }
   if (place.query != views::kNone && place.key != views::kNone) {
-    list.push_back({"edit-edge", QStringLiteral("This edge cut"), edge_edit(place, place)});
+    list.push_back({"edit-edge", QStringLiteral("Mask this cell"), edge_edit(place, place)});
   }
   const auto typed = input.options.text("band", "");
   if (const auto band = views::band_of(input); typed.ok() && band.ok() && *band) {
     const QString pairs = qt(*typed);
-    list.push_back({"edit-band", QStringLiteral("Pairs %1 knocked out").arg(pairs),
+    list.push_back({"edit-band", QStringLiteral("Knock out rotary pairs %1").arg(pairs),
                     pairs_edit(place, **band, models::PairsDo::kDrop)});
-    list.push_back({"edit-still", QStringLiteral("Pairs %1 standing still").arg(pairs),
+    list.push_back({"edit-still", QStringLiteral("Rotary pairs %1 without rotation").arg(pairs),
                     pairs_edit(place, **band, models::PairsDo::kStill)});
   }
   return list;
@@ -103,7 +103,7 @@ std::vector<EditChoice> EditActions::choices(const views::Selection& there, std:
 void EditActions::open_beside(int id, const models::Edit& edit) {
   const Checkpoint* checkpoint = studio_.checkpoints().find(id);
   if (checkpoint == nullptr) {
-    Q_EMIT reported(QStringLiteral("the column is closed"), true);
+    Q_EMIT reported(QStringLiteral("the column was closed"), true);
     return;
   }
   session::CheckpointEntry entry = checkpoint->entry;
@@ -115,15 +115,15 @@ void EditActions::open_beside(int id, const models::Edit& edit) {
 
 void EditActions::cut_edges(const views::Selection& from, const views::Selection& to, std::size_t column) {
   if (!can_edit(column)) {
-    Q_EMIT reported(QStringLiteral("edges are cut in runs of open checkpoints: not in traces, not in encoder-decoders"),
-                    true);
+    Q_EMIT reported(
+        QStringLiteral("cells can be masked in runs of open checkpoints, not in traces and encoder-decoders"), true);
     return;
   }
   const views::ViewInput input = studio_.view_input();
   const EditedPlace first = edited_place(input, column, from);
   const EditedPlace last = edited_place(input, column, to);
   if (std::min({first.query, last.query, first.key, last.key}) < 0) {
-    Q_EMIT reported(QStringLiteral("the rectangle has tokens that this column has not"), true);
+    Q_EMIT reported(QStringLiteral("the rectangle contains tokens that this column does not have"), true);
     return;
   }
   const models::Edit edit = edge_edit(first, last);

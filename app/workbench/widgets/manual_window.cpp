@@ -245,7 +245,7 @@ void ManualWindow::list_found(const QString& words) {
     item->setData(kAnchorRole, qt(hit.place.anchor));
   }
   if (hits.empty()) {
-    add_group(QStringLiteral("Nothing in the manual holds this."));
+    add_group(QStringLiteral("No page of the manual contains this."));
   }
 }
 

@@ -46,7 +46,7 @@ AtlasDialog::AtlasDialog(std::vector<Choice> choices, const QString& folder, QWi
       make_label(this, "",
                  QStringLiteral("Means over many windows of texts, with intervals, of what all heads of a "
                                 "checkpoint do. The file is opened, and grows while you look. "
-                                "A file that was begun with the same settings is gone on with.")));
+                                "A file started with the same settings is continued.")));
   add_fields();
   bar_ = make_named<QProgressBar>(this, "atlas-bar", QStringLiteral("Windows that are done"));
   bar_->hide();

@@ -66,8 +66,7 @@ void PlaceMenu::add_cell() {
     const std::string text = views::toggled_query(studio_.view_input(), there_.query->index);
     const auto now = studio_.view_input().options.text("queries", "");
     add("keep-row",
-        now.ok() && text.size() < now->size() ? QStringLiteral("Take its row away")
-                                              : QStringLiteral("Keep its row below"),
+        now.ok() && text.size() < now->size() ? QStringLiteral("Remove its row") : QStringLiteral("Keep its row below"),
         [&studio = studio_, text] {
           change_state(studio, [&](session::ViewState& state) {
             session::set_option(state, studio.view().info().name, "queries", text);
@@ -136,7 +135,7 @@ void PlaceMenu::add_column(std::size_t column) {
   }
   const bool own = views::has_own_head(studio_.view_input(), column);
   add("unlink",
-      own ? QStringLiteral("Let %1 follow the others").arg(name)
+      own ? QStringLiteral("Link %1 to the others").arg(name)
           : QStringLiteral("Give %1 its own layer and head").arg(name),
       [actions = &parts_.actions, column] {
         actions->set_column(column);

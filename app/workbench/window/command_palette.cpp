@@ -99,7 +99,7 @@ void CommandPalette::refresh() {
     }
   }
   if (list_->count() == 0) {
-    (new QListWidgetItem(QStringLiteral("nothing has these words in its name"), list_))->setFlags(Qt::NoItemFlags);
+    (new QListWidgetItem(QStringLiteral("no name contains these words"), list_))->setFlags(Qt::NoItemFlags);
   }
   list_->setCurrentRow(0);
 }

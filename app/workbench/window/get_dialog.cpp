@@ -53,7 +53,7 @@ GetDialog::GetDialog(QWidget* parent) : QDialog(parent) {
   name_ = make_named<QLineEdit>(this, "get-name", QStringLiteral("Name of the model"));
   name_->setPlaceholderText(QStringLiteral("ORG/NAME, or ORG/NAME@REVISION"));
   look_ = make_button<QPushButton>(this, "get-look", QStringLiteral("&Look up"),
-                                   QStringLiteral("Asks the hub which files the model has"));
+                                   QStringLiteral("Look up the files of the model on the hub"));
   look_->setDefault(true);
   row->addWidget(name_, 1);
   row->addWidget(look_);
@@ -147,7 +147,7 @@ void GetDialog::show_plan() {
     new QTreeWidgetItem(files_, {qt(file.name), qt(hub::size_text(file.bytes)), state_of_fetch(file)});
   }
   const std::int64_t missing = plan_->missing();
-  say(missing == 0 ? QStringLiteral("Everything is on this machine already.")
+  say(missing == 0 ? QStringLiteral("All files are already on this machine.")
                    : QStringLiteral("%1 of %2 to fetch, revision %3 (%4).")
                          .arg(qt(hub::size_text(missing)), qt(hub::size_text(plan_->bytes())), qt(plan_->revision),
                               qt(plan_->commit.substr(0, 8))));
@@ -170,7 +170,7 @@ void GetDialog::fetch() {
           return;
         }
         const bool stopped = status.error().code == ErrorCode::kCancelled;
-        say(stopped ? QStringLiteral("Stopped. What was fetched is kept, and not fetched again.")
+        say(stopped ? QStringLiteral("Stopped. Complete files are kept and will not be downloaded again.")
                     : qt(status.error().describe()));
       });
 }

@@ -41,10 +41,11 @@ HubDialog::HubDialog(Studio& studio, QWidget* parent)
   auto* layout = new QVBoxLayout(this);
   const QString place = qt(formats::hub_cache().string());
   layout->addWidget(make_label(this, "",
-                               models_.empty() ? QStringLiteral("There is no model in %1. Models come there with Get "
-                                                                "another, locus get, or Hugging Face's own tools.")
-                                                     .arg(place)
-                                               : QStringLiteral("In %1. Nothing is fetched to show them.").arg(place)));
+                               models_.empty()
+                                   ? QStringLiteral("There is no model in %1. Models come there with Get "
+                                                    "another, locus get, or Hugging Face's own tools.")
+                                         .arg(place)
+                                   : QStringLiteral("In %1. Listing them does not use the network.").arg(place)));
   tree_ = make_named<QTreeWidget>(this, "hub-models", QStringLiteral("Models of the hub's cache"));
   tree_->setRootIsDecorated(false);
   tree_->setHeaderLabels({QStringLiteral("Model"), QStringLiteral("Revision"), QStringLiteral("Family"),

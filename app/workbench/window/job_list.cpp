@@ -124,7 +124,7 @@ void JobList::refresh() {
 JobButton::JobButton(Studio& studio, QWidget* parent) : QToolButton(parent), studio_(studio) {
   setObjectName(QStringLiteral("show-jobs"));
   setText(QStringLiteral("Jobs"));
-  setToolTip(QStringLiteral("What runs, what waits and what ran, with their times"));
+  setToolTip(QStringLiteral("Running, waiting and finished jobs with their times"));
   setAutoRaise(true);
   connect(this, &QToolButton::clicked, this, &JobButton::open);
 }

@@ -54,8 +54,8 @@ void MachineQuestions::wanted(const QString& machine) {
 
 void MachineQuestions::ask(const QString& machine) {
   auto* box = new QMessageBox(QMessageBox::Question, QStringLiteral("Locus"),
-                              QStringLiteral("What you opened names checkpoints on the machine %1.\n\nConnect to it? "
-                                             "This starts ssh, with your keys.")
+                              QStringLiteral("The opened file names checkpoints on the machine %1.\n\nConnect to it? "
+                                             "This starts ssh with your keys.")
                                   .arg(machine),
                               QMessageBox::NoButton, &window_);
   make_lasting(box, "machine-question", QStringLiteral("Locus"));

@@ -207,7 +207,7 @@ void MainWindow::connect_docks() {
   connect(figures_, &FiguresDock::keep_requested, this, [this] { keep_view(*this, *studio_); });
   connect(figures_, &FiguresDock::missing, this, [this](const QString& name, const QStringList& paths) {
     messages_->show_message(
-        QStringLiteral("%1 needs %2, which is not there").arg(name, paths.join(QStringLiteral(", "))), true);
+        QStringLiteral("%1 needs %2, which was not found").arg(name, paths.join(QStringLiteral(", "))), true);
     messages_->show_action(QStringLiteral("Find it…"), [this] { sessions_->find_missing(); });
   });
   connect(checkpoints_, &CheckpointsDock::open_requested, files_.get(), &FileOpener::ask_folders);

@@ -47,14 +47,14 @@ void MessageBar::add_widgets(const std::string& device) {
   action_->hide();
   device_ = device == "cpu" ? "CPU" : device;
   where_ = new QLabel(qt(device_), this);
-  where_->setToolTip(QStringLiteral("Where models run, and the kernels of matrix products"));
+  where_->setToolTip(QStringLiteral("Device of the models, and the kernels of matrix products"));
   latency_ = new QLabel(this);
-  latency_->setToolTip(QStringLiteral("From the change of the input to its figure; the forward passes of it"));
+  latency_->setToolTip(QStringLiteral("Time from the change of the input to its figure; time of its forward passes"));
   memory_ = new QLabel(this);
-  memory_->setToolTip(QStringLiteral("Kept for the views: queries, keys and recent fields"));
+  memory_->setToolTip(QStringLiteral("Memory kept for the views: queries, keys and recent fields"));
   machines_ = new QLabel(this);
   machines_->setObjectName(QStringLiteral("machines"));
-  machines_->setToolTip(QStringLiteral("Other machines that hold checkpoints: the round trip of an empty message"));
+  machines_->setToolTip(QStringLiteral("Machines of remote checkpoints, with the round-trip time of an empty message"));
   machines_->hide();
   auto* jobs = new JobButton(studio_, this);
   work_ = new QLabel(this);

@@ -13,7 +13,7 @@
 namespace locus::workbench {
 
 MissingDialog::MissingDialog(const std::vector<std::filesystem::path>& missing, QWidget* parent) : QDialog(parent) {
-  make_lasting(this, "missing-checkpoints", QStringLiteral("Checkpoints that are not there"));
+  make_lasting(this, "missing-checkpoints", QStringLiteral("Missing checkpoints"));
   resize(560, 320);
   auto* layout = new QVBoxLayout(this);
   text_ = make_label(this, "");

@@ -36,16 +36,16 @@ std::optional<Preferences> ask_preferences(QWidget* parent, const Preferences& n
   dialog.setWindowTitle(QStringLiteral("Preferences"));
   auto* form = new QFormLayout(&dialog);
   auto* threads = make_spin_box<QSpinBox>(&dialog, "threads", QStringLiteral("Threads"), 1, QThread::idealThreadCount(),
-                                          now.threads, QStringLiteral("How many processor cores models use"));
+                                          now.threads, QStringLiteral("Number of processor cores used by models"));
   auto* memory = make_spin_box<QSpinBox>(&dialog, "memory-limit", QStringLiteral("Memory limit"), 0, kMaxMegabytes,
                                          static_cast<int>(now.memory_limit_mb));
-  memory->setToolTip(QStringLiteral("Of checkpoints opened from now on and their runs; 0: as much as the machine has"));
+  memory->setToolTip(QStringLiteral("Limit for checkpoints opened from now on and their runs; 0: no limit"));
   memory->setSuffix(QStringLiteral(" MB"));
-  memory->setSpecialValueText(QStringLiteral("as much as there is"));
+  memory->setSpecialValueText(QStringLiteral("no limit"));
   memory->setSingleStep(1024);
   auto* scale = make_spin_box<QSpinBox>(&dialog, "text-size", QStringLiteral("Text size"), 60, 300,
                                         static_cast<int>(std::lround(100 * now.scale)),
-                                        QStringLiteral("Of text and controls; Ctrl and + or −"));
+                                        QStringLiteral("Size of text and controls; Ctrl and + or −"));
   scale->setSuffix(QStringLiteral(" %"));
   scale->setSingleStep(10);
   auto* theme = make_named<QComboBox>(&dialog, "theme", QStringLiteral("Theme"));

@@ -10,7 +10,7 @@
 namespace locus::workbench {
 
 QuestionBar::QuestionBar(Studio& studio, QWidget* parent) : QFrame(parent), studio_(studio) {
-  give_name(this, "question", QStringLiteral("A run that would take long"));
+  give_name(this, "question", QStringLiteral("A run that takes long"));
   setFrameShape(QFrame::StyledPanel);
   setBackgroundRole(QPalette::ToolTipBase);
   setForegroundRole(QPalette::ToolTipText);
@@ -28,16 +28,16 @@ QuestionBar::QuestionBar(Studio& studio, QWidget* parent) : QFrame(parent), stud
     layout->addWidget(button);
     return button;
   };
-  run_ = add("question-run", QStringLiteral("Run"), QStringLiteral("Run all of it; Cancel stops it at any time"));
-  first_ = add("question-first", {}, QStringLiteral("Keep that much of the text; Ctrl+Z brings all of it back"));
-  auto* cancel = add("question-cancel", QStringLiteral("Cancel"), QStringLiteral("Leave what is shown as it is"));
+  run_ = add("question-run", QStringLiteral("Run"), QStringLiteral("Run the whole input; Cancel stops it at any time"));
+  first_ = add("question-first", {}, QStringLiteral("Shorten the text to its first tokens; Ctrl+Z restores it"));
+  auto* cancel = add("question-cancel", QStringLiteral("Cancel"), QStringLiteral("Do not run; keep what is shown"));
   connect(run_, &QPushButton::clicked, this, [this] { studio_.columns().runs().agree(); });
   connect(first_, &QPushButton::clicked, this, [this] {
     const auto question = studio_.checkpoints().question();
     studio_.inputs().run_first();
     if (question) {
       Q_EMIT shortened(
-          QStringLiteral("the first %1 tokens; Ctrl+Z brings the whole text back").arg(qt(grouped(question->first))));
+          QStringLiteral("the first %1 tokens; Ctrl+Z restores the whole text").arg(qt(grouped(question->first))));
     }
   });
   connect(cancel, &QPushButton::clicked, this, [this] {

@@ -144,7 +144,7 @@ void SessionController::relocate(const std::filesystem::path& from, const std::f
 void SessionController::find_missing() {
   const auto missing = session::missing_checkpoints(studio_.sessions().session());
   if (missing.empty()) {
-    messages_.show_message(QStringLiteral("every checkpoint of this session is there"));
+    messages_.show_message(QStringLiteral("all checkpoints of this session were found"));
     return;
   }
   auto* dialog = new MissingDialog(missing, &window_);
@@ -252,7 +252,7 @@ void SessionController::offer_recovery() {
   const auto own = std::find_if(states.begin(), states.end(), [&](const auto& each) { return each.file == *left; });
   auto* box = new QMessageBox(
       QMessageBox::Question, QStringLiteral("Locus"),
-      QStringLiteral("Locus ended without closing. What it showed was kept:\n\n%1\n\nIt stays under File > Earlier "
+      QStringLiteral("Locus ended unexpectedly. Its session was kept:\n\n%1\n\nIt stays under File > Earlier "
                      "states.")
           .arg(qt(own == states.end() ? std::string() : summary_of(*own))),
       QMessageBox::NoButton, &window_);

@@ -38,7 +38,7 @@ Welcome::Welcome(bool has_figures, QWidget* parent) : QDialog(parent) {
     });
   };
   if (has_figures) {
-    step("welcome-figure", QStringLiteral("Look at a figure of the papers"),
+    step("welcome-figure", QStringLiteral("Show a figure of the papers"),
          QStringLiteral("The bundled session: small trained checkpoints, and a figure of each paper in the list on the "
                         "left. One click shows it."),
          &Welcome::figure_wanted);
@@ -47,7 +47,8 @@ Welcome::Welcome(bool has_figures, QWidget* parent) : QDialog(parent) {
        QStringLiteral("Below the map. The models run as you type; point at a cell to see its values on the right."),
        &Welcome::text_wanted);
   step("welcome-checkpoint", QStringLiteral("Open your own checkpoint"),
-       QStringLiteral("A folder as Hugging Face writes it, or drop one on the window. A second one stands beside it."),
+       QStringLiteral("A folder in the Hugging Face format; or drop one on the window. A second checkpoint is shown "
+                      "beside the first."),
        &Welcome::checkpoint_wanted);
   step("welcome-manual", QStringLiteral("Read the manual"),
        QStringLiteral("F1 opens the page of what is shown, Ctrl+K finds everything by its name, ? lists the keys."),

@@ -1,5 +1,5 @@
 // CheckpointRuns: runs the present input (or a column's own text) through each shown checkpoint of a list, on the
-// worker. A run reuses the prefix of the latest run of its checkpoint. A run that would take long or much memory first
+// worker. A run reuses the prefix of the latest run of its checkpoint. A run that takes long or much memory first
 // asks. Runs of one input belong together: if one is cancelled, all columns show their previous runs again.
 #pragma once
 
