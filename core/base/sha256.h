@@ -1,31 +1,34 @@
-// SHA-256 (FIPS 180-4), by which checkpoints and texts are named where their paths must not be.
+// SHA-256 (FIPS 180-4, by libcrypto), which names checkpoints and texts in files that must not hold their paths.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
-#include <span>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "core/base/result.h"
 
+struct evp_md_ctx_st;  // OpenSSL's EVP_MD_CTX
+
 namespace locus {
 
 class Sha256 {
  public:
+  Sha256();
+  ~Sha256();
+  Sha256(const Sha256& other);  // a message that begins with the same bytes
+  Sha256& operator=(Sha256&&) noexcept;
+
   void add(std::string_view bytes);
   // 64 lower-case hexadecimal digits; ends the message.
   std::string finish();
 
  private:
-  void block(const unsigned char* bytes);
+  struct Free {
+    void operator()(evp_md_ctx_st* context) const;
+  };
 
-  std::array<std::uint32_t, 8> state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  std::array<unsigned char, 64> pending_{};
-  std::uint64_t length_ = 0;  // bytes so far
+  std::unique_ptr<evp_md_ctx_st, Free> context_;
 };
 
 std::string sha256(std::string_view bytes);

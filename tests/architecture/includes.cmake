@@ -143,7 +143,7 @@ endforeach()
 
 set(torch "ATen/|torch/|c10/|caffe2/")
 set(qt "Q[A-Z]|Qt")
-forbid("core/base" "${torch}|${qt}|opencv|nlohmann|vulkan|imgui" "core/base is the standard library alone")
+forbid("core/base" "${torch}|${qt}|opencv|nlohmann|vulkan|imgui" "core/base is the standard library and libcrypto")
 forbid("app/session;app/figures;app/views;app/cli;app/manual" "nlohmann|models/formats/json/(json|json_builder|settings_json)\\.h"
        "app reads and writes JSON through models/formats/json/node.h and tree.h")
 forbid("core" "${qt}|opencv|nlohmann|vulkan|imgui|yaml|CLI/|torch/(nn|optim|torch)" "core sees ATen only")
