@@ -109,7 +109,7 @@ class BlockAdder {
     }
   }
 
-  // What is only known once all chunks are there.
+  // Statistics that need all chunks.
   void finish(Range rows) {
     for (std::int64_t lane = rows.begin == 0 ? 1 : 0; lane < rows.size(); ++lane) {
       const auto n = static_cast<std::size_t>(lane);

@@ -1,4 +1,4 @@
-// What an atlas keeps of one layer's cells, in one pass over them: habits of heads, means by distance, a reduced map,
+// Statistics of one layer's cells that an atlas keeps, in one pass over them: habits of heads, means by distance, a reduced map,
 // attention sinks, the distance bias of all pairs.
 //
 // Letters: H heads, T tokens, i query, j key, Δ = |i − j|, s logit, A weight, B bins, M pixels per side.
@@ -54,7 +54,7 @@ class CellGrid {
   double log_keys(std::int64_t row) const { return log_keys_[static_cast<std::size_t>(row)]; }
   // Whether every near and far distance has a visible cell.
   bool has_bias() const { return has_bias_; }
-  // What a cell at Δ weighs in the mean over the near distances (far likewise): 1 / (|near| · cells at Δ), 0 outside.
+  // The weight of a cell at Δ in the mean over the near distances (far likewise): 1 / (|near| · cells at Δ), 0 outside.
   double near_weight(std::int64_t distance) const { return near_weight_[static_cast<std::size_t>(distance)]; }
   double far_weight(std::int64_t distance) const { return far_weight_[static_cast<std::size_t>(distance)]; }
 
@@ -77,7 +77,7 @@ struct CellMeans {
   HeadStatistics statistics;   // without gates
   std::vector<double> weight;  // (B) mean A and mean s by distance
   std::vector<double> logit;
-  // Of the queries i > j that see key j: mean A_ij, and the share with A_ij > 0.3.
+  // Over the queries i > j that see key j: mean A_ij, and the share with A_ij > 0.3.
   std::array<double, kSinkKeys> sink_weight{};
   std::array<double, kSinkKeys> sink_share{};
   // s(i, i − λ) − s(i', i' − Λ) of independent i and i', λ near and Λ far, each distance as often as the others

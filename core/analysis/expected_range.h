@@ -1,4 +1,4 @@
-// Where one more of several samples is to be expected: what an effect is held against.
+// The 95 % prediction range of one more sample, which an effect is compared with.
 #pragma once
 
 #include <cstdint>

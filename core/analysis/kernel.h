@@ -1,4 +1,4 @@
-// What a head prefers by distance before it has read anything: the logit of a query of one token and a key of another,
+// Kernel: a head's preference by distance before it has read a text: the logit of a query of one token and a key of another,
 // averaged over all pairs of tokens of a vocabulary. For the view `kernel`.
 //
 //   kernel(Δ) = mean over tokens x, y and queries i ≥ Δ of logit(q_x at i, k_y at i − Δ)

@@ -14,7 +14,7 @@
 
 namespace locus::analysis {
 
-// What a layer projects of the tokens, before its encoding; float64.
+// Projections of a layer over the tokens, before its encoding; float64.
 struct KernelSource {
   std::shared_ptr<const position::PositionEncoding> encoding;
   std::int64_t layer = 0;  // its number among the layers of that encoding

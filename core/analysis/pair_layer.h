@@ -70,7 +70,7 @@ struct PairLayer {
   const float* key_of(std::int64_t head) const { return key.data_ptr<float>() + head / group * length * key.size(2); }
   Status check_head(std::int64_t head) const;
   bool grid() const { return ids.size(1) > 1; }
-  // Of a text, with pictures or without; otherwise of an image.
+  // True for a text, with pictures or without; false for an image.
   bool of_text() const { return ids.size(1) != 2; }
   std::string unit() const { return !grid() ? "token" : of_text() ? "cell" : "patch"; }  // of distances
   // δ of two tokens.

@@ -1,4 +1,4 @@
-// What each rotary pair of channels does: how strong it is, what it gives to a cell's logit, to the mean logit at a
+// Rotary pairs of channels: how strong each is, its part of a cell's logit, of the mean logit at a
 // distance, and how its queries and keys lie in its plane. For the views pair-energy, pair-scores, pair-profile and
 // pair-plane.
 //
@@ -80,7 +80,7 @@ struct PairProfile {
   Field parts;                  // (M[+1], distances) float32; NaN where no cell is
   std::vector<double> count;    // visible cells at a distance
   std::vector<double> logit;    // their mean logit: the sum of the parts
-  std::vector<double> carrier;  // what the mean query and the mean key alone give; empty where they tell nothing
+  std::vector<double> carrier;  // the part of the mean query and the mean key alone; empty where it has no meaning
   // 1 − Σ n(Δ)(logit − carrier)² / Σ n(Δ)(logit − its mean)², n the count: 1 where the head is position alone, below 0
   // where the carrier is worse than a constant; NaN without a carrier.
   double explained = 0;

@@ -1,4 +1,4 @@
-// What the theory of TAPA (Wang et al. 2025, arXiv:2509.12635, §2, §3, App. C) predicts for mean scores at a distance.
+// Mean scores at a distance as the theory of TAPA predicts them (Wang et al. 2025, arXiv:2509.12635, §2, §3, App. C).
 //
 // Letters: λ = i − j a distance in tokens, D head width, θ_0 = 1/base.
 #pragma once

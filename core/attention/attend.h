@@ -31,7 +31,7 @@ struct Attended {
   at::Tensor chosen;  // (B, H, R) int64, hard attention alone: weight_ij = [j = chosen_i]; −1: no key
 };
 
-// What is attended: one layer's tensors. Keys and values of cross-attention are of other tokens than the queries.
+// Input of attention: one layer's tensors. Keys and values of cross-attention are of other tokens than the queries.
 struct Attention {
   const position::PositionEncoding& encoding;
   const position::Prepared& prepared;

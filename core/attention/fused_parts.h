@@ -1,4 +1,4 @@
-// What the files of FusedScores share.
+// Helpers that the sources of FusedScores share.
 #pragma once
 
 #include <array>
@@ -83,7 +83,7 @@ class PixelRows {
   bool mean_ = true;
 };
 
-// What one thread works with.
+// Buffers of one thread.
 struct FusedScores::Scratch {
   RowScores scores;
   alignas(64) Lanes sums{};

@@ -1,4 +1,5 @@
-// What a score cell can hold, and how cells are reduced; no ATen, so that headers above the mathematics can name them.
+// The quantity of a score cell, and the pixels that cells are reduced to; no ATen, so that headers without tensors can name
+// them.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // RowScores: the logits of 64 queries of one head, a few keys at a time from the diagonal leftwards, in the lane order
-// of lane_kernels.h. What both the fused attention driver and fused score fields read.
+// of lane_kernels.h. Read by the fused attention driver and by fused score fields.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -46,7 +46,7 @@ struct TokenVectors {
   const float* at(std::int64_t token) const { return data + token * token_stride; }
 };
 
-// What RowScores of all heads and rows share.
+// Inputs that RowScores of all heads and rows share.
 class RowProgram {
  public:
   // Nothing where the scores of this layer cannot be had so: an encoding without a RowForm, another device or type.
@@ -72,7 +72,7 @@ class RowProgram {
   std::int64_t keys_ = 0;
 };
 
-// What a chunk is asked for; logits are written where `logits` is set, and so on.
+// Outputs wanted of a chunk; logits are written where `logits` is set, and so on.
 struct ChunkWanted {
   bool logits = true;
   bool content = false;
@@ -116,7 +116,7 @@ class RowScores {
   float* positions() { return positions_.data(); }
 
  private:
-  // What queries meet; nothing where it is not needed.
+  // The operand that queries are multiplied with; undefined where it is not needed.
   struct Keys {
     TokenVectors key, content, gate;
   };

@@ -8,7 +8,7 @@ namespace locus {
 
 bool address_space_is_limited();
 
-// Whether so many bytes could be had now.
+// Whether so many bytes can be mapped now.
 bool could_map(std::size_t bytes);
 
 }  // namespace locus

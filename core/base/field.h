@@ -1,6 +1,8 @@
 // Field: a host matrix of float32 with the meaning of its axes. What analyses return, figures draw and exports write.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,7 +24,7 @@ struct Field {
   std::vector<float> values;
   FieldAxis row_axis;
   FieldAxis column_axis;
-  std::string quantity;  // what a cell holds: "attention weight", "logit"
+  std::string quantity;  // of a cell: "attention weight", "logit"
   std::string unit;
 
   float& at(std::int64_t row, std::int64_t column) { return values[static_cast<std::size_t>(row * columns + column)]; }
@@ -44,6 +46,18 @@ struct ValueRange {
   float low = 0;
   float high = 0;
 };
-ValueRange finite_range(const Field& field);
+inline ValueRange finite_range(const Field& field) {
+  ValueRange range;
+  bool any = false;
+  for (const float value : field.values) {
+    if (!std::isfinite(value)) {
+      continue;
+    }
+    range.low = any ? std::min(range.low, value) : value;
+    range.high = any ? std::max(range.high, value) : value;
+    any = true;
+  }
+  return range;
+}
 
 }  // namespace locus

@@ -12,7 +12,7 @@
 
 namespace locus {
 
-// kTooLarge for memory that could not be had, otherwise kInternal with the first line of the message.
+// kTooLarge for a failed allocation, otherwise kInternal with the first line of the message.
 Error error_of(const std::exception& exception);
 
 // work()'s Result, or what it threw as an Error; an error too where a mapped file shrank under it (kBadInput).

@@ -1,4 +1,4 @@
-// What is read is not written over: the files that some work reads, against which each file that it writes is checked.
+// InputFiles: the files that a command reads, none of which it may write.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ std::string_view version_name(std::int64_t version);
 // a name that is none, and for a version that this CPU cannot run.
 Result<std::int64_t> wished_version(const std::string& wish, std::int64_t runnable);
 
-// What the environment variable LOCUS_KERNELS wishes, read once.
+// The value of the environment variable LOCUS_KERNELS, read once.
 Result<std::int64_t> chosen_version();
 
 // The version of every loop that is chosen at run time: chosen_version(), or the widest where that is an error, which

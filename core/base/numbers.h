@@ -12,7 +12,7 @@
 
 namespace locus {
 
-// What a table holds where there is no number; files write it as null or nothing.
+// The value of a table where there is no number; files write it as null or nothing.
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // "0.250": so many decimals (printf's %.*f).

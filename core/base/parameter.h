@@ -24,8 +24,8 @@ struct Parameter {
   std::vector<std::string>
       choices;               // of kChoice; of kToggle: what off and on are typed as, "false" and "true" if empty
   bool logarithmic = false;  // a slider of kWhole or kNumber moves by factors; 0 is its left end
-  std::string lowest{};      // what `low` stands for, said instead of the number: "the text's"
-  std::string empty{};       // of kText: what stands in an empty field, "the likeliest" or "none; 3:7, or 3"
+  std::string lowest{};      // meaning of `low`, shown instead of the number: "the text's"
+  std::string empty{};       // of kText: placeholder of an empty field, "the likeliest" or "none; 3:7, or 3"
   // Words typed for whole numbers that stand for something else, in or out of the bounds: {"mean", −1}.
   std::vector<std::pair<std::string, std::int64_t>> words{};
 };

@@ -1,5 +1,5 @@
-// Progress of long work and the request to stop it. Work reports through a Progress it is handed and polls its
-// StopToken between blocks; both default to "nobody watches".
+// Progress of long work and the request to stop it. Work reports through its Progress and polls its StopToken between
+// blocks; both may be empty.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// How the cells of a map become one pixel's value.
+// Reduction of a map's cells to one pixel's value.
 #pragma once
 
 namespace locus {

@@ -1,4 +1,4 @@
-// What Linux says of the machine and of this process in files of "key: value" lines.
+// Facts of the machine and of this process, from Linux's files of "key: value" lines.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// A folder of an unpredictable name among the system's temporary files, which nobody else reads or writes, and which
-// goes with its owner.
+// A folder of an unpredictable name among the system's temporary files, readable and writable by its user alone, and
+// removed by its destructor.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What a process keeps on the disk for a while: files that are being written, temporary folders. Their owners remove
+// Unfinished: paths that a process keeps on the disk for a while: files that are being written, temporary folders. Their owners remove
 // them; where the process ends without its destructors, remove_unfinished() does.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the values of an enumeration are called in files and on command lines: tables of words and values.
+// Names of enumeration values in files and on command lines: tables of words and values.
 #pragma once
 
 #include <array>

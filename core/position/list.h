@@ -1,4 +1,4 @@
-// The one list of position encodings. To add one: its two files, and one line in list.cpp.
+// The list of position encodings. To add one: NAME.h and NAME.cpp, tests/core/position/NAME_test.cpp, and a line in list.cpp.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ struct Entry {
 // In the order they are shown.
 const std::vector<Entry>& encodings();
 
-// What the encoding called `name` says of itself; null for an unknown name.
+// The description of the encoding called `name`; null for an unknown name.
 const Description* find_description(std::string_view name);
 
 // The encoding called `name` with `options`. Errors: kBadInput for an unknown name, option or value.

@@ -46,7 +46,7 @@ struct ModelShape {
   bool causal = true;
 };
 
-// What an encoding knows of one run: computed once from the positions by begin(), and for TAPE renewed after every
+// State of an encoding in one run: computed once from the positions by begin(), and for TAPE renewed after every
 // layer.
 struct State {
   Positions positions;
@@ -59,7 +59,7 @@ struct TrainingPositions {
   std::int64_t sequences = 0;
 };
 
-// What a layer's attention projects, before any position encoding.
+// Projections of a layer's attention, before any position encoding.
 struct Projections {
   at::Tensor query;   // (B, H, T, D)
   at::Tensor key;     // (B, Hkv, T, D)
@@ -86,7 +86,7 @@ struct Tile {
   Range columns;  // keys j
 };
 
-// What score() is asked for besides the logits.
+// Outputs wanted of score() besides the logits.
 struct Wanted {
   bool content = false;
   bool gates = false;
@@ -96,7 +96,7 @@ struct Wanted {
 
 // (B, h, R, K) each. Cells that the mask of the model excludes (j > i in causal models) hold no meaning.
 struct TileScores {
-  at::Tensor logits;  // what the soft-max is taken of, every scale factor included
+  at::Tensor logits;  // input of the soft-max, every scale factor included
   at::Tensor
       content;  // the score without the encoding's part, as description().content defines it; undefined where none is
   at::Tensor gates;      // CoPE g_ij
@@ -120,7 +120,7 @@ class PositionEncoding {
   PositionEncoding(const PositionEncoding&) = delete;
   PositionEncoding& operator=(const PositionEncoding&) = delete;
 
-  // What it is: name, paper, equation, parameters. That of the list of encodings, or a variant of it where an option
+  // Name, paper, equation, parameters: the Description in the list of encodings, or a variant of it where an option
   // changes which quantities there are (RandPE over sinusoids has no content).
   virtual const Description& description() const = 0;
   // Every option with its value, as config.json and traces write it.
@@ -139,7 +139,7 @@ class PositionEncoding {
   // that the encoding cannot be trained on.
   virtual Result<std::vector<TrainingPositions>> training_positions(const Positions& natural, std::int64_t sequences,
                                                                     std::uint64_t seed) const;
-  // What every training step adds to the task's loss to shape the encoding itself (SeqPE: α·L_δ + β·L_OOD), a
+  // The loss of every training step that shapes the encoding itself, added to the task's (SeqPE: α·L_δ + β·L_OOD), a
   // differentiable scalar; undefined for all others. Deterministic in `seed`.
   virtual at::Tensor training_loss(std::uint64_t seed) const;
   // Takes out of the trained parameters what no soft-max over `positions` sees, so that logits stay small enough for
@@ -169,7 +169,7 @@ class PositionEncoding {
 
   // TAPE: (B, H, T, X), columns that ride along V through the attention; undefined for all others.
   virtual at::Tensor state_values(const State& state, std::int64_t layer) const;
-  // What the attention of one layer hands back for the tokens of `state`, which are `rows` of `prepared`.
+  // The state after the attention of one layer, for the tokens of `state`, which are `rows` of `prepared`.
   struct Attended {
     at::Tensor values;      // (B, H, R, X) attention-weighted state_values
     at::Tensor key_values;  // (B, H, T, X) state_values of all keys

@@ -15,7 +15,7 @@ struct RelativeOptions : TableOptions<RelativeOptions> {
   static const OptionTable<RelativeOptions> kTable;
 };
 
-// What a distance beyond the table does.
+// Treatment of a distance beyond the table.
 enum class BeyondTable {
   kNothing,  // adds nothing (relative)
   kLast,     // uses the farthest vector (relative-capped)

@@ -28,7 +28,7 @@ struct Packed {
 
 // The tensor of a matrix in blocks: (N, K), of bytes, on the CPU. Precondition: whole blocks make a row.
 at::Tensor packed_tensor(Packed matrix);
-// What packed_tensor() was made of; null for every other tensor.
+// The weights that packed_tensor() was made of; null for every other tensor.
 const Packed* packed_of(const at::Tensor& weight);
 
 // The matrix as float32 numbers (N, K) in its rows' order; other tensors as they are.

@@ -1,4 +1,4 @@
-// What stands beside the ticks of an axis: numbers, names of cells, or words.
+// Labels beside the ticks of an axis: numbers, names of cells, or words.
 #pragma once
 
 #include <vector>

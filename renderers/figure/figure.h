@@ -56,7 +56,7 @@ struct Axis {
 // From the camera's axis to this one and back; beyond the ends as the whole goes.
 double from_camera(const Axis& axis, double camera);
 double to_camera(const Axis& axis, double own);
-// What this axis shows of what the camera sees: at least a quarter of a cell.
+// The part of this axis that the camera shows: at least a quarter of a cell.
 Interval from_camera(const Axis& axis, const Interval& camera);
 
 // A matrix of values as coloured cells. Cell (r, c) covers [column_axis.first + c·step, …) × [row_axis.first + r·step,
@@ -72,7 +72,7 @@ struct HeatMap {
   // Where the field holds shares, for colours alone: the numbers that they are shares of, a field of the same size.
   // Null: the field's own.
   std::shared_ptr<const Field> numbers = nullptr;
-  // What is said of a cell under the pointer in place of the colour bar's label and its number, one a cell, row-major.
+  // Text for a cell under the pointer, in place of the colour bar's label and its number, one a cell, row-major.
   std::shared_ptr<const std::vector<std::string>> said = nullptr;
   // A field that changes: `field` is `base` with the rows `refined` replaced by values that stay. A renderer that holds
   // a map of the same base writes the rows that differ alone. Null: the field is its own.
@@ -173,7 +173,7 @@ struct Panel {
   double room_above = 0;
   double room_right = 0;
   std::vector<Layer> layers;
-  // Of a colour bar, which shows the scale of the first HeatMap, TokenStrip or Points; empty: none.
+  // Label of a colour bar, which shows the scale of the first HeatMap, TokenStrip or Points; empty: none.
   std::string color_bar_label;
   bool color_bar = false;  // a bar without a label
   std::string note;        // a line under the panel: "max of 16×16 cells"
@@ -186,7 +186,7 @@ struct Figure {
   std::vector<Panel> panels;
   std::string recipe;       // JSON, embedded in exports
   std::string statement;    // its numbers of the moment in one line of plain words; empty: those of its layers say them
-  std::string description;  // what it shows, for who cannot see it: in exports that have a place for it
+  std::string description;  // alternative text, for readers who cannot see it: in exports that have a place for it
 };
 
 }  // namespace locus::figure

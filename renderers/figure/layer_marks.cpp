@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/base/shown.h"
+#include "renderers/figure/layer_marks.h"
 #include "renderers/figure/panel_decor.h"
-#include "renderers/figure/point_marks.h"
 
 namespace locus::figure {
 namespace {

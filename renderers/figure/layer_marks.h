@@ -43,4 +43,10 @@ double bar_opacity(const Panel& panel);
 
 void add_layers(const Panel& panel, const PanelLayout& place, const Style& style, MarkList& marks);
 
+// Adds the points of a panel, faint ones first: cross, disc or ring, and above all of them the names.
+void add_points(const Points& points, const PanelLayout& place, const Style& style, MarkList& marks);
+
+// Adds the dots of a curve, where it has any.
+void add_dots(const Curve& curve, Color color, const PanelLayout& place, const Style& style, MarkList& marks);
+
 }  // namespace locus::figure

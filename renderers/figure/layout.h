@@ -97,7 +97,7 @@ struct Layout {
 // its smallest map largest.
 Layout lay_out(const Figure& figure, double width, double height, const Style& style, const TextMetrics& metrics);
 
-// What is drawn at a place of the canvas: the panel whose plot is there, the data coordinates (cell n covers [n, n+1):
+// The thing at a place of the canvas: the panel whose plot is there, the data coordinates (cell n covers [n, n+1):
 // the cell is their floor), and the token of a TokenStrip (−1: none).
 struct Hit {
   std::size_t panel = 0;

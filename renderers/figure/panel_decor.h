@@ -1,4 +1,4 @@
-// What surrounds a plot, measured: the first half of the layout.
+// Measures of everything around a plot: the first half of the layout.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Panels in a grid of as many columns as the figure says: shares the room out among their plots.
+// Places panels in a grid with the figure's number of columns, and divides the space among their plots.
 #pragma once
 
 #include "renderers/figure/layout.h"
@@ -6,7 +6,7 @@
 
 namespace locus::figure {
 
-// `height` 0: as high as the panels like.
+// `height` 0: the height that the panels need.
 Layout lay_out_grid(const Figure& figure, double width, double height, const Style& style, const TextMetrics& metrics,
                     Titles titles = Titles::kUsual);
 

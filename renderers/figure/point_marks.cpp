@@ -1,4 +1,4 @@
-#include "renderers/figure/point_marks.h"
+#include "renderers/figure/layer_marks.h"
 
 #include <algorithm>
 #include <cmath>

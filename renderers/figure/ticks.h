@@ -11,7 +11,7 @@
 namespace locus::figure {
 
 struct Tick {
-  double value = 0;   // what the label says
+  double value = 0;   // number in the label
   double at = 0;      // where it is drawn, in data units (the middle of the cell on an axis of cells)
   std::string label;  // empty: a minor tick
   bool mark = true;   // has a line; false: a name that stands between two
@@ -20,7 +20,7 @@ struct Tick {
 // How much room labels need along the axis: the room of one label (its width, or a line's height), in canvas units.
 using LabelRoom = std::function<double(const std::string& label)>;
 
-// What the ticks stand on. `length` is the axis in canvas units; `room` of neighbouring labels never overlaps.
+// The axis of the ticks. `length` is the axis in canvas units; `room` of neighbouring labels never overlaps.
 struct TickRequest {
   Interval view;
   double length = 0;

@@ -26,7 +26,7 @@ Range whole_words(const std::vector<std::string>& tokens, Range cells);
 // where it is not all of it, "第²"; what makes no character, and what is no byte, as it is written.
 std::string name_of(const std::vector<std::string>& tokens, std::size_t n);
 
-// Those tokens as text: what stands for a space is one, and the ends have none.
+// These tokens as text: marks of a space become spaces, and the ends have none.
 std::string text_of(const std::vector<std::string>& tokens, Range cells);
 
 }  // namespace locus::figure

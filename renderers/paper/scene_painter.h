@@ -1,4 +1,4 @@
-// Draws a Scene with QPainter; how heat maps get onto the device is the caller's.
+// Draws a Scene with QPainter; the caller draws its heat maps.
 #pragma once
 
 #include <QPainter>

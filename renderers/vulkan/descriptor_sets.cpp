@@ -1,7 +1,5 @@
 #include "renderers/vulkan/descriptor_sets.h"
 
-#include "renderers/vulkan/check.h"
-
 namespace locus::vulkan {
 namespace {
 

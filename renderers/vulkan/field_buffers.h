@@ -1,7 +1,7 @@
 // FieldBuffers: the values of Fields on the GPU, with their pyramids, found again by the Field's identity. Small fields
 // (thumbnails) share buffers, so that thousands are drawn at once; fields of more cells than a buffer may have are cut
 // into parts. A buffer goes when its Field does, or when the memory allowed is used up and the frame can do without it.
-// Of a field that becomes exact (HeatMap::base) only the bands that changed are written, as many a frame as of a new
+// For a field that becomes exact (HeatMap::base) only the bands that changed are written, as many a frame as of a new
 // one; until then their older values are drawn.
 //
 // A level lies in strips of 32 columns: cell (row, column) is texel first + column / 32 · strip + row · 32 + column

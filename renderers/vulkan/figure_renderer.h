@@ -21,7 +21,7 @@ struct RendererOptions {
   FieldBufferOptions fields;
 };
 
-// What the last frame cost.
+// Costs of the last frame.
 struct FrameStats {
   VkDeviceSize bytes_uploaded = 0;  // values, labels and images
   std::size_t draws = 0;

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "renderers/vulkan/check.h"
 #include "renderers/vulkan/offscreen_device.h"
 
 namespace locus::vulkan {

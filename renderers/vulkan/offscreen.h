@@ -37,7 +37,7 @@ class Offscreen {
   // Draws as render() does and waits, without reading the pixels back: what a frame costs.
   virtual Status draw(std::span<const PlacedScene> scenes, std::uint32_t width, std::uint32_t height) = 0;
 
-  // What else is drawn over the scenes, in their render pass: an ImGui frame. Empty: nothing.
+  // Draws over the scenes, in their render pass: an ImGui frame. Empty: nothing.
   using Overlay = std::function<void(VkCommandBuffer)>;
   virtual void set_overlay(Overlay overlay) = 0;
   // The objects an overlay needs to make its own.

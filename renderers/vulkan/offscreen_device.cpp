@@ -4,8 +4,6 @@
 #include <array>
 #include <cstring>
 
-#include "renderers/vulkan/check.h"
-
 namespace locus::vulkan {
 namespace {
 

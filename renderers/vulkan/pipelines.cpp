@@ -5,8 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "renderers/vulkan/check.h"
-
 namespace locus::vulkan {
 namespace {
 

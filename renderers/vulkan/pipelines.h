@@ -35,7 +35,7 @@ struct FrameConstants {
   float to_clip[2] = {};  // 2 / framebuffer size
 };
 
-// What a map's pipeline is made for: a choice each, for software drivers evaluate both sides of every branch.
+// The kind of map that a pipeline draws, one pipeline each: software drivers evaluate both sides of every branch.
 struct MapKind {
   bool opaque = false;     // nothing shows through: blending costs as much as sampling
   std::uint32_t taps = 0;  // samples along each axis of a pixel: 1, 2, or 0 for any number

@@ -8,11 +8,13 @@
 #include <utility>
 
 #include "core/base/result.h"
-#include "renderers/vulkan/check.h"
 
 namespace locus::vulkan {
 
-// The device that everything is made on; outlives all of it.
+// Ok for VK_SUCCESS; otherwise an error that names the call. Out of memory is kTooLarge, all else kUnsupported.
+Status check(VkResult result, const char* call);
+
+// The device of every object here; outlives all of them.
 struct Gpu {
   VkPhysicalDevice physical = VK_NULL_HANDLE;
   VkDevice device = VK_NULL_HANDLE;
@@ -75,7 +77,7 @@ T structure(VkStructureType type) {
   return empty;
 }
 
-// What `create` makes of `info`; an error names it as `call`.
+// The object that `create` makes of `info`; an error names it as `call`.
 template <class H, class Info>
 Result<H> created(VkDevice device,
                   VkResult (*create)(VkDevice, const Info*, const VkAllocationCallbacks*, typename H::Object*),

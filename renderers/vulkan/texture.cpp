@@ -1,7 +1,5 @@
 #include "renderers/vulkan/texture.h"
 
-#include "renderers/vulkan/check.h"
-
 namespace locus::vulkan {
 
 Result<std::unique_ptr<TextureFactory>> TextureFactory::create(const Gpu& gpu) {

@@ -1,4 +1,4 @@
-// What shaders read, with its descriptor set: pictures by place, numbers by index.
+// Inputs of shaders, with their descriptor sets: pictures by place, numbers by index.
 #pragma once
 
 #include <memory>

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "renderers/paper/paper.h"
-#include "renderers/vulkan/check.h"
+#include "renderers/vulkan/resources.h"
 #include "tests/support/sample_figures.h"
 
 namespace locus::vulkan {

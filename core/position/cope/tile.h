@@ -17,7 +17,7 @@ struct CopeNetwork {
   at::Tensor query_bias;    // (B, h, R) q_i·b2
 };
 
-// What a tile is made from. Exactly one of table, network and slopes is set.
+// Inputs of a tile. Exactly one of table, network and slopes is set.
 struct CopeTile {
   at::Tensor content;      // (B, h, R, K) c_ij
   at::Tensor biased;       // (B, h, R, K) c_ij with Shaw's term, if any

@@ -298,4 +298,142 @@ at::Tensor Seqpe::vectors(const State& state, std::int64_t /*layer*/) const {
   return state.table.unsqueeze(0);
 }
 
+namespace {
+
+constexpr std::int64_t kLongest = 20000;
+constexpr Words kIntegrations{WordTable<SeqpeIntegration, 4>{{{"sum", SeqpeIntegration::kSum},
+                                                              {"mul", SeqpeIntegration::kMul},
+                                                              {"bias", SeqpeIntegration::kBias},
+                                                              {"input", SeqpeIntegration::kInput}}}};
+constexpr Words kProjections{WordTable<SeqpeProjection, 3>{
+    {{"single", SeqpeProjection::kSingle}, {"multi", SeqpeProjection::kMulti}, {"none", SeqpeProjection::kNone}}}};
+
+const OptionTable<SeqpeOptions> kSeqpeOptions{
+    {"integration", &SeqpeOptions::integration,
+     "how E meets q and k: sum, mul, bias; or input, added to the token embeddings", kIntegrations},
+    {"projection", &SeqpeOptions::projection, "pe_qk shared by all layers, one a layer (multi), or none: e^q = e^k = E",
+     kProjections},
+    {"single_head", &SeqpeOptions::single_head, "E has the channels of one head, the same for all"},
+    {"bias_scale", &SeqpeOptions::bias_scale, "s of bias"},
+    {"class_token", &SeqpeOptions::class_token, "tokens without position have a learned E; true for images"},
+};
+
+const OptionTable<SeqpeTraining> kTrainingOptions{
+    {"distance_loss", &SeqpeTraining::distance_loss, "training: weight α of L_δ, which makes near positions alike",
+     Above{0, true}},
+    {"transfer_loss", &SeqpeTraining::transfer_loss,
+     "training: weight β of L_OOD, which makes shifted positions like trained ones", Above{0, true}},
+    {"shift", &SeqpeTraining::shift, "training: share of the sequences that start at a random position"},
+    {"longest", &SeqpeTraining::longest,
+     "training: positions of both losses and shifts are below it; at most base^digits", AnyValue{}, "20000"},
+    {"loss_batch", &SeqpeTraining::loss_batch, "training: pivots of L_δ, groups of L_OOD", Whole{1, 65536}},
+    {"candidates", &SeqpeTraining::candidates, "training: positions of a pivot or a group", Whole{2, 4096}},
+};
+
+Result<SeqpeTraining> training_from(const Settings& settings, const SeqpeEncoderOptions& encoder) {
+  SeqpeTraining training;
+  training.longest = std::min(kLongest, encoder.limit());
+  LOCUS_TRY(training, kTrainingOptions.read(settings, training));
+  if (!(training.shift >= 0 && training.shift <= 1)) {
+    return wrong_option("shift", "a share from 0 to 1", training.shift);
+  }
+  if (training.longest < 1 || training.longest > encoder.limit()) {
+    return wrong_option("longest", "1 to " + std::to_string(encoder.limit()) + ", what the digits can write",
+                        training.longest);
+  }
+  return training;
+}
+
+}  // namespace
+
+Result<SeqpeOptions> SeqpeOptions::from(const Settings& settings, const ModelShape& shape) {
+  SeqpeOptions options;
+  LOCUS_TRY(options.encoder, SeqpeEncoderOptions::from(settings, shape));
+  options.class_token = options.encoder.dimensions == 2;
+  LOCUS_TRY(options.training, training_from(settings, options.encoder));
+  LOCUS_TRY(options, kSeqpeOptions.read(settings, options));
+  if (!std::isfinite(options.bias_scale)) {
+    return bad_input("option bias_scale: expected a finite number");
+  }
+  return options;
+}
+
+Settings SeqpeOptions::settings() const {
+  return kTrainingOptions.written(training, encoder.written(kSeqpeOptions.written(*this)));
+}
+
+std::vector<OptionDescription> SeqpeOptions::described() {
+  return kSeqpeOptions.described(SeqpeEncoderOptions::described(kTrainingOptions.described()));
+}
+
+SeqpeSampling Seqpe::sampling() const {
+  SeqpeSampling sampling;
+  sampling.limit = options_.training.longest;
+  sampling.dimensions = options_.encoder.dimensions;
+  sampling.base = options_.encoder.base;
+  sampling.candidates = options_.training.candidates;
+  return sampling;
+}
+
+std::int64_t Seqpe::trained_side() const {
+  if (options_.encoder.dimensions == 1) {
+    return shape_.trained_length;
+  }
+  // Class and register tokens are few: the patches are the largest square below.
+  return static_cast<std::int64_t>(std::sqrt(static_cast<double>(shape_.trained_length)));
+}
+
+Result<std::vector<TrainingPositions>> Seqpe::training_positions(const Positions& natural, std::int64_t sequences,
+                                                                 std::uint64_t seed) const {
+  LOCUS_CHECK(accepts(natural));
+  std::mt19937_64 random(seed);
+  std::int64_t shifted = 0;
+  for (std::int64_t n = 0; n < sequences; ++n) {
+    shifted += static_cast<double>(random() >> 11) * 0x1p-53 < options_.training.shift ? 1 : 0;
+  }
+  at::Tensor moved = natural.ids.clone();
+  for (std::int64_t axis = 0; axis < natural.dimensions(); ++axis) {
+    const at::Tensor ids = natural.dimensions() == 1 ? moved : moved.select(1, axis);
+    const at::Tensor own = ids.slice(0, natural.prefix);
+    const std::int64_t length = own.numel() > 0 ? static_cast<std::int64_t>(own.max().item<double>()) + 1 : 0;
+    own.add_(static_cast<double>(random_start(length, options_.training.longest, 1, random)));
+  }
+  std::vector<TrainingPositions> groups;
+  if (shifted < sequences) {
+    groups.push_back({natural, sequences - shifted});
+  }
+  if (shifted > 0) {
+    groups.push_back({{moved, natural.prefix}, shifted});
+  }
+  return groups;
+}
+
+at::Tensor Seqpe::training_loss(std::uint64_t seed) const {
+  const SeqpeTraining& training = options_.training;
+  SeqpeSampling draws = sampling();
+  const double all = std::pow(static_cast<double>(draws.limit), static_cast<double>(draws.dimensions));
+  std::mt19937_64 random(seed);
+  at::Tensor loss;
+  if (training.distance_loss > 0 && all > static_cast<double>(draws.candidates)) {
+    const SeqpeDistances distances = sample_distances(draws, training.loss_batch, random);
+    const at::Tensor embedded = encoder_.encode(at::cat({distances.pivots, distances.candidates.flatten(0, 1)}));
+    loss = seqpe_distance_loss(embedded.slice(0, 0, training.loss_batch),
+                               embedded.slice(0, training.loss_batch).view({training.loss_batch, draws.candidates, -1}),
+                               distances.labels.to(embedded.device())) *
+           training.distance_loss;
+  }
+  const std::int64_t trained = trained_side();
+  if (training.transfer_loss > 0 && trained > 0 && trained < draws.limit) {
+    draws.candidates = std::min(draws.candidates, draws.dimensions == 2 ? trained * trained : trained);
+    const SeqpeShifted shifted = sample_shifted(draws, trained, training.loss_batch, random);
+    const at::Tensor embedded = encoder_.encode(at::cat({shifted.teacher.flatten(0, 1), shifted.student.flatten(0, 1)}))
+                                    .view({2, training.loss_batch, draws.candidates, -1});
+    const at::Tensor transfer = seqpe_transfer_loss(embedded.select(0, 0), embedded.select(0, 1),
+                                                    options_.single_head ? 1 : shape_.heads, SeqpeTransfer::kPaper) *
+                                training.transfer_loss;
+    loss = loss.defined() ? loss + transfer : transfer;
+  }
+  return loss;
+}
+
 }  // namespace locus::position

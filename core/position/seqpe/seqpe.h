@@ -68,7 +68,7 @@ class Seqpe final : public WithOptions<Seqpe, SeqpeOptions>, public RowFormed {
                                                             std::uint64_t seed) const override;
   // α·L_δ + β·L_OOD (Eq. 15, its KL summed over rows as printed); undefined when both weights are 0.
   at::Tensor training_loss(std::uint64_t seed) const override;
-  // What all e^k share adds (q + e^q)·c or s·e^q·c to a whole row: it leaves the bias of pe_qk. Adam lets it drift, as
+  // The part that all e^k share adds (q + e^q)·c or s·e^q·c to a whole row: it leaves the bias of pe_qk. Adam lets it drift, as
   // its gradient is rounding alone.
   void drop_unseen(const Positions& positions) override;
   // table: E (T, d). Without gradients the tables of the last few lengths are kept, keyed by positions and weights.

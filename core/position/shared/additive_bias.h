@@ -24,13 +24,13 @@ at::Tensor from_diagonals(const at::Tensor& values, std::int64_t rows, std::int6
 at::Tensor distance_map(const Positions& positions, const Tile& tile, const DistanceFunction& f);
 
 // logits (B, h, R, K) + f(Δ). Writes into `logits` where no gradient is needed and `overwrite` allows it.
-at::Tensor add_bias(const at::Tensor& logits, const Positions& positions, const Tile& tile,
-                             const DistanceFunction& f, bool overwrite);
+at::Tensor add_bias(const at::Tensor& logits, const Positions& positions, const Tile& tile, const DistanceFunction& f,
+                    bool overwrite);
 
 // Whether the fused loops of tile_kernels.h may handle a tile made from `logits`: float32 on the CPU without gradient.
 bool kernels_apply(const at::Tensor& logits);
 
-// What bias encodings share: score() = q·k·scale + bias(Δ), content = q·k·scale.
+// score() of bias encodings: score() = q·k·scale + bias(Δ), content = q·k·scale.
 TileScores score_with_bias(const PositionEncoding& encoding, const Prepared& prepared, const Tile& tile,
                            const Wanted& wanted, const DistanceFunction& f);
 

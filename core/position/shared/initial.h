@@ -1,5 +1,5 @@
 // Initial values of an encoding's parameters, and its constants. LibTorch's operators, which take 0.4 s to load, are
-// only called where somebody wants the numbers.
+// called only where numbers are needed.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -23,7 +23,7 @@ class OutlineScope {
   bool before_;
 };
 
-// What `make` gives, of these sizes; in an OutlineScope a tensor of these sizes without numbers.
+// The tensor of `make`, which has these sizes; in an OutlineScope one of these sizes without numbers.
 at::Tensor initial(const std::vector<std::int64_t>& sizes, const std::function<at::Tensor()>& make);
 
 // (N) float64.

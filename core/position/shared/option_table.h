@@ -26,7 +26,7 @@ inline Error wrong_option(std::string_view name, const std::string& expected, co
   return bad_input("option " + std::string(name) + ": expected " + expected + ", found " + shown(to_text(found)));
 }
 
-// What an option holds: anything of its member's kind,
+// Values that an option may hold: anything of its member's kind,
 struct AnyValue {
   Result<bool> read(const Settings& settings, const char* name, bool otherwise) const {
     return settings.boolean(name, otherwise);

@@ -47,7 +47,7 @@ struct RopeScaling {
 
   // kBadInput when L0 is needed but nowhere given, or when `width` has too few channels (NTK needs 4).
   Status check(std::int64_t width, std::int64_t trained_length) const;
-  // What `frequencies` takes for these positions (T): the last one + 1, for yarn-turns the tokens they span, so that
+  // The length that `frequencies` takes for these positions (T): the last one + 1, for yarn-turns the tokens they span, so that
   // shifting all of them changes nothing.
   double length_of(const at::Tensor& ids) const;
   // θ of a rotation of `width` channels over this length (only dynamic NTK, yarn-turns and longrope depend on it).

@@ -41,7 +41,7 @@ Rotation rotation(const at::Tensor& ids, const at::Tensor& frequencies, double m
 // x (…, T, W) with W ≥ 2M; the rotation broadcasts over x's leading dimensions.
 at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, PairLayout layout);
 
-// What an encoding that turns q and k and nothing else prepares: both turned, and as they were for the content.
+// Result of prepare() for an encoding that turns q and k and nothing else: both turned, and as they were for the content.
 Prepared turned(const Projections& projections, const Positions& positions, const Rotation& rotation,
                 PairLayout layout);
 

@@ -34,7 +34,7 @@ class RowFormed {
   virtual std::optional<RowForm> row_form(const Prepared& prepared, std::int64_t layer) const = 0;
 };
 
-// What a dot product's form is.
+// The form of a dot product.
 inline RowForm dot_product_form(const PositionEncoding& encoding, const Prepared& prepared) {
   RowForm form;
   form.has_content = !encoding.description().content.empty();

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <vector>
 
 #include "core/position/list.h"
 #include "core/position/seqpe/seqpe.h"
-#include "tests/support/adam.h"
 #include "tests/support/golden.h"
 
 namespace locus {
@@ -19,6 +19,45 @@ namespace {
 using position::Positions;
 
 constexpr std::int64_t kWidth = 32;
+
+// Adam (Kingma and Ba 2015) over an encoding's parameters.
+class Adam {
+ public:
+  // Every parameter starts to require gradients.
+  Adam(const std::vector<position::Parameter>& parameters, double rate) : rate_(rate) {
+    for (const position::Parameter& parameter : parameters) {
+      parameter.value->requires_grad_();
+      slots_.push_back({*parameter.value, at::zeros_like(*parameter.value), at::zeros_like(*parameter.value)});
+    }
+  }
+
+  // Back-propagates a loss and moves every parameter that it reaches.
+  void step(const at::Tensor& loss) {
+    loss.backward();
+    const at::NoGradGuard no_gradients;
+    ++steps_;
+    const double first = 1 - std::pow(0.9, steps_);
+    const double second = 1 - std::pow(0.999, steps_);
+    for (Slot& slot : slots_) {
+      at::Tensor& gradient = slot.value.mutable_grad();
+      if (!gradient.defined()) {
+        continue;
+      }
+      slot.mean.mul_(0.9).add_(gradient, 0.1);
+      slot.square.mul_(0.999).addcmul_(gradient, gradient, 0.001);
+      slot.value.addcdiv_(slot.mean, (slot.square / second).sqrt_().add_(1e-8), -rate_ / first);
+      gradient.zero_();
+    }
+  }
+
+ private:
+  struct Slot {
+    at::Tensor value, mean, square;
+  };
+  double rate_;
+  int steps_ = 0;
+  std::vector<Slot> slots_;
+};
 
 // A small SeqPE whose matrices are as large as the authors' at their width of 768: 0.02·√(768/32).
 std::unique_ptr<position::PositionEncoding> small_encoding(std::int64_t dimensions = 1) {
@@ -175,7 +214,7 @@ TEST(SeqpeLosses, BothLossesFallWhenTrained) {
   for (int which = 0; which < 3; ++which) {
     const auto encoding = small_encoding();
     const double before = value(*encoding, which).item<double>();
-    test::Adam adam(encoding->parameters(), 2e-3);
+    Adam adam(encoding->parameters(), 2e-3);
     for (int step = 0; step < 40; ++step) {
       adam.step(value(*encoding, which));
     }
@@ -244,7 +283,7 @@ Trained train(double alpha, std::uint64_t seed) {
   Recall recall(*encoding);
   std::vector<position::Parameter> parameters = encoding->parameters();
   recall.append_parameters(parameters);
-  test::Adam adam(parameters, 3e-3);
+  Adam adam(parameters, 3e-3);
   position::SeqpeSampling sampling;
   sampling.limit = 2048;
   Trained trained;
