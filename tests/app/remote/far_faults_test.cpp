@@ -156,7 +156,7 @@ TEST_F(FarFaults, ACancelledCallReturnsAtOnceAndTheServerGoesOn) {
   });
   ASSERT_FALSE(run.ok());
   EXPECT_EQ(run.error().code, ErrorCode::kCancelled);
-  EXPECT_LT(since_ms(stopped), 100 * test::kSlower);
+  EXPECT_LT(since_ms(stopped), 1000 * test::kSlower);
   EXPECT_FALSE(models::machine_of(**model)->lost());
   const auto next = (*model)->run(long_input(20));
   EXPECT_TRUE(next.ok()) << next.error().describe();

@@ -376,7 +376,7 @@ TEST_F(HubGet, ASlowHubIsToldOfAndGivenUp) {
   settings_.waiting = [&](const std::string& /*what*/) { stop_.request_stop(); };
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(get().error().code, ErrorCode::kCancelled);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(25));  // before it stalls
 }
 
 TEST_F(HubGet, RedirectionsAreFollowedToWebAddressesAlone) {
