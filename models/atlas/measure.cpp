@@ -1,5 +1,5 @@
-#include "models/api/local.h"
 #include "models/atlas/measure.h"
+#include "models/api/local.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
-#include "models/api/local.h"
 #include "models/training/claim.h"
+#include "models/api/local.h"
 
 #include <algorithm>
 #include <string>

@@ -1,5 +1,5 @@
-#include "models/api/local.h"
 #include "models/training/setup.h"
+#include "models/api/local.h"
 
 #include <algorithm>
 #include <optional>

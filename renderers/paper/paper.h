@@ -20,7 +20,7 @@ namespace locus::paper {
 
 enum class Format { kPng, kSvg, kPdf, kHtml };
 
-struct PaperOptions {  // a page takes the width that its window has, and of these text_pt and dark
+struct PaperOptions {    // a page takes the width that its window has, and of these text_pt and dark
   double width_mm = 84;  // one column of a two-column paper
   double height_mm = 0;  // 0: as high as the figure likes
   double text_pt = 7;    // labels; ticks, titles and notes follow

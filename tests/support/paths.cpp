@@ -2,8 +2,14 @@
 
 namespace locus::test {
 
-std::string source_dir() { return LOCUS_SOURCE_DIR; }
-std::string build_dir() { return LOCUS_BUILD_DIR; }
-std::string binary() { return LOCUS_BUILD_DIR "/locus"; }
+std::string source_dir() {
+  return LOCUS_SOURCE_DIR;
+}
+std::string build_dir() {
+  return LOCUS_BUILD_DIR;
+}
+std::string binary() {
+  return LOCUS_BUILD_DIR "/locus";
+}
 
 }  // namespace locus::test

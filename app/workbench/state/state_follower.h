@@ -38,7 +38,8 @@ class StateFollower {
   History& history_;
   const CheckpointList& columns_;
   const LiveInput& input_;
-  std::optional<session::TokenAnchor> anchor_;  // text and tokens that the states refer to; empty: those of the next run
+  std::optional<session::TokenAnchor>
+      anchor_;  // text and tokens that the states refer to; empty: those of the next run
   std::optional<std::vector<int>> column_ids_;   // columns that the states refer to; empty: those of the next run
   std::weak_ptr<const models::Trace> followed_;  // run that anchor_ belongs to
 };

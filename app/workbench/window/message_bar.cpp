@@ -68,7 +68,8 @@ void MessageBar::add_widgets(const std::string& device) {
     show_cancelled();
   });
   // Widgets that come and go keep their room, so that nothing moves under the pointer.
-  const std::array<QWidget*, 9> in_order{action_, where_, machines_, latency_, memory_, jobs, work_, progress_, cancel_};
+  const std::array<QWidget*, 9> in_order{action_, where_, machines_, latency_, memory_,
+                                         jobs,    work_,  progress_, cancel_};
   for (QWidget* widget : in_order) {
     widget->setContentsMargins(6, 0, 6, 0);
     addPermanentWidget(widget);

@@ -65,8 +65,8 @@ at::Tensor distance_map(const Positions& positions, const Tile& tile, const Dist
   return f(tile_distances(positions, tile).flatten()).unflatten(-1, {rows, columns});
 }
 
-at::Tensor add_bias(const at::Tensor& logits, const Positions& positions, const Tile& tile,
-                             const DistanceFunction& f, bool overwrite) {
+at::Tensor add_bias(const at::Tensor& logits, const Positions& positions, const Tile& tile, const DistanceFunction& f,
+                    bool overwrite) {
   if (const at::Tensor distances = diagonal_distances(positions, tile); distances.defined()) {
     const at::Tensor bias = f(distances).to(logits.options());
     if (kernels_apply(logits) && !bias.requires_grad()) {

@@ -202,7 +202,8 @@ TEST(Captions, TheFolderSaysOfAPictureFileWhatTrainingDid) {
   const at::Tensor seen = dynamic_cast<const models::RecordedTrace&>(**trace).data().logits;
   const auto* const loaded = models::loaded_model_of(*model);
   ASSERT_NE(loaded, nullptr);
-  const Network network(**loaded->checkpoint().ready(), loaded->checkpoint().parts().vision->tower(), loaded->checkpoint().parts().vision->connector(), 0);
+  const Network network(**loaded->checkpoint().ready(), loaded->checkpoint().parts().vision->tower(),
+                        loaded->checkpoint().parts().vision->connector(), 0);
   const at::Tensor logits =
       network.model().forward(network.batch(examples, network.natural_positions(examples), at::kCPU));
   EXPECT_LT((seen.flatten() - logits[0][kCells + 2]).abs().max().item<double>(), 1e-4);
