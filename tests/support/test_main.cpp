@@ -56,11 +56,23 @@ int check_suites(const std::string& list) {
   return status;
 }
 
-// Programs that tests start choose their own kernels, and warn of slower ones, unless LOCUS_KERNELS says that a set of
-// kernels is tested. Whether this CPU can run that.
+// Starts this program once more with the settings of OpenBLAS and OpenMP, which the libraries that it is linked with read
+// before main(). A shell's choice of kernels counts only where LOCUS_KERNELS says that a set of kernels is tested.
+void restart_with_settings(char** argv) {
+  constexpr const char* kRestarted = "LOCUS_TEST_RESTARTED";
+  if (std::getenv(kRestarted) == nullptr) {
+    ::setenv(kRestarted, "1", 1);
+    if (std::getenv("LOCUS_KERNELS") == nullptr) {
+      ::unsetenv("OPENBLAS_CORETYPE");
+    }
+    locus::set_blas_defaults();
+    ::execv("/proc/self/exe", argv);
+  }
+}
+
+// Whether this CPU can run the kernels that LOCUS_KERNELS names.
 bool can_run_kernels() {
   if (std::getenv("LOCUS_KERNELS") == nullptr) {
-    ::unsetenv("OPENBLAS_CORETYPE");
     return true;
   }
   const locus::Result<std::int64_t> chosen = locus::chosen_version();
@@ -99,9 +111,7 @@ class OwnFolder {
 int main(int argc, char** argv) {
   constexpr int kSkipped = 77;  // as ctest is told
   std::setlocale(LC_ALL, "");   // as a Qt program begins
-  if (locus::set_blas_defaults()) {
-    ::execv("/proc/self/exe", argv);  // the libraries that the program is linked with have read the environment
-  }
+  restart_with_settings(argv);
   if (!can_run_kernels()) {
     return kSkipped;
   }
