@@ -91,7 +91,7 @@ cmp 1.safetensors 2.safetensors || fail "a full disk spoiled the file that was t
 start_job 2 "${atlas[@]}" --windows 70 --out 1.safetensors
 end_job
 [ "$statuses" = "3 1 " ] || fail "a file that is there: the processes ended with $statuses"
-grep -q "rank 0 .*the file is there already" 1.err || fail "rank 1 does not say why rank 0 ended"
+grep -q "rank 0 .*the file exists" 1.err || fail "rank 1 does not say why rank 0 ended"
 
 # ---- training: 2 × 16 sequences as 1 × 32
 train=(train text --corpus "$source/assets/samples/alice.txt" --layers 2 --heads 2 --width 32 --length 32 --steps 50

@@ -161,7 +161,7 @@ TEST_F(TraceRanks, RanksThatDoNotFit) {
   EXPECT_EQ(second([](RankFile&) {}), "");
   EXPECT_EQ(
       second([](RankFile& file) { file.tensors["input_ids"] = at::arange(1, kTokens + 1); }),
-      where + "tensor input_ids: expected what " + path("t.rank0of2.safetensors").string() + " has, found others");
+      where + "tensor input_ids: expected the values of " + path("t.rank0of2.safetensors").string() + ", found others");
   EXPECT_EQ(second([](RankFile& file) { file.metadata["causal"] = "false"; }),
             where + "metadata causal: expected the value of rank 0, true, found false");
   EXPECT_EQ(second([](RankFile& file) { file.metadata["windows"] = "[3, 1]"; }),

@@ -29,7 +29,6 @@ constexpr std::array kRefused {
       Refused{2, "horoscope", "figure horoscope somewhere --text a --data x.npy"},
       Refused{2, "found the view attention", "figure attention --recipe two.recipe.json --data x.npy"},
       Refused{2, "poetry", "train poetry --out x"}, Refused{2, "--threads", "--threads -1 info --encodings"},
-      Refused{2, "nosuch", "bench --only nosuch"},
       // values out of range
       Refused{2, "query: expected 0 to ", "figure attention TINY --text one --data TMP/x.npy --query 99"},
       Refused{2, "key: expected 0 to ", "figure attention TINY --text one --data TMP/x.npy --key 99"},

@@ -27,7 +27,7 @@ std::string loaded_torch(const std::string& words) {
 
 TEST(Start, NeedsNoLibTorchForHelp) {
   for (const char* const words : {"--version", "--help", "train --help", "figure --help", "help", "help encodings",
-                                  "help --man", "help --completion bash", "info no-such-file.png"}) {
+                                  "help --man", "help --completion bash"}) {
     EXPECT_EQ(loaded_torch(words), "") << words;
   }
   const std::string checkpoint = locus::test::source_dir() + "/assets/checkpoints/text-rope";
