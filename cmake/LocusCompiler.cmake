@@ -24,9 +24,7 @@ else()
   target_compile_options(locus_options INTERFACE $<$<CONFIG:Release>:-U_FORTIFY_SOURCE> $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>
                          $<$<CONFIG:Release>:-fstack-protector-strong>)
   target_link_options(locus_options INTERFACE $<$<CONFIG:Release>:-Wl,-z,relro,-z,now>)
-  # Position-independent programs; what is linked into a shared library has the property and with it -fPIC.
-  set(is_shared $<IN_LIST:$<TARGET_PROPERTY:TYPE>,SHARED_LIBRARY$<SEMICOLON>MODULE_LIBRARY>)
-  target_compile_options(locus_options INTERFACE $<$<NOT:$<OR:${is_shared},$<BOOL:$<TARGET_PROPERTY:POSITION_INDEPENDENT_CODE>>>>:-fPIE>)
+  # Position-independent programs; all code is compiled with -fPIC.
   target_link_options(locus_options INTERFACE $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-pie>)
 endif()
 

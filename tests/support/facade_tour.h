@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 using models::Trace;
 
 // What the codec writes of a value says all of it; traces and models do not travel here.
-class NoThings final : public remote::Things {
+class NoObjects final : public remote::ObjectTable {
   using json = remote::json;
   json put(remote::Writer&, const std::shared_ptr<const models::Model>&) override { return {}; }
   json put(remote::Writer&, const std::shared_ptr<const Trace>&) override { return {}; }
@@ -48,7 +48,7 @@ class NoThings final : public remote::Things {
 
 template <class T>
 std::string bytes_of(const T& value) {
-  NoThings things;
+  NoObjects things;
   remote::Writer writer(things);
   std::string bytes;
   remote::json::to_msgpack(remote::written(writer, value), bytes);

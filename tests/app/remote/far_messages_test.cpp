@@ -28,7 +28,7 @@ std::string packed_tree(const json& tree) {
 // The value that `tree` and its long rows are, with no more memory than `most_bytes` of numbers.
 template <class T>
 Result<T> read_back(const json& tree, const std::string& parts, std::size_t most_bytes = std::size_t{1} << 20) {
-  test::NoThings things;
+  test::NoObjects things;
   remote::Reader reader(things, parts, most_bytes, "node7");
   T value{};
   remote::read(reader, tree, value);
@@ -37,7 +37,7 @@ Result<T> read_back(const json& tree, const std::string& parts, std::size_t most
 
 template <class T>
 void expect_same_again(const T& value) {
-  test::NoThings things;
+  test::NoObjects things;
   std::string parts;
   remote::Writer writer(things, &parts);
   const json tree = *remote::parse_message_pack(packed_tree(remote::written(writer, value)), "node7");
