@@ -32,8 +32,8 @@ struct WeightBinding {
   void add(WeightBinding other);
 };
 
-// Binds each parameter to its tensor. Errors: kBadInput naming file, tensor, expected and found, for a missing tensor or
-// another shape; kUnsupported for a dtype that is not floating-point.
+// Binds each parameter to its tensor. Errors: kBadInput naming file, tensor, expected and found, for a missing tensor
+// or another shape; kUnsupported for a dtype that is not floating-point.
 Result<WeightBinding> bind_weights(Transformer& model, const Plan& plan, const CheckpointFiles& checkpoint);
 Result<WeightBinding> bind_weights(const std::vector<Parameter>& parameters, const Plan& plan,
                                    const CheckpointFiles& checkpoint);
@@ -54,13 +54,13 @@ struct WeightBytes {
 WeightBytes weight_bytes(const WeightBinding& binding, Storage storage = Storage::kBySize);
 
 // Loads the weights into the model: mapped where the file holds float32 or they stay as stored, else converted to
-// float32. Returns a warning for each tensor with values that are not finite. Can be stopped between two tensors; a later
-// call loads everything again.
+// float32. Returns a warning for each tensor with values that are not finite. Can be stopped between two tensors; a
+// later call loads everything again.
 std::vector<std::string> load(const WeightBinding& binding, Storage storage = Storage::kBySize,
                               const StopToken& stop = {}, const Progress& progress = {});
 
-// The model's weights under the names and layouts of a checkpoint of this plan: the inverse of bind_weights() and load().
-// A fused q, k, v matrix is split where the plan names three tensors.
+// The model's weights under the names and layouts of a checkpoint of this plan: the inverse of bind_weights() and
+// load(). A fused q, k, v matrix is split where the plan names three tensors.
 std::vector<std::pair<std::string, at::Tensor>> stored_tensors(Transformer& model, const Plan& plan);
 
 // The tensor as float32 with its own shape, mapped where possible (it keeps `source` alive); blocks are expanded.
