@@ -95,8 +95,8 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
       QStringLiteral("head %1 zero, shift 40:41 by -32, bias all.all -d/8 …").arg(qt(shown_head())));
   line_->setMinimumWidth(48 * fontMetrics().averageCharWidth());
   column->addWidget(line_);
-  says_ = make_label(this, "edits-error");
-  column->addWidget(says_);
+  error_label_ = make_label(this, "edits-error");
+  column->addWidget(error_label_);
   auto* buttons = new QHBoxLayout;
   auto* keep = make_button<QPushButton>(this, "edits-keep", QStringLiteral("&Keep this edit"));
   auto* remove = make_button<QPushButton>(this, "edits-remove", QStringLiteral("&Remove"));
@@ -156,7 +156,7 @@ void EditsDialog::add_row(const std::string& text, bool on) {
 
 std::optional<models::Edit> EditsDialog::typed() {
   const std::string text = line_->text().trimmed().toStdString();
-  says_->clear();
+  error_label_->clear();
   if (text.empty()) {
     return std::nullopt;
   }
@@ -168,7 +168,7 @@ std::optional<models::Edit> EditsDialog::typed() {
     edit = fits.ok() ? edit : Result<models::Edit>(fits.error());
   }
   if (!edit.ok()) {
-    says_->setText(qt(own_words(edit.error().message)));
+    error_label_->setText(qt(own_words(edit.error().message)));
     return std::nullopt;
   }
   return *edit;

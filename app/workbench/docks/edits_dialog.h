@@ -50,7 +50,7 @@ class EditsDialog : public QDialog {
   QListWidget* list_ = nullptr;
   QLineEdit* line_ = nullptr;
   QComboBox* presets_ = nullptr;
-  QLabel* says_ = nullptr;
+  QLabel* error_label_ = nullptr;
   QTimer moved_;
   bool typing_ = false;  // continued typing is one step for undo()
 };

@@ -60,8 +60,8 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(pa
   own_ = own_rotation(info_);
   make_lasting(this, "what-if", QStringLiteral("What if: %1").arg(name_));
   auto* form = new QFormLayout(this);
-  says_ = make_label(this, "what-if-own");
-  form->addRow(says_);
+  error_label_ = make_label(this, "what-if-own");
+  form->addRow(error_label_);
   add_layers(*form);
   say_own();
   const auto number = [&](const char* object, double low, double high, double value) {
@@ -139,10 +139,11 @@ std::string WhatIfDialog::layers() const {
 void WhatIfDialog::choose_layers() {
   const OwnRotation own = own_rotation(info_, layers());
   if (own.base <= 0) {
-    says_->setText(QStringLiteral("Layers: expected global, local or layers that rotate, from 0 to %1, as in 5,11; "
-                                  "found %2.")
-                       .arg(info_.layers - 1)
-                       .arg(layers_->currentText()));
+    error_label_->setText(
+        QStringLiteral("Layers: expected global, local or layers that rotate, from 0 to %1, as in 5,11; "
+                       "found %2.")
+            .arg(info_.layers - 1)
+            .arg(layers_->currentText()));
     return;
   }
   const bool untouched = base_->value() == own_.base;
@@ -161,7 +162,7 @@ void WhatIfDialog::say_own() {
   const QString where = chosen.empty()                            ? QString()
                         : chosen == "global" || chosen == "local" ? qt(" in its " + chosen + " layers")
                                                                   : qt(" in layers " + chosen);
-  says_->setText(
+  error_label_->setText(
       own_.base > 0
           ? QStringLiteral("%1 itself has base %2, scaling %3%4%5. Your choice runs in a column beside it.")
                 .arg(name_, qt(number_text(own_.base)), qt(own_.scaling),

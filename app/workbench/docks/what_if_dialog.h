@@ -53,7 +53,7 @@ class WhatIfDialog : public QDialog {
   QDoubleSpinBox* factor_ = nullptr;
   QComboBox* scaling_ = nullptr;
   QComboBox* layers_ = nullptr;
-  QLabel* says_ = nullptr;
+  QLabel* error_label_ = nullptr;
   QTimer moved_;
 };
 

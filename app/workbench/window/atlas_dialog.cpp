@@ -51,8 +51,8 @@ AtlasDialog::AtlasDialog(std::vector<Choice> choices, const QString& folder, QWi
   bar_ = make_named<QProgressBar>(this, "atlas-bar", QStringLiteral("Windows that are done"));
   bar_->hide();
   layout->addWidget(bar_);
-  says_ = make_label(this, "atlas-says");
-  layout->addWidget(says_);
+  error_label_ = make_label(this, "atlas-says");
+  layout->addWidget(error_label_);
   layout->addStretch(1);
   auto* buttons = make_close_box(this);
   start_ = buttons->addButton(QStringLiteral("&Start"), QDialogButtonBox::ActionRole);
@@ -144,7 +144,7 @@ void AtlasDialog::start() {
   bar_->setRange(0, windows_->value());
   bar_->setValue(0);
   bar_->show();
-  says_->setText(QStringLiteral("Opening %1 …").arg(model_->currentText()));
+  error_label_->setText(QStringLiteral("Opening %1 …").arg(model_->currentText()));
   set_busy(true);
   const std::filesystem::path path = choices_[static_cast<std::size_t>(model_->currentIndex())].path;
   // The thread ends before the dialog does: what it queues for the dialog goes with it.
@@ -172,26 +172,27 @@ void AtlasDialog::show_progress(const models::AtlasProgress& progress) {
     return;
   }
   bar_->setValue(static_cast<int>(progress.done));
-  says_->setText(QStringLiteral("%1 of %2 windows, %3 a second, %4 left")
-                     .arg(progress.done)
-                     .arg(progress.windows)
-                     .arg(qt(general_text(progress.windows_per_second, 3)),
-                          qt(models::duration_text(1000 * progress.seconds_left))));
+  error_label_->setText(QStringLiteral("%1 of %2 windows, %3 a second, %4 left")
+                            .arg(progress.done)
+                            .arg(progress.windows)
+                            .arg(qt(general_text(progress.windows_per_second, 3)),
+                                 qt(models::duration_text(1000 * progress.seconds_left))));
   tell_begun();
 }
 
 void AtlasDialog::show_end(const Result<models::AtlasSummary>& made) {
   set_busy(false);
   if (!made.ok()) {
-    says_->setText(made.error().code == ErrorCode::kCancelled ? QStringLiteral("Stopped.")
-                                                              : qt(made.error().describe()));
+    error_label_->setText(made.error().code == ErrorCode::kCancelled ? QStringLiteral("Stopped.")
+                                                                     : qt(made.error().describe()));
     return;
   }
   bar_->setValue(static_cast<int>(made->done));
-  says_->setText(made->stopped ? QStringLiteral("Stopped: %1 of %2 windows are in the file; Start goes on with them.")
-                                     .arg(made->done)
-                                     .arg(made->windows)
-                               : QStringLiteral("All %1 windows are in the file.").arg(made->windows));
+  error_label_->setText(made->stopped
+                            ? QStringLiteral("Stopped: %1 of %2 windows are in the file; Start goes on with them.")
+                                  .arg(made->done)
+                                  .arg(made->windows)
+                            : QStringLiteral("All %1 windows are in the file.").arg(made->windows));
   tell_begun();
 }
 

@@ -17,10 +17,10 @@ QuestionBar::QuestionBar(Studio& studio, QWidget* parent) : QFrame(parent), stud
   setAutoFillBackground(true);
   auto* layout = new FlowLayout(this);  // in as many lines as a narrow window takes
   layout->setContentsMargins(8, 4, 8, 4);
-  says_ = new QLabel(this);
-  says_->setObjectName(QStringLiteral("question-says"));
-  says_->setForegroundRole(QPalette::ToolTipText);
-  layout->addWidget(says_);
+  question_label_ = new QLabel(this);
+  question_label_->setObjectName(QStringLiteral("question-says"));
+  question_label_->setForegroundRole(QPalette::ToolTipText);
+  layout->addWidget(question_label_);
   const auto add = [&](const char* name, const QString& words, const QString& tip) {
     auto* button = make_button<QPushButton>(this, name, words, tip);
     button->setAutoDefault(false);
@@ -56,7 +56,7 @@ QuestionBar::QuestionBar(Studio& studio, QWidget* parent) : QFrame(parent), stud
 void QuestionBar::refresh() {
   const auto question = studio_.checkpoints().question();
   if (question) {
-    says_->setText(qt(question_text(*question)) + QStringLiteral("."));
+    question_label_->setText(qt(question_text(*question)) + QStringLiteral("."));
     first_->setText(QStringLiteral("First %1 tokens").arg(qt(grouped(question->first))));
     first_->setVisible(question->first > 0);
   }

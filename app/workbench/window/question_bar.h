@@ -25,7 +25,7 @@ class QuestionBar : public QFrame {
   void refresh();
 
   Studio& studio_;
-  QLabel* says_;
+  QLabel* question_label_;
   QPushButton* run_;
   QPushButton* first_;
 };

@@ -19,7 +19,8 @@ std::string run_slot(int id) {
 }
 
 constexpr double kWorthSayingMs = 2000;  // of a run: shorter ones are over before it is read
-constexpr const char* kStillThere = "Cancelled: what is shown is of the input before. Press R to run the present one.";
+constexpr const char* kCancelledMessage =
+    "Cancelled: what is shown is of the input before. Press R to run the present one.";
 
 // With each report how long the rest takes: first as it was expected to, then as the parts that are done have.
 Progress with_time_left(double expected_ms, double sure, const Progress& progress) {
@@ -292,7 +293,7 @@ void CheckpointRuns::go_back() {
     if (!each.before || each.pending() || (each.error && each.error->code != ErrorCode::kCancelled)) {
       continue;
     }
-    each.error = restore(each) ? Error{ErrorCode::kCancelled, kStillThere, {}} : cancelled();
+    each.error = restore(each) ? Error{ErrorCode::kCancelled, kCancelledMessage, {}} : cancelled();
   }
 }
 
