@@ -191,7 +191,7 @@ TEST_F(WindowOpening, AModelIsFetchedFromTheHubAndOpens) {
   auto* bar = find<QProgressBar>("get-bar");
   ASSERT_TRUE(wait([&] { return bar->value() > 100; }));
   find<QPushButton>("get-stop")->click();
-  ASSERT_TRUE(wait([&] { return says->text().startsWith(QStringLiteral("Stopped. What was fetched is kept")); }));
+  ASSERT_TRUE(wait([&] { return says->text().startsWith(QStringLiteral("Stopped. Complete files are kept")); }));
   server.files["model.safetensors"].bytes_per_second = 0;
   find<QPushButton>("get-fetch")->click();
   ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().all().size() == 1; }));

@@ -43,7 +43,7 @@ TEST(Tree, FieldsAreAddedWhereTheyAreNamed) {
   EXPECT_FALSE(Tree(3.5).as<std::int64_t>());
 }
 
-TEST(Node, RemembersTheFirstFieldOfAWrongKind) {
+TEST(Tree, NodeRemembersTheFirstFieldOfAWrongKind) {
   const auto document = Tree::parse(R"({"name": "x", "size": "large", "list": [1, "two"], "inner": {"on": 1}})", "");
   ASSERT_TRUE(document.ok());
   std::optional<Error> error;
