@@ -268,6 +268,14 @@ Status check_output(const std::filesystem::path& path) {
 
 }  // namespace models
 
+namespace image {
+
+Result<Picture> load_picture(const std::filesystem::path& path, std::int64_t pixel_limit) {
+  return models::engine().load_picture(path, pixel_limit);
+}
+
+}  // namespace image
+
 namespace training {
 
 Result<Evaluation> evaluate(const std::filesystem::path& checkpoint, const EvaluateOptions& options,

@@ -20,9 +20,11 @@
 #include "models/api/train.h"
 #include "models/api/verify.h"
 #include "models/api/weight_kinds.h"
+#include "models/image/image.h"
 
 // Functions of the engine's library: FUNCTION(SPACE, NAME).
 #define LOCUS_ENGINE_FUNCTIONS(FUNCTION)  \
+  FUNCTION(image, load_picture)           \
   FUNCTION(models, attention_rollout)     \
   FUNCTION(models, convert)               \
   FUNCTION(models, distance_bias)         \

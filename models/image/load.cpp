@@ -1,3 +1,4 @@
+#include "models/api/local.h"
 #include "models/image/image.h"
 
 #include <array>
@@ -113,7 +114,7 @@ Result<OpenedPicture> open_picture(const std::filesystem::path& path, std::int64
   return opened;
 }
 
-Result<Picture> load_picture(const std::filesystem::path& path, std::int64_t pixel_limit) {
+Result<Picture> local::load_picture(const std::filesystem::path& path, std::int64_t pixel_limit) {
   LOCUS_TRY(OpenedPicture opened, open_picture(path, pixel_limit));
   return std::move(opened.picture);
 }
