@@ -52,6 +52,8 @@ Result<analysis::DistanceProfile> distance_profile(const Trace& trace, std::int6
   return wherever<&distance_profile>(&Engine::distance_profile, trace, layer, options, stop, progress);
 }
 
+// By value as in the header: the effect keeps both.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 Result<Effect> effect_between(std::shared_ptr<const Trace> untouched, std::shared_ptr<const Trace> edited) {
   return wherever<&effect_between>(&Engine::effect_between, untouched, edited);
 }

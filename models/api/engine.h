@@ -8,7 +8,7 @@ namespace locus::models {
 
 // The functions that the library has, by name.
 struct Engine {
-#define LOCUS_ENGINE_MEMBER(space, name) decltype(&space::name) name;
+#define LOCUS_ENGINE_MEMBER(space, name) decltype(&space::name) name;  // NOLINT(bugprone-macro-parentheses)
   LOCUS_ENGINE_FUNCTIONS(LOCUS_ENGINE_MEMBER)
 #undef LOCUS_ENGINE_MEMBER
 };

@@ -78,10 +78,12 @@
   FUNCTION(training, train)               \
   FUNCTION(training, written_files)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): names, which cannot stand in parentheses
 #define LOCUS_DECLARE_LOCAL(space, name) \
   namespace space::local {               \
   decltype(space::name) name;            \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 
 namespace locus {
 

@@ -1,6 +1,7 @@
 #include "models/engine/threads.h"
 #include "models/api/local.h"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
 
