@@ -203,7 +203,7 @@ Result<Evaluation> local::evaluate(const std::filesystem::path& checkpoint, cons
     return usage("--record: expected the checkpoint without edits, found" + models::label_of(options.edits));
   }
   LOCUS_TRY(std::shared_ptr<const models::Model> model,
-            models::local::open(checkpoint, {options.overrides, options.device, 0}));
+            models::local::open(checkpoint, {options.overrides, options.device, 0}, {}, {}));
   if (!options.edits.empty()) {
     LOCUS_TRY(model, model->edited(options.edits));
   }

@@ -48,7 +48,7 @@ Result<Base> base_of(const TrainOptions& options) {
   }
   if (!options.from.empty()) {
     const models::OpenOptions as_it_is;
-    LOCUS_TRY(base.opened, models::local::open(options.from, as_it_is));
+    LOCUS_TRY(base.opened, models::local::open(options.from, as_it_is, {}, {}));
     const auto* const loaded = models::loaded_model_of(*base.opened);
     if (loaded == nullptr) {
       return internal("open() gave a model that is not a LoadedModel");
