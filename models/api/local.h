@@ -1,6 +1,6 @@
-// The engine's half of the API, without default arguments: each function here does for models, traces and files of this machine what the function
-// of the same name in locus::models (or locus::training) does wherever they are. dispatch.cpp alone calls these by way
-// of the engine's library; the engine calls its own directly.
+// The engine's half of the API: each function here does for models, traces and files of this machine what the function
+// of the same name in locus::models (or locus::training) does wherever they are; it has no default arguments.
+// dispatch.cpp alone calls these by way of the engine's library; the engine calls its own directly.
 #pragma once
 
 #include "models/api/analyses.h"
