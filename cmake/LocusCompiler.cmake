@@ -1,4 +1,4 @@
-# Compiler settings of our own targets. Every target of the house is made by locus_floor().
+# Compiler settings of our own targets, which locus_floor() and locus_part() make.
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
@@ -28,7 +28,7 @@ else()
   target_link_options(locus_options INTERFACE $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-pie>)
 endif()
 
-# locus_floor(NAME SOURCES...): a static library of the house, our warnings private to it.
+# locus_floor(NAME SOURCES...): a static library, compiled with our warnings; targets that link it do not get them.
 function(locus_floor name)
   add_library(${name} STATIC ${ARGN})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})

@@ -39,7 +39,7 @@ void add_overruled(const Edits& edits, const ModelInfo& model, std::vector<std::
     std::int64_t head = 0;
     std::string where;
     for (std::size_t n = 0; n < edits.size(); ++n) {
-      // Of several `head` edits of one place, the last applies.
+      // The last of several `head` edits of one head applies.
       if (n != w && decides(edits[w], edits[n]) && (edits[n].kind != EditKind::kHead || n < w) &&
           meet(edits[w].layer, edits[n].layer, model.layers, layer) &&
           meet(edits[w].head, edits[n].head, model.heads, head)) {

@@ -1,10 +1,10 @@
-# Fails on an include that the layout of the house does not have (CONTRIBUTING, "Floors").
+# Fails on an include that the layout does not allow. README.md of each top folder describes the layout.
 # cmake -DROOT=<source tree> -P includes.cmake
 cmake_policy(VERSION 3.25)
 set(failures "")
 set(rooms "")
 
-# room(FOLDER ALLOWED...): sources directly in FOLDER include, of the house, FOLDER, core/base and what lies in ALLOWED
+# room(FOLDER ALLOWED...): of our own files, sources directly in FOLDER include FOLDER, core/base and what lies in ALLOWED
 # (folders with all below them, or files) alone.
 function(room folder)
   list(JOIN ARGN "|" allowed)
@@ -158,5 +158,5 @@ forbid("app/workbench/state;app/workbench/work" "Q(Widget|Dialog|MainWindow|Labe
 
 if(failures)
   list(JOIN failures "\n" text)
-  message(FATAL_ERROR "includes that the house does not have:\n${text}")
+  message(FATAL_ERROR "includes that the layout does not allow:\n${text}")
 endif()

@@ -311,7 +311,7 @@ constexpr Words kProjections{WordTable<SeqpeProjection, 3>{
 const OptionTable<SeqpeOptions> kSeqpeOptions{
     {"integration", &SeqpeOptions::integration,
      "how E meets q and k: sum, mul, bias; or input, added to the token embeddings", kIntegrations},
-    {"projection", &SeqpeOptions::projection, "pe_qk shared by all layers, one a layer (multi), or none: e^q = e^k = E",
+    {"projection", &SeqpeOptions::projection, "pe_qk shared by all layers, one per layer (multi), or none: e^q = e^k = E",
      kProjections},
     {"single_head", &SeqpeOptions::single_head, "E has the channels of one head, the same for all"},
     {"bias_scale", &SeqpeOptions::bias_scale, "s of bias"},

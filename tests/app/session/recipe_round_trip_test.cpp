@@ -24,7 +24,7 @@ struct Drawn {
   std::string input = R"("text": "One boat left, two boats stayed.")";
 };
 
-// Of every view that is not listed: the first head of text-rope.
+// Shows a view that is not listed with the first head of text-rope.
 std::map<std::string, Drawn> figures() {
   const std::string image = R"("image": ")" + locus::test::source_dir() + R"(/assets/samples/star.png")";
   std::map<std::string, Drawn> figures = {

@@ -162,7 +162,7 @@ const std::set<std::string>& without_cells() {
   return names;
 }
 
-// Those that are listed; every other view whose first panel is a map reads its cells as they are exported.
+// Returns the case listed for a view; for any other view whose first panel is a map, its cells as they are exported.
 std::vector<Sentence> sentences() {
   std::vector<Sentence> all = listed_sentences();
   std::set<std::string> read = without_cells();

@@ -262,7 +262,7 @@ const std::map<std::string, std::vector<Case>>& listed_cases() {
   return kCases;
 }
 
-// Those that are listed; of any other view two bases of one checkpoint.
+// Returns the columns listed for a view; for any other view, one checkpoint under two RoPE bases.
 std::vector<Case> cases_of(const std::string& view) {
   const auto found = listed_cases().find(view);
   return found != listed_cases().end() ? found->second : std::vector<Case>{{.columns = "text-rope text-rope:2000"}};
