@@ -31,6 +31,7 @@ void Studio::connect_parts() {
   connect(&columns_.runs(), &CheckpointRuns::failed, this, &Studio::report);
   connect(&columns_.runs(), &CheckpointRuns::started, &scheduler_, &FigureScheduler::hold);
   connect(&columns_.runs(), &CheckpointRuns::started, &fingerprints_, &Fingerprints::hold);
+  connect(&columns_.runs(), &CheckpointRuns::started, &fingerprints_, &Fingerprints::resume);
   connect(&columns_.runs(), &CheckpointRuns::early_changed, &scheduler_, &FigureScheduler::update_early);
   connect(&columns_.runs(), &CheckpointRuns::too_large, this,
           [this](const Error& error) { Q_EMIT too_large(qt(error.describe())); });
@@ -65,6 +66,7 @@ void Studio::report(const Error& error) {
 void Studio::cancel() {
   inputs_.live().forget();
   scheduler_.stop_refining();
+  fingerprints_.pause();
   worker_.cancel_all();
   columns_.runs().decline();
 }
@@ -94,6 +96,7 @@ void Studio::change(session::ViewState state) {
   if (const std::string missing = follower_.unreachable(state); !missing.empty()) {
     Q_EMIT noticed(qt(missing));
   }
+  fingerprints_.resume();
   state = follower_.clamped(std::move(state));
   if (!(state == this->state())) {  // else the step would change nothing
     history_.change(std::move(state));

@@ -83,7 +83,7 @@ std::optional<Result<views::Fingerprint>> Fingerprints::of(const views::Column& 
 }
 
 void Fingerprints::measure(const views::Column& column, const std::shared_ptr<HeadSurvey>& survey) {
-  if (measuring_ || survey->done || survey->error) {
+  if (measuring_ || paused_ || survey->done || survey->error) {
     return;
   }
   measuring_ = true;
@@ -142,6 +142,11 @@ void Fingerprints::end_step(const views::Column& column, const std::shared_ptr<H
 void Fingerprints::hold() {
   worker_.drop(kFingerprint);
   measuring_ = false;
+}
+
+void Fingerprints::pause() {
+  paused_ = true;
+  hold();
 }
 
 std::string words_of(const views::Fingerprint& head) {

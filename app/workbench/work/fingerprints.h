@@ -41,6 +41,9 @@ class Fingerprints : public QObject {
   const HeadSurvey* known(const views::Column& column) const;
   // Stops measuring until the next request.
   void hold();
+  // Stops measuring until resume(): the user cancelled what runs.
+  void pause();
+  void resume() { paused_ = false; }
 
  Q_SIGNALS:
   void changed();
@@ -59,6 +62,7 @@ class Fingerprints : public QObject {
   Worker& worker_;
   std::vector<Kept> kept_;  // newest last
   bool measuring_ = false;  // a step is with the worker
+  bool paused_ = false;
 };
 
 // "previous 0.82, first 0.05, induction 0.61, distance 3.2 tokens".
