@@ -69,6 +69,8 @@ struct HeatMap {
   float opacity = 1;  // below 1: over an image
   // Numbers in the cells, one a cell, row-major: drawn while every cell has room for its own.
   std::shared_ptr<const std::vector<std::string>> texts = nullptr;
+  // One more for each of `texts`: drawn beside or below it while every cell has room for both.
+  std::shared_ptr<const std::vector<std::string>> details = nullptr;
   // Where the field holds shares, for colours alone: the numbers that they are shares of, a field of the same size.
   // Null: the field's own.
   std::shared_ptr<const Field> numbers = nullptr;

@@ -11,6 +11,7 @@ namespace locus::figure {
 namespace {
 
 constexpr double kSmallestCellText = 0.5;  // in text sizes; smaller numbers are left out
+constexpr double kDetailGap = 0.64;        // between a cell's text and its detail on one line, in text sizes
 
 // Whether the panel has another vertical marker between two places of the canvas.
 bool has_marker_between(const Panel& panel, const PanelLayout& place, double low, double high) {
@@ -43,31 +44,57 @@ double number_width(const std::string& text) {
   return width;
 }
 
+double longest_width(const std::vector<std::string>& texts) {
+  double longest = 0.64;
+  for (const std::string& text : texts) {
+    longest = std::max(longest, number_width(text));
+  }
+  return longest;
+}
+
 void add_cell_texts(const HeatMap& map, const ColorScale& scale, const Context& context) {
   const PanelLayout& place = context.place;
   const Field& field = *map.field;
   const FieldAxis& rows = field.row_axis;
   const FieldAxis& columns = field.column_axis;
-  const double width = std::abs(place.x.place(columns.first + columns.step) - place.x.place(columns.first));
+  const double width = 0.9 * std::abs(place.x.place(columns.first + columns.step) - place.x.place(columns.first));
   const double height = std::abs(place.y.place(rows.first + rows.step) - place.y.place(rows.first));
-  double longest = 0.64;
-  for (const std::string& text : *map.texts) {
-    longest = std::max(longest, number_width(text));
-  }
-  const double size = std::min({context.style.tick_text(), 0.7 * height, 0.9 * width / longest});
-  if (size < context.style.readable(kSmallestCellText * context.style.text_size)) {
+  const double smallest = context.style.readable(kSmallestCellText * context.style.text_size);
+  const double longest = longest_width(*map.texts);
+  double size = std::min({context.style.tick_text(), 0.7 * height, width / longest});
+  if (size < smallest) {
     return;
   }
+  const bool has_details = map.details && map.details->size() == map.texts->size();
+  const double detail = has_details ? longest_width(*map.details) : 0;
+  const double beside = has_details ? std::min(size, width / (longest + kDetailGap + detail)) : 0;
+  const double below = has_details ? std::min({size, 0.36 * height, width / std::max(longest, detail)}) : 0;
+  const bool detailed = std::max(beside, below) >= smallest;
+  const bool one_line = detailed && beside >= below;
+  size = detailed ? std::max(beside, below) : size;
   for (std::int64_t r = 0; r < field.rows; ++r) {
     for (std::int64_t c = 0; c < field.columns; ++c) {
-      const std::string& text = (*map.texts)[static_cast<std::size_t>(r * field.columns + c)];
+      const auto cell = static_cast<std::size_t>(r * field.columns + c);
+      const std::string& text = (*map.texts)[cell];
       const Point at{place.x.place(columns.first + columns.step * (static_cast<double>(c) + 0.5)),
-                     place.y.place(rows.first + rows.step * (static_cast<double>(r) + 0.5)) + 0.36 * size};
+                     place.y.place(rows.first + rows.step * (static_cast<double>(r) + 0.5))};
       if (text.empty() || !place.plot.contains(at.x, at.y)) {
         continue;
       }
       const Color tint = blended(color_of(scale, field.at(r, c)), context.style.background);
-      context.marks.add(TextMark{{text, at, 0.5, size, false, is_light(tint) ? 0x101010FFU : 0xFAFAFAFFU}}, place.plot);
+      const Color ink = is_light(tint) ? 0x101010FFU : 0xFAFAFAFFU;
+      const double baseline = at.y + 0.36 * size;
+      const auto write = [&](const std::string& words, double y) {
+        context.marks.add(TextMark{{words, {at.x, y}, 0.5, size, false, ink}}, place.plot);
+      };
+      if (one_line) {
+        write(text + "  " + (*map.details)[cell], baseline);
+      } else if (detailed) {
+        write(text, baseline - 0.6 * size);
+        write((*map.details)[cell], baseline + 0.6 * size);
+      } else {
+        write(text, baseline);
+      }
     }
   }
 }

@@ -63,7 +63,8 @@ struct LayerWriter {
                      {"scale", scale_data(map.scale, style, shared)},
                      {"mean", map.reduction == Reduction::kMean},
                      {"opacity", static_cast<double>(map.opacity)}};
-    for (const auto& [name, list] : {std::pair("texts", map.texts), std::pair("said", map.said)}) {
+    for (const auto& [name, list] :
+         {std::pair("texts", map.texts), std::pair("details", map.details), std::pair("said", map.said)}) {
       if (list && list->size() == map.field->values.size()) {
         QJsonArray words;
         for (const std::string& each : *list) {

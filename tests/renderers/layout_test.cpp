@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "renderers/figure/axis_blocks.h"
 #include "renderers/figure/panel_decor.h"
+#include "renderers/figure/scene.h"
 #include "renderers/figure/words.h"
 #include "renderers/text/typeface.h"
 #include "tests/support/sample_figures.h"
@@ -337,6 +339,41 @@ TEST(Layout, NamesGiveWayToNumbersWhenCellsAreSmall) {
   };
   EXPECT_EQ(label(20), "<s>");
   EXPECT_EQ(label(400), "0");
+}
+
+// A cell's detail is written beside its text in wide cells, below it in high ones, and left out in small ones.
+TEST(Layout, DetailsOfCellsAreWrittenWhereThereIsRoom) {
+  const text::Typeface typeface;
+  const auto written = [&](std::int64_t rows, std::int64_t columns) {
+    auto field = std::make_shared<Field>();
+    field->rows = rows;
+    field->columns = columns;
+    field->values.assign(static_cast<std::size_t>(rows * columns), 0.5F);
+    const auto cells = static_cast<std::size_t>(rows * columns);
+    Figure figure;
+    Panel panel;
+    panel.x.view = {0, static_cast<double>(columns)};
+    panel.y.view = {0, static_cast<double>(rows)};
+    HeatMap map;
+    map.field = field;
+    map.texts = std::make_shared<const std::vector<std::string>>(cells, "a");
+    map.details = std::make_shared<const std::vector<std::string>>(cells, "0.25");
+    panel.layers.emplace_back(std::move(map));
+    figure.panels.push_back(panel);
+    const Style style = Style::light(12, 1);
+    const Layout layout = lay_out(figure, 640, 480, style, typeface);
+    std::set<std::string> texts;
+    for (const Mark& mark : compose(figure, layout).marks) {
+      if (const auto* text = std::get_if<TextMark>(&mark.shape)) {
+        texts.insert(text->text.text);
+      }
+    }
+    const auto has = [&](const char* text) { return texts.count(text) > 0; };
+    return std::vector<bool>{has("a  0.25"), has("a") && has("0.25"), has("a")};
+  };
+  EXPECT_EQ(written(16, 4), (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(written(4, 16), (std::vector<bool>{false, true, true}));
+  EXPECT_EQ(written(16, 64), (std::vector<bool>{false, false, true}));
 }
 
 TEST(Layout, LettersStandUprightAmongWords) {

@@ -114,11 +114,13 @@ Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers
     const Lens& lens = *numbers[n];
     const Field& field = *fields[n];
     std::vector<std::string> texts;
+    std::vector<std::string> details;
     std::vector<std::string> said;
     for (std::size_t cell = 0; cell < lens.ids.size(); ++cell) {
       const auto share = static_cast<double>(field.values[cell]);
       const std::string rank = std::to_string(lens.ranks[cell]);
       texts.push_back(likeliest ? lens.labels[cell] : rank);
+      details.push_back(fixed_text(share, 2));
       said.push_back("“" + lens.labels[cell] + "”, probability " + general_text(share, 5) + ", rank " + rank);
     }
     std::vector<std::string> layers = *counted_names(field.rows);
@@ -131,9 +133,11 @@ Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers
     panel.layers.emplace_back(figure::HeatMap{.field = fields[n],
                                               .scale = scale_of(input, Sign::kPositive, fields, n),
                                               .texts = shared_names(std::move(texts)),
+                                              .details = shared_names(std::move(details)),
                                               .said = shared_names(std::move(said))});
     panel.color_bar_label = likeliest ? "probability of the likeliest token" : "probability of the token";
-    panel.note = likeliest ? "" : "numbers: the token's rank";
+    panel.note = likeliest ? "cells: the likeliest token, which has rank 1, and its probability where there is room"
+                           : "cells: the token's rank, and its probability where there is room";
     figure.panels.push_back(std::move(panel));
   }
   return figure;

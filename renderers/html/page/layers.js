@@ -34,9 +34,17 @@ function drawCellTexts(plot, layer, group) {
   const [columnFirst, columnStep] = field.column;
   const width = Math.abs(plot.px(columnFirst + columnStep) - plot.px(columnFirst));
   const height = Math.abs(plot.py(rowFirst + rowStep) - plot.py(rowFirst));
-  const longest = layer.texts.reduce((most, text) => Math.max(most, widthOf(text, 1)), 0.64);
-  const size = Math.min(TICK * plot.page.text, 0.7 * height, 0.9 * width / longest);
-  if (size < 0.5 * plot.page.text) return;
+  const widest = (texts) => texts.reduce((most, text) => Math.max(most, widthOf(text, 1)), 0.64);
+  const longest = widest(layer.texts);
+  const smallest = 0.5 * plot.page.text;
+  let size = Math.min(TICK * plot.page.text, 0.7 * height, 0.9 * width / longest);
+  if (size < smallest) return;
+  const detail = layer.details ? widest(layer.details) : 0;
+  const beside = layer.details ? Math.min(size, 0.9 * width / (longest + 0.64 + detail)) : 0;
+  const below = layer.details ? Math.min(size, 0.36 * height, 0.9 * width / Math.max(longest, detail)) : 0;
+  const detailed = Math.max(beside, below) >= smallest;
+  const oneLine = detailed && beside >= below;
+  if (detailed) size = Math.max(beside, below);
   const ground = channels(plot.page.theme.background);
   const colour = new Uint8Array(4);
   layer.texts.forEach((text, n) => {
@@ -46,8 +54,17 @@ function drawCellTexts(plot, layer, group) {
     paintValue(layer.scale, plot.page.colormaps[layer.scale.map], channels(layer.scale.mask), field.whole.values[n],
                colour, 0);
     const over = [0, 1, 2].map((c) => ground[c] + (colour[c] - ground[c]) * colour[3] / 255);
-    group.append(drawn('text', { x, y: y + 0.36 * size, 'font-size': size, 'text-anchor': 'middle',
-                                 fill: isLight(over) ? '#101010' : '#fafafa' }, text));
+    const write = (words, baseline) => group.append(drawn('text', {
+      x, y: baseline, 'font-size': size, 'text-anchor': 'middle', fill: isLight(over) ? '#101010' : '#fafafa' }, words));
+    const baseline = y + 0.36 * size;
+    if (oneLine) {
+      write(`${text}\u00a0 ${layer.details[n]}`, baseline);
+    } else if (detailed) {
+      write(text, baseline - 0.6 * size);
+      write(layer.details[n], baseline + 0.6 * size);
+    } else {
+      write(text, baseline);
+    }
   });
 }
 

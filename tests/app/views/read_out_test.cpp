@@ -293,6 +293,7 @@ TEST(ReadOut, TheLensReadsTokenProbabilityAndRankBeforeALayer) {
   const auto& map = std::get<figure::HeatMap>(figure->panels.front().layers.front());
   const auto cell = static_cast<std::size_t>(map.field->columns + 3);
   EXPECT_TRUE(read->words.ends_with(", rank " + (*map.texts)[cell])) << read->words;
+  EXPECT_EQ((*map.details)[cell], fixed_text(static_cast<double>(map.field->at(1, 3)), 2));
 }
 
 // Positions have no tokens, whatever stands there, and none where the text has ended.
