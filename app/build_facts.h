@@ -1,5 +1,5 @@
-// What this build was made of; written by cmake/BuildFacts.cmake, and linked by programs alone: a commit compiles it
-// anew.
+// The facts of this build, compiled into programs: written by cmake/BuildFacts.cmake, and linked by programs alone: a
+// commit compiles it anew.
 #pragma once
 
 namespace locus {

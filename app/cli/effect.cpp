@@ -1,4 +1,4 @@
-// locus effect: the edited run against the untouched one.
+// locus effect: the edited run against the unedited one.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -29,7 +29,7 @@ Json effect_json(const models::Effect& effect) {
           {"loss", effect.loss},
           {"loss_edited", effect.loss_edited},
           {"delta", effect.delta},
-          {"top", top_json(*effect.untouched)},
+          {"top", top_json(*effect.unedited)},
           {"top_edited", top_json(*effect.edited)}};
 }
 
@@ -49,7 +49,7 @@ void print_changes(const models::Effect& effect, Console& console) {
   for (std::size_t n = 0; n < shown; ++n) {
     const std::size_t token = order[n] + 1;  // what is predicted is the next one
     console.print("  " + right(fixed_text(effect.delta[order[n]], 4), 9) + " nats  " + std::to_string(token) + " " +
-                  effect.untouched->tokens()[token].label);
+                  effect.unedited->tokens()[token].label);
   }
 }
 
@@ -58,7 +58,7 @@ void print_effect(const models::Effect& effect, Console& console) {
     console.print(models::to_text(edit));
   }
   const double sum = std::accumulate(effect.kl.begin(), effect.kl.end(), 0.0);
-  console.print("KL(untouched ‖ edited): mean " +
+  console.print("KL(unedited ‖ edited): mean " +
                 general_text(sum / static_cast<double>(std::max<std::size_t>(effect.kl.size(), 1)), 4) + ", largest " +
                 general_text(effect.kl.empty() ? 0 : *std::max_element(effect.kl.begin(), effect.kl.end()), 4) +
                 " nats over " + std::to_string(effect.kl.size()) + " positions");
@@ -67,9 +67,9 @@ void print_effect(const models::Effect& effect, Console& console) {
                   " nats a token; changed most:");
     print_changes(effect, console);
   }
-  const auto before = effect.untouched->top(kShownPredictions);
+  const auto before = effect.unedited->top(kShownPredictions);
   const auto after = effect.edited->top(kShownPredictions);
-  console.print("last position, untouched and edited:");
+  console.print("last position, unedited and edited:");
   for (std::size_t n = 0; n < std::min(before.size(), after.size()); ++n) {
     console.print("  " + padded(percent(before[n]) + before[n].token, 30) + percent(after[n]) + after[n].token);
   }

@@ -34,7 +34,7 @@ class Distances {
   std::int64_t between(std::int64_t query, std::int64_t key) const {
     return options_.places.empty() ? std::abs(query - key) : std::llround(place(query) - place(key));
   }
-  // Those that the visible cells have. Errors: kBadInput as the header says.
+  // Distances of the visible cells. Errors: kBadInput as the header says.
   Result<Range> all(const attention::ScoreField& field) const {
     const std::int64_t length = field.source().length();
     if (options_.places.empty()) {

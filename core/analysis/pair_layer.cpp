@@ -16,8 +16,8 @@ at::Tensor readable(const at::Tensor& tensor) {
   return tensor.select(0, 0).detach().to(at::kCPU, at::kFloat).contiguous();
 }
 
-// Of M-RoPE's positions (T, 3): the longest run of tokens of one time, which only a picture's cells share. A picture of
-// one cell is no longer than a word.
+// Finds, in M-RoPE's positions (T, 3), the longest run of tokens of one time, which only a picture's cells share. A
+// picture of one cell is no longer than a word.
 Range largest_picture(const at::Tensor& ids) {
   const at::Tensor times = ids.select(1, 0).contiguous();
   const double* const time = times.data_ptr<double>();

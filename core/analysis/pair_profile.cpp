@@ -239,7 +239,7 @@ struct Weighted {
   }
 };
 
-// What carrier and rows have of the logit's variance.
+// Shares of the logit's variance by carrier and row.
 void explain(const std::vector<std::vector<double>>& parts, PairProfile& profile) {
   const Weighted cells{profile.count};
   const double variance = cells.covariance(profile.logit, profile.logit);

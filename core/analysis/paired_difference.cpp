@@ -19,7 +19,7 @@ Part total_of(const std::vector<Part>& parts) {
   return total;
 }
 
-// What part `part` adds to the ratio of `total`, to first order.
+// The addend of part `part` to the ratio of `total`, to first order.
 double residual(const Part& part, const Part& total) {
   return (part.sum - total.sum / total.count * part.count) / total.count;
 }

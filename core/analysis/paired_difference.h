@@ -21,7 +21,7 @@ struct Difference {
 
 // Σ first.sum / Σ first.count − Σ second.sum / Σ second.count. The interval is that of K parts drawn independently, to
 // first order: ± t_{K−1}·√(K/(K−1)·Σ z²), z_k = (sum_k − ratio·count_k)/Σ count of the first less that of the second.
-// Of parts of equal counts it is the paired t interval. NaN for lists of different or no length, and where a part is
+// With parts of equal counts it is the paired t interval. NaN for lists of different or no length, and where a part is
 // NaN; a NaN interval for fewer than two parts.
 Difference paired_difference(const std::vector<Part>& first, const std::vector<Part>& second);
 

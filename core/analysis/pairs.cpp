@@ -66,7 +66,7 @@ double turning(double steps, double alpha) {
   return steps == 0 ? 0.0 : std::pow(std::abs(steps), alpha);
 }
 
-// What the cell's query and key would give at another δ, a row.
+// Computes the logits of the cell's query and key at other δ, a row.
 double elsewhere(const PairLayer& layer, std::int64_t head, std::int64_t query, std::int64_t key, std::int64_t row,
                  double other) {
   const double here = layer.steps(query, key)[0];

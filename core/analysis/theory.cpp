@@ -30,7 +30,7 @@ double mean_cosine(double turns, std::int64_t phase_width, double deviation_prod
   return std::exp(-width / 2 * std::log1p(t * t));
 }
 
-// What a distance turns by, in units of θ.
+// The turn by distance, in units of θ.
 double turn_of(double distance, AngleConvention convention) {
   return distance * (convention == AngleConvention::kPaper ? kTurn : 1.0);
 }

@@ -17,7 +17,7 @@ constexpr float kHidden = -std::numeric_limits<float>::infinity();
 // Between two words of how far it is: some 0.1 s of one core. Fewer would leave threads idle at the end of each part.
 constexpr double kPartCells = 1U << 26;
 
-// What one thread works with.
+// Working memory of one thread.
 struct Scratch {
   RowScores scores;
   LaneBuffer output;  // columns of V and of the state × 64

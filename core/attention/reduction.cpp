@@ -12,7 +12,7 @@ namespace {
 
 // Eight running values, so that the loop needs no order and becomes vector instructions.
 constexpr std::int64_t kRunning = 8;
-// What a cell holds that is masked without being hidden by the mask: it counts in no pixel.
+// The value of a cell that is masked without being hidden by the mask: it counts in no pixel.
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
 float sum_of(const float* begin, const float* end) {

@@ -228,7 +228,7 @@ Result<Field> ScoreField::preview(const Region& asked, std::int64_t height, std:
       source_->keys() != source_->length()) {
     return unsupported("a preview of this layer's " + describe(region.quantity));
   }
-  // What is added to the scores of patches may follow their whole grid and the tokens before it.
+  // Terms added to the scores of patches may follow their whole grid and the tokens before it.
   if (computed->prepared().positions.dimensions() > 1 && !computed->encoding().is_dot_product()) {
     return unsupported("a preview of this layer's " + describe(region.quantity) + ", whose encoding adds to scores");
   }

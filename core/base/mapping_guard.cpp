@@ -15,7 +15,7 @@ namespace locus {
 
 namespace {
 
-// What a signal handler may read: nothing but atomics. Shards of all open checkpoints together are far fewer.
+// Only atomics, since a signal handler reads them. Shards of all open checkpoints together are far fewer.
 struct Mapping {
   std::atomic<std::uintptr_t> begin{0};  // 0: free
   std::atomic<std::uintptr_t> end{0};

@@ -61,7 +61,8 @@ namespace {
 
 constexpr std::string_view kHex = "0123456789ABCDEF";
 
-// What a terminal obeys instead of showing it: controls, line and paragraph separators, marks of direction.
+// Characters that a terminal obeys instead of showing them: controls, line and paragraph separators, marks of
+// direction.
 bool moves(std::uint32_t code) {
   return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x061C || code == 0x200E || code == 0x200F ||
          (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);

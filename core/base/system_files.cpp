@@ -48,7 +48,7 @@ double number_of(const char* path) {
   return file >> value ? value : 0;
 }
 
-// What a control group may still be given; files that are merely cached make room. Infinite without a limit.
+// Memory that a control group may still be given; files that are merely cached make room. Infinite without a limit.
 double left_in_group() {
   const double limit = number_of("/sys/fs/cgroup/memory.max");
   if (limit <= 0) {
@@ -63,7 +63,7 @@ double left_in_group() {
   return std::max(limit - number_of("/sys/fs/cgroup/memory.current") + cached, 1.0);
 }
 
-// What a limit of this process (ulimit) leaves, given what it has in use; infinite without one.
+// Memory that a limit of this process (ulimit) leaves, given what it has in use; infinite without one.
 double left_of(int resource, const char* used) {
   rlimit limit{};
   if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {

@@ -36,7 +36,7 @@ bool is_stored(const at::Tensor& weight) {
 
 namespace {
 
-// What multiply() reads of a stored matrix.
+// The part of a stored matrix that multiply() reads.
 Weights weights_of(const at::Tensor& weight) {
   if (const Packed* const matrix = packed_of(weight)) {
     Weights weights;

@@ -41,7 +41,7 @@ Result<analysis::DistanceProfile> distance_profile(const Trace& trace, std::int6
                                                    const analysis::DistanceProfileOptions& options, StopToken stop = {},
                                                    const Progress& progress = {});
 
-// What theory expects of a head's logits at a distance.
+// Logits of a head at a distance as theory expects them.
 struct TheoryCurve {
   std::string name;               // "one μ₀, ν₀ (LLaMA: λθ)"
   std::vector<double> mean;       // one per distance
@@ -73,7 +73,7 @@ struct HeadRow {
   std::int64_t head = 0;
   analysis::HeadStatistics statistics;
   double distance_bias = 0;  // mean Δscore of counterfactual pairs; NaN for encodings that have none, and short texts
-  // Of a text with pictures, means over the words behind the first one: the weight on cells of pictures, and on all
+  // For a text with pictures, means over the words behind the first one: the weight on cells of pictures, and on all
   // other tokens. NaN for other texts.
   double on_images = 0;
   double on_text = 0;
@@ -121,7 +121,7 @@ Result<std::vector<HeadMatch>> match_heads(const Trace& first, const Trace& seco
 
 // ---- one model, run again
 
-// What happens to the positions of the same tokens: exactly one of the two.
+// A change of the positions of the same tokens: exactly one of the two.
 struct Move {
   std::int64_t ids = 0;                // position ids start this much later
   std::vector<std::int64_t> in_front;  // these token ids are put in front ("add 3 BOS tokens")

@@ -24,7 +24,7 @@
 
 namespace locus::models {
 
-// What a file of the corpus was, without its path.
+// Describes a file of the corpus, without its path.
 struct AtlasCorpus {
   std::string name;
   std::string sha256;
@@ -83,7 +83,7 @@ class Atlas {
   // keeps none, mean ± 1.96 deviations of the mean. Errors: kBadInput for a statistic or layer that is not there.
   virtual Result<AtlasValues> values(const std::string& statistic, std::int64_t layer,
                                      AtlasNull null = AtlasNull::kText) const = 0;
-  // What the entries of a statistic's axes stand for: "profile.edges" [B + 1], "sinks.epsilon" [1],
+  // Meanings of the entries of a statistic's axes: "profile.edges" [B + 1], "sinks.epsilon" [1],
   // "retrieval.depths", … Empty where the file has none of that name.
   virtual const std::vector<double>& axis(const std::string& name) const = 0;
 };

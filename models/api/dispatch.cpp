@@ -54,8 +54,8 @@ Result<analysis::DistanceProfile> distance_profile(const Trace& trace, std::int6
 
 // By value as in the header: the effect keeps both.
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
-Result<Effect> effect_between(std::shared_ptr<const Trace> untouched, std::shared_ptr<const Trace> edited) {
-  return wherever<&effect_between>(&Engine::effect_between, untouched, edited);
+Result<Effect> effect_between(std::shared_ptr<const Trace> unedited, std::shared_ptr<const Trace> edited) {
+  return wherever<&effect_between>(&Engine::effect_between, unedited, edited);
 }
 
 Result<Effect> effect_of_edits(const Model& model, const Input& input, StopToken stop, const Progress& progress) {

@@ -46,7 +46,7 @@ enum class EditKind {
   kMaskImage
 };
 
-// What a head is made to do.
+// The change of a head.
 enum class HeadTo {
   kZero,      // its output is 0 before the output projection
   kMean,      // its output is its mean over the run's queries

@@ -1,4 +1,4 @@
-// What edits change in a model's prediction: the edited run against the untouched one. No ATen type appears here.
+// Changes of a model's prediction by edits: the edited run against the unedited one. No ATen type appears here.
 #pragma once
 
 #include <memory>
@@ -12,9 +12,9 @@ namespace locus::models {
 
 // Letters: T tokens. Nats throughout.
 struct EffectNumbers {
-  // KL(untouched ‖ edited) of the output distribution at each position, (T); of an image's classes (1).
+  // KL(unedited ‖ edited) of the output distribution at each position, (T); of an image's classes (1).
   std::vector<double> kl;
-  // −log p of the actual next token, edited less untouched, (T−1): above 0 where a token got harder to predict; NaN
+  // −log p of the actual next token, edited less unedited, (T−1): above 0 where a token got harder to predict; NaN
   // where it is a cell of a picture. Empty for models that do not predict the next token.
   std::vector<double> delta;
   double loss = 0;  // the mean −log p; NaN likewise, and for a single token
@@ -22,18 +22,18 @@ struct EffectNumbers {
 };
 
 struct Effect : EffectNumbers {
-  std::shared_ptr<const Trace> untouched;
+  std::shared_ptr<const Trace> unedited;
   std::shared_ptr<const Trace> edited;
 };
 
-// Runs the input untouched, then with the model's edits (Model::edited), of which the layers below the lowest edited
+// Runs the input unedited, then with the model's edits (Model::edited), of which the layers below the lowest edited
 // one are taken over. Errors: kUsage for a model without edits; kUnsupported for one without a head or that cannot be
 // edited; run()'s.
 Result<Effect> effect_of_edits(const Model& model, const Input& input, StopToken stop = {},
                                const Progress& progress = {});
 
 // The same of two runs of one input with all logits. Errors: kBadInput where these differ in shape.
-Result<Effect> effect_between(std::shared_ptr<const Trace> untouched, std::shared_ptr<const Trace> edited);
+Result<Effect> effect_between(std::shared_ptr<const Trace> unedited, std::shared_ptr<const Trace> edited);
 
 // The same for views, of the run that `trace` is of.
 struct EffectOnTrace : EffectNumbers {
@@ -42,7 +42,7 @@ struct EffectOnTrace : EffectNumbers {
   std::vector<Prediction> top_edited;
 };
 
-// Runs the trace's input again, untouched and with the model's edits (of none the effect is 0). Errors: those of run();
+// Runs the trace's input again, unedited and with the model's edits (of none the effect is 0). Errors: those of run();
 // kUnsupported for models without a head and for traces of files; kTooLarge where logits of every token do not fit.
 Result<EffectOnTrace> effect_on(const Model& model, const Trace& trace, StopToken stop = {},
                                 const Progress& progress = {});

@@ -32,7 +32,7 @@ inline Result<std::string> file_text(const std::filesystem::path& path, std::int
 // Larger files are told by their name alone.
 inline constexpr std::uintmax_t kMaxHashedBytes = std::uintmax_t{1} << 30;
 
-// What tells these files from others: the SHA-256 of one, of several that of their SHA-256s, a line each; empty for
+// The digest of these files: the SHA-256 of one, of several that of their SHA-256s, a line each; empty for
 // none, where one is missing, and for more than kMaxHashedBytes. Errors: those of reading.
 Result<std::string> files_digest(const std::vector<std::filesystem::path>& files);
 

@@ -1,4 +1,4 @@
-// What a head prefers by distance from its weights alone, before any text; no ATen type appears here. What each number
+// A head's preference by distance from its weights alone, before any text; no ATen type appears here. What each number
 // means stands in core/analysis/kernel.h.
 //
 // Letters: V tokens of the vocabulary, N the largest distance.

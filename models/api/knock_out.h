@@ -14,15 +14,15 @@
 namespace locus::models {
 
 enum class KnockOutMeasure {
-  kLoss,  // the mean −log p of the actual next token, edited less untouched, nats
-  kKl,    // the mean KL(untouched ‖ edited) of the outputs over positions, nats; of an image's classes
-  kLogit  // the log-probability of one token at one position, edited less untouched, nats
+  kLoss,  // the mean −log p of the actual next token, edited less unedited, nats
+  kKl,    // the mean KL(unedited ‖ edited) of the outputs over positions, nats; of an image's classes
+  kLogit  // the log-probability of one token at one position, edited less unedited, nats
 };
 
 struct KnockOutOptions {
   HeadTo to = HeadTo::kZero;
   KnockOutMeasure measure = KnockOutMeasure::kLoss;
-  std::int64_t token = -1;     // kLogit: an id (an image's class); −1: the likeliest of the untouched run
+  std::int64_t token = -1;     // kLogit: an id (an image's class); −1: the likeliest of the unedited run
   std::int64_t position = -1;  // kLogit: of the query that predicts it; −1: the last
 };
 
@@ -41,7 +41,7 @@ struct KnockOutEffects {
 Result<KnockOutEffects> knock_out(const Model& model, const Trace& trace, const KnockOutOptions& options,
                                   StopToken stop = {}, const Progress& progress = {});
 
-// What the same edits do where the text says nothing: the effects on copies of the input whose tokens (special ones
+// Noise of the same edits where the text says nothing: the effects on copies of the input whose tokens (special ones
 // stay; of an image the patches) are shuffled, deterministic in `seed`. Of a logit the token and position stay those of
 // the input. One (L, H) a copy. Errors: those of knock_out(); kBadInput for fewer than one copy.
 Result<std::vector<Field>> knock_out_shuffled(const Model& model, const Trace& trace, const KnockOutOptions& options,

@@ -1,4 +1,4 @@
-// What each part of a model writes into one logit, by the direct path through the stream
+// Contributions of each part of a model to one logit, by the direct path through the stream
 // (models/transformer/direct_path.h). No ATen type appears here.
 #pragma once
 

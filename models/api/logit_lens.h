@@ -1,4 +1,4 @@
-// What a model would predict if it stopped early: its final norm and head on the stream entering each layer
+// Predictions of a model that stops early: its final norm and head on the stream entering each layer
 // (nostalgebraist 2020). No ATen type appears here.
 #pragma once
 

@@ -60,7 +60,7 @@ class StopsWaiting {
 
 // From now on the machines of these paths alone; until then all.
 void allow_only_machines_of(const std::vector<std::filesystem::path>& paths);
-// That of this path too; nothing for a path of this machine.
+// Allows the computer of this path too; does nothing for a path of this one.
 void allow_machine_of(const std::filesystem::path& path);
 void allow_all_machines();
 // The machine of a path that is not allowed, "ada@node7:2222"; empty: it is, or the path is one of this machine.

@@ -21,8 +21,8 @@ namespace locus::models {
 
 namespace {
 
-// What OMP_NUM_THREADS asks of every program: a number, or one a level of nesting, of which the first counts. 0:
-// nothing.
+// The number that OMP_NUM_THREADS asks of every program: a number, or one a level of nesting, of which the first
+// counts. 0: nothing.
 std::int64_t openmp_threads() {
   const char* const text = std::getenv("OMP_NUM_THREADS");
   std::int64_t threads = 0;

@@ -43,7 +43,7 @@ struct EncodingUse {
   bool has_parts = false;  // DeBERTa's c2p and p2c
 };
 
-// What a layer has of its own.
+// The properties that layers have of their own.
 struct LayerInfo {
   std::int64_t encoding = 0;  // index into ModelInfo::encodings; −1: none
   std::int64_t window = 0;    // causal: query i sees keys i−w+1 … i; both ways: |i − j| < w; 0: all
@@ -58,7 +58,7 @@ struct LayerInfo {
 struct Overrides {
   std::optional<double> rope_base;
   std::string rope_scaling;  // "linear:4", "ntk:4", "dynamic:4", "yarn:4", "yarn-turns"; empty: the checkpoint's
-  // Of which layers: "global" (that see all keys), "local" (a window or chunk of them), "5,11,17"; empty: those whose
+  // The layers: "global" (that see all keys), "local" (a window or chunk of them), "5,11,17"; empty: those whose
   // base and scaling config.json says in rope_theta and rope_scaling. These are all that turn, unless the local ones
   // have an encoding of their own, beside that of the others.
   std::string rope_base_layers = {};
@@ -73,7 +73,7 @@ std::string label_of(const Overrides& overrides);
 // "linear:4@global", as it is typed; "linear:4" without layers.
 std::string with_layers(const std::string& text, const std::string& layers);
 
-// What `locus info` prints.
+// The facts that `locus info` prints.
 struct ModelInfo {
   std::string name;    // the folder's or file's name
   std::string family;  // gpt2 llama mistral qwen2 gpt_neox bloom bert vit vit-timm rope-vit tape seqpe-gpt2 seqpe-vit
@@ -162,8 +162,8 @@ inline constexpr std::array<std::string_view, 11> kKeepNames{"logits",    "hidde
                                                              "positions", "position_state", "experts"};
 
 struct RunOptions {
-  // What to keep beside tokens and queries/keys: some of kKeepNames, or "all". q and k are always kept for the views;
-  // `attention` and others T×T only for writing a trace.
+  // Names of what is kept beside tokens and queries/keys: some of kKeepNames, or "all". q and k are always kept for the
+  // views; `attention` and others T×T only for writing a trace.
   std::set<std::string> keep{"logits"};
   bool all_logits = false;  // (T, V) instead of the last row only (implied when keep is written to a file)
   // Keep the values too, so that a later run may continue this one.
@@ -181,7 +181,7 @@ struct RunOptions {
   double early_ms = 500;
 };
 
-// What a run needs beside the loaded weights, from shapes and the machine's measured rate.
+// Estimates what a run needs beside the loaded weights, from shapes and the machine's measured rate.
 struct Estimate {
   double time_ms = 0;
   double memory_mb = 0;
@@ -277,7 +277,7 @@ struct MapRequest {
 // The three kinds of maps of an encoder–decoder: of the decoder's tokens among themselves, of the encoder's, and of the
 // decoder's (queries) over the encoder's (keys). Of a vision-language model: the patches in its image tower.
 enum class Side { kDecoder, kEncoder, kCross, kVision };
-// Those that views are asked for.
+// The sides that views are asked for.
 inline constexpr std::array kSides{Side::kDecoder, Side::kEncoder, Side::kCross, Side::kVision};
 
 // "decoder", "encoder", "cross", "vision".
@@ -304,7 +304,7 @@ class Trace {
   virtual const std::vector<TokenInfo>& key_tokens() const { return tokens(); }
   std::int64_t keys() const { return static_cast<std::int64_t>(key_tokens().size()); }
   bool crosses() const { return &key_tokens() != &tokens(); }
-  // Another side of an encoder–decoder's run, whose decoder this trace is about; null for kDecoder, for a side that a
+  // A further side of an encoder–decoder's run, whose decoder this trace is about; null for kDecoder, for a side that a
   // file does not hold, and for other models.
   virtual std::shared_ptr<const Trace> side(Side /*side*/) const { return nullptr; }
   virtual const ImageGrid& image_grid() const = 0;
@@ -313,10 +313,10 @@ class Trace {
   virtual Picture picture() const { return {}; }
   // Time, row and column of every token (M-RoPE); empty where a position is one number.
   virtual std::vector<std::array<double, 3>> position_vectors() const { return {}; }
-  // Those of images(), in their order; empty where they are not known.
+  // Grids of images(), in their order; empty where they are not known.
   virtual std::vector<Picture> pictures() const { return {}; }
   virtual const std::string& text() const = 0;  // the input text; empty for ids and images
-  // What the run was given, of a generation its prompt; null of a file.
+  // The input of the run, for a generation its prompt; null for a file.
   virtual const Input* input() const { return nullptr; }
   // The text of the keys, which in cross-attention is the encoder's.
   virtual const std::string& key_text() const { return text(); }
@@ -326,7 +326,7 @@ class Trace {
   virtual std::int64_t reused() const { return 0; }
   // Layers that were taken over from a run with other edits.
   virtual std::int64_t kept_layers() const { return 0; }
-  // What this run did otherwise than the checkpoint says.
+  // Deviations of this run from the checkpoint.
   virtual const Edits& edits() const;
   // The most likely next tokens (image labels) of the last position, best first.
   virtual std::vector<Prediction> top(std::int64_t count) const = 0;
@@ -407,7 +407,7 @@ class Model {
   // kCancelled.
   virtual Status read_weights(const StopToken& /*stop*/, const Progress& /*progress*/) const { return {}; }
 
-  // What run() would need over this many tokens; `reuse` is not counted on. Nothing is allocated.
+  // Estimates what run() would need over this many tokens; `reuse` is not counted on. Nothing is allocated.
   virtual Estimate estimate(std::int64_t length, const RunOptions& options = {}) const;
 
   // Runs the input and continues it, token by token, each through the same forward pass as run(). The trace is that of
@@ -448,13 +448,14 @@ struct Runtime {
   int threads = 1;
   bool cuda = false;
 };
-// Whether the engine, and LibTorch with it, is loaded: the first function that computes loads it, in about half a second.
+// Whether the engine, and LibTorch with it, is loaded: the first function that computes loads it, in about half a
+// second.
 bool engine_is_loaded();
 
 // Loads the engine.
 Runtime runtime();
 
-// What matrix products run on.
+// The kernels of matrix products.
 struct Products {
   std::string kernels;  // OpenBLAS's: "SkylakeX"; empty: the library does not say
   std::string warning;  // that this CPU has faster ones, and what chose these; empty: it has not

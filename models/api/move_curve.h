@@ -1,4 +1,4 @@
-// What moving some tokens to other positions does to the prediction, and to where a head looks. No ATen type appears
+// Effects of moving some tokens to other positions on the prediction, and on where a head looks. No ATen type appears
 // here.
 #pragma once
 
@@ -15,12 +15,12 @@ namespace locus::models {
 
 struct MovePoint {
   double by = 0;
-  // The mean of KL(untouched ‖ moved), nats, over the positions that a move can reach: of causal models those from the
+  // The mean of KL(unmoved ‖ moved), nats, over the positions that a move can reach: of causal models those from the
   // first moved token on; of an image's classes.
   double kl = kNaN;
   double loss = kNaN;  // the mean −log p of the actual next token, nats; NaN for models that do not predict it
-  // What the last query (an image's class token, where it has one) gives the moved tokens in the head that is asked
-  // for; NaN where none is.
+  // The weight that the last query (an image's class token, where it has one) gives the moved tokens in the head that
+  // is asked for; NaN where none is.
   double weight = kNaN;
 };
 

@@ -1,4 +1,4 @@
-// What each rotary pair does in a run, for views and the command line; no ATen type appears here. What each number
+// Measures of each rotary pair in a run, for views and the command line; no ATen type appears here. What each number
 // means stands in core/analysis/pairs.h.
 //
 // Letters: T tokens, H heads, M pairs.

@@ -156,7 +156,7 @@ struct EvaluationMap {
 // `locus evaluate --json` prints it and training.json keeps it. A cell that has no value is null.
 std::string to_json(const EvaluationMap& map);
 
-// What a checkpoint's training.json says it was trained with; 0: it does not say.
+// Settings of the training as a checkpoint's training.json says; 0: it does not say.
 struct Budget {
   std::int64_t steps = 0;
   std::int64_t tokens = 0;  // of all steps; of images and symbols too

@@ -28,13 +28,13 @@ class Estimator {
   double macs(std::int64_t length) const;
   // A run over `length` tokens.
   Estimate estimate(std::int64_t length, const RunOptions& options) const;
-  // What tower and connector take for the input's pictures that are not kept; see pictures_estimate().
+  // Time and memory that tower and connector take for the input's pictures that are not kept; see pictures_estimate().
   Estimate pictures(const Input& input, const RunOptions& options) const;
   // kTooLarge where a run over `length` tokens does not fit, with what would.
   Status check_memory(std::int64_t length, const RunOptions& options, const TextImages* pictures = nullptr) const;
 
  private:
-  // What the tower needs for pictures.
+  // Needs of the tower for pictures.
   double picture_mb(const TextImages& pictures, const RunOptions& options) const;
 
   const Checkpoint& checkpoint_;

@@ -123,7 +123,7 @@ Result<PreparedInput> InputReader::prepare_text(const Input& input) const {
   return prepare_tokens(tokens_of(*input.ids), input.position_start);
 }
 
-// What the encoder reads, and what the decoder has read so far.
+// Texts that the encoder reads, and that the decoder has read so far.
 Result<PreparedInput> InputReader::prepare_pair(const Input& input) const {
   LOCUS_TRY(PreparedInput read, prepare_text(input));
   std::vector<text::Token> tokens{{parts_.start_token, {}}};

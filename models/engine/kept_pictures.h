@@ -31,7 +31,7 @@ struct TowerImage {
   Picture picture;
 };
 
-// What the tower made of one picture.
+// The tower's output for one picture.
 struct SeenPicture {
   at::Tensor pixels;  // that it was made of
   ImageGrid grid;
@@ -51,7 +51,7 @@ class KeptPictures {
  public:
   using Seen = std::vector<std::shared_ptr<const SeenPicture>>;
 
-  // What was kept of these pixels, with states where they are wanted; null where nothing was.
+  // Output kept for these pixels, with states where they are wanted; null where nothing was.
   std::shared_ptr<const SeenPicture> find(const TowerImage& image, bool hidden) const;
   void keep(std::shared_ptr<const SeenPicture> seen);
 
@@ -59,13 +59,13 @@ class KeptPictures {
   std::shared_ptr<const RecordedTrace> find_trace(const Seen& seen) const;
   void keep_trace(const Seen& seen, std::shared_ptr<const RecordedTrace> trace);
 
-  // What the file was prepared as; by `prepare` where that was not kept, or the file has changed. Errors: those of
+  // Pixels as the file was prepared; by `prepare` where that was not kept, or the file has changed. Errors: those of
   // `prepare`.
   Result<std::shared_ptr<const PreparedPicture>> file(const std::filesystem::path& path,
                                                       const std::function<Result<PreparedPicture>()>& prepare);
 
  private:
-  // What tells a file from itself before a change.
+  // A stamp that tells a file from itself before a change.
   struct File {
     std::filesystem::path path;
     std::array<std::int64_t, 7> stamp{};  // device, inode, size, and times of the last changes

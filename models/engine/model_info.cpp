@@ -29,7 +29,7 @@ std::string dtype_name(const formats::TensorInfo& tensor) {
 }
 
 // The dtype of most weights in the layers: embedding and head, which can outweigh them, are often stored more exactly.
-// Of all weights where none is in a layer.
+// Counts all weights where none is in a layer.
 std::string main_dtype(const transformer::WeightBinding& binding) {
   std::map<std::string, std::int64_t> layers;
   std::map<std::string, std::int64_t> all;

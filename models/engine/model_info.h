@@ -1,4 +1,4 @@
-// What is said of a model: where a ModelInfo is filled in, but for that of a trace file
+// Fills in a ModelInfo, but for that of a trace file
 // (models/engine/trace/shape.cpp).
 #pragma once
 
@@ -12,7 +12,7 @@ namespace locus::models {
 
 struct CheckpointParts;
 
-// What a model's spec and encodings say of it.
+// Facts from a model's spec and encodings.
 ModelInfo shape_info(const transformer::Transformer& model);
 
 // The info of a checkpoint whose parts are there: the shape, and what its files say.

@@ -70,7 +70,7 @@ Result<std::shared_ptr<const text::Tokenizer>> tokenizer_of(const families::Chec
   return text::tokenizer_of(tables);
 }
 
-// What there is to warn of, as from open_image().
+// Warnings as from open_image().
 Result<std::vector<std::string>> open_text(const families::CheckpointFiles& checkpoint, CheckpointParts& parts) {
   Result<std::shared_ptr<const text::Tokenizer>> tokenizer = tokenizer_of(checkpoint);
   if (tokenizer.ok()) {
@@ -153,7 +153,7 @@ Status open_encoder(const families::CheckpointFiles& checkpoint, const families:
   return {};
 }
 
-// What sees, beside a text model.
+// The picture tower beside a text model.
 Status open_vision(const families::CheckpointFiles& checkpoint, const families::Plan& plan, const std::string& where,
                    CheckpointParts& parts) {
   LOCUS_TRY(std::unique_ptr<Vision> vision, within(Vision::create(*plan.vision, plan.spec.width), where));

@@ -107,7 +107,7 @@ Obeying usual(const RopeLayers& places) {
   return any(shared) ? shared : chosen(places, [](const RopeLayer&) { return true; });
 }
 
-// Those that "global", "local" or "5,11,17" names; `what` is "rope base" or "rope scaling", `option` what it sets.
+// Layers that "global", "local" or "5,11,17" names; `what` is "rope base" or "rope scaling", `option` what it sets.
 Result<Obeying> obeying(const RopeLayers& places, const std::string& layers, const std::string& what,
                         const std::string& option) {
   if (layers.empty()) {

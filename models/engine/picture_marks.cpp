@@ -18,7 +18,7 @@ void add_tokens(std::vector<text::Token>& tokens, std::int64_t id, std::int64_t 
   }
 }
 
-// What stands for one picture; its first and last id are left out where they are typed beside it already.
+// Tokens that stand for one picture; its first and last id are left out where they are typed beside it already.
 std::vector<text::Token> picture_tokens(const families::Placeholders& kind, const PictureShape& picture,
                                         std::int64_t id_before, std::int64_t id_after) {
   std::vector<text::Token> tokens;

@@ -1,4 +1,4 @@
-// What lies at a path: configuration and tensors, before it is known whose they are.
+// Configuration and tensors at a path, before their family is known.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What a run may take over of an earlier one.
+// Parts of an earlier run that a run may reuse.
 #include <algorithm>
 
 #include "models/edits/run_edits.h"

@@ -46,10 +46,10 @@ class Runner {
   const Edits& edits_;
 };
 
-// What observe() is asked for by these options.
+// Converts options to those of observe().
 transformer::ObserveOptions observe_options(const RunOptions& options, StopToken stop, const Progress& progress);
 
-// What of an earlier trace a run over `batch` may take over; empty when nothing.
+// The part of an earlier trace that a run over `batch` may reuse; empty when nothing.
 std::optional<transformer::ReusedTokens> reused_tokens_of(const std::shared_ptr<const Trace>& trace,
                                                           const transformer::Transformer& model,
                                                           const transformer::Batch& batch);

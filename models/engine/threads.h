@@ -46,8 +46,8 @@ constexpr double kSmallWorkMacs = 1e8;
 // "OpenBLAS", "MKL", "reference BLAS (slow)".
 std::string blas_name();
 
-// That warning: where `kernels` use narrower vectors than a CPU of `cpu_bits` has. `chosen` is what OPENBLAS_CORETYPE
-// says, or null.
+// The warning of slow kernels: where `kernels` use narrower vectors than a CPU of `cpu_bits` has. `chosen` is what
+// OPENBLAS_CORETYPE says, or null.
 std::string slower_kernels(const std::string& kernels, int cpu_bits, const char* chosen);
 
 }  // namespace locus::models

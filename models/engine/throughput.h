@@ -1,4 +1,4 @@
-// What work takes on this machine, of which an estimate of a run's time is made. Nothing of the model runs for it.
+// Rates of work on this machine, from which a run's time is estimated. Nothing of the model runs for it.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ struct Throughput {
 // weights, or where an encoding cannot take such tokens, a cell has the time of its products.
 Throughput measure_throughput(const transformer::Transformer& model, bool has_weights);
 
-// What so many multiply-accumulates of products take, in milliseconds.
+// Time of so many multiply-accumulates of products, in milliseconds.
 double products_ms(double macs);
 
-// What observe() takes over `length` tokens at this throughput, in milliseconds.
+// Time of observe() over `length` tokens at this throughput, in milliseconds.
 double run_ms(const transformer::Transformer& model, const Throughput& throughput, std::int64_t length,
               bool all_logits);
 
-// The throughput of a model, measured once, so that estimates of the same text agree: as its weights are there and a run is
-// asked for that may be long.
+// The throughput of a model, measured once, so that estimates of the same text agree: as its weights are there and a
+// run is asked for that may be long.
 class CachedThroughput {
  public:
   // run_ms() of the model that it is kept for.

@@ -70,7 +70,7 @@ TraceData TraceMaker::trace_data(const transformer::Transformer& model, Prepared
   data.image_rows = prepared.batch.images;
   data.blocks = prepared.batch.blocks;
   data.position_ids = prepared.batch.positions.ids;
-  data.untouched_ids = prepared.unedited.ids;
+  data.unedited_ids = prepared.unedited.ids;
   if (observation.logits.defined()) {
     (model.spec().head ? data.logits : data.hidden) = observation.logits.select(0, 0);
   }

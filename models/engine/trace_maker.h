@@ -14,7 +14,7 @@ class RecordedTrace;
 struct SeenImages;
 struct TraceData;
 
-// What both sides of a run are observed as; the encoder's is empty but in an encoder–decoder.
+// Observations of both sides of a run; the encoder's is empty but in an encoder–decoder.
 struct Observed {
   transformer::Observation encoder;
   transformer::Observation own;

@@ -37,7 +37,7 @@ bool has_vector_positions(const transformer::Spec& spec);
 // + 1.
 at::Tensor vector_positions(const std::vector<ImageSpan>& spans, std::int64_t length, double start);
 
-// What the tower made of all pictures of a text.
+// The tower's output for all pictures of a text.
 struct SeenImages {
   KeptPictures::Seen pictures;
   at::Tensor read;  // (P, C') what the connector read
@@ -48,7 +48,7 @@ class Vision {
  public:
   // Errors: those of Transformer::create() and Connector::create().
   static Result<std::unique_ptr<Vision>> create(const families::VisionPlan& plan, std::int64_t text_width);
-  // What tower and connectors read of the checkpoint.
+  // The part of the checkpoint that tower and connectors read.
   Result<transformer::WeightBinding> bind_weights(const families::VisionPlan& plan,
                                                   const families::CheckpointFiles& checkpoint);
   void to(at::Device device);
@@ -88,7 +88,7 @@ class Vision {
 
  private:
   Vision() = default;
-  // What the tower makes of one picture.
+  // The tower's output for one picture.
   Result<std::shared_ptr<const SeenPicture>> see(const TowerImage& image,
                                                  const transformer::ObserveOptions& options) const;
 

@@ -16,7 +16,7 @@ namespace locus::models {
 
 namespace {
 
-// What several threads share while they take one part after the other.
+// State that several threads share while they take one part after the other.
 class Parts {
  public:
   Parts(std::size_t count, const std::function<Status(std::size_t)>& part) : count_(count), part_(part) {}

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kRowsAtOnce = 128;  // of logits in float64
 
-// Of those that are numbers.
+// Takes numbers alone, not NaN.
 double mean_of(const std::vector<double>& values) {
   double sum = 0;
   double count = 0;
@@ -40,15 +40,15 @@ void append(std::vector<double>& list, const at::Tensor& values) {
 }
 
 // The effect on logits (R, V) of one input; `ids` (T) are those of tokens that are predicted one by one, or undefined.
-EffectNumbers numbers_of(const at::Tensor& untouched, const at::Tensor& edited, const at::Tensor& ids,
+EffectNumbers numbers_of(const at::Tensor& unedited, const at::Tensor& edited, const at::Tensor& ids,
                          const std::vector<ImageSpan>& pictures) {
   EffectNumbers effect;
-  const std::int64_t rows = untouched.size(0);
+  const std::int64_t rows = unedited.size(0);
   std::vector<double> losses;
   std::vector<double> losses_edited;
   for (std::int64_t begin = 0; begin < rows; begin += kRowsAtOnce) {
     const std::int64_t end = std::min(begin + kRowsAtOnce, rows);
-    const at::Tensor first = log_shares(untouched, begin, end);
+    const at::Tensor first = log_shares(unedited, begin, end);
     const at::Tensor second = log_shares(edited, begin, end);
     append(effect.kl, (first.exp() * (first - second)).sum(-1).clamp_min(0));
     const std::int64_t scored = std::min(end, rows - 1) - begin;
@@ -90,17 +90,17 @@ std::vector<Prediction> likeliest_of(const at::Tensor& logits, const TraceData& 
 
 }  // namespace
 
-Result<Effect> local::effect_between(std::shared_ptr<const Trace> untouched, std::shared_ptr<const Trace> edited) {
+Result<Effect> local::effect_between(std::shared_ptr<const Trace> unedited, std::shared_ptr<const Trace> edited) {
   return guarded([&]() -> Result<Effect> {
     const at::NoGradGuard no_grad;
-    LOCUS_TRY(const TraceData* const before, data_of(*untouched));
+    LOCUS_TRY(const TraceData* const before, data_of(*unedited));
     LOCUS_TRY(const TraceData* const after, data_of(*edited));
     if (!before->logits.defined() || !after->logits.defined()) {
-      return unsupported("an effect needs a model that predicts: this one has no head", untouched->model().name);
+      return unsupported("an effect needs a model that predicts: this one has no head", unedited->model().name);
     }
-    if (!untouched->token_scores().empty()) {
+    if (!unedited->token_scores().empty()) {
       return unsupported("an effect needs a model that predicts: this one gives each token one number",
-                         untouched->model().name);
+                         unedited->model().name);
     }
     if (before->logits.sizes() != after->logits.sizes()) {
       return bad_input("expected the logits of the same tokens, found those of " +
@@ -108,9 +108,9 @@ Result<Effect> local::effect_between(std::shared_ptr<const Trace> untouched, std
     }
     Effect effect;
     static_cast<EffectNumbers&>(effect) =
-        numbers_of(before->logits, after->logits, predicted_ids(untouched->model(), before->input_ids, before->logits),
+        numbers_of(before->logits, after->logits, predicted_ids(unedited->model(), before->input_ids, before->logits),
                    before->images);
-    effect.untouched = std::move(untouched);
+    effect.unedited = std::move(unedited);
     effect.edited = std::move(edited);
     return effect;
   });
@@ -122,13 +122,13 @@ Result<EffectOnTrace> local::effect_on(const Model& model, const Trace& trace, S
     const at::NoGradGuard no_grad;
     LOCUS_TRY(Rerun run, rerun_of(model, trace, "effect"));
     LOCUS_CHECK(check_logits(run, "effect"));
-    if (!run.data.untouched_ids.defined()) {
+    if (!run.data.unedited_ids.defined()) {
       return unsupported("effect: expected a run of the checkpoint, found a trace of one", model.info().name);
     }
     const transformer::ObserveOptions options{.all_logits = true, .stop = std::move(stop), .progress = progress};
     LOCUS_TRY(const transformer::Observation after, run.transformer.observe(run.batch, options));
     run.batch.edits = nullptr;
-    run.batch.positions.ids = run.data.untouched_ids;
+    run.batch.positions.ids = run.data.unedited_ids;
     LOCUS_TRY(const transformer::Observation before, run.transformer.observe(run.batch, options));
     const at::Tensor first = before.logits.select(0, 0);
     const at::Tensor second = after.logits.select(0, 0);
@@ -148,10 +148,10 @@ Result<Effect> local::effect_of_edits(const Model& model, const Input& input, St
   }
   LOCUS_TRY(const std::shared_ptr<const Model> plain, model.edited({}));
   RunOptions options{.keep = {"logits", "hidden"}, .all_logits = true, .continuable = true};
-  LOCUS_TRY(std::shared_ptr<const Trace> untouched, plain->run(input, options, stop, progress));
-  options.reuse = untouched;
+  LOCUS_TRY(std::shared_ptr<const Trace> unedited, plain->run(input, options, stop, progress));
+  options.reuse = unedited;
   LOCUS_TRY(std::shared_ptr<const Trace> edited, model.run(input, options, stop, progress));
-  return local::effect_between(std::move(untouched), std::move(edited));
+  return local::effect_between(std::move(unedited), std::move(edited));
 }
 
 }  // namespace locus::models

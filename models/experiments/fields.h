@@ -1,4 +1,4 @@
-// What the analyses share: from a Trace of the facade to its score fields.
+// Access of the analyses from a Trace of the facade to its score fields.
 #pragma once
 
 #include <vector>

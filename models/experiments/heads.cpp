@@ -36,7 +36,7 @@ Result<double> counterfactual_bias(const attention::ScoreField& field, std::int6
   return result.ok() ? result->mean : kNaN;
 }
 
-// What words behind the first picture attend to: part 0 the cells of pictures, part 1 all other tokens. Empty without
+// Attention of words behind the first picture: part 0 the cells of pictures, part 1 all other tokens. Empty without
 // pictures.
 std::optional<analysis::KeyParts> picture_parts(const Trace& trace) {
   const std::vector<ImageSpan>& images = trace.images();

@@ -39,18 +39,18 @@ Effect paired(const at::Tensor& all) {
   return {mean, std::sqrt((changes - mean).square().sum().item<double>() / (count - 1) / count)};
 }
 
-// What a run's logits (R, V) are asked.
+// The quantity read from a run's logits (R, V).
 class Probe {
  public:
-  Probe(const KnockOutOptions& options, at::Tensor untouched, at::Tensor ids, std::vector<ImageSpan> pictures)
-      : options_(options), untouched_(std::move(untouched)), ids_(std::move(ids)), pictures_(std::move(pictures)) {
+  Probe(const KnockOutOptions& options, at::Tensor unedited, at::Tensor ids, std::vector<ImageSpan> pictures)
+      : options_(options), unedited_(std::move(unedited)), ids_(std::move(ids)), pictures_(std::move(pictures)) {
     if (options_.measure == KnockOutMeasure::kLoss) {
-      own_losses_ = token_losses(untouched_, ids_, pictures_);
+      own_losses_ = token_losses(unedited_, ids_, pictures_);
     } else if (options_.measure == KnockOutMeasure::kLogit) {
-      const std::int64_t rows = untouched_.size(0);
+      const std::int64_t rows = unedited_.size(0);
       row_ = rows == 1 || options_.position < 0 ? rows - 1 : options_.position;
-      token_ = options_.token < 0 ? untouched_[row_].argmax().item<std::int64_t>() : options_.token;
-      own_share_ = share(untouched_);
+      token_ = options_.token < 0 ? unedited_[row_].argmax().item<std::int64_t>() : options_.token;
+      own_share_ = share(unedited_);
     }
   }
 
@@ -59,7 +59,7 @@ class Probe {
       case KnockOutMeasure::kLoss:
         return paired(token_losses(logits, ids_, pictures_) - own_losses_);
       case KnockOutMeasure::kKl:
-        return {mean_divergence(untouched_, logits), kNaN};
+        return {mean_divergence(unedited_, logits), kNaN};
       case KnockOutMeasure::kLogit:
         return {share(logits) - own_share_, kNaN};
     }
@@ -72,7 +72,7 @@ class Probe {
   }
 
   KnockOutOptions options_;
-  at::Tensor untouched_;
+  at::Tensor unedited_;
   at::Tensor ids_;  // (T)
   std::vector<ImageSpan> pictures_;
   std::int64_t row_ = 0;

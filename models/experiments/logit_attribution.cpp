@@ -35,7 +35,7 @@ Range rows_read(const transformer::Observation& seen, const transformer::Observe
   return options.read.empty() ? Range{0, seen.stream.size(1)} : options.read;
 }
 
-// What cap·tanh(x/cap) is `logit` of.
+// Inverts logit = cap·tanh(x/cap).
 double before_cap(double logit, double cap) {
   constexpr double kMaxShare = 1 - 1e-7;  // a logit of float32 may be the cap itself
   return cap * std::atanh(std::clamp(logit / cap, -kMaxShare, kMaxShare));

@@ -22,7 +22,7 @@ class Mover {
 
   // Positions that the encoding cannot take are remembered, and leave NaN.
   Result<MovePoint> moved(Range tokens, double by);
-  // What refused the first positions, where none were taken.
+  // The error of the first positions, where none were taken.
   Status outcome() const { return !any_ && refused_ ? Status(*refused_) : Status(); }
 
  private:
@@ -50,9 +50,9 @@ Result<Mover> Mover::begin(const Model& model, const Trace& trace, const MoveOpt
   mover.observe_.stop = std::move(stop);
   if (options.outputs) {
     LOCUS_CHECK(check_logits(mover.run_, "move"));
-    LOCUS_TRY(const transformer::Observation untouched,
+    LOCUS_TRY(const transformer::Observation unedited,
               mover.run_.transformer.observe(mover.run_.batch, mover.observe_));
-    mover.before_ = untouched.logits.select(0, 0);
+    mover.before_ = unedited.logits.select(0, 0);
   }
   return mover;
 }

@@ -1,4 +1,4 @@
-// What logits (R, V) of two runs over one input differ by.
+// Differences of the logits (R, V) of two runs over one input.
 #pragma once
 
 #include <ATen/ATen.h>

@@ -18,8 +18,8 @@ struct Rerun {
   Layout layout() const { return {data.grid.columns, data.images}; }
 };
 
-// What runs `trace` again, which came from `model`; `what` begins the errors: kUnsupported for traces of files,
-// encoder–decoders, and models without a head; those of loading and of LoadedModel::edit_layers().
+// Finds the model that runs `trace` again, which came from `model`; `what` begins the errors: kUnsupported for traces
+// of files, encoder–decoders, and models without a head; those of loading and of LoadedModel::edit_layers().
 Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string& what);
 
 // kTooLarge where logits of every token would be more than 2·10⁹ numbers.

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t kLongest = 4096;
 constexpr double kTolerance = 1e-4;
-// What the maps of cross-attention are called.
+// Names of the maps of cross-attention.
 constexpr const char* kCross = "cross_attention";
 
 // `masked`: the cells of a map that no query sees, which both may leave NaN; undefined where every number counts.
@@ -156,7 +156,7 @@ Status compare_expected(const TraceData& data, const formats::Source& file, cons
   return {};
 }
 
-// What the tower sees and says, and where it stands in the text.
+// The tower's input and output, and their place in the text.
 Status compare_pictures(const TraceData& data, const formats::Source& file, const StopToken& stop,
                         Comparison& comparison) {
   const TraceData& tower = data.vision->data();
@@ -191,7 +191,7 @@ Status compare_sides(const TraceData& data, const formats::Source& file, const S
   return compare_expected(data.cross->data(), file, "decoder.", stop, comparison);
 }
 
-// What the reference was given.
+// The input of the reference.
 std::optional<std::vector<std::int64_t>> expected_ids(const formats::Source& file, const std::string& name) {
   const at::Tensor ids = stored(file, name);
   if (!ids.defined() || ids.dim() != 1 || ids.scalar_type() != at::kLong) {
@@ -243,7 +243,7 @@ transformer::Transformer::GivenWeights shown_maps(const TraceData& data, const S
   };
 }
 
-// What the pictures become once more: from the maps that the tower's side shows, or from whole maps.
+// Computes the pictures' states once more: from the maps that the tower's side shows, or from whole maps.
 Result<std::shared_ptr<const transformer::ImageRows>> replayed_pictures(const LoadedModel& loaded,
                                                                         const PreparedInput& prepared,
                                                                         const TraceData& data, bool shown,
@@ -273,7 +273,7 @@ Result<std::shared_ptr<const transformer::ImageRows>> replayed_pictures(const Lo
   return std::make_shared<const transformer::ImageRows>(std::move(rows));
 }
 
-// What the model says once more: from the maps a trace shows, and from maps made whole.
+// Computes the model's output once more: from the maps a trace shows, and from maps made whole.
 struct Replayed {
   at::Tensor shown;
   at::Tensor whole;

@@ -37,7 +37,7 @@ class VocabularyHead {
     at::Tensor query, key;
   };
   Result<Vectors> vectors(double query_at, double key_at, const StopToken& stop) const;
-  // Those as their logits are products (kernel_source.h).
+  // Tokens as their logits are products (kernel_source.h).
   Result<analysis::CellVectors> cells(const Vectors& vectors, double query_at, double key_at) const {
     return analysis::cell_vectors(encoding_, model_->encoding_layer(layer_), head_, vectors.query, vectors.key,
                                   query_at, key_at);

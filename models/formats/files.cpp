@@ -1,4 +1,4 @@
-// What the API asks of files of this machine.
+// Functions of the API about files of this computer.
 
 #include <algorithm>
 #include <cstdint>

@@ -19,7 +19,7 @@ bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
 }
 
-// Of a host in brackets `more` are ':' and the '%' of a zone.
+// For a host in brackets `more` are ':' and the '%' of a zone.
 bool is_name(std::string_view name, std::string_view more = {}) {
   return !name.empty() && name.front() != '-' && std::all_of(name.begin(), name.end(), [&](char c) {
     return is_name_character(c) || more.find(c) != std::string_view::npos;

@@ -58,7 +58,7 @@ AxisLabels cell_labels(const NamedCells& named, bool along_x, double smallest, c
   return labels;
 }
 
-// What is named between two lines: words, or a block, whose strip names it.
+// A name between two lines: words, or a block, whose strip names it.
 struct Group {
   Range cells;
   bool block = false;

@@ -22,7 +22,7 @@ bool has_marker_between(const Panel& panel, const PanelLayout& place, double low
   });
 }
 
-// What every layer needs to know of its panel.
+// Facts of a panel that every layer needs.
 struct Context {
   const Panel& panel;
   const PanelLayout& place;
@@ -31,8 +31,8 @@ struct Context {
   std::vector<Rect> labels{};  // of markers so far, so that the next does not cover them
 };
 
-// Of a number, in text sizes, without metrics: in the figures' typeface a digit is 0.636 wide and a point 0.318; signs
-// and letters are taken as wide as a minus. Nothing longer is written in cells.
+// Estimates a number's width, in text sizes, without metrics: in the figures' typeface a digit is 0.636 wide and a
+// point 0.318; signs and letters are taken as wide as a minus. Nothing longer is written in cells.
 double number_width(const std::string& text) {
   double width = 0;
   for (const char byte : text) {

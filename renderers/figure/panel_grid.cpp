@@ -57,7 +57,7 @@ double table_rows(const Panel& panel) {
   return table ? std::abs(panel.y.view.high - panel.y.view.low) : 0;
 }
 
-// Of a panel's share: in a single column, panels without a colour bar have the room of the others' bars.
+// The width within a panel's share: in a single column, panels without a colour bar have the room of the others' bars.
 double share_width(const Grid& grid, std::size_t panel) {
   const auto column = static_cast<std::size_t>(grid.column_of(panel));
   const double spare = grid.column[column].right - grid.decors[panel].margins.right;

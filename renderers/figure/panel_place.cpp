@@ -40,7 +40,7 @@ bool is_one_letter(const std::string& text) {
          }) == 1;
 }
 
-// Of names that are too wide together, those narrow enough still stand upright: single letters are read at once, but
+// Where names are too wide together, those narrow enough still stand upright: single letters are read at once, but
 // not an m that lies on its side among them.
 void place_x_labels(const PanelDecor& decor, const Style& style, const TextMetrics& metrics, PanelLayout& place) {
   const double top = place.plot.bottom() + style.tick_length() + style.gap() / 2;

@@ -11,7 +11,7 @@
 namespace locus::figure {
 namespace {
 
-// What tokenizers and Locus write for a space.
+// Characters that tokenizers and Locus write for a space.
 constexpr std::array<std::string_view, 4> kSpaces = {" ", "·", "▁", "<0x09>"};
 constexpr std::size_t kWrittenByte = 6;  // letters of <0xE7>
 

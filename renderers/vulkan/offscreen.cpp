@@ -98,7 +98,7 @@ class OffscreenRenderer : public Offscreen {
     return prepared;
   }
 
-  // What the pass begins with: black, or the background of a scene that covers everything.
+  // The start of the pass: black, or the background of a scene that covers everything.
   static figure::Color background_of(std::span<const PlacedScene> scenes, VkExtent2D size) {
     constexpr figure::Color kBlack = 0x000000FF;
     if (scenes.empty() || scenes.front().x_px > 0 || scenes.front().y_px > 0) {

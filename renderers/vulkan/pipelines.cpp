@@ -71,7 +71,7 @@ Result<PipelineLayoutHandle> make_layout(VkDevice device, const std::vector<VkDe
   return created<PipelineLayoutHandle>(device, vkCreatePipelineLayout, info, "vkCreatePipelineLayout");
 }
 
-// What differs between the pipelines.
+// Differences between the pipelines.
 struct Program {
   std::span<const std::uint32_t> vertex;
   std::span<const std::uint32_t> fragment;

@@ -191,7 +191,7 @@ inline void FacadeTour::go_through_changes(const models::Model& model, const Tra
     say("effect_of_edits", effect);
     if (effect.ok()) {
       keep("the edited run", Result<TracePointer>(effect->edited));
-      say("effect_between", models::effect_between(effect->untouched, effect->edited));
+      say("effect_between", models::effect_between(effect->unedited, effect->edited));
       say("effect_on", models::effect_on(**edited, *effect->edited));
     }
   }

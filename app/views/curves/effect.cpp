@@ -73,7 +73,7 @@ class EffectView final : public MeasuredView<bool, Effects> {
       .caption = "Which tokens the edits of a column make harder or easier to predict.",
       .shows =
           "How the edits of a column change its prediction, token by token, compared with the run without edits: the "
-          "change of −log p of the actual token, or KL(untouched ‖ edited) of the whole distribution.",
+          "change of −log p of the actual token, or KL(unedited ‖ edited) of the whole distribution.",
       .uses_camera = true,
       .needs_text = true,
       .controls =

@@ -65,7 +65,7 @@ class Move final : public MeasuredView<MoveKey, MoveRows> {
                           "curve: the tokens move together; map: each token moves alone, tokens × shifts",
                           {"curve", "map"}),
                    choice("measure", "Measure",
-                          "kl: KL(untouched ‖ moved); loss: the loss of the actual next tokens; weight: the weight "
+                          "kl: KL(unmoved ‖ moved); loss: the loss of the actual next tokens; weight: the weight "
                           "that the last query gives the moved tokens in the chosen head",
                           {"kl", "loss", "weight"})},
   });

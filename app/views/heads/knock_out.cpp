@@ -103,15 +103,15 @@ class KnockOut final : public MeasuredView<KnockOutKey, KnockedOut> {
   ViewInfo info_ = described({
       .name = "knock-out",
       .caption = "How the prediction changes when one head at a time is removed.",
-      .shows =
-          "How the prediction changes when one head at a time is silenced or made to attend differently: each cell is "
-          "a separate run on this input.",
+      .shows = "How the prediction changes when one head at a time is zero-ablated or made to attend differently: each "
+               "cell is "
+               "a separate run on this input.",
       .controls = {choice("to", "Head becomes",
                           "What the head is replaced with. mean: its mean over queries; zero: no output; uniform: "
                           "equal weights; content: logits without positions; first: weight 1 on token 0",
                           {"mean", "zero", "uniform", "content", "first"}),
                    choice("measure", "Measure",
-                          "loss: the loss of the actual next tokens; kl: KL(untouched ‖ edited) of the outputs; logit: "
+                          "loss: the loss of the actual next tokens; kl: KL(unedited ‖ edited) of the outputs; logit: "
                           "the log-probability of a token at a position",
                           {"loss", "kl", "logit"}),
                    words("token", "Token", "For logit: a token id, or a text of one token; empty: the likeliest token",

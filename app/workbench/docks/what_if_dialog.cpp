@@ -146,12 +146,12 @@ void WhatIfDialog::choose_layers() {
             .arg(layers_->currentText()));
     return;
   }
-  const bool untouched = base_->value() == own_.base;
+  const bool unedited = base_->value() == own_.base;
   own_ = own;
   say_own();
   scaling_->setItemText(0, kOwnScaling.arg(qt(own_.scaling)));
   scaling_->setEnabled(own_.scales);
-  if (untouched) {
+  if (unedited) {
     base_->setValue(own_.base);
   }
   moved_.start();

@@ -6,7 +6,7 @@ namespace locus::position {
 
 namespace {
 
-// What an encoding without pairs does instead.
+// Defaults of an encoding without pairs.
 std::string instead(const Description& about) {
   if (about.has_gates) {
     return "counts gates and adds an embedding of the count";

@@ -59,7 +59,7 @@ Status check_values(const RopeScaling& scaling) {
   return {};
 }
 
-// What YaRN multiplies cos and sin with when nothing else is asked for.
+// YaRN's default factor of cos and sin.
 double yarn_magnitude(double s) {
   return s > 1 ? 0.1 * std::log(s) + 1 : 1.0;
 }

@@ -12,7 +12,7 @@ namespace locus::position::kernel {
 
 namespace {
 
-// What is compiled for every instruction set.
+// Code that is compiled for every instruction set.
 struct Loops {
   void (*add_bias)(float* out, const float* bias, std::size_t columns);
   void (*modulate)(float* out, const float* amplitude, const float* phase, const float* distance, std::size_t columns);

@@ -53,12 +53,12 @@ struct TraceData {
   // The first layer's encoding as the checkpoint has it, which belongs to one model and tells whose trace this is; null
   // of a file.
   std::shared_ptr<const position::PositionEncoding> of_model;
-  at::Tensor pixels;         // (1, channels, height, width) of a run over an image
-  at::Tensor input_ids;      // (T) int64; undefined for images
-  at::Tensor position_ids;   // (T) or (T, 2) float64
-  at::Tensor untouched_ids;  // the same before the run's edits; of a run alone
-  at::Tensor logits;         // (T or 1, V); (classes) of an image as (1, classes); undefined without a head
-  at::Tensor hidden;         // (T, C) after the final norm, of a model without a head
+  at::Tensor pixels;        // (1, channels, height, width) of a run over an image
+  at::Tensor input_ids;     // (T) int64; undefined for images
+  at::Tensor position_ids;  // (T) or (T, 2) float64
+  at::Tensor unedited_ids;  // the same before the run's edits; of a run alone
+  at::Tensor logits;        // (T or 1, V); (classes) of an image as (1, classes); undefined without a head
+  at::Tensor hidden;        // (T, C) after the final norm, of a model without a head
   // The encodings' trained tensors, by their names in a trace: "encoding.e", "layers.3.encoding.up_proj".
   std::vector<std::pair<std::string, at::Tensor>> encoding_parameters;
   std::vector<TraceLayer> layers;
@@ -128,11 +128,12 @@ class RecordedTrace : public Trace {
 // The trace as a RecordedTrace, which all traces of this floor are; null for any other.
 const RecordedTrace* recorded_of(const Trace& trace);
 
-// What a model is to its cross-attention: no positions, no windows, no mask.
+// A model as its cross-attention sees it: no positions, no windows, no mask.
 void set_cross_encoding(ModelInfo& info);
 
-// What a trace calls a tensor of its n-th encoding, which counts `layers` alone: "layers.1.up_proj" of its second layer
-// 7 is "layers.7.encoding.up_proj"; one that its layers share is "encoding.e", of a further encoding "encoding.1.e".
+// The name that a trace gives a tensor of its n-th encoding, which counts `layers` alone: "layers.1.up_proj" of its
+// second layer 7 is "layers.7.encoding.up_proj"; one that its layers share is "encoding.e", of a further encoding
+// "encoding.1.e".
 std::string trace_name(const std::string& parameter, std::size_t encoding, const std::vector<std::int64_t>& layers);
 
 // (H, T, T) of one layer's quantity, (H, queries, keys) of cross-attention, hidden cells as in maps. For traces on disk

@@ -96,7 +96,7 @@ class Writer {
     return {};
   }
 
-  // What was collected, behind what is there.
+  // Appends what was collected.
   void hand_over(std::vector<formats::OutputTensor>& tensors, std::map<std::string, std::string>& metadata) const {
     for (const auto& [name, tensor] : tensors_) {
       const auto dtype = tensor.scalar_type() == at::kLong     ? formats::DType::kI64

@@ -1,4 +1,4 @@
-// What stands here for a model, and for positions without a run, of another machine.
+// Stands here for a model, and for positions without a run, of another computer.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What stands here for models, traces and tables of another machine, and the client's list of them.
+// Stands here for models, traces and tables of another computer, and lists them.
 #pragma once
 
 #include <array>

@@ -175,7 +175,7 @@ class ArgumentLocator {
       look(trace);
     }
   }
-  // Of a call that has nothing else, a path alone says where it is; beside a model a path may be there or here.
+  // In a call that has nothing else, a path alone says where it is; beside a model a path may be there or here.
   void look(const std::filesystem::path& path) { paths_.push_back(path); }
   void look(const std::vector<std::filesystem::path>& paths) {
     paths_.insert(paths_.end(), paths.begin(), paths.end());

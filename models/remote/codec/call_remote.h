@@ -21,7 +21,7 @@ struct Call;
 
 template <class R, class... A, R (*Function)(A...)>
 struct Call<Function> {
-  // What the other machine answers, where one of the arguments is a model, trace or path there; none where all are
+  // The answer of the other computer, where one of the arguments is a model, trace or path there; none where all are
   // here. Errors: the function's own; kUnsupported for arguments of two machines; that of a lost line.
   static std::optional<R> run(const std::remove_cvref_t<A>&... arguments);
 };

@@ -1,4 +1,4 @@
-// What the lists of calls check answers with: see Expected.
+// Checks of answers in the lists of calls: see Expected.
 #pragma once
 
 #include <string>

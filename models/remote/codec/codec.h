@@ -35,9 +35,9 @@ using nlohmann::json;
 class Writer;
 class Reader;
 
-// What does not travel itself: each end knows models, traces, tables and files of the other by a number. The server
-// puts one into its list and sends what is to be known of it; the client makes of that what stands for it here, and
-// sends its number.
+// Objects that do not travel themselves: each end knows models, traces, tables and files of the other by a number. The
+// server puts one into its list and sends what is to be known of it; the client makes of that what stands for it here,
+// and sends its number.
 class ObjectTable {
  public:
   virtual ~ObjectTable() = default;

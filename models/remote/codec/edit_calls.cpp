@@ -13,7 +13,7 @@ namespace locus::remote {
 
 namespace {
 
-// Of each token, or of an image's classes once.
+// One for each token, or for an image's classes once.
 Status check_effect(const models::EffectNumbers& answer, const models::Trace& trace) {
   const auto positions = static_cast<std::int64_t>(answer.kl.size());
   const auto losses = static_cast<std::int64_t>(answer.delta.size());
@@ -25,11 +25,11 @@ Status check_effect(const models::EffectNumbers& answer, const models::Trace& tr
 
 template <>
 struct Expected<&models::effect_of_edits> : AnyAnswer {
-  static Status check(const models::Effect& answer, const auto&...) { return check_effect(answer, *answer.untouched); }
+  static Status check(const models::Effect& answer, const auto&...) { return check_effect(answer, *answer.unedited); }
 };
 template <>
 struct Expected<&models::effect_between> : AnyAnswer {
-  static Status check(const models::Effect& answer, const auto&...) { return check_effect(answer, *answer.untouched); }
+  static Status check(const models::Effect& answer, const auto&...) { return check_effect(answer, *answer.unedited); }
 };
 template <>
 struct Expected<&models::effect_on> : AnyAnswer {

@@ -377,8 +377,8 @@ void members(Structs, EffectOfSomeKind auto& x, auto& visit) {
   visit("delta", x.delta);
   visit("loss", x.loss);
   visit("loss_edited", x.loss_edited);
-  if constexpr (requires { x.untouched; }) {
-    visit("untouched", x.untouched);
+  if constexpr (requires { x.unedited; }) {
+    visit("unedited", x.unedited);
     visit("edited", x.edited);
   }
   if constexpr (requires { x.top; }) {

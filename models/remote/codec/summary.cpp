@@ -1,4 +1,4 @@
-// What a server says of a trace and of a model, and whether it holds together.
+// Summaries of a trace and of a model by a server, and whether they hold together.
 #include <algorithm>
 #include <cmath>
 

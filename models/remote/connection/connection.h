@@ -29,7 +29,7 @@
 
 namespace locus::remote {
 
-// What an asker wants beside the answer.
+// Wishes of a caller beside the answer.
 struct Wants {
   StopToken stop = {};
   Progress progress = {};
@@ -100,7 +100,7 @@ class Connection final : public models::Machine {
   Status take_answer(Message& message);
   void send(std::string frame);
   void ping();
-  // What ended the line; all who wait get it.
+  // The error that ended the connection; every waiting call gets it.
   void lose(Error error);
   // Notes that something travelled, and looks whether nothing has for too long while an answer is due.
   void hear();

@@ -21,7 +21,7 @@ Permissions& permissions() {
   return own;
 }
 
-// Of what is no path of another machine: empty.
+// Empty for what is no path of another computer.
 std::string peer_of(const std::filesystem::path& path) {
   const auto address = is_remote(path.native()) ? parse_address(path.native()) : Result<Address>(Address());
   return address.ok() && !address->host.empty() ? address->peer() : std::string();

@@ -49,13 +49,13 @@ class ServerObjects final : public ObjectTable {
 
   // The call that makes what is put from now on; returns the one before.
   std::int64_t begin(std::int64_t call) { return std::exchange(call_, call); }
-  // That call is over, and `call` goes on.
+  // Ends that call, and `call` goes on.
   void end(std::int64_t call) {
     named_.erase(call_);
     call_ = call;
   }
   void release(std::int64_t number) { objects_.erase(number); }
-  // What that call made: its answer arrived where nobody waited for it any more.
+  // Forgets what that call made: its answer arrived where nobody waited for it any more.
   void forget_call(std::int64_t call);
   // A message in which files are called as the client calls them.
   std::string as_client_says(std::string text) const;

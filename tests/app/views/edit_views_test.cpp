@@ -67,19 +67,19 @@ TEST(EditViews, KnockOutOfATokenIsItsLogProbability) {
     }
     return std::nan("");
   };
-  const models::Trace& untouched = *input.columns.front().trace;
+  const models::Trace& unedited = *input.columns.front().trace;
   const auto changed = edited(model, "head 1.2 zero")->run(text());
   ASSERT_TRUE(changed.ok());
   input.options = Settings{{"to", std::string("zero")}, {"measure", std::string("logit")}, {"null", std::int64_t{0}}};
-  const std::int64_t best = untouched.top(1).front().id;
-  expect_near(at(exported("knock-out", input), 1, 2), share(**changed, best) - share(untouched, best), 1e-4);
+  const std::int64_t best = unedited.top(1).front().id;
+  expect_near(at(exported("knock-out", input), 1, 2), share(**changed, best) - share(unedited, best), 1e-4);
   input.options.set("token", std::string("7"));
-  expect_near(at(exported("knock-out", input), 1, 2), share(**changed, 7) - share(untouched, 7), 1e-4);
+  expect_near(at(exported("knock-out", input), 1, 2), share(**changed, 7) - share(unedited, 7), 1e-4);
   // At another position, which a shorter text ends with.
   models::Input shorter;
   shorter.ids.emplace();
   for (std::int64_t n = 0; n <= 20; ++n) {
-    shorter.ids->push_back(untouched.tokens()[static_cast<std::size_t>(n)].id);
+    shorter.ids->push_back(unedited.tokens()[static_cast<std::size_t>(n)].id);
   }
   input.options.set("at", std::int64_t{20});
   const double there = at(exported("knock-out", input), 1, 2);
@@ -385,10 +385,10 @@ TEST(EditViews, AnEffectIsThatOfTheColumnsEdits) {
       }
     }
     const auto last = static_cast<std::size_t>(data.shape[0] - 1);
-    EXPECT_EQ(data.titles[4 * last + 2], effect->untouched->top(1).front().token);
+    EXPECT_EQ(data.titles[4 * last + 2], effect->unedited->top(1).front().token);
     EXPECT_EQ(data.titles[4 * last + 3], effect->edited->top(1).front().token);
   }
-  // Beside the untouched run the edited one is shown alone; a token is tinted by what happened to it.
+  // Beside the unedited run the edited one is shown alone; a token is tinted by what happened to it.
   input.columns.insert(input.columns.begin(), input_of().columns.front());
   input.options = Settings{{"as", std::string("text")}};
   const auto figure = view_of("effect").figure(input);

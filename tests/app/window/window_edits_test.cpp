@@ -1,4 +1,4 @@
-// Edits in the window: typed in a dialog, chosen in the menu of a place; each is a column beside the untouched one.
+// Edits in the window: typed in a dialog, chosen in the menu of a place; each is a column beside the unedited one.
 #include "tests/support/window.h"
 
 #include <QAction>

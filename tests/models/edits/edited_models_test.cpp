@@ -185,7 +185,7 @@ TEST(EditedModels, AnEffectIsTheDifferenceOfTwoRuns) {
     const double kl = (before[n].exp() * (before[n] - after[n])).sum().item<double>();
     EXPECT_NEAR(effect->kl[static_cast<std::size_t>(n)], kl, 1e-5);
     if (n + 1 < length) {
-      const std::int64_t next = effect->untouched->tokens()[static_cast<std::size_t>(n + 1)].id;
+      const std::int64_t next = effect->unedited->tokens()[static_cast<std::size_t>(n + 1)].id;
       loss -= before[n][next].item<double>();
       changed -= after[n][next].item<double>();
       EXPECT_NEAR(effect->delta[static_cast<std::size_t>(n)],

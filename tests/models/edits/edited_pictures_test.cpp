@@ -47,7 +47,7 @@ class PicturedModel {
   const TraceData& plain() const { return data_of(*plain_); }
   const std::vector<models::ImageSpan>& pictures() const { return plain_->images(); }
 
-  // The logits (T, V) of the untouched model over other positions.
+  // The logits (T, V) of the unedited model over other positions.
   at::Tensor logits_at(const at::Tensor& ids) const {
     const models::LoadedModel& loaded = *models::loaded_model_of(*model_);
     Batch batch;
@@ -151,7 +151,7 @@ TEST(EditedPictures, CellsHaveNoLoss) {
   ASSERT_TRUE(input.ok() && edited.ok());
   const auto effect = models::effect_of_edits(**edited, *input);
   ASSERT_TRUE(effect.ok()) << effect.error().describe();
-  const TraceData& before = data_of(*effect->untouched);
+  const TraceData& before = data_of(*effect->unedited);
   const at::Tensor shares = before.logits.to(at::kDouble).log_softmax(-1);
   double sum = 0;
   double words = 0;
@@ -163,7 +163,7 @@ TEST(EditedPictures, CellsHaveNoLoss) {
   }
   ASSERT_GT(words, 2);
   EXPECT_NEAR(effect->loss, sum / words, 1e-9);
-  const auto knocked = models::knock_out(*model, *effect->untouched, {.measure = models::KnockOutMeasure::kLoss});
+  const auto knocked = models::knock_out(*model, *effect->unedited, {.measure = models::KnockOutMeasure::kLoss});
   ASSERT_TRUE(knocked.ok()) << knocked.error().describe();
   const auto silent = model->edited(edits_of({"head 1.0 zero"}));
   const auto without = models::effect_of_edits(**silent, *input);

@@ -1,4 +1,4 @@
-// Edited runs against brute force: whole maps of weights, changed by hand, replayed through the untouched model.
+// Edited runs against brute force: whole maps of weights, changed by hand, replayed through the unedited model.
 #pragma once
 
 #include <ATen/ATen.h>
