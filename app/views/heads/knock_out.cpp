@@ -103,9 +103,8 @@ class KnockOut final : public MeasuredView<KnockOutKey, KnockedOut> {
   ViewInfo info_ = described({
       .name = "knock-out",
       .caption = "How the prediction changes when one head at a time is removed.",
-      .shows = "How the prediction changes when one head at a time is zero-ablated or made to attend differently: each "
-               "cell is "
-               "a separate run on this input.",
+      .shows = "How the prediction changes when one head at a time is ablated (mean or zero) or made to attend "
+               "differently: each cell is a separate run on this input.",
       .controls = {choice("to", "Head becomes",
                           "What the head is replaced with. mean: its mean over queries; zero: no output; uniform: "
                           "equal weights; content: logits without positions; first: weight 1 on token 0",
