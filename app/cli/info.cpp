@@ -86,6 +86,10 @@ Json info_json(const models::Model& model, std::int64_t length) {
       {"dtype", info.dtype},
       {"quantisation", list_of(models::weight_kinds(model), kind_json)},
       {"causal", info.causal},
+      {"head", info.head},
+      {"task_heads", info.task_heads},
+      {"labels", info.labels},
+      {"pooling", info.pooling},
       {"image", info.image},
       {"tokenizer", info.tokenizer},
       {"files", info.files},
@@ -190,6 +194,15 @@ std::vector<std::pair<std::string, std::string>> format_lines(const std::vector<
   return lines;
 }
 
+// "; labels no, maybe, yes": the first of them.
+std::string labels_text(const std::vector<std::string>& labels) {
+  constexpr std::size_t kNamed = 12;
+  const std::vector<std::string> first(labels.begin(),
+                                       labels.begin() + static_cast<std::ptrdiff_t>(std::min(labels.size(), kNamed)));
+  const std::string more = labels.size() > kNamed ? " and " + std::to_string(labels.size() - kNamed) + " more" : "";
+  return labels.empty() ? "" : "; labels " + listed(first, printable) + more;
+}
+
 void print_info(const models::Model& model, std::int64_t length, Console& console) {
   const models::ModelInfo& info = model.info();
   const auto row = [&console](const std::string& name, const std::string& value) {
@@ -220,6 +233,15 @@ void print_info(const models::Model& model, std::int64_t length, Console& consol
   }
   row("width", std::to_string(info.width) + " (" + std::to_string(info.head_width) + " a head)");
   row(info.image ? "classes" : "vocabulary", std::to_string(info.vocabulary));
+  if (!info.head) {
+    row("output", "the state of every token: no output head");
+  }
+  if (!info.task_heads.empty()) {
+    row("other heads", listed(info.task_heads, printable) + ": not used" + labels_text(info.labels));
+  }
+  if (!info.pooling.empty()) {
+    row("one vector", listed(info.pooling, printable));
+  }
   row("parameters", std::to_string(info.parameters) + " (" + short_count(static_cast<double>(info.parameters)) + ")");
   if (info.trained_length > 0) {
     row("trained length", std::to_string(info.trained_length));

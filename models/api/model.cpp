@@ -50,6 +50,18 @@ std::string to_text(Side side) {
   return "vision";
 }
 
+double cosine_similarity(const std::vector<float>& a, const std::vector<float>& b) {
+  double product = 0;
+  double left = 0;
+  double right = 0;
+  for (std::size_t n = 0; n < std::min(a.size(), b.size()); ++n) {
+    product += static_cast<double>(a[n]) * static_cast<double>(b[n]);
+    left += static_cast<double>(a[n]) * static_cast<double>(a[n]);
+    right += static_cast<double>(b[n]) * static_cast<double>(b[n]);
+  }
+  return left > 0 && right > 0 ? product / (std::sqrt(left) * std::sqrt(right)) : 0;
+}
+
 const EncodingUse& ModelInfo::first_encoding() const {
   static const EncodingUse kUnnamed;
   return encodings.empty() ? kUnnamed : encodings.front();

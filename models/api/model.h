@@ -95,9 +95,13 @@ struct ModelInfo {
   std::int64_t encoder_layers = 0;  // of an encoder–decoder, whose decoder all else here is about; 0: no such model
   std::string dtype;                // of most weights in the layers: "float32", "bfloat16", "Q4_K", …
   bool causal = true;
-  bool image = false;      // takes an image, not text
-  bool tokenizer = false;  // takes text; otherwise ids only
-  Overrides overrides;     // what it was opened with instead of what the checkpoint says
+  bool head = true;                     // false: the outcome is the state of every token
+  bool image = false;                   // takes an image, not text
+  bool tokenizer = false;               // takes text; otherwise ids only
+  Overrides overrides;                  // what it was opened with instead of what the checkpoint says
+  std::vector<std::string> task_heads;  // heads of other tasks in the file, which are not used: "classifier", "pooler"
+  std::vector<std::string> labels;      // of such a head, in the order of its outputs
+  std::vector<std::string> pooling;  // steps from states to one vector (sentence-transformers): "mean over the tokens"
   std::vector<std::string> files;
   std::vector<std::string> unexpected;
   std::vector<std::string> warnings;  // a trace's has those of the weights too, which large checkpoints read at a run
@@ -225,6 +229,17 @@ struct Prediction {
   float probability = 0;
 };
 
+// The one vector of a text (sentence-transformers): steps of ModelInfo::pooling over the states.
+struct SentenceVector {
+  std::vector<float> values;
+  std::vector<float> weights;  // of each token's state in the pooled vector; of a maximum, the share of its channels
+
+  friend bool operator==(const SentenceVector&, const SentenceVector&) = default;
+};
+
+// The cosine of the angle between two vectors of the same length, 0 where one of them is zero.
+double cosine_similarity(const std::vector<float>& a, const std::vector<float>& b);
+
 // The patch grid of an image input; rows == 0 for text.
 struct ImageGrid {
   std::int64_t rows = 0;
@@ -332,6 +347,8 @@ class Trace {
   virtual std::vector<Prediction> top(std::int64_t count) const = 0;
   // The logit of each token, where the model gives them one number each instead of predicting tokens; otherwise none.
   virtual std::vector<float> token_scores() const { return {}; }
+  // The text's one vector, where the checkpoint has the steps to it; otherwise without values.
+  virtual SentenceVector sentence() const { return {}; }
 
   // (|rows|, |columns|). Masked cells: weight 0 (NaN where the request marks them), every other quantity NaN. Errors:
   // kBadInput for a layer, head or range that does not exist, kUnsupported for a quantity that this encoding does not

@@ -57,6 +57,17 @@ std::string name_of(const fs::path& checkpoint) {
 
 }  // namespace
 
+std::map<std::int64_t, std::string> read_labels(const families::Config& config) {
+  std::map<std::int64_t, std::string> labels;
+  const Result<formats::Config> named = families::group(config, "id2label");
+  for (const std::string& id : named.ok() ? named->names() : std::vector<std::string>()) {
+    if (id.size() < 10 && id.find_first_not_of("0123456789") == id.npos) {
+      labels[std::stoll(id)] = families::text_or_nothing(*named, id);
+    }
+  }
+  return labels;
+}
+
 ModelInfo shape_info(const transformer::Transformer& model) {
   const transformer::Spec& spec = model.spec();
   const transformer::AttentionSpec& attention = spec.first().attention;
@@ -79,6 +90,7 @@ ModelInfo shape_info(const transformer::Transformer& model) {
   info.vocabulary = spec.vocabulary;
   info.trained_length = spec.trained_length;
   info.causal = spec.causal;
+  info.head = spec.head;
   info.image = spec.is_image();
   return info;
 }
@@ -103,6 +115,12 @@ ModelInfo checkpoint_info(const CheckpointParts& parts, const families::Checkpoi
   info.dtype = main_dtype(parts.binding);
   info.tokenizer = parts.tokenizer != nullptr;
   info.overrides = parts.options.overrides;
+  info.task_heads = plan.task_heads;
+  if (!plan.task_heads.empty()) {
+    for (const auto& [id, label] : read_labels(checkpoint.config)) {
+      info.labels.push_back(label);
+    }
+  }
   info.unexpected = parts.binding.unexpected;
   info.warnings = plan.warnings;
   if (const std::string unread = formats::unread_weights(checkpoint.path); !unread.empty()) {

@@ -2,6 +2,9 @@
 // (models/engine/trace/shape.cpp).
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "models/api/model.h"
@@ -11,6 +14,9 @@
 namespace locus::models {
 
 struct CheckpointParts;
+
+// The names of classes, config.json's id2label, by id.
+std::map<std::int64_t, std::string> read_labels(const families::Config& config);
 
 // Facts from a model's spec and encodings.
 ModelInfo shape_info(const transformer::Transformer& model);

@@ -28,17 +28,6 @@ constexpr std::size_t kConfigLimit = 16 << 20;
 // the first run.
 constexpr double kEagerBytes = 256e6;
 
-std::map<std::int64_t, std::string> read_labels(const families::Config& config) {
-  std::map<std::int64_t, std::string> labels;
-  const Result<formats::Config> named = families::group(config, "id2label");
-  for (const std::string& id : named.ok() ? named->names() : std::vector<std::string>()) {
-    if (id.size() < 10 && id.find_first_not_of("0123456789") == id.npos) {
-      labels[std::stoll(id)] = families::text_or_nothing(*named, id);
-    }
-  }
-  return labels;
-}
-
 // A file beside the weights that cannot be read leaves what does not need it.
 std::vector<std::string> degrade_with_warning(const Error& error, const std::string& what, CheckpointParts& parts) {
   parts.unread = error;

@@ -3,6 +3,7 @@
 #include <system_error>
 #include <utility>
 
+#include "models/families/engine/wrappers.h"
 #include "models/families/gguf.h"
 #include "models/formats/tensor_source.h"
 
@@ -22,7 +23,8 @@ Result<families::CheckpointFiles> read_checkpoint(const std::filesystem::path& p
     LOCUS_TRY(checkpoint.config, formats::Config::load(config));
   }
   LOCUS_TRY(checkpoint.tensors, formats::open_tensors(path));
-  return families::adapt_gguf(std::move(checkpoint));
+  LOCUS_TRY(checkpoint, families::adapt_gguf(std::move(checkpoint)));
+  return families::without_wrappers(std::move(checkpoint));
 }
 
 }  // namespace locus::models

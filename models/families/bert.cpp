@@ -55,16 +55,8 @@ Family bert(std::string_view name) {
                   {"head_transform", "cls.predictions.transform.dense"},
                   {"head_norm", "cls.predictions.transform.LayerNorm"},
                   {"head.weight", "cls.predictions.decoder.weight"}},
-      .skipped = {"pooler.dense.weight", "pooler.dense.bias", "cls.seq_relationship.weight",
-                  "cls.seq_relationship.bias", "position_ids", "predictions.decoder.weight",
-                  "predictions.decoder.bias"},
+      .skipped = {"position_ids", "predictions.decoder.weight", "predictions.decoder.bias"},
   };
-}
-
-Status headless_without(const CheckpointFiles& checkpoint, const std::string& tensor, Plan& plan) {
-  const bool there = checkpoint.find(tensor) != nullptr || checkpoint.find("module." + tensor) != nullptr;
-  plan.spec.head = plan.spec.head && (there || checkpoint.tensors == nullptr);
-  return {};
 }
 
 const Family kBert = bert("bert");

@@ -99,11 +99,6 @@ Status add_learned_positions(const Config& config, Plan& plan) {
   return {};
 }
 
-Status finish_head(const CheckpointFiles& checkpoint, Plan& plan) {
-  const bool legacy = checkpoint.find("cls.predictions.transform.dense.weight") != nullptr;
-  return legacy ? Status() : headless_without(checkpoint, "lm_predictions.lm_head.dense.weight", plan);
-}
-
 Status finish_deberta(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_CHECK(refuse_others(config, plan.spec));
@@ -111,7 +106,7 @@ Status finish_deberta(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_TRY(const bool relative, config.boolean("relative_attention", false));
   if (!relative) {
     LOCUS_CHECK(add_learned_positions(config, plan));
-    return finish_head(checkpoint, plan);
+    return {};
   }
   LOCUS_TRY(const Settings options, disentangled(config, plan.spec));
   LOCUS_TRY(const bool shared, config.boolean("share_att_key", false));
@@ -121,7 +116,7 @@ Status finish_deberta(const CheckpointFiles& checkpoint, Plan& plan) {
       "encoder.layer.N.attention.self.";
   plan.name("position.layers.N.position_key", self + (shared ? "key_proj" : "pos_key_proj"));
   plan.name("position.layers.N.position_query", self + (shared ? "query_proj" : "pos_query_proj"));
-  return finish_head(checkpoint, plan);
+  return {};
 }
 
 }  // namespace
@@ -143,11 +138,7 @@ const Family kDebertaV2 = [] {
       {"head_transform", "lm_predictions.lm_head.dense"}, {"head_transform", "cls.predictions.transform.dense"},
       {"head_norm", "lm_predictions.lm_head.LayerNorm"},  {"head_norm", "cls.predictions.transform.LayerNorm"},
       {"head.bias", "lm_predictions.lm_head.bias"},       {"head.bias", "cls.predictions.bias"}};
-  family.skipped = {"pooler.dense.weight",
-                    "pooler.dense.bias",
-                    "position_ids",
-                    "classifier.*",
-                    "qa_outputs.*",
+  family.skipped = {"position_ids",
                     "mask_predictions.*",
                     "position_embeddings.weight",
                     "lm_predictions.lm_head.decoder.weight",

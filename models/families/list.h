@@ -99,9 +99,6 @@ Family gemma_text();
 // The table of BERT's fields, names and post-norm layers, with another model_type; finish() sets learned positions.
 Family bert(std::string_view name);
 
-// Removes the head where the file has no tensor of this name: the output is every token's state.
-Status headless_without(const CheckpointFiles& checkpoint, const std::string& tensor, Plan& plan);
-
 // ---- vision towers: vit.cpp, clip.cpp, pixtral.cpp
 
 // Sets the values that all ViTs share.

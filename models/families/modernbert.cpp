@@ -47,7 +47,7 @@ Status finish_modernbert(const CheckpointFiles& checkpoint, Plan& plan) {
     layer.encoding = layer.attention.window > 0 ? 1 : 0;
     layer.attention_norm = n == 0 ? NormPlace::kNone : NormPlace::kPre;  // the norm of the embedding takes its place
   });
-  return headless_without(checkpoint, "head.dense.weight", plan);
+  return {};
 }
 
 // Checks the fields that transformers 5 writes: a gated feed-forward, RoPE of whole heads, biases only in the head.
@@ -63,7 +63,7 @@ Status finish_nomic_v5(const CheckpointFiles& checkpoint, Plan& plan) {
     layer.attention.output_bias = layer.feed_forward.bias = false;
     layer.feed_forward.activation = activation;
   });
-  return headless_without(checkpoint, "cls.predictions.transform.dense.weight", plan);
+  return {};
 }
 
 Status finish_nomic(const CheckpointFiles& checkpoint, Plan& plan) {
@@ -91,7 +91,7 @@ Status finish_nomic(const CheckpointFiles& checkpoint, Plan& plan) {
        {{"base", base}, {"fraction", fraction}, {"layout", std::string(interleaved ? "interleaved" : "half")}}}};
   plan.spec.head_transform_bias = plan.spec.head_bias = bias;
   plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) { layer.feed_forward.bias = bias; });
-  return headless_without(checkpoint, "cls.predictions.transform.dense.weight", plan);
+  return {};
 }
 
 }  // namespace
@@ -186,8 +186,7 @@ const Family kNomicBert = [] {
                     {"head_norm", "cls.predictions.transform.layer_norm"},
                     {"head", "cls.predictions.decoder"},
                     {"head.bias", "cls.predictions.bias"}};
-  family.skipped = {"cls.predictions.decoder.bias", "cls.predictions.decoder.weight", "pooler.dense.weight",
-                    "pooler.dense.bias", "classifier.*"};
+  family.skipped = {"cls.predictions.decoder.bias", "cls.predictions.decoder.weight"};
   return family;
 }();
 

@@ -20,7 +20,7 @@ Status finish_roberta(const CheckpointFiles& checkpoint, Plan& plan) {
   plan.spec.trained_length = rows - plan.spec.padding - 1;
   plan.spec.encodings = {{"learned", {{"length", plan.spec.trained_length}, {"class_rows", plan.spec.padding + 1}}}};
   plan.spec.head_transform_gelu = true;
-  return headless_without(checkpoint, "lm_head.dense.weight", plan);
+  return {};
 }
 
 Family roberta(std::string_view name) {
@@ -31,8 +31,7 @@ Family roberta(std::string_view name) {
                     {"head_norm", "lm_head.layer_norm"},
                     {"head.bias", "lm_head.bias"},
                     {"head.weight", "lm_head.decoder.weight"}};
-  family.skipped = {"pooler.dense.weight",  "pooler.dense.bias", "position_ids", "lm_head.decoder.weight",
-                    "lm_head.decoder.bias", "classifier.*",      "qa_outputs.*"};
+  family.skipped = {"position_ids", "lm_head.decoder.weight", "lm_head.decoder.bias"};
   return family;
 }
 
@@ -57,13 +56,13 @@ Status finish_electra(const CheckpointFiles& checkpoint, Plan& plan) {
       return {};
     }
   }
-  return headless_without(checkpoint, "generator_predictions.dense.weight", plan);
+  return {};
 }
 
 Status finish_distilbert(const CheckpointFiles& checkpoint, Plan& plan) {
   plan.spec.norm_eps = 1e-12;  // not in any config
   plan.spec.encodings = {{"learned", {{"length", plan.spec.trained_length}}}};
-  return headless_without(checkpoint, "vocab_transform.weight", plan);
+  return {};
 }
 
 }  // namespace
@@ -80,7 +79,7 @@ const Family kElectra = [] {
                     {"head_norm", "generator_predictions.LayerNorm"},
                     {"head.bias", "generator_lm_head.bias"},
                     {"head.weight", "generator_lm_head.weight"}};
-  family.skipped = {"position_ids", "generator_lm_head.weight", "classifier.*", "qa_outputs.*"};
+  family.skipped = {"position_ids", "generator_lm_head.weight"};
   return family;
 }();
 
@@ -107,7 +106,7 @@ const Family kDistilbert = [] {
                   {"layers.N.feed_forward_norm", "transformer.layer.N.output_layer_norm"}};
   family.outside = {
       {"head_transform", "vocab_transform"}, {"head_norm", "vocab_layer_norm"}, {"head", "vocab_projector"}};
-  family.skipped = {"position_ids", "vocab_projector.weight", "pre_classifier.*", "classifier.*", "qa_outputs.*"};
+  family.skipped = {"position_ids", "vocab_projector.weight"};
   return family;
 }();
 

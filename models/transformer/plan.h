@@ -84,6 +84,8 @@ struct Plan {
   // Images: preprocessing of pictures, where the checkpoint specifies it.
   std::optional<image::Preprocessing> preprocessing;
   std::vector<std::string> warnings;
+  // Heads of other tasks in the file, which nothing reads: "classifier", "pooler".
+  std::vector<std::string> task_heads;
   // The encoder for cross-attention; none or one.
   std::vector<Plan> encoder;
   std::int64_t start_token = 0;                        // first token of its decoder

@@ -59,6 +59,7 @@ struct TraceData {
   at::Tensor unedited_ids;  // the same before the run's edits; of a run alone
   at::Tensor logits;        // (T or 1, V); (classes) of an image as (1, classes); undefined without a head
   at::Tensor hidden;        // (T, C) after the final norm, of a model without a head
+  SentenceVector sentence;  // made of them where the checkpoint says how
   // The encodings' trained tensors, by their names in a trace: "encoding.e", "layers.3.encoding.up_proj".
   std::vector<std::pair<std::string, at::Tensor>> encoding_parameters;
   std::vector<TraceLayer> layers;
@@ -105,6 +106,7 @@ class RecordedTrace : public Trace {
   const Edits& edits() const override { return data_.edits; }
   std::vector<Prediction> top(std::int64_t count) const override;
   std::vector<float> token_scores() const override;
+  SentenceVector sentence() const override { return data_.sentence; }
   Result<Field> map(const MapRequest& request, StopToken stop) const override;
   Result<Field> overview(const MapRequest& request, std::int64_t height, std::int64_t width, Reduction reduction,
                          StopToken stop) const override;

@@ -51,6 +51,7 @@ struct TraceSummary {
   models::Edits edits;
   std::vector<models::Prediction> top;  // the kSentTop best
   std::vector<float> token_scores;
+  models::SentenceVector sentence;
   std::vector<std::pair<models::Side, TraceSummary>> sides;
 };
 constexpr std::int64_t kSentTop = 16;
@@ -81,6 +82,7 @@ void members(Structs, Is<TraceSummary> auto& x, auto& visit) {
   visit("edits", x.edits);
   visit("top", x.top);
   visit("token_scores", x.token_scores);
+  visit("sentence", x.sentence);
   visit("sides", x.sides);
 }
 
@@ -112,6 +114,7 @@ class RemoteTrace final : public models::Trace {
   std::int64_t kept_layers() const override { return own_.kept_layers; }
   const models::Edits& edits() const override { return own_.edits; }
   std::vector<float> token_scores() const override { return own_.token_scores; }
+  models::SentenceVector sentence() const override { return own_.sentence; }
 
   // More than kSentTop of them are asked for; none where the line is lost.
   std::vector<models::Prediction> top(std::int64_t count) const override;

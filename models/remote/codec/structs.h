@@ -235,12 +235,20 @@ void members(Structs, Is<models::ModelInfo> auto& x, auto& visit) {
   visit("encoder_layers", x.encoder_layers);
   visit("dtype", x.dtype);
   visit("causal", x.causal);
+  visit("head", x.head);
   visit("image", x.image);
   visit("tokenizer", x.tokenizer);
   visit("overrides", x.overrides);
+  visit("task_heads", x.task_heads);
+  visit("labels", x.labels);
+  visit("pooling", x.pooling);
   visit("files", x.files);
   visit("unexpected", x.unexpected);
   visit("warnings", x.warnings);
+}
+void members(Structs, Is<models::SentenceVector> auto& x, auto& visit) {
+  visit("values", x.values);
+  visit("weights", x.weights);
 }
 void members(Structs, Is<models::Input> auto& x, auto& visit) {
   visit.bytes("text", x.text);

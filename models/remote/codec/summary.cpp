@@ -76,6 +76,7 @@ TraceSummary summary_of(const models::Trace& trace) {
   own.edits = trace.edits();
   own.top = trace.top(kSentTop);
   own.token_scores = trace.token_scores();
+  own.sentence = trace.sentence();
   return own;
 }
 
@@ -118,6 +119,8 @@ Status check_summary(const TraceSummary& own, const std::string& peer) {
                    "expected a position of each token, found another number", peer));
   LOCUS_CHECK(hold(own.token_scores.empty() || own.token_scores.size() == length,
                    "expected a score of each token, found another number", peer));
+  LOCUS_CHECK(hold(own.sentence.weights.empty() || own.sentence.weights.size() == length,
+                   "expected a weight of each token, found another number", peer));
   LOCUS_CHECK(hold(own.pictures.empty() || own.pictures.size() == own.images.size(),
                    "expected each picture of the text, found another number", peer));
   for (const auto& [side, other] : own.sides) {
