@@ -31,7 +31,14 @@ struct RunOptions : InputAndChanges {
   std::int64_t generate = 0;
   double temperature = 0;
   std::int64_t seed = 0;
+  std::optional<std::string> similar_to;
   bool json = false;
+};
+
+// The vector of a text, and how similar that of another text is to it.
+struct Similar {
+  std::string text;
+  double cosine = 0;
 };
 
 Result<std::set<std::string>> parse_keep(const std::string& text) {
@@ -92,7 +99,7 @@ std::int64_t peak_mb() {
   return std::llround(system_bytes("/proc/self/status", "VmHWM") / 1e6);
 }
 
-Json run_json(const models::Trace& trace, const models::Generation* generated) {
+Json run_json(const models::Trace& trace, const models::Generation* generated, const std::optional<Similar>& similar) {
   Json json = Json::object();
   const std::shared_ptr<const models::Trace> encoder = trace.side(models::Side::kEncoder);
   if (encoder) {
@@ -102,6 +109,14 @@ Json run_json(const models::Trace& trace, const models::Generation* generated) {
   json["top"] = top_json(trace);
   if (const std::vector<float> scores = trace.token_scores(); !scores.empty()) {
     json["token_scores"] = scores;
+  }
+  if (const models::SentenceVector sentence = trace.sentence(); !sentence.values.empty()) {
+    json["vector"] = sentence.values;
+    json["token_weights"] = sentence.weights;
+  }
+  if (similar) {
+    json["similar_to"] = similar->text;
+    json["cosine"] = similar->cosine;
   }
   json["time_ms"] = trace.time_ms();
   json["kept_mb"] = trace.memory_mb();
@@ -151,7 +166,28 @@ void print_scores(const models::Trace& trace, Console& console) {
   }
 }
 
-void print_run(const models::Trace& trace, const models::Generation* generated, Console& console) {
+// The weight of each token in the text's one vector, and the vector's first numbers.
+void print_sentence(const models::Trace& trace, Console& console) {
+  constexpr std::size_t kShownNumbers = 8;
+  const models::SentenceVector sentence = trace.sentence();
+  if (sentence.values.empty()) {
+    return;
+  }
+  for (std::size_t n = 0; n < std::min(sentence.weights.size(), trace.tokens().size()); ++n) {
+    const models::TokenInfo& token = trace.tokens()[n];
+    console.print("  " + right(fixed_text(static_cast<double>(sentence.weights[n]), 4), 8) + "  " + token.label +
+                  "  (" + std::to_string(token.id) + ")");
+  }
+  const std::vector<float> first(
+      sentence.values.begin(),
+      sentence.values.begin() + static_cast<std::ptrdiff_t>(std::min(kShownNumbers, sentence.values.size())));
+  console.print("vector of " + std::to_string(sentence.values.size()) + " numbers (" + listed(trace.model().pooling) +
+                "): " + listed(first, [](float value) { return fixed_text(static_cast<double>(value), 4); }) +
+                (first.size() < sentence.values.size() ? ", …" : ""));
+}
+
+void print_run(const models::Trace& trace, const models::Generation* generated, const std::optional<Similar>& similar,
+               Console& console) {
   const std::shared_ptr<const models::Trace> encoder = trace.side(models::Side::kEncoder);
   if (encoder) {
     print_tokens(*encoder, "encoder: ", console);
@@ -162,6 +198,10 @@ void print_run(const models::Trace& trace, const models::Generation* generated, 
     console.print("  " + right(percent, 6) + " %  " + prediction.token + "  (" + std::to_string(prediction.id) + ")");
   }
   print_scores(trace, console);
+  print_sentence(trace, console);
+  if (similar) {
+    console.print("cosine similarity to " + shown(similar->text) + ": " + fixed_text(similar->cosine, 4));
+  }
   if (generated != nullptr) {
     const std::string ids = listed(
         generated->ids, [](std::int64_t id) { return std::to_string(id); }, ",");
@@ -169,6 +209,19 @@ void print_run(const models::Trace& trace, const models::Generation* generated, 
   }
   console.print(fixed_text(trace.time_ms(), 1) + " ms, " + std::to_string(trace.memory_mb()) + " MB kept, at most " +
                 std::to_string(peak_mb()) + " MB used");
+}
+
+// Runs the other text too; its vector exists.
+Result<std::optional<Similar>> compare(const RunOptions& options, const models::Model& model,
+                                       const models::Trace& trace, const StopToken& stop) {
+  if (!options.similar_to) {
+    return std::optional<Similar>();
+  }
+  models::Input other;
+  other.text = options.similar_to;
+  LOCUS_TRY(const auto second, model.run(other, {}, stop));
+  return std::optional(
+      Similar{*options.similar_to, models::cosine_similarity(trace.sentence().values, second->sentence().values)});
 }
 
 Status run_once(const RunOptions& options, const Context& context) {
@@ -182,6 +235,11 @@ Status run_once(const RunOptions& options, const Context& context) {
   LOCUS_TRY(const models::Edits edits, options.edits.read());
   LOCUS_TRY(const models::Overrides overrides, options.overrides.read());
   LOCUS_TRY(const auto model, open_model(options.path, overrides, context, edits));
+  if (options.similar_to && model->info().pooling.empty()) {
+    return unsupported(
+        "--similar-to: expected a folder of sentence-transformers, found a model without steps to one vector",
+        options.path);
+  }
   if (models::machine_of(*model) != nullptr && !options.trace.empty()) {
     LOCUS_CHECK(models::check_output(options.trace));
   }
@@ -214,10 +272,11 @@ Status run_once(const RunOptions& options, const Context& context) {
   }
   const models::Trace* const trace = generation.trace.get();
   warn_of_run(*model, *trace, context);
+  LOCUS_TRY(const std::optional<Similar> similar, compare(options, *model, *trace, interrupt.token()));
   if (options.json) {
-    context.console.print(dump(run_json(*trace, shown)));
+    context.console.print(dump(run_json(*trace, shown, similar)));
   } else {
-    print_run(*trace, shown, context.console);
+    print_run(*trace, shown, similar, context.console);
   }
   return {};
 }
@@ -231,6 +290,8 @@ Action declare_run(Arguments& arguments) {
   arguments.text("--trace", options->trace, "write a trace (safetensors)", FileUse::kWritten);
   arguments.text("--keep", options->keep,
                  "tensors to keep in the trace: logits,attention,q,k,… or all (default logits)");
+  arguments.text("--similar-to", options->similar_to,
+                 "print the cosine similarity of the text's vector to that of this text (sentence-transformers)");
   arguments.integer("--generate", options->generate, {}, "continue the text by this many tokens");
   arguments.number("--temperature", options->temperature, {0, 1000},
                    "temperature for sampling these tokens; 0: always the likeliest");

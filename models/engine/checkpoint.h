@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "models/api/model.h"
+#include "models/engine/sentence.h"
 #include "models/engine/throughput.h"
 #include "models/image/image.h"
 #include "models/text/tokenizer.h"
@@ -29,6 +30,7 @@ struct CheckpointParts {
   std::shared_ptr<Vision> vision;                     // of a vision-language model; null for others
   transformer::WeightBinding binding;                 // of both
   std::shared_ptr<const text::Tokenizer> tokenizer;   // null: ids only
+  std::optional<SentenceSteps> sentence;              // from states to one vector, where the checkpoint has the steps
   image::Preprocessing preprocessing;
   std::optional<Error> unread;  // why texts (tokenizer) or pictures (preprocessing) are refused; ids and pixels are not
   std::optional<Error> unread_pictures;  // the same of the pictures in a text

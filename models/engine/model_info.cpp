@@ -115,6 +115,7 @@ ModelInfo checkpoint_info(const CheckpointParts& parts, const families::Checkpoi
   info.dtype = main_dtype(parts.binding);
   info.tokenizer = parts.tokenizer != nullptr;
   info.overrides = parts.options.overrides;
+  info.pooling = parts.sentence ? parts.sentence->text() : std::vector<std::string>();
   info.task_heads = plan.task_heads;
   if (!plan.task_heads.empty()) {
     for (const auto& [id, label] : read_labels(checkpoint.config)) {

@@ -13,6 +13,7 @@
 #include "models/engine/read_checkpoint.h"
 #include "models/engine/vision.h"
 #include "models/families/engine/family.h"
+#include "models/families/engine/heads.h"
 #include "models/formats/gguf/gguf_metadata.h"
 #include "models/formats/json/json.h"
 #include "models/text/token_tables.h"
@@ -172,6 +173,29 @@ std::optional<Error> unexpected_tensors(const families::CheckpointFiles& checkpo
       checkpoint.path.string());
 }
 
+// The steps to one vector, of states: an output head is left out. Modules of unknown kinds leave them out, with a
+// warning.
+Status open_sentence(const families::CheckpointFiles& checkpoint, families::Plan& plan, CheckpointParts& parts) {
+  std::error_code failure;
+  if (!fs::is_directory(checkpoint.path, failure) || !has_sentence_steps(checkpoint.path) || plan.spec.is_image() ||
+      plan.vision || !plan.encoder.empty()) {
+    return {};
+  }
+  Result<SentenceSteps> steps = SentenceSteps::read(checkpoint.path, plan.spec.width);
+  if (!steps.ok() && steps.error().code != ErrorCode::kUnsupported) {
+    return steps.error();
+  }
+  const std::vector<std::string> warnings =
+      steps.ok() ? sentence_warnings(checkpoint.path)
+                 : std::vector<std::string>{steps.error().describe() + " (no vector of the text is computed)"};
+  plan.warnings.insert(plan.warnings.end(), warnings.begin(), warnings.end());
+  if (steps.ok()) {
+    parts.sentence = *std::move(steps);
+    families::leave_out_head(checkpoint, plan);
+  }
+  return {};
+}
+
 Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const OpenOptions& options) {
   if (options.device != "cpu" && !(options.device == "cuda" && at::hasCUDA())) {
     return unsupported("device " + options.device + " is not one that this build has");
@@ -182,6 +206,7 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   LOCUS_TRY(const Overrides applied, apply_overrides(options.overrides, plan.spec));
   const std::string where = checkpoint.config.file().empty() ? path.string() : checkpoint.config.file();
   CheckpointParts parts;
+  LOCUS_CHECK(open_sentence(checkpoint, plan, parts));
   LOCUS_TRY(parts.transformer, within(transformer::Transformer::create(plan.spec, false), where));
   parts.options = options;
   parts.options.overrides = applied;

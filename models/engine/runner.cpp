@@ -69,9 +69,11 @@ Status Runner::observe_images(PreparedInput& prepared, const transformer::Observ
   return {};
 }
 
-Result<std::shared_ptr<const Trace>> Runner::run(const Input& input, const RunOptions& options, StopToken stop,
+Result<std::shared_ptr<const Trace>> Runner::run(const Input& input, const RunOptions& asked, StopToken stop,
                                                  const Progress& progress) const {
   return guarded([&]() -> Result<std::shared_ptr<const Trace>> {
+    RunOptions options = asked;
+    options.all_logits = asked.all_logits || parts_.sentence;  // the vector is made of the states of all tokens
     const at::NoGradGuard no_grad;
     LOCUS_TRY(PreparedInput prepared, prepare(input));
     const Estimator estimator(checkpoint_);

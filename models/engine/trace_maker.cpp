@@ -145,6 +145,10 @@ std::shared_ptr<const Trace> TraceMaker::trace_of(PreparedInput prepared, const 
       trace_data(*parts_.transformer, std::move(prepared), observed.own, parts_.transformer->spec().depth());
   data.model = std::move(info);
   data.time_ms = time_ms;
+  if (parts_.sentence && data.hidden.defined() &&
+      data.hidden.size(0) == static_cast<std::int64_t>(data.tokens.size())) {
+    data.sentence = parts_.sentence->vector(data.hidden);
+  }
   if (read) {
     data.cross = cross_trace(data, *read, observed.own);
     data.encoder = encoder_trace(std::move(*read), observed.encoder);

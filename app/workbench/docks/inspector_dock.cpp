@@ -18,6 +18,7 @@
 #include "app/workbench/widgets/state_form.h"
 #include "app/workbench/work/cell_values.h"
 #include "app/workbench/work/token_words.h"
+#include "core/base/listed.h"
 
 namespace locus::workbench {
 
@@ -314,6 +315,36 @@ void InspectorDock::show_colors() {
   }));
 }
 
+namespace {
+
+// Steps, length and largest weight of the vectors of the columns' texts, and the cosine of the first two; empty: a
+// column has none.
+QString vectors_of(const std::vector<const Checkpoint*>& columns) {
+  QStringList lines;
+  std::vector<models::SentenceVector> vectors;
+  for (const Checkpoint* const column : columns) {
+    const models::SentenceVector& own = vectors.emplace_back(column->trace->sentence());
+    if (own.values.empty() || own.weights.empty()) {
+      return {};
+    }
+    const auto most = std::ranges::max_element(own.weights);
+    const auto token = most - own.weights.begin();
+    lines << QStringLiteral("%1: %2 numbers; largest weight %3 at %4  “%5”")
+                 .arg(qt(listed(column->trace->model().pooling)))
+                 .arg(own.values.size())
+                 .arg(static_cast<double>(*most), 0, 'f', 4)
+                 .arg(token)
+                 .arg(qt(shown_token(*column->trace, token)));
+  }
+  if (vectors.size() > 1 && vectors[0].values.size() == vectors[1].values.size()) {
+    lines << QStringLiteral("cosine similarity of the first two: %1")
+                 .arg(models::cosine_similarity(vectors[0].values, vectors[1].values), 0, 'f', 4);
+  }
+  return lines.join(QStringLiteral("\n"));
+}
+
+}  // namespace
+
 void InspectorDock::title_predictions(bool any) {
   const auto columns = studio_.checkpoints().shown();
   const views::ViewInput input = studio_.view_input();
@@ -343,6 +374,11 @@ void InspectorDock::title_predictions(bool any) {
         std::ranges::all_of(columns, [&](const Checkpoint* each) { return last(each) == last(columns.front()); });
     title = alike ? QStringLiteral("Next token after “%1”").arg(last(columns.front()))
                   : QStringLiteral("Next token after the last");
+  }
+  const QString vectors = vectors_of(columns);
+  if (!any && !vectors.isEmpty()) {
+    title = QStringLiteral("Vector of the text");
+    line = vectors;
   }
   predictions_box_->setTitle(title);
   predictions_title_->setText(line);

@@ -180,13 +180,7 @@ void leave_out_absent_head(const CheckpointFiles& checkpoint, Plan& plan) {
     plan.spec.head = false;
   } else if (other && !std::all_of(parts.begin(), parts.end(), stored)) {
     // A classifier that shares the first matrices of the output head (ModernBERT).
-    plan.spec.head = false;
-    for (const char* const part : {"head_transform.weight", "head_transform.bias", "head_norm.weight", "head_norm.bias",
-                                   "head.weight", "head.bias"}) {
-      if (const formats::TensorInfo* tensor = tensor_of(checkpoint, plan, part); tensor != nullptr) {
-        list_task_head(std::string_view(tensor->name).substr(0, tensor->name.find('.')), tensor->name, plan);
-      }
-    }
+    leave_out_head(checkpoint, plan);
   }
 }
 
@@ -194,6 +188,18 @@ void leave_out_absent_head(const CheckpointFiles& checkpoint, Plan& plan) {
 
 bool is_task_head(std::string_view component) {
   return std::find(kTaskHeads.begin(), kTaskHeads.end(), component) != kTaskHeads.end();
+}
+
+void leave_out_head(const CheckpointFiles& checkpoint, Plan& plan) {
+  const formats::TensorInfo* const embedding = tensor_of(checkpoint, plan, "embedding.weight");
+  plan.spec.head = false;
+  for (const char* const part : {"head_transform.weight", "head_transform.bias", "head_norm.weight", "head_norm.bias",
+                                 "head.weight", "head.bias"}) {
+    const formats::TensorInfo* const tensor = tensor_of(checkpoint, plan, part);
+    if (tensor != nullptr && tensor != embedding) {
+      list_task_head(std::string_view(tensor->name).substr(0, tensor->name.find('.')), tensor->name, plan);
+    }
+  }
 }
 
 void settle_head(const CheckpointFiles& checkpoint, Plan& plan) {

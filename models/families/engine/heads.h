@@ -12,6 +12,9 @@ namespace locus::families {
 // - Heads of other tasks (classifiers, poolers, value heads) are listed in Plan::task_heads and not unexpected.
 void settle_head(const CheckpointFiles& checkpoint, Plan& plan);
 
+// Makes the states the outcome whatever the file holds; tensors of the head are not unexpected.
+void leave_out_head(const CheckpointFiles& checkpoint, Plan& plan);
+
 // Whether tensors with this component in their names belong to the head of another task: "classifier".
 bool is_task_head(std::string_view component);
 
