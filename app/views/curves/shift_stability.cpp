@@ -20,7 +20,7 @@ struct Runs : std::vector<Rows> {};
 std::size_t cached_bytes(const Runs& runs) {
   std::size_t bytes = sizeof runs;
   for (const Rows& rows : runs) {
-    bytes += sizeof rows + sizeof(models::StabilityRow) * rows.size();
+    bytes += sizeof(Rows) + sizeof(models::StabilityRow) * rows.size();
   }
   return bytes;
 }

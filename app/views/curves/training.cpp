@@ -227,8 +227,9 @@ Result<Data> TrainingView::table(const ViewInput& input, const Numbers& numbers)
   for (const std::size_t n : order) {
     for (std::int64_t head = 0; head < std::ssize(numbers[n]->heads); ++head) {
       const HeadInterval& at = numbers[n]->heads[static_cast<std::size_t>(head)];
+      const std::int64_t layer = head / count;
       const std::vector<double> row{step_of(input, n),
-                                    static_cast<double>(head / count),
+                                    static_cast<double>(layer),
                                     static_cast<double>(head % count),
                                     at.mean,
                                     at.low,

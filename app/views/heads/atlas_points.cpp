@@ -58,7 +58,8 @@ figure::Points points_of(const AtlasPoints& heads, const models::AtlasInfo& info
   points.scale.high = static_cast<float>(std::max<std::int64_t>(info.layers - 1, 1));
   const std::size_t count = heads.x.size();
   for (std::size_t n = 0; n < count; ++n) {
-    points.values.push_back(static_cast<float>(static_cast<std::int64_t>(n) / info.heads));
+    const std::int64_t layer = static_cast<std::int64_t>(n) / info.heads;
+    points.values.push_back(static_cast<float>(layer));
     points.hollow.push_back(hollow_of(heads.x[n], heads.y[n]));
     points.sizes_px.push_back(n < heads.size.size() ? size_at(heads.size[n], look.sizes) : static_cast<float>(kAlike));
   }
