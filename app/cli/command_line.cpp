@@ -24,6 +24,8 @@ void declare_globals(Arguments arguments, Globals& globals) {
   arguments.integer("--memory-limit-mb", globals.memory_limit_mb, {},
                     "refuse work that needs more memory; 0: no limit");
   arguments.choice("--device", globals.device, {"cpu", "cuda"}, "device that runs the models");
+  arguments.text("--base", globals.base, "base model of adapters, instead of the one that they name",
+                 FileUse::kCheckpoint);
   arguments.text("--config-dir", globals.config_dir, "folder for settings, sessions and recent files");
   arguments.text("--log", globals.log, "append all printed output to this file", FileUse::kWritten);
 }

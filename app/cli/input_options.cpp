@@ -215,6 +215,7 @@ Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::p
   options.overrides = overrides;
   options.device = context.globals.device;
   options.memory_limit_mb = context.globals.memory_limit_mb;
+  options.base = context.globals.base;
   LOCUS_TRY(const std::filesystem::path found, formats::find_checkpoint(path.string()));
   LOCUS_TRY(std::shared_ptr<const models::Model> model, models::open(found, options));
   for (const std::string& warning : model->info().warnings) {

@@ -135,6 +135,7 @@ struct OpenOptions {
   Overrides overrides;
   std::string device = "cpu";        // or "cuda"
   std::int64_t memory_limit_mb = 0;  // 0: none
+  std::filesystem::path base = {};   // of adapters; empty: as adapter_config.json says
   bool weights = true;               // false: none are read before the first run, whatever their size
 };
 

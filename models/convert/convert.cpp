@@ -201,8 +201,8 @@ class Conversion {
         converted_.warnings.push_back("tensor " + shown(info.name) + " is not written: a GGUF file has no name for it");
         continue;
       }
-      const bool turned =
-          architecture->interleaved && (name.find(".attn_q.") != name.npos || name.find(".attn_k.") != name.npos);
+      const bool turned = architecture->interleaved && info.interleaved == 0 &&
+                          (name.find(".attn_q.") != name.npos || name.find(".attn_k.") != name.npos);
       add(name, info, turned ? plan.spec.first().attention.head_width : 0,
           architecture->one_added && name.ends_with("norm.weight"), outputs);
     }
@@ -257,6 +257,11 @@ class Conversion {
     for (const TensorInfo& info : tensors) {
       if (stop.stop_requested()) {
         return cancelled();
+      }
+      if (info.interleaved > 0) {
+        return unsupported(
+            "expected a checkpoint in the form of transformers to write safetensors, found rows of pairs",
+            checkpoint_.path.string() + ": tensor " + shown(info.name));
       }
       if (!is_number(info.dtype)) {
         converted_.warnings.push_back("tensor " + shown(info.name) + " holds no numbers of weights: not written");

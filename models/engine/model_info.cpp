@@ -123,7 +123,8 @@ ModelInfo checkpoint_info(const CheckpointParts& parts, const families::Checkpoi
     }
   }
   info.unexpected = parts.binding.unexpected;
-  info.warnings = plan.warnings;
+  info.warnings = checkpoint.notes;
+  info.warnings.insert(info.warnings.end(), plan.warnings.begin(), plan.warnings.end());
   if (const std::string unread = formats::unread_weights(checkpoint.path); !unread.empty()) {
     info.warnings.push_back(unread);
   }

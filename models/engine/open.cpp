@@ -200,7 +200,7 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   if (options.device != "cpu" && !(options.device == "cuda" && at::hasCUDA())) {
     return unsupported("device " + options.device + " is not one that this build has");
   }
-  LOCUS_TRY(const families::CheckpointFiles checkpoint, read_checkpoint(path));
+  LOCUS_TRY(const families::CheckpointFiles checkpoint, read_checkpoint(path, options.base));
   LOCUS_TRY(const families::Family* family, families::family_of(checkpoint));
   LOCUS_TRY(families::Plan plan, families::read_plan(*family, checkpoint));
   LOCUS_TRY(const Overrides applied, apply_overrides(options.overrides, plan.spec));

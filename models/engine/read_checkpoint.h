@@ -8,7 +8,9 @@
 
 namespace locus::models {
 
-// A checkpoint's folder or file. Errors: kBadInput, kUnsupported of the readers.
-Result<families::CheckpointFiles> read_checkpoint(const std::filesystem::path& path);
+// A checkpoint's folder or file; of an adapter's folder, its base with the adapter added, which `base` names where it is
+// not empty. Errors: kBadInput, kUnsupported of the readers.
+Result<families::CheckpointFiles> read_checkpoint(const std::filesystem::path& path,
+                                                  const std::filesystem::path& base = {});
 
 }  // namespace locus::models

@@ -15,6 +15,7 @@ extern const Family kClip;
 extern const Family kClipVision;
 extern const Family kCohere2;
 extern const Family kCohere;
+extern const Family kComposite;
 extern const Family kCope;
 extern const Family kDeepseekV2;
 extern const Family kDeepseekV3;

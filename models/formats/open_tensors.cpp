@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "models/formats/files_read.h"
+#include "models/formats/foreign_folder.h"
 #include "models/formats/gguf/gguf.h"
 #include "models/formats/mapped_file.h"
 #include "models/formats/safetensors/safetensors.h"
@@ -112,8 +114,15 @@ Result<Source> open_tensors(const fs::path& path) {
       return open_file(path / name);
     }
   }
-  LOCUS_TRY(const fs::path file, only_file(path));
-  return open_file(file);
+  const Result<fs::path> file = only_file(path);
+  const bool safe = file.ok() && (file->extension() == ".safetensors" || file->extension() == ".gguf");
+  if (const std::optional<Error> foreign = safe ? std::nullopt : foreign_folder(path)) {
+    return *foreign;
+  }
+  if (!file.ok()) {
+    return file.error();
+  }
+  return open_file(*file);
 }
 
 std::string unread_weights(const fs::path& folder) {

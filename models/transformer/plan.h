@@ -22,10 +22,11 @@ namespace locus::transformer {
 
 // Files of a checkpoint.
 struct CheckpointFiles {
-  std::filesystem::path path;    // as it was given
-  std::filesystem::path folder;  // where its files are
-  formats::Config config;        // config.json; empty when there is none
-  formats::Source tensors;       // null: configuration only
+  std::filesystem::path path;      // as it was given
+  std::filesystem::path folder;    // where its files are
+  formats::Config config;          // config.json; empty when there is none
+  formats::Source tensors;         // null: configuration only
+  std::vector<std::string> notes;  // for the warnings of the checkpoint
 
   const formats::TensorInfo* find(const std::string& name) const {
     return tensors == nullptr ? nullptr : tensors->find(name);

@@ -142,6 +142,7 @@ inline void expect_same_facts(const Trace& here, const Trace& there) {
   EXPECT_EQ(here.kept_layers(), there.kept_layers());
   EXPECT_EQ(here.edits(), there.edits());
   EXPECT_EQ(here.token_scores(), there.token_scores());
+  EXPECT_EQ(here.sentence(), there.sentence());
   for (const std::int64_t count : {3, 40}) {  // more than arrive with the trace
     EXPECT_EQ(bytes_of(here.top(count)), bytes_of(there.top(count)));
   }

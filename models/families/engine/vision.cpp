@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "core/base/shown.h"
@@ -70,13 +71,51 @@ Result<Plan> read_text(const CheckpointFiles& checkpoint, const VisionTable& tab
   return plan;
 }
 
+// Skips tensors whose first components none of the text's have: "vision_tower.", "model.audio_tower.".
+void without_other_parts(const CheckpointFiles& checkpoint, Plan& text) {
+  if (checkpoint.tensors == nullptr) {
+    return;
+  }
+  std::set<std::string> starts;
+  for (const Name& row : text.names) {
+    const std::size_t layer = row.tensor.find(".N.");
+    starts.insert(layer == row.tensor.npos ? row.tensor : row.tensor.substr(0, layer + 1));
+  }
+  for (const formats::TensorInfo& tensor : checkpoint.tensors->tensors()) {
+    const bool own = std::any_of(starts.begin(), starts.end(),
+                                 [&](const std::string& start) { return tensor.name.starts_with(start); });
+    if (!own) {
+      text.skipped.push_back(tensor.name + "*");
+    }
+  }
+}
+
 }  // namespace
+
+Result<Plan> read_text_half(const CheckpointFiles& checkpoint, const std::string& why) {
+  static const VisionTable kTable{
+      .text_tensors = {{"model.language_model.", "language_model.model.", "model.language_model.model.",
+                        "language_model.", "model.text_model.", "text_model.", "thinker.model.", "model."},
+                       {}},
+      .head_prefixes = {"", "language_model.", "model.", "thinker."},
+  };
+  LOCUS_TRY(Plan text, read_text(checkpoint, kTable));
+  without_other_parts(checkpoint, text);
+  text.warnings.push_back(checkpoint.config.file() + ": " + why + ": its text is read alone, pictures are off");
+  return text;
+}
 
 Result<Plan> read_vision(const CheckpointFiles& checkpoint, const VisionTable& table) {
   LOCUS_TRY(const Config vision, group(checkpoint.config, "vision_config"));
   LOCUS_TRY(Plan text, read_text(checkpoint, table));
   auto plan = std::make_shared<VisionPlan>();
-  LOCUS_TRY(Family tower, table.tower(vision));
+  Result<Family> known = table.tower(vision);
+  if (!known.ok() && known.error().code == ErrorCode::kUnsupported) {
+    without_other_parts(checkpoint, text);
+    text.warnings.push_back(known.error().describe() + ": the text is read alone, pictures are off");
+    return text;
+  }
+  LOCUS_TRY(Family tower, std::move(known));
   LOCUS_TRY(plan->tower, read_part(std::move(tower), checkpoint, vision, table.tower_tensors));
   plan->tower.spec.head = false;
   LOCUS_TRY(plan->placeholders.id, token_id(checkpoint.config, {"image_token_id", "image_token_index"}));

@@ -65,8 +65,13 @@ struct VisionTable {
   Status (*finish)(const CheckpointFiles& checkpoint, const Config& vision, Plan& text, VisionPlan& plan) = nullptr;
 };
 
-// The plan of the text, with the plan of the tower in Plan::vision. Errors: those of both tables.
+// The plan of the text, with the plan of the tower in Plan::vision; of the text alone, with a warning, where the tower is
+// of an unknown kind. Errors: those of both tables.
 Result<Plan> read_vision(const CheckpointFiles& checkpoint, const VisionTable& table);
+
+// The plan of the text in text_config alone; tensors of other parts are skipped, and a warning says that pictures are off
+// and why. Errors: those of the text's table.
+Result<Plan> read_text_half(const CheckpointFiles& checkpoint, const std::string& why);
 
 // The family with this name. Errors: kUnsupported.
 Result<Family> family_named(const std::string& name, const Config& config);

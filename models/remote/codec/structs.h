@@ -199,6 +199,7 @@ void members(Structs, Is<models::OpenOptions> auto& x, auto& visit) {
   visit("overrides", x.overrides);
   visit("device", x.device);
   visit("memory_limit_mb", x.memory_limit_mb);
+  visit("base", x.base);
 }
 void members(Structs, Is<models::EncodingUse> auto& x, auto& visit) {
   visit("name", x.name);

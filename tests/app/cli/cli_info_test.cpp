@@ -79,6 +79,29 @@ TEST_F(CliInfo, JsonListsEachLayersEncodingAndWindow) {
   EXPECT_EQ(json::parse(without.out).at("layer_encodings"), json::parse("[0, 0, 0, -1]"));
 }
 
+TEST_F(CliInfo, NamesHeadsOfOtherTasksAndTheirLabels) {
+  const std::string variants = locus::test::source_dir() + "/tests/golden/variants/";
+  const auto outcome = run_locus({"info", variants + "tasks/bert-sequence"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("output          the state of every token"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("pooler, classifier: not used; labels no, maybe, yes"), std::string::npos) << outcome.out;
+  const json info = json::parse(run_locus({"info", variants + "tasks/bert-sequence", "--json"}).out);
+  EXPECT_EQ(info.at("head"), false);
+  EXPECT_EQ(info.at("labels"), json::parse(R"(["no", "maybe", "yes"])"));
+  const auto chain = run_locus({"info", variants + "sentence/cls-dense"});
+  EXPECT_NE(chain.out.find("one vector      state of the first token, dense 5 tanh"), std::string::npos) << chain.out;
+}
+
+// The base of an adapter, which it names or --base does.
+TEST_F(CliInfo, OpensAdaptersOnTheirBase) {
+  const std::string adapters = locus::test::source_dir() + "/tests/golden/variants/adapters/";
+  const auto outcome = run_locus({"info", adapters + "lora"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("LoRA, rank 3, 6 modules, on "), std::string::npos) << outcome.err;
+  EXPECT_EQ(run_locus({"info", adapters + "lora", "--base", adapters + "base"}).status, 0);
+  expect_error(run_locus({"info", adapters + "lora", "--base", adapters + "none"}), 3, "none");
+}
+
 // The bundled checkpoint whose every second layer has no positions.
 TEST_F(CliInfo, NamesTheLayersWithoutPositions) {
   const std::string bundled = locus::test::source_dir() + "/assets/checkpoints/text-rope-nope";

@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "models/formats/tensor_source.h"
+#include "tests/support/golden.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_locus.h"
 
@@ -36,6 +39,23 @@ TEST_F(CliRun, JsonHasTheFixedKeys) {
     EXPECT_TRUE(top.at("token").is_string());
     EXPECT_TRUE(top.at("id").is_number_integer());
   }
+}
+
+// A folder of sentence-transformers: the vector, the tokens' weights, and another text's cosine as transformers gives it.
+TEST_F(CliRun, SentenceTransformersCompareTexts) {
+  const std::string folder = locus::test::source_dir() + "/tests/golden/variants/sentence/mean-normalised";
+  const auto outcome = run_locus({"run", folder, "--text", "a b c", "--similar-to", "a d", "--json"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json run = json::parse(outcome.out);
+  EXPECT_EQ(run.at("vector").size(), 16U);
+  EXPECT_EQ(run.at("token_weights"), json::parse("[0.2,0.2,0.2,0.2,0.2]").get<std::vector<float>>());
+  EXPECT_EQ(run.at("similar_to"), "a d");
+  const locus::test::Golden golden("variants/sentence/mean-normalised/expected");
+  EXPECT_NEAR(run.at("cosine").get<double>(), golden["cosine"].item<double>(), 1e-5);
+  const auto printed = run_locus({"run", folder, "--text", "a b c", "--similar-to", "a d"});
+  EXPECT_NE(printed.out.find("vector of 16 numbers (mean over the tokens, length 1): "), std::string::npos);
+  EXPECT_NE(printed.out.find("cosine similarity to a d: "), std::string::npos) << printed.out;
+  expect_error(run_locus({"run", path(), "--text", "a", "--similar-to", "b"}), 4, "expected a folder of sentence-");
 }
 
 // A discriminator gives each token one number; what reads predictions says that there are none.

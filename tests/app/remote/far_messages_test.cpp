@@ -78,6 +78,7 @@ remote::TraceSummary summary() {
   own.edits = {*models::parse_edit("head 0.1 zero", 0)};
   own.top = {{5, "b", 0.5F}};
   own.token_scores = {1, 2, kHidden};
+  own.sentence = {{0.5F, -1}, {0.25F, 0.25F, 0.5F}};
   remote::TraceSummary encoder = own;
   encoder.number = 8;
   own.sides.emplace_back(models::Side::kEncoder, encoder);
@@ -176,6 +177,7 @@ TEST(FarMessages, SummariesThatDoNotHoldTogetherAreRefused) {
   refused([](Summary& bad) { bad.pictures.resize(2); });
   refused([](Summary& bad) { bad.position_vectors.pop_back(); });
   refused([](Summary& bad) { bad.token_scores.pop_back(); });
+  refused([](Summary& bad) { bad.sentence.weights.pop_back(); });
   refused([](Summary& bad) { bad.model.layer_info[0].encoding = 1; });
   refused([](Summary& bad) { bad.model.layer_info.pop_back(); });
   refused([](Summary& bad) { bad.model.layers = std::int64_t{1} << 50; });

@@ -6,7 +6,7 @@ expected.safetensors: input_ids [T], hidden [T, C], layers.N.attention [H, T, T]
 sentence/NAME is a folder as sentence-transformers writes it (modules.json, the model, 1_Pooling, 2_Dense, …) with a
 transformer of two layers; expected.safetensors holds input_ids and vector, made by the arithmetic of its modules.
 
-adapters/NAME is an adapter as PEFT writes it (adapter_config.json, adapter_model.safetensors) of adapters/base;
+adapters/NAME is an adapter as PEFT writes it (adapter_config.json, adapter_model.safetensors) of adapters/base, whose own values are in its expected.safetensors;
 expected.safetensors holds input_ids and logits of the library's model with the sum W + scale · B A (DoRA: with its columns
 at their stored lengths; IA3: with scaled rows or columns) in place of W, made by PEFT's arithmetic in float64.
 
@@ -138,7 +138,16 @@ def make_sentences():
             modules.append(dict(idx=len(modules), name=str(len(modules)), path=f"{len(modules)}_Normalize", type=kinds + "Normalize"))
             value = torch.nn.functional.normalize(value, dim=0)
         write_json(folder, "modules.json", modules)
-        save_file({"input_ids": ids[0], "vector": value.contiguous()}, os.path.join(folder, "expected.safetensors"))
+        wanted = {"input_ids": ids[0], "vector": value.contiguous()}
+        if name == "mean-normalised":  # also two texts, by a vocabulary of letters
+            words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + [chr(ord("a") + n) for n in range(26)]
+            with open(os.path.join(folder, "vocab.txt"), "w") as file:
+                file.write("\n".join(words + [f"[unused{n}]" for n in range(40 - len(words))]) + "\n")
+            texts = [torch.tensor([[2] + [words.index(word) for word in text.split()] + [3]]) for text in ("a b c", "a d")]
+            with torch.no_grad():
+                vectors = [model(input_ids=text).last_hidden_state[0].mean(0) for text in texts]
+            wanted["cosine"] = torch.nn.functional.cosine_similarity(*vectors, dim=0)[None]
+        save_file(wanted, os.path.join(folder, "expected.safetensors"))
 
 
 def logits_of(model):
@@ -151,6 +160,7 @@ def make_adapters():
     base = fresh("adapters", "base")
     model = randomise(transformers.AutoModelForCausalLM.from_config(config_of("llama"), attn_implementation="eager"), 7)
     model.save_pretrained(base)
+    save_file(logits_of(model), os.path.join(base, "expected.safetensors"))
     gpt2 = fresh("adapters", "base-gpt2")
     conv = randomise(transformers.AutoModelForCausalLM.from_config(config_of("gpt2"), attn_implementation="eager"), 8)
     conv.save_pretrained(gpt2)
