@@ -59,7 +59,7 @@ Status finish_electra(const CheckpointFiles& checkpoint, Plan& plan) {
   return {};
 }
 
-Status finish_distilbert(const CheckpointFiles& checkpoint, Plan& plan) {
+Status finish_distilbert(const CheckpointFiles& /*checkpoint*/, Plan& plan) {
   plan.spec.norm_eps = 1e-12;  // not in any config
   plan.spec.encodings = {{"learned", {{"length", plan.spec.trained_length}}}};
   return {};
