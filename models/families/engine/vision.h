@@ -54,13 +54,13 @@ struct Spelling {
 struct VisionTable {
   // The tower's table for this vision_config, without prefixes. Errors: kUnsupported for an unknown tower.
   Result<Family> (*tower)(const Config& vision) = nullptr;
-  Spelling tower_tensors;
+  Spelling tower_tensors = {};
   Spelling text_tensors = {};
   std::vector<std::string_view> head_prefixes = {""};
   // The text's table where the model_type of text_config does not determine it.
   Result<Family> (*text)(const CheckpointFiles& checkpoint, const Config& text) = nullptr;
   bool flat = false;  // fields of the text are at the top level, without text_config
-  Spelling connector_tensors;
+  Spelling connector_tensors = {};
   // Sets connector, its names without prefix, deepstack and placeholders; the plan's tower and `text` are complete.
   Status (*finish)(const CheckpointFiles& checkpoint, const Config& vision, Plan& text, VisionPlan& plan) = nullptr;
 };
