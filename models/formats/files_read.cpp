@@ -154,7 +154,11 @@ std::string whole_name(const fs::path& file) {
 
 namespace {
 
-constexpr std::array<std::string_view, 20> kRead{"config.json",
+constexpr std::array<std::string_view, 24> kRead{"config.json",
+                                                 "params.json",
+                                                 "modules.json",
+                                                 "config_sentence_transformers.json",
+                                                 "adapter_config.json",
                                                  "generation_config.json",
                                                  "preprocessor_config.json",
                                                  "pe_config.json",

@@ -73,6 +73,10 @@ Status CacheFolder::make(const std::string& commit) const {
 Status CacheFolder::link(const std::string& commit, const std::string& file, const std::string& etag,
                          std::int64_t bytes) const {
   const fs::path path = snapshot(commit) / file;
+  const fs::path below = fs::path(file).parent_path();  // of a file in a folder of a module
+  if (!below.empty()) {
+    LOCUS_CHECK(make_folder(snapshot(commit), below));
+  }
   std::error_code code;
   const fs::file_status there = fs::symlink_status(path, code);
   if (fs::exists(there) && !fs::is_symlink(there)) {
@@ -80,9 +84,13 @@ Status CacheFolder::link(const std::string& commit, const std::string& file, con
                                    : bad_input("expected a link or nothing, found something else", path.string());
   }
   // Created under another name and renamed, so that readers find the old link or the new one.
-  const fs::path made = snapshot(commit) / ("." + etag + "." + std::to_string(::getpid()) + ".link");
+  const fs::path made = path.parent_path() / ("." + etag + "." + std::to_string(::getpid()) + ".link");
   fs::remove(made, code);
-  fs::create_symlink(fs::path("../../blobs") / etag, made, code);
+  fs::path target = "../../blobs";
+  for (auto part = below.begin(); part != below.end(); ++part) {
+    target = ".." / target;
+  }
+  fs::create_symlink(target / etag, made, code);
   if (code) {
     return bad_input("cannot make a link: " + code.message(), path.string());
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/checked.h"
+#include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/formats/hub_name.h"
@@ -34,7 +35,11 @@ ConnectionOptions options_of(const HubSettings& settings) {
 
 std::string address_of(const HubSettings& settings, const std::string& model, const std::string& commit,
                        const std::string& file) {
-  return settings.endpoint + "/" + model + "/resolve/" + commit + "/" + escaped(file);
+  std::string path;
+  for (const std::string_view part : split(file, "/")) {
+    path += "/" + escaped(part);
+  }
+  return settings.endpoint + "/" + model + "/resolve/" + commit + path;
 }
 
 // A small request, repeated where the connection breaks or the hub is busy.

@@ -46,8 +46,36 @@ Result<std::string> name_of_file(const nlohmann::json& sibling, const std::strin
                          where + ": rfilename");
 }
 
+// "1_Pooling/config.json": a file that opening reads, in a folder with a number, as sentence-transformers names those of
+// modules.
+bool is_of_module(const std::string& name) {
+  const std::size_t slash = name.find('/');
+  const std::size_t line = name.find('_');
+  if (slash == name.npos || line == 0 || line > slash || name.find('/', slash + 1) != name.npos ||
+      name.find_first_not_of("0123456789") != line) {
+    return false;
+  }
+  const std::string file = name.substr(slash + 1);
+  return formats::is_read_by_name(file) || file == "model.safetensors" || file == "pytorch_model.bin";
+}
+
 bool is_listed(const Listing& listing, const std::string& name) {
   return std::binary_search(listing.files.begin(), listing.files.end(), name);
+}
+
+// Files of modules, of two files of weights in one folder the safetensors.
+std::vector<std::string> files_of_modules(const Listing& listing) {
+  std::vector<std::string> files;
+  for (const std::string& name : listing.module_files) {
+    const std::string folder = name.substr(0, name.find('/') + 1);
+    const bool older =
+        name.ends_with("/pytorch_model.bin") &&
+        std::binary_search(listing.module_files.begin(), listing.module_files.end(), folder + "model.safetensors");
+    if (!older) {
+      files.push_back(name);
+    }
+  }
+  return files;
 }
 
 std::string some_of(const std::vector<std::string>& names) {
@@ -123,10 +151,14 @@ Result<Listing> parse_listing(std::string_view json, const std::string& where) {
     LOCUS_TRY(std::string name, name_of_file(sibling, where));
     if (name.find('/') == std::string::npos) {
       listing.files.push_back(std::move(name));
+    } else if (is_of_module(name)) {
+      listing.module_files.push_back(std::move(name));
     }
   }
-  std::sort(listing.files.begin(), listing.files.end());
-  listing.files.erase(std::unique(listing.files.begin(), listing.files.end()), listing.files.end());
+  for (std::vector<std::string>* files : {&listing.files, &listing.module_files}) {
+    std::sort(files->begin(), files->end());
+    files->erase(std::unique(files->begin(), files->end()), files->end());
+  }
   return listing.files.empty() ? Result<Listing>(bad_input("expected files, found none", where)) : listing;
 }
 
@@ -138,11 +170,18 @@ Result<std::vector<std::string>> wanted_files(const Listing& listing, const std:
       weights.emplace_back(usual);
     }
   }
-  if (weights.empty()) {
+  std::set<std::string> files;
+  if (is_listed(listing, "modules.json")) {
+    const std::vector<std::string> modules = files_of_modules(listing);
+    files.insert(modules.begin(), modules.end());
+  }
+  const bool inside = std::any_of(files.begin(), files.end(), [](const std::string& name) {
+    return name.starts_with("0_") && formats::may_be_weights(name);
+  });
+  if (weights.empty() && !inside) {
     LOCUS_TRY(const std::string only, only_weights(listing, where));
     weights.push_back(only);
   }
-  std::set<std::string> files;
   for (const std::string& name : weights) {
     if (!is_listed(listing, name)) {
       return bad_input(

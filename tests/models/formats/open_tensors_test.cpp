@@ -98,7 +98,7 @@ TEST(OpenTensors, SaysWhatItDoesNotRead) {
   const Folder folder;
   ASSERT_TRUE(write_file(folder / "model.onnx", "x").ok());
   EXPECT_HAS(open_tensors_refusal(folder / "model.onnx", ErrorCode::kUnsupported), "found .onnx");
-  EXPECT_HAS(open_tensors_refusal(folder.path(), ErrorCode::kUnsupported), "found .onnx");
+  EXPECT_HAS(open_tensors_refusal(folder.path(), ErrorCode::kUnsupported), "found an ONNX model: download");
   ASSERT_TRUE(write_file(folder / "model.gguf", "GGUF").ok());
   EXPECT_HAS(open_tensors_refusal(folder / "model.gguf"), "4 bytes of the version, found 0");
   EXPECT_HAS(open_tensors_refusal(folder.path()), "4 bytes of the version, found 0");

@@ -243,6 +243,37 @@ TEST_F(HubGet, LiesAboutLengthsAreRefused) {
   expect_failure("model.safetensors: expected 1000000 bytes, found an answer of \"300000\"");
 }
 
+// Folders of modules beside the model, as sentence-transformers lays them; other subfolders are left out.
+TEST_F(HubGet, FilesOfModulesLieInTheirFolders) {
+  server_.files["1_Pooling/config.json"] = small_file("{}");
+  server_.files["2_Dense/model.safetensors"] = large_file("dense");
+  server_.files["2_Dense/pytorch_model.bin"] = large_file("older dense");
+  server_.files["2_Dense/deeper/config.json"] = small_file("{}");
+  server_.files["x_Dense/config.json"] = small_file("{}");
+  ASSERT_EQ(plan()->files.size(), 2U);  // without modules.json nothing reads them
+  server_.files["modules.json"] = small_file("[]");
+  const auto planned = plan();
+  ASSERT_TRUE(planned.ok()) << planned.error().describe();
+  std::vector<std::string> names;
+  for (const PlannedFile& file : planned->files) {
+    names.push_back(file.name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"1_Pooling/config.json", "2_Dense/model.safetensors", "config.json",
+                                             "model.safetensors", "modules.json"}));
+  const Status fetched = get();
+  ASSERT_TRUE(fetched.ok()) << fetched.error().describe();
+  expect_fetched();
+  EXPECT_EQ(content_of(snapshot() / "2_Dense/model.safetensors"), "dense");
+  EXPECT_EQ(fs::read_symlink(snapshot() / "2_Dense/model.safetensors"), fs::path("../../../blobs") / sha256("dense"));
+  ASSERT_TRUE(get().ok());  // again: everything is there
+  // A link in place of a module's folder leads nowhere else.
+  fs::remove_all(snapshot() / "1_Pooling");
+  fs::create_directories(folder_.path() / "elsewhere");
+  fs::create_directory_symlink(folder_.path() / "elsewhere", snapshot() / "1_Pooling");
+  EXPECT_FALSE(get().ok());
+  EXPECT_TRUE(fs::is_empty(folder_.path() / "elsewhere"));
+}
+
 TEST_F(HubGet, NamesFromTheServerNeverLeaveTheFolder) {
   for (const char* etag : {"../../../../evil", "..", "/etc/passwd", "a/b", "", ".hidden", "x.incomplete"}) {
     served().etag = etag;
