@@ -135,8 +135,9 @@ struct OpenOptions {
   Overrides overrides;
   std::string device = "cpu";        // or "cuda"
   std::int64_t memory_limit_mb = 0;  // 0: none
-  std::filesystem::path base = {};   // of adapters; empty: as adapter_config.json says
-  bool weights = true;               // false: none are read before the first run, whatever their size
+  // Folder of the base of adapters, on the computer of the checkpoint; empty: as adapter_config.json says.
+  std::string base = {};
+  bool weights = true;  // false: none are read before the first run, whatever their size
 };
 
 // ---- an input
