@@ -11,8 +11,8 @@ namespace {
 
 using transformer::LayerSpec;
 
-// Rotary layers attend within their chunk. q and k are normalised after the rotation, which keeps lengths: the same as
-// before it.
+// Rotary layers attend within their chunk. q and k are normalised after the rotation: the same as before it, without
+// the magnitude of YaRN and LongRoPE, which the norm takes out (but for its ε, a few millionths).
 Status finish_attention(const Config& config, transformer::Spec& spec) {
   LOCUS_TRY(const std::vector<std::int64_t> turns, layer_list(config, "no_rope_layers", spec.depth()));
   LOCUS_TRY(const std::int64_t interval, integer_or(config, "no_rope_layer_interval", 4));
@@ -28,6 +28,12 @@ Status finish_attention(const Config& config, transformer::Spec& spec) {
   if (std::count(types.begin(), types.end(), "sliding_attention") > 0) {
     return unsupported("expected full_attention and chunked_attention, found sliding_attention",
                        config.context("layer_types"));
+  }
+  for (transformer::EncodingSpec& encoding : spec.encodings) {
+    LOCUS_TRY(const std::string scaling, encoding.options.text("scaling", "none"));
+    if (normed && (scaling == "yarn" || scaling == "longrope")) {
+      encoding.options.set("attention_factor", 1.0);
+    }
   }
   spec.each([&](std::int64_t n, LayerSpec& layer) {
     const bool own = turns.empty() ? (n + 1) % interval != 0 : turns[static_cast<std::size_t>(n)] != 0;
