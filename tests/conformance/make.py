@@ -7,7 +7,7 @@ types.txt lists the types, one a line. For each, values/TYPE.json holds the conf
 tensors, the input, and, where the line says `changes`, configurations with one field changed; values/TYPE.safetensors what the library
 computes: some rows of every attention map and of the logits (`probes` below). Weights are not stored: tensors.py makes them from names.
 Needs torch and transformers; the tests need neither."""
-import contextlib, copy, json, os, signal, subprocess, sys, tempfile
+import contextlib, copy, json, os, re, signal, subprocess, sys, tempfile
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 import numpy
@@ -111,9 +111,40 @@ def rule(name, initial):
     return [round(float(numpy.mean(initial, dtype=numpy.float64)), 1) + 0.0, 0.1]
 
 
+def folded(tensors):
+    """Names that differ in a number alone, of the same shape and rule, as one: "layers.{0-3}.weight"."""
+    for place in range(3):
+        groups = {}
+        for name, spec in tensors.items():
+            parts = re.split(r"(?<=\.)(\d+|\{\d+-\d+\})(?=\.)", name)
+            at = 1 + 2 * place
+            key = (tuple(parts[:at] + parts[at + 1:]), str(spec)) if len(parts) > at else (name,)
+            groups.setdefault(key, []).append((name, parts, spec))
+        tensors = {}
+        for members in groups.values():
+            numbers = [int(parts[1 + 2 * place]) for _, parts, _ in members] if len(members) > 1 else []
+            if numbers and sorted(numbers) == list(range(min(numbers), max(numbers) + 1)):
+                _, parts, spec = members[0]
+                parts = list(parts)
+                parts[1 + 2 * place] = f"{{{min(numbers)}-{max(numbers)}}}"
+                tensors["".join(parts)] = spec
+            else:
+                tensors.update({name: spec for name, _, spec in members})
+    return tensors
+
+
+def unfolded(tensors):
+    for name, spec in tensors.items():
+        found = re.search(r"\{(\d+)-(\d+)\}", name)
+        if found:
+            yield from unfolded({name[:found.start()] + str(n) + name[found.end():]: spec for n in range(int(found[1]), int(found[2]) + 1)})
+        else:
+            yield name, spec
+
+
 def write_checkpoint(folder, config, tensors):
     from safetensors.numpy import save_file
-    save_file({name: tensor(name, *spec) for name, spec in tensors.items()}, f"{folder}/model.safetensors", {"format": "pt"})
+    save_file({name: tensor(name, *spec) for name, spec in unfolded(tensors)}, f"{folder}/model.safetensors", {"format": "pt"})
     with open(f"{folder}/config.json", "w", encoding="utf-8") as file:
         json.dump(config, file)
 
@@ -305,7 +336,7 @@ def changes(config):
 
 def changed_values(auto, folder, given, kind, config, plain, allowed_missing):
     """The list of changes, and what the library computes from those that change something: name → [K, …]."""
-    listed, columns = [], {name: [] for name in narrow(plain)}
+    listed, columns, stored = [], {name: [] for name in narrow(plain)}, 0
     for what, fields in changes(config):
         changed = {name: value for name, value in {**config, **fields}.items() if value is not None or name not in fields}
         with open(f"{folder}/config.json", "w", encoding="utf-8") as file:
@@ -324,9 +355,13 @@ def changed_values(auto, folder, given, kind, config, plain, allowed_missing):
             entry["library"] = "runs, and gives the same"
         else:
             entry["library"] = "runs"
-            entry["place"] = len(columns["logits" if "logits" in columns else "hidden"])
-            for name, value in narrow(found).items():
-                columns[name].append(value)
+            kept = narrow(found)
+            same = [n for n in range(stored) if all((columns[name][n] == value).all() for name, value in kept.items())]
+            entry["place"] = same[0] if same else stored
+            if not same:
+                stored += 1
+                for name, value in kept.items():
+                    columns[name].append(value)
         listed.append(entry)
     return listed, {f"changed.{name}": numpy.stack(values) for name, values in columns.items() if values}
 
@@ -339,7 +374,7 @@ def make(row, kind, auto):
     from safetensors.numpy import load_file, save_file
     from transformers import CONFIG_MAPPING
     name = row["type"]
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
     torch.manual_seed(0)
     config = small(CONFIG_MAPPING[name], row["settings"])
     with limit():
@@ -364,6 +399,8 @@ def make(row, kind, auto):
             given = dict(ids=[3 + int(z) % 87 for z in bits("input_ids", 24)])
             if kind == "seq2seq":
                 given["decoder_ids"] = [config.get("decoder_start_token_id") or 0] + given["ids"][1:7]
+        assert dict(unfolded(folded(tensors))) == tensors
+        tensors = folded(tensors)
         write_checkpoint(folder, config, tensors)
         with limit():
             plain, off, missing = both(auto, folder, given, kind)

@@ -90,6 +90,22 @@ std::optional<MapName> map_name(const std::string& name) {
   return MapName{name.starts_with("encoder."), name.ends_with("cross_attention"), std::stoll(name.substr(at + 7))};
 }
 
+// "layers.{0-3}.weight": the four names.
+std::vector<std::string> unfolded(const std::string& name) {
+  const std::size_t first = name.find('{');
+  const std::size_t dash = name.find('-', first);
+  const std::size_t end = name.find('}', first);
+  if (first == std::string::npos) {
+    return {name};
+  }
+  std::vector<std::string> names;
+  for (int n = std::stoi(name.substr(first + 1)); n <= std::stoi(name.substr(dash + 1)); ++n) {
+    const auto each = unfolded(name.substr(0, first) + std::to_string(n) + name.substr(end + 1));
+    names.insert(names.end(), each.begin(), each.end());
+  }
+  return names;
+}
+
 std::string place_text(const std::string& where, double expected, double found) {
   std::ostringstream text;
   text.precision(9);
@@ -122,9 +138,9 @@ std::vector<ConformanceRow> conformance_table() {
   return rows;
 }
 
-ConformanceType::ConformanceType(const std::string& type)
-    : data_(json::parse(std::ifstream(conformance_folder() / "values" / (type + ".json")))),
-      values_("../conformance/values/" + type) {}
+ConformanceType::ConformanceType(const std::string& name, const std::string& folder)
+    : data_(json::parse(std::ifstream(conformance_folder() / folder / (name + ".json")))),
+      values_("../conformance/" + folder + "/" + name) {}
 
 bool ConformanceType::stored(const std::string& type) {
   return fs::exists(conformance_folder() / "values" / (type + ".json"));
@@ -132,9 +148,11 @@ bool ConformanceType::stored(const std::string& type) {
 
 void ConformanceType::write_tensors(const fs::path& folder) const {
   Tensors tensors;
-  for (const auto& [name, rule] : data_.at("tensors").items()) {
-    tensors[name] = generated_tensor(name, rule.at(0).get<std::vector<std::int64_t>>(), rule.at(1).get<double>(),
-                                     rule.at(2).get<double>());
+  for (const auto& [folded, rule] : data_.at("tensors").items()) {
+    for (const std::string& name : unfolded(folded)) {
+      tensors[name] = generated_tensor(name, rule.at(0).get<std::vector<std::int64_t>>(), rule.at(1).get<double>(),
+                                       rule.at(2).get<double>());
+    }
   }
   test::write_tensors(folder / "model.safetensors", tensors);
   if (data_.at("input").contains("pixels")) {
@@ -226,7 +244,10 @@ std::string ConformanceType::map_difference(const models::Trace& trace, const st
 std::string ConformanceType::outcome_difference(const models::Trace& trace, std::optional<std::int64_t> change) const {
   const std::string name = values_.has("logits") ? "logits" : "hidden";
   const models::TraceData data = recorded(trace);
-  const at::Tensor& outcome = data.logits.defined() ? data.logits : data.hidden;
+  at::Tensor outcome = data.logits.defined() ? data.logits : data.hidden;
+  if (values_.has("columns") && outcome.defined()) {
+    outcome = outcome.index_select(-1, values_["columns"]);
+  }
   const at::Tensor expected = stored_values(name, change).contiguous();
   if (!outcome.defined() || outcome.dim() != 2 || outcome.size(1) != expected.size(1)) {
     return name + ": the run has none of this shape";

@@ -24,10 +24,10 @@ struct ConformanceRow {
 
 std::vector<ConformanceRow> conformance_table();
 
-// A type whose values are stored. Reading throws, which fails the test.
+// A type whose values are stored, or a model of packages/. Reading throws, which fails the test.
 class ConformanceType {
  public:
-  explicit ConformanceType(const std::string& type);
+  explicit ConformanceType(const std::string& name, const std::string& folder = "values");
   static bool stored(const std::string& type);
 
   const nlohmann::json& data() const { return data_; }
