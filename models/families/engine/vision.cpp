@@ -94,10 +94,12 @@ void without_other_parts(const CheckpointFiles& checkpoint, Plan& text) {
 
 Result<Plan> read_text_half(const CheckpointFiles& checkpoint, const std::string& why) {
   static const VisionTable kTable{
+      .tower_tensors = {},
       .text_tensors = {{"model.language_model.", "language_model.model.", "model.language_model.model.",
                         "language_model.", "model.text_model.", "text_model.", "thinker.model.", "model."},
                        {}},
       .head_prefixes = {"", "language_model.", "model.", "thinker."},
+      .connector_tensors = {},
   };
   LOCUS_TRY(Plan text, read_text(checkpoint, kTable));
   without_other_parts(checkpoint, text);
