@@ -12,7 +12,7 @@ const std::vector<Family>& families() {
       kRoberta,   kXlmRoberta, kDistilbert, kElectra,  kModernbert,   kNomicBert, kDinov2,     kDinov2WithRegisters,
       kDeit,      kClip,       kClipVision, kSiglip,   kSiglipVision, kDinov3,    kBeit,       kDebertaV2,
       kT5,        kErnie45,    kLlava,      kMistral3, kQwen2Vl,      kQwen25Vl,  kQwen3Vl,    kGemma3Vision,
-      kPaligemma, kIdefics3,   kSmolVlm,    kInternvl, kGlm4v,        kComposite};
+      kPaligemma, kIdefics3,   kSmolVlm,    kInternvl, kGlm4v,        kClipText,  kSiglipText, kComposite};
   return list;
 }
 

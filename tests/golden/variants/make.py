@@ -36,8 +36,9 @@ TYPES = {
 }
 TASKS = {"model": "AutoModel", "sequence": "AutoModelForSequenceClassification", "token": "AutoModelForTokenClassification",
          "question": "AutoModelForQuestionAnswering", "choice": "AutoModelForMultipleChoice"}
+TYPES |= {"clip_text_model": ENCODER, "siglip_text_model": ENCODER}
 WANTED = ["bert-model", "bert-sequence", "bert-question", "roberta-sequence", "distilbert-token", "electra-choice", "deberta-v2-sequence",
-          "modernbert-sequence", "llama-model", "llama-sequence", "llama-question", "qwen2-token", "qwen3-sequence", "mistral-sequence",
+          "clip_text_model-model", "siglip_text_model-model", "modernbert-sequence", "llama-model", "llama-sequence", "llama-question", "qwen2-token", "qwen3-sequence", "mistral-sequence",
           "gemma2-sequence", "gpt2-model", "gpt2-question", "opt-sequence"]
 
 
@@ -72,7 +73,11 @@ def make_tasks():
         config = config_of(kind)
         if task in ("sequence", "token"):
             config.id2label, config.label2id = {0: "no", 1: "maybe", 2: "yes"}, {"no": 0, "maybe": 1, "yes": 2}
-        model = randomise(getattr(transformers, TASKS[task]).from_config(config, attn_implementation="eager"), len(name))
+        if kind == "siglip_text_model":  # no AutoModel
+            model = transformers.SiglipTextModel._from_config(config, attn_implementation="eager")
+        else:
+            model = getattr(transformers, TASKS[task]).from_config(config, attn_implementation="eager")
+        model = randomise(model, len(name))
         folder = os.path.join(HERE, "tasks", name)
         shutil.rmtree(folder, ignore_errors=True)
         model.save_pretrained(folder)

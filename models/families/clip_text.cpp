@@ -1,0 +1,74 @@
+// The text towers of CLIP (causal) and SigLIP (bidirectional), alone in a file: pre-norm, learned positions, no output
+// head; the outcome is every token's state after the last norm.
+#include "models/families/engine/slots.h"
+#include "models/families/list.h"
+
+namespace locus::families {
+
+namespace {
+
+Status finish_text_tower(const CheckpointFiles& /*checkpoint*/, Plan& plan) {
+  plan.spec.encodings = {{"learned", {{"length", plan.spec.trained_length}}}};
+  plan.spec.head = false;
+  return {};
+}
+
+void fix_text_tower(Draft& draft) {
+  draft.spec.norm = transformer::Norm::kLayer;
+  draft.layer.feed_forward.gated = false;
+  draft.attention_bias = draft.layer.feed_forward.bias = true;
+}
+
+Family clip_text() {
+  using namespace slot;
+  return {
+      .name = "clip_text_model",
+      .fixed = fix_text_tower,
+      .fields = {{{"vocab_size"}, vocabulary, std::int64_t{49408}},
+                 {{"hidden_size"}, width, std::int64_t{512}},
+                 {{"num_hidden_layers"}, layers, std::int64_t{12}},
+                 {{"num_attention_heads"}, heads, std::int64_t{8}},
+                 {{"intermediate_size"}, inner, std::int64_t{2048}},
+                 {{"layer_norm_eps"}, norm_eps, 1e-5},
+                 {{"hidden_act"}, activation, "quick_gelu"},
+                 {{"max_position_embeddings"}, trained_length, std::int64_t{77}}},
+      .finish = finish_text_tower,
+      .prefixes = {"text_model.", "", "module.text_model."},
+      .anchor = "embeddings.token_embedding.weight",
+      .names = {{"embedding.weight", "embeddings.token_embedding.weight"},
+                {"position.position_embedding", "embeddings.position_embedding.weight"},
+                {"layers.N.attention_norm", "encoder.layers.N.layer_norm1"},
+                {"layers.N.attention.{query,key,value,output}", "encoder.layers.N.self_attn.{q,k,v,out}_proj"},
+                {"layers.N.feed_forward_norm", "encoder.layers.N.layer_norm2"},
+                {"layers.N.feed_forward.{up,down}", "encoder.layers.N.mlp.fc{1,2}"},
+                {"final_norm", "final_layer_norm"}},
+      .skipped = {"position_ids", "text_projection.weight"},
+  };
+}
+
+}  // namespace
+
+const Family kClipText = clip_text();
+
+const Family kSiglipText = [] {
+  using namespace slot;
+  Family family = clip_text();
+  family.name = "siglip_text_model";
+  family.fixed = [](Draft& draft) {
+    fix_text_tower(draft);
+    draft.spec.causal = false;
+  };
+  family.set({{"vocab_size"}, vocabulary, std::int64_t{32000}});
+  family.set({{"hidden_size"}, width, std::int64_t{768}});
+  family.set({{"num_attention_heads"}, heads, std::int64_t{12}});
+  family.set({{"intermediate_size"}, inner, std::int64_t{3072}});
+  family.set({{"layer_norm_eps"}, norm_eps, 1e-6});
+  family.set({{"hidden_act"}, activation, "gelu_pytorch_tanh"});
+  family.set({{"max_position_embeddings"}, trained_length, std::int64_t{64}});
+  // The projection of the last token, which no other state takes part in.
+  family.skipped = {"position_ids", "text_model.head.*", "head.*"};
+  family.harmless = {"projection_size"};
+  return family;
+}();
+
+}  // namespace locus::families
