@@ -115,9 +115,13 @@ Result<Source> open_tensors(const fs::path& path) {
     }
   }
   const Result<fs::path> file = only_file(path);
-  const bool safe = file.ok() && (file->extension() == ".safetensors" || file->extension() == ".gguf");
-  if (const std::optional<Error> foreign = safe ? std::nullopt : foreign_folder(path)) {
-    return *foreign;
+  // Their own files may end like torch files.
+  const std::string name = file.ok() ? file->filename().string() : "";
+  const bool theirs = name.starts_with("openvino_") || name.find("mp_rank_") != name.npos;
+  if (!file.ok() || theirs || name.find("zero_pp_rank_") != name.npos) {
+    if (std::optional<Error> foreign = foreign_folder(path)) {
+      return *std::move(foreign);
+    }
   }
   if (!file.ok()) {
     return file.error();

@@ -547,6 +547,8 @@ TEST(Variants, FilesOfOtherProgramsAreRefusedWithWhatToDo) {
   EXPECT_TRUE(contains(refusal({"mp_rank_00/model_optim_rng.pt"}), "Megatron"));
   EXPECT_TRUE(contains(refusal({"model.onnx"}), "download model.safetensors"));
   EXPECT_TRUE(contains(refusal({"openvino_model.xml", "openvino_model.bin"}), "OpenVINO"));
+  // An export beside weights does not hide them.
+  EXPECT_TRUE(contains(refusal({"model.onnx", "weights.pt"}), "weights.pt"));
   EXPECT_TRUE(contains(refusal({"tf_model.h5"}), "TensorFlow"));
   EXPECT_TRUE(contains(refusal({"flax_model.msgpack"}), "Flax"));
 }
