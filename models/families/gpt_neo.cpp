@@ -52,6 +52,7 @@ const Family kGptNeo = [] {
                  {{"activation_function"}, activation, "gelu_new"},
                  {{"tie_word_embeddings"}, tied, true},
                  {{"max_position_embeddings"}, trained_length, std::int64_t{2048}}},
+      .fixed_fields = {{"is_causal", {true}}},  // the library's class masks the future whatever it says
       .finish = finish_gpt_neo,
       .prefixes = {"transformer.", "", "module.transformer."},
       .anchor = "wte.weight",

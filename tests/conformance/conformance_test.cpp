@@ -39,9 +39,9 @@ std::vector<std::string> stored_types() {
   return types;
 }
 
-class ConformanceTypes : public testing::TestWithParam<std::string> {};
+class Conformance : public testing::TestWithParam<std::string> {};
 
-TEST_P(ConformanceTypes, GiveTheLibrarysMapsAndLogits) {
+TEST_P(Conformance, GiveTheLibrarysMapsAndLogits) {
   const std::string type = GetParam();
   const std::vector<test::ConformanceRow> table = test::conformance_table();
   const auto row = std::find_if(table.begin(), table.end(), [&](const auto& line) { return line.type == type; });
@@ -71,7 +71,7 @@ std::string name_of(const testing::TestParamInfo<std::string>& info) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ConformanceTypes, testing::ValuesIn(stored_types()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, Conformance, testing::ValuesIn(stored_types()), name_of);
 
 // A damaged map, or logits of another run, are noticed at their place.
 TEST(Conformance, NamesTheFirstPlaceThatDiffers) {

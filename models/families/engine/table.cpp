@@ -62,7 +62,8 @@ SettingValue value_of(const Field& field, Draft& draft) {
 }
 
 // is_causal: false makes a decoder bidirectional, with its windows extended equally to both sides, both ends included,
-// as in transformers 5.
+// as in transformers 5. Its decoders with ALiBi add a slope times the key's index, which both ways is no bias of the
+// distance.
 Status read_direction(const Config& config, transformer::Spec& spec) {
   LOCUS_TRY(const bool causal, config.boolean("is_causal", true));
   if (causal || !spec.causal) {
@@ -72,6 +73,11 @@ Status read_direction(const Config& config, transformer::Spec& spec) {
     if (layer.attention.chunk > 0 || layer.cross) {
       return unsupported("expected true with attention chunks or beside an encoder, found false",
                          config.context("is_causal"));
+    }
+  }
+  for (const transformer::EncodingSpec& encoding : spec.encodings) {
+    if (encoding.name == "alibi") {
+      return unsupported("expected true with ALiBi, found false", config.context("is_causal"));
     }
   }
   spec.causal = false;
