@@ -52,6 +52,8 @@ at::Tensor activate(Activation activation, at::Tensor x) {
       return x * at::sigmoid(x * 1.702);
     case Activation::kTanh:
       return in_place ? at::tanh_(x) : at::tanh(x);
+    case Activation::kSquaredRelu:
+      return (in_place ? at::relu_(x) : at::relu(x)).square();
   }
   return x;
 }

@@ -51,6 +51,7 @@ void visit_layer(Visit& visit, LayerSpec& layer) {
   visit("value_bias", attention.value_bias);
   visit("output_bias", attention.output_bias);
   visit("feed_forward_bias", layer.feed_forward.bias);
+  visit("feed_forward_inner_bias", layer.feed_forward.inner_bias);
   visit("parallel_residual", layer.parallel);
   visit("shared_norm", layer.shared_norm);
   visit("residual_from_norm", layer.residual_from_norm);
@@ -93,12 +94,14 @@ void visit_model(Visit& visit, Spec& spec) {
   visit("max_position_embeddings", spec.trained_length);
   visit.name("norm", kNorms, spec.norm);
   visit("norm_bias", spec.norm_bias);
+  visit("norm_weight", spec.norm_weight);
   visit("norm_eps", spec.norm_eps);
   visit("embedding_scale", spec.embedding_scale);
   visit("embedding_norm", spec.embedding_norm);
   visit("token_types", spec.token_types);
   visit("embedding_width", spec.embedding_width);
   visit("padding_id", spec.padding);
+  visit("dropped_token", spec.dropped_token);
   visit("residual_scale", spec.residual_scale);
   visit("convolution", spec.convolution.kernel);
   visit("convolution_groups", spec.convolution.groups);
@@ -113,6 +116,7 @@ void visit_model(Visit& visit, Spec& spec) {
   visit("head_transform_bias", spec.head_transform_bias);
   visit("head_transform_gelu", spec.head_transform_gelu);
   visit("head_transform_norm", spec.head_transform_norm);
+  visit("head_transform_width", spec.head_transform_width);
   visit("token_score", spec.token_score);
   visit("logit_scale", spec.logit_scale);
   visit("logit_cap", spec.logit_cap);

@@ -18,7 +18,7 @@ void ParameterList::linear(const std::string& name, std::int64_t out, std::int64
 }
 
 void ParameterList::norm(const std::string& name, std::int64_t width, NormWeights& weights) {
-  norm(name, width, true, spec_.norm == Norm::kLayer && spec_.norm_bias, weights);
+  norm(name, width, spec_.norm_weight, spec_.norm == Norm::kLayer && spec_.norm_bias, weights);
 }
 
 void ParameterList::norm(const std::string& name, std::int64_t width, bool weight, bool bias, NormWeights& weights) {
@@ -96,10 +96,11 @@ void ParameterList::cross(const std::string& prefix, const AttentionSpec& spec, 
 
 void ParameterList::feed_forward(const std::string& prefix, const FeedForwardSpec& spec, std::int64_t inner,
                                  FeedForwardWeights& weights) {
+  const bool inner_bias = spec.bias && spec.inner_bias;
   if (spec.gated) {
-    linear(prefix + "gate", inner, spec_.width, spec.bias, weights.gate);
+    linear(prefix + "gate", inner, spec_.width, inner_bias, weights.gate);
   }
-  linear(prefix + "up", inner, spec_.width, spec.bias, weights.up);
+  linear(prefix + "up", inner, spec_.width, inner_bias, weights.up);
   linear(prefix + "down", spec_.width, inner, spec.bias, weights.down);
 }
 

@@ -17,13 +17,14 @@ namespace {
 // Larger sizes mean a corrupt config.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
 
-constexpr WordTable<Activation, 11> kActivations{{
+constexpr WordTable<Activation, 12> kActivations{{
     {"gelu", Activation::kGelu},
     {"gelu_tanh", Activation::kGeluTanh},
     {"silu", Activation::kSilu},
     {"relu", Activation::kRelu},
     {"quick_gelu", Activation::kQuickGelu},
     {"tanh", Activation::kTanh},
+    {"relu2", Activation::kSquaredRelu},
     {"gelu_new", Activation::kGeluTanh},
     {"gelu_pytorch_tanh", Activation::kGeluTanh},
     {"gelu_fast", Activation::kGeluTanh},
@@ -210,6 +211,14 @@ Status validate(const Spec& spec) {
   }
   LOCUS_CHECK(check_size("vocabulary", spec.vocabulary, kLargestSize));
   LOCUS_CHECK(check_size("embedding width", spec.token_width(), kLargestSize));
+  LOCUS_CHECK(check_size("width of the head", spec.head_width(), kLargestSize));
+  if (!spec.is_image() && spec.head && spec.tied_head && spec.head_width() != spec.token_width()) {
+    return bad_input("width of the head: expected the embedding's for a tied head, found " +
+                     std::to_string(spec.head_width()));
+  }
+  if (spec.dropped_token >= 0 && (spec.causal || spec.is_image())) {
+    return bad_input("dropped token: expected a bidirectional text model");
+  }
   LOCUS_CHECK(check_sharing(spec));
   LOCUS_CHECK(check_cross(spec));
   LOCUS_CHECK(check_convolution(spec));
@@ -305,7 +314,7 @@ std::string to_text(Activation activation) {
 }
 
 Result<Activation> parse_activation(const std::string& name) {
-  constexpr std::size_t kOwnNames = 6;
+  constexpr std::size_t kOwnNames = 7;
   const std::span own(kActivations.begin(), kOwnNames);
   const auto known = [&] { return listed(own, [](const auto& each) { return each.first; }); };
   const std::optional<Activation> named = find_word(kActivations, name);

@@ -23,7 +23,7 @@ enum class Norm { kLayer, kRms };
 // 2). Both: x += norm'(f(norm x)) (Gemma 2). None: x += f x.
 enum class NormPlace { kPre, kPost, kAfter, kBoth, kNone };
 
-enum class Activation { kGelu, kGeluTanh, kSilu, kRelu, kQuickGelu, kTanh };
+enum class Activation { kGelu, kGeluTanh, kSilu, kRelu, kQuickGelu, kTanh, kSquaredRelu };
 
 // Projection of a layer's attention input: one matrix with rows q|k|v, one with rows key head by key head [its
 // queries|k|v] (GPT-NeoX, BLOOM; Falcon's groups), or three matrices (Llama, BERT).
@@ -109,7 +109,8 @@ struct FeedForwardSpec {
   Activation activation = Activation::kSilu;
   bool gated = true;  // down(activation(gate x) ⊙ up x), otherwise down(activation(up x))
   bool bias = false;
-  double clamp = 0;  // gpt-oss: gate at most this, up within ±this, and (up + 1)·gate·σ(alpha·gate); 0: none
+  bool inner_bias = true;  // where there are biases, gate and up have them too, not the output alone (GTE)
+  double clamp = 0;        // gpt-oss: gate at most this, up within ±this, and (up + 1)·gate·σ(alpha·gate); 0: none
   double alpha = 1.702;
   Experts experts = {};
 
@@ -184,7 +185,8 @@ struct Spec {
 
   // Norms around branches, embedding and head.
   Norm norm = Norm::kRms;
-  bool norm_bias = true;  // a LayerNorm has a bias
+  bool norm_bias = true;    // a LayerNorm has a bias
+  bool norm_weight = true;  // norms have a weight (not OLMo 1's)
   double norm_eps = 1e-5;
 
   // The stem.
@@ -193,7 +195,9 @@ struct Spec {
   bool embedding_norm = false;       // BLOOM, BERT
   std::int64_t token_types = 0;      // BERT's segment embeddings; every token has type 0
   std::int64_t embedding_width = 0;  // width of the embeddings before they are projected to C (ELECTRA); 0: C
-  std::int64_t padding = -1;         // RoBERTa: tokens with this id have no position; −1: none
+  // ESM's mask token: its embedding is 0, and all others are divided by the share of other tokens; −1: none.
+  std::int64_t dropped_token = -1;
+  std::int64_t padding = -1;  // RoBERTa: tokens with this id have no position; −1: none
 
   double residual_scale = 1;  // factor of every branch (Granite)
   Convolution convolution = {};
@@ -202,13 +206,14 @@ struct Spec {
   bool final_norm = true;
   bool tied_head = true;  // the head is the embedding
   bool head_bias = false;
-  Pool pool = Pool::kClass;          // images
-  bool norm_after_pool = false;      // the final norm follows the pooling
-  bool head = true;                  // false: the output is every token's state after the final norm
-  bool head_transform = false;       // BERT: norm(activation(dense x)) before the head,
-  bool head_transform_bias = true;   // dense with a bias,
-  bool head_transform_gelu = false;  // the activation is GELU whatever the layers use
-  bool head_transform_norm = true;   // whether that norm exists
+  Pool pool = Pool::kClass;               // images
+  bool norm_after_pool = false;           // the final norm follows the pooling
+  bool head = true;                       // false: the output is every token's state after the final norm
+  bool head_transform = false;            // BERT: norm(activation(dense x)) before the head,
+  bool head_transform_bias = true;        // dense with a bias,
+  bool head_transform_gelu = false;       // the activation is GELU whatever the layers use
+  bool head_transform_norm = true;        // whether that norm exists
+  std::int64_t head_transform_width = 0;  // rows of that dense; 0: the embedding's width
   bool token_score = false;  // one number per token instead of one per vocabulary entry (ELECTRA's discriminator)
   double logit_scale = 1;
   double logit_cap = 0;  // cap·tanh(logit/cap); 0: none
@@ -218,7 +223,9 @@ struct Spec {
   // The width of the embedding.
   std::int64_t token_width() const { return embedding_width > 0 ? embedding_width : width; }
   // Input and output width of the head.
-  std::int64_t head_width() const { return token_score ? width : token_width(); }
+  std::int64_t head_width() const {
+    return token_score ? width : head_transform && head_transform_width > 0 ? head_transform_width : token_width();
+  }
   std::int64_t outputs() const { return token_score ? 1 : vocabulary; }
   bool is_image() const { return image.patch > 0; }
   // Class and register tokens before the patches; 0 for text.
@@ -261,7 +268,7 @@ double run_macs(const Spec& spec, std::int64_t length, bool all_logits);
 // The part of run_macs() outside self-attention scores: projections, feed-forwards, cross-attention, head.
 double token_macs(const Spec& spec, std::int64_t length, bool all_logits);
 
-// Names of activations: "gelu", "gelu_tanh", "silu", "relu", "quick_gelu", "tanh"; parsing also accepts the spellings
+// Names of activations: "gelu", "gelu_tanh", "silu", "relu", "quick_gelu", "tanh", "relu2"; parsing also accepts the spellings
 // of Hugging Face ("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "swish"). Errors: kUnsupported for another name,
 // listing the known ones.
 std::string to_text(Activation activation);

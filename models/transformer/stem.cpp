@@ -106,6 +106,11 @@ at::Tensor Stem::embed(const Batch& batch, const LayerEncodings& encodings, cons
   if (spec_->embedding_scale != 1) {
     x = x * spec_->embedding_scale;
   }
+  if (spec_->dropped_token >= 0) {
+    const at::Tensor dropped = batch.ids == spec_->dropped_token;
+    const at::Tensor others = 1 - dropped.to(at::kFloat).mean(-1, true).unsqueeze(-1);
+    x = x.masked_fill(dropped.unsqueeze(-1), 0) / others;
+  }
   x = batch.with_images(first, std::move(x));
   if (token_type_.defined()) {
     x = x + token_type();

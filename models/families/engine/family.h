@@ -41,6 +41,7 @@ struct Draft {
   std::int64_t plain_width = 0;  // latent attention: channels of a head without rotation
   bool attention_bias = false;   // biases of q, k, v and the output
   bool qkv_bias = false;         // biases of q, k and v
+  std::int64_t token_width = 0;  // width of the embeddings, which may be the model's; 0: the model's
 };
 
 // Default of an integer that is derived from others: as many key heads as heads, head width = width / heads, inner
@@ -74,12 +75,18 @@ struct Family {
   // Replaces everything below. Errors: kBadInput naming file, field or tensor; kUnsupported.
   Result<Plan> (*read)(const CheckpointFiles& checkpoint) = nullptr;
 
-  void (*fixed)(Draft& draft) = nullptr;  // sets values that config.json does not contain
+  std::function<void(Draft& draft)> fixed = nullptr;  // sets values that config.json does not contain
+  // Values of a family file, each for one of its properties: set after `fixed`, before the fields are read.
+  struct Step {
+    std::string_view property;
+    std::function<Status(const Config& config, Draft& draft)> set;
+  };
+  std::vector<Step> steps = {};
   std::vector<Field> fields = {};
   std::vector<std::string_view> refused = {};  // flags that must not be set
   std::vector<FixedField> fixed_fields = {};
   // Sets encodings, layers that differ, and names that depend on the file. The plan's spec already has its layers.
-  Status (*finish)(const CheckpointFiles& checkpoint, Plan& plan) = nullptr;
+  std::function<Status(const CheckpointFiles& checkpoint, Plan& plan)> finish = nullptr;
   // Writes the fields of config.json that finish() reads; false where the family has no such encoding.
   bool (*write_encoding)(const transformer::Spec& spec, Settings& fields) = nullptr;
   std::string_view architecture = {};  // `architectures` of a written config.json
@@ -94,6 +101,13 @@ struct Family {
   // Fields of config.json that do not affect a forward pass of this family, in addition to those of unused_fields.cpp.
   std::vector<std::string_view> harmless = {};
 
+  // Of families that are files (models/families/files): the file, the model types that it reads, and whether it may
+  // replace a family of the program. A checkpoint with a field that nothing reads is refused.
+  std::string_view file = {};
+  std::vector<std::string_view> types = {};
+  bool replaces = false;
+  std::size_t levels = 0;  // files that inherit each other, this one included
+
   // Replaces the field with the same slot, or appends the field.
   void set(Field field);
   // Replaces the rows with the same parameter, or appends the row.
@@ -102,6 +116,10 @@ struct Family {
 
 // All families in the order of recognition: a family that extends another comes before it.
 const std::vector<Family>& families();
+
+// The family of a file (models/families/files) that reads this model type; null where there is none. `replacing` looks
+// for one that replaces a family of the program alone. Errors: kUnsupported naming the file that is wrong.
+Result<const Family*> family_in_files(const std::string& model_type, bool replacing);
 
 // The family of a checkpoint. Errors: kUnsupported naming its model_type, or its first tensors.
 Result<const Family*> family_of(const CheckpointFiles& checkpoint);
@@ -127,6 +145,9 @@ std::vector<std::string> unused_fields(const Family& family, const transformer::
 
 // The warning "FILE: not used: a, b"; at most twelve fields are named.
 std::string unused_fields_warning(const std::vector<std::string>& fields, const std::string& file);
+
+// The error of a checkpoint that has fields which its family's file neither reads nor settles.
+Error unread_by_file(const Family& family, const std::vector<std::string>& fields, const std::string& file);
 
 // Errors: kUnsupported for a field with another value, naming field, expected and found; kBadInput for a value of
 // another type.

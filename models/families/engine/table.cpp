@@ -155,6 +155,9 @@ Result<transformer::Spec> spec_of(Draft draft, const Config& config) {
     constexpr std::int64_t kMaxWidth = std::int64_t{1} << 24;
     draft.layer.feed_forward.inner = draft.spec.width > 0 && draft.spec.width <= kMaxWidth ? 4 * draft.spec.width : 0;
   }
+  if (draft.token_width > 0 && draft.token_width != draft.spec.width) {
+    draft.spec.embedding_width = draft.token_width;
+  }
   if (attention.norm.form != transformer::QueryNormForm::kNone) {
     attention.norm.eps = draft.spec.norm_eps;
   }
@@ -174,6 +177,9 @@ Result<Plan> read_table(const Family& family, const CheckpointFiles& checkpoint,
   draft.layer.attention.qkv = transformer::QkvLayout::kSeparate;
   if (family.fixed != nullptr) {
     family.fixed(draft);
+  }
+  for (const Family::Step& step : family.steps) {
+    LOCUS_CHECK(step.set(config, draft));
   }
   for (const Field& field : family.fields) {
     LOCUS_CHECK(read_field(field, config, draft));

@@ -131,6 +131,15 @@ const std::vector<Kind> kKinds{
     {"experts, soft-max of the chosen", [](Spec& spec) { experts(spec, Router::kTopSoftmax, 1, false); }},
     {"experts that scale their input", [](Spec& spec) { experts(spec, Router::kInputSigmoid, 1, false); }},
     {"clamped gates", each<[](LayerSpec& layer) { layer.feed_forward.clamp = 0.4; }>},
+    {"norms without weight", [](Spec& spec) { spec.norm_weight = false; }},
+    {"a bias of the output alone", each<[](LayerSpec& layer) {
+       layer.feed_forward.bias = true;
+       layer.feed_forward.inner_bias = false;
+     }>},
+    {"squared ReLU", each<[](LayerSpec& layer) {
+       layer.feed_forward.activation = transformer::Activation::kSquaredRelu;
+       layer.feed_forward.gated = false;
+     }>},
     {"quick GELU", each<[](LayerSpec& layer) {
        layer.feed_forward.activation = transformer::Activation::kQuickGelu;
        layer.feed_forward.gated = false;
