@@ -18,8 +18,8 @@ add_custom_target(locus_installed_texts ALL DEPENDS ${texts})
 
 install(TARGETS locus RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS locus_shared locus_engine LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/locus)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/assets/atlases ${PROJECT_SOURCE_DIR}/assets/checkpoints ${PROJECT_SOURCE_DIR}/assets/samples
-                  ${PROJECT_SOURCE_DIR}/assets/sessions
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/assets/atlases ${PROJECT_SOURCE_DIR}/assets/checkpoints ${PROJECT_SOURCE_DIR}/assets/families
+                  ${PROJECT_SOURCE_DIR}/assets/samples ${PROJECT_SOURCE_DIR}/assets/sessions
         DESTINATION share/locus/assets)
 install(FILES ${PROJECT_SOURCE_DIR}/assets/python/locus_trace.py ${PROJECT_SOURCE_DIR}/assets/python/reference.py DESTINATION share/locus/python)
 install(FILES ${made}/locus.1.gz DESTINATION share/man/man1)

@@ -66,8 +66,16 @@ Result<EffectOnTrace> effect_on(const Model& model, const Trace& trace, StopToke
   return wherever<&effect_on>(&Engine::effect_on, model, trace, stop, progress);
 }
 
+Result<FamilyInfo> check_family(const std::filesystem::path& file) {
+  return engine().check_family(file);
+}
+
 std::vector<EncodingInfo> encodings() {
   return engine().encodings();
+}
+
+std::vector<FamilyInfo> families() {
+  return engine().families();
 }
 
 Result<Field> head_difference(const Trace& first, const Trace& second, std::int64_t rows, StopToken stop,

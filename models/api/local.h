@@ -7,6 +7,7 @@
 #include "models/api/atlas_run.h"
 #include "models/api/convert.h"
 #include "models/api/effect.h"
+#include "models/api/families.h"
 #include "models/api/files.h"
 #include "models/api/kernel.h"
 #include "models/api/knock_out.h"
@@ -26,6 +27,7 @@
 #define LOCUS_ENGINE_FUNCTIONS(FUNCTION)  \
   FUNCTION(image, load_picture)           \
   FUNCTION(models, attention_rollout)     \
+  FUNCTION(models, check_family)          \
   FUNCTION(models, convert)               \
   FUNCTION(models, distance_bias)         \
   FUNCTION(models, distance_profile)      \
@@ -33,6 +35,7 @@
   FUNCTION(models, effect_of_edits)       \
   FUNCTION(models, effect_on)             \
   FUNCTION(models, encodings)             \
+  FUNCTION(models, families)              \
   FUNCTION(models, head_difference)       \
   FUNCTION(models, head_kernel)           \
   FUNCTION(models, head_table)            \

@@ -224,6 +224,9 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   parts.info = checkpoint_info(parts, checkpoint, plan, family->name);
   parts.info.warnings.insert(parts.info.warnings.end(), warnings.begin(), warnings.end());
   if (const std::vector<std::string> unused = families::unused_fields(*family, checkpoint); !unused.empty()) {
+    if (!family->file.empty()) {
+      return families::unread_by_file(*family, unused, checkpoint.config.file());
+    }
     parts.info.warnings.push_back(families::unused_fields_warning(unused, checkpoint.config.file()));
   }
 

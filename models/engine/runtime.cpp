@@ -8,6 +8,7 @@
 #include "models/api/local.h"
 #include "models/api/model.h"
 #include "models/engine/threads.h"
+#include "models/families/files/family_files.h"
 
 namespace locus::models {
 
@@ -28,6 +29,14 @@ EncodingInfo info_of(const position::Description& description) {
   return info;
 }
 
+FamilyInfo info_of(const families::Family& family) {
+  return {std::string(family.name),
+          {family.types.begin(), family.types.end()},
+          std::string(family.file),
+          family.replaces,
+          ""};
+}
+
 }  // namespace
 
 void local::set_threads(int threads) {
@@ -36,6 +45,24 @@ void local::set_threads(int threads) {
 
 Runtime local::runtime() {
   return {TORCH_VERSION, blas_name(), product_threads(), at::hasCUDA()};
+}
+
+std::vector<FamilyInfo> local::families() {
+  std::vector<FamilyInfo> list;
+  for (const families::Family& family : families::families()) {
+    list.push_back({std::string(family.name), {std::string(family.name)}, "", false, ""});
+  }
+  for (const families::FamilyFile& file : families::family_files()) {
+    list.push_back(file.family == nullptr
+                       ? FamilyInfo{file.path.stem().string(), {}, file.path.string(), false, file.error->describe()}
+                       : info_of(*file.family));
+  }
+  return list;
+}
+
+Result<FamilyInfo> local::check_family(const std::filesystem::path& file) {
+  LOCUS_TRY(const families::Family* const family, families::read_family(file));
+  return info_of(*family);
 }
 
 std::vector<EncodingInfo> local::encodings() {

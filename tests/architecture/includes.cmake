@@ -77,6 +77,7 @@ set(mathematics core/products core/position core/attention core/analysis)
 room(models/transformer core/products core/position core/attention models/formats models/image)
 room(models/families/engine models/transformer models/formats models/image)
 room(models/families models/families/engine models/transformer models/formats)
+room(models/families/files models/families/engine models/transformer models/formats)
 # dispatch.cpp alone knows the engine, by way of its library, and other machines.
 room(models/api models/remote/codec/call_remote.h models/image/image.h core/analysis)
 room(models/processes models/api)

@@ -246,12 +246,15 @@ Result<const Family*> family_of(const CheckpointFiles& checkpoint) {
   if (checkpoint.config.has("quantization_config")) {
     return unsupported("field quantization_config: quantised weights are not read", checkpoint.config.file());
   }
+  const std::string type = model_type(checkpoint);
   for (const Family& family : families()) {
-    if (family.recognises != nullptr ? family.recognises(checkpoint) : model_type(checkpoint) == family.name) {
-      return &family;
+    if (family.recognises != nullptr ? family.recognises(checkpoint) : type == family.name) {
+      LOCUS_TRY(const Family* const replacing, family_in_files(type, true));
+      return replacing == nullptr ? &family : replacing;
     }
   }
-  return unrecognised(checkpoint);
+  LOCUS_TRY(const Family* const found, family_in_files(type, false));
+  return found == nullptr ? Result<const Family*>(unrecognised(checkpoint)) : Result<const Family*>(found);
 }
 
 }  // namespace locus::families

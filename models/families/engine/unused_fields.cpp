@@ -73,14 +73,27 @@ std::vector<std::string> unused_fields(const Family& family, const CheckpointFil
   return unused;
 }
 
-std::string unused_fields_warning(const std::vector<std::string>& fields, const std::string& file) {
+namespace {
+
+std::string list_of_fields(const std::vector<std::string>& fields) {
   constexpr std::size_t kNamed = 12;
   std::string list;
   for (std::size_t n = 0; n < std::min(fields.size(), kNamed); ++n) {
     list += (n == 0 ? "" : ", ") + shown(fields[n]);
   }
-  const std::string more = fields.size() > kNamed ? " and " + std::to_string(fields.size() - kNamed) + " more" : "";
-  return file + ": not used: " + list + more;
+  return list + (fields.size() > kNamed ? " and " + std::to_string(fields.size() - kNamed) + " more" : "");
+}
+
+}  // namespace
+
+std::string unused_fields_warning(const std::vector<std::string>& fields, const std::string& file) {
+  return file + ": not used: " + list_of_fields(fields);
+}
+
+Error unread_by_file(const Family& family, const std::vector<std::string>& fields, const std::string& file) {
+  return unsupported("expected fields that " + std::string(family.file) + " reads, settles or ignores, found " +
+                         list_of_fields(fields),
+                     file);
 }
 
 }  // namespace locus::families

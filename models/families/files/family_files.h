@@ -1,0 +1,28 @@
+// Families that are files, in `families` beside the program's other assets and in the user's folder of configurations
+// ($XDG_CONFIG_HOME/locus/families). A file NAME.json holds the family NAME. Each is read once, when it is first asked
+// for.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/families/engine/family.h"
+
+namespace locus::families {
+
+struct FamilyFile {
+  std::filesystem::path path;
+  const Family* family = nullptr;  // null where the file is wrong; lives as long as the program
+  std::optional<Error> error;
+};
+
+// All files of both folders, the user's first, by name.
+std::vector<FamilyFile> family_files();
+
+// The file, wherever it lies; families that it inherits are looked for in its folder too. Errors: kUnsupported naming
+// the file and the place in it, kBadInput for a file that cannot be read.
+Result<const Family*> read_family(const std::filesystem::path& file);
+
+}  // namespace locus::families

@@ -1,0 +1,253 @@
+#include "models/families/files/property.h"
+
+#include <algorithm>
+
+#include "core/base/listed.h"
+#include "core/base/shown.h"
+#include "models/families/engine/slots.h"
+
+namespace locus::families {
+
+namespace {
+
+#define LOCUS_PLACE(type, name, place) \
+  type& name(Draft& draft) {           \
+    return draft.place;                \
+  }
+
+LOCUS_PLACE(bool, causal, spec.causal)
+LOCUS_PLACE(bool, norm_bias, spec.norm_bias)
+LOCUS_PLACE(bool, embedding_norm, spec.embedding_norm)
+LOCUS_PLACE(std::int64_t, embedding_width, spec.embedding_width)
+LOCUS_PLACE(std::int64_t, token_width, token_width)
+LOCUS_PLACE(std::int64_t, padding, spec.padding)
+LOCUS_PLACE(std::int64_t, dropped_token, spec.dropped_token)
+LOCUS_PLACE(std::int64_t, head_transform_width, spec.head_transform_width)
+LOCUS_PLACE(bool, norm_has_weight, spec.norm_weight)
+LOCUS_PLACE(bool, inner_bias, layer.feed_forward.inner_bias)
+LOCUS_PLACE(bool, final_norm, spec.final_norm)
+LOCUS_PLACE(bool, head_bias, spec.head_bias)
+LOCUS_PLACE(bool, head_transform, spec.head_transform)
+LOCUS_PLACE(bool, head_transform_bias, spec.head_transform_bias)
+LOCUS_PLACE(bool, head_transform_gelu, spec.head_transform_gelu)
+LOCUS_PLACE(bool, head_transform_norm, spec.head_transform_norm)
+LOCUS_PLACE(bool, query_bias, layer.attention.query_bias)
+LOCUS_PLACE(bool, key_bias, layer.attention.key_bias)
+LOCUS_PLACE(bool, value_bias, layer.attention.value_bias)
+LOCUS_PLACE(bool, norm_weight, layer.attention.norm.weight)
+LOCUS_PLACE(bool, query_norm_bias, layer.attention.norm.bias)
+LOCUS_PLACE(bool, sinks, layer.attention.sinks)
+LOCUS_PLACE(double, tuning, layer.attention.tuning)
+LOCUS_PLACE(double, tuning_floor, layer.attention.tuning_floor)
+LOCUS_PLACE(std::int64_t, chunk, layer.attention.chunk)
+LOCUS_PLACE(double, latent_eps, layer.attention.latent.eps)
+LOCUS_PLACE(bool, gated, layer.feed_forward.gated)
+LOCUS_PLACE(double, clamp, layer.feed_forward.clamp)
+LOCUS_PLACE(double, alpha, layer.feed_forward.alpha)
+LOCUS_PLACE(bool, router_bias, layer.feed_forward.experts.router_bias)
+LOCUS_PLACE(bool, correction, layer.feed_forward.experts.correction)
+LOCUS_PLACE(bool, shared_gate, layer.feed_forward.experts.shared_gate)
+LOCUS_PLACE(bool, shared_norm, layer.shared_norm)
+LOCUS_PLACE(bool, layer_scale, layer.layer_scale)
+
+#undef LOCUS_PLACE
+
+template <class Enum>
+Enum chosen(std::size_t word) {
+  return static_cast<Enum>(word);  // the words are in the order of the enumeration
+}
+
+const std::vector<std::string_view> kPlaces{"pre", "post", "after", "both", "none"};
+
+std::vector<Property> all_properties() {
+  using transformer::NormPlace;
+  constexpr bool kModel = false;
+  constexpr bool kLayer = true;
+  return {
+      {"vocabulary", kModel, slot::vocabulary},
+      {"width", kModel, slot::width},
+      {"layers", kModel, slot::layers},
+      {"trained_length", kModel, slot::trained_length},
+      {"token_types", kModel, slot::token_types},
+      {"norm_eps", kModel, slot::norm_eps},
+      {"logit_cap", kModel, slot::logit_cap},
+      {"logit_scale", kModel, slot::logit_scale},
+      {"embedding_scale", kModel, slot::embedding_scale},
+      {"residual_scale", kModel, slot::residual_scale},
+      {"tied", kModel, slot::tied},
+      {"attention_bias", kModel, slot::attention_bias},
+      {"qkv_bias", kModel, slot::qkv_bias},
+      {"plain_width", kModel, slot::plain_width},
+      {"causal", kModel, Slot(causal)},
+      {"norm_bias", kModel, Slot(norm_bias)},
+      {"embedding_norm", kModel, Slot(embedding_norm)},
+      {"embedding_width", kModel, Slot(embedding_width)},
+      {"token_width", kModel, Slot(token_width)},
+      {"padding", kModel, Slot(padding)},
+      {"dropped_token", kModel, Slot(dropped_token)},
+      {"norm_weight", kModel, Slot(norm_has_weight)},
+      {"head_transform_width", kModel, Slot(head_transform_width)},
+      {"final_norm", kModel, Slot(final_norm)},
+      {"head_bias", kModel, Slot(head_bias)},
+      {"head_transform", kModel, Slot(head_transform)},
+      {"head_transform_bias", kModel, Slot(head_transform_bias)},
+      {"head_transform_gelu", kModel, Slot(head_transform_gelu)},
+      {"head_transform_norm", kModel, Slot(head_transform_norm)},
+      {"norm", kModel,
+       Choice{{"layer", "rms"}, [](Draft& draft, std::size_t n) { draft.spec.norm = chosen<transformer::Norm>(n); }}},
+      {"heads", kLayer, slot::heads},
+      {"kv_heads", kLayer, slot::kv_heads},
+      {"head_width", kLayer, slot::head_width},
+      {"value_width", kLayer, slot::value_width},
+      {"window", kLayer, slot::window},
+      {"attention.chunk", kLayer, Slot(chunk)},
+      {"soft_cap", kLayer, slot::soft_cap},
+      {"attention_scale", kLayer, slot::attention_scale},
+      {"output_bias", kLayer, slot::output_bias},
+      {"attention.query_bias", kLayer, Slot(query_bias)},
+      {"attention.key_bias", kLayer, Slot(key_bias)},
+      {"attention.value_bias", kLayer, Slot(value_bias)},
+      {"attention.sinks", kLayer, Slot(sinks)},
+      {"attention.tuning", kLayer, Slot(tuning)},
+      {"attention.tuning_floor", kLayer, Slot(tuning_floor)},
+      {"attention.norm", kLayer,
+       Choice{{"none", "head", "own", "whole"},
+              [](Draft& draft, std::size_t n) {
+                draft.layer.attention.norm.form = chosen<transformer::QueryNormForm>(n);
+              }}},
+      {"attention.norm.kind", kLayer,
+       Choice{{"layer", "rms"},
+              [](Draft& draft, std::size_t n) { draft.layer.attention.norm.norm = chosen<transformer::Norm>(n); }}},
+      {"attention.norm.weight", kLayer, Slot(norm_weight)},
+      {"attention.norm.bias", kLayer, Slot(query_norm_bias)},
+      {"attention.qkv", kLayer,
+       Choice{{"fused", "per_head", "separate"},
+              [](Draft& draft, std::size_t n) { draft.layer.attention.qkv = chosen<transformer::QkvLayout>(n); }}},
+      {"latent_rank", kLayer, slot::latent_rank},
+      {"latent_query_rank", kLayer, slot::latent_query_rank},
+      {"rotated_width", kLayer, slot::rotated_width},
+      {"attention.latent.eps", kLayer, Slot(latent_eps)},
+      {"inner", kLayer, slot::inner},
+      {"activation", kLayer, slot::activation},
+      {"feed_forward_bias", kLayer, slot::feed_forward_bias},
+      {"feed_forward.inner_bias", kLayer, Slot(inner_bias)},
+      {"feed_forward.gated", kLayer, Slot(gated)},
+      {"feed_forward.clamp", kLayer, Slot(clamp)},
+      {"feed_forward.alpha", kLayer, Slot(alpha)},
+      {"experts", kLayer, slot::experts},
+      {"chosen_experts", kLayer, slot::chosen_experts},
+      {"shared_expert", kLayer, slot::shared_expert},
+      {"expert_groups", kLayer, slot::expert_groups},
+      {"chosen_groups", kLayer, slot::chosen_groups},
+      {"normalised_experts", kLayer, slot::normalised_experts},
+      {"expert_factor", kLayer, slot::expert_factor},
+      {"experts.router_bias", kLayer, Slot(router_bias)},
+      {"experts.correction", kLayer, Slot(correction)},
+      {"experts.shared_gate", kLayer, Slot(shared_gate)},
+      {"experts.router", kLayer,
+       Choice{{"softmax", "top_softmax", "sigmoid", "input_sigmoid"},
+              [](Draft& draft, std::size_t n) {
+                draft.layer.feed_forward.experts.router = chosen<transformer::Router>(n);
+              }}},
+      {"attention_norm", kLayer,
+       Choice{kPlaces, [](Draft& draft, std::size_t n) { draft.layer.attention_norm = chosen<NormPlace>(n); }}},
+      {"feed_forward_norm", kLayer,
+       Choice{kPlaces, [](Draft& draft, std::size_t n) { draft.layer.feed_forward_norm = chosen<NormPlace>(n); }}},
+      {"parallel", kLayer, slot::parallel},
+      {"shared_norm", kLayer, Slot(shared_norm)},
+      {"residual_from_norm", kLayer, slot::residual_from_norm},
+      {"layer_scale", kLayer, Slot(layer_scale)},
+  };
+}
+
+const std::vector<Property>& properties() {
+  static const std::vector<Property> list = all_properties();
+  return list;
+}
+
+Error other_kind(const char* expected, const SettingValue& value, const std::string& where) {
+  return bad_input(std::string("expected ") + expected + ", found " + shown(to_text(value)), where);
+}
+
+struct Setter {
+  const SettingValue& value;
+  const std::string& where;
+  Draft& draft;
+
+  Status operator()(std::int64_t& (*slot)(Draft&)) const {
+    const auto* const word = std::get_if<std::string>(&value);
+    if (word != nullptr && *word == "follows" &&
+        (slot == slot::kv_heads || slot == slot::head_width || slot == slot::inner)) {
+      slot(draft) = kFollows;
+      return {};
+    }
+    const auto* const whole = std::get_if<std::int64_t>(&value);
+    if (whole == nullptr) {
+      return other_kind("a whole number", value, where);
+    }
+    slot(draft) = *whole;
+    return {};
+  }
+  Status operator()(double& (*slot)(Draft&)) const {
+    if (const auto* const whole = std::get_if<std::int64_t>(&value)) {
+      slot(draft) = static_cast<double>(*whole);
+      return {};
+    }
+    const auto* const number = std::get_if<double>(&value);
+    if (number == nullptr) {
+      return other_kind("a number", value, where);
+    }
+    slot(draft) = *number;
+    return {};
+  }
+  Status operator()(bool& (*slot)(Draft&)) const {
+    const auto* const flag = std::get_if<bool>(&value);
+    if (flag == nullptr) {
+      return other_kind("true or false", value, where);
+    }
+    slot(draft) = *flag;
+    return {};
+  }
+  Status operator()(transformer::Activation& (*slot)(Draft&)) const {
+    const auto* const word = std::get_if<std::string>(&value);
+    if (word == nullptr) {
+      return other_kind("the name of an activation", value, where);
+    }
+    LOCUS_TRY(slot(draft), within(transformer::parse_activation(*word), where));
+    return {};
+  }
+};
+
+}  // namespace
+
+const Property* find_property(std::string_view name) {
+  const std::vector<Property>& all = properties();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Property& each) { return each.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::vector<std::string_view> property_names() {
+  std::vector<std::string_view> names;
+  for (const Property& property : properties()) {
+    names.push_back(property.name);
+  }
+  return names;
+}
+
+Status set_property(const Property& property, const SettingValue& value, const std::string& where, Draft& draft) {
+  if (const Slot* const slot = property.slot()) {
+    return std::visit(Setter{value, where, draft}, *slot);
+  }
+  const Choice& choice = std::get<Choice>(property.access);
+  const auto* const word = std::get_if<std::string>(&value);
+  const auto found = word == nullptr ? choice.words.end() : std::find(choice.words.begin(), choice.words.end(), *word);
+  if (found == choice.words.end()) {
+    return unsupported("expected one of " + listed(choice.words, [](std::string_view each) { return each; }) +
+                           ", found " + shown(to_text(value)),
+                       where);
+  }
+  choice.set(draft, static_cast<std::size_t>(found - choice.words.begin()));
+  return {};
+}
+
+}  // namespace locus::families
