@@ -104,6 +104,8 @@ def kinds():
 def rule(name, initial):
     """[offset, scale] of a tensor: matrices by their last dimension, vectors around the constant that the library begins with."""
     if initial.ndim > 1:
+        if name.endswith("Attention.q.weight"):  # T5's, which does not divide scores by √D: as small as the library begins with
+            return [0, round(1.6 / (initial.shape[-1] * initial.shape[-2] / 4) ** 0.5, 3)]
         embeds = any(part in name.lower() for part in ("embed", "wte", "wpe", "shared"))
         return [0, 0.5] if embeds else [0, round(1.6 / max(1, initial.shape[-1]) ** 0.5, 3)]
     if not initial.size or not numpy.isfinite(initial).all() or numpy.abs(initial).max() > 100:

@@ -26,7 +26,7 @@ Spec unusual() {
   layer.attention.chunk = 16;
   layer.attention.tuning = 0.1;
   layer.attention.tuning_floor = 4;
-  layer.feed_forward = {77, Activation::kGeluTanh, false, true, 7, 1.5};
+  layer.feed_forward = {77, Activation::kGeluTanh, false, true, false, 7, 1.5};
   layer.feed_forward.experts = {8, 2, Router::kSigmoid, true, true, true, 4, 2, 2.5, 20, true};
   layer.attention_norm = NormPlace::kPost;
   layer.feed_forward_norm = NormPlace::kBoth;
