@@ -461,7 +461,7 @@ TEST_F(FarFaults, AServerWhoseClientIsGoneEnds) {
   open.id = 1;
   open.name = "open";
   open.body = json::array({{{"path", test::source_dir() + "/assets/checkpoints/text-rope"}},
-                           {{"overrides", kNoOverrides}, {"device", "cpu"}, {"memory_limit_mb", 0}}});
+                           {{"overrides", kNoOverrides}, {"device", "cpu"}, {"memory_limit_mb", 0}, {"base", ""}}});
   EXPECT_EQ(served(frames({remote::greeting()})), 0);
   EXPECT_EQ(served(frames({remote::greeting(), open, open})), 3);  // two calls of one id
   EXPECT_EQ(served(frames({remote::greeting(), open})), 0);

@@ -64,7 +64,42 @@ struct Wrong {
   const char* place;  // what the error names
 };
 
-TEST(FamilyFile, WrongFilesAreRefusedInOneLineWithTheirPlace) {
+class FamilyFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::create_directories(families());
+    const char* const before = std::getenv("XDG_CONFIG_HOME");
+    before_ = before == nullptr ? "" : before;
+    setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1);
+    golden_ = fs::path(test::source_dir()) / "tests" / "golden" / "families" / "olmo2";
+    fs::copy_file(golden_ / "model.safetensors", folder_.path() / "model.safetensors");
+  }
+  void TearDown() override {
+    before_.empty() ? unsetenv("XDG_CONFIG_HOME") : setenv("XDG_CONFIG_HOME", before_.c_str(), 1);
+  }
+  fs::path families() const { return folder_.path() / "locus" / "families"; }
+  // OLMo 2 under another model type, with these fields more.
+  Result<std::shared_ptr<const models::Model>> opened(const std::string& type, const std::string& more) {
+    std::string config = read_file(golden_ / "config.json", 1 << 20).value();
+    const std::string named = R"("model_type": "olmo2")";
+    const std::size_t at = config.find(named);
+    EXPECT_NE(at, std::string::npos);
+    config.replace(at, named.size(), R"("model_type": ")" + type + "\"" + more);
+    folder_.write("config.json", config);
+    return models::open(folder_.path(), {});
+  }
+
+  Result<const Family*> written(const std::string& name, const std::string& rest) {
+    folder_.write(name + ".json", R"({"family": 1, "name": ")" + name + "\"" + rest + "}");
+    return families::read_family(folder_.path() / (name + ".json"));
+  }
+
+  test::TemporaryFolder folder_;
+  fs::path golden_;
+  std::string before_;
+};
+
+TEST_F(FamilyFile, WrongFilesAreRefusedInOneLineWithTheirPlace) {
   const std::vector<Wrong> files{
       {R"({"family": 1, "name": "x", "inherits": "llama")", "odd.json"},
       {R"([1])", "$: expected an object"},
@@ -126,7 +161,7 @@ TEST(FamilyFile, WrongFilesAreRefusedInOneLineWithTheirPlace) {
   }
 }
 
-TEST(FamilyFile, LongFilesAreRefused) {
+TEST_F(FamilyFile, LongFilesAreRefused) {
   const std::string text =
       R"({"family": 1, "name": "x", "note": ")" + std::string(families::kFamilyFileLimit, 'a') + R"("})";
   const Result<Family> family = read(text);
@@ -134,16 +169,7 @@ TEST(FamilyFile, LongFilesAreRefused) {
   EXPECT_NE(family.error().describe().find("at most 64 KB"), std::string::npos) << family.error().describe();
 }
 
-class FamilyFolder : public testing::Test {
- protected:
-  Result<const Family*> written(const std::string& name, const std::string& rest) {
-    folder_.write(name + ".json", R"({"family": 1, "name": ")" + name + "\"" + rest + "}");
-    return families::read_family(folder_.path() / (name + ".json"));
-  }
-  test::TemporaryFolder folder_;
-};
-
-TEST_F(FamilyFolder, CirclesAndLongLinesOfInheritanceAreRefused) {
+TEST_F(FamilyFile, CirclesAndLongLinesOfInheritanceAreRefused) {
   folder_.write("b.json", R"({"family": 1, "name": "b", "inherits": "a"})");
   const Result<const Family*> circle = written("a", R"(, "inherits": "b")");
   ASSERT_FALSE(circle.ok());
@@ -158,14 +184,14 @@ TEST_F(FamilyFolder, CirclesAndLongLinesOfInheritanceAreRefused) {
   EXPECT_TRUE(written("short", R"(, "inherits": "llama")").ok());
 }
 
-TEST_F(FamilyFolder, TheNameIsThatOfTheFile) {
+TEST_F(FamilyFile, TheNameIsThatOfTheFile) {
   folder_.write("one.json", R"({"family": 1, "name": "two", "inherits": "llama"})");
   const Result<const Family*> family = families::read_family(folder_.path() / "one.json");
   ASSERT_FALSE(family.ok());
   EXPECT_NE(family.error().describe().find("$.name"), std::string::npos);
 }
 
-TEST(FamilyFile, EveryFileOfTheProgramIsRead) {
+TEST_F(FamilyFile, EveryFileOfTheProgramIsRead) {
   std::size_t files = 0;
   for (const families::FamilyFile& file : families::family_files()) {
     EXPECT_FALSE(file.error.has_value()) << (file.error ? file.error->describe() : "");
@@ -194,7 +220,7 @@ void expect_same_plan(const families::Plan& ours, const families::Plan& theirs) 
   }
 }
 
-TEST(FamilyFile, TwinsOfFamiliesGiveTheSamePlan) {
+TEST_F(FamilyFile, TwinsOfFamiliesGiveTheSamePlan) {
   const fs::path twins = fs::path(test::source_dir()) / "tests" / "models" / "families" / "twins";
   const std::string window = R"(, "sliding_window": 8)";
   const std::vector<std::pair<std::string, std::vector<std::string>>> configs{
@@ -232,7 +258,7 @@ TEST(FamilyFile, TwinsOfFamiliesGiveTheSamePlan) {
 
 // ---- what a file can say
 
-TEST(FamilyFile, ValuesAreFormulasOfFields) {
+TEST_F(FamilyFile, ValuesAreFormulasOfFields) {
   const std::string file = R"({"family": 1, "name": "x", "inherits": "llama", "set": {
       "embedding_scale": {"sqrt": {"field": "hidden_size"}},
       "logit_scale": {"over": [{"field": "base|old_base", "or": 8, "null": 2}, {"plus": [{"field": "hidden_size"}, 16]}]},
@@ -247,7 +273,7 @@ TEST(FamilyFile, ValuesAreFormulasOfFields) {
   EXPECT_EQ(plan_of_file(file, "{" + kShape + R"(, "old_base": 16})").spec.logit_scale, 0.5);
 }
 
-TEST(FamilyFile, FieldsHaveWordsOfTheirOwn) {
+TEST_F(FamilyFile, FieldsHaveWordsOfTheirOwn) {
   const std::string text = R"({"family": 1, "name": "x", "inherits": "llama", "fields": {
       "qk": [["attention.norm", "none", {"true": "head", "false": "none"}], ["norm_eps", 0.5, {"true": 0.25, "false": 0.5}]],
       "afn": ["activation", "silu", {"gelu": "gelu_tanh"}]}})";
@@ -285,7 +311,7 @@ std::string with_layers(const std::string& rules) {
          rules + "}";
 }
 
-TEST(FamilyFile, TheFirstRuleThatFitsALayerApplies) {
+TEST_F(FamilyFile, TheFirstRuleThatFitsALayerApplies) {
   using List = std::vector<std::int64_t>;
   const std::string file = with_layers(
       R"([{"list": "layer_types", "is": "sliding_attention", "every": 3, "at": [1, 2], "set": {"window": 7, "encoding": "near"}},
@@ -308,7 +334,7 @@ TEST(FamilyFile, TheFirstRuleThatFitsALayerApplies) {
   }
 }
 
-TEST(FamilyFile, EntriesOfAListThatNoRuleNamesAreRefused) {
+TEST_F(FamilyFile, EntriesOfAListThatNoRuleNamesAreRefused) {
   const Result<Family> family =
       read(with_layers(R"([{"list": "layer_types", "is": "sliding_attention", "set": {"window": 7}}])"));
   ASSERT_TRUE(family.ok()) << family.error().describe();
@@ -320,7 +346,7 @@ TEST(FamilyFile, EntriesOfAListThatNoRuleNamesAreRefused) {
   }
 }
 
-TEST(FamilyFile, LayersHaveBasesOfTheirOwn) {
+TEST_F(FamilyFile, LayersHaveBasesOfTheirOwn) {
   const std::string file =
       R"({"family": 1, "name": "x", "inherits": "llama", "encodings": {"all": {"rope": "rope_parameters", "bases": "bases"}}})";
   const families::Plan plan = plan_of_file(file, "{" + kShape + R"(, "bases": [100, 0, 7, 100]})");
@@ -329,7 +355,7 @@ TEST(FamilyFile, LayersHaveBasesOfTheirOwn) {
   EXPECT_EQ(plan_of_file(file, "{" + kShape + "}").spec.encodings.size(), 1U);
 }
 
-TEST(FamilyFile, AHalfOfARowTakesThePlaceOfThatHalfAlone) {
+TEST_F(FamilyFile, AHalfOfARowTakesThePlaceOfThatHalfAlone) {
   const std::string file =
       R"({"family": 1, "name": "x", "inherits": "llama", "set": {"norm": "layer"}, "tensors": {"final_norm.weight": ["last", "plus one"]}})";
   const families::Plan plan = plan_of_file(file, "{" + kShape + "}");
@@ -341,37 +367,7 @@ TEST(FamilyFile, AHalfOfARowTakesThePlaceOfThatHalfAlone) {
 
 // ---- when a checkpoint opens
 
-class FamilyCheckpoint : public testing::Test {
- protected:
-  void SetUp() override {
-    fs::create_directories(families());
-    const char* const before = std::getenv("XDG_CONFIG_HOME");
-    before_ = before == nullptr ? "" : before;
-    setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1);
-    golden_ = fs::path(test::source_dir()) / "tests" / "golden" / "families" / "olmo2";
-    fs::copy_file(golden_ / "model.safetensors", folder_.path() / "model.safetensors");
-  }
-  void TearDown() override {
-    before_.empty() ? unsetenv("XDG_CONFIG_HOME") : setenv("XDG_CONFIG_HOME", before_.c_str(), 1);
-  }
-  fs::path families() const { return folder_.path() / "locus" / "families"; }
-  // OLMo 2 under another model type, with these fields more.
-  Result<std::shared_ptr<const models::Model>> opened(const std::string& type, const std::string& more) {
-    std::string config = read_file(golden_ / "config.json", 1 << 20).value();
-    const std::string named = R"("model_type": "olmo2")";
-    const std::size_t at = config.find(named);
-    EXPECT_NE(at, std::string::npos);
-    config.replace(at, named.size(), R"("model_type": ")" + type + "\"" + more);
-    folder_.write("config.json", config);
-    return models::open(folder_.path(), {});
-  }
-
-  test::TemporaryFolder folder_;
-  fs::path golden_;
-  std::string before_;
-};
-
-TEST_F(FamilyCheckpoint, OpensAsTheFileSays) {
+TEST_F(FamilyFile, OpensAsTheFileSays) {
   ASSERT_TRUE(
       write_file(families() / "twin-of-olmo.json", R"({"family": 1, "name": "twin-of-olmo", "inherits": "olmo2"})")
           .ok());
@@ -383,7 +379,7 @@ TEST_F(FamilyCheckpoint, OpensAsTheFileSays) {
   EXPECT_LT((logits - golden["logits"]).abs().max().item<double>(), 1e-4);
 }
 
-TEST_F(FamilyCheckpoint, FieldsThatNothingReadsAreRefused) {
+TEST_F(FamilyFile, FieldsThatNothingReadsAreRefused) {
   ASSERT_TRUE(write_file(families() / "strict.json",
                          R"({"family": 1, "name": "strict", "inherits": "olmo2", "ignore": ["known"]})")
                   .ok());
@@ -394,14 +390,14 @@ TEST_F(FamilyCheckpoint, FieldsThatNothingReadsAreRefused) {
   EXPECT_NE(refused.error().describe().find("twist"), std::string::npos) << refused.error().describe();
 }
 
-TEST_F(FamilyCheckpoint, ABuiltInNameIsReplacedOnlyOnDemand) {
+TEST_F(FamilyFile, ABuiltInNameIsReplacedOnlyOnDemand) {
   ASSERT_TRUE(write_file(families() / "olmo2.json", R"({"family": 1, "name": "olmo2", "inherits": "olmo2"})").ok());
   const auto refused = opened("olmo2", "");
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().describe().find("$.replaces"), std::string::npos) << refused.error().describe();
 }
 
-TEST_F(FamilyCheckpoint, AFileReplacesABuiltInFamily) {
+TEST_F(FamilyFile, AFileReplacesABuiltInFamily) {
   ASSERT_TRUE(
       write_file(families() / "olmo2.json",
                  R"({"family": 1, "name": "olmo2", "inherits": "olmo2", "replaces": true, "set": {"logit_scale": 2}})")
@@ -416,7 +412,7 @@ TEST_F(FamilyCheckpoint, AFileReplacesABuiltInFamily) {
 // ---- parts of a model that files use
 
 // A model whose token 7 is dropped is one whose embedding of 7 is 0 and whose others are divided by the share of others.
-TEST(DroppedToken, IsZeroAndScalesTheOthers) {
+TEST_F(FamilyFile, ADroppedTokenIsZeroAndScalesTheOthers) {
   transformer::Spec spec;
   spec.vocabulary = 12;
   spec.width = 16;
@@ -445,7 +441,7 @@ TEST(DroppedToken, IsZeroAndScalesTheOthers) {
   EXPECT_LT((ours - theirs).abs().max().item<double>(), 1e-5);
 }
 
-TEST(HeadTransform, MayBeWiderThanTheEmbedding) {
+TEST_F(FamilyFile, AHeadTransformMayBeWiderThanTheEmbedding) {
   transformer::Spec spec;
   spec.head_transform = true;
   spec.head_transform_width = 48;
