@@ -383,7 +383,8 @@ TEST_F(FamilyFile, FieldsThatNothingReadsAreRefused) {
   ASSERT_TRUE(write_file(families() / "strict.json",
                          R"({"family": 1, "name": "strict", "inherits": "olmo2", "ignore": ["known"]})")
                   .ok());
-  EXPECT_TRUE(opened("strict", R"(, "known": 1, "attention_dropout": 0)").ok());
+  const auto known = opened("strict", R"(, "known": 1, "resid_pdrop": 0)");
+  EXPECT_TRUE(known.ok()) << known.error().describe();
   const auto refused = opened("strict", R"(, "twist": 3)");
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
