@@ -13,7 +13,7 @@ Spec unusual() {
   spec.vocabulary = 300;
   spec.width = 48;
   spec.norm = Norm::kLayer;
-  spec.norm_bias = false;
+  spec.norm_bias = spec.norm_weight = false;
   spec.norm_eps = 1e-12;
   LayerSpec layer;
   layer.attention = {6, 2, 10, 12, QkvLayout::kPerHead};
@@ -43,6 +43,7 @@ Spec unusual() {
   spec.head = spec.head_transform_bias = false;
   spec.head_transform_gelu = spec.token_score = true;
   spec.head_transform_norm = false;
+  spec.head_transform_width = 40;
   spec.pool = Pool::kAll;
   spec.norm_after_pool = true;
   spec.final_norm = false;
@@ -68,7 +69,7 @@ TEST(LocusConfig, KeepsEveryField) {
   // Every field of the two differs from its default, so none can have been left out of both functions.
   const json plain = json::parse(locus_config(Spec{}).dump());
   for (const auto& [name, value] : plain.items()) {
-    if (name != "model_type" && name != "causal" && name.rfind("latent_", 0) != 0 &&
+    if (name != "model_type" && name != "causal" && name != "dropped_token" && name.rfind("latent_", 0) != 0 &&
         name.rfind("convolution", 0) != 0) {
       EXPECT_NE(value, written[name]) << name;
     }
@@ -100,6 +101,17 @@ TEST(LocusConfig, KeepsConvolutions) {
   }
   spec.causal = true;
   spec.convolution = {5, 2, Activation::kRelu};
+  EXPECT_FALSE(parse_locus_config(json::parse(locus_config(spec).dump()), "config.json").ok());
+}
+
+TEST(LocusConfig, KeepsDroppedTokens) {
+  Spec spec;
+  spec.causal = false;
+  spec.dropped_token = 5;
+  const auto read = parse_locus_config(json::parse(locus_config(spec).dump()), "config.json");
+  ASSERT_TRUE(read.ok()) << read.error().describe();
+  EXPECT_EQ(*read, spec);
+  spec.causal = true;
   EXPECT_FALSE(parse_locus_config(json::parse(locus_config(spec).dump()), "config.json").ok());
 }
 
