@@ -2,6 +2,8 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
+#include <limits>
+
 #include "core/attention/lane_kernels.h"
 #include "core/products/linear.h"
 #include "models/transformer/block.h"
@@ -81,7 +83,7 @@ at::Tensor feed_forward(const FeedForwardSpec& spec, const FeedForwardWeights& w
 
 namespace {
 
-// Sets the scores outside the best groups to 0. A group is ranked by its largest score (soft-max), or by the sum of its
+// Sets the scores outside the best groups to −∞: with a correction, scores within them may be negative. A group is ranked by its largest score (soft-max), or by the sum of its
 // two largest (sigmoids).
 at::Tensor within_best_groups(const at::Tensor& scores, const Experts& spec) {
   if (spec.groups <= 1) {
@@ -92,8 +94,8 @@ at::Tensor within_best_groups(const at::Tensor& scores, const Experts& spec) {
   const std::int64_t best = spec.router == Router::kSigmoid ? std::min<std::int64_t>(2, grouped.size(2)) : 1;
   const at::Tensor worth = std::get<0>(grouped.topk(best, -1)).sum(-1);
   const at::Tensor chosen = std::get<1>(worth.topk(spec.chosen_groups, -1));
-  const at::Tensor kept = at::zeros_like(worth).scatter(1, chosen, 1.0);
-  return (grouped * kept.unsqueeze(-1)).view({tokens, -1});
+  const at::Tensor left = at::ones_like(worth, at::kBool).scatter(1, chosen, false);
+  return grouped.masked_fill(left.unsqueeze(-1), -std::numeric_limits<double>::infinity()).view({tokens, -1});
 }
 
 // Chooses the experts of each token, and their weights.
