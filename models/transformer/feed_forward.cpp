@@ -83,8 +83,8 @@ at::Tensor feed_forward(const FeedForwardSpec& spec, const FeedForwardWeights& w
 
 namespace {
 
-// Sets the scores outside the best groups to −∞: with a correction, scores within them may be negative. A group is ranked by its largest score (soft-max), or by the sum of its
-// two largest (sigmoids).
+// Sets the scores outside the best groups to −∞: with a correction, scores within them may be negative. A group is
+// ranked by its largest score (soft-max), or by the sum of its two largest (sigmoids).
 at::Tensor within_best_groups(const at::Tensor& scores, const Experts& spec) {
   if (spec.groups <= 1) {
     return scores;

@@ -174,6 +174,24 @@ transformer::Batch batch_of(const transformer::Transformer& model) {
   return {at::randint(model.spec().vocabulary, {2, 23}, at::kLong), {}, model.positions(23)};
 }
 
+// With a correction all scores can be negative: experts outside the best group stay outside.
+TEST(Block, ExpertsAreChosenWithinTheBestGroup) {
+  transformer::FeedForwardSpec spec;
+  spec.inner = 3;
+  spec.experts = {4, 2, Router::kSigmoid, false, true, true, 2, 1};
+  transformer::ExpertWeights weights;
+  weights.router = {at::zeros({4, 5}), {}};
+  weights.correction = at::tensor({-3.0F, -1.0F, -9.0F, -8.0F});
+  weights.experts.resize(4);
+  for (transformer::FeedForwardWeights& expert : weights.experts) {
+    expert = {{at::ones({3, 5}), {}}, {at::ones({3, 5}), {}}, {at::ones({5, 3}), {}}};
+  }
+  transformer::Routing routing;
+  transformer::feed_forward(spec, weights, at::ones({1, 2, 5}), &routing);
+  EXPECT_TRUE(at::equal(routing.experts, at::tensor({1, 0, 1, 0}, at::kLong).view({2, 2}))) << routing.experts;
+  EXPECT_TRUE(at::allclose(routing.weights, at::full({2, 2}, 0.5)));
+}
+
 TEST(Block, StreamingEqualsWholeMaps) {
   for (const Kind& kind : kKinds) {
     SCOPED_TRACE(kind.name);
