@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/checked.h"
+#include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "core/base/system_files.h"
 #include "models/formats/json/tree.h"
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 using formats::Source;
 using formats::TensorInfo;
 
-constexpr std::int64_t kMostParts = 64;
+constexpr std::int64_t kMaxParts = 64;
 constexpr std::array<std::string_view, 2> kWholeFiles{"consolidated.safetensors",
                                                       "consolidated.safetensors.index.json"};
 
@@ -44,7 +45,7 @@ std::vector<fs::path> native_weights(const fs::path& folder) {
     }
   }
   std::vector<fs::path> parts;
-  for (std::int64_t part = 0; part < kMostParts && fs::exists(folder / part_name(part), failure); ++part) {
+  for (std::int64_t part = 0; part < kMaxParts && fs::exists(folder / part_name(part), failure); ++part) {
     parts.push_back(folder / part_name(part));
   }
   return parts;
@@ -208,10 +209,16 @@ constexpr std::array<std::string_view, 21> kKnownParameters{"dim",
                                                             "rope_high_freq_factor",
                                                             "causal"};
 
-// The scaling of Llama 3.1 and later; its factor is 32 in the text models of Llama 3.2, which are narrower.
+constexpr std::int64_t kNarrow = 3072;  // the widest text model of Llama 3.2
+
+// The factor of Llama 3.1 and later where params.json has none: 32 in the text models of Llama 3.2.
+double usual_factor(std::int64_t width) {
+  return width <= kNarrow ? 32 : 8;
+}
+
+// The scaling of Llama 3.1 and later.
 Result<formats::Tree> scaling_of(const Config& params, std::int64_t width) {
-  constexpr std::int64_t kNarrow = 3072;
-  LOCUS_TRY(const double factor, params.number("rope_scaling_factor", width <= kNarrow ? 32 : 8));
+  LOCUS_TRY(const double factor, params.number("rope_scaling_factor", usual_factor(width)));
   LOCUS_TRY(const double high, params.number("rope_high_freq_factor", 4));
   return formats::Tree{{"rope_type", "llama3"},
                        {"factor", factor},
@@ -275,7 +282,7 @@ Result<Config> family_config(const Config& params, const Source& tensors) {
 }
 
 // Marks the rows that stand as pairs of neighbours.
-Result<Source> with_pairs(const Source& source, std::int64_t head_width) {
+Result<Source> with_pairs(const Source& source, std::int64_t head_width, const Config& params) {
   formats::TensorTable table;
   table.tensors = source->tensors();
   for (TensorInfo& tensor : table.tensors) {
@@ -286,6 +293,13 @@ Result<Source> with_pairs(const Source& source, std::int64_t head_width) {
   table.metadata = source->metadata();
   table.files = source->files();
   table.warnings = source->warnings();
+  LOCUS_TRY(const bool scaled, params.boolean("use_scaled_rope", false));
+  if (scaled && !params.has("rope_scaling_factor")) {
+    LOCUS_TRY(const std::int64_t width, params.integer("dim"));
+    table.warnings.push_back(params.context("use_scaled_rope") + ": rope_scaling_factor is not given; taken as " +
+                             general_text(usual_factor(width), 3) + ", as in Llama " +
+                             (width <= kNarrow ? "3.2" : "3.1") + " of this width");
+  }
   table.extra_json = source->extra_json();
   table.owners.push_back(source);
   return formats::make_source(std::move(table));
@@ -324,7 +338,7 @@ Result<CheckpointFiles> read_native(const fs::path& path) {
   if (head_width % 2 != 0) {
     return bad_input("expected an even number, found " + std::to_string(head_width), params.context("head_dim"));
   }
-  LOCUS_TRY(checkpoint.tensors, with_pairs(whole, head_width));
+  LOCUS_TRY(checkpoint.tensors, with_pairs(whole, head_width, params));
   return checkpoint;
 }
 
