@@ -398,7 +398,7 @@ def make(row, kind, auto):
         whole = {n: v for n, v in initial.items() if not numpy.issubdtype(v.dtype, numpy.floating)}
         if whole:
             raise ValueError(f"{next(iter(whole))} is a tensor of whole numbers")
-        tensors = {n: [list(v.shape), *rule(n, v)] for n, v in sorted(initial.items())}
+        tensors = {n: [list(v.shape), *rule(n, v)] for n, v in sorted(initial.items()) if not n.endswith("rotary_embeddings.inv_freq")}  # computed, though ESM-2 stores it
         if kind == "pixels":
             side = config.get("image_size", 32)
             side = side if isinstance(side, int) else side[0]
