@@ -17,7 +17,7 @@ struct FamilyInfo {
   bool replaces = false;           // takes the place of a built-in family
   std::string wrong;               // why the file is refused; "" where it is not
 };
-// Those of the program, then those of files.
+// Lists the families of the program, then those of files.
 std::vector<FamilyInfo> families();
 // Reads the file of a family. Errors: kUnsupported naming the file and the place in it, kBadInput.
 Result<FamilyInfo> check_family(const std::filesystem::path& file);

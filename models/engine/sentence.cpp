@@ -23,8 +23,8 @@ using formats::Config;
 
 constexpr const char* kModules = "modules.json";
 constexpr std::size_t kFileLimit = 1 << 20;
-constexpr std::size_t kMostModules = 32;
-constexpr std::int64_t kMostChannels = std::int64_t{1} << 20;
+constexpr std::size_t kMaxModules = 32;
+constexpr std::int64_t kMaxChannels = std::int64_t{1} << 20;
 
 struct Module {
   std::string path;
@@ -58,9 +58,9 @@ Result<std::vector<Module>> read_modules(const fs::path& folder) {
   if (error) {
     return *error;
   }
-  if (modules.empty() || modules.size() > kMostModules) {
+  if (modules.empty() || modules.size() > kMaxModules) {
     return bad_input(
-        "expected 1 to " + std::to_string(kMostModules) + " modules, found " + std::to_string(modules.size()),
+        "expected 1 to " + std::to_string(kMaxModules) + " modules, found " + std::to_string(modules.size()),
         file.string());
   }
   if (modules.front().kind != "Transformer") {
@@ -155,7 +155,7 @@ Result<at::Tensor> read_tensor(const formats::Source& source, const std::string&
 
 Result<DenseStep> read_dense(const fs::path& folder, const Config& config, std::int64_t width) {
   LOCUS_TRY(const std::int64_t inputs, config.integer("in_features"));
-  LOCUS_TRY(const std::int64_t outputs, config.integer_in("out_features", 1, kMostChannels));
+  LOCUS_TRY(const std::int64_t outputs, config.integer_in("out_features", 1, kMaxChannels));
   LOCUS_TRY(const bool bias, config.boolean("bias", true));
   LOCUS_TRY(const std::string activation, config.text("activation_function", "torch.nn.modules.activation.Tanh"));
   if (inputs != width) {

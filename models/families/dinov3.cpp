@@ -6,19 +6,6 @@ namespace locus::families {
 
 namespace {
 
-bool& query_bias_of(Draft& draft) {
-  return draft.layer.attention.query_bias;
-}
-bool& key_bias_of(Draft& draft) {
-  return draft.layer.attention.key_bias;
-}
-bool& value_bias_of(Draft& draft) {
-  return draft.layer.attention.value_bias;
-}
-bool& gated_of(Draft& draft) {
-  return draft.layer.feed_forward.gated;
-}
-
 Status finish_dinov3(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const double base, config.number("rope_theta", 100.0));
@@ -50,12 +37,12 @@ const Family kDinov3 = [] {
                  {{"intermediate_size"}, inner},
                  {{"layer_norm_eps"}, norm_eps, 1e-5},
                  {{"hidden_act"}, activation, "gelu"},
-                 {{"query_bias"}, query_bias_of, true},
-                 {{"key_bias"}, key_bias_of, false},
-                 {{"value_bias"}, value_bias_of, true},
+                 {{"query_bias"}, query_bias, true},
+                 {{"key_bias"}, key_bias, false},
+                 {{"value_bias"}, value_bias, true},
                  {{"proj_bias"}, output_bias, true},
                  {{"mlp_bias"}, feed_forward_bias, true},
-                 {{"use_gated_mlp"}, gated_of, false},
+                 {{"use_gated_mlp"}, gated, false},
                  {{"num_register_tokens"}, registers, std::int64_t{0}},
                  {{"num_channels"}, channels, std::int64_t{3}},
                  {{"patch_size"}, patch, std::int64_t{16}}},

@@ -174,7 +174,7 @@ Status read_rule(const JsonObject& object, const RuleOf& rule, Preprocessing& op
   return {};
 }
 
-// Refuses tiling that is not implemented.
+// Refuses crops beside the picture: one picture is one input here.
 Status refuse_cuts(const JsonObject& object) {
   for (const char* const name : {"do_pan_and_scan", "crop_to_patches"}) {
     const Json* const value = object.find(name);

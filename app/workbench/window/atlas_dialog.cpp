@@ -51,8 +51,8 @@ AtlasDialog::AtlasDialog(std::vector<Choice> choices, const QString& folder, QWi
   bar_ = make_named<QProgressBar>(this, "atlas-bar", QStringLiteral("Windows that are done"));
   bar_->hide();
   layout->addWidget(bar_);
-  error_label_ = make_label(this, "atlas-says");
-  layout->addWidget(error_label_);
+  status_label_ = make_label(this, "atlas-says");
+  layout->addWidget(status_label_);
   layout->addStretch(1);
   auto* buttons = make_close_box(this);
   start_ = buttons->addButton(QStringLiteral("&Start"), QDialogButtonBox::ActionRole);
@@ -144,7 +144,7 @@ void AtlasDialog::start() {
   bar_->setRange(0, windows_->value());
   bar_->setValue(0);
   bar_->show();
-  error_label_->setText(QStringLiteral("Opening %1 …").arg(model_->currentText()));
+  status_label_->setText(QStringLiteral("Opening %1 …").arg(model_->currentText()));
   set_busy(true);
   const std::filesystem::path path = choices_[static_cast<std::size_t>(model_->currentIndex())].path;
   // The thread ends before the dialog does: what it queues for the dialog goes with it.
@@ -172,27 +172,27 @@ void AtlasDialog::show_progress(const models::AtlasProgress& progress) {
     return;
   }
   bar_->setValue(static_cast<int>(progress.done));
-  error_label_->setText(QStringLiteral("%1 of %2 windows, %3 a second, %4 left")
-                            .arg(progress.done)
-                            .arg(progress.windows)
-                            .arg(qt(general_text(progress.windows_per_second, 3)),
-                                 qt(models::duration_text(1000 * progress.seconds_left))));
+  status_label_->setText(QStringLiteral("%1 of %2 windows, %3 a second, %4 left")
+                             .arg(progress.done)
+                             .arg(progress.windows)
+                             .arg(qt(general_text(progress.windows_per_second, 3)),
+                                  qt(models::duration_text(1000 * progress.seconds_left))));
   tell_begun();
 }
 
 void AtlasDialog::show_end(const Result<models::AtlasSummary>& made) {
   set_busy(false);
   if (!made.ok()) {
-    error_label_->setText(made.error().code == ErrorCode::kCancelled ? QStringLiteral("Stopped.")
-                                                                     : qt(made.error().describe()));
+    status_label_->setText(made.error().code == ErrorCode::kCancelled ? QStringLiteral("Stopped.")
+                                                                      : qt(made.error().describe()));
     return;
   }
   bar_->setValue(static_cast<int>(made->done));
-  error_label_->setText(made->stopped
-                            ? QStringLiteral("Stopped: %1 of %2 windows are in the file; Start goes on with them.")
-                                  .arg(made->done)
-                                  .arg(made->windows)
-                            : QStringLiteral("All %1 windows are in the file.").arg(made->windows));
+  status_label_->setText(made->stopped
+                             ? QStringLiteral("Stopped: %1 of %2 windows are in the file; Start goes on with them.")
+                                   .arg(made->done)
+                                   .arg(made->windows)
+                             : QStringLiteral("All %1 windows are in the file.").arg(made->windows));
   tell_begun();
 }
 

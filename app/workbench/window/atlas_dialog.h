@@ -58,7 +58,7 @@ class AtlasDialog : public QDialog {
   QSpinBox* length_ = nullptr;
   QLineEdit* file_ = nullptr;
   QProgressBar* bar_ = nullptr;
-  QLabel* error_label_ = nullptr;
+  QLabel* status_label_ = nullptr;
   QPushButton* start_ = nullptr;
   QPushButton* stop_ = nullptr;
   QString told_;  // the file that begun() was emitted for

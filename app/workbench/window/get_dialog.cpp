@@ -69,8 +69,8 @@ GetDialog::GetDialog(QWidget* parent) : QDialog(parent) {
   bar_->setRange(0, kGetBarSteps);
   bar_->hide();
   layout->addWidget(bar_);
-  error_label_ = make_label(this, "get-says");
-  layout->addWidget(error_label_);
+  status_label_ = make_label(this, "get-says");
+  layout->addWidget(status_label_);
   auto* buttons = make_close_box(this);
   fetch_ = buttons->addButton(QStringLiteral("&Fetch and open"), QDialogButtonBox::ActionRole);
   give_name(fetch_, "get-fetch");
@@ -187,7 +187,7 @@ void GetDialog::show_progress(const ProgressReport& report) {
 }
 
 void GetDialog::say(const QString& text) {
-  error_label_->setText(text);
+  status_label_->setText(text);
 }
 
 void GetDialog::set_busy(bool busy) {

@@ -45,7 +45,7 @@ class GetDialog : public QDialog {
   QPushButton* look_ = nullptr;
   QTreeWidget* files_ = nullptr;
   QProgressBar* bar_ = nullptr;
-  QLabel* error_label_ = nullptr;
+  QLabel* status_label_ = nullptr;
   QPushButton* fetch_ = nullptr;
   QPushButton* stop_ = nullptr;
   std::optional<hub::HubSettings> settings_;  // used for the plan

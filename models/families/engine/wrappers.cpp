@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kWrappers{"_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module",
                                                     "_forward_module", "_fpw_module"};
-constexpr int kMostPrefixes = 3;
+constexpr int kMaxPrefixes = 3;
 
 std::string without_components(const std::string& name, std::set<std::string_view>& found) {
   std::string kept;
@@ -87,7 +87,7 @@ Result<CheckpointFiles> without_wrappers(CheckpointFiles checkpoint) {
   }
   CheckpointFiles inner = checkpoint;
   std::string prefixes;
-  for (int n = 0; n < kMostPrefixes && !fits(inner); ++n) {
+  for (int n = 0; n < kMaxPrefixes && !fits(inner); ++n) {
     const std::string prefix = shared_prefix(*inner.tensors);
     if (prefix.empty()) {
       return checkpoint;

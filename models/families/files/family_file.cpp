@@ -367,13 +367,13 @@ struct Rules {
 
 // Skips the tensors of layers behind the last one.
 Status skip_further(const std::string& field, const Config& config, Plan& plan) {
-  constexpr std::int64_t kMost = 16;
+  constexpr std::int64_t kMaxFurther = 16;
   const std::string own = spelling(config, field);
   LOCUS_TRY(const std::int64_t further, integer_or(config, own, 0, 0));
   const std::vector<transformer::Binding> bindings = plan.bindings("layers.0.attention.output.weight");
   const std::size_t number = bindings.empty() ? std::string::npos : bindings.front().tensor.find(".0.");
-  if (further > kMost || (further > 0 && number == std::string::npos)) {
-    return bad_input("expected at most " + std::to_string(kMost) + ", found " + std::to_string(further),
+  if (further > kMaxFurther || (further > 0 && number == std::string::npos)) {
+    return bad_input("expected at most " + std::to_string(kMaxFurther) + ", found " + std::to_string(further),
                      config.context(own));
   }
   for (std::int64_t n = 0; n < further; ++n) {

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostFiles = 4096;
+constexpr std::size_t kMaxFiles = 4096;
 
 // Where the program's own files are: beside it, below its prefix, or in the tree that it was built from.
 fs::path own_folder() {
@@ -57,7 +57,7 @@ std::vector<fs::path> files_of(const fs::path& folder) {
   if (folder.empty()) {
     return files;
   }
-  for (fs::directory_iterator entry(folder, code), end; !code && entry != end && files.size() < kMostFiles;
+  for (fs::directory_iterator entry(folder, code), end; !code && entry != end && files.size() < kMaxFiles;
        entry.increment(code)) {
     if (entry->path().extension() == ".json" && is_file(entry->path())) {
       files.push_back(entry->path());

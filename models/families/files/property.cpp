@@ -31,9 +31,6 @@ LOCUS_PLACE(bool, head_transform, spec.head_transform)
 LOCUS_PLACE(bool, head_transform_bias, spec.head_transform_bias)
 LOCUS_PLACE(bool, head_transform_gelu, spec.head_transform_gelu)
 LOCUS_PLACE(bool, head_transform_norm, spec.head_transform_norm)
-LOCUS_PLACE(bool, query_bias, layer.attention.query_bias)
-LOCUS_PLACE(bool, key_bias, layer.attention.key_bias)
-LOCUS_PLACE(bool, value_bias, layer.attention.value_bias)
 LOCUS_PLACE(bool, norm_weight, layer.attention.norm.weight)
 LOCUS_PLACE(bool, query_norm_bias, layer.attention.norm.bias)
 LOCUS_PLACE(bool, sinks, layer.attention.sinks)
@@ -41,7 +38,6 @@ LOCUS_PLACE(double, tuning, layer.attention.tuning)
 LOCUS_PLACE(double, tuning_floor, layer.attention.tuning_floor)
 LOCUS_PLACE(std::int64_t, chunk, layer.attention.chunk)
 LOCUS_PLACE(double, latent_eps, layer.attention.latent.eps)
-LOCUS_PLACE(bool, gated, layer.feed_forward.gated)
 LOCUS_PLACE(double, clamp, layer.feed_forward.clamp)
 LOCUS_PLACE(double, alpha, layer.feed_forward.alpha)
 LOCUS_PLACE(bool, router_bias, layer.feed_forward.experts.router_bias)
@@ -104,9 +100,9 @@ std::vector<Property> all_properties() {
       {"soft_cap", kLayer, slot::soft_cap},
       {"attention_scale", kLayer, slot::attention_scale},
       {"output_bias", kLayer, slot::output_bias},
-      {"attention.query_bias", kLayer, Slot(query_bias)},
-      {"attention.key_bias", kLayer, Slot(key_bias)},
-      {"attention.value_bias", kLayer, Slot(value_bias)},
+      {"attention.query_bias", kLayer, slot::query_bias},
+      {"attention.key_bias", kLayer, slot::key_bias},
+      {"attention.value_bias", kLayer, slot::value_bias},
       {"attention.sinks", kLayer, Slot(sinks)},
       {"attention.tuning", kLayer, Slot(tuning)},
       {"attention.tuning_floor", kLayer, Slot(tuning_floor)},
@@ -131,7 +127,7 @@ std::vector<Property> all_properties() {
       {"activation", kLayer, slot::activation},
       {"feed_forward_bias", kLayer, slot::feed_forward_bias},
       {"feed_forward.inner_bias", kLayer, Slot(inner_bias)},
-      {"feed_forward.gated", kLayer, Slot(gated)},
+      {"feed_forward.gated", kLayer, slot::gated},
       {"feed_forward.clamp", kLayer, Slot(clamp)},
       {"feed_forward.alpha", kLayer, Slot(alpha)},
       {"experts", kLayer, slot::experts},
