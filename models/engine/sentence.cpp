@@ -284,7 +284,7 @@ std::vector<std::string> SentenceSteps::text() const {
       texts.push_back("dense " + std::to_string(dense->weight.size(0)) +
                       (dense->activation.empty() ? "" : " " + dense->activation));
     } else {
-      texts.emplace_back("length 1");
+      texts.emplace_back("scaled to length 1");
     }
   }
   return texts;

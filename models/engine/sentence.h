@@ -41,7 +41,7 @@ class SentenceSteps {
   // Errors: kBadInput naming file, field, expected and found; kUnsupported for modules of other kinds.
   static Result<SentenceSteps> read(const std::filesystem::path& folder, std::int64_t width);
 
-  // "mean over the tokens", "dense 384, tanh", "length 1".
+  // "mean over the tokens", "dense 384, tanh", "scaled to length 1".
   std::vector<std::string> text() const;
   // The vector of states (T, C), and the weight of each token in what was pooled.
   SentenceVector vector(const at::Tensor& states) const;

@@ -327,14 +327,15 @@ QString vectors_of(const std::vector<const Checkpoint*>& columns) {
     if (own.values.empty() || own.weights.empty()) {
       return {};
     }
-    const auto most = std::ranges::max_element(own.weights);
+    const auto [least, most] = std::ranges::minmax_element(own.weights);
     const auto token = most - own.weights.begin();
-    lines << QStringLiteral("%1: %2 numbers; largest weight %3 at %4  “%5”")
-                 .arg(qt(listed(column->trace->model().pooling)))
-                 .arg(own.values.size())
-                 .arg(static_cast<double>(*most), 0, 'f', 4)
-                 .arg(token)
-                 .arg(qt(shown_token(*column->trace, token)));
+    const QString largest = QString::number(static_cast<double>(*most), 'f', 4);
+    lines << QStringLiteral("%1: %2 numbers; ").arg(qt(listed(column->trace->model().pooling))).arg(own.values.size()) +
+                 (*most - *least < 1e-6F ? QStringLiteral("every token weighs %1").arg(largest)
+                                         : QStringLiteral("largest weight %1 at %2  “%3”")
+                                               .arg(largest)
+                                               .arg(token)
+                                               .arg(qt(shown_token(*column->trace, token))));
   }
   if (vectors.size() > 1 && vectors[0].values.size() == vectors[1].values.size()) {
     lines << QStringLiteral("cosine similarity of the first two: %1")

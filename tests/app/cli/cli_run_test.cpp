@@ -53,7 +53,7 @@ TEST_F(CliRun, SentenceTransformersCompareTexts) {
   const locus::test::Golden golden("variants/sentence/mean-normalised/expected");
   EXPECT_NEAR(run.at("cosine").get<double>(), golden["cosine"].item<double>(), 1e-5);
   const auto printed = run_locus({"run", folder, "--text", "a b c", "--similar-to", "a d"});
-  EXPECT_NE(printed.out.find("vector of 16 numbers (mean over the tokens, length 1): "), std::string::npos);
+  EXPECT_NE(printed.out.find("vector of 16 numbers (mean over the tokens, scaled to length 1): "), std::string::npos);
   EXPECT_NE(printed.out.find("cosine similarity to a d: "), std::string::npos) << printed.out;
   expect_error(run_locus({"run", path(), "--text", "a", "--similar-to", "b"}), 4, "expected a folder of sentence-");
 }
