@@ -21,6 +21,9 @@ std::pair<at::Tensor, at::Tensor> channels(const at::Tensor& x, position::PairLa
   if (layout == position::PairLayout::kHalf) {
     return {x.slice(1, 0, half), x.slice(1, half)};
   }
+  if (layout == position::PairLayout::kSwapped) {
+    return {x.slice(1, half), x.slice(1, 0, half)};
+  }
   return {x.slice(1, 0, x.size(1), 2), x.slice(1, 1, x.size(1), 2)};
 }
 

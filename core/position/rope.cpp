@@ -1,5 +1,6 @@
 #include "core/position/rope.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -7,6 +8,8 @@ namespace locus::position {
 
 namespace {
 
+constexpr Words kRopeLayoutWords{WordTable<PairLayout, 3>{
+    {{"half", PairLayout::kHalf}, {"interleaved", PairLayout::kInterleaved}, {"swapped", PairLayout::kSwapped}}}};
 constexpr Words kSectionWords{WordTable<bool, 2>{{{"chunked", false}, {"interleaved", true}}}};
 
 Status check_sections(const RopeOptions& options, std::int64_t pairs) {
@@ -27,7 +30,9 @@ Status check_sections(const RopeOptions& options, std::int64_t pairs) {
 
 const OptionTable<RopeOptions> kRopeOptions{
     {"layout", &RopeOptions::layout,
-     "half: channel m pairs with m + D/2 (Llama, GPT-NeoX, TAPE); interleaved: 2m with 2m+1", kLayoutWords},
+     "half: channel m pairs with m + D/2 (Llama, GPT-NeoX, TAPE); interleaved: 2m with 2m+1; swapped: half, turned the "
+     "other way (nanochat)",
+     kRopeLayoutWords},
     {"fraction", &RopeOptions::fraction, "part of each head's channels that turn, the first ones"},
     {"base", &RopeOptions::base, "θ_m = base^(−2m/D); a larger base turns slower (theta scaling)", Above{1}},
     {"sections", &RopeOptions::sections,
@@ -147,12 +152,21 @@ Result<PairForm> Rope::pair_form(const Prepared& prepared, std::int64_t /*layer*
   const RotaryFrequencies turning = options_.scaling.frequencies(
       width_, options_.base, options_.scaling.length_of(prepared.positions.ids), shape_.trained_length);
   PairForm form;
-  form.channels = form.planes = pair_channels(width_ / 2, options_.layout);
-  form.rest = channels_from(width_, prepared.query.size(-1));
+  const std::int64_t pairs = options_.scaling.turning_pairs(width_);
+  form.channels = pair_channels(width_ / 2, options_.layout);
+  for (auto still = form.channels.begin() + pairs; still != form.channels.end(); ++still) {
+    form.rest.insert(form.rest.end(), still->begin(), still->end());
+  }
+  form.channels.resize(static_cast<std::size_t>(pairs));
+  form.planes = form.channels;
+  const std::vector<std::int64_t> plain = channels_from(width_, prepared.query.size(-1));
+  form.rest.insert(form.rest.end(), plain.begin(), plain.end());
+  std::sort(form.rest.begin(), form.rest.end());
   const std::int64_t dimensions = prepared.positions.dimensions();
-  form.frequencies = turning.inverse.view({1, -1, 1});
+  form.frequencies = turning.inverse.slice(0, 0, pairs).view({1, -1, 1});
   if (dimensions > 1) {
-    const std::vector<std::int64_t> own = options_.components(width_ / 2);
+    std::vector<std::int64_t> own = options_.components(width_ / 2);
+    own.resize(static_cast<std::size_t>(pairs));
     const at::Tensor which = at::tensor(at::ArrayRef<std::int64_t>(own), at::kLong);
     form.frequencies = form.frequencies * at::one_hot(which, dimensions).to(at::kDouble).unsqueeze(0);
     for (std::size_t m = 0; m < own.size(); ++m) {  // by time, height or width
@@ -164,7 +178,9 @@ Result<PairForm> Rope::pair_form(const Prepared& prepared, std::int64_t /*layer*
 }
 
 at::Tensor Rope::vectors(const State& state, std::int64_t /*layer*/) const {
-  return rotation_vectors(Rotation::unpacked(state.table)).unsqueeze(0);
+  const Rotation all = Rotation::unpacked(state.table);
+  const std::int64_t pairs = options_.scaling.turning_pairs(width_);
+  return rotation_vectors({all.cos.slice(-1, 0, pairs), all.sin.slice(-1, 0, pairs)}).unsqueeze(0);
 }
 
 }  // namespace locus::position

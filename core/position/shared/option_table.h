@@ -105,7 +105,7 @@ struct OneOf {
   SettingValue written(const std::string& value) const { return value; }
 };
 
-// The option `layout`.
+// The option `layout`; RoPE knows one more word.
 inline constexpr Words kLayoutWords{
     WordTable<PairLayout, 2>{{{"half", PairLayout::kHalf}, {"interleaved", PairLayout::kInterleaved}}}};
 

@@ -36,8 +36,17 @@ Result<PairForm> pair_form(const PositionEncoding& encoding, const Prepared& pre
 std::vector<std::vector<std::int64_t>> pair_channels(std::int64_t pairs, PairLayout layout) {
   std::vector<std::vector<std::int64_t>> channels;
   for (std::int64_t m = 0; m < pairs; ++m) {
-    channels.push_back(layout == PairLayout::kHalf ? std::vector<std::int64_t>{m, m + pairs}
-                                                   : std::vector<std::int64_t>{2 * m, 2 * m + 1});
+    switch (layout) {
+      case PairLayout::kHalf:
+        channels.push_back({m, m + pairs});
+        break;
+      case PairLayout::kInterleaved:
+        channels.push_back({2 * m, 2 * m + 1});
+        break;
+      case PairLayout::kSwapped:
+        channels.push_back({m + pairs, m});
+        break;
+    }
   }
   return channels;
 }

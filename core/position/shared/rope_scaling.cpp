@@ -14,8 +14,8 @@ const OptionTable<RopeScaling> kScalingOptions{
     {"scaling", &RopeScaling::kind,
      "none; linear (PI: positions/s); ntk (base·s^(D/(D−2))); dynamic (NTK growing with the length beyond L0); yarn; "
      "yarn-turns (TAPE's authors: s = T/L0 beyond L0, a ramp linear in the turns of a pair); llama3; longrope (a "
-     "stretch a pair, one list up to L0 tokens and one beyond)",
-     OneOf{{"none", "linear", "ntk", "dynamic", "yarn", "yarn-turns", "llama3", "longrope"}}},
+     "stretch a pair, one list up to L0 tokens and one beyond); proportional (only the first pairs turn)",
+     OneOf{{"none", "linear", "ntk", "dynamic", "yarn", "yarn-turns", "llama3", "longrope", "proportional"}}},
     {"factor", &RopeScaling::factor, "s of the scaling", Above{0}},
     {"attention_factor", &RopeScaling::attention_factor, "yarn: multiplies cos and sin; 0: 0.1·ln s + 1",
      Above{0, true}},
@@ -25,6 +25,8 @@ const OptionTable<RopeScaling> kScalingOptions{
     {"short_factor", &RopeScaling::short_factor, "longrope: what each pair's frequency is divided by up to L0 tokens",
      AnyValue{}, ""},
     {"long_factor", &RopeScaling::long_factor, "longrope: and beyond", AnyValue{}, ""},
+    {"proportion", &RopeScaling::proportion, "proportional: the share of pairs that turn, the fastest ones", Above{0},
+     ""},
     {"low_freq_factor", &RopeScaling::low_freq_factor, "llama3: wavelengths above L0/this are stretched by s",
      Above{0}},
     {"high_freq_factor", &RopeScaling::high_freq_factor, "llama3: wavelengths below L0/this are kept", Above{0}},
@@ -42,6 +44,9 @@ Status check_values(const RopeScaling& scaling) {
         return wrong_option(name, "numbers above 0", each);
       }
     }
+  }
+  if (!(scaling.proportion > 0 && scaling.proportion <= 1)) {
+    return wrong_option("proportion", "a number in (0, 1]", scaling.proportion);
   }
   if (scaling.kind == "yarn-turns" && scaling.beta_fast <= scaling.beta_slow) {
     return wrong_option("beta_fast", "more than beta_slow", scaling.beta_fast);
@@ -83,6 +88,9 @@ Settings RopeScaling::written(Settings settings) const {
     settings.erase("short_factor");
     settings.erase("long_factor");
   }
+  if (kind != "proportional") {
+    settings.erase("proportion");
+  }
   return settings;
 }
 
@@ -110,10 +118,19 @@ Status RopeScaling::check(std::int64_t width, std::int64_t trained_length) const
                      " numbers each, one a pair, found " + std::to_string(short_factor.size()) + " and " +
                      std::to_string(long_factor.size()));
   }
+  if (turning_pairs(width) < 1) {
+    return bad_input("option proportion: expected at least one of " + std::to_string(pairs) + " pairs, found none");
+  }
   if ((kind == "ntk" || kind == "dynamic") && width < 4) {
     return bad_input("option scaling: " + kind + " needs at least 4 rotated channels, found " + std::to_string(width));
   }
   return {};
+}
+
+std::int64_t RopeScaling::turning_pairs(std::int64_t width) const {
+  const std::int64_t pairs = width / 2;
+  return kind == "proportional" ? static_cast<std::int64_t>(std::floor(proportion * static_cast<double>(pairs) + 1e-6))
+                                : pairs;
 }
 
 double RopeScaling::length_of(const at::Tensor& ids) const {
@@ -148,6 +165,10 @@ RotaryFrequencies RopeScaling::frequencies(std::int64_t width, double base, doub
     return longrope(width, base, length, original);
   }
   const at::Tensor inverse = inverse_frequencies(width, base);
+  if (kind == "proportional") {
+    inverse.slice(0, turning_pairs(width)).zero_();
+    return {inverse / factor};
+  }
   return {kind == "llama3" ? llama3(inverse, original) : inverse};
 }
 

@@ -1,5 +1,5 @@
-// RoPE beyond its trained length: frequencies and magnitude under linear (PI), NTK-aware, dynamic NTK, YaRN, Llama 3
-// and LongRoPE scaling, and the YaRN of TAPE's authors. RoPE, RandPE, CoPE + RoPE and TAPE take their frequencies from
+// Changed frequencies of RoPE: linear (PI), NTK-aware, dynamic NTK, YaRN, Llama 3 and LongRoPE scaling beyond the
+// trained length, the YaRN of TAPE's authors, and proportional RoPE, whose slow pairs do not turn. RoPE, RandPE, CoPE + RoPE and TAPE take their frequencies from
 // here.
 #pragma once
 
@@ -23,20 +23,21 @@ struct RotaryFrequencies {
 
 // Options under the names of Hugging Face's rope_scaling. L0 is the length the model was trained for before scaling.
 struct RopeScaling {
-  std::string kind = "none";                          // none linear ntk dynamic yarn yarn-turns llama3 longrope
-  double factor = 1.0;                                // s
-  double attention_factor = 0.0;                      // multiplies cos and sin; 0: yarn: 0.1·ln s + 1,
-                                                      // longrope: √(1 + ln s / ln L0)
-  double beta_fast = 32.0;                            // yarn: pairs with more turns over L0 keep θ
-  double beta_slow = 1.0;                             // yarn: pairs with fewer turns over L0 get θ/s
-  bool truncate = true;                               // yarn: the ramp's ends are rounded to whole pairs
-  double low_freq_factor = 1.0;                       // llama3
-  double high_freq_factor = 4.0;                      // llama3
+  std::string kind = "none";      // none linear ntk dynamic yarn yarn-turns llama3 longrope proportional
+  double factor = 1.0;            // s
+  double attention_factor = 0.0;  // multiplies cos and sin; 0: yarn: 0.1·ln s + 1,
+                                  // longrope: √(1 + ln s / ln L0)
+  double beta_fast = 32.0;        // yarn: pairs with more turns over L0 keep θ
+  double beta_slow = 1.0;         // yarn: pairs with fewer turns over L0 get θ/s
+  bool truncate = true;           // yarn: the ramp's ends are rounded to whole pairs
+  double low_freq_factor = 1.0;   // llama3
+  double high_freq_factor = 4.0;  // llama3
   std::int64_t original_max_position_embeddings = 0;  // L0; 0: max_position_embeddings, else the trained length
   std::int64_t max_position_embeddings = 0;           // L0 where the one above is 0; yarn-turns: this/L0 is s of the
                                                       // magnitude up to L0
   std::vector<double> short_factor;                   // longrope: (M) each pair's stretch up to L0 tokens
   std::vector<double> long_factor;                    // and beyond
+  double proportion = 1.0;  // proportional: the first ⌊proportion·M⌋ pairs turn, by θ_m/s
 
   // Reads the options above ("scaling" is `kind`). Errors: kBadInput naming the option.
   static Result<RopeScaling> from(const Settings& settings);
@@ -50,6 +51,8 @@ struct RopeScaling {
   // The length that `frequencies` takes for these positions (T): the last one + 1, for yarn-turns the tokens they span, so that
   // shifting all of them changes nothing.
   double length_of(const at::Tensor& ids) const;
+  // Pairs of a rotation of `width` channels that turn: all M but for proportional, whose others have θ = 0.
+  std::int64_t turning_pairs(std::int64_t width) const;
   // θ of a rotation of `width` channels over this length (only dynamic NTK, yarn-turns and longrope depend on it).
   RotaryFrequencies frequencies(std::int64_t width, double base, double length, std::int64_t trained_length) const;
 

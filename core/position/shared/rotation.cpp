@@ -28,6 +28,10 @@ at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, PairLayout layo
     const at::Tensor first = turning.slice(-1, 0, pairs);
     const at::Tensor second = turning.slice(-1, pairs, 2 * pairs);
     turned = at::cat({first * cos - second * sin, second * cos + first * sin}, -1);
+  } else if (layout == PairLayout::kSwapped) {
+    const at::Tensor second = turning.slice(-1, 0, pairs);
+    const at::Tensor first = turning.slice(-1, pairs, 2 * pairs);
+    turned = at::cat({second * cos + first * sin, first * cos - second * sin}, -1);
   } else {
     const at::Tensor paired = turning.unflatten(-1, {pairs, 2});
     const at::Tensor first = paired.select(-1, 0);

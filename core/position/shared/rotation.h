@@ -18,6 +18,7 @@ namespace locus::position {
 enum class PairLayout {
   kHalf,         // m and m + M (Llama, GPT-NeoX, TAPE)
   kInterleaved,  // 2m and 2m + 1 (rope-vit, torchscale's xPos)
+  kSwapped,      // m + M and m: kHalf turned the other way (nanochat)
 };
 
 // cos and sin of the angle of every token and pair, (…, T, M) float64 unless a gradient path made them otherwise.

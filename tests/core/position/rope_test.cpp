@@ -75,6 +75,56 @@ TEST(Rope, partialRotationLeavesTheOtherChannels) {
   EXPECT_FALSE(prepared.query.slice(-1, 0, 4).equal(projections.query.slice(-1, 0, 4)));
 }
 
+// θ_m = base^(−2m/D)/s for the first ⌊P·D/2⌋ pairs, 0 for the others, which are no pairs of the logit.
+TEST(Rope, proportionalTurnsTheFirstPairsAlone) {
+  constexpr std::int64_t kWidth = 10;
+  constexpr std::int64_t kTurning = 3;
+  const Settings options{{"scaling", std::string("proportional")}, {"proportion", 0.6}, {"factor", 2.0}};
+  const auto made = make_encoding("rope", options, shape_of(1, kWidth));
+  ASSERT_TRUE(made.ok());
+  const Projections projections{at::randn({1, 1, 9, kWidth}), at::randn({1, 1, 9, kWidth}), {}, {}};
+  const Prepared prepared = (*made)->prepare((*made)->begin(Positions::sequence(9), 1), 0, projections);
+  const auto query = projections.query.accessor<float, 4>();
+  const auto turned = prepared.query.accessor<float, 4>();
+  for (std::int64_t t = 0; t < 9; ++t) {
+    for (std::int64_t m = 0; m < kWidth / 2; ++m) {
+      const auto pair = static_cast<double>(m);
+      const double theta = m < kTurning ? std::pow(10000.0, -2 * pair / kWidth) / 2 : 0.0;
+      const double angle = static_cast<double>(t) * theta;
+      const double a = query[0][0][t][m];
+      const double b = query[0][0][t][m + kWidth / 2];
+      EXPECT_NEAR(turned[0][0][t][m], a * std::cos(angle) - b * std::sin(angle), 1e-6);
+      EXPECT_NEAR(turned[0][0][t][m + kWidth / 2], b * std::cos(angle) + a * std::sin(angle), 1e-6);
+    }
+  }
+  const Result<PairForm> form = pair_form(**made, prepared, 0);
+  ASSERT_TRUE(form.ok());
+  EXPECT_EQ(form->channels, (std::vector<std::vector<std::int64_t>>{{0, 5}, {1, 6}, {2, 7}}));
+  EXPECT_EQ(form->rest, (std::vector<std::int64_t>{3, 4, 8, 9}));
+  EXPECT_EQ(form->frequencies.sizes(), at::IntArrayRef({1, kTurning, 1}));
+  const at::Tensor vectors = (*made)->vectors((*made)->begin(Positions::sequence(7), 1), 0);
+  EXPECT_EQ(vectors.size(-1), 2 * kTurning);
+  EXPECT_FALSE(
+      make_encoding("rope", {{"scaling", std::string("proportional")}, {"proportion", 0.1}}, shape_of(1, 10)).ok());
+}
+
+// The halves exchanged, turned, and exchanged again.
+TEST(Rope, swappedTurnsTheOtherWay) {
+  const auto swapped = make_encoding("rope", {{"layout", std::string("swapped")}}, shape_of(2, 8));
+  const auto half = make_encoding("rope", {}, shape_of(2, 8));
+  ASSERT_TRUE(swapped.ok() && half.ok());
+  const auto exchanged = [](const at::Tensor& x) { return at::cat({x.slice(-1, 4), x.slice(-1, 0, 4)}, -1); };
+  const Projections projections{at::randn({1, 2, 9, 8}), at::randn({1, 2, 9, 8}), {}, {}};
+  const Projections other{exchanged(projections.query), exchanged(projections.key), {}, {}};
+  const Prepared own = (*swapped)->prepare((*swapped)->begin(Positions::sequence(9), 1), 0, projections);
+  const Prepared plain = (*half)->prepare((*half)->begin(Positions::sequence(9), 1), 0, other);
+  EXPECT_CLOSE(own.query, exchanged(plain.query), 0.0);
+  EXPECT_CLOSE(own.key, exchanged(plain.key), 0.0);
+  const Result<PairForm> form = pair_form(**swapped, own, 0);
+  ASSERT_TRUE(form.ok());
+  EXPECT_EQ(form->channels.front(), (std::vector<std::int64_t>{4, 0}));
+}
+
 // Which component a pair turns with, as the definitions of both layouts say pair by pair.
 std::int64_t component_of(std::int64_t m, const std::vector<double>& sections, bool interleaved) {
   if (interleaved) {
