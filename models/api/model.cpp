@@ -116,6 +116,9 @@ std::string layer_text(const ModelInfo& info, std::int64_t layer) {
     text += each.window > 0 ? ", window " + std::to_string(each.window) : "";
     text += each.chunk > 0 ? ", chunk " + std::to_string(each.chunk) : "";
     text += each.sink ? ", sink" : "";
+    text += each.kv_heads > 0 ? ", key heads: " + std::to_string(each.kv_heads) : "";
+    text += each.head_width > 0 ? ", " + std::to_string(each.head_width) + " a head" : "";
+    text += each.source >= 0 ? ", keys of layer " + std::to_string(each.source) : "";
   }
   return text;
 }

@@ -231,7 +231,7 @@ class LayerBinder {
         [&](std::int64_t m, double* v) {
           v[0] = static_cast<double>(m);
           v[1] = static_cast<double>(form.pairs());
-          v[2] = static_cast<double>(model_.head_width);
+          v[2] = static_cast<double>(layer_.encoding->shape().head_width);
           v[3] = base.ok() ? *base : 0;
           v[4] = static_cast<double>(model_.trained_length);
           v[5] = static_cast<double>(layer_.positions.size());

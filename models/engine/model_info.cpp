@@ -79,8 +79,10 @@ ModelInfo shape_info(const transformer::Transformer& model) {
         {what.name, encoding.settings(), what.has_gates, what.has_dot_product, what.content, what.has_parts});
   }
   for (const transformer::LayerSpec& layer : spec.layers) {
-    info.layer_info.push_back({spec.encodings.empty() ? 0 : layer.encoding, layer.attention.window,
-                               layer.attention.chunk, layer.attention.soft_cap, layer.attention.sinks});
+    const transformer::AttentionSpec& own = layer.attention;
+    info.layer_info.push_back({spec.encodings.empty() ? 0 : layer.encoding, own.window, own.chunk, own.soft_cap,
+                               own.sinks, own.kv_heads == attention.kv_heads ? 0 : own.kv_heads,
+                               own.head_width == attention.head_width ? 0 : own.head_width, own.source});
   }
   info.layers = spec.depth();
   info.heads = attention.heads;

@@ -9,7 +9,10 @@ namespace locus::models {
 Result<LayerReuse> LayerReuse::begin(const transformer::Transformer& model, const ModelInfo& info,
                                      transformer::Batch batch, bool all_logits, const StopToken& stop) {
   LayerReuse made(model, info, std::move(batch), all_logits, stop);
-  LOCUS_TRY(made.first_, model.observe(made.batch_, {.hidden = true, .all_logits = all_logits, .stop = stop}));
+  LOCUS_TRY(
+      made.first_,
+      model.observe(made.batch_,
+                    {.hidden = true, .values = model.spec().shares_keys(), .all_logits = all_logits, .stop = stop}));
   return made;
 }
 

@@ -34,6 +34,10 @@ Result<VocabularyHead> VocabularyHead::of(const Model& model, const Trace& trace
                      std::to_string(spec.first().attention.heads - 1) + ", found " + std::to_string(layer) + " and " +
                      std::to_string(head));
   }
+  if (const std::int64_t source = made.block().spec().attention.source; source >= 0) {
+    return unsupported("kernel: layer " + std::to_string(layer) + " attends to the keys of layer " +
+                       std::to_string(source) + ": expected a layer with keys of its own");
+  }
   made.encoding_ = made.model_->layer_encoding(layer);
   LOCUS_CHECK(analysis::has_kernel(*made.encoding_, made.model_->encoding_layer(layer)));
   return made;

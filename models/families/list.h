@@ -32,6 +32,8 @@ extern const Family kExaone4;
 extern const Family kFalcon;
 extern const Family kGemma2;
 extern const Family kGemma3;
+extern const Family kGemma4;
+extern const Family kGemma4Unified;
 extern const Family kGpt2;
 extern const Family kGptNeo;
 extern const Family kGptNeox;

@@ -60,8 +60,8 @@ Block::Block(const Spec& spec, std::int64_t index)
     : index_(index),
       layer_(spec.layers[static_cast<std::size_t>(index)]),
       causal_(spec.causal),
-      norm_(spec.norm),
-      eps_(spec.norm_eps),
+      norm_{spec.norm, spec.norm_eps},
+      is_source_(spec.is_source(index)),
       residual_scale_(spec.residual_scale) {}
 
 attention::Mask Block::mask() const {
@@ -69,7 +69,13 @@ attention::Mask Block::mask() const {
 }
 
 at::Tensor Block::norm(const at::Tensor& x, const NormWeights& weights) const {
-  return normalise(x, weights, norm_, eps_);
+  return normalise(x, weights, norm_.norm, norm_.eps);
+}
+
+at::Tensor Block::split_value(const at::Tensor& x) const {
+  const AttentionSpec& attention = layer_.attention;
+  const at::Tensor heads = split_heads(x, attention.kv_heads);
+  return attention.value_norm ? normalise(heads, {}, Norm::kRms, attention.norm.eps) : heads;
 }
 
 at::Tensor Block::split_normed(const at::Tensor& x, std::int64_t heads, const std::vector<NormWeights>& weights) const {
@@ -125,10 +131,15 @@ position::Projections Block::project(const at::Tensor& x, const position::Positi
   at::Tensor query;
   at::Tensor key;
   at::Tensor value;
+  if (attention.source >= 0) {
+    const at::Tensor own = split_normed(linear(x, weights_.query), heads, weights_.query_norm);
+    projections.query = scaled_query(own, encoding, positions);
+    return projections;
+  }
   if (attention.qkv == QkvLayout::kSeparate) {
     query = linear(x, weights_.query);
     key = linear(x, weights_.key);
-    value = linear(x, weights_.value);
+    value = attention.key_as_value ? key : linear(x, weights_.value);
   } else if (attention.qkv == QkvLayout::kPerHead) {
     const std::int64_t group = heads / kv_heads;
     const at::Tensor all = linear(x, weights_.qkv).view({x.size(0), x.size(1), kv_heads, group + 2, width});
@@ -144,7 +155,7 @@ position::Projections Block::project(const at::Tensor& x, const position::Positi
   }
   projections.query = scaled_query(split_normed(query, heads, weights_.query_norm), encoding, positions);
   projections.key = split_normed(key, kv_heads, weights_.key_norm);
-  projections.value = split_heads(value, kv_heads);
+  projections.value = split_value(value);
   return projections;
 }
 
@@ -177,7 +188,16 @@ position::Projections Block::project_latent(const at::Tensor& x) const {
 
 Result<attention::Attended> Block::attend(const at::Tensor& normed, const LayerRun& run, LayerRecord& seen,
                                           at::Tensor& state_values) const {
-  const position::Projections projections = project(normed, run.encoding, run.state.positions);
+  position::Projections projections = project(normed, run.encoding, run.state.positions);
+  if (layer_.attention.source >= 0) {
+    const position::Projections& source = (*run.shared)[static_cast<std::size_t>(layer_.attention.source)];
+    projections.key = source.key;
+    projections.value = source.value;
+  } else if (is_source_) {
+    position::Projections& own = (*run.shared)[static_cast<std::size_t>(index_)];
+    own.key = projections.key;
+    own.value = projections.value;
+  }
   seen.prepared = run.encoding.prepare(run.state, run.encoding_layer, projections);
   seen.value = projections.value;
   seen.state = run.state;
@@ -224,9 +244,9 @@ Result<at::Tensor> Block::cross(const at::Tensor& x, const LayerRun& run) const 
 
 at::Tensor Block::feed(const at::Tensor& x, const LayerRun& run) const {
   if (layer_.feed_forward.experts.count == 0) {
-    return transformer::feed_forward(layer_.feed_forward, weights_.feed_forward, x);
+    return transformer::feed_forward(layer_.feed_forward, weights_.feed_forward, x, norm_);
   }
-  at::Tensor fed = transformer::feed_forward(layer_.feed_forward, weights_.experts, x, run.routing);
+  at::Tensor fed = transformer::feed_forward(layer_.feed_forward, weights_.experts, x, run.routing, norm_);
   if (run.routing != nullptr) {
     for (at::Tensor* part : {&run.routing->experts, &run.routing->weights}) {
       *part = part->view({x.size(0), x.size(1), -1});
@@ -236,6 +256,11 @@ at::Tensor Block::feed(const at::Tensor& x, const LayerRun& run) const {
     }
   }
   return fed;
+}
+
+at::Tensor Block::read_input(const at::Tensor& x, const at::Tensor& input) const {
+  const at::Tensor gate = activate(layer_.feed_forward.activation, linear(x, weights_.input_gate));
+  return linear(gate * input, weights_.input_down);
 }
 
 Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) const {
@@ -255,7 +280,8 @@ Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) c
     }
   };
   keep(&LayerWrites::entering, wanted(x, 1));
-  const at::Tensor heads = merge_heads(wanted(attended.output, 2));
+  at::Tensor heads = merge_heads(wanted(attended.output, 2));
+  heads = layer_.attention.output_norm ? norm(heads, weights_.output_norm) : heads;
   keep(&LayerWrites::heads, heads);
   at::Tensor branch = linear(heads, weights_.output);
   keep(&LayerWrites::attention, branch);
@@ -291,7 +317,14 @@ Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) c
   const at::Tensor sum = add_branch(layer_.residual_from_norm && !layer_.parallel ? inner : middle, std::move(branch),
                                     weights_.feed_forward_scale, residual_scale_);
   keep(&LayerWrites::leaving, sum);
-  return layer_.feed_forward_norm == NormPlace::kPost && !layer_.parallel ? norm(sum, weights_.feed_forward_norm) : sum;
+  at::Tensor left =
+      layer_.feed_forward_norm == NormPlace::kPost && !layer_.parallel ? norm(sum, weights_.feed_forward_norm) : sum;
+  if (run.input.defined()) {
+    branch = read_input(left, wanted(run.input, 1));
+    keep(&LayerWrites::input, branch);
+    left = left + norm(branch, weights_.input_after_norm);
+  }
+  return layer_.output_scale ? left * weights_.output_scale : left;
 }
 
 }  // namespace locus::transformer

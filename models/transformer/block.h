@@ -48,6 +48,10 @@ at::Tensor split_heads(const at::Tensor& x, std::int64_t heads);
 // Matrices of a gated or plain feed-forward, or of one expert.
 struct FeedForwardWeights {
   Linear gate, up, down;
+  NormWeights inner_norm;
+  // The numbers of xIELU: softplus(alpha_p)·x² + beta·x for x > 0, (beta + softplus(alpha_n))·(e^min(x, eps) − 1 − x) +
+  // beta·x otherwise. The first two have shape (1), the others ().
+  at::Tensor alpha_p, alpha_n, beta, eps;
 };
 
 struct ExpertWeights {
@@ -66,6 +70,7 @@ struct LayerWeights {
   NormWeights query_latent_norm, latent_norm;
   std::vector<NormWeights> query_norm, key_norm;  // one, or one per head
   at::Tensor sinks;                               // (H)
+  NormWeights output_norm;
   Linear output;
   at::Tensor attention_scale;
   NormWeights cross_norm;
@@ -74,6 +79,9 @@ struct LayerWeights {
   FeedForwardWeights feed_forward;
   ExpertWeights experts;
   at::Tensor feed_forward_scale;
+  Linear input_gate, input_down;  // the branch of the layer's inputs
+  NormWeights input_after_norm;
+  at::Tensor output_scale;  // (1)
 };
 
 // The experts that each token was routed to, (B·T, k) each; (B, T, k) in a LayerRecord.
@@ -82,11 +90,18 @@ struct Routing {
   at::Tensor weights;  // float32
 };
 
+// Form of the norms around branches, which is also that of norms within them.
+struct NormForm {
+  Norm norm = Norm::kRms;
+  double eps = 1e-5;
+};
+
 // down(activation(gate x) ⊙ up x) or down(activation(up x)), (…, C) -> (…, C).
-at::Tensor feed_forward(const FeedForwardSpec& spec, const FeedForwardWeights& weights, const at::Tensor& x);
+at::Tensor feed_forward(const FeedForwardSpec& spec, const FeedForwardWeights& weights, const at::Tensor& x,
+                        NormForm norm = {});
 // The same through each token's experts. `routing` receives the experts of each token; may be null.
 at::Tensor feed_forward(const FeedForwardSpec& spec, const ExpertWeights& weights, const at::Tensor& x,
-                        Routing* routing);
+                        Routing* routing, NormForm norm = {});
 
 class Continued;
 
@@ -108,11 +123,12 @@ using Attend = std::function<Result<attention::Attended>(std::int64_t layer, con
 struct LayerWrites {
   Range rows = {};          // rows of x, R in all; empty: every row that the layer outputs
   at::Tensor entering;      // (B, R, C)
-  at::Tensor heads;         // (B, R, H·Dv) before the output projection
+  at::Tensor heads;         // (B, R, H·Dv), the input of the output projection
   at::Tensor attention;     // (B, R, C) after the output projection, before the branch's output norm
   at::Tensor middle;        // (B, R, C) the stream with the attention branch added, before a post-norm
   at::Tensor feed_forward;  // (B, R, C) before the branch's output norm
   at::Tensor leaving;       // (B, R, C) the stream with the feed-forward branch added, before a post-norm
+  at::Tensor input;         // (B, R, C) the branch of the layer's inputs, before its norm; undefined without
 };
 
 // Inputs of a layer's cross-attention.
@@ -122,6 +138,9 @@ struct CrossRun {
   const Attend& attend;
   LayerRecord* record = nullptr;  // may be null
 };
+
+// Keys and values before the encoding, by layer; undefined of layers that no other attends to.
+using SharedKeys = std::vector<position::Projections>;
 
 // Inputs of a layer.
 struct LayerRun {
@@ -135,6 +154,8 @@ struct LayerRun {
   Routing* routing = nullptr;       // may be null
   const CrossRun* cross = nullptr;  // set for layers with cross-attention
   LayerWrites* writes = nullptr;    // may be null
+  SharedKeys* shared = nullptr;     // of all layers
+  at::Tensor input = {};            // (B, T, P), the layer's own input; undefined for models without
 };
 
 class Block {
@@ -152,7 +173,8 @@ class Block {
   at::Tensor attention_input(const at::Tensor& x) const {
     return before(layer_.attention_norm) ? norm(x, weights_.attention_norm) : x;
   }
-  // Queries, keys and values of that input for tokens at these positions, before the encoding is applied.
+  // Queries, keys and values of that input for tokens at these positions, before the encoding is applied. Keys and
+  // values are undefined in a layer that attends to those of another.
   position::Projections project(const at::Tensor& input, const position::PositionEncoding& encoding,
                                 const position::Positions& positions) const;
   // (B, T, C) -> (B, T, C). Errors: those of `run.attend`.
@@ -160,6 +182,7 @@ class Block {
 
  private:
   at::Tensor norm(const at::Tensor& x, const NormWeights& weights) const;
+  at::Tensor split_value(const at::Tensor& x) const;
   position::Projections project_latent(const at::Tensor& x) const;
   // Splits q or k (B, T, H·D) into heads and normalises it before or after the split, as the layer's QueryNorm says.
   at::Tensor split_normed(const at::Tensor& x, std::int64_t heads, const std::vector<NormWeights>& weights) const;
@@ -171,12 +194,14 @@ class Block {
   // x plus the cross-attention to the encoder states.
   Result<at::Tensor> cross(const at::Tensor& x, const LayerRun& run) const;
   at::Tensor feed(const at::Tensor& x, const LayerRun& run) const;
+  // The branch of the layer's input (rows of x) before its norm.
+  at::Tensor read_input(const at::Tensor& x, const at::Tensor& input) const;
 
   std::int64_t index_;
   LayerSpec layer_;
   bool causal_;
-  Norm norm_;
-  double eps_;
+  NormForm norm_;
+  bool is_source_;
   double residual_scale_;
   LayerWeights weights_;
 };

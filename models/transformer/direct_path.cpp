@@ -228,6 +228,7 @@ Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, con
   for (const OutputWeight& output : outputs) {
     direction = direction + read_direction(model, output, seen.stream[0], ends);
   }
+  double inputs = 0;                                  // of the layers' own inputs
   std::vector<std::pair<std::string, double>> added;  // vectors of pictures added after layers, the last first
   for (std::int64_t n = spec.depth() - 1; n >= 0; --n) {
     const auto index = static_cast<std::size_t>(n);
@@ -239,6 +240,13 @@ Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, con
     const LayerWeights& weights = model.block(n).weights();
     const LayerWrites& wrote = seen.writes[index];
     double& biases = path.biases[index];
+    if (weights.output_scale.defined()) {
+      direction = direction * doubled(weights.output_scale);
+    }
+    if (wrote.input.defined()) {
+      inputs +=
+          product(norm.back(direction, weights.input_after_norm, wrote.input[0], biases), doubled(wrote.input[0]));
+    }
     // The direction at a branch's output: scaled as the branch is, and through its output norm.
     const auto into = [&](const at::Tensor& scale, NormPlace place, const NormWeights& own, const at::Tensor& branch) {
       const at::Tensor scaled = direction * spec.residual_scale * (scale.defined() ? doubled(scale) : at::ones({1}));
@@ -270,6 +278,9 @@ Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, con
     path.ends.emplace_back(name, product(direction, part));
   }
   path.ends.insert(path.ends.end() - 1, added.rbegin(), added.rend());
+  if (spec.layer_inputs.width > 0) {
+    path.ends.insert(path.ends.end() - 1, {"per-layer embeddings", inputs});
+  }
   path.ends.back().second += ends;
   return path;
 }

@@ -36,8 +36,8 @@ struct DirectPath {
   std::vector<double> feed_forwards;  // per layer, including the biases of its matrices
   std::vector<double> biases;         // per layer: biases of the output projection and of norms after branches
   // Named contributions outside the layers: "embedding" ("patches" in an image, "picture" for a picture token within a
-  // text), "positions", "token type" and "picture after layer 0" where the model has them; last "other biases": of
-  // stem, final norm and head.
+  // text), "positions", "token type", "picture after layer 0" and "per-layer embeddings" (all layers' own inputs) where
+  // the model has them; last "other biases": of stem, final norm and head.
   std::vector<std::pair<std::string, double>> ends;
 };
 

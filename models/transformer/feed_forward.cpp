@@ -56,27 +56,48 @@ at::Tensor activate(Activation activation, at::Tensor x) {
       return in_place ? at::tanh_(x) : at::tanh(x);
     case Activation::kSquaredRelu:
       return (in_place ? at::relu_(x) : at::relu(x)).square();
+    case Activation::kXielu:  // has numbers of the layer: xielu()
+      break;
   }
   return x;
 }
 
-at::Tensor feed_forward(const FeedForwardSpec& spec, const FeedForwardWeights& weights, const at::Tensor& x) {
+namespace {
+
+at::Tensor xielu(const FeedForwardWeights& weights, const at::Tensor& x) {
+  const at::Tensor positive = at::softplus(weights.alpha_p) * x.square();
+  const at::Tensor negative =
+      (at::expm1(at::minimum(x, weights.eps)) - x) * (weights.beta + at::softplus(weights.alpha_n));
+  return at::where(x > 0, positive, negative) + weights.beta * x;
+}
+
+// The vector that `down` projects, before its norm.
+at::Tensor inner_vector(const FeedForwardSpec& spec, const FeedForwardWeights& weights, const at::Tensor& x) {
   if (!spec.gated) {
     if (spec.activation == Activation::kGeluTanh && runs_kernels(x, weights.up)) {
       at::Tensor inner = linear(x, {weights.up.weight, {}});
       gelu_tanh(inner, weights.up.bias);
-      return linear(inner, weights.down);
+      return inner;
     }
-    return linear(activate(spec.activation, linear(x, weights.up)), weights.down);
+    at::Tensor inner = linear(x, weights.up);
+    return spec.activation == Activation::kXielu ? xielu(weights, inner) : activate(spec.activation, std::move(inner));
   }
   if (spec.clamp > 0) {
     const at::Tensor gate = linear(x, weights.gate).clamp_max(spec.clamp);
     const at::Tensor up = linear(x, weights.up).clamp(-spec.clamp, spec.clamp);
-    return linear((up + 1) * gate * at::sigmoid(gate * spec.alpha), weights.down);
+    return (up + 1) * gate * at::sigmoid(gate * spec.alpha);
   }
   at::Tensor gate = activate(spec.activation, linear(x, weights.gate));
   const at::Tensor up = linear(x, weights.up);
-  return linear(at::GradMode::is_enabled() ? gate * up : gate.mul_(up), weights.down);
+  return at::GradMode::is_enabled() ? gate * up : gate.mul_(up);
+}
+
+}  // namespace
+
+at::Tensor feed_forward(const FeedForwardSpec& spec, const FeedForwardWeights& weights, const at::Tensor& x,
+                        NormForm norm) {
+  const at::Tensor inner = inner_vector(spec, weights, x);
+  return linear(spec.inner_norm ? normalise(inner, weights.inner_norm, norm.norm, norm.eps) : inner, weights.down);
 }
 
 // Mixtures of experts: each token is processed by the few experts that a router chooses.
@@ -125,7 +146,7 @@ Routing route(const Experts& spec, const ExpertWeights& weights, const at::Tenso
 }  // namespace
 
 at::Tensor feed_forward(const FeedForwardSpec& spec, const ExpertWeights& weights, const at::Tensor& x,
-                        Routing* routing) {
+                        Routing* routing, NormForm norm) {
   const at::Tensor tokens = x.reshape({-1, x.size(-1)});
   const Routing routed = route(spec.experts, weights, tokens);
   const bool scales_input = spec.experts.router == Router::kInputSigmoid;
@@ -140,11 +161,11 @@ at::Tensor feed_forward(const FeedForwardSpec& spec, const ExpertWeights& weight
     const at::Tensor share = routed.weights.index({rows, places.select(1, 1)}).to(tokens.scalar_type()).unsqueeze(-1);
     at::Tensor own = tokens.index_select(0, rows);
     own = scales_input ? own * share : own;
-    at::Tensor out = feed_forward(spec, weights.experts[static_cast<std::size_t>(expert)], own);
+    at::Tensor out = feed_forward(spec, weights.experts[static_cast<std::size_t>(expert)], own, norm);
     sum = sum.index_add(0, rows, scales_input ? out : out * share);
   }
   if (spec.experts.shared > 0) {
-    at::Tensor shared = feed_forward(spec, weights.shared, tokens);
+    at::Tensor shared = feed_forward(spec, weights.shared, tokens, norm);
     sum = sum + (spec.experts.shared_gate ? shared * at::sigmoid(linear(tokens, weights.shared_gate)) : shared);
   }
   if (routing != nullptr) {

@@ -40,6 +40,10 @@ void visit_layer(Visit& visit, LayerSpec& layer) {
   visit("num_key_value_heads", attention.kv_heads);
   visit("head_dim", attention.head_width);
   visit("value_dim", attention.value_width);
+  visit("value_norm", attention.value_norm);
+  visit("key_as_value", attention.key_as_value);
+  visit("key_source", attention.source);
+  visit("output_norm", attention.output_norm);
   visit("intermediate_size", layer.feed_forward.inner);
   visit.name("attention_norm_place", kPlaces, layer.attention_norm);
   visit.name("feed_forward_norm_place", kPlaces, layer.feed_forward_norm);
@@ -52,10 +56,12 @@ void visit_layer(Visit& visit, LayerSpec& layer) {
   visit("output_bias", attention.output_bias);
   visit("feed_forward_bias", layer.feed_forward.bias);
   visit("feed_forward_inner_bias", layer.feed_forward.inner_bias);
+  visit("feed_forward_inner_norm", layer.feed_forward.inner_norm);
   visit("parallel_residual", layer.parallel);
   visit("shared_norm", layer.shared_norm);
   visit("residual_from_norm", layer.residual_from_norm);
   visit("layer_scale", layer.layer_scale);
+  visit("output_scale", layer.output_scale);
   visit("window", attention.window);
   visit("chunk", attention.chunk);
   visit("sinks", attention.sinks);
@@ -106,6 +112,8 @@ void visit_model(Visit& visit, Spec& spec) {
   visit("convolution", spec.convolution.kernel);
   visit("convolution_groups", spec.convolution.groups);
   visit("convolution_act", spec.convolution.activation);
+  visit("layer_inputs_width", spec.layer_inputs.width);
+  visit("layer_inputs_vocabulary", spec.layer_inputs.vocabulary);
   visit("final_norm", spec.final_norm);
   visit("tie_word_embeddings", spec.tied_head);
   visit("head_bias", spec.head_bias);

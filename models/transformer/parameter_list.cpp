@@ -72,15 +72,24 @@ void ParameterList::attention(const std::string& prefix, const AttentionSpec& sp
            layer.latent_up);
   } else if (spec.qkv == QkvLayout::kSeparate) {
     linear(prefix + "query", query, spec_.width, spec.query_bias, layer.query);
-    linear(prefix + "key", key, spec_.width, spec.key_bias, layer.key);
-    linear(prefix + "value", value, spec_.width, spec.value_bias, layer.value);
+    if (spec.source < 0) {
+      linear(prefix + "key", key, spec_.width, spec.key_bias, layer.key);
+      if (!spec.key_as_value) {
+        linear(prefix + "value", value, spec_.width, spec.value_bias, layer.value);
+      }
+    }
   } else {
     linear(prefix + "qkv", query + key + value, spec_.width, spec.query_bias, layer.qkv);
   }
   query_norm(prefix + "query_norm", spec, spec.heads, layer.query_norm);
-  query_norm(prefix + "key_norm", spec, spec.kv_heads, layer.key_norm);
+  if (spec.source < 0) {
+    query_norm(prefix + "key_norm", spec, spec.kv_heads, layer.key_norm);
+  }
   if (spec.sinks) {
     tensor(prefix + "sinks", {spec.heads}, layer.sinks);
+  }
+  if (spec.output_norm) {
+    norm(prefix + "output_norm", spec.heads * spec.values(), layer.output_norm);
   }
   linear(prefix + "output", spec_.width, spec.heads * spec.values(), spec.output_bias, layer.output);
 }
@@ -101,6 +110,15 @@ void ParameterList::feed_forward(const std::string& prefix, const FeedForwardSpe
     linear(prefix + "gate", inner, spec_.width, inner_bias, weights.gate);
   }
   linear(prefix + "up", inner, spec_.width, inner_bias, weights.up);
+  if (spec.activation == Activation::kXielu) {
+    tensor(prefix + "alpha_p", {1}, weights.alpha_p);
+    tensor(prefix + "alpha_n", {1}, weights.alpha_n);
+    tensor(prefix + "beta", {}, weights.beta);
+    tensor(prefix + "eps", {}, weights.eps);
+  }
+  if (spec.inner_norm) {
+    norm(prefix + "inner_norm", inner, weights.inner_norm);
+  }
   linear(prefix + "down", spec_.width, inner, spec.bias, weights.down);
 }
 
@@ -142,6 +160,14 @@ void ParameterList::layer(const std::string& prefix, Block& block) {
   if (spec.layer_scale) {
     tensor(prefix + "attention_scale", {spec_.width}, layer.attention_scale);
     tensor(prefix + "feed_forward_scale", {spec_.width}, layer.feed_forward_scale);
+  }
+  if (const std::int64_t inputs = spec_.layer_inputs.width; inputs > 0) {
+    linear(prefix + "input.gate", inputs, spec_.width, false, layer.input_gate);
+    linear(prefix + "input.down", spec_.width, inputs, false, layer.input_down);
+    norm(prefix + "input.after_norm", spec_.width, layer.input_after_norm);
+  }
+  if (spec.output_scale) {
+    tensor(prefix + "output_scale", {1}, layer.output_scale);
   }
 }
 

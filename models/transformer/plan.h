@@ -49,6 +49,7 @@ struct Piece {
   std::int64_t index = 0;    // part `index` of `of` equal ones along the rows (of the transposed tensor)
   std::int64_t of = 1;       //
   bool interleaved = false;  // every of-th row from `index` on, instead of consecutive ones
+  std::int64_t blocks = 1;   // the rows come in this many equal blocks, each with its own parts (CodeGen)
   bool stacked = false;      // the tensor has one more dimension in front: of its J-th item
 
   bool whole() const { return of == 1 && !stacked; }

@@ -17,7 +17,7 @@ namespace {
 // Larger sizes mean a corrupt config.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
 
-constexpr WordTable<Activation, 12> kActivations{{
+constexpr WordTable<Activation, 13> kActivations{{
     {"gelu", Activation::kGelu},
     {"gelu_tanh", Activation::kGeluTanh},
     {"silu", Activation::kSilu},
@@ -25,6 +25,7 @@ constexpr WordTable<Activation, 12> kActivations{{
     {"quick_gelu", Activation::kQuickGelu},
     {"tanh", Activation::kTanh},
     {"relu2", Activation::kSquaredRelu},
+    {"xielu", Activation::kXielu},
     {"gelu_new", Activation::kGeluTanh},
     {"gelu_pytorch_tanh", Activation::kGeluTanh},
     {"gelu_fast", Activation::kGeluTanh},
@@ -61,6 +62,13 @@ Status check_attention(const AttentionSpec& attention) {
                      std::to_string(std::min(attention.window, attention.chunk)));
   }
   const Latent& latent = attention.latent;
+  if (attention.key_as_value && (attention.qkv != QkvLayout::kSeparate || attention.values() != attention.head_width ||
+                                 attention.key_bias != attention.value_bias)) {
+    return bad_input("values that are the keys: expected q and k of two matrices, and values as wide as keys");
+  }
+  if (latent.rank != 0 && (attention.key_as_value || attention.value_norm || attention.source >= 0)) {
+    return bad_input("latent attention: expected values of its own, without a norm");
+  }
   if (latent.rank != 0) {
     LOCUS_CHECK(check_size("latent rank", latent.rank, kLargestSize));
     LOCUS_CHECK(check_size("rotated width", latent.rotated, attention.head_width - 1));
@@ -74,6 +82,9 @@ Status check_attention(const AttentionSpec& attention) {
 Status check_feed_forward(const FeedForwardSpec& feed_forward) {
   LOCUS_CHECK(check_size("inner", feed_forward.inner, kLargestSize));
   const Experts& experts = feed_forward.experts;
+  if (feed_forward.activation == Activation::kXielu && (feed_forward.gated || experts.count > 0)) {
+    return bad_input("activation xielu: expected a feed-forward without gate and experts");
+  }
   if (experts.count == 0) {
     return {};
   }
@@ -105,7 +116,8 @@ Status check_cross(const Spec& spec) {
     plain.norm = {};
     plain.window = plain.chunk = 0;
     plain.soft_cap = plain.tuning = 0;
-    plain.sinks = false;
+    plain.sinks = plain.value_norm = plain.key_as_value = plain.output_norm = false;
+    plain.source = -1;
     const bool placed = layer.attention_norm == NormPlace::kPre || layer.attention_norm == NormPlace::kPost;
     if (plain != *layer.cross || plain.qkv != QkvLayout::kSeparate || !placed || layer.parallel) {
       return bad_input(
@@ -135,6 +147,44 @@ Status check_sharing(const Spec& spec) {
   return {};
 }
 
+// A layer with the keys of another reads those of an earlier layer that has its own, of the same shape and encoding.
+Status check_sources(const Spec& spec) {
+  for (std::size_t n = 0; n < spec.layers.size(); ++n) {
+    const LayerSpec& layer = spec.layers[n];
+    const std::int64_t from = layer.attention.source;
+    if (from == -1) {
+      continue;
+    }
+    const std::string where = "layer " + std::to_string(n) + ": ";
+    if (from < 0 || from >= static_cast<std::int64_t>(n)) {
+      return bad_input(where + "expected the keys of an earlier layer, found " + std::to_string(from));
+    }
+    const LayerSpec& other = spec.layers[static_cast<std::size_t>(from)];
+    if (other.attention.source != -1 || other.encoding != layer.encoding ||
+        other.attention.values() != layer.attention.values() || layer.attention.qkv != QkvLayout::kSeparate) {
+      return bad_input(where + "expected the keys of a layer with keys and an encoding like its own, found layer " +
+                       std::to_string(from));
+    }
+  }
+  return {};
+}
+
+Status check_layer_inputs(const Spec& spec) {
+  const LayerInputs& inputs = spec.layer_inputs;
+  if (inputs.width == 0) {
+    return {};
+  }
+  LOCUS_CHECK(check_size("width of the layers' inputs", inputs.width, kLargestSize / spec.depth()));
+  if (inputs.vocabulary != 0 && (inputs.vocabulary < spec.vocabulary || inputs.vocabulary > kLargestSize)) {
+    return bad_input("vocabulary of the layers' inputs: expected none, or at least the model's " +
+                     std::to_string(spec.vocabulary) + ", found " + std::to_string(inputs.vocabulary));
+  }
+  if (spec.is_image() || spec.embedding_width > 0) {
+    return bad_input("inputs of the layers: expected a text model whose embeddings are as wide as its states");
+  }
+  return {};
+}
+
 // A convolution reads tokens on both sides.
 Status check_convolution(const Spec& spec) {
   const Convolution& convolution = spec.convolution;
@@ -145,6 +195,9 @@ Status check_convolution(const Spec& spec) {
   if (convolution.kernel < 1 || convolution.kernel > kLongest || convolution.kernel % 2 == 0) {
     return bad_input("convolution: expected an odd number of tokens from 1 to " + std::to_string(kLongest) +
                      ", found " + std::to_string(convolution.kernel));
+  }
+  if (convolution.activation == Activation::kXielu) {
+    return bad_input("activation of the convolution: expected one without learned numbers, found xielu");
   }
   if (convolution.groups < 1 || spec.width % convolution.groups != 0) {
     return bad_input("groups of the convolution: expected a divisor of the width " + std::to_string(spec.width) +
@@ -161,7 +214,8 @@ double attention_macs(const AttentionSpec& attention, double width, double keys)
   const auto key_heads = static_cast<double>(attention.kv_heads);
   const auto head = static_cast<double>(attention.head_width);
   const auto value = static_cast<double>(attention.values());
-  double projections = width * (heads * head + key_heads * (head + value)) + heads * value * width;
+  const double own = attention.source >= 0 ? 0 : attention.key_as_value ? head : head + value;  // of keys and values
+  double projections = width * (heads * head + key_heads * own) + heads * value * width;
   if (const Latent& latent = attention.latent; latent.rank > 0) {
     const auto rank = static_cast<double>(latent.rank);
     const auto rotated = static_cast<double>(latent.rotated);
@@ -205,6 +259,10 @@ Status validate(const Spec& spec) {
   LOCUS_CHECK(check_size("width", spec.width, kLargestSize));
   for (const LayerSpec& layer : spec.layers) {
     LOCUS_CHECK(check_feed_forward(layer.feed_forward));
+    const bool elsewhere = (spec.head_transform && !spec.head_transform_gelu) || spec.layer_inputs.width > 0;
+    if (elsewhere && layer.feed_forward.activation == Activation::kXielu) {
+      return bad_input("activation xielu: expected feed-forwards alone to have it");
+    }
   }
   if (!(spec.norm_eps >= 0 && std::isfinite(spec.norm_eps))) {
     return bad_input("epsilon of the norms: expected a number of at least 0, found " + general_text(spec.norm_eps, 6));
@@ -220,6 +278,8 @@ Status validate(const Spec& spec) {
     return bad_input("dropped token: expected a bidirectional text model");
   }
   LOCUS_CHECK(check_sharing(spec));
+  LOCUS_CHECK(check_sources(spec));
+  LOCUS_CHECK(check_layer_inputs(spec));
   LOCUS_CHECK(check_cross(spec));
   LOCUS_CHECK(check_convolution(spec));
   if (spec.token_score && (spec.is_image() || spec.tied_head)) {
@@ -255,6 +315,15 @@ Status validate(const Spec& spec) {
   return {};
 }
 
+bool Spec::is_source(std::int64_t layer) const {
+  return std::any_of(layers.begin(), layers.end(),
+                     [&](const LayerSpec& each) { return each.attention.source == layer; });
+}
+
+bool Spec::shares_keys() const {
+  return std::any_of(layers.begin(), layers.end(), [](const LayerSpec& each) { return each.attention.source >= 0; });
+}
+
 double multiply_accumulates(const Spec& spec, std::int64_t length) {
   const auto tokens = static_cast<double>(length);
   const auto width = static_cast<double>(spec.width);
@@ -263,6 +332,7 @@ double multiply_accumulates(const Spec& spec, std::int64_t length) {
     const auto keys = static_cast<double>(most_keys(layer.attention, length));
     total += tokens * (attention_macs(layer.attention, width, keys) + feed_forward_macs(layer.feed_forward, width));
     total += layer.cross ? tokens * attention_macs(*layer.cross, width, tokens) : 0;
+    total += tokens * 3 * width * static_cast<double>(spec.layer_inputs.width);
   }
   if (spec.is_image()) {
     const auto patch = static_cast<double>(spec.image.patch);
@@ -314,7 +384,7 @@ std::string to_text(Activation activation) {
 }
 
 Result<Activation> parse_activation(const std::string& name) {
-  constexpr std::size_t kOwnNames = 7;
+  constexpr std::size_t kOwnNames = 8;
   const std::span own(kActivations.begin(), kOwnNames);
   const auto known = [&] { return listed(own, [](const auto& each) { return each.first; }); };
   const std::optional<Activation> named = find_word(kActivations, name);

@@ -23,7 +23,8 @@ enum class Norm { kLayer, kRms };
 // 2). Both: x += norm'(f(norm x)) (Gemma 2). None: x += f x.
 enum class NormPlace { kPre, kPost, kAfter, kBoth, kNone };
 
-enum class Activation { kGelu, kGeluTanh, kSilu, kRelu, kQuickGelu, kTanh, kSquaredRelu };
+// kXielu is a quadratic for x > 0 and an exponential below, with two learned numbers a layer (Apertus, arXiv 2411.13010).
+enum class Activation { kGelu, kGeluTanh, kSilu, kRelu, kQuickGelu, kTanh, kSquaredRelu, kXielu };
 
 // Projection of a layer's attention input: one matrix with rows q|k|v, one with rows key head by key head [its
 // queries|k|v] (GPT-NeoX, BLOOM; Falcon's groups), or three matrices (Llama, BERT).
@@ -65,6 +66,12 @@ struct AttentionSpec {
   bool value_bias = false;
   bool output_bias = false;
   QueryNorm norm = {};
+  bool value_norm = false;    // RMSNorm without a weight of each head's value, with the epsilon of `norm` (Gemma 4)
+  bool key_as_value = false;  // the value is the key before its norm and the encoding (Gemma 4)
+  bool output_norm = false;   // norm of all heads' outputs (H·Dv) before the output projection (BitNet)
+  // Layer whose keys and values this one attends to instead of own ones, an earlier one of the same shape (Gemma 4);
+  // −1: its own.
+  std::int64_t source = -1;
   double scale = 0;         // factor of q·k; 0: the encoding's own, 1/√D
   double soft_cap = 0;      // logit = cap·tanh(score/cap); 0: none
   std::int64_t window = 0;  // causal: query i sees keys i−w+1 … i; both ways: |i − j| < w; 0: all
@@ -109,8 +116,9 @@ struct FeedForwardSpec {
   Activation activation = Activation::kSilu;
   bool gated = true;  // down(activation(gate x) ⊙ up x), otherwise down(activation(up x))
   bool bias = false;
-  bool inner_bias = true;  // where there are biases, gate and up have them too, not the output alone (GTE)
-  double clamp = 0;        // gpt-oss: gate at most this, up within ±this, and (up + 1)·gate·σ(alpha·gate); 0: none
+  bool inner_bias = true;   // where there are biases, gate and up have them too, not the output alone (GTE)
+  bool inner_norm = false;  // norm of the inner vector before `down` (BitNet)
+  double clamp = 0;  // gpt-oss: gate at most this, up within ±this, and (up + 1)·gate·σ(alpha·gate); 0: none
   double alpha = 1.702;
   Experts experts = {};
 
@@ -129,7 +137,8 @@ struct LayerSpec {
   bool shared_norm = false;  // parallel, and norm' x is norm x
   bool residual_from_norm =
       false;  // the residual starts from the norm's output (BLOOM's apply_residual_connection_post_layernorm)
-  bool layer_scale = false;  // each branch times a learned vector (C)
+  bool layer_scale = false;   // each branch times a learned vector (C)
+  bool output_scale = false;  // the layer's output times a learned number (Gemma 4)
 
   friend bool operator==(const LayerSpec&, const LayerSpec&) = default;
 };
@@ -142,6 +151,16 @@ struct Convolution {
   Activation activation = Activation::kTanh;
 
   friend bool operator==(const Convolution&, const Convolution&) = default;
+};
+
+// Vectors of a token for each layer (per-layer embeddings of Gemma 4). From the embeddings x (C) of the input and, with
+// a vocabulary, from a table of them: u = RMSNorm(W x/√C), or (u + √P·table[id])/√2. The layer adds a third branch
+// after the feed-forward: h += norm(down(activation(gate h) ⊙ u)).
+struct LayerInputs {
+  std::int64_t width = 0;       // P; 0: none
+  std::int64_t vocabulary = 0;  // rows of the table; 0: no table
+
+  friend bool operator==(const LayerInputs&, const LayerInputs&) = default;
 };
 
 struct EncodingSpec {
@@ -201,6 +220,7 @@ struct Spec {
 
   double residual_scale = 1;  // factor of every branch (Granite)
   Convolution convolution = {};
+  LayerInputs layer_inputs = {};
 
   // The head.
   bool final_norm = true;
@@ -228,6 +248,9 @@ struct Spec {
   }
   std::int64_t outputs() const { return token_score ? 1 : vocabulary; }
   bool is_image() const { return image.patch > 0; }
+  // Whether other layers attend to the keys and values of this one; of any layer.
+  bool is_source(std::int64_t layer) const;
+  bool shares_keys() const;
   // Class and register tokens before the patches; 0 for text.
   std::int64_t prefix_tokens() const { return is_image() ? image.class_tokens + image.registers : 0; }
   // Whether the layers have cross-attention; all of them or none.
@@ -268,8 +291,8 @@ double run_macs(const Spec& spec, std::int64_t length, bool all_logits);
 // The part of run_macs() outside self-attention scores: projections, feed-forwards, cross-attention, head.
 double token_macs(const Spec& spec, std::int64_t length, bool all_logits);
 
-// Names of activations: "gelu", "gelu_tanh", "silu", "relu", "quick_gelu", "tanh", "relu2"; parsing also accepts the spellings
-// of Hugging Face ("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "swish"). Errors: kUnsupported for another name,
+// Names of activations: "gelu", "gelu_tanh", "silu", "relu", "quick_gelu", "tanh", "relu2", "xielu"; parsing also
+// accepts the spellings of Hugging Face ("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "swish"). Errors: kUnsupported for another name,
 // listing the known ones.
 std::string to_text(Activation activation);
 Result<Activation> parse_activation(const std::string& name);

@@ -1,8 +1,11 @@
 #include "models/transformer/stem.h"
 
+#include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "core/products/linear.h"
+#include "core/products/packed.h"
 
 namespace locus::transformer {
 
@@ -45,6 +48,30 @@ void Stem::collect(ParameterList& list) {
   if (spec.embedding_width > 0) {
     list.linear("embedding_projection", spec.width, spec.embedding_width, true, embedding_projection_);
   }
+  if (const LayerInputs& inputs = spec.layer_inputs; inputs.width > 0) {
+    const std::int64_t all = spec.depth() * inputs.width;
+    if (inputs.vocabulary > 0) {
+      list.matrix("layer_inputs.embedding.weight", {inputs.vocabulary, all}, input_embedding_);
+    }
+    list.linear("layer_inputs.projection", all, spec.width, false, input_projection_);
+    list.norm("layer_inputs.norm", inputs.width, input_norm_);
+  }
+}
+
+at::Tensor Stem::layer_input(std::int64_t layer, const at::Tensor& ids, const at::Tensor& embedded) const {
+  const LayerInputs& inputs = spec_->layer_inputs;
+  const std::int64_t first = layer * inputs.width;
+  const at::Tensor rows = products::narrow_rows(input_projection_.weight, first, first + inputs.width);
+  const double scale = 1 / std::sqrt(static_cast<double>(spec_->width));
+  const at::Tensor projected = norm(linear(embedded, {rows, {}}) * scale, input_norm_);
+  if (inputs.vocabulary == 0) {
+    return projected;
+  }
+  // Rows of the table hold all layers; without blocks, the part of one layer is a row of its own.
+  const at::Tensor own = products::packed_of(input_embedding_) != nullptr
+                             ? products::rows(input_embedding_, ids).slice(-1, first, first + inputs.width)
+                             : products::rows(input_embedding_.view({-1, inputs.width}), ids * spec_->depth() + layer);
+  return (projected + own * std::sqrt(static_cast<double>(inputs.width))) / std::numbers::sqrt2;
 }
 
 at::Tensor Stem::token_type() const {

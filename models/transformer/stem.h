@@ -44,6 +44,8 @@ class Stem {
 
   const at::Tensor& token_embedding() const { return embedding_; }  // (V, E)
   at::Tensor token_type() const;                                    // (E) of type 0; undefined without token types
+  // (B, T, P), the inputs of this layer (LayerInputs) for the tokens of a batch, from what embed() returned for them.
+  at::Tensor layer_input(std::int64_t layer, const at::Tensor& ids, const at::Tensor& embedded) const;
   const NormWeights& embedding_norm() const { return embedding_norm_; }
   const Linear& embedding_projection() const { return embedding_projection_; }
 
@@ -58,6 +60,9 @@ class Stem {
   at::Tensor token_type_;
   NormWeights embedding_norm_;
   Linear embedding_projection_;
+  at::Tensor input_embedding_;
+  Linear input_projection_;
+  NormWeights input_norm_;
   Linear patch_;
   NormWeights patch_norm_;
   at::Tensor patch_position_;

@@ -131,6 +131,10 @@ at::Tensor Transformer::convolved(const at::Tensor& entered, std::int64_t layer,
   return normalise(x + activate(form.activation, read), convolution_norm_, spec_->norm, spec_->norm_eps);
 }
 
+at::Tensor Transformer::layer_input(std::int64_t layer, const at::Tensor& ids, const at::Tensor& entered) const {
+  return spec_->layer_inputs.width > 0 ? stem_.layer_input(layer, ids, entered) : at::Tensor();
+}
+
 std::shared_ptr<const position::PositionEncoding> Transformer::encoding_of(const Batch& batch,
                                                                            std::int64_t layer) const {
   const auto own = batch.edits ? (*batch.edits)[static_cast<std::size_t>(layer)].encoding : nullptr;
@@ -188,7 +192,8 @@ Result<at::Tensor> Transformer::run_whole(const Batch& batch, const Attend& atte
                                           std::vector<at::Tensor>* entering) const {
   std::vector<position::State> states = encodings_.states(batch.positions, batch.size());
   at::Tensor x = stem_.embed(batch, encodings_, states);
-  const at::Tensor entered = spec_->convolution.kernel > 0 ? x : at::Tensor();
+  const at::Tensor entered = x;
+  SharedKeys shared(blocks_.size());
   for (const Block& layer : blocks_) {
     const std::int64_t n = layer.index();
     if (entering != nullptr) {
@@ -200,6 +205,8 @@ Result<at::Tensor> Transformer::run_whole(const Batch& batch, const Attend& atte
     if (encodings_.cross()) {
       run.cross = &looked.emplace(CrossRun{*encodings_.cross(), batch.memory, cross});
     }
+    run.shared = &shared;
+    run.input = layer_input(n, batch.ids, entered);
     LOCUS_TRY(x, layer(x, run));
     x = convolved(entered, n, {}, std::move(x));
     x = batch.with_images_after(n, 0, std::move(x));
@@ -249,10 +256,19 @@ Result<at::Tensor> Transformer::replay_states(const Batch& batch, const GivenWei
 }
 
 at::Tensor Transformer::reuse_layers(const ReusedLayers& reused, std::vector<position::State>& states,
-                                     Observation& observation) const {
+                                     SharedKeys& shared, Observation& observation) const {
   const auto first = static_cast<std::int64_t>(reused.layers.size());
   std::copy(reused.layers.begin(), reused.layers.end(), observation.layers.begin());
   observation.kept_layers = first;
+  for (std::int64_t n = 0; n < first; ++n) {
+    if (spec_->is_source(n)) {
+      const LayerRecord& record = reused.layers[static_cast<std::size_t>(n)];
+      const position::Prepared& prepared = record.prepared;
+      position::Projections& own = shared[static_cast<std::size_t>(n)];
+      own.key = prepared.content_key.defined() ? prepared.content_key : prepared.key;
+      own.value = record.value;
+    }
+  }
   // Each encoding's state is the input of the next layer that uses it.
   for (std::int64_t n = spec_->depth() - 1; n >= first; --n) {
     states[static_cast<std::size_t>(encodings_.slot(n))] = reused.after[static_cast<std::size_t>(n - first)];
@@ -339,11 +355,20 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     return attention::attend_streaming(cross_attention(layer, prepared, value), {{}, 0, 0, options.stop});
   };
   const bool all = observation.reused == 0;
-  at::Tensor x = options.reused_layers != nullptr
-                     ? reuse_layers(*options.reused_layers, states, observation)
-                     : stem_.embed(all ? batch : later_tokens(batch, rows.begin, states.front().positions), encodings_,
-                                   states, rows.begin);
-  const at::Tensor entered = spec_->convolution.kernel > 0 ? x : at::Tensor();
+  SharedKeys shared(blocks_.size());
+  const Batch given = all ? batch : later_tokens(batch, rows.begin, states.front().positions);
+  at::Tensor x;
+  if (options.reused_layers != nullptr) {
+    x = reuse_layers(*options.reused_layers, states, shared, observation);
+  } else {
+    x = stem_.embed(given, encodings_, states, rows.begin);
+  }
+  // The embeddings are read again by a convolution and by the inputs of layers. Without gradients a layer overwrites
+  // only what it has made itself.
+  const bool read_again = spec_->convolution.kernel > 0 || spec_->layer_inputs.width > 0;
+  const at::Tensor entered = !read_again                        ? at::Tensor()
+                             : options.reused_layers == nullptr ? x
+                                                                : stem_.embed(given, encodings_, states, rows.begin);
   const std::int64_t depth = spec_->depth();
   LOCUS_CHECK(check_numbers("embedding", x, rows.begin));
   const Range read = read_tokens(x.size(1), options);
@@ -380,7 +405,8 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     const auto encoding = encoding_of(batch, n);
     LOCUS_TRY(x, layer(x, {*encoding, encoding_layer(n), states[static_cast<std::size_t>(encodings_.slot(n))], attend,
                            &record, all_rows ? Range{} : left, continued ? &*continued : nullptr,
-                           options.routing ? &record.routing : nullptr, looked ? &*looked : nullptr, written(n)}));
+                           options.routing ? &record.routing : nullptr, looked ? &*looked : nullptr, written(n),
+                           &shared, layer_input(n, given.ids, entered)}));
     x = all_rows && !left.empty() ? x.slice(1, left.begin, left.end) : x;
     x = convolved(entered, n, left, std::move(x));
     x = batch.with_images_after(n, rows.begin + (n + 1 == depth ? left.begin : 0), std::move(x));

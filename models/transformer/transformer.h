@@ -20,7 +20,11 @@
 //   layers.N.feed_forward.{gate, up [I, C], down [C, I]}.*
 //   layers.N.feed_forward.{router.*, correction [E], experts.E.{gate, up, down}.*, shared.{gate, up, down}.*,
 //     shared_gate.weight}
-//   layers.N.{attention_scale, feed_forward_scale} [C]
+//   layers.N.{attention_scale, feed_forward_scale} [C]   layers.N.output_scale [1]
+//   layers.N.attention.output_norm.*   layers.N.feed_forward.inner_norm.*   layers.N.feed_forward.{alpha_p, alpha_n} [1]
+//   layers.N.feed_forward.{beta, eps} []
+//   layer_inputs.embedding.weight [V, L·P]   layer_inputs.projection.weight [L·P, C]   layer_inputs.norm.*
+//   layers.N.input.{gate.weight [P, C], down.weight [C, P], after_norm.*}
 //   convolution.{weight [C, C / groups, kernel], bias}   convolution_norm.*
 //   final_norm.*   head_transform.*   head_norm.*   head.{weight [V, C], bias}   distillation_head.{weight [V, C],
 //   bias} position.<the encoding's own parameter names>; those of further encodings position.1.<…>, position.2.<…>
@@ -61,8 +65,8 @@ struct ReusedTokens {
   std::shared_ptr<RowStore> rows = nullptr;  // the store of the records; null where they are in none
 };
 
-// Reuse by observe() of a run on the same batch whose first layers had the same edits: their records, and the input of
-// the next layer.
+// Reuse by observe() of a run on the same batch whose first layers had the same edits: their records (with values where
+// layers share keys), and the input of the next layer.
 struct ReusedLayers {
   std::vector<LayerRecord> layers;
   at::Tensor hidden;                   // (B, T, C) entering the layer after them
@@ -169,9 +173,12 @@ class Transformer {
                                  const at::Tensor& value, const at::Tensor& state_values) const;
   attention::Attention cross_attention(std::int64_t layer, const position::Prepared& prepared,
                                        const at::Tensor& value) const;
-  // Copies reused layers to the observation; the stream and the states (through `states`) that enter the next layer.
-  at::Tensor reuse_layers(const ReusedLayers& reused, std::vector<position::State>& states,
+  // Copies reused layers to the observation; the stream, the states (through `states`) and the keys that enter the next
+  // layer.
+  at::Tensor reuse_layers(const ReusedLayers& reused, std::vector<position::State>& states, SharedKeys& shared,
                           Observation& observation) const;
+  // The inputs (B, T, P) of a layer; undefined for models without.
+  at::Tensor layer_input(std::int64_t layer, const at::Tensor& ids, const at::Tensor& entered) const;
   // x behind `layer`, plus the convolution of what entered layer 0 where the model has one; `rows`: those that x has.
   at::Tensor convolved(const at::Tensor& entered, std::int64_t layer, Range rows, at::Tensor x) const;
   // Stem, all layers, head.

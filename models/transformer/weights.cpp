@@ -95,6 +95,12 @@ std::vector<std::int64_t> stored_shape(const Parameter& parameter, const Binding
 Status check_tensor(const TensorInfo& tensor, const Parameter& parameter, const Binding& binding) {
   const std::string where = tensor.file.string() + ": tensor " + tensor.name;
   const std::vector<std::int64_t> expected = stored_shape(parameter, binding, &tensor);
+  if (binding.piece.blocks > 1 && !tensor.shape.empty() &&
+      tensor.shape.front() % (binding.piece.blocks * binding.piece.of) != 0) {
+    return bad_input("expected rows in " + std::to_string(binding.piece.blocks) + " blocks of " +
+                         std::to_string(binding.piece.of) + " parts, found " + std::to_string(tensor.shape.front()),
+                     where);
+  }
   const bool fits =
       binding.layout == Layout::kReshaped ? count_of(tensor.shape) == count_of(expected) : tensor.shape == expected;
   if (!fits) {
@@ -114,6 +120,11 @@ at::Tensor part_of(at::Tensor value, const WeightBinding::Part& part) {
   }
   if (binding.layout == Layout::kTransposed) {
     value = value.t();
+  }
+  if (binding.piece.blocks > 1) {
+    return value.unflatten(0, {binding.piece.blocks, binding.piece.of, -1})
+        .select(1, binding.piece.index)
+        .flatten(0, 1);
   }
   if (binding.piece.of > 1) {
     const std::int64_t rows = value.size(0) / binding.piece.of;
@@ -265,7 +276,7 @@ bool stays_packed(const WeightBinding& binding, const WeightBinding::Part& part,
   const bool wanted =
       storage == Storage::kAsStored || (storage == Storage::kBySize && binding.parameters > kSmallModel);
   return wanted && part.parameter.product && part.tensor->dtype == DType::kBlocks && part.tensor->shape.size() == 2 &&
-         own.layout == Layout::kAsIs && !own.piece.stacked && !own.piece.interleaved;
+         own.layout == Layout::kAsIs && !own.piece.stacked && !own.piece.interleaved && own.piece.blocks == 1;
 }
 
 at::Tensor packed_part(const WeightBinding::Part& part) {
@@ -368,10 +379,12 @@ at::Tensor joined(const Pieces& pieces, const Binding& binding) {
   for (const auto& [item, parts] : pieces) {
     std::vector<at::Tensor> rows;
     for (const auto& [index, part] : parts) {
-      rows.push_back(part);
+      rows.push_back(binding.piece.blocks > 1 ? part.unflatten(0, {binding.piece.blocks, -1}) : part);
     }
     at::Tensor value = rows.front();
-    if (rows.size() > 1) {
+    if (binding.piece.blocks > 1) {
+      value = at::stack(rows, 1).flatten(0, 2);
+    } else if (rows.size() > 1) {
       value = binding.piece.interleaved ? at::stack(rows, 1).flatten(0, 1) : at::cat(rows, 0);
     }
     items.push_back(binding.layout == Layout::kTransposed ? value.t() : value);

@@ -136,6 +136,13 @@ std::vector<Case> cases() {
                     spec.layers[2].feed_forward.experts.count = 3;
                     spec.layers[2].feed_forward.experts.chosen = 2;
                   }});
+  list.push_back({"rope", {}, 4, 0, false, false, false, [](transformer::Spec& spec) {
+                    spec.layer_inputs = {4, kVocabulary};
+                    spec.each([](std::int64_t, transformer::LayerSpec& layer) {
+                      layer.attention.qkv = transformer::QkvLayout::kSeparate;
+                    });
+                    spec.layers[2].attention.source = 1;
+                  }});
   return list;
 }
 
@@ -176,7 +183,7 @@ std::int64_t shared(const Ids& a, const Ids& b) {
 }
 
 TEST(Live, RandomEditsEqualWholeRuns) {
-  EXPECT_GE(cases().size(), 22U);
+  EXPECT_GE(cases().size(), 23U);
   unsigned seed = 100;
   for (const Case& each : cases()) {
     ++seed;

@@ -8,6 +8,7 @@
 #include "app/views/shared/score_maps/score_map.h"
 #include "app/views/shared/view.h"
 #include "core/base/controls.h"
+#include "core/base/listed.h"
 #include "models/api/pairs.h"
 
 namespace locus::views {
@@ -64,9 +65,13 @@ class PairEnergy final : public MeasuredView<PairEnergyKey, Energy> {
 
  private:
   bool over_layers(const ViewInput& input) const { return option<std::string>(input, "over") == "layers"; }
-  // One row per layer, NaN for layers without pairs; of the head, or the mean over heads.
-  Result<FieldPointer> by_layer(const ViewInput& input, std::size_t column, std::int64_t pairs,
-                                std::vector<analysis::PairList>& lists) const;
+  // Layers whose pairs have the same wavelengths.
+  struct Kind {
+    analysis::PairList list;
+    std::vector<std::int64_t> layers;
+  };
+  // One row per layer, the mean over heads: NaN for pairs that a layer does not have, the rest in the last column.
+  Result<FieldPointer> by_layer(const ViewInput& input, std::size_t column, std::vector<Kind>& kinds) const;
 
   ViewInfo info_ = described({
       .name = "pair-energy",
@@ -117,17 +122,31 @@ float norm_of(const Field& norms, std::int64_t head, std::int64_t pair) {
   return static_cast<float>(sum / static_cast<double>(norms.rows));
 }
 
+bool alike(const analysis::PairList& a, const analysis::PairList& b) {
+  return a.rows.size() == b.rows.size() && a.pairs == b.pairs &&
+         std::equal(a.rows.begin(), a.rows.end(), b.rows.begin(), [](const auto& x, const auto& y) {
+           return x.wavelength == y.wavelength || (std::isnan(x.wavelength) && std::isnan(y.wavelength));
+         });
+}
+
+// "layers 0, 1, 2 and 17 others"
+std::string named_layers(const std::vector<std::int64_t>& layers) {
+  constexpr std::size_t kNamed = 3;
+  const bool all = layers.size() <= kNamed + 1;
+  const std::vector<std::int64_t> first(layers.begin(), all ? layers.end() : layers.begin() + kNamed);
+  return (layers.size() == 1 ? "layer " : "layers ") + listed(first, [](std::int64_t n) { return std::to_string(n); }) +
+         (all ? "" : " and " + std::to_string(layers.size() - kNamed) + " others");
+}
+
 std::string norm_label(const std::string& of) {
   return of == "query" ? "mean ‖q‖ of a pair" : of == "key" ? "mean ‖k‖ of a pair" : "mean ‖q‖·‖k‖ of a pair";
 }
 
-Result<FieldPointer> PairEnergy::by_layer(const ViewInput& input, std::size_t column, std::int64_t pairs,
-                                          std::vector<analysis::PairList>& lists) const {
+Result<FieldPointer> PairEnergy::by_layer(const ViewInput& input, std::size_t column, std::vector<Kind>& kinds) const {
   const std::int64_t layers = input.columns[column].trace->model().layers;
-  Field field = Field::zeros(layers, pairs);
-  field.row_axis.name = "layer";
-  field.column_axis.name = "pair";
-  std::fill(field.values.begin(), field.values.end(), std::numeric_limits<float>::quiet_NaN());
+  std::vector<Pointer> energies(static_cast<std::size_t>(layers));
+  std::int64_t pairs = 0;
+  bool rest = false;
   LOCUS_TRY(PairEnergyKey key, measure_key(input, column));
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     key.layer = layer;
@@ -135,22 +154,23 @@ Result<FieldPointer> PairEnergy::by_layer(const ViewInput& input, std::size_t co
     if (!energy && energy.error().code == ErrorCode::kUnsupported) {
       continue;
     }
-    if (!energy) {
-      return energy.error();
-    }
-    const Field& norms = (*energy)->norms;
-    for (std::int64_t pair = 0; pair < std::min(pairs, norms.columns); ++pair) {
-      field.at(layer, pair) = norm_of(norms, kMean, pair);
-    }
+    LOCUS_CHECK(energy);
+    energies[static_cast<std::size_t>(layer)] = *energy;
     const analysis::PairList& list = (*energy)->pairs;
-    const bool known = std::any_of(lists.begin(), lists.end(), [&](const analysis::PairList& each) {
-      return each.rows.size() == list.rows.size() &&
-             std::equal(each.rows.begin(), each.rows.end(), list.rows.begin(), [](const auto& a, const auto& b) {
-               return a.wavelength == b.wavelength || (std::isnan(a.wavelength) && std::isnan(b.wavelength));
-             });
-    });
-    if (!known) {
-      lists.push_back(list);
+    pairs = std::max(pairs, list.pairs);
+    rest = rest || list.has_rest();
+    const auto known =
+        std::find_if(kinds.begin(), kinds.end(), [&](const Kind& each) { return alike(each.list, list); });
+    (known == kinds.end() ? kinds.emplace_back(Kind{list, {}}) : *known).layers.push_back(layer);
+  }
+  Field field = Field::zeros(layers, pairs + (rest ? 1 : 0));
+  field.row_axis.name = "layer";
+  field.column_axis.name = "pair";
+  std::fill(field.values.begin(), field.values.end(), std::numeric_limits<float>::quiet_NaN());
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    const Pointer& energy = energies[static_cast<std::size_t>(layer)];
+    for (std::int64_t pair = 0; energy && pair < energy->norms.columns; ++pair) {
+      field.at(layer, pair < energy->pairs.pairs ? pair : pairs) = norm_of(energy->norms, kMean, pair);
     }
   }
   return std::make_shared<const Field>(std::move(field));
@@ -160,14 +180,14 @@ Result<figure::Figure> PairEnergy::draw(const ViewInput& input, const Numbers& n
   const bool layers = over_layers(input);
   LOCUS_TRY(const std::optional<Range> band, band_of(input));
   Fields fields;
-  std::vector<std::vector<analysis::PairList>> lists(numbers.size());
+  std::vector<std::vector<Kind>> kinds(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     if (layers) {
-      LOCUS_TRY(auto field, by_layer(input, n, numbers[n]->norms.columns, lists[n]));
+      LOCUS_TRY(auto field, by_layer(input, n, kinds[n]));
       fields.push_back(std::move(field));
     } else {
       fields.emplace_back(numbers[n], &numbers[n]->norms);
-      lists[n] = {numbers[n]->pairs};
+      kinds[n] = {{numbers[n]->pairs, {}}};
     }
   }
   figure::Figure figure = figure_across(numbers.size());
@@ -184,13 +204,15 @@ Result<figure::Figure> PairEnergy::draw(const ViewInput& input, const Numbers& n
     for (const auto& [length, label] :
          {std::pair(list.span, spanned(list)),
           std::pair(static_cast<double>(list.grid ? 0 : model.trained_length), std::string("trained"))}) {
-      const auto at = length > 0 ? crossing(list, length) : std::nullopt;
+      const auto at = length > 0 && kinds[n].size() == 1 ? crossing(list, length) : std::nullopt;
       if (at) {
         panel.layers.emplace_back(vertical_line(*at, label));
       }
     }
-    if (list.has_rest()) {
-      panel.note = "pair " + std::to_string(list.pairs) + ": the rest, channels that do not turn";
+    const auto rests =
+        std::any_of(kinds[n].begin(), kinds[n].end(), [](const Kind& each) { return each.list.has_rest(); });
+    if (rests) {
+      panel.note = "pair " + std::to_string(fields[n]->columns - 1) + ": the rest, channels that do not turn";
     }
     frame_band(band, fields[n]->columns, true, panel);
     figure.panels.push_back(std::move(panel));
@@ -200,9 +222,8 @@ Result<figure::Figure> PairEnergy::draw(const ViewInput& input, const Numbers& n
     figure::Panel panel = wavelength_panel(first, fields[n]->columns, input.columns[n].trace->model().trained_length);
     Extent extent;
     extent.add(first.span);
-    for (std::size_t l = 0; l < lists[n].size(); ++l) {
-      figure::Curve curve =
-          wavelength_curve(lists[n][l], lists[n].size() > 1 ? "waves of layer kind " + std::to_string(l) : "");
+    for (const Kind& kind : kinds[n]) {
+      figure::Curve curve = wavelength_curve(kind.list, kinds[n].size() > 1 ? named_layers(kind.layers) : "");
       extent.add(curve.y);
       panel.layers.emplace_back(std::move(curve));
     }

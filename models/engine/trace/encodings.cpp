@@ -56,13 +56,16 @@ Status read_encoding(OpenTrace& trace, json object, const std::vector<std::int64
   object.erase("scale");
   LOCUS_TRY(use.options, settings_from_json(object, from));
   model.encodings.push_back(use);
-  if (model.kv_heads < 1 || model.heads % model.kv_heads != 0) {
-    return bad_input("expected key heads that divide " + std::to_string(model.heads) + " heads, found " +
-                         std::to_string(model.kv_heads),
-                     trace.file.path());
+  const LayerInfo first = layers.empty() ? LayerInfo() : model.layer_info[static_cast<std::size_t>(layers.front())];
+  const std::int64_t key_heads = first.kv_heads > 0 ? first.kv_heads : model.kv_heads;
+  const std::int64_t head_width = first.head_width > 0 ? first.head_width : model.head_width;
+  if (key_heads < 1 || model.heads % key_heads != 0) {
+    return bad_input(
+        "expected key heads that divide " + std::to_string(model.heads) + " heads, found " + std::to_string(key_heads),
+        trace.file.path());
   }
   const position::ModelShape shape{
-      static_cast<std::int64_t>(layers.size()),    model.heads,          model.kv_heads, model.head_width,
+      static_cast<std::int64_t>(layers.size()),    model.heads,          key_heads,   head_width,
       added_width(trace, use.name, index, layers), model.trained_length, model.causal};
   auto made = position::make_encoding(use.name, use.options, shape);
   if (!made.ok()) {

@@ -134,7 +134,7 @@ Result<std::shared_ptr<const attention::ComputedScores>> computed(const OpenTrac
   }
   LOCUS_TRY(at::Tensor sums, trace.file.float_tensor(prefix + "log_sum_exp", {model.heads, trace.length()}));
   at::Tensor chosen;
-  const at::Tensor nothing = at::empty({1, model.kv_heads, trace.keys(), 0});
+  const at::Tensor nothing = at::empty({1, prepared.key.size(1), trace.keys(), 0});
   const attention::Attention attention{*layer.encoding, prepared,   layer.encoding_layer, nothing, {}, mask,
                                        soft_cap,        layer.sinks};
   if (sums.defined() && !layer.encoding->hard_attention()) {

@@ -50,19 +50,28 @@ Status read_list(OpenTrace& trace, const char* name, const char* expected, const
                                  trace.file.metadata(name)));
 }
 
-// Windows, chunks, caps and sinks: lists of the metadata with an entry per layer; without, one window for all.
+// Windows, chunks, caps, sinks, shared keys and the shapes of heads that differ: lists of the metadata with an entry per layer;
+// without, one window for all.
 Status read_layer_info(OpenTrace& trace) {
   LayerInfo all;
   LOCUS_CHECK(read_mask(trace, all));
   trace.data.model.layer_info.assign(static_cast<std::size_t>(trace.data.model.layers), all);
   for (const auto& [name, member] :
-       {std::pair{"windows", &LayerInfo::window}, std::pair{"chunks", &LayerInfo::chunk}}) {
+       {std::pair{"windows", &LayerInfo::window}, std::pair{"chunks", &LayerInfo::chunk},
+        std::pair{"head_widths", &LayerInfo::head_width}, std::pair{"key_heads", &LayerInfo::kv_heads}}) {
+    const bool size = member == &LayerInfo::head_width || member == &LayerInfo::kv_heads;
     const auto take = [&, member = member](LayerInfo& layer, const json& value) {
-      layer.*member = whole_number(value, 0, INT64_MAX).value_or(-1);
+      layer.*member = whole_number(value, 0, size ? kLargestSize : INT64_MAX).value_or(-1);
       return layer.*member >= 0;
     };
     LOCUS_CHECK(read_list(trace, name, "whole numbers of at least 0", take));
   }
+  const std::int64_t last = trace.data.model.layers - 1;
+  LOCUS_CHECK(read_list(trace, "key_sources", "layers or −1", [&](LayerInfo& layer, const json& value) {
+    const std::optional<std::int64_t> source = whole_number(value, -1, last);
+    layer.source = source.value_or(-1);
+    return source.has_value();
+  }));
   LOCUS_CHECK(read_list(trace, "soft_caps", "numbers of at least 0", [](LayerInfo& layer, const json& value) {
     layer.soft_cap = value.is_number() ? value.get<double>() : -1;
     return layer.soft_cap >= 0;

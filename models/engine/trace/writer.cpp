@@ -279,6 +279,15 @@ class Writer {
       metadata["soft_caps"] = of_layers(&LayerInfo::soft_cap);
       metadata["sinks"] = of_layers(&LayerInfo::sink);
     }
+    if (std::any_of(model.layer_info.begin(), model.layer_info.end(),
+                    [](const LayerInfo& layer) { return layer.head_width > 0 || layer.kv_heads > 0; })) {
+      metadata["head_widths"] = of_layers(&LayerInfo::head_width);
+      metadata["key_heads"] = of_layers(&LayerInfo::kv_heads);
+    }
+    if (std::any_of(model.layer_info.begin(), model.layer_info.end(),
+                    [](const LayerInfo& layer) { return layer.source >= 0; })) {
+      metadata["key_sources"] = of_layers(&LayerInfo::source);
+    }
     if (!data_.edits.empty()) {
       metadata["locus.edits"] = to_json(data_.edits);
     }

@@ -100,6 +100,16 @@ Status set_llama3(const Config& block, Settings& options) {
   return {};
 }
 
+// partial_rotary_factor is here the share of pairs that turn.
+Status set_proportional(const Config& block, Settings& options) {
+  LOCUS_TRY(const double share, block.number("partial_rotary_factor", 1.0));
+  LOCUS_TRY(const double factor, block.number("factor", 1.0));
+  options.set("scaling", std::string("proportional"));
+  options.set("proportion", share);
+  options.set("factor", factor);
+  return {};
+}
+
 Status set_dynamic(const Config& config, Settings& options) {
   LOCUS_TRY(const std::int64_t longest, config.integer("max_position_embeddings", 0));
   if (longest > 0) {
@@ -127,16 +137,17 @@ Result<double> configured_base(const Config& config, double base) {
 // One encoding with this layout and rotated fraction.
 Result<transformer::EncodingSpec> encoding_of(Settings options, const Config& config, const Config& block,
                                               const char* layout, double fraction) {
+  const bool proportional = options.has("proportion");  // the factor is applied already
   LOCUS_TRY(const double own, config.number("partial_rotary_factor", fraction));
   LOCUS_TRY(const double configured, block.number("partial_rotary_factor", own));
-  if (fraction == 1 && configured != 1) {
+  if (!proportional && fraction == 1 && configured != 1) {
     return unsupported("expected 1, found " + general_text(configured, 6),
                        (block.has("partial_rotary_factor") ? block : config).context("partial_rotary_factor"));
   }
   if (layout != std::string_view("half")) {
     options.set("layout", std::string(layout));
   }
-  if (fraction != 1) {
+  if (!proportional && fraction != 1) {
     options.set("fraction", fraction);
   }
   return transformer::EncodingSpec{"rope", std::move(options)};
@@ -175,8 +186,13 @@ Result<Settings> rope_options(const Config& config, const Config& block, double 
   if (type == "default") {
     return options;
   }
+  if (type == "proportional" && known.whole) {
+    LOCUS_CHECK(set_proportional(block, options));
+    return options;
+  }
   if (type != "linear" && type != "dynamic" && type != "yarn" && type != "llama3" && type != "longrope") {
-    return unsupported("expected default, linear, dynamic, yarn, llama3 or longrope, found " + shown(type),
+    return unsupported("expected default, linear, dynamic, yarn, llama3, longrope" +
+                           std::string(known.whole ? " or proportional" : "") + ", found " + shown(type),
                        block.context(spelled(block, {"rope_type", "type"})));
   }
   options.set("scaling", type);
@@ -223,7 +239,7 @@ Status set_rope(const Config& config, const Config& block, Plan& plan, double ba
   }
   LOCUS_TRY(const std::vector<std::string> nested, nested_types(block, types));
   if (nested.empty()) {
-    LOCUS_TRY(Settings options, rope_options(config, block, configured));
+    LOCUS_TRY(Settings options, rope_options(config, block, configured, {.whole = fraction == 1}));
     LOCUS_TRY(transformer::EncodingSpec encoding, encoding_of(std::move(options), config, block, layout, fraction));
     plan.spec.encodings = {std::move(encoding)};
     return {};
@@ -231,7 +247,7 @@ Status set_rope(const Config& config, const Config& block, Plan& plan, double ba
   plan.spec.encodings.clear();
   for (const std::string& type : nested) {
     LOCUS_TRY(const Config own, block.object(type));
-    LOCUS_TRY(Settings options, rope_options(config, own, configured));
+    LOCUS_TRY(Settings options, rope_options(config, own, configured, {.whole = fraction == 1}));
     LOCUS_TRY(transformer::EncodingSpec encoding, encoding_of(std::move(options), config, own, layout, fraction));
     plan.spec.encodings.push_back(std::move(encoding));
   }

@@ -19,6 +19,7 @@ Result<Settings> rope_options(const Config& config, double base = 10000.0);
 struct RopeKnown {
   std::string type = {};
   std::int64_t original = 0;
+  bool whole = false;  // all channels of a head turn, as proportional RoPE expects
 };
 // The same from this block only; `base` where it has no rope_theta.
 Result<Settings> rope_options(const Config& config, const Config& block, double base, const RopeKnown& known = {});

@@ -4,6 +4,7 @@
 
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
+#include "core/base/words.h"
 #include "models/families/engine/rope.h"
 #include "models/transformer/transformer.h"
 
@@ -12,6 +13,9 @@ namespace locus::families {
 namespace {
 
 using formats::Node;
+
+// Words of the file and RoPE's own.
+constexpr WordTable<const char*, 3> kPairs{{{"halves", "half"}, {"neighbours", "interleaved"}, {"swapped", "swapped"}}};
 
 void read_rope(const Node& node, FileEncoding& encoding) {
   encoding.kind = "rope";
@@ -29,9 +33,10 @@ void read_rope(const Node& node, FileEncoding& encoding) {
     } else if (name == "pairs") {
       std::string pairs;
       value.read(pairs);
-      encoding.neighbours = pairs == "neighbours";
-      if (pairs != "neighbours" && pairs != "halves") {
-        value.fail("halves or neighbours");
+      if (const auto layout = find_word(kPairs, pairs)) {
+        encoding.layout = *layout;
+      } else {
+        value.fail("halves, neighbours or swapped");
       }
     } else {
       value.fail(
@@ -87,19 +92,20 @@ Result<transformer::EncodingSpec> encoding_of(const FileEncoding& encoding, cons
   if (!encoding.base.empty()) {
     LOCUS_TRY(base, encoding.base.front().number(config));
   }
-  LOCUS_TRY(options, rope_options(config, block, base));
+  LOCUS_TRY(options, rope_options(config, block, base, {.whole = encoding.fraction.empty()}));
   double fraction = 1;
   if (!encoding.fraction.empty()) {
     LOCUS_TRY(fraction, encoding.fraction.front().number(config));
   }
   LOCUS_TRY(const double own, block.number("partial_rotary_factor", fraction));
-  if (encoding.fraction.empty() && own != 1) {
+  const bool proportional = options.has("proportion");  // the factor is applied already
+  if (!proportional && encoding.fraction.empty() && own != 1) {
     return unsupported("expected 1, found " + general_text(own, 6), block.context("partial_rotary_factor"));
   }
-  if (encoding.neighbours) {
-    options.set("layout", std::string("interleaved"));
+  if (encoding.layout != std::string_view("half")) {
+    options.set("layout", std::string(encoding.layout));
   }
-  if (own != 1) {
+  if (!proportional && own != 1) {
     options.set("fraction", own);
   }
   return transformer::EncodingSpec{"rope", std::move(options)};
@@ -116,7 +122,7 @@ Status set_only_rope(const FileEncoding& encoding, const Config& config, Plan& p
     LOCUS_TRY(const double fallback, encoding.fraction.front().number(config));
     LOCUS_TRY(fraction, rotated_fraction(config, fallback));
   }
-  return set_rope(config, plan, base, encoding.neighbours ? "interleaved" : "half", fraction);
+  return set_rope(config, plan, base, encoding.layout, fraction);
 }
 
 // One encoding for each base of a list; layers of base 0 have none.

@@ -10,15 +10,15 @@
 
 namespace locus::families {
 
-// An encoding by its name in the file: {"rope": PATH or [PATH, …], "base": VALUE, "pairs": "halves" or "neighbours",
-// "fraction": VALUE} reads RoPE from the first of these objects that the config has ("rope_parameters" alone: as
+// An encoding by its name in the file: {"rope": PATH or [PATH, …], "base": VALUE, "pairs": "halves", "neighbours"
+// or "swapped", "fraction": VALUE} reads RoPE from the first of these objects that the config has ("rope_parameters" alone: as
 // set_rope() does, with rope_scaling and blocks by layer type), with "bases": LIST a base for each layer, 0 for a layer
 // that does not turn; {"kind": NAME, OPTION: VALUE, …} is any encoding.
 struct FileEncoding {
   std::string name;
   std::string kind;
   std::vector<std::string> paths;
-  bool neighbours = false;
+  const char* layout = "half";  // of RoPE's pairs (core/position/rope.h)
   std::vector<Value> base;
   std::string bases;  // a list of the config; "": none
   std::vector<Value> fraction;

@@ -44,6 +44,13 @@ LOCUS_PLACE(bool, router_bias, layer.feed_forward.experts.router_bias)
 LOCUS_PLACE(bool, correction, layer.feed_forward.experts.correction)
 LOCUS_PLACE(bool, shared_gate, layer.feed_forward.experts.shared_gate)
 LOCUS_PLACE(bool, shared_norm, layer.shared_norm)
+LOCUS_PLACE(bool, value_norm, layer.attention.value_norm)
+LOCUS_PLACE(bool, key_as_value, layer.attention.key_as_value)
+LOCUS_PLACE(bool, output_norm, layer.attention.output_norm)
+LOCUS_PLACE(bool, inner_norm, layer.feed_forward.inner_norm)
+LOCUS_PLACE(bool, output_scale, layer.output_scale)
+LOCUS_PLACE(std::int64_t, input_width, spec.layer_inputs.width)
+LOCUS_PLACE(std::int64_t, input_vocabulary, spec.layer_inputs.vocabulary)
 LOCUS_PLACE(bool, layer_scale, layer.layer_scale)
 
 #undef LOCUS_PLACE
@@ -91,6 +98,8 @@ std::vector<Property> all_properties() {
       {"head_transform_norm", kModel, Slot(head_transform_norm)},
       {"norm", kModel,
        Choice{{"layer", "rms"}, [](Draft& draft, std::size_t n) { draft.spec.norm = chosen<transformer::Norm>(n); }}},
+      {"layer_inputs.width", kModel, Slot(input_width)},
+      {"layer_inputs.vocabulary", kModel, Slot(input_vocabulary)},
       {"heads", kLayer, slot::heads},
       {"kv_heads", kLayer, slot::kv_heads},
       {"head_width", kLayer, slot::head_width},
@@ -106,6 +115,9 @@ std::vector<Property> all_properties() {
       {"attention.sinks", kLayer, Slot(sinks)},
       {"attention.tuning", kLayer, Slot(tuning)},
       {"attention.tuning_floor", kLayer, Slot(tuning_floor)},
+      {"attention.value_norm", kLayer, Slot(value_norm)},
+      {"attention.key_as_value", kLayer, Slot(key_as_value)},
+      {"attention.output_norm", kLayer, Slot(output_norm)},
       {"attention.norm", kLayer,
        Choice{{"none", "head", "own", "whole"},
               [](Draft& draft, std::size_t n) {
@@ -128,6 +140,7 @@ std::vector<Property> all_properties() {
       {"feed_forward_bias", kLayer, slot::feed_forward_bias},
       {"feed_forward.inner_bias", kLayer, Slot(inner_bias)},
       {"feed_forward.gated", kLayer, slot::gated},
+      {"feed_forward.inner_norm", kLayer, Slot(inner_norm)},
       {"feed_forward.clamp", kLayer, Slot(clamp)},
       {"feed_forward.alpha", kLayer, Slot(alpha)},
       {"experts", kLayer, slot::experts},
@@ -153,6 +166,7 @@ std::vector<Property> all_properties() {
       {"shared_norm", kLayer, Slot(shared_norm)},
       {"residual_from_norm", kLayer, slot::residual_from_norm},
       {"layer_scale", kLayer, Slot(layer_scale)},
+      {"output_scale", kLayer, Slot(output_scale)},
   };
 }
 

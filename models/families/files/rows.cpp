@@ -31,12 +31,19 @@ std::vector<Spec> all_parts() {
   layer.attention.sinks = true;
   layer.attention_norm = layer.feed_forward_norm = transformer::NormPlace::kBoth;
   layer.feed_forward.inner = 8;
-  layer.layer_scale = true;
+  layer.layer_scale = layer.output_scale = true;
+  layer.attention.output_norm = layer.feed_forward.inner_norm = true;
   plain.encodings = {{"learned", {}}};
   plain.embedding_norm = plain.head_transform = plain.head_bias = true;
   plain.token_types = 2;
   plain.embedding_width = 4;
   plain.tied_head = false;
+  Spec inputs;  // per-layer embeddings and learned numbers of an activation are in no model together
+  inputs.width = inputs.vocabulary = 8;
+  inputs.layer_inputs = {4, 8};
+  Spec learned;
+  learned.layers.front().feed_forward.gated = false;
+  learned.layers.front().feed_forward.activation = transformer::Activation::kXielu;
   Spec separate = plain;
   separate.layers.front().attention.qkv = transformer::QkvLayout::kSeparate;
   separate.layers.front().attention.norm.form = transformer::QueryNormForm::kOwn;
@@ -47,7 +54,7 @@ std::vector<Spec> all_parts() {
   latent.layers.front().attention.latent = {4, 4, 2};
   Spec direct = latent;
   direct.layers.front().attention.latent.query_rank = 0;
-  return {plain, separate, latent, direct};
+  return {plain, separate, latent, direct, inputs, learned};
 }
 
 // Patterns of all parameters: "layers.N.attention.query.weight".
@@ -104,6 +111,14 @@ bool read_part(const std::string& word, Piece& piece) {
          index >= 1 && index <= piece.of && piece.of <= 64;
 }
 
+// "4 blocks"
+bool read_blocks(const std::string& word, Piece& piece) {
+  constexpr std::string_view kEnd = " blocks";
+  const char* const end = word.data() + word.size() - std::min(word.size(), kEnd.size());
+  const auto count = std::from_chars(word.data(), end, piece.blocks);
+  return word.ends_with(kEnd) && count.ec == std::errc() && count.ptr == end && piece.blocks >= 1 && piece.blocks <= 64;
+}
+
 void read_word(const Node& node, Name& row) {
   std::string word;
   node.read(word);
@@ -117,8 +132,8 @@ void read_word(const Node& node, Name& row) {
     row.piece.stacked = true;
   } else if (word == "rows") {
     row.piece.interleaved = true;
-  } else if (!read_part(word, row.piece)) {
-    node.fail("a part as 1/2, transposed, plus one, reshaped, stacked or rows");
+  } else if (!read_part(word, row.piece) && !read_blocks(word, row.piece)) {
+    node.fail("a part as 1/2, transposed, plus one, reshaped, stacked, rows or 4 blocks");
   }
 }
 

@@ -215,6 +215,9 @@ void members(Structs, Is<models::LayerInfo> auto& x, auto& visit) {
   visit("chunk", x.chunk);
   visit("soft_cap", x.soft_cap);
   visit("sink", x.sink);
+  visit("kv_heads", x.kv_heads);
+  visit("head_width", x.head_width);
+  visit("source", x.source);
 }
 void members(Structs, Is<models::ModelInfo> auto& x, auto& visit) {
   visit("name", x.name);

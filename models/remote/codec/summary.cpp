@@ -101,7 +101,8 @@ Status check_info(const models::ModelInfo& info, const std::string& peer) {
                    "expected what each of the layers has, found another number", peer));
   for (const models::LayerInfo& layer : info.layer_info) {
     LOCUS_CHECK(hold(layer.encoding >= -1 && layer.encoding < static_cast<std::int64_t>(info.encodings.size()) &&
-                         layer.window >= 0 && layer.chunk >= 0,
+                         layer.window >= 0 && layer.chunk >= 0 && layer.kv_heads >= 0 && layer.kv_heads <= kMaxHeads &&
+                         layer.head_width >= 0 && layer.source >= -1 && layer.source < info.layers,
                      "expected layers with one of the encodings, found another", peer));
   }
   return {};

@@ -106,6 +106,38 @@ const std::vector<Kind> kKinds{
     {"q and k normed whole",
      [](Spec& spec) { query_norm(spec, QueryNormForm::kWhole, transformer::Norm::kRms, false); }},
     {"values of another width", each<[](LayerSpec& layer) { layer.attention.value_width = 6; }>},
+    {"keys that are also the values, normed", each<[](LayerSpec& layer) {
+       layer.attention.qkv = transformer::QkvLayout::kSeparate;
+       layer.attention.norm.form = QueryNormForm::kHead;
+       layer.attention.value_norm = layer.attention.key_as_value = true;
+     }>},
+    {"keys of an earlier layer",
+     [](Spec& spec) {
+       spec.each([](std::int64_t, LayerSpec& layer) { layer.attention.qkv = transformer::QkvLayout::kSeparate; });
+       spec.layers[2].attention.source = 0;
+     }},
+    {"wider heads and slow pairs that stand still in one layer",
+     [](Spec& spec) {
+       spec.encodings = {{"rope", {}}, {"rope", {{"scaling", std::string("proportional")}, {"proportion", 0.5}}}};
+       spec.layers[1].encoding = 1;
+       spec.layers[1].attention.head_width = 16;
+       spec.layers[1].attention.kv_heads = 1;
+     }},
+    {"halves that turn the other way",
+     [](Spec& spec) {
+       spec.encodings = {{"rope", {{"layout", std::string("swapped")}}}};
+     }},
+    {"norms within the branches",
+     each<[](LayerSpec& layer) { layer.attention.output_norm = layer.feed_forward.inner_norm = true; }>},
+    {"per-layer embeddings",
+     [](Spec& spec) {
+       spec.layer_inputs = {6, spec.vocabulary};
+       spec.each([](std::int64_t, LayerSpec& layer) { layer.output_scale = true; });
+     }},
+    {"per-layer embeddings without a table",
+     [](Spec& spec) {
+       spec.layer_inputs = {6, 0};
+     }},
     {"latent attention", each<[](LayerSpec& layer) {
        layer.attention.kv_heads = layer.attention.heads;
        layer.attention.latent = {10, 12, 4, 1e-6};
@@ -138,6 +170,10 @@ const std::vector<Kind> kKinds{
      }>},
     {"squared ReLU", each<[](LayerSpec& layer) {
        layer.feed_forward.activation = transformer::Activation::kSquaredRelu;
+       layer.feed_forward.gated = false;
+     }>},
+    {"xIELU", each<[](LayerSpec& layer) {
+       layer.feed_forward.activation = transformer::Activation::kXielu;
        layer.feed_forward.gated = false;
      }>},
     {"quick GELU", each<[](LayerSpec& layer) {
@@ -184,7 +220,8 @@ TEST(Block, ExpertsAreChosenWithinTheBestGroup) {
   weights.correction = at::tensor({-3.0F, -1.0F, -9.0F, -8.0F});
   weights.experts.resize(4);
   for (transformer::FeedForwardWeights& expert : weights.experts) {
-    expert = {{at::ones({3, 5}), {}}, {at::ones({3, 5}), {}}, {at::ones({5, 3}), {}}};
+    expert.gate.weight = expert.up.weight = at::ones({3, 5});
+    expert.down.weight = at::ones({5, 3});
   }
   transformer::Routing routing;
   transformer::feed_forward(spec, weights, at::ones({1, 2, 5}), &routing);

@@ -26,7 +26,8 @@ Spec unusual() {
   layer.attention.chunk = 16;
   layer.attention.tuning = 0.1;
   layer.attention.tuning_floor = 4;
-  layer.feed_forward = {77, Activation::kGeluTanh, false, true, false, 7, 1.5};
+  layer.attention.value_norm = layer.attention.output_norm = layer.output_scale = true;
+  layer.feed_forward = {77, Activation::kGeluTanh, false, true, false, true, 7, 1.5};
   layer.feed_forward.experts = {8, 2, Router::kSigmoid, true, true, true, 4, 2, 2.5, 20, true};
   layer.attention_norm = NormPlace::kPost;
   layer.feed_forward_norm = NormPlace::kBoth;
@@ -69,7 +70,8 @@ TEST(LocusConfig, KeepsEveryField) {
   // Every field of the two differs from its default, so none can have been left out of both functions.
   const json plain = json::parse(locus_config(Spec{}).dump());
   for (const auto& [name, value] : plain.items()) {
-    if (name != "model_type" && name != "causal" && name != "dropped_token" && name.rfind("latent_", 0) != 0 &&
+    if (name != "model_type" && name != "key_as_value" && name != "key_source" && name.rfind("layer_inputs", 0) != 0 &&
+        name != "causal" && name != "dropped_token" && name.rfind("latent_", 0) != 0 &&
         name.rfind("convolution", 0) != 0) {
       EXPECT_NE(value, written[name]) << name;
     }
@@ -85,6 +87,27 @@ TEST(LocusConfig, KeepsLatentAttention) {
   const auto read = parse_locus_config(json::parse(locus_config(spec).dump()), "config.json");
   ASSERT_TRUE(read.ok()) << read.error().describe();
   EXPECT_EQ(*read, spec);
+}
+
+TEST(LocusConfig, KeepsSharedKeysAndPerLayerEmbeddings) {
+  Spec spec;
+  LayerSpec layer;
+  layer.attention.qkv = QkvLayout::kSeparate;
+  layer.attention.key_as_value = true;
+  spec.repeat(layer, 3);
+  spec.layers[2].attention.source = 1;
+  spec.layer_inputs = {16, 512};
+  const auto read = parse_locus_config(json::parse(locus_config(spec).dump()), "config.json");
+  ASSERT_TRUE(read.ok()) << read.error().describe();
+  EXPECT_EQ(*read, spec);
+  // Later layers, those without keys of their own, and those of another shape or encoding have no keys to share.
+  for (const auto& [at, source] : {std::pair{1, 2}, std::pair{2, 2}, std::pair{0, -2}}) {
+    Spec wrong = spec;
+    wrong.layers[static_cast<std::size_t>(at)].attention.source = source;
+    EXPECT_FALSE(validate(wrong).ok()) << at << " " << source;
+  }
+  spec.layers[1].encoding = -1;
+  EXPECT_FALSE(validate(spec).ok());
 }
 
 TEST(LocusConfig, KeepsConvolutions) {

@@ -1,0 +1,196 @@
+// Gemma 4's text: Gemma 3 with norms that are not 1 + weight, scores that are not scaled, values that are normed, wider
+// heads in the layers without a window, whose slow pairs do not turn, and, where the config asks for it, keys that are
+// also the values, late layers that attend to the keys of earlier ones, and per-layer embeddings.
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/shown.h"
+#include "models/families/engine/slots.h"
+#include "models/families/list.h"
+
+namespace locus::families {
+
+namespace {
+
+using transformer::LayerSpec;
+
+constexpr std::string_view kFull = "full_attention";
+constexpr std::string_view kNear = "sliding_attention";
+
+void fix_gemma4(Draft& draft) {
+  LayerSpec& layer = draft.layer;
+  layer.attention_norm = layer.feed_forward_norm = transformer::NormPlace::kBoth;
+  layer.attention.norm.form = transformer::QueryNormForm::kHead;
+  layer.attention.value_norm = true;
+  layer.attention.scale = 1;
+  layer.output_scale = true;
+}
+
+// The type of each layer; the last is never windowed, whatever the config says.
+Result<std::vector<std::string>> types_of(const Config& config, std::int64_t depth) {
+  LOCUS_TRY(std::vector<std::string> types, layer_types(config, depth));
+  if (types.empty()) {
+    constexpr std::int64_t kPattern = 6;
+    for (std::int64_t n = 1; n <= depth; ++n) {
+      types.emplace_back(n % kPattern == 0 ? kFull : kNear);
+    }
+  }
+  for (const std::string& type : types) {
+    if (type != kFull && type != kNear) {
+      return unsupported("expected full_attention or sliding_attention, found " + shown(type),
+                         config.context("layer_types"));
+    }
+  }
+  types.back() = kFull;
+  return types;
+}
+
+// Widths and key heads of single layers: per_layer_config as transformers writes it, else the fields of the published
+// files, which are for the layers without a window.
+Status set_shapes(const Config& config, const std::vector<std::string>& types, transformer::Spec& spec) {
+  if (config.has("per_layer_config")) {
+    LOCUS_TRY(const Config layers, config.object("per_layer_config"));
+    for (const std::string& name : layers.names()) {
+      LOCUS_TRY(const Config own, layers.object(name));
+      std::int64_t n = -1;
+      for (std::int64_t k = 0; k < spec.depth(); ++k) {
+        n = std::to_string(k) == name ? k : n;
+      }
+      if (n < 0) {
+        return bad_input("expected a layer from 0 to " + std::to_string(spec.depth() - 1) + ", found " + shown(name),
+                         config.context("per_layer_config"));
+      }
+      transformer::AttentionSpec& attention = spec.layers[static_cast<std::size_t>(n)].attention;
+      for (const std::string& field : own.names()) {
+        if (field != "head_dim" && field != "num_key_value_heads") {
+          return unsupported("expected head_dim or num_key_value_heads, found " + shown(field), layers.context(name));
+        }
+      }
+      LOCUS_TRY(attention.head_width, integer_or(own, "head_dim", attention.head_width));
+      LOCUS_TRY(attention.kv_heads, integer_or(own, "num_key_value_heads", attention.kv_heads));
+    }
+    return {};
+  }
+  constexpr std::int64_t kUsualWidth = 512;
+  LOCUS_TRY(const std::int64_t width, integer_or(config, "global_head_dim", kUsualWidth));
+  LOCUS_TRY(const std::int64_t written, integer_or(config, "num_global_key_value_heads", 0));
+  spec.each([&](std::int64_t n, LayerSpec& layer) {
+    if (types[static_cast<std::size_t>(n)] == kFull) {
+      layer.attention.head_width = width;
+      layer.attention.kv_heads = layer.attention.key_as_value && written > 0 ? written : layer.attention.kv_heads;
+    }
+  });
+  return {};
+}
+
+// The last layers attend to the keys of the last layer of their type that has own ones.
+Status share_keys(const Config& config, const std::vector<std::string>& types, Plan& plan) {
+  transformer::Spec& spec = plan.spec;
+  LOCUS_TRY(const std::int64_t shared, integer_or(config, "num_kv_shared_layers", 0, 0));
+  LOCUS_TRY(const bool wide, config.boolean("use_double_wide_mlp", false));
+  const std::int64_t first = spec.depth() - shared;
+  for (std::int64_t n = std::max<std::int64_t>(first, 0); n < spec.depth(); ++n) {
+    LayerSpec& layer = spec.layers[static_cast<std::size_t>(n)];
+    std::int64_t source = first - 1;
+    while (source >= 0 && types[static_cast<std::size_t>(source)] != types[static_cast<std::size_t>(n)]) {
+      --source;
+    }
+    if (source < 0) {
+      return bad_input("expected fewer than " + std::to_string(spec.depth()) +
+                           " layers, with one of each type before them, found " + std::to_string(shared),
+                       config.context("num_kv_shared_layers"));
+    }
+    layer.attention.source = source;
+    layer.attention.key_as_value = false;
+    layer.feed_forward.inner *= wide ? 2 : 1;
+    for (const char* const unused : {"k_proj.weight", "k_proj.bias", "v_proj.weight", "v_proj.bias", "k_norm.weight"}) {
+      plan.skipped.push_back("layers." + std::to_string(n) + ".self_attn." + unused);
+    }
+  }
+  return {};
+}
+
+// RoPE of the windowed layers, then of the others.
+Result<std::vector<transformer::EncodingSpec>> encodings_of(const Config& config) {
+  std::vector<transformer::EncodingSpec> encodings;
+  for (const std::string_view type : {kNear, kFull}) {
+    const std::string path = "rope_parameters." + std::string(type);
+    const bool near = type == kNear;
+    LOCUS_TRY(const Config block, group(config, path));
+    if (config.has("rope_parameters") && block.names().empty()) {
+      return bad_input("expected an object with rope_theta, found none", config.context(path));
+    }
+    LOCUS_TRY(Settings options, rope_options(config, block, near ? 1e4 : 1e6, {.whole = true}));
+    if (!near && !config.has("rope_parameters")) {
+      options.set("scaling", std::string("proportional"));
+      options.set("proportion", 0.25);
+    }
+    encodings.push_back({"rope", std::move(options)});
+  }
+  return encodings;
+}
+
+Status finish_gemma4(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  transformer::Spec& spec = plan.spec;
+  const bool unified = model_type(checkpoint) == "gemma4_unified_text";
+  spec.embedding_scale = std::sqrt(static_cast<double>(spec.width));
+  LOCUS_TRY(const std::vector<std::string> types, types_of(config, spec.depth()));
+  LOCUS_TRY(const bool same, config.boolean("attention_k_eq_v", false));
+  LOCUS_TRY(const std::int64_t window, integer_or(config, "sliding_window", unified ? 1024 : 512));
+  // "vision": the tokens of a picture see each other; without pictures as null.
+  const std::string both_ways = text_or_nothing(config, "use_bidirectional_attention");
+  if (config.has("use_bidirectional_attention") && both_ways != "all" && both_ways != "vision") {
+    return unsupported("expected null, vision or all, found another value",
+                       config.context("use_bidirectional_attention"));
+  }
+  // Both ways, half of the window and one more token are seen to each side.
+  spec.causal = both_ways != "all";
+  LOCUS_TRY(spec.encodings, encodings_of(config));
+  spec.each([&](std::int64_t n, LayerSpec& layer) {
+    const bool near = types[static_cast<std::size_t>(n)] == kNear;
+    layer.encoding = near ? 0 : 1;
+    layer.attention.window = !near ? 0 : spec.causal ? window : window / 2 + 2;
+    layer.attention.key_as_value = same && !near;
+  });
+  LOCUS_CHECK(set_shapes(config, types, spec));
+  LOCUS_CHECK(share_keys(config, types, plan));
+  if (!unified) {
+    LOCUS_TRY(spec.layer_inputs.width, integer_or(config, "hidden_size_per_layer_input", 256, 0));
+    LOCUS_TRY(const std::int64_t rows, integer_or(config, "vocab_size_per_layer_input", 262144));
+    spec.layer_inputs.vocabulary = spec.layer_inputs.width > 0 ? rows : 0;
+  }
+  return {};
+}
+
+Family gemma4(std::string_view name) {
+  Family family = llama(name);
+  family.fixed = fix_gemma4;
+  family.set({{"hidden_activation"}, slot::activation, "gelu_pytorch_tanh"});
+  family.set({{"head_dim"}, slot::head_width, std::int64_t{256}});
+  family.set({{"tie_word_embeddings"}, slot::tied, true});
+  family.set({{"final_logit_softcapping"}, slot::logit_cap, 0.0});
+  family.fixed_fields = {{"enable_moe_block", {false}}};
+  family.rename({"layers.N.{attention,feed_forward}_norm", "layers.N.{input,pre_feedforward}_layernorm"});
+  for (const auto& [parameter, tensor] :
+       {std::pair{"layers.N.{attention,feed_forward}_after_norm",
+                  "layers.N.{post_attention,post_feedforward}_layernorm"},
+        std::pair{"layers.N.attention.{query,key}_norm", "layers.N.self_attn.{q,k}_norm"},
+        std::pair{"layers.N.output_scale", "layers.N.layer_scalar"},
+        std::pair{"layers.N.input.{gate,down}", "layers.N.{per_layer_input_gate,per_layer_projection}"},
+        std::pair{"layers.N.input.after_norm", "layers.N.post_per_layer_input_norm"},
+        std::pair{"layer_inputs.embedding.weight", "embed_tokens_per_layer.weight"},
+        std::pair{"layer_inputs.{projection,norm}", "{per_layer_model_projection,per_layer_projection_norm}"}}) {
+    family.names.push_back({parameter, tensor});
+  }
+  family.harmless = {"num_experts", "top_k_experts", "moe_intermediate_size"};  // of the block that is refused
+  family.finish = finish_gemma4;
+  return family;
+}
+
+}  // namespace
+
+const Family kGemma4 = gemma4("gemma4_text");
+const Family kGemma4Unified = gemma4("gemma4_unified_text");
+
+}  // namespace locus::families
