@@ -60,9 +60,11 @@ Result<std::int64_t> VocabularyHead::longest(std::int64_t reach) const {
     (fits(middle) ? taken : beyond) = middle;
   }
   const transformer::AttentionSpec& attention = block().spec().attention;
-  if (attention.tuning != 0 && static_cast<double>(taken) + 1 >= attention.tuning_floor) {
-    return unsupported("kernel: queries from position " + std::to_string(std::llround(attention.tuning_floor) - 1) +
-                       " on are scaled by their position: expected a smaller reach");
+  const transformer::QueryTuning& tuning = attention.tuning;
+  const double free = tuning.whole ? tuning.length - tuning.start : 0;  // positions before any factor
+  if (tuning.gain != 0 && static_cast<double>(taken) >= free) {
+    return unsupported("kernel: queries from position " + std::to_string(std::llround(free)) +
+                       " on are scaled by their position" + (free > 0 ? ": expected a smaller reach" : ""));
   }
   return taken;
 }

@@ -40,8 +40,8 @@ Status finish_attention(const Config& config, transformer::Spec& spec) {
     layer.encoding = own ? 0 : -1;
     const bool chunked = types.empty() ? own : types[static_cast<std::size_t>(n)] == "chunked_attention";
     layer.attention.chunk = chunked ? chunk : 0;
-    layer.attention.tuning = own || !tuned ? 0 : tuning;
-    layer.attention.tuning_floor = floor;
+    layer.attention.tuning.gain = own || !tuned ? 0 : tuning;
+    layer.attention.tuning.length = floor;
     if (own && normed) {
       layer.attention.norm = {transformer::QueryNormForm::kHead, transformer::Norm::kRms, false, false, spec.norm_eps};
     }

@@ -15,11 +15,14 @@ at::Tensor merge_heads(const at::Tensor& x) {
   return x.transpose(1, 2).reshape({x.size(0), x.size(2), x.size(1) * x.size(3)});
 }
 
-// Returns x + branch · scale · factor. Without gradients the branch, which the caller has given up, is overwritten.
-at::Tensor add_branch(const at::Tensor& x, at::Tensor branch, const at::Tensor& scale, double factor) {
+// Returns sum.stream · x + sum.branch · branch · scale · factor. Without gradients the branch, which the caller has given
+// up, is overwritten.
+at::Tensor add_branch(const at::Tensor& x, at::Tensor branch, const at::Tensor& scale, double factor,
+                      const ResidualSum& sum = {}) {
+  factor *= sum.branch;
   if (at::GradMode::is_enabled()) {
     branch = scale.defined() ? branch * scale : branch;
-    return x + (factor == 1 ? branch : branch * factor);
+    return (sum.stream == 1 ? x : x * sum.stream) + (factor == 1 ? branch : branch * factor);
   }
   if (scale.defined()) {
     branch.mul_(scale);
@@ -27,7 +30,14 @@ at::Tensor add_branch(const at::Tensor& x, at::Tensor branch, const at::Tensor& 
   if (factor != 1) {
     branch.mul_(factor);
   }
-  return branch.add_(x);
+  return branch.add_(x, sum.stream);
+}
+
+// (T), the factors of the queries at these positions.
+at::Tensor tuning_of(const QueryTuning& tuning, const at::Tensor& positions) {
+  at::Tensor steps = (positions + tuning.start) / tuning.length;
+  steps = tuning.whole ? steps.floor() : steps;
+  return tuning.power ? (steps.log1p() * tuning.gain).exp() : steps.log1p() * tuning.gain + 1;
 }
 
 }  // namespace
@@ -61,6 +71,7 @@ Block::Block(const Spec& spec, std::int64_t index)
       layer_(spec.layers[static_cast<std::size_t>(index)]),
       causal_(spec.causal),
       norm_{spec.norm, spec.norm_eps},
+      after_eps_(spec.after_norm_eps > 0 ? spec.after_norm_eps : spec.norm_eps),
       is_source_(spec.is_source(index)),
       residual_scale_(spec.residual_scale) {}
 
@@ -76,6 +87,23 @@ at::Tensor Block::split_value(const at::Tensor& x) const {
   const AttentionSpec& attention = layer_.attention;
   const at::Tensor heads = split_heads(x, attention.kv_heads);
   return attention.value_norm ? normalise(heads, {}, Norm::kRms, attention.norm.eps) : heads;
+}
+
+at::Tensor Block::norm_after(const at::Tensor& x, const NormWeights& weights) const {
+  return normalise(x, weights, norm_.norm, after_eps_);
+}
+
+at::Tensor Block::gated(const at::Tensor& heads, const at::Tensor& input) const {
+  const OutputGate& gate = layer_.attention.gate;
+  if (gate.form == GateForm::kNone) {
+    return heads;
+  }
+  const std::vector<std::int64_t> split{heads.size(0), heads.size(1), layer_.attention.heads, -1};
+  at::Tensor opened = linear(input, {weights_.gate.weight, {}}).view(split);  // (B, R, H, 1 or Dv)
+  if (gate.bias) {
+    opened = opened + weights_.gate.bias.unsqueeze(-1);
+  }
+  return (heads.view(split) * (gate.softplus ? at::softplus(opened) : at::sigmoid(opened))).flatten(2);
 }
 
 at::Tensor Block::split_normed(const at::Tensor& x, std::int64_t heads, const std::vector<NormWeights>& weights) const {
@@ -107,9 +135,8 @@ at::Tensor Block::scaled_query(const at::Tensor& query, const position::Position
                                const position::Positions& positions) const {
   const AttentionSpec& attention = layer_.attention;
   at::Tensor scaled = attention.scale > 0 ? query * (attention.scale / encoding.scale()) : query;
-  if (attention.tuning != 0) {
-    const at::Tensor steps = ((positions.ids + 1) / attention.tuning_floor).floor();
-    const at::Tensor factor = steps.log1p() * attention.tuning + 1;  // (T)
+  if (attention.tuning.gain != 0) {
+    const at::Tensor factor = tuning_of(attention.tuning, positions.ids);
     scaled = scaled * factor.to(scaled.scalar_type()).to(scaled.device()).unsqueeze(-1);
   }
   return scaled;
@@ -121,6 +148,7 @@ position::Projections Block::project(const at::Tensor& x, const position::Positi
   if (attention.latent.rank > 0) {
     position::Projections latent = project_latent(x);
     latent.query = scaled_query(latent.query, encoding, positions);
+    latent.value = attention.value_scale == 1 ? latent.value : latent.value * attention.value_scale;
     return latent;
   }
   const std::int64_t heads = attention.heads;
@@ -153,9 +181,13 @@ position::Projections Block::project(const at::Tensor& x, const position::Positi
     key = parts[1];
     value = parts[2];
   }
-  projections.query = scaled_query(split_normed(query, heads, weights_.query_norm), encoding, positions);
-  projections.key = split_normed(key, kv_heads, weights_.key_norm);
-  projections.value = split_value(value);
+  const auto clipped = [&](const at::Tensor& part) {
+    return attention.clip > 0 ? part.clamp(-attention.clip, attention.clip) : part;
+  };
+  projections.query = scaled_query(clipped(split_normed(query, heads, weights_.query_norm)), encoding, positions);
+  projections.key = clipped(split_normed(key, kv_heads, weights_.key_norm));
+  projections.value = clipped(split_value(value));
+  projections.value = attention.value_scale == 1 ? projections.value : projections.value * attention.value_scale;
   return projections;
 }
 
@@ -282,14 +314,15 @@ Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) c
   keep(&LayerWrites::entering, wanted(x, 1));
   at::Tensor heads = merge_heads(wanted(attended.output, 2));
   heads = layer_.attention.output_norm ? norm(heads, weights_.output_norm) : heads;
+  heads = gated(heads, wanted(normed, 1));
   keep(&LayerWrites::heads, heads);
   at::Tensor branch = linear(heads, weights_.output);
   keep(&LayerWrites::attention, branch);
   if (after(layer_.attention_norm)) {
-    branch = norm(branch, weights_.attention_after_norm);
+    branch = norm_after(branch, weights_.attention_after_norm);
   }
   at::Tensor middle = add_branch(wanted(layer_.residual_from_norm ? normed : x, 1), std::move(branch),
-                                 weights_.attention_scale, residual_scale_);
+                                 weights_.attention_scale, residual_scale_, layer_.attention_sum);
   keep(&LayerWrites::middle, middle);
   if (!last) {
     const std::int64_t length = seen.prepared.query.size(2);
@@ -312,10 +345,10 @@ Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) c
     run.encoding.after_feed_forward(run.state, run.encoding_layer, branch);
   }
   if (after(layer_.feed_forward_norm)) {
-    branch = norm(branch, weights_.feed_forward_after_norm);
+    branch = norm_after(branch, weights_.feed_forward_after_norm);
   }
   const at::Tensor sum = add_branch(layer_.residual_from_norm && !layer_.parallel ? inner : middle, std::move(branch),
-                                    weights_.feed_forward_scale, residual_scale_);
+                                    weights_.feed_forward_scale, residual_scale_, layer_.feed_forward_sum);
   keep(&LayerWrites::leaving, sum);
   at::Tensor left =
       layer_.feed_forward_norm == NormPlace::kPost && !layer_.parallel ? norm(sum, weights_.feed_forward_norm) : sum;

@@ -71,6 +71,7 @@ struct LayerWeights {
   std::vector<NormWeights> query_norm, key_norm;  // one, or one per head
   at::Tensor sinks;                               // (H)
   NormWeights output_norm;
+  Linear gate;                                    // (H or H·Dv, C), bias (H)
   Linear output;
   at::Tensor attention_scale;
   NormWeights cross_norm;
@@ -183,6 +184,9 @@ class Block {
  private:
   at::Tensor norm(const at::Tensor& x, const NormWeights& weights) const;
   at::Tensor split_value(const at::Tensor& x) const;
+  at::Tensor norm_after(const at::Tensor& x, const NormWeights& weights) const;
+  // The attention's output (B, R, H·Dv) through its gate; `input` (B, R, C).
+  at::Tensor gated(const at::Tensor& heads, const at::Tensor& input) const;
   position::Projections project_latent(const at::Tensor& x) const;
   // Splits q or k (B, T, H·D) into heads and normalises it before or after the split, as the layer's QueryNorm says.
   at::Tensor split_normed(const at::Tensor& x, std::int64_t heads, const std::vector<NormWeights>& weights) const;
@@ -201,6 +205,7 @@ class Block {
   LayerSpec layer_;
   bool causal_;
   NormForm norm_;
+  double after_eps_;
   bool is_source_;
   double residual_scale_;
   LayerWeights weights_;

@@ -218,6 +218,7 @@ Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, con
         "logit attribution: with a convolution after the first layer the logits are no sum over the residual stream");
   }
   const FrozenNorm norm(spec.norm, spec.norm_eps);
+  const FrozenNorm norm_after(spec.norm, spec.after_norm_eps > 0 ? spec.after_norm_eps : spec.norm_eps);
   const std::int64_t heads = spec.first().attention.heads;
   DirectPath path;
   path.heads = at::zeros({spec.depth(), heads}, at::kDouble);
@@ -248,28 +249,32 @@ Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, con
           product(norm.back(direction, weights.input_after_norm, wrote.input[0], biases), doubled(wrote.input[0]));
     }
     // The direction at a branch's output: scaled as the branch is, and through its output norm.
-    const auto into = [&](const at::Tensor& scale, NormPlace place, const NormWeights& own, const at::Tensor& branch) {
-      const at::Tensor scaled = direction * spec.residual_scale * (scale.defined() ? doubled(scale) : at::ones({1}));
-      return after(place) ? norm.back(scaled, own, branch, biases) : scaled;
+    const auto into = [&](const ResidualSum& sum, const at::Tensor& scale, NormPlace place, const NormWeights& own,
+                          const at::Tensor& branch) {
+      const at::Tensor scaled =
+          direction * (spec.residual_scale * sum.branch) * (scale.defined() ? doubled(scale) : at::ones({1}));
+      return after(place) ? norm_after.back(scaled, own, branch, biases) : scaled;
     };
     if (layer.feed_forward_norm == NormPlace::kPost && !layer.parallel) {
       direction = norm.back(direction, weights.feed_forward_norm, wrote.leaving[0], biases);
     }
-    const at::Tensor fed = into(weights.feed_forward_scale, layer.feed_forward_norm, weights.feed_forward_after_norm,
-                                wrote.feed_forward[0]);
+    const at::Tensor fed = into(layer.feed_forward_sum, weights.feed_forward_scale, layer.feed_forward_norm,
+                                weights.feed_forward_after_norm, wrote.feed_forward[0]);
     path.feed_forwards[index] = product(fed, doubled(wrote.feed_forward[0]));
+    direction = direction * layer.feed_forward_sum.stream;
     if (layer.residual_from_norm && !layer.parallel && before(layer.feed_forward_norm)) {
       direction = norm.back(direction, weights.feed_forward_norm, wrote.middle[0], biases);
     }
     if (layer.attention_norm == NormPlace::kPost && !layer.parallel) {
       direction = norm.back(direction, weights.attention_norm, wrote.middle[0], biases);
     }
-    const at::Tensor attended =
-        into(weights.attention_scale, layer.attention_norm, weights.attention_after_norm, wrote.attention[0]);
-    path.heads.select(0, n).copy_(head_shares(wrote.heads[0], layer.attention.heads, weights.output, attended));
+    const at::Tensor attended = into(layer.attention_sum, weights.attention_scale, layer.attention_norm,
+                                     weights.attention_after_norm, wrote.attention[0]);
+    path.heads.select(0, n).copy_(head_shares(wrote.heads[0], heads, weights.output, attended));
     if (weights.output.bias.defined()) {
       biases += product(attended, doubled(weights.output.bias).expand_as(attended));
     }
+    direction = direction * layer.attention_sum.stream;
     if (layer.residual_from_norm && before(layer.attention_norm)) {
       direction = norm.back(direction, weights.attention_norm, wrote.entering[0], biases);
     }

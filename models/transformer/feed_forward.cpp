@@ -104,38 +104,62 @@ at::Tensor feed_forward(const FeedForwardSpec& spec, const FeedForwardWeights& w
 
 namespace {
 
-// Sets the scores outside the best groups to −∞: with a correction, scores within them may be negative. A group is
-// ranked by its largest score (soft-max), or by the sum of its two largest (sigmoids).
+// Sets the scores outside the best groups to −∞: with a correction, scores within them may be negative.
 at::Tensor within_best_groups(const at::Tensor& scores, const Experts& spec) {
   if (spec.groups <= 1) {
     return scores;
   }
   const std::int64_t tokens = scores.size(0);
   const at::Tensor grouped = scores.view({tokens, spec.groups, -1});
-  const std::int64_t best = spec.router == Router::kSigmoid ? std::min<std::int64_t>(2, grouped.size(2)) : 1;
+  const bool by_two = spec.router == Router::kSigmoid || spec.ranked_by_two;
+  const std::int64_t best = std::min<std::int64_t>(by_two ? 2 : 1, grouped.size(2));
   const at::Tensor worth = std::get<0>(grouped.topk(best, -1)).sum(-1);
   const at::Tensor chosen = std::get<1>(worth.topk(spec.chosen_groups, -1));
   const at::Tensor left = at::ones_like(worth, at::kBool).scatter(1, chosen, false);
   return grouped.masked_fill(left.unsqueeze(-1), -std::numeric_limits<double>::infinity()).view({tokens, -1});
 }
 
+// SparseMixer as it is used outside training: twice the largest logit of those left, and its soft-max over the logits
+// near it.
+Routing mixed_sparsely(const at::Tensor& logits, double margin) {
+  const double none = -std::numeric_limits<double>::infinity();
+  at::Tensor left = logits;
+  std::vector<at::Tensor> experts;
+  std::vector<at::Tensor> weights;
+  for (int n = 0; n < 2; ++n) {
+    const auto [largest, expert] = left.max(-1, true);
+    const at::Tensor far = (largest - logits) / at::maximum(logits.abs(), largest) > 2 * margin;
+    weights.push_back(at::softmax(left.masked_fill(far, none), -1).gather(1, expert));
+    experts.push_back(expert);
+    left = left.scatter(1, expert, none);
+  }
+  return {at::cat(experts, 1), at::cat(weights, 1)};
+}
+
 // Chooses the experts of each token, and their weights.
 Routing route(const Experts& spec, const ExpertWeights& weights, const at::Tensor& tokens) {
-  const at::Tensor logits = linear(tokens, weights.router).to(at::kFloat);  // (N, E)
+  at::Tensor logits = linear(tokens, weights.router).to(at::kFloat);  // (N, E)
+  if (spec.logit_cap > 0) {
+    logits = at::tanh(logits / spec.logit_cap) * spec.logit_cap;
+  }
   Routing routing;
   if (spec.router == Router::kTopSoftmax || spec.router == Router::kInputSigmoid) {  // over the largest logits only
     const auto [largest, experts] = logits.topk(spec.chosen, -1);
     routing.experts = experts;
     routing.weights = spec.router == Router::kTopSoftmax ? at::softmax(largest, -1) : at::sigmoid(largest);
+  } else if (spec.router == Router::kSparseMixer) {
+    routing = mixed_sparsely(logits, spec.margin);
   } else {
     const bool sigmoid = spec.router == Router::kSigmoid;
     const at::Tensor scores = sigmoid ? at::sigmoid(logits) : at::softmax(logits, -1);
-    const at::Tensor corrected = sigmoid && weights.correction.defined() ? scores + weights.correction : scores;
+    const at::Tensor& choosing = sigmoid && spec.corrects_logits ? logits : scores;
+    const at::Tensor corrected = weights.correction.defined() ? choosing + weights.correction : choosing;
     routing.experts = std::get<1>(within_best_groups(corrected, spec).topk(spec.chosen, -1));
     routing.weights = scores.gather(1, routing.experts);
   }
   if (spec.normalised) {
-    routing.weights = routing.weights / (routing.weights.sum(-1, true) + 1e-20);
+    const at::Tensor sum = routing.weights.sum(-1, true);
+    routing.weights = routing.weights / (spec.least_sum > 0 ? sum.clamp_min(spec.least_sum) : sum + 1e-20);
   }
   if (spec.factor != 1) {
     routing.weights = routing.weights * spec.factor;
@@ -167,6 +191,7 @@ at::Tensor feed_forward(const FeedForwardSpec& spec, const ExpertWeights& weight
   if (spec.experts.shared > 0) {
     at::Tensor shared = feed_forward(spec, weights.shared, tokens, norm);
     sum = sum + (spec.experts.shared_gate ? shared * at::sigmoid(linear(tokens, weights.shared_gate)) : shared);
+    sum = spec.experts.averaged ? sum / 2 : sum;
   }
   if (routing != nullptr) {
     *routing = routed;

@@ -25,10 +25,13 @@ inline constexpr WordTable<Pool, 5> kPools{{{"class", Pool::kClass},
                                             {"all", Pool::kAll},
                                             {"class-and-patches", Pool::kClassAndPatches},
                                             {"two-heads", Pool::kTwoHeads}}};
-inline constexpr WordTable<Router, 4> kRouters{{{"softmax", Router::kSoftmax},
+inline constexpr WordTable<Router, 5> kRouters{{{"softmax", Router::kSoftmax},
                                                 {"top-softmax", Router::kTopSoftmax},
                                                 {"sigmoid", Router::kSigmoid},
-                                                {"input-sigmoid", Router::kInputSigmoid}}};
+                                                {"input-sigmoid", Router::kInputSigmoid},
+                                                {"sparse-mixer", Router::kSparseMixer}}};
+inline constexpr WordTable<GateForm, 3> kGateForms{
+    {{"none", GateForm::kNone}, {"head", GateForm::kHead}, {"channel", GateForm::kChannel}}};
 inline constexpr WordTable<QkvLayout, 3> kLayouts{
     {{"fused", QkvLayout::kFused}, {"per-head", QkvLayout::kPerHead}, {"separate", QkvLayout::kSeparate}}};
 
@@ -62,13 +65,25 @@ void visit_layer(Visit& visit, LayerSpec& layer) {
   visit("residual_from_norm", layer.residual_from_norm);
   visit("layer_scale", layer.layer_scale);
   visit("output_scale", layer.output_scale);
+  visit("attention_sum_stream", layer.attention_sum.stream);
+  visit("attention_sum_branch", layer.attention_sum.branch);
+  visit("feed_forward_sum_stream", layer.feed_forward_sum.stream);
+  visit("feed_forward_sum_branch", layer.feed_forward_sum.branch);
   visit("window", attention.window);
   visit("chunk", attention.chunk);
   visit("sinks", attention.sinks);
   visit("attention_scale", attention.scale);
   visit("soft_cap", attention.soft_cap);
-  visit("query_tuning", attention.tuning);
-  visit("query_tuning_floor", attention.tuning_floor);
+  visit("query_tuning", attention.tuning.gain);
+  visit("query_tuning_floor", attention.tuning.length);
+  visit("query_tuning_start", attention.tuning.start);
+  visit("query_tuning_whole", attention.tuning.whole);
+  visit("query_tuning_power", attention.tuning.power);
+  visit("value_scale", attention.value_scale);
+  visit("clip", attention.clip);
+  visit.name("output_gate", kGateForms, attention.gate.form);
+  visit("output_gate_softplus", attention.gate.softplus);
+  visit("output_gate_bias", attention.gate.bias);
   visit.name("query_norm", kForms, attention.norm.form);
   visit.name("query_norm_kind", kNorms, attention.norm.norm);
   visit("query_norm_weight", attention.norm.weight);
@@ -92,6 +107,12 @@ void visit_layer(Visit& visit, LayerSpec& layer) {
   visit("expert_factor", experts.factor);
   visit("shared_expert_size", experts.shared);
   visit("shared_expert_gate", experts.shared_gate);
+  visit("shared_expert_averaged", experts.averaged);
+  visit("router_corrects_logits", experts.corrects_logits);
+  visit("expert_groups_by_two", experts.ranked_by_two);
+  visit("router_logit_cap", experts.logit_cap);
+  visit("router_least_sum", experts.least_sum);
+  visit("router_margin", experts.margin);
 }
 
 // The fields of the whole model.
@@ -102,8 +123,10 @@ void visit_model(Visit& visit, Spec& spec) {
   visit("norm_bias", spec.norm_bias);
   visit("norm_weight", spec.norm_weight);
   visit("norm_eps", spec.norm_eps);
+  visit("after_norm_eps", spec.after_norm_eps);
   visit("embedding_scale", spec.embedding_scale);
   visit("embedding_norm", spec.embedding_norm);
+  visit("embedding_norm_weight", spec.embedding_norm_weight);
   visit("token_types", spec.token_types);
   visit("embedding_width", spec.embedding_width);
   visit("padding_id", spec.padding);

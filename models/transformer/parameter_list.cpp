@@ -91,6 +91,13 @@ void ParameterList::attention(const std::string& prefix, const AttentionSpec& sp
   if (spec.output_norm) {
     norm(prefix + "output_norm", spec.heads * spec.values(), layer.output_norm);
   }
+  if (const GateForm form = spec.gate.form; form != GateForm::kNone) {
+    const std::int64_t rows = spec.heads * (form == GateForm::kHead ? 1 : spec.values());
+    linear(prefix + "gate", rows, spec_.width, false, layer.gate);
+    if (spec.gate.bias) {
+      tensor(prefix + "gate.bias", {spec.heads}, layer.gate.bias);
+    }
+  }
   linear(prefix + "output", spec_.width, spec.heads * spec.values(), spec.output_bias, layer.output);
 }
 

@@ -34,13 +34,14 @@ class ParameterList {
   void linear(const std::string& name, std::int64_t out, std::int64_t in, bool bias, Linear& weights);
   // name.weight [width] and, where the model's LayerNorm has a bias, name.bias [width].
   void norm(const std::string& name, std::int64_t width, NormWeights& weights);
+  // The same with the parts that are asked for.
+  void norm(const std::string& name, std::int64_t width, bool weight, bool bias, NormWeights& weights);
   // Every parameter of a layer, under `prefix` ("layers.3.").
   void layer(const std::string& prefix, Block& block);
 
   std::vector<Parameter> take() { return std::move(list_); }
 
  private:
-  void norm(const std::string& name, std::int64_t width, bool weight, bool bias, NormWeights& weights);
   // Norms before and after a branch; one norm of the sum has the name of the one before.
   void norms(const std::string& name, NormPlace place, NormWeights& own, NormWeights& after);
   void query_norm(const std::string& name, const AttentionSpec& attention, std::int64_t heads,

@@ -95,6 +95,7 @@ Status read_encodings(const json& found, Spec& spec, const std::string& file) {
       spec.encodings.push_back(std::move(own));
     }
   }
+  separate_shapes(spec);
   return {};
 }
 

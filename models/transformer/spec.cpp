@@ -57,6 +57,16 @@ Status check_attention(const AttentionSpec& attention) {
   if (!(attention.scale >= 0) || !(attention.soft_cap >= 0)) {
     return bad_input("attention: expected a scale and a soft cap of at least 0");
   }
+  if (!(attention.clip >= 0) || !std::isfinite(attention.value_scale)) {
+    return bad_input("attention: expected a clip of at least 0 and a finite factor of the values");
+  }
+  if (const QueryTuning& tuning = attention.tuning;
+      tuning.gain != 0 && (!std::isfinite(tuning.gain) || !(tuning.length > 0) || !(tuning.start >= 0))) {
+    return bad_input("factor of q by position: expected a finite gain, a length above 0 and a start of at least 0");
+  }
+  if (attention.gate.bias && attention.gate.form == GateForm::kNone) {
+    return bad_input("gate of the attention's output: expected no bias without a gate");
+  }
   if (attention.window < 0 || attention.chunk < 0) {
     return bad_input("window: expected 0 or more, found " +
                      std::to_string(std::min(attention.window, attention.chunk)));
@@ -92,6 +102,16 @@ Status check_feed_forward(const FeedForwardSpec& feed_forward) {
   LOCUS_CHECK(check_size("experts of a token", experts.chosen, experts.count));
   LOCUS_CHECK(check_size("groups of experts", experts.groups, experts.count));
   LOCUS_CHECK(check_size("chosen groups of experts", experts.chosen_groups, experts.groups));
+  if (!(experts.logit_cap >= 0) || !(experts.least_sum >= 0) || !(experts.margin >= 0)) {
+    return bad_input("router: expected a cap of the logits, a least sum and a margin of at least 0");
+  }
+  if (experts.router == Router::kSparseMixer && (experts.chosen != 2 || experts.groups != 1)) {
+    return bad_input("router: expected two experts of a token and one group, found " + std::to_string(experts.chosen) +
+                     " and " + std::to_string(experts.groups));
+  }
+  if (experts.correction && experts.router != Router::kSoftmax && experts.router != Router::kSigmoid) {
+    return bad_input("router: expected no correction beside the largest logits");
+  }
   if (experts.count % experts.groups != 0 || experts.chosen > experts.count / experts.groups * experts.chosen_groups) {
     return bad_input("experts: expected groups of one size that hold those chosen, found " +
                      std::to_string(experts.count) + " experts in " + std::to_string(experts.groups) + " groups");
@@ -115,9 +135,13 @@ Status check_cross(const Spec& spec) {
     plain.latent = {};
     plain.norm = {};
     plain.window = plain.chunk = 0;
-    plain.soft_cap = plain.tuning = 0;
-    plain.sinks = plain.value_norm = plain.key_as_value = plain.output_norm = false;
+    plain.value_norm = plain.key_as_value = plain.output_norm = false;
     plain.source = -1;
+    plain.soft_cap = plain.clip = 0;
+    plain.tuning = {};
+    plain.gate = {};
+    plain.value_scale = 1;
+    plain.sinks = false;
     const bool placed = layer.attention_norm == NormPlace::kPre || layer.attention_norm == NormPlace::kPost;
     if (plain != *layer.cross || plain.qkv != QkvLayout::kSeparate || !placed || layer.parallel) {
       return bad_input(
@@ -126,6 +150,10 @@ Status check_cross(const Spec& spec) {
     }
   }
   return {};
+}
+
+bool same_heads(const AttentionSpec& a, const AttentionSpec& b) {
+  return a.heads == b.heads && a.kv_heads == b.kv_heads && a.head_width == b.head_width;
 }
 
 // Layers of one encoding (or of none) must have the same shape.
@@ -137,10 +165,13 @@ Status check_sharing(const Spec& spec) {
       return bad_input("layer " + std::to_string(n) + ": expected an encoding of the list, found " +
                        std::to_string(layer.encoding));
     }
+    if (const std::int64_t heads = spec.first().attention.heads; layer.attention.heads != heads) {
+      return bad_input("layer " + std::to_string(n) + ": expected " + std::to_string(heads) +
+                       " heads, as in layer 0, found " + std::to_string(layer.attention.heads));
+    }
     const AttentionSpec*& known = shapes[static_cast<std::size_t>(layer.encoding + 1)];
     known = known == nullptr ? &layer.attention : known;
-    if (known->heads != layer.attention.heads || known->kv_heads != layer.attention.kv_heads ||
-        known->head_width != layer.attention.head_width) {
+    if (!same_heads(*known, layer.attention)) {
       return bad_input("layer " + std::to_string(n) + ": expected the heads of the other layers of its encoding");
     }
   }
@@ -223,7 +254,10 @@ double attention_macs(const AttentionSpec& attention, double width, double keys)
     projections = query > 0 ? query * (width + heads * head) : width * heads * head;
     projections += width * (rank + rotated) + rank * heads * (head - rotated + value) + heads * value * width;
   }
-  return projections + heads * (head + value) * keys;
+  const double gates = attention.gate.form == GateForm::kHead      ? heads
+                       : attention.gate.form == GateForm::kChannel ? heads * value
+                                                                   : 0;
+  return projections + gates * width + heads * (head + value) * keys;
 }
 
 double feed_forward_macs(const FeedForwardSpec& feed_forward, double width) {
@@ -245,6 +279,37 @@ std::int64_t most_keys(const AttentionSpec& attention, std::int64_t length) {
 
 }  // namespace
 
+void separate_shapes(Spec& spec) {
+  // An encoding that was made: what it was made from, and the first layer that has it.
+  struct Made {
+    std::int64_t from;
+    std::int64_t encoding;
+    const AttentionSpec* shape;
+  };
+  std::vector<Made> made;
+  const auto count = static_cast<std::int64_t>(spec.encodings.size());
+  for (LayerSpec& layer : spec.layers) {
+    const std::int64_t from = layer.encoding;
+    if (from < -1 || from >= count) {
+      continue;
+    }
+    const auto known = std::find_if(made.begin(), made.end(), [&](const Made& each) {
+      return each.from == from && same_heads(*each.shape, layer.attention);
+    });
+    if (known != made.end()) {
+      layer.encoding = known->encoding;
+      continue;
+    }
+    const bool first = std::none_of(made.begin(), made.end(), [&](const Made& each) { return each.from == from; });
+    const EncodingSpec own = from < 0 ? EncodingSpec{"none", {}} : spec.encodings[static_cast<std::size_t>(from)];
+    if (!first && (own.name == "rope" || own.name == "none")) {
+      layer.encoding = static_cast<std::int64_t>(spec.encodings.size());
+      spec.encodings.push_back(own);
+    }
+    made.push_back({from, layer.encoding, &layer.attention});
+  }
+}
+
 Status validate(const LayerSpec& layer, std::int64_t count) {
   LOCUS_CHECK(check_size("layers", count, kMaxLayers));
   LOCUS_CHECK(check_attention(layer.attention));
@@ -263,9 +328,16 @@ Status validate(const Spec& spec) {
     if (elsewhere && layer.feed_forward.activation == Activation::kXielu) {
       return bad_input("activation xielu: expected feed-forwards alone to have it");
     }
+    for (const ResidualSum& sum : {layer.attention_sum, layer.feed_forward_sum}) {
+      if (!std::isfinite(sum.stream) || !std::isfinite(sum.branch)) {
+        return bad_input("sum of stream and branch: expected finite factors");
+      }
+    }
   }
-  if (!(spec.norm_eps >= 0 && std::isfinite(spec.norm_eps))) {
-    return bad_input("epsilon of the norms: expected a number of at least 0, found " + general_text(spec.norm_eps, 6));
+  for (const double eps : {spec.norm_eps, spec.after_norm_eps}) {
+    if (!(eps >= 0 && std::isfinite(eps))) {
+      return bad_input("epsilon of the norms: expected a number of at least 0, found " + general_text(eps, 6));
+    }
   }
   LOCUS_CHECK(check_size("vocabulary", spec.vocabulary, kLargestSize));
   LOCUS_CHECK(check_size("embedding width", spec.token_width(), kLargestSize));

@@ -55,6 +55,31 @@ struct Latent {
   friend bool operator==(const Latent&, const Latent&) = default;
 };
 
+// Factor of the query of position p: with n = (p + start)/length, rounded down where `whole`, 1 + gain·ln(1 + n) (Llama
+// 4), or (1 + n)^gain with `power` (Beam).
+struct QueryTuning {
+  double gain = 0;  // 0: none
+  double length = 8192;
+  double start = 1;
+  bool whole = true;
+  bool power = false;
+
+  friend bool operator==(const QueryTuning&, const QueryTuning&) = default;
+};
+
+// Gate of the attention's output before the output projection: o ⊙ g with g = σ(W x + b) or softplus(W x), x the input
+// of the attention. Head: one number for each head (W is H × C). Channel: one for each channel (H·Dv × C). A bias is one
+// number for each head.
+enum class GateForm { kNone, kHead, kChannel };
+
+struct OutputGate {
+  GateForm form = GateForm::kNone;
+  bool softplus = false;
+  bool bias = false;
+
+  friend bool operator==(const OutputGate&, const OutputGate&) = default;
+};
+
 struct AttentionSpec {
   std::int64_t heads = 4;
   std::int64_t kv_heads = 4;
@@ -78,8 +103,10 @@ struct AttentionSpec {
   std::int64_t chunk = 0;   // query i sees only keys of its own chunk ⌊i/c⌋; 0: all
   std::int64_t tile = 0;    // images: a patch sees only the patches of its own tile of tile × tile patches; 0: all
   bool sinks = false;       // each head has a learned logit that joins the soft-max of every row (attention sink)
-  double tuning = 0;        // q of position i times 1 + tuning·ln(1 + ⌊(i+1)/tuning_floor⌋); 0: none (Llama 4)
-  double tuning_floor = 8192;
+  QueryTuning tuning = {};
+  double value_scale = 1;  // factor of the values
+  double clip = 0;         // q, k and v within ±clip, after a norm of q and k; 0: none
+  OutputGate gate = {};
   Latent latent = {};
 
   std::int64_t values() const { return value_width > 0 ? value_width : head_width; }
@@ -89,10 +116,13 @@ struct AttentionSpec {
 
 // Choice of a token's experts from the router's logits, and their weights.
 enum class Router {
-  kSoftmax,      // the largest probabilities of all experts (Mixtral, Qwen, DeepSeek V2)
-  kTopSoftmax,   // the largest logits, soft-max over these only (gpt-oss)
-  kSigmoid,      // sigmoids, chosen with a learned correction added (DeepSeek V3)
-  kInputSigmoid  // the largest logits; each one's sigmoid scales its expert's input (Llama 4)
+  kSoftmax,       // the largest probabilities of all experts (Mixtral, Qwen, DeepSeek V2)
+  kTopSoftmax,    // the largest logits, soft-max over these only (gpt-oss)
+  kSigmoid,       // sigmoids (DeepSeek V3)
+  kInputSigmoid,  // the largest logits; each one's sigmoid scales its expert's input (Llama 4)
+  // Two experts, one after the other: the largest logit m of those left, weighted by its soft-max over the logits s
+  // with (m − s)/max(|s|, m) ≤ 2·margin (SparseMixer, Phi 3.5 MoE).
+  kSparseMixer
 };
 
 struct Experts {
@@ -100,13 +130,19 @@ struct Experts {
   std::int64_t chosen = 1;  // k, experts per token
   Router router = Router::kSoftmax;
   bool router_bias = false;
-  bool correction = false;  // kSigmoid's learned correction
+  bool correction = false;  // kSoftmax, kSigmoid: a learned correction is added to the scores that choose
   bool normalised = false;  // divide the chosen weights by their sum
   std::int64_t groups = 1;  // groups of experts; only the best `chosen_groups` are considered
   std::int64_t chosen_groups = 1;
-  double factor = 1;         // factor of the weights
-  std::int64_t shared = 0;   // inner width of the expert that every token goes to; 0: none
-  bool shared_gate = false;  // the shared expert is weighted by a sigmoid gate
+  double factor = 1;             // factor of the weights
+  std::int64_t shared = 0;       // inner width of the expert that every token goes to; 0: none
+  bool shared_gate = false;      // the shared expert is weighted by a sigmoid gate
+  bool averaged = false;         // half the sum of the experts and the shared expert, instead of their sum
+  bool corrects_logits = false;  // kSigmoid: the correction is added to the logits instead of their sigmoids
+  bool ranked_by_two = false;    // kSoftmax: a group is ranked by the sum of its two largest scores, as with kSigmoid
+  double logit_cap = 0;          // logit = cap·tanh(logit/cap); 0: none
+  double least_sum = 0;          // normalised: the sum is at least this
+  double margin = 0;             // kSparseMixer
 
   friend bool operator==(const Experts&, const Experts&) = default;
 };
@@ -125,6 +161,14 @@ struct FeedForwardSpec {
   friend bool operator==(const FeedForwardSpec&, const FeedForwardSpec&) = default;
 };
 
+// Sum of the stream x and a branch f: stream·x + branch·f.
+struct ResidualSum {
+  double stream = 1;
+  double branch = 1;
+
+  friend bool operator==(const ResidualSum&, const ResidualSum&) = default;
+};
+
 struct LayerSpec {
   AttentionSpec attention = {};
   // Cross-attention after it, over all states of an encoder: no positions, no mask, its norm at the attention's place.
@@ -139,6 +183,8 @@ struct LayerSpec {
       false;  // the residual starts from the norm's output (BLOOM's apply_residual_connection_post_layernorm)
   bool layer_scale = false;   // each branch times a learned vector (C)
   bool output_scale = false;  // the layer's output times a learned number (Gemma 4)
+  ResidualSum attention_sum = {};
+  ResidualSum feed_forward_sum = {};
 
   friend bool operator==(const LayerSpec&, const LayerSpec&) = default;
 };
@@ -207,11 +253,13 @@ struct Spec {
   bool norm_bias = true;    // a LayerNorm has a bias
   bool norm_weight = true;  // norms have a weight (not OLMo 1's)
   double norm_eps = 1e-5;
+  double after_norm_eps = 0;  // of the norms of branches' outputs; 0: norm_eps
 
   // The stem.
   ImageStem image = {};
   double embedding_scale = 1;
-  bool embedding_norm = false;       // BLOOM, BERT
+  bool embedding_norm = false;  // BLOOM, BERT
+  bool embedding_norm_weight = true;
   std::int64_t token_types = 0;      // BERT's segment embeddings; every token has type 0
   std::int64_t embedding_width = 0;  // width of the embeddings before they are projected to C (ELECTRA); 0: C
   // ESM's mask token: its embedding is 0, and all others are divided by the share of other tokens; −1: none.
@@ -281,6 +329,9 @@ constexpr std::int64_t kMaxLayers = 4096;
 Status validate(const Spec& spec);
 // The same for one layer and the number of layers, before a list of them is allocated.
 Status validate(const LayerSpec& layer, std::int64_t count);
+// Gives layers that share a RoPE (or no encoding) but differ in heads encodings of their own: an encoding is made for
+// one shape. Does nothing where an encoding or a layer's index is invalid.
+void separate_shapes(Spec& spec);
 
 // Multiply-accumulates of a forward pass over T tokens (T patches and class tokens of an image), logits of all rows;
 // cross-attention over as many states.

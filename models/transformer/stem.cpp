@@ -43,7 +43,8 @@ void Stem::collect(ParameterList& list) {
     }
   }
   if (spec.embedding_norm) {
-    list.norm("embedding_norm", spec.token_width(), embedding_norm_);
+    list.norm("embedding_norm", spec.token_width(), spec.norm_weight && spec.embedding_norm_weight,
+              spec.norm == Norm::kLayer && spec.norm_bias, embedding_norm_);
   }
   if (spec.embedding_width > 0) {
     list.linear("embedding_projection", spec.width, spec.embedding_width, true, embedding_projection_);

@@ -212,6 +212,7 @@ Result<Plan> read_table(const Family& family, const CheckpointFiles& checkpoint,
     LOCUS_CHECK(family.finish(checkpoint, plan));
   }
   LOCUS_CHECK(read_direction(config, plan.spec));
+  transformer::separate_shapes(plan.spec);
   LOCUS_CHECK(check_spec(plan.spec, config));
   return plan;
 }

@@ -18,6 +18,8 @@ namespace {
 LOCUS_PLACE(bool, causal, spec.causal)
 LOCUS_PLACE(bool, norm_bias, spec.norm_bias)
 LOCUS_PLACE(bool, embedding_norm, spec.embedding_norm)
+LOCUS_PLACE(bool, embedding_norm_weight, spec.embedding_norm_weight)
+LOCUS_PLACE(double, after_norm_eps, spec.after_norm_eps)
 LOCUS_PLACE(std::int64_t, embedding_width, spec.embedding_width)
 LOCUS_PLACE(std::int64_t, token_width, token_width)
 LOCUS_PLACE(std::int64_t, padding, spec.padding)
@@ -34,8 +36,15 @@ LOCUS_PLACE(bool, head_transform_norm, spec.head_transform_norm)
 LOCUS_PLACE(bool, norm_weight, layer.attention.norm.weight)
 LOCUS_PLACE(bool, query_norm_bias, layer.attention.norm.bias)
 LOCUS_PLACE(bool, sinks, layer.attention.sinks)
-LOCUS_PLACE(double, tuning, layer.attention.tuning)
-LOCUS_PLACE(double, tuning_floor, layer.attention.tuning_floor)
+LOCUS_PLACE(double, tuning, layer.attention.tuning.gain)
+LOCUS_PLACE(double, tuning_floor, layer.attention.tuning.length)
+LOCUS_PLACE(double, tuning_start, layer.attention.tuning.start)
+LOCUS_PLACE(bool, tuning_whole, layer.attention.tuning.whole)
+LOCUS_PLACE(bool, tuning_power, layer.attention.tuning.power)
+LOCUS_PLACE(double, value_scale, layer.attention.value_scale)
+LOCUS_PLACE(double, clip, layer.attention.clip)
+LOCUS_PLACE(bool, gate_softplus, layer.attention.gate.softplus)
+LOCUS_PLACE(bool, gate_bias, layer.attention.gate.bias)
 LOCUS_PLACE(std::int64_t, chunk, layer.attention.chunk)
 LOCUS_PLACE(double, latent_eps, layer.attention.latent.eps)
 LOCUS_PLACE(double, clamp, layer.feed_forward.clamp)
@@ -43,6 +52,12 @@ LOCUS_PLACE(double, alpha, layer.feed_forward.alpha)
 LOCUS_PLACE(bool, router_bias, layer.feed_forward.experts.router_bias)
 LOCUS_PLACE(bool, correction, layer.feed_forward.experts.correction)
 LOCUS_PLACE(bool, shared_gate, layer.feed_forward.experts.shared_gate)
+LOCUS_PLACE(bool, averaged, layer.feed_forward.experts.averaged)
+LOCUS_PLACE(bool, corrects_logits, layer.feed_forward.experts.corrects_logits)
+LOCUS_PLACE(bool, ranked_by_two, layer.feed_forward.experts.ranked_by_two)
+LOCUS_PLACE(double, router_cap, layer.feed_forward.experts.logit_cap)
+LOCUS_PLACE(double, least_sum, layer.feed_forward.experts.least_sum)
+LOCUS_PLACE(double, margin, layer.feed_forward.experts.margin)
 LOCUS_PLACE(bool, shared_norm, layer.shared_norm)
 LOCUS_PLACE(bool, value_norm, layer.attention.value_norm)
 LOCUS_PLACE(bool, key_as_value, layer.attention.key_as_value)
@@ -84,6 +99,8 @@ std::vector<Property> all_properties() {
       {"causal", kModel, Slot(causal)},
       {"norm_bias", kModel, Slot(norm_bias)},
       {"embedding_norm", kModel, Slot(embedding_norm)},
+      {"embedding_norm_weight", kModel, Slot(embedding_norm_weight)},
+      {"after_norm_eps", kModel, Slot(after_norm_eps)},
       {"embedding_width", kModel, Slot(embedding_width)},
       {"token_width", kModel, Slot(token_width)},
       {"padding", kModel, Slot(padding)},
@@ -118,6 +135,16 @@ std::vector<Property> all_properties() {
       {"attention.value_norm", kLayer, Slot(value_norm)},
       {"attention.key_as_value", kLayer, Slot(key_as_value)},
       {"attention.output_norm", kLayer, Slot(output_norm)},
+      {"attention.tuning_start", kLayer, Slot(tuning_start)},
+      {"attention.tuning_whole", kLayer, Slot(tuning_whole)},
+      {"attention.tuning_power", kLayer, Slot(tuning_power)},
+      {"attention.value_scale", kLayer, Slot(value_scale)},
+      {"attention.clip", kLayer, Slot(clip)},
+      {"attention.gate", kLayer,
+       Choice{{"none", "head", "channel"},
+              [](Draft& draft, std::size_t n) { draft.layer.attention.gate.form = chosen<transformer::GateForm>(n); }}},
+      {"attention.gate.softplus", kLayer, Slot(gate_softplus)},
+      {"attention.gate.bias", kLayer, Slot(gate_bias)},
       {"attention.norm", kLayer,
        Choice{{"none", "head", "own", "whole"},
               [](Draft& draft, std::size_t n) {
@@ -153,8 +180,14 @@ std::vector<Property> all_properties() {
       {"experts.router_bias", kLayer, Slot(router_bias)},
       {"experts.correction", kLayer, Slot(correction)},
       {"experts.shared_gate", kLayer, Slot(shared_gate)},
+      {"experts.averaged", kLayer, Slot(averaged)},
+      {"experts.corrects_logits", kLayer, Slot(corrects_logits)},
+      {"experts.ranked_by_two", kLayer, Slot(ranked_by_two)},
+      {"experts.logit_cap", kLayer, Slot(router_cap)},
+      {"experts.least_sum", kLayer, Slot(least_sum)},
+      {"experts.margin", kLayer, Slot(margin)},
       {"experts.router", kLayer,
-       Choice{{"softmax", "top_softmax", "sigmoid", "input_sigmoid"},
+       Choice{{"softmax", "top_softmax", "sigmoid", "input_sigmoid", "sparse_mixer"},
               [](Draft& draft, std::size_t n) {
                 draft.layer.feed_forward.experts.router = chosen<transformer::Router>(n);
               }}},

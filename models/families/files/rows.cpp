@@ -29,6 +29,7 @@ std::vector<Spec> all_parts() {
   layer.attention.head_width = 4;
   layer.attention.norm.form = transformer::QueryNormForm::kHead;
   layer.attention.sinks = true;
+  layer.attention.gate = {transformer::GateForm::kHead, false, true};
   layer.attention_norm = layer.feed_forward_norm = transformer::NormPlace::kBoth;
   layer.feed_forward.inner = 8;
   layer.layer_scale = layer.output_scale = true;

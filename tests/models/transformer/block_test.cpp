@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
+#include <numeric>
 
 #include "models/engine/loaded_model.h"
 #include "models/engine/model_info.h"
 #include "models/engine/trace/recorded_trace.h"
+#include "models/transformer/direct_path.h"
 #include "models/transformer/transformer.h"
 #include "tests/support/golden.h"
 
@@ -45,6 +48,10 @@ void experts(Spec& spec, Router router, std::int64_t groups, bool normalised) {
   spec.each([&](std::int64_t, LayerSpec& layer) {
     layer.feed_forward.experts = {4, 2, router, true, router == Router::kSigmoid, normalised, groups, 1, 1.5, 12, true};
   });
+}
+
+void gate(Spec& spec, transformer::GateForm form, bool softplus, bool bias) {
+  spec.each([&](std::int64_t, LayerSpec& layer) { layer.attention.gate = {form, softplus, bias}; });
 }
 
 const std::vector<Kind> kKinds{
@@ -96,9 +103,43 @@ const std::vector<Kind> kKinds{
      }},
     {"scale and tuned queries", each<[](LayerSpec& layer) {
        layer.attention.scale = 0.7;
-       layer.attention.tuning = 0.3;
-       layer.attention.tuning_floor = 4;
+       layer.attention.tuning = {0.3, 4};
      }>},
+    {"queries times a power of the position", each<[](LayerSpec& layer) {
+       layer.attention.tuning = {0.4, 3, 0, false, true};
+     }>},
+    {"scaled and clipped values", each<[](LayerSpec& layer) {
+       layer.attention.value_scale = 0.7;
+       layer.attention.clip = 0.5;
+     }>},
+    {"gates of heads", [](Spec& spec) { gate(spec, transformer::GateForm::kHead, true, false); }},
+    {"gates of channels, with a bias", [](Spec& spec) { gate(spec, transformer::GateForm::kChannel, false, true); }},
+    {"gates of values of another width",
+     [](Spec& spec) {
+       gate(spec, transformer::GateForm::kChannel, false, false);
+       spec.each([](std::int64_t, LayerSpec& layer) { layer.attention.value_width = 6; });
+     }},
+    {"heads by layer",
+     [](Spec& spec) {
+       spec.layers[1].attention.kv_heads = 4;
+       spec.layers[1].attention.value_width = 5;
+       spec.layers[1].encoding = 1;
+       spec.encodings = {{"rope", {}}, {"rope", {{"base", 50.0}}}};
+     }},
+    {"sums with factors of their own",
+     [](Spec& spec) {
+       spec.each([](std::int64_t n, LayerSpec& layer) {
+         layer.attention_norm = layer.feed_forward_norm = NormPlace::kBoth;
+         layer.attention_sum = {0.8, 0.6};
+         layer.feed_forward_sum = {0.9 - 0.1 * static_cast<double>(n), 0.3};
+       });
+       spec.after_norm_eps = 0.1;
+     }},
+    {"a normed embedding without weight",
+     [](Spec& spec) {
+       spec.embedding_norm = true;
+       spec.embedding_norm_weight = false;
+     }},
     {"q and k normed by head",
      [](Spec& spec) { query_norm(spec, QueryNormForm::kHead, transformer::Norm::kLayer, true); }},
     {"q and k normed, each head its own",
@@ -162,6 +203,21 @@ const std::vector<Kind> kKinds{
     {"experts in groups", [](Spec& spec) { experts(spec, Router::kSigmoid, 2, true); }},
     {"experts, soft-max of the chosen", [](Spec& spec) { experts(spec, Router::kTopSoftmax, 1, false); }},
     {"experts that scale their input", [](Spec& spec) { experts(spec, Router::kInputSigmoid, 1, false); }},
+    {"experts of a sparse mixer",
+     [](Spec& spec) {
+       experts(spec, Router::kSparseMixer, 1, false);
+       spec.each([](std::int64_t, LayerSpec& layer) { layer.feed_forward.experts.margin = 0.4; });
+     }},
+    {"experts by capped and corrected logits",
+     [](Spec& spec) {
+       experts(spec, Router::kSigmoid, 1, true);
+       spec.each([](std::int64_t, LayerSpec& layer) {
+         layer.feed_forward.experts.corrects_logits = true;
+         layer.feed_forward.experts.logit_cap = 1.5;
+         layer.feed_forward.experts.least_sum = 1.2;
+         layer.feed_forward.experts.averaged = true;
+       });
+     }},
     {"clamped gates", each<[](LayerSpec& layer) { layer.feed_forward.clamp = 0.4; }>},
     {"norms without weight", [](Spec& spec) { spec.norm_weight = false; }},
     {"a bias of the output alone", each<[](LayerSpec& layer) {
@@ -229,6 +285,43 @@ TEST(Block, ExpertsAreChosenWithinTheBestGroup) {
   EXPECT_TRUE(at::allclose(routing.weights, at::full({2, 2}, 0.5)));
 }
 
+transformer::Routing routing_of(const transformer::Experts& experts, std::initializer_list<float> logits,
+                                const at::Tensor& correction = {}) {
+  transformer::FeedForwardSpec spec;
+  spec.inner = 1;
+  spec.experts = experts;
+  transformer::ExpertWeights weights;
+  weights.router = {at::tensor(at::ArrayRef<float>(logits.begin(), logits.size())).unsqueeze(1), {}};
+  weights.correction = correction;
+  weights.experts.resize(logits.size());
+  for (transformer::FeedForwardWeights& expert : weights.experts) {
+    expert = {{at::ones({1, 1}), {}}, {at::ones({1, 1}), {}}, {at::ones({1, 1}), {}}};
+  }
+  transformer::Routing routing;
+  transformer::feed_forward(spec, weights, at::ones({1, 1, 1}), &routing);
+  return routing;
+}
+
+// The largest logit weighs 1 where no other is near; the second is weighed without the first.
+TEST(Block, SparseMixerWeighsNearLogitsAlone) {
+  transformer::Experts experts{4, 2, Router::kSparseMixer};
+  experts.margin = 0.1;
+  const transformer::Routing routing = routing_of(experts, {2.0F, 3.0F, 1.9F, -4.0F});
+  EXPECT_TRUE(at::equal(routing.experts, at::tensor({1, 0}, at::kLong).unsqueeze(0))) << routing.experts;
+  const float second = 1 / (1 + std::exp(-0.1F));
+  EXPECT_TRUE(at::allclose(routing.weights, at::tensor({1.0F, second}).unsqueeze(0))) << routing.weights;
+}
+
+TEST(Block, ACorrectionChoosesByLogitsOrByScores) {
+  transformer::Experts experts{3, 1, Router::kSigmoid, false, true};
+  const at::Tensor correction = at::tensor({0.5F, 0.0F, 0.0F});
+  EXPECT_EQ(routing_of(experts, {3.0F, 4.0F, 1.0F}, correction).experts.item<std::int64_t>(), 0);
+  experts.corrects_logits = true;
+  const transformer::Routing by_logits = routing_of(experts, {3.0F, 4.0F, 1.0F}, correction);
+  EXPECT_EQ(by_logits.experts.item<std::int64_t>(), 1);
+  EXPECT_NEAR(by_logits.weights.item<float>(), 1 / (1 + std::exp(-4.0F)), 1e-6F);
+}
+
 TEST(Block, StreamingEqualsWholeMaps) {
   for (const Kind& kind : kKinds) {
     SCOPED_TRACE(kind.name);
@@ -243,6 +336,35 @@ TEST(Block, StreamingEqualsWholeMaps) {
     const at::NoGradGuard no_grad;
     EXPECT_CLOSE(observed->logits, model->forward(batch), kTolerance);
     EXPECT_CLOSE(observed->logits, differentiable.detach(), kTolerance);
+  }
+}
+
+TEST(Block, DirectPathSumsToTheLogit) {
+  const at::NoGradGuard no_grad;
+  for (const Kind& kind : kKinds) {
+    SCOPED_TRACE(kind.name);
+    const auto model = model_of(kind);
+    ASSERT_NE(model, nullptr);
+    if (model->spec().logit_cap > 0) {
+      continue;  // no sum
+    }
+    const transformer::Batch batch = batch_of(*model);
+    transformer::ObserveOptions options;
+    options.writes = true;
+    const auto seen = model->observe(batch, options);
+    ASSERT_TRUE(seen.ok());
+    const std::int64_t last = batch.positions.size() - 1;
+    const auto path = transformer::direct_path(*model, batch, *seen, {last, last + 1}, {{5, 1}});
+    ASSERT_TRUE(path.ok()) << path.error().describe();
+    double sum = path->heads.sum().item<double>();
+    for (const std::vector<double>* parts : {&path->feed_forwards, &path->biases}) {
+      sum = std::accumulate(parts->begin(), parts->end(), sum);
+    }
+    for (const auto& [name, part] : path->ends) {
+      sum += part;
+    }
+    const double logit = seen->logits[0][0][5].item<double>();
+    EXPECT_NEAR(sum, logit, 1e-3 * (1 + std::abs(logit)));
   }
 }
 

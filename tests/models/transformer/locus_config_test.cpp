@@ -15,6 +15,7 @@ Spec unusual() {
   spec.norm = Norm::kLayer;
   spec.norm_bias = spec.norm_weight = false;
   spec.norm_eps = 1e-12;
+  spec.after_norm_eps = 1e-3;
   LayerSpec layer;
   layer.attention = {6, 2, 10, 12, QkvLayout::kPerHead};
   layer.attention.set_qkv_bias(true);
@@ -24,16 +25,22 @@ Spec unusual() {
   layer.attention.soft_cap = 50;
   layer.attention.window = 9;
   layer.attention.chunk = 16;
-  layer.attention.tuning = 0.1;
-  layer.attention.tuning_floor = 4;
   layer.attention.value_norm = layer.attention.output_norm = layer.output_scale = true;
+  layer.attention.tuning = {0.1, 4, 0, false, true};
+  layer.attention.value_scale = 0.7;
+  layer.attention.clip = 6;
+  layer.attention.gate = {GateForm::kChannel, true, true};
   layer.feed_forward = {77, Activation::kGeluTanh, false, true, false, true, 7, 1.5};
-  layer.feed_forward.experts = {8, 2, Router::kSigmoid, true, true, true, 4, 2, 2.5, 20, true};
+  layer.feed_forward.experts = {8, 2,  Router::kSigmoid, true, true, true, 4, 2, 2.5, 20, true, true, true, true, 3,
+                                2, 0.1};
   layer.attention_norm = NormPlace::kPost;
   layer.feed_forward_norm = NormPlace::kBoth;
   layer.parallel = layer.shared_norm = layer.residual_from_norm = layer.layer_scale = true;
+  layer.attention_sum = {0.8, 0.6};
+  layer.feed_forward_sum = {0.9, 0.4};
   spec.repeat(layer, 3);
   spec.embedding_norm = true;
+  spec.embedding_norm_weight = false;
   spec.embedding_scale = 2;
   spec.residual_scale = 0.5;
   spec.logit_scale = 0.25;
@@ -154,6 +161,28 @@ TEST(LocusConfig, KeepsLayersOfTheirOwn) {
   const auto read = parse_locus_config(written, "config.json");
   ASSERT_TRUE(read.ok()) << read.error().describe();
   EXPECT_EQ(*read, spec);
+}
+
+TEST(LocusConfig, KeepsLayersWithHeadsOfTheirOwn) {
+  Spec spec;
+  spec.repeat({}, 4);
+  spec.layers[1].encoding = spec.layers[3].encoding = -1;
+  spec.layers[2].attention.kv_heads = 2;
+  spec.layers[3].attention.kv_heads = 1;
+  EXPECT_FALSE(validate(spec).ok());
+  separate_shapes(spec);
+  ASSERT_TRUE(validate(spec).ok());
+  EXPECT_EQ(spec.layers[0].encoding, 0);
+  EXPECT_EQ(spec.layers[1].encoding, -1);
+  EXPECT_EQ(spec.encodings.size(), 3U);
+  EXPECT_EQ(spec.encodings[1].name, "rope");
+  EXPECT_EQ(spec.encodings[2].name, "none");
+  const auto read = parse_locus_config(json::parse(locus_config(spec).dump()), "config.json");
+  ASSERT_TRUE(read.ok()) << read.error().describe();
+  EXPECT_EQ(locus_config(*read).dump(), locus_config(spec).dump());
+  EXPECT_EQ(read->layers[2].attention, spec.layers[2].attention);
+  EXPECT_EQ(read->encodings.size(), 3U);
+  EXPECT_NE(read->layers[2].encoding, read->layers[0].encoding);
 }
 
 TEST(LocusConfig, ReadsTheFieldsOfEarlierFiles) {
