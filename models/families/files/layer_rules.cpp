@@ -225,11 +225,11 @@ Result<bool> fits(const LayerRule& rule, const Config& config, std::int64_t laye
 }
 
 Status apply_rule(const LayerRule& rule, const std::vector<std::string>& encodings, const Config& config,
-                  transformer::LayerSpec& layer) {
+                  const LayerOf& place, transformer::LayerSpec& layer) {
   Draft draft;
   draft.layer = layer;
   for (const auto& [property, value] : rule.set) {
-    LOCUS_TRY(const SettingValue set, value.of(config));
+    LOCUS_TRY(const SettingValue set, value.of(config, place));
     LOCUS_CHECK(set_property(*property, set, value.place(), draft));
   }
   if (draft.layer.feed_forward.experts.count == 0) {
@@ -268,7 +268,7 @@ Status apply_layer_rules(const std::vector<RuleGroup>& groups, const std::vector
       for (const LayerRule& rule : group) {
         LOCUS_TRY(const bool own, fits(rule, config, spec.depth(), n));
         if (own) {
-          LOCUS_CHECK(apply_rule(rule, encodings, config, spec.layers[static_cast<std::size_t>(n)]));
+          LOCUS_CHECK(apply_rule(rule, encodings, config, {n, spec.depth()}, spec.layers[static_cast<std::size_t>(n)]));
           break;
         }
       }

@@ -17,8 +17,19 @@ using formats::Node;
 // Numbers of a family file are whole numbers and sizes of models: larger ones have no meaning.
 constexpr double kLargest = 1e15;
 
-Result<SettingValue> field_value(const Config& config, const std::string& field) {
+// A whole number stays one, so that sizes can be sums and products.
+SettingValue made_of(double value) {
+  const bool whole = std::abs(value) < kLargest && value == std::floor(value);
+  return whole ? SettingValue(static_cast<std::int64_t>(value)) : SettingValue(value);
+}
+
+Result<SettingValue> field_value(const Config& config, const std::string& field, const LayerOf& layer) {
   const std::string kind = config.kind(field);
+  if (kind == "list" && layer.count > 0) {
+    LOCUS_TRY(const std::vector<double> entries, config.numbers(field));
+    LOCUS_CHECK(check_entries(entries.size(), layer.count, config.context(field)));
+    return made_of(entries[static_cast<std::size_t>(layer.index)]);
+  }
   if (kind == "true or false") {
     LOCUS_TRY(const bool flag, config.boolean(field));
     return SettingValue(flag);
@@ -35,12 +46,6 @@ Result<SettingValue> field_value(const Config& config, const std::string& field)
     return SettingValue(number);
   }
   return bad_input("expected a number, a word, or true or false, found " + kind, config.context(field));
-}
-
-// A whole number stays one, so that sizes can be sums and products.
-SettingValue made_of(double value) {
-  const bool whole = std::abs(value) < kLargest && value == std::floor(value);
-  return whole ? SettingValue(static_cast<std::int64_t>(value)) : SettingValue(value);
 }
 
 double computed(const std::string& name, const std::vector<double>& of) {
@@ -101,7 +106,7 @@ Value Value::read(const Node& node) {
   value.place_ = node.path();
   if (const auto constant = node.value().setting();
       constant && !std::holds_alternative<std::vector<double>>(*constant)) {
-    value.formula_ = [held = *constant](const Config&) { return Result<SettingValue>(held); };
+    value.formula_ = [held = *constant](const Config&, const LayerOf&) { return Result<SettingValue>(held); };
     return value;
   }
   if (!node.value().is_object() || node.value().fields().empty()) {
@@ -124,18 +129,18 @@ Value Value::read(const Node& node) {
       }
     });
     value.constant_ = false;
-    value.formula_ = [field, absent, null](const Config& config) -> Result<SettingValue> {
+    value.formula_ = [field, absent, null](const Config& config, const LayerOf& layer) -> Result<SettingValue> {
       const std::string own = spelling(config, field);
       if (!null.empty() && config.has_null(own)) {
-        return null.front().of(config);
+        return null.front().of(config, layer);
       }
       if (!config.has(own) && !absent.empty()) {
-        return absent.front().of(config);
+        return absent.front().of(config, layer);
       }
       if (!config.has(own)) {
         return bad_input("expected a value, found nothing", config.context(own));
       }
-      return field_value(config, own);
+      return field_value(config, own, layer);
     };
     return value;
   }
@@ -148,11 +153,11 @@ Value Value::read(const Node& node) {
   for (const Value& operand : operands) {
     value.constant_ = value.constant_ && operand.constant_;
   }
-  value.formula_ = [first, operands = std::move(operands),
-                    place = value.place_](const Config& config) -> Result<SettingValue> {
+  value.formula_ = [first, operands = std::move(operands), place = value.place_](
+                       const Config& config, const LayerOf& layer) -> Result<SettingValue> {
     std::vector<double> numbers;
     for (const Value& operand : operands) {
-      LOCUS_TRY(const double number, operand.number(config));
+      LOCUS_TRY(const double number, operand.number(config, layer));
       numbers.push_back(number);
     }
     const double result = computed(first, numbers);
@@ -168,7 +173,7 @@ Value Value::flag(const std::string& field, std::string place) {
   Value value;
   value.place_ = std::move(place);
   value.constant_ = false;
-  value.formula_ = [field](const Config& config) -> Result<SettingValue> {
+  value.formula_ = [field](const Config& config, const LayerOf&) -> Result<SettingValue> {
     LOCUS_TRY(const bool set, config.boolean(spelling(config, field), false));
     return SettingValue(set);
   };
@@ -179,12 +184,12 @@ Error Value::other_kind(const char* expected) const {
   return bad_input(std::string("expected ") + expected + ", found a value of another kind", place_);
 }
 
-Result<SettingValue> Value::of(const Config& config) const {
-  return formula_ ? formula_(config) : Result<SettingValue>(other_kind("a value"));
+Result<SettingValue> Value::of(const Config& config, const LayerOf& layer) const {
+  return formula_ ? formula_(config, layer) : Result<SettingValue>(other_kind("a value"));
 }
 
-Result<double> Value::number(const Config& config) const {
-  LOCUS_TRY(const SettingValue value, of(config));
+Result<double> Value::number(const Config& config, const LayerOf& layer) const {
+  LOCUS_TRY(const SettingValue value, of(config, layer));
   if (const auto* const whole = std::get_if<std::int64_t>(&value)) {
     return static_cast<double>(*whole);
   }

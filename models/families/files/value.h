@@ -12,6 +12,13 @@
 
 namespace locus::families {
 
+// The layer that a value is for, in a rule of layers: a field that is a list with an entry for each layer has the
+// layer's.
+struct LayerOf {
+  std::int64_t index = 0;
+  std::int64_t count = 0;  // layers of the model; 0: the value is for all of them
+};
+
 // A constant; {"field": PATH, "or": VALUE, "null": VALUE}, where PATH may be several spellings "a|b", `or` is the value
 // of an absent field and `null` that of a null (without it, null counts as absent; without `or`, the field is required);
 // {"sqrt"|"inverse": VALUE}; {"plus"|"times": [VALUE, …]}; {"over": [VALUE, VALUE]}.
@@ -24,8 +31,8 @@ class Value {
   static Value flag(const std::string& field, std::string place);
 
   // Errors: kBadInput naming the field of the config, or this value where it is of another kind.
-  Result<SettingValue> of(const formats::Config& config) const;
-  Result<double> number(const formats::Config& config) const;
+  Result<SettingValue> of(const formats::Config& config, const LayerOf& layer = {}) const;
+  Result<double> number(const formats::Config& config, const LayerOf& layer = {}) const;
   Result<std::int64_t> integer(const formats::Config& config) const;
   Result<bool> boolean(const formats::Config& config) const;
   Result<std::string> word(const formats::Config& config) const;
@@ -35,7 +42,7 @@ class Value {
   const std::string& place() const { return place_; }
 
  private:
-  using Formula = std::function<Result<SettingValue>(const formats::Config&)>;
+  using Formula = std::function<Result<SettingValue>(const formats::Config&, const LayerOf&)>;
 
   Error other_kind(const char* expected) const;
 

@@ -311,6 +311,23 @@ std::string with_layers(const std::string& rules) {
          rules + "}";
 }
 
+TEST_F(FamilyFile, AListHasAnEntryForEachLayer) {
+  const std::string file = with_layers(
+      R"([{"else": true, "set": {"inner": {"times": [2, {"field": "widths", "or": 4}]}, "attention_scale": {"field": "scales", "or": 1}}}])");
+  const families::Plan plan =
+      plan_of_file(file, "{" + kShape + R"(, "widths": [1, 2, 3, 4], "scales": [0.5, 1, 2, 0.25]})");
+  for (std::size_t n = 0; n < 4; ++n) {
+    EXPECT_EQ(plan.spec.layers[n].feed_forward.inner, static_cast<std::int64_t>(2 * (n + 1)));
+  }
+  EXPECT_EQ(plan.spec.layers[3].attention.scale, 0.25);
+  EXPECT_EQ(plan_of_file(file, "{" + kShape + "}").spec.layers[2].feed_forward.inner, 8);
+  const Result<Family> family = read(file);
+  ASSERT_TRUE(family.ok());
+  const Result<families::Plan> wrong = plan_of(*family, "{" + kShape + R"(, "widths": [1, 2]})");
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_NE(wrong.error().describe().find("widths"), std::string::npos) << wrong.error().describe();
+}
+
 TEST_F(FamilyFile, TheFirstRuleThatFitsALayerApplies) {
   using List = std::vector<std::int64_t>;
   const std::string file = with_layers(
