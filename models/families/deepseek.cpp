@@ -1,4 +1,5 @@
-// DeepSeek V2 and V3: latent attention with a decoupled rotary part, and experts after the first layers.
+// DeepSeek V2 and V3: latent attention with a decoupled rotary part, and experts after the first layers. Mistral 4 is of
+// their kind, with probabilities in groups and queries that grow with their position; Youtu has no experts.
 #include <algorithm>
 #include <cmath>
 
@@ -12,16 +13,12 @@ namespace {
 
 using transformer::LayerSpec;
 
-// Checks fields that repeat derived values.
-Status check_repeated(const Config& config, const transformer::AttentionSpec& attention) {
-  for (const auto& [field, follows] :
-       {std::pair{"num_key_value_heads", attention.heads}, std::pair{"qk_head_dim", attention.head_width},
-        std::pair{"head_dim", attention.latent.rotated}}) {
-    LOCUS_TRY(const std::int64_t found, config.integer(field, follows));
-    if (found != follows) {
-      return unsupported("expected " + std::to_string(follows) + ", as in other fields, found " + std::to_string(found),
-                         config.context(field));
-    }
+// Checks a field that repeats a derived value.
+Status check_repeated(const Config& config, const char* field, std::int64_t follows) {
+  LOCUS_TRY(const std::int64_t found, config.integer(field, follows));
+  if (found != follows) {
+    return unsupported("expected " + std::to_string(follows) + ", as in other fields, found " + std::to_string(found),
+                       config.context(field));
   }
   return {};
 }
@@ -41,7 +38,8 @@ Result<double> score_factor(const Config& config) {
 Status finish_attention(const Config& config, Plan& plan, bool interleaved) {
   LOCUS_TRY(const double factor, score_factor(config));
   const transformer::AttentionSpec& attention = plan.spec.first().attention;
-  LOCUS_CHECK(check_repeated(config, attention));
+  LOCUS_CHECK(check_repeated(config, "num_key_value_heads", attention.heads));
+  LOCUS_CHECK(check_repeated(config, "qk_head_dim", attention.head_width));
   const auto width = static_cast<double>(attention.head_width);
   LOCUS_CHECK(set_rope(config, plan, 10000.0, interleaved ? "interleaved" : "half",
                        static_cast<double>(attention.latent.rotated) / width));
@@ -70,6 +68,7 @@ Status finish_experts(const Config& config, Plan& plan) {
 
 Status finish_v2(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
+  LOCUS_CHECK(check_repeated(config, "head_dim", plan.spec.first().attention.latent.rotated));
   LOCUS_CHECK(finish_attention(config, plan, true));
   LOCUS_TRY(const std::string method, config.text("topk_method", "greedy"));
   LOCUS_TRY(const bool normalised, config.boolean("norm_topk_prob", false));
@@ -87,11 +86,30 @@ Status finish_v2(const CheckpointFiles& checkpoint, Plan& plan) {
   return finish_experts(config, plan);
 }
 
+// Latent attention whose pairs of channels the config names.
+Status finish_youtu(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_CHECK(check_repeated(config, "head_dim", plan.spec.first().attention.latent.rotated));
+  LOCUS_TRY(const bool interleaved, config.boolean("rope_interleave", true));
+  return finish_attention(config, plan, interleaved);
+}
+
+Status finish_mistral4(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_CHECK(check_repeated(config, "head_dim", plan.spec.first().attention.head_width));
+  LOCUS_TRY(const bool interleaved, config.boolean("rope_interleave", true));
+  LOCUS_CHECK(finish_attention(config, plan, interleaved));
+  LOCUS_TRY(const Config block, rope_block(config));
+  LOCUS_TRY(const double gain, block.number("llama_4_scaling_beta"));
+  LOCUS_TRY(const double length, block.number("original_max_position_embeddings"));
+  plan.spec.each([&](std::int64_t, LayerSpec& layer) { layer.attention.tuning = {gain, length, 0}; });
+  return finish_experts(config, plan);
+}
+
 Status finish_v3(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_CHECK(check_fixed_fields(config, {{"scoring_func", {"sigmoid"}}, {"topk_method", {"noaux_tc"}}}));
-  LOCUS_TRY(const bool interleaved, config.boolean("rope_interleave", true));
-  LOCUS_CHECK(finish_attention(config, plan, interleaved));
+  LOCUS_CHECK(finish_youtu(checkpoint, plan));
   // Layers after the last one predict further tokens; they are not run.
   LOCUS_TRY(const std::int64_t further, integer_or(config, "num_nextn_predict_layers", 0, 0));
   for (std::int64_t n = 0; n < std::min<std::int64_t>(further, 16); ++n) {
@@ -100,7 +118,7 @@ Status finish_v3(const CheckpointFiles& checkpoint, Plan& plan) {
   return finish_experts(config, plan);
 }
 
-Family deepseek(std::string_view name) {
+Family latent(std::string_view name) {
   Family family = llama(name);
   // head_dim and num_key_value_heads have another meaning here, or none.
   std::erase_if(family.fields, [](const Field& field) {
@@ -109,18 +127,23 @@ Family deepseek(std::string_view name) {
   family.set({{"qk_rope_head_dim"}, slot::rotated_width});
   family.set({{"qk_nope_head_dim"}, slot::plain_width});
   family.set({{"v_head_dim"}, slot::value_width});
-  family.set({{"moe_intermediate_size"}, slot::inner});
-  family.set({{"n_routed_experts", "num_local_experts"}, slot::experts});
-  family.set({{"num_experts_per_tok"}, slot::chosen_experts});
-  family.set({{"n_group"}, slot::expert_groups, std::int64_t{1}});
-  family.set({{"topk_group"}, slot::chosen_groups, std::int64_t{1}});
-  family.set({{"routed_scaling_factor"}, slot::expert_factor, 1.0});
   family.set({{"kv_lora_rank"}, slot::latent_rank});
   family.set({{"q_lora_rank"}, slot::latent_query_rank, std::int64_t{0}});
   family.names.push_back({"layers.N.attention.{query_down,query_latent_norm,query_up}",
                           "layers.N.self_attn.{q_a_proj,q_a_layernorm,q_b_proj}"});
   family.names.push_back({"layers.N.attention.{latent_down,latent_norm,latent_up}",
                           "layers.N.self_attn.{kv_a_proj_with_mqa,kv_a_layernorm,kv_b_proj}"});
+  return family;
+}
+
+Family deepseek(std::string_view name) {
+  Family family = latent(name);
+  family.set({{"moe_intermediate_size"}, slot::inner});
+  family.set({{"n_routed_experts", "num_local_experts"}, slot::experts});
+  family.set({{"num_experts_per_tok"}, slot::chosen_experts});
+  family.set({{"n_group"}, slot::expert_groups, std::int64_t{1}});
+  family.set({{"topk_group"}, slot::chosen_groups, std::int64_t{1}});
+  family.set({{"routed_scaling_factor"}, slot::expert_factor, 1.0});
   family.names.push_back(
       {"layers.N.feed_forward.experts.J.{gate,up,down}", "layers.N.mlp.experts.J.{gate,up,down}_proj"});
   family.names.push_back(
@@ -146,6 +169,28 @@ const Family kDeepseekV3 = [] {
   };
   family.set({{"norm_topk_prob"}, slot::normalised_experts, true});
   family.finish = finish_v3;
+  return family;
+}();
+
+const Family kMistral4 = [] {
+  Family family = deepseek("mistral4");
+  family.fixed = [](Draft& draft) { draft.layer.feed_forward.experts.ranked_by_two = true; };
+  family.set({{"norm_topk_prob"}, slot::normalised_experts, true});
+  family.harmless = {"rope_parameters.max_position_embeddings", "rope_scaling.max_position_embeddings"};
+  family.finish = finish_mistral4;
+  // All experts in one tensor for gate and up, and in one for down.
+  const std::string to = "layers.N.feed_forward.experts.J.";
+  const std::string from = "layers.N.mlp.experts.";
+  family.names.push_back({to + "gate.weight", from + "gate_up_proj", {}, {.index = 0, .of = 2, .stacked = true}});
+  family.names.push_back({to + "up.weight", from + "gate_up_proj", {}, {.index = 1, .of = 2, .stacked = true}});
+  family.names.push_back({to + "down.weight", from + "down_proj", {}, {.stacked = true}});
+  return family;
+}();
+
+const Family kYoutu = [] {
+  Family family = latent("youtu");
+  family.set({{"tie_word_embeddings"}, slot::tied, true});
+  family.finish = finish_youtu;
   return family;
 }();
 

@@ -8,6 +8,7 @@
 
 namespace locus::families {
 
+extern const Family kBeam;
 extern const Family kBeit;
 extern const Family kBert;
 extern const Family kBloom;
@@ -15,6 +16,7 @@ extern const Family kClip;
 extern const Family kClipText;
 extern const Family kClipVision;
 extern const Family kCohere2;
+extern const Family kCohere2Moe;
 extern const Family kCohere;
 extern const Family kComposite;
 extern const Family kCope;
@@ -28,6 +30,7 @@ extern const Family kDinov3;
 extern const Family kDistilbert;
 extern const Family kElectra;
 extern const Family kErnie45;
+extern const Family kErnie45Moe;
 extern const Family kExaone4;
 extern const Family kFalcon;
 extern const Family kGemma2;
@@ -45,6 +48,7 @@ extern const Family kGemma3Vision;
 extern const Family kIdefics3;
 extern const Family kInternvl;
 extern const Family kMistral3;
+extern const Family kMistral4;
 extern const Family kPaligemma;
 extern const Family kQwen25Vl;
 extern const Family kQwen2Vl;
@@ -58,11 +62,13 @@ extern const Family kMistral;
 extern const Family kMixtral;
 extern const Family kModernbert;
 extern const Family kMpt;
+extern const Family kMuseGlimmer;
 extern const Family kNomicBert;
 extern const Family kOlmo2;
 extern const Family kOpt;
 extern const Family kPhi3;
 extern const Family kPhi;
+extern const Family kPhimoe;
 extern const Family kQwen2;
 extern const Family kQwen2Moe;
 extern const Family kQwen3;
@@ -82,6 +88,7 @@ extern const Family kTape;
 extern const Family kVit;
 extern const Family kVitTimm;
 extern const Family kXlmRoberta;
+extern const Family kYoutu;
 
 // ---- llama.cpp
 
