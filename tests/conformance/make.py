@@ -184,6 +184,32 @@ class Missing(Exception):
     """The checkpoint lacks tensors that the configuration describes; the library would draw them."""
 
 
+# Types whose eager attention takes the sink's share off the output alone, and returns the maps before it.
+BEFORE_SINKS = ("granite_swa", "granitemoe_swa")
+
+
+@contextlib.contextmanager
+def whole_maps(model):
+    """Makes the maps of BEFORE_SINKS those that the values are multiplied with."""
+    import torch
+    if model.config.model_type not in BEFORE_SINKS:
+        yield
+        return
+    code = sys.modules[type(model).__module__]
+    own = code.eager_attention_forward
+
+    def shared(module, query, key, value, mask, scaling, **more):
+        output, maps = own(module, query, key, value, mask, scaling, **more)
+        scores = query @ code.repeat_kv(key, module.num_key_value_groups).transpose(2, 3) * scaling
+        sums = torch.logsumexp(scores if mask is None else scores + mask, dim=-1)
+        return output, maps * (sums - module.sinks.view(1, -1, 1)).sigmoid().unsqueeze(-1)
+    code.eager_attention_forward = shared
+    try:
+        yield
+    finally:
+        code.eager_attention_forward = own
+
+
 def computed(model, given, kind):
     """Name → float64 array of a run."""
     import torch
@@ -199,7 +225,7 @@ def computed(model, given, kind):
         options["use_cache"] = False
     if kind == "seq2seq":
         options["decoder_input_ids"] = torch.tensor([given["decoder_ids"]])
-    with torch.no_grad():
+    with torch.no_grad(), whole_maps(model):
         out = model(**options)
     found = {}
 
