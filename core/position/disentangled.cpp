@@ -24,6 +24,7 @@ const OptionTable<DisentangledOptions> DisentangledOptions::kTable{
     {"p2c", &DisentangledOptions::p2c, "content of the key meets position"},
     {"norm", &DisentangledOptions::norm, "P is normed by a LayerNorm"},
     {"norm_eps", &DisentangledOptions::norm_eps, "of that norm", Above{0}, "1e-7"},
+    {"key_bias", &DisentangledOptions::key_bias, "position_key has a bias (not in DeBERTa v1)"},
 };
 
 Status DisentangledOptions::check() const {
@@ -84,16 +85,16 @@ Disentangled::Disentangled(const ModelShape& shape, const DisentangledOptions& o
     norm_weight_ = ones({shape.width});
     norm_bias_ = zeros({shape.width});
   }
-  const auto fresh = [&](std::int64_t heads) {
+  const auto fresh = [&](std::int64_t heads, bool bias) {
     const std::int64_t rows = heads * shape.head_width;
-    return Projection{normal({rows, shape.width}, kInitialDeviation), zeros({rows})};
+    return Projection{normal({rows, shape.width}, kInitialDeviation), bias ? zeros({rows}) : at::Tensor()};
   };
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     if (options.c2p) {
-      key_.push_back(fresh(shape.kv_heads));
+      key_.push_back(fresh(shape.kv_heads, options.key_bias));
     }
     if (options.p2c) {
-      query_.push_back(fresh(shape.heads));
+      query_.push_back(fresh(shape.heads, true));
     }
   }
 }
@@ -108,7 +109,9 @@ std::vector<Parameter> Disentangled::parameters() {
     for (std::size_t layer = 0; layer < projections->size(); ++layer) {
       const std::string prefix = "layers." + std::to_string(layer) + "." + name;
       parameters.push_back({prefix + "weight", &(*projections)[layer].weight});
-      parameters.push_back({prefix + "bias", &(*projections)[layer].bias});
+      if (projections == &query_ || options_.key_bias) {
+        parameters.push_back({prefix + "bias", &(*projections)[layer].bias});
+      }
     }
   }
   return parameters;
@@ -127,10 +130,10 @@ at::Tensor Disentangled::projected(const Projection& projection, Range heads, st
   const Range own{heads.begin / group, (heads.end + group - 1) / group};
   const std::int64_t first = own.begin * shape_.head_width;
   const std::int64_t last = own.end * shape_.head_width;
-  const at::Tensor projected =
-      at::linear(table, projection.weight.slice(0, first, last), projection.bias.slice(0, first, last))
-          .view({rows.size(), own.size(), shape_.head_width})
-          .transpose(0, 1);
+  const at::Tensor bias = projection.bias.defined() ? projection.bias.slice(0, first, last) : at::Tensor();
+  const at::Tensor projected = at::linear(table, projection.weight.slice(0, first, last), bias)
+                                   .view({rows.size(), own.size(), shape_.head_width})
+                                   .transpose(0, 1);
   const std::int64_t skipped = heads.begin - own.begin * group;
   return group == 1 ? projected : projected.repeat_interleave(group, 0).slice(0, skipped, skipped + heads.size());
 }

@@ -16,6 +16,7 @@ struct DisentangledOptions : TableOptions<DisentangledOptions> {
   bool p2c = true;                  // a key's content meets it
   bool norm = true;                 // the relative positions' rows are normed (LayerNorm)
   double norm_eps = 1e-7;
+  bool key_bias = true;  // the projection of the positions that queries meet has a bias (not in DeBERTa v1)
 
   std::int64_t span() const { return buckets > 0 ? buckets : max_distance; }  // S
   static const OptionTable<DisentangledOptions> kTable;

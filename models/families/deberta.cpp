@@ -1,5 +1,5 @@
-// DeBERTa v2 and v3: BERT with logits content-to-content, content-to-position and position-to-content; the largest
-// models of v2 have a convolution after the first layer.
+// DeBERTa: BERT with logits content-to-content, content-to-position and position-to-content. v1 has one matrix for q, k
+// and v, head by head, without a bias for k; the largest models of v2 have a convolution after the first layer.
 #include <algorithm>
 #include <cmath>
 
@@ -10,6 +10,8 @@
 namespace locus::families {
 
 namespace {
+
+const std::vector<std::string_view> kDebertaPrefixes{"deberta.", "", "module.deberta."};
 
 // pos_att_type: a list, or "p2c|c2p".
 Result<std::vector<std::string>> position_parts(const Config& config) {
@@ -112,28 +114,52 @@ Status finish_deberta(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_TRY(const bool shared, config.boolean("share_att_key", false));
   plan.spec.encodings = {{"disentangled", options}};
   const std::string self =
-      checkpoint.prefix_of({"deberta.", "", "module.deberta."}, "embeddings.word_embeddings.weight") +
-      "encoder.layer.N.attention.self.";
+      checkpoint.prefix_of(kDebertaPrefixes, "embeddings.word_embeddings.weight") + "encoder.layer.N.attention.self.";
   plan.name("position.layers.N.position_key", self + (shared ? "key_proj" : "pos_key_proj"));
   plan.name("position.layers.N.position_query", self + (shared ? "query_proj" : "pos_query_proj"));
   return {};
 }
 
-}  // namespace
+// v1: a row for every distance up to the longest, and no bias of the positions' keys.
+Status finish_deberta_v1(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_CHECK(refuse_others(config, plan.spec));
+  const std::string self =
+      checkpoint.prefix_of(kDebertaPrefixes, "embeddings.word_embeddings.weight") + "encoder.layer.N.attention.self.";
+  plan.spec.each([](std::int64_t, transformer::LayerSpec& layer) { layer.attention.key_bias = false; });
+  const std::int64_t heads = plan.spec.first().attention.heads;
+  for (std::int64_t n = 0; const char* const part : {"query", "key", "value"}) {
+    const Piece piece{.index = n++, .of = 3, .blocks = heads};
+    plan.name("layers.N.attention." + std::string(part) + ".weight", self + "in_proj.weight", Layout::kAsIs, piece);
+  }
+  plan.name("layers.N.attention.{query,value}.bias", self + "{q_bias,v_bias}");
+  LOCUS_TRY(const bool relative, config.boolean("relative_attention", false));
+  if (!relative) {
+    return add_learned_positions(config, plan);
+  }
+  LOCUS_TRY(const std::vector<std::string> parts, position_parts(config));
+  LOCUS_TRY(const std::int64_t longest, config.integer("max_relative_positions", -1));
+  const auto has = [&](const char* part) { return std::find(parts.begin(), parts.end(), part) != parts.end(); };
+  plan.spec.encodings = {{"disentangled",
+                          {{"buckets", std::int64_t{0}},
+                           {"max_distance", longest < 1 ? plan.spec.trained_length : longest},
+                           {"c2p", has("c2p")},
+                           {"p2c", has("p2c")},
+                           {"norm", false},
+                           {"key_bias", false}}}};
+  plan.name("position.layers.N.position_key", self + "pos_proj");
+  plan.name("position.layers.N.position_query", self + "pos_q_proj");
+  return {};
+}
 
-const Family kDebertaV2 = [] {
+Family deberta(std::string_view name) {
   using namespace slot;
-  Family family = bert("deberta-v2");
+  Family family = bert(name);
   family.set({{"layer_norm_eps"}, norm_eps, 1e-7});
   family.set({{"type_vocab_size"}, token_types, std::int64_t{0}});
-  family.finish = finish_deberta;
   family.harmless = {"legacy"};  // the spelling of the head that the file uses
-  family.prefixes = {"deberta.", "", "module.deberta."};
-  family.rename({"layers.N.attention.{query,key,value}", "encoder.layer.N.attention.self.{query,key,value}_proj"});
+  family.prefixes = kDebertaPrefixes;
   family.names.push_back({"position.relative_embedding", "encoder.rel_embeddings.weight"});
-  family.names.push_back({"position.norm", "encoder.LayerNorm"});
-  family.names.push_back({"convolution", "encoder.conv.conv"});
-  family.names.push_back({"convolution_norm", "encoder.conv.LayerNorm"});
   family.outside = {
       {"head_transform", "lm_predictions.lm_head.dense"}, {"head_transform", "cls.predictions.transform.dense"},
       {"head_norm", "lm_predictions.lm_head.LayerNorm"},  {"head_norm", "cls.predictions.transform.LayerNorm"},
@@ -144,6 +170,27 @@ const Family kDebertaV2 = [] {
                     "lm_predictions.lm_head.decoder.weight",
                     "cls.predictions.decoder.weight",
                     "cls.predictions.decoder.bias"};
+  return family;
+}
+
+}  // namespace
+
+const Family kDeberta = [] {
+  Family family = deberta("deberta");
+  family.finish = finish_deberta_v1;
+  family.fixed_fields = {{"talking_head", {false}}};
+  std::erase_if(family.names,
+                [](const Name& row) { return row.parameter.find("{query,key,value}") != row.parameter.npos; });
+  return family;
+}();
+
+const Family kDebertaV2 = [] {
+  Family family = deberta("deberta-v2");
+  family.finish = finish_deberta;
+  family.rename({"layers.N.attention.{query,key,value}", "encoder.layer.N.attention.self.{query,key,value}_proj"});
+  family.names.push_back({"position.norm", "encoder.LayerNorm"});
+  family.names.push_back({"convolution", "encoder.conv.conv"});
+  family.names.push_back({"convolution_norm", "encoder.conv.LayerNorm"});
   return family;
 }();
 

@@ -17,7 +17,7 @@ const std::vector<Family>& families() {
       kQwen2Vl,       kQwen25Vl,    kQwen3Vl,    kGemma3Vision, kPaligemma,    kIdefics3,
       kSmolVlm,       kInternvl,    kGlm4v,      kClipText,     kSiglipText,   kGemma4,
       kGemma4Unified, kErnie45Moe,  kPhimoe,     kCohere2Moe,   kMistral4,     kYoutu,
-      kBeam,          kMuseGlimmer, kComposite};
+      kBeam,          kMuseGlimmer, kDeberta,    kComposite};
   return list;
 }
 

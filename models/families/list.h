@@ -22,6 +22,7 @@ extern const Family kComposite;
 extern const Family kCope;
 extern const Family kDeepseekV2;
 extern const Family kDeepseekV3;
+extern const Family kDeberta;
 extern const Family kDebertaV2;
 extern const Family kDeit;
 extern const Family kDinov2;

@@ -55,7 +55,10 @@ std::vector<Spec> all_parts() {
   latent.layers.front().attention.latent = {4, 4, 2};
   Spec direct = latent;
   direct.layers.front().attention.latent.query_rank = 0;
-  return {plain, separate, latent, direct, inputs, learned};
+  Spec two;  // a bias by distance, and positions that are added
+  two.trained_length = 8;
+  two.encodings = {{"t5", {}}, {"learned", {}}};
+  return {plain, separate, latent, direct, inputs, learned, two};
 }
 
 // Patterns of all parameters: "layers.N.attention.query.weight".
