@@ -10,6 +10,7 @@
 #include "core/base/instruction_sets.h"
 #include "core/base/mapping_guard.h"
 #include "core/base/shown.h"
+#include "models/api/families.h"
 #include "models/api/machine.h"
 #include "models/api/model.h"
 #include "models/formats/hub_cache.h"
@@ -159,6 +160,9 @@ int run(int argc, char** argv, OpenWorkbench open_workbench, const std::string& 
     return console.fail(kernels.error());
   }
   models::set_threads(models::bounded_threads(globals.threads));  // LibTorch alone may start with one
+  if (!globals.config_dir.empty()) {
+    models::set_families_folder(std::filesystem::absolute(globals.config_dir) / "families");
+  }
   const std::string recorded = recordable(argc, argv);
   const Context context{globals, console, inputs, recorded};
   if (!sub_command) {

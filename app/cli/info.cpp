@@ -234,6 +234,9 @@ void print_info(const models::Model& model, std::int64_t length, Console& consol
       row(layers.find(',') == std::string::npos ? "layer " + layers : "layers " + layers, text);
     }
   }
+  if (!info.unverified.empty()) {
+    row("verified", "no: compare with values of the authors' code (locus verify)");
+  }
   row("width", std::to_string(info.width) + " (" + std::to_string(info.head_width) + " a head)");
   row(info.image ? "classes" : "vocabulary", std::to_string(info.vocabulary));
   if (!info.head) {

@@ -91,6 +91,9 @@ void print_report(const models::VerifyReport& report, bool json, Console& consol
     console.print((row.passed ? "ok    " : "FAILED") + right(general_text(row.difference, 3), 10) + "  (allowed " +
                   general_text(row.tolerance, 3) + ")  " + row.name);
   }
+  if (!report.verified.empty()) {
+    console.print("family " + printable(report.verified) + " is verified for configurations like this one");
+  }
 }
 
 Status run_verify(const VerifyOptions& options, const Context& context) {

@@ -62,7 +62,8 @@ std::string label_of(const CheckpointEntry& entry, const models::ModelInfo* open
     overrides.rope_scaling_layers = opened->overrides.rope_scaling_layers;
   }
   return models::label_of(overrides) + models::label_of(entry.edits) +
-         (entry.text ? " “" + beginning(*entry.text) + "”" : "");
+         (entry.text ? " “" + beginning(*entry.text) + "”" : "") +
+         (opened != nullptr && !opened->unverified.empty() ? " (not verified)" : "");
 }
 
 models::Input input_of(const CheckpointEntry& entry, const models::Input& input, const models::ModelInfo& model) {

@@ -66,6 +66,10 @@ Result<EffectOnTrace> effect_on(const Model& model, const Trace& trace, StopToke
   return wherever<&effect_on>(&Engine::effect_on, model, trace, stop, progress);
 }
 
+void set_families_folder(const std::filesystem::path& folder) {
+  engine().set_families_folder(folder);
+}
+
 Result<FamilyInfo> check_family(const std::filesystem::path& file) {
   return engine().check_family(file);
 }

@@ -19,6 +19,8 @@ struct FamilyInfo {
 };
 // Lists the families of the program, then those of files.
 std::vector<FamilyInfo> families();
+// Sets the folder of the user's family files, instead of the desktop's. Call it before any other function.
+void set_families_folder(const std::filesystem::path& folder);
 // Reads the file of a family. Errors: kUnsupported naming the file and the place in it, kBadInput.
 Result<FamilyInfo> check_family(const std::filesystem::path& file);
 

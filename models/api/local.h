@@ -63,6 +63,7 @@
   FUNCTION(models, predictions_at)        \
   FUNCTION(models, products)              \
   FUNCTION(models, runtime)               \
+  FUNCTION(models, set_families_folder)   \
   FUNCTION(models, set_threads)           \
   FUNCTION(models, shift_stability)       \
   FUNCTION(models, strongest_token_pairs) \

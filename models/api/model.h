@@ -107,6 +107,7 @@ struct ModelInfo {
   std::vector<std::string> pooling;  // steps from states to one vector (sentence-transformers): "mean over the tokens"
   std::vector<std::string> files;
   std::vector<std::string> unexpected;
+  std::string unverified;  // of a user's family without a passed comparison: its name in verify(); empty: none
   std::vector<std::string> warnings;  // a trace's has those of the weights too, which large checkpoints read at a run
 
   // The first of the encodings; one without a name where a trace file names none.

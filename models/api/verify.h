@@ -27,6 +27,7 @@ struct VerifyReport {
   std::vector<std::string> warnings;  // those of the weights that info() does not have yet
   // Where scores are too large for float32 to tell weights: why a difference is none of ours; empty: they are not.
   std::string undetermined;
+  std::string verified;  // a user's family that this comparison verifies from now on; empty: none
 };
 
 // Errors: those of run(), kTooLarge for more than 4096 tokens (whole maps are made), kBadInput for a trace of another

@@ -126,6 +126,7 @@ ModelInfo checkpoint_info(const CheckpointParts& parts, const families::Checkpoi
   }
   info.unexpected = parts.binding.unexpected;
   info.warnings = checkpoint.notes;
+  info.unverified = plan.unverified;
   info.warnings.insert(info.warnings.end(), plan.warnings.begin(), plan.warnings.end());
   if (const std::string unread = formats::unread_weights(checkpoint.path); !unread.empty()) {
     info.warnings.push_back(unread);

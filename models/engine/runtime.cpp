@@ -60,6 +60,10 @@ std::vector<FamilyInfo> local::families() {
   return list;
 }
 
+void local::set_families_folder(const std::filesystem::path& folder) {
+  families::set_user_folder(folder);
+}
+
 Result<FamilyInfo> local::check_family(const std::filesystem::path& file) {
   LOCUS_TRY(const families::Family* const family, families::read_family(file));
   return info_of(*family);

@@ -14,6 +14,7 @@
 #include "models/engine/trace/recorded_trace.h"
 #include "models/engine/vision.h"
 #include "models/experiments/fields.h"
+#include "models/families/files/family_files.h"
 #include "models/formats/tensor_source.h"
 #include "models/transformer/weights.h"
 
@@ -339,6 +340,12 @@ Result<VerifyReport> local::verify_expected(const Model& model, const std::files
     VerifyReport report = comparison.take();
     if (report.rows.empty()) {
       return bad_input("expected " + what + " or layers.N.attention to compare with, found neither", expected.string());
+    }
+    const bool maps = std::any_of(report.rows.begin(), report.rows.end(),
+                                  [](const VerifyRow& row) { return row.name.find("layers.") != row.name.npos; });
+    if (report.passed && maps && !model.info().unverified.empty()) {
+      LOCUS_CHECK(families::remember_verified(model.info().unverified));
+      report.verified = model.info().family;
     }
     return report;
   });

@@ -219,6 +219,42 @@ std::vector<std::string> Config::names() const {
   return names;
 }
 
+namespace {
+
+std::string outline_of(const OrderedJson& value) {
+  if (value.is_object()) {
+    std::string text = "{";
+    for (const auto& [name, field] : value.items()) {
+      text += field.is_null() ? "" : name + ":" + outline_of(field) + ",";
+    }
+    return text + "}";
+  }
+  if (value.is_array()) {  // each kind of item once
+    std::set<std::string> items;
+    for (const OrderedJson& item : value) {
+      items.insert(outline_of(item));
+    }
+    std::string text = "[";
+    for (const std::string& item : items) {
+      text += item + ",";
+    }
+    return text + "]";
+  }
+  return value.is_number() ? "number" : value.is_string() ? "text " + value.get<std::string>() : value.dump();
+}
+
+}  // namespace
+
+std::string Config::outline(const std::function<bool(const std::string& name)>& skipped) const {
+  OrderedJson kept = OrderedJson::object();
+  for (const auto& [name, field] : value_->items()) {
+    if (!skipped(name)) {
+      kept[name] = field;
+    }
+  }
+  return outline_of(kept);
+}
+
 std::string Config::kind(std::string_view path) const {
   const OrderedJson* value = find(path);
   return value == nullptr      ? "nothing"

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -45,6 +46,9 @@ class Config {
   // Paths of the non-null fields of the whole file that nothing has read, in the file's order; an object of which no
   // field was read counts as one. All copies and parts of a parsed file share this record.
   std::vector<std::string> unread() const;
+  // What the fields are without their sizes: names, kinds, texts and truth values, "{a:number,b:text gelu,}", without
+  // the fields of this object that `skipped` names. Nothing counts as read by it.
+  std::string outline(const std::function<bool(const std::string& name)>& skipped) const;
   // "number", "text", "true or false", "list", "object"; "nothing" when absent.
   std::string kind(std::string_view path) const;
 

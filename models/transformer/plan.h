@@ -93,6 +93,7 @@ struct Plan {
   std::int64_t start_token = 0;                        // first token of its decoder
   std::shared_ptr<const families::VisionPlan> vision;  // for text models with pictures; null: none
   bool own_names = false;                              // tensors have the names of the parameters
+  std::string unverified = {};                         // of a user's family (models/families/engine/family.h)
 
   void name(const std::string& parameter, const std::string& tensor, Layout layout = Layout::kAsIs, Piece piece = {});
   // Possible tensors of a parameter, in the order they are searched; empty where no row names it. Old files call a

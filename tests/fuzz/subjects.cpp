@@ -59,6 +59,7 @@ class Collection {
     add_own_text_with_pictures();
     add_traces();
     add_recipes();
+    add_published_forms();
     add_others();
     add_numbers();
     return std::move(subjects_);
@@ -291,6 +292,31 @@ class Collection {
     add_recipe("heads", llama_, ids);
     add_recipe("distance-profile", llama_, ids);
     add_recipe("attention-image", vit_, {"--image", folder_ / "pictures/a.png"}, {"--query", "1"});
+  }
+
+  // Folders of sentence-transformers, adapters beside their bases, files of the authors' own programs.
+  void add_published_forms() {
+    const fs::path source = fs::path(test::source_dir()) / "tests/golden/variants";
+    const fs::path copies = fresh("published");
+    for (const char* form : {"sentence", "adapters", "native"}) {
+      fs::copy(source / form, copies / form, fs::copy_options::overwrite_existing | fs::copy_options::recursive);
+      for (const auto& entry : fs::recursive_directory_iterator(copies / form)) {
+        const std::string name = entry.path().filename();
+        fs::path folder = entry.path().parent_path();
+        if (entry.is_directory() || name == "config.json" || name == "expected.safetensors") {
+          continue;
+        }
+        if (form == std::string("sentence") && folder.parent_path() != copies / form) {
+          folder = folder.parent_path();  // of one step: 1_Pooling/config.json
+        }
+        const std::vector<Command> commands{{"info", folder, "--json"}, {"run", folder, "--ids", "1,5,9,3", "--json"}};
+        add(entry.path(),
+            name.ends_with(".json")  ? Form::kJson
+            : name.ends_with(".pth") ? Form::kBytes
+                                     : Form::kSafetensors,
+            commands);
+      }
+    }
   }
 
   // Weights and traces whose values are damaged: what runs, measures and draws them. Commands of one kind are spread

@@ -106,7 +106,8 @@ struct Family {
   std::string_view file = {};
   std::vector<std::string_view> types = {};
   bool replaces = false;
-  std::size_t levels = 0;  // files that inherit each other, this one included
+  std::size_t levels = 0;   // files that inherit each other, this one included
+  std::string digest = {};  // SHA-256 of a user's file and of those of the user that it inherits; empty: none is
 
   // Replaces the field with the same slot, or appends the field.
   void set(Field field);
@@ -120,6 +121,10 @@ const std::vector<Family>& families();
 // The family of a file (models/families/files) that reads this model type; null where there is none. `replacing` looks
 // for one that replaces a family of the program alone. Errors: kUnsupported naming the file that is wrong.
 Result<const Family*> family_in_files(const std::string& model_type, bool replacing);
+
+// Names what a user's family and this config say without their sizes, until a comparison with reference values has
+// passed (remember_verified(), models/families/files); empty: verified, or no family of a user.
+std::string unverified_by(const Family& family, const Config& config);
 
 // The family of a checkpoint. Errors: kUnsupported naming its model_type, or its first tensors.
 Result<const Family*> family_of(const CheckpointFiles& checkpoint);
@@ -138,6 +143,9 @@ struct Written {
 // Empty where the family cannot express this spec: reading the fields back must give the same spec, except for the
 // layout of q, k and v.
 std::optional<Written> written(const Family& family, const transformer::Spec& spec);
+
+// Whether the field at this path is known to have no effect on a forward pass of the family.
+bool is_harmless(const std::string& path, const Family& family);
 
 // Fields of config.json that nothing has read and that are not known to be without effect, so that no field is ignored
 // silently. Paths in the file's order. Call it after model, tokenizer and image preprocessing were set up.

@@ -214,6 +214,11 @@ Result<Plan> read_table(const Family& family, const CheckpointFiles& checkpoint,
   LOCUS_CHECK(read_direction(config, plan.spec));
   transformer::separate_shapes(plan.spec);
   LOCUS_CHECK(check_spec(plan.spec, config));
+  plan.unverified = unverified_by(family, config);
+  if (!plan.unverified.empty()) {
+    plan.warnings.push_back(std::string(family.file) + ": family " + std::string(family.name) +
+                            " is not verified: compare it with its authors' code (locus verify, locus help families)");
+  }
   return plan;
 }
 

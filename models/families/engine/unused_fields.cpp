@@ -52,7 +52,9 @@ bool is_one_of(std::string_view name, const auto& names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool harmless(const std::string& path, const Family& family) {
+}  // namespace
+
+bool is_harmless(const std::string& path, const Family& family) {
   // A name may contain a dot: "transformers.js_config".
   const std::size_t dot = path.rfind('.');
   const std::string_view name = std::string_view(path).substr(dot == path.npos ? 0 : dot + 1);
@@ -61,12 +63,10 @@ bool harmless(const std::string& path, const Family& family) {
          name.find("drop_path") != name.npos || name.ends_with("_pdrop");
 }
 
-}  // namespace
-
 std::vector<std::string> unused_fields(const Family& family, const CheckpointFiles& checkpoint) {
   std::vector<std::string> unused;
   for (std::string& path : checkpoint.config.unread()) {
-    if (!harmless(path, family)) {
+    if (!is_harmless(path, family)) {
       unused.push_back(std::move(path));
     }
   }

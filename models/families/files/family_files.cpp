@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/atomic_file.h"
+#include "core/base/sha256.h"
 #include "core/base/shown.h"
 #include "models/families/files/family_file.h"
 
@@ -32,7 +33,15 @@ fs::path own_folder() {
   return {};
 }
 
+fs::path& chosen_folder() {
+  static fs::path folder;
+  return folder;
+}
+
 fs::path user_folder() {
+  if (!chosen_folder().empty()) {
+    return chosen_folder();
+  }
   if (const char* const folder = std::getenv("XDG_CONFIG_HOME"); folder != nullptr && *folder != '\0') {
     return fs::path(folder) / "locus" / "families";
   }
@@ -116,6 +125,11 @@ class Files {
                              shown(std::string(family->name)),
                          file.string());
     }
+    if (file.parent_path() == own_folder()) {
+      family->digest.clear();
+    } else {
+      family->digest = sha256(text + family->digest);
+    }
     return Kept(std::make_unique<const Family>(*std::move(family)));
   }
 
@@ -168,7 +182,47 @@ Result<const Family*> replacing_family(const std::string& type) {
   return family;
 }
 
+constexpr std::size_t kDigest = 64;              // digits
+constexpr std::size_t kVerifiedLimit = 1 << 20;  // bytes
+
+fs::path verified_file() {
+  return user_folder() / "verified";
+}
+
+// One line of digits each.
+std::string verified_lines() {
+  const Result<std::string> text = read_file(verified_file(), kVerifiedLimit);
+  return text.ok() ? *text : "";
+}
+
 }  // namespace
+
+std::string unverified_by(const Family& family, const Config& config) {
+  if (family.digest.empty()) {
+    return {};
+  }
+  const auto skipped = [&](const std::string& field) { return is_harmless(field, family); };
+  const std::string name = sha256(family.digest + config.outline(skipped));
+  const std::string lines = verified_lines();
+  for (std::size_t begin = 0; begin + kDigest <= lines.size(); begin += kDigest + 1) {
+    if (lines.compare(begin, kDigest, name) == 0) {
+      return {};
+    }
+  }
+  return name;
+}
+
+Status remember_verified(const std::string& unverified) {
+  std::error_code code;
+  fs::create_directories(user_folder(), code);
+  std::string lines = verified_lines();
+  lines = lines.size() + kDigest < kVerifiedLimit && lines.size() % (kDigest + 1) == 0 ? lines : "";
+  return write_file(verified_file(), lines + unverified + "\n");
+}
+
+void set_user_folder(const fs::path& folder) {
+  chosen_folder() = folder;
+}
 
 std::vector<FamilyFile> family_files() {
   std::vector<FamilyFile> list;

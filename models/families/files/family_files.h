@@ -21,6 +21,13 @@ struct FamilyFile {
 // All files of both folders, the user's first, by name.
 std::vector<FamilyFile> family_files();
 
+// Remembers, in the user's folder, that what unverified_by() names was compared with reference values. Errors:
+// kBadInput where the folder cannot be written.
+Status remember_verified(const std::string& unverified);
+
+// Sets the user's folder of family files. Precondition: no family was asked for yet.
+void set_user_folder(const std::filesystem::path& folder);
+
 // The file, wherever it lies; families that it inherits are looked for in its folder too. Errors: kUnsupported naming
 // the file and the place in it, kBadInput for a file that cannot be read.
 Result<const Family*> read_family(const std::filesystem::path& file);

@@ -247,6 +247,7 @@ void members(Structs, Is<models::ModelInfo> auto& x, auto& visit) {
   visit("labels", x.labels);
   visit("pooling", x.pooling);
   visit("files", x.files);
+  visit("unverified", x.unverified);
   visit("unexpected", x.unexpected);
   visit("warnings", x.warnings);
 }
@@ -465,6 +466,7 @@ void members(Structs, Is<models::VerifyReport> auto& x, auto& visit) {
   visit("rows", x.rows);
   visit("passed", x.passed);
   visit("warnings", x.warnings);
+  visit("verified", x.verified);
   visit("undetermined", x.undetermined);
 }
 

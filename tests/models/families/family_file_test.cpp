@@ -11,10 +11,13 @@
 #include <vector>
 
 #include "core/base/atomic_file.h"
+#include "core/base/shown.h"
 #include "models/api/families.h"
+#include "models/api/verify.h"
 #include "models/families/files/family_files.h"
 #include "models/families/list.h"
 #include "models/transformer/transformer.h"
+#include "tests/fuzz/mutate.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"
@@ -31,7 +34,7 @@ Result<const Family*> built_in(const std::string& name) {
       return &family;
     }
   }
-  return unsupported("expected a family of the program, found " + name);
+  return unsupported("expected a family of the program, found " + shown(name));
 }
 
 Result<Family> read(const std::string& text) {
@@ -257,6 +260,55 @@ TEST_F(FamilyFile, TwinsOfFamiliesGiveTheSamePlan) {
 }
 
 // ---- what a file can say
+
+// Whatever a file says, it is read or refused in one line.
+TEST_F(FamilyFile, DamagedFilesAreReadOrRefused) {
+  fuzz::Mutator mutator(7);
+  int refused = 0;
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(test::source_dir()) / "assets/families")) {
+    const std::string whole = read_file(entry.path(), 1 << 20).value();
+    for (int n = 0; n < 40; ++n) {
+      const Result<Family> family = read(mutator.damaged(whole, fuzz::Form::kJson));
+      ++files;
+      if (!family.ok()) {
+        ++refused;
+        EXPECT_EQ(family.error().describe().find('\n'), std::string::npos) << family.error().describe();
+      }
+    }
+  }
+  EXPECT_GT(files, 2000);
+  EXPECT_GT(refused, files / 4);
+  EXPECT_LT(refused, files);
+}
+
+TEST_F(FamilyFile, OfAUserIsNotVerifiedUntilTheAuthorsValuesAgree) {
+  folder_.write("locus/families/right.json", R"({"family": 1, "name": "right", "inherits": "olmo2"})");
+  folder_.write("locus/families/twice.json",
+                R"({"family": 1, "name": "twice", "inherits": "olmo2", "set": {"embedding_scale": 2}})");
+  for (const std::string name : {"twice", "right"}) {
+    SCOPED_TRACE(name);
+    const auto first = opened(name, "");
+    ASSERT_TRUE(first.ok()) << first.error().describe();
+    EXPECT_FALSE((*first)->info().unverified.empty());
+    EXPECT_TRUE(std::any_of((*first)->info().warnings.begin(), (*first)->info().warnings.end(),
+                            [](const auto& each) { return each.find("is not verified") != each.npos; }));
+    const auto report = models::verify_expected(**first, golden_ / "expected.safetensors");
+    ASSERT_TRUE(report.ok()) << report.error().describe();
+    EXPECT_EQ(report->passed, name == "right");
+    EXPECT_EQ(report->verified, name == "right" ? "right" : "");
+    const auto again = opened(name, "");
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ((*again)->info().unverified.empty(), name == "right");
+  }
+  // Another size and another name of the weights is verified with it, another form of the layers is not.
+  const auto larger = opened("right", R"(, "_name_or_path": "larger")");
+  ASSERT_TRUE(larger.ok());
+  EXPECT_TRUE((*larger)->info().unverified.empty());
+  const auto other = opened("right", R"(, "mlp_bias": false)");
+  ASSERT_TRUE(other.ok());
+  EXPECT_FALSE((*other)->info().unverified.empty());
+}
 
 TEST_F(FamilyFile, ValuesAreFormulasOfFields) {
   const std::string file = R"({"family": 1, "name": "x", "inherits": "llama", "set": {
