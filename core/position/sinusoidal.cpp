@@ -1,13 +1,30 @@
 #include "core/position/sinusoidal.h"
 
+#include <cmath>
 #include <string>
 
 namespace locus::position {
+
+namespace {
+
+// base^(−m/(M − 1)), m = 0 … M − 1 with M = width/2: (M) float64.
+at::Tensor closed_frequencies(std::int64_t width, double base) {
+  const std::int64_t pairs = width / 2;
+  const at::Tensor exponent = at::arange(pairs, at::kDouble) / static_cast<double>(pairs - 1);
+  return at::exp(exponent * -std::log(base));
+}
+
+constexpr Whole kRows{0, std::int64_t{1} << 24};
+
+}  // namespace
 
 const OptionTable<SinusoidalOptions> SinusoidalOptions::kTable{
     {"base", &SinusoidalOptions::base, "the longest wavelength is 2π·base tokens", Above{1}},
     {"layout", &SinusoidalOptions::layout, "interleaved: sin, cos, sin, cos …; half: all sines, then all cosines",
      kLayoutWords},
+    {"spacing", &SinusoidalOptions::closed, "rates of the pairs: open, base^(−2m/C); closed, base^(−m/(C/2−1))",
+     Words{WordTable<bool, 2>{{{"open", false}, {"closed", true}}}}},
+    {"first", &SinusoidalOptions::first, "row of position 0; above 0, padding (position −1) gets nothing", kRows},
 };
 
 const Description& Sinusoidal::about() {
@@ -25,18 +42,26 @@ const Description& Sinusoidal::about() {
   return description;
 }
 
-Status Sinusoidal::settle(SinusoidalOptions& /*options*/, const ModelShape& shape) {
+Status Sinusoidal::settle(SinusoidalOptions& options, const ModelShape& shape) {
   if (shape.width % 2 != 0) {
     return bad_input("encoding sinusoidal: expected an even model width, found " + std::to_string(shape.width));
+  }
+  if (options.closed && shape.width < 4) {
+    return bad_input("encoding sinusoidal: expected a model width of at least 4 for closed spacing, found " +
+                     std::to_string(shape.width));
   }
   return {};
 }
 
 State Sinusoidal::begin(const Positions& positions, std::int64_t /*batch*/) const {
-  const Rotation waves = rotation(positions.ids, inverse_frequencies(shape_.width, options_.base));
-  const at::Tensor table = options_.layout == PairLayout::kInterleaved
-                               ? at::stack({waves.sin, waves.cos}, -1).flatten(-2)
-                               : at::cat({waves.sin, waves.cos}, -1);
+  const at::Tensor rates = options_.closed ? closed_frequencies(shape_.width, options_.base)
+                                           : inverse_frequencies(shape_.width, options_.base);
+  const Rotation waves = rotation(positions.ids + static_cast<double>(options_.first), rates);
+  at::Tensor table = options_.layout == PairLayout::kInterleaved ? at::stack({waves.sin, waves.cos}, -1).flatten(-2)
+                                                                 : at::cat({waves.sin, waves.cos}, -1);
+  if (options_.first > 0) {
+    table = table.masked_fill(positions.ids.eq(-1).unsqueeze(-1), 0);
+  }
   return {positions, table.to(at::kFloat)};
 }
 

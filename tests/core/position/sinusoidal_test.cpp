@@ -29,5 +29,28 @@ TEST(Sinusoidal, TheTableIsThePapers) {
   }
 }
 
+// M2M-100's table: rates from 1 to 1/base, both included, and zeros in the row of padding, which is before the first.
+TEST(Sinusoidal, ClosedSpacingEndsAtTheBase) {
+  constexpr std::int64_t kWidth = 12;
+  position::ModelShape shape = shape_of(2, kWidth / 2);
+  shape.width = kWidth;
+  const auto encoding = test::encoding("sinusoidal",
+                                       {{"layout", std::string("half")},
+                                        {"spacing", std::string("closed")},
+                                        {"base", 500.0},
+                                        {"first", std::int64_t{2}}},
+                                       shape);
+  const at::Tensor table = encoding->vectors(encoding->begin(position::Positions::sequence(41, -1), 1), 0)[0];
+  EXPECT_EQ(table[0].abs().max().item<double>(), 0);
+  for (const std::int64_t row : {1, 2, 18, 40}) {
+    for (std::int64_t i = 0; i < kWidth / 2; ++i) {
+      const double rate = std::pow(500.0, -static_cast<double>(i) / (kWidth / 2 - 1));
+      EXPECT_NEAR(table[row][i].item<double>(), std::sin(static_cast<double>(row + 1) * rate), 1e-6) << row;
+      EXPECT_NEAR(table[row][i + kWidth / 2].item<double>(), std::cos(static_cast<double>(row + 1) * rate), 1e-6)
+          << row;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace locus::test
