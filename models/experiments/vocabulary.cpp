@@ -87,7 +87,7 @@ Result<at::Tensor> VocabularyHead::placed_means(const at::Tensor& places, const 
                                                 const Progress& progress) const {
   const transformer::Spec& spec = model_->spec();
   const transformer::LayerSpec& layer = block().spec();
-  const bool first = spec.embedding_norm;
+  const bool first = spec.embedding_norm && !spec.early_norm;
   const bool second = transformer::before(layer.attention_norm);
   if ((first && second) || (second && spec.embedding_width > 0) ||
       layer.attention.norm.form != transformer::QueryNormForm::kNone) {

@@ -142,6 +142,8 @@ std::string content_name(const Batch& batch, Range rows) {
   return cell ? "picture" : "embedding";
 }
 
+constexpr const char* kPositions = "positions";
+
 // The vectors that are added before the first layer, for these rows.
 std::vector<std::pair<std::string, at::Tensor>> stem_parts(const Transformer& model, const Batch& batch, Range rows) {
   const Spec& spec = model.spec();
@@ -172,19 +174,20 @@ std::vector<std::pair<std::string, at::Tensor>> stem_parts(const Transformer& mo
   const auto wanted = [&](const at::Tensor& x) { return doubled(x[0].slice(0, rows.begin, rows.end)); };
   std::vector<std::pair<std::string, at::Tensor>> parts{{content_name(batch, rows), wanted(content)}};
   if (placed) {
-    parts.emplace_back("positions", wanted(positions));
+    parts.emplace_back(kPositions, wanted(positions));
   }
   if (stem.token_type().defined()) {
     parts.emplace_back("token type", doubled(stem.token_type()).expand_as(parts.front().second));
   }
   at::Tensor constant = at::zeros_like(parts.front().second);
   if (spec.embedding_norm) {
+    const auto normed = [&](const std::string& name) { return !spec.early_norm || name != kPositions; };
     at::Tensor sum = at::zeros_like(constant);
     for (const auto& [name, part] : parts) {
-      sum = sum + part;
+      sum = normed(name) ? sum + part : sum;
     }
     for (auto& [name, part] : parts) {
-      part = FrozenNorm(spec.norm, spec.norm_eps).forth(part, stem.embedding_norm(), sum);
+      part = normed(name) ? FrozenNorm(spec.norm, spec.norm_eps).forth(part, stem.embedding_norm(), sum) : part;
     }
     constant = stem.embedding_norm().bias.defined() ? constant + doubled(stem.embedding_norm().bias) : constant;
   }

@@ -127,6 +127,7 @@ void visit_model(Visit& visit, Spec& spec) {
   visit("embedding_scale", spec.embedding_scale);
   visit("embedding_norm", spec.embedding_norm);
   visit("embedding_norm_weight", spec.embedding_norm_weight);
+  visit("early_norm", spec.early_norm);
   visit("token_types", spec.token_types);
   visit("embedding_width", spec.embedding_width);
   visit("padding_id", spec.padding);

@@ -349,6 +349,9 @@ Status validate(const Spec& spec) {
   if (spec.dropped_token >= 0 && (spec.causal || spec.is_image())) {
     return bad_input("dropped token: expected a bidirectional text model");
   }
+  if (spec.early_norm && (!spec.embedding_norm || spec.is_image())) {
+    return bad_input("early norm: expected a text model with a norm of the embedding");
+  }
   LOCUS_CHECK(check_sharing(spec));
   LOCUS_CHECK(check_sources(spec));
   LOCUS_CHECK(check_layer_inputs(spec));

@@ -260,6 +260,7 @@ struct Spec {
   double embedding_scale = 1;
   bool embedding_norm = false;  // BLOOM, BERT
   bool embedding_norm_weight = true;
+  bool early_norm = false;           // that norm comes before positions are added (Blenderbot 90M's decoder)
   std::int64_t token_types = 0;      // BERT's segment embeddings; every token has type 0
   std::int64_t embedding_width = 0;  // width of the embeddings before they are projected to C (ELECTRA); 0: C
   // ESM's mask token: its embedding is 0, and all others are divided by the share of other tokens; −1: none.

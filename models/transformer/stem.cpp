@@ -143,6 +143,7 @@ at::Tensor Stem::embed(const Batch& batch, const LayerEncodings& encodings, cons
   if (token_type_.defined()) {
     x = x + token_type();
   }
+  x = spec_->early_norm ? norm(x, embedding_norm_) : x;
   return enter(encodings.added(std::move(x), states));
 }
 
@@ -151,7 +152,8 @@ at::Tensor Stem::embedded(const at::Tensor& ids) const {
   if (spec_->embedding_scale != 1) {
     x = x * spec_->embedding_scale;
   }
-  return token_type_.defined() ? x + token_type() : x;
+  x = token_type_.defined() ? x + token_type() : x;
+  return spec_->early_norm ? norm(x, embedding_norm_) : x;
 }
 
 at::Tensor Stem::widened(const at::Tensor& x) const {
@@ -159,7 +161,7 @@ at::Tensor Stem::widened(const at::Tensor& x) const {
 }
 
 at::Tensor Stem::enter(const at::Tensor& x) const {
-  return widened(spec_->embedding_norm ? norm(x, embedding_norm_) : x);
+  return widened(spec_->embedding_norm && !spec_->early_norm ? norm(x, embedding_norm_) : x);
 }
 
 }  // namespace locus::transformer

@@ -29,9 +29,9 @@ class Stem {
                    std::int64_t first = 0) const;
 
   // A text's stem in parts, so that tokens and positions can be combined without computing every pair: what enters the
-  // first layer is enter(embedded(ids) + encodings.embedding(positions)). (…, E) of any ids.
+  // first layer is enter(embedded(ids) + encodings.embedding(positions)). (…, E) of any ids, after an early norm.
   at::Tensor embedded(const at::Tensor& ids) const;
-  // (…, E) -> (…, C): the embedding's norm and projection, where the model has them.
+  // (…, E) -> (…, C): the embedding's norm, unless it is early, and projection, where the model has them.
   at::Tensor enter(const at::Tensor& x) const;
   // (…, E) -> (…, C): the projection only.
   at::Tensor widened(const at::Tensor& x) const;

@@ -211,6 +211,15 @@ std::vector<Entry> text_entries() {
                    folder);
          written.ids = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5};
        }},
+      {{.name = "locus-early-norm", .family = "locus"},
+       [](const fs::path& folder, WrittenLayout& written) {
+         locus_own(R"({"model_type": "locus", "vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2,
+           "num_attention_heads": 4, "num_key_value_heads": 4, "intermediate_size": 40, "norm": "layer",
+           "norm_place": "post", "final_norm": false, "embedding_norm": true, "early_norm": true, "token_types": 2,
+           "position_encoding": {"name": "sinusoidal", "layout": "half", "spacing": "closed", "first": 2}})",
+                   folder);
+         written.ids = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5};
+       }},
   };
 }
 

@@ -39,8 +39,8 @@ Spec unusual() {
   layer.attention_sum = {0.8, 0.6};
   layer.feed_forward_sum = {0.9, 0.4};
   spec.repeat(layer, 3);
-  spec.embedding_norm = true;
   spec.embedding_norm_weight = false;
+  spec.embedding_norm = spec.early_norm = true;
   spec.embedding_scale = 2;
   spec.residual_scale = 0.5;
   spec.logit_scale = 0.25;
