@@ -295,7 +295,7 @@ transformer::Routing routing_of(const transformer::Experts& experts, std::initia
   weights.correction = correction;
   weights.experts.resize(logits.size());
   for (transformer::FeedForwardWeights& expert : weights.experts) {
-    expert = {{at::ones({1, 1}), {}}, {at::ones({1, 1}), {}}, {at::ones({1, 1}), {}}};
+    expert.gate.weight = expert.up.weight = expert.down.weight = at::ones({1, 1});
   }
   transformer::Routing routing;
   transformer::feed_forward(spec, weights, at::ones({1, 1, 1}), &routing);
