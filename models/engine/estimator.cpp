@@ -36,7 +36,7 @@ double kept_numbers(const transformer::Spec& spec, const transformer::AttentionS
   numbers += encoding.updates ? 2 * query : 0;
   const auto value = static_cast<double>(attention.kv_heads * attention.values());
   numbers += options.continuable || options.reuse ? value : 0;
-  return numbers + (keeps(options, "hidden") ? static_cast<double>(spec.width) : 0);
+  return numbers + (keeps(options, "hidden") ? static_cast<double>(spec.output_width()) : 0);
 }
 
 }  // namespace

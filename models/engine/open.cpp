@@ -181,7 +181,7 @@ Status open_sentence(const families::CheckpointFiles& checkpoint, families::Plan
       plan.vision || !plan.encoder.empty()) {
     return {};
   }
-  Result<SentenceSteps> steps = SentenceSteps::read(checkpoint.path, plan.spec.width);
+  Result<SentenceSteps> steps = SentenceSteps::read(checkpoint.path, plan.spec.output_width());
   if (!steps.ok() && steps.error().code != ErrorCode::kUnsupported) {
     return steps.error();
   }

@@ -47,7 +47,9 @@ Result<std::vector<std::string>> types_of(const Config& config, std::int64_t dep
 
 // Widths and key heads of single layers: per_layer_config as transformers writes it, else the fields of the published
 // files, which are for the layers without a window.
-Status set_shapes(const Config& config, const std::vector<std::string>& types, transformer::Spec& spec) {
+// `key_heads`: those of these layers; 0: as in all others.
+Status set_shapes(const Config& config, const std::vector<std::string>& types, std::int64_t key_heads,
+                  transformer::Spec& spec) {
   if (config.has("per_layer_config")) {
     LOCUS_TRY(const Config layers, config.object("per_layer_config"));
     for (const std::string& name : layers.names()) {
@@ -73,11 +75,10 @@ Status set_shapes(const Config& config, const std::vector<std::string>& types, t
   }
   constexpr std::int64_t kUsualWidth = 512;
   LOCUS_TRY(const std::int64_t width, integer_or(config, "global_head_dim", kUsualWidth));
-  LOCUS_TRY(const std::int64_t written, integer_or(config, "num_global_key_value_heads", 0));
   spec.each([&](std::int64_t n, LayerSpec& layer) {
     if (types[static_cast<std::size_t>(n)] == kFull) {
       layer.attention.head_width = width;
-      layer.attention.kv_heads = layer.attention.key_as_value && written > 0 ? written : layer.attention.kv_heads;
+      layer.attention.kv_heads = key_heads > 0 ? key_heads : layer.attention.kv_heads;
     }
   });
   return {};
@@ -110,8 +111,8 @@ Status share_keys(const Config& config, const std::vector<std::string>& types, P
   return {};
 }
 
-// RoPE of the windowed layers, then of the others.
-Result<std::vector<transformer::EncodingSpec>> encodings_of(const Config& config) {
+// RoPE of the windowed layers, then of the others, where `proportion` of the pairs turn unless the config says it.
+Result<std::vector<transformer::EncodingSpec>> encodings_of(const Config& config, double proportion) {
   std::vector<transformer::EncodingSpec> encodings;
   for (const std::string_view type : {kNear, kFull}) {
     const std::string path = "rope_parameters." + std::string(type);
@@ -121,9 +122,9 @@ Result<std::vector<transformer::EncodingSpec>> encodings_of(const Config& config
       return bad_input("expected an object with rope_theta, found none", config.context(path));
     }
     LOCUS_TRY(Settings options, rope_options(config, block, near ? 1e4 : 1e6, {.whole = true}));
-    if (!near && !config.has("rope_parameters")) {
+    if (!near && proportion < 1 && !config.has("rope_parameters")) {
       options.set("scaling", std::string("proportional"));
-      options.set("proportion", 0.25);
+      options.set("proportion", proportion);
     }
     encodings.push_back({"rope", std::move(options)});
   }
@@ -146,20 +147,43 @@ Status finish_gemma4(const CheckpointFiles& checkpoint, Plan& plan) {
   }
   // Both ways, half of the window and one more token are seen to each side.
   spec.causal = both_ways != "all";
-  LOCUS_TRY(spec.encodings, encodings_of(config));
+  LOCUS_TRY(spec.encodings, encodings_of(config, 0.25));
   spec.each([&](std::int64_t n, LayerSpec& layer) {
     const bool near = types[static_cast<std::size_t>(n)] == kNear;
     layer.encoding = near ? 0 : 1;
     layer.attention.window = !near ? 0 : spec.causal ? window : window / 2 + 2;
     layer.attention.key_as_value = same && !near;
   });
-  LOCUS_CHECK(set_shapes(config, types, spec));
+  LOCUS_TRY(const std::int64_t key_heads, integer_or(config, "num_global_key_value_heads", 0));
+  LOCUS_CHECK(set_shapes(config, types, same ? key_heads : 0, spec));
   LOCUS_CHECK(share_keys(config, types, plan));
   if (!unified) {
     LOCUS_TRY(spec.layer_inputs.width, integer_or(config, "hidden_size_per_layer_input", 256, 0));
     LOCUS_TRY(const std::int64_t rows, integer_or(config, "vocab_size_per_layer_input", 262144));
     spec.layer_inputs.vocabulary = spec.layer_inputs.width > 0 ? rows : 0;
   }
+  return {};
+}
+
+// EmbeddingGemma 2: both ways, keys and values of its own in every layer, per-layer embeddings without a table, and
+// states that are projected.
+Status finish_embedding(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  transformer::Spec& spec = plan.spec;
+  spec.embedding_scale = std::sqrt(static_cast<double>(spec.width));
+  spec.causal = spec.head = false;
+  LOCUS_TRY(const std::vector<std::string> types, types_of(config, spec.depth()));
+  LOCUS_TRY(const std::int64_t reach, integer_or(config, "sliding_window", 512));  // tokens to each side
+  LOCUS_TRY(spec.encodings, encodings_of(config, 1));
+  spec.each([&](std::int64_t n, LayerSpec& layer) {
+    const bool near = types[static_cast<std::size_t>(n)] == kNear;
+    layer.encoding = near ? 0 : 1;
+    layer.attention.window = near ? reach + 1 : 0;
+  });
+  LOCUS_TRY(const std::int64_t key_heads, integer_or(config, "num_global_key_value_heads", 1));
+  LOCUS_CHECK(set_shapes(config, types, key_heads, spec));
+  LOCUS_TRY(spec.layer_inputs.width, integer_or(config, "hidden_size_per_layer_input", 512));
+  LOCUS_TRY(spec.state_width, integer_or(config, "embedding_dim", 768));
   return {};
 }
 
@@ -192,5 +216,16 @@ Family gemma4(std::string_view name) {
 
 const Family kGemma4 = gemma4("gemma4_text");
 const Family kGemma4Unified = gemma4("gemma4_unified_text");
+
+const Family kEmbeddingGemma2 = [] {
+  Family family = gemma4("embedding_gemma2_text");
+  family.fixed_fields = {};
+  family.rename({"layers.N.input.{gate,down}", "layers.N.ple_block.{per_layer_input_gate,per_layer_projection}"});
+  family.rename({"layers.N.input.after_norm", "layers.N.ple_block.post_per_layer_input_norm"});
+  family.rename({"layer_inputs.{projection,norm}", "ple.{per_layer_model_projection,per_layer_projection_norm}"});
+  family.names.push_back({"state_projection.weight", "embedding_projection.weight"});
+  family.finish = finish_embedding;
+  return family;
+}();
 
 }  // namespace locus::families

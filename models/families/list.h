@@ -30,6 +30,7 @@ extern const Family kDinov2WithRegisters;
 extern const Family kDinov3;
 extern const Family kDistilbert;
 extern const Family kElectra;
+extern const Family kEmbeddingGemma2;
 extern const Family kErnie45;
 extern const Family kErnie45Moe;
 extern const Family kExaone4;

@@ -71,7 +71,7 @@ struct LayerWeights {
   std::vector<NormWeights> query_norm, key_norm;  // one, or one per head
   at::Tensor sinks;                               // (H)
   NormWeights output_norm;
-  Linear gate;                                    // (H or H·Dv, C), bias (H)
+  Linear gate;  // (H or H·Dv, C), bias (H)
   Linear output;
   at::Tensor attention_scale;
   NormWeights cross_norm;

@@ -8,6 +8,9 @@ void Head::collect(ParameterList& list) {
     list.norm("final_norm", spec.width, final_norm_);
   }
   if (!spec.head) {
+    if (spec.state_width > 0) {
+      list.linear("state_projection", spec.state_width, spec.width, false, state_projection_);
+    }
     return;
   }
   if (spec.head_transform) {
@@ -49,7 +52,7 @@ at::Tensor Head::operator()(const at::Tensor& x) const {
   const Spec& spec = *spec_;
   at::Tensor y = spec.final_norm && !spec.norm_after_pool ? norm(x, final_norm_) : x;
   if (!spec.head) {
-    return y;
+    return spec.state_width > 0 ? linear(y, state_projection_) : y;
   }
   if (spec.is_image()) {
     y = pooled(y);

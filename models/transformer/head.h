@@ -23,7 +23,7 @@ class Head {
   void collect(ParameterList& list);
 
   // (B, R, C), the stream between layers or after them, to logits (B, R, V), or (B, 1, V) for an image; normed states
-  // (B, R, C) of a model without head.
+  // (B, R, output_width()) of a model without head.
   at::Tensor operator()(const at::Tensor& x) const;
   // (B, T, C) -> (B, 1, C), or what the two heads of a distilled ViT read, (B, 2, C), or (B, 1, 2C) for class token and
   // mean of patches.
@@ -47,6 +47,7 @@ class Head {
   NormWeights head_norm_;
   Linear head_;
   Linear distillation_head_;
+  Linear state_projection_;
 };
 
 }  // namespace locus::transformer

@@ -142,6 +142,7 @@ void visit_model(Visit& visit, Spec& spec) {
   visit("tie_word_embeddings", spec.tied_head);
   visit("head_bias", spec.head_bias);
   visit("head", spec.head);
+  visit("state_width", spec.state_width);
   visit.name("pool", kPools, spec.pool);
   visit("norm_after_pool", spec.norm_after_pool);
   visit("head_transform", spec.head_transform);

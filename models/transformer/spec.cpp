@@ -342,6 +342,11 @@ Status validate(const Spec& spec) {
   LOCUS_CHECK(check_size("vocabulary", spec.vocabulary, kLargestSize));
   LOCUS_CHECK(check_size("embedding width", spec.token_width(), kLargestSize));
   LOCUS_CHECK(check_size("width of the head", spec.head_width(), kLargestSize));
+  LOCUS_CHECK(check_size("width of the states", spec.output_width(), kLargestSize));
+  if (spec.state_width > 0 && (spec.head || spec.is_image())) {
+    return bad_input("width of the states: expected a text model without a head, found " +
+                     std::to_string(spec.state_width));
+  }
   if (!spec.is_image() && spec.head && spec.tied_head && spec.head_width() != spec.token_width()) {
     return bad_input("width of the head: expected the embedding's for a tied head, found " +
                      std::to_string(spec.head_width()));
@@ -423,7 +428,8 @@ double multiply_accumulates(const Spec& spec, std::int64_t length) {
   const double projection = spec.embedding_width > 0 ? tokens * token_width * width : 0;
   const double head = static_cast<double>(spec.head_width()) *
                       (static_cast<double>(spec.outputs()) + (spec.head_transform ? width : 0));
-  return total + projection + (spec.head ? tokens * head : 0);
+  const double states = static_cast<double>(spec.state_width) * width;
+  return total + projection + tokens * (spec.head ? head : states);
 }
 
 double run_macs(const Spec& spec, std::int64_t length, bool all_logits) {

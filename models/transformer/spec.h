@@ -277,7 +277,8 @@ struct Spec {
   bool head_bias = false;
   Pool pool = Pool::kClass;               // images
   bool norm_after_pool = false;           // the final norm follows the pooling
-  bool head = true;                       // false: the output is every token's state after the final norm
+  bool head = true;                       // false: the output is every token's state after the final norm,
+  std::int64_t state_width = 0;           // projected to this width (EmbeddingGemma 2); 0: as it is
   bool head_transform = false;            // BERT: norm(activation(dense x)) before the head,
   bool head_transform_bias = true;        // dense with a bias,
   bool head_transform_gelu = false;       // the activation is GELU whatever the layers use
@@ -296,6 +297,8 @@ struct Spec {
     return token_score ? width : head_transform && head_transform_width > 0 ? head_transform_width : token_width();
   }
   std::int64_t outputs() const { return token_score ? 1 : vocabulary; }
+  // Width of the states that a model without head puts out.
+  std::int64_t output_width() const { return state_width > 0 ? state_width : width; }
   bool is_image() const { return image.patch > 0; }
   // Whether other layers attend to the keys and values of this one; of any layer.
   bool is_source(std::int64_t layer) const;

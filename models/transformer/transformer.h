@@ -26,7 +26,7 @@
 //   layer_inputs.embedding.weight [V, L·P]   layer_inputs.projection.weight [L·P, C]   layer_inputs.norm.*
 //   layers.N.input.{gate.weight [P, C], down.weight [C, P], after_norm.*}
 //   convolution.{weight [C, C / groups, kernel], bias}   convolution_norm.*
-//   final_norm.*   head_transform.*   head_norm.*   head.{weight [V, C], bias}   distillation_head.{weight [V, C],
+//   final_norm.*   state_projection.weight [E, C]   head_transform.*   head_norm.*   head.{weight [V, C], bias}   distillation_head.{weight [V, C],
 //   bias} position.<the encoding's own parameter names>; those of further encodings position.1.<…>, position.2.<…>
 #pragma once
 

@@ -179,6 +179,11 @@ const std::vector<Kind> kKinds{
      [](Spec& spec) {
        spec.layer_inputs = {6, 0};
      }},
+    {"states of another width",
+     [](Spec& spec) {
+       spec.head = false;
+       spec.state_width = 12;
+     }},
     {"latent attention", each<[](LayerSpec& layer) {
        layer.attention.kv_heads = layer.attention.heads;
        layer.attention.latent = {10, 12, 4, 1e-6};
