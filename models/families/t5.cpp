@@ -1,5 +1,6 @@
 // T5 (T5, v1.1, FLAN and mT5 files): pre-norm with RMSNorm, no biases, unscaled scores, and one table of distance
-// buckets shared by all layers of a side; umT5 has one in each layer. A file may hold the encoder only.
+// buckets shared by all layers of a side; umT5 has one in each layer. LongT5's encoder sees a window to both sides;
+// Switch has experts in some layers. A file may hold the encoder only.
 #include <cmath>
 
 #include "core/base/shown.h"
@@ -13,27 +14,36 @@ namespace {
 const std::vector<std::string_view> kT5Prefixes{"", "module."};
 constexpr const char* kT5Anchor = "shared.weight";
 constexpr std::string_view kUmt5 = "umt5";
+constexpr std::string_view kLongT5 = "longt5";
+constexpr std::string_view kSwitch = "switch_transformers";
 
 bool recognises_t5(const CheckpointFiles& checkpoint) {
   const std::string type = model_type(checkpoint);
-  return type == "t5" || type == "mt5" || type == kUmt5;
+  return type == "t5" || type == "mt5" || type == kUmt5 || type == kLongT5 || type == kSwitch;
 }
 
 // Names shared by both sides: a block's attention is layer 0, its feed-forward the last one.
 std::vector<Name> side_names(const std::string& side, const std::string& last) {
   const std::string block = side + ".block.N.layer.";
-  const std::string table = "layer.0.SelfAttention.relative_attention_bias.weight";
-  return {{"embedding.weight", "shared.weight"},
-          {"embedding.weight", side + ".embed_tokens.weight"},
-          {"position.relative_attention_bias", side + ".block.0." + table},
-          {"position.layers.N.relative_attention_bias", side + ".block.N." + table},
-          {"layers.N.attention_norm", block + "0.layer_norm"},
-          {"layers.N.attention.{query,key,value,output}", block + "0.SelfAttention.{q,k,v,o}"},
-          {"layers.N.feed_forward_norm", block + last + ".layer_norm"},
-          {"layers.N.feed_forward.gate", block + last + ".DenseReluDense.wi_0"},
-          {"layers.N.feed_forward.up", block + last + ".DenseReluDense.wi_1"},
-          {"layers.N.feed_forward.{up,down}", block + last + ".DenseReluDense.{wi,wo}"},
-          {"final_norm", side + ".final_layer_norm"}};
+  std::vector<Name> names{{"embedding.weight", "shared.weight"},
+                          {"embedding.weight", side + ".embed_tokens.weight"},
+                          {"layers.N.attention_norm", block + "0.layer_norm"},
+                          {"layers.N.feed_forward_norm", block + last + ".layer_norm"},
+                          {"layers.N.feed_forward.gate", block + last + ".DenseReluDense.wi_0"},
+                          {"layers.N.feed_forward.up", block + last + ".DenseReluDense.wi_1"},
+                          {"layers.N.feed_forward.router", block + last + ".mlp.router.classifier"},
+                          {"layers.N.feed_forward.experts.J.{up,down}", block + last + ".mlp.experts.expert_J.{wi,wo}"},
+                          {"final_norm", side + ".final_layer_norm"}};
+  for (const std::string attention : {"0.SelfAttention.", "0.LocalSelfAttention."}) {
+    const std::string table = "layer." + attention + "relative_attention_bias.weight";
+    names.insert(names.end(), {{"position.relative_attention_bias", side + ".block.0." + table},
+                               {"position.layers.N.relative_attention_bias", side + ".block.N." + table},
+                               {"layers.N.attention.{query,key,value,output}", block + attention + "{q,k,v,o}"}});
+  }
+  for (const std::string dense : {".DenseReluDense.", ".mlp."}) {
+    names.push_back({"layers.N.feed_forward.{up,down}", block + last + dense + "{wi,wo}"});
+  }
+  return names;
 }
 
 std::vector<Name> decoder_names() {
@@ -69,6 +79,24 @@ Status read_feed_forward(const Config& config, const char* usual, Plan& plan) {
   return {};
 }
 
+// Experts in every layer whose number is 1 modulo the step, or in all where the step is 1; a token beyond an expert's
+// capacity passes the layer by.
+Status read_experts(const Config& config, const char* sparse, transformer::Spec& spec) {
+  transformer::Experts experts;
+  LOCUS_TRY(experts.count, integer_or(config, "num_experts", 8));
+  LOCUS_TRY(experts.capacity, integer_or(config, "expert_capacity", 64));
+  LOCUS_TRY(experts.router_bias, config.boolean("router_bias", false));
+  LOCUS_TRY(const std::int64_t count, integer_or(config, sparse, 3, 0));
+  LOCUS_CHECK(check_fixed_fields(config, {{"router_dtype", {"float32"}}}));
+  const std::int64_t step = count > 0 ? spec.depth() / count : spec.depth();
+  spec.each([&](std::int64_t n, transformer::LayerSpec& layer) {
+    if (step > 0 && (step == 1 || n % step == 1)) {
+      layer.feed_forward.experts = experts;
+    }
+  });
+  return {};
+}
+
 // Name of the matrix after the activation.
 void keep_feed_forward_names(Plan& plan) {
   const bool gated = plan.spec.first().feed_forward.gated;
@@ -96,6 +124,10 @@ Status add_decoder(const CheckpointFiles& checkpoint, const std::string& prefix,
   LOCUS_TRY(const bool tied, config.boolean("tie_word_embeddings", true));
   LOCUS_TRY(const bool scaled, config.boolean("scale_decoder_outputs", tied));
   const bool scales = text_or_nothing(config, "model_type") != "mt5" && scaled;
+  if (model_type(checkpoint) == kSwitch) {
+    plan.spec.each([&](std::int64_t, transformer::LayerSpec& own) { own.feed_forward.experts = {}; });
+    LOCUS_CHECK(read_experts(config, "num_sparse_decoder_layers", plan.spec));
+  }
   plan.spec.tied_head = tied || checkpoint.find(prefix + "lm_head.weight") == nullptr;
   plan.spec.logit_scale = scales ? 1 / std::sqrt(static_cast<double>(plan.spec.width)) : 1;
   LOCUS_TRY(plan.start_token, integer_or(config, "decoder_start_token_id", 0, 0));
@@ -109,15 +141,36 @@ Status add_decoder(const CheckpointFiles& checkpoint, const std::string& prefix,
 
 Status finish_t5(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
-  const bool per_layer = model_type(checkpoint) == kUmt5;
-  LOCUS_CHECK(read_feed_forward(config, per_layer ? "gated-gelu" : "relu", plan));
+  const std::string type = model_type(checkpoint);
+  const bool per_layer = type == kUmt5;
+  if (type == kSwitch) {
+    LOCUS_TRY(const std::string named, config.text("dense_act_fn", "relu"));
+    LOCUS_TRY(const transformer::Activation activation,
+              within(transformer::parse_activation(named), config.context("dense_act_fn")));
+    plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
+      layer.feed_forward.gated = false;
+      layer.feed_forward.activation = activation;
+    });
+  } else {
+    LOCUS_CHECK(read_feed_forward(config, per_layer ? "gated-gelu" : "relu", plan));
+  }
   LOCUS_TRY(const std::int64_t buckets, config.integer("relative_attention_num_buckets", 32));
   LOCUS_TRY(const std::int64_t longest, config.integer("relative_attention_max_distance", 128));
   plan.spec.encodings = {{"t5", {{"buckets", buckets}, {"max_distance", longest}, {"per_layer", per_layer}}}};
   const std::string prefix = checkpoint.prefix_of(kT5Prefixes, kT5Anchor);
-  if (checkpoint.find(prefix + "decoder.final_layer_norm.weight") != nullptr) {
+  const bool two_sides = checkpoint.find(prefix + "decoder.final_layer_norm.weight") != nullptr;
+  if (two_sides) {
     LOCUS_CHECK(add_decoder(checkpoint, prefix, plan));
     keep_feed_forward_names(plan.encoder.front());
+  }
+  transformer::Spec& encoder = two_sides ? plan.encoder.front().spec : plan.spec;
+  if (type == kLongT5) {
+    LOCUS_CHECK(check_fixed_fields(config, {{"encoder_attention_type", {"local"}}}));
+    LOCUS_TRY(const std::int64_t radius, integer_or(config, "local_radius", 127));
+    encoder.each([&](std::int64_t, transformer::LayerSpec& layer) { layer.attention.window = radius + 1; });
+  }
+  if (type == kSwitch) {
+    LOCUS_CHECK(read_experts(config, "num_sparse_encoder_layers", encoder));
   }
   keep_feed_forward_names(plan);
   return {};
@@ -144,7 +197,10 @@ const Family kT5 = [] {
       .anchor = kT5Anchor,
       .names = side_names("encoder", "1"),
       .skipped = {"embed_tokens.weight", "lm_head.weight"},
-      .harmless = {"num_decoder_layers", "tie_word_embeddings", "scale_decoder_outputs"},  // an encoder only
+      .harmless = {"num_decoder_layers", "tie_word_embeddings", "scale_decoder_outputs",  // an encoder only
+                   "encoder_sparse_step", "decoder_sparse_step", "num_sparse_decoder_layers", "add_router_probs",
+                   "router_aux_loss_coef", "router_z_loss_coef", "router_jitter_noise", "router_ignore_padding_tokens",
+                   "global_block_size"},
   };
 }();
 

@@ -48,8 +48,12 @@ std::optional<Continued> Continued::begin(const Transformer& model, const Reused
       return std::nullopt;
     }
   }
-  for (std::size_t n = 0; options.routing && n < reused.layers.size(); ++n) {
-    if (spec.layers[n].feed_forward.experts.count > 0 && !reused.layers[n].routing.experts.defined()) {
+  for (std::size_t n = 0; n < reused.layers.size(); ++n) {
+    if (spec.layers[n].feed_forward.experts.capacity > 0) {  // which tokens an expert takes depends on those before
+      return std::nullopt;
+    }
+    if (options.routing && spec.layers[n].feed_forward.experts.count > 0 &&
+        !reused.layers[n].routing.experts.defined()) {
       return std::nullopt;
     }
   }

@@ -177,7 +177,12 @@ at::Tensor feed_forward(const FeedForwardSpec& spec, const ExpertWeights& weight
   at::Tensor sum = at::zeros_like(tokens);
   for (std::int64_t expert = 0; expert < spec.experts.count; ++expert) {
     // The tokens routed to this expert, and its rank among each token's experts.
-    const at::Tensor places = (routed.experts == expert).nonzero();
+    at::Tensor routed_here = routed.experts == expert;  // (N, k)
+    if (spec.experts.capacity > 0) {
+      const at::Tensor taken = routed_here.any(-1).view({-1, x.size(-2)}).to(at::kLong).cumsum(-1);  // of each text
+      routed_here = routed_here & (taken <= spec.experts.capacity).view({-1, 1});
+    }
+    const at::Tensor places = routed_here.nonzero();
     if (places.size(0) == 0) {
       continue;
     }

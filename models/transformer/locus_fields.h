@@ -98,6 +98,7 @@ void visit_layer(Visit& visit, LayerSpec& layer) {
   Experts& experts = layer.feed_forward.experts;
   visit("num_experts", experts.count);
   visit("num_experts_per_tok", experts.chosen);
+  visit("expert_capacity", experts.capacity);
   visit.name("router", kRouters, experts.router);
   visit("router_bias", experts.router_bias);
   visit("router_correction", experts.correction);

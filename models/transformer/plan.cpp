@@ -57,7 +57,11 @@ struct Pattern {
     for (std::size_t begin = 0; begin <= tensor.size();) {
       const std::size_t end = std::min(tensor.find('.', begin), tensor.size());
       const std::string part = tensor.substr(begin, end - begin);
-      name += (begin == 0 ? "" : ".") + (part == "N" ? numbers[0] : part == "J" ? numbers[1] : part);
+      const bool joined = part.ends_with("_J");  // "expert_J"
+      name += (begin == 0 ? "" : ".") + (part == "N"   ? numbers[0]
+                                         : part == "J" ? numbers[1]
+                                         : joined      ? part.substr(0, part.size() - 1) + numbers[1]
+                                                       : part);
       begin = end + 1;
     }
     return name;

@@ -100,6 +100,9 @@ Status check_feed_forward(const FeedForwardSpec& feed_forward) {
   }
   LOCUS_CHECK(check_size("experts", experts.count, 1 << 16));
   LOCUS_CHECK(check_size("experts of a token", experts.chosen, experts.count));
+  if (experts.capacity < 0) {
+    return bad_input("capacity of experts: expected 0 or more, found " + std::to_string(experts.capacity));
+  }
   LOCUS_CHECK(check_size("groups of experts", experts.groups, experts.count));
   LOCUS_CHECK(check_size("chosen groups of experts", experts.chosen_groups, experts.groups));
   if (!(experts.logit_cap >= 0) || !(experts.least_sum >= 0) || !(experts.margin >= 0)) {

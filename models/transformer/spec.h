@@ -143,6 +143,8 @@ struct Experts {
   double logit_cap = 0;          // logit = cap·tanh(logit/cap); 0: none
   double least_sum = 0;          // normalised: the sum is at least this
   double margin = 0;             // kSparseMixer
+  // Tokens of a text that an expert takes, the first ones; the others get nothing from it (Switch). 0: all.
+  std::int64_t capacity = 0;
 
   friend bool operator==(const Experts&, const Experts&) = default;
 };

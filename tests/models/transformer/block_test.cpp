@@ -179,11 +179,6 @@ const std::vector<Kind> kKinds{
      [](Spec& spec) {
        spec.layer_inputs = {6, 0};
      }},
-    {"states of another width",
-     [](Spec& spec) {
-       spec.head = false;
-       spec.state_width = 12;
-     }},
     {"latent attention", each<[](LayerSpec& layer) {
        layer.attention.kv_heads = layer.attention.heads;
        layer.attention.latent = {10, 12, 4, 1e-6};
@@ -222,6 +217,11 @@ const std::vector<Kind> kKinds{
          layer.feed_forward.experts.least_sum = 1.2;
          layer.feed_forward.experts.averaged = true;
        });
+     }},
+    {"experts that take the first tokens alone",
+     [](Spec& spec) {
+       experts(spec, Router::kSoftmax, 1, false);
+       spec.each([](std::int64_t, LayerSpec& layer) { layer.feed_forward.experts.capacity = 3; });
      }},
     {"clamped gates", each<[](LayerSpec& layer) { layer.feed_forward.clamp = 0.4; }>},
     {"norms without weight", [](Spec& spec) { spec.norm_weight = false; }},

@@ -31,8 +31,8 @@ Spec unusual() {
   layer.attention.clip = 6;
   layer.attention.gate = {GateForm::kChannel, true, true};
   layer.feed_forward = {77, Activation::kGeluTanh, false, true, false, true, 7, 1.5};
-  layer.feed_forward.experts = {8, 2,  Router::kSigmoid, true, true, true, 4, 2, 2.5, 20, true, true, true, true, 3,
-                                2, 0.1};
+  layer.feed_forward.experts = {8,   2, Router::kSigmoid, true, true, true, 4, 2, 2.5, 20, true, true, true, true, 3, 2,
+                                0.1, 5};
   layer.attention_norm = NormPlace::kPost;
   layer.feed_forward_norm = NormPlace::kBoth;
   layer.parallel = layer.shared_norm = layer.residual_from_norm = layer.layer_scale = true;
