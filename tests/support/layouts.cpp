@@ -211,7 +211,7 @@ std::vector<Entry> text_entries() {
                    folder);
          written.ids = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5};
        }},
-      {{.name = "locus-early-norm", .family = "locus"},
+      {{.name = "locus-early-norm", .family = "locus", .base_field = "position_encoding.base"},
        [](const fs::path& folder, WrittenLayout& written) {
          locus_own(R"({"model_type": "locus", "vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2,
            "num_attention_heads": 4, "num_key_value_heads": 4, "intermediate_size": 40, "norm": "layer",
