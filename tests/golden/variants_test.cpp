@@ -522,6 +522,15 @@ TEST(Variants, CompositesOfUnknownTowersOpenTheirText) {
   }
 }
 
+TEST(Variants, TheTextOfACompositeMayBeOfAFamilyFile) {
+  const CopiedFolder folder(variants("adapters") / "base");
+  compose(folder, "a_new_type", "model.language_model.", "");
+  folder.change("config.json", [](json& config) { config["text_config"]["model_type"] = "iquestcoder"; });
+  const auto model = test::open_model(folder.path());
+  ASSERT_NE(model, nullptr);
+  expect_same(*model, test::Golden("variants/adapters/base/expected"));
+}
+
 TEST(Variants, CompositesOfAnUnknownTextAreRefused) {
   const CopiedFolder folder(variants("adapters") / "base");
   compose(folder, "a_new_type", "model.language_model.", "");

@@ -143,6 +143,10 @@ Result<Family> family_named(const std::string& name, const Config& config) {
       return family;
     }
   }
+  LOCUS_TRY(const Family* const in_file, family_in_files(name, false));
+  if (in_file != nullptr) {
+    return *in_file;
+  }
   return unsupported("expected the text model of a family that Locus reads, found " + shown(name),
                      config.context("model_type"));
 }
