@@ -30,7 +30,8 @@ struct CheckpointParts {
   std::shared_ptr<Vision> vision;                     // of a vision-language model; null for others
   transformer::WeightBinding binding;                 // of both
   std::shared_ptr<const text::Tokenizer> tokenizer;   // null: ids only
-  std::optional<SentenceSteps> sentence;              // from states to one vector, where the checkpoint has the steps
+  std::shared_ptr<const text::Tokenizer> decoder_tokenizer;  // of an encoder–decoder, where it is another; else null
+  std::optional<SentenceSteps> sentence;  // from states to one vector, where the checkpoint has the steps
   image::Preprocessing preprocessing;
   std::optional<Error> unread;  // why texts (tokenizer) or pictures (preprocessing) are refused; ids and pixels are not
   std::optional<Error> unread_pictures;  // the same of the pictures in a text
@@ -38,6 +39,11 @@ struct CheckpointParts {
   std::optional<Error> unexpected_tensors;
   std::map<std::int64_t, std::string> labels;  // of an image model's classes
   OpenOptions options;
+
+  // The tokenizer of a side's texts; null: ids only.
+  const std::shared_ptr<const text::Tokenizer>& tokenizer_of(const transformer::Transformer& side) const {
+    return decoder_tokenizer && &side == transformer.get() ? decoder_tokenizer : tokenizer;
+  }
 };
 
 // The last text that was tokenized.

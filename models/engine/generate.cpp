@@ -121,8 +121,9 @@ Result<Generation> Runner::generate(const Input& input, const GenerateOptions& o
     Generation generation;
     generation.ids.assign(ids.begin() + prompt, ids.end());
     std::vector<std::size_t> ends;
-    if (parts_.tokenizer) {
-      generation.text = decode_after(*parts_.tokenizer, ids, static_cast<std::size_t>(prompt), ends);
+    const text::Tokenizer* const tokenizer = parts_.tokenizer_of(*parts_.transformer).get();
+    if (tokenizer != nullptr) {
+      generation.text = decode_after(*tokenizer, ids, static_cast<std::size_t>(prompt), ends);
     }
     // Whether what is continued is text.
     const bool texts = parts_.encoder ? !input.decoder_ids : input.text.has_value();
@@ -131,7 +132,7 @@ Result<Generation> Runner::generate(const Input& input, const GenerateOptions& o
     for (std::size_t n = 0; n < generation.ids.size(); ++n) {
       const std::int64_t id = generation.ids[n];
       const std::int64_t to = texts && n < ends.size() ? before + static_cast<std::int64_t>(ends[n]) : from;
-      prepared.tokens.push_back({id, parts_.tokenizer ? parts_.tokenizer->label(id) : std::to_string(id),
+      prepared.tokens.push_back({id, tokenizer != nullptr ? tokenizer->label(id) : std::to_string(id),
                                  texts ? Range{from, to} : Range{}, next + static_cast<double>(n)});
       from = to;
     }

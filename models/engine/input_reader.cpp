@@ -86,7 +86,7 @@ Result<PreparedInput> InputReader::read(const Input& input) const {
   if (input.decoder_text && input.decoder_ids) {
     return usage("expected at most one input of the decoder (text or ids), found 2");
   }
-  return image ? prepare_image(input) : parts_.encoder ? prepare_pair(input) : prepare_text(input);
+  return image ? prepare_image(input) : parts_.encoder ? prepare_pair(input) : prepare_text(*parts_.transformer, input);
 }
 
 Result<std::vector<TokenInfo>> InputReader::tokenize(const Input& input) const {
@@ -113,55 +113,60 @@ Result<std::vector<text::Token>> InputReader::encode(const std::string& text, bo
   return last.tokens;
 }
 
-Result<PreparedInput> InputReader::prepare_text(const Input& input) const {
+Result<PreparedInput> InputReader::prepare_text(const transformer::Transformer& model, const Input& input) const {
   if (input.text) {
     LOCUS_TRY(const std::vector<text::Token> tokens, encode(*input.text, true));
-    LOCUS_TRY(PreparedInput prepared, prepare_tokens(tokens, input.position_start));
+    LOCUS_TRY(PreparedInput prepared, prepare_tokens(model, tokens, input.position_start));
     prepared.text = *input.text;
     return prepared;
   }
-  return prepare_tokens(tokens_of(*input.ids), input.position_start);
+  return prepare_tokens(model, tokens_of(*input.ids), input.position_start);
 }
 
 // Texts that the encoder reads, and that the decoder has read so far.
 Result<PreparedInput> InputReader::prepare_pair(const Input& input) const {
-  LOCUS_TRY(PreparedInput read, prepare_text(input));
+  LOCUS_TRY(PreparedInput read, prepare_text(*parts_.encoder, input));
   std::vector<text::Token> tokens{{parts_.start_token, {}}};
   if (input.decoder_ids) {
     tokens = tokens_of(*input.decoder_ids);
   } else if (input.decoder_text) {
-    LOCUS_TRY(const std::vector<text::Token> own, encode(*input.decoder_text, false));
+    LOCUS_TRY(const std::vector<text::Token> own, parts_.decoder_tokenizer
+                                                      ? parts_.decoder_tokenizer->encode(*input.decoder_text, false)
+                                                      : encode(*input.decoder_text, false));
     tokens.insert(tokens.end(), own.begin(), own.end());
   }
-  LOCUS_TRY(PreparedInput prepared, within(prepare_tokens(tokens, input.position_start), "decoder"));
+  LOCUS_TRY(PreparedInput prepared,
+            within(prepare_tokens(*parts_.transformer, tokens, input.position_start), "decoder"));
   prepared.text = input.decoder_text.value_or("");
   prepared.encoder = std::make_shared<PreparedInput>(std::move(read));
   return prepared;
 }
 
-Result<PreparedInput> InputReader::prepare_tokens(const std::vector<text::Token>& tokens, std::int64_t start) const {
+Result<PreparedInput> InputReader::prepare_tokens(const transformer::Transformer& model,
+                                                  const std::vector<text::Token>& tokens, std::int64_t start) const {
   PreparedInput prepared;
   if (tokens.empty()) {
     return bad_input("empty input: expected at least one token");
   }
+  const text::Tokenizer* const tokenizer = parts_.tokenizer_of(model).get();
   const auto length = static_cast<std::int64_t>(tokens.size());
   prepared.batch.ids = at::empty({1, length}, at::kLong);
   auto* ids = prepared.batch.ids.data_ptr<std::int64_t>();
   for (std::size_t n = 0; n < tokens.size(); ++n) {
     const std::int64_t id = tokens[n].id;
-    if (id < 0 || (id >= parts_.info.vocabulary && id != parts_.info.placeholder)) {
-      const bool named = parts_.tokenizer && id >= 0 && id < parts_.tokenizer->vocabulary();
+    if (id < 0 || (id >= model.spec().vocabulary && id != parts_.info.placeholder)) {
+      const bool named = tokenizer != nullptr && id >= 0 && id < tokenizer->vocabulary();
       return bad_input("token " + std::to_string(n) +
-                       (named ? ", " + parts_.tokenizer->label(id) + ", for which the model has no embedding" : "") +
-                       ": expected an id from 0 to " + std::to_string(parts_.info.vocabulary - 1) + ", found " +
+                       (named ? ", " + tokenizer->label(id) + ", for which the model has no embedding" : "") +
+                       ": expected an id from 0 to " + std::to_string(model.spec().vocabulary - 1) + ", found " +
                        std::to_string(id));
     }
     ids[n] = id;
-    prepared.tokens.push_back({id, parts_.tokenizer ? parts_.tokenizer->label(id) : std::to_string(id), tokens[n].bytes,
+    prepared.tokens.push_back({id, tokenizer != nullptr ? tokenizer->label(id) : std::to_string(id), tokens[n].bytes,
                                static_cast<double>(start) + static_cast<double>(n)});
   }
-  prepared.batch.positions = parts_.transformer->positions(length, static_cast<double>(start));
-  if (const std::int64_t padding = parts_.transformer->spec().padding; padding >= 0) {
+  prepared.batch.positions = model.positions(length, static_cast<double>(start));
+  if (const std::int64_t padding = model.spec().padding; padding >= 0) {
     // Padding is at no position, one before the first, and does not count.
     const at::Tensor counts = prepared.batch.ids[0].ne(padding).to(at::kDouble);
     at::Tensor& places = prepared.batch.positions.ids;

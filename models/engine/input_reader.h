@@ -21,11 +21,12 @@ class InputReader {
 
   // Token ids of a text; those of the last one are kept, as an estimate and the run after it ask for the same. Errors: kBadInput for a checkpoint without a tokenizer that Locus reads.
   Result<std::vector<text::Token>> encode(const std::string& text, bool special) const;
-  // Ids and positions of these tokens. Errors: kBadInput for none, and for an id outside the vocabulary.
-  Result<PreparedInput> prepare_tokens(const std::vector<text::Token>& tokens, std::int64_t start) const;
+  // Ids and positions of these tokens for this model. Errors: kBadInput for none, and for an id outside its vocabulary.
+  Result<PreparedInput> prepare_tokens(const transformer::Transformer& model, const std::vector<text::Token>& tokens,
+                                       std::int64_t start) const;
 
  private:
-  Result<PreparedInput> prepare_text(const Input& input) const;
+  Result<PreparedInput> prepare_text(const transformer::Transformer& model, const Input& input) const;
   Result<PreparedInput> prepare_pair(const Input& input) const;
   Result<PreparedInput> prepare_image(const Input& input) const;
   // (3, H, W), normalised; fills in the picture and what there is to say of its file.

@@ -72,7 +72,10 @@ Result<std::vector<std::string>> open_text(const families::CheckpointFiles& chec
   if (!parts.tokenizer && named == "bytes") {
     parts.tokenizer = text::byte_tokenizer();
   }
-  const std::int64_t vocabulary = parts.transformer->spec().vocabulary;
+  if (parts.encoder && parts.tokenizer) {
+    LOCUS_TRY(parts.decoder_tokenizer, text::open_decoder_tokenizer(checkpoint.folder));
+  }
+  const std::int64_t vocabulary = (parts.encoder ? parts.encoder : parts.transformer)->spec().vocabulary;
   std::vector<std::string> warnings;
   // Special tokens without an embedding are no fault: families have some for pictures, which only their larger models
   // read (Gemma 3's <image_soft_token>). A text that names one is refused.

@@ -84,7 +84,7 @@ TraceData TraceMaker::trace_data(const transformer::Transformer& model, Prepared
   for (std::int64_t n = 0; n < layers; ++n) {
     data.layers.push_back(trace_layer(observation.layers[static_cast<std::size_t>(n)], n, model, prepared.batch));
   }
-  data.label = label_of(parts_.tokenizer, parts_.labels, parts_.info.image);
+  data.label = label_of(parts_.tokenizer_of(model), parts_.labels, parts_.info.image);
   return data;
 }
 

@@ -48,8 +48,12 @@ std::shared_ptr<const Tokenizer> byte_tokenizer();
 Status write_byte_tokenizer(const std::filesystem::path& folder);
 
 // Opens the tokenizer of a checkpoint folder: tokenizer.json | vocab.json + merges.txt | tokenizer.model (SentencePiece
-// or tiktoken form) | vocab.txt, with tokenizer_config.json. A folder without any gives a null pointer (ids only), not
-// an error. Errors: kBadInput naming the file and what is wrong; kUnsupported for an unknown component.
+// or tiktoken form) | source.spm + vocab.json | vocab.txt, with tokenizer_config.json. A folder without any gives a null
+// pointer (ids only), not an error. Errors: kBadInput naming the file and what is wrong; kUnsupported for an unknown
+// component.
 Result<std::shared_ptr<const Tokenizer>> open_tokenizer(const std::filesystem::path& folder);
+
+// That of the decoder's texts where the folder has one of their own (Marian's target.spm); null where it has not.
+Result<std::shared_ptr<const Tokenizer>> open_decoder_tokenizer(const std::filesystem::path& folder);
 
 }  // namespace locus::text

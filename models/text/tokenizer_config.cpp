@@ -45,6 +45,20 @@ void read_special(const JsonObject& object, TokenizerConfig& config) {
   }
 }
 
+// "additional_special_tokens": names, or objects with a content.
+void read_more_special(const JsonObject& object, TokenizerConfig& config) {
+  const Json* const list = object.find("additional_special_tokens");
+  if (list == nullptr || !list->is_array() || !config.more_special.empty()) {
+    return;
+  }
+  for (const Json& item : *list) {
+    const Json& name = item.is_object() && item.contains("content") ? item["content"] : item;
+    if (name.is_string()) {
+      config.more_special.push_back(name.get<std::string>());
+    }
+  }
+}
+
 Status read_added(const JsonObject& object, TokenizerConfig& config) {
   if (object.find("added_tokens_decoder") == nullptr) {
     return {};
@@ -95,12 +109,17 @@ Result<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& folde
   LOCUS_CHECK(read_flag(object, "strip_accents", config.strip_accents));
   LOCUS_CHECK(read_flag(object, "tokenize_chinese_chars", config.space_cjk));
   read_special(object, config);
+  read_more_special(object, config);
+  if (const Json* const language = object.find("src_lang"); language != nullptr && language->is_string()) {
+    config.source_language = language->get<std::string>();
+  }
   LOCUS_CHECK(read_added(object, config));
 
   const std::filesystem::path map_path = folder / "special_tokens_map.json";
   LOCUS_TRY(const Json map, read_object(map_path));
   LOCUS_TRY(const JsonObject map_object, JsonObject::of(map, map_path.string()));
   read_special(map_object, config);
+  read_more_special(map_object, config);
 
   const std::filesystem::path added_path = folder / "added_tokens.json";
   LOCUS_TRY(const Json added, read_object(added_path));

@@ -26,6 +26,8 @@ struct TokenizerConfig {
   std::optional<bool> strip_accents;
   std::optional<bool> space_cjk;               // tokenize_chinese_chars
   std::map<std::string, std::string> special;  // "bos" → "<s>"
+  std::vector<std::string> more_special;       // additional_special_tokens
+  std::string source_language;                 // src_lang
   std::vector<AddedToken> added;
 };
 // Missing files are no error. Errors: kBadInput naming file, field, expected and found.
@@ -47,8 +49,12 @@ TokenizerResult parse_vocabulary_and_merges(std::string_view vocabulary, std::st
 TokenizerResult parse_tiktoken(std::string_view text, const std::string& file, const TokenizerConfig& config);
 TokenizerResult parse_word_list(std::string_view text, const std::string& file, const TokenizerConfig& config);
 TokenizerResult parse_sentence_piece(std::string_view bytes, const std::string& file, const TokenizerConfig& config);
-// The same pieces with fairseq's ids (XLM-RoBERTa). Errors: kUnsupported for another tokenizer_class.
+// The same pieces with fairseq's ids (XLM-RoBERTa, mBART). Errors: kUnsupported for another tokenizer_class.
 TokenizerResult parse_fairseq_pieces(std::string_view bytes, const std::string& file, TokenizerConfig config);
+// The same pieces with the ids of a vocabulary, a JSON object (Marian); or, with languages, which have the ids behind
+// it, M2M-100's.
+TokenizerResult parse_pieces_with_ids(std::string_view bytes, const std::string& file, std::string_view vocabulary,
+                                      const std::string& vocabulary_file, TokenizerConfig config, bool languages);
 
 // True if a tokenizer.model has tiktoken's form: lines of base64 and a rank.
 bool is_tiktoken(std::string_view text);

@@ -1,4 +1,5 @@
 // Vocabularies older than tokenizer.json: vocab.json + merges.txt, vocab.txt, and tiktoken's ranks.
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -73,11 +74,28 @@ Status add_byte_level(const char* pattern, bool prefix, PipelineParts& parts) {
   return {};
 }
 
+constexpr const char* kBlenderbot = "BlenderbotTokenizer";
+
+// Whether entries are words in parts, "ne@@" or "th</w>", and not bytes, of which a space is "Ġ".
+bool is_of_words(const nlohmann::json& vocabulary) {
+  const auto any = [&](const auto& fits) {
+    return vocabulary.is_object() && std::any_of(vocabulary.items().begin(), vocabulary.items().end(),
+                                                 [&](const auto& item) { return fits(item.key()); });
+  };
+  return any([](const std::string& entry) { return entry.ends_with("@@") || entry.ends_with("</w>"); }) &&
+         !any([](const std::string& entry) { return entry.starts_with("Ġ"); });
+}
+
 void frame_merges(const TokenizerConfig& config, PipelineParts& parts) {
   const std::string& name = config.tokenizer_class;
-  if (name.starts_with("Roberta") || name.starts_with("Bart") || name.starts_with("Longformer")) {
+  if (name.starts_with("Roberta") || name.starts_with("Bart") || name.starts_with("Mvp") ||
+      name.starts_with("Longformer")) {
     put(special_id(config, parts, "cls", "<s>"), parts.before);
     put(special_id(config, parts, "sep", "</s>"), parts.after);
+    return;
+  }
+  if (name == kBlenderbot) {
+    put(special_id(config, parts, "eos", "</s>"), parts.after);
     return;
   }
   if (config.add_bos.value_or(false)) {
@@ -141,6 +159,9 @@ TokenizerResult parse_vocabulary_and_merges(std::string_view vocabulary, std::st
   const std::string entries_file = file + "/vocab.json";
   const std::string merges_file = file + "/merges.txt";
   LOCUS_TRY(const nlohmann::json document, parse_json(vocabulary, entries_file));
+  if (is_of_words(document)) {
+    return unsupported("expected byte-level entries, found parts of words", entries_file);
+  }
   LOCUS_TRY(Vocabulary entries, parse_vocabulary(document, entries_file, true));
   LOCUS_TRY(const Merges parsed, parse_merges(merges, merges_file));
   PipelineParts parts;
@@ -149,7 +170,8 @@ TokenizerResult parse_vocabulary_and_merges(std::string_view vocabulary, std::st
   if (qwen) {
     LOCUS_TRY(parts.normalizers, parse_normalizer({{"type", "NFC"}}, file));
   }
-  LOCUS_CHECK(add_byte_level(qwen ? kQwen2Pattern : kGpt2Pattern, config.add_prefix_space.value_or(false), parts));
+  LOCUS_CHECK(add_byte_level(qwen ? kQwen2Pattern : kGpt2Pattern, config.add_prefix_space.value_or(name == kBlenderbot),
+                             parts));
   add_special(parts, "<|endoftext|>");
   add_configured_tokens(config, parts);
   frame_merges(config, parts);

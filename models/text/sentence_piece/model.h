@@ -36,6 +36,9 @@ struct SentencePieceModel {
   std::int32_t unknown = -1;
   std::int32_t begin = -1;  // of a text ("<s>"); −1: none
   std::int32_t end = -1;
+  std::int32_t known = -1;  // pieces from this one on have no id: the unknown one's is given; −1: all have one
+  std::vector<std::int64_t> before = {};               // ids of every text: at its beginning, behind the model's own,
+  std::vector<std::int64_t> after = {};                // and at its end
   std::optional<std::array<std::int32_t, 256>> bytes;  // with byte fallback: the piece of each byte
   std::optional<Charsmap> charsmap;
   bool dummy_prefix = true;         // a space before the text,

@@ -1,11 +1,9 @@
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <span>
 #include <unordered_map>
 #include <utility>
 
-#include "core/base/shown.h"
 #include "models/text/bpe/byte_level.h"
 #include "models/text/sentence_piece/model.h"
 #include "models/text/token_model.h"
@@ -19,7 +17,6 @@ using Type = ModelPiece::Type;
 using Kind = SentencePieceModel::Kind;
 
 constexpr const char* kSpaceMark = "▁";
-constexpr const char* kXlmRoberta = "XLMRobertaTokenizer";
 
 // User-defined pieces win over all others: each of their bytes counts as the best score. Sums and products are computed
 // as in SentencePiece, in 32 bits where it uses 32 bits.
@@ -69,8 +66,11 @@ class SentencePiece final : public Tokenizer {
  public:
   SentencePiece(SentencePieceModel model, const TokenizerConfig& config)
       : model_(std::move(model)), added_(config.added) {
-    end_ = static_cast<std::int64_t>(model_.pieces.size());
+    end_ = count();
     for (std::size_t id = 0; id < model_.pieces.size(); ++id) {
+      if (model_.known >= 0 && model_.pieces[id].type == Type::kUnused && has_piece(static_cast<std::int64_t>(id))) {
+        entries_.emplace(model_.pieces[id].text, static_cast<std::int64_t>(id));
+      }
       if (model_.pieces[id].type == Type::kUserDefined) {
         AddedToken& token = kept_.emplace_back();
         token.content = model_.pieces[id].text;
@@ -86,14 +86,19 @@ class SentencePiece final : public Tokenizer {
       end_ = std::max<std::int64_t>(end_, std::int64_t{token.id} + 1);
     }
     const bool t5 = config.tokenizer_class.starts_with("T5") || config.tokenizer_class.starts_with("MT5");
-    before_ = config.add_bos.value_or(!t5) ? model_.begin : -1;
-    after_ = config.add_eos.value_or(t5) ? model_.end : -1;
+    std::int64_t begin = config.add_bos.value_or(!t5) ? model_.begin : -1;
+    std::int64_t end = config.add_eos.value_or(t5) ? model_.end : -1;
     if (config.tokenizer_class.starts_with("DebertaV2")) {  // whatever the model's names of begin and end are
-      before_ = piece_named("[CLS]");
-      after_ = piece_named("[SEP]");
-    } else if (config.tokenizer_class == kXlmRoberta) {  // around every text
-      before_ = model_.begin;
-      after_ = model_.end;
+      begin = piece_named("[CLS]");
+      end = piece_named("[SEP]");
+    }
+    before_ = model_.before;
+    after_ = model_.after;
+    if (begin >= 0) {
+      before_.insert(before_.begin(), begin);
+    }
+    if (end >= 0) {
+      after_.insert(after_.begin(), end);
     }
   }
 
@@ -113,8 +118,8 @@ class SentencePiece final : public Tokenizer {
                        std::to_string(text.size()));
     }
     std::vector<Token> tokens;
-    if (special && before_ >= 0) {
-      tokens.push_back({before_, {0, 0}});
+    for (const std::int64_t id : special ? before_ : std::vector<std::int64_t>()) {
+      tokens.push_back({id, {0, 0}});
     }
     for (const Segment& segment : finder_.split(text)) {
       if (segment.token != nullptr) {
@@ -124,9 +129,9 @@ class SentencePiece final : public Tokenizer {
         LOCUS_CHECK(encode_part(MappedText(part, segment.begin), tokens));
       }
     }
-    if (special && after_ >= 0) {
-      const auto end = static_cast<std::int64_t>(text.size());
-      tokens.push_back({after_, {end, end}});
+    const auto end = static_cast<std::int64_t>(text.size());
+    for (const std::int64_t id : special ? after_ : std::vector<std::int64_t>()) {
+      tokens.push_back({id, {end, end}});
     }
     return tokens;
   }
@@ -185,8 +190,17 @@ class SentencePiece final : public Tokenizer {
     });
     return found == model_.pieces.end() ? -1 : found - model_.pieces.begin();
   }
-  bool has_piece(std::int64_t id) const { return id >= 0 && id < static_cast<std::int64_t>(model_.pieces.size()); }
+  std::int64_t count() const {
+    return model_.known < 0 ? static_cast<std::int64_t>(model_.pieces.size()) : model_.known;
+  }
+  bool has_piece(std::int64_t id) const { return id >= 0 && id < count(); }
   const ModelPiece& piece(std::int64_t id) const { return model_.pieces[static_cast<std::size_t>(id)]; }
+
+  // The id of unknown characters: with ids of a vocabulary, that of an entry that is no piece of this model.
+  std::int64_t named(std::string_view characters) const {
+    const auto found = entries_.find(std::string(characters));
+    return found == entries_.end() ? model_.unknown : found->second;
+  }
 
   std::string bytes_of(std::int64_t id) const {
     const std::string& text = piece(id).text;
@@ -201,7 +215,7 @@ class SentencePiece final : public Tokenizer {
     }
     std::vector<Piece> pieces;
     LOCUS_CHECK(token_model_->encode(text.text(), pieces));
-    bool after_unknown = false;
+    std::size_t unknown_begin = text.size();  // of the unknown characters before; the text's end: none
     for (const Piece& found : pieces) {
       const bool unknown = found.id == model_.unknown;
       if (unknown && model_.bytes) {
@@ -209,12 +223,14 @@ class SentencePiece final : public Tokenizer {
           const std::int32_t id = (*model_.bytes)[static_cast<std::uint8_t>(text.text()[at])];
           tokens.push_back({id, text.source(at, at + 1)});
         }
-      } else if (unknown && after_unknown) {
-        tokens.back().bytes.end = text.origin(found.end);  // consecutive unknown characters are one token
+      } else if (unknown && unknown_begin < text.size()) {  // consecutive unknown characters are one token
+        tokens.back().bytes.end = text.origin(found.end);
+        tokens.back().id = named(text.text().substr(unknown_begin, found.end - unknown_begin));
       } else {
-        tokens.push_back({found.id, text.source(found.begin, found.end)});
+        const std::int64_t id = unknown ? named(text.text().substr(found.begin, found.end - found.begin)) : found.id;
+        tokens.push_back({has_piece(id) ? id : model_.unknown, text.source(found.begin, found.end)});
       }
-      after_unknown = unknown;
+      unknown_begin = !unknown ? text.size() : std::min(unknown_begin, std::size_t{found.begin});
     }
     return {};
   }
@@ -226,59 +242,13 @@ class SentencePiece final : public Tokenizer {
   std::vector<AddedToken> added_;
   AddedTokenFinder finder_;
   std::unordered_map<std::int64_t, const AddedToken*> by_id_;
+  std::unordered_map<std::string, std::int64_t> entries_;  // of a vocabulary that are no pieces of this model
   std::int64_t end_ = 0;
-  std::int64_t before_ = -1;
-  std::int64_t after_ = -1;
+  std::vector<std::int64_t> before_;
+  std::vector<std::int64_t> after_;
 };
 
-// <s>, <pad>, </s>, <unk>, the model's pieces without its first three (<unk>, <s> and </s>), and <mask> last.
-Status number_as_fairseq(SentencePieceModel& model) {
-  const std::vector<ModelPiece>& pieces = model.pieces;
-  constexpr std::ptrdiff_t kNamed = 3;
-  if (pieces.size() < kNamed || model.unknown != 0 || pieces[1].text != "<s>" || pieces[2].text != "</s>") {
-    return bad_input("expected <unk>, <s> and </s> as the first three pieces, found others");
-  }
-  std::vector<ModelPiece> numbered{
-      {"<s>", 0, Type::kControl}, {"<pad>", 0, Type::kControl}, {"</s>", 0, Type::kControl}, pieces.front()};
-  numbered.insert(numbered.end(), pieces.begin() + kNamed, pieces.end());
-  model.pieces = std::move(numbered);
-  model.begin = 0;
-  model.end = 2;
-  model.unknown = 3;
-  for (std::int32_t& id : model.bytes ? std::span<std::int32_t>(*model.bytes) : std::span<std::int32_t>()) {
-    ++id;
-  }
-  return {};
-}
-
 }  // namespace
-
-TokenizerResult parse_fairseq_pieces(std::string_view bytes, const std::string& file, TokenizerConfig config) {
-  if (config.tokenizer_class != kXlmRoberta) {
-    return unsupported(
-        "tokenizer_class: expected " + std::string(kXlmRoberta) + ", found " + shown(config.tokenizer_class), file);
-  }
-  LOCUS_TRY(SentencePieceModel model, within(parse_sentence_piece_model(bytes), file));
-  LOCUS_CHECK(within(number_as_fairseq(model), file));
-  // The special names are one token wherever they occur.
-  const auto add = [&](const char* name, std::size_t id) {
-    const bool known = std::any_of(config.added.begin(), config.added.end(),
-                                   [&](const AddedToken& token) { return token.content == name; });
-    if (!known) {
-      AddedToken& token = config.added.emplace_back();
-      token.content = name;
-      token.id = static_cast<std::int32_t>(id);
-      token.special = true;
-      token.left_strip = name == std::string_view("<mask>");
-    }
-  };
-  constexpr std::size_t kFirst = 4;
-  for (std::size_t id = 0; id < kFirst; ++id) {
-    add(std::array{"<s>", "<pad>", "</s>", "<unk>"}[id], id);
-  }
-  add("<mask>", model.pieces.size());
-  return make_sentence_piece(std::move(model), config, file);
-}
 
 TokenizerResult parse_sentence_piece(std::string_view bytes, const std::string& file, const TokenizerConfig& config) {
   LOCUS_TRY(SentencePieceModel model, within(parse_sentence_piece_model(bytes), file));

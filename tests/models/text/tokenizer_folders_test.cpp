@@ -26,6 +26,17 @@ Result<std::shared_ptr<const Tokenizer>> open(const Files& files) {
   return open_tokenizer(folder.path());
 }
 
+// That of the decoder's texts.
+std::shared_ptr<const Tokenizer> opened_decoder(const Files& files) {
+  const TestFolder folder("decoder_tokenizer_folder");
+  for (const auto& [name, content] : files) {
+    EXPECT_TRUE(write_file(folder.path() / name, content).ok());
+  }
+  auto result = open_decoder_tokenizer(folder.path());
+  EXPECT_TRUE(result.ok() && *result != nullptr) << (result.ok() ? "" : result.error().describe());
+  return result.ok() && *result ? *result : byte_tokenizer();
+}
+
 std::shared_ptr<const Tokenizer> opened(const Files& files) {
   auto result = open(files);
   EXPECT_TRUE(result.ok()) << result.error().describe();
@@ -203,6 +214,76 @@ TEST(TokenizerFolders, SentencePieceModelsUnderFairseqsIds) {
   EXPECT_EQ(order.error().code, ErrorCode::kBadInput);
   EXPECT_NE(order.error().describe().find("sentencepiece.bpe.model: expected <unk>, <s> and </s>"), std::string::npos)
       << order.error().describe();
+}
+
+// Marian's pair: pieces of two models with the ids of one vocabulary. What a model does not know is looked up by its
+// letters; what the vocabulary lacks is unknown.
+TEST(TokenizerFolders, SentencePieceModelsUnderAVocabularysIds) {
+  ModelOptions options;
+  options.remove_extra = true;
+  const std::string source = sentence_piece_model({{"▁", -1}, {"a", -1}, {"▁ab", -1}, {"c", -1}}, options);
+  const std::string target = sentence_piece_model({{"▁", -1}, {"b", -1}, {"▁ba", -1}}, options);
+  const std::string vocabulary = R"({"</s>": 0, "<unk>": 1, "▁ab": 2, "▁": 3, "▁ba": 4, "b": 5, "a": 6, ">>fra<<": 7,
+    "<pad>": 8})";
+  const Files files{{"source.spm", source}, {"target.spm", target}, {"vocab.json", vocabulary}};
+  const auto tokenizer = opened(files);
+  EXPECT_EQ(tokenizer->vocabulary(), 9);
+  EXPECT_EQ(folder_ids(*tokenizer, "ab a"), (Ids{2, 3, 6, 0}));
+  EXPECT_EQ(folder_ids(*tokenizer, ">>fra<< ab"), (Ids{7, 2, 0}));
+  EXPECT_EQ(folder_ids(*tokenizer, "ab b x c"),
+            (Ids{2, 3, 5, 3, 1, 3, 1, 0}));  // b is the target's, c in no vocabulary
+  EXPECT_EQ(folder_ids(*tokenizer, "a<pad></s>", false), (Ids{3, 6, 8, 0}));
+  EXPECT_EQ(tokenizer->decode(Ids{4, 3, 5, 0}), "ba b");  // the target's pieces too
+  EXPECT_EQ(tokenizer->label(4), "·ba");
+  EXPECT_EQ(tokenizer->label(7), ">>fra<<");
+  const auto decoder = opened_decoder(files);
+  EXPECT_EQ(folder_ids(*decoder, "ba b", false), (Ids{4, 3, 5}));
+  for (const std::string& wrong : {std::string(R"({"a": 0})"), std::string(R"({"<unk>": 0, "a": 2})"),
+                                   std::string(R"({"<unk>": 0, "a": 1})"), std::string("[]")}) {
+    const auto refused = open({{"source.spm", source}, {"vocab.json", wrong}});
+    ASSERT_FALSE(refused.ok()) << wrong;
+    EXPECT_EQ(refused.error().code, ErrorCode::kBadInput);
+    EXPECT_NE(refused.error().describe().find("vocab.json"), std::string::npos) << refused.error().describe();
+  }
+}
+
+// M2M-100 and mBART: ids of languages behind the others', around every text.
+TEST(TokenizerFolders, LanguagesAreAroundATextOfSentencePieces) {
+  ModelOptions options;
+  options.remove_extra = true;
+  const std::string pieces = sentence_piece_model({{"▁", -1}, {"a", -1}}, options);
+  const std::string vocabulary = R"({"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "a": 4, "▁": 5})";
+  const std::string languages = R"({"additional_special_tokens": ["__af__", {"content": "__en__"}, "__xh__"]})";
+  const Files m2m{
+      {"sentencepiece.bpe.model", pieces}, {"vocab.json", vocabulary}, {"special_tokens_map.json", languages}};
+  EXPECT_EQ(folder_ids(*opened(m2m), "a __xh__"), (Ids{7, 5, 4, 8, 2}));
+  Files other = m2m;
+  other["tokenizer_config.json"] = R"({"tokenizer_class": "M2M100Tokenizer", "src_lang": "xh"})";
+  EXPECT_EQ(folder_ids(*opened(other), "a"), (Ids{8, 5, 4, 2}));
+  other["tokenizer_config.json"] = R"({"tokenizer_class": "M2M100Tokenizer", "src_lang": "zu"})";
+  const auto unknown = open(other);
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(unknown.error().describe().find("zu"), std::string::npos);
+  const auto mbart = [&](const char* type) {
+    return opened({{"sentencepiece.bpe.model", pieces},
+                   {"tokenizer_config.json", std::string(R"({"tokenizer_class": ")") + type +
+                                                 R"(", "additional_special_tokens": ["ar_AR", "en_XX"]})"}});
+  };
+  EXPECT_EQ(folder_ids(*mbart("MBart50Tokenizer"), "a"), (Ids{7, 4, 5, 2}));
+  EXPECT_EQ(folder_ids(*mbart("MBartTokenizer"), "a ar_AR"), (Ids{4, 5, 6, 2, 7}));
+  EXPECT_EQ(mbart("MBartTokenizer")->label(8), "<mask>");
+}
+
+// Vocabularies of words in parts are no byte-level ones.
+TEST(TokenizerFolders, PartsOfWordsAreRefused) {
+  for (const char* const entry : {"th@@", "he</w>"}) {
+    const auto refused =
+        open({{"vocab.json", std::string(R"({"a": 0, ")") + entry + R"(": 1})"}, {"merges.txt", "#version: 0.2\n"}});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+    EXPECT_NE(refused.error().describe().find("parts of words"), std::string::npos) << refused.error().describe();
+  }
 }
 
 TEST(TokenizerFolders, DamagedModelsAreErrors) {
