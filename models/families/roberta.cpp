@@ -1,6 +1,7 @@
 // RoBERTa and XLM-RoBERTa: BERT with positions that start after the padding id's row, with or without a head. ELECTRA:
 // BERT with embeddings narrower than its layers; generators have a head, discriminators one score per token, bare
-// models no head. DistilBERT: BERT without token types.
+// models no head. DistilBERT: BERT without token types. RoFormer: BERT with rotations instead of a table of positions.
+#include "models/families/engine/sines.h"
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 
@@ -65,6 +66,22 @@ Status finish_distilbert(const CheckpointFiles& /*checkpoint*/, Plan& plan) {
   return {};
 }
 
+// Files store the sines and cosines of the angles.
+Status finish_roformer(const CheckpointFiles& checkpoint, Plan& plan) {
+  LOCUS_TRY(const std::int64_t tokens, integer_or(checkpoint.config, "embedding_size", plan.spec.width));
+  plan.spec.embedding_width = tokens == plan.spec.width ? 0 : tokens;
+  plan.spec.encodings = {{"rope", {{"layout", std::string("interleaved")}}}};
+  for (const char* const prefix : {"roformer.", ""}) {
+    const std::string table = std::string(prefix) + "encoder.embed_positions.weight";
+    if (!holds_sines(checkpoint, table)) {
+      return unsupported("expected sines and cosines of p·10000^(−2m/D), found other numbers",
+                         checkpoint.find(table)->file.string() + ": tensor " + table);
+    }
+    plan.skipped.push_back(table);
+  }
+  return {};
+}
+
 }  // namespace
 
 const Family kRoberta = roberta("roberta");
@@ -80,6 +97,16 @@ const Family kElectra = [] {
                     {"head.bias", "generator_lm_head.bias"},
                     {"head.weight", "generator_lm_head.weight"}};
   family.skipped = {"position_ids", "generator_lm_head.weight"};
+  return family;
+}();
+
+const Family kRoformer = [] {
+  Family family = bert("roformer");
+  family.finish = finish_roformer;
+  family.fixed_fields = {{"rotary_value", {false}}};
+  family.prefixes = {"roformer.", "", "module.roformer."};
+  std::erase_if(family.names, [](const Name& row) { return row.parameter.starts_with("position."); });
+  family.names.push_back({"embedding_projection", "embeddings_project"});
   return family;
 }();
 

@@ -39,6 +39,10 @@ bool opens_here_alone(const json& change) {
       {"n_head=8", "refuses: gives values of other shapes"},  // the stored rows are those of four heads
       {"n_heads=8", "refuses: gives values of other shapes"},
       {"num_heads=8", "refuses: gives values of other shapes"},
+      {"encoder_attention_heads=8", "refuses: gives values of other shapes"},
+      {"decoder_attention_heads=8", "refuses: gives values of other shapes"},
+      {"layer_types=['full_attention', 'sliding_attention', 'full_attention', 'sliding_attention']",
+       "refuses: StrictDataclassClassValidationError"},  // four types of three layers, of which these models have none
       {"attn_logit_softcapping=6", "refuses: StrictDataclassFieldValidationError"},  // a whole number
       {"final_logit_softcapping=6", "refuses: StrictDataclassFieldValidationError"},
       {"pooler_output_size=128", "refuses: RuntimeError"},  // the pooler is no part of the maps

@@ -59,6 +59,7 @@ DROPOUTS = ("attention_dropout hidden_dropout dropout resid_pdrop embd_pdrop att
             "activation_dropout layerdrop dropout_rate embedding_dropout").split()
 TOKENS = dict(pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=0, forced_eos_token_id=None, forced_bos_token_id=None)
 NULL_MEANS_DERIVED = ("head_dim", "num_key_value_heads", "pad_token_id", "n_inner", "q_lora_rank")
+COMPUTED = ("rotary_embeddings.inv_freq", "roformer.encoder.embed_positions.weight")  # though ESM-2 and RoFormer store it
 LARGEST = 5_000_000  # parameters of a tiny model
 PICTURES = set("""vit vit_mae vit_msn deit beit data2vec-vision dinov2 dinov2_with_registers dinov3_vit ijepa siglip_vision_model
 siglip2_vision_model clip_vision_model aimv2_vision_model pixtral hiera swin swinv2 yolos vitdet dpt pixio chinese_clip_vision_model mlcd
@@ -424,7 +425,7 @@ def make(row, kind, auto):
         whole = {n: v for n, v in initial.items() if not numpy.issubdtype(v.dtype, numpy.floating)}
         if whole:
             raise ValueError(f"{next(iter(whole))} is a tensor of whole numbers")
-        tensors = {n: [list(v.shape), *rule(n, v)] for n, v in sorted(initial.items()) if not n.endswith("rotary_embeddings.inv_freq")}  # computed, though ESM-2 stores it
+        tensors = {n: [list(v.shape), *rule(n, v)] for n, v in sorted(initial.items()) if not n.endswith(COMPUTED)}
         if kind == "pixels":
             side = config.get("image_size", 32)
             side = side if isinstance(side, int) else side[0]

@@ -97,8 +97,8 @@ TEST(Open, WrongFilesAreRefused) {
   json.config = "{\"model_type\": ";
   expect_error(json.open(), ErrorCode::kBadInput, "config.json");
   Folder family;
-  family.replace("llama", "whisper");
-  expect_error(family.open(), ErrorCode::kUnsupported, "whisper");
+  family.replace("llama", "canine");
+  expect_error(family.open(), ErrorCode::kUnsupported, "canine");
   Folder quantised;
   quantised.replace("{", R"({"quantization_config": {"bits": 4}, )");
   expect_error(quantised.open(), ErrorCode::kUnsupported, "quantization_config");

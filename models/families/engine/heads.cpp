@@ -22,9 +22,9 @@ constexpr std::array<std::string_view, 16> kTaskHeads{
 // Those that stand beside an output head as often as in its place.
 constexpr std::array<std::string_view, 4> kBesideHead{"pooler", "v_head", "value_head", "seq_relationship"};
 
-constexpr std::array<std::string_view, 7> kLanguageClasses{
+constexpr std::array<std::string_view, 8> kLanguageClasses{
     "ForCausalLM",      "ForMaskedLM", "LMHeadModel", "ForPreTraining", "ForConditionalGeneration",
-    "DoubleHeadsModel", "WithLMHead"};
+    "DoubleHeadsModel", "WithLMHead",  "MTModel"};
 constexpr std::array<std::string_view, 5> kTaskClasses{"ForSequenceClassification", "ForTokenClassification",
                                                        "ForQuestionAnswering", "ForMultipleChoice",
                                                        "ForNextSentencePrediction"};
@@ -166,7 +166,7 @@ void leave_out_absent_head(const CheckpointFiles& checkpoint, Plan& plan) {
   const auto stored = [&](const char* part) { return tensor_of(checkpoint, plan, part) != nullptr; };
   const bool other = !image && is_of_other_task(checkpoint, plan);
   if (parts.empty()) {
-    if (other && plan.encoder.empty()) {
+    if (other && (plan.encoder.empty() || !plan.task_heads.empty())) {
       plan.spec.head = false;
       const std::string why = classes_of(checkpoint.config).empty()
                                   ? "tensors of the head " + shown(plan.task_heads.front()) + " are stored"

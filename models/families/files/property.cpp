@@ -20,6 +20,7 @@ LOCUS_PLACE(bool, norm_bias, spec.norm_bias)
 LOCUS_PLACE(bool, embedding_norm, spec.embedding_norm)
 LOCUS_PLACE(bool, embedding_norm_weight, spec.embedding_norm_weight)
 LOCUS_PLACE(double, after_norm_eps, spec.after_norm_eps)
+LOCUS_PLACE(bool, early_norm, spec.early_norm)
 LOCUS_PLACE(std::int64_t, embedding_width, spec.embedding_width)
 LOCUS_PLACE(std::int64_t, token_width, token_width)
 LOCUS_PLACE(std::int64_t, padding, spec.padding)
@@ -101,6 +102,7 @@ std::vector<Property> all_properties() {
       {"embedding_norm", kModel, Slot(embedding_norm)},
       {"embedding_norm_weight", kModel, Slot(embedding_norm_weight)},
       {"after_norm_eps", kModel, Slot(after_norm_eps)},
+      {"early_norm", kModel, Slot(early_norm)},
       {"embedding_width", kModel, Slot(embedding_width)},
       {"token_width", kModel, Slot(token_width)},
       {"padding", kModel, Slot(padding)},
