@@ -8,8 +8,8 @@
 
 namespace locus::families {
 
-extern const Family kBeam;
 extern const Family kBart;
+extern const Family kBeam;
 extern const Family kBeit;
 extern const Family kBert;
 extern const Family kBlenderbot;

@@ -388,6 +388,7 @@ TEST_F(FarFaults, AnswersThatDoNotHoldTogetherAreRefused) {
                      {"pooling", json::array()},
                      {"files", json::array()},
                      {"unexpected", json::array()},
+                     {"unverified", ""},
                      {"warnings", json::array()},
                      {"layer_info", json::array()},
                      {"overrides", kNoOverrides}};
