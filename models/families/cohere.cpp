@@ -134,6 +134,7 @@ const Family kCohere2Moe = [] {
   family.set({{"head_dim"}, slot::head_width, std::int64_t{128}});
   family.set({{"num_experts", "num_local_experts"}, slot::experts, std::int64_t{8}});
   family.set({{"num_experts_per_tok"}, slot::chosen_experts, std::int64_t{2}});
+  family.fixed_fields = {{"rope_scaling"}};  // the reference class reads rope_parameters alone
   family.finish = finish_cohere2_moe;
   family.names.push_back(
       {"layers.N.feed_forward.experts.J.{gate,up,down}", "layers.N.mlp.experts.J.{gate,up,down}_proj"});
