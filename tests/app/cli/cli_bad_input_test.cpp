@@ -124,9 +124,9 @@ TEST_F(CliBadInput, WhatNoFamilyRecognisesIsNamed) {
 TEST_F(CliBadInput, ConfigOfAnotherWorld) {
   const fs::path folder = copy("family");
   std::string config = read_text(folder / "config.json");
-  replace(config, "\"model_type\": \"llama\"", "\"model_type\": \"whisper\"");
+  replace(config, "\"model_type\": \"llama\"", "\"model_type\": \"mamba\"");
   write(folder / "config.json", config);
-  expect_error(run_locus({"info", folder.string()}), 4, "whisper");
+  expect_error(run_locus({"info", folder.string()}), 4, "mamba");
 }
 
 // Layers behind the last one, of which nobody reads: `info` names them, nothing is computed.
