@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fails unless every name in app/packages.txt is a package that is installed by that very name, a second start calls no package manager,
-# and app/run starts with the network cut off. start.sh SOURCE BUILD
+# and app/run starts with the network cut off. installing.sh SOURCE BUILD
 set -euo pipefail
 source=$1
 build=$2
