@@ -16,6 +16,7 @@ namespace locus::test {
 // Logits are −s·(i−j) + content, s growing with the head; content is (i·j mod 7)/7 + layer/10.
 struct FakeShape {
   std::string name = "fake";
+  std::string unverified = {};  // says that its family is not verified
   std::int64_t layers = 3;
   std::int64_t heads = 4;
   bool gates = false;
@@ -35,6 +36,7 @@ class FakeTrace : public models::Trace {
  public:
   FakeTrace(FakeShape shape, std::string text) : shape_(std::move(shape)), text_(std::move(text)) {
     info_.name = shape_.name;
+    info_.unverified = shape_.unverified;
     info_.family = "locus";
     info_.encodings = {{"alibi", {}, shape_.gates, true, "q·k/√D"}};
     if (shape_.p_max > 0) {

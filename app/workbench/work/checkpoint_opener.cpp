@@ -160,8 +160,9 @@ void CheckpointOpener::opened(int id, Result<std::shared_ptr<const models::Model
     Q_EMIT failed(model.error());
   } else {
     checkpoint->model = *std::move(model);
-    if (checkpoint->entry.overrides != models::Overrides()) {
-      list_.rename(*checkpoint, &checkpoint->model->info());  // which says the layers that obey
+    const models::ModelInfo& info = checkpoint->model->info();  // says the layers that obey, and what is not verified
+    if (checkpoint->entry.overrides != models::Overrides() || !info.unverified.empty()) {
+      list_.rename(*checkpoint, &info);
     }
     Q_EMIT ready(id);
   }

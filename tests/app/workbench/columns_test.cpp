@@ -17,6 +17,7 @@ Result<std::shared_ptr<const models::Model>> open_fake(const std::filesystem::pa
   test::FakeShape shape;
   shape.name = path.filename().string();
   shape.layers = path.filename() == "deep" ? 9 : 3;
+  shape.unverified = path.filename() == "strange" ? "family" : "";
   return std::shared_ptr<const models::Model>(std::make_shared<test::FakeModel>(shape));
 }
 
@@ -96,6 +97,14 @@ TEST_F(Columns, TheSamePathIsOpenedOnceAndNamesDiffer) {
   ASSERT_EQ(columns_.list().all().size(), 3U);
   EXPECT_EQ(columns_.list().all()[1].name, "gentle (2)");
   EXPECT_EQ(columns_.list().all()[2].name, "gentle base 300");
+}
+
+TEST_F(Columns, AFamilyThatIsNotVerifiedStandsBesideTheName) {
+  type("one two");
+  open("strange");
+  open("gentle");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(shown(), (Names{"strange (not verified)", "gentle"}));
 }
 
 TEST_F(Columns, WhatDoesNotOpenSaysSoAndIsTriedAgain) {
