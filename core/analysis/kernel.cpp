@@ -171,6 +171,9 @@ Status has_kernel(const PositionEncoding& encoding, std::int64_t layer) {
   if (about.updates) {
     return unsupported(begin + " has positions that every layer renews from the text: there is none before any text");
   }
+  if (!encoding.is_linear()) {
+    return unsupported(begin + " norms queries and keys: the mean of its logits is not that of the means");
+  }
   const auto* const paired = dynamic_cast<const position::Paired*>(&encoding);
   if (paired != nullptr) {
     position::Prepared empty;

@@ -120,6 +120,9 @@ class PositionEncoding {
   PositionEncoding(const PositionEncoding&) = delete;
   PositionEncoding& operator=(const PositionEncoding&) = delete;
 
+  // Whether what prepare() makes is linear in the projections: only then are means of logits those of mean queries and
+  // keys.
+  virtual bool is_linear() const { return true; }
   // Name, paper, equation, parameters: the Description in the list of encodings, or a variant of it where an option
   // changes which quantities there are (RandPE over sinusoids has no content).
   virtual const Description& description() const = 0;

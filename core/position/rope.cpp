@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/position/shared/fresh_weights.h"
+
 namespace locus::position {
 
 namespace {
@@ -41,6 +43,8 @@ const OptionTable<RopeOptions> kRopeOptions{
     {"section_layout", &RopeOptions::interleaved,
      "chunked: pairs of a component are neighbours; interleaved: pair m has component m mod 3 while its section lasts",
      kSectionWords, ""},
+    {"norm", &RopeOptions::norm, "q and k are normed behind the rotation (HunYuan)", AnyValue{}, ""},
+    {"norm_eps", &RopeOptions::norm_eps, "epsilon of that norm", Above{0}, ""},
 };
 
 Result<RopeOptions> RopeOptions::from(const Settings& settings) {
@@ -57,6 +61,10 @@ Settings RopeOptions::settings() const {
   if (sections.empty()) {
     all.erase("sections");
     all.erase("section_layout");
+  }
+  if (!norm) {
+    all.erase("norm");
+    all.erase("norm_eps");
   }
   return all;
 }
@@ -114,6 +122,8 @@ const Description& Rope::about() {
       .paper = "Su et al. 2021, arXiv:2104.09864; PI arXiv:2306.15595, YaRN arXiv:2309.00071",
       .equation = "⟨R_i q_i, R_j k_j⟩/√D, R_i turns pair m by i·base^(−2m/D)",
       .content = "unrotated q·k/√D, as if Δ = 0",
+      .parameters = {{"query_norm", "(D)", "norm: w of the queries, in each layer"},
+                     {"key_norm", "(D)", "norm: w of the keys, in each layer"}},
       .options = RopeOptions::described(),
       .rotates = true,
       .has_dot_product = true,
@@ -126,6 +136,28 @@ Result<std::unique_ptr<PositionEncoding>> Rope::make(const Settings& options, co
   LOCUS_TRY(RopeOptions typed, RopeOptions::from(options));
   LOCUS_TRY(const std::int64_t width, typed.rotated_width(shape.head_width, shape.trained_length));
   return std::unique_ptr<PositionEncoding>(std::make_unique<Rope>(shape, std::move(typed), width));
+}
+
+Rope::Rope(const ModelShape& shape, RopeOptions options, std::int64_t width)
+    : WithOptions(shape, std::move(options)), width_(width) {
+  for (std::int64_t layer = 0; options_.norm && layer < shape.layers; ++layer) {
+    query_norm_.push_back(ones({shape.head_width}));
+    key_norm_.push_back(ones({shape.head_width}));
+  }
+}
+
+std::vector<Parameter> Rope::parameters() {
+  std::vector<Parameter> parameters;
+  for (std::size_t layer = 0; layer < query_norm_.size(); ++layer) {
+    const std::string prefix = "layers." + std::to_string(layer) + ".";
+    parameters.push_back({prefix + "query_norm", &query_norm_[layer]});
+    parameters.push_back({prefix + "key_norm", &key_norm_[layer]});
+  }
+  return parameters;
+}
+
+at::Tensor Rope::normed(const at::Tensor& x, const at::Tensor& weight) const {
+  return x * at::rsqrt(x.square().mean(-1, true) + options_.norm_eps) * weight.to(x.options());
 }
 
 Status Rope::accepts(const Positions& positions) const {
@@ -144,11 +176,24 @@ State Rope::begin(const Positions& positions, std::int64_t /*batch*/) const {
   return {positions, options_.rotation_at(positions.ids, width_, shape_.trained_length).packed()};
 }
 
-Prepared Rope::prepare(const State& state, std::int64_t /*layer*/, const Projections& projections) const {
-  return turned(projections, state.positions, Rotation::unpacked(state.table), options_.layout);
+Prepared Rope::prepare(const State& state, std::int64_t layer, const Projections& projections) const {
+  Prepared prepared = turned(projections, state.positions, Rotation::unpacked(state.table), options_.layout);
+  if (options_.norm) {
+    const auto n = static_cast<std::size_t>(layer);
+    for (at::Tensor Prepared::*const part : {&Prepared::query, &Prepared::content_query}) {
+      prepared.*part = normed(prepared.*part, query_norm_[n]);
+    }
+    for (at::Tensor Prepared::*const part : {&Prepared::key, &Prepared::content_key}) {
+      prepared.*part = normed(prepared.*part, key_norm_[n]);
+    }
+  }
+  return prepared;
 }
 
 Result<PairForm> Rope::pair_form(const Prepared& prepared, std::int64_t /*layer*/) const {
+  if (options_.norm) {
+    return unsupported("encoding rope: q and k are normed behind the rotation: the logit is no sum over turning pairs");
+  }
   const RotaryFrequencies turning = options_.scaling.frequencies(
       width_, options_.base, options_.scaling.length_of(prepared.positions.ids), shape_.trained_length);
   PairForm form;

@@ -23,6 +23,9 @@ struct RopeOptions {
   // chunked: the first pairs with the first component, and so on; interleaved: pair m with component m mod 3 while that
   // one's section lasts, then with the first.
   bool interleaved = false;
+  // q and k become w ⊙ x/√(mean x² + norm_eps) behind the rotation, each with a w (D) of each layer (HunYuan).
+  bool norm = false;
+  double norm_eps = 1e-6;
 
   // Errors: kBadInput naming option, expected and found.
   static Result<RopeOptions> from(const Settings& settings);
@@ -44,8 +47,9 @@ class Rope final : public WithOptions<Rope, RopeOptions>, public Paired {
   static const Description& about();
   static Result<std::unique_ptr<PositionEncoding>> make(const Settings& options, const ModelShape& shape);
 
-  Rope(const ModelShape& shape, RopeOptions options, std::int64_t width)
-      : WithOptions(shape, std::move(options)), width_(width) {}
+  Rope(const ModelShape& shape, RopeOptions options, std::int64_t width);
+
+  std::vector<Parameter> parameters() override;
 
   // With sections: those of a sequence, whose components are all equal, or vectors of as many components.
   Status accepts(const Positions& positions) const override;
@@ -54,9 +58,13 @@ class Rope final : public WithOptions<Rope, RopeOptions>, public Paired {
   Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
   at::Tensor vectors(const State& state, std::int64_t layer) const override;
   Result<PairForm> pair_form(const Prepared& prepared, std::int64_t layer) const override;
+  bool is_linear() const override { return !options_.norm; }
 
  private:
-  std::int64_t width_;  // 2M
+  at::Tensor normed(const at::Tensor& x, const at::Tensor& weight) const;
+
+  std::int64_t width_;                             // 2M
+  std::vector<at::Tensor> query_norm_, key_norm_;  // (D) of each layer; empty without norm
 };
 
 }  // namespace locus::position

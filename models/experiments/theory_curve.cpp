@@ -46,6 +46,9 @@ using Curves = std::vector<TheoryCurve>;
 Result<Curves> rope_curves(const position::Rope& rope, const Pairs& pairs, const std::vector<double>& distances,
                            TheoryAngle angle) {
   const position::RopeOptions& options = rope.options();
+  if (options.norm) {
+    return unsupported("theory curve: the theory knows RoPE without a norm behind it");
+  }
   if (options.scaling.kind != "none") {
     return unsupported("theory curve: the theory knows RoPE without scaling, found " + options.scaling.kind);
   }

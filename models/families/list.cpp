@@ -77,6 +77,8 @@ const std::vector<Family>& families() {
                                         kGemma4,
                                         kGemma4Unified,
                                         kEmbeddingGemma2,
+                                        kHunyuan,
+                                        kHunyuanMoe,
                                         kErnie45Moe,
                                         kPhimoe,
                                         kCohere2Moe,

@@ -50,6 +50,8 @@ extern const Family kGptj;
 extern const Family kGlm4v;
 extern const Family kGranite;
 extern const Family kGemma3Vision;
+extern const Family kHunyuan;
+extern const Family kHunyuanMoe;
 extern const Family kIdefics3;
 extern const Family kInternvl;
 extern const Family kM2m100;

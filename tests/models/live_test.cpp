@@ -118,6 +118,7 @@ std::vector<Case> cases() {
   list.push_back({"cope", {{"gates", std::string("sep-key")}, {"with", std::string("rope")}}, 2});
   list.push_back({"cope", {{"gates", std::string("value")}, {"hard_attention", true}}, 4});
   list.push_back({"tape", {{"form", std::string("paper")}, {"softmax", std::string("block")}}, 4});
+  list.push_back({"rope", {{"norm", true}}, 4});
   // Layers that are not alike: without positions, of another encoding, with a window, a chunk, a sink, experts.
   list.push_back({"rope", {}, 2, 0, false, false, false, [](transformer::Spec& spec) {
                     spec.layers[1].encoding = -1;

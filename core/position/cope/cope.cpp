@@ -269,6 +269,9 @@ const OptionTable<CopeOptions> kCopeOptions{
 Result<CopeOptions> CopeOptions::from(const Settings& settings) {
   LOCUS_TRY(CopeOptions options, kCopeOptions.read(settings));
   LOCUS_TRY(options.rope, RopeOptions::from(settings));
+  if (options.rope.norm) {
+    return bad_input("option norm: expected none beside gates, found true");
+  }
   if (options.gate_bias && options.gates != "sep-key") {
     return bad_input("option gate_bias: expected false unless gates is sep-key, found true with gates " +
                      options.gates);

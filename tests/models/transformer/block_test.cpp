@@ -164,6 +164,10 @@ const std::vector<Kind> kKinds{
        spec.layers[1].attention.head_width = 16;
        spec.layers[1].attention.kv_heads = 1;
      }},
+    {"q and k normed behind the rotation",
+     [](Spec& spec) {
+       spec.encodings = {{"rope", {{"norm", true}, {"norm_eps", 1e-5}}}};
+     }},
     {"halves that turn the other way",
      [](Spec& spec) {
        spec.encodings = {{"rope", {{"layout", std::string("swapped")}}}};
