@@ -139,6 +139,14 @@ Status compare_trace(const TraceData& ours, const std::filesystem::path& path, C
   return within(std::move(layers), path.string());
 }
 
+// Whether a reference's map is that before the sinks' share of the rows: some programs take the share off the sum of the
+// values alone, and their rows sum to 1.
+bool is_before_sinks(const TraceData& data, std::size_t layer, const at::Tensor& want) {
+  constexpr double kRounding = 1e-4;
+  return layer < data.model.layer_info.size() && data.model.layer_info[layer].sink && want.dim() > 0 &&
+         (want.sum(-1) - 1).abs().max().item<double>() < kRounding;
+}
+
 // The maps of a side that the reference has: tensors SIDElayers.N.….
 Status compare_expected(const TraceData& data, const formats::Source& file, const std::string& side,
                         const StopToken& stop, Comparison& comparison) {
@@ -150,7 +158,9 @@ Status compare_expected(const TraceData& data, const formats::Source& file, cons
           std::pair{attention::Quantity::kP2c, "p2c"}}) {
       if (const at::Tensor want = stored(file, layer + what); want.defined()) {
         LOCUS_TRY(const at::Tensor map, whole_map(*data.layers[n].scores, quantity, stop));
-        comparison.add(layer + what, map, want.to(at::kFloat), masked_cells(*data.layers[n].scores, map));
+        const bool before = quantity == attention::Quantity::kWeight && is_before_sinks(data, n, want.to(at::kFloat));
+        comparison.add(layer + what + (before ? " before the sinks" : ""), before ? map / map.sum(-1, true) : map,
+                       want.to(at::kFloat), masked_cells(*data.layers[n].scores, map));
       }
     }
   }

@@ -416,6 +416,34 @@ TEST(Families, EncoderDecodersSayWhatDoesNotFit) {
   EXPECT_EQ((*start)->run(input).error().describe(), "decoder: token 0: expected an id from 0 to 60, found 99");
 }
 
+// Some programs give maps before the sinks' share, which is in the logits alone: rows of the sum 1.
+TEST(Families, MapsBeforeTheSinksAreVerifiedByTheirRows) {
+  const fs::path folder = family_folder("gpt_oss");
+  const auto model = open_plain(folder);
+  const auto golden = formats::open_tensors(folder / "expected.safetensors");
+  ASSERT_TRUE(golden.ok());
+  const test::TemporaryFolder changed;
+  const fs::path file = changed.path() / "expected.safetensors";
+  for (const double wrong : {0.0, 0.01}) {
+    test::Tensors tensors;
+    for (const formats::TensorInfo& each : (*golden)->tensors()) {
+      at::Tensor value = transformer::to_tensor_as_stored(each, *golden);
+      if (each.name.ends_with(".attention")) {
+        value = value / value.sum(-1, true);
+        value = value * (1 - wrong) + wrong / static_cast<double>(value.size(-1));
+      }
+      tensors[each.name] = value.contiguous();
+    }
+    test::write_tensors(file, tensors);
+    const auto report = models::verify_expected(*model, file);
+    ASSERT_TRUE(report.ok()) << report.error().describe();
+    EXPECT_EQ(report->passed, wrong == 0);
+    EXPECT_TRUE(std::any_of(report->rows.begin(), report->rows.end(), [](const models::VerifyRow& row) {
+      return row.name == "layers.0.attention before the sinks";
+    }));
+  }
+}
+
 // What is shown of all three sides explains what the model says; without one of them it would not.
 TEST(Families, EncoderDecodersAreVerified) {
   const fs::path folder = family_folder("t5");
