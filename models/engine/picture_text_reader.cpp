@@ -221,7 +221,8 @@ Result<PreparedInput> PictureTextReader::prepare(const Input& input) const {
   LOCUS_TRY(const std::vector<text::Token> ids, tokens(input, *text, warnings));
   const std::vector<std::int64_t> found = placeholder_tokens(ids, kind.id);
   const auto start = static_cast<double>(input.position_start + kind.first_position);
-  LOCUS_TRY(PreparedInput prepared, reader_.prepare_tokens(*parts_.transformer, ids, input.position_start + kind.first_position));
+  LOCUS_TRY(PreparedInput prepared,
+            reader_.prepare_tokens(*parts_.transformer, ids, input.position_start + kind.first_position));
   prepared.text = input.text.value_or("");
   prepared.warnings = std::move(warnings);
   const auto length = static_cast<std::int64_t>(ids.size());

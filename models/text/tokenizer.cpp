@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/base/atomic_file.h"
+#include "models/formats/json/json.h"
 #include "models/text/tokenizer_files.h"
 
 namespace locus::text {
@@ -43,7 +44,9 @@ class Folder {
 TokenizerResult open_pieces_with_ids(const Folder& folder, const char* pieces, const char* vocabulary,
                                      const TokenizerConfig& config, bool languages) {
   LOCUS_TRY(const std::string bytes, folder.read(pieces));
-  LOCUS_TRY(const std::string entries, folder.read(vocabulary));
+  LOCUS_TRY(const std::string text, folder.read(vocabulary));
+  LOCUS_TRY(const nlohmann::json document, parse_json(text, folder.path(vocabulary)));
+  LOCUS_TRY(const Vocabulary entries, parse_vocabulary(document, folder.path(vocabulary), false));
   return parse_pieces_with_ids(bytes, folder.path(pieces), entries, folder.path(vocabulary), config, languages);
 }
 

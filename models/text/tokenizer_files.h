@@ -51,9 +51,9 @@ TokenizerResult parse_word_list(std::string_view text, const std::string& file, 
 TokenizerResult parse_sentence_piece(std::string_view bytes, const std::string& file, const TokenizerConfig& config);
 // The same pieces with fairseq's ids (XLM-RoBERTa, mBART). Errors: kUnsupported for another tokenizer_class.
 TokenizerResult parse_fairseq_pieces(std::string_view bytes, const std::string& file, TokenizerConfig config);
-// The same pieces with the ids of a vocabulary, a JSON object (Marian); or, with languages, which have the ids behind
-// it, M2M-100's.
-TokenizerResult parse_pieces_with_ids(std::string_view bytes, const std::string& file, std::string_view vocabulary,
+// The same pieces with the ids of a vocabulary, whose file errors name (Marian); or, with languages, which have the ids
+// behind it, M2M-100's.
+TokenizerResult parse_pieces_with_ids(std::string_view bytes, const std::string& file, const Vocabulary& vocabulary,
                                       const std::string& vocabulary_file, TokenizerConfig config, bool languages);
 
 // True if a tokenizer.model has tiktoken's form: lines of base64 and a rank.

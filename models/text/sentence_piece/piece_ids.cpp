@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/base/shown.h"
-#include "models/formats/json/json.h"
 #include "models/text/sentence_piece/model.h"
 #include "models/text/tokenizer_files.h"
 
@@ -149,28 +148,26 @@ TokenizerResult parse_fairseq_pieces(std::string_view bytes, const std::string& 
   return make_sentence_piece(std::move(model), config, file);
 }
 
-TokenizerResult parse_pieces_with_ids(std::string_view bytes, const std::string& file, std::string_view vocabulary,
+TokenizerResult parse_pieces_with_ids(std::string_view bytes, const std::string& file, const Vocabulary& vocabulary,
                                       const std::string& vocabulary_file, TokenizerConfig config, bool languages) {
   LOCUS_TRY(SentencePieceModel model, within(parse_sentence_piece_model(bytes), file));
-  LOCUS_TRY(const nlohmann::json document, parse_json(vocabulary, vocabulary_file));
-  LOCUS_TRY(const Vocabulary entries, parse_vocabulary(document, vocabulary_file, false));
   const std::string unknown = special_name(config, "unk", "<unk>");
-  LOCUS_CHECK(within(number_by_vocabulary(entries, unknown, model), vocabulary_file));
+  LOCUS_CHECK(within(number_by_vocabulary(vocabulary, unknown, model), vocabulary_file));
   for (const std::string& name : {unknown, special_name(config, "eos", "</s>"), special_name(config, "pad", "<pad>")}) {
-    if (const auto id = entries.find(name)) {
+    if (const auto id = vocabulary.find(name)) {
       add_name(name, static_cast<std::size_t>(*id), config);
     }
   }
-  for (const auto& [entry, id] : entries.entries()) {
+  for (const auto& [entry, id] : vocabulary.entries()) {
     if (!languages && is_target_language(entry)) {
       add_name(entry, static_cast<std::size_t>(id), config);
     }
   }
-  std::size_t next = entries.size();
+  std::size_t next = vocabulary.size();
   for (const std::string& language : languages ? config.more_special : std::vector<std::string>()) {
     add_name(language, next++, config);
   }
-  const auto end = entries.find(special_name(config, "eos", "</s>"));
+  const auto end = vocabulary.find(special_name(config, "eos", "</s>"));
   if (!end) {
     return bad_input("expected the token \"" + special_name(config, "eos", "</s>") + "\", found none", vocabulary_file);
   }
