@@ -9,6 +9,7 @@
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "core/position/list.h"
+#include "core/position/shared/initial.h"
 #include "models/api/local.h"
 #include "models/engine/overrides.h"
 
@@ -152,6 +153,16 @@ std::string text_of(const Obeying& named, const RopeLayers& places) {
   return text;
 }
 
+// Whether an encoding has parameters, or states that layers renew.
+bool has_learned(const transformer::EncodingSpec& encoding, const transformer::AttentionSpec& attention,
+                 const transformer::Spec& spec) {
+  const position::OutlineScope shapes_only;
+  const position::ModelShape shape{1,          attention.heads,     attention.kv_heads, attention.head_width,
+                                   spec.width, spec.trained_length, spec.causal};
+  const auto made = position::make_encoding(encoding.name, encoding.options, shape);
+  return !made.ok() || (*made)->description().updates || !(*made)->parameters().empty();
+}
+
 // Changes the encoding of these layers; layers that share it with others get one of their own.
 template <class Change>
 Status change_layers(const Obeying& named, const std::string& what, const Change& change, transformer::Spec& spec) {
@@ -179,8 +190,7 @@ Status change_layers(const Obeying& named, const std::string& what, const Change
     if (changed == spec.encodings[slot]) {
       continue;
     }
-    const position::Description* const known = position::find_description(changed.name);
-    if (known->updates || !known->parameters.empty()) {
+    if (has_learned(changed, spec.layers[static_cast<std::size_t>(own.front())].attention, spec)) {
       return unsupported(what + ": the layers share what " + changed.name +
                          " has learned; expected all of them, found layer " + std::to_string(own.front()) +
                          (own.size() > 1 ? " and others" : ""));
