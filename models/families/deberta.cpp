@@ -101,9 +101,27 @@ Status add_learned_positions(const Config& config, Plan& plan) {
   return {};
 }
 
+// The file's prediction head is used, whichever of the two it holds. The library builds the one that `legacy` names and
+// fills it at random where the file holds the other.
+Status compare_head(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  if (!config.has("legacy")) {
+    return {};
+  }
+  LOCUS_TRY(const bool legacy, config.boolean("legacy"));
+  const std::string other = legacy ? "lm_predictions.lm_head.dense.weight" : "cls.predictions.transform.dense.weight";
+  if (checkpoint.find(other) != nullptr) {
+    plan.warnings.push_back(config.context("legacy") + ": expected " + (legacy ? "false" : "true") +
+                            " for the prediction head of the file (" + other + "), found " +
+                            (legacy ? "true" : "false") + "; the head of the file is used");
+  }
+  return {};
+}
+
 Status finish_deberta(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_CHECK(refuse_others(config, plan.spec));
+  LOCUS_CHECK(compare_head(checkpoint, plan));
   LOCUS_CHECK(read_convolution(config, plan.spec));
   LOCUS_TRY(const bool relative, config.boolean("relative_attention", false));
   if (!relative) {
@@ -124,6 +142,7 @@ Status finish_deberta(const CheckpointFiles& checkpoint, Plan& plan) {
 Status finish_deberta_v1(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_CHECK(refuse_others(config, plan.spec));
+  LOCUS_CHECK(compare_head(checkpoint, plan));
   const std::string self =
       checkpoint.prefix_of(kDebertaPrefixes, "embeddings.word_embeddings.weight") + "encoder.layer.N.attention.self.";
   plan.spec.each([](std::int64_t, transformer::LayerSpec& layer) { layer.attention.key_bias = false; });
@@ -157,7 +176,6 @@ Family deberta(std::string_view name) {
   Family family = bert(name);
   family.set({{"layer_norm_eps"}, norm_eps, 1e-7});
   family.set({{"type_vocab_size"}, token_types, std::int64_t{0}});
-  family.harmless = {"legacy"};  // the spelling of the head that the file uses
   family.prefixes = kDebertaPrefixes;
   family.names.push_back({"position.relative_embedding", "encoder.rel_embeddings.weight"});
   family.outside = {
