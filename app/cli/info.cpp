@@ -129,7 +129,7 @@ std::string encoding_line(const models::EncodingUse& use, bool one_of_several) {
   return line;
 }
 
-// ", layers 5, 11, 17": those that have the encoding; an encoding of none is only added to the embeddings.
+// ", layers 5, 11, 17": those that have the encoding; an encoding that no layer has is only added to the embeddings.
 std::string layers_of(const models::ModelInfo& info, std::int64_t encoding) {
   std::vector<std::int64_t> layers;
   for (std::int64_t n = 0; n < static_cast<std::int64_t>(info.layer_info.size()); ++n) {

@@ -50,8 +50,8 @@ struct LayerInfo {
   std::int64_t chunk = 0;       // query i sees keys of its own chunk ⌊i/c⌋ alone; 0: all
   double soft_cap = 0;          // logits are cap·tanh(score/cap); 0: none
   bool sink = false;            // rows sum to less than 1: a learned logit has the rest
-  std::int64_t kv_heads = 0;    // key heads, and channels of a head, where they are not ModelInfo's; 0: as there
-  std::int64_t head_width = 0;  //
+  std::int64_t kv_heads = 0;    // key heads of this layer; 0: ModelInfo::kv_heads
+  std::int64_t head_width = 0;  // channels of a head of this layer; 0: ModelInfo::head_width
   std::int64_t source = -1;     // layer whose keys and values this one attends to; −1: its own
 
   friend bool operator==(const LayerInfo&, const LayerInfo&) = default;

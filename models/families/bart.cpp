@@ -221,7 +221,7 @@ void run_alone(const Form& form, const CheckpointFiles& checkpoint, Plan& plan) 
   }
 }
 
-// Marks the fields of SeamlessM4T's other parts as read: those that hear, and that speak.
+// Marks the fields of SeamlessM4T's speech encoder and speech generator as read.
 void skip_sound(const Form& form, const Config& config) {
   constexpr std::array<std::string_view, 24> kBegins{
       "speech_",     "t2u_",      "adaptor_",  "conv_",    "num_conv_",  "num_adapter_",
@@ -276,7 +276,7 @@ Family family_of_form(std::string_view type) {
                        "add_final_layer_norm", "static_position_embeddings", "add_bias_logits", "extra_pos_embeddings",
                        "do_blenderbot_90_layernorm", "layernorm_variant", "force_bos_token_to_be_generated",
                        "output_past", "save_step", "prompt_length", "prompt_mid_dim",
-                       // Of Whisper: other tasks, the times of words, sound, and how it is masked in training.
+                       // Whisper's other tasks, word timestamps, audio, and masking in training.
                        "classifier_proj_size", "use_weighted_layer_sum", "median_filter_width", "num_mel_bins",
                        "apply_spec_augment", "mask_time_prob", "mask_time_length", "mask_time_min_masks",
                        "mask_feature_prob", "mask_feature_length", "mask_feature_min_masks"}};

@@ -53,7 +53,7 @@ Status write_byte_tokenizer(const std::filesystem::path& folder);
 // component.
 Result<std::shared_ptr<const Tokenizer>> open_tokenizer(const std::filesystem::path& folder);
 
-// That of the decoder's texts where the folder has one of their own (Marian's target.spm); null where it has not.
+// Opens the tokenizer of the decoder's texts (Marian's target.spm). Null where one tokenizer serves both sides.
 Result<std::shared_ptr<const Tokenizer>> open_decoder_tokenizer(const std::filesystem::path& folder);
 
 }  // namespace locus::text

@@ -160,7 +160,8 @@ void CheckpointOpener::opened(int id, Result<std::shared_ptr<const models::Model
     Q_EMIT failed(model.error());
   } else {
     checkpoint->model = *std::move(model);
-    const models::ModelInfo& info = checkpoint->model->info();  // says the layers that obey, and what is not verified
+    const models::ModelInfo& info =
+        checkpoint->model->info();  // names the layers that an override reaches, and a family that is not verified
     if (checkpoint->entry.overrides != models::Overrides() || !info.unverified.empty()) {
       list_.rename(*checkpoint, &info);
     }

@@ -105,7 +105,7 @@ struct OneOf {
   SettingValue written(const std::string& value) const { return value; }
 };
 
-// The option `layout`; RoPE knows one more word.
+// The words of the option `layout`. RoPE has a third one, "swapped" (core/position/rope.cpp).
 inline constexpr Words kLayoutWords{
     WordTable<PairLayout, 2>{{{"half", PairLayout::kHalf}, {"interleaved", PairLayout::kInterleaved}}}};
 

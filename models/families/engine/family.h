@@ -101,8 +101,8 @@ struct Family {
   // Fields of config.json that do not affect a forward pass of this family, in addition to those of unused_fields.cpp.
   std::vector<std::string_view> harmless = {};
 
-  // Of families that are files (models/families/files): the file, the model types that it reads, and whether it may
-  // replace a family of the program. A checkpoint with a field that nothing reads is refused.
+  // A family that a file describes (models/families/files): the file, the model types that it reads, and whether it may
+  // replace a built-in family. A checkpoint with a field that nothing reads is refused.
   std::string_view file = {};
   std::vector<std::string_view> types = {};
   bool replaces = false;
