@@ -1,0 +1,100 @@
+// Decayed attention by chunks against its recurrence: lengths, decays, a state handed over, gradients, float32.
+#include "core/mixers/decayed_attention.h"
+
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "tests/core/mixers/recurrences.h"
+#include "tests/support/golden.h"
+
+namespace locus::test {
+namespace {
+
+using mixers::decayed_attention;
+using mixers::DecayedInputs;
+
+at::Tensor start() {
+  return at::randn({2, 3, 10, 6}, at::kDouble);
+}
+
+DecayedInputs tokens(const DecayedInputs& inputs, std::int64_t begin, std::int64_t end) {
+  return changed(inputs, [&](const at::Tensor& x) { return x.slice(2, begin, end); });
+}
+
+TEST(DecayedAttention, IsTheRecurrence) {
+  at::manual_seed(7);
+  for (const auto& [name, decay] : kDecays) {
+    for (const std::int64_t length : kLengths) {
+      const DecayedInputs inputs = decayed_inputs(length, decay);
+      at::Tensor fresh;
+      const Outcome from_nothing = decayed_recurrence(inputs, at::zeros({2, 3, 10, 6}, at::kDouble));
+      EXPECT_CLOSE(decayed_attention(inputs, fresh), from_nothing.first, 1e-11) << name << " " << length;
+      EXPECT_CLOSE(fresh, from_nothing.second, 1e-11) << name << " " << length;
+      const at::Tensor before = start();
+      at::Tensor state = before.clone();
+      const Outcome continued = decayed_recurrence(inputs, before);
+      EXPECT_CLOSE(decayed_attention(inputs, state), continued.first, 1e-11) << name << " " << length;
+      EXPECT_CLOSE(state, continued.second, 1e-11) << name << " " << length;
+    }
+  }
+}
+
+TEST(DecayedAttention, ContinuesAnywhere) {
+  const DecayedInputs inputs = decayed_inputs(150, {-0.3, 0});
+  at::Tensor whole_state;
+  const at::Tensor whole = decayed_attention(inputs, whole_state);
+  for (const std::int64_t cut : {1, 50, 64, 149}) {
+    at::Tensor state;
+    const at::Tensor first = decayed_attention(tokens(inputs, 0, cut), state);
+    const at::Tensor between = state;
+    const at::Tensor kept = between.clone();
+    const at::Tensor second = decayed_attention(tokens(inputs, cut, 150), state);
+    EXPECT_CLOSE(at::cat({first, second}, 2), whole, 1e-12) << cut;
+    EXPECT_CLOSE(state, whole_state, 1e-12) << cut;
+    EXPECT_TRUE(between.equal(kept)) << "the state that was given has changed";
+  }
+}
+
+TEST(DecayedAttention, Float32) {
+  for (const auto& [name, decay] : kDecays) {
+    const DecayedInputs inputs = decayed_inputs(200, decay);
+    const auto single = changed(inputs, [](const at::Tensor& x) { return x.to(at::kFloat); });
+    const at::Tensor want = decayed_recurrence(inputs, at::zeros({2, 3, 10, 6}, at::kDouble)).first;
+    at::Tensor state;
+    const at::Tensor scale = want.abs().max();
+    EXPECT_CLOSE(decayed_attention(single, state).to(at::kDouble) / scale, want / scale, 5e-6) << name;
+    EXPECT_EQ(state.scalar_type(), at::kFloat);
+  }
+}
+
+TEST(DecayedAttention, ResetsWhereTheDecayIsInfinite) {
+  DecayedInputs inputs = decayed_inputs(100, {-0.3, 0});
+  inputs.log_decay.select(2, 70).fill_(-INFINITY);
+  at::Tensor state;
+  const at::Tensor whole = decayed_attention(inputs, state);
+  at::Tensor fresh;
+  EXPECT_CLOSE(whole.slice(2, 70), decayed_attention(tokens(inputs, 70, 100), fresh), 1e-12);
+}
+
+TEST(DecayedAttention, Trains) {
+  for (const auto& [name, decay] : kDecays) {
+    const DecayedInputs inputs =
+        changed(decayed_inputs(100, decay), [](const at::Tensor& x) { return x.clone().requires_grad_(); });
+    const at::Tensor before = start().requires_grad_();
+    const at::Tensor weights = at::randn({2, 3, 100, 6}, at::kDouble);
+    const at::Tensor state_weights = at::randn({2, 3, 10, 6}, at::kDouble);
+    const std::vector<at::Tensor> leaves{inputs.query, inputs.key, inputs.value, inputs.log_decay, before};
+    at::Tensor state = before;
+    const at::Tensor output = decayed_attention(inputs, state);
+    const auto got = torch::autograd::grad({(output * weights).sum() + (state * state_weights).sum()}, leaves);
+    const Outcome twin = decayed_recurrence(inputs, before);
+    const auto want =
+        torch::autograd::grad({(twin.first * weights).sum() + (twin.second * state_weights).sum()}, leaves);
+    for (std::size_t n = 0; n < leaves.size(); ++n) {
+      EXPECT_CLOSE(got[n], want[n], 1e-9) << name << " " << n;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace locus::test
