@@ -7,7 +7,7 @@ namespace locus::mixers {
 
 namespace {
 
-constexpr std::int64_t kCells = 1 << 18;  // decays that are computed together, which a cache holds
+constexpr std::int64_t kTogether = 1 << 18;  // decays that are computed together, which a cache holds
 
 }  // namespace
 
@@ -19,7 +19,7 @@ at::Tensor selective_scan(const ScanInputs& inputs, at::Tensor& state) {
   if (!state.defined()) {
     state = at::zeros({batch, channels, states}, inputs.x.options());
   }
-  const std::int64_t step = std::clamp<std::int64_t>(kCells / std::max<std::int64_t>(1, state.numel()), 1, 64);
+  const std::int64_t step = std::clamp<std::int64_t>(kTogether / std::max<std::int64_t>(1, state.numel()), 1, 64);
   std::vector<at::Tensor> outputs;
   for (std::int64_t begin = 0; begin < length; begin += step) {
     const auto chunk = [&](const at::Tensor& all) { return all.slice(1, begin, std::min(begin + step, length)); };

@@ -13,10 +13,6 @@ namespace {
 using mixers::decayed_attention;
 using mixers::DecayedInputs;
 
-at::Tensor start() {
-  return at::randn({2, 3, 10, 6}, at::kDouble);
-}
-
 DecayedInputs tokens(const DecayedInputs& inputs, std::int64_t begin, std::int64_t end) {
   return changed(inputs, [&](const at::Tensor& x) { return x.slice(2, begin, end); });
 }
@@ -30,7 +26,7 @@ TEST(DecayedAttention, IsTheRecurrence) {
       const Outcome from_nothing = decayed_recurrence(inputs, at::zeros({2, 3, 10, 6}, at::kDouble));
       EXPECT_CLOSE(decayed_attention(inputs, fresh), from_nothing.first, 1e-11) << name << " " << length;
       EXPECT_CLOSE(fresh, from_nothing.second, 1e-11) << name << " " << length;
-      const at::Tensor before = start();
+      const at::Tensor before = some_state();
       at::Tensor state = before.clone();
       const Outcome continued = decayed_recurrence(inputs, before);
       EXPECT_CLOSE(decayed_attention(inputs, state), continued.first, 1e-11) << name << " " << length;
@@ -80,7 +76,7 @@ TEST(DecayedAttention, Trains) {
   for (const auto& [name, decay] : kDecays) {
     const DecayedInputs inputs =
         changed(decayed_inputs(100, decay), [](const at::Tensor& x) { return x.clone().requires_grad_(); });
-    const at::Tensor before = start().requires_grad_();
+    const at::Tensor before = some_state().requires_grad_();
     const at::Tensor weights = at::randn({2, 3, 100, 6}, at::kDouble);
     const at::Tensor state_weights = at::randn({2, 3, 10, 6}, at::kDouble);
     const std::vector<at::Tensor> leaves{inputs.query, inputs.key, inputs.value, inputs.log_decay, before};

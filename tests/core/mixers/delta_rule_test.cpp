@@ -13,10 +13,6 @@ namespace {
 using mixers::delta_rule;
 using mixers::DeltaInputs;
 
-at::Tensor start() {
-  return at::randn({2, 3, 10, 6}, at::kDouble);
-}
-
 DeltaInputs tokens(const DeltaInputs& inputs, std::int64_t begin, std::int64_t end) {
   return changed(inputs, [&](const at::Tensor& x) { return x.slice(2, begin, end); });
 }
@@ -34,7 +30,7 @@ TEST_P(DeltaRule, IsTheRecurrence) {
       const Outcome from_nothing = delta_recurrence(inputs, at::zeros({2, 3, 10, 6}, at::kDouble));
       EXPECT_CLOSE(delta_rule(inputs, fresh), from_nothing.first, 1e-11) << name << " " << length;
       EXPECT_CLOSE(fresh, from_nothing.second, 1e-11) << name << " " << length;
-      const at::Tensor before = start();
+      const at::Tensor before = some_state();
       at::Tensor state = before.clone();
       const Outcome continued = delta_recurrence(inputs, before);
       EXPECT_CLOSE(delta_rule(inputs, state), continued.first, 1e-11) << name << " " << length;
@@ -85,7 +81,7 @@ TEST_P(DeltaRule, Trains) {
   for (const auto& [name, decay] : kDecays) {
     const DeltaInputs inputs =
         changed(delta_inputs(100, decay, GetParam()), [](const at::Tensor& x) { return x.clone().requires_grad_(); });
-    const at::Tensor before = start().requires_grad_();
+    const at::Tensor before = some_state().requires_grad_();
     const at::Tensor weights = at::randn({2, 3, 100, 6}, at::kDouble);
     const at::Tensor state_weights = at::randn({2, 3, 10, 6}, at::kDouble);
     const std::vector<at::Tensor> leaves{inputs.query, inputs.key, inputs.value, inputs.beta, inputs.log_decay, before};

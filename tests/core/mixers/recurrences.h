@@ -44,6 +44,11 @@ inline mixers::DeltaInputs delta_inputs(std::int64_t length, std::pair<double, d
           uniform(shape, decay.first, decay.second)};
 }
 
+// A state of theirs.
+inline at::Tensor some_state() {
+  return at::randn({2, 3, 10, 6}, at::kDouble);
+}
+
 inline mixers::ScanInputs scan_inputs(std::int64_t length, std::pair<double, double> decay) {
   return {at::randn({2, length, 6}, at::kDouble),     uniform({2, length, 6}, 0.5, 1),
           uniform({6, 4}, decay.first, decay.second), at::randn({2, length, 4}, at::kDouble),

@@ -1,0 +1,157 @@
+// The map of the delta rule, from the diagonal leftwards. What row i sees of the state at the end of a block of tokens
+// is a vector z_i; in the block it is
+//   M_i = z_i (K e^{c_n − c})ᵀ X,  X = (I + tril(diag(β) (K Kᵀ ∘ W), −1))⁻¹ diag(β),
+// and to its left z_i ∘ e^{c_n} − M_i (K e^c). Rows begin in their own block with M_i = (Q Kᵀ ∘ W)_i X and
+// q_i e^{c_i} − M_i (K e^c). A tile far from the diagonal crosses what lies between in jumps of many blocks, each one
+// product with a matrix that is kept.
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <vector>
+
+#include "core/mixers/decay.h"
+#include "core/mixers/half_life.h"
+#include "core/mixers/implied_map.h"
+
+namespace locus::mixers {
+
+namespace {
+
+constexpr std::int64_t kJump = 8 * kChunk;
+
+// The chunk of `token`; the last one of `length` tokens may be shorter.
+Range chunk_of(std::int64_t token, std::int64_t length) {
+  const std::int64_t begin = token / kChunk * kChunk;
+  return {begin, std::min(begin + kChunk, length)};
+}
+
+// One chunk of some heads, (h, n, …).
+struct Chunk {
+  DecayingTokens query, key;
+  at::Tensor from_start;  // (h, n, D) K e^c
+  at::Tensor to_end;      // (h, n, D) K e^{c_n − c}
+  at::Tensor total;       // (h, 1, D or 1) e^{c_n}
+  at::Tensor solved;      // (h, n, n) X
+};
+
+class DeltaMap final : public ImpliedMap {
+ public:
+  explicit DeltaMap(const DeltaInputs& inputs)
+      : query_(inputs.query.detach()[0]),
+        key_(inputs.key.detach()[0]),
+        value_(inputs.value.detach()[0]),
+        beta_(inputs.beta.detach()[0].unsqueeze(-1)),
+        log_decay_(inputs.log_decay.detach()[0]) {
+    log_decay_ = log_decay_.dim() == 2 ? log_decay_.unsqueeze(-1) : log_decay_;
+    for (auto& jumps : jumps_) {
+      jumps.resize(static_cast<std::size_t>(length() / kJump * heads()));
+    }
+  }
+
+  std::int64_t heads() const override { return value_.size(0); }
+  std::int64_t length() const override { return value_.size(1); }
+  at::Tensor half_life() const override { return median_half_life(log_decay_); }
+  at::Tensor value() const override { return value_; }
+
+  at::Tensor tile(Range heads, Range rows, Range columns, Decay decay) const override {
+    const at::NoGradGuard no_grad;
+    at::Tensor cells = at::zeros({heads.size(), rows.size(), columns.size()}, value_.options());
+    at::Tensor seen;  // (h, rows that end right of `end`, D) z
+    for (std::int64_t end = rows.empty() ? 0 : chunk_of(rows.end - 1, length()).end; end > columns.begin;) {
+      if (end % kJump == 0 && end <= rows.begin && end - kJump >= columns.end) {
+        seen = at::matmul(seen, jump(heads, end / kJump - 1, decay));
+        end -= kJump;
+        continue;
+      }
+      const Range tokens = chunk_of(end - 1, length());
+      const Range own = rows.clamped(tokens);
+      const at::Tensor found = step(chunk(heads, tokens, decay), own, seen);
+      const Range shared = columns.clamped(tokens);
+      cells.slice(1, std::max<std::int64_t>(0, own.begin - rows.begin))
+          .slice(2, shared.begin - columns.begin, shared.end - columns.begin)
+          .copy_(found.slice(2, shared.begin - tokens.begin, shared.end - tokens.begin));
+      end = tokens.begin;
+    }
+    return cells;
+  }
+
+ private:
+  Chunk chunk(Range heads, Range tokens, Decay decay) const {
+    const auto part = [&](const at::Tensor& all) {
+      return all.slice(0, heads.begin, heads.end).slice(1, tokens.begin, tokens.end);
+    };
+    const at::Tensor key = part(key_);
+    const at::Tensor beta = part(beta_);
+    const at::ScalarType type = key.scalar_type();
+    const at::Tensor sums = decay == Decay::kOff ? at::zeros({heads.size(), tokens.size(), 1}, at::kDouble)
+                                                 : decay_sums(part(log_decay_), 1);
+    const at::Tensor total = sums.narrow(1, tokens.size() - 1, 1);
+    const at::Tensor pairs = decayed_products({tokens, key * beta, sums}, {tokens, key, sums});
+    return {{tokens, part(query_), sums},
+            {tokens, key, sums},
+            key * sums.exp().to(type),
+            key * (total - sums).exp().to(type),
+            total.exp().to(type),
+            at::linalg_solve_triangular(pairs, at::diag_embed(beta.squeeze(-1)), /*upper=*/false, /*left=*/true,
+                                        /*unitriangular=*/true)};
+  }
+
+  // (h, rows, n) cells of the chunk: of its `own` rows, above those of `seen`. `seen` goes on to the chunk's begin.
+  static at::Tensor step(const Chunk& chunk, Range own, at::Tensor& seen) {
+    at::Tensor asked, kept;
+    if (!own.empty()) {
+      const DecayingTokens query = chunk.query.part(own);
+      asked = decayed_products(query, chunk.key);
+      kept = query.vectors * query.sums.exp().to(asked.scalar_type());
+    }
+    if (seen.defined()) {
+      const at::Tensor later = at::matmul(seen, chunk.to_end.transpose(1, 2));
+      asked = asked.defined() ? at::cat({asked, later}, 1) : later;
+      const at::Tensor decayed = seen * chunk.total;
+      kept = kept.defined() ? at::cat({kept, decayed}, 1) : decayed;
+    }
+    at::Tensor found = at::matmul(asked, chunk.solved);
+    seen = kept - at::matmul(found, chunk.from_start);
+    return found;
+  }
+
+  // (h, D, D) what tokens kJump·index … make of z.
+  at::Tensor jump(Range heads, std::int64_t index, Decay decay) const {
+    std::vector<at::Tensor>& jumps = jumps_[static_cast<std::size_t>(decay)];
+    const auto place = [&](std::int64_t head) { return static_cast<std::size_t>(index * this->heads() + head); };
+    std::vector<at::Tensor> found;
+    {
+      const std::lock_guard lock(mutex_);
+      for (std::int64_t head = heads.begin; head < heads.end && jumps[place(head)].defined(); ++head) {
+        found.push_back(jumps[place(head)]);
+      }
+    }
+    if (static_cast<std::int64_t>(found.size()) == heads.size()) {
+      return at::stack(found);
+    }
+    at::Tensor made = at::eye(key_.size(2), key_.options()).repeat({heads.size(), 1, 1});
+    for (std::int64_t end = (index + 1) * kJump; end > index * kJump; end -= kChunk) {
+      step(chunk(heads, {end - kChunk, end}, decay), {}, made);
+    }
+    const std::lock_guard lock(mutex_);
+    for (std::int64_t head = heads.begin; head < heads.end; ++head) {
+      jumps[place(head)] = made[head - heads.begin].clone();
+    }
+    return made;
+  }
+
+  at::Tensor query_, key_, value_;  // (H, T, D or P)
+  at::Tensor beta_;                 // (H, T, 1)
+  at::Tensor log_decay_;            // (H, T, 1 or D)
+  mutable std::mutex mutex_;
+  mutable std::array<std::vector<at::Tensor>, 2> jumps_;  // by Decay; (D, D) per jump and head where it was needed
+};
+
+}  // namespace
+
+std::shared_ptr<const ImpliedMap> implied_map(const DeltaInputs& inputs) {
+  const at::NoGradGuard no_grad;
+  return std::make_shared<DeltaMap>(inputs);
+}
+
+}  // namespace locus::mixers
