@@ -122,17 +122,8 @@ class ScanMap final : public DecayingBands {
 
   at::Tensor half_life() const override {
     const at::NoGradGuard no_grad;
-    at::Tensor found = at::empty({heads(), length()}, options());
-    const std::int64_t step = std::max<std::int64_t>(1, kHeld / (width() * log_rate_.size(1)));
-    for (std::int64_t band = 0; band < heads(); ++band) {
-      const Range some = channels(band);
-      const at::Tensor rate = log_rate_.slice(0, some.begin, some.end);
-      for (std::int64_t begin = 0; begin < length(); begin += step) {
-        const at::Tensor delta = delta_.numbers().slice(0, begin, begin + step).slice(1, some.begin, some.end);
-        found[band].slice(0, begin, begin + step).copy_(median_half_life((delta.unsqueeze(-1) * rate).flatten(1)));
-      }
-    }
-    return found;
+    const at::Tensor lasting = median_of(half_lives(log_rate_));  // (C) where Δ is 1
+    return median_of((lasting / delta_.numbers()).unflatten(1, {heads(), width()})).t();
   }
 
  protected:
@@ -162,7 +153,7 @@ class RecurrenceMap final : public DecayingBands {
 
   std::int64_t length() const override { return gate_.size(0); }
   at::Tensor half_life() const override {
-    return median_half_life(log_decay_.numbers().unflatten(1, {heads(), width()})).t();
+    return median_of(half_lives(log_decay_.numbers()).unflatten(1, {heads(), width()})).t();
   }
 
  protected:

@@ -16,26 +16,23 @@ at::Tensor none(const DecayingTokens& rows, const DecayingTokens& columns) {
   return at::zeros(shape, rows.vectors.options());
 }
 
-at::Tensor decay(const at::Tensor& later, const at::Tensor& earlier, at::ScalarType type) {
-  return (later - earlier).clamp_max(0).to(type).exp();
-}
-
 // All columns stand at or before the first row.
 at::Tensor below_diagonal(const DecayingTokens& rows, const DecayingTokens& columns) {
   const at::ScalarType type = rows.vectors.scalar_type();
   const at::Tensor middle = rows.sums.narrow(-2, 0, 1);
-  return at::matmul(rows.vectors * decay(rows.sums, middle, type),
-                    (columns.vectors * decay(middle, columns.sums, type)).transpose(-1, -2));
+  return at::matmul(rows.vectors * (rows.sums - middle).to(type).exp(),
+                    (columns.vectors * (middle - columns.sums).to(type).exp()).transpose(-1, -2));
 }
 
 // Rows and columns are the same tokens.
 at::Tensor triangle(const DecayingTokens& rows, const DecayingTokens& columns) {
-  const at::Tensor between =
-      decay(rows.sums.unsqueeze(-2), columns.sums.unsqueeze(-3), rows.vectors.scalar_type());  // (…, n, n, D or 1)
-  const at::Tensor whole =
-      between.size(-1) == 1
-          ? at::matmul(rows.vectors, columns.vectors.transpose(-1, -2)) * between.squeeze(-1)
-          : at::matmul(columns.vectors.unsqueeze(-3) * between, rows.vectors.unsqueeze(-1)).squeeze(-1);
+  const at::Tensor decay = (rows.sums.unsqueeze(-2) - columns.sums.unsqueeze(-3))
+                               .clamp_max(0)
+                               .to(rows.vectors.scalar_type())
+                               .exp();  // (…, n, n, D or 1)
+  const at::Tensor whole = decay.size(-1) == 1
+                               ? at::matmul(rows.vectors, columns.vectors.transpose(-1, -2)) * decay.squeeze(-1)
+                               : (columns.vectors.unsqueeze(-3) * decay * rows.vectors.unsqueeze(-2)).sum(-1);
   return whole.tril();
 }
 

@@ -50,7 +50,7 @@ class DeltaMap final : public ImpliedMap {
 
   std::int64_t heads() const override { return value_.size(0); }
   std::int64_t length() const override { return value_.size(1); }
-  at::Tensor half_life() const override { return median_half_life(log_decay_); }
+  at::Tensor half_life() const override { return median_of(half_lives(log_decay_)); }
   at::Tensor value() const override { return value_; }
 
   at::Tensor tile(Range heads, Range rows, Range columns, Decay decay) const override {

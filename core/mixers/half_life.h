@@ -3,6 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include <tuple>
+
 namespace locus::mixers {
 
 // ln ½ / g of every log decay; +∞ of 0.
@@ -11,9 +13,9 @@ inline at::Tensor half_lives(const at::Tensor& log_decay) {
   return kLn2 / log_decay.abs();
 }
 
-// The median over the last dimension; the lower one of two in the middle.
-inline at::Tensor median_half_life(const at::Tensor& log_decay) {
-  return std::get<0>(half_lives(log_decay).median(-1));
+// Over the last dimension; the lower one of two in the middle.
+inline at::Tensor median_of(const at::Tensor& half_lives) {
+  return std::get<0>(half_lives.median(-1));
 }
 
 }  // namespace locus::mixers

@@ -239,8 +239,8 @@ TEST(ImpliedMap, HalfLives) {
 
   mixers::ScanInputs scan = first_of(scan_inputs(5, {0, 0}));
   scan.delta = at::full({1, 5, 6}, 0.5, at::kDouble);
-  scan.log_rate = 2 * half / at::tensor({1, 2, 3, 4, 5, 6}, at::kDouble).unsqueeze(1).expand({6, 4});
-  EXPECT_CLOSE(implied_map(scan, 2)->half_life(), at::tensor({2.0, 5.0}, at::kDouble).unsqueeze(1).expand({2, 5}),
+  scan.log_rate = 2 * half / (at::arange(1, 7, at::kDouble).unsqueeze(1) * at::tensor({3, 1, 40, 2}, at::kDouble));
+  EXPECT_CLOSE(implied_map(scan, 2)->half_life(), at::tensor({4.0, 10.0}, at::kDouble).unsqueeze(1).expand({2, 5}),
                1e-14);
 
   const at::Tensor gate = at::ones({1, 4, 6}, at::kDouble);
