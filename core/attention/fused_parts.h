@@ -48,6 +48,7 @@ inline float* values_of(RowScores& scores, Quantity quantity, const float* sums,
     case Quantity::kLogit:
     case Quantity::kC2p:
     case Quantity::kP2c:
+    case Quantity::kImplied:
       break;
   }
   return scores.logits();

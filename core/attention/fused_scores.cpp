@@ -41,6 +41,7 @@ bool FusedScores::has(Quantity quantity) const {
       return program_.counts();
     case Quantity::kC2p:
     case Quantity::kP2c:
+    case Quantity::kImplied:
       break;
   }
   return false;

@@ -106,6 +106,8 @@ Result<at::Tensor> ComputedScores::scores(Quantity quantity, Range heads, Range 
     case Quantity::kP2c:
       result = term(scores, "p2c");
       break;
+    case Quantity::kImplied:
+      return unsupported("implied weights are those of layers without a soft-max: ask for the side \"mixer\"");
   }
   if (!result.defined()) {
     return unsupported("encoding " + encoding_->description().name + " has no " + describe(quantity));

@@ -22,6 +22,7 @@ constexpr std::array<Words, kQuantities.size()> kWords{{
     {"position", "position"},
     {"c2p", "content-to-position part"},
     {"p2c", "position-to-content part"},
+    {"implied", "implied weight"},
 }};
 
 }  // namespace

@@ -11,12 +11,13 @@ namespace locus {
 
 // weight: after the soft-max. logit: before. content: the logit without the encoding's part, as its description says.
 // contribution: logit − content. gate, position: CoPE's g_ij and p_ij. c2p, p2c: DeBERTa's parts of the contribution,
-// the query's content with the relative position and the key's.
-enum class Quantity { kWeight, kLogit, kContent, kContribution, kGate, kPosition, kC2p, kP2c };
+// the query's content with the relative position and the key's. implied: of a layer without a soft-max, the signed matrix
+// M with y_i = Σ_j M_ij v_j; its weight is |M_ij| / Σ_j |M_ij|, its content M without decay.
+enum class Quantity { kWeight, kLogit, kContent, kContribution, kGate, kPosition, kC2p, kP2c, kImplied };
 
 inline constexpr std::array kQuantities{Quantity::kWeight,       Quantity::kLogit, Quantity::kContent,
                                         Quantity::kContribution, Quantity::kGate,  Quantity::kPosition,
-                                        Quantity::kC2p,          Quantity::kP2c};
+                                        Quantity::kC2p,          Quantity::kP2c,   Quantity::kImplied};
 
 // "weight", "logit", …: its name in files and commands; and back. Errors: kUsage for an unknown name, with the known
 // ones.

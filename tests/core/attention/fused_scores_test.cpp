@@ -93,6 +93,7 @@ struct FusedLayer {
         break;
       case Quantity::kC2p:
       case Quantity::kP2c:
+      case Quantity::kImplied:
         break;
     }
     if (!map.defined()) {

@@ -63,6 +63,7 @@ Sign sign_of(models::Quantity quantity) {
     case models::Quantity::kContribution:
     case models::Quantity::kC2p:
     case models::Quantity::kP2c:
+    case models::Quantity::kImplied:
       return Sign::kZeroCentred;
     case models::Quantity::kLogit:
     case models::Quantity::kContent:
