@@ -73,7 +73,8 @@ Block::Block(const Spec& spec, std::int64_t index)
       norm_{spec.norm, spec.norm_eps},
       after_eps_(spec.after_norm_eps > 0 ? spec.after_norm_eps : spec.norm_eps),
       is_source_(spec.is_source(index)),
-      residual_scale_(spec.residual_scale) {}
+      residual_scale_(spec.residual_scale),
+      mixer_(make_mixer(spec, index)) {}
 
 attention::Mask Block::mask() const {
   return {causal_, layer_.attention.window, layer_.attention.chunk};
@@ -290,58 +291,13 @@ at::Tensor Block::feed(const at::Tensor& x, const LayerRun& run) const {
   return fed;
 }
 
-at::Tensor Block::read_input(const at::Tensor& x, const at::Tensor& input) const {
-  const at::Tensor gate = activate(layer_.feed_forward.activation, linear(x, weights_.input_gate));
-  return linear(gate * input, weights_.input_down);
-}
-
-Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) const {
-  const at::Tensor normed = attention_input(x);
-  LayerRecord seen;  // all tokens
-  at::Tensor state_values;
-  LOCUS_TRY(attention::Attended attended, attend(normed, run, seen, state_values));
-  const bool last = !run.output_rows.empty();  // no later step reads the state
-  const auto wanted = [&](const at::Tensor& rows, std::int64_t axis) {
-    return last ? rows.slice(axis, run.output_rows.begin, run.output_rows.end) : rows;
-  };
-  // Branches are overwritten, so tensors that are kept are copied.
-  const auto keep = [&](at::Tensor LayerWrites::*to, const at::Tensor& rows) {
-    if (run.writes != nullptr) {
-      const Range& kept = run.writes->rows;
-      run.writes->*to = (last || kept.empty() ? rows : rows.slice(1, kept.begin, kept.end)).clone();
-    }
-  };
-  keep(&LayerWrites::entering, wanted(x, 1));
-  at::Tensor heads = merge_heads(wanted(attended.output, 2));
-  heads = layer_.attention.output_norm ? norm(heads, weights_.output_norm) : heads;
-  heads = gated(heads, wanted(normed, 1));
-  keep(&LayerWrites::heads, heads);
-  at::Tensor branch = linear(heads, weights_.output);
-  keep(&LayerWrites::attention, branch);
-  if (after(layer_.attention_norm)) {
-    branch = norm_after(branch, weights_.attention_after_norm);
-  }
-  at::Tensor middle = add_branch(wanted(layer_.residual_from_norm ? normed : x, 1), std::move(branch),
-                                 weights_.attention_scale, residual_scale_, layer_.attention_sum);
-  keep(&LayerWrites::middle, middle);
-  if (!last) {
-    const std::int64_t length = seen.prepared.query.size(2);
-    run.encoding.after_attention(
-        run.state, run.encoding_layer,
-        {attended.state_values, state_values, &seen.prepared, {length - x.size(1), length}, middle});
-  }
-  if (layer_.attention_norm == NormPlace::kPost && !layer_.parallel) {
-    middle = norm(middle, weights_.attention_norm);
-  }
-  if (layer_.cross) {
-    LOCUS_TRY(middle, cross(middle, run));
-  }
-  const at::Tensor own = layer_.parallel ? wanted(layer_.shared_norm ? normed : x, 1) : middle;
+at::Tensor Block::fed(const at::Tensor& normed, const at::Tensor& x, at::Tensor middle, const LayerRun& run) const {
+  const at::Tensor own = layer_.parallel ? wanted(layer_.shared_norm ? normed : x, 1, run) : middle;
   const at::Tensor inner =
       before(layer_.feed_forward_norm) && !layer_.shared_norm ? norm(own, weights_.feed_forward_norm) : own;
-  branch = feed(inner, run);
-  keep(&LayerWrites::feed_forward, branch);
-  if (!last) {
+  at::Tensor branch = feed(inner, run);
+  keep(&LayerWrites::feed_forward, branch, run);
+  if (run.output_rows.empty()) {
     run.encoding.after_feed_forward(run.state, run.encoding_layer, branch);
   }
   if (after(layer_.feed_forward_norm)) {
@@ -349,12 +305,94 @@ Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) c
   }
   const at::Tensor sum = add_branch(layer_.residual_from_norm && !layer_.parallel ? inner : middle, std::move(branch),
                                     weights_.feed_forward_scale, residual_scale_, layer_.feed_forward_sum);
-  keep(&LayerWrites::leaving, sum);
-  at::Tensor left =
-      layer_.feed_forward_norm == NormPlace::kPost && !layer_.parallel ? norm(sum, weights_.feed_forward_norm) : sum;
+  keep(&LayerWrites::leaving, sum, run);
+  return layer_.feed_forward_norm == NormPlace::kPost && !layer_.parallel ? norm(sum, weights_.feed_forward_norm) : sum;
+}
+
+at::Tensor Block::read_input(const at::Tensor& x, const at::Tensor& input) const {
+  const at::Tensor gate = activate(layer_.feed_forward.activation, linear(x, weights_.input_gate));
+  return linear(gate * input, weights_.input_down);
+}
+
+at::Tensor Block::wanted(const at::Tensor& x, std::int64_t axis, const LayerRun& run) {
+  return run.output_rows.empty() ? x : x.slice(axis, run.output_rows.begin, run.output_rows.end);
+}
+
+void Block::keep(at::Tensor LayerWrites::*to, const at::Tensor& rows, const LayerRun& run) {
+  if (run.writes != nullptr) {
+    const Range& kept = run.writes->rows;
+    run.writes->*to = (!run.output_rows.empty() || kept.empty() ? rows : rows.slice(1, kept.begin, kept.end)).clone();
+  }
+}
+
+Result<at::Tensor> Block::mix(const at::Tensor& normed, const LayerRun& run, LayerRecord& seen,
+                              attention::Attended& attended, at::Tensor& state_values) const {
+  const auto scaled = [](const at::Tensor& x, double factor) { return factor == 1 ? x : x * factor; };
+  at::Tensor branch;
+  if (layer_.attends) {
+    const at::Tensor input = scaled(normed, layer_.attention_input);
+    LOCUS_TRY(attended, attend(input, run, seen, state_values));
+    at::Tensor heads = merge_heads(wanted(attended.output, 2, run));
+    heads = layer_.attention.output_norm ? norm(heads, weights_.output_norm) : heads;
+    heads = gated(heads, wanted(input, 1, run));
+    keep(&LayerWrites::heads, heads, run);
+    branch = scaled(linear(heads, weights_.output), layer_.attention_output);
+    keep(&LayerWrites::attention, branch, run);
+  }
+  if (mixer_) {
+    MixerState state;
+    const Mixed mixed =
+        (*mixer_)(scaled(normed, layer_.mixer_input), state, run.record != nullptr && normed.size(0) == 1);
+    if (run.record != nullptr) {
+      run.record->implied = mixed.map;
+      run.record->mixer = state;
+    }
+    const at::Tensor written = scaled(wanted(mixed.output, 1, run), layer_.mixer_output);
+    keep(&LayerWrites::mixer, written, run);
+    branch = branch.defined() ? branch + written : written;
+  }
+  return branch;
+}
+
+Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) const {
+  const bool last = !run.output_rows.empty();  // no later step reads the state
+  keep(&LayerWrites::entering, wanted(x, 1, run), run);
+  at::Tensor normed = x;
+  at::Tensor middle = wanted(x, 1, run);
+  if (layer_.mixes()) {
+    normed = attention_input(x);
+    LayerRecord seen;  // all tokens
+    attention::Attended attended;
+    at::Tensor state_values;
+    LOCUS_TRY(at::Tensor branch, mix(normed, run, seen, attended, state_values));
+    if (after(layer_.attention_norm)) {
+      branch = norm_after(branch, weights_.attention_after_norm);
+    }
+    middle = add_branch(wanted(layer_.residual_from_norm ? normed : x, 1, run), std::move(branch),
+                        weights_.attention_scale, residual_scale_, layer_.attention_sum);
+    keep(&LayerWrites::middle, middle, run);
+    if (!last && layer_.attends) {
+      const std::int64_t length = seen.prepared.query.size(2);
+      run.encoding.after_attention(
+          run.state, run.encoding_layer,
+          {attended.state_values, state_values, &seen.prepared, {length - x.size(1), length}, middle});
+    }
+    if (layer_.attention_norm == NormPlace::kPost && !layer_.parallel) {
+      middle = norm(middle, weights_.attention_norm);
+    }
+  } else {
+    keep(&LayerWrites::middle, middle, run);
+  }
+  if (layer_.cross) {
+    LOCUS_TRY(middle, cross(middle, run));
+  }
+  if (!layer_.feeds) {
+    keep(&LayerWrites::leaving, middle, run);
+  }
+  at::Tensor left = layer_.feeds ? fed(normed, x, std::move(middle), run) : middle;
   if (run.input.defined()) {
-    branch = read_input(left, wanted(run.input, 1));
-    keep(&LayerWrites::input, branch);
+    at::Tensor branch = read_input(left, wanted(run.input, 1, run));
+    keep(&LayerWrites::input, branch, run);
     left = left + norm(branch, weights_.input_after_norm);
   }
   return layer_.output_scale ? left * weights_.output_scale : left;

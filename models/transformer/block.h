@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "core/base/range.h"
 #include "core/base/result.h"
 #include "core/position/position_encoding.h"
+#include "models/transformer/mixers/mixer.h"
 #include "models/transformer/spec.h"
 
 namespace locus::transformer {
@@ -106,7 +108,7 @@ at::Tensor feed_forward(const FeedForwardSpec& spec, const ExpertWeights& weight
 
 class Continued;
 
-// Tensors of one layer that observe() keeps.
+// Tensors of one layer that observe() keeps; of a layer without attention, those of attention are undefined.
 struct LayerRecord {
   position::Prepared prepared;
   position::State state;   // entering the layer; its table is shared between layers unless the encoding updates it
@@ -115,6 +117,9 @@ struct LayerRecord {
   at::Tensor hidden;       // (B, T, C) entering the layer; only with ObserveOptions::hidden
   at::Tensor value;        // (B, Hkv, T, Dv); only with ObserveOptions::values
   Routing routing;         // only with ObserveOptions::routing, in layers with experts
+  // Of a layer with a mixer: its map, of a batch of one, and its state behind the last token.
+  std::shared_ptr<const mixers::ImpliedMap> implied;
+  MixerState mixer;
 };
 
 using Attend = std::function<Result<attention::Attended>(std::int64_t layer, const position::Prepared& prepared,
@@ -126,6 +131,7 @@ struct LayerWrites {
   at::Tensor entering;      // (B, R, C)
   at::Tensor heads;         // (B, R, H·Dv), the input of the output projection
   at::Tensor attention;     // (B, R, C) after the output projection, before the branch's output norm
+  at::Tensor mixer;         // (B, R, C) what a mixer adds to that; undefined without
   at::Tensor middle;        // (B, R, C) the stream with the attention branch added, before a post-norm
   at::Tensor feed_forward;  // (B, R, C) before the branch's output norm
   at::Tensor leaving;       // (B, R, C) the stream with the feed-forward branch added, before a post-norm
@@ -165,6 +171,7 @@ class Block {
 
   std::int64_t index() const { return index_; }
   const LayerSpec& spec() const { return layer_; }
+  Mixer* mixer() { return mixer_.get(); }  // null where the layer has none
   LayerWeights& weights() { return weights_; }
   const LayerWeights& weights() const { return weights_; }
 
@@ -195,8 +202,18 @@ class Block {
   // Output of the attention for run.output_rows (or all rows), before the output projection; fills `seen`.
   Result<attention::Attended> attend(const at::Tensor& normed, const LayerRun& run, LayerRecord& seen,
                                      at::Tensor& state_values) const;
+  // The branch that mixes tokens, (B, R, C), R run.output_rows or all: attention, mixer or both. `attended` and
+  // `state_values` are those of the attention.
+  Result<at::Tensor> mix(const at::Tensor& normed, const LayerRun& run, LayerRecord& seen,
+                         attention::Attended& attended, at::Tensor& state_values) const;
+  // The rows of x that the run outputs: run.output_rows along `axis`, or all.
+  static at::Tensor wanted(const at::Tensor& x, std::int64_t axis, const LayerRun& run);
+  // Copies rows to the run's writes, where it keeps them: branches are overwritten.
+  static void keep(at::Tensor LayerWrites::*to, const at::Tensor& rows, const LayerRun& run);
   // x plus the cross-attention to the encoder states.
   Result<at::Tensor> cross(const at::Tensor& x, const LayerRun& run) const;
+  // The stream `middle` (B, R, C) with the feed-forward's branch added, through its norms; x entered the layer.
+  at::Tensor fed(const at::Tensor& normed, const at::Tensor& x, at::Tensor middle, const LayerRun& run) const;
   at::Tensor feed(const at::Tensor& x, const LayerRun& run) const;
   // The branch of the layer's input (rows of x) before its norm.
   at::Tensor read_input(const at::Tensor& x, const at::Tensor& input) const;
@@ -209,6 +226,7 @@ class Block {
   bool is_source_;
   double residual_scale_;
   LayerWeights weights_;
+  std::unique_ptr<Mixer> mixer_;
 };
 
 }  // namespace locus::transformer

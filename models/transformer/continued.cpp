@@ -43,6 +43,9 @@ std::optional<Continued> Continued::begin(const Transformer& model, const Reused
       reused.tokens >= length || static_cast<std::int64_t>(reused.layers.size()) != spec.depth()) {
     return std::nullopt;
   }
+  if (!spec.attends_everywhere()) {
+    return std::nullopt;
+  }
   for (const LayerRecord& layer : reused.layers) {
     if (!layer.value.defined() || (options.hidden && !layer.hidden.defined())) {
       return std::nullopt;

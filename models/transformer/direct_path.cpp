@@ -227,6 +227,7 @@ Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, con
   path.heads = at::zeros({spec.depth(), heads}, at::kDouble);
   path.feed_forwards.resize(static_cast<std::size_t>(spec.depth()));
   path.biases.resize(static_cast<std::size_t>(spec.depth()));
+  path.mixers.resize(spec.has_mixers() ? static_cast<std::size_t>(spec.depth()) : 0);
   double ends = 0;
   at::Tensor direction = at::zeros(seen.stream[0].sizes(), at::kDouble);
   for (const OutputWeight& output : outputs) {
@@ -258,24 +259,38 @@ Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, con
           direction * (spec.residual_scale * sum.branch) * (scale.defined() ? doubled(scale) : at::ones({1}));
       return after(place) ? norm_after.back(scaled, own, branch, biases) : scaled;
     };
-    if (layer.feed_forward_norm == NormPlace::kPost && !layer.parallel) {
-      direction = norm.back(direction, weights.feed_forward_norm, wrote.leaving[0], biases);
+    if (layer.feeds) {
+      if (layer.feed_forward_norm == NormPlace::kPost && !layer.parallel) {
+        direction = norm.back(direction, weights.feed_forward_norm, wrote.leaving[0], biases);
+      }
+      const at::Tensor fed = into(layer.feed_forward_sum, weights.feed_forward_scale, layer.feed_forward_norm,
+                                  weights.feed_forward_after_norm, wrote.feed_forward[0]);
+      path.feed_forwards[index] = product(fed, doubled(wrote.feed_forward[0]));
+      direction = direction * layer.feed_forward_sum.stream;
+      if (layer.residual_from_norm && !layer.parallel && before(layer.feed_forward_norm)) {
+        direction = norm.back(direction, weights.feed_forward_norm, wrote.middle[0], biases);
+      }
     }
-    const at::Tensor fed = into(layer.feed_forward_sum, weights.feed_forward_scale, layer.feed_forward_norm,
-                                weights.feed_forward_after_norm, wrote.feed_forward[0]);
-    path.feed_forwards[index] = product(fed, doubled(wrote.feed_forward[0]));
-    direction = direction * layer.feed_forward_sum.stream;
-    if (layer.residual_from_norm && !layer.parallel && before(layer.feed_forward_norm)) {
-      direction = norm.back(direction, weights.feed_forward_norm, wrote.middle[0], biases);
+    if (!layer.mixes()) {
+      continue;
     }
     if (layer.attention_norm == NormPlace::kPost && !layer.parallel) {
       direction = norm.back(direction, weights.attention_norm, wrote.middle[0], biases);
     }
-    const at::Tensor attended = into(layer.attention_sum, weights.attention_scale, layer.attention_norm,
-                                     weights.attention_after_norm, wrote.attention[0]);
-    path.heads.select(0, n).copy_(head_shares(wrote.heads[0], heads, weights.output, attended));
-    if (weights.output.bias.defined()) {
-      biases += product(attended, doubled(weights.output.bias).expand_as(attended));
+    const at::Tensor branch = !layer.has_mixer() ? wrote.attention[0]
+                              : !layer.attends   ? wrote.mixer[0]
+                                                 : wrote.attention[0] + wrote.mixer[0];
+    const at::Tensor mixed =
+        into(layer.attention_sum, weights.attention_scale, layer.attention_norm, weights.attention_after_norm, branch);
+    if (layer.attends) {
+      const at::Tensor attended = mixed * layer.attention_output;
+      path.heads.select(0, n).copy_(head_shares(wrote.heads[0], heads, weights.output, attended));
+      if (weights.output.bias.defined()) {
+        biases += product(attended, doubled(weights.output.bias).expand_as(attended));
+      }
+    }
+    if (layer.has_mixer()) {
+      path.mixers[index] = product(mixed, doubled(wrote.mixer[0]));
     }
     direction = direction * layer.attention_sum.stream;
     if (layer.residual_from_norm && before(layer.attention_norm)) {

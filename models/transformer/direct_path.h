@@ -34,6 +34,7 @@ struct OutputWeight {
 struct DirectPath {
   at::Tensor heads;                   // (L, H) float64
   std::vector<double> feed_forwards;  // per layer, including the biases of its matrices
+  std::vector<double> mixers;         // per layer; empty where no layer has a mixer
   std::vector<double> biases;         // per layer: biases of the output projection and of norms after branches
   // Named contributions outside the layers: "embedding" ("patches" in an image, "picture" for a picture token within a
   // text), "positions", "token type", "picture after layer 0" and "per-layer embeddings" (all layers' own inputs) where

@@ -87,7 +87,8 @@ at::Tensor inner_vector(const FeedForwardSpec& spec, const FeedForwardWeights& w
     const at::Tensor up = linear(x, weights.up).clamp(-spec.clamp, spec.clamp);
     return (up + 1) * gate * at::sigmoid(gate * spec.alpha);
   }
-  at::Tensor gate = activate(spec.activation, linear(x, weights.gate));
+  at::Tensor gate = linear(x, weights.gate);
+  gate = activate(spec.activation, spec.gate_factor == 1 ? gate : gate * spec.gate_factor);
   const at::Tensor up = linear(x, weights.up);
   return at::GradMode::is_enabled() ? gate * up : gate.mul_(up);
 }

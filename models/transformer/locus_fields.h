@@ -35,6 +35,55 @@ inline constexpr WordTable<GateForm, 3> kGateForms{
 inline constexpr WordTable<QkvLayout, 3> kLayouts{
     {{"fused", QkvLayout::kFused}, {"per-head", QkvLayout::kPerHead}, {"separate", QkvLayout::kSeparate}}};
 
+inline constexpr WordTable<Mixing, 7> kMixings{{{"none", Mixing::kNone},
+                                                {"delta", Mixing::kDelta},
+                                                {"state-space", Mixing::kStateSpace},
+                                                {"lightning", Mixing::kLightning},
+                                                {"convolution", Mixing::kConvolution},
+                                                {"selective", Mixing::kSelective},
+                                                {"recurrence", Mixing::kRecurrence}}};
+inline constexpr WordTable<MixerNorm, 3> kMixerNorms{{{"none", MixerNorm::kNone},
+                                                      {"norm-then-gate", MixerNorm::kNormThenGate},
+                                                      {"gate-then-norm", MixerNorm::kGateThenNorm}}};
+
+// The fields of a layer's mixer, and of how it stands beside the attention.
+template <class Visit>
+void visit_mixer(Visit& visit, LayerSpec& layer) {
+  MixerSpec& mixer = layer.mixer;
+  visit("attends", layer.attends);
+  visit("feeds", layer.feeds);
+  visit("attention_input", layer.attention_input);
+  visit("attention_output", layer.attention_output);
+  visit("mixer_input", layer.mixer_input);
+  visit("mixer_output", layer.mixer_output);
+  visit.name("mixer", kMixings, mixer.kind);
+  visit("mixer_heads", mixer.heads);
+  visit("mixer_key_heads", mixer.key_heads);
+  visit("mixer_key_width", mixer.key_width);
+  visit("mixer_value_width", mixer.value_width);
+  visit("mixer_kernel", mixer.kernel);
+  visit("mixer_kernel_bias", mixer.kernel_bias);
+  visit("mixer_bias", mixer.bias);
+  visit("mixer_norm_eps", mixer.norm_eps);
+  visit.name("mixer_norm", kMixerNorms, mixer.norm);
+  visit("mixer_norm_groups", mixer.norm_groups);
+  visit.name("mixer_qkv", kLayouts, mixer.qkv);
+  visit("mixer_channel_decay", mixer.channel_decay);
+  visit("mixer_decay_floor", mixer.decay_floor);
+  visit("mixer_beta_scale", mixer.beta_scale);
+  visit("mixer_gate_rank", mixer.gate_rank);
+  visit("mixer_sigmoid_gate", mixer.sigmoid_gate);
+  visit("mixer_least_step", mixer.least_step);
+  visit("mixer_most_step", mixer.most_step);
+  visit("mixer_gate_factor", mixer.gate_factor);
+  visit("mixer_value_factor", mixer.value_factor);
+  visit("mixer_write_factor", mixer.write_factor);
+  visit("mixer_read_factor", mixer.read_factor);
+  visit("mixer_step_factor", mixer.step_factor);
+  visit("mixer_step_rank", mixer.step_rank);
+  visit("mixer_inner_norms", mixer.inner_norms);
+}
+
 // The fields of a layer.
 template <class Visit>
 void visit_layer(Visit& visit, LayerSpec& layer) {
@@ -60,6 +109,7 @@ void visit_layer(Visit& visit, LayerSpec& layer) {
   visit("feed_forward_bias", layer.feed_forward.bias);
   visit("feed_forward_inner_bias", layer.feed_forward.inner_bias);
   visit("feed_forward_inner_norm", layer.feed_forward.inner_norm);
+  visit("feed_forward_gate_factor", layer.feed_forward.gate_factor);
   visit("parallel_residual", layer.parallel);
   visit("shared_norm", layer.shared_norm);
   visit("residual_from_norm", layer.residual_from_norm);
@@ -95,6 +145,7 @@ void visit_layer(Visit& visit, LayerSpec& layer) {
   visit("latent_eps", attention.latent.eps);
   visit("feed_forward_clamp", layer.feed_forward.clamp);
   visit("feed_forward_alpha", layer.feed_forward.alpha);
+  visit_mixer(visit, layer);
   Experts& experts = layer.feed_forward.experts;
   visit("num_experts", experts.count);
   visit("num_experts_per_tok", experts.chosen);

@@ -150,22 +150,31 @@ void ParameterList::experts(const std::string& prefix, const FeedForwardSpec& sp
 void ParameterList::layer(const std::string& prefix, Block& block) {
   const LayerSpec& spec = block.spec();
   LayerWeights& layer = block.weights();
-  norms(prefix + "attention", spec.attention_norm, layer.attention_norm, layer.attention_after_norm);
-  attention(prefix + "attention.", spec.attention, layer);
+  if (spec.mixes()) {
+    norms(prefix + "attention", spec.attention_norm, layer.attention_norm, layer.attention_after_norm);
+  }
+  if (spec.attends) {
+    attention(prefix + "attention.", spec.attention, layer);
+  }
+  if (block.mixer() != nullptr) {
+    block.mixer()->collect(*this, prefix + "mixer.");
+  }
   if (spec.cross) {
     norm(prefix + "cross_norm", spec_.width, layer.cross_norm);
     cross(prefix + "cross.", *spec.cross, layer);
   }
-  if (!(spec.parallel && spec.shared_norm)) {
+  if (spec.feeds && !(spec.parallel && spec.shared_norm)) {
     norms(prefix + "feed_forward", spec.feed_forward_norm, layer.feed_forward_norm, layer.feed_forward_after_norm);
   }
-  if (spec.feed_forward.experts.count > 0) {
+  if (spec.feeds && spec.feed_forward.experts.count > 0) {
     experts(prefix + "feed_forward.", spec.feed_forward, layer.experts);
-  } else {
+  } else if (spec.feeds) {
     feed_forward(prefix + "feed_forward.", spec.feed_forward, spec.feed_forward.inner, layer.feed_forward);
   }
-  if (spec.layer_scale) {
+  if (spec.layer_scale && spec.mixes()) {
     tensor(prefix + "attention_scale", {spec_.width}, layer.attention_scale);
+  }
+  if (spec.layer_scale && spec.feeds) {
     tensor(prefix + "feed_forward_scale", {spec_.width}, layer.feed_forward_scale);
   }
   if (const std::int64_t inputs = spec_.layer_inputs.width; inputs > 0) {

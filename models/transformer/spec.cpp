@@ -91,6 +91,9 @@ Status check_attention(const AttentionSpec& attention) {
 
 Status check_feed_forward(const FeedForwardSpec& feed_forward) {
   LOCUS_CHECK(check_size("inner", feed_forward.inner, kLargestSize));
+  if (!std::isfinite(feed_forward.gate_factor)) {
+    return bad_input("feed-forward: expected a finite factor of the gate");
+  }
   const Experts& experts = feed_forward.experts;
   if (feed_forward.activation == Activation::kXielu && (feed_forward.gated || experts.count > 0)) {
     return bad_input("activation xielu: expected a feed-forward without gate and experts");
@@ -120,6 +123,92 @@ Status check_feed_forward(const FeedForwardSpec& feed_forward) {
                      std::to_string(experts.count) + " experts in " + std::to_string(experts.groups) + " groups");
   }
   return experts.shared == 0 ? Status() : check_size("inner of the shared expert", experts.shared, kLargestSize);
+}
+
+// A mixer that a layer has.
+Status check_mixer(const MixerSpec& mixer) {
+  LOCUS_CHECK(check_size("heads of the mixer", mixer.heads, kLargestSize));
+  LOCUS_CHECK(check_size("key heads of the mixer", mixer.key_heads, mixer.heads));
+  LOCUS_CHECK(check_size("key width of the mixer", mixer.key_width, kLargestSize));
+  LOCUS_CHECK(check_size("value width of the mixer", mixer.value_width, kLargestSize / mixer.heads));
+  if (mixer.kind != Mixing::kLightning) {
+    LOCUS_CHECK(check_size("tokens of the mixer's convolution", mixer.kernel, 1024));
+  }
+  if (mixer.heads % mixer.key_heads != 0) {
+    return bad_input("key heads of the mixer: expected a divisor of its heads " + std::to_string(mixer.heads) +
+                     ", found " + std::to_string(mixer.key_heads));
+  }
+  if (!(mixer.norm_eps >= 0) || !std::isfinite(mixer.beta_scale) || !(mixer.decay_floor <= 0) ||
+      !(mixer.least_step >= 0) || !(mixer.most_step == 0 || mixer.most_step >= mixer.least_step)) {
+    return bad_input(
+        "mixer: expected an epsilon of at least 0, a finite factor of beta, a floor of the decay of at "
+        "most 0 and limits of the step in order");
+  }
+  if (mixer.norm_groups < 1 || mixer.inner() % mixer.norm_groups != 0) {
+    return bad_input("groups of the mixer's norm: expected a divisor of " + std::to_string(mixer.inner()) + ", found " +
+                     std::to_string(mixer.norm_groups));
+  }
+  switch (mixer.kind) {
+    case Mixing::kDelta:
+      if (mixer.gate_rank < 0 || mixer.gate_rank > kLargestSize) {
+        return bad_input("width of the mixer's gate: expected 0 or more, found " + std::to_string(mixer.gate_rank));
+      }
+      if (mixer.channel_decay && mixer.heads != mixer.key_heads) {
+        return bad_input("mixer: expected as many key heads as heads beside a decay of each channel");
+      }
+      if (mixer.qkv == QkvLayout::kPerHead && (mixer.channel_decay || mixer.gate_rank > 0)) {
+        return bad_input("mixer: expected q, k and v in three matrices, or in one beside gate and decay");
+      }
+      break;
+    case Mixing::kStateSpace:
+      for (const double factor :
+           {mixer.gate_factor, mixer.value_factor, mixer.write_factor, mixer.read_factor, mixer.step_factor}) {
+        if (!std::isfinite(factor)) {
+          return bad_input("factors of the mixer's parts: expected finite numbers");
+        }
+      }
+      break;
+    case Mixing::kSelective:
+      LOCUS_CHECK(check_size("rank of the mixer's step", mixer.step_rank, kLargestSize));
+      break;
+    case Mixing::kLightning:
+      if (mixer.key_heads != mixer.heads || mixer.key_width != mixer.value_width) {
+        return bad_input("lightning attention: expected keys as many and as wide as values");
+      }
+      break;
+    case Mixing::kNone:
+    case Mixing::kConvolution:
+    case Mixing::kRecurrence:
+      break;
+  }
+  return {};
+}
+
+// What a layer is made of: attention, a mixer, both or neither; a feed-forward or none.
+Status check_parts(const LayerSpec& layer) {
+  if (!layer.mixes() && !layer.feeds) {
+    return bad_input("layer: expected attention, a mixer or a feed-forward");
+  }
+  for (const double factor : {layer.attention_input, layer.attention_output, layer.mixer_input, layer.mixer_output}) {
+    if (!std::isfinite(factor)) {
+      return bad_input("factors of attention and mixer: expected finite ones");
+    }
+  }
+  if (layer.parallel && !(layer.mixes() && layer.feeds)) {
+    return bad_input("layer: expected both branches where they are parallel");
+  }
+  return layer.has_mixer() ? check_mixer(layer.mixer) : Status();
+}
+
+// Mixers read tokens in their order, each after the ones before it.
+Status check_mixers(const Spec& spec) {
+  if (spec.has_mixers() && (!spec.causal || spec.is_image() || spec.crosses())) {
+    return bad_input("mixer: expected a causal text model without cross-attention");
+  }
+  if (!spec.attends_everywhere() && (spec.is_image() || spec.crosses())) {
+    return bad_input("layers: expected attention and a feed-forward in all of them");
+  }
+  return {};
 }
 
 // Cross-attention is limited to three matrices and plain scores of queries and keys, before or after one norm, with one
@@ -194,7 +283,7 @@ Status check_sources(const Spec& spec) {
       return bad_input(where + "expected the keys of an earlier layer, found " + std::to_string(from));
     }
     const LayerSpec& other = spec.layers[static_cast<std::size_t>(from)];
-    if (other.attention.source != -1 || other.encoding != layer.encoding ||
+    if (!other.attends || other.attention.source != -1 || other.encoding != layer.encoding ||
         other.attention.values() != layer.attention.values() || layer.attention.qkv != QkvLayout::kSeparate) {
       return bad_input(where + "expected the keys of a layer with keys and an encoding like its own, found layer " +
                        std::to_string(from));
@@ -263,6 +352,38 @@ double attention_macs(const AttentionSpec& attention, double width, double keys)
   return projections + gates * width + heads * (head + value) * keys;
 }
 
+// Multiply-accumulates of a token: projections, convolution, and what its recurrence reads and writes of its state.
+double mixer_macs(const MixerSpec& mixer, double width) {
+  const auto inner = static_cast<double>(mixer.inner());
+  const auto keys = static_cast<double>(mixer.key_heads * mixer.key_width);
+  const auto heads = static_cast<double>(mixer.heads);
+  const auto kernel = static_cast<double>(mixer.kernel);
+  const auto state = inner * static_cast<double>(mixer.key_width);
+  const auto rank = static_cast<double>(mixer.gate_rank);
+  switch (mixer.kind) {
+    case Mixing::kNone:
+      break;
+    case Mixing::kDelta: {
+      const double decays = mixer.channel_decay ? keys : heads;
+      const double gates = rank > 0 ? rank * (2 * width + inner + decays) : width * (inner + decays);
+      return width * (2 * keys + 2 * inner + heads) + gates + kernel * (2 * keys + inner) + 3 * state;
+    }
+    case Mixing::kStateSpace:
+      return width * (3 * inner + 2 * keys + heads) + kernel * (inner + 2 * keys) + 2 * state;
+    case Mixing::kLightning:
+      return width * 5 * inner + 2 * state;
+    case Mixing::kConvolution:
+      return width * 4 * inner + kernel * inner;
+    case Mixing::kSelective: {
+      const auto step = static_cast<double>(mixer.step_rank);
+      return width * 3 * inner + inner * (2 * step + 2 * static_cast<double>(mixer.key_width) + kernel) + 2 * state;
+    }
+    case Mixing::kRecurrence:
+      return width * 3 * inner + inner * (2 * static_cast<double>(mixer.value_width) + kernel + 1);
+  }
+  return 0;
+}
+
 double feed_forward_macs(const FeedForwardSpec& feed_forward, double width) {
   const double matrices = feed_forward.gated ? 3 : 2;
   const Experts& experts = feed_forward.experts;
@@ -316,6 +437,7 @@ void separate_shapes(Spec& spec) {
 Status validate(const LayerSpec& layer, std::int64_t count) {
   LOCUS_CHECK(check_size("layers", count, kMaxLayers));
   LOCUS_CHECK(check_attention(layer.attention));
+  LOCUS_CHECK(check_parts(layer));
   return check_feed_forward(layer.feed_forward);
 }
 
@@ -323,7 +445,9 @@ Status validate(const Spec& spec) {
   LOCUS_CHECK(check_size("layers", spec.depth(), kMaxLayers));
   for (const LayerSpec& layer : spec.layers) {
     LOCUS_CHECK(check_attention(layer.attention));
+    LOCUS_CHECK(check_parts(layer));
   }
+  LOCUS_CHECK(check_mixers(spec));
   LOCUS_CHECK(check_size("width", spec.width, kLargestSize));
   for (const LayerSpec& layer : spec.layers) {
     LOCUS_CHECK(check_feed_forward(layer.feed_forward));
@@ -403,6 +527,15 @@ bool Spec::is_source(std::int64_t layer) const {
                      [&](const LayerSpec& each) { return each.attention.source == layer; });
 }
 
+bool Spec::has_mixers() const {
+  return std::any_of(layers.begin(), layers.end(), [](const LayerSpec& each) { return each.has_mixer(); });
+}
+
+bool Spec::attends_everywhere() const {
+  return std::all_of(layers.begin(), layers.end(),
+                     [](const LayerSpec& each) { return each.attends && each.feeds && !each.has_mixer(); });
+}
+
 bool Spec::shares_keys() const {
   return std::any_of(layers.begin(), layers.end(), [](const LayerSpec& each) { return each.attention.source >= 0; });
 }
@@ -413,7 +546,9 @@ double multiply_accumulates(const Spec& spec, std::int64_t length) {
   double total = 0;
   for (const LayerSpec& layer : spec.layers) {
     const auto keys = static_cast<double>(most_keys(layer.attention, length));
-    total += tokens * (attention_macs(layer.attention, width, keys) + feed_forward_macs(layer.feed_forward, width));
+    total += layer.attends ? tokens * attention_macs(layer.attention, width, keys) : 0;
+    total += tokens * mixer_macs(layer.mixer, width);
+    total += layer.feeds ? tokens * feed_forward_macs(layer.feed_forward, width) : 0;
     total += layer.cross ? tokens * attention_macs(*layer.cross, width, tokens) : 0;
     total += tokens * 3 * width * static_cast<double>(spec.layer_inputs.width);
   }
@@ -439,7 +574,7 @@ double run_macs(const Spec& spec, std::int64_t length, bool all_logits) {
   double total = multiply_accumulates(spec, length);
   const auto tokens = static_cast<double>(length);
   for (const LayerSpec& layer : spec.layers) {
-    if (spec.causal && most_keys(layer.attention, length) == length) {
+    if (layer.attends && spec.causal && most_keys(layer.attention, length) == length) {
       const std::int64_t wide = layer.attention.heads * (layer.attention.head_width + layer.attention.values());
       total -= static_cast<double>(wide) / 2 * tokens * tokens;
     }
@@ -455,12 +590,35 @@ double token_macs(const Spec& spec, std::int64_t length, bool all_logits) {
   const auto tokens = static_cast<double>(length);
   double total = run_macs(spec, length, all_logits);
   for (const LayerSpec& layer : spec.layers) {
+    if (!layer.attends) {
+      continue;
+    }
     const auto keys = static_cast<double>(most_keys(layer.attention, length));
     const bool half = spec.causal && most_keys(layer.attention, length) == length;
     const std::int64_t wide = layer.attention.heads * (layer.attention.head_width + layer.attention.values());
     total -= static_cast<double>(wide) * tokens * keys / (half ? 2 : 1);
   }
   return total;
+}
+
+std::string to_text(const MixerSpec& mixer) {
+  switch (mixer.kind) {
+    case Mixing::kNone:
+      break;
+    case Mixing::kDelta:
+      return mixer.channel_decay ? "KDA" : "gated delta rule";
+    case Mixing::kStateSpace:
+      return "Mamba-2";
+    case Mixing::kLightning:
+      return "lightning attention";
+    case Mixing::kConvolution:
+      return "short convolution";
+    case Mixing::kSelective:
+      return "Mamba";
+    case Mixing::kRecurrence:
+      return "RG-LRU";
+  }
+  return "";
 }
 
 std::string to_text(Activation activation) {

@@ -156,11 +156,66 @@ struct FeedForwardSpec {
   bool bias = false;
   bool inner_bias = true;   // where there are biases, gate and up have them too, not the output alone (GTE)
   bool inner_norm = false;  // norm of the inner vector before `down` (BitNet)
+  double gate_factor = 1;   // of the gate before its activation (Falcon-H1)
   double clamp = 0;  // gpt-oss: gate at most this, up within ±this, and (up + 1)·gate·σ(alpha·gate); 0: none
   double alpha = 1.702;
   Experts experts = {};
 
   friend bool operator==(const FeedForwardSpec&, const FeedForwardSpec&) = default;
+};
+
+// What mixes the tokens of a layer without a soft-max; models/transformer/mixers has the equations of each.
+enum class Mixing {
+  kNone,
+  kDelta,        // gated delta rule (arXiv 2412.06464); with `channel_decay` KDA (arXiv 2510.26692)
+  kStateSpace,   // Mamba-2's state space (arXiv 2405.21060)
+  kLightning,    // lightning attention (arXiv 2501.08313)
+  kConvolution,  // gated short convolution (LFM2)
+  kSelective,    // Mamba's selective state space (arXiv 2312.00752)
+  kRecurrence    // RG-LRU (arXiv 2402.19427)
+};
+
+// Norm and gate of a mixer's output, before its output projection.
+enum class MixerNorm { kNone, kNormThenGate, kGateThenNorm };
+
+// A mixer's sizes. Letters: H heads, G key heads, D key width, P value width, K tokens of its causal convolution.
+struct MixerSpec {
+  Mixing kind = Mixing::kNone;
+  std::int64_t heads = 1;         // H; of mixers of single channels: bands of equally many channels
+  std::int64_t key_heads = 1;     // G, which queries and keys are of (delta rule), or B and C (Mamba-2)
+  std::int64_t key_width = 16;    // D; the states N of a head (Mamba-2) or of a channel (Mamba)
+  std::int64_t value_width = 16;  // P
+  std::int64_t kernel = 4;        // K; lightning attention has no convolution
+  bool kernel_bias = false;
+  bool bias = false;  // of the projections into and out of the mixer
+  double norm_eps = 1e-6;
+  MixerNorm norm = MixerNorm::kNormThenGate;
+  std::int64_t norm_groups = 1;  // Mamba-2: groups of channels that are normalised separately
+
+  // Delta rule. Fused: rows q|k|v of one matrix. Per head: one matrix with rows key head by key head [q|k|values|gates]
+  // and one of [beta|decay] (Qwen3-Next). Separate: three matrices. The convolution has channels q|k|v in each.
+  QkvLayout qkv = QkvLayout::kFused;
+  bool channel_decay = false;  // a decay for each channel of a key, not for each head (KDA)
+  double decay_floor = 0;      // channel decay: g = floor·σ(e^A·(…)); 0: g = −e^A·softplus(…)
+  double beta_scale = 1;       // factor of σ(beta); 2 lets a write turn the sign of what it overwrites
+  std::int64_t gate_rank = 0;  // width between the two matrices of gate and decay (KDA); 0: one matrix each
+  bool sigmoid_gate = false;   // the gate is σ(z), otherwise SiLU(z)
+
+  // Mamba-2: limits of the time step.
+  double least_step = 0;
+  double most_step = 0;  // 0: none
+  // Mamba-2: factors of the parts z, x, B and C and of the step before its bias (Falcon-H1).
+  double gate_factor = 1;
+  double value_factor = 1;
+  double write_factor = 1;
+  double read_factor = 1;
+  double step_factor = 1;
+  // Mamba: width of the time step before it is projected to the channels, and norms of it, of B and of C (Jamba).
+  std::int64_t step_rank = 0;
+  bool inner_norms = false;
+
+  std::int64_t inner() const { return heads * value_width; }
+  friend bool operator==(const MixerSpec&, const MixerSpec&) = default;
 };
 
 // Sum of the stream x and a branch f: stream·x + branch·f.
@@ -172,7 +227,16 @@ struct ResidualSum {
 };
 
 struct LayerSpec {
-  AttentionSpec attention = {};
+  AttentionSpec attention = {};  // without `attends` the shape of the other layers' alone
+  // A layer mixes tokens by attention, by a mixer, by both side by side (their sum is one branch), or not at all.
+  bool attends = true;
+  MixerSpec mixer = {};
+  bool feeds = true;  // false: no feed-forward
+  // Factors of the input and output of attention and mixer where a layer has both (Falcon-H1).
+  double attention_input = 1;
+  double attention_output = 1;
+  double mixer_input = 1;
+  double mixer_output = 1;
   // Cross-attention after it, over all states of an encoder: no positions, no mask, its norm at the attention's place.
   std::optional<AttentionSpec> cross = std::nullopt;
   std::int64_t encoding = 0;  // index into Spec::encodings; −1: none
@@ -188,6 +252,8 @@ struct LayerSpec {
   ResidualSum attention_sum = {};
   ResidualSum feed_forward_sum = {};
 
+  bool has_mixer() const { return mixer.kind != Mixing::kNone; }
+  bool mixes() const { return attends || has_mixer(); }
   friend bool operator==(const LayerSpec&, const LayerSpec&) = default;
 };
 
@@ -302,6 +368,9 @@ struct Spec {
   // Width of the states that a model without head puts out.
   std::int64_t output_width() const { return state_width > 0 ? state_width : width; }
   bool is_image() const { return image.patch > 0; }
+  // Whether any layer has a mixer; whether all layers are attention and a feed-forward.
+  bool has_mixers() const;
+  bool attends_everywhere() const;
   // Whether other layers attend to the keys and values of this one; of any layer.
   bool is_source(std::int64_t layer) const;
   bool shares_keys() const;
@@ -347,6 +416,9 @@ double multiply_accumulates(const Spec& spec, std::int64_t length);
 double run_macs(const Spec& spec, std::int64_t length, bool all_logits);
 // The part of run_macs() outside self-attention scores: projections, feed-forwards, cross-attention, head.
 double token_macs(const Spec& spec, std::int64_t length, bool all_logits);
+
+// "gated delta rule", "KDA", "Mamba-2", "lightning attention", "short convolution", "Mamba", "RG-LRU"; empty: no mixer.
+std::string to_text(const MixerSpec& mixer);
 
 // Names of activations: "gelu", "gelu_tanh", "silu", "relu", "quick_gelu", "tanh", "relu2", "xielu"; parsing also
 // accepts the spellings of Hugging Face ("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "swish"). Errors: kUnsupported for another name,

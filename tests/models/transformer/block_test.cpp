@@ -54,7 +54,111 @@ void gate(Spec& spec, transformer::GateForm form, bool softplus, bool bias) {
   spec.each([&](std::int64_t, LayerSpec& layer) { layer.attention.gate = {form, softplus, bias}; });
 }
 
+// A mixer of four heads and two key heads in the first layer and the last.
+void mix(Spec& spec, transformer::Mixing kind, void (*change)(transformer::MixerSpec& mixer) = nullptr) {
+  transformer::MixerSpec mixer;
+  mixer.kind = kind;
+  mixer.heads = 4;
+  mixer.key_heads = 2;
+  mixer.key_width = 6;
+  mixer.value_width = 5;
+  mixer.kernel = 3;
+  mixer.step_rank = 3;
+  if (change != nullptr) {
+    change(mixer);
+  }
+  for (LayerSpec* layer : {&spec.layers.front(), &spec.layers.back()}) {
+    layer->mixer = mixer;
+    layer->attends = false;
+    layer->encoding = -1;
+  }
+}
+
+using transformer::MixerSpec;
+using transformer::Mixing;
+
 const std::vector<Kind> kKinds{
+    {"gated delta rule", [](Spec& spec) { mix(spec, Mixing::kDelta); }},
+    {"gated delta rule by key head, with writes that turn signs",
+     [](Spec& spec) {
+       mix(spec, Mixing::kDelta, [](MixerSpec& mixer) {
+         mixer.qkv = transformer::QkvLayout::kPerHead;
+         mixer.beta_scale = 2;
+       });
+     }},
+    {"KDA",
+     [](Spec& spec) {
+       mix(spec, Mixing::kDelta, [](MixerSpec& mixer) {
+         mixer.key_heads = 4;
+         mixer.qkv = transformer::QkvLayout::kSeparate;
+         mixer.channel_decay = mixer.sigmoid_gate = true;
+         mixer.gate_rank = 4;
+       });
+     }},
+    {"KDA with a floor",
+     [](Spec& spec) {
+       mix(spec, Mixing::kDelta, [](MixerSpec& mixer) {
+         mixer.key_heads = 4;
+         mixer.channel_decay = true;
+         mixer.decay_floor = -5;
+       });
+     }},
+    {"Mamba-2",
+     [](Spec& spec) {
+       mix(spec, Mixing::kStateSpace, [](MixerSpec& mixer) {
+         mixer.norm = transformer::MixerNorm::kGateThenNorm;
+         mixer.norm_groups = 2;
+         mixer.kernel_bias = mixer.bias = true;
+         mixer.least_step = 0.1;
+         mixer.most_step = 0.9;
+       });
+     }},
+    {"Mamba-2 with factors, beside attention",
+     [](Spec& spec) {
+       mix(spec, Mixing::kStateSpace, [](MixerSpec& mixer) {
+         mixer.norm = transformer::MixerNorm::kNone;
+         mixer.gate_factor = 0.7;
+         mixer.value_factor = 1.2;
+         mixer.write_factor = 0.8;
+         mixer.read_factor = 1.1;
+         mixer.step_factor = 0.5;
+       });
+       for (LayerSpec& layer : spec.layers) {
+         layer.attends = true;
+         layer.encoding = 0;
+         layer.attention_input = 0.9;
+         layer.attention_output = 0.8;
+         layer.mixer_input = 1.1;
+         layer.mixer_output = 0.6;
+         layer.feed_forward.gate_factor = 0.7;
+       }
+     }},
+    {"lightning attention",
+     [](Spec& spec) {
+       mix(spec, Mixing::kLightning, [](MixerSpec& mixer) { mixer.key_heads = 4, mixer.key_width = 5; });
+     }},
+    {"short convolution", [](Spec& spec) { mix(spec, Mixing::kConvolution); }},
+    {"Mamba with inner norms",
+     [](Spec& spec) {
+       mix(spec, Mixing::kSelective, [](MixerSpec& mixer) { mixer.inner_norms = mixer.kernel_bias = true; });
+     }},
+    {"RG-LRU",
+     [](Spec& spec) {
+       mix(spec, Mixing::kRecurrence, [](MixerSpec& mixer) { mixer.kernel_bias = mixer.bias = true; });
+     }},
+    {"a mixer with norms on both sides",
+     [](Spec& spec) {
+       mix(spec, Mixing::kDelta);
+       spec.each(
+           [](std::int64_t, LayerSpec& layer) { layer.attention_norm = layer.feed_forward_norm = NormPlace::kBoth; });
+     }},
+    {"layers of one part",
+     [](Spec& spec) {
+       mix(spec, Mixing::kStateSpace);
+       spec.layers[0].feeds = false;
+       spec.layers[1].feeds = false;
+       spec.layers[2].mixer = {};
+     }},
     {"plain", [](Spec&) {}},
     {"every second layer without positions", [](Spec& spec) { spec.layers[1].encoding = -1; }},
     {"no encoding at all",
@@ -366,7 +470,7 @@ TEST(Block, DirectPathSumsToTheLogit) {
     const auto path = transformer::direct_path(*model, batch, *seen, {last, last + 1}, {{5, 1}});
     ASSERT_TRUE(path.ok()) << path.error().describe();
     double sum = path->heads.sum().item<double>();
-    for (const std::vector<double>* parts : {&path->feed_forwards, &path->biases}) {
+    for (const std::vector<double>* parts : {&path->feed_forwards, &path->mixers, &path->biases}) {
       sum = std::accumulate(parts->begin(), parts->end(), sum);
     }
     for (const auto& [name, part] : path->ends) {

@@ -1,0 +1,70 @@
+// RG-LRU (arXiv 2402.19427): x passes a causal convolution; with gates r and i, σ of matrices of H blocks,
+//
+//   a_t = e^{−8 r_t softplus(Λ)},   h_t = a_t h_{t−1} + √(1 − a_t²) i_t x_t   of each channel; h_0 = i_0 x_0
+//
+// The output is h times GELU(W_y x).
+#include "core/mixers/causal_convolution.h"
+#include "core/mixers/gated_recurrence.h"
+#include "models/transformer/mixers/kinds.h"
+
+namespace locus::transformer {
+
+namespace {
+
+class RecurrenceMixer : public Mixer {
+ public:
+  RecurrenceMixer(const MixerSpec& spec, std::int64_t width) : spec_(spec), width_(width) {}
+
+  void collect(ParameterList& list, const std::string& prefix) override {
+    const std::int64_t block = spec_.value_width;
+    list.linear(prefix + "gate", spec_.inner(), width_, spec_.bias, gate_);
+    list.linear(prefix + "input", spec_.inner(), width_, spec_.bias, input_);
+    list.tensor(prefix + "convolution.weight", {spec_.inner(), spec_.kernel}, convolution_.weight);
+    if (spec_.kernel_bias) {
+      list.tensor(prefix + "convolution.bias", {spec_.inner()}, convolution_.bias);
+    }
+    list.tensor(prefix + "write.weight", {spec_.heads, block, block}, write_.weight);
+    list.tensor(prefix + "write.bias", {spec_.heads, block}, write_.bias);
+    list.tensor(prefix + "forget.weight", {spec_.heads, block, block}, forget_.weight);
+    list.tensor(prefix + "forget.bias", {spec_.heads, block}, forget_.bias);
+    list.tensor(prefix + "rate", {spec_.inner()}, rate_);
+    list.linear(prefix + "output", width_, spec_.inner(), spec_.bias, output_);
+  }
+
+  Mixed operator()(const at::Tensor& x, MixerState& state, bool map) const override {
+    const bool first = !state.recurrence.defined();
+    const at::Tensor seen =
+        mixers::causal_convolution(linear(x, input_), convolution_.weight, convolution_.bias, state.convolution);
+    const at::Tensor log_decay = at::sigmoid(by_block(seen, forget_)) * (at::softplus(rate_) * -8.0);
+    // The first token is written whole.
+    at::Tensor share = at::sqrt(-at::expm1(log_decay * 2));
+    if (first) {
+      share = at::cat({at::ones_like(share.narrow(1, 0, 1)), share.narrow(1, 1, share.size(1) - 1)}, 1);
+    }
+    const at::Tensor written = at::sigmoid(by_block(seen, write_)) * share;
+    const mixers::RecurrenceInputs inputs{seen * written, log_decay};
+    const at::Tensor h = mixers::gated_recurrence(inputs, state.recurrence);
+    return {linear(h * at::gelu(linear(x, gate_), "tanh"), output_),
+            map ? mixers::implied_map(inputs, written, spec_.heads) : nullptr};
+  }
+
+ private:
+  // x (B, T, I) by blocks of channels through (H, P, P) matrices, x·W + b.
+  at::Tensor by_block(const at::Tensor& x, const Linear& blocks) const {
+    const at::Tensor parts = x.view({x.size(0), x.size(1), spec_.heads, 1, spec_.value_width});
+    return (at::matmul(parts, blocks.weight).squeeze(-2) + blocks.bias).flatten(2);
+  }
+
+  MixerSpec spec_;
+  std::int64_t width_;
+  Linear gate_, input_, convolution_, write_, forget_, output_;
+  at::Tensor rate_;
+};
+
+}  // namespace
+
+std::unique_ptr<Mixer> make_recurrence_mixer(const MixerSpec& mixer, std::int64_t width) {
+  return std::make_unique<RecurrenceMixer>(mixer, width);
+}
+
+}  // namespace locus::transformer

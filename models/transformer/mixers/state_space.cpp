@@ -1,0 +1,99 @@
+// Mamba-2's state space (arXiv 2405.21060). One matrix gives z (I), x (I), B and C (G·N each) and the steps (H); x, B
+// and C pass a causal convolution and SiLU, and
+//
+//   Δ = softplus(step + step_bias) within its limits,   S_t = e^{Δ_t A} S_{t−1} + Δ_t B_t ⊗ x_t,   y_t = S_tᵀ C_t + D x_t
+//
+// with A = −e^{rate}. The output is y times SiLU(z), with an RMSNorm in groups of channels before or after the product.
+#include <array>
+
+#include "core/mixers/causal_convolution.h"
+#include "core/mixers/decayed_attention.h"
+#include "models/transformer/mixers/kinds.h"
+
+namespace locus::transformer {
+
+namespace {
+
+class StateSpaceMixer : public Mixer {
+ public:
+  StateSpaceMixer(const MixerSpec& spec, std::int64_t width) : spec_(spec), width_(width) {}
+
+  void collect(ParameterList& list, const std::string& prefix) override {
+    const std::int64_t mixed = spec_.inner() + 2 * spec_.key_heads * spec_.key_width;
+    list.linear(prefix + "input", spec_.inner() + mixed + spec_.heads, width_, spec_.bias, input_);
+    list.tensor(prefix + "convolution.weight", {mixed, spec_.kernel}, convolution_.weight);
+    if (spec_.kernel_bias) {
+      list.tensor(prefix + "convolution.bias", {mixed}, convolution_.bias);
+    }
+    list.tensor(prefix + "rate", {spec_.heads}, rate_);
+    list.tensor(prefix + "step_bias", {spec_.heads}, step_bias_);
+    list.tensor(prefix + "skip", {spec_.heads}, skip_);
+    if (spec_.norm != MixerNorm::kNone) {
+      list.norm(prefix + "norm", spec_.inner(), true, false, norm_);
+    }
+    list.linear(prefix + "output", width_, spec_.inner(), spec_.bias, output_);
+  }
+
+  Mixed operator()(const at::Tensor& x, MixerState& state, bool map) const override {
+    const std::int64_t states = spec_.key_heads * spec_.key_width;
+    const std::int64_t inner = spec_.inner();
+    std::vector<at::Tensor> parts = linear(x, input_).split_with_sizes({inner, inner, states, states, spec_.heads}, -1);
+    const std::array factors{spec_.gate_factor, spec_.value_factor, spec_.write_factor, spec_.read_factor,
+                             spec_.step_factor};
+    for (std::size_t n = 0; n < factors.size(); ++n) {
+      parts[n] = factors[n] == 1 ? parts[n] : parts[n] * factors[n];
+    }
+    const std::vector<at::Tensor> mixed = convolved(at::cat({parts[1], parts[2], parts[3]}, -1), convolution_, state)
+                                              .split_with_sizes({inner, states, states}, -1);
+    at::Tensor step = at::softplus(parts[4] + step_bias_);  // (B, T, H)
+    if (spec_.most_step > 0) {
+      step = step.clamp(spec_.least_step, spec_.most_step);
+    }
+    step = step.transpose(1, 2);
+    mixers::DecayedInputs inputs;
+    inputs.query = repeated(heads(mixed[2], spec_.key_heads));
+    inputs.key = repeated(heads(mixed[1], spec_.key_heads)) * step.unsqueeze(-1);
+    inputs.value = heads(mixed[0], spec_.heads);
+    inputs.log_decay = -(rate_.exp().unsqueeze(-1) * step);
+    at::Tensor y = mixers::decayed_attention(inputs, state.recurrence);
+    y = (y + inputs.value * skip_.view({-1, 1, 1})).transpose(1, 2).flatten(2);  // (B, T, I)
+    return {linear(gated(y, parts[0]), output_), map ? mixers::implied_map(inputs, skip_) : nullptr};
+  }
+
+ private:
+  static at::Tensor heads(const at::Tensor& x, std::int64_t count) {
+    return x.view({x.size(0), x.size(1), count, -1}).transpose(1, 2);
+  }
+  at::Tensor repeated(const at::Tensor& x) const {
+    return spec_.heads == spec_.key_heads ? x : x.repeat_interleave(spec_.heads / spec_.key_heads, 1);
+  }
+  at::Tensor normed(const at::Tensor& y) const {
+    const at::Tensor groups = y.unflatten(-1, {spec_.norm_groups, -1});
+    return normalise(groups, {}, Norm::kRms, spec_.norm_eps).flatten(-2) * norm_.weight;
+  }
+  at::Tensor gated(const at::Tensor& y, const at::Tensor& z) const {
+    switch (spec_.norm) {
+      case MixerNorm::kNone:
+        return y * at::silu(z);
+      case MixerNorm::kNormThenGate:
+        return normed(y) * at::silu(z);
+      case MixerNorm::kGateThenNorm:
+        break;
+    }
+    return normed(y * at::silu(z));
+  }
+
+  MixerSpec spec_;
+  std::int64_t width_;
+  Linear input_, convolution_, output_;
+  at::Tensor rate_, step_bias_, skip_;
+  NormWeights norm_;
+};
+
+}  // namespace
+
+std::unique_ptr<Mixer> make_state_space_mixer(const MixerSpec& mixer, std::int64_t width) {
+  return std::make_unique<StateSpaceMixer>(mixer, width);
+}
+
+}  // namespace locus::transformer
