@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -38,6 +39,16 @@ const OrderedJson* field(const OrderedJson& object, std::string_view name) {
 
 std::optional<double> as_number(const OrderedJson& value) {
   return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+}
+
+// A number, or ±∞ as transformers writes it, which JSON has not: {"__float__": "Infinity"}.
+std::optional<double> as_extended(const OrderedJson& value) {
+  if (!value.is_object() || value.size() != 1 || !value.contains("__float__")) {
+    return as_number(value);
+  }
+  const OrderedJson& word = value["__float__"];
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return word == "Infinity" ? std::optional(kInfinity) : word == "-Infinity" ? std::optional(-kInfinity) : std::nullopt;
 }
 
 std::optional<std::int64_t> as_integer(const OrderedJson& value) {
@@ -293,7 +304,7 @@ Result<std::string> Config::text(std::string_view path) const {
 
 Result<std::vector<double>> Config::numbers(std::string_view path) const {
   return get<std::vector<double>>(path, "a list of numbers",
-                                  [](const OrderedJson& value) { return as_list<double>(value, as_number); });
+                                  [](const OrderedJson& value) { return as_list<double>(value, as_extended); });
 }
 Result<std::vector<std::int64_t>> Config::integers(std::string_view path) const {
   return get<std::vector<std::int64_t>>(path, "a list of whole numbers", [](const OrderedJson& value) {

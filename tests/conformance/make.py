@@ -59,7 +59,8 @@ DROPOUTS = ("attention_dropout hidden_dropout dropout resid_pdrop embd_pdrop att
             "activation_dropout layerdrop dropout_rate embedding_dropout").split()
 TOKENS = dict(pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=0, forced_eos_token_id=None, forced_bos_token_id=None)
 NULL_MEANS_DERIVED = ("head_dim", "num_key_value_heads", "pad_token_id", "n_inner", "q_lora_rank")
-COMPUTED = ("rotary_embeddings.inv_freq", "roformer.encoder.embed_positions.weight")  # though ESM-2 and RoFormer store it
+COMPUTED = ("rotary_embeddings.inv_freq", "roformer.encoder.embed_positions.weight", "self_attn.slope_rate", "self_attn.query_decay",
+            "self_attn.key_decay", "self_attn.diagonal_decay")  # though ESM-2, RoFormer and MiniMax 01 store it
 LARGEST = 5_000_000  # parameters of a tiny model
 PICTURES = set("""vit vit_mae vit_msn deit beit data2vec-vision dinov2 dinov2_with_registers dinov3_vit ijepa siglip_vision_model
 siglip2_vision_model clip_vision_model aimv2_vision_model pixtral hiera swin swinv2 yolos vitdet dpt pixio chinese_clip_vision_model mlcd
@@ -211,6 +212,16 @@ def whole_maps(model):
         code.eager_attention_forward = own
 
 
+def attending(config, count):
+    """The layers that the library's `count` maps are of: of hybrids it lists those with attention alone, or states in place of the others."""
+    kinds = getattr(config, "layers_block_type", None) or getattr(config, "layer_types", None)
+    if not kinds or not set(kinds) - {"full_attention", "sliding_attention", "chunked_attention", "attention"}:
+        return range(count)
+    attends = lambda kind: kind == "hybrid" or "attention" in kind and kind != "linear_attention"
+    layers = [n if attends(kind) else None for n, kind in enumerate(kinds)]
+    return layers if len(layers) == count else [n for n in layers if n is not None]
+
+
 def computed(model, given, kind):
     """Name → float64 array of a run."""
     import torch
@@ -231,7 +242,10 @@ def computed(model, given, kind):
     found = {}
 
     def put(prefix, maps, name="attention"):
-        for layer, each in enumerate(maps or ()):
+        layers = attending(model.config, len(maps)) if maps and name == "attention" and not prefix else range(len(maps or ()))
+        for layer, each in zip(layers, maps or ()):
+            if layer is None:
+                continue
             if getattr(each, "ndim", 0) == 4:
                 found[f"{prefix}layers.{layer}.{name}"] = each[0]
     if getattr(out, "decoder_attentions", None) is not None:

@@ -68,6 +68,40 @@ LOCUS_PLACE(bool, output_scale, layer.output_scale)
 LOCUS_PLACE(std::int64_t, input_width, spec.layer_inputs.width)
 LOCUS_PLACE(std::int64_t, input_vocabulary, spec.layer_inputs.vocabulary)
 LOCUS_PLACE(bool, layer_scale, layer.layer_scale)
+LOCUS_PLACE(double, mixer_least_step, layer.mixer.least_step)
+LOCUS_PLACE(double, mixer_most_step, layer.mixer.most_step)
+LOCUS_PLACE(double, mixer_gate_factor, layer.mixer.gate_factor)
+LOCUS_PLACE(double, mixer_value_factor, layer.mixer.value_factor)
+LOCUS_PLACE(double, mixer_write_factor, layer.mixer.write_factor)
+LOCUS_PLACE(double, mixer_read_factor, layer.mixer.read_factor)
+LOCUS_PLACE(double, mixer_step_factor, layer.mixer.step_factor)
+LOCUS_PLACE(double, feed_forward_gate_factor, layer.feed_forward.gate_factor)
+LOCUS_PLACE(double, feed_forward_branch_factor, layer.feed_forward_sum.branch)
+LOCUS_PLACE(double, feed_forward_stream_factor, layer.feed_forward_sum.stream)
+LOCUS_PLACE(double, attention_branch_factor, layer.attention_sum.branch)
+LOCUS_PLACE(double, attention_stream_factor, layer.attention_sum.stream)
+LOCUS_PLACE(std::int64_t, mixer_heads, layer.mixer.heads)
+LOCUS_PLACE(std::int64_t, mixer_key_heads, layer.mixer.key_heads)
+LOCUS_PLACE(std::int64_t, mixer_key_width, layer.mixer.key_width)
+LOCUS_PLACE(std::int64_t, mixer_value_width, layer.mixer.value_width)
+LOCUS_PLACE(std::int64_t, mixer_kernel, layer.mixer.kernel)
+LOCUS_PLACE(bool, mixer_kernel_bias, layer.mixer.kernel_bias)
+LOCUS_PLACE(bool, mixer_bias, layer.mixer.bias)
+LOCUS_PLACE(double, mixer_norm_eps, layer.mixer.norm_eps)
+LOCUS_PLACE(std::int64_t, mixer_norm_groups, layer.mixer.norm_groups)
+LOCUS_PLACE(bool, mixer_channel_decay, layer.mixer.channel_decay)
+LOCUS_PLACE(double, mixer_decay_floor, layer.mixer.decay_floor)
+LOCUS_PLACE(double, mixer_beta_scale, layer.mixer.beta_scale)
+LOCUS_PLACE(std::int64_t, mixer_gate_rank, layer.mixer.gate_rank)
+LOCUS_PLACE(bool, mixer_sigmoid_gate, layer.mixer.sigmoid_gate)
+LOCUS_PLACE(std::int64_t, mixer_step_rank, layer.mixer.step_rank)
+LOCUS_PLACE(bool, mixer_inner_norms, layer.mixer.inner_norms)
+LOCUS_PLACE(double, mixer_input_factor, layer.mixer_input)
+LOCUS_PLACE(double, mixer_output_factor, layer.mixer_output)
+LOCUS_PLACE(double, attention_input_factor, layer.attention_input)
+LOCUS_PLACE(double, attention_output_factor, layer.attention_output)
+LOCUS_PLACE(bool, attends, layer.attends)
+LOCUS_PLACE(bool, feeds, layer.feeds)
 
 #undef LOCUS_PLACE
 
@@ -119,6 +153,49 @@ std::vector<Property> all_properties() {
        Choice{{"layer", "rms"}, [](Draft& draft, std::size_t n) { draft.spec.norm = chosen<transformer::Norm>(n); }}},
       {"layer_inputs.width", kModel, Slot(input_width)},
       {"layer_inputs.vocabulary", kModel, Slot(input_vocabulary)},
+      {"mixer.heads", kLayer, Slot(mixer_heads)},
+      {"mixer.key_heads", kLayer, Slot(mixer_key_heads)},
+      {"mixer.key_width", kLayer, Slot(mixer_key_width)},
+      {"mixer.value_width", kLayer, Slot(mixer_value_width)},
+      {"mixer.kernel", kLayer, Slot(mixer_kernel)},
+      {"mixer.kernel_bias", kLayer, Slot(mixer_kernel_bias)},
+      {"mixer.bias", kLayer, Slot(mixer_bias)},
+      {"mixer.norm_eps", kLayer, Slot(mixer_norm_eps)},
+      {"mixer.norm_groups", kLayer, Slot(mixer_norm_groups)},
+      {"mixer.channel_decay", kLayer, Slot(mixer_channel_decay)},
+      {"mixer.decay_floor", kLayer, Slot(mixer_decay_floor)},
+      {"mixer.beta_scale", kLayer, Slot(mixer_beta_scale)},
+      {"mixer.gate_rank", kLayer, Slot(mixer_gate_rank)},
+      {"mixer.sigmoid_gate", kLayer, Slot(mixer_sigmoid_gate)},
+      {"mixer.step_rank", kLayer, Slot(mixer_step_rank)},
+      {"mixer.inner_norms", kLayer, Slot(mixer_inner_norms)},
+      {"mixer.input_factor", kLayer, Slot(mixer_input_factor)},
+      {"mixer.output_factor", kLayer, Slot(mixer_output_factor)},
+      {"attention.input_factor", kLayer, Slot(attention_input_factor)},
+      {"attention.output_factor", kLayer, Slot(attention_output_factor)},
+      {"mixer.least_step", kLayer, Slot(mixer_least_step)},
+      {"mixer.most_step", kLayer, Slot(mixer_most_step)},
+      {"mixer.gate_factor", kLayer, Slot(mixer_gate_factor)},
+      {"mixer.value_factor", kLayer, Slot(mixer_value_factor)},
+      {"mixer.write_factor", kLayer, Slot(mixer_write_factor)},
+      {"mixer.read_factor", kLayer, Slot(mixer_read_factor)},
+      {"mixer.step_factor", kLayer, Slot(mixer_step_factor)},
+      {"feed_forward.gate_factor", kLayer, Slot(feed_forward_gate_factor)},
+      {"feed_forward.branch_factor", kLayer, Slot(feed_forward_branch_factor)},
+      {"feed_forward.stream_factor", kLayer, Slot(feed_forward_stream_factor)},
+      {"attention.branch_factor", kLayer, Slot(attention_branch_factor)},
+      {"attention.stream_factor", kLayer, Slot(attention_stream_factor)},
+      {"attends", kLayer, Slot(attends)},
+      {"feeds", kLayer, Slot(feeds)},
+      {"mixer", kLayer,
+       Choice{{"none", "delta", "state_space", "lightning", "convolution", "selective", "recurrence"},
+              [](Draft& draft, std::size_t n) { draft.layer.mixer.kind = chosen<transformer::Mixing>(n); }}},
+      {"mixer.norm", kLayer,
+       Choice{{"none", "norm_then_gate", "gate_then_norm"},
+              [](Draft& draft, std::size_t n) { draft.layer.mixer.norm = chosen<transformer::MixerNorm>(n); }}},
+      {"mixer.qkv", kLayer,
+       Choice{{"fused", "per_head", "separate"},
+              [](Draft& draft, std::size_t n) { draft.layer.mixer.qkv = chosen<transformer::QkvLayout>(n); }}},
       {"heads", kLayer, slot::heads},
       {"kv_heads", kLayer, slot::kv_heads},
       {"head_width", kLayer, slot::head_width},

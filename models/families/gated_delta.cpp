@@ -1,0 +1,331 @@
+// Models with layers of the gated delta rule: Qwen3-Next and Qwen3.5 (attention in every fourth layer, with a gate),
+// OLMo Hybrid (OLMo 2's attention layers), Kimi Linear (KDA beside latent attention without positions).
+#include <algorithm>
+#include <utility>
+
+#include "models/families/engine/layer_kinds.h"
+#include "models/families/engine/slots.h"
+#include "models/families/list.h"
+#include "models/formats/joined.h"
+
+namespace locus::families {
+
+namespace {
+
+using transformer::LayerSpec;
+using transformer::MixerSpec;
+using transformer::Mixing;
+using transformer::QkvLayout;
+
+// The mixer of fields `linear_…`.
+Result<MixerSpec> delta_mixer(const Config& config, double norm_eps) {
+  LOCUS_CHECK(check_fixed_fields(config, {{"hidden_act", {"silu"}}}));
+  MixerSpec mixer;
+  mixer.kind = Mixing::kDelta;
+  LOCUS_TRY(mixer.key_heads, integer_or(config, "linear_num_key_heads", 16));
+  LOCUS_TRY(mixer.heads, integer_or(config, "linear_num_value_heads", 32));
+  LOCUS_TRY(mixer.key_width, integer_or(config, "linear_key_head_dim", 128));
+  LOCUS_TRY(mixer.value_width, integer_or(config, "linear_value_head_dim", 128));
+  LOCUS_TRY(mixer.kernel, integer_or(config, "linear_conv_kernel_dim", 4));
+  mixer.norm_eps = norm_eps;
+  return mixer;
+}
+
+// Layers other than those of `full_attention` have the mixer; without a list of layer types each `interval`-th layer,
+// counted from 1, attends.
+Status set_mixers(const Config& config, Plan& plan, const MixerSpec& mixer, const char* interval_field) {
+  LOCUS_TRY(const std::int64_t interval, integer_or(config, interval_field, 4));
+  LOCUS_TRY(const std::vector<bool> attends, attending_layers(config, plan.spec.depth(), "linear_attention",
+                                                              [&](std::int64_t n) { return (n + 1) % interval == 0; }));
+  plan.spec.each([&](std::int64_t n, LayerSpec& layer) {
+    if (!attends[static_cast<std::size_t>(n)]) {
+      mix_instead(layer, mixer);
+    }
+  });
+  return {};
+}
+
+// q_proj holds, head by head, the queries and their gates.
+void split_queries(Plan& plan) {
+  for (Name& row : plan.names) {
+    if (row.parameter == "layers.N.attention.query" || row.parameter == "layers.N.attention.gate") {
+      row.piece.blocks = plan.spec.first().attention.heads;
+    }
+  }
+}
+
+// Layers that mlp_only_layers or decoder_sparse_step keep dense.
+Status set_dense_layers(const Config& config, Plan& plan) {
+  if (plan.spec.first().feed_forward.experts.count == 0) {
+    return {};
+  }
+  LOCUS_TRY(const std::int64_t step, integer_or(config, "decoder_sparse_step", 1));
+  LOCUS_TRY(const std::int64_t inner, config.integer("intermediate_size", plan.spec.first().feed_forward.inner));
+  std::vector<std::int64_t> dense;
+  if (config.has("mlp_only_layers")) {
+    LOCUS_TRY(dense, config.integers("mlp_only_layers"));
+  }
+  plan.spec.each([&](std::int64_t n, LayerSpec& layer) {
+    if ((n + 1) % step != 0 || std::count(dense.begin(), dense.end(), n) > 0) {
+      layer.feed_forward.experts = {};
+      layer.feed_forward.inner = inner;
+    }
+  });
+  return {};
+}
+
+template <QkvLayout kLayout>
+Status finish_qwen(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_TRY(const double fraction, rotated_fraction(config, 0.25));
+  LOCUS_CHECK(set_rope(config, plan, 10000.0, "half", fraction));
+  LOCUS_CHECK(set_dense_layers(config, plan));
+  LOCUS_TRY(MixerSpec mixer, delta_mixer(config, plan.spec.norm_eps));
+  mixer.qkv = kLayout;
+  split_queries(plan);
+  return set_mixers(config, plan, mixer, "full_attention_interval");
+}
+
+// Convolutions of q, k and v that are three tensors of a file.
+Status join_convolutions(const CheckpointFiles& checkpoint, Plan& plan, const std::string& mixer) {
+  std::vector<formats::Joined> joined;
+  for (std::int64_t n = 0; n < plan.spec.depth() && checkpoint.tensors != nullptr; ++n) {
+    const std::string prefix = layer_prefix("model.layers.", n) + mixer;
+    if (checkpoint.find(prefix + "q_conv1d.weight") != nullptr) {
+      joined.push_back({prefix + "conv1d.weight",
+                        {prefix + "q_conv1d.weight", prefix + "k_conv1d.weight", prefix + "v_conv1d.weight"}});
+    }
+  }
+  if (!joined.empty()) {
+    LOCUS_TRY(formats::Source source, formats::joined(*checkpoint.tensors, joined));
+    plan.further.push_back(std::move(source));
+    plan.skipped.insert(plan.skipped.end(),
+                        {mixer + "q_conv1d.weight", mixer + "k_conv1d.weight", mixer + "v_conv1d.weight"});
+  }
+  return {};
+}
+
+Status finish_olmo_hybrid(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_TRY(const Config block, rope_block(config));
+  const bool turns = config.has("rope_theta") || block.has("rope_theta");
+  if (turns) {
+    LOCUS_CHECK(set_rope(config, plan));
+  } else {
+    plan.spec.encodings = {{"none", {}}};
+  }
+  LOCUS_TRY(MixerSpec mixer, delta_mixer(config, 1e-5));
+  mixer.qkv = QkvLayout::kSeparate;
+  LOCUS_TRY(const bool turning_writes, config.boolean("linear_allow_neg_eigval", true));
+  mixer.beta_scale = turning_writes ? 2 : 1;
+  LOCUS_CHECK(set_mixers(config, plan, mixer, "full_attention_interval"));
+  plan.spec.each([&](std::int64_t, LayerSpec& layer) {
+    if (layer.has_mixer()) {
+      layer.attention_norm = layer.feed_forward_norm = transformer::NormPlace::kPre;
+    }
+  });
+  return join_convolutions(checkpoint, plan, "linear_attn.");
+}
+
+Status finish_kimi(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_CHECK(check_fixed_fields(config, {{"hidden_act", {"silu"}}}));
+  plan.spec.encodings = {{"none", {}}};
+  MixerSpec mixer;
+  mixer.kind = Mixing::kDelta;
+  mixer.qkv = QkvLayout::kSeparate;
+  mixer.channel_decay = mixer.sigmoid_gate = true;
+  mixer.norm_eps = plan.spec.norm_eps;
+  LOCUS_TRY(const Config old, group(config, "linear_attn_config"));
+  const bool grouped = config.has("linear_attn_config");
+  LOCUS_TRY(mixer.heads, grouped ? integer_or(old, "num_heads", 32) : integer_or(config, "linear_num_heads", 32));
+  LOCUS_TRY(mixer.key_width, grouped ? integer_or(old, "head_dim", 128) : integer_or(config, "linear_head_dim", 128));
+  LOCUS_TRY(mixer.kernel,
+            grouped ? integer_or(old, "short_conv_kernel_size", 4) : integer_or(config, "linear_conv_kernel_dim", 4));
+  mixer.key_heads = mixer.heads;
+  mixer.value_width = mixer.gate_rank = mixer.key_width;
+  std::vector<std::int64_t> full;
+  if (old.has("full_attn_layers")) {
+    LOCUS_TRY(full, old.integers("full_attn_layers"));  // counted from 1
+  }
+  LOCUS_TRY(const std::vector<bool> attends,
+            attending_layers(config, plan.spec.depth(), "linear_attention", [&](std::int64_t n) {
+              return grouped ? std::count(full.begin(), full.end(), n + 1) > 0 : (n + 1) % 4 == 0;
+            }));
+  LOCUS_TRY(const std::int64_t dense, integer_or(config, "first_k_dense_replace", 1, 0));
+  LOCUS_TRY(const std::int64_t inner, integer_or(config, "intermediate_size", plan.spec.first().feed_forward.inner));
+  LOCUS_TRY(const std::int64_t shared, integer_or(config, "num_shared_experts", 1, 0));
+  LOCUS_TRY(const std::vector<bool> sparse, layers_of_type(config, "mlp_layer_types", plan.spec.depth(), "sparse",
+                                                           "dense", [&](std::int64_t n) { return n >= dense; }));
+  plan.spec.each([&](std::int64_t n, LayerSpec& layer) {
+    layer.feed_forward.experts.shared = shared * layer.feed_forward.inner;
+    if (!sparse[static_cast<std::size_t>(n)]) {
+      layer.feed_forward.experts = {};
+      layer.feed_forward.inner = inner;
+    }
+    if (!attends[static_cast<std::size_t>(n)]) {
+      mix_instead(layer, mixer);
+    }
+  });
+  return join_convolutions(checkpoint, plan, "self_attn.");
+}
+
+void add_mixer(Family& family) {
+  const auto name = [&](const char* parameter, const char* tensor, Layout layout = Layout::kAsIs) {
+    family.names.push_back(
+        {std::string("layers.N.mixer.") + parameter, std::string("layers.N.linear_attn.") + tensor, layout});
+  };
+  name("qkvz", "in_proj_qkvz");
+  name("beta_decay", "in_proj_ba");
+  name("qkv", "in_proj_qkv");
+  name("gate", "in_proj_z");
+  name("beta", "in_proj_b");
+  name("decay", "in_proj_a");
+  name("convolution.weight", "conv1d.weight", Layout::kReshaped);
+  name("rate", "A_log");
+  name("step_bias", "dt_bias");
+  name("norm", "norm");
+  name("output", "out_proj");
+}
+
+Family qwen(std::string_view name) {
+  Family family = llama(name);
+  family.fixed = [](Draft& draft) {
+    draft.layer.attention.norm.form = transformer::QueryNormForm::kHead;
+    draft.layer.attention.gate.form = transformer::GateForm::kChannel;
+  };
+  family.set({{"head_dim"}, slot::head_width, std::int64_t{256}});
+  for (const char* place : {"attention_norm", "feed_forward_norm"}) {
+    const std::string_view tensor = place[0] == 'a' ? "input_layernorm" : "post_attention_layernorm";
+    family.rename({std::string("layers.N.") + place, "layers.N." + std::string(tensor), Layout::kPlusOne});
+  }
+  family.rename({"final_norm", "norm", Layout::kPlusOne});
+  family.names.push_back({"layers.N.attention.{query,key}_norm", "layers.N.self_attn.{q,k}_norm", Layout::kPlusOne});
+  family.rename({"layers.N.attention.query", "layers.N.self_attn.q_proj", Layout::kAsIs, {.index = 0, .of = 2}});
+  family.rename({"layers.N.attention.gate", "layers.N.self_attn.q_proj", Layout::kAsIs, {.index = 1, .of = 2}});
+  family.skipped.push_back("mtp.*");
+  add_mixer(family);
+  return family;
+}
+
+void add_experts(Family& family) {
+  auto fixed = family.fixed;
+  family.fixed = [fixed](Draft& draft) {
+    fixed(draft);
+    draft.layer.feed_forward.experts.shared_gate = true;
+    draft.layer.feed_forward.experts.normalised = true;
+  };
+  family.set({{"num_experts", "num_local_experts"}, slot::experts, std::int64_t{512}});
+  family.set({{"num_experts_per_tok"}, slot::chosen_experts, std::int64_t{10}});
+  family.set({{"norm_topk_prob"}, slot::normalised_experts, true});
+  family.set({{"moe_intermediate_size"}, slot::inner, std::int64_t{512}});
+  family.set({{"shared_expert_intermediate_size"}, slot::shared_expert, std::int64_t{512}});
+  family.names.push_back(
+      {"layers.N.feed_forward.experts.J.{gate,up,down}", "layers.N.mlp.experts.J.{gate,up,down}_proj"});
+  family.names.push_back(
+      {"layers.N.feed_forward.shared.{gate,up,down}", "layers.N.mlp.shared_expert.{gate,up,down}_proj"});
+  family.names.push_back({"layers.N.feed_forward.router", "layers.N.mlp.gate"});
+  family.names.push_back({"layers.N.feed_forward.shared_gate", "layers.N.mlp.shared_expert_gate"});
+}
+
+}  // namespace
+
+const Family kQwen3Next = [] {
+  Family family = qwen("qwen3_next");
+  add_experts(family);
+  family.finish = finish_qwen<QkvLayout::kPerHead>;
+  return family;
+}();
+
+const Family kQwen35 = [] {
+  Family family = qwen("qwen3_5_text");
+  family.finish = finish_qwen<QkvLayout::kFused>;
+  return family;
+}();
+
+const Family kQwen35Moe = [] {
+  Family family = qwen("qwen3_5_moe_text");
+  add_experts(family);
+  family.finish = finish_qwen<QkvLayout::kFused>;
+  return family;
+}();
+
+const Family kOlmoHybrid = [] {
+  Family family = llama("olmo_hybrid");
+  family.fixed = [](Draft& draft) {
+    draft.layer.attention_norm = draft.layer.feed_forward_norm = transformer::NormPlace::kAfter;
+    draft.layer.attention.norm.form = transformer::QueryNormForm::kWhole;
+  };
+  family.finish = finish_olmo_hybrid;
+  family.names.push_back(
+      {"layers.N.{attention,feed_forward}_after_norm", "layers.N.{post_attention,post_feedforward}_layernorm"});
+  family.names.push_back({"layers.N.attention.{query,key}_norm", "layers.N.self_attn.{q,k}_norm"});
+  family.rename({"layers.N.attention_norm", "layers.N.attention_layer_norm"});
+  family.names.push_back({"layers.N.attention_norm", "layers.N.input_layernorm"});
+  family.rename({"layers.N.feed_forward_norm", "layers.N.feedforward_layer_norm"});
+  family.names.push_back({"layers.N.feed_forward_norm", "layers.N.post_attention_layernorm"});
+  family.names.push_back({"layers.N.attention_after_norm", "layers.N.feedforward_layer_norm"});
+  for (const auto& [parameter, tensor] :
+       {std::pair{"query", "q_proj"}, std::pair{"key", "k_proj"}, std::pair{"value", "v_proj"},
+        std::pair{"gate", "g_proj"}, std::pair{"beta", "b_proj"}, std::pair{"decay", "a_proj"},
+        std::pair{"rate", "A_log"}, std::pair{"step_bias", "dt_bias"}, std::pair{"norm", "o_norm"},
+        std::pair{"output", "o_proj"}}) {
+    family.names.push_back({std::string("layers.N.mixer.") + parameter, std::string("layers.N.linear_attn.") + tensor});
+  }
+  family.names.push_back(
+      {"layers.N.mixer.convolution.weight", "layers.N.linear_attn.conv1d.weight", Layout::kReshaped});
+  family.harmless = {"linear_a_log_max", "linear_a_log_min", "linear_dt_init_floor", "linear_dt_max", "linear_dt_min"};
+  return family;
+}();
+
+const Family kKimiLinear = [] {
+  Family family = llama("kimi_linear");
+  std::erase_if(family.fields, [](const Field& field) {
+    return field.names.front() == "num_key_value_heads" || field.names.front() == "head_dim";
+  });
+  family.fixed = [](Draft& draft) {
+    draft.layer.feed_forward.experts.router = transformer::Router::kSigmoid;
+    draft.layer.feed_forward.experts.correction = true;
+  };
+  family.set({{"qk_rope_head_dim"}, slot::rotated_width});
+  family.set({{"qk_nope_head_dim"}, slot::plain_width});
+  family.set({{"v_head_dim"}, slot::value_width});
+  family.set({{"kv_lora_rank"}, slot::latent_rank});
+  family.set({{"q_lora_rank"}, slot::latent_query_rank, std::int64_t{0}});
+  family.set({{"moe_intermediate_size"}, slot::inner});
+  family.set({{"topk_group"}, slot::chosen_groups, std::int64_t{1}});
+  family.set({{"routed_scaling_factor"}, slot::expert_factor, 1.0});
+  family.set({{"num_experts", "num_local_experts"}, slot::experts, std::int64_t{256}});
+  family.set({{"num_experts_per_token"}, slot::chosen_experts, std::int64_t{8}});
+  family.set({{"moe_renormalize"}, slot::normalised_experts, true});
+  family.set({{"num_expert_group"}, slot::expert_groups, std::int64_t{1}});
+  family.harmless = {"head_dim", "model_max_length", "num_key_value_heads", "qk_head_dim", "v_head_dim"};
+  family.fixed_fields = {
+      {"moe_router_activation_func", {"sigmoid"}}, {"use_grouped_topk", {true}}, {"mla_use_nope", {true}}};
+  family.finish = finish_kimi;
+  family.names.push_back({"layers.N.attention.{query_down,query_latent_norm,query_up}",
+                          "layers.N.self_attn.{q_a_proj,q_a_layernorm,q_b_proj}"});
+  family.names.push_back({"layers.N.attention.{latent_down,latent_norm,latent_up}",
+                          "layers.N.self_attn.{kv_a_proj_with_mqa,kv_a_layernorm,kv_b_proj}"});
+  for (const auto& [parameter, tensor] :
+       {std::pair{"query", "q_proj"}, std::pair{"key", "k_proj"}, std::pair{"value", "v_proj"},
+        std::pair{"gate_down", "g_a_proj"}, std::pair{"gate_up", "g_b_proj"}, std::pair{"decay_down", "f_a_proj"},
+        std::pair{"decay_up", "f_b_proj"}, std::pair{"beta", "b_proj"}, std::pair{"step_bias", "dt_bias"},
+        std::pair{"norm", "o_norm"}, std::pair{"output", "o_proj"}}) {
+    family.names.push_back({std::string("layers.N.mixer.") + parameter, std::string("layers.N.self_attn.") + tensor});
+  }
+  family.names.push_back({"layers.N.mixer.rate", "layers.N.self_attn.A_log", Layout::kReshaped});
+  family.names.push_back({"layers.N.mixer.convolution.weight", "layers.N.self_attn.conv1d.weight", Layout::kReshaped});
+  for (const char* place : {"block_sparse_moe", "mlp"}) {
+    const std::string layer = "layers.N." + std::string(place) + ".";
+    family.names.push_back({"layers.N.feed_forward.{gate,up,down}", layer + "{gate,up,down}_proj"});
+    family.names.push_back({"layers.N.feed_forward.experts.J.{gate,up,down}", layer + "experts.J.{w1,w3,w2}"});
+    family.names.push_back(
+        {"layers.N.feed_forward.shared.{gate,up,down}", layer + "shared_experts.{gate,up,down}_proj"});
+    family.names.push_back({"layers.N.feed_forward.router", layer + "gate"});
+    family.names.push_back({"layers.N.feed_forward.correction", layer + "gate.e_score_correction_bias"});
+  }
+  return family;
+}();
+
+}  // namespace locus::families
