@@ -24,8 +24,9 @@ struct AttributionOptions {
 // Every norm's scale is frozen at the run's value, so the parts sum to the logit: |Σ parts − logit| ≤ 1e-4·(1 +
 // |logit|).
 struct LogitAttribution {
-  Field heads;                        // (L, H)
+  Field heads;                        // (L, H); NaN in layers without attention
   std::vector<double> feed_forwards;  // (L)
+  std::vector<double> mixers;         // (L) of layers without a soft-max; empty where there are none
   std::vector<double> biases;         // (L) of output projections, and of norms behind branches
   // "embedding" or "patches", "positions", "token type", "other biases"; "cap": what a cap of the logits takes away.
   std::vector<std::pair<std::string, double>> ends;

@@ -45,9 +45,11 @@ std::string to_text(Side side) {
     case Side::kCross:
       return "cross";
     case Side::kVision:
+      return "vision";
+    case Side::kMixer:
       break;
   }
-  return "vision";
+  return "mixer";
 }
 
 double cosine_similarity(const std::vector<float>& a, const std::vector<float>& b) {
@@ -89,6 +91,14 @@ bool ModelInfo::uniform() const {
                      [&](const LayerInfo& each) { return each == layer_info.front(); });
 }
 
+bool ModelInfo::has_mixers() const {
+  return std::any_of(layer_info.begin(), layer_info.end(), [](const LayerInfo& each) { return !each.mixer.empty(); });
+}
+
+bool ModelInfo::attends_everywhere() const {
+  return std::all_of(layer_info.begin(), layer_info.end(), std::mem_fn(&LayerInfo::attends));
+}
+
 std::optional<std::int64_t> ModelInfo::farthest(std::int64_t layer) const {
   std::optional<std::int64_t> most;
   if (layer >= 0 && layer < static_cast<std::int64_t>(layer_info.size())) {
@@ -101,6 +111,15 @@ std::optional<std::int64_t> ModelInfo::farthest(std::int64_t layer) const {
 }
 
 std::string layer_text(const ModelInfo& info, std::int64_t layer) {
+  const auto n = static_cast<std::size_t>(layer);
+  const bool known = layer >= 0 && n < info.layer_info.size();
+  const std::string mixer = known ? info.layer_info[n].mixer : "";
+  if (known && !info.layer_info[n].attends) {
+    return mixer.empty() ? "no attention" : mixer + ", no softmax";
+  }
+  if (info.encodings.empty() && !mixer.empty()) {  // the mixer's side
+    return mixer;
+  }
   const EncodingUse* const own = info.encoding_of(layer);
   std::string text = own == nullptr ? "none" : own->name;
   const Result<double> base = own == nullptr ? Result<double>(0.0) : own->options.number("base", 0);
@@ -110,8 +129,7 @@ std::string layer_text(const ModelInfo& info, std::int64_t layer) {
   if (own != nullptr && own->options.has("scaling") && locus::to_text(own->options.values().at("scaling")) != "none") {
     text += " scaling=" + locus::to_text(own->options.values().at("scaling"));
   }
-  const auto n = static_cast<std::size_t>(layer);
-  if (layer >= 0 && n < info.layer_info.size()) {
+  if (known) {
     const LayerInfo& each = info.layer_info[n];
     text += each.window > 0 ? ", window " + std::to_string(each.window) : "";
     text += each.chunk > 0 ? ", chunk " + std::to_string(each.chunk) : "";
@@ -119,6 +137,7 @@ std::string layer_text(const ModelInfo& info, std::int64_t layer) {
     text += each.kv_heads > 0 ? ", key heads: " + std::to_string(each.kv_heads) : "";
     text += each.head_width > 0 ? ", " + std::to_string(each.head_width) + " a head" : "";
     text += each.source >= 0 ? ", keys of layer " + std::to_string(each.source) : "";
+    text += mixer.empty() ? "" : ", beside a " + mixer;
   }
   return text;
 }

@@ -53,6 +53,8 @@ struct LayerInfo {
   std::int64_t kv_heads = 0;    // key heads of this layer; 0: ModelInfo::kv_heads
   std::int64_t head_width = 0;  // channels of a head of this layer; 0: ModelInfo::head_width
   std::int64_t source = -1;     // layer whose keys and values this one attends to; −1: its own
+  bool attends = true;          // false: no map of this layer (on the mixer's side: no mixer)
+  std::string mixer;            // what mixes its tokens without a soft-max: "gated delta rule"; empty: nothing
 
   friend bool operator==(const LayerInfo&, const LayerInfo&) = default;
 };
@@ -120,8 +122,10 @@ struct ModelInfo {
   bool any(bool EncodingUse::*has) const;
   // A layer's own encoding; null: none.
   const EncodingUse* encoding_of(std::int64_t layer) const;
-  // Whether all layers have the same encoding, window and chunk.
+  // Whether all layers are alike in LayerInfo; whether any has a mixer, or no attention.
   bool uniform() const;
+  bool has_mixers() const;
+  bool attends_everywhere() const;
   // The largest distance from a query to a key that the layer's window or chunk lets it see; empty: it sees all.
   std::optional<std::int64_t> farthest(std::int64_t layer) const;
 };
@@ -296,12 +300,13 @@ struct MapRequest {
 };
 
 // The three kinds of maps of an encoder–decoder: of the decoder's tokens among themselves, of the encoder's, and of the
-// decoder's (queries) over the encoder's (keys). Of a vision-language model: the patches in its image tower.
-enum class Side { kDecoder, kEncoder, kCross, kVision };
+// decoder's (queries) over the encoder's (keys). Of a vision-language model: the patches in its image tower. Of a model
+// with layers without a soft-max: the maps that these imply.
+enum class Side { kDecoder, kEncoder, kCross, kVision, kMixer };
 // The sides that views are asked for.
-inline constexpr std::array kSides{Side::kDecoder, Side::kEncoder, Side::kCross, Side::kVision};
+inline constexpr std::array kSides{Side::kDecoder, Side::kEncoder, Side::kCross, Side::kVision, Side::kMixer};
 
-// "decoder", "encoder", "cross", "vision".
+// "decoder", "encoder", "cross", "vision", "mixer".
 std::string to_text(Side side);
 
 // How the states of two positions are compared.

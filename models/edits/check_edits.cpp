@@ -31,6 +31,17 @@ Status check_formula(const Edit& edit, const ModelInfo& model, const std::string
   return {};
 }
 
+// An edit of one layer changes its attention.
+Status check_attends(const Places& layers, const ModelInfo& model, const std::string& field) {
+  for (const std::int64_t layer : layers.indices) {
+    if (!model.layer_info.empty() && !model.layer_info[static_cast<std::size_t>(layer)].attends) {
+      return unsupported(field + ": expected a layer with attention, found layer " + std::to_string(layer) + " (" +
+                         layer_text(model, layer) + ")");
+    }
+  }
+  return {};
+}
+
 Status check_range(const Range& range, std::int64_t length, const std::string& field) {
   return length <= 0 || range.end <= length
              ? Status()
@@ -59,7 +70,9 @@ Status check_edits(const Edits& edits, const ModelInfo& model, std::int64_t leng
     for (const EditField& field : form_of(edit.kind).fields) {
       const std::string name = field_name(n, std::string(field.name));
       if (const auto* const places = std::get_if<Places Edit::*>(&field.member)) {
-        LOCUS_CHECK(check_places(edit.**places, field.name == "layer" ? model.layers : model.heads, name));
+        const bool layers = field.name == "layer";
+        LOCUS_CHECK(check_places(edit.**places, layers ? model.layers : model.heads, name));
+        LOCUS_CHECK(layers ? check_attends(edit.**places, model, name) : Status());
       } else if (std::holds_alternative<std::string Edit::*>(field.member)) {
         LOCUS_CHECK(check_formula(edit, model, name));
       } else if (const auto* const range = std::get_if<Range Edit::*>(&field.member); range && counts_tokens(field)) {

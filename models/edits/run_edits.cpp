@@ -272,6 +272,10 @@ Result<std::shared_ptr<const transformer::LayerEdits>> edited_layers(const Edits
     return std::shared_ptr<const transformer::LayerEdits>();
   }
   for (std::int64_t n = 0; n < info.layers; ++n) {
+    if (!model.block(n).spec().attends) {
+      layers->emplace_back();
+      continue;
+    }
     LOCUS_TRY(transformer::LayerEdit own,
               edited_layer(edits, info,
                            {n, model.layer_encoding(n), model.encoding_layer(n),

@@ -82,7 +82,8 @@ ModelInfo shape_info(const transformer::Transformer& model) {
     const transformer::AttentionSpec& own = layer.attention;
     info.layer_info.push_back({spec.encodings.empty() ? 0 : layer.encoding, own.window, own.chunk, own.soft_cap,
                                own.sinks, own.kv_heads == attention.kv_heads ? 0 : own.kv_heads,
-                               own.head_width == attention.head_width ? 0 : own.head_width, own.source});
+                               own.head_width == attention.head_width ? 0 : own.head_width, own.source, layer.attends,
+                               transformer::to_text(layer.mixer)});
   }
   info.layers = spec.depth();
   info.heads = attention.heads;
@@ -161,6 +162,26 @@ ModelInfo cross_info(const ModelInfo& decoder, const transformer::AttentionSpec&
   info.kv_heads = cross.kv_heads;
   info.head_width = cross.head_width;
   set_cross_encoding(info);
+  return info;
+}
+
+ModelInfo mixer_info(const ModelInfo& whole, const transformer::Spec& spec) {
+  ModelInfo info = whole;
+  info.warnings.clear();
+  set_no_encoding(info);
+  info.encodings.clear();
+  info.heads = 0;
+  for (std::size_t n = 0; n < spec.layers.size(); ++n) {
+    const transformer::LayerSpec& layer = spec.layers[n];
+    info.layer_info[n].encoding = -1;
+    info.layer_info[n].attends = layer.has_mixer();
+    info.layer_info[n].mixer = transformer::to_text(layer.mixer);
+    if (layer.has_mixer()) {
+      info.heads = std::max(info.heads, layer.mixer.heads);
+      info.head_width = layer.mixer.value_width;
+    }
+  }
+  info.kv_heads = info.heads;
   return info;
 }
 

@@ -31,6 +31,9 @@ ModelInfo encoder_info(const ModelInfo& whole, const transformer::Transformer& e
 // The info of a decoder's cross-attention.
 ModelInfo cross_info(const ModelInfo& decoder, const transformer::AttentionSpec& cross);
 
+// The info of the layers without a soft-max: their heads, and no position encoding.
+ModelInfo mixer_info(const ModelInfo& whole, const transformer::Spec& spec);
+
 // The info of the first layers of a model.
 ModelInfo first_layers(ModelInfo info, std::int64_t layers);
 

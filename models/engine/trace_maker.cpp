@@ -14,22 +14,26 @@ namespace {
 
 TraceLayer trace_layer(const transformer::LayerRecord& record, std::int64_t index,
                        const transformer::Transformer& model, const transformer::Batch& batch) {
-  const std::shared_ptr<const position::PositionEncoding> encoding = model.encoding_of(batch, index);
-  const auto computed = std::make_shared<const attention::ComputedScores>(
-      encoding, model.encoding_layer(index), record.prepared, record.log_sum_exp, record.chosen,
-      model.soft_cap_of(batch, index));
   TraceLayer layer;
-  layer.encoding = encoding;
-  layer.encoding_layer = model.encoding_layer(index);
-  layer.computed = computed;
-  layer.scores = std::make_shared<const attention::ScoreField>(computed, model.mask(batch, index));
-  layer.state = record.state;
+  if (model.block(index).spec().attends) {
+    const std::shared_ptr<const position::PositionEncoding> encoding = model.encoding_of(batch, index);
+    const auto computed = std::make_shared<const attention::ComputedScores>(
+        encoding, model.encoding_layer(index), record.prepared, record.log_sum_exp, record.chosen,
+        model.soft_cap_of(batch, index));
+    layer.encoding = encoding;
+    layer.encoding_layer = model.encoding_layer(index);
+    layer.computed = computed;
+    layer.scores = std::make_shared<const attention::ScoreField>(computed, model.mask(batch, index));
+    layer.state = record.state;
+    layer.sinks = model.sinks_of(batch, index);
+  } else {
+    layer.scores = no_scores(model.spec().first().attention.heads, batch.positions.size());
+  }
   if (record.hidden.defined()) {
     layer.hidden = record.hidden.select(0, 0);
   }
   layer.value = record.value;
   layer.chosen = record.chosen;
-  layer.sinks = model.sinks_of(batch, index);
   if (record.routing.experts.defined()) {
     layer.experts = record.routing.experts.select(0, 0);
     layer.expert_weights = record.routing.weights.select(0, 0);
@@ -119,6 +123,33 @@ std::shared_ptr<const RecordedTrace> TraceMaker::cross_trace(const TraceData& de
   return std::make_shared<const RecordedTrace>(std::move(data));
 }
 
+std::shared_ptr<const RecordedTrace> TraceMaker::mixer_trace(const TraceData& text,
+                                                             const transformer::Observation& observation) const {
+  TraceData data;
+  data.model = mixer_info(text.model, parts_.transformer->spec());
+  data.model.layers = static_cast<std::int64_t>(text.layers.size());
+  data.model.layer_info.resize(text.layers.size());
+  data.tokens = text.tokens;
+  data.text = text.text;
+  data.input = text.input;
+  data.input_ids = text.input_ids;
+  data.position_ids = text.position_ids;
+  data.edits = text.edits;
+  data.images = text.images;
+  const auto length = static_cast<std::int64_t>(text.tokens.size());
+  for (std::size_t n = 0; n < text.layers.size(); ++n) {
+    TraceLayer layer;
+    if (const auto& map = observation.layers[n].implied; map) {
+      layer.implied = std::make_shared<const attention::ImpliedScores>(map);
+      layer.scores = std::make_shared<const attention::ScoreField>(layer.implied, attention::Mask{true});
+    } else {
+      layer.scores = no_scores(data.model.heads, length);
+    }
+    data.layers.push_back(std::move(layer));
+  }
+  return std::make_shared<const RecordedTrace>(std::move(data));
+}
+
 std::shared_ptr<const RecordedTrace> TraceMaker::vision_trace(const TextImages& pictures,
                                                               const SeenImages& seen) const {
   KeptPictures& kept = parts_.vision->kept();
@@ -162,6 +193,9 @@ std::shared_ptr<const Trace> TraceMaker::trace_of(PreparedInput prepared, const 
     data.image_grids = Vision::grids(pictures->images);
     data.vision = vision_trace(*pictures, *observed.images);
   }
+  if (parts_.transformer->spec().has_mixers()) {
+    data.mixer = mixer_trace(data, observed.own);
+  }
   return std::make_shared<RecordedTrace>(std::move(data));
 }
 
@@ -180,6 +214,9 @@ void TraceMaker::tell_early(const PreparedInput& prepared, const RunOptions& opt
     }
     TraceData data = trace_data(*parts_.transformer, prepared, seen, layer + 1);
     data.model = first_layers(parts_.info, layer + 1);
+    if (parts_.transformer->spec().has_mixers()) {
+      data.mixer = mixer_trace(data, seen);
+    }
     options.early(std::make_shared<const RecordedTrace>(std::move(data)));
     last = Clock::now();
   };

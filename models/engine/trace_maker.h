@@ -38,6 +38,9 @@ class TraceMaker {
                                                      const transformer::Observation& observation) const;
   std::shared_ptr<const RecordedTrace> cross_trace(const TraceData& decoder, const PreparedInput& read,
                                                    const transformer::Observation& observation) const;
+  // The maps that layers without a soft-max imply, of the run that `text` is about.
+  std::shared_ptr<const RecordedTrace> mixer_trace(const TraceData& text,
+                                                   const transformer::Observation& observation) const;
   // The tower's side of a run, which is the same as long as its pictures are.
   std::shared_ptr<const RecordedTrace> vision_trace(const TextImages& pictures, const SeenImages& seen) const;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -121,7 +122,15 @@ Result<KnockOutEffects> effects_of(const Rerun& run, const KnockOutOptions& opti
     made.error = made.effect;
   }
   for (std::int64_t layer = 0; layer < info.layers; ++layer) {
+    const bool attends = info.layer_info[static_cast<std::size_t>(layer)].attends;
     for (std::int64_t head = 0; head < info.heads; ++head) {
+      if (!attends) {  // no head to switch off
+        made.effect.at(layer, head) = std::numeric_limits<float>::quiet_NaN();
+        if (!made.error.values.empty()) {
+          made.error.at(layer, head) = std::numeric_limits<float>::quiet_NaN();
+        }
+        continue;
+      }
       if (stop.stop_requested()) {
         return cancelled();
       }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/base/guarded.h"
 #include "models/api/local.h"
@@ -102,7 +103,14 @@ Result<LogitAttribution> local::logit_attribution(const Model& model, const Trac
     made.heads = layer_head_field(info.layers, info.heads, "logit");
     std::transform(path.heads.data_ptr<double>(), path.heads.data_ptr<double>() + path.heads.numel(),
                    made.heads.values.begin(), [](double share) { return static_cast<float>(share); });
+    for (std::int64_t layer = 0; layer < info.layers; ++layer) {
+      if (!info.layer_info[static_cast<std::size_t>(layer)].attends) {
+        const auto first = made.heads.values.begin() + layer * info.heads;
+        std::fill(first, first + info.heads, std::numeric_limits<float>::quiet_NaN());
+      }
+    }
     made.feed_forwards = std::move(path.feed_forwards);
+    made.mixers = std::move(path.mixers);
     made.biases = std::move(path.biases);
     made.ends = std::move(path.ends);
     if (cap > 0) {

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "core/attention/score_field.h"
@@ -44,6 +45,10 @@ Result<Mover> Mover::begin(const Model& model, const Trace& trace, const MoveOpt
     return bad_input("move: expected a layer below " + std::to_string(info.layers) + " and a head below " +
                      std::to_string(info.heads) + ", found " + std::to_string(options.layer) + "." +
                      std::to_string(options.head));
+  }
+  if (!info.layer_info[static_cast<std::size_t>(std::max<std::int64_t>(options.layer, 0))].attends) {
+    return unsupported("move: expected a layer with attention, found layer " + std::to_string(options.layer) + " (" +
+                       layer_text(info, options.layer) + ")");
   }
   Mover mover(std::move(run), options);
   mover.observe_.all_logits = options.outputs;

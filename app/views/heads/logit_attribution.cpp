@@ -48,7 +48,12 @@ std::vector<Part> parts_of(const Attribution& made) {
   }
   for (std::int64_t layer = 0; layer < made.heads.rows; ++layer) {
     for (std::int64_t head = 0; head < made.heads.columns; ++head) {
-      parts.push_back({"head " + head_name(layer, head), static_cast<double>(made.heads.at(layer, head))});
+      if (const float share = made.heads.at(layer, head); !std::isnan(share)) {
+        parts.push_back({"head " + head_name(layer, head), static_cast<double>(share)});
+      }
+    }
+    if (!made.mixers.empty()) {
+      parts.push_back({"mixer " + std::to_string(layer), made.mixers[static_cast<std::size_t>(layer)]});
     }
     parts.push_back({"feed-forward " + std::to_string(layer), made.feed_forwards[static_cast<std::size_t>(layer)]});
     parts.push_back({"biases " + std::to_string(layer), made.biases[static_cast<std::size_t>(layer)]});
@@ -151,13 +156,17 @@ figure::Panel attribution_panel(const Attribution& made, const figure::ColorScal
   const std::int64_t heads = made.heads.columns;
   const std::int64_t layers = made.heads.rows;
   const bool biased = std::any_of(made.biases.begin(), made.biases.end(), [](double value) { return value != 0; });
-  const std::int64_t wide = heads + (biased ? 3 : 2);
+  const bool mixed = !made.mixers.empty();
+  const std::int64_t wide = heads + 2 + (mixed ? 1 : 0) + (biased ? 1 : 0);
   figure::Panel panel = head_map(std::make_shared<const Field>(made.heads), scale);
   panel.equal_aspect = false;
   const auto right = static_cast<double>(heads + 1);
   panel.layers.emplace_back(strip(made.feed_forwards, true, right, 0, 1, scale, {}));
+  if (mixed) {
+    panel.layers.emplace_back(strip(made.mixers, true, right + 1, 0, 1, scale, {}));
+  }
   if (biased) {
-    panel.layers.emplace_back(strip(made.biases, true, right + 1, 0, 1, scale, {}));
+    panel.layers.emplace_back(strip(made.biases, true, right + (mixed ? 2 : 1), 0, 1, scale, {}));
   }
   std::vector<double> values;
   std::vector<std::string> names;
@@ -173,6 +182,9 @@ figure::Panel attribution_panel(const Attribution& made, const figure::ColorScal
   }
   std::vector<std::string> across = *counted_names(heads);
   across.insert(across.end(), {"", "ff"});
+  if (mixed) {
+    across.push_back("mixer");
+  }
   if (biased) {
     across.push_back("bias");
   }

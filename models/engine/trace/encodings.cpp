@@ -114,9 +114,11 @@ Status read_encodings(OpenTrace& trace) {
   for (std::int64_t n = 0; n < trace.data.model.layers; ++n) {
     LayerInfo& info = trace.data.model.layer_info[static_cast<std::size_t>(n)];
     const json& own = list.is_null() ? one : list[static_cast<std::size_t>(n)];
-    if (own.is_null()) {
+    if (own.is_null() || !info.attends) {
       info.encoding = -1;
-      without.push_back(n);
+      if (info.attends) {
+        without.push_back(n);
+      }
       continue;
     }
     const auto found = std::find(known.begin(), known.end(), own);

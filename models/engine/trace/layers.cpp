@@ -165,6 +165,11 @@ Result<TraceLayer> read_layer(const OpenTrace& trace, std::int64_t index) {
   const std::vector<std::int64_t> map_shape{trace.data.model.heads, trace.length(), trace.keys()};
   TraceLayer layer;
   LOCUS_TRY(layer.hidden, trace.file.float_tensor(prefix + "hidden", {trace.length(), -1}));
+  if (!trace.data.model.layer_info[static_cast<std::size_t>(index)].attends) {
+    LOCUS_CHECK(read_experts(trace, layer, prefix));
+    layer.scores = no_scores(trace.data.model.heads, trace.length());
+    return layer;
+  }
   std::map<attention::Quantity, at::Tensor> maps;
   for (const auto& [quantity, name] :
        {std::pair{attention::Quantity::kWeight, "attention"}, std::pair{attention::Quantity::kGate, "gates"},

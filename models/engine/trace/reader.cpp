@@ -1,5 +1,6 @@
 // open_trace(): a trace file of this or of another program, with its sides where it has some.
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -71,9 +72,54 @@ Result<TraceData> read_sides(const formats::Source& source, const std::string& f
   return data;
 }
 
-// A trace without sides, or of a text with pictures and the tower's side.
+// The maps that layers without a soft-max imply; null where the file has none.
+Result<std::shared_ptr<const RecordedTrace>> read_mixers(const formats::Source& source, const std::string& file,
+                                                         const TraceData& text) {
+  const trace::TraceContents contents(source, file, SideNames(Side::kMixer));
+  const auto length = static_cast<std::int64_t>(text.tokens.size());
+  TraceData data;
+  data.model = text.model;
+  data.model.warnings.clear();
+  data.model.heads = 0;
+  std::vector<at::Tensor> maps;
+  for (std::int64_t n = 0; n < text.model.layers; ++n) {
+    LOCUS_TRY(maps.emplace_back(), contents.tensor("layers." + std::to_string(n) + ".implied", {-1, length, length}));
+    data.model.heads = std::max(data.model.heads, maps.back().defined() ? maps.back().size(0) : 0);
+  }
+  if (data.model.heads == 0) {
+    return std::shared_ptr<const RecordedTrace>();
+  }
+  data.model.kv_heads = data.model.heads;
+  set_no_encoding(data.model);
+  data.model.encodings.clear();
+  for (std::size_t n = 0; n < maps.size(); ++n) {
+    LayerInfo& info = data.model.layer_info[n];
+    info.encoding = -1;
+    info.mixer = text.model.layer_info[n].mixer;
+    info.attends = maps[n].defined();
+    TraceLayer layer;
+    layer.scores = no_scores(data.model.heads, length);
+    if (maps[n].defined()) {
+      const at::Tensor sums = maps[n].abs().sum(-1, true);
+      std::map<attention::Quantity, at::Tensor> stored{
+          {attention::Quantity::kImplied, maps[n]},
+          {attention::Quantity::kWeight, at::where(sums > 0, maps[n].abs() / sums, 0.0F)}};
+      layer.scores = std::make_shared<const attention::ScoreField>(
+          std::make_shared<const attention::StoredScores>(std::move(stored)), attention::Mask{true});
+    }
+    data.layers.push_back(std::move(layer));
+  }
+  data.tokens = text.tokens;
+  data.text = text.text;
+  return std::make_shared<const RecordedTrace>(std::move(data));
+}
+
+// A trace without sides, with the maps of mixers where it has some, or of a text with pictures and the tower's side.
 Result<TraceData> read_text(const formats::Source& source, const std::string& file) {
   LOCUS_TRY(TraceData data, read_trace(begin_trace(source, file, {})));
+  if (has_tensor(source, "mixer.layers.")) {
+    LOCUS_TRY(data.mixer, read_mixers(source, file, data));
+  }
   if (has_tensor(source, "vision.layers.")) {
     LOCUS_TRY(TraceData tower, read_trace(begin_trace(source, file, SideNames(Side::kVision))));
     data.model.vision_layers = tower.model.layers;

@@ -95,6 +95,7 @@ std::shared_ptr<const Trace> RecordedTrace::side(Side side) const {
   return side == Side::kEncoder  ? data_.encoder
          : side == Side::kCross  ? data_.cross
          : side == Side::kVision ? data_.vision
+         : side == Side::kMixer  ? data_.mixer
                                  : nullptr;
 }
 
@@ -243,10 +244,19 @@ Status RecordedTrace::write(const std::filesystem::path& path, const std::set<st
   return guarded([&]() -> Status { return write_trace(*this, path, keep, progress, stop); });
 }
 
-void set_cross_encoding(ModelInfo& info) {
+void set_no_encoding(ModelInfo& info) {
   info.encodings = {{"none", {}, false, false, "q·k"}};
   info.layer_info.assign(static_cast<std::size_t>(info.layers), LayerInfo{});
+}
+
+void set_cross_encoding(ModelInfo& info) {
+  set_no_encoding(info);
   info.causal = false;
+}
+
+std::shared_ptr<const attention::ScoreField> no_scores(std::int64_t heads, std::int64_t length) {
+  return std::make_shared<const attention::ScoreField>(std::make_shared<const attention::NoScores>(heads, length),
+                                                       attention::Mask{true});
 }
 
 std::string trace_name(const std::string& parameter, std::size_t encoding, const std::vector<std::int64_t>& layers) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/attention/implied_scores.h"
 #include "core/attention/score_field.h"
 #include "core/position/position_encoding.h"
 #include "models/api/model.h"
@@ -23,7 +24,8 @@ namespace locus::models {
 
 // One layer of a trace; undefined tensors were not kept or not stored.
 struct TraceLayer {
-  std::shared_ptr<const attention::ScoreField> scores;
+  std::shared_ptr<const attention::ScoreField> scores;         // never null; NoScores of a layer without a map
+  std::shared_ptr<const attention::ImpliedScores> implied;     // on the mixer's side; null elsewhere
   std::shared_ptr<const position::PositionEncoding> encoding;  // its own; null when a file does not say
   std::int64_t encoding_layer = 0;                             // its number among the layers of that encoding
   std::shared_ptr<const attention::ComputedScores> computed;   // the part of `scores` made of q and k; may be null
@@ -67,6 +69,7 @@ struct TraceData {
   std::string key_text;                          // that they stand for
   std::shared_ptr<const RecordedTrace> encoder;  // the other sides of an encoder–decoder's decoder
   std::shared_ptr<const RecordedTrace> cross;
+  std::shared_ptr<const RecordedTrace> mixer;                // the maps that layers without a soft-max imply
   std::shared_ptr<const RecordedTrace> vision;               // the tower's side of a text with pictures
   std::shared_ptr<const transformer::ImageRows> image_rows;  // what they put into it
   std::vector<ImageSpan> images;                             // and where
@@ -130,8 +133,13 @@ class RecordedTrace : public Trace {
 // The trace as a RecordedTrace, which all traces of this floor are; null for any other.
 const RecordedTrace* recorded_of(const Trace& trace);
 
-// A model as its cross-attention sees it: no positions, no windows, no mask.
+// A model as its cross-attention sees it: no positions, no windows, no mask; and as its mixers do, each token those
+// before it.
 void set_cross_encoding(ModelInfo& info);
+void set_no_encoding(ModelInfo& info);
+
+// The scores of a layer without a map of its own.
+std::shared_ptr<const attention::ScoreField> no_scores(std::int64_t heads, std::int64_t length);
 
 // The name that a trace gives a tensor of its n-th encoding, which counts `layers` alone: "layers.1.up_proj" of its
 // second layer 7 is "layers.7.encoding.up_proj"; one that its layers share is "encoding.e", of a further encoding

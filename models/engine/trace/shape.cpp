@@ -76,6 +76,14 @@ Status read_layer_info(OpenTrace& trace) {
     layer.soft_cap = value.is_number() ? value.get<double>() : -1;
     return layer.soft_cap >= 0;
   }));
+  LOCUS_CHECK(read_list(trace, "attends", "true or false", [](LayerInfo& layer, const json& value) {
+    layer.attends = value.is_boolean() && value.get<bool>();
+    return value.is_boolean();
+  }));
+  LOCUS_CHECK(read_list(trace, "mixers", "texts", [](LayerInfo& layer, const json& value) {
+    layer.mixer = value.is_string() ? printable(value.get<std::string>()) : "";
+    return value.is_string();
+  }));
   return read_list(trace, "sinks", "true or false", [](LayerInfo& layer, const json& value) {
     layer.sink = value.is_boolean() && value.get<bool>();
     return value.is_boolean();
@@ -110,14 +118,20 @@ Status read_shape(OpenTrace& trace) {
       model.layers = std::max(model.layers, layer + 1);
     }
   }
-  const TensorInfo* q = trace.file.find("layers.0.q");
-  const TensorInfo* k = trace.file.find("layers.0.k");
-  const TensorInfo* attention = trace.file.find("layers.0.attention");
+  LOCUS_TRY(const json attends, trace.file.value("attends"));
+  std::int64_t first = 0;  // layer with attention
+  if (attends.is_array() && attends.size() <= static_cast<std::size_t>(kMaxLayers)) {
+    model.layers = std::max(model.layers, static_cast<std::int64_t>(attends.size()));
+    first = std::find(attends.begin(), attends.end(), json(true)) - attends.begin();
+  }
+  const std::string layer = "layers." + std::to_string(first) + ".";
+  const TensorInfo* q = trace.file.find(layer + "q");
+  const TensorInfo* k = trace.file.find(layer + "k");
+  const TensorInfo* attention = trace.file.find(layer + "attention");
   const TensorInfo* scores = q != nullptr ? q : attention;
   if (!has_elements(scores, 3)) {
-    return bad_input("expected " + trace.file.tensor_name("layers.0.q") + " and " +
-                         trace.file.tensor_name("layers.0.k") + " [H, T, D] or " +
-                         trace.file.tensor_name("layers.0.attention") + " [H, T, T], found none",
+    return bad_input("expected " + trace.file.tensor_name(layer + "q") + " and " + trace.file.tensor_name(layer + "k") +
+                         " [H, T, D] or " + trace.file.tensor_name(layer + "attention") + " [H, T, T], found none",
                      trace.file.path());
   }
   LOCUS_TRY(json stored, trace.file.value("shape"));

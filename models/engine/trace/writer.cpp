@@ -54,6 +54,9 @@ class Writer {
     if (names_.crosses()) {
       return collect_cross(stop);
     }
+    if (names_.mixes()) {
+      return collect_mixers(stop);
+    }
     if (data_.input_ids.defined()) {
       add("input_ids", data_.input_ids);
     }
@@ -105,7 +108,7 @@ class Writer {
       tensors.push_back(
           {name, dtype, tensor.sizes().vec(), {static_cast<const std::byte*>(tensor.data_ptr()), tensor.nbytes()}});
     }
-    if (!names_.crosses()) {
+    if (!names_.crosses() && !names_.mixes()) {
       for (auto& [key, value] : this->metadata()) {
         metadata.emplace(names_.metadata(key), value);
       }
@@ -172,9 +175,29 @@ class Writer {
     return {};
   }
 
+  // The maps that mixers imply: their layers and tokens are the text's.
+  Status collect_mixers(StopToken stop) {
+    for (std::size_t n = 0; n < data_.layers.size(); ++n) {
+      if (data_.model.layer_info[n].attends) {
+        LOCUS_CHECK(add_map("attention", "layers." + std::to_string(n) + ".implied", data_.layers[n],
+                            attention::Quantity::kImplied, stop));
+      }
+    }
+    return {};
+  }
+
   Status collect_layer(std::int64_t index, const TraceLayer& layer, StopToken stop) {
     const std::string prefix = "layers." + std::to_string(index) + ".";
-    LOCUS_CHECK(add_if("hidden", prefix + "hidden", layer.hidden));
+    LOCUS_CHECK(layer.hidden.defined() || data_.model.layer_info[static_cast<std::size_t>(index)].attends
+                    ? add_if("hidden", prefix + "hidden", layer.hidden)
+                    : Status());
+    if (layer.experts.defined() && wants("experts")) {
+      add(prefix + "experts", layer.experts);
+      add(prefix + "expert_weights", layer.expert_weights);
+    }
+    if (!data_.model.layer_info[static_cast<std::size_t>(index)].attends) {
+      return {};
+    }
     static const position::Prepared nothing;
     const position::Prepared& prepared = layer.computed ? layer.computed->prepared() : nothing;
     LOCUS_CHECK(add_if("q", prefix + "q", prepared.query));
@@ -187,10 +210,6 @@ class Writer {
     }
     if (layer.sinks.defined() && wants("q")) {
       add(prefix + "sinks", layer.sinks);
-    }
-    if (layer.experts.defined() && wants("experts")) {
-      add(prefix + "experts", layer.experts);
-      add(prefix + "expert_weights", layer.expert_weights);
     }
     const bool content = prepared.content_query.defined();
     LOCUS_CHECK(add_if("q_content", prefix + "q_content", content ? prepared.content_query : prepared.query));
@@ -288,6 +307,10 @@ class Writer {
                     [](const LayerInfo& layer) { return layer.source >= 0; })) {
       metadata["key_sources"] = of_layers(&LayerInfo::source);
     }
+    if (model.has_mixers() || !model.attends_everywhere()) {
+      metadata["attends"] = of_layers(&LayerInfo::attends);
+      metadata["mixers"] = of_layers(&LayerInfo::mixer);
+    }
     if (!data_.edits.empty()) {
       metadata["locus.edits"] = to_json(data_.edits);
     }
@@ -329,6 +352,9 @@ Status write_trace(const RecordedTrace& trace, const std::filesystem::path& path
   }
   if (data.cross) {
     writers.emplace_back(*data.cross, keep, SideNames(Side::kCross));
+  }
+  if (data.mixer) {
+    writers.emplace_back(*data.mixer, keep, SideNames(Side::kMixer));
   }
   if (data.vision) {
     writers.emplace_back(*data.vision, keep, SideNames(Side::kVision));

@@ -5,6 +5,8 @@
 //   cross     decoder.layers.N.cross_attention, cross_q, cross_k, cross_log_sum_exp; tokens and texts of the others
 // Vision-language model: the text has the names of a trace without sides; the image tower:
 //   vision    vision.position_ids, vision.layers.N.…; metadata vision.tokens, vision.encoding, …
+// Model with layers without a soft-max: the text has the names of a trace without sides; these layers:
+//   mixer     mixer.layers.N.implied [H, T, T]; metadata mixers and attends, with an entry per layer
 // Metadata locus.format, model and family describe the whole file.
 #pragma once
 
@@ -23,6 +25,7 @@ class SideNames {
 
   bool crosses() const { return side_ == Side::kCross; }
   bool sees() const { return side_ == Side::kVision; }
+  bool mixes() const { return side_ == Side::kMixer; }
   // The full name of a tensor ("layers.3.attention") or metadata key.
   std::string tensor(const std::string& name) const;
   std::string metadata(const std::string& key) const;

@@ -73,6 +73,7 @@ struct Expected<&models::logit_attribution> : AnyAnswer {
     const models::ModelInfo& model = trace.model();
     LOCUS_CHECK(check_heads(answer.heads, model));
     LOCUS_CHECK(check_length(answer.feed_forwards, model.layers, "a number for each layer"));
+    LOCUS_CHECK(check_length(answer.mixers, model.has_mixers() ? model.layers : 0, "a number for each layer"));
     LOCUS_CHECK(check_length(answer.biases, model.layers, "a number for each layer"));
     return remote::check(answer.position >= 0 && answer.position < trace.length(), "a position of the text");
   }

@@ -218,6 +218,8 @@ void members(Structs, Is<models::LayerInfo> auto& x, auto& visit) {
   visit("kv_heads", x.kv_heads);
   visit("head_width", x.head_width);
   visit("source", x.source);
+  visit("attends", x.attends);
+  visit("mixer", x.mixer);
 }
 void members(Structs, Is<models::ModelInfo> auto& x, auto& visit) {
   visit("name", x.name);
@@ -430,6 +432,7 @@ void members(Structs, Is<models::AttributionOptions> auto& x, auto& visit) {
 void members(Structs, Is<models::LogitAttribution> auto& x, auto& visit) {
   visit("heads", x.heads);
   visit("feed_forwards", x.feed_forwards);
+  visit("mixers", x.mixers);
   visit("biases", x.biases);
   visit("ends", x.ends);
   visit("logit", x.logit);

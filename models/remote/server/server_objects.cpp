@@ -77,7 +77,7 @@ json ServerObjects::put(Writer& writer, const std::shared_ptr<const models::Mode
 json ServerObjects::put(Writer& writer, const std::shared_ptr<const models::Trace>& trace) {
   TraceSummary summary = summary_of(*trace);
   summary.number = add(trace);
-  for (const models::Side side : {models::Side::kEncoder, models::Side::kCross, models::Side::kVision}) {
+  for (const models::Side side : models::kSides) {
     if (const auto other = trace->side(side)) {
       TraceSummary own = summary_of(*other);
       own.number = add(other);
