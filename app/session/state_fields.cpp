@@ -156,7 +156,8 @@ StateFields make_own_fields() {
       enumerated<models::Side>(
           "side", "Side",
           "For an encoder–decoder: the maps of its decoder, of its encoder, or of the decoder over the encoder; for a "
-          "vision-language model: of its text (decoder) or of the patches in its image tower",
+          "vision-language model: of its text (decoder) or of the patches in its image tower; for a model with layers "
+          "without a softmax: the maps that those imply (mixer)",
           "--side", named(models::kSides), &ViewState::side, kBar),
       state_field(
           toggle("difference", "Difference",

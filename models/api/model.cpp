@@ -117,7 +117,7 @@ std::string layer_text(const ModelInfo& info, std::int64_t layer) {
   if (known && !info.layer_info[n].attends) {
     return mixer.empty() ? "no attention" : mixer + ", no softmax";
   }
-  if (info.encodings.empty() && !mixer.empty()) {  // the mixer's side
+  if (info.of_mixers() && !mixer.empty()) {
     return mixer;
   }
   const EncodingUse* const own = info.encoding_of(layer);

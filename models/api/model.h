@@ -125,6 +125,8 @@ struct ModelInfo {
   // Whether all layers are alike in LayerInfo; whether any has a mixer, or no attention.
   bool uniform() const;
   bool has_mixers() const;
+  // Whether this is about the side of the mixers, which has no position encodings.
+  bool of_mixers() const { return encodings.empty() && has_mixers(); }
   bool attends_everywhere() const;
   // The largest distance from a query to a key that the layer's window or chunk lets it see; empty: it sees all.
   std::optional<std::int64_t> farthest(std::int64_t layer) const;

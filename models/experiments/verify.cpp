@@ -147,20 +147,47 @@ bool is_before_sinks(const TraceData& data, std::size_t layer, const at::Tensor&
          (want.sum(-1) - 1).abs().max().item<double>() < kRounding;
 }
 
+// The layers with attention, and the numbers that the reference has for them: their own, or, where it has maps 0 to n − 1
+// of n such layers among others, the order of these alone, as the transformers library lists them.
+struct NumberedLayer {
+  std::size_t layer = 0;
+  std::size_t there = 0;
+};
+std::vector<NumberedLayer> attending_layers(const TraceData& data, const formats::Source& file,
+                                            const std::string& side) {
+  std::vector<NumberedLayer> layers;
+  for (std::size_t n = 0; n < data.layers.size(); ++n) {
+    if (n >= data.model.layer_info.size() || data.model.layer_info[n].attends) {
+      layers.push_back({n, n});
+    }
+  }
+  bool listed = layers.size() < data.layers.size();
+  for (std::size_t n = 0; n < data.layers.size(); ++n) {
+    const bool there = file->find(side + "layers." + std::to_string(n) + ".attention") != nullptr;
+    listed = listed && there == (n < layers.size());
+  }
+  for (std::size_t n = 0; listed && n < layers.size(); ++n) {
+    layers[n].there = n;
+  }
+  return layers;
+}
+
 // The maps of a side that the reference has: tensors SIDElayers.N.….
 Status compare_expected(const TraceData& data, const formats::Source& file, const std::string& side,
                         const StopToken& stop, Comparison& comparison) {
-  for (std::size_t n = 0; n < data.layers.size(); ++n) {
+  for (const auto& [n, there] : attending_layers(data, file, side)) {
     const std::string layer = side + "layers." + std::to_string(n) + ".";
     for (const auto& [quantity, what] :
          {std::pair{attention::Quantity::kWeight, data.key_tokens.empty() ? "attention" : kCross},
           std::pair{attention::Quantity::kContent, "content"}, std::pair{attention::Quantity::kC2p, "c2p"},
           std::pair{attention::Quantity::kP2c, "p2c"}}) {
-      if (const at::Tensor want = stored(file, layer + what); want.defined()) {
+      const std::string name = side + "layers." + std::to_string(there) + "." + what;
+      if (const at::Tensor want = stored(file, name); want.defined()) {
         LOCUS_TRY(const at::Tensor map, whole_map(*data.layers[n].scores, quantity, stop));
         const bool before = quantity == attention::Quantity::kWeight && is_before_sinks(data, n, want.to(at::kFloat));
-        comparison.add(layer + what + (before ? " before the sinks" : ""), before ? map / map.sum(-1, true) : map,
-                       want.to(at::kFloat), masked_cells(*data.layers[n].scores, map));
+        comparison.add(layer + what + (before ? " before the sinks" : "") + (n == there ? "" : " (there " + name + ")"),
+                       before ? map / map.sum(-1, true) : map, want.to(at::kFloat),
+                       masked_cells(*data.layers[n].scores, map));
       }
     }
   }

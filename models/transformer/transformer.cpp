@@ -67,6 +67,11 @@ void Transformer::initialise() {
       value = at::randn(parameter.shape).mul_(into_residual ? 0.02 * residual : 0.02);
     }
   }
+  for (Block& block : blocks_) {
+    if (block.mixer() != nullptr) {
+      block.mixer()->initialise();
+    }
+  }
 }
 
 void Transformer::to(at::Device device) {

@@ -71,7 +71,8 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
       make_named<QComboBox>(this, "side", QStringLiteral("Side"),
                             QStringLiteral("Side of an encoder-decoder: the maps of its decoder, of its encoder, or of "
                                            "the decoder (rows) over the encoder; of "
-                                           "a vision-language model: of its text (decoder) or of its image tower"));
+                                           "a vision-language model: of its text (decoder) or of its image tower; of "
+                                           "layers without a softmax: the maps that they imply (mixer)"));
   for (const models::Side side : models::kSides) {
     side_->addItem(QString::fromStdString(to_text(side)));
   }
@@ -164,17 +165,24 @@ void ViewBar::refresh() {
   const bool gates = any([](const models::ModelInfo& model) { return model.has_gates(); });
   const bool content = any([](const models::ModelInfo& model) { return !model.content().empty(); });
   const bool parts = any([](const models::ModelInfo& model) { return model.has_parts(); });
+  const bool mixers = any([](const models::ModelInfo& model) { return model.of_mixers(); });
+  const bool logits = any([](const models::ModelInfo& model) { return !model.of_mixers(); });
   for (int n = 0; n < quantity_->count(); ++n) {
     const models::Quantity quantity = kQuantities[static_cast<std::size_t>(n)];
     const bool of_gates = quantity == models::Quantity::kGate || quantity == models::Quantity::kPosition;
     const bool of_content = quantity == models::Quantity::kContent || quantity == models::Quantity::kContribution;
     const bool of_parts = quantity == models::Quantity::kC2p || quantity == models::Quantity::kP2c;
-    const QString why = of_parts   ? QStringLiteral("Only disentangled attention (DeBERTa) has these parts")
-                        : of_gates ? QStringLiteral("Only contextual encodings (CoPE) have gates and positions")
+    const bool of_mixers = quantity == models::Quantity::kImplied;
+    const bool of_logits = quantity == models::Quantity::kLogit;
+    const QString why = of_mixers   ? QStringLiteral("Only layers without a softmax have implied maps: side mixer")
+                        : of_logits ? QStringLiteral("A layer without a softmax has no logits")
+                        : of_parts  ? QStringLiteral("Only disentangled attention (DeBERTa) has these parts")
+                        : of_gates  ? QStringLiteral("Only contextual encodings (CoPE) have gates and positions")
                         : of_content
                             ? QStringLiteral("This encoding has no part that can be separated from the content")
                             : QString();
-    const bool possible = (!of_parts || parts) && (!of_gates || gates) && (!of_content || content);
+    const bool possible = (!of_parts || parts) && (!of_gates || gates) && (!of_content || content || mixers) &&
+                          (!of_mixers || mixers) && (!of_logits || logits);
     set_enabled(quantity_, n, possible, possible ? QString::fromStdString(views::quantity_label(quantity)) : why);
   }
   filling_ = false;

@@ -25,13 +25,15 @@ namespace locus::workbench {
 namespace {
 
 constexpr int kLeastWidth = 170;  // narrower, its numbers are cut
+constexpr int kLogitRow = 5;
 constexpr int kGateRow = 7;
 constexpr int kPositionRow = 8;
 constexpr int kC2pRow = 9;
 constexpr int kP2cRow = 10;
-constexpr int kSinkRow = 11;
-constexpr int kEncodingRow = 12;
-constexpr int kDrawnRow = 13;
+constexpr int kImpliedRow = 11;
+constexpr int kSinkRow = 12;
+constexpr int kEncodingRow = 13;
+constexpr int kDrawnRow = 14;
 constexpr int kFirstValueRow = 3;
 
 // The cells' values with as many digits as have room in the table, and how wide they are then.
@@ -123,8 +125,8 @@ QWidget* InspectorDock::make_cell() {
   cell_->setVerticalHeaderLabels({QStringLiteral("query"), QStringLiteral("key"), QStringLiteral("Δ = i − j"),
                                   QStringLiteral("content"), QStringLiteral("contribution"), QStringLiteral("logit"),
                                   QStringLiteral("weight"), QStringLiteral("gate"), QStringLiteral("position"),
-                                  QStringLiteral("c2p"), QStringLiteral("p2c"), QStringLiteral("sink"),
-                                  QStringLiteral("encoding"), QStringLiteral("value")});
+                                  QStringLiteral("c2p"), QStringLiteral("p2c"), QStringLiteral("implied"),
+                                  QStringLiteral("sink"), QStringLiteral("encoding"), QStringLiteral("value")});
   layout->addWidget(cell_);
   context_ = new QLabel(box);
   context_->setObjectName(QStringLiteral("context"));
@@ -212,6 +214,14 @@ void InspectorDock::show_cell() {
   cell_->setRowHidden(kPositionRow, !gates || drawn);
   cell_->setRowHidden(kC2pRow, !parts || drawn);
   cell_->setRowHidden(kP2cRow, !parts || drawn);
+  const auto given = [&](int row) {
+    return std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) {
+      return cell.values[static_cast<std::size_t>(row - kFirstValueRow)].value.has_value();
+    });
+  };
+  const bool implied = given(kImpliedRow);
+  cell_->setRowHidden(kImpliedRow, !implied || drawn);
+  cell_->setRowHidden(kLogitRow, (implied && !given(kLogitRow)) || drawn);
   cell_->setRowHidden(kSinkRow, !sinks || drawn);
   cell_->setRowHidden(kDrawnRow, !drawn);
   name_columns(cell_, names);

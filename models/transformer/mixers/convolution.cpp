@@ -20,6 +20,8 @@ class ConvolutionMixer : public Mixer {
     list.linear(prefix + "output", width_, spec_.inner(), spec_.bias, output_);
   }
 
+  void initialise() override { convolution_.weight = first_kernel(spec_.inner(), spec_.kernel); }
+
   Mixed operator()(const at::Tensor& x, MixerState& state, bool map) const override {
     const std::vector<at::Tensor> parts = linear(x, input_).chunk(3, -1);
     const at::Tensor seen =

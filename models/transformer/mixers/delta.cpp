@@ -49,6 +49,12 @@ class DeltaMixer : public Mixer {
     list.linear(prefix + "output", width_, values, false, output_);
   }
 
+  void initialise() override {
+    convolution_.weight = first_kernel(convolution_.weight.size(0), spec_.kernel);
+    rate_ = first_rates(spec_.heads);
+    step_bias_ = first_step_biases(step_bias_.size(0));
+  }
+
   Mixed operator()(const at::Tensor& x, MixerState& state, bool map) const override {
     const Parts parts = spec_.qkv == QkvLayout::kPerHead ? per_head(x) : projected(x);
     const std::int64_t keys = spec_.key_heads * spec_.key_width;

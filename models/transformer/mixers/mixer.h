@@ -33,6 +33,8 @@ class Mixer {
   virtual ~Mixer() = default;
   // Appends the parameters, under `prefix` ("layers.3.mixer.").
   virtual void collect(ParameterList& list, const std::string& prefix) = 0;
+  // Sets the parameters for which small random numbers are a bad start, as the authors' code does.
+  virtual void initialise() {}
   // Reads x (B, T, C), tokens behind those that `state` holds, and leaves the state behind them.
   virtual Mixed operator()(const at::Tensor& x, MixerState& state, bool map) const = 0;
 };

@@ -31,6 +31,12 @@ class RecurrenceMixer : public Mixer {
     list.linear(prefix + "output", width_, spec_.inner(), spec_.bias, output_);
   }
 
+  void initialise() override {
+    convolution_.weight = first_kernel(spec_.inner(), spec_.kernel);
+    // Decays a of 0.9 … 0.999 where the gate r is 1.
+    rate_ = inverse_softplus(at::log(at::empty({spec_.inner()}).uniform_(0.9, 0.999)) / -8.0);
+  }
+
   Mixed operator()(const at::Tensor& x, MixerState& state, bool map) const override {
     const bool first = !state.recurrence.defined();
     const at::Tensor seen =

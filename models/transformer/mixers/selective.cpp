@@ -35,6 +35,13 @@ class SelectiveMixer : public Mixer {
     list.linear(prefix + "output", width_, spec_.inner(), spec_.bias, output_);
   }
 
+  void initialise() override {
+    convolution_.weight = first_kernel(spec_.inner(), spec_.kernel);
+    rate_ = at::log(at::arange(1, spec_.key_width + 1, at::kFloat)).expand_as(rate_).clone();
+    step_.bias = first_step_biases(spec_.inner());
+    skip_ = at::ones({spec_.inner()});
+  }
+
   Mixed operator()(const at::Tensor& x, MixerState& state, bool map) const override {
     const std::vector<at::Tensor> parts = linear(x, input_).chunk(2, -1);
     const at::Tensor seen = convolved(parts[0], convolution_, state);

@@ -34,6 +34,13 @@ class StateSpaceMixer : public Mixer {
     list.linear(prefix + "output", width_, spec_.inner(), spec_.bias, output_);
   }
 
+  void initialise() override {
+    convolution_.weight = first_kernel(convolution_.weight.size(0), spec_.kernel);
+    rate_ = first_rates(spec_.heads);
+    step_bias_ = first_step_biases(spec_.heads);
+    skip_ = at::ones({spec_.heads});
+  }
+
   Mixed operator()(const at::Tensor& x, MixerState& state, bool map) const override {
     const std::int64_t states = spec_.key_heads * spec_.key_width;
     const std::int64_t inner = spec_.inner();

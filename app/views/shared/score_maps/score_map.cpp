@@ -124,6 +124,21 @@ std::string head_label(const models::ModelInfo& model, std::int64_t layer, std::
          (model.uniform() ? "" : " (" + models::layer_text(model, layer) + ")");
 }
 
+namespace {
+
+// Why the map of a layer is empty; nothing where it is not.
+std::string emptiness(const models::ModelInfo& model, std::int64_t layer) {
+  const auto n = static_cast<std::size_t>(layer);
+  if (layer < 0 || n >= model.layer_info.size() || model.layer_info[n].attends) {
+    return {};
+  }
+  return model.of_mixers()                   ? "this layer has attention: side decoder"
+         : model.layer_info[n].mixer.empty() ? "this layer mixes no tokens"
+                                             : "no softmax in this layer: the side mixer has the map that it implies";
+}
+
+}  // namespace
+
 figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, const MapWindow& window,
                         const RefinedMap& map, const figure::ColorScale& scale) {
   const Names names = shared_names(token_labels(trace));
@@ -146,6 +161,9 @@ figure::Panel map_panel(const ViewInput& input, const models::Trace& trace, cons
     panel.note = done.empty()        ? how
                  : map.exact.empty() ? "sampled: one of up to " + size
                                      : done + ": " + how + "; elsewhere one of them";
+  }
+  if (const std::string why = emptiness(trace.model(), input.layer); !why.empty()) {
+    panel.note = why;
   }
   panel.layers.emplace_back(heat_map(input, map, scale));
   return panel;
