@@ -41,6 +41,19 @@ TEST(ChannelMixers, ConvolutionIsItsSum) {
   }
 }
 
+// So many channels that few tokens, or one, are computed together.
+TEST(ChannelMixers, ConvolutionOfManyChannels) {
+  for (const std::int64_t channels : {100'000, 300'000}) {
+    const at::Tensor x = at::randn({1, 7, channels});
+    const at::Tensor weight = at::randn({channels, 4});
+    at::Tensor state;
+    const at::Tensor want =
+        at::conv1d(x.transpose(1, 2), weight.unsqueeze(1), {}, 1, 3, 1, channels).slice(2, 0, 7).transpose(1, 2);
+    EXPECT_CLOSE(mixers::causal_convolution(x, weight, {}, state), want, 1e-5);
+    EXPECT_TRUE(state.equal(x.slice(1, 4)));
+  }
+}
+
 TEST(ChannelMixers, ScanIsTheRecurrence) {
   for (const auto& [name, decay] : kDecays) {
     for (const std::int64_t length : kLengths) {
