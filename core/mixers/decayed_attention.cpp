@@ -14,6 +14,11 @@ at::Tensor decayed_attention(const DecayedInputs& inputs, at::Tensor& state) {
   if (!state.defined()) {
     state = at::zeros({value.size(0), value.size(1), inputs.key.size(3), value.size(3)}, value.options());
   }
+  if (length == 1) {  // the recurrence itself
+    const at::Tensor decay = inputs.log_decay.exp().unsqueeze(-1);
+    state = at::addcmul(state * decay, inputs.key.transpose(-1, -2), value);
+    return at::matmul(inputs.query, state);
+  }
   std::vector<at::Tensor> outputs;
   for (std::int64_t begin = 0; begin < length; begin += kChunk) {
     const Range tokens{begin, std::min(begin + kChunk, length)};

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <tuple>
+
 #include "tests/core/mixers/recurrences.h"
 #include "tests/support/golden.h"
 
@@ -78,11 +80,13 @@ TEST_P(DeltaRule, ResetsWhereTheDecayIsInfinite) {
 
 // Gradients of a sum of outputs and last state with random weights, against those of the recurrence.
 TEST_P(DeltaRule, Trains) {
-  for (const auto& [name, decay] : kDecays) {
-    const DeltaInputs inputs =
-        changed(delta_inputs(100, decay, GetParam()), [](const at::Tensor& x) { return x.clone().requires_grad_(); });
+  for (const auto& [name, decay, length] :
+       {std::tuple{"one token", kDecays[1].second, 1}, std::tuple{"some", kDecays[1].second, 100},
+        std::tuple{"strong", kDecays[2].second, 100}, std::tuple{"bound", kDecays[3].second, 100}}) {
+    const DeltaInputs inputs = changed(delta_inputs(length, decay, GetParam()),
+                                       [](const at::Tensor& x) { return x.clone().requires_grad_(); });
     const at::Tensor before = some_state().requires_grad_();
-    const at::Tensor weights = at::randn({2, 3, 100, 6}, at::kDouble);
+    const at::Tensor weights = at::randn({2, 3, length, 6}, at::kDouble);
     const at::Tensor state_weights = at::randn({2, 3, 10, 6}, at::kDouble);
     const std::vector<at::Tensor> leaves{inputs.query, inputs.key, inputs.value, inputs.beta, inputs.log_decay, before};
     at::Tensor state = before;
