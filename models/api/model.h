@@ -54,7 +54,7 @@ struct LayerInfo {
   std::int64_t head_width = 0;  // channels of a head of this layer; 0: ModelInfo::head_width
   std::int64_t source = -1;     // layer whose keys and values this one attends to; −1: its own
   bool attends = true;          // false: no map of this layer (on the mixer's side: no mixer)
-  std::string mixer;            // what mixes its tokens without a soft-max: "gated delta rule"; empty: nothing
+  std::string mixer = {};       // what mixes its tokens without a soft-max: "gated delta rule"; empty: nothing
 
   friend bool operator==(const LayerInfo&, const LayerInfo&) = default;
 };
