@@ -156,10 +156,10 @@ struct FeedForwardSpec {
   bool bias = false;
   bool inner_bias = true;   // where there are biases, gate and up have them too, not the output alone (GTE)
   bool inner_norm = false;  // norm of the inner vector before `down` (BitNet)
-  double gate_factor = 1;   // of the gate before its activation (Falcon-H1)
   double clamp = 0;  // gpt-oss: gate at most this, up within ±this, and (up + 1)·gate·σ(alpha·gate); 0: none
   double alpha = 1.702;
   Experts experts = {};
+  double gate_factor = 1;  // of the gate before its activation (Falcon-H1)
 
   friend bool operator==(const FeedForwardSpec&, const FeedForwardSpec&) = default;
 };
