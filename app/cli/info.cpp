@@ -68,6 +68,8 @@ Json info_json(const models::Model& model, std::int64_t length) {
       {"encoding", encoding_json(info.first_encoding())},
       {"encodings", list_of(info.encodings, encoding_json)},
       {"layer_encodings", list_of(info.layer_info, [](const models::LayerInfo& layer) { return layer.encoding; })},
+      {"attends", list_of(info.layer_info, [](const models::LayerInfo& layer) { return layer.attends; })},
+      {"mixers", list_of(info.layer_info, [](const models::LayerInfo& layer) { return layer.mixer; })},
       {"windows", list_of(info.layer_info, [](const models::LayerInfo& layer) { return layer.window; })},
       {"layers", info.layers},
       {"encoder_layers", info.encoder_layers},

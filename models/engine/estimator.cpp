@@ -23,6 +23,28 @@ bool keeps(const RunOptions& options, const char* name) {
   return options.keep.count(name) + options.keep.count("all") > 0;
 }
 
+// Numbers a token that the map of a mixer keeps: q, k and v of all its heads (or gates of its channels), and decays.
+double kept_numbers(const transformer::MixerSpec& mixer) {
+  const auto heads = static_cast<double>(mixer.heads);
+  const auto inner = static_cast<double>(mixer.inner());
+  const auto keys = heads * static_cast<double>(mixer.key_width);
+  switch (mixer.kind) {
+    case transformer::Mixing::kNone:
+      return 0;
+    case transformer::Mixing::kDelta:
+      return 2 * keys + inner + (mixer.channel_decay ? keys : heads) + heads;
+    case transformer::Mixing::kStateSpace:
+    case transformer::Mixing::kLightning:
+      return 2 * keys + inner + 3 * heads;
+    case transformer::Mixing::kConvolution:
+    case transformer::Mixing::kRecurrence:
+      return 2 * inner;
+    case transformer::Mixing::kSelective:
+      return inner + 2 * static_cast<double>(mixer.key_width);
+  }
+  return 0;
+}
+
 // Numbers a token that the trace keeps of a layer.
 double kept_numbers(const transformer::Spec& spec, const transformer::AttentionSpec& attention,
                     const position::Description& encoding, const RunOptions& options) {
@@ -56,7 +78,10 @@ RunBytes run_bytes(const transformer::Transformer& model, std::int64_t length, c
     const transformer::AttentionSpec& attention = layer.attention;
     const position::PositionEncoding& encoding = *model.layer_encoding(n);
     const position::Description& what = encoding.description();
-    kept += tokens * kept_numbers(spec, attention, what, options);
+    kept += tokens * (layer.attends              ? kept_numbers(spec, attention, what, options)
+                      : keeps(options, "hidden") ? static_cast<double>(spec.output_width())
+                                                 : 0);
+    kept += tokens * kept_numbers(layer.mixer);
     const auto query = static_cast<double>(attention.heads * attention.head_width);
     const auto key = static_cast<double>(attention.kv_heads * attention.head_width);
     const auto inner = static_cast<double>(std::max(layer.feed_forward.inner, layer.feed_forward.experts.shared));
@@ -64,7 +89,8 @@ RunBytes run_bytes(const transformer::Transformer& model, std::int64_t length, c
     own += what.updates ? tokens * 6 * query : 0;
     const double tile =
         static_cast<double>(attention.heads * std::min(length, kTileRows) * std::min(length, kTileColumns));
-    own += tile * (encoding.is_dot_product() ? 2 : 6);
+    own += layer.attends ? tile * (encoding.is_dot_product() ? 2 : 6) : 0;
+    own += tokens * 3 * kept_numbers(layer.mixer);
     if (layer.cross) {
       const auto heads = static_cast<double>(layer.cross->heads);
       const auto looked = heads * static_cast<double>(layer.cross->head_width);

@@ -155,6 +155,9 @@ Result<Field> local::induction_map(const Model& model, const InductionOptions& o
 }
 
 Result<std::vector<float>> local::attention_rollout(const Trace& trace, std::int64_t query, StopToken stop) {
+  if (!trace.model().attends_everywhere()) {
+    return unsupported("rollout: expected attention in every layer, found layers without");
+  }
   return guarded([&]() -> Result<std::vector<float>> {
     LOCUS_TRY(const auto fields, all_scores(trace));
     return analysis::attention_rollout(fields, query, stop);
