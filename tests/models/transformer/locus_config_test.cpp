@@ -32,11 +32,10 @@ Spec unusual() {
   layer.attention.gate = {GateForm::kChannel, true, true};
   layer.feed_forward = {77, Activation::kGeluTanh, false, true, false, true, 7, 1.5};
   layer.feed_forward.gate_factor = 0.7;
-  layer.attends = layer.feeds = false;
   layer.attention_input = layer.attention_output = 0.9;
   layer.mixer_input = layer.mixer_output = 0.8;
-  transformer::MixerSpec& mixer = layer.mixer;
-  mixer.kind = transformer::Mixing::kDelta;
+  MixerSpec& mixer = layer.mixer;
+  mixer.kind = Mixing::kDelta;
   mixer.heads = 6;
   mixer.key_heads = 3;
   mixer.key_width = 10;
@@ -44,7 +43,7 @@ Spec unusual() {
   mixer.kernel = 3;
   mixer.kernel_bias = mixer.bias = true;
   mixer.norm_eps = 1e-4;
-  mixer.norm = transformer::MixerNorm::kGateThenNorm;
+  mixer.norm = MixerNorm::kGateThenNorm;
   mixer.norm_groups = 2;
   mixer.qkv = QkvLayout::kSeparate;
   mixer.channel_decay = mixer.sigmoid_gate = mixer.inner_norms = true;
@@ -102,8 +101,8 @@ TEST(LocusConfig, KeepsEveryField) {
   const json plain = json::parse(locus_config(Spec{}).dump());
   for (const auto& [name, value] : plain.items()) {
     if (name != "model_type" && name != "key_as_value" && name != "key_source" && name != "state_width" &&
-        name.rfind("layer_inputs", 0) != 0 && name != "causal" && name != "dropped_token" &&
-        name.rfind("latent_", 0) != 0 && name.rfind("convolution", 0) != 0) {
+        name.rfind("layer_inputs", 0) != 0 && name != "causal" && name != "dropped_token" && name != "attends" &&
+        name != "feeds" && name.rfind("latent_", 0) != 0 && name.rfind("convolution", 0) != 0) {
       EXPECT_NE(value, written[name]) << name;
     }
   }
@@ -115,6 +114,16 @@ TEST(LocusConfig, KeepsLatentAttention) {
   layer.attention.qkv = QkvLayout::kSeparate;
   layer.attention.latent = {16, 24, 8, 1e-3};
   spec.repeat(layer, 2);
+  const auto read = parse_locus_config(json::parse(locus_config(spec).dump()), "config.json");
+  ASSERT_TRUE(read.ok()) << read.error().describe();
+  EXPECT_EQ(*read, spec);
+}
+
+TEST(LocusConfig, KeepsLayersOfOnePart) {
+  Spec spec;
+  spec.repeat({}, 3);
+  spec.layers[0].attends = false;
+  spec.layers[1].feeds = false;
   const auto read = parse_locus_config(json::parse(locus_config(spec).dump()), "config.json");
   ASSERT_TRUE(read.ok()) << read.error().describe();
   EXPECT_EQ(*read, spec);
