@@ -26,7 +26,7 @@ const std::vector<Command>& commands() {
       {"verify", "check that the displayed attention reproduces the output of the model", declare_verify},
       {"effect", "run an input with and without edits; report how they change the prediction", declare_effect},
       {"convert", "write a checkpoint with its weights in another format, as GGUF or safetensors", declare_convert},
-      {"families", "list the families of checkpoints, built in and of files; check a file", declare_families},
+      {"families", "list the families of checkpoints, built in and of files; check or draft a file", declare_families},
       {"get", "fetch a model from Hugging Face's hub into its cache on this machine", declare_get},
       {"train", "train a small model with any position encoding", declare_train},
       {"evaluate", "measure checkpoints on a task, in and out of distribution", declare_evaluate},

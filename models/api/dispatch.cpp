@@ -74,6 +74,12 @@ Result<FamilyInfo> check_family(const std::filesystem::path& file) {
   return engine().check_family(file);
 }
 
+Result<FamilyDraft> suggest_family(const std::filesystem::path& path,
+                                   const std::optional<std::filesystem::path>& expected, StopToken stop,
+                                   const Progress& progress) {
+  return engine().suggest_family(path, expected, stop, progress);
+}
+
 std::vector<EncodingInfo> encodings() {
   return engine().encodings();
 }

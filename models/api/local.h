@@ -67,6 +67,7 @@
   FUNCTION(models, set_threads)           \
   FUNCTION(models, shift_stability)       \
   FUNCTION(models, strongest_token_pairs) \
+  FUNCTION(models, suggest_family)        \
   FUNCTION(models, theory_curves)         \
   FUNCTION(models, token_named)           \
   FUNCTION(models, turning_encoding)      \

@@ -204,9 +204,17 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
     return unsupported("device " + options.device + " is not one that this build has");
   }
   LOCUS_TRY(const families::CheckpointFiles checkpoint, read_checkpoint(path, options.base));
-  LOCUS_TRY(const families::Family* family, families::family_of(checkpoint));
-  LOCUS_TRY(families::Plan plan, families::read_plan(*family, checkpoint));
+  LOCUS_TRY(const families::Family* const family, families::family_of(checkpoint));
+  return open_as(*family, checkpoint, options);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Model>> open_as(const families::Family& family,
+                                             const families::CheckpointFiles& checkpoint, const OpenOptions& options) {
+  LOCUS_TRY(families::Plan plan, families::read_plan(family, checkpoint));
   LOCUS_TRY(const Overrides applied, apply_overrides(options.overrides, plan.spec));
+  const fs::path& path = checkpoint.path;
   const std::string where = checkpoint.config.file().empty() ? path.string() : checkpoint.config.file();
   CheckpointParts parts;
   LOCUS_CHECK(open_sentence(checkpoint, plan, parts));
@@ -224,11 +232,11 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   LOCUS_TRY(const std::vector<std::string> warnings, plan.spec.is_image() ? open_image(checkpoint, plan, parts)
                                                      : plan.vision        ? open_mixed(checkpoint, plan, parts)
                                                                           : open_text(checkpoint, parts));
-  parts.info = checkpoint_info(parts, checkpoint, plan, family->name);
+  parts.info = checkpoint_info(parts, checkpoint, plan, family.name);
   parts.info.warnings.insert(parts.info.warnings.end(), warnings.begin(), warnings.end());
-  if (const std::vector<std::string> unused = families::unused_fields(*family, checkpoint); !unused.empty()) {
-    if (!family->file.empty()) {
-      return families::unread_by_file(*family, unused, checkpoint.config.file());
+  if (const std::vector<std::string> unused = families::unused_fields(family, checkpoint); !unused.empty()) {
+    if (!family.file.empty()) {
+      return families::unread_by_file(family, unused, checkpoint.config.file());
     }
     parts.info.warnings.push_back(families::unused_fields_warning(unused, checkpoint.config.file()));
   }
@@ -245,8 +253,6 @@ Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const
   }
   return std::shared_ptr<const Model>(std::make_shared<LoadedModel>(std::move(opened)));
 }
-
-}  // namespace
 
 Result<std::shared_ptr<const Model>> local::open(const fs::path& path, const OpenOptions& options, StopToken stop,
                                                  const Progress& progress) {

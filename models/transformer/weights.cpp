@@ -162,6 +162,19 @@ Error missing(const std::vector<std::pair<Binding, const Parameter*>>& absent, c
 
 }  // namespace
 
+Result<const TensorInfo*> bound_tensor(const Parameter& parameter, const Plan& plan,
+                                       const CheckpointFiles& checkpoint) {
+  const Found found = find(parameter.name, plan, checkpoint);
+  if (found.tensor != nullptr) {
+    LOCUS_CHECK(check_tensor(*found.tensor, parameter, found.binding));
+  }
+  return found.tensor;
+}
+
+bool is_skipped(const std::string& tensor, const Plan& plan) {
+  return ends_with_any(tensor, plan.skipped) || ends_with_any(tensor, buffers());
+}
+
 Result<WeightBinding> bind_weights(Transformer& model, const Plan& plan, const CheckpointFiles& checkpoint) {
   return bind_weights(model.parameters(), plan, checkpoint);
 }
@@ -194,8 +207,7 @@ Result<WeightBinding> bind_weights(const std::vector<Parameter>& parameters, con
   sources.insert(sources.end(), plan.further.begin(), plan.further.end());
   for (const formats::Source& source : sources) {
     for (const TensorInfo& tensor : source->tensors()) {
-      if (used.count(&tensor) == 0 && tensor.elements() > 0 && !ends_with_any(tensor.name, plan.skipped) &&
-          !ends_with_any(tensor.name, buffers())) {
+      if (used.count(&tensor) == 0 && tensor.elements() > 0 && !is_skipped(tensor.name, plan)) {
         binding.unexpected.push_back(tensor.name);
       }
     }

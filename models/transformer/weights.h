@@ -38,6 +38,15 @@ Result<WeightBinding> bind_weights(Transformer& model, const Plan& plan, const C
 Result<WeightBinding> bind_weights(const std::vector<Parameter>& parameters, const Plan& plan,
                                    const CheckpointFiles& checkpoint);
 
+// The tensor that a plan binds a parameter to; null where the checkpoint has none. Errors: those of bind_weights() for
+// its shape and dtype.
+Result<const formats::TensorInfo*> bound_tensor(const Parameter& parameter, const Plan& plan,
+                                                const CheckpointFiles& checkpoint);
+
+// Whether a tensor is no weight of the plan's model: one that the plan skips, or a buffer that some versions of the
+// authors' code saved.
+bool is_skipped(const std::string& tensor, const Plan& plan);
+
 // Storage of matrices that only products read, in 16-bit numbers or quantised blocks.
 enum class Storage {
   kBySize,    // as stored, but converted for small models, whose float32 products are faster

@@ -514,7 +514,7 @@ Error refused(const Error& error) {
 
 }  // namespace
 
-Result<Family> read_family_file(std::string_view text, const std::string& file, const Inherited& inherited) {
+Result<Family> read_family_draft(std::string_view text, const std::string& file, const Inherited& inherited) {
   if (text.size() > kFamilyFileLimit) {
     return unsupported("expected at most " + std::to_string(kFamilyFileLimit >> 10) + " KB, found " +
                            std::to_string(text.size()) + " bytes",
@@ -579,6 +579,11 @@ Result<Family> read_family_file(std::string_view text, const std::string& file, 
   if (family.prefixes.empty()) {
     family.prefixes = {""};
   }
+  return family;
+}
+
+Result<Family> read_family_file(std::string_view text, const std::string& file, const Inherited& inherited) {
+  LOCUS_TRY(Family family, read_family_draft(text, file, inherited));
   if (const std::string parameter = unnamed_parameter(family); !parameter.empty()) {
     return unsupported("$.tensors: expected a row for parameter " + parameter + ", found none", file);
   }

@@ -21,4 +21,7 @@ using Inherited = std::function<Result<const Family*>(const std::string& name)>;
 // in one line that names the file and the place in it: "FILE: $.set.width: expected …".
 Result<Family> read_family_file(std::string_view text, const std::string& file, const Inherited& inherited);
 
+// The same for a draft, in which parameters may be without a row.
+Result<Family> read_family_draft(std::string_view text, const std::string& file, const Inherited& inherited);
+
 }  // namespace locus::families

@@ -93,6 +93,12 @@ class Files {
     return read(file, chain);
   }
 
+  Result<const Family*> named(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> chain;
+    return inherit(name, user_folder(), chain);
+  }
+
  private:
   using Kept = Result<std::unique_ptr<const Family>>;
 
@@ -238,6 +244,10 @@ std::vector<FamilyFile> family_files() {
 
 Result<const Family*> read_family(const fs::path& file) {
   return files().get(file);
+}
+
+Result<const Family*> inheritable_family(const std::string& name) {
+  return files().named(name);
 }
 
 Result<const Family*> family_in_files(const std::string& model_type, bool replacing) {

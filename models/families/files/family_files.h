@@ -32,4 +32,7 @@ void set_user_folder(const std::filesystem::path& folder);
 // the file and the place in it, kBadInput for a file that cannot be read.
 Result<const Family*> read_family(const std::filesystem::path& file);
 
+// A family that a file may inherit, by its name: a table of the program, or a file of both folders. Errors: kUnsupported.
+Result<const Family*> inheritable_family(const std::string& name);
+
 }  // namespace locus::families

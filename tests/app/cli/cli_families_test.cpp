@@ -70,6 +70,27 @@ TEST_F(CliFamilies, AreCheckedFileByFile) {
   EXPECT_NE(run({"families", "check", configuration_ / "none.json"}).status, 0);
 }
 
+TEST_F(CliFamilies, AreDraftedForAnotherModelType) {
+  const fs::path golden = fs::path(locus::test::source_dir()) / "tests/golden/families/olmo2";
+  const fs::path folder = configuration_ / "checkpoint";
+  fs::copy(golden, folder);
+  std::string config = locus::testing_support::read_text(golden / "config.json");
+  const std::string type = R"("model_type": "olmo2")";
+  config.replace(config.find(type), type.size(), R"("model_type": "newer")");
+  std::ofstream(folder / "config.json") << config;
+  const std::string expected = folder / "expected.safetensors";
+  EXPECT_EQ(run({"verify", folder}).status, 4);
+  const Outcome draft = run({"families", "suggest", folder, "--against", expected});
+  EXPECT_EQ(draft.status, 0) << draft.err;
+  EXPECT_NE(draft.err.find("agrees with the expected values"), std::string::npos) << draft.err;
+  const fs::path file = written("newer.json", draft.out);
+  EXPECT_EQ(run({"families", "check", file}).status, 0) << draft.out;
+  EXPECT_EQ(run({"verify", folder}).status, 0) << draft.out;
+  EXPECT_EQ(run({"families", "suggest", folder}).status, 3);  // it is read now
+  EXPECT_EQ(run({"families", "suggest"}).status, 2);
+  EXPECT_EQ(run({"families", "check", file, "--against", expected}).status, 2);
+}
+
 // Until its authors' values were compared, the family is named as not verified wherever its checkpoint is.
 TEST_F(CliFamilies, OfTheUserAreNotVerifiedAtFirst) {
   const fs::path golden = fs::path(locus::test::source_dir()) / "tests/golden/families/olmo2";
