@@ -142,6 +142,7 @@ QWidget* InspectorDock::make_predictions() {
   predictions_box_ = box;
   auto* layout = make_layout<QVBoxLayout>(box, 4);
   predictions_title_ = new QLabel(box);
+  predictions_title_->setObjectName(QStringLiteral("predictions-line"));
   predictions_title_->setWordWrap(true);
   layout->addWidget(predictions_title_);
   predictions_ = make_table("predictions", QStringLiteral("Most likely tokens"), box);

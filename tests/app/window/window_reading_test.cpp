@@ -9,6 +9,7 @@
 #include <QDir>
 #include <QDockWidget>
 #include <QFileDialog>
+#include <QGroupBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
@@ -27,6 +28,7 @@
 #include "app/workbench/export/export_preview.h"
 #include "app/workbench/input/token_strip.h"
 #include "app/workbench/widgets/popover.h"
+#include "tests/support/paths.h"
 
 namespace locus::workbench {
 namespace {
@@ -53,6 +55,33 @@ class WindowReading : public WindowTest {
     QCoreApplication::sendEvent(window_->canvas(), &move);
   }
 };
+
+// Columns of sentence-transformers: the vectors of their texts and how similar they are stand where predictions do.
+TEST_F(WindowReading, TwoTextsHaveACosineSimilarity) {
+  opener_ = models::open;
+  window_.reset();
+  make_window();
+  session::CheckpointEntry entry;
+  entry.path = std::filesystem::path(test::source_dir()) / "tests/golden/variants/sentence/mean-normalised";
+  type("one two three");
+  window_->studio().column_actions().open(entry);
+  ASSERT_TRUE(settle());
+  auto* line = find<QLabel>("predictions-line");
+  ASSERT_TRUE(line->isVisible());
+  EXPECT_TRUE(line->text().startsWith(QStringLiteral("mean over the tokens"))) << line->text().toStdString();
+  EXPECT_FALSE(line->text().contains(QStringLiteral("cosine"))) << line->text().toStdString();
+  entry.text = "another text of four words";
+  window_->studio().column_actions().open_beside(entry);
+  ASSERT_TRUE(settle());
+  const auto shown = window_->studio().checkpoints().shown();
+  ASSERT_EQ(shown.size(), 2U);
+  const double cosine =
+      models::cosine_similarity(shown[0]->trace->sentence().values, shown[1]->trace->sentence().values);
+  EXPECT_LT(cosine, 0.99999);
+  const QString said = QStringLiteral("cosine similarity of the first two: %1").arg(cosine, 0, 'f', 4);
+  EXPECT_TRUE(line->isVisible() && line->text().contains(said)) << line->text().toStdString();
+  EXPECT_EQ(qobject_cast<QGroupBox*>(line->parentWidget())->title(), QStringLiteral("Vector of the text"));
+}
 
 TEST_F(WindowReading, EveryViewHasACaptionBesideItsFigure) {
   window_->resize(1560, 760);
