@@ -72,6 +72,7 @@ Result<int> open_workbench(int argc, char** argv, const locus::cli::WorkbenchReq
   options.threads = context.globals.threads;
   options.memory_limit_mb = context.globals.memory_limit_mb;
   options.device = context.globals.device;
+  options.base = context.globals.base;
   options.warn = [&](const std::string& message) { context.console.warn(message); };
   options.fail = [&](const locus::Error& error) { return context.console.fail(error); };
   return locus::workbench::run_workbench(argc, argv, options);

@@ -41,7 +41,7 @@ Result<std::vector<views::Column>> open_columns(session::Recipe& recipe, bool us
   using TracePointer = std::shared_ptr<const models::Trace>;
   session::ColumnMaker maker(
       [&](const fs::path& path, const models::OpenOptions& options, StopToken,
-          const Progress&) -> Result<ModelPointer> { return open_model(path, options.overrides, context); },
+          const Progress&) -> Result<ModelPointer> { return open_with(path, options, context); },
       [&](const models::Model& model, const models::Input& typed) -> Result<TracePointer> {
         if (!has_input(typed) && !uses_input) {
           LOCUS_TRY(const models::Input enough, any.of(model));
@@ -167,7 +167,7 @@ Status run_figure(const FigureOptions& options, const Context& context) {
   if (!options.data.empty()) {
     LOCUS_CHECK(views::check_data_name(options.data));
   }
-  LOCUS_TRY(session::Recipe recipe, options.read());
+  LOCUS_TRY(session::Recipe recipe, options.read(context.globals.base));
   if (options.allow_ssh) {
     models::allow_all_machines();
   }

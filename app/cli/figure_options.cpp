@@ -159,11 +159,14 @@ void FigureOptions::declare(Arguments& arguments) {
   arguments.footer(view_help());
 }
 
-Result<session::Recipe> FigureOptions::read() const {
-  if (recipe.empty()) {
-    return recipe_of(*this);
+Result<session::Recipe> FigureOptions::read(const std::string& base) const {
+  LOCUS_TRY(session::Recipe named, recipe.empty() ? recipe_of(*this) : read_recipe(*this));
+  for (session::CheckpointEntry& entry : named.session.checkpoints) {
+    entry.base = base.empty() ? entry.base : session::base_for(entry.path, base);
   }
-  LOCUS_TRY(session::Recipe named, read_recipe(*this));
+  if (recipe.empty()) {
+    return named;
+  }
   for (const session::CheckpointEntry& entry : named.session.checkpoints) {
     const std::string machine = allow_ssh ? std::string() : models::unallowed_machine_of(entry.path);
     if (entry.shown && !machine.empty()) {

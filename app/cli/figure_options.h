@@ -25,7 +25,8 @@ struct FigureOptions : InputAndChanges {
   void declare(Arguments& arguments);
   // The recipe of the figure, spelled out or from --recipe. Errors: kUsage for words that do not go together,
   // kBadInput for what is not found.
-  Result<session::Recipe> read() const;
+  // `base` of adapters, whatever a recipe says; empty: none is named.
+  Result<session::Recipe> read(const std::string& base) const;
 };
 
 }  // namespace locus::cli

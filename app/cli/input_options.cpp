@@ -213,9 +213,14 @@ Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::p
   models::OpenOptions options;
   options.weights = weights;
   options.overrides = overrides;
+  return open_with(path, std::move(options), context, edits);
+}
+
+Result<std::shared_ptr<const models::Model>> open_with(const std::filesystem::path& path, models::OpenOptions options,
+                                                       const Context& context, const models::Edits& edits) {
   options.device = context.globals.device;
   options.memory_limit_mb = context.globals.memory_limit_mb;
-  options.base = context.globals.base;
+  options.base = options.base.empty() ? context.globals.base : options.base;
   LOCUS_TRY(const std::filesystem::path found, formats::find_checkpoint(path.string()));
   LOCUS_TRY(std::shared_ptr<const models::Model> model, models::open(found, options));
   for (const std::string& warning : model->info().warnings) {

@@ -75,6 +75,9 @@ void warn_of_slow_products(const Context& context);
 Result<std::shared_ptr<const models::Model>> open_model(const std::filesystem::path& path,
                                                         const models::Overrides& overrides, const Context& context,
                                                         const models::Edits& edits = {}, bool weights = true);
+// The same with options of its own; the globals say the device, the memory, and the base where none is named.
+Result<std::shared_ptr<const models::Model>> open_with(const std::filesystem::path& path, models::OpenOptions options,
+                                                       const Context& context, const models::Edits& edits = {});
 
 // Prints the warnings that came up only with the run, when the weights of a large checkpoint were read.
 void warn_of_run(const models::Model& model, const models::Trace& trace, const Context& context);

@@ -3,10 +3,13 @@
 #include <algorithm>
 
 #include "core/base/shown.h"
+#include "models/api/adapter.h"
 #include "models/api/atlas_trace.h"
 #include "models/api/files.h"
 #include "models/api/machine.h"
 #include "models/formats/files_read.h"
+#include "models/formats/hub_cache.h"
+#include "models/remote/address.h"
 
 namespace locus::session {
 
@@ -23,11 +26,24 @@ Result<Opened> open_entry(const CheckpointEntry& entry, models::OpenOptions opti
     return opened;
   }
   options.overrides = entry.overrides;
+  options.base = entry.base.string();
   LOCUS_TRY(opened.model, opener(entry.path, options, std::move(stop), progress));
   if (!entry.edits.empty()) {
     LOCUS_TRY(opened.model, opened.model->edited(entry.edits));
   }
   return opened;
+}
+
+std::filesystem::path base_for(const std::filesystem::path& checkpoint, const std::string& named) {
+  if (named.empty() || remote::is_remote(checkpoint.native())) {
+    return named;  // a path of the machine that reads it
+  }
+  std::error_code code;
+  if (!std::filesystem::exists(checkpoint / models::kAdapterConfig, code)) {
+    return {};
+  }
+  const Result<std::filesystem::path> found = formats::find_checkpoint(named);
+  return std::filesystem::absolute(found.ok() ? *found : std::filesystem::path(named), code).lexically_normal();
 }
 
 std::vector<std::string> files_of(const CheckpointEntry& entry, const models::Model* model) {
@@ -51,13 +67,13 @@ std::string unique_name(const std::string& name, const std::function<bool(const 
 
 Result<Opened> ColumnMaker::open(const CheckpointEntry& entry) {
   for (const auto& [known, opened] : opened_) {
-    if (known.path == entry.path && known.overrides == entry.overrides && known.edits == entry.edits) {
+    if (known.same_model(entry) && known.edits == entry.edits) {
       return opened;
     }
   }
   // Edits share the weights.
   for (const auto& [known, opened] : opened_) {
-    if (known.path == entry.path && known.overrides == entry.overrides && opened.model) {
+    if (known.same_model(entry) && opened.model) {
       Opened edited;
       LOCUS_TRY(edited.model, opened.model->edited(entry.edits));
       opened_.emplace_back(entry, edited);

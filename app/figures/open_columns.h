@@ -28,6 +28,9 @@ struct Opened {
 Result<Opened> open_entry(const CheckpointEntry& entry, models::OpenOptions options, const Opener& opener,
                           StopToken stop = {}, const Progress& progress = {});
 
+// The base that an entry of this checkpoint names: `named` where it may be an adapter, in the hub's cache too; else empty.
+std::filesystem::path base_for(const std::filesystem::path& checkpoint, const std::string& named);
+
 // The files whose digest says which weights, or which trace, these are; `model` is null for a trace.
 std::vector<std::string> files_of(const CheckpointEntry& entry, const models::Model* model);
 

@@ -8,6 +8,7 @@
 #include "app/session/state_fields.h"
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
+#include "models/remote/address.h"
 
 namespace locus::session {
 
@@ -79,10 +80,12 @@ struct Named {
 bool can_be_said(const Named& named) {
   const CheckpointEntry& first = *named.columns.front();
   const bool alike = std::all_of(named.columns.begin(), named.columns.end(), [&](const CheckpointEntry* entry) {
-    return !entry->text && entry->overrides == first.overrides && entry->edits == first.edits;
+    return !entry->text && entry->overrides == first.overrides && entry->base == first.base &&
+           entry->edits == first.edits;
   });
   const CheckpointEntry* last = named.reference;
-  return alike && (last == nullptr || (!last->text && last->overrides == first.overrides && last->edits.empty()));
+  return alike && (last == nullptr || (!last->text && last->overrides == first.overrides && last->base == first.base &&
+                                       last->edits.empty()));
 }
 
 std::optional<Named> named_columns(const std::vector<const CheckpointEntry*>& columns, const ViewState& state) {
@@ -138,6 +141,9 @@ Result<Words> command_words(const Recipe& recipe) {
     state.difference = false;  // said by it
   }
   const CheckpointEntry& first = *named->columns.front();
+  if (!first.base.empty()) {
+    add(words, "--base", remote::is_remote(first.path.native()) ? first.base.string() : working_path(first.base));
+  }
   if (first.overrides.rope_base) {
     add(words, "--rope-base",
         models::with_layers(number_text(*first.overrides.rope_base), first.overrides.rope_base_layers));

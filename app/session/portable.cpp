@@ -75,6 +75,9 @@ Status check_names(const Session& session) {
   std::vector<fs::path> paths;
   for (const CheckpointEntry& entry : session.checkpoints) {
     paths.push_back(entry.path);
+    if (!entry.base.empty()) {
+      paths.push_back(entry.base);
+    }
   }
   for (const auto* file : {&session.input.image, &session.input.pixels}) {
     if (file->has_value()) {

@@ -4,6 +4,7 @@
 #include "app/session/session_json.h"
 #include "core/base/atomic_file.h"
 #include "core/base/shown.h"
+#include "models/remote/address.h"
 
 namespace locus::session {
 
@@ -95,6 +96,11 @@ CheckpointEntry read_checkpoint(const Node& reader, const std::filesystem::path&
     reader.fail(bad_input(reader.path() + ".path: expected a path, found " + reader.value().shown()));
   }
   entry.path = find_stored(path, folder);
+  std::string base;
+  reader.get("base", base);
+  if (!base.empty()) {
+    entry.base = remote::is_remote(path) ? std::filesystem::path(base) : find_stored(base, folder);
+  }
   return entry;
 }
 

@@ -44,7 +44,7 @@ std::string to_json(const Recipe& recipe, const StateFields& fields) {
     const CheckpointEntry& entry = recipe.session.checkpoints[n];
     const bool known = n < recipe.stored.size() && !recipe.stored[n].empty();
     const std::string path = known ? recipe.stored[n] : working_path(entry.path);
-    Tree checkpoint = to_tree(entry, path);
+    Tree checkpoint = to_tree(entry, path, working_path);
     checkpoint["name"] = fs::path(path).filename().string();
     if (n < recipe.digests.size() && !recipe.digests[n].empty()) {
       checkpoint["sha256"] = recipe.digests[n];
@@ -83,7 +83,11 @@ Result<Recipe> parse_recipe(const std::string& text, const std::string& file) {
     return error->within(file);
   }
   for (std::size_t n = 0; n < recipe.stored.size(); ++n) {
-    find_again(recipe.session.checkpoints[n].path, recipe.stored[n], recipe.digests[n], {folder, working});
+    CheckpointEntry& entry = recipe.session.checkpoints[n];
+    find_again(entry.path, recipe.stored[n], recipe.digests[n], {folder, working});
+    if (!entry.base.empty() && !remote::is_remote(entry.path.native())) {
+      find_again(entry.base, entry.base.string(), "", {folder});
+    }
   }
   models::Input& input = recipe.session.input;
   for (auto* path : {&input.image, &input.pixels}) {

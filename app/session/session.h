@@ -31,6 +31,13 @@ struct CheckpointEntry {
   models::Edits edits{};
   // The layer and head that its column shows, whatever the others do; empty: it follows them.
   std::optional<views::HeadRef> own{};
+  // The base of an adapter, on the computer of `path`, instead of the one that the adapter names; empty: that one.
+  std::filesystem::path base{};
+
+  // Whether both open the same weights under the same encoding, whatever their edits.
+  bool same_model(const CheckpointEntry& other) const {
+    return path == other.path && base == other.base && overrides == other.overrides;
+  }
 
   friend bool operator==(const CheckpointEntry&, const CheckpointEntry&) = default;
 };

@@ -7,6 +7,7 @@
 
 #include "app/session/portable.h"
 #include "core/base/lists.h"
+#include "models/remote/address.h"
 
 namespace locus::session {
 
@@ -167,14 +168,17 @@ Tree to_tree(const models::Input& input, const PathName& name) {
   return object;
 }
 
-Tree to_tree(const CheckpointEntry& entry, const std::string& path) {
+Tree to_tree(const CheckpointEntry& entry, const std::string& path, const PathName& name) {
   Tree object{{"path", path}, {"shown", entry.shown}};
+  if (!entry.base.empty()) {
+    object["base"] = remote::is_remote(entry.path.native()) ? entry.base.string() : name(entry.base);
+  }
   put("rope_base", entry.overrides.rope_base, object);
-  for (const auto& [name, words] : {std::pair("rope_scaling", &entry.overrides.rope_scaling),
-                                    std::pair("rope_base_layers", &entry.overrides.rope_base_layers),
-                                    std::pair("rope_scaling_layers", &entry.overrides.rope_scaling_layers)}) {
+  for (const auto& [field, words] : {std::pair("rope_scaling", &entry.overrides.rope_scaling),
+                                     std::pair("rope_base_layers", &entry.overrides.rope_base_layers),
+                                     std::pair("rope_scaling_layers", &entry.overrides.rope_scaling_layers)}) {
     if (!words->empty()) {
-      object[name] = *words;
+      object[field] = *words;
     }
   }
   put("text", entry.text, object);
@@ -206,7 +210,7 @@ std::string to_json(const Session& session, const std::filesystem::path& folder,
   const auto listed = [&name](const std::vector<CheckpointEntry>& entries) {
     Tree list = Tree::list();
     for (const CheckpointEntry& entry : entries) {
-      list.push_back(to_tree(entry, name(entry.path)));
+      list.push_back(to_tree(entry, name(entry.path), name));
     }
     return list;
   };

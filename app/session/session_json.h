@@ -16,7 +16,8 @@ namespace locus::session {
 using PathName = std::function<std::string(const std::filesystem::path&)>;
 
 formats::Tree to_tree(const models::Input& input, const PathName& name);
-formats::Tree to_tree(const CheckpointEntry& entry, const std::string& path);
+// `path` is how the file names the checkpoint, `name` how it names the base of an adapter.
+formats::Tree to_tree(const CheckpointEntry& entry, const std::string& path, const PathName& name);
 formats::Tree to_tree(const ViewState& state, const StateFields& fields);
 formats::Tree to_tree(const PaperState& paper);
 

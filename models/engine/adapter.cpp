@@ -12,6 +12,7 @@
 #include "core/base/atomic_file.h"
 #include "core/base/shown.h"
 #include "core/base/system_files.h"
+#include "models/api/adapter.h"
 #include "models/formats/files_read.h"
 #include "models/formats/hub_cache.h"
 #include "models/formats/json/tree.h"
@@ -27,7 +28,6 @@ using formats::Config;
 using formats::Source;
 using formats::TensorInfo;
 
-constexpr const char* kAdapterConfig = "adapter_config.json";
 constexpr std::array<const char*, 2> kAdapterWeights{"adapter_model.safetensors", "adapter_model.bin"};
 constexpr std::string_view kPeftPrefix = "base_model.model.";
 
@@ -432,16 +432,20 @@ bool is_adapter(const fs::path& folder) {
 }
 
 Result<fs::path> adapter_base(const fs::path& folder, const fs::path& named) {
-  if (!named.empty()) {
-    return formats::find_checkpoint(named.string());
-  }
   LOCUS_TRY(const Config config, Config::load(folder / kAdapterConfig));
-  LOCUS_TRY(const std::string name, config.text("base_model_name_or_path", ""));
-  const std::string where = config.context("base_model_name_or_path");
+  LOCUS_TRY(const std::string name, config.text(kAdapterBase, ""));
+  const std::string where = config.context(kAdapterBase);
+  std::error_code failure;
+  if (!named.empty()) {
+    LOCUS_TRY(const fs::path base, formats::find_checkpoint(named.string()));
+    return fs::exists(base, failure)
+               ? Result<fs::path>(base)
+               : bad_input("expected the base model of the adapter at " + shown(base.string(), 200) + ", found none",
+                           where);
+  }
   if (name.empty()) {
     return bad_input("expected the base model of the adapter, found none: name it (--base PATH)", where);
   }
-  std::error_code failure;
   if (fs::exists(folder / name, failure)) {
     return (folder / name).lexically_normal();
   }

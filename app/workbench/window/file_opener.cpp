@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "app/figures/assets.h"
+#include "app/figures/open_columns.h"
 #include "app/session/portable.h"
 #include "app/session/recipe.h"
 #include "app/workbench/input/ids_input.h"
@@ -23,6 +24,7 @@
 #include "app/workbench/window/session_controller.h"
 #include "app/workbench/work/checkpoint_list.h"
 #include "core/base/atomic_file.h"
+#include "models/api/adapter.h"
 #include "models/remote/address.h"
 #include "renderers/paper/paper.h"
 
@@ -73,6 +75,15 @@ bool wants_ids(const Studio& studio) {
          });
 }
 
+// A shown adapter whose base was not found; null: there is none.
+const Checkpoint* without_base(const Studio& studio) {
+  const std::vector<Checkpoint>& all = studio.checkpoints().all();
+  const auto found = std::find_if(all.begin(), all.end(), [](const Checkpoint& each) {
+    return each.entry.shown && !each.model && each.error && models::lacks_base(*each.error);
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 FileOpener::FileOpener(QWidget& window, Studio& studio, SessionController& sessions, MachineQuestions& machines,
@@ -89,6 +100,8 @@ FileOpener::FileOpener(QWidget& window, Studio& studio, SessionController& sessi
     messages_.show_checkpoint_failure(message);
     if (!session::missing_checkpoints(studio_.sessions().session(), false).empty()) {
       messages_.show_action(QStringLiteral("Find it…"), [this] { sessions_.find_missing(); });
+    } else if (const Checkpoint* const adapter = without_base(studio_)) {
+      messages_.show_action(QStringLiteral("Choose its base…"), [this, id = adapter->id] { ask_base(id); });
     } else if (wants_ids(studio_)) {
       messages_.show_action(QStringLiteral("Ids…"), [this] { input_.ids().begin(); });
     }
@@ -135,6 +148,7 @@ void FileOpener::open_checkpoint(const std::filesystem::path& path) {
   std::error_code code;
   session::CheckpointEntry entry;
   entry.path = path;
+  entry.base = session::base_for(path, base_);
   machines_.named(path);
   opening_.push_back(remote::is_remote(path.native()) ? path : std::filesystem::weakly_canonical(path, code));
   studio_.column_actions().open(entry);
@@ -263,6 +277,29 @@ void FileOpener::ask_folders() {
   }
 }
 
+void FileOpener::ask_base(int id) {
+  const Checkpoint* const adapter = studio_.checkpoints().find(id);
+  if (adapter == nullptr) {
+    return;
+  }
+  const QString title = QStringLiteral("The base model of %1").arg(qt(adapter->name));
+  if (remote::is_remote(adapter->entry.path.native())) {
+    const QString path = QInputDialog::getText(&window_, title, QStringLiteral("Its folder on that machine"));
+    if (!path.trimmed().isEmpty()) {
+      studio_.columns().change_base(id, path.trimmed().toStdString());
+    }
+    return;
+  }
+  QFileDialog dialog(&window_, title, qt(adapter->entry.path.parent_path().string()));
+  dialog.setObjectName(QStringLiteral("adapter-base"));
+  dialog.setFileMode(QFileDialog::Directory);
+  dialog.setOption(QFileDialog::ShowDirsOnly);
+  dialog.setOption(QFileDialog::DontUseNativeDialog);
+  if (dialog.exec() == QDialog::Accepted) {
+    studio_.columns().change_base(id, dialog.selectedFiles().front().toStdString());
+  }
+}
+
 void FileOpener::ask_files() {
   open_all(QFileDialog::getOpenFileNames(
       &window_, QStringLiteral("Open checkpoints, traces, sessions, texts or images"), folder(),
@@ -306,11 +343,12 @@ void FileOpener::ask_hub() {
   dialog->show();
 }
 
-// Choices of the atlas dialog: open checkpoints on this machine, without overrides and edits.
+// Choices of the atlas dialog: open checkpoints on this machine, without overrides, edits and a base of their own.
 void FileOpener::make_atlas() {
   std::vector<AtlasDialog::Choice> choices;
   for (const Checkpoint& each : studio_.checkpoints().all()) {
-    const bool plain = each.entry.edits.empty() && each.entry.overrides == models::Overrides{};
+    const bool plain =
+        each.entry.edits.empty() && each.entry.overrides == models::Overrides{} && each.entry.base.empty();
     if (each.model && plain && !machine_of(each)) {
       choices.push_back({each.name, each.entry.path});
     }

@@ -3,6 +3,8 @@
 
 #include <QObject>
 #include <filesystem>
+#include <string>
+#include <utility>
 #include <vector>
 
 class QMenu;
@@ -30,6 +32,9 @@ class FileOpener : public QObject {
   // Opens what the window shows first: the paths, else the last session, else the bundled one.
   void open_first(const std::vector<std::filesystem::path>& paths);
 
+  // The base of adapters that are opened from now on; empty: as they say.
+  void set_base(std::string base) { base_ = std::move(base); }
+
   void ask_folders();
   void ask_files();
   void ask_session();
@@ -49,6 +54,8 @@ class FileOpener : public QObject {
   void open_checkpoint(const std::filesystem::path& path);
   void remember(const std::filesystem::path& path);
   void remember_opened();
+  // Asks for the base of an adapter, and opens the adapter with it.
+  void ask_base(int id);
   QString folder() const;
 
   QWidget& window_;
@@ -58,6 +65,7 @@ class FileOpener : public QObject {
   InputDock& input_;
   MessageBar& messages_;
   QSettings& settings_;
+  std::string base_;
   std::vector<std::filesystem::path> opening_;  // requested checkpoints; added to the recent ones once open
 };
 

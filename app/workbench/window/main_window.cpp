@@ -89,6 +89,7 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan,
   sessions_ = std::make_unique<SessionController>(*this, *studio_, *messages_, *settings_, folder, options.ask);
   machines_ = std::make_unique<MachineQuestions>(*this, *studio_, *messages_, *settings_);
   files_ = std::make_unique<FileOpener>(*this, *studio_, *sessions_, *machines_, *input_, *messages_, *settings_);
+  files_->set_base(options.base);
   layout_ = std::make_unique<LayoutController>(*this, *settings_, *figures_, *checkpoints_, *input_, *inspector_);
   edits_ = std::make_unique<EditActions>(*studio_);
   commands_ = std::make_unique<CommandRegistry>(*this);

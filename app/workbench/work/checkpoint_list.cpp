@@ -43,7 +43,7 @@ std::optional<views::HeadRef> own_head(const Checkpoint& column, models::Side si
 }  // namespace
 
 bool are_siblings(const session::CheckpointEntry& a, const session::CheckpointEntry& b) {
-  return a.path == b.path && a.overrides == b.overrides && a.text == b.text;
+  return a.same_model(b) && a.text == b.text;
 }
 
 Checkpoint* CheckpointList::find(int id) {

@@ -37,8 +37,7 @@ void CheckpointOpener::forget(int id) {
 bool CheckpointOpener::share(Checkpoint& checkpoint) {
   const auto find_sibling = [&](auto is_ready) {
     return std::find_if(list_.all().begin(), list_.all().end(), [&](const Checkpoint& each) {
-      return each.entry.path == checkpoint.entry.path && each.entry.overrides == checkpoint.entry.overrides &&
-             is_ready(each);
+      return each.entry.same_model(checkpoint.entry) && is_ready(each);
     });
   };
   const auto open =

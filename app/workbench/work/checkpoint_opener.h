@@ -1,5 +1,5 @@
-// CheckpointOpener: opens the checkpoints and traces of a list on the worker. Columns of the same path and overrides
-// share weights: while one of them opens, the others wait.
+// CheckpointOpener: opens the checkpoints and traces of a list on the worker. Columns of the same path, base and
+// overrides share weights: while one of them opens, the others wait.
 #pragma once
 
 #include <QObject>
@@ -45,8 +45,8 @@ class CheckpointOpener : public QObject {
   void machine_wanted(const QString& machine);  // a checkpoint failed because this machine is not allowed
 
  private:
-  // Shares the weights of another checkpoint of the same path and overrides, now or once that is open. False: there is
-  // none.
+  // Shares the weights of another checkpoint of the same path, base and overrides, now or once that is open. False:
+  // there is none.
   bool share(Checkpoint& checkpoint);
   void edit_there(Checkpoint& checkpoint, const std::shared_ptr<const models::Model>& model);
   // Opens the checkpoints that wait for this one.

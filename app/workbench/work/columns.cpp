@@ -165,6 +165,15 @@ void Columns::change_overrides(int id, const models::Overrides& overrides) {
   }
 }
 
+void Columns::change_base(int id, const std::filesystem::path& base) {
+  Checkpoint* checkpoint = list_.find(id);
+  if (checkpoint != nullptr && checkpoint->entry.base != base) {
+    checkpoint->entry.base = base;
+    checkpoint->opening = true;  // so that no other column shares its present model, which has another base
+    load_again(*checkpoint);
+  }
+}
+
 void Columns::set_own_head(int id, const std::optional<views::HeadRef>& head) {
   if (Checkpoint* checkpoint = list_.find(id); checkpoint != nullptr && checkpoint->entry.own != head) {
     checkpoint->entry.own = head;

@@ -5,6 +5,7 @@
 
 #include <QObject>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,7 +30,7 @@ class Columns : public QObject {
           const RunLimits& limits = {});
 
   // Opens a checkpoint or trace on the worker once it is shown, and returns its id. If the path is open with the same
-  // overrides, that is shown instead.
+  // base and overrides, that is shown instead.
   int open(const session::CheckpointEntry& entry);
   void remove(int id);
   void clear();
@@ -47,6 +48,8 @@ class Columns : public QObject {
 
   // Reopens a column with other overrides; it shows its present run until the new one is there.
   void change_overrides(int id, const models::Overrides& overrides);
+  // Reopens an adapter on another base.
+  void change_base(int id, const std::filesystem::path& base);
   // Sets the layer and head of an unlinked column; empty: links it to the others.
   void set_own_head(int id, const std::optional<views::HeadRef>& head);
   // Reopens the columns of a lost connection; they show their present runs until the new ones are there.

@@ -5,9 +5,11 @@
 #include <set>
 #include <thread>
 
+#include "models/api/adapter.h"
 #include "models/remote/codec/call.h"
 #include "models/remote/frames.h"
 #include "tests/support/far_same.h"
+#include "tests/support/paths.h"
 
 namespace locus {
 namespace {
@@ -42,6 +44,30 @@ TEST_F(FarModels, EveryFunctionSaysTheSame) {
                 testing_support::read_text(folder_ / "there" / file))
         << file;
   }
+}
+
+// The base of an adapter is looked for on the adapter's machine.
+TEST_F(FarModels, AnAdapterOpensOnANamedBase) {
+  const fs::path golden = fs::path(test::source_dir()) / "tests/golden/variants/adapters";
+  fs::copy(golden / "lora", folder_ / "lora");
+  fs::remove(folder_ / "lora" / "expected.safetensors");
+  const test::FarMachine machine;
+  models::OpenOptions options;
+  options.base = (golden / "base-gone").string();
+  const auto refused = models::open(test::FarMachine::path(folder_ / "lora"), options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_TRUE(models::lacks_base(refused.error())) << refused.error().describe();
+  options.base = (golden / "base").string();
+  const auto there = models::open(test::FarMachine::path(folder_ / "lora"), options);
+  const auto here = models::open(folder_ / "lora", options);
+  ASSERT_TRUE(there.ok()) << there.error().describe();
+  ASSERT_TRUE(here.ok()) << here.error().describe();
+  models::Input input;
+  input.ids = {1, 2, 3, 4};
+  const auto far = (*there)->run(input, {}, {}, {});
+  const auto own = (*here)->run(input, {}, {}, {});
+  ASSERT_TRUE(far.ok() && own.ok());
+  expect_same_facts(**own, **far);
 }
 
 // So that the test above leaves none out, nor the hostile clients of tests/fuzz/calls_run.cpp.

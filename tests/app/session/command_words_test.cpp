@@ -71,6 +71,19 @@ TEST_F(CommandWords, NameTheLayersOfAnOverride) {
       << shell_line(*words);
 }
 
+TEST_F(CommandWords, NameTheBaseOfAdapters) {
+  Recipe made = recipe();
+  made.session.state.view = "attention";
+  for (auto& entry : made.session.checkpoints) {
+    entry.base = "/bases/b";
+  }
+  const auto words = command_words(made);
+  ASSERT_TRUE(words.ok()) << words.error().describe();
+  EXPECT_NE(shell_line(*words).find(" --base /bases/b"), std::string::npos) << shell_line(*words);
+  made.session.checkpoints.push_back({path(), {}, true});
+  EXPECT_EQ(command_words(made).error().code, ErrorCode::kUnsupported);
+}
+
 TEST_F(CommandWords, AreQuotedForAShell) {
   EXPECT_EQ(shell_line({"figure", "a b", "it's", "x=1", ""}), "locus figure 'a b' 'it'\\''s' x=1 ''");
 }

@@ -9,6 +9,7 @@
 #include "app/workbench/window/run_workbench.h"
 #include "tests/support/bundled.h"
 #include "tests/support/fake_model.h"
+#include "tests/support/paths.h"
 #include "tests/support/run_locus.h"
 
 namespace locus::workbench {
@@ -42,6 +43,30 @@ class OpenColumns : public testing::Test {
 
   const fs::path folder_;
 };
+
+TEST_F(OpenColumns, AnAdapterOnAnotherBaseIsAnotherModel) {
+  std::vector<std::string> bases;
+  session::ColumnMaker maker(
+      [&](const fs::path&, const models::OpenOptions& options, StopToken,
+          const Progress&) -> Result<std::shared_ptr<const models::Model>> {
+        bases.push_back(options.base);
+        return std::shared_ptr<const models::Model>(std::make_shared<test::FakeModel>(test::FakeShape()));
+      },
+      [&](const models::Model& model, const models::Input& input) { return model.run(input, {}, {}, {}); });
+  std::vector<session::CheckpointEntry> entries{entry_of("a"), entry_of("a"), entry_of("a")};
+  entries[1].base = entries[2].base = "/bases/b";
+  ASSERT_TRUE(maker.columns(entries, text_of("one two")).ok());
+  EXPECT_EQ(bases, (std::vector<std::string>{"", "/bases/b"}));
+}
+
+// What is named for all checkpoints is the base of adapters alone.
+TEST_F(OpenColumns, ABaseIsThatOfAdapters) {
+  const fs::path adapter = fs::path(test::source_dir()) / "tests/golden/variants/adapters/lora";
+  EXPECT_EQ(session::base_for(adapter, (folder_ / "b").string()), folder_ / "b");
+  EXPECT_EQ(session::base_for(folder_, (folder_ / "b").string()), fs::path());
+  EXPECT_EQ(session::base_for(adapter, ""), fs::path());
+  EXPECT_EQ(session::base_for("ssh://there/lora", "b"), fs::path("b"));
+}
 
 TEST_F(OpenColumns, EachCheckpointIsOpenedAndEachInputRunOnce) {
   int opened = 0;

@@ -25,6 +25,7 @@ session::Session example(const std::filesystem::path& folder) {
   session.checkpoints.push_back({folder / "checkpoints" / "a", {5e5, "yarn:4", "global", "0,3"}, false});
   session.checkpoints.back().edits = {*models::parse_edit("head 0.1 zero", 0),
                                       *models::parse_edit("bias all.0 -d/8", 1)};
+  session.checkpoints.back().base = folder / "bases" / "b";
   session.input.text = "text with \"quotes\", a line\nfeed and é";
   session.state.view = "pe-dot-product";
   session.state.layer = 2;
@@ -69,6 +70,20 @@ TEST(Session, PathsMoveWithTheFolder) {
   const auto loaded = session::load_session(folder / "there" / "s.locus.json");
   ASSERT_TRUE(loaded.ok());
   EXPECT_EQ(loaded->checkpoints.front().path, folder / "there" / "checkpoints" / "a");
+  EXPECT_TRUE(loaded->checkpoints.front().base.empty());
+  EXPECT_EQ(loaded->checkpoints.back().base, folder / "there" / "bases" / "b");
+}
+
+// A path of another machine is no path of this one.
+TEST(Session, TheBaseOfAnAdapterElsewhereIsKeptAsItIs) {
+  const auto folder = scratch();
+  session::Session saved;
+  saved.checkpoints.push_back({"ssh://there/lora", {}, true});
+  saved.checkpoints.back().base = "bases/b";
+  ASSERT_TRUE(session::save_session(saved, folder / "s.locus.json").ok());
+  const auto loaded = session::load_session(folder / "s.locus.json");
+  ASSERT_TRUE(loaded.ok()) << loaded.error().describe();
+  EXPECT_EQ(loaded->checkpoints, saved.checkpoints);
 }
 
 TEST(Session, WhatIsMissingIsNamedAndFoundBesideWhatIsLocated) {

@@ -2,8 +2,10 @@
 #include "tests/support/window.h"
 
 #include <QComboBox>
+#include <QDialogButtonBox>
 #include <QDockWidget>
 #include <QDoubleSpinBox>
+#include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
@@ -11,6 +13,7 @@
 #include <QPushButton>
 #include <QSlider>
 #include <QSpinBox>
+#include <QTimer>
 #include <QToolButton>
 #include <QTreeWidget>
 #include <fstream>
@@ -20,6 +23,8 @@
 #include "app/workbench/input/ids_input.h"
 #include "app/workbench/input/ids_panel.h"
 #include "app/workbench/input/input_dock.h"
+#include "app/workbench/widgets/qt_text.h"
+#include "core/base/atomic_file.h"
 #include "tests/support/hub_server.h"
 #include "tests/support/paths.h"
 
@@ -49,6 +54,57 @@ TEST_F(WindowOpening, IdsAreWholeNumbersOfTheVocabulary) {
   for (std::int64_t id = 0; id < 5; ++id) {
     EXPECT_NEAR(static_cast<double>(std::count(ids.begin(), ids.end(), id)), 200, 60);  // 4.7 standard deviations
   }
+}
+
+// An adapter whose base is not found where it says: the window asks, and its session knows.
+TEST_F(WindowOpening, AnAdapterAsksForItsBaseAndASessionKeepsIt) {
+  const fs::path golden = fs::path(test::source_dir()) / "tests" / "golden" / "variants" / "adapters";
+  QTemporaryDir folder;
+  const fs::path place = fs::canonical(folder.path().toStdString());
+  fs::copy(golden / "lora", place / "lora");
+  fs::copy(golden / "base", place / "base");
+  std::string config = read_file(place / "lora" / "adapter_config.json", 1 << 20).value();
+  const std::string named = "\"../base\"";
+  ASSERT_NE(config.find(named), std::string::npos);
+  config.replace(config.find(named), named.size(), "\"nobody/nothing\"");
+  ASSERT_TRUE(write_file(place / "lora" / "adapter_config.json", config).ok());
+  opener_ = models::open;
+  window_.reset();
+  make_window();
+  const auto column = [this]() -> const Checkpoint& { return window_->studio().checkpoints().all().back(); };
+  window_->studio().inputs().set_ids({1, 2, 3});
+  window_->open_path((place / "lora").string());
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(column().error.has_value());
+  auto* action = find<QPushButton>("help-with-it");
+  ASSERT_TRUE(action->isVisible());
+  EXPECT_EQ(action->text(), QStringLiteral("Choose its base…"));
+  QTimer::singleShot(0, window_.get(), [&] {
+    ASSERT_TRUE(wait([this] { return find<QFileDialog>("adapter-base") != nullptr; }));
+    auto* dialog = find<QFileDialog>("adapter-base");
+    dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"))->setText(qt((place / "base").string()));
+    dialog->findChild<QDialogButtonBox*>(QStringLiteral("buttonBox"))->button(QDialogButtonBox::Open)->click();
+  });
+  action->click();
+  ASSERT_TRUE(settle());
+  ASSERT_NE(column().model, nullptr) << (column().error ? column().error->describe() : "");
+  EXPECT_EQ(column().entry.base, place / "base");
+  const fs::path file = place / "adapter.locus.json";
+  ASSERT_TRUE(session::save_session(window_->studio().sessions().session(), file).ok());
+  window_.reset();
+  make_window();
+  window_->open_path(file.string());
+  ASSERT_TRUE(settle());
+  ASSERT_NE(column().model, nullptr) << (column().error ? column().error->describe() : "");
+  EXPECT_EQ(column().entry.base, place / "base");
+  // As the command line names it.
+  options_.base = (place / "base").string();
+  window_.reset();
+  make_window();
+  window_->studio().inputs().set_ids({1, 2, 3});
+  window_->open_path((place / "lora").string());
+  ASSERT_TRUE(settle());
+  EXPECT_NE(column().model, nullptr) << (column().error ? column().error->describe() : "");
 }
 
 TEST_F(WindowOpening, IdsAreTypedDrawnAndBorrowed) {
