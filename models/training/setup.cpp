@@ -113,7 +113,8 @@ void choose_encoding(const TrainOptions& options, const transformer::Spec* base,
   const bool same = before != nullptr && (options.encoding.empty() || options.encoding == before->name);
   if (!same) {
     // One encoding for all layers; layers without one in the base stay without.
-    spec.encodings = {{options.encoding.empty() ? "rope" : options.encoding, {}}};
+    const char* const usual = base != nullptr && base->encodings.empty() ? "none" : "rope";
+    spec.encodings = {{options.encoding.empty() ? usual : options.encoding, {}}};
     spec.each([](std::int64_t, transformer::LayerSpec& layer) {
       layer.encoding = std::min<std::int64_t>(layer.encoding, 0);
     });

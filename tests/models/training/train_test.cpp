@@ -18,6 +18,7 @@
 
 #include "models/engine/loaded_model.h"
 #include "models/formats/tensor_source.h"
+#include "models/transformer/locus_config.h"
 #include "tests/support/golden.h"
 
 namespace {
@@ -286,6 +287,37 @@ TEST_F(Train, TakesTheShapeFromAConfigFile) {
   const auto second = train(file);
   ASSERT_TRUE(second.ok()) << second.error().describe();
   EXPECT_EQ(read(file.out / "model.safetensors"), read(flags.out / "model.safetensors"));
+}
+
+// A hybrid learns, and a shape without positions stays without; its checkpoint opens with its mixers.
+TEST_F(Train, ALayerWithoutSoftmaxLearns) {
+  locus::transformer::Spec spec;
+  locus::transformer::LayerSpec layer;
+  spec.width = 16;
+  layer.attention.heads = layer.attention.kv_heads = 2;
+  layer.attention.head_width = 8;
+  layer.encoding = -1;
+  layer.feed_forward.inner = 24;
+  spec.encodings.clear();
+  spec.repeat(layer, 2);
+  spec.layers[0].attends = false;
+  spec.layers[0].mixer.kind = locus::transformer::Mixing::kDelta;
+  spec.layers[0].mixer.heads = spec.layers[0].mixer.key_heads = 2;
+  spec.layers[0].mixer.key_width = spec.layers[0].mixer.value_width = 8;
+  std::ofstream(folder_ / "shape.json") << locus::transformer::locus_config(spec).dump();
+  TrainOptions options = tiny(folder_, "hybrid");
+  options.config = folder_ / "shape.json";
+  options.steps = 40;
+  std::vector<double> losses;
+  const auto summary = train(options, [&losses](const TrainProgress& progress) { losses.push_back(progress.loss); });
+  ASSERT_TRUE(summary.ok()) << summary.error().describe();
+  EXPECT_LT(losses.back(), losses.front() - 1);
+  const auto training = nlohmann::json::parse(read(options.out / "training.json"));
+  EXPECT_EQ(training.at("encoding").at("name"), "none");
+  const auto model = locus::models::open(options.out);
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  EXPECT_EQ((*model)->info().layer_info[0].mixer, "gated delta rule");
+  EXPECT_FALSE((*model)->info().layer_info[0].attends);
 }
 
 // SeqPE's own losses are part of a step, each by its weight, and its shifts move where sequences stand.
