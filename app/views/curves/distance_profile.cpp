@@ -196,7 +196,8 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
   panel.x.view.low = logarithmic ? 1 : panel.x.view.low;
   panel.x.view.high = std::max(panel.x.view.high, panel.x.view.low + 1);
   panel.x.logarithmic = logarithmic;
-  panel.y.label = quantity_label(input.quantity) + (divided ? causal && !farthest ? " × (i + 1)" : " × keys seen" : "");
+  panel.y.label =
+      quantity_label(input, input.quantity) + (divided ? causal && !farthest ? " × (i + 1)" : " × keys seen" : "");
   panel.y.view = values.padded();
   panel.y.view.low = input.quantity == models::Quantity::kWeight ? 0 : panel.y.view.low;
   const analysis::DistanceProfile& of_first = profiles.front()->scores;

@@ -35,7 +35,8 @@ Result<HeadRows> measure_heads(const Column& column, std::int64_t repeats, const
                                const Progress& progress) {
   LOCUS_TRY(const auto table, models::head_table(*column.trace, {}, stop, progress));
   std::optional<Field> induction;
-  if (repeats > 0 && needs_model(column, "induction").ok()) {
+  // Induction is measured on attention.
+  if (repeats > 0 && needs_model(column, "induction").ok() && !column.trace->model().of_mixers()) {
     models::InductionOptions random;
     random.repeats = repeats;
     auto map = models::induction_map(*column.model, random, stop, progress);

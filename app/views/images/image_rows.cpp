@@ -129,7 +129,7 @@ Result<Field> measure_image(const AttentionImageKey& key, const MeasureContext& 
 std::string image_label(const ViewInput& input, const ImageOptions& options) {
   return options.rollout            ? "share of the query"
          : !options.neutral.empty() ? "weight / weight of the neutral text"
-                                    : quantity_label(input.quantity);
+                                    : quantity_label(input, input.quantity);
 }
 
 std::vector<ImageTile> image_tiles(const ViewInput& input, const ImageOptions& options, const Fields& all) {

@@ -60,11 +60,11 @@ class Attention final : public MapView {
       return field;
     });
   }
-  Sign sign(const ViewInput& input) const override { return sign_of(input.quantity); }
+  Sign sign(const ViewInput& input) const override { return sign_of(input, input.quantity); }
   bool additive(const ViewInput& input) const override { return input.quantity == models::Quantity::kWeight; }
   std::string quantity(const ViewInput& input) const override {
     const auto pairs = option<std::string>(input, "pairs");
-    return quantity_label(input.quantity) + (pairs.empty() ? "" : " of pairs " + pairs);
+    return quantity_label(input, input.quantity) + (pairs.empty() ? "" : " of pairs " + pairs);
   }
 
   // The rows of kept queries as curves, a panel per column.
@@ -127,7 +127,7 @@ figure::Panel probe_panel(const ViewInput& input, const Column& column, const Pr
   panel.x = cells_across("key", rows.columns, shared_names(key_labels(*column.trace)));
   panel.x.blocks = column.trace->crosses() ? nullptr : picture_blocks(input, column);
   panel.x.view = input.camera ? input.camera->x : panel.x.view;
-  panel.y.label = quantity_label(wanted.request.quantity);
+  panel.y.label = quantity_label(input, wanted.request.quantity);
   Extent extent;
   for (std::size_t q = 0; q < wanted.queries.size(); ++q) {
     const std::int64_t query = wanted.queries[q];

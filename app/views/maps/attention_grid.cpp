@@ -84,7 +84,7 @@ void place(Field& mosaic, const Field& thumb, std::int64_t layer, std::int64_t h
 }
 
 std::string shown_quantity(const ViewInput& input, bool own_range) {
-  return quantity_label(input.quantity) + (own_range ? " / largest of the head" : "");
+  return quantity_label(input, input.quantity) + (own_range ? " / largest of the head" : "");
 }
 
 struct AttentionGridKey {
@@ -226,7 +226,7 @@ Result<figure::Figure> AttentionGrid::figure(const ViewInput& input) const {
   const std::string done = exactness(mosaics);
   figure::Figure figure = figure_across(input.columns.size());
   for (std::size_t n = 0; n < mosaics.size(); ++n) {
-    const auto scale = scale_of(input, sign_of(input.quantity), colored, n);
+    const auto scale = scale_of(input, sign_of(input, input.quantity), colored, n);
     figure::Panel panel = grid_panel(input, input.columns[n], mosaics[n], scale);
     panel.color_bar_label = shown_quantity(input, own_range) + (done.empty() ? "" : ", " + done);
     panel.note = beyond_text(*input.columns[n].trace);

@@ -122,7 +122,7 @@ Result<figure::Figure> AttentionText::draw(const ViewInput& input, const Numbers
     for (std::size_t m = n % columns; m < rows.size(); m += columns) {
       own.push_back(rows[m]);
     }
-    const auto scale = color_scale(input, sign_of(input.quantity), input.scale.shared ? rows : own);
+    const auto scale = color_scale(input, sign_of(input, input.quantity), input.scale.shared ? rows : own);
     const std::int64_t query = keys[n % columns].queries[n / columns];
     figure::Panel panel = text_panel(of_column(input, n % columns), column, query, *rows[n], scale);
     if (n >= columns) {
@@ -130,7 +130,7 @@ Result<figure::Figure> AttentionText::draw(const ViewInput& input, const Numbers
     }
     // Words that all panels share stand once.
     if (input.scale.shared ? n + 1 == columns : n < columns) {
-      panel.color_bar_label = quantity_label(input.quantity);
+      panel.color_bar_label = quantity_label(input, input.quantity);
     }
     figure.panels.push_back(std::move(panel));
   }

@@ -70,11 +70,17 @@ std::string shares_line(const std::string& head, double self, double previous, d
 }
 
 std::string measured_line(const ViewInput& input, const Fingerprint& head) {
+  if (std::isnan(head.self)) {  // of a layer without a map
+    return {};
+  }
   return shares_line(plain_head(input, 0), head.self, head.previous, head.first) + ", looks " +
          fixed_text(head.distance, 1) + " tokens back on average";
 }
 
 std::string weights_line(const ViewInput& input, const Field& field) {
+  if (std::none_of(field.values.begin(), field.values.end(), [](float value) { return value > 0; })) {
+    return {};  // of a layer without a map
+  }
   const WeightShares shares = shares_of(field);
   std::string line = shares_line(plain_head(input, 0), shares.self, shares.previous, shares.first);
   if (field.rows > kFarBack + 1) {
@@ -242,7 +248,8 @@ std::string strip_line(const figure::TokenStrip& strip, const std::string& quant
 
 // "attention weight", and "attention weight, 40 % exact" while a map is being computed.
 bool is_weight(const std::string& quantity) {
-  return quantity.substr(0, quantity.find(", ")) == quantity_label(models::Quantity::kWeight);
+  const std::string own = quantity.substr(0, quantity.find(", "));
+  return own == quantity_label(models::Quantity::kWeight) || own == kShareOfImplied;
 }
 
 // A line about the first panel, and whether it names the head itself.

@@ -72,6 +72,11 @@ Sign sign_of(models::Quantity quantity) {
   return Sign::kAny;
 }
 
+Sign sign_of(const ViewInput& input, models::Quantity quantity) {
+  const bool mixers = !input.columns.empty() && input.columns.front().trace->model().of_mixers();
+  return mixers && quantity == models::Quantity::kContent ? Sign::kZeroCentred : sign_of(quantity);
+}
+
 std::span<const FieldPointer> colored_with(const ViewInput& input, const Fields& fields, std::size_t n,
                                            std::size_t count) {
   return input.scale.shared ? std::span(fields) : std::span(fields).subspan(n, count);
@@ -116,6 +121,17 @@ figure::ColorScale color_scale(const ViewInput& input, Sign sign, std::span<cons
 
 std::string quantity_label(models::Quantity quantity) {
   return quantity == models::Quantity::kPosition ? "contextual position" : describe(quantity);
+}
+
+std::string quantity_label(const ViewInput& input, models::Quantity quantity) {
+  const bool mixers = !input.columns.empty() && input.columns.front().trace->model().of_mixers();
+  if (!mixers || quantity == models::Quantity::kImplied) {
+    return quantity_label(quantity);
+  }
+  return quantity == models::Quantity::kWeight         ? kShareOfImplied
+         : quantity == models::Quantity::kContent      ? "implied weight without decay"
+         : quantity == models::Quantity::kContribution ? "decay's part of implied weights"
+                                                       : quantity_label(quantity);
 }
 
 std::string head_label(const models::ModelInfo& model, std::int64_t layer, std::int64_t head) {

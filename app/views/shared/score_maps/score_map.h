@@ -20,6 +20,8 @@ namespace locus::views {
 enum class Sign { kPositive, kAny, kZeroCentred };
 figure::ColorScale color_scale(const ViewInput& input, Sign sign, std::span<const FieldPointer> fields);
 Sign sign_of(models::Quantity quantity);
+// The same of a figure's columns: without decay the implied weights of layers without a softmax are signed too.
+Sign sign_of(const ViewInput& input, models::Quantity quantity);
 // The fields by which the colours of fields n to n + count − 1 are chosen: all, or these alone where columns do not
 // share a range.
 std::span<const FieldPointer> colored_with(const ViewInput& input, const Fields& fields, std::size_t n,
@@ -27,8 +29,13 @@ std::span<const FieldPointer> colored_with(const ViewInput& input, const Fields&
 // The colours of field n of several whose columns are no keys, so that none of them is a sink.
 figure::ColorScale scale_of(const ViewInput& input, Sign sign, const Fields& fields, std::size_t n = 0);
 
+// The label of weights on the side of layers without a softmax.
+inline constexpr const char* kShareOfImplied = "share of implied weights";
+
 // "attention weight", "position contribution": as written beside a colour bar.
 std::string quantity_label(models::Quantity quantity);
+// The same of a figure's columns, which may be layers without a softmax: their weights are "share of implied weights".
+std::string quantity_label(const ViewInput& input, models::Quantity quantity);
 
 // "layer 2, head 5", "layer 2, mean of 8 heads".
 std::string head_label(const models::ModelInfo& model, std::int64_t layer, std::int64_t head);
