@@ -6,38 +6,13 @@
 #include "core/mixers/decay.h"
 #include "core/mixers/half_life.h"
 #include "core/mixers/implied_map.h"
+#include "core/mixers/running_sums.h"
 
 namespace locus::mixers {
 
 namespace {
 
 constexpr std::int64_t kHeld = 1 << 21;  // numbers of a tile's rows or columns that are held together
-
-// Sums over tokens of (T, C) numbers, kept for every 64th token.
-class RunningSums {
- public:
-  explicit RunningSums(at::Tensor numbers) : numbers_(std::move(numbers)) {
-    std::vector<at::Tensor> starts{at::zeros({numbers_.size(1)}, at::kDouble)};
-    for (std::int64_t begin = 0; begin < numbers_.size(0); begin += kChunk) {
-      starts.push_back(starts.back() + decay_sums(numbers_.slice(0, begin, begin + kChunk), 0)[-1]);
-    }
-    starts_ = at::stack(starts);
-  }
-
-  // (n, c) float64.
-  at::Tensor of(Range tokens, Range channels) const {
-    const std::int64_t start = tokens.begin / kChunk;
-    const at::Tensor between = numbers_.slice(0, start * kChunk, tokens.end).slice(1, channels.begin, channels.end);
-    return (starts_[start].slice(0, channels.begin, channels.end) + decay_sums(between, 0))
-        .slice(0, tokens.begin - start * kChunk);
-  }
-
-  const at::Tensor& numbers() const { return numbers_; }
-
- private:
-  at::Tensor numbers_;
-  at::Tensor starts_;  // (T / 64, C)
-};
 
 class BandedMap : public ImpliedMap {
  public:
@@ -101,16 +76,16 @@ class ScanMap final : public DecayingBands {
  public:
   ScanMap(const ScanInputs& inputs, std::int64_t bands)
       : DecayingBands(bands, inputs.log_rate.size(0), inputs.log_rate.size(1)),
-        delta_(inputs.delta.detach()[0]),
+        delta_(std::make_shared<const RunningSums>(TokenRows(inputs.delta[0], 0))),
         log_rate_(inputs.log_rate.detach()),
-        input_(inputs.input.detach()[0]),
-        output_(inputs.output.detach()[0]) {
+        input_(inputs.input[0], 0),
+        output_(inputs.output[0], 0) {
     if (inputs.skip.defined()) {
       skip_ = means(inputs.skip.detach().unsqueeze(0)).squeeze(-1);
     }
   }
 
-  std::int64_t length() const override { return input_.size(0); }
+  std::int64_t length() const override { return input_.length(); }
 
   at::Tensor tile(Range heads, Range rows, Range columns, Decay decay) const override {
     at::Tensor cells = DecayingBands::tile(heads, rows, columns, decay);
@@ -123,64 +98,84 @@ class ScanMap final : public DecayingBands {
   at::Tensor half_life() const override {
     const at::NoGradGuard no_grad;
     const at::Tensor lasting = median_of(half_lives(log_rate_));  // (C) where Δ is 1
-    return median_of((lasting / delta_.numbers()).unflatten(1, {heads(), width()})).t();
+    return median_of((lasting / delta_->numbers().all()).unflatten(1, {heads(), width()})).t();
   }
+
+  std::shared_ptr<const ImpliedMap> continued(std::int64_t count, const ImpliedMap& later) const override {
+    const auto& added = dynamic_cast<const ScanMap&>(later);
+    auto all = std::make_shared<ScanMap>(*this);
+    all->delta_ = delta_->continued(count, *added.delta_);
+    all->input_ = input_.continued(count, added.input_);
+    all->output_ = output_.continued(count, added.output_);
+    return all;
+  }
+  std::vector<at::Tensor> inputs() const override { return stretches_of({delta_->numbers(), input_, output_}); }
 
  protected:
   at::TensorOptions options() const override { return input_.options(); }
   at::Tensor row_vectors(Range tokens, Range channels) const override {
-    return output_.slice(0, tokens.begin, tokens.end).repeat({1, channels.size()});
+    return output_.of(tokens).repeat({1, channels.size()});
   }
   at::Tensor column_vectors(Range tokens, Range channels) const override {
-    const at::Tensor delta = delta_.numbers().slice(0, tokens.begin, tokens.end).slice(1, channels.begin, channels.end);
-    return (delta.unsqueeze(-1) * input_.slice(0, tokens.begin, tokens.end).unsqueeze(1)).flatten(1);
+    const at::Tensor delta = delta_->numbers().of(tokens, channels);
+    return (delta.unsqueeze(-1) * input_.of(tokens).unsqueeze(1)).flatten(1);
   }
   at::Tensor sums(Range tokens, Range channels) const override {
-    return (delta_.of(tokens, channels).unsqueeze(-1) * log_rate_.slice(0, channels.begin, channels.end)).flatten(1);
+    return (delta_->of(tokens, channels).unsqueeze(-1) * log_rate_.slice(0, channels.begin, channels.end)).flatten(1);
   }
 
  private:
-  RunningSums delta_;
-  at::Tensor log_rate_;        // (C, N)
-  at::Tensor input_, output_;  // (T, N)
-  at::Tensor skip_;            // (bands) means, or undefined
+  std::shared_ptr<const RunningSums> delta_;  // (T, C)
+  at::Tensor log_rate_;                       // (C, N)
+  TokenRows input_, output_;                  // (T, N)
+  at::Tensor skip_;                           // (bands) means, or undefined
 };
 
 class RecurrenceMap final : public DecayingBands {
  public:
   RecurrenceMap(const RecurrenceInputs& inputs, const at::Tensor& gate, std::int64_t bands)
-      : DecayingBands(bands, gate.size(2), 1), log_decay_(inputs.log_decay.detach()[0]), gate_(gate.detach()[0]) {}
+      : DecayingBands(bands, gate.size(2), 1),
+        log_decay_(std::make_shared<const RunningSums>(TokenRows(inputs.log_decay[0], 0))),
+        gate_(gate[0], 0) {}
 
-  std::int64_t length() const override { return gate_.size(0); }
+  std::int64_t length() const override { return gate_.length(); }
   at::Tensor half_life() const override {
-    return median_of(half_lives(log_decay_.numbers()).unflatten(1, {heads(), width()})).t();
+    return median_of(half_lives(log_decay_->numbers().all()).unflatten(1, {heads(), width()})).t();
   }
+
+  std::shared_ptr<const ImpliedMap> continued(std::int64_t count, const ImpliedMap& later) const override {
+    const auto& added = dynamic_cast<const RecurrenceMap&>(later);
+    auto all = std::make_shared<RecurrenceMap>(*this);
+    all->log_decay_ = log_decay_->continued(count, *added.log_decay_);
+    all->gate_ = gate_.continued(count, added.gate_);
+    return all;
+  }
+  std::vector<at::Tensor> inputs() const override { return stretches_of({log_decay_->numbers(), gate_}); }
 
  protected:
   at::TensorOptions options() const override { return gate_.options(); }
   at::Tensor row_vectors(Range tokens, Range channels) const override {
     return at::ones({tokens.size(), channels.size()}, options());
   }
-  at::Tensor column_vectors(Range tokens, Range channels) const override {
-    return gate_.slice(0, tokens.begin, tokens.end).slice(1, channels.begin, channels.end);
-  }
-  at::Tensor sums(Range tokens, Range channels) const override { return log_decay_.of(tokens, channels); }
+  at::Tensor column_vectors(Range tokens, Range channels) const override { return gate_.of(tokens, channels); }
+  at::Tensor sums(Range tokens, Range channels) const override { return log_decay_->of(tokens, channels); }
 
  private:
-  RunningSums log_decay_;
-  at::Tensor gate_;  // (T, C)
+  std::shared_ptr<const RunningSums> log_decay_;  // (T, C)
+  TokenRows gate_;                                // (T, C)
 };
 
 class ConvolutionMap final : public BandedMap {
  public:
   ConvolutionMap(const at::Tensor& before, const at::Tensor& after, const at::Tensor& weight, std::int64_t bands,
                  std::int64_t length)
-      : BandedMap(bands, weight.size(0)), weight_(weight.detach()), length_(length) {
-    for (const at::Tensor& gate : {before, after}) {
-      gates_.push_back(gate.defined() ? gate.detach()[0] : gate);
-      length_ = gate.defined() ? gate.size(1) : length_;
-    }
-  }
+      : BandedMap(bands, weight.size(0)),
+        weight_(weight.detach()),
+        before_(before.defined() ? before[0] : before, 0),
+        after_(after.defined() ? after[0] : after, 0),
+        length_(before.defined()  ? before.size(1)
+                : after.defined() ? after.size(1)
+                                  : length) {}
 
   std::int64_t length() const override { return length_; }
   at::Tensor half_life() const override { return {}; }
@@ -194,20 +189,30 @@ class ConvolutionMap final : public BandedMap {
         continue;
       }
       at::Tensor products = weight_.select(1, weight_.size(1) - 1 - lag).expand({seeing.size(), weight_.size(0)});
-      if (gates_[0].defined()) {
-        products = products * gates_[0].slice(0, seeing.begin - lag, seeing.end - lag);
+      if (before_.defined()) {
+        products = products * before_.of({seeing.begin - lag, seeing.end - lag});
       }
-      if (gates_[1].defined()) {
-        products = products * gates_[1].slice(0, seeing.begin, seeing.end);
+      if (after_.defined()) {
+        products = products * after_.of(seeing);
       }
       cells.diagonal(rows.begin - lag - columns.begin, 1, 2).copy_(means(products).slice(0, heads.begin, heads.end));
     }
     return cells;
   }
 
+  std::shared_ptr<const ImpliedMap> continued(std::int64_t count, const ImpliedMap& later) const override {
+    const auto& added = dynamic_cast<const ConvolutionMap&>(later);
+    auto all = std::make_shared<ConvolutionMap>(*this);
+    all->before_ = before_.continued(count, added.before_);
+    all->after_ = after_.continued(count, added.after_);
+    all->length_ = count + added.length_;
+    return all;
+  }
+  std::vector<at::Tensor> inputs() const override { return stretches_of({before_, after_}); }
+
  private:
-  at::Tensor weight_;              // (C, K)
-  std::vector<at::Tensor> gates_;  // before, after: (T, C) or undefined
+  at::Tensor weight_;         // (C, K)
+  TokenRows before_, after_;  // (T, C) or undefined
   std::int64_t length_;
 };
 

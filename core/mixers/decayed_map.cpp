@@ -2,6 +2,7 @@
 #include "core/mixers/decay.h"
 #include "core/mixers/half_life.h"
 #include "core/mixers/implied_map.h"
+#include "core/mixers/running_sums.h"
 
 namespace locus::mixers {
 
@@ -10,26 +11,23 @@ namespace {
 class DecayedMap final : public ImpliedMap {
  public:
   DecayedMap(const DecayedInputs& inputs, const at::Tensor& skip)
-      : query_(inputs.query.detach()[0]),
-        key_(inputs.key.detach()[0]),
-        value_(inputs.value.detach()[0]),
-        log_decay_(inputs.log_decay.detach()[0]),
-        sums_(decay_sums(log_decay_, 1).unsqueeze(-1)),
+      : query_(inputs.query[0], 1),
+        key_(inputs.key[0], 1),
+        value_(inputs.value[0], 1),
+        decay_(std::make_shared<const RunningSums>(TokenRows(inputs.log_decay[0], 1))),
         skip_(skip.defined() ? skip.detach() : skip) {}
 
-  std::int64_t heads() const override { return value_.size(0); }
-  std::int64_t length() const override { return value_.size(1); }
-  at::Tensor half_life() const override { return half_lives(log_decay_); }
-  at::Tensor value() const override { return value_; }
+  std::int64_t heads() const override { return value_.width(); }
+  std::int64_t length() const override { return value_.length(); }
+  at::Tensor half_life() const override { return half_lives(decay_->numbers().all()); }
+  at::Tensor value() const override { return value_.all(); }
 
   at::Tensor tile(Range heads, Range rows, Range columns, Decay decay) const override {
     const at::NoGradGuard no_grad;
-    const auto tokens = [&](const at::Tensor& vectors, Range range) {
-      const auto part = [&](const at::Tensor& all) {
-        return all.slice(0, heads.begin, heads.end).slice(1, range.begin, range.end);
-      };
-      const at::Tensor sums = part(sums_);
-      return DecayingTokens{range, part(vectors), decay == Decay::kOff ? at::zeros_like(sums) : sums};
+    const auto tokens = [&](const TokenRows& vectors, Range range) {
+      const at::Tensor sums =
+          decay == Decay::kOff ? at::zeros({heads.size(), range.size()}, at::kDouble) : decay_->of(range, heads);
+      return DecayingTokens{range, vectors.of(range, heads), sums.unsqueeze(-1)};
     };
     at::Tensor cells = decayed_products(tokens(query_, rows), tokens(key_, columns));
     if (skip_.defined()) {
@@ -38,9 +36,20 @@ class DecayedMap final : public ImpliedMap {
     return cells;
   }
 
+  std::shared_ptr<const ImpliedMap> continued(std::int64_t count, const ImpliedMap& later) const override {
+    const auto& added = dynamic_cast<const DecayedMap&>(later);
+    auto all = std::make_shared<DecayedMap>(*this);
+    all->query_ = query_.continued(count, added.query_);
+    all->key_ = key_.continued(count, added.key_);
+    all->value_ = value_.continued(count, added.value_);
+    all->decay_ = decay_->continued(count, *added.decay_);
+    return all;
+  }
+  std::vector<at::Tensor> inputs() const override { return stretches_of({query_, key_, value_, decay_->numbers()}); }
+
  private:
-  at::Tensor query_, key_, value_, log_decay_;
-  at::Tensor sums_;  // (H, T, 1)
+  TokenRows query_, key_, value_;             // (H, T, D or P)
+  std::shared_ptr<const RunningSums> decay_;  // (H, T)
   at::Tensor skip_;
 };
 

@@ -12,6 +12,7 @@
 #include "core/mixers/decay.h"
 #include "core/mixers/half_life.h"
 #include "core/mixers/implied_map.h"
+#include "core/mixers/token_rows.h"
 
 namespace locus::mixers {
 
@@ -36,22 +37,18 @@ struct Chunk {
 
 class DeltaMap final : public ImpliedMap {
  public:
+  DeltaMap() = default;
   explicit DeltaMap(const DeltaInputs& inputs)
-      : query_(inputs.query.detach()[0]),
-        key_(inputs.key.detach()[0]),
-        value_(inputs.value.detach()[0]),
-        beta_(inputs.beta.detach()[0].unsqueeze(-1)),
-        log_decay_(inputs.log_decay.detach()[0]) {
-    log_decay_ = log_decay_.dim() == 2 ? log_decay_.unsqueeze(-1) : log_decay_;
-    for (auto& jumps : jumps_) {
-      jumps.resize(static_cast<std::size_t>(length() / kJump * heads()));
-    }
-  }
+      : query_(inputs.query[0], 1),
+        key_(inputs.key[0], 1),
+        value_(inputs.value[0], 1),
+        beta_(inputs.beta[0].unsqueeze(-1), 1),
+        log_decay_(inputs.log_decay.dim() == 3 ? inputs.log_decay[0].unsqueeze(-1) : inputs.log_decay[0], 1) {}
 
-  std::int64_t heads() const override { return value_.size(0); }
-  std::int64_t length() const override { return value_.size(1); }
-  at::Tensor half_life() const override { return median_of(half_lives(log_decay_)); }
-  at::Tensor value() const override { return value_; }
+  std::int64_t heads() const override { return value_.width(); }
+  std::int64_t length() const override { return value_.length(); }
+  at::Tensor half_life() const override { return median_of(half_lives(log_decay_.all())); }
+  at::Tensor value() const override { return value_.all(); }
 
   at::Tensor tile(Range heads, Range rows, Range columns, Decay decay) const override {
     const at::NoGradGuard no_grad;
@@ -75,11 +72,28 @@ class DeltaMap final : public ImpliedMap {
     return cells;
   }
 
+  std::shared_ptr<const ImpliedMap> continued(std::int64_t count, const ImpliedMap& later) const override {
+    const auto& added = dynamic_cast<const DeltaMap&>(later);
+    auto all = std::make_shared<DeltaMap>();
+    all->query_ = query_.continued(count, added.query_);
+    all->key_ = key_.continued(count, added.key_);
+    all->value_ = value_.continued(count, added.value_);
+    all->beta_ = beta_.continued(count, added.beta_);
+    all->log_decay_ = log_decay_.continued(count, added.log_decay_);
+    // Jumps over the first tokens stay what they are.
+    const auto known = static_cast<std::size_t>(count / kJump * heads());
+    const std::lock_guard lock(mutex_);
+    for (std::size_t n = 0; n < jumps_.size(); ++n) {
+      all->jumps_[n] = jumps_[n];
+      all->jumps_[n].resize(std::min(known, jumps_[n].size()));
+    }
+    return all;
+  }
+  std::vector<at::Tensor> inputs() const override { return stretches_of({query_, key_, value_, beta_, log_decay_}); }
+
  private:
   Chunk chunk(Range heads, Range tokens, Decay decay) const {
-    const auto part = [&](const at::Tensor& all) {
-      return all.slice(0, heads.begin, heads.end).slice(1, tokens.begin, tokens.end);
-    };
+    const auto part = [&](const TokenRows& all) { return all.of(tokens, heads); };
     const at::Tensor key = part(key_);
     const at::Tensor beta = part(beta_);
     const at::ScalarType type = key.scalar_type();
@@ -117,11 +131,12 @@ class DeltaMap final : public ImpliedMap {
 
   // (h, D, D) what tokens kJump·index … make of z.
   at::Tensor jump(Range heads, std::int64_t index, Decay decay) const {
-    std::vector<at::Tensor>& jumps = jumps_[static_cast<std::size_t>(decay)];
     const auto place = [&](std::int64_t head) { return static_cast<std::size_t>(index * this->heads() + head); };
+    std::vector<at::Tensor>& jumps = jumps_[static_cast<std::size_t>(decay)];
     std::vector<at::Tensor> found;
     {
       const std::lock_guard lock(mutex_);
+      jumps.resize(std::max(jumps.size(), place(heads.end)));
       for (std::int64_t head = heads.begin; head < heads.end && jumps[place(head)].defined(); ++head) {
         found.push_back(jumps[place(head)]);
       }
@@ -129,7 +144,7 @@ class DeltaMap final : public ImpliedMap {
     if (static_cast<std::int64_t>(found.size()) == heads.size()) {
       return at::stack(found);
     }
-    at::Tensor made = at::eye(key_.size(2), key_.options()).repeat({heads.size(), 1, 1});
+    at::Tensor made = at::eye(key_.of({0, 0}).size(-1), key_.options()).repeat({heads.size(), 1, 1});
     for (std::int64_t end = (index + 1) * kJump; end > index * kJump; end -= kChunk) {
       step(chunk(heads, {end - kChunk, end}, decay), {}, made);
     }
@@ -140,11 +155,12 @@ class DeltaMap final : public ImpliedMap {
     return made;
   }
 
-  at::Tensor query_, key_, value_;  // (H, T, D or P)
-  at::Tensor beta_;                 // (H, T, 1)
-  at::Tensor log_decay_;            // (H, T, 1 or D)
+  TokenRows query_, key_, value_;  // (H, T, D or P)
+  TokenRows beta_;                 // (H, T, 1)
+  TokenRows log_decay_;            // (H, T, 1 or D)
   mutable std::mutex mutex_;
-  mutable std::array<std::vector<at::Tensor>, 2> jumps_;  // by Decay; (D, D) per jump and head where it was needed
+  // By Decay, each by jump and head: (D, D) where it was needed.
+  mutable std::array<std::vector<at::Tensor>, 2> jumps_;
 };
 
 }  // namespace

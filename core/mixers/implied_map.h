@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "core/base/range.h"
 #include "core/mixers/decayed_attention.h"
@@ -42,6 +43,12 @@ class ImpliedMap {
   virtual at::Tensor half_life() const = 0;
   // (H, T, P) v; undefined for bands.
   virtual at::Tensor value() const = 0;
+
+  // The map of the inputs of its first `count` tokens and then of those of `later`, a map of the same kind that was made
+  // of the inputs of the tokens after them alone. Copies about log T of T rows.
+  virtual std::shared_ptr<const ImpliedMap> continued(std::int64_t count, const ImpliedMap& later) const = 0;
+  // The tensors that it holds a row per token in, for counting memory.
+  virtual std::vector<at::Tensor> inputs() const = 0;
 };
 
 // `skip` (H) D or undefined. M multiplies `value` as it stands: Mamba-2's Δ belongs to the key where there is a skip.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "core/mixers/causal_convolution.h"
@@ -64,16 +65,47 @@ mixers::DeltaInputs lasting_inputs(std::int64_t length, bool by_channel) {
   return inputs;
 }
 
-// Every kind of map of `length` tokens in float64.
-std::vector<std::pair<std::string, std::shared_ptr<const ImpliedMap>>> every_map(std::int64_t length) {
-  const mixers::RecurrenceInputs recurrence = changed(recurrence_inputs(length, {-0.3, 0}), first);
-  return {{"decayed", implied_map(changed(decayed_inputs(length, {-0.3, 0}), first), at::randn({3}, at::kDouble))},
-          {"delta", implied_map(lasting_inputs(length, false))},
-          {"delta by channel", implied_map(lasting_inputs(length, true))},
-          {"scan", implied_map(first_of(scan_inputs(length, {-0.3, 0})), 3)},
-          {"recurrence", implied_map(recurrence, at::randn({1, length, 6}, at::kDouble), 2)},
-          {"convolution", mixers::implied_map_of_convolution(at::randn({1, length, 6}, at::kDouble), {},
-                                                             at::randn({6, 5}, at::kDouble), 3)}};
+struct Kind {
+  std::string name;
+  std::function<std::shared_ptr<const ImpliedMap>(Range tokens)> map;  // of the inputs of these tokens
+};
+
+// Every kind of map over inputs of `length` tokens in float64.
+std::vector<Kind> every_kind(std::int64_t length) {
+  const auto cut = [](Range tokens, std::int64_t axis) {
+    return [=](const at::Tensor& x) { return x.slice(axis, tokens.begin, tokens.end); };
+  };
+  const auto delta = [&](bool by_channel) {
+    return [=, inputs = lasting_inputs(length, by_channel)](Range tokens) {
+      return implied_map(changed(inputs, cut(tokens, 2)));
+    };
+  };
+  const auto decayed = changed(decayed_inputs(length, {-0.3, 0}), first);
+  const auto scan = first_of(scan_inputs(length, {-0.3, 0}));
+  const auto recurrence = changed(recurrence_inputs(length, {-0.3, 0}), first);
+  const at::Tensor skip = at::randn({3}, at::kDouble);
+  const at::Tensor gate = at::randn({1, length, 6}, at::kDouble);
+  const at::Tensor weight = at::randn({6, 5}, at::kDouble);
+  const auto scan_of = [=](Range tokens) {
+    const auto part = cut(tokens, 1);
+    return implied_map(mixers::ScanInputs{part(scan.x), part(scan.delta), scan.log_rate, part(scan.input),
+                                          part(scan.output), scan.skip},
+                       3);
+  };
+  const auto convolution = [=](bool gated) {
+    return [=](Range tokens) {
+      return mixers::implied_map_of_convolution(gated ? cut(tokens, 1)(gate) : at::Tensor(), {}, weight, 3,
+                                                tokens.size());
+    };
+  };
+  return {{"decayed", [=](Range tokens) { return implied_map(changed(decayed, cut(tokens, 2)), skip); }},
+          {"delta", delta(false)},
+          {"delta by channel", delta(true)},
+          {"scan", scan_of},
+          {"recurrence",
+           [=](Range tokens) { return implied_map(changed(recurrence, cut(tokens, 1)), cut(tokens, 1)(gate), 2); }},
+          {"convolution", convolution(true)},
+          {"convolution without gates", convolution(false)}};
 }
 
 TEST(ImpliedMap, OfDecayedAttention) {
@@ -177,10 +209,11 @@ TEST(ImpliedMap, OfAConvolution) {
 // Far from the diagonal too, where the delta rule's tiles cross many blocks at once.
 TEST(ImpliedMap, TilesAreCutFromTheWhole) {
   for (const std::int64_t length : {100, 1200}) {
-    for (const auto& [name, map] : every_map(length)) {
+    for (const Kind& kind : every_kind(length)) {
+      const auto map = kind.map({0, length});
       for (const Decay decay : {Decay::kOwn, Decay::kOff}) {
         const at::Tensor cells = whole(*map, decay);
-        EXPECT_TRUE(cells.equal(cells.tril())) << name;
+        EXPECT_TRUE(cells.equal(cells.tril())) << kind.name;
         for (const Range rows :
              {Range{0, 1}, Range{length - 1, length}, Range{30, 65}, Range{length - 70, length - 3}}) {
           for (const Range columns : {Range{0, 1}, Range{length - 1, length}, Range{3, 61}, Range{63, 99},
@@ -189,10 +222,59 @@ TEST(ImpliedMap, TilesAreCutFromTheWhole) {
             const Range heads{1, map->heads()};
             const at::Tensor tile = map->tile(heads, rows, shown, decay);
             EXPECT_CLOSE(tile, cells.slice(0, 1).slice(1, rows.begin, rows.end).slice(2, shown.begin, shown.end), 1e-11)
-                << name << " " << rows.begin << " " << shown.begin;
+                << kind.name << " " << rows.begin << " " << shown.begin;
           }
         }
       }
+    }
+  }
+}
+
+// Continued token by token, by many tokens, and from before the end, looked at between or not.
+TEST(ImpliedMap, ContinuedEqualsTheMapOfAllInputs) {
+  constexpr std::int64_t kLength = 1300;
+  for (const Kind& kind : every_kind(kLength)) {
+    for (const bool looked_at : {false, true}) {
+      SCOPED_TRACE(kind.name);
+      const auto check = [&](const ImpliedMap& map, Range tokens) {
+        const auto twin = kind.map(tokens);
+        const std::int64_t length = tokens.size();
+        ASSERT_EQ(map.length(), length);
+        EXPECT_EQ(map.heads(), twin->heads());
+        for (const Decay decay : {Decay::kOwn, Decay::kOff}) {
+          for (const Range rows : {Range{length - 90, length}, Range{length / 2 - 40, length / 2 + 30}}) {
+            for (const Range columns : {Range{0, 70}, Range{length - 130, length}}) {
+              const Range heads{1, map.heads()};
+              EXPECT_CLOSE(map.tile(heads, rows, columns, decay), twin->tile(heads, rows, columns, decay), 1e-12);
+            }
+          }
+        }
+        if (twin->half_life().defined()) {
+          EXPECT_TRUE(map.half_life().equal(twin->half_life()));
+        }
+        EXPECT_EQ(map.value().defined(), twin->value().defined());
+        if (map.value().defined()) {
+          EXPECT_TRUE(map.value().equal(twin->value()));
+        }
+      };
+      auto map = kind.map({0, 1100});
+      for (std::int64_t end = 1100; end < 1107; ++end) {
+        if (looked_at) {
+          check(*map, {0, end});
+        }
+        map = map->continued(end, *kind.map({end, end + 1}));
+      }
+      check(*map, {0, 1107});
+      const auto branch = map;
+      map = map->continued(1102, *kind.map({1102, kLength}));
+      check(*map, {0, kLength});
+      map = branch->continued(1030, *kind.map({1030, 1031}));
+      check(*map, {0, 1031});
+      map = map->continued(150, *kind.map({150, 152}));
+      check(*map, {0, 152});
+      map = map->continued(0, *kind.map({0, 140}));
+      check(*map, {0, 140});
+      check(*branch, {0, 1107});
     }
   }
 }
