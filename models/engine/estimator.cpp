@@ -23,31 +23,9 @@ bool keeps(const RunOptions& options, const char* name) {
   return options.keep.count(name) + options.keep.count("all") > 0;
 }
 
-// Numbers a token that the map of a mixer keeps: q, k and v of all its heads (or gates of its channels), and decays.
-double kept_numbers(const transformer::MixerSpec& mixer) {
-  const auto heads = static_cast<double>(mixer.heads);
-  const auto inner = static_cast<double>(mixer.inner());
-  const auto keys = heads * static_cast<double>(mixer.key_width);
-  switch (mixer.kind) {
-    case transformer::Mixing::kNone:
-      return 0;
-    case transformer::Mixing::kDelta:
-      return 2 * keys + inner + (mixer.channel_decay ? keys : heads) + heads;
-    case transformer::Mixing::kStateSpace:
-    case transformer::Mixing::kLightning:
-      return 2 * keys + inner + 3 * heads;
-    case transformer::Mixing::kConvolution:
-    case transformer::Mixing::kRecurrence:
-      return 2 * inner;
-    case transformer::Mixing::kSelective:
-      return inner + 2 * static_cast<double>(mixer.key_width);
-  }
-  return 0;
-}
-
-// Numbers a token that the trace keeps of a layer.
-double kept_numbers(const transformer::Spec& spec, const transformer::AttentionSpec& attention,
-                    const position::Description& encoding, const RunOptions& options) {
+// Numbers a token that the trace keeps of a layer's attention.
+double kept_numbers(const transformer::AttentionSpec& attention, const position::Description& encoding,
+                    const RunOptions& options) {
   const auto query = static_cast<double>(attention.heads * attention.head_width);
   const auto key = static_cast<double>(attention.kv_heads * attention.head_width);
   double numbers = query + key + static_cast<double>(attention.heads);
@@ -57,8 +35,31 @@ double kept_numbers(const transformer::Spec& spec, const transformer::AttentionS
   // A state of 2D numbers per head, before a layer and after it.
   numbers += encoding.updates ? 2 * query : 0;
   const auto value = static_cast<double>(attention.kv_heads * attention.values());
-  numbers += options.continuable || options.reuse ? value : 0;
-  return numbers + (keeps(options, "hidden") ? static_cast<double>(spec.output_width()) : 0);
+  return numbers + (options.continuable || options.reuse ? value : 0);
+}
+
+// Numbers a token of the inputs of a mixer's map, which the trace keeps.
+double kept_numbers(const transformer::MixerSpec& mixer) {
+  const auto heads = static_cast<double>(mixer.heads);
+  const auto inner = static_cast<double>(mixer.inner());
+  const auto keys = static_cast<double>(mixer.heads * mixer.key_width);
+  const auto stored_keys = static_cast<double>(mixer.key_heads * mixer.key_width);
+  switch (mixer.kind) {
+    case transformer::Mixing::kNone:
+      break;
+    case transformer::Mixing::kDelta:
+      return 2 * keys + 2 * stored_keys + inner + heads + (mixer.channel_decay ? keys : heads);
+    case transformer::Mixing::kStateSpace:
+      return 2 * keys + 2 * stored_keys + inner + heads;
+    case transformer::Mixing::kLightning:
+    case transformer::Mixing::kConvolution:
+      return 3 * inner;
+    case transformer::Mixing::kSelective:
+      return inner + static_cast<double>(2 * mixer.key_width + mixer.step_rank);
+    case transformer::Mixing::kRecurrence:
+      return 2 * inner;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -78,19 +79,19 @@ RunBytes run_bytes(const transformer::Transformer& model, std::int64_t length, c
     const transformer::AttentionSpec& attention = layer.attention;
     const position::PositionEncoding& encoding = *model.layer_encoding(n);
     const position::Description& what = encoding.description();
-    kept += tokens * (layer.attends              ? kept_numbers(spec, attention, what, options)
-                      : keeps(options, "hidden") ? static_cast<double>(spec.output_width())
-                                                 : 0);
-    kept += tokens * kept_numbers(layer.mixer);
-    const auto query = static_cast<double>(attention.heads * attention.head_width);
-    const auto key = static_cast<double>(attention.kv_heads * attention.head_width);
+    const double mixer = kept_numbers(layer.mixer);
+    kept += tokens * (mixer + (layer.attends ? kept_numbers(attention, what, options) : 0));
+    kept += tokens * (keeps(options, "hidden") ? static_cast<double>(spec.output_width()) : 0);
+    const double attends = layer.attends ? 1 : 0;
+    const double query = attends * static_cast<double>(attention.heads * attention.head_width);
+    const double key = attends * static_cast<double>(attention.kv_heads * attention.head_width);
     const auto inner = static_cast<double>(std::max(layer.feed_forward.inner, layer.feed_forward.experts.shared));
     double own = tokens * (6 * static_cast<double>(spec.width) + 3 * inner + query + 2 * key);
     own += what.updates ? tokens * 6 * query : 0;
+    own += tokens * (mixer + 4 * static_cast<double>(layer.mixer.inner()));
     const double tile =
-        static_cast<double>(attention.heads * std::min(length, kTileRows) * std::min(length, kTileColumns));
-    own += layer.attends ? tile * (encoding.is_dot_product() ? 2 : 6) : 0;
-    own += tokens * 3 * kept_numbers(layer.mixer);
+        attends * static_cast<double>(attention.heads * std::min(length, kTileRows) * std::min(length, kTileColumns));
+    own += tile * (encoding.is_dot_product() ? 2 : 6);
     if (layer.cross) {
       const auto heads = static_cast<double>(layer.cross->heads);
       const auto looked = heads * static_cast<double>(layer.cross->head_width);

@@ -62,9 +62,13 @@ bool same_input(const TraceData& data, const transformer::Batch& batch) {
 
 transformer::LayerRecord record_of(const TraceLayer& layer) {
   transformer::LayerRecord record;
-  record.prepared = layer.computed->prepared();
-  record.state = *layer.state;
-  record.log_sum_exp = layer.computed->log_sum_exp();
+  if (layer.computed) {
+    record.prepared = layer.computed->prepared();
+    record.log_sum_exp = layer.computed->log_sum_exp();
+  }
+  record.state = layer.state.value_or(position::State());
+  record.implied = layer.map;
+  record.marks = layer.marks;
   record.chosen = layer.chosen;
   record.hidden = layer.hidden.defined() ? layer.hidden.unsqueeze(0) : at::Tensor();
   record.value = layer.value;
@@ -72,6 +76,12 @@ transformer::LayerRecord record_of(const TraceLayer& layer) {
     record.routing = {layer.experts.unsqueeze(0), layer.expert_weights.unsqueeze(0)};
   }
   return record;
+}
+
+// Whether the trace has what a run needs of a layer that it reuses.
+bool has_record(const TraceLayer& layer, const transformer::LayerSpec& spec) {
+  return (!spec.attends || (layer.computed && layer.state && layer.value.defined())) &&
+         (!spec.has_mixer() || layer.map);
 }
 
 }  // namespace
@@ -99,7 +109,8 @@ std::optional<transformer::ReusedTokens> reused_tokens_of(const std::shared_ptr<
   reused.tokens = std::min(
       {same.to(at::kLong).cumprod(0).sum().item<std::int64_t>(), batch.ids.size(1) - 1, same_pictures(data, batch)});
   for (const TraceLayer& layer : data.layers) {
-    if (reused.tokens < 1 || !layer.computed || !layer.state || !layer.value.defined()) {
+    const auto n = static_cast<std::int64_t>(reused.layers.size());
+    if (reused.tokens < 1 || !has_record(layer, model.block(n).spec())) {
       return std::nullopt;
     }
     reused.layers.push_back(record_of(layer));
@@ -128,14 +139,13 @@ std::optional<transformer::ReusedLayers> reused_layers_of(const std::shared_ptr<
   for (std::int64_t n = 0; n < depth; ++n) {
     const TraceLayer& layer = data.layers[static_cast<std::size_t>(n)];
     const bool routed = model.block(n).spec().feed_forward.experts.count > 0;
-    if (!layer.computed || !layer.state || !layer.value.defined() ||
-        (n < first && routing && routed && !layer.experts.defined())) {
+    if (!has_record(layer, model.block(n).spec()) || (n < first && routing && routed && !layer.experts.defined())) {
       return std::nullopt;
     }
     if (n < first) {
       reused.layers.push_back(record_of(layer));
     } else {
-      reused.after.push_back(*layer.state);
+      reused.after.push_back(layer.state.value_or(position::State()));
     }
   }
   reused.hidden = data.layers[static_cast<std::size_t>(first)].hidden.unsqueeze(0);

@@ -33,6 +33,8 @@ TraceLayer trace_layer(const transformer::LayerRecord& record, std::int64_t inde
     layer.hidden = record.hidden.select(0, 0);
   }
   layer.value = record.value;
+  layer.marks = record.marks;
+  layer.map = record.implied;
   layer.chosen = record.chosen;
   if (record.routing.experts.defined()) {
     layer.experts = record.routing.experts.select(0, 0);

@@ -325,6 +325,32 @@ void Block::keep(at::Tensor LayerWrites::*to, const at::Tensor& rows, const Laye
   }
 }
 
+at::Tensor Block::through_mixer(const at::Tensor& x, const LayerRun& run) const {
+  const std::int64_t before = run.continued != nullptr ? run.continued->tokens() : 0;
+  const std::int64_t length = before + x.size(1);
+  MixerRun own;
+  own.map = run.record != nullptr && x.size(0) == 1;
+  if (run.continued != nullptr) {
+    own.before = run.continued->mixer_state(index_);
+  }
+  for (const std::int64_t tokens : run.marks ? marks_of(length) : std::vector{length}) {
+    if (tokens > before) {
+      own.marks.push_back({tokens - before, {}});
+    }
+  }
+  const Mixed mixed = (*mixer_)(x, own);
+  if (run.record != nullptr) {
+    run.record->implied = mixed.map;
+    if (run.marks) {
+      run.record->marks = std::move(own.marks);
+    }
+    if (run.continued != nullptr) {
+      run.continued->reuse_prefix_mixer(index_, *run.record);
+    }
+  }
+  return mixed.output;
+}
+
 Result<at::Tensor> Block::mix(const at::Tensor& normed, const LayerRun& run, LayerRecord& seen,
                               attention::Attended& attended, at::Tensor& state_values) const {
   const auto scaled = [](const at::Tensor& x, double factor) { return factor == 1 ? x : x * factor; };
@@ -340,14 +366,8 @@ Result<at::Tensor> Block::mix(const at::Tensor& normed, const LayerRun& run, Lay
     keep(&LayerWrites::attention, branch, run);
   }
   if (mixer_) {
-    MixerState state;
-    const Mixed mixed =
-        (*mixer_)(scaled(normed, layer_.mixer_input), state, run.record != nullptr && normed.size(0) == 1);
-    if (run.record != nullptr) {
-      run.record->implied = mixed.map;
-      run.record->mixer = state;
-    }
-    const at::Tensor written = scaled(wanted(mixed.output, 1, run), layer_.mixer_output);
+    const at::Tensor mixed = through_mixer(scaled(normed, layer_.mixer_input), run);
+    const at::Tensor written = scaled(wanted(mixed, 1, run), layer_.mixer_output);
     keep(&LayerWrites::mixer, written, run);
     branch = branch.defined() ? branch + written : written;
   }

@@ -117,9 +117,9 @@ struct LayerRecord {
   at::Tensor hidden;       // (B, T, C) entering the layer; only with ObserveOptions::hidden
   at::Tensor value;        // (B, Hkv, T, Dv); only with ObserveOptions::values
   Routing routing;         // only with ObserveOptions::routing, in layers with experts
-  // Of a layer with a mixer: its map, of a batch of one, and its state behind the last token.
+  // Of a layer with a mixer: its map, of a batch of one, and its marks, only with ObserveOptions::values.
   std::shared_ptr<const mixers::ImpliedMap> implied;
-  MixerState mixer;
+  std::vector<MixerMark> marks;
 };
 
 using Attend = std::function<Result<attention::Attended>(std::int64_t layer, const position::Prepared& prepared,
@@ -163,6 +163,7 @@ struct LayerRun {
   LayerWrites* writes = nullptr;    // may be null
   SharedKeys* shared = nullptr;     // of all layers
   at::Tensor input = {};            // (B, T, P), the layer's own input; undefined for models without
+  bool marks = false;               // the record gets the marks of a mixer
 };
 
 class Block {
@@ -206,6 +207,8 @@ class Block {
   // `state_values` are those of the attention.
   Result<at::Tensor> mix(const at::Tensor& normed, const LayerRun& run, LayerRecord& seen,
                          attention::Attended& attended, at::Tensor& state_values) const;
+  // (B, T, C) -> (B, T, C) through the mixer, whose map and marks go to the record.
+  at::Tensor through_mixer(const at::Tensor& x, const LayerRun& run) const;
   // The rows of x that the run outputs: run.output_rows along `axis`, or all.
   static at::Tensor wanted(const at::Tensor& x, std::int64_t axis, const LayerRun& run);
   // Copies rows to the run's writes, where it keeps them: branches are overwritten.

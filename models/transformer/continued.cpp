@@ -1,5 +1,6 @@
 #include "models/transformer/continued.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -33,6 +34,29 @@ bool same_values(const at::Tensor& a, const at::Tensor& b) {
          a.strides() == b.strides();
 }
 
+const MixerMark* mark_at(const LayerRecord& layer, std::int64_t tokens) {
+  const auto found = std::find_if(layer.marks.begin(), layer.marks.end(),
+                                  [&](const MixerMark& mark) { return mark.tokens == tokens; });
+  return found == layer.marks.end() ? nullptr : &*found;
+}
+
+// The most tokens, of those reused, that all mixers have marked: all of them without mixers, 0 without such a mark.
+std::int64_t last_mark(const Spec& spec, const ReusedTokens& reused) {
+  const auto marked = [&](std::int64_t tokens) {
+    for (std::size_t n = 0; n < reused.layers.size(); ++n) {
+      if (spec.layers[n].has_mixer() && mark_at(reused.layers[n], tokens) == nullptr) {
+        return false;
+      }
+    }
+    return true;
+  };
+  std::int64_t tokens = reused.tokens;
+  while (tokens > 0 && !marked(tokens)) {
+    --tokens;
+  }
+  return tokens;
+}
+
 }  // namespace
 
 std::optional<Continued> Continued::begin(const Transformer& model, const ReusedTokens& reused, const Batch& batch,
@@ -43,31 +67,33 @@ std::optional<Continued> Continued::begin(const Transformer& model, const Reused
       reused.tokens >= length || static_cast<std::int64_t>(reused.layers.size()) != spec.depth()) {
     return std::nullopt;
   }
-  if (!spec.attends_everywhere()) {
+  for (std::size_t n = 0; n < reused.layers.size(); ++n) {
+    const LayerRecord& layer = reused.layers[n];
+    if ((spec.layers[n].attends && !layer.value.defined()) || (options.hidden && !layer.hidden.defined()) ||
+        (spec.layers[n].has_mixer() && batch.size() == 1 && layer.implied == nullptr)) {
+      return std::nullopt;
+    }
+    const Experts& experts = spec.layers[n].feed_forward.experts;
+    if (experts.capacity > 0) {  // which tokens an expert takes depends on those before
+      return std::nullopt;
+    }
+    if (options.routing && experts.count > 0 && !layer.routing.experts.defined()) {
+      return std::nullopt;
+    }
+  }
+  const std::int64_t tokens = last_mark(spec, reused);
+  if (tokens < 1) {
     return std::nullopt;
   }
-  for (const LayerRecord& layer : reused.layers) {
-    if (!layer.value.defined() || (options.hidden && !layer.hidden.defined())) {
-      return std::nullopt;
-    }
-  }
-  for (std::size_t n = 0; n < reused.layers.size(); ++n) {
-    if (spec.layers[n].feed_forward.experts.capacity > 0) {  // which tokens an expert takes depends on those before
-      return std::nullopt;
-    }
-    if (options.routing && spec.layers[n].feed_forward.experts.count > 0 &&
-        !reused.layers[n].routing.experts.defined()) {
-      return std::nullopt;
-    }
-  }
-  Continued continued(model, reused, length);
+  Continued continued(model, reused, tokens, length);
   for (const LayerEncoding& used : model.encodings()) {
-    // An encoding without layers was only added to the embeddings, which are not reused.
-    if (used.layers.empty()) {
-      continued.after_.push_back(
-          used.encoding->begin(batch.positions.slice({reused.tokens, length}), batch.ids.size(0)));
+    const auto first = std::find_if(used.layers.begin(), used.layers.end(),
+                                    [&](std::int64_t layer) { return model.block(layer).spec().attends; });
+    // An encoding that no layer attends with was only added to the embeddings, which are not reused.
+    if (first == used.layers.end()) {
+      continued.after_.push_back(used.encoding->begin(batch.positions.slice({tokens, length}), batch.ids.size(0)));
       continued.shared_.emplace_back();
-    } else if (!continued.add(*used.encoding, continued.of(used.layers.front()), batch)) {
+    } else if (!continued.add(*used.encoding, continued.of(*first), batch)) {
       return std::nullopt;
     }
   }
@@ -75,7 +101,7 @@ std::optional<Continued> Continued::begin(const Transformer& model, const Reused
 }
 
 bool Continued::add(const position::PositionEncoding& encoding, const LayerRecord& first, const Batch& batch) {
-  const std::int64_t tokens = reused_->tokens;
+  const std::int64_t tokens = tokens_;
   const std::int64_t length = batch.positions.size();
   // Begins one token earlier: if the angles depend on the length (dynamic NTK, stretched tables), that token differs.
   const bool updates = encoding.description().updates;
@@ -120,7 +146,7 @@ void Continued::reuse_prefix(std::int64_t layer, LayerRecord& now) {
                                ? now.prepared.*kPrepared[first]
                                : rows_.join({layer, static_cast<int>(n)}, earlier.prepared.*member, after.*member, 2);
   }
-  now.prepared.positions = joined(earlier.prepared.positions, reused_->tokens, after.positions);
+  now.prepared.positions = joined(earlier.prepared.positions, tokens_, after.positions);
   now.value = rows_.join({layer, kValue}, earlier.value, now.value, 2);
   const Shared& shared = shared_[static_cast<std::size_t>(model_->encodings().slot(layer))];
   if (!shared.updates) {
@@ -128,20 +154,44 @@ void Continued::reuse_prefix(std::int64_t layer, LayerRecord& now) {
     return;
   }
   const position::State own = now.state;
-  now.state.positions = joined(earlier.state.positions, reused_->tokens, own.positions);
+  now.state.positions = joined(earlier.state.positions, tokens_, own.positions);
   now.state.table = own.table.defined()
                         ? rows_.join({layer, kTable}, earlier.state.table, own.table, token_axis(own.table, true))
                         : at::Tensor();
 }
 
 void Continued::reuse_prefix_rows(std::int64_t layer, LayerRecord& now) const {
-  now.log_sum_exp = joined(of(layer).log_sum_exp, reused_->tokens, now.log_sum_exp, 2);
-  now.chosen = joined(of(layer).chosen, reused_->tokens, now.chosen, 2);
+  now.log_sum_exp = joined(of(layer).log_sum_exp, tokens_, now.log_sum_exp, 2);
+  now.chosen = joined(of(layer).chosen, tokens_, now.chosen, 2);
 }
 
 void Continued::reuse_prefix_routing(std::int64_t layer, Routing& now) const {
-  now.experts = joined(of(layer).routing.experts, reused_->tokens, now.experts, 1);
-  now.weights = joined(of(layer).routing.weights, reused_->tokens, now.weights, 1);
+  now.experts = joined(of(layer).routing.experts, tokens_, now.experts, 1);
+  now.weights = joined(of(layer).routing.weights, tokens_, now.weights, 1);
+}
+
+const MixerState& Continued::mixer_state(std::int64_t layer) const {
+  return mark_at(of(layer), tokens_)->state;
+}
+
+void Continued::reuse_prefix_mixer(std::int64_t layer, LayerRecord& now) const {
+  const LayerRecord& earlier = of(layer);
+  if (now.implied != nullptr) {
+    now.implied = earlier.implied->continued(tokens_, *now.implied);
+  }
+  if (now.marks.empty()) {
+    return;
+  }
+  std::vector<MixerMark> marks;
+  for (const std::int64_t tokens : marks_of(tokens_ + now.marks.back().tokens)) {
+    if (const MixerMark* const mark = mark_at(earlier, tokens); mark != nullptr && tokens <= tokens_) {
+      marks.push_back(*mark);
+    }
+  }
+  for (MixerMark& mark : now.marks) {
+    marks.push_back({tokens_ + mark.tokens, std::move(mark.state)});
+  }
+  now.marks = std::move(marks);
 }
 
 at::Tensor Continued::hidden(std::int64_t layer, const at::Tensor& after) {

@@ -12,11 +12,12 @@ namespace locus::transformer {
 class Continued {
  public:
   // Empty where the earlier run would give other numbers: bidirectional models, cross-attention, logits of every row,
-  // angles that depend on the length, or an earlier run that kept too little.
+  // angles that depend on the length, or an earlier run that kept too little or has no mark.
   static std::optional<Continued> begin(const Transformer& model, const ReusedTokens& reused, const Batch& batch,
                                         const ObserveOptions& options);
 
-  std::int64_t tokens() const { return reused_->tokens; }
+  // How many of the tokens are reused: of a model with mixers the last ones that all of them have marked.
+  std::int64_t tokens() const { return tokens_; }
   // The state of each encoding, in the model's order, for the tokens after the prefix, entering layer 0.
   const std::vector<position::State>& states() const { return after_; }
   // Prepends the prefix to the queries, keys, values and state of the tokens after it.
@@ -25,6 +26,11 @@ class Continued {
   void reuse_prefix_rows(std::int64_t layer, LayerRecord& now) const;
   // The same for the routing to experts.
   void reuse_prefix_routing(std::int64_t layer, Routing& now) const;
+  // The state of a layer's mixer behind the prefix.
+  const MixerState& mixer_state(std::int64_t layer) const;
+  // The map of the prefix and then of the tokens after it, and the marks of both; those of `now` count the tokens after
+  // the prefix.
+  void reuse_prefix_mixer(std::int64_t layer, LayerRecord& now) const;
   // (B, T, C) entering the layer, prefix included.
   at::Tensor hidden(std::int64_t layer, const at::Tensor& after);
   // Ends the run after the last layer; returns the store of its rows.
@@ -37,14 +43,15 @@ class Continued {
     position::State whole;  // state for all tokens; unused where layers update it
   };
 
-  Continued(const Transformer& model, const ReusedTokens& reused, std::int64_t length)
-      : model_(&model), reused_(&reused), rows_(reused.rows, reused.tokens, length) {}
-  // Reuses an encoding's state; false where that would give other numbers.
+  Continued(const Transformer& model, const ReusedTokens& reused, std::int64_t tokens, std::int64_t length)
+      : model_(&model), reused_(&reused), tokens_(tokens), rows_(reused.rows, tokens, length) {}
+  // Reuses an encoding's state, which `first` has, a layer that attends; false where that would give other numbers.
   bool add(const position::PositionEncoding& encoding, const LayerRecord& first, const Batch& batch);
   const LayerRecord& of(std::int64_t layer) const { return reused_->layers[static_cast<std::size_t>(layer)]; }
 
   const Transformer* model_;
   const ReusedTokens* reused_;
+  std::int64_t tokens_;
   std::vector<position::State> after_;
   std::vector<Shared> shared_;
   ContinuedRows rows_;

@@ -274,8 +274,11 @@ at::Tensor Transformer::reuse_layers(const ReusedLayers& reused, std::vector<pos
       own.value = record.value;
     }
   }
-  // Each encoding's state is the input of the next layer that uses it.
+  // Each encoding's state is the input of the next layer that attends with it.
   for (std::int64_t n = spec_->depth() - 1; n >= first; --n) {
+    if (!block(n).spec().attends) {
+      continue;
+    }
     states[static_cast<std::size_t>(encodings_.slot(n))] = reused.after[static_cast<std::size_t>(n - first)];
   }
   return reused.hidden;
@@ -413,7 +416,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     LOCUS_TRY(x, layer(x, {*encoding, encoding_layer(n), states[static_cast<std::size_t>(encodings_.slot(n))], attend,
                            &record, all_rows ? Range{} : left, continued ? &*continued : nullptr,
                            options.routing ? &record.routing : nullptr, looked ? &*looked : nullptr, written(n),
-                           &shared, layer_input(n, given.ids, entered)}));
+                           &shared, layer_input(n, given.ids, entered), options.values}));
     x = all_rows && !left.empty() ? x.slice(1, left.begin, left.end) : x;
     x = convolved(entered, n, left, std::move(x));
     x = batch.with_images_after(n, rows.begin + (n + 1 == depth ? left.begin : 0), std::move(x));

@@ -57,8 +57,8 @@ namespace locus::transformer {
 
 class RowStore;
 
-// Reuse by observe() of a run's records, values included, whose first `tokens` ids and positions are those of the new
-// batch.
+// Reuse by observe() of a run's records, values and marks included, whose first `tokens` ids and positions are those of
+// the new batch.
 struct ReusedTokens {
   std::vector<LayerRecord> layers;
   std::int64_t tokens = 0;
@@ -70,14 +70,14 @@ struct ReusedTokens {
 struct ReusedLayers {
   std::vector<LayerRecord> layers;
   at::Tensor hidden;                   // (B, T, C) entering the layer after them
-  std::vector<position::State> after;  // state entering each further layer
+  std::vector<position::State> after;  // state entering each further layer; of those that attend
 };
 
 struct Observation;
 
 struct ObserveOptions {
   bool hidden = false;
-  bool values = false;
+  bool values = false;      // values of attention and marks of mixers, for a next run's ReusedTokens
   bool routing = false;     // experts of each token
   bool all_logits = false;  // logits of every token instead of the last (text); an image always has one row of classes
   Range read = {};          // logits of these tokens instead (text; without reused tokens)

@@ -59,6 +59,13 @@ RecordedTrace::RecordedTrace(TraceData data) : data_(std::move(data)) {
     count.add(layer.value);
     count.add(layer.experts);
     count.add(layer.expert_weights);
+    for (const transformer::MixerMark& mark : layer.marks) {
+      count.add(mark.state.convolution);
+      count.add(mark.state.recurrence);
+    }
+    for (const at::Tensor& rows : layer.map ? layer.map->inputs() : std::vector<at::Tensor>()) {
+      count.add(rows);
+    }
     if (layer.state) {
       count.add(layer.state->table);
     }

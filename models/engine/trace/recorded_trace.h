@@ -14,6 +14,7 @@
 #include "core/attention/score_field.h"
 #include "core/position/position_encoding.h"
 #include "models/api/model.h"
+#include "models/transformer/mixers/mixer.h"
 
 namespace locus::transformer {
 class RowStore;
@@ -32,6 +33,8 @@ struct TraceLayer {
   std::optional<position::State> state;                        // entering the layer
   at::Tensor hidden;                                           // (T, C) entering the layer
   at::Tensor value;                                            // (1, Hkv, T, D), of a continuable run
+  std::vector<transformer::MixerMark> marks;                   // of a continuable run's mixer
+  std::shared_ptr<const mixers::ImpliedMap> map;               // of a mixer beside this layer or instead of it
   at::Tensor chosen;                                           // (1, H, T), of hard attention
   at::Tensor sinks;                                            // (H), where a learned logit joins every row
   at::Tensor experts;                                          // (T, k) int64, which ones each token went to

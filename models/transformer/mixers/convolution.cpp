@@ -1,6 +1,5 @@
 // The gated short convolution of LFM2: one matrix gives B, C and x (I each), and y = C ⊙ (w ∗ (B ⊙ x)), w of K tokens
 // for each channel. A token is seen for K tokens, whatever it says.
-#include "core/mixers/causal_convolution.h"
 #include "models/transformer/mixers/kinds.h"
 
 namespace locus::transformer {
@@ -22,12 +21,12 @@ class ConvolutionMixer : public Mixer {
 
   void initialise() override { convolution_.weight = first_kernel(spec_.inner(), spec_.kernel); }
 
-  Mixed operator()(const at::Tensor& x, MixerState& state, bool map) const override {
+  Mixed operator()(const at::Tensor& x, MixerRun& run) const override {
     const std::vector<at::Tensor> parts = linear(x, input_).chunk(3, -1);
-    const at::Tensor seen =
-        mixers::causal_convolution(parts[0] * parts[2], convolution_.weight, convolution_.bias, state.convolution);
-    return {linear(parts[1] * seen, output_),
-            map ? mixers::implied_map_of_convolution(parts[0], parts[1], convolution_.weight, spec_.heads) : nullptr};
+    const at::Tensor seen = convolution(parts[0] * parts[2], convolution_, run);
+    return {
+        linear(parts[1] * seen, output_),
+        run.map ? mixers::implied_map_of_convolution(parts[0], parts[1], convolution_.weight, spec_.heads) : nullptr};
   }
 
  private:

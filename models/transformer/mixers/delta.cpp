@@ -7,8 +7,6 @@
 // The output is RMSNorm(y) of each head, times SiLU or σ of a gate W_z x.
 #include <cmath>
 
-#include "core/mixers/causal_convolution.h"
-#include "core/mixers/delta_rule.h"
 #include "models/transformer/mixers/kinds.h"
 
 namespace locus::transformer {
@@ -55,11 +53,11 @@ class DeltaMixer : public Mixer {
     step_bias_ = first_step_biases(step_bias_.size(0));
   }
 
-  Mixed operator()(const at::Tensor& x, MixerState& state, bool map) const override {
+  Mixed operator()(const at::Tensor& x, MixerRun& run) const override {
     const Parts parts = spec_.qkv == QkvLayout::kPerHead ? per_head(x) : projected(x);
     const std::int64_t keys = spec_.key_heads * spec_.key_width;
     const std::vector<at::Tensor> qkv =
-        convolved(parts.qkv, convolution_, state).split_with_sizes({keys, keys, spec_.inner()}, -1);
+        at::silu(convolution(parts.qkv, convolution_, run)).split_with_sizes({keys, keys, spec_.inner()}, -1);
     mixers::DeltaInputs inputs;
     inputs.query =
         repeated(of_unit_length(heads(qkv[0], spec_.key_heads))) / std::sqrt(static_cast<double>(spec_.key_width));
@@ -67,11 +65,11 @@ class DeltaMixer : public Mixer {
     inputs.value = heads(qkv[2], spec_.heads);
     inputs.beta = at::sigmoid(parts.beta).transpose(1, 2) * spec_.beta_scale;
     inputs.log_decay = log_decay(parts.decay);
-    const at::Tensor y = mixers::delta_rule(inputs, state.recurrence);
+    const at::Tensor y = recurrence(inputs, run);
     const at::Tensor normed = normalise(y.transpose(1, 2), norm_, Norm::kRms, spec_.norm_eps);  // (B, T, H, P)
     const at::Tensor gate = parts.gate.view_as(normed);
     const at::Tensor gated = normed * (spec_.sigmoid_gate ? at::sigmoid(gate) : at::silu(gate));
-    return {linear(gated.flatten(2), output_), map ? mixers::implied_map(inputs) : nullptr};
+    return {linear(gated.flatten(2), output_), run.map ? mixers::implied_map(inputs) : nullptr};
   }
 
  private:

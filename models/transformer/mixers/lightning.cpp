@@ -3,7 +3,6 @@
 //   S_t = e^{−s} S_{t−1} + k_t ⊗ v_t,   y_t = S_tᵀ q_t,   s = 2^{−8(h+1)/H}·(1 − l/(L − 1 + 10⁻⁵) + 10⁻⁵)
 //
 // of head h in layer l of L. The output is the RMSNorm of all heads' y together, times σ(W_z x).
-#include "core/mixers/decayed_attention.h"
 #include "models/transformer/mixers/kinds.h"
 
 namespace locus::transformer {
@@ -26,15 +25,15 @@ class LightningMixer : public Mixer {
     list.linear(prefix + "output", width_, spec_.inner(), spec_.bias, output_);
   }
 
-  Mixed operator()(const at::Tensor& x, MixerState& state, bool map) const override {
+  Mixed operator()(const at::Tensor& x, MixerRun& run) const override {
     const at::Tensor all = at::silu(linear(x, qkv_)).view({x.size(0), x.size(1), spec_.heads, -1}).transpose(1, 2);
     const std::vector<at::Tensor> parts = all.split(spec_.value_width, -1);
     const mixers::DecayedInputs inputs{
         parts[0], parts[1], parts[2],
         -slope_.to(x.device()).to(x.scalar_type()).unsqueeze(-1).expand({x.size(0), spec_.heads, x.size(1)})};
-    const at::Tensor y = mixers::decayed_attention(inputs, state.recurrence).transpose(1, 2).flatten(2);
+    const at::Tensor y = recurrence(inputs, run).transpose(1, 2).flatten(2);
     const at::Tensor normed = normalise(y, norm_, Norm::kRms, spec_.norm_eps);
-    return {linear(at::sigmoid(linear(x, gate_)) * normed, output_), map ? mixers::implied_map(inputs, {}) : nullptr};
+    return {linear(at::sigmoid(linear(x, gate_)) * normed, output_), run.map ? mixers::implied_map(inputs) : nullptr};
   }
 
  private:

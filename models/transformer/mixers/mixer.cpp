@@ -1,5 +1,6 @@
 #include "models/transformer/mixers/mixer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/mixers/causal_convolution.h"
@@ -7,8 +8,69 @@
 
 namespace locus::transformer {
 
-at::Tensor convolved(const at::Tensor& x, const Linear& weights, MixerState& state) {
-  return at::silu(mixers::causal_convolution(x, weights.weight, weights.bias, state.convolution));
+namespace {
+
+// Mixes the tokens between the marks of a run, one stretch after the other; (…) joined along `axis`.
+template <class Mix>
+at::Tensor by_marks(MixerRun& run, at::Tensor MixerState::*part, std::int64_t axis, const Mix& mix) {
+  at::Tensor state = run.before.*part;
+  std::vector<at::Tensor> outputs;
+  std::int64_t begin = 0;
+  for (MixerMark& mark : run.marks) {
+    const auto stretch = [&](const at::Tensor& all) { return all.slice(axis, begin, mark.tokens); };
+    outputs.push_back(mix(stretch, state));
+    mark.state.*part = state;
+    begin = mark.tokens;
+  }
+  return outputs.size() == 1 ? outputs.front() : at::cat(outputs, axis);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> marks_of(std::int64_t length) {
+  const std::int64_t before = std::max<std::int64_t>(length - 2, 0);
+  std::vector<std::int64_t> marks;
+  for (const std::int64_t tokens : {before / 256 * 256, before / 16 * 16, length - 1, length}) {
+    if (tokens > (marks.empty() ? 0 : marks.back())) {
+      marks.push_back(tokens);
+    }
+  }
+  return marks;
+}
+
+at::Tensor convolution(const at::Tensor& x, const Linear& weights, MixerRun& run) {
+  return by_marks(run, &MixerState::convolution, 1, [&](const auto& stretch, at::Tensor& state) {
+    return mixers::causal_convolution(stretch(x), weights.weight, weights.bias, state);
+  });
+}
+
+at::Tensor recurrence(const mixers::DecayedInputs& inputs, MixerRun& run) {
+  return by_marks(run, &MixerState::recurrence, 2, [&](const auto& stretch, at::Tensor& state) {
+    return mixers::decayed_attention(
+        {stretch(inputs.query), stretch(inputs.key), stretch(inputs.value), stretch(inputs.log_decay)}, state);
+  });
+}
+
+at::Tensor recurrence(const mixers::DeltaInputs& inputs, MixerRun& run) {
+  return by_marks(run, &MixerState::recurrence, 2, [&](const auto& stretch, at::Tensor& state) {
+    return mixers::delta_rule({stretch(inputs.query), stretch(inputs.key), stretch(inputs.value), stretch(inputs.beta),
+                               stretch(inputs.log_decay)},
+                              state);
+  });
+}
+
+at::Tensor recurrence(const mixers::ScanInputs& inputs, MixerRun& run) {
+  return by_marks(run, &MixerState::recurrence, 1, [&](const auto& stretch, at::Tensor& state) {
+    return mixers::selective_scan({stretch(inputs.x), stretch(inputs.delta), inputs.log_rate, stretch(inputs.input),
+                                   stretch(inputs.output), inputs.skip},
+                                  state);
+  });
+}
+
+at::Tensor recurrence(const mixers::RecurrenceInputs& inputs, MixerRun& run) {
+  return by_marks(run, &MixerState::recurrence, 1, [&](const auto& stretch, at::Tensor& state) {
+    return mixers::gated_recurrence({stretch(inputs.input), stretch(inputs.log_decay)}, state);
+  });
 }
 
 at::Tensor inverse_softplus(const at::Tensor& y) {

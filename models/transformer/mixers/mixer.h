@@ -7,8 +7,10 @@
 
 #include <ATen/ATen.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/mixers/implied_map.h"
 #include "models/transformer/spec.h"
@@ -23,9 +25,28 @@ struct MixerState {
   at::Tensor recurrence;   // in the shape of its kind (core/mixers)
 };
 
+// The state behind so many tokens, from which a run that begins with them may go on.
+struct MixerMark {
+  std::int64_t tokens = 0;
+  MixerState state;
+};
+
+// The tokens behind which a run of `length` tokens keeps marks, ascending: all of them, one less, since typing replaces
+// the last token of most words, and the last multiples of 16 and of 256 before those, so that a text of which token after
+// token is deleted is not run from its begin each time. Every one of a run lies in a run of one token less or behind its
+// end, so that typed tokens lose none.
+std::vector<std::int64_t> marks_of(std::int64_t length);
+
+// How a mixer reads x.
+struct MixerRun {
+  MixerState before;             // behind the tokens before x
+  std::vector<MixerMark> marks;  // tokens of x, ascending, the last mark at T; the mixer fills their states in
+  bool map = false;              // makes the map, of a batch of one
+};
+
 struct Mixed {
   at::Tensor output;                              // (B, T, C)
-  std::shared_ptr<const mixers::ImpliedMap> map;  // of a batch of one, where it is asked for
+  std::shared_ptr<const mixers::ImpliedMap> map;  // of x alone; null where it is not asked for
 };
 
 class Mixer {
@@ -35,8 +56,8 @@ class Mixer {
   virtual void collect(ParameterList& list, const std::string& prefix) = 0;
   // Sets the parameters for which small random numbers are a bad start, as the authors' code does.
   virtual void initialise() {}
-  // Reads x (B, T, C), tokens behind those that `state` holds, and leaves the state behind them.
-  virtual Mixed operator()(const at::Tensor& x, MixerState& state, bool map) const = 0;
+  // Mixes x (B, T, C).
+  virtual Mixed operator()(const at::Tensor& x, MixerRun& run) const = 0;
 };
 
 // The mixer of a layer; null where it has none.

@@ -3,8 +3,6 @@
 //   a_t = e^{−8 r_t softplus(Λ)},   h_t = a_t h_{t−1} + √(1 − a_t²) i_t x_t   of each channel; h_0 = i_0 x_0
 //
 // The output is h times GELU(W_y x).
-#include "core/mixers/causal_convolution.h"
-#include "core/mixers/gated_recurrence.h"
 #include "models/transformer/mixers/kinds.h"
 
 namespace locus::transformer {
@@ -37,10 +35,9 @@ class RecurrenceMixer : public Mixer {
     rate_ = inverse_softplus(at::log(at::empty({spec_.inner()}).uniform_(0.9, 0.999)) / -8.0);
   }
 
-  Mixed operator()(const at::Tensor& x, MixerState& state, bool map) const override {
-    const bool first = !state.recurrence.defined();
-    const at::Tensor seen =
-        mixers::causal_convolution(linear(x, input_), convolution_.weight, convolution_.bias, state.convolution);
+  Mixed operator()(const at::Tensor& x, MixerRun& run) const override {
+    const bool first = !run.before.recurrence.defined();
+    const at::Tensor seen = convolution(linear(x, input_), convolution_, run);
     const at::Tensor log_decay = at::sigmoid(by_block(seen, forget_)) * (at::softplus(rate_) * -8.0);
     // The first token is written whole.
     at::Tensor share = at::sqrt(-at::expm1(log_decay * 2));
@@ -49,9 +46,9 @@ class RecurrenceMixer : public Mixer {
     }
     const at::Tensor written = at::sigmoid(by_block(seen, write_)) * share;
     const mixers::RecurrenceInputs inputs{seen * written, log_decay};
-    const at::Tensor h = mixers::gated_recurrence(inputs, state.recurrence);
+    const at::Tensor h = recurrence(inputs, run);
     return {linear(h * at::gelu(linear(x, gate_), "tanh"), output_),
-            map ? mixers::implied_map(inputs, written, spec_.heads) : nullptr};
+            run.map ? mixers::implied_map(inputs, written, spec_.heads) : nullptr};
   }
 
  private:

@@ -4,8 +4,6 @@
 //   Δ = softplus(W_Δ step + b),   s_t = e^{Δ_t A_d} s_{t−1} + Δ_t B_t x_t,   y_t = ⟨C_t, s_t⟩ + D_d x_t,   A = −e^{rate}
 //
 // The output is y times SiLU(z).
-#include "core/mixers/causal_convolution.h"
-#include "core/mixers/selective_scan.h"
 #include "models/transformer/mixers/kinds.h"
 
 namespace locus::transformer {
@@ -42,9 +40,9 @@ class SelectiveMixer : public Mixer {
     skip_ = at::ones({spec_.inner()});
   }
 
-  Mixed operator()(const at::Tensor& x, MixerState& state, bool map) const override {
+  Mixed operator()(const at::Tensor& x, MixerRun& run) const override {
     const std::vector<at::Tensor> parts = linear(x, input_).chunk(2, -1);
-    const at::Tensor seen = convolved(parts[0], convolution_, state);
+    const at::Tensor seen = at::silu(convolution(parts[0], convolution_, run));
     std::vector<at::Tensor> chosen =
         linear(seen, choice_).split_with_sizes({spec_.step_rank, spec_.key_width, spec_.key_width}, -1);
     if (spec_.inner_norms) {
@@ -54,8 +52,8 @@ class SelectiveMixer : public Mixer {
     }
     const mixers::ScanInputs inputs{seen, at::softplus(linear(chosen[0], step_)), -rate_.exp(), chosen[1], chosen[2],
                                     skip_};
-    const at::Tensor y = mixers::selective_scan(inputs, state.recurrence);
-    return {linear(y * at::silu(parts[1]), output_), map ? mixers::implied_map(inputs, spec_.heads) : nullptr};
+    const at::Tensor y = recurrence(inputs, run);
+    return {linear(y * at::silu(parts[1]), output_), run.map ? mixers::implied_map(inputs, spec_.heads) : nullptr};
   }
 
  private:

@@ -6,8 +6,6 @@
 // with A = −e^{rate}. The output is y times SiLU(z), with an RMSNorm in groups of channels before or after the product.
 #include <array>
 
-#include "core/mixers/causal_convolution.h"
-#include "core/mixers/decayed_attention.h"
 #include "models/transformer/mixers/kinds.h"
 
 namespace locus::transformer {
@@ -41,7 +39,7 @@ class StateSpaceMixer : public Mixer {
     skip_ = at::ones({spec_.heads});
   }
 
-  Mixed operator()(const at::Tensor& x, MixerState& state, bool map) const override {
+  Mixed operator()(const at::Tensor& x, MixerRun& run) const override {
     const std::int64_t states = spec_.key_heads * spec_.key_width;
     const std::int64_t inner = spec_.inner();
     std::vector<at::Tensor> parts = linear(x, input_).split_with_sizes({inner, inner, states, states, spec_.heads}, -1);
@@ -50,8 +48,9 @@ class StateSpaceMixer : public Mixer {
     for (std::size_t n = 0; n < factors.size(); ++n) {
       parts[n] = factors[n] == 1 ? parts[n] : parts[n] * factors[n];
     }
-    const std::vector<at::Tensor> mixed = convolved(at::cat({parts[1], parts[2], parts[3]}, -1), convolution_, state)
-                                              .split_with_sizes({inner, states, states}, -1);
+    const std::vector<at::Tensor> mixed =
+        at::silu(convolution(at::cat({parts[1], parts[2], parts[3]}, -1), convolution_, run))
+            .split_with_sizes({inner, states, states}, -1);
     at::Tensor step = at::softplus(parts[4] + step_bias_);  // (B, T, H)
     if (spec_.most_step > 0) {
       step = step.clamp(spec_.least_step, spec_.most_step);
@@ -62,9 +61,9 @@ class StateSpaceMixer : public Mixer {
     inputs.key = repeated(heads(mixed[1], spec_.key_heads)) * step.unsqueeze(-1);
     inputs.value = heads(mixed[0], spec_.heads);
     inputs.log_decay = -(rate_.exp().unsqueeze(-1) * step);
-    at::Tensor y = mixers::decayed_attention(inputs, state.recurrence);
+    at::Tensor y = recurrence(inputs, run);
     y = (y + inputs.value * skip_.view({-1, 1, 1})).transpose(1, 2).flatten(2);  // (B, T, I)
-    return {linear(gated(y, parts[0]), output_), map ? mixers::implied_map(inputs, skip_) : nullptr};
+    return {linear(gated(y, parts[0]), output_), run.map ? mixers::implied_map(inputs, skip_) : nullptr};
   }
 
  private:

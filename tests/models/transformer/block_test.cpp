@@ -13,11 +13,13 @@
 #include "models/engine/trace/recorded_trace.h"
 #include "models/transformer/direct_path.h"
 #include "models/transformer/transformer.h"
+#include "tests/models/transformer/mixed_layers.h"
 #include "tests/support/golden.h"
 
 namespace locus {
 namespace {
 
+using Kind = test::LayerKind;
 using transformer::LayerSpec;
 using transformer::NormPlace;
 using transformer::QueryNormForm;
@@ -25,11 +27,6 @@ using transformer::Router;
 using transformer::Spec;
 
 constexpr double kTolerance = 1e-4;  // weights are large, so that nothing is negligible
-
-struct Kind {
-  const char* name;
-  void (*change)(Spec& spec);
-};
 
 // The same change in every layer.
 template <void (*kChange)(LayerSpec& layer)>
@@ -54,111 +51,14 @@ void gate(Spec& spec, transformer::GateForm form, bool softplus, bool bias) {
   spec.each([&](std::int64_t, LayerSpec& layer) { layer.attention.gate = {form, softplus, bias}; });
 }
 
-// A mixer of four heads and two key heads in the first layer and the last.
-void mix(Spec& spec, transformer::Mixing kind, void (*change)(transformer::MixerSpec& mixer) = nullptr) {
-  transformer::MixerSpec mixer;
-  mixer.kind = kind;
-  mixer.heads = 4;
-  mixer.key_heads = 2;
-  mixer.key_width = 6;
-  mixer.value_width = 5;
-  mixer.kernel = 3;
-  mixer.step_rank = 3;
-  if (change != nullptr) {
-    change(mixer);
-  }
-  for (LayerSpec* layer : {&spec.layers.front(), &spec.layers.back()}) {
-    layer->mixer = mixer;
-    layer->attends = false;
-    layer->encoding = -1;
-  }
+// Kinds of layers with mixers, and then these.
+std::vector<Kind> with_mixers(std::vector<Kind> others) {
+  std::vector<Kind> all = test::kMixedKinds;
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
 }
 
-using transformer::MixerSpec;
-using transformer::Mixing;
-
-const std::vector<Kind> kKinds{
-    {"gated delta rule", [](Spec& spec) { mix(spec, Mixing::kDelta); }},
-    {"gated delta rule by key head, with writes that turn signs",
-     [](Spec& spec) {
-       mix(spec, Mixing::kDelta, [](MixerSpec& mixer) {
-         mixer.qkv = transformer::QkvLayout::kPerHead;
-         mixer.beta_scale = 2;
-       });
-     }},
-    {"KDA",
-     [](Spec& spec) {
-       mix(spec, Mixing::kDelta, [](MixerSpec& mixer) {
-         mixer.key_heads = 4;
-         mixer.qkv = transformer::QkvLayout::kSeparate;
-         mixer.channel_decay = mixer.sigmoid_gate = true;
-         mixer.gate_rank = 4;
-       });
-     }},
-    {"KDA with a floor",
-     [](Spec& spec) {
-       mix(spec, Mixing::kDelta, [](MixerSpec& mixer) {
-         mixer.key_heads = 4;
-         mixer.channel_decay = true;
-         mixer.decay_floor = -5;
-       });
-     }},
-    {"Mamba-2",
-     [](Spec& spec) {
-       mix(spec, Mixing::kStateSpace, [](MixerSpec& mixer) {
-         mixer.norm = transformer::MixerNorm::kGateThenNorm;
-         mixer.norm_groups = 2;
-         mixer.kernel_bias = mixer.bias = true;
-         mixer.least_step = 0.1;
-         mixer.most_step = 0.9;
-       });
-     }},
-    {"Mamba-2 with factors, beside attention",
-     [](Spec& spec) {
-       mix(spec, Mixing::kStateSpace, [](MixerSpec& mixer) {
-         mixer.norm = transformer::MixerNorm::kNone;
-         mixer.gate_factor = 0.7;
-         mixer.value_factor = 1.2;
-         mixer.write_factor = 0.8;
-         mixer.read_factor = 1.1;
-         mixer.step_factor = 0.5;
-       });
-       for (LayerSpec& layer : spec.layers) {
-         layer.attends = true;
-         layer.encoding = 0;
-         layer.attention_input = 0.9;
-         layer.attention_output = 0.8;
-         layer.mixer_input = 1.1;
-         layer.mixer_output = 0.6;
-         layer.feed_forward.gate_factor = 0.7;
-       }
-     }},
-    {"lightning attention",
-     [](Spec& spec) {
-       mix(spec, Mixing::kLightning, [](MixerSpec& mixer) { mixer.key_heads = 4, mixer.key_width = 5; });
-     }},
-    {"short convolution", [](Spec& spec) { mix(spec, Mixing::kConvolution); }},
-    {"Mamba with inner norms",
-     [](Spec& spec) {
-       mix(spec, Mixing::kSelective, [](MixerSpec& mixer) { mixer.inner_norms = mixer.kernel_bias = true; });
-     }},
-    {"RG-LRU",
-     [](Spec& spec) {
-       mix(spec, Mixing::kRecurrence, [](MixerSpec& mixer) { mixer.kernel_bias = mixer.bias = true; });
-     }},
-    {"a mixer with norms on both sides",
-     [](Spec& spec) {
-       mix(spec, Mixing::kDelta);
-       spec.each(
-           [](std::int64_t, LayerSpec& layer) { layer.attention_norm = layer.feed_forward_norm = NormPlace::kBoth; });
-     }},
-    {"layers of one part",
-     [](Spec& spec) {
-       mix(spec, Mixing::kStateSpace);
-       spec.layers[0].feeds = false;
-       spec.layers[1].feeds = false;
-       spec.layers[2].mixer = {};
-     }},
+const std::vector<Kind> kKinds = with_mixers({
     {"plain", [](Spec&) {}},
     {"every second layer without positions", [](Spec& spec) { spec.layers[1].encoding = -1; }},
     {"no encoding at all",
@@ -349,30 +249,7 @@ const std::vector<Kind> kKinds{
        layer.feed_forward.activation = transformer::Activation::kQuickGelu;
        layer.feed_forward.gated = false;
      }>},
-};
-
-std::unique_ptr<transformer::Transformer> model_of(const Kind& kind) {
-  Spec spec;
-  LayerSpec layer;
-  spec.vocabulary = 40;
-  spec.width = 32;
-  spec.trained_length = 32;
-  layer.attention.head_width = 8;
-  layer.attention.kv_heads = 2;
-  layer.feed_forward.inner = 24;
-  spec.repeat(layer, 3);
-  kind.change(spec);
-  auto made = transformer::Transformer::create(spec, true, 3);
-  if (!made.ok()) {
-    ADD_FAILURE() << kind.name << ": " << made.error().describe();
-    return nullptr;
-  }
-  const at::NoGradGuard no_grad;
-  for (const transformer::Parameter& parameter : (*made)->parameters()) {
-    parameter.value->add_(at::randn_like(*parameter.value) * 0.3);
-  }
-  return std::move(*made);
-}
+});
 
 transformer::Batch batch_of(const transformer::Transformer& model) {
   at::manual_seed(4);
@@ -438,7 +315,7 @@ TEST(Block, ACorrectionChoosesByLogitsOrByScores) {
 TEST(Block, StreamingEqualsWholeMaps) {
   for (const Kind& kind : kKinds) {
     SCOPED_TRACE(kind.name);
-    const auto model = model_of(kind);
+    const auto model = test::kind_model(kind);
     ASSERT_NE(model, nullptr);
     const transformer::Batch batch = batch_of(*model);
     transformer::ObserveOptions options;
@@ -456,7 +333,7 @@ TEST(Block, DirectPathSumsToTheLogit) {
   const at::NoGradGuard no_grad;
   for (const Kind& kind : kKinds) {
     SCOPED_TRACE(kind.name);
-    const auto model = model_of(kind);
+    const auto model = test::kind_model(kind);
     ASSERT_NE(model, nullptr);
     if (model->spec().logit_cap > 0) {
       continue;  // no sum
@@ -484,7 +361,7 @@ TEST(Block, DirectPathSumsToTheLogit) {
 TEST(Block, GradientsReachEveryParameter) {
   for (const Kind& kind : kKinds) {
     SCOPED_TRACE(kind.name);
-    const auto model = model_of(kind);
+    const auto model = test::kind_model(kind);
     ASSERT_NE(model, nullptr);
     for (const transformer::Parameter& parameter : model->parameters()) {
       parameter.value->requires_grad_(true);
@@ -505,7 +382,7 @@ TEST(Block, ShownWeightsExplainTheLogitsAlsoFromDisk) {
   const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "locus-block-test.safetensors";
   for (const Kind& kind : kKinds) {
     SCOPED_TRACE(kind.name);
-    auto transformer = model_of(kind);
+    auto transformer = test::kind_model(kind);
     ASSERT_NE(transformer, nullptr);
     const transformer::Transformer& inside = *transformer;
     models::CheckpointParts parts;

@@ -1,0 +1,221 @@
+// Runs of models with layers without a soft-max that continue others: typing, deleting, generation, and edits, against
+// whole runs.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "models/engine/loaded_model.h"
+#include "models/engine/model_info.h"
+#include "models/engine/trace/recorded_trace.h"
+#include "tests/models/transformer/mixed_layers.h"
+#include "tests/support/golden.h"
+
+namespace locus {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+using TracePointer = std::shared_ptr<const models::Trace>;
+
+constexpr double kTolerance = 1e-4;  // weights are large, so that nothing is negligible
+
+std::shared_ptr<const models::Model> loaded(const test::LayerKind& kind) {
+  models::CheckpointParts parts;
+  at::manual_seed(6);
+  parts.transformer = test::kind_model(kind);
+  if (parts.transformer == nullptr) {
+    return nullptr;
+  }
+  parts.info = models::shape_info(*parts.transformer);
+  return std::make_shared<models::LoadedModel>(std::move(parts));
+}
+
+TracePointer run(const models::Model& model, const Ids& ids, const models::RunOptions& options = {}) {
+  models::Input input;
+  input.ids = ids;
+  const auto trace = model.run(input, options);
+  EXPECT_TRUE(trace.ok()) << (trace.ok() ? "" : trace.error().describe());
+  return trace.ok() ? *trace : nullptr;
+}
+
+Ids some_ids(std::int64_t length) {
+  Ids ids;
+  for (std::int64_t n = 0; n < length; ++n) {
+    ids.push_back(n * n % 37);
+  }
+  return ids;
+}
+
+const models::TraceData& data_of(const models::Trace& trace) {
+  return models::recorded_of(trace)->data();
+}
+
+at::Tensor map_of(const models::TraceData& data, std::size_t layer, attention::Quantity quantity) {
+  const auto map = models::whole_map(*data.layers[layer].scores, quantity);
+  EXPECT_TRUE(map.ok());
+  return *map;
+}
+
+// The same logits, attention maps and implied maps.
+void expect_same(const models::Trace& trace, const models::Trace& whole) {
+  const models::TraceData& own = data_of(trace);
+  const models::TraceData& twin = data_of(whole);
+  EXPECT_CLOSE(own.logits, twin.logits, kTolerance);
+  for (std::size_t n = 0; n < twin.layers.size(); ++n) {
+    EXPECT_CLOSE(map_of(own, n, attention::Quantity::kWeight), map_of(twin, n, attention::Quantity::kWeight),
+                 kTolerance)
+        << n;
+    const at::Tensor implied = map_of(twin.mixer->data(), n, attention::Quantity::kImplied);
+    const double size = std::max(implied.nan_to_num().abs().max().item<double>(), 1.0);
+    EXPECT_CLOSE(map_of(own.mixer->data(), n, attention::Quantity::kImplied) / size, implied / size, kTolerance) << n;
+  }
+}
+
+TEST(Mixers, MarksLieAtTheEndAndOnPowersBeforeIt) {
+  using Marks = std::vector<std::int64_t>;
+  EXPECT_EQ(transformer::marks_of(1), (Marks{1}));
+  EXPECT_EQ(transformer::marks_of(2), (Marks{1, 2}));
+  EXPECT_EQ(transformer::marks_of(20), (Marks{16, 19, 20}));
+  EXPECT_EQ(transformer::marks_of(1000), (Marks{768, 992, 999, 1000}));
+  // Typed tokens lose none of them.
+  std::set<std::int64_t> known{1};
+  for (std::int64_t length = 2; length < 2000; ++length) {
+    known.insert(length);
+    std::set<std::int64_t> kept;
+    for (const std::int64_t mark : transformer::marks_of(length)) {
+      EXPECT_EQ(known.count(mark), 1U) << length << " " << mark;
+      kept.insert(mark);
+    }
+    known = kept;
+  }
+}
+
+// What is reused is what the marks of the run before say; so many tokens are the same.
+struct Step {
+  std::int64_t same;
+  std::int64_t added;
+  std::int64_t reused;
+};
+
+TEST(Mixers, TypedTextsEqualWholeRuns) {
+  const std::vector<Step> steps{{40, 1, 40},               // appended
+                                {41, 1, 41}, {41, 1, 41},  // the last one replaced
+                                {41, 1, 41}, {42, 3, 42},  // several appended
+                                {45, 1, 45}, {42, 1, 32},  // and deleted again: behind the last multiple of 16
+                                {40, 2, 32}, {41, 1, 41}, {20, 30, 0},  // back before every mark
+                                {50, 1, 50}};
+  for (const test::LayerKind& kind : test::kMixedKinds) {
+    SCOPED_TRACE(kind.name);
+    const auto model = loaded(kind);
+    ASSERT_NE(model, nullptr);
+    models::RunOptions options;
+    options.continuable = true;
+    options.keep = {"logits", "hidden"};
+    Ids ids = some_ids(40);
+    TracePointer trace = run(*model, ids, options);
+    for (std::size_t n = 0; n < steps.size(); ++n) {
+      SCOPED_TRACE(n);
+      const TracePointer before = trace;
+      const Ids old = ids;
+      ids.resize(static_cast<std::size_t>(steps[n].same));
+      for (std::int64_t k = 0; k < steps[n].added; ++k) {
+        ids.push_back(ids.size() < old.size() ? (old[ids.size()] + 1) % 40 : 7 + 3 * k % 5);
+      }
+      options.reuse = before;
+      trace = run(*model, ids, options);
+      const TracePointer whole = run(*model, ids);
+      ASSERT_TRUE(trace && whole);
+      EXPECT_EQ(trace->reused(), steps[n].reused);
+      expect_same(*trace, *whole);
+      for (const models::TraceLayer& layer : data_of(*trace).layers) {
+        EXPECT_LE(layer.marks.size(), 4U);
+      }
+    }
+  }
+}
+
+TEST(Mixers, DeletedTokensAreNotRunFromTheBeginEachTime) {
+  const auto model = loaded(test::kMixedKinds.front());
+  models::RunOptions options;
+  options.continuable = true;
+  Ids ids = some_ids(600);
+  TracePointer trace = run(*model, ids, options);
+  std::int64_t computed = 0;
+  while (ids.size() > 520) {
+    ids.pop_back();
+    options.reuse = trace;
+    trace = run(*model, ids, options);
+    computed += trace->length() - trace->reused();
+  }
+  EXPECT_CLOSE(data_of(*trace).logits, data_of(*run(*model, ids)).logits, kTolerance);
+  EXPECT_LT(computed, 20 * 80);
+}
+
+TEST(Mixers, GreedyGenerationEqualsRepeatedRuns) {
+  for (const test::LayerKind& kind : test::kMixedKinds) {
+    SCOPED_TRACE(kind.name);
+    const auto model = loaded(kind);
+    Ids ids = some_ids(9);
+    models::Input input;
+    input.ids = ids;
+    models::GenerateOptions options;
+    options.count = 12;
+    const auto made = model->generate(input, options, {}, {}, {});
+    ASSERT_TRUE(made.ok()) << made.error().describe();
+    EXPECT_EQ(made->trace->reused(), 20);
+    for (int n = 0; n < options.count; ++n) {
+      ids.push_back(run(*model, ids)->top(1).front().id);
+    }
+    EXPECT_EQ(made->ids, Ids(ids.begin() + 9, ids.end()));
+    expect_same(*made->trace, *run(*model, ids));
+  }
+}
+
+TEST(Mixers, LayersBelowAnEditAreTakenOver) {
+  for (const test::LayerKind& kind : test::kMixedKinds) {
+    SCOPED_TRACE(kind.name);
+    const auto model = loaded(kind);
+    const Ids ids = some_ids(30);
+    models::RunOptions options;
+    options.continuable = true;
+    options.keep = {"logits", "hidden"};
+    const TracePointer plain = run(*model, ids, options);
+    models::Edit edit;
+    edit.layer = {{1}};
+    edit.head = {{0}};
+    const auto edited = model->edited({edit});
+    ASSERT_TRUE(edited.ok()) << edited.error().describe();
+    options.reuse = plain;
+    const TracePointer part = run(**edited, ids, options);
+    EXPECT_EQ(part->kept_layers(), 1);
+    expect_same(*part, *run(**edited, ids));
+    EXPECT_GT(test::deviation(data_of(*part).logits, data_of(*plain).logits), 1e-4);
+    // Back to none, and on from there.
+    options.reuse = part;
+    const TracePointer back = run(*model, ids, options);
+    EXPECT_EQ(back->kept_layers(), 1);
+    expect_same(*back, *plain);
+    Ids longer = ids;
+    longer.push_back(3);
+    options.reuse = back;
+    const TracePointer more = run(*model, longer, options);
+    EXPECT_EQ(more->reused(), 30);
+    expect_same(*more, *run(*model, longer));
+  }
+}
+
+TEST(Mixers, ARunWithoutMarksIsNotContinued) {
+  const auto model = loaded(test::kMixedKinds.front());
+  const Ids ids = some_ids(30);
+  models::RunOptions options;
+  options.continuable = true;
+  options.reuse = run(*model, ids);
+  EXPECT_EQ(run(*model, ids, options)->reused(), 0);
+  options.reuse = run(*model, ids, options);
+  EXPECT_EQ(run(*model, ids, options)->reused(), 29);
+  options.all_logits = true;
+  EXPECT_EQ(run(*model, ids, options)->reused(), 0);
+}
+
+}  // namespace
+}  // namespace locus
