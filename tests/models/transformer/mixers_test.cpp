@@ -17,7 +17,7 @@ namespace {
 using Ids = std::vector<std::int64_t>;
 using TracePointer = std::shared_ptr<const models::Trace>;
 
-constexpr double kTolerance = 1e-4;  // weights are large, so that nothing is negligible
+constexpr double kRounding = 1e-4;  // weights are large, so that nothing is negligible
 
 std::shared_ptr<const models::Model> loaded(const test::LayerKind& kind) {
   models::CheckpointParts parts;
@@ -60,14 +60,14 @@ at::Tensor map_of(const models::TraceData& data, std::size_t layer, attention::Q
 void expect_same(const models::Trace& trace, const models::Trace& whole) {
   const models::TraceData& own = data_of(trace);
   const models::TraceData& twin = data_of(whole);
-  EXPECT_CLOSE(own.logits, twin.logits, kTolerance);
+  EXPECT_CLOSE(own.logits, twin.logits, kRounding);
   for (std::size_t n = 0; n < twin.layers.size(); ++n) {
     EXPECT_CLOSE(map_of(own, n, attention::Quantity::kWeight), map_of(twin, n, attention::Quantity::kWeight),
-                 kTolerance)
+                 kRounding)
         << n;
     const at::Tensor implied = map_of(twin.mixer->data(), n, attention::Quantity::kImplied);
     const double size = std::max(implied.nan_to_num().abs().max().item<double>(), 1.0);
-    EXPECT_CLOSE(map_of(own.mixer->data(), n, attention::Quantity::kImplied) / size, implied / size, kTolerance) << n;
+    EXPECT_CLOSE(map_of(own.mixer->data(), n, attention::Quantity::kImplied) / size, implied / size, kRounding) << n;
   }
 }
 
@@ -147,7 +147,7 @@ TEST(Mixers, DeletedTokensAreNotRunFromTheBeginEachTime) {
     trace = run(*model, ids, options);
     computed += trace->length() - trace->reused();
   }
-  EXPECT_CLOSE(data_of(*trace).logits, data_of(*run(*model, ids)).logits, kTolerance);
+  EXPECT_CLOSE(data_of(*trace).logits, data_of(*run(*model, ids)).logits, kRounding);
   EXPECT_LT(computed, 20 * 80);
 }
 
