@@ -24,7 +24,7 @@ inline constexpr int kValues<Quantity> = static_cast<int>(kQuantities.size());
 template <>
 inline constexpr int kValues<Reduction> = 2;
 template <>
-inline constexpr int kValues<models::Side> = 4;
+inline constexpr int kValues<models::Side> = static_cast<int>(models::kSides.size());
 template <>
 inline constexpr int kValues<models::HeadTo> = 7;
 template <>

@@ -37,7 +37,7 @@ Spec unusual() {
   MixerSpec& mixer = layer.mixer;
   mixer.kind = Mixing::kDelta;
   mixer.heads = 6;
-  mixer.key_heads = 3;
+  mixer.key_heads = 6;
   mixer.key_width = 10;
   mixer.value_width = 12;
   mixer.kernel = 3;
