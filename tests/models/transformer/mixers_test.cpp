@@ -11,7 +11,7 @@
 #include "tests/models/transformer/mixed_layers.h"
 #include "tests/support/golden.h"
 
-namespace locus {
+namespace locus::mixed_runs {
 namespace {
 
 using Ids = std::vector<std::int64_t>;
@@ -218,4 +218,4 @@ TEST(Mixers, ARunWithoutMarksIsNotContinued) {
 }
 
 }  // namespace
-}  // namespace locus
+}  // namespace locus::mixed_runs
