@@ -54,8 +54,8 @@ class RecurrenceMixer : public Mixer {
  private:
   // x (B, T, I) by blocks of channels through (H, P, P) matrices, x·W + b.
   at::Tensor by_block(const at::Tensor& x, const Linear& blocks) const {
-    const at::Tensor parts = x.view({x.size(0), x.size(1), spec_.heads, 1, spec_.value_width});
-    return (at::matmul(parts, blocks.weight).squeeze(-2) + blocks.bias).flatten(2);
+    const at::Tensor parts = x.view({-1, spec_.heads, spec_.value_width}).transpose(0, 1);  // (H, B·T, P)
+    return (at::bmm(parts, blocks.weight).transpose(0, 1) + blocks.bias).reshape(x.sizes());
   }
 
   MixerSpec spec_;
