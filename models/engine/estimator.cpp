@@ -49,8 +49,8 @@ double kept_numbers(const transformer::MixerSpec& mixer) {
       break;
     case transformer::Mixing::kDelta:
       return 2 * keys + 2 * stored_keys + inner + heads + (mixer.channel_decay ? keys : heads);
-    case transformer::Mixing::kStateSpace:
-      return 2 * keys + 2 * stored_keys + inner + heads;
+    case transformer::Mixing::kStateSpace:  // one key head is not copied for every head
+      return (mixer.key_heads == 1 ? 1 : 2) * keys + 2 * stored_keys + inner + heads;
     case transformer::Mixing::kLightning:
     case transformer::Mixing::kConvolution:
       return 3 * inner;

@@ -4,7 +4,9 @@
 //   Δ = softplus(step + step_bias) within its limits,   S_t = e^{Δ_t A} S_{t−1} + Δ_t B_t ⊗ x_t,   y_t = S_tᵀ C_t + D x_t
 //
 // with A = −e^{rate}. The output is y times SiLU(z), with an RMSNorm in groups of channels before or after the product.
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "models/transformer/mixers/kinds.h"
 
@@ -42,16 +44,11 @@ class StateSpaceMixer : public Mixer {
   Mixed operator()(const at::Tensor& x, MixerRun& run) const override {
     const std::int64_t states = spec_.key_heads * spec_.key_width;
     const std::int64_t inner = spec_.inner();
-    std::vector<at::Tensor> parts = linear(x, input_).split_with_sizes({inner, inner, states, states, spec_.heads}, -1);
-    const std::array factors{spec_.gate_factor, spec_.value_factor, spec_.write_factor, spec_.read_factor,
-                             spec_.step_factor};
-    for (std::size_t n = 0; n < factors.size(); ++n) {
-      parts[n] = factors[n] == 1 ? parts[n] : parts[n] * factors[n];
-    }
+    const std::vector<at::Tensor> parts =
+        scaled(linear(x, input_)).split_with_sizes({inner, inner + 2 * states, spec_.heads}, -1);
     const std::vector<at::Tensor> mixed =
-        at::silu(convolution(at::cat({parts[1], parts[2], parts[3]}, -1), convolution_, run))
-            .split_with_sizes({inner, states, states}, -1);
-    at::Tensor step = at::softplus(parts[4] + step_bias_);  // (B, T, H)
+        at::silu(convolution(parts[1], convolution_, run)).split_with_sizes({inner, states, states}, -1);
+    at::Tensor step = at::softplus(parts[2] + step_bias_);  // (B, T, H)
     if (spec_.most_step > 0) {
       step = step.clamp(spec_.least_step, spec_.most_step);
     }
@@ -70,8 +67,28 @@ class StateSpaceMixer : public Mixer {
   static at::Tensor heads(const at::Tensor& x, std::int64_t count) {
     return x.view({x.size(0), x.size(1), count, -1}).transpose(1, 2);
   }
+  // Key heads as often as they have heads; a single one is not copied.
   at::Tensor repeated(const at::Tensor& x) const {
-    return spec_.heads == spec_.key_heads ? x : x.repeat_interleave(spec_.heads / spec_.key_heads, 1);
+    return spec_.key_heads == 1             ? x.expand({-1, spec_.heads, -1, -1})
+           : spec_.heads == spec_.key_heads ? x
+                                            : x.repeat_interleave(spec_.heads / spec_.key_heads, 1);
+  }
+  // z, x, B, C and the steps times their factors.
+  at::Tensor scaled(const at::Tensor& all) const {
+    const std::int64_t states = spec_.key_heads * spec_.key_width;
+    const std::array<std::pair<double, std::int64_t>, 5> parts{{{spec_.gate_factor, spec_.inner()},
+                                                                {spec_.value_factor, spec_.inner()},
+                                                                {spec_.write_factor, states},
+                                                                {spec_.read_factor, states},
+                                                                {spec_.step_factor, spec_.heads}}};
+    if (std::all_of(parts.begin(), parts.end(), [](const auto& part) { return part.first == 1; })) {
+      return all;
+    }
+    std::vector<at::Tensor> factors;
+    for (const auto& [factor, size] : parts) {
+      factors.push_back(at::full({size}, factor, all.options()));
+    }
+    return all * at::cat(factors);
   }
   at::Tensor normed(const at::Tensor& y) const {
     const at::Tensor groups = y.unflatten(-1, {spec_.norm_groups, -1});
