@@ -33,6 +33,11 @@ at::Tensor add_branch(const at::Tensor& x, at::Tensor branch, const at::Tensor& 
   return branch.add_(x, sum.stream);
 }
 
+// The stream as a sum adds it: times a learned vector, where the sum has one.
+at::Tensor streamed(const at::Tensor& x, const at::Tensor& learned) {
+  return learned.defined() ? x * learned : x;
+}
+
 // (T), the factors of the queries at these positions.
 at::Tensor tuning_of(const QueryTuning& tuning, const at::Tensor& positions) {
   at::Tensor steps = (positions + tuning.start) / tuning.length;
@@ -87,7 +92,21 @@ at::Tensor Block::norm(const at::Tensor& x, const NormWeights& weights) const {
 at::Tensor Block::split_value(const at::Tensor& x) const {
   const AttentionSpec& attention = layer_.attention;
   const at::Tensor heads = split_heads(x, attention.kv_heads);
+  if (attention.difference != 0) {
+    const at::Tensor both = at::cat(heads.chunk(2, 1), -1);  // (B, Hkv/2, T, 2D)
+    return at::cat({both, both}, 1);
+  }
   return attention.value_norm ? normalise(heads, {}, Norm::kRms, attention.norm.eps) : heads;
+}
+
+at::Tensor Block::differences(const at::Tensor& heads) const {
+  const double least = layer_.attention.difference;
+  const auto power = [](const at::Tensor& a, const at::Tensor& b) { return (a * b).sum().exp(); };
+  const at::Tensor share =
+      power(weights_.difference_a, weights_.difference_b) - power(weights_.difference_c, weights_.difference_d) + least;
+  const at::Tensor halves = heads.view({heads.size(0), heads.size(1), 2, layer_.attention.heads / 2, -1});
+  const at::Tensor rest = halves.select(2, 0) - share * halves.select(2, 1);
+  return normalise(rest, {}, Norm::kRms, norm_.eps).mul(1 - least).flatten(2);
 }
 
 at::Tensor Block::norm_after(const at::Tensor& x, const NormWeights& weights) const {
@@ -188,6 +207,15 @@ position::Projections Block::project(const at::Tensor& x, const position::Positi
   projections.query = scaled_query(clipped(split_normed(query, heads, weights_.query_norm)), encoding, positions);
   projections.key = clipped(split_normed(key, kv_heads, weights_.key_norm));
   projections.value = clipped(split_value(value));
+  if (attention.key_bonus) {
+    const at::Tensor step = at::softplus(linear(value, weights_.bonus));  // (B, T, Hkv)
+    const at::Tensor bonus = (step * weights_.bonus_rate).exp().transpose(1, 2).unsqueeze(-1);
+    projections.key = at::cat({projections.key, bonus}, -1);
+    // The scores' factor is of q·k as a whole; a bonus has none.
+    const double one = 1 / (attention.scale > 0 ? attention.scale : encoding.scale());
+    const at::Tensor ones = at::full({x.size(0), heads, x.size(1), 1}, one, x.options());
+    projections.query = at::cat({projections.query, scaled_query(ones, encoding, positions)}, -1);
+  }
   projections.value = attention.value_scale == 1 ? projections.value : projections.value * attention.value_scale;
   return projections;
 }
@@ -303,8 +331,10 @@ at::Tensor Block::fed(const at::Tensor& normed, const at::Tensor& x, at::Tensor 
   if (after(layer_.feed_forward_norm)) {
     branch = norm_after(branch, weights_.feed_forward_after_norm);
   }
-  const at::Tensor sum = add_branch(layer_.residual_from_norm && !layer_.parallel ? inner : middle, std::move(branch),
-                                    weights_.feed_forward_scale, residual_scale_, layer_.feed_forward_sum);
+  const at::Tensor stream =
+      streamed(layer_.residual_from_norm && !layer_.parallel ? inner : middle, weights_.feed_forward_stream);
+  const at::Tensor sum =
+      add_branch(stream, std::move(branch), weights_.feed_forward_scale, residual_scale_, layer_.feed_forward_sum);
   keep(&LayerWrites::leaving, sum, run);
   return layer_.feed_forward_norm == NormPlace::kPost && !layer_.parallel ? norm(sum, weights_.feed_forward_norm) : sum;
 }
@@ -359,6 +389,7 @@ Result<at::Tensor> Block::mix(const at::Tensor& normed, const LayerRun& run, Lay
     const at::Tensor input = scaled(normed, layer_.attention_input);
     LOCUS_TRY(attended, attend(input, run, seen, state_values));
     at::Tensor heads = merge_heads(wanted(attended.output, 2, run));
+    heads = layer_.attention.difference != 0 ? differences(heads) : heads;
     heads = layer_.attention.output_norm ? norm(heads, weights_.output_norm) : heads;
     heads = gated(heads, wanted(input, 1, run));
     keep(&LayerWrites::heads, heads, run);
@@ -388,8 +419,9 @@ Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) c
     if (after(layer_.attention_norm)) {
       branch = norm_after(branch, weights_.attention_after_norm);
     }
-    middle = add_branch(wanted(layer_.residual_from_norm ? normed : x, 1, run), std::move(branch),
-                        weights_.attention_scale, residual_scale_, layer_.attention_sum);
+    const at::Tensor stream =
+        streamed(wanted(layer_.residual_from_norm ? normed : x, 1, run), weights_.attention_stream);
+    middle = add_branch(stream, std::move(branch), weights_.attention_scale, residual_scale_, layer_.attention_sum);
     keep(&LayerWrites::middle, middle, run);
     if (!last && layer_.attends) {
       const std::int64_t length = seen.prepared.query.size(2);

@@ -70,12 +70,16 @@ struct LayerWeights {
   Linear query, key, value;                             // kSeparate
   Linear query_down, query_up, latent_down, latent_up;  // latent attention
   NormWeights query_latent_norm, latent_norm;
-  std::vector<NormWeights> query_norm, key_norm;  // one, or one per head
-  at::Tensor sinks;                               // (H)
+  std::vector<NormWeights> query_norm, key_norm;                      // one, or one per head
+  at::Tensor sinks;                                                   // (H)
+  at::Tensor difference_a, difference_b, difference_c, difference_d;  // (D), differential attention
+  Linear bonus;                                                       // (Hkv, Hkv·Dv), the learned part of scores,
+  at::Tensor bonus_rate;                                              // and its A (Hkv)
   NormWeights output_norm;
   Linear gate;  // (H or H·Dv, C), bias (H)
   Linear output;
   at::Tensor attention_scale;
+  at::Tensor attention_stream, feed_forward_stream;  // (C), where a sum is learned
   NormWeights cross_norm;
   Linear cross_query, cross_key, cross_value, cross_output;
   NormWeights feed_forward_norm, feed_forward_after_norm;
@@ -193,6 +197,8 @@ class Block {
   at::Tensor norm(const at::Tensor& x, const NormWeights& weights) const;
   at::Tensor split_value(const at::Tensor& x) const;
   at::Tensor norm_after(const at::Tensor& x, const NormWeights& weights) const;
+  // (B, R, H·2D) -> (B, R, H·D), the differences of the pairs of heads (AttentionSpec::difference).
+  at::Tensor differences(const at::Tensor& heads) const;
   // The attention's output (B, R, H·Dv) through its gate; `input` (B, R, C).
   at::Tensor gated(const at::Tensor& heads, const at::Tensor& input) const;
   position::Projections project_latent(const at::Tensor& x) const;

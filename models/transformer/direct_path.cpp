@@ -220,6 +220,15 @@ Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, con
     return unsupported(
         "logit attribution: with a convolution after the first layer the logits are no sum over the residual stream");
   }
+  if (spec.has_rounds()) {
+    return unsupported("logit attribution: layers run in rounds, which begin with a sum of two states");
+  }
+  for (std::int64_t n = 0; n < spec.depth(); ++n) {
+    if (model.block(n).spec().attention.difference != 0) {
+      return unsupported("logit attribution: layer " + std::to_string(n) +
+                         " writes the differences of pairs of heads, no sum over its heads");
+    }
+  }
   const FrozenNorm norm(spec.norm, spec.norm_eps);
   const FrozenNorm norm_after(spec.norm, spec.after_norm_eps > 0 ? spec.after_norm_eps : spec.norm_eps);
   const std::int64_t heads = spec.first().attention.heads;
@@ -267,6 +276,9 @@ Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, con
                                   weights.feed_forward_after_norm, wrote.feed_forward[0]);
       path.feed_forwards[index] = product(fed, doubled(wrote.feed_forward[0]));
       direction = direction * layer.feed_forward_sum.stream;
+      if (weights.feed_forward_stream.defined()) {
+        direction = direction * doubled(weights.feed_forward_stream);
+      }
       if (layer.residual_from_norm && !layer.parallel && before(layer.feed_forward_norm)) {
         direction = norm.back(direction, weights.feed_forward_norm, wrote.middle[0], biases);
       }
@@ -293,6 +305,9 @@ Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, con
       path.mixers[index] = product(mixed, doubled(wrote.mixer[0]));
     }
     direction = direction * layer.attention_sum.stream;
+    if (weights.attention_stream.defined()) {
+      direction = direction * doubled(weights.attention_stream);
+    }
     if (layer.residual_from_norm && before(layer.attention_norm)) {
       direction = norm.back(direction, weights.attention_norm, wrote.entering[0], biases);
     }

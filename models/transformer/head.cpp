@@ -14,7 +14,11 @@ void Head::collect(ParameterList& list) {
     return;
   }
   if (spec.head_transform) {
-    list.linear("head_transform", spec.head_width(), spec.width, spec.head_transform_bias, head_transform_);
+    const std::int64_t first = spec.head_inner > 0 ? spec.head_inner : spec.head_width();
+    list.linear("head_transform", first, spec.width, spec.head_transform_bias, head_transform_);
+    if (spec.head_inner > 0) {
+      list.linear("head_second", spec.head_width(), first, spec.head_transform_bias, head_second_);
+    }
     if (spec.head_transform_norm) {
       list.norm("head_norm", spec.head_width(), head_norm_);
     }
@@ -62,8 +66,11 @@ at::Tensor Head::operator()(const at::Tensor& x) const {
     }
   }
   if (spec.head_transform) {
-    const Activation own = spec.head_transform_gelu ? Activation::kGelu : spec.first().feed_forward.activation;
+    const Activation own = spec.head_inner > 0        ? Activation::kGeluTanh
+                           : spec.head_transform_gelu ? Activation::kGelu
+                                                      : spec.first().feed_forward.activation;
     y = activate(own, linear(y, head_transform_));
+    y = spec.head_inner > 0 ? activate(own, linear(y, head_second_)) : y;
     y = spec.head_transform_norm ? norm(y, head_norm_) : y;
   }
   at::Tensor logits = linear(y, output());

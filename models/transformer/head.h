@@ -43,7 +43,7 @@ class Head {
   std::shared_ptr<const Spec> spec_;
   const at::Tensor* embedding_;
   NormWeights final_norm_;
-  Linear head_transform_;
+  Linear head_transform_, head_second_;
   NormWeights head_norm_;
   Linear head_;
   Linear distillation_head_;

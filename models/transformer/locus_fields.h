@@ -32,6 +32,12 @@ inline constexpr WordTable<Router, 5> kRouters{{{"softmax", Router::kSoftmax},
                                                 {"sparse-mixer", Router::kSparseMixer}}};
 inline constexpr WordTable<GateForm, 3> kGateForms{
     {{"none", GateForm::kNone}, {"head", GateForm::kHead}, {"channel", GateForm::kChannel}}};
+inline constexpr WordTable<Round, 6> kRounds{{{"within", Round::kWithin},
+                                              {"begins", Round::kBegins},
+                                              {"ends-low", Round::kEndsLow},
+                                              {"ends-high", Round::kEndsHigh},
+                                              {"whole-low", Round::kWholeLow},
+                                              {"whole-high", Round::kWholeHigh}}};
 inline constexpr WordTable<QkvLayout, 3> kLayouts{
     {{"fused", QkvLayout::kFused}, {"per-head", QkvLayout::kPerHead}, {"separate", QkvLayout::kSeparate}}};
 
@@ -119,6 +125,9 @@ void visit_layer(Visit& visit, LayerSpec& layer) {
   visit("attention_sum_branch", layer.attention_sum.branch);
   visit("feed_forward_sum_stream", layer.feed_forward_sum.stream);
   visit("feed_forward_sum_branch", layer.feed_forward_sum.branch);
+  visit("attention_sum_learned", layer.attention_sum.learned);
+  visit("feed_forward_sum_learned", layer.feed_forward_sum.learned);
+  visit.name("round", kRounds, layer.round);
   visit("window", attention.window);
   visit("chunk", attention.chunk);
   visit("sinks", attention.sinks);
@@ -131,6 +140,8 @@ void visit_layer(Visit& visit, LayerSpec& layer) {
   visit("query_tuning_power", attention.tuning.power);
   visit("value_scale", attention.value_scale);
   visit("clip", attention.clip);
+  visit("difference", attention.difference);
+  visit("key_bonus", attention.key_bonus);
   visit.name("output_gate", kGateForms, attention.gate.form);
   visit("output_gate_softplus", attention.gate.softplus);
   visit("output_gate_bias", attention.gate.bias);
@@ -202,6 +213,8 @@ void visit_model(Visit& visit, Spec& spec) {
   visit("head_transform_gelu", spec.head_transform_gelu);
   visit("head_transform_norm", spec.head_transform_norm);
   visit("head_transform_width", spec.head_transform_width);
+  visit("head_inner", spec.head_inner);
+  visit("all_seen", spec.all_seen);
   visit("token_score", spec.token_score);
   visit("logit_scale", spec.logit_scale);
   visit("logit_cap", spec.logit_cap);

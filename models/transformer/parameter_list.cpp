@@ -46,7 +46,8 @@ void ParameterList::query_norm(const std::string& name, const AttentionSpec& att
     return;
   }
   const bool own = form.form == QueryNormForm::kOwn;
-  const std::int64_t width = form.form == QueryNormForm::kWhole ? heads * attention.head_width : attention.head_width;
+  const std::int64_t width =
+      form.form == QueryNormForm::kWhole ? heads * attention.projected_width() : attention.projected_width();
   weights.resize(own ? static_cast<std::size_t>(heads) : 1);
   for (std::size_t n = 0; n < weights.size(); ++n) {
     norm(own ? name + "." + std::to_string(n) : name, width, form.weight, form.bias, weights[n]);
@@ -54,9 +55,9 @@ void ParameterList::query_norm(const std::string& name, const AttentionSpec& att
 }
 
 void ParameterList::attention(const std::string& prefix, const AttentionSpec& spec, LayerWeights& layer) {
-  const std::int64_t query = spec.heads * spec.head_width;
-  const std::int64_t key = spec.kv_heads * spec.head_width;
-  const std::int64_t value = spec.kv_heads * spec.values();
+  const std::int64_t query = spec.heads * spec.projected_width();
+  const std::int64_t key = spec.kv_heads * spec.projected_width();
+  const std::int64_t value = spec.kv_heads * spec.projected_values();
   const Latent& latent = spec.latent;
   if (latent.rank > 0) {
     if (latent.query_rank > 0) {
@@ -88,6 +89,16 @@ void ParameterList::attention(const std::string& prefix, const AttentionSpec& sp
   if (spec.sinks) {
     tensor(prefix + "sinks", {spec.heads}, layer.sinks);
   }
+  if (spec.difference != 0) {
+    tensor(prefix + "difference_a", {spec.head_width}, layer.difference_a);
+    tensor(prefix + "difference_b", {spec.head_width}, layer.difference_b);
+    tensor(prefix + "difference_c", {spec.head_width}, layer.difference_c);
+    tensor(prefix + "difference_d", {spec.head_width}, layer.difference_d);
+  }
+  if (spec.key_bonus) {
+    linear(prefix + "bonus", spec.kv_heads, value, spec.key_bias, layer.bonus);
+    tensor(prefix + "bonus_rate", {spec.kv_heads}, layer.bonus_rate);
+  }
   if (spec.output_norm) {
     norm(prefix + "output_norm", spec.heads * spec.values(), layer.output_norm);
   }
@@ -98,7 +109,7 @@ void ParameterList::attention(const std::string& prefix, const AttentionSpec& sp
       tensor(prefix + "gate.bias", {spec.heads}, layer.gate.bias);
     }
   }
-  linear(prefix + "output", spec_.width, spec.heads * spec.values(), spec.output_bias, layer.output);
+  linear(prefix + "output", spec_.width, spec.outputs(), spec.output_bias, layer.output);
 }
 
 void ParameterList::cross(const std::string& prefix, const AttentionSpec& spec, LayerWeights& layer) {
@@ -176,6 +187,12 @@ void ParameterList::layer(const std::string& prefix, Block& block) {
   }
   if (spec.layer_scale && spec.feeds) {
     tensor(prefix + "feed_forward_scale", {spec_.width}, layer.feed_forward_scale);
+  }
+  if (spec.attention_sum.learned && spec.mixes()) {
+    tensor(prefix + "attention_stream", {spec_.width}, layer.attention_stream);
+  }
+  if (spec.feed_forward_sum.learned && spec.feeds) {
+    tensor(prefix + "feed_forward_stream", {spec_.width}, layer.feed_forward_stream);
   }
   if (const std::int64_t inputs = spec_.layer_inputs.width; inputs > 0) {
     linear(prefix + "input.gate", inputs, spec_.width, false, layer.input_gate);

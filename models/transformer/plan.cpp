@@ -79,15 +79,16 @@ std::vector<Binding> Plan::bindings(const std::string& parameter) const {
     return {{parameter, Layout::kAsIs, {}, 0}};
   }
   const Pattern pattern(parameter);
+  const auto is_of = [&](const std::string& row) { return row == pattern.text || row == parameter; };
   const std::int64_t item = pattern.numbers[1].empty() ? 0 : std::stoll(pattern.numbers[1].substr(0, 9));
   std::vector<Binding> found;
   for (const Name& row : names) {
-    if (row.parameter == pattern.text) {
+    if (is_of(row.parameter)) {
       found.push_back({pattern.filled(row.tensor), row.layout, row.piece, item});
       continue;
     }
     for (const char* const end : {".weight", ".bias"}) {
-      if (row.parameter + end == pattern.text) {
+      if (is_of(row.parameter + end)) {
         const bool bias = end == std::string_view(".bias");
         const Layout layout = bias && row.layout == Layout::kTransposed ? Layout::kAsIs : row.layout;
         found.push_back({pattern.filled(row.tensor) + end, layout, row.piece, item});

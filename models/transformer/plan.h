@@ -57,7 +57,7 @@ struct Piece {
 
 // One row of names: a parameter of Transformer and the checkpoint's tensor. Words in braces expand to one row each:
 // "{query,key}" and "{q,k}_proj" for query and q_proj, and key and k_proj. "N" is the layer's number, "J" an expert's
-// or a head's. A name without .weight or .bias means both (the layout applies to the weight). Of several rows with the
+// or a head's; a row with numbers in their place is of that layer alone. A name without .weight or .bias means both (the layout applies to the weight). Of several rows with the
 // same parameter, the first whose tensor exists is read; the first one is written.
 struct Name {
   std::string parameter;

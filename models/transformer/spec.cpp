@@ -41,6 +41,27 @@ Status check_size(std::string_view field, std::int64_t value, std::int64_t most)
   return {};
 }
 
+// Differential attention, and a learned part of the scores: each with plain keys and values of its own.
+Status check_special(const AttentionSpec& attention) {
+  const bool plain = attention.qkv == QkvLayout::kSeparate && attention.latent.rank == 0 && attention.source < 0 &&
+                     !attention.key_as_value && !attention.value_norm && attention.clip == 0;
+  if (!plain || (attention.difference != 0 && attention.key_bonus)) {
+    return bad_input(
+        "attention: expected q, k and v of three matrices beside a difference or a learned part of scores");
+  }
+  if (attention.difference != 0 && (!std::isfinite(attention.difference) || attention.heads % 2 != 0 ||
+                                    attention.kv_heads % 2 != 0 || attention.values() != 2 * attention.head_width ||
+                                    attention.output_norm || attention.gate.form != GateForm::kNone)) {
+    return bad_input(
+        "differential attention: expected even numbers of heads and key heads, values of two heads' width, and neither "
+        "a norm nor a gate of the outputs");
+  }
+  if (attention.key_bonus && (attention.head_width < 2 || attention.value_width < 1)) {
+    return bad_input("learned part of scores: expected a channel for it, and a width of the values");
+  }
+  return {};
+}
+
 Status check_attention(const AttentionSpec& attention) {
   LOCUS_CHECK(check_size("heads", attention.heads, kLargestSize));
   LOCUS_CHECK(check_size("kv_heads", attention.kv_heads, attention.heads));
@@ -72,6 +93,9 @@ Status check_attention(const AttentionSpec& attention) {
                      std::to_string(std::min(attention.window, attention.chunk)));
   }
   const Latent& latent = attention.latent;
+  if (attention.difference != 0 || attention.key_bonus) {
+    LOCUS_CHECK(check_special(attention));
+  }
   if (attention.key_as_value && (attention.qkv != QkvLayout::kSeparate || attention.values() != attention.head_width ||
                                  attention.key_bias != attention.value_bias)) {
     return bad_input("values that are the keys: expected q and k of two matrices, and values as wide as keys");
@@ -233,6 +257,8 @@ Status check_cross(const Spec& spec) {
     plain.tuning = {};
     plain.gate = {};
     plain.value_scale = 1;
+    plain.difference = 0;
+    plain.key_bonus = false;
     plain.sinks = false;
     const bool placed = layer.attention_norm == NormPlace::kPre || layer.attention_norm == NormPlace::kPost;
     if (plain != *layer.cross || plain.qkv != QkvLayout::kSeparate || !placed || layer.parallel) {
@@ -308,6 +334,28 @@ Status check_layer_inputs(const Spec& spec) {
   return {};
 }
 
+// Rounds follow each other without gaps, and the last one ends the high state.
+Status check_rounds(const Spec& spec) {
+  const bool any = std::any_of(spec.layers.begin(), spec.layers.end(),
+                               [](const LayerSpec& layer) { return layer.round != Round::kWithin; });
+  if (!any) {
+    return {};
+  }
+  bool within = false;
+  for (std::size_t n = 0; n < spec.layers.size(); ++n) {
+    const LayerSpec& layer = spec.layers[n];
+    if (layer.begins_round() == within) {
+      return bad_input("layer " + std::to_string(n) + ": expected rounds of layers that begin and end");
+    }
+    within = !layer.ends_low() && !layer.ends_high();
+  }
+  if (within || !spec.layers.back().ends_high() || spec.is_image() || spec.crosses() || spec.norm != Norm::kRms ||
+      spec.convolution.kernel > 0 || spec.layer_inputs.width > 0) {
+    return bad_input("rounds of layers: expected a text model with RMSNorms whose last round ends the high state");
+  }
+  return {};
+}
+
 // A convolution reads tokens on both sides.
 Status check_convolution(const Spec& spec) {
   const Convolution& convolution = spec.convolution;
@@ -339,6 +387,9 @@ double attention_macs(const AttentionSpec& attention, double width, double keys)
   const auto value = static_cast<double>(attention.values());
   const double own = attention.source >= 0 ? 0 : attention.key_as_value ? head : head + value;  // of keys and values
   double projections = width * (heads * head + key_heads * own) + heads * value * width;
+  if (attention.difference != 0) {
+    projections -= width * (key_heads + heads) * value / 2;
+  }
   if (const Latent& latent = attention.latent; latent.rank > 0) {
     const auto rank = static_cast<double>(latent.rank);
     const auto rotated = static_cast<double>(latent.rotated);
@@ -489,6 +540,14 @@ Status validate(const Spec& spec) {
   LOCUS_CHECK(check_layer_inputs(spec));
   LOCUS_CHECK(check_cross(spec));
   LOCUS_CHECK(check_convolution(spec));
+  LOCUS_CHECK(check_rounds(spec));
+  if (spec.all_seen < 0 || (spec.all_seen > 0 && spec.is_image())) {
+    return bad_input("tokens that are all seen: expected 0 or more of a text, found " + std::to_string(spec.all_seen));
+  }
+  if (spec.head_inner < 0 || spec.head_inner > kLargestSize || (spec.head_inner > 0 && !spec.head_transform)) {
+    return bad_input("inner width of the head: expected none, or that of a transform, found " +
+                     std::to_string(spec.head_inner));
+  }
   if (spec.token_score && (spec.is_image() || spec.tied_head)) {
     return bad_input("score of a token: expected a text model with a head that is not tied");
   }
@@ -564,8 +623,11 @@ double multiply_accumulates(const Spec& spec, std::int64_t length) {
   }
   const auto token_width = static_cast<double>(spec.token_width());
   const double projection = spec.embedding_width > 0 ? tokens * token_width * width : 0;
-  const double head = static_cast<double>(spec.head_width()) *
-                      (static_cast<double>(spec.outputs()) + (spec.head_transform ? width : 0));
+  const auto inner = static_cast<double>(spec.head_inner);
+  const double transform = spec.head_inner > 0   ? inner * (width + static_cast<double>(spec.head_width()))
+                           : spec.head_transform ? width * static_cast<double>(spec.head_width())
+                                                 : 0;
+  const double head = static_cast<double>(spec.head_width()) * static_cast<double>(spec.outputs()) + transform;
   const double states = static_cast<double>(spec.state_width) * width;
   return total + projection + tokens * (spec.head ? head : states);
 }

@@ -108,8 +108,20 @@ struct AttentionSpec {
   double clip = 0;         // q, k and v within ±clip, after a norm of q and k; 0: none
   OutputGate gate = {};
   Latent latent = {};
+  // Differential attention (DiffLlama, arXiv 2410.05258) with this λ₀; 0: none. Heads h and h + H/2 are a pair, whose
+  // output is (1 − λ₀)·RMSNorm(o_h − λ·o_{h+H/2}) of width Dv = 2D, λ = e^{a·b} − e^{c·d} + λ₀ with learned a … d (D).
+  // The value of key head j is the projection's heads [j mod Hkv/2 | Hkv/2 + j mod Hkv/2].
+  double difference = 0;
+  // Learned part of every key's scores (Doge): e^{A·softplus(W v)} of the values v of all key heads, one number for each
+  // of them. It is the last channel of a key, which a query multiplies by 1; q and k are projected to D − 1 channels.
+  bool key_bonus = false;
 
   std::int64_t values() const { return value_width > 0 ? value_width : head_width; }
+  // Channels of a head that q and k are projected to; of a head's value.
+  std::int64_t projected_width() const { return head_width - (key_bonus ? 1 : 0); }
+  std::int64_t projected_values() const { return difference != 0 ? values() / 2 : values(); }
+  // Channels that the output projection reads.
+  std::int64_t outputs() const { return heads * projected_values(); }
   void set_qkv_bias(bool bias) { query_bias = key_bias = value_bias = bias; }
   friend bool operator==(const AttentionSpec&, const AttentionSpec&) = default;
 };
@@ -218,13 +230,19 @@ struct MixerSpec {
   friend bool operator==(const MixerSpec&, const MixerSpec&) = default;
 };
 
-// Sum of the stream x and a branch f: stream·x + branch·f.
+// Sum of the stream x and a branch f: stream·x + branch·f; where `learned`, s ⊙ x + f with a learned vector s (C).
 struct ResidualSum {
   double stream = 1;
   double branch = 1;
+  bool learned = false;
 
   friend bool operator==(const ResidualSum&, const ResidualSum&) = default;
 };
+
+// Place of a layer in a round of a model that runs its layers again and again (HRM-Text). The model has two states, low
+// and high: `high` begins as the embeddings, `low` as a learned vector. A round begins with low + high and ends with the
+// RMSNorm, without weight, of its last layer's output, which becomes low or high. The head reads high.
+enum class Round { kWithin, kBegins, kEndsLow, kEndsHigh, kWholeLow, kWholeHigh };
 
 struct LayerSpec {
   AttentionSpec attention = {};  // without `attends` the shape of the other layers' alone
@@ -251,9 +269,15 @@ struct LayerSpec {
   bool output_scale = false;  // the layer's output times a learned number (Gemma 4)
   ResidualSum attention_sum = {};
   ResidualSum feed_forward_sum = {};
+  Round round = Round::kWithin;
 
   bool has_mixer() const { return mixer.kind != Mixing::kNone; }
   bool mixes() const { return attends || has_mixer(); }
+  bool begins_round() const {
+    return round == Round::kBegins || round == Round::kWholeLow || round == Round::kWholeHigh;
+  }
+  bool ends_low() const { return round == Round::kEndsLow || round == Round::kWholeLow; }
+  bool ends_high() const { return round == Round::kEndsHigh || round == Round::kWholeHigh; }
   friend bool operator==(const LayerSpec&, const LayerSpec&) = default;
 };
 
@@ -352,11 +376,16 @@ struct Spec {
   bool head_transform_gelu = false;       // the activation is GELU whatever the layers use
   bool head_transform_norm = true;        // whether that norm exists
   std::int64_t head_transform_width = 0;  // rows of that dense; 0: the embedding's width
+  // UltraBERT: two matrices, of which the first has this many rows, and GELU (tanh) after each; 0: one.
+  std::int64_t head_inner = 0;
   bool token_score = false;  // one number per token instead of one per vocabulary entry (ELECTRA's discriminator)
   double logit_scale = 1;
   double logit_cap = 0;  // cap·tanh(logit/cap); 0: none
 
   std::int64_t trained_length = 0;  // tokens; 0 when unknown
+  // Tokens of which every query attends to all that its mask shows. Beyond, an index or blocks choose some of them, which
+  // is not computed: longer texts are refused. 0: no such choice.
+  std::int64_t all_seen = 0;
 
   // The width of the embedding.
   std::int64_t token_width() const { return embedding_width > 0 ? embedding_width : width; }
@@ -374,6 +403,8 @@ struct Spec {
   // Whether other layers attend to the keys and values of this one; of any layer.
   bool is_source(std::int64_t layer) const;
   bool shares_keys() const;
+  // Whether layers run in rounds.
+  bool has_rounds() const { return first().round != Round::kWithin; }
   // Class and register tokens before the patches; 0 for text.
   std::int64_t prefix_tokens() const { return is_image() ? image.class_tokens + image.registers : 0; }
   // Whether the layers have cross-attention; all of them or none.

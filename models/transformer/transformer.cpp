@@ -44,6 +44,9 @@ std::vector<Parameter> Transformer::parameters() {
     list.tensor("convolution.bias", {spec_->width}, convolution_.bias);
     list.norm("convolution_norm", spec_->width, convolution_norm_);
   }
+  if (spec_->has_rounds()) {
+    list.tensor("low_state", {spec_->width}, low_state_);
+  }
   head_.collect(list);
   encodings_.collect(list);
   return list.take();
@@ -183,6 +186,45 @@ attention::Attention Transformer::cross_attention(std::int64_t layer, const posi
   return {*encodings_.cross(), prepared, layer, value, nothing, attention::Mask{false}};
 }
 
+Status Transformer::accepts(const position::Positions& positions) const {
+  if (spec_->all_seen > 0 && positions.size() > spec_->all_seen) {
+    return unsupported("expected at most " + std::to_string(spec_->all_seen) + " tokens, found " +
+                       std::to_string(positions.size()) +
+                       ": in longer texts this model chooses the keys of each query, which Locus does not compute");
+  }
+  return encodings_.accepts(positions);
+}
+
+namespace {
+
+// The states of a model whose layers run in rounds (spec.h); of others, what enters and leaves a layer.
+class Rounds {
+ public:
+  Rounds(const Spec& spec, const at::Tensor& low, const at::Tensor& embedded) : eps_(spec.norm_eps) {
+    if (spec.has_rounds()) {
+      low_ = low.expand_as(embedded);
+      high_ = embedded;
+    }
+  }
+
+  at::Tensor entering(const LayerSpec& layer, at::Tensor x) const {
+    return layer.begins_round() ? low_ + high_ : std::move(x);
+  }
+  at::Tensor leaving(const LayerSpec& layer, at::Tensor x) {
+    if (!layer.ends_low() && !layer.ends_high()) {
+      return x;
+    }
+    at::Tensor& state = layer.ends_low() ? low_ : high_;
+    return state = normalise(x, {}, Norm::kRms, eps_);
+  }
+
+ private:
+  double eps_;
+  at::Tensor low_, high_;
+};
+
+}  // namespace
+
 Range Transformer::read_tokens(std::int64_t length, const ObserveOptions& options) const {
   if (spec_->is_image()) {
     return spec_->head && spec_->pool == Pool::kClass ? Range{0, 1} : Range{};
@@ -199,8 +241,10 @@ Result<at::Tensor> Transformer::run_whole(const Batch& batch, const Attend& atte
   at::Tensor x = stem_.embed(batch, encodings_, states);
   const at::Tensor entered = x;
   SharedKeys shared(blocks_.size());
+  Rounds rounds(*spec_, low_state_, x);
   for (const Block& layer : blocks_) {
     const std::int64_t n = layer.index();
+    x = rounds.entering(layer.spec(), std::move(x));
     if (entering != nullptr) {
       entering->push_back(x);
     }
@@ -215,6 +259,7 @@ Result<at::Tensor> Transformer::run_whole(const Batch& batch, const Attend& atte
     LOCUS_TRY(x, layer(x, run));
     x = convolved(entered, n, {}, std::move(x));
     x = batch.with_images_after(n, 0, std::move(x));
+    x = rounds.leaving(layer.spec(), std::move(x));
   }
   return head_(x);
 }
@@ -366,17 +411,19 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
   SharedKeys shared(blocks_.size());
   const Batch given = all ? batch : later_tokens(batch, rows.begin, states.front().positions);
   at::Tensor x;
-  if (options.reused_layers != nullptr) {
-    x = reuse_layers(*options.reused_layers, states, shared, observation);
+  // A later round reads the states that earlier layers left, which are not kept.
+  const ReusedLayers* const reused = spec_->has_rounds() ? nullptr : options.reused_layers;
+  if (reused != nullptr) {
+    x = reuse_layers(*reused, states, shared, observation);
   } else {
     x = stem_.embed(given, encodings_, states, rows.begin);
   }
   // The embeddings are read again by a convolution and by the inputs of layers. Without gradients a layer overwrites
   // only what it has made itself.
   const bool read_again = spec_->convolution.kernel > 0 || spec_->layer_inputs.width > 0;
-  const at::Tensor entered = !read_again                        ? at::Tensor()
-                             : options.reused_layers == nullptr ? x
-                                                                : stem_.embed(given, encodings_, states, rows.begin);
+  const at::Tensor entered = !read_again         ? at::Tensor()
+                             : reused == nullptr ? x
+                                                 : stem_.embed(given, encodings_, states, rows.begin);
   const std::int64_t depth = spec_->depth();
   LOCUS_CHECK(check_numbers("embedding", x, rows.begin));
   const Range read = read_tokens(x.size(1), options);
@@ -389,6 +436,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     own.rows = read;
     return &own;
   };
+  Rounds rounds(*spec_, low_state_, x);
   for (const Block& layer : blocks_) {
     const std::int64_t n = layer.index();
     if (n < observation.kept_layers) {
@@ -399,6 +447,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
       return cancelled();
     }
     LayerRecord& record = observation.layers[static_cast<std::size_t>(n)];
+    x = rounds.entering(layer.spec(), std::move(x));
     if (options.hidden) {
       record.hidden = all ? x : continued->hidden(n, x);
     }
@@ -420,6 +469,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     x = all_rows && !left.empty() ? x.slice(1, left.begin, left.end) : x;
     x = convolved(entered, n, left, std::move(x));
     x = batch.with_images_after(n, rows.begin + (n + 1 == depth ? left.begin : 0), std::move(x));
+    x = rounds.leaving(layer.spec(), std::move(x));
     const std::string name = "layer " + std::to_string(n);
     LOCUS_CHECK(check_sums(name, record.log_sum_exp));
     LOCUS_CHECK(check_numbers(name, x, rows.begin + (n + 1 == depth ? left.begin : 0)));

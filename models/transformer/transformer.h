@@ -26,6 +26,7 @@
 //   layer_inputs.embedding.weight [V, L·P]   layer_inputs.projection.weight [L·P, C]   layer_inputs.norm.*
 //   layers.N.input.{gate.weight [P, C], down.weight [C, P], after_norm.*}
 //   convolution.{weight [C, C / groups, kernel], bias}   convolution_norm.*
+//   low_state [C]
 //   final_norm.*   state_projection.weight [E, C]   head_transform.*   head_norm.*   head.{weight [V, C], bias}   distillation_head.{weight [V, C],
 //   bias} position.<the encoding's own parameter names>; those of further encodings position.1.<…>, position.2.<…>
 #pragma once
@@ -131,8 +132,9 @@ class Transformer {
   double soft_cap_of(const Batch& batch, std::int64_t layer) const;
   // The keys that the queries of a layer attend to.
   attention::Mask mask(const Batch& batch, std::int64_t layer) const;
-  // Errors: kBadInput where one of the encodings does not take these positions.
-  Status accepts(const position::Positions& positions) const { return encodings_.accepts(positions); }
+  // Errors: kBadInput where one of the encodings does not take these positions; kUnsupported for more tokens than
+  // Spec::all_seen.
+  Status accepts(const position::Positions& positions) const;
 
   // Every parameter of the spec, in a fixed order. Assign through the pointers; set requires_grad to train.
   std::vector<Parameter> parameters();
@@ -193,6 +195,7 @@ class Transformer {
   std::vector<Block> blocks_;
   Linear convolution_;
   NormWeights convolution_norm_;
+  at::Tensor low_state_;  // (C), what the low state begins as, of a model whose layers run in rounds
   Head head_;
 };
 

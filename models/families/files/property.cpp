@@ -30,6 +30,8 @@ LOCUS_PLACE(bool, norm_has_weight, spec.norm_weight)
 LOCUS_PLACE(bool, inner_bias, layer.feed_forward.inner_bias)
 LOCUS_PLACE(bool, final_norm, spec.final_norm)
 LOCUS_PLACE(bool, head_bias, spec.head_bias)
+LOCUS_PLACE(std::int64_t, head_inner, spec.head_inner)
+LOCUS_PLACE(std::int64_t, all_seen, spec.all_seen)
 LOCUS_PLACE(bool, head_transform, spec.head_transform)
 LOCUS_PLACE(bool, head_transform_bias, spec.head_transform_bias)
 LOCUS_PLACE(bool, head_transform_gelu, spec.head_transform_gelu)
@@ -145,6 +147,8 @@ std::vector<Property> all_properties() {
       {"head_transform_width", kModel, Slot(head_transform_width)},
       {"final_norm", kModel, Slot(final_norm)},
       {"head_bias", kModel, Slot(head_bias)},
+      {"head_inner", kModel, Slot(head_inner)},
+      {"all_seen", kModel, Slot(all_seen)},
       {"head_transform", kModel, Slot(head_transform)},
       {"head_transform_bias", kModel, Slot(head_transform_bias)},
       {"head_transform_gelu", kModel, Slot(head_transform_gelu)},

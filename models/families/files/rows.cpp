@@ -55,6 +55,7 @@ std::vector<Spec> all_parts() {
   latent.layers.front().attention.latent = {4, 4, 2};
   Spec direct = latent;
   direct.layers.front().attention.latent.query_rank = 0;
+  direct.head_inner = 4;
   Spec two;  // a bias by distance, and positions that are added
   two.trained_length = 8;
   two.encodings = {{"t5", {}}, {"learned", {}}};

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
@@ -231,6 +232,38 @@ const std::vector<Kind> kKinds = with_mixers({
        experts(spec, Router::kSoftmax, 1, false);
        spec.each([](std::int64_t, LayerSpec& layer) { layer.feed_forward.experts.capacity = 3; });
      }},
+    {"differences of pairs of heads", each<[](LayerSpec& layer) {
+       layer.attention.qkv = transformer::QkvLayout::kSeparate;
+       layer.attention.difference = 0.3;
+       layer.attention.value_width = 2 * layer.attention.head_width;
+     }>},
+    {"a learned part of scores",
+     [](Spec& spec) {
+       spec.encodings = {{"rope", {{"fraction", 8.0 / 9}}}};
+       spec.each([](std::int64_t, LayerSpec& layer) {
+         layer.attention.qkv = transformer::QkvLayout::kSeparate;
+         layer.attention.norm.form = QueryNormForm::kHead;
+         layer.attention.key_bonus = true;
+         layer.attention.head_width = 9;
+         layer.attention.value_width = 8;
+         layer.attention.scale = 0.3;
+       });
+     }},
+    {"learned sums",
+     each<[](LayerSpec& layer) { layer.attention_sum.learned = layer.feed_forward_sum.learned = true; }>},
+    {"rounds of layers",
+     [](Spec& spec) {
+       spec.layers[0].round = transformer::Round::kBegins;
+       spec.layers[1].round = transformer::Round::kEndsLow;
+       spec.layers[2].round = transformer::Round::kWholeHigh;
+       spec.final_norm = false;
+     }},
+    {"two matrices before the head",
+     [](Spec& spec) {
+       spec.head_transform = true;
+       spec.head_transform_bias = spec.head_transform_norm = false;
+       spec.head_inner = 12;
+     }},
     {"clamped gates", each<[](LayerSpec& layer) { layer.feed_forward.clamp = 0.4; }>},
     {"norms without weight", [](Spec& spec) { spec.norm_weight = false; }},
     {"a bias of the output alone", each<[](LayerSpec& layer) {
@@ -254,6 +287,77 @@ const std::vector<Kind> kKinds = with_mixers({
 transformer::Batch batch_of(const transformer::Transformer& model) {
   at::manual_seed(4);
   return {at::randint(model.spec().vocabulary, {2, 23}, at::kLong), {}, model.positions(23)};
+}
+
+// Values, λ and norm of a pair, head by head, from the outcome of its two maps.
+TEST(Block, ADifferenceIsOfAPairOfHeads) {
+  const at::NoGradGuard no_grad;
+  const auto kind = std::find_if(kKinds.begin(), kKinds.end(), [](const Kind& each) {
+    return std::string_view(each.name) == "differences of pairs of heads";
+  });
+  const auto model = model_of(*kind);
+  const transformer::Batch batch = batch_of(*model);
+  transformer::ObserveOptions options;
+  options.all_logits = options.values = options.hidden = options.writes = true;
+  const auto seen = model->observe(batch, options);
+  ASSERT_TRUE(seen.ok());
+  const transformer::Block& block = model->block(0);
+  const transformer::LayerWeights& weights = block.weights();
+  const std::int64_t heads = block.spec().attention.heads;
+  const at::Tensor input = block.attention_input(seen->layers[0].hidden);
+  const at::Tensor plain = transformer::split_heads(transformer::linear(input, weights.value), 2);  // (B, 2, T, D)
+  const at::Tensor share = at::dot(weights.difference_a, weights.difference_b).exp() -
+                           at::dot(weights.difference_c, weights.difference_d).exp() + 0.3;
+  const at::Tensor value = at::cat({plain.select(1, 0), plain.select(1, 1)}, -1);  // of every head
+  for (std::int64_t pair = 0; pair < heads / 2; ++pair) {
+    const auto outcome = [&](std::int64_t head) {
+      const position::Prepared& prepared = seen->layers[0].prepared;
+      const at::Tensor scores =
+          prepared.query.select(1, head).matmul(prepared.key.select(1, head / (heads / 2)).transpose(1, 2)) *
+          model->layer_encoding(0)->scale();
+      const std::int64_t length = scores.size(1);
+      const at::Tensor later = at::ones({length, length}, at::kBool).triu(1);
+      return at::softmax(scores.masked_fill(later, -INFINITY), -1).matmul(value);
+    };
+    const at::Tensor rest = outcome(pair) - share * outcome(pair + heads / 2);
+    const at::Tensor wanted = rest * at::rsqrt(rest.square().mean(-1, true) + model->spec().norm_eps) * 0.7;
+    const at::Tensor found = seen->writes[0].heads.slice(2, pair * 16, pair * 16 + 16);
+    EXPECT_CLOSE(found, wanted, kTolerance);
+  }
+}
+
+TEST(Block, TextsWhoseKeysWouldBeChosenAreRefused) {
+  Spec spec;
+  spec.vocabulary = 40;
+  spec.all_seen = 7;
+  const auto model = transformer::Transformer::create(spec, true, 3);
+  ASSERT_TRUE(model.ok());
+  EXPECT_TRUE((*model)->accepts((*model)->positions(7)).ok());
+  const Status longer = (*model)->accepts((*model)->positions(8));
+  ASSERT_FALSE(longer.ok());
+  EXPECT_EQ(longer.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(longer.error().describe().find("at most 7 tokens, found 8"), std::string::npos);
+}
+
+TEST(Block, RoundsBeginAndEnd) {
+  using transformer::Round;
+  const auto valid = [](std::vector<Round> rounds) {
+    Spec spec;
+    spec.repeat({}, static_cast<std::int64_t>(rounds.size()));
+    spec.each([&](std::int64_t n, LayerSpec& layer) { layer.round = rounds[static_cast<std::size_t>(n)]; });
+    return transformer::validate(spec).ok();
+  };
+  EXPECT_TRUE(valid({Round::kBegins, Round::kWithin, Round::kEndsLow, Round::kWholeLow, Round::kWholeHigh}));
+  for (const std::vector<Round>& wrong :
+       std::vector<std::vector<Round>>{{Round::kBegins, Round::kWithin},                       // no end
+                                       {Round::kWholeLow},                                     // high is never renewed
+                                       {Round::kWithin, Round::kWholeHigh},                    // a layer of no round
+                                       {Round::kWholeHigh, Round::kWithin, Round::kEndsHigh},  // an end without begin
+                                       {Round::kBegins, Round::kBegins, Round::kEndsHigh},     // a begin within a round
+                                       {Round::kBegins, Round::kWholeHigh, Round::kEndsHigh},  //
+                                       {Round::kBegins, Round::kEndsLow, Round::kEndsHigh}}) {
+    EXPECT_FALSE(valid(wrong)) << wrong.size();
+  }
 }
 
 // With a correction all scores can be negative: experts outside the best group stay outside.
@@ -345,6 +449,11 @@ TEST(Block, DirectPathSumsToTheLogit) {
     ASSERT_TRUE(seen.ok());
     const std::int64_t last = batch.positions.size() - 1;
     const auto path = transformer::direct_path(*model, batch, *seen, {last, last + 1}, {{5, 1}});
+    const Spec& spec = model->spec();
+    if (spec.head_transform || spec.has_rounds() || spec.first().attention.difference != 0) {
+      EXPECT_EQ(path.ok(), false);  // no sum either
+      continue;
+    }
     ASSERT_TRUE(path.ok()) << path.error().describe();
     double sum = path->heads.sum().item<double>();
     for (const std::vector<double>* parts : {&path->feed_forwards, &path->mixers, &path->biases}) {

@@ -59,8 +59,8 @@ Spec unusual() {
   layer.attention_norm = NormPlace::kPost;
   layer.feed_forward_norm = NormPlace::kBoth;
   layer.parallel = layer.shared_norm = layer.residual_from_norm = layer.layer_scale = true;
-  layer.attention_sum = {0.8, 0.6};
-  layer.feed_forward_sum = {0.9, 0.4};
+  layer.attention_sum = {0.8, 0.6, true};
+  layer.feed_forward_sum = {0.9, 0.4, true};
   spec.repeat(layer, 3);
   spec.embedding_norm_weight = false;
   spec.embedding_norm = spec.early_norm = true;
@@ -75,6 +75,8 @@ Spec unusual() {
   spec.head_transform_gelu = spec.token_score = true;
   spec.head_transform_norm = false;
   spec.head_transform_width = 40;
+  spec.head_inner = 20;
+  spec.all_seen = 100;
   spec.pool = Pool::kAll;
   spec.norm_after_pool = true;
   spec.final_norm = false;
@@ -102,7 +104,8 @@ TEST(LocusConfig, KeepsEveryField) {
   for (const auto& [name, value] : plain.items()) {
     if (name != "model_type" && name != "key_as_value" && name != "key_source" && name != "state_width" &&
         name.rfind("layer_inputs", 0) != 0 && name != "causal" && name != "dropped_token" && name != "attends" &&
-        name != "feeds" && name.rfind("latent_", 0) != 0 && name.rfind("convolution", 0) != 0) {
+        name != "feeds" && name != "difference" && name != "key_bonus" && name != "round" &&
+        name.rfind("latent_", 0) != 0 && name.rfind("convolution", 0) != 0) {
       EXPECT_NE(value, written[name]) << name;
     }
   }
@@ -149,6 +152,25 @@ TEST(LocusConfig, KeepsSharedKeysAndPerLayerEmbeddings) {
     EXPECT_FALSE(validate(wrong).ok()) << at << " " << source;
   }
   spec.layers[1].encoding = -1;
+  EXPECT_FALSE(validate(spec).ok());
+}
+
+TEST(LocusConfig, KeepsDifferencesBonusesAndRounds) {
+  Spec spec;
+  LayerSpec layer;
+  layer.attention.qkv = QkvLayout::kSeparate;
+  spec.repeat(layer, 3);
+  spec.layers[0].attention.difference = 0.2;
+  spec.layers[0].attention.value_width = 2 * layer.attention.head_width;
+  spec.layers[1].attention.key_bonus = true;
+  spec.layers[1].attention.value_width = layer.attention.head_width;
+  spec.layers[0].round = Round::kBegins;
+  spec.layers[1].round = Round::kEndsLow;
+  spec.layers[2].round = Round::kWholeHigh;
+  const auto read = parse_locus_config(json::parse(locus_config(spec).dump()), "config.json");
+  ASSERT_TRUE(read.ok()) << read.error().describe();
+  EXPECT_EQ(*read, spec);
+  spec.layers[0].attention.value_width = layer.attention.head_width;
   EXPECT_FALSE(validate(spec).ok());
 }
 
