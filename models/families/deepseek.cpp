@@ -1,9 +1,11 @@
-// DeepSeek V2 and V3: latent attention with a decoupled rotary part, and experts after the first layers. Mistral 4 is of
+// DeepSeek V2 and V3: latent attention with a decoupled rotary part, and experts after the first layers; V3.2 and GLM 5
+// with an index that chooses the keys of long texts. Mistral 4 is of
 // their kind, with probabilities in groups and queries that grow with their position; Youtu has no experts.
 #include <algorithm>
 #include <cmath>
 
 #include "core/base/shown.h"
+#include "models/families/engine/layer_kinds.h"
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 
@@ -23,20 +25,8 @@ Status check_repeated(const Config& config, const char* field, std::int64_t foll
   return {};
 }
 
-// The factor of all scores that mscale_all_dim sets, in addition to the magnitude of cos and sin.
-Result<double> score_factor(const Config& config) {
-  LOCUS_TRY(const Config block, rope_block(config));
-  LOCUS_TRY(const std::string type, block.text(spelled(block, {"rope_type", "type"}), "default"));
-  LOCUS_TRY(const double mscale, block.number("mscale_all_dim", 0.0));
-  LOCUS_TRY(const double factor, block.number("factor", 1.0));
-  if (type == "default" || mscale == 0 || factor <= 1) {
-    return 1.0;
-  }
-  return std::pow(0.1 * mscale * std::log(factor) + 1, 2);
-}
-
 Status finish_attention(const Config& config, Plan& plan, bool interleaved) {
-  LOCUS_TRY(const double factor, score_factor(config));
+  LOCUS_TRY(const double factor, rope_score_factor(config));
   const transformer::AttentionSpec& attention = plan.spec.first().attention;
   LOCUS_CHECK(check_repeated(config, "num_key_value_heads", attention.heads));
   LOCUS_CHECK(check_repeated(config, "qk_head_dim", attention.head_width));
@@ -106,15 +96,48 @@ Status finish_mistral4(const CheckpointFiles& checkpoint, Plan& plan) {
   return finish_experts(config, plan);
 }
 
+// Layers after the last one predict further tokens; they are not run.
+Status skip_further(const Config& config, std::int64_t usual, Plan& plan) {
+  LOCUS_TRY(const std::int64_t further, integer_or(config, "num_nextn_predict_layers", usual, 0));
+  for (std::int64_t n = 0; n < std::min<std::int64_t>(further, 16); ++n) {
+    plan.skipped.push_back(layer_prefix("model.layers.", plan.spec.depth() + n) + "*");
+  }
+  return {};
+}
+
+// An index chooses the keys of each query, index_topk at most: all of a text that is no longer.
+Status finish_indexed(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_CHECK(check_fixed_fields(
+      config, {{"scoring_func", {"sigmoid"}}, {"topk_method", {"noaux_tc"}}, {"rope_interleave", {true}}}));
+  LOCUS_CHECK(finish_youtu(checkpoint, plan));
+  LOCUS_TRY(plan.spec.all_seen, integer_or(config, "index_topk", 2048));
+  LOCUS_TRY(const std::vector<bool> indexed,
+            layers_of_type(config, "layer_types", plan.spec.depth(), "indexed_attention", "indexed_attention",
+                           [](std::int64_t) { return true; }));
+  for (const char* const part : {"wq_b.weight", "wk.weight", "k_norm.weight", "k_norm.bias", "weights_proj.weight"}) {
+    plan.skipped.push_back("indexer." + std::string(part));
+  }
+  LOCUS_TRY(const std::int64_t dense, integer_or(config, "first_k_dense_replace", 3, 0));
+  LOCUS_TRY(const std::int64_t dense_inner, config.integer("intermediate_size"));
+  LOCUS_TRY(const std::int64_t shared, integer_or(config, "n_shared_experts", 1, 0));
+  LOCUS_TRY(const std::vector<bool> sparse, layers_of_type(config, "mlp_layer_types", plan.spec.depth(), "sparse",
+                                                           "dense", [&](std::int64_t n) { return n >= dense; }));
+  plan.spec.each([&](std::int64_t n, LayerSpec& layer) {
+    layer.feed_forward.experts.shared = shared * layer.feed_forward.inner;
+    if (!sparse[static_cast<std::size_t>(n)]) {
+      layer.feed_forward.experts = {};
+      layer.feed_forward.inner = dense_inner;
+    }
+  });
+  return skip_further(config, 0, plan);
+}
+
 Status finish_v3(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_CHECK(check_fixed_fields(config, {{"scoring_func", {"sigmoid"}}, {"topk_method", {"noaux_tc"}}}));
   LOCUS_CHECK(finish_youtu(checkpoint, plan));
-  // Layers after the last one predict further tokens; they are not run.
-  LOCUS_TRY(const std::int64_t further, integer_or(config, "num_nextn_predict_layers", 0, 0));
-  for (std::int64_t n = 0; n < std::min<std::int64_t>(further, 16); ++n) {
-    plan.skipped.push_back(layer_prefix("model.layers.", plan.spec.depth() + n) + "*");
-  }
+  LOCUS_CHECK(skip_further(config, 0, plan));
   return finish_experts(config, plan);
 }
 
@@ -153,6 +176,23 @@ Family deepseek(std::string_view name) {
   return family;
 }
 
+// V3 with an index.
+Family indexed(std::string_view name, std::int64_t groups, std::int64_t chosen_groups) {
+  Family family = deepseek(name);
+  family.fixed = [](Draft& draft) {
+    draft.layer.feed_forward.experts.router = transformer::Router::kSigmoid;
+    draft.layer.feed_forward.experts.correction = true;
+  };
+  family.set({{"norm_topk_prob"}, slot::normalised_experts, true});
+  family.set({{"n_group"}, slot::expert_groups, groups});
+  family.set({{"topk_group"}, slot::chosen_groups, chosen_groups});
+  family.set({{"routed_scaling_factor"}, slot::expert_factor, 2.5});
+  family.harmless = {"index_head_dim",  "index_n_heads",          "indexer_types",
+                     "index_topk_freq", "index_skip_topk_offset", "index_topk_pattern"};
+  family.finish = finish_indexed;
+  return family;
+}
+
 }  // namespace
 
 const Family kDeepseekV2 = [] {
@@ -169,6 +209,14 @@ const Family kDeepseekV3 = [] {
   };
   family.set({{"norm_topk_prob"}, slot::normalised_experts, true});
   family.finish = finish_v3;
+  return family;
+}();
+
+const Family kDeepseekV32 = indexed("deepseek_v32", 8, 4);
+
+const Family kGlmMoeDsa = [] {
+  Family family = indexed("glm_moe_dsa", 1, 1);
+  family.set({{"rms_norm_eps"}, slot::norm_eps, 1e-5});
   return family;
 }();
 

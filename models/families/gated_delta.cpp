@@ -1,12 +1,16 @@
 // Models with layers of the gated delta rule: Qwen3-Next and Qwen3.5 (attention in every fourth layer, with a gate),
-// OLMo Hybrid (OLMo 2's attention layers), Kimi Linear (KDA beside latent attention without positions).
+// OLMo Hybrid (OLMo 2's attention layers), Lara Mini (windows with positions beside full attention without), Kimi Linear
+// and Bailing Hybrid (KDA beside latent attention, without and with positions).
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <utility>
 
+#include "core/base/shown.h"
+#include "models/families/engine/computed.h"
 #include "models/families/engine/layer_kinds.h"
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
-#include "models/formats/joined.h"
 
 namespace locus::families {
 
@@ -88,17 +92,16 @@ Status finish_qwen(const CheckpointFiles& checkpoint, Plan& plan) {
 
 // Convolutions of q, k and v that are three tensors of a file.
 Status join_convolutions(const CheckpointFiles& checkpoint, Plan& plan, const std::string& mixer) {
-  std::vector<formats::Joined> joined;
+  std::vector<OfRows> joined;
   for (std::int64_t n = 0; n < plan.spec.depth() && checkpoint.tensors != nullptr; ++n) {
     const std::string prefix = layer_prefix("model.layers.", n) + mixer;
     if (checkpoint.find(prefix + "q_conv1d.weight") != nullptr) {
       joined.push_back({prefix + "conv1d.weight",
-                        {prefix + "q_conv1d.weight", prefix + "k_conv1d.weight", prefix + "v_conv1d.weight"}});
+                        {{prefix + "q_conv1d.weight"}, {prefix + "k_conv1d.weight"}, {prefix + "v_conv1d.weight"}}});
     }
   }
   if (!joined.empty()) {
-    LOCUS_TRY(formats::Source source, formats::joined(*checkpoint.tensors, joined));
-    plan.further.push_back(std::move(source));
+    LOCUS_CHECK(compute_rows(checkpoint, joined, plan));
     plan.skipped.insert(plan.skipped.end(),
                         {mixer + "q_conv1d.weight", mixer + "k_conv1d.weight", mixer + "v_conv1d.weight"});
   }
@@ -168,6 +171,107 @@ Status finish_kimi(const CheckpointFiles& checkpoint, Plan& plan) {
     }
   });
   return join_convolutions(checkpoint, plan, "self_attn.");
+}
+
+// One matrix holds the rows q|k|v|gate|beta|decay of a mixer.
+Status split_inputs(const CheckpointFiles& checkpoint, const MixerSpec& mixer, Plan& plan) {
+  const std::int64_t mixed = 2 * mixer.key_heads * mixer.key_width + mixer.inner();
+  std::vector<OfRows> parts;
+  for (std::int64_t n = 0; n < plan.spec.depth() && checkpoint.tensors != nullptr; ++n) {
+    const std::string input = layer_prefix("model.layers.", n) + "linear_attn.in_proj";
+    std::int64_t first = 0;
+    for (const auto& [name, count] : {std::pair{"_qkv", mixed}, std::pair{"_z", mixer.inner()},
+                                      std::pair{"_b", mixer.heads}, std::pair{"_a", mixer.heads}}) {
+      if (plan.spec.layers[static_cast<std::size_t>(n)].has_mixer()) {
+        parts.push_back({input + name + ".weight", {{input + ".weight", first, count}}});
+      }
+      first += count;
+    }
+  }
+  plan.skipped.emplace_back("linear_attn.in_proj.weight");
+  return compute_rows(checkpoint, parts, plan);
+}
+
+Status finish_lara(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_CHECK(set_rope(config, plan));
+  LOCUS_TRY(const MixerSpec mixer, delta_mixer(config, plan.spec.norm_eps));
+  LOCUS_TRY(const std::int64_t window, integer_or(config, "sliding_window", 512));
+  std::vector<std::string> kinds;
+  constexpr std::array<const char*, 5> kUsual{"linear_attention", "sliding_attention", "linear_attention",
+                                              "full_attention", "sliding_attention"};
+  for (std::int64_t n = 0; n < plan.spec.depth(); ++n) {
+    kinds.emplace_back(kUsual[static_cast<std::size_t>(n) % kUsual.size()]);
+  }
+  if (config.has("layer_types")) {
+    LOCUS_TRY(kinds, config.texts("layer_types"));
+    LOCUS_CHECK(check_entries(kinds.size(), plan.spec.depth(), config.context("layer_types")));
+  }
+  for (std::size_t n = 0; n < kinds.size(); ++n) {
+    LayerSpec& layer = plan.spec.layers[n];
+    if (kinds[n] == "linear_attention") {
+      mix_instead(layer, mixer);
+    } else if (kinds[n] == "sliding_attention") {
+      layer.attention.window = window;
+    } else if (kinds[n] == "full_attention") {
+      layer.encoding = -1;
+    } else {
+      return unsupported("expected linear_attention, sliding_attention or full_attention, found " + shown(kinds[n]),
+                         config.context("layer_types"));
+    }
+  }
+  return split_inputs(checkpoint, mixer, plan);
+}
+
+Status finish_bailing(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_CHECK(check_fixed_fields(config, {{"hidden_act", {"silu"}}}));
+  const transformer::AttentionSpec& attention = plan.spec.first().attention;
+  const auto width = static_cast<double>(attention.head_width);
+  LOCUS_CHECK(set_rope(config, plan, 6e6, "interleaved", static_cast<double>(attention.latent.rotated) / width));
+  LOCUS_TRY(const double factor, rope_score_factor(config));
+  MixerSpec mixer;
+  mixer.kind = Mixing::kDelta;
+  mixer.qkv = QkvLayout::kSeparate;
+  mixer.channel_decay = mixer.sigmoid_gate = true;
+  mixer.norm_eps = plan.spec.norm_eps;
+  // The published fields: as many heads as attention has, and head_dim, which the library later sets to the width
+  // that turns.
+  LOCUS_TRY(mixer.heads, integer_or(config, "linear_num_heads", attention.heads));
+  LOCUS_TRY(const std::int64_t head_width, integer_or(config, "head_dim", 128));
+  LOCUS_TRY(mixer.key_width, integer_or(config, "linear_head_dim", head_width));
+  LOCUS_TRY(const std::int64_t kernel, integer_or(config, "linear_conv_kernel_dim", 4));
+  LOCUS_TRY(mixer.kernel, integer_or(config, "short_conv_kernel_size", kernel));
+  mixer.key_heads = mixer.heads;
+  mixer.value_width = mixer.key_width;
+  LOCUS_TRY(const bool bounded, config.boolean("kda_safe_gate", true));
+  LOCUS_TRY(const double bound, config.number("kda_lower_bound", -5.0));
+  mixer.decay_floor = bounded ? bound : 0;
+  LOCUS_TRY(const std::int64_t group, integer_or(config, "layer_group_size", 6));
+  LOCUS_TRY(const std::vector<bool> attends, attending_layers(config, plan.spec.depth(), "linear_attention",
+                                                              [&](std::int64_t n) { return (n + 1) % group == 0; }));
+  LOCUS_TRY(const std::int64_t dense, integer_or(config, "first_k_dense_replace", 2, 0));
+  LOCUS_TRY(const std::int64_t inner, config.integer("intermediate_size"));
+  LOCUS_TRY(const std::int64_t shared, integer_or(config, "num_shared_experts", 1, 0));
+  LOCUS_TRY(const std::vector<bool> sparse, layers_of_type(config, "mlp_layer_types", plan.spec.depth(), "sparse",
+                                                           "dense", [&](std::int64_t n) { return n >= dense; }));
+  plan.spec.each([&](std::int64_t n, LayerSpec& layer) {
+    layer.attention.scale = factor == 1 ? 0 : factor / std::sqrt(width);
+    layer.attention.query_bias = layer.attention.query_bias && layer.attention.latent.query_rank > 0;
+    layer.feed_forward.experts.shared = shared * layer.feed_forward.inner;
+    if (!sparse[static_cast<std::size_t>(n)]) {
+      layer.feed_forward.experts = {};
+      layer.feed_forward.inner = inner;
+    }
+    if (!attends[static_cast<std::size_t>(n)]) {
+      mix_instead(layer, mixer);
+    }
+  });
+  LOCUS_TRY(const std::int64_t further, integer_or(config, "num_nextn_predict_layers", 1, 0));
+  for (std::int64_t n = 0; n < std::min<std::int64_t>(further, 16); ++n) {
+    plan.skipped.push_back(layer_prefix("model.layers.", plan.spec.depth() + n) + "*");
+  }
+  return join_convolutions(checkpoint, plan, "attention.");
 }
 
 void add_mixer(Family& family) {
@@ -275,6 +379,79 @@ const Family kOlmoHybrid = [] {
   family.names.push_back(
       {"layers.N.mixer.convolution.weight", "layers.N.linear_attn.conv1d.weight", Layout::kReshaped});
   family.harmless = {"linear_a_log_max", "linear_a_log_min", "linear_dt_init_floor", "linear_dt_max", "linear_dt_min"};
+  return family;
+}();
+
+const Family kLaraMini = [] {
+  Family family = llama("lara_mini");
+  add_mixer(family);
+  add_experts(family);
+  family.fixed = [](Draft& draft) { draft.layer.attention.norm.form = transformer::QueryNormForm::kHead; };
+  family.set({{"head_dim"}, slot::head_width, std::int64_t{128}});
+  family.set({{"tie_word_embeddings"}, slot::tied, true});
+  family.set({{"num_experts", "num_local_experts"}, slot::experts, std::int64_t{128}});
+  family.set({{"num_experts_per_tok"}, slot::chosen_experts, std::int64_t{4}});
+  family.finish = finish_lara;
+  family.names.push_back({"layers.N.attention.{query,key}_norm", "layers.N.self_attn.{q,k}_norm"});
+  family.rename({"layers.N.mixer.norm", "layers.N.linear_attn.out_norm"});
+  const std::string to = "layers.N.feed_forward.experts.J.";
+  const std::string from = "layers.N.mlp.experts.";
+  family.names.push_back({to + "gate.weight", from + "gate_up_proj", {}, {.index = 0, .of = 2, .stacked = true}});
+  family.names.push_back({to + "up.weight", from + "gate_up_proj", {}, {.index = 1, .of = 2, .stacked = true}});
+  family.names.push_back({to + "down.weight", from + "down_proj", {}, {.stacked = true}});
+  return family;
+}();
+
+const Family kBailingHybrid = [] {
+  using namespace slot;
+  Family family = llama("bailing_hybrid");
+  std::erase_if(family.fields, [](const Field& field) {
+    return field.names.front() == "num_key_value_heads" || field.names.front() == "head_dim";
+  });
+  family.fixed = [](Draft& draft) {
+    draft.layer.feed_forward.experts.router = transformer::Router::kSigmoid;
+    draft.layer.feed_forward.experts.correction = true;
+    draft.layer.attention.gate.form = transformer::GateForm::kHead;
+  };
+  family.set({{"model_max_length", "max_position_embeddings"}, trained_length, std::int64_t{0}});
+  family.set({{"qk_rope_head_dim"}, rotated_width, std::int64_t{64}});
+  family.set({{"qk_nope_head_dim"}, plain_width, std::int64_t{128}});
+  family.set({{"v_head_dim"}, value_width, std::int64_t{128}});
+  family.set({{"kv_lora_rank"}, latent_rank, std::int64_t{512}});
+  family.set({{"q_lora_rank"}, latent_query_rank, std::int64_t{0}});
+  family.set({{"moe_intermediate_size"}, inner, std::int64_t{768}});
+  family.set({{"num_experts", "num_local_experts"}, experts, std::int64_t{512}});
+  family.set({{"num_experts_per_token", "num_experts_per_tok"}, chosen_experts, std::int64_t{8}});
+  family.set({{"num_expert_group", "n_group"}, expert_groups, std::int64_t{8}});
+  family.set({{"topk_group"}, chosen_groups, std::int64_t{4}});
+  family.set({{"moe_renormalize", "norm_topk_prob"}, normalised_experts, true});
+  family.set({{"routed_scaling_factor"}, expert_factor, 2.5});
+  family.harmless = {"num_key_value_heads", "qk_head_dim", "mtp_loss_scaling_factor", "head_dim"};
+  family.finish = finish_bailing;
+  family.prefixes = {"model.", ""};
+  family.anchor = "word_embeddings.weight";
+  family.rename({"embedding.weight", "word_embeddings.weight"});
+  family.rename({"layers.N.attention.query", "layers.N.attention.q_proj"});
+  family.rename({"layers.N.attention.output", "layers.N.attention.dense"});
+  family.names.push_back({"layers.N.attention.gate", "layers.N.attention.g_proj"});
+  family.names.push_back({"layers.N.attention.{query_down,query_latent_norm,query_up}",
+                          "layers.N.attention.{q_a_proj,q_a_layernorm,q_b_proj}"});
+  family.names.push_back({"layers.N.attention.{latent_down,latent_norm,latent_up}",
+                          "layers.N.attention.{kv_a_proj_with_mqa,kv_a_layernorm,kv_b_proj}"});
+  for (const auto& [parameter, tensor] :
+       {std::pair{"query", "q_proj"}, std::pair{"key", "k_proj"}, std::pair{"value", "v_proj"},
+        std::pair{"gate", "g_proj"}, std::pair{"decay", "f_proj"}, std::pair{"beta", "b_proj"},
+        std::pair{"rate", "A_log"}, std::pair{"step_bias", "dt_bias"}, std::pair{"norm", "o_norm"},
+        std::pair{"output", "dense"}}) {
+    family.names.push_back({std::string("layers.N.mixer.") + parameter, std::string("layers.N.attention.") + tensor});
+  }
+  family.names.push_back({"layers.N.mixer.convolution.weight", "layers.N.attention.conv1d.weight", Layout::kReshaped});
+  family.names.push_back(
+      {"layers.N.feed_forward.experts.J.{gate,up,down}", "layers.N.mlp.experts.J.{gate,up,down}_proj"});
+  family.names.push_back(
+      {"layers.N.feed_forward.shared.{gate,up,down}", "layers.N.mlp.shared_experts.{gate,up,down}_proj"});
+  family.names.push_back({"layers.N.feed_forward.router", "layers.N.mlp.gate"});
+  family.names.push_back({"layers.N.feed_forward.correction", "layers.N.mlp.gate.expert_bias"});
   return family;
 }();
 

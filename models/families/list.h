@@ -8,6 +8,7 @@
 
 namespace locus::families {
 
+extern const Family kBailingHybrid;
 extern const Family kBamba;
 extern const Family kBart;
 extern const Family kBeam;
@@ -28,6 +29,7 @@ extern const Family kDeberta;
 extern const Family kDebertaV2;
 extern const Family kDeepseekV2;
 extern const Family kDeepseekV3;
+extern const Family kDeepseekV32;
 extern const Family kDeit;
 extern const Family kDinov2;
 extern const Family kDinov2WithRegisters;
@@ -46,6 +48,7 @@ extern const Family kGemma3Vision;
 extern const Family kGemma4;
 extern const Family kGemma4Unified;
 extern const Family kGlm4v;
+extern const Family kGlmMoeDsa;
 extern const Family kGpt2;
 extern const Family kGptj;
 extern const Family kGptNeo;
@@ -59,6 +62,7 @@ extern const Family kIdefics3;
 extern const Family kInternvl;
 extern const Family kJamba;
 extern const Family kKimiLinear;
+extern const Family kLaraMini;
 extern const Family kLfm2;
 extern const Family kLfm2Moe;
 extern const Family kLfm3;

@@ -218,6 +218,17 @@ Result<Settings> rope_options(const Config& config, const Config& block, double 
   return options;
 }
 
+Result<double> rope_score_factor(const Config& config) {
+  LOCUS_TRY(const Config block, rope_block(config));
+  LOCUS_TRY(const std::string type, block.text(spelled(block, {"rope_type", "type"}), "default"));
+  LOCUS_TRY(const double mscale, block.number("mscale_all_dim", 0.0));
+  LOCUS_TRY(const double factor, block.number("factor", 1.0));
+  if (type == "default" || mscale == 0 || factor <= 1) {
+    return 1.0;
+  }
+  return std::pow(0.1 * mscale * std::log(factor) + 1, 2);
+}
+
 Result<double> rotated_fraction(const Config& config, double fallback) {
   LOCUS_TRY(const Config block, rope_block(config));
   LOCUS_TRY(const double own, config.number("partial_rotary_factor", fallback));

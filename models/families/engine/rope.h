@@ -27,6 +27,9 @@ Result<Settings> rope_options(const Config& config, const Config& block, double 
 // The rotated fraction of a head's channels: the block's partial_rotary_factor, else the config's, else `fallback`.
 Result<double> rotated_fraction(const Config& config, double fallback);
 
+// The factor of all scores that mscale_all_dim sets beside latent attention, in addition to the magnitude of cos and sin.
+Result<double> rope_score_factor(const Config& config);
+
 // Sets the encoding of all layers: one RoPE, or one per type of layer_types where the block holds a block for each type
 // (null: no positions). Errors: those of rope_options().
 Status set_rope(const Config& config, Plan& plan, double base = 10000.0, const char* layout = "half",

@@ -1,0 +1,151 @@
+#include "models/families/engine/computed.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "models/formats/tensor_table.h"
+#include "models/transformer/weights.h"
+
+namespace locus::families {
+
+namespace {
+
+using formats::TensorInfo;
+
+Result<const TensorInfo*> stored(const CheckpointFiles& checkpoint, const std::string& name) {
+  const TensorInfo* const tensor = checkpoint.find(name);
+  if (tensor == nullptr || tensor->shape.empty()) {
+    return bad_input(tensor == nullptr ? "expected a tensor, found none" : "expected rows, found a single number",
+                     checkpoint.path.string() + ": tensor " + name);
+  }
+  return tensor;
+}
+
+Error other_shape(const TensorInfo& tensor, const std::string& expected) {
+  return bad_input("expected " + expected + ", found " + formats::shape_text(tensor.shape),
+                   formats::tensor_context(tensor.file, tensor.name));
+}
+
+Result<formats::DType> dtype_of(const at::Tensor& value, const TensorInfo& like) {
+  switch (value.scalar_type()) {
+    case at::kFloat:
+      return formats::DType::kF32;
+    case at::kHalf:
+      return formats::DType::kF16;
+    case at::kBFloat16:
+      return formats::DType::kBF16;
+    case at::kDouble:
+      return formats::DType::kF64;
+    default:
+      return unsupported("expected floating-point weights, found " + std::string(like.type_name()),
+                         formats::tensor_context(like.file, like.name));
+  }
+}
+
+// Adds a tensor, which the table keeps.
+Status add(const std::string& name, const TensorInfo& like, const at::Tensor& value, formats::TensorTable& table) {
+  const auto kept = std::make_shared<const at::Tensor>(value.contiguous());
+  TensorInfo info;
+  info.name = name;
+  info.file = like.file;
+  LOCUS_TRY(info.dtype, dtype_of(*kept, like));
+  info.shape.assign(kept->sizes().begin(), kept->sizes().end());
+  std::int64_t count = 0;
+  if (!formats::row_major(info.shape, info.strides, count)) {
+    return other_shape(info, "a tensor whose size can be counted");
+  }
+  info.storage = {static_cast<const std::byte*>(kept->data_ptr()), kept->nbytes()};
+  table.owners.push_back(kept);
+  table.tensors.push_back(std::move(info));
+  return {};
+}
+
+Status finish(formats::TensorTable table, Plan& plan) {
+  LOCUS_TRY(formats::Source source, formats::make_source(std::move(table)));
+  plan.further.push_back(std::move(source));
+  return {};
+}
+
+}  // namespace
+
+Status compute_rows(const CheckpointFiles& checkpoint, const std::vector<OfRows>& tensors, Plan& plan) {
+  formats::TensorTable table;
+  for (const OfRows& wanted : tensors) {
+    std::vector<at::Tensor> parts;
+    const TensorInfo* first = nullptr;
+    for (const Rows& rows : wanted.parts) {
+      LOCUS_TRY(const TensorInfo* const tensor, stored(checkpoint, rows.tensor));
+      first = first == nullptr ? tensor : first;
+      const std::int64_t count = rows.count < 0 ? tensor->shape.front() - rows.first : rows.count;
+      if (count < 0 || rows.first < 0 || rows.first > tensor->shape.front() - count) {
+        return other_shape(*tensor,
+                           "at least " + std::to_string(rows.first + std::max<std::int64_t>(count, 0)) + " rows");
+      }
+      if (tensor->dtype != first->dtype || tensor->shape.size() != first->shape.size() ||
+          !std::equal(tensor->shape.begin() + 1, tensor->shape.end(), first->shape.begin() + 1)) {
+        return other_shape(*tensor,
+                           "rows of the type and shape of " + first->name + " " + formats::shape_text(first->shape));
+      }
+      parts.push_back(transformer::to_tensor_as_stored(*tensor, checkpoint.tensors).narrow(0, rows.first, count));
+    }
+    if (first != nullptr) {
+      LOCUS_CHECK(add(wanted.name, *first, parts.size() == 1 ? parts.front() : at::cat(parts), table));
+    }
+  }
+  return finish(std::move(table), plan);
+}
+
+Status compute_blocks(const CheckpointFiles& checkpoint, const std::vector<OfBlocks>& matrices, Plan& plan) {
+  constexpr std::int64_t kMostBlocks = 16;  // a matrix grows by their number
+  formats::TensorTable table;
+  for (const OfBlocks& wanted : matrices) {
+    LOCUS_TRY(const TensorInfo* const tensor, stored(checkpoint, wanted.tensor));
+    const std::string where = formats::tensor_context(tensor->file, tensor->name);
+    if (wanted.blocks < 1 || wanted.blocks > kMostBlocks) {
+      return unsupported("expected 1 to " + std::to_string(kMostBlocks) + " groups of channels, found " +
+                             std::to_string(wanted.blocks),
+                         where);
+    }
+    if (tensor->shape.size() < 2 || tensor->shape.front() % wanted.blocks != 0) {
+      return other_shape(*tensor, "a matrix with rows in " + std::to_string(wanted.blocks) + " equal groups");
+    }
+    const at::Tensor value = transformer::to_tensor_as_stored(*tensor, checkpoint.tensors).flatten(1);
+    LOCUS_CHECK(add(wanted.name, *tensor, at::block_diag(value.chunk(wanted.blocks)), table));
+  }
+  return finish(std::move(table), plan);
+}
+
+Status compute_sum(const CheckpointFiles& checkpoint, const std::string& name, const std::vector<OneRow>& rows,
+                   Plan& plan, const std::vector<float>& also) {
+  formats::TensorTable table;
+  at::Tensor sum;
+  const TensorInfo* first = nullptr;
+  for (const OneRow& each : rows) {
+    LOCUS_TRY(const TensorInfo* const tensor, stored(checkpoint, each.tensor));
+    first = first == nullptr ? tensor : first;
+    if (tensor->shape.size() != 2 || each.row < 0 || each.row >= tensor->shape.front() ||
+        tensor->shape.back() != first->shape.back()) {
+      return other_shape(*tensor, "more than " + std::to_string(each.row) + " rows of " +
+                                      std::to_string(first->shape.back()) + " numbers");
+    }
+    const at::Tensor own =
+        transformer::to_tensor_as_stored(*tensor, checkpoint.tensors).narrow(0, each.row, 1).to(at::kFloat);
+    sum = sum.defined() ? sum + own * each.factor : own * each.factor;
+  }
+  if (first == nullptr) {
+    return {};
+  }
+  if (!also.empty()) {
+    if (static_cast<std::int64_t>(also.size()) != sum.size(1)) {
+      return other_shape(*first, "rows of " + std::to_string(also.size()) + " numbers");
+    }
+    sum = sum + at::tensor(also);
+  }
+  LOCUS_CHECK(add(name, *first, sum, table));
+  return finish(std::move(table), plan);
+}
+
+}  // namespace locus::families

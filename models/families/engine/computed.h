@@ -1,0 +1,48 @@
+// Tensors that a plan has computed from a checkpoint's own, in a source that is read after the checkpoint.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/families/engine/family.h"
+
+namespace locus::families {
+
+// Rows [first, first + count) of a tensor; of all rows the tensor's own where `count` is −1.
+struct Rows {
+  std::string tensor;
+  std::int64_t first = 0;
+  std::int64_t count = -1;
+};
+
+// A tensor whose rows are those of its parts, one after the other.
+struct OfRows {
+  std::string name;
+  std::vector<Rows> parts;
+};
+// A single part is not copied. Errors: kBadInput for a part that is missing or has other rows than the first.
+Status compute_rows(const CheckpointFiles& checkpoint, const std::vector<OfRows>& tensors, Plan& plan);
+
+// A matrix that is zero outside its diagonal blocks, which are the rows of `tensor`, (O, I/g) in g equal blocks ->
+// (O, I).
+struct OfBlocks {
+  std::string name;
+  std::string tensor;
+  std::int64_t blocks = 1;
+};
+// Errors: kBadInput for a tensor that is missing or whose rows the blocks do not divide; kUnsupported for more than 16.
+Status compute_blocks(const CheckpointFiles& checkpoint, const std::vector<OfBlocks>& matrices, Plan& plan);
+
+// A row of a table, and a factor.
+struct OneRow {
+  std::string tensor;
+  std::int64_t row = 0;
+  double factor = 1;
+};
+// The sum of rows, (1, C), plus the vector `also` (C) where it has numbers. Errors: kBadInput for a table that is
+// missing, has no such row, or another width than the first.
+Status compute_sum(const CheckpointFiles& checkpoint, const std::string& name, const std::vector<OneRow>& rows,
+                   Plan& plan, const std::vector<float>& also = {});
+
+}  // namespace locus::families
