@@ -63,6 +63,7 @@ extern const Family kInternvl;
 extern const Family kJamba;
 extern const Family kKimiLinear;
 extern const Family kLaraMini;
+extern const Family kLayoutLm;
 extern const Family kLfm2;
 extern const Family kLfm2Moe;
 extern const Family kLfm3;
@@ -72,6 +73,7 @@ extern const Family kLlava;
 extern const Family kLocus;
 extern const Family kM2m100;
 extern const Family kMarian;
+extern const Family kMarkupLm;
 extern const Family kMbart;
 extern const Family kMiniMax;
 extern const Family kMistral3;
@@ -116,9 +118,11 @@ extern const Family kSiglipText;
 extern const Family kSiglipVision;
 extern const Family kSmolLm3;
 extern const Family kSmolVlm;
+extern const Family kSqueezebert;
 extern const Family kStablelm;
 extern const Family kStarcoder2;
 extern const Family kT5;
+extern const Family kTapas;
 extern const Family kTape;
 extern const Family kTrocr;
 extern const Family kVit;
@@ -147,6 +151,12 @@ Family gemma_text();
 
 // The table of BERT's fields, names and post-norm layers, with another model_type; finish() sets learned positions.
 Family bert(std::string_view name);
+
+// ---- roberta.cpp
+
+// Sets learned positions of which token t reads row t + padding + 1; `usual` is the padding's id where the config has
+// none. Errors: kBadInput where no rows are left.
+Status count_from_padding(const Config& config, std::int64_t usual, Plan& plan);
 
 // ---- vision towers: vit.cpp, clip.cpp, pixtral.cpp
 

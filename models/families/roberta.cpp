@@ -7,12 +7,8 @@
 
 namespace locus::families {
 
-namespace {
-
-// Position t reads row t + padding + 1.
-Status finish_roberta(const CheckpointFiles& checkpoint, Plan& plan) {
-  const Config& config = checkpoint.config;
-  LOCUS_TRY(plan.spec.padding, config.integer("pad_token_id", 1));
+Status count_from_padding(const Config& config, std::int64_t usual, Plan& plan) {
+  LOCUS_TRY(plan.spec.padding, config.integer("pad_token_id", usual));
   const std::int64_t rows = plan.spec.trained_length;
   if (plan.spec.padding < 0 || plan.spec.padding + 1 >= rows) {
     return bad_input("expected 0 to " + std::to_string(rows - 2) + ", found " + std::to_string(plan.spec.padding),
@@ -20,8 +16,14 @@ Status finish_roberta(const CheckpointFiles& checkpoint, Plan& plan) {
   }
   plan.spec.trained_length = rows - plan.spec.padding - 1;
   plan.spec.encodings = {{"learned", {{"length", plan.spec.trained_length}, {"class_rows", plan.spec.padding + 1}}}};
-  plan.spec.head_transform_gelu = true;
   return {};
+}
+
+namespace {
+
+Status finish_roberta(const CheckpointFiles& checkpoint, Plan& plan) {
+  plan.spec.head_transform_gelu = true;
+  return count_from_padding(checkpoint.config, 1, plan);
 }
 
 Family roberta(std::string_view name) {

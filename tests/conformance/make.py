@@ -186,6 +186,8 @@ class Missing(Exception):
     """The checkpoint lacks tensors that the configuration describes; the library would draw them."""
 
 
+# Types whose eager attention gives the scores in place of the maps.
+BEFORE_SOFTMAX = ("squeezebert",)
 # Types whose eager attention takes the sink's share off the output alone, and returns the maps before it.
 BEFORE_SINKS = ("granite_swa", "granitemoe_swa")
 
@@ -247,7 +249,7 @@ def computed(model, given, kind):
             if layer is None:
                 continue
             if getattr(each, "ndim", 0) == 4:
-                found[f"{prefix}layers.{layer}.{name}"] = each[0]
+                found[f"{prefix}layers.{layer}.{name}"] = each[0].softmax(-1) if model.config.model_type in BEFORE_SOFTMAX else each[0]
     if getattr(out, "decoder_attentions", None) is not None:
         put("encoder.", out.encoder_attentions)
         put("decoder.", out.decoder_attentions)
