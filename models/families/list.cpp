@@ -95,6 +95,8 @@ const std::vector<Family>& families() {
       kLayoutLm,
       kMarkupLm,
       kSqueezebert,
+      kMoshi,
+      kMolmo2,
       kBart,
       kPlbart,
       kMvp,

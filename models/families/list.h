@@ -81,6 +81,8 @@ extern const Family kMistral4;
 extern const Family kMistral;
 extern const Family kMixtral;
 extern const Family kModernbert;
+extern const Family kMolmo2;
+extern const Family kMoshi;
 extern const Family kMpt;
 extern const Family kMuseGlimmer;
 extern const Family kMvp;
