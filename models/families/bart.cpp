@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/base/shown.h"
 #include "models/families/engine/sines.h"
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
@@ -28,10 +29,11 @@ struct Form {
   std::int64_t unused_rows = 0;  // of a learned table, before that of the first position
   bool scaled = false;           // what scale_embedding is where the file does not say it
   std::int64_t start = 2;        // what the decoder begins with where the file does not say it
+  bool in_blocks = false;        // BigBird's encoder: biases and names of its own, and blocks of keys in long texts
   bool other_names = false;      // SeamlessM4T's: text_encoder, text_decoder, cross_attention, ffn
 };
 
-constexpr std::array<Form, 13> kForms{{
+constexpr std::array<Form, 14> kForms{{
     {.type = "bart", .unused_rows = 2},
     {.type = "plbart", .unused_rows = 2, .scaled = true},
     {.type = "mvp", .unused_rows = 2},
@@ -44,6 +46,12 @@ constexpr std::array<Form, 13> kForms{{
      .final_norm = true,
      .rows = Rows::kSines,
      .start = 0},
+    {.type = "bigbird_pegasus",
+     .place = NormPlace::kPre,
+     .embedding_norm = false,
+     .final_norm = true,
+     .scaled = true,
+     .in_blocks = true},
     {.type = "marian", .embedding_norm = false, .rows = Rows::kSines, .start = 58100},
     {.type = "m2m_100",
      .place = NormPlace::kPre,
@@ -92,6 +100,16 @@ bool has_side(const CheckpointFiles& checkpoint, const Form& form, bool decoder)
 
 std::string anchor_of(const std::string& side) {
   return side + ".layers.0.self_attn.q_proj.weight";
+}
+
+// BigBird's names where they differ: the last norm is that of BART's embedding.
+void rename_blocks(const std::string& side, std::vector<Name>& names) {
+  std::erase_if(names,
+                [](const Name& row) { return row.parameter == "embedding_norm" || row.parameter == "final_norm"; });
+  names.push_back({"final_norm", side + ".layernorm_embedding"});
+  const std::string layer = side + ".layers.N.self_attn.";
+  names.push_back({"layers.N.attention.{query,key,value}", layer + "self.{query,key,value}"});
+  names.push_back({"layers.N.attention.output", layer + "output"});
 }
 
 std::vector<Name> names_of(const Form& form, const std::string& side, bool shares) {
@@ -154,12 +172,25 @@ Status set_rows(const Form& form, const std::string& table, const CheckpointFile
   return {};
 }
 
+// Tokens up to which BigBird's attention in blocks is the full one; 0: it always is.
+Result<std::int64_t> whole_blocks(const Config& config) {
+  LOCUS_TRY(const std::string kind, config.text("attention_type", "block_sparse"));
+  LOCUS_TRY(const std::int64_t size, integer_or(config, "block_size", 64));
+  LOCUS_TRY(const std::int64_t random, integer_or(config, "num_random_blocks", 3, 0));
+  if (kind != "block_sparse" && kind != "original_full") {
+    return unsupported("expected block_sparse or original_full, found " + shown(kind),
+                       config.context("attention_type"));
+  }
+  return kind == "block_sparse" ? (5 + 2 * random) * size : 0;
+}
+
 // The plan of one side by itself.
 Result<Plan> read_side(const Form& form, const CheckpointFiles& checkpoint, bool decoder) {
   const Config& config = checkpoint.config;
   const std::string side = side_of(form, decoder);
   const bool whisper = form.type == "whisper";
-  const std::string anchor = anchor_of(side);
+  const std::string anchor = form.in_blocks && !decoder ? side + ".layers.0.self_attn.output.weight" : anchor_of(side);
+  LOCUS_TRY(const bool biased, config.boolean("use_bias", !form.in_blocks));
   const char* const head = form.type == "trocr" ? "output_projection" : whisper ? "proj_out" : "lm_head";
   const bool chosen = form.type == "trocr" && config.has("layernorm_embedding");
   LOCUS_TRY(const bool normed, chosen ? config.boolean("layernorm_embedding") : Result<bool>(form.embedding_norm));
@@ -174,8 +205,8 @@ Result<Plan> read_side(const Form& form, const CheckpointFiles& checkpoint, bool
     draft.spec.embedding_norm = normed;
     draft.spec.early_norm = decoder && form.type == "blenderbot-small";
     draft.layer.attention_norm = draft.layer.feed_forward_norm = form.place;
-    draft.layer.attention.query_bias = draft.layer.attention.value_bias = draft.layer.attention.output_bias = true;
-    draft.layer.attention.key_bias = !whisper;
+    draft.layer.attention.query_bias = draft.layer.attention.value_bias = draft.layer.attention.output_bias = biased;
+    draft.layer.attention.key_bias = biased && !whisper;
     draft.layer.feed_forward.gated = false;
     draft.layer.feed_forward.bias = true;
   };
@@ -184,6 +215,10 @@ Result<Plan> read_side(const Form& form, const CheckpointFiles& checkpoint, bool
   family.prefixes = kBartPrefixes;
   family.anchor = anchor;
   family.names = names_of(form, side, shares);
+  if (form.in_blocks) {
+    rename_blocks(side, family.names);
+    family.set({{"activation_function"}, slot::activation, "gelu_new"});
+  }
   family.outside = {{"head.weight", std::string(head) + ".weight"}};
   family.skipped = {"embed_tokens.weight",     "shared.weight",     std::string(head) + ".weight",
                     "embed_positions.weights", "final_logits_bias", "encoder.version",
@@ -191,6 +226,9 @@ Result<Plan> read_side(const Form& form, const CheckpointFiles& checkpoint, bool
   family.finish = [&](const CheckpointFiles& files, Plan& plan) -> Status {
     if (scaled) {
       plan.spec.embedding_scale = std::sqrt(static_cast<double>(plan.spec.width));
+    }
+    if (form.in_blocks && !decoder) {
+      LOCUS_TRY(plan.spec.all_seen, whole_blocks(config));
     }
     return set_rows(form, files.prefix_of(kBartPrefixes, anchor) + side + ".embed_positions.weight", files, plan);
   };
@@ -269,8 +307,9 @@ Family family_of_form(std::string_view type) {
           .read = read_sides,
           .harmless = {// The side that the file lacks.
                        "encoder_layers", "encoder_attention_heads", "encoder_ffn_dim", "decoder_layers",
-                       "decoder_attention_heads", "decoder_ffn_dim", "max_source_positions",
-                       "cross_attention_hidden_size", "add_cross_attention", "share_encoder_decoder_embeddings",
+                       "decoder_attention_heads", "decoder_ffn_dim", "max_source_positions", "attention_type",
+                       "block_size", "num_random_blocks", "cross_attention_hidden_size", "add_cross_attention",
+                       "share_encoder_decoder_embeddings",
                        // Earlier versions of one class for all types.
                        "num_hidden_layers", "num_attention_heads", "normalize_before", "normalize_embedding",
                        "add_final_layer_norm", "static_position_embeddings", "add_bias_logits", "extra_pos_embeddings",
@@ -291,6 +330,7 @@ const Family kMbart = family_of_form("mbart");
 const Family kBlenderbot = family_of_form("blenderbot");
 const Family kBlenderbotSmall = family_of_form("blenderbot-small");
 const Family kPegasus = family_of_form("pegasus");
+const Family kBigBirdPegasus = family_of_form("bigbird_pegasus");
 const Family kMarian = family_of_form("marian");
 const Family kM2m100 = family_of_form("m2m_100");
 const Family kSeamless = family_of_form("seamless_m4t");
