@@ -295,7 +295,7 @@ TEST(Block, ADifferenceIsOfAPairOfHeads) {
   const auto kind = std::find_if(kKinds.begin(), kKinds.end(), [](const Kind& each) {
     return std::string_view(each.name) == "differences of pairs of heads";
   });
-  const auto model = model_of(*kind);
+  const auto model = test::kind_model(*kind);
   const transformer::Batch batch = batch_of(*model);
   transformer::ObserveOptions options;
   options.all_logits = options.values = options.hidden = options.writes = true;
