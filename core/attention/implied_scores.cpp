@@ -14,8 +14,7 @@ constexpr std::int64_t kSummedColumns = 2048;
 
 }  // namespace
 
-ImpliedScores::ImpliedScores(std::shared_ptr<const mixers::ImpliedMap> map)
-    : map_(std::move(map)), sums_(at::full({map_->heads(), map_->length()}, kNoScore)) {}
+ImpliedScores::ImpliedScores(std::shared_ptr<const mixers::ImpliedMap> map) : map_(std::move(map)) {}
 
 at::Tensor ImpliedScores::row_sums(Range heads, Range rows) const {
   const auto part = [&](const at::Tensor& all) {
@@ -23,6 +22,9 @@ at::Tensor ImpliedScores::row_sums(Range heads, Range rows) const {
   };
   {
     const std::scoped_lock lock(mutex_);
+    if (!sums_.defined()) {  // most layers of a typed text are never looked at
+      sums_ = at::full({map_->heads(), map_->length()}, kNoScore);
+    }
     if (const at::Tensor known = part(sums_); !known.isnan().any().item<bool>()) {
       return known.clone();
     }
