@@ -13,16 +13,20 @@ a map of all pairs: Locus computes what it shows. Letters of shapes: T tokens, H
 
 import argparse
 import ast
+import contextlib
 import ctypes
 import functools
 import inspect
 import json
 import math
 import os
+import random
 import re
 import struct
 import sys
 import tempfile
+import threading
+import types
 import zipfile
 
 if __name__ == "__main__":  # --check works without PyTorch; --convert imports it
@@ -134,6 +138,9 @@ LISTS = {
     "chunks": _is_count,
     "soft_caps": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0,
     "sinks": lambda value: isinstance(value, bool),
+    "attends": lambda value: isinstance(value, bool),
+    "head_widths": _is_count,
+    "key_heads": _is_count,
 }
 
 
@@ -178,17 +185,32 @@ def check(path):
     tensors, metadata = read_header(path)
     if metadata.get("locus.format") != "trace/1":
         raise TraceError(f"metadata locus.format: expected trace/1, found {metadata.get('locus.format', 'none')}")
-    if any(name.startswith("decoder.layers.") for name in tensors):
-        raise TraceError("decoder.layers: expected layers.N, found an encoder–decoder's trace, which is not checked here")
+    sides = [prefix for prefix in ("encoder.", "decoder.", "") if any(name.startswith(prefix + "layers.") for name in tensors)]
+    said = [_check_side(prefix, tensors, metadata) for prefix in sides or [""]]
+    return "; ".join(f"{prefix[:-1]}: {each}" if prefix else each for prefix, each in zip(sides or [""], said))
+
+
+def _check_side(prefix, tensors, metadata):
+    """What a side holds, in a few words; its names without the side's prefix."""
+    other = {name[8:]: info for name, info in tensors.items() if name.startswith("encoder.")}
+    named = {"decoder.": "decoder_", "encoder.": ""}.get(prefix, "")
+    own = {name[len(prefix):]: info for name, info in tensors.items() if name.startswith(prefix)}
+    own.update({name: tensors[named + name] for name in ("input_ids", "position_ids") if named + name in tensors})
+    texts = {name[len(prefix):]: value for name, value in metadata.items() if name.startswith(prefix)}
+    if named + "tokens" in metadata:
+        texts["tokens"] = metadata[named + "tokens"]
+    tensors, metadata = own, texts
     numbers = {int(m.group(1)) for m in (re.match(r"layers\.(\d{1,4})\.", name) for name in tensors) if m}
-    shard = _json(metadata, "shard", dict)
+    shard, attends = _json(metadata, "shard", dict), _json(metadata, "attends", list)
     layers = sorted(numbers)
     if shard is not None:
         if not (_is_count(shard.get("rank")) and _is_count(shard.get("ranks")) and shard["rank"] < shard["ranks"]):
             raise TraceError("metadata shard: expected a rank below the number of ranks")
         if shard.get("layers") != layers:
             raise TraceError(f"metadata shard: layers: expected those of the tensors, {layers}, found {shard.get('layers')}")
-    if not layers or (shard is None and layers != list(range(len(layers)))):
+    count = len(attends) if attends is not None else len(layers)
+    wanted = [n for n in range(count) if attends is None or attends[n] is True]
+    if not layers or (shard is None and layers != wanted):
         raise TraceError(f"expected the layers from 0 on, found {layers or 'none'}")
     shapes = [tensors[name]["shape"] for name in (f"layers.{layers[0]}.q", f"layers.{layers[0]}.attention") if name in tensors]
     if not shapes or len(shapes[0]) != 3 or 0 in shapes[0]:
@@ -197,18 +219,31 @@ def check(path):
     heads, length = shapes[0][:2]
     for n in layers:
         _check_layer(tensors, n, length, heads)
+        _check_crossing(tensors, f"layers.{n}.cross_", length, heads, other)
     _check_shape(tensors, "input_ids", [length])
     _check_shape(tensors, "token_bytes", [length, 2])
-    _check_shape(tensors, "position_ids", [length, 2] if len(tensors.get("position_ids", {"shape": []})["shape"]) == 2 else [length])
+    places = tensors.get("position_ids", {"shape": []})["shape"]
+    _check_shape(tensors, "position_ids", [length, 2] if len(places) == 2 and places[1] == 2 else [3, length] if len(places) == 2 else [length])
     if tensors.get("input_ids", {"dtype": "I64"})["dtype"] not in ("I64", "I32"):
         raise TraceError(f"tensor input_ids: expected I64, found {tensors['input_ids']['dtype']}")
-    _check_metadata(metadata, length, len(layers))
+    widths = {n: tensors[f"layers.{n}.q"]["shape"][2] for n in layers if f"layers.{n}.q" in tensors}
+    _check_metadata(metadata, length, count, widths if shard is None else {})
     part = [f"rank {shard['rank']} of {shard['ranks']}"] if shard else []
-    counts = (len(layers), "layer"), (heads, "head"), (length, "token")
+    counts = (count, "layer"), (heads, "head"), (length, "token")
     return ", ".join(part + [f"{count} {name}{'s' if count != 1 else ''}" for count, name in counts])
 
 
-def _check_metadata(metadata, length, layers):
+def _check_crossing(tensors, name, length, heads, encoder):
+    if name + "q" in tensors or name + "k" in tensors:
+        for part in ("q", "k"):
+            if name + part not in tensors:
+                raise TraceError(f"tensor {name}{part}: expected it, found none")
+        _check_shape(tensors, name + "q", [heads, length, None])
+        _check_shape(tensors, name + "k", [None, None, tensors[name + "q"]["shape"][2]])
+    _check_shape(tensors, name + "attention", [heads, length, None])
+
+
+def _check_metadata(metadata, length, layers, widths):
     tokens = _json(metadata, "tokens", list)
     if tokens is not None and (len(tokens) != length or not all(isinstance(token, str) for token in tokens)):
         raise TraceError(f"metadata tokens: expected {length} texts, found {len(tokens)} entries")
@@ -223,6 +258,9 @@ def _check_metadata(metadata, length, layers):
         values = _json(metadata, key, list)
         if values is not None and (len(values) != layers or not all(fits(value) for value in values)):
             raise TraceError(f"metadata {key}: expected a list of {layers} entries, one per layer, found {metadata[key][:80]}")
+    each = _json(metadata, "layer_encodings", list)
+    for n, width in widths.items():
+        _check_encoding(each[n] if each is not None else encoding, width)
     grid = _json(metadata, "image_grid", dict)
     if grid is not None:
         sizes = [grid.get(key, 0) for key in ("rows", "columns", "cls", "registers")]
@@ -230,9 +268,25 @@ def _check_metadata(metadata, length, layers):
             raise TraceError(f"metadata image_grid: expected rows × columns + cls + registers = {length}, found {sizes}")
 
 
+SCALINGS = ("none", "linear", "ntk", "dynamic", "yarn", "yarn-turns", "llama3", "longrope", "proportional")
+
+
+def _check_encoding(encoding, width):
+    """Raises for a rotary encoding of a head of this width that Locus does not know."""
+    if not isinstance(encoding, dict) or encoding.get("name") != "rope":
+        return
+    fraction, scaling = encoding.get("fraction", 1.0), encoding.get("scaling", "none")
+    if isinstance(fraction, bool) or not isinstance(fraction, (int, float)) or not 0 < fraction <= 1:
+        raise TraceError(f"metadata encoding: fraction: expected a number in (0, 1], found {fraction}")
+    turned = int(width * fraction + 1e-6)
+    if turned < 2 or turned % 2:
+        raise TraceError(f"metadata encoding: fraction: expected an even number of rotated channels, found {turned} of a head of {width}")
+    if scaling not in SCALINGS:
+        raise TraceError(f"metadata encoding: scaling: expected one of {', '.join(SCALINGS)}, found {scaling}")
+
+
 # ---- what a configuration says of positions and masks ----
 
-INTERLEAVED = ("codegen", "cohere", "cohere2", "ernie4_5", "glm", "glm4", "gptj", "helium", "llama4_text")
 SCALING_OPTIONS = ("factor", "attention_factor", "beta_fast", "beta_slow", "truncate", "low_freq_factor", "high_freq_factor",
                    "original_max_position_embeddings", "short_factor", "long_factor")
 
@@ -240,10 +294,19 @@ SCALING_OPTIONS = ("factor", "attention_factor", "beta_fast", "beta_slow", "trun
 def _field(source, *names, default=None):
     """The first of these attributes (or entries) that is there and not None."""
     for name in names:
-        value = source.get(name) if isinstance(source, dict) else getattr(source, name, None)
+        try:
+            value = source.get(name) if isinstance(source, dict) else getattr(source, name, None)
+        except Exception:  # a configuration that has the field for each layer
+            value = None
         if value is not None:
             return value
     return default
+
+
+def _of_layer(config, layer):
+    """The configuration of one layer, where layers have their own."""
+    own = _field(config, "per_layer_config")
+    return own[layer] if isinstance(own, (list, tuple)) and layer < len(own) else config
 
 
 def _heads(config):
@@ -263,13 +326,14 @@ def _layer_type(config, layer):
 
 
 def encoding_of(config, layer):
-    """The position encoding of a layer under Locus's names, None where it has none, from a Hugging Face configuration."""
+    """The position encoding of a layer under Locus's names, as a Hugging Face configuration has it. It does not tell which
+    channels pair, and not always which layers have none: a recording compares both."""
     kind = _field(config, "model_type", default="")
     if kind == "bloom" or _field(config, "alibi"):
         return {"name": "alibi", "before_scaling": True} if kind == "falcon" else {"name": "alibi"}
     rope = _field(config, "rope_parameters", "rope_scaling", default={})
     if rope or _field(config, "rope_theta", "rotary_emb_base", "rotary_pct", "rotary_dim") is not None:
-        return _rope_of(config, layer, kind, rope)
+        return _rope_of(config, layer, rope)
     image, patch = _pair(_field(config, "image_size")), _pair(_field(config, "patch_size"))
     if image and patch:
         return {"name": "learned", "grid_rows": image[0] // patch[0], "grid_columns": image[1] // patch[1], "beyond": "interpolate"}
@@ -280,12 +344,8 @@ def _pair(value):
     return tuple(value) if isinstance(value, (list, tuple)) else (value, value) if value else None
 
 
-def _rope_of(config, layer, kind, rope):
-    own, everywhere = _layer_type(config, layer), _field(config, "no_rope_layers", default=())
-    if layer < len(everywhere) and not everywhere[layer]:
-        return None
-    if own == "full_attention" and (kind == "cohere2" or (kind == "exaone4" and _field(config, "sliding_window"))):
-        return None
+def _rope_of(config, layer, rope):
+    own = _layer_type(config, layer)
     rope = rope.get(own, {}) if any(isinstance(value, dict) for value in rope.values()) else rope
     base = _field(rope, "rope_theta", default=_field(config, "rope_theta", "rotary_emb_base", default=10000.0))
     if own == "sliding_attention" and _field(config, "rope_local_base_freq") is not None:
@@ -295,7 +355,7 @@ def _rope_of(config, layer, kind, rope):
         return {"name": "none"}  # positions are vectors, or other channels turn: q and k hold it already
     width, turned = _head_width(config), _field(config, "rotary_dim")
     fraction = _field(rope, "partial_rotary_factor", default=_field(config, "partial_rotary_factor", "rotary_pct"))
-    encoding = {"name": "rope", "base": float(base), "layout": "interleaved" if kind in INTERLEAVED else "half",
+    encoding = {"name": "rope", "base": float(base), "layout": "half",
                 "fraction": float(fraction if fraction is not None else turned / width if turned and width else 1.0)}
     if scaling != "default":
         encoding["scaling"] = {"su": "longrope"}.get(scaling, scaling)
@@ -331,16 +391,19 @@ def chunk_of(config, layer):
 # ---- a trace in the making ----
 
 class Layer:
-    """What is known of a layer's scores: soft-max of q·k·scale, capped, over the keys that the masks leave."""
+    """What is stored of a layer: the tensors q, k, q_content, k_content [heads, T, D] or the map, and what masks the score."""
 
-    def __init__(self, encoding, window=0, chunk=0, soft_cap=0.0):
-        self.encoding, self.window, self.chunk, self.soft_cap = encoding, window, chunk, soft_cap
-        self.sinks = self.causal = self.attention = None
-        self.tensors = {}  # q, k, q_content, k_content: [heads, T, D]
+    def __init__(self, encoding, window=0, chunk=0, soft_cap=0.0, attends=True):
+        self.encoding, self.window, self.chunk, self.soft_cap, self.attends = encoding, window, chunk, soft_cap, attends
+        self.sinks = self.attention = None
+        self.tensors, self.cross = {}, {}  # cross: q and k, or attention, over the other side
 
     def lists(self):
+        key = self.tensors.get("k", self.attention)
         return {"layer_encodings": self.encoding, "windows": self.window, "chunks": self.chunk,
-                "soft_caps": self.soft_cap, "sinks": self.sinks is not None}
+                "soft_caps": self.soft_cap, "sinks": self.sinks is not None, "attends": self.attends,
+                "head_widths": self.tensors["q"].shape[2] if "q" in self.tensors else 0,
+                "key_heads": key.shape[0] if key is not None else 0}
 
 
 def rank_path(path, rank, ranks):
@@ -387,128 +450,521 @@ def _places(tokenizer, ids):
     return text, torch.tensor([[begins[begin], begins[end]] for begin, end in places], dtype=torch.int64)
 
 
-def write_trace(path, layers, about, tensors, dtype=None, shard=None):
-    """Writes {number: Layer}, the texts of `about` and further tensors; lists of the metadata have an entry per layer."""
-    tensors, known = dict(tensors), [layers[n] for n in sorted(layers)]
-    for n, layer in layers.items():
-        for name, value in layer.tensors.items():
-            tensors[f"layers.{n}.{name}"] = value if dtype is None else value.to(dtype)
-        if layer.attention is not None:
-            tensors[f"layers.{n}.attention"] = layer.attention
-        if layer.sinks is not None:
-            tensors[f"layers.{n}.sinks"] = layer.sinks
-    lists = {key: [layer.lists()[key] for layer in known] for key in LISTS}
-    metadata = {"locus.format": "trace/1", **about,
-                "encoding": json.dumps(next((each for each in lists["layer_encodings"] if each is not None), {"name": "none"})),
-                "window": str(known[0].window)}
-    if shard is not None:
-        metadata["shard"] = json.dumps(shard)
-    for key, values in lists.items():
-        plain = {"layer_encodings": values[0], "windows": values[0], "chunks": 0, "soft_caps": 0, "sinks": False}[key]
-        if shard is not None or values[0] is None or any(value != plain for value in values):
-            metadata[key] = json.dumps(values)
+def write_trace(path, sides, about, tensors, dtype=None, shard=None):
+    """Writes {prefix of a side: {number: Layer}}, the texts of `about` and further tensors; lists of the metadata have an
+    entry per layer."""
+    tensors, metadata = dict(tensors), {"locus.format": "trace/1", **about}
+    for prefix, layers in sides.items():
+        for n, layer in layers.items():
+            for name, value in layer.tensors.items():
+                tensors[f"{prefix}layers.{n}.{name}"] = value if dtype is None else value.to(dtype)
+            for name, value in layer.cross.items():
+                tensors[f"{prefix}layers.{n}.cross_{name}"] = value if dtype is None or name == "attention" else value.to(dtype)
+            if layer.attention is not None:
+                tensors[f"{prefix}layers.{n}.attention"] = layer.attention
+            if layer.sinks is not None:
+                tensors[f"{prefix}layers.{n}.sinks"] = layer.sinks
+        known = [layers[n] for n in sorted(layers)]
+        lists = {key: [layer.lists()[key] for layer in known] for key in LISTS}
+        first = next(layer for layer in known if layer.attends)
+        metadata[prefix + "encoding"] = json.dumps(next((each.encoding for each in known if each.encoding is not None), {"name": "none"}))
+        metadata[prefix + "window"] = str(known[0].window)
+        if prefix == "" and shard is not None:
+            metadata["shard"] = json.dumps(shard)
+        for key, values in lists.items():
+            plain = {"layer_encodings": first.encoding, "windows": known[0].window, "attends": True, "sinks": False,
+                     "head_widths": first.lists()["head_widths"], "key_heads": first.lists()["key_heads"]}.get(key, 0)
+            ranked = shard is not None and key not in ("attends", "head_widths", "key_heads")
+            own = [value for value, layer in zip(values, known) if layer.attends or key == "attends"]
+            if ranked or (key == "layer_encodings" and plain is None) or any(value != plain for value in own):
+                metadata[prefix + key] = json.dumps(values)
     write_safetensors(path, {name: value.cpu() for name, value in tensors.items()}, metadata)
     return path
 
 
-# ---- modules that attend, and the score that they take ----
+# ---- what is heard of a score, and the judge of what a trace says of it ----
 
-PROJECTIONS = (("q_proj", "k_proj"), ("query", "key"), ("q_lin", "k_lin"), ("c_attn",), ("query_key_value",), ("qkv_proj",),
-               ("qkv",), ("q_a_proj", "kv_b_proj"), ("q_proj", "kv_b_proj"))
-PRODUCTS = ("matmul", "__matmul__", "bmm", "baddbmm")
-HIDDEN = -5000.0  # scores below this are masked, whichever number a model masks with
+SHORT, SAMPLED, LONGEST_MAP = 512, 64, 4096  # rows compared: all up to SHORT tokens, else SAMPLED; tokens of a stored map
 TABLE = re.compile(r"(^|\.)(wpe\.weight|position_embeddings(\.weight)?|position_embedding\.weight|pos_embed)$")
 SHIFTED = ("camembert", "mpnet", "opt", "roberta", "xlm-roberta")  # whose tables begin with rows that are no positions
-NUMBER = re.compile(r"(?<![^.])\d+(?=\.)")
 
 
-def find_attention(model):
-    """[(layer, name, module)] of the modules that attend to themselves, by their projections."""
-    stacks = {}
-    for name, module in model.named_modules():
-        children = dict(module.named_children())
-        if not any(all(part in children for part in parts) for parts in PROJECTIONS):
+class Masks:
+    """What a trace says of a layer's scores: soft-max of q·k·scale, capped, over the keys that the masks leave."""
+
+    def __init__(self, causal=True, window=0, chunk=0, cap=0.0, sinks=None, alibi=None, scale=None):
+        self.causal, self.window, self.chunk, self.cap, self.sinks, self.alibi, self.scale = causal, window, chunk, cap, sinks, alibi, scale
+
+    def like(self, other):
+        """Whether one trace can say both of a layer."""
+        mine, own = ({name: value for name, value in vars(each).items() if name not in ("sinks", "scale")} for each in (self, other))
+        return mine == own
+
+    def visible(self, queries, keys):
+        """[T, S] of the numbers of queries and keys."""
+        i, j = queries[:, None], keys[None]
+        seen = j <= i if self.causal else (j >= 0).expand(len(queries), -1)
+        if self.window:
+            seen = seen & (j > i - self.window) & (j < i + self.window)
+        return seen & (j // self.chunk == i // self.chunk) if self.chunk else seen
+
+    def map_of(self, products, queries, keys, real):
+        """[H, T, S] of products q·k [H, T, S]; keys that are not `real` are padding, or room of a cache."""
+        logits = products * self.scale
+        if self.alibi is not None:
+            heads = len(products)
+            bias = _slopes(heads).to(products)[:, None, None] * (keys[None] - queries[:, None]).to(products)
+            logits = logits + (bias * self.scale if self.alibi == "before" else bias)
+        logits = self.cap * torch.tanh(logits / self.cap) if self.cap else logits
+        return _soft_max(logits.masked_fill(~(self.visible(queries, keys) & real), -math.inf), self.sinks)
+
+
+def _soft_max(logits, sinks=None):
+    if sinks is not None:
+        logits = torch.cat((logits, sinks.to(logits)[:, None, None].expand(*logits.shape[:2], 1)), -1)
+    found = torch.softmax(logits, -1)
+    return found if sinks is None else found[..., :-1]
+
+
+def _slopes(heads):
+    """ALiBi's, of any number of heads."""
+    whole = 2 ** math.floor(math.log2(heads))
+    first = [2 ** (-8 * (n + 1) / whole) for n in range(whole)]
+    return torch.tensor(first + [2 ** (-4 * (2 * n + 1) / whole) for n in range(heads - whole)])
+
+
+class Heard:
+    """A score of one element of the batch: q [H, T, D], k [H_kv, S, D], and either its map [H, T, S] or what makes it.
+
+    `mask` [1 or H, T, S] is bool, or added. `windows`, `chunk`, `alibi` and `named` scales are guesses, which the judge tries.
+    """
+
+    def __init__(self, query, key, map=None, mask=None, causal=False, scale=None, cap=0.0, sinks=None):
+        self.query, self.key, self.map, self.mask, self.causal, self.scale = query, key, map, mask, causal, scale
+        self.cap, self.sinks, self.windows, self.chunk, self.alibi, self.named = cap, sinks, None, 0, None, []
+
+    def products(self, rows):
+        query, key = self.query[:, rows].float(), self.key.float()
+        groups = query.shape[0] // key.shape[0]
+        grouped = query.reshape(key.shape[0], groups * len(rows), -1) @ key.transpose(1, 2)
+        return grouped.view(query.shape[0], len(rows), -1)
+
+    def rows_of_map(self, rows, products=None):
+        """What the model computed, [H, rows, S], float32."""
+        if self.map is not None:
+            return self.map[:, rows].float()
+        logits = (self.products(rows) if products is None else products) * self.scale
+        logits = self.cap * torch.tanh(logits / self.cap) if self.cap else logits
+        if self.causal:
+            later = torch.ones(self.query.shape[1], logits.shape[-1], dtype=torch.bool, device=logits.device).triu(1)[rows]
+            logits = logits.masked_fill(later, -math.inf)
+        if self.mask is not None:
+            mask = self.mask[:, rows if self.mask.shape[1] > 1 else [0]]
+            logits = logits.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else logits + mask.float()
+        return torch.nan_to_num(_soft_max(logits, self.sinks))
+
+
+def judge(heard, begin, first, real_rows, real_keys, before=None, cross=False):
+    """Masks under which q and k give the map that was heard; None where no masks of a trace do.
+
+    Queries are tokens from `begin` on, keys from `first` on; `before`: what fitted the calls before, which goes first;
+    `cross`: keys are another text's.
+    """
+    device, count = heard.query.device, heard.query.shape[1]
+    rows = [row for row in range(count) if real_rows[row]]
+    if count > SHORT and len(rows) > SAMPLED:
+        rows = sorted({rows[0], rows[-1], *random.Random(count).sample(rows, SAMPLED)})
+    if not rows:
+        return before or Masks(not cross, scale=heard.scale or heard.query.shape[-1] ** -0.5)
+    products = heard.products(rows)
+    wanted = heard.rows_of_map(rows, products)
+    queries = torch.tensor(rows, device=device) + begin
+    keys = torch.arange(heard.key.shape[1], device=device) + first
+    real = torch.as_tensor(real_keys, device=device)
+    tolerance = _tolerance_of_maps(heard, products)
+    def fits(masks):
+        return bool(((masks.map_of(products, queries, keys, real) - wanted).abs() <= tolerance).all())
+
+    if before is not None and fits(before):
+        return before
+    seen = (wanted > 0).any(0) & real
+    ahead = real & (keys[None] > queries[:, None])
+    causal = not cross and not bool((wanted * ahead).max() > tolerance)
+    widest = int((queries[:, None] - keys[None]).abs()[seen].max()) + 1 if bool(seen.any()) else 0
+    windows = [0] if cross else [*heard.windows, 0, *([widest] if 0 < widest < begin + count else [])]
+    for scale in _scales(heard, products, wanted):
+        for window, chunk, cap, sinks, alibi in _choices(windows, heard):
+            masks = Masks(causal, window, chunk, cap, sinks, alibi, scale)
+            if fits(masks):
+                return masks
+    return None
+
+
+def _choices(windows, heard):
+    """Windows, chunks, caps, sinks and ALiBi to try, the likeliest first."""
+    windows = list(dict.fromkeys(windows))
+    chunks, caps, biases = (list(dict.fromkeys((each, none))) for each, none in ((heard.chunk, 0), (heard.cap, 0.0), (heard.alibi, None)))
+    for alibi in biases:
+        for sinks in [heard.sinks, None][:1 if heard.sinks is None else 2]:
+            yield from ((window, chunk, cap, sinks, alibi) for cap in caps for chunk in chunks for window in windows)
+
+
+def _scales(heard, products, wanted):
+    """The numbers between products and logits to try: those with a name, and the slope of the map's logarithm."""
+    usual = [heard.query.shape[-1] ** -0.5, *heard.named, 1.0]
+    if heard.scale is not None:
+        yield heard.scale
+    if heard.map is None:
+        return
+    weights = (wanted > 1e-6).float()
+    known = weights.sum(-1, keepdim=True).clamp_min(1)
+    x, y = products, torch.log(wanted.clamp_min(1e-30))
+    x, y = (x - (x * weights).sum(-1, keepdim=True) / known) * weights, (y - (y * weights).sum(-1, keepdim=True) / known) * weights
+    slope = float((x.double() * y.double()).sum() / (x.double() ** 2).sum().clamp_min(1e-300))
+    yield from (value for value in usual if abs(slope - value) <= 1e-3 * value)
+    if slope > 0:
+        yield slope
+    yield from usual
+
+
+def _tolerance_of_maps(heard, products):
+    """How far two ways of rounding the same scores put a map apart."""
+    scale = heard.scale if heard.scale is not None else heard.query.shape[-1] ** -0.5
+    largest = float(products.abs().max()) * scale if products.numel() else 0.0
+    fine = heard.query.dtype in (torch.float32, torch.float64) and (heard.map is None or heard.map.dtype == heard.query.dtype)
+    return min(0.02, max(1e-4, 2e-6 * largest)) if fine else min(0.1, max(3e-2, 4e-3 * largest))
+
+
+def _tolerance(tensor):
+    return 1e-3 if tensor.dtype in (torch.float32, torch.float64) else 3e-2
+
+
+# ---- the encoding, checked by turning q before its rotation ----
+
+def _turned(content, encoding, positions, length):
+    """`content` [H, T, D] turned by a rotary encoding under Locus's names at positions [T]; None of one that is not known."""
+    width = int(content.shape[-1] * encoding.get("fraction", 1.0) + 1e-6)
+    if width < 2 or width % 2 or width > content.shape[-1]:
+        return None
+    known = _frequencies(encoding, width, length)
+    if known is None:
+        return None
+    angles = positions.double()[:, None] * known[0]
+    cos, sin = angles.cos() * known[1], angles.sin() * known[1]
+    x, rest = content[..., :width].double(), content[..., width:].double()
+    if encoding.get("layout") == "interleaved":
+        a, b = x[..., ::2], x[..., 1::2]
+        return torch.cat((torch.stack((a * cos - b * sin, b * cos + a * sin), -1).flatten(-2), rest), -1)
+    a, b = x[..., :width // 2], x[..., width // 2:]
+    sin = -sin if encoding.get("layout") == "swapped" else sin
+    return torch.cat((a * cos - b * sin, b * cos + a * sin, rest), -1)
+
+
+def _frequencies(encoding, width, length):
+    """Radians that each pair turns from one token to the next, and what multiplies cos and sin."""
+    kind, base, factor = encoding.get("scaling", "none"), encoding["base"], encoding.get("factor", 1.0)
+    pairs = torch.arange(width // 2, dtype=torch.float64)
+    inverse, original = base ** (-2 * pairs / width), encoding.get("original_max_position_embeddings")
+    if kind == "none":
+        return inverse, 1.0
+    if kind == "linear":
+        return inverse / factor, 1.0
+    if kind == "proportional":
+        return inverse / factor * (pairs < math.floor(encoding["proportion"] * len(pairs) + 1e-6)), 1.0
+    if not original:
+        return None
+    if kind == "dynamic":
+        stretch = factor * length / original - (factor - 1) if length > original else 1.0
+        return (base * stretch ** (width / (width - 2))) ** (-2 * pairs / width), 1.0
+    if kind == "llama3":
+        wave, low, high = 2 * math.pi / inverse, encoding["low_freq_factor"], encoding["high_freq_factor"]
+        smooth = ((original / wave - low) / (high - low)).clamp(0, 1)
+        return inverse * smooth + inverse / factor * (1 - smooth), 1.0
+    if kind == "longrope":
+        magnitude = encoding.get("attention_factor") or (math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 else 1.0)
+        stretch = torch.tensor(encoding["long_factor" if length > original else "short_factor"], dtype=torch.float64)
+        return (inverse / stretch, magnitude) if len(stretch) == len(pairs) else None
+    if kind != "yarn":
+        return None
+    first, last = (width * math.log(original / (turns * 2 * math.pi)) / (2 * math.log(base))
+                   for turns in (encoding.get("beta_fast") or 32, encoding.get("beta_slow") or 1))
+    whole = encoding.get("truncate", True)
+    low, high = max(math.floor(first) if whole else first, 0), min(math.ceil(last) if whole else last, width - 1)
+    ramp = ((pairs - low) / (high - low if high != low else 0.001)).clamp(0, 1)
+    return inverse * (1 - ramp) + inverse / factor * ramp, encoding.get("attention_factor") or (0.1 * math.log(factor) + 1 if factor > 1 else 1.0)
+
+
+def _content(outputs, turned, before):
+    """Parts of what a module's children gave, [heads, T, D] with a factor, that may be `turned` before a rotation, which keeps
+    the length of every vector. `before`: the heads that lie in front of them where q and k are one output."""
+    heads, rows, width = turned.shape
+    want, found = turned.float().norm(dim=-1), []
+    for value in reversed(outputs):
+        count = value.numel() // (rows * width)
+        if value.numel() != count * rows * width or count < heads:
             continue
-        if re.search(r"cross|encoder_attn|EncDec", name) or getattr(module, "is_cross_attention", False):
-            raise TraceError(f"{name}: encoder–decoders are not recorded")
-        places = list(NUMBER.finditer(name))
-        if places:
-            begin, end = places[-1].span()
-            number = getattr(module, "layer_idx", None)
-            number = number if isinstance(number, int) else int(name[begin:end])
-            stacks.setdefault(name[:begin] + "#" + name[end:], []).append((number, name, module))
-    if len(stacks) > 1:
-        language = [stack for stack in stacks if "language_model" in stack]
-        stacks = {language[0]: stacks[language[0]]} if len(language) == 1 else stacks
-    if len(stacks) != 1:
-        raise TraceError(f"expected one stack of layers with q and k, found {', '.join(stacks) or 'none'}"
-                         + ("; give the part to record instead of the whole model" if stacks else ""))
-    return sorted(next(iter(stacks.values())), key=lambda each: each[0])
+        views = []
+        if value.dim() == 3 and value.shape[:2] == (heads, rows):
+            views.append(value)
+        if value.shape[0] == rows:
+            by_row = value.reshape(rows, count, width)
+            views += [by_row[:, at:at + heads].transpose(0, 1) for at in dict.fromkeys((0, before)) if at + heads <= count]
+            if count == 3 * heads:
+                views += [by_row.view(rows, heads, 3, width)[:, :, n].transpose(0, 1) for n in range(2)]
+            elif count > heads and count % heads == 0:
+                views.append(by_row.view(rows, heads, -1, width)[:, :, 0].transpose(0, 1))
+        for each in views:
+            ratio = want / each.float().norm(dim=-1).clamp_min(1e-30)
+            middle = ratio.median()
+            if bool(((ratio - middle).abs() <= _tolerance(turned) * middle).all()):
+                found.append((each, float(middle)))
+    return found
 
 
-def _globals_of(module):
-    """The files that define the module's class and what it extends."""
-    return [vars(sys.modules[each.__module__]) for each in type(module).__mro__ if each.__module__ in sys.modules
-            and "ALL_ATTENTION_FUNCTIONS" in vars(sys.modules[each.__module__])]
+def _fitting(encoding, views, turned, places, length):
+    """The view that the encoding (None: no positions) turns into what the score sees; None where there is none."""
+    tolerance = 4 * _tolerance(turned)
+    wanted = turned.double().cpu()
+    size = wanted.norm(dim=-1, keepdim=True).clamp_min(1e-30)
+    for view, ratio in views:
+        own = view.double().cpu()
+        own = own if encoding is None else _turned(own, encoding, places, length)
+        if own is None:
+            return None
+        factor = ratio * float(view.double().norm() / own.norm().clamp_min(1e-30))
+        if bool(((own * factor - wanted) / size).abs().le(tolerance).all()):
+            return view if abs(factor - 1) <= tolerance else view.float() * factor
+    return None
+
+
+# ---- arguments of the functions that are heard ----
+
+def _of_product(args, kwargs):
+    """q and k of a product of q with k turned over, [..., T, D] and [..., S, D]; None of any other."""
+    operands = [*args, *(kwargs[key] for key in ("input", "other", "mat2", "batch1", "batch2") if key in kwargs)][-2:]
+    if len(operands) < 2 or not all(isinstance(each, torch.Tensor) and each.dim() in (3, 4, 5) for each in operands):
+        return None
+    query, key = operands[0], operands[1].transpose(-1, -2)
+    if query.dim() != key.dim() or query.shape[-1] != key.shape[-1]:
+        return None
+    if query.shape[:-2] != key.shape[:-2]:
+        key = key.expand(*query.shape[:-2], *key.shape[-2:]) if key.shape[:-2].numel() == 1 or query.dim() > 3 else None
+    return None if key is None else (query, key)
+
+
+def _of_einsum(args):
+    """The same of torch.einsum, whose letters tell which axis is which."""
+    operands = args[1] if len(args) == 2 and isinstance(args[1], (list, tuple)) else args[1:]
+    if not isinstance(args[0], str) or len(operands) != 2 or "->" not in args[0]:
+        return None
+    inputs, out = args[0].replace(" ", "").split("->")
+    inputs = inputs.split(",")
+    if "." in args[0] or len(inputs) != 2 or len(out) < 3:
+        return None
+    summed = [letter for letter in inputs[0] if letter in inputs[1] and letter not in out]
+    if len(summed) != 1 or out[-2] not in inputs[0] + inputs[1] or out[-1] not in inputs[0] + inputs[1]:
+        return None
+    first = 0 if out[-2] in inputs[0] else 1
+    found = []
+    for place, own in ((first, out[-2]), (1 - first, out[-1])):
+        letters, value = inputs[place], operands[place]
+        if own not in letters or any(letter not in out[:-2] + own + summed[0] for letter in letters):
+            return None
+        value = value.permute([letters.index(letter) for letter in out[:-2] + own + summed[0] if letter in letters])
+        for at, letter in enumerate(out[:-2]):
+            value = value.unsqueeze(at) if letter not in letters else value
+        found.append(value)
+    shape = torch.broadcast_shapes(*(each.shape[:-2] for each in found))
+    return tuple(each.expand(*shape, *each.shape[-2:]) for each in found)
+
+
+def _mask_of(mask, element, keys=None):
+    """[1 or H, T, S] of a mask that broadcasts to [B, H, T, S]; None of none."""
+    if not isinstance(mask, torch.Tensor):
+        return None
+    mask = mask.detach()
+    while mask.dim() < 4:
+        mask = mask.unsqueeze(0)
+    mask = mask[element if mask.shape[0] > 1 else 0]
+    return mask if keys is None or mask.shape[-1] == 1 else mask[..., :keys]
+
+
+def _ungrouped(key):
+    """Key heads in their groups again, where a module repeated them for each of the query's."""
+    heads = key.shape[0]
+    for groups in (n for n in range(heads, 1, -1) if heads % n == 0):
+        own = key.unflatten(0, (heads // groups, groups))
+        ends = own[:, :, [0, -1]]
+        if torch.equal(ends, ends[:, :1].expand_as(ends)) and torch.equal(own, own[:, :1].expand_as(own)):
+            return key[::groups]
+    return key
+
+
+# ---- ears: calls of modules, the attention interface of transformers, and PyTorch's functions ----
+
+PRODUCTS = ("matmul", "__matmul__", "bmm", "baddbmm", "einsum")
+FUSED = ("scaled_dot_product_attention", "_scaled_dot_product_attention")
+HEARD = {*PRODUCTS, *FUSED, "softmax", "embedding", "multi_head_attention_forward"}
+
+
+class _Ears:
+    """What is put around modules and attention functions while any recording runs, once for all of them."""
+
+    def __init__(self):
+        self.lock, self.recordings, self.undo, self.inside = threading.RLock(), [], [], threading.local()
+
+    def add(self, recording):
+        with self.lock:
+            if not self.recordings:
+                try:
+                    self._install()
+                except BaseException:
+                    self._remove()
+                    raise
+            self.recordings = [*self.recordings, recording]
+
+    def drop(self, recording):
+        with self.lock:
+            self.recordings = [each for each in self.recordings if each is not recording]
+            if not self.recordings:
+                self._remove()
+
+    def _remove(self):
+        while self.undo:
+            self.undo.pop()()
+
+    def _install(self):
+        before = torch.nn.Module.__call__
+
+        def called(module, *args, **kwargs):
+            run = functools.partial(before, module)
+            for recording in self.recordings:
+                run = functools.partial(recording.module_call, run, module)
+            return run(*args, **kwargs)
+
+        torch.nn.Module.__call__ = called
+        self.undo.append(lambda: setattr(torch.nn.Module, "__call__", before))
+        stance = getattr(getattr(torch, "compiler", None), "set_stance", None)
+        if stance is not None:  # what is compiled runs as it is written
+            eager = stance("force_eager")
+            eager.__enter__()
+            self.undo.append(lambda: eager.__exit__(None, None, None))
+        tables = {}
+        for file in [vars(each) for each in list(sys.modules.values()) if isinstance(each, types.ModuleType)]:
+            registry = file.get("ALL_ATTENTION_FUNCTIONS")
+            for table in (getattr(registry, "_global_mapping", None), getattr(registry, "_local_mapping", None)):
+                if isinstance(table, dict):
+                    tables[id(table)] = table, list(table)
+            if registry is not None and callable(file.get("eager_attention_forward")):  # the one that is in no table
+                tables[id(file)] = file, ["eager_attention_forward"]
+        for table, names in tables.values():
+            for name in names:
+                if callable(table[name]):
+                    self._replace(table, name, table[name])
+
+    def _replace(self, table, name, before):
+        @functools.wraps(before)
+        def recording(module, query, key, value, attention_mask=None, *args, **kwargs):
+            if getattr(self.inside, "heard", None) is not None:  # called by one that records
+                return before(module, query, key, value, attention_mask, *args, **kwargs)
+            heard = self.inside.heard = {}
+            try:
+                with torch._C.DisableTorchFunction() if "flex" in name else contextlib.nullcontext():
+                    output = before(module, query, key, value, attention_mask, *args, **kwargs)
+            finally:
+                self.inside.heard = None
+            for each in self.recordings:
+                each.guarded(each.interface, name, module, query, key, value, attention_mask, kwargs, output, heard.get("map"))
+            return output
+
+        self.undo.append(functools.partial(table.__setitem__, name, before))
+        table[name] = recording
+
+
+EARS = _Ears()
 
 
 class _Listener(TorchFunctionMode):
-    """Sees the functions that a module of its own kind calls: the product of q and k, and the soft-max of it."""
+    """Hears the functions of PyTorch that a run calls; what they call themselves is not heard."""
 
-    def __init__(self, recording, site, rows):
+    def __init__(self, recording):
         super().__init__()
-        self.recording, self.site, self.rows, self.pair = recording, site, rows, None
+        self.recording = recording
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        name = getattr(function, "__name__", "")
-        if not self.site.seen and torch.is_grad_enabled():
-            with torch.no_grad():
-                self.listen(name, args, kwargs)
-        elif not self.site.seen:
-            self.listen(name, args, kwargs)
-        return function(*args, **kwargs)
+        kwargs, name = kwargs or {}, getattr(function, "__name__", "")
+        output = function(*args, **kwargs)
+        if name in HEARD:
+            inside = getattr(EARS.inside, "heard", None)
+            if inside is None:
+                self.recording.guarded(self.recording.function, function, name, args, kwargs, output)
+            elif name == "softmax":
+                inside["map"] = output
+        return output
 
-    def listen(self, name, args, kwargs):
-        if name in PRODUCTS and self.pair is None:
-            operands = [*args, *(kwargs[key] for key in ("input", "other", "mat2", "batch1", "batch2") if key in kwargs)]
-            self.pair = self.heads_of(*operands[-2:]) if len(operands) > 1 else None
-        elif name.endswith("scaled_dot_product_attention"):
-            self.fused(*args, **kwargs)
-        elif name == "softmax" and self.pair is not None:
-            self.recording.eager(self.site, *self.pair, args[0] if args else kwargs["input"])
 
-    def heads_of(self, query, key):
-        """q and k [B, H, T, D] of a product of q with k turned over; None of any other product."""
-        width, heads = self.site.head_width, self.site.heads
-        if not (isinstance(query, torch.Tensor) and isinstance(key, torch.Tensor) and query.dim() == key.dim() in (3, 4)):
-            return None
-        if query.shape[-2] != self.rows or query.shape[-1] != key.shape[-2] or width not in (None, query.shape[-1]):
-            return None
-        key = key.transpose(-1, -2)
-        if query.dim() == 4:
-            return query, key
-        if heads is None or query.shape[0] % heads:
-            return None
-        return tuple(each.reshape(query.shape[0] // heads, heads, *each.shape[1:]) for each in (query, key))
+class Frame:
+    """A module that runs: what the modules in it gave, the products of its functions, and how many scores were heard."""
 
-    def fused(self, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, **_):
-        if query.dim() != 4:
-            raise TraceError(f"{self.site.name}: expected q [B, H, T, D], found {list(query.shape)}")
-        self.recording.fused(self.site, query, key, attn_mask, is_causal, scale)
+    __slots__ = ("module", "outputs", "products", "scores", "turn")
+
+    def __init__(self, module, turn):
+        self.module, self.outputs, self.products, self.scores, self.turn = module, [], [], 0, turn
+
+
+class Call:
+    """A call of the model: the tokens that it brings, and how many the cache holds before them."""
+
+    def __init__(self, given, element):
+        self.given, self.element, self.looked_up, self.turns, self.scores = given, element, [], {}, 0
+        self.ids, self.mask = self._row("input_ids"), self._row("attention_mask")
+        self.decoder_ids, self.decoder_mask = self._row("decoder_input_ids"), self._row("decoder_attention_mask")
+        self.sides = any(given.get(name) is not None for name in (
+            "decoder_input_ids", "decoder_inputs_embeds", "encoder_outputs", "encoder_hidden_states"))
+        self.positions, self.pixels = None, given.get("pixel_values")
+        self.see_positions(given.get("position_ids"))
+        tensors = [each for each in given.values() if isinstance(each, torch.Tensor) and each.dim() > 0]
+        self.batch = tensors[0].shape[0] if tensors else None
+        self.cached, self.past = False, 0
+        for name, value in given.items():
+            if hasattr(value, "get_seq_length"):
+                self.cached, self.past = True, int(value.get_seq_length())
+            elif name in ("past_key_values", "layer_past", "past", "cache") and isinstance(value, (tuple, list)) and value:
+                self.cached, self.past = True, value[0][0].shape[-2] if value[0] is not None else 0
+
+    def _row(self, name):
+        value = self.given.get(name)
+        fits = isinstance(value, torch.Tensor) and value.dim() == 2 and value.shape[0] > self.element
+        return value[self.element].tolist() if fits else None
+
+    def see_positions(self, positions):
+        """Numbers of tokens [B, T], or vectors of them [3, B, T]."""
+        if isinstance(positions, torch.Tensor) and positions.dim() in (2, 3) and not positions.is_floating_point():
+            row = positions.select(-2, self.element if positions.shape[-2] > self.element else 0).detach().cpu()
+            self.positions = row if row.dim() == 1 else row[-3:] if row.shape[0] >= 3 else row[0]
+
+    def tokens(self, count, decoder):
+        """The ids of so many tokens, of one side."""
+        named = self.decoder_ids if decoder else self.ids
+        if named is not None and len(named) == count:
+            return named
+        fits = [ids for rows, ids in self.looked_up if len(ids) == count]
+        largest = max((rows for rows, ids in self.looked_up if len(ids) == count), default=0)
+        fits = [ids for rows, ids in self.looked_up if len(ids) == count and rows == largest]
+        return (fits[-1] if decoder else fits[0]) if fits else None
 
 
 class Site:
-    """A module that attends, and what was seen of it: chunks of q and k, each from a token on."""
+    """A module that attends, and what was heard of it: chunks of q and k, or of rows of a map, each from a token on."""
 
-    def __init__(self, number, name, module, config, layer):
-        self.number, self.name, self.module, self.layer = number, name, module, layer
-        self.heads = _field(module, "num_heads", "num_attention_heads", "n_heads", default=_heads(config))
-        self.head_width = _field(module, "head_dim", "attention_head_size", "head_size", default=_head_width(config))
-        self.chunks, self.parts, self.seen = [], {}, False
+    def __init__(self, module, key, name, number, layer):
+        self.module, self.key, self.name, self.number, self.layer = module, key, name, number, layer
+        self.chunks, self.masks, self.encoded, self.mapped = [], None, None, False
+        self.cross, self.decoder, self.refused, self.keys = False, False, None, None
+        self.real, self.tokens, self.positions = [], [], []  # of all tokens: no padding, ids (None: not known), places
 
     def length(self):
-        return self.chunks[-1][0] + self.chunks[-1][1]["q"].shape[1] if self.chunks else 0
+        return self.chunks[-1][0] + next(iter(self.chunks[-1][1].values())).shape[1] if self.chunks else 0
 
     def keep(self, length):
         """Forgets what lies from this token on."""
@@ -517,394 +973,728 @@ class Site:
         if self.length() > length:
             begin, parts = self.chunks[-1]
             self.chunks[-1] = (begin, {name: value[:, :length - begin] for name, value in parts.items()})
+        if not self.chunks:
+            self.masks, self.encoded, self.mapped, self.refused = None, None, False, None
+        for each in (self.real, self.tokens, self.positions):
+            del each[length:]
 
-    def content(self, query, key):
-        """q and k before they turn, [heads, T, D], where the module's own projections or norms hold them."""
-        parts, (heads, rows, width), key_heads = self.parts, query.shape, key.shape[0]
-        found = [next((parts[name] for name in names if name in parts), None)
-                 for names in (("q_norm", "q_proj", "query"), ("k_norm", "k_proj", "key"))]
-        fused = next((parts[name] for name in ("query_key_value", "qkv_proj") if name in parts), None)
-        if "query_key_value" in parts and key_heads == heads and fused.shape[-1] == 3 * heads * width:
-            found = fused.view(rows, heads, 3, width)[:, :, :2].unbind(2)
-        elif "qkv_proj" in parts and fused.shape[-1] == (heads + 2 * key_heads) * width:
-            found = fused[..., :heads * width], fused[..., heads * width:(heads + key_heads) * width]
-        content = [_turned_back(value, turned) for value, turned in zip(found, (query, key))]
-        return {} if any(each is None for each in content) else dict(zip(("q_content", "k_content"), content))
+    def joined(self, name):
+        return torch.cat([parts[name] for _, parts in self.chunks], 1)
 
+    def use_map(self):
+        """Turns what is kept of q and k into rows of the map that they make."""
+        if self.mapped or not self.chunks:
+            self.mapped = True
+            return
+        query, key = self.joined("q"), self.keys if self.cross else self.joined("k")
+        rows, columns = query.shape[1], key.shape[1]
+        if max(rows, columns) > LONGEST_MAP:
+            self.refused = f"expected at most {LONGEST_MAP} tokens, since a map must be stored, found {max(rows, columns)}"
+            return
+        masks = Masks(**{**vars(self.masks), "scale": query.shape[-1] ** -0.5})
+        real = torch.ones(columns, dtype=torch.bool) if self.cross else torch.tensor(self.real[:columns])
+        made = masks.map_of(Heard(query, key).products(list(range(rows))), torch.arange(rows), torch.arange(columns), real)
+        self.chunks, self.mapped = [(0, {"attention": torch.nan_to_num(made)})], True
 
-def _turned_back(value, turned):
-    """`value` as [heads, T, D] if it may be `turned` before a rotation, which keeps the length of every vector."""
-    heads, rows, width = turned.shape
-    if value is None or value.numel() != turned.numel():
-        return None
-    by_row = value.reshape(rows, heads, width).transpose(0, 1)
-    want = turned.float().norm(dim=-1)
-    for each in [by_row] + ([value] if value.shape == turned.shape else []):
-        ratio = want / each.float().norm(dim=-1).clamp_min(1e-30)
-        middle = ratio.median()
-        if bool(((ratio - middle).abs() <= _tolerance(turned) * middle).all()):
-            return each
-    return None
-
-
-def _tolerance(tensor):
-    return 1e-3 if tensor.dtype in (torch.float32, torch.float64) else 3e-2
+    def map(self):
+        """[H, T, S], keys that a query could not see yet at 0."""
+        last = max(parts["attention"].shape[2] for _, parts in self.chunks)
+        return torch.cat([torch.nn.functional.pad(parts["attention"], (0, last - parts["attention"].shape[2]))
+                          for _, parts in self.chunks], 1)
 
 
-class Call:
-    """A call of the model: the tokens that it brings, and how many the cache holds before them."""
-
-    def __init__(self, given, batch):
-        ids, mask = given.get("input_ids"), given.get("attention_mask")
-        self.ids = ids[batch].tolist() if isinstance(ids, torch.Tensor) and ids.dim() == 2 else None
-        self.mask = mask[batch].bool().tolist() if isinstance(mask, torch.Tensor) and mask.dim() == 2 else None
-        positions = given.get("position_ids")
-        flat = isinstance(positions, torch.Tensor) and positions.dim() == 2
-        self.positions = positions[batch if positions.shape[0] > 1 else 0].tolist() if flat else None
-        self.pixels = given.get("pixel_values")
-        past = next((given[name] for name in ("past_key_values", "layer_past", "past") if given.get(name) is not None), None)
-        if past is None:
-            self.past = 0
-        elif hasattr(past, "get_seq_length"):
-            self.past = int(past.get_seq_length())
-        else:
-            known = isinstance(past, (tuple, list)) and past and past[0] is not None
-            self.past = past[0][0].shape[-2] if known else 0
+def _in_backward():
+    """Whether gradients are computed: what runs then has run before."""
+    task = getattr(torch._C, "_current_graph_task_id", None)
+    return task is not None and task() != -1
 
 
-class capture:
-    """with capture(model, "run.safetensors", tokenizer=tokenizer): model(**inputs)
+class record:
+    """with record("run.safetensors", tokenizer=tokenizer) as trace: model.generate(**inputs)
 
-    Records one element of the batch. A call whose cache holds P tokens replaces everything from token P on: steps of a
-    generation append, and a new text replaces the one before. `layers`: numbers of those to record, which count from 0 in
-    the trace; `dtype`: of the stored q and k; `encoding`: an object under Locus's names, or a list with one (or None) per
-    layer, instead of what the configuration says; `rank`, `ranks`: instead of those of torch.distributed.
-    The file is written when the block ends without an error; `written` is its name.
+    Records one element of the batch of whichever model runs in the block. A call whose cache holds P tokens replaces everything
+    from token P on: steps of a generation append, and a new text replaces the one before. `layers`: numbers of those to record,
+    which count from 0 in the trace; `dtype`: of the stored q and k; `encoding`: an object under Locus's names, or a list with
+    one (or None) per layer, instead of what the configuration says; `rank`, `ranks`: instead of those of torch.distributed.
+    The file is written when the block ends without an error; `written` is its name, `notes` what there is to know of it.
     """
 
-    def __init__(self, model, path, tokenizer=None, layers=None, dtype=None, *, encoding=None, batch=0, rank=None, ranks=None):
-        self.model = _inner(model)
-        self.path, self.tokenizer, self.dtype, self.batch = path, tokenizer, dtype, batch
+    def __init__(self, path, tokenizer=None, layers=None, dtype=None, *, encoding=None, batch=0, rank=None, ranks=None):
+        self.path, self.tokenizer, self.dtype, self.encoding, self.batch = path, tokenizer, dtype, encoding, batch
+        self.layers = None if layers is None else sorted(set(layers))
         self.rank, self.ranks = _place(rank, ranks)
-        self.config = _field(getattr(self.model, "config", None), "text_config", default=getattr(self.model, "config", None))
-        found = find_attention(self.model)
-        numbers = [number for number, _, _ in found]
-        self.wanted = sorted(set(numbers if layers is None else layers))
-        if not set(self.wanted) <= set(numbers) or not self.wanted:
-            raise TraceError(f"layers: expected some of {numbers}, found {self.wanted}")
-        self.whole = self.ranks > 1 and layers is None  # a rank's layers keep their numbers
-        self.sites = [Site(number, name, module, self.config, self._layer(number, encoding))
-                      for number, name, module in found if number in self.wanted]
-        self.by_module = {id(site.module): site for site in self.sites}
-        self.call, self.ids, self.positions, self.mask, self.grid, self.logits = None, [], [], None, None, None
-        self.undo, self.written = [], None
+        self.model, self.root, self.config, self.names, self.called = None, None, None, {}, set()
+        self.sites, self.call = {}, None
+        self.grid = self.logits = self.error = self.written = self.listener = None
+        self.notes, self.told, self.local = [], "nothing recorded yet", threading.local()
 
-    def _layer(self, number, encoding):
-        config = self.config
-        if encoding is not None:
-            own = encoding[number] if isinstance(encoding, (list, tuple)) else encoding
-        else:
-            own = encoding_of(config, number)
-        return Layer(own, window_of(config, number), chunk_of(config, number), _field(config, "attn_logit_softcapping", default=0.0))
-
-    # -- what is put into the model while the block runs, and taken out again --
+    def __str__(self):
+        return self.told
 
     def __enter__(self):
-        try:
-            self._around(self.model, self._model_call)
-            for site in self.sites:
-                self._around(site.module, functools.partial(self._attention_call, site))
-                for name, child in site.module.named_children():
-                    if name in ("q_norm", "k_norm", "q_proj", "k_proj", "query", "key", "query_key_value", "qkv_proj"):
-                        hook = child.register_forward_hook(functools.partial(self._part, site, name))
-                        self.undo.append(hook.remove)
-            self._enter_interface()
-        except BaseException:
-            self._restore()
-            raise
+        EARS.add(self)
+        self.listener = _Listener(self)
+        self.listener.__enter__()
         return self
 
     def __exit__(self, kind, error, trace):
-        self._restore()
+        self.listener.__exit__(None, None, None)
+        EARS.drop(self)
         if kind is None:
+            if self.error is not None:
+                raise self.error
             with torch.no_grad():
                 self.written = self._finish()
 
-    def _restore(self):
-        while self.undo:
-            self.undo.pop()()
-
-    def _around(self, module, replacement):
-        before, own = module.forward, "forward" in vars(module)
-
-        @functools.wraps(before)
-        def forward(*args, **kwargs):
-            return replacement(before, args, kwargs)
-
-        self.undo.append(functools.partial(setattr, module, "forward", before) if own else functools.partial(delattr, module, "forward"))
-        module.forward = forward
-
-    def _enter_interface(self):
-        """Registers a recording function in the place of each one that the model's modules take from the interface."""
-        files = {id(file): file for site in self.sites for file in _globals_of(site.module)}
-        names = {_field(getattr(site.module, "config", self.config), "_attn_implementation") for site in self.sites} - {None, "eager"}
-        for file in files.values():
-            registry = file["ALL_ATTENTION_FUNCTIONS"]
-            local = getattr(registry, "_local_mapping", registry)
-            for name in names:
-                if name in registry and not hasattr(registry[name], "locus_recording"):
-                    self._replace(local, name, registry[name])
-            if "eager_attention_forward" in file:  # the one that is in no registry
-                self._replace(file, "eager_attention_forward", file["eager_attention_forward"])
-
-    def _replace(self, table, name, before):
-        @functools.wraps(before)
-        def recording(module, query, key, value, attention_mask=None, *args, **kwargs):
-            site = self.by_module.get(id(module))
-            if site is not None:
+    def guarded(self, heard, *args):
+        """Runs what listens. Its first error is told when the block ends, never in the user's run."""
+        if self.error is None:
+            try:
                 with torch.no_grad():
-                    self._interface(site, query, key, attention_mask, kwargs)
-            return before(module, query, key, value, attention_mask, *args, **kwargs)
+                    heard(*args)
+            except TraceError as error:
+                self.error = error
+            except Exception as error:
+                frames = self._frames()
+                where = self._name(frames[-1].module) if frames else "the run"
+                self.error = TraceError(f"{where}: cannot be recorded: {type(error).__name__}: {str(error)[:200]}")
+                self.error.__cause__ = error
 
-        recording.locus_recording = True
-        own = table.get(name)
-        self.undo.append(functools.partial(table.__setitem__, name, own) if own is not None else functools.partial(table.pop, name))
-        table[name] = recording
+    # -- calls of modules --
 
-    # -- calls --
+    def _frames(self):
+        if not hasattr(self.local, "frames"):
+            self.local.frames = []
+        return self.local.frames
 
-    def _model_call(self, forward, args, kwargs):
-        given = inspect.signature(forward).bind_partial(*args, **kwargs).arguments
-        given.update(next((given[name] for name in ("kwargs", "_", "model_kwargs") if isinstance(given.get(name), dict)), {}))
-        if "args" in given and given["args"]:  # a wrapper that hands everything on
-            given.setdefault("input_ids", given["args"][0])
-        with torch.no_grad():
-            self.call = Call(given, self.batch)
-        output = forward(*args, **kwargs)
-        with torch.no_grad():
-            self._end_call(output)
+    def _name(self, module):
+        return self.names.get(id(module)) or type(module).__name__
+
+    def module_call(self, run, module, *args, **kwargs):
+        frames = self._frames()
+        root = self.call is None and not _in_backward() and (not frames if self.model is None else module is self.model)
+        if root:
+            self.guarded(self._begin_call, module, args, kwargs)
+        call = self.call
+        if call is None:
+            return run(*args, **kwargs)
+        if not root and "position_ids" in kwargs:
+            self.guarded(call.see_positions, kwargs["position_ids"])
+        self.called.add(id(module))
+        turn = call.turns[id(module)] = call.turns.get(id(module), -1) + 1
+        frames.append(Frame(module, turn))
+        try:
+            output = run(*args, **kwargs)
+        finally:
+            frames.pop()
+            self.call = None if root else self.call
+        if frames and isinstance(output, torch.Tensor) and output.dim() > 1:
+            frames[-1].outputs = [*frames[-1].outputs[-11:], output]
+        if root and call.scores > 0:
+            self.guarded(self._end_call, call, module, output)
         return output
 
-    def _end_call(self, output):
-        call, self.call = self.call, None
-        length = self.sites[0].length()
-        self.ids = self.ids[:call.past] + call.ids if call.ids is not None and len(self.ids) >= call.past else []
-        positions = call.positions if call.positions is not None else list(range(call.past, length))
-        self.positions = self.positions[:call.past] + positions
-        before = self.mask[:call.past] if self.mask is not None else [True] * call.past
-        self.mask = call.mask if call.mask is not None and len(call.mask) == length else before + [True] * (length - call.past)
-        if call.pixels is not None and call.pixels.dim() == 4:
-            patch = _pair(_field(self.config, "patch_size")) or (0, 0)
-            rows, columns = (size // side if side else 0 for size, side in zip(call.pixels.shape[2:], patch))
-            rest = length - rows * columns
-            if rows * columns > 0 and rest >= 0:
-                registers = _field(self.config, "num_register_tokens", default=0)
-                self.grid = {"rows": rows, "columns": columns, "cls": max(0, rest - registers), "registers": min(rest, registers)}
+    def _begin_call(self, module, args, kwargs):
+        inner = _inner(module)
+        try:
+            given = inspect.signature(inner.forward).bind_partial(*args, **kwargs).arguments
+        except (TypeError, ValueError):
+            given = {**{str(n): value for n, value in enumerate(args)}, **kwargs}
+        for name in ("kwargs", "_", "model_kwargs"):
+            given.update(given[name] if isinstance(given.get(name), dict) else {})
+        if isinstance(given.get("args"), tuple):  # a wrapper that hands everything on
+            given.update({str(n): value for n, value in enumerate(given["args"])})
+        if id(inner) not in self.names:
+            self.names.update({id(each): name for name, each in inner.named_modules()})
+        self.call = Call(given, self.batch)
+
+    def _end_call(self, call, module, output):
+        module = _inner(module)
+        if self.root is None or any(each is self.root for each in module.modules()):
+            self.root = module
+            config = getattr(module, "config", None)
+            self.config = _field(config, "text_config", default=config)
+        elif not any(each is module for each in self.root.modules()):
+            raise TraceError(f"expected one model, found {type(self.root).__name__} and {type(module).__name__}: "
+                             "give the one to record to capture()")
+        if isinstance(call.pixels, torch.Tensor) and call.pixels.dim() == 4:
+            self._see_grid(call, module)
         logits = getattr(output, "logits", None)
-        if isinstance(logits, torch.Tensor) and logits.dim() in (2, 3):
+        if isinstance(logits, torch.Tensor) and logits.dim() in (2, 3) and logits.shape[0] > self.batch:
             last = logits[self.batch] if logits.dim() == 2 else logits[self.batch, -1:]
             self.logits = last.detach().float().cpu() if type(last) is torch.Tensor and torch.isfinite(last).all() else None
 
-    def _attention_call(self, site, forward, args, kwargs):
-        site.seen, site.parts = False, {}
-        states = args[0] if args else next((value for value in kwargs.values() if isinstance(value, torch.Tensor)), None)
-        if _globals_of(site.module) or not isinstance(states, torch.Tensor):
-            output = forward(*args, **kwargs)
-        else:
-            with _Listener(self, site, states.shape[-2]):
-                output = forward(*args, **kwargs)
-        if not site.seen:
-            raise TraceError(f"{site.name}: expected a score of q and k, found none that PyTorch's functions take; "
-                             "load the model with attn_implementation=\"eager\" or \"sdpa\"")
-        site.parts = {}
-        return output
+    def _see_grid(self, call, module):
+        """Rows and columns of the patches of a picture, from the module that makes them (timm) or the configuration."""
+        own = getattr(module, "patch_embed", None)
+        grid = _pair(getattr(own, "grid_size", None))
+        patch = _pair(_field(self.config, "patch_size"))
+        if grid is None and patch is not None:
+            grid = tuple(size // side for size, side in zip(call.pixels.shape[2:], patch))
+        length = max((site.length() for site in self.sites.values()), default=0)
+        rest = length - grid[0] * grid[1] if grid else -1
+        if rest >= 0 and grid[0] * grid[1] > 0:
+            registers = _field(self.config, "num_register_tokens", default=_field(module, "num_reg_tokens", default=0))
+            self.grid = {"rows": grid[0], "columns": grid[1], "cls": max(0, rest - registers), "registers": min(rest, registers)}
 
-    def _part(self, site, name, module, inputs, output):
-        if isinstance(output, torch.Tensor) and output.dim() > 2 and output.shape[0] > self.batch:
-            site.parts[name] = output.detach()[self.batch]
+    # -- the ways to a score --
 
-    # -- the three ways to a score --
+    def function(self, function, name, args, kwargs, output):
+        """One of PyTorch's functions."""
+        frames, call = self._frames(), self.call
+        if call is None or not frames:
+            return
+        frame = frames[-1]
+        if name == "embedding":
+            ids, table = (*args, *(kwargs[key] for key in ("input", "weight") if key in kwargs))[:2]
+            if ids.dim() == 2 and ids.shape[0] > self.batch:
+                call.looked_up.append((table.shape[0], ids[self.batch].tolist()))
+        elif name in PRODUCTS:
+            pair = _of_einsum(args) if name == "einsum" else _of_product(args, kwargs)
+            if pair is not None:
+                frame.products = [*frame.products[-3:], (pair, output)]
+        elif name == "softmax" and isinstance(output, torch.Tensor) and output.dim() in (3, 4, 5) and output.shape[-1] > 1:
+            self._soft_max(frame, output)
+        elif name in FUSED:
+            self._fused(frame, *args, **kwargs)
+        elif name == "multi_head_attention_forward":
+            self._multi_head(frame, function, args, kwargs)
 
-    def _interface(self, site, query, key, mask, kwargs):
+    def _soft_max(self, frame, output):
+        """A soft-max over keys, and q and k of the last product before it that has its shape."""
+        rows, keys = output.shape[-2:]
+        pair = None
+        for outer in reversed(self._frames()[-3:]):  # the soft-max may be a module in the one that attends
+            for both, product in reversed(outer.products):
+                if product.shape[-2] == rows and keys - product.shape[-1] in (0, 1) and product.shape[:-2].numel() == output.shape[:-2].numel():
+                    pair, frame = both, outer
+                    break
+            outer.products = []
+            if pair is not None:
+                break
+        if pair is None and (output.dim() == 3 or rows == 1):
+            return
+        batch = output.shape[0] if output.dim() > 3 else self.call.batch or 1
+        if output.shape[:-2].numel() % batch:
+            return
+        if pair is not None:
+            keys = pair[1].shape[-2]
+            pair = [each.reshape(batch, -1, *each.shape[-2:]) for each in pair]
+        found = output.reshape(batch, -1, *output.shape[-2:])
+        element = self._element(frame, batch)
+        if element is None:
+            return
+        sinks = None
+        if pair is not None and output.shape[-1] == keys + 1:
+            sinks = False  # in the sum of every row, and not told
+        query, key = (each[element].detach() for each in pair) if pair is not None else (None, None)
+        self._score(frame, Heard(query, key, map=found[element, :, :, :keys].detach(), sinks=sinks))
+
+    def _fused(self, frame, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False, **_):
+        if query.dim() < 3 or query.shape[-2] == 0:
+            return
+        if query.dim() == 3:
+            query, key = (each.unflatten(0, (self.call.batch or 1, -1)) for each in (query, key))
+            attn_mask = attn_mask.unflatten(0, (self.call.batch or 1, -1)) if attn_mask is not None and attn_mask.dim() == 3 else attn_mask
+        if query.dim() == 5:
+            query, key = query.flatten(1, 2), key.flatten(1, 2)
+        element = self._element(frame, query.shape[0])
+        if element is None:
+            return
+        self._score(frame, Heard(query[element].detach(), key[element].detach(), mask=_mask_of(attn_mask, element), causal=bool(is_causal),
+                                 scale=query.shape[-1] ** -0.5 if scale is None else float(scale)))
+
+    def _multi_head(self, frame, function, args, kwargs):
+        """torch.nn.MultiheadAttention: q and k by its weights, the map by asking it for one."""
+        given = inspect.signature(function).bind(*args, **kwargs)
+        given.apply_defaults()
+        given = given.arguments
+        query, key, heads = given["query"], given["key"], given["num_heads"]
+        query, key = (each.unsqueeze(1) if each.dim() == 2 else each for each in (query, key))
+        width = query.shape[2]
+        bias = given["in_proj_bias"]
+        biases = (None, None) if bias is None else (bias[:width], bias[width:2 * width])
+        separate = given.get("use_separate_proj_weight")
+        weights = (given["q_proj_weight"], given["k_proj_weight"]) if separate else given["in_proj_weight"].chunk(3)[:2]
+        asked = {**given, "need_weights": True, "average_attn_weights": False, "dropout_p": 0.0}
+        found = function(**asked)[1]
+        found = found.unsqueeze(0) if found.dim() == 3 else found
+        if found.shape[0] <= self.batch:
+            raise TraceError(f"batch: expected an element below {found.shape[0]}, found {self.batch}")
+        turned = [torch.nn.functional.linear(each[:, self.batch], weight, own).unflatten(-1, (heads, -1)).transpose(0, 1)
+                  for each, weight, own in zip((query, key), weights, biases)]
+        if turned[1].shape[1] != found.shape[-1]:  # keys that the module adds
+            turned = [None, None]
+        self._score(frame, Heard(*turned, map=found[self.batch]))
+
+    def interface(self, name, module, query, key, value, mask, kwargs, output, found):
         """A function of the attention interface: q and k turned and normed, key heads in their groups."""
-        layer = site.layer
-        if "sliding_window" in kwargs:
-            layer.window = kwargs["sliding_window"] or 0
-        layer.soft_cap = kwargs.get("softcap") or layer.soft_cap
-        sinks = kwargs.get("s_aux") if kwargs.get("s_aux") is not None else getattr(site.module, "sinks", None)
-        layer.sinks = sinks.detach().float().cpu() if isinstance(sinks, torch.Tensor) and sinks.dim() == 1 else None
-        if kwargs.get("position_bias") is not None:
-            raise TraceError(f"{site.name}: a bias is added to its scores, which a trace of q and k does not hold")
-        causal = kwargs.get("is_causal")
-        causal = getattr(site.module, "is_causal", True) if causal is None else causal
+        frames = self._frames()
+        frame = next((each for each in reversed(frames) if each.module is module), frames[-1] if frames else None)
+        if self.call is None or frame is None:
+            return
+        element = self._element(frame, query.shape[0])
+        if element is None:
+            return
+        if kwargs.get("cu_seq_lens_q") is not None or name.startswith("paged"):
+            raise TraceError(f"{self._name(module)}: expected one text, found several that are packed into one call")
+        sinks = kwargs.get("s_aux") if kwargs.get("s_aux") is not None else getattr(module, "sinks", None)
+        sinks = sinks.detach().flatten().float() if isinstance(sinks, torch.Tensor) and sinks.numel() == query.shape[1] else None
         scale = kwargs.get("scaling")
         if scale is None:  # GPT-2's own fields
-            scale = query.shape[3] ** -0.5 if getattr(site.module, "scale_attn_weights", True) else 1.0
-            scale /= site.number + 1 if getattr(site.module, "scale_attn_by_inverse_layer_idx", False) else 1
-        self.fused(site, query, key, mask, causal, scale, by_interface=True)
+            scale = query.shape[3] ** -0.5 if getattr(module, "scale_attn_weights", True) else 1.0
+            scale /= module.layer_idx + 1 if getattr(module, "scale_attn_by_inverse_layer_idx", False) else 1
+        heard = Heard(query[element].detach(), key[element].detach(), scale=float(scale), cap=float(kwargs.get("softcap") or 0.0), sinks=sinks)
+        heard.windows = [kwargs["sliding_window"] or 0] if "sliding_window" in kwargs else None
+        rows, keys = query.shape[2], key.shape[2]
+        weights = output[1] if isinstance(output, tuple) and len(output) > 1 else None
+        if found is None and isinstance(weights, torch.Tensor) and weights.dim() == 4 and weights.shape[-2] == rows:
+            found = weights
+        if found is not None and found.shape[-2] == rows and found.shape[-1] in (keys, keys + 1) and found.dim() == 4:
+            heard.map = found[element, :, :, :keys].detach()
+        else:
+            causal = kwargs.get("is_causal")
+            causal = getattr(module, "is_causal", True) if causal is None else causal
+            modifier = getattr(mask, "mask_mod", None)
+            if modifier is not None:
+                places = [torch.arange(count, device=query.device) for count in (rows, keys)]
+                seen = modifier(torch.tensor(element), torch.tensor(0), places[0][:, None], places[1][None])
+                heard.mask = seen.expand(rows, keys).unsqueeze(0)
+            else:
+                heard.mask = _mask_of(mask, element, keys)
+                if mask is None and rows > 1 and causal and name != "eager_attention_forward":
+                    heard.causal = True
+            bias = kwargs.get("position_bias")
+            if bias is not None:
+                bias = bias[element if bias.shape[0] > 1 else 0].detach().float()
+                heard.mask = bias if heard.mask is None else bias.masked_fill(~heard.mask, -math.inf) if heard.mask.dtype == torch.bool else bias + heard.mask
+            if "flash" in name:
+                self._expect_output(module, heard, value[element], output, element)
+        self._score(frame, heard)
 
-    def fused(self, site, query, key, mask, causal, scale, by_interface=False):
-        """A score of which only the arguments are seen."""
-        begin = self._begin(key.shape[2] - query.shape[2])
-        rows = query.shape[2]
-        if isinstance(mask, torch.Tensor) and mask.dim() == 4 and mask.shape[2] == rows:
-            element = mask[self.batch if mask.shape[0] > 1 else 0, :, :, :key.shape[2]]
-            for row in self._rows(rows):
-                visible = element[0, row] if element.dtype == torch.bool else element[0, row] > HIDDEN
-                if element.dtype != torch.bool and bool((element[:, row, visible] != 0).any()) and not self._has_bias(site):
-                    raise TraceError(f"{site.name}: a bias is added to its scores, which a trace of q and k does not hold")
-                self._check_row(site, begin, row, rows, visible)
-        elif rows > 1 or (by_interface and site.layer.causal is None):  # no mask, or one of padding, which is the same for all queries
-            site.layer.causal = bool(causal)
-        self._record(site, begin, query, key, scale)
+    def _expect_output(self, module, heard, value, output, element):
+        """Raises unless a kernel that hides its scores gives what q, k and its masks make of the values."""
+        output = output[0] if isinstance(output, tuple) else output
+        rows = list(range(heard.query.shape[1]))[-SAMPLED:]
+        heads = heard.query.shape[0]
+        own = torch.einsum("hts,hsd->thd", heard.rows_of_map(rows), value.float().repeat_interleave(heads // value.shape[0], 0))
+        if bool(((own - output[element, rows].float()).abs() > 3e-2 * (1 + own.abs().max())).any()):
+            raise TraceError(f"{self._name(module)}: expected the output of q and k over the keys that its masks leave, found another; "
+                             "load the model with attn_implementation=\"eager\" or \"sdpa\"")
 
-    def eager(self, site, query, key, scores):
-        """A product of q and k, and what the soft-max takes of it: [B, H, T, S] or [B·H, T, S]."""
-        batch, heads, rows, _ = query.shape
-        begin, keys = self._begin(key.shape[2] - rows), key.shape[2]
-        if scores.shape[-2:] != (rows, keys) or scores.numel() != batch * heads * rows * keys:
-            raise TraceError(f"{site.name}: expected scores of {rows} queries and {keys} keys, found {list(scores.shape)}")
-        products, logits = [], []
-        for row in self._rows(rows):
-            for head in {0, heads - 1}:
-                found = scores[self.batch, head, row] if scores.dim() == 4 else scores[self.batch * heads + head, row]
-                visible = found > HIDDEN
-                self._check_row(site, begin, row, rows, visible)
-                own = key[self.batch, head * key.shape[1] // heads].double()
-                products.append((own @ query[self.batch, head, row].double())[visible])
-                logits.append(found[visible].double())
-        self._record(site, begin, query, key, self._scale(site, query, torch.cat(products), torch.cat(logits)))
+    def _element(self, frame, batch):
+        """The element of a score's batch that is recorded; None where its batch is another than the call's."""
+        if batch == 1:
+            return 0
+        if self.call.batch not in (None, batch):
+            return self._refuse(frame, f"expected scores of a batch of {self.call.batch}, found {batch}: windows or parts of a text")
+        if batch <= self.batch:
+            raise TraceError(f"batch: expected an element below {batch}, found {self.batch}")
+        return self.batch
 
-    def _scale(self, site, query, products, logits):
-        """The number between products and logits. An error where no single one makes them alike."""
-        cap, usual = site.layer.soft_cap, query.shape[-1] ** -0.5
-        if self._has_bias(site):
-            return _field(site.module, "inv_norm_factor", "scaling", default=usual)
-        logits = cap * torch.atanh((logits / cap).clamp(-1 + 1e-12, 1 - 1e-12)) if cap else logits
-        scale = float((products * logits).sum() / (products * products).sum().clamp_min(1e-300))
-        tolerance = _tolerance(query)
-        named = [value for value in (usual, 1.0, getattr(site.module, "scaling", None), getattr(site.module, "scale", None))
-                 if isinstance(value, float)]
-        scale = next((value for value in named if abs(scale - value) <= tolerance * value), scale)
-        if bool(((logits - products * scale).abs() > tolerance * (1 + logits.abs().max())).any()):
-            raise TraceError(f"{site.name}: expected scores of q and k times one number, found others (a bias?)")
-        return scale
+    def _refuse(self, frame, said):
+        self.call.scores += 1
+        self._site(frame).refused = said
 
-    def _has_bias(self, site):
-        return (site.layer.encoding or {}).get("name") == "alibi"
+    # -- what is kept --
 
-    def _begin(self, behind):
-        return self.call.past if self.call is not None else max(0, behind)
+    def _site(self, frame):
+        module, nth = frame.module, frame.scores
+        frame.scores += 1
+        key = id(module), frame.turn, nth
+        site = self.sites.get(key)
+        if site is None:
+            name = self._name(module)
+            number = getattr(module, "layer_idx", None)
+            digits = [int(part) for part in name.split(".") if part.isdigit()]
+            number = number if isinstance(number, int) and not isinstance(number, bool) else digits[0] if digits else 0
+            config = _field(module, "config", default=self._config_of_root())
+            site = self.sites[key] = Site(module, key, name, number, _of_layer(config, number))
+        return site
 
-    def _rows(self, rows):
-        """The queries whose masks are looked at: the first, one in the middle, the last that are no padding."""
-        mask = self.call.mask[-rows:] if self.call is not None and self.call.mask is not None else [True] * rows
-        real = [row for row in range(rows) if row < len(mask) and mask[row]] or [rows - 1]
-        return sorted({real[0], real[len(real) // 2], real[-1]})
+    def _config_of_root(self):
+        config = self.config
+        if config is None:
+            frames = self._frames()
+            config = getattr(_inner(frames[0].module), "config", None) if frames else None
+        return _field(config, "text_config", default=config)
 
-    def _check_row(self, site, begin, row, rows, visible):
-        """Raises unless the keys that a query sees are those of the layer's masks; the first row tells if it is causal."""
-        layer, end, query = site.layer, begin + rows, begin + row
-        first = max(0, end - len(visible))  # the token of key 0: a cache may hold a window alone, or room for more
-        tokens = torch.arange(first, first + len(visible), device=visible.device)
-        real = tokens < end
-        if self.call is not None and self.call.mask is not None and len(self.call.mask) == end:
-            real[:end - first] &= torch.tensor(self.call.mask[first:], device=visible.device)[:len(visible)]
-        later = real & (tokens > query)
-        if row == self._rows(rows)[0] and bool(later.any()):
-            layer.causal = not bool((visible & later).any())
-        expected = real
-        if layer.causal is not False:
-            expected = real & (tokens <= query)
-            expected &= tokens > query - layer.window if layer.window else True
-            expected &= tokens // layer.chunk == query // layer.chunk if layer.chunk else True
-        if not torch.equal(visible, expected):
-            raise TraceError(f"{site.name}: token {query}: expected {int(expected.sum())} visible keys "
-                             f"({'all' if layer.causal is False else 'causal'}, window {layer.window}, chunk {layer.chunk}), "
-                             f"found {int(visible.sum())}")
+    def _score(self, frame, heard):
+        """Keeps q and k, or the map, of the new tokens, whichever gives what was heard."""
+        call = self.call
+        call.scores += 1
+        site = self._site(frame)
+        if self.layers is not None and frame.turn == 0 and site.number not in self.layers and site.name.count(f".{site.number}."):
+            return
+        rows = (heard.query if heard.query is not None else heard.map).shape[1]
+        keys = heard.key.shape[1] if heard.key is not None else heard.map.shape[2]
+        site.decoder = call.sides and any(getattr(each.module, "is_decoder", False) is True or "Decoder" in type(each.module).__name__
+                                          for each in self._frames()[1:])
+        site.cross = bool(getattr(site.module, "is_cross_attention", False) is True or re.search(r"cross|encoder_attn|EncDec|multihead_attn", site.name)) \
+            or (call.sides and not call.cached and keys != rows)
+        begin = self._begin(site, rows, keys)
+        end = begin + rows
+        mask = call.decoder_mask if site.decoder else call.mask
+        padding = mask if mask is not None and len(mask) == end and not site.cross else [True] * end
+        padding = [bool(each) for each in padding]
+        if site.cross:
+            first, real = 0, [bool(each) for each in call.mask] if call.mask is not None and len(call.mask) == keys else [True] * keys
+        else:
+            first = max(0, end - keys)
+            real = (padding[first:] + [False] * keys)[:keys]
+        self._expect_same_cache(site, heard, begin, first)
+        ids = call.tokens(rows, site.decoder)
+        places = call.positions
+        places = places.t().tolist() if places is not None and places.shape[-1] == rows else list(range(begin, end))
+        site.keep(begin)
+        site.real[:] = padding
+        site.tokens.extend(ids if ids is not None else [None] * rows)
+        site.positions.extend(places)
+        parts = self._judged(site, heard, begin, first, padding[begin:], real, places)
+        site.chunks.append((begin, {name: _kept(value) for name, value in parts.items()}))
 
-    def _record(self, site, begin, query, key, scale):
-        """Keeps q and k of the new tokens on the CPU, q times what makes its scores q·k/√D."""
-        if query.shape[0] <= self.batch:
-            raise TraceError(f"batch: expected an element below {query.shape[0]}, found {self.batch}")
-        query, key = query[self.batch].detach(), _ungrouped(site, key[self.batch].detach(), query.shape[1])
-        rows, keys, width = query.shape[1], key.shape[1], query.shape[2]
-        if begin > site.length():
-            raise TraceError(f"{site.name}: expected a cache of {site.length()} tokens, found {begin}: "
+    def _begin(self, site, rows, keys):
+        call, kept = self.call, site.length()
+        begin = call.past
+        if keys > rows and begin == 0 and not call.cached and not site.cross:
+            if keys - rows not in (0, kept):
+                raise TraceError(f"{site.name}: expected as many keys as queries, {rows}, found {keys}: the cache is not found in the "
+                                 "call, or the recording began after it was filled")
+            begin = keys - rows
+        if begin > kept and not site.cross:
+            raise TraceError(f"{site.name}: expected a cache of {kept} tokens, found {begin}: "
                              "begin the recording before the first call that fills it")
-        key = key[:, begin:begin + rows] if keys > begin + rows else key[:, keys - rows:]
-        content = site.content(query, key) if (site.layer.encoding or {}).get("name") == "rope" else {}
-        factor = 1.0 if scale is None else float(scale) * math.sqrt(width)
+        return begin
+
+    def _expect_same_cache(self, site, heard, begin, first):
+        """Raises where the keys before the new tokens are others than those recorded, as beams reorder them."""
+        if site.cross or heard.key is None or site.mapped or begin == 0 or "k" not in site.chunks[-1][1]:
+            return
+        for at, parts in (site.chunks[len(site.chunks) // 2], site.chunks[-1]):
+            last = min(at + parts["k"].shape[1], begin) - 1
+            if first <= last and last >= at and site.real[last]:
+                own = parts["k"][:, last - at].float()
+                found = _ungrouped(heard.key[:, last - first:last - first + 1])[:, 0].float().cpu()
+                if found.shape != own.shape:
+                    own, found = (each.repeat_interleave(heard.key.shape[0] // each.shape[0], 0) for each in (own, found))
+                if not torch.allclose(own, found, rtol=1e-3, atol=1e-3):
+                    raise TraceError(f"{site.name}: expected the keys of token {last} in the cache as they were, found others: beams, or "
+                                     "another cache than that of the calls before")
+
+    def _judged(self, site, heard, begin, first, real_rows, real_keys, places):
+        """q and k of the new tokens where they give the map that was heard, else rows of the map, [H, rows, S]."""
+        rows, count = len(real_rows), len(real_keys)
+        fits = None
+        if heard.query is not None and heard.sinks is not False:
+            self._hint(site, heard)
+            fits = judge(heard, begin, first, real_rows, real_keys, site.masks, site.cross)
+        if fits is not None and site.masks is not None and not fits.like(site.masks):
+            fits = None
+        if fits is None or site.mapped:
+            if not site.mapped:
+                site.use_map()
+            if max(rows, count) > LONGEST_MAP:
+                site.refused = site.refused or f"expected at most {LONGEST_MAP} tokens, since a map must be stored, found {max(rows, count)}"
+                return {"attention": torch.zeros(1, rows, 0)}
+            found = torch.nan_to_num(heard.rows_of_map(list(range(rows))))
+            return {"attention": torch.nn.functional.pad(found, (first, 0))[..., :count + first if site.cross else begin + rows]}
+        site.masks = fits
+        query, key = heard.query, _ungrouped(heard.key)
+        new = key if site.cross else key[:, begin - first:begin - first + rows]
+        site.keys = _kept(key) if site.cross else None
+        factor = fits.scale * math.sqrt(query.shape[-1])
+        content = {} if site.cross or fits.alibi else self._content(site, query, new, torch.as_tensor(places), begin + rows)
         if abs(factor - 1) > 1e-6:
             query, content = query.float() * factor, {name: value.float() * factor if name == "q_content" else value
                                                       for name, value in content.items()}
-        site.keep(begin)
-        site.chunks.append((begin, {name: _kept(value) for name, value in {"q": query, "k": key, **content}.items()}))
-        site.seen = True
+        return {"q": query, **({} if site.cross else {"k": new}), **content}
+
+    def _hint(self, site, heard):
+        """What the module and the configuration name: scale, windows, caps and ALiBi, each of which is then compared."""
+        config, kind = site.layer, _field(site.layer, "model_type", default="")
+        if heard.windows is None or heard.windows == (0,):
+            own = _field(site.module, "sliding_window", "window_size", default=0)
+            heard.windows = [window_of(config, site.number), own if _is_count(own) else 0]
+        heard.windows = [each for each in heard.windows if _is_count(each)]
+        heard.chunk = chunk_of(config, site.number)
+        if heard.scale is None:
+            heard.cap = heard.cap or float(_field(config, "attn_logit_softcapping", default=0.0))
+            heard.named = [value for value in (_field(site.module, name) for name in ("scaling", "scale", "inv_norm_factor", "softmax_scale"))
+                           if isinstance(value, float) and value > 0]
+        if kind == "bloom" or _field(config, "alibi") or kind == "mpt":
+            heard.alibi = "before" if kind == "falcon" else "after"
+
+    def _content(self, site, query, key, places, length):
+        """q_content and k_content where the module's parts gave them and the encoding turns them into q and k."""
+        if site.encoded is not None and not site.encoded[0]:
+            return {}
+        frame = next((each for each in reversed(self._frames()) if each.module is site.module), None)
+        if frame is None or places.dim() != 1:
+            return {}
+        candidates = [site.encoded[1]] if site.encoded is not None else self._candidates(site)
+        if not any(each is not None and each["name"] == "rope" for each in candidates):
+            return {}
+        outputs = [each[self.batch if each.shape[0] > self.batch else 0].detach() for each in frame.outputs if each.dim() > 2]
+        found = _content(outputs, query, 0), _content(outputs, key, query.shape[0])
+        if found[0] is None or found[1] is None:
+            return {}
+        for encoding in candidates:
+            own = [_fitting(encoding, views, turned, places, length) for views, turned in zip(found, (query, key))]
+            if own[0] is not None and own[1] is not None:
+                site.encoded = True, encoding
+                return dict(zip(("q_content", "k_content"), own))
+        site.encoded = False, None
+        return {}
+
+    def _candidates(self, site):
+        if self.encoding is not None:
+            return [self.encoding[site.number] if isinstance(self.encoding, (list, tuple)) else self.encoding]
+        own = encoding_of(site.layer, site.number) if site.layer is not None else None
+        if site.layer is not None and (own is None or own["name"] != "rope"):
+            return [own]
+        own = own or {"name": "rope", "base": 10000.0, "layout": "half", "fraction": 1.0}
+        others = [{**own, "layout": layout} for layout in ("half", "interleaved", "swapped") if layout != own["layout"]]
+        return [own, *others, None]
 
     # -- the file --
 
-    def _finish(self):
-        length = self.sites[0].length()
-        for site in self.sites:
-            if site.length() != length or length == 0:
-                raise TraceError(f"{site.name}: expected {length or 'some'} tokens, found {site.length()}")
-        kept = [n for n in range(length) if self.mask is None or self.mask[n]]
+    def _groups(self):
+        """{(stack, cross): {number: site}}: layers of one stack differ in a number of their names, or in the order of calls."""
+        stacks, inside = {}, {id(each) for each in self.root.modules()} if self.root is not None else set()
+        for site in self.sites.values():
+            if (site.chunks or site.refused) and id(site.module) in inside:
+                parts = site.name.split(".")
+                places = tuple(int(part) for part in parts if part.isdigit())
+                name = ".".join("#" if part.isdigit() else part for part in parts)
+                stacks.setdefault((name, site.cross, site.key[2]), []).append((places, site))
+        found = {}
+        for (name, cross, nth), members in stacks.items():
+            columns = list(zip(*(places for places, _ in members)))
+            varying = [n for n, column in enumerate(columns) if len(set(column)) > 1]
+            at = varying[0] if varying else 0
+            stack = "#".join(name.split("#")[:at + 1]) if columns else name
+            own = found.setdefault((stack, cross), [])
+            own += [(places[at] if columns else 0, site) for places, site in members]
         layers = {}
-        for place, site in enumerate(self.sites):
-            names = set.intersection(*(set(parts) for _, parts in site.chunks))
-            site.layer.tensors = {name: torch.cat([parts[name] for _, parts in site.chunks], 1)[:, kept] for name in names}
-            layers[site.number if self.whole else place] = site.layer
-        ids = [self.ids[n] for n in kept] if len(self.ids) == length else None
-        tensors = self._table(layers)  # it completes the encoding
-        about = self._about(ids, kept)
-        if ids is not None:
-            tensors["input_ids"] = torch.tensor(ids, dtype=torch.int64)
-        places = _places(self.tokenizer, ids)
-        if places is not None:
-            about["text"], tensors["token_bytes"] = places
-        if self.grid is None and len(self.positions) == length:
-            tensors["position_ids"] = torch.tensor([self.positions[n] for n in kept], dtype=torch.int64)
-        shard = self._shard(layers)
+        for key, members in found.items():
+            numbers = [number for number, _ in members]
+            if len(set(numbers)) < len(numbers):  # several in a layer, or one layer that is called again
+                order = list(self.sites.values())
+                members = list(enumerate(sorted((site for _, site in members), key=order.index)))
+            layers[key] = dict(sorted(members, key=lambda each: each[0]))
+        return layers
+
+    def _expect_all(self, group):
+        """Raises where a module like those of the group ran, and no score was heard in it."""
+        kinds = {(type(site.module), re.sub(r"\d+", "#", site.name)) for site in group.values()}
+        heard = {id(site.module) for site in self.sites.values()}
+        for name, module in self.root.named_modules():
+            if (type(module), re.sub(r"\d+", "#", name)) in kinds and id(module) in self.called and id(module) not in heard:
+                raise TraceError(f"{name}: expected a score of q and k, found none that PyTorch's functions take; "
+                                 "load the model with attn_implementation=\"eager\" or \"sdpa\"")
+
+    def _finish(self):
+        groups = self._groups()
+        if not groups or self.root is None:
+            raise TraceError("expected one stack of layers with q and k, found none")
+        sides = self._sides(groups)
+        written, tensors, about = {}, {}, {}
+        for prefix, (stack, group, crossing) in sides.items():
+            self._expect_all(group)
+            written[prefix] = self._side(prefix, stack, group, crossing, tensors, about)
+        main = "decoder." if "decoder." in sides else "encoder." if "encoder." in sides else ""
+        about.update(self._about(written[main], sides[main][1]))
+        if "decoder." in sides and "encoder." not in sides:
+            self.notes.append("the encoder's layers were not recorded")
+        shard = self._shard(written[main]) if main == "" else None
         if self.logits is not None and (shard is None or self.rank == 0):
             tensors["logits"] = self.logits
+        if self.notes:
+            about["notes"] = json.dumps(self.notes)
         path = self.path if self.ranks == 1 else rank_path(self.path, self.rank, self.ranks)
-        return write_trace(path, layers, about, tensors, self.dtype, shard)
+        write_trace(path, written, about, tensors, self.dtype, shard)
+        self.told = self._told(written[main], sides[main][1])
+        return path
 
-    def _about(self, ids, kept):
-        first, config = self.sites[0], self.config
-        heads, _, width = first.layer.tensors["q"].shape
-        name = str(_field(config, "_name_or_path", default="")).rstrip("/").rpartition("/")[2]
+    def _sides(self, groups):
+        """{prefix: (stack, {number: site}, {number: site of the cross-attention})} of what a trace can hold."""
+        own = {stack: group for (stack, cross), group in groups.items() if not cross}
+        crossing = {stack: group for (stack, cross), group in groups.items() if cross}
+        if not own:
+            raise TraceError(f"expected layers that attend to their own tokens, found those of cross-attention alone, {', '.join(crossing)}")
+        if crossing:
+            decoder = max(own, key=lambda stack: (len(os.path.commonprefix([stack, next(iter(crossing))])), stack in crossing))
+            keys = next(iter(next(iter(crossing.values())).values())).keys
+            sides = {"decoder.": (decoder, own[decoder], crossing.get(decoder, next(iter(crossing.values()))))}
+            for stack, group in own.items():
+                if stack != decoder and "encoder." not in sides and (keys is None or next(iter(group.values())).length() == keys.shape[1]):
+                    sides["encoder."] = stack, group, {}
+            return sides
+        if len(own) > 1:
+            known = {stack: group for stack, group in own.items() if next(iter(group.values())).tokens[:1] not in ([], [None])}
+            language = {stack: group for stack, group in own.items() if "language_model" in stack} or known
+            if len(language) != 1:
+                raise TraceError(f"expected one stack of layers with q and k, found {', '.join(own)}; "
+                                 "give the part to record instead of the whole model")
+            left = [stack for stack in own if stack not in language]
+            self.notes.append(f"{', '.join(left)}: not recorded, only the layers of {next(iter(language))}")
+            own = language
+        (stack, group), = own.items()
+        return {"": (stack, group, {})}
+
+    def _depth(self, stack, group):
+        """How many layers the stack has, those without attention too."""
+        name = stack[:-2] if stack.endswith(".#") else None
+        parts = next(iter(group.values())).name.split(".")
+        if name is None or "#" not in stack:
+            return max(group) + 1
+        path = []
+        for part, like in zip(parts, stack.split(".")):
+            path.append(part)
+        owner = self.root
+        for part in path[:-1]:
+            owner = getattr(owner, part, None)
+        return max(len(owner), max(group) + 1) if isinstance(owner, (torch.nn.ModuleList, torch.nn.Sequential)) else max(group) + 1
+
+    def _side(self, prefix, stack, group, crossing, tensors, about):
+        """The layers of a side, {number: Layer}, and its tokens among tensors and texts."""
+        if self.layers is not None and prefix == "":
+            if not set(self.layers) <= set(group):
+                raise TraceError(f"layers: expected some of {list(group)}, found {self.layers}")
+            group = {number: site for number, site in group.items() if number in self.layers}
+        for number, site in [*group.items(), *crossing.items()]:
+            if site.refused:
+                raise TraceError(f"{site.name}: {site.refused}")
+        first = next(iter(group.values()))
+        length = first.length()
+        for site in group.values():
+            if site.length() != length or length == 0:
+                raise TraceError(f"{site.name}: expected {length or 'some'} tokens, found {site.length()}")
+        causal = all(site.mapped or site.masks.causal for site in group.values()) and not any(site.mapped and _looks_ahead(site) for site in group.values())
+        for site in group.values():
+            if not site.mapped and site.masks.causal != causal:
+                site.use_map()
+                if site.refused:
+                    raise TraceError(f"{site.name}: {site.refused}")
+        kept = [n for n in range(length) if first.real[n]]
+        whole = self.ranks > 1 and self.layers is None  # a rank's layers keep their numbers
+        depth = None if self.layers is not None or whole else self._depth(stack, group)
+        layers = {}
+        for place, (number, site) in enumerate(group.items()):
+            layers[place if self.layers is not None else number] = self._layer(site, kept, crossing.get(number))
+        if depth is not None:
+            layers.update({number: Layer(None, attends=False) for number in range(depth) if number not in layers})
+        if self.layers is not None and self.layers != list(range(len(self.layers))):
+            about["recorded_layers"] = json.dumps(self.layers)
+        about[prefix + "causal"] = str(causal).lower()
+        self._tokens(prefix, first, kept, tensors, about)
+        if prefix == "":
+            tensors.update(self._table(layers))  # it completes the encoding
+        mapped = [number for number, site in group.items() if site.mapped]
+        if mapped:
+            self.notes.append(f"{prefix}layers {_ranges(mapped)}: the map is stored, since it is not the soft-max of q·k over the keys of a "
+                              "trace's masks (a bias, or other masks)")
+        unknown = [number for number, site in group.items() if not site.mapped and site.unknown]
+        if unknown:
+            self.notes.append(f"{prefix}layers {_ranges(unknown)}: positions are in q and k; the encoding could not be checked and is stored as none")
+        return dict(sorted(layers.items()))
+
+    def _layer(self, site, kept, crossing):
+        layer = Layer({"name": "none"})
+        site.unknown = False
+        if site.mapped:
+            layer.attention = site.map()[:, kept][:, :, kept]
+        else:
+            masks = site.masks
+            names = set.intersection(*(set(parts) for _, parts in site.chunks))
+            layer.tensors = {name: site.joined(name)[:, kept] for name in names}
+            layer.window, layer.chunk, layer.soft_cap = masks.window, masks.chunk, masks.cap
+            layer.sinks = None if masks.sinks is None else masks.sinks.float().cpu()
+            layer.encoding, site.unknown = self._encoding(site, "q_content" in names)
+            if site.unknown or (layer.encoding or {"name": ""})["name"] == "none":
+                layer.tensors = {name: layer.tensors[name] for name in ("q", "k")}
+        if crossing is not None:
+            if crossing.mapped:
+                layer.cross = {"attention": crossing.map()[:, kept]}
+            else:
+                layer.cross = {"q": crossing.joined("q")[:, kept], "k": crossing.keys}
+        return layer
+
+    def _encoding(self, site, content):
+        """The encoding to store, and whether one is there that could not be checked."""
+        if site.masks.alibi is not None:
+            return ({"name": "alibi", "before_scaling": True} if site.masks.alibi == "before" else {"name": "alibi"}), False
+        if self.encoding is not None:
+            return self._candidates(site)[0], False
+        if site.encoded is not None and site.encoded[0] and content:
+            return site.encoded[1], False
+        own = encoding_of(site.layer, site.number) if site.layer is not None else {"name": "none"}
+        if own is not None and own["name"] in ("learned", "none"):
+            return own, False
+        return {"name": "none"}, True
+
+    def _tokens(self, prefix, site, kept, tensors, about):
+        """Ids, texts, positions and the text of a side's tokens."""
+        ids = [site.tokens[n] for n in kept]
+        ids = ids if ids and all(each is not None for each in ids) else None
+        named = "decoder_" if prefix == "decoder." else ""
         labels = _labels(self.tokenizer, ids) or ([str(token) for token in ids] if ids is not None else None)
-        shape = {"layers": len(self.sites), "heads": heads, "kv_heads": first.layer.tensors["k"].shape[0], "head_width": width,
-                 "width": _field(config, "hidden_size", "n_embd"), "trained_length": self._trained_length(len(kept)),
-                 "vocabulary": _field(config, "vocab_size"),
-                 "parameters": sum(each.numel() for each in self.model.parameters()) if self.ranks == 1 else None}
-        about = {"model": name or type(self.model).__name__, "family": str(_field(config, "model_type", default="")),
-                 "causal": "false" if any(site.layer.causal is False for site in self.sites) else "true",
-                 "shape": json.dumps({key: value for key, value in shape.items() if isinstance(value, int)})}
         if labels is not None:
-            about["tokens"] = json.dumps(labels)
+            about[named + "tokens"] = json.dumps(labels)
+        if ids is not None:
+            tensors[named + "input_ids"] = torch.tensor(ids, dtype=torch.int64)
+        places = _places(self.tokenizer, ids)
+        if places is not None:
+            about[prefix + "text"], tensors[prefix + "token_bytes"] = places
+        if self.grid is None:
+            positions = [site.positions[n] for n in kept]
+            if all(isinstance(each, list) for each in positions):
+                tensors[named + "position_ids"] = torch.tensor(positions, dtype=torch.int64).t()
+            elif not any(isinstance(each, list) for each in positions):
+                tensors[named + "position_ids"] = torch.tensor(positions, dtype=torch.int64)
+
+    def _about(self, layers, group):
+        config = self.config
+        shown = next(layer for layer in layers.values() if layer.attends)
+        heads, length = (shown.attention if shown.attention is not None else shown.tensors["q"]).shape[:2]
+        width = shown.tensors["q"].shape[2] if shown.tensors else _head_width(config)
+        name = str(_field(config, "_name_or_path", default="")).rstrip("/").rpartition("/")[2]
+        shape = {"layers": len(layers), "heads": heads, "kv_heads": shown.tensors["k"].shape[0] if shown.tensors else heads, "head_width": width,
+                 "width": _field(config, "hidden_size", "n_embd"), "trained_length": self._trained_length(layers, length),
+                 "vocabulary": _field(config, "vocab_size"),
+                 "parameters": sum(each.numel() for each in self.root.parameters()) if self.ranks == 1 else None}
+        about = {"model": name or type(self.root).__name__, "family": str(_field(config, "model_type", default="")),
+                 "shape": json.dumps({key: value for key, value in shape.items() if _is_count(value)})}
         if self.grid is not None:
             about["image_grid"] = json.dumps(self.grid)
-        if self.wanted != list(range(len(self.wanted))) and not self.whole:
-            about["recorded_layers"] = json.dumps(self.wanted)
         return about
 
-    def _trained_length(self, tokens):
-        encoding = self.sites[0].layer.encoding or {}
+    def _told(self, layers, group):
+        """What was recorded, in a line."""
+        attending = [layer for layer in layers.values() if layer.attends]
+        counts = f"{len(attending)} of {len(layers)} layers (others have no soft-max)" if len(attending) < len(layers) else f"{len(layers)} layers"
+        encodings = [layer.encoding for layer in attending if layer.encoding is not None] or [{"name": "none"}]
+        base = encodings[0].get("base")
+        checked = any(site.encoded is not None and site.encoded[0] for site in group.values())
+        parts = [counts, f"{len([1 for each in next(iter(group.values())).real if each])} tokens",
+                 encodings[0]["name"] + (f" {base:g}" if base else "") + (" checked" if checked else "")]
+        notes = f"{len(self.notes)} note{'s' if len(self.notes) != 1 else ''}: {'; '.join(self.notes)}" if self.notes else None
+        return ", ".join(parts + ([notes] if notes else []))
+
+    def _trained_length(self, layers, tokens):
+        encoding = next((layer.encoding for layer in layers.values() if layer.attends), None) or {}
         if self.grid is not None and "grid_rows" in encoding:
             return encoding["grid_rows"] * encoding["grid_columns"] + encoding.get("class_rows", 0)
         return _field(self.config, "max_position_embeddings", "n_positions", default=tokens)
 
     def _table(self, layers):
         """The table of learned positions, [rows, C], where the model has one under a usual name."""
-        encoding = next(iter(layers.values())).encoding or {}
+        encoding = next((layer.encoding for layer in layers.values() if layer.attends), None) or {}
         if encoding.get("name") != "learned" or _field(self.config, "model_type") in SHIFTED:
             return {}
-        tables = [each.detach() for name, each in self.model.named_parameters() if TABLE.search(name)]
-        rows = self._trained_length(0)
-        if self.grid is not None and tables:
+        tables = [each.detach() for name, each in self.root.named_parameters() if TABLE.search(name)]
+        rows = self._trained_length(layers, 0)
+        if self.grid is not None and tables and "grid_rows" in encoding:
             rows = tables[0].shape[-2]
             for layer in layers.values():
                 layer.encoding = {**encoding, "class_rows": rows - encoding["grid_rows"] * encoding["grid_columns"]}
@@ -916,11 +1706,41 @@ class capture:
         """What of the model this rank holds; its heads lie in the order of the ranks."""
         if self.ranks == 1:
             return None
-        own = self.sites[0].layer.tensors["q"].shape[0]
+        own = next(iter(layers.values())).tensors["q"].shape[0]
         of = _heads(self.config) or own
         groups = max(1, of // own)
         begin = self.rank % groups * own
         return {"rank": self.rank, "ranks": self.ranks, "layers": sorted(layers), "heads": [begin, begin + own], "of": of}
+
+
+class capture(record):
+    """with capture(model, "run.safetensors", tokenizer=tokenizer): model(**inputs)
+
+    The same of one model, or of a part of one: what others do in the block is not recorded.
+    """
+
+    def __init__(self, model, path, tokenizer=None, layers=None, dtype=None, *, encoding=None, batch=0, rank=None, ranks=None):
+        super().__init__(path, tokenizer, layers, dtype, encoding=encoding, batch=batch, rank=rank, ranks=ranks)
+        self.model = _inner(model)
+        numbers = range(max((len(each) for each in self.model.modules() if isinstance(each, (torch.nn.ModuleList, torch.nn.Sequential))), default=0))
+        if self.layers is not None and not (self.layers and (not numbers or set(self.layers) <= set(numbers))):
+            raise TraceError(f"layers: expected some of {list(numbers)}, found {self.layers}")
+
+
+def _looks_ahead(site):
+    found = site.map()
+    return bool((found.triu(1) > 1e-4).any())
+
+
+def _ranges(numbers):
+    """0–3, 5"""
+    runs = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)
 
 
 def from_cache(cache, path, model=None, tokens=None, tokenizer=None, layers=None, dtype=None, *, encoding=None, causal=None,
@@ -967,7 +1787,7 @@ def from_cache(cache, path, model=None, tokens=None, tokenizer=None, layers=None
     places = _places(tokenizer, ids)
     if places is not None:
         about["text"], further["token_bytes"] = places
-    return write_trace(path, known, about, further, dtype)
+    return write_trace(path, {"": known}, about, further, dtype)
 
 
 def _ids_of(tokens, batch):
@@ -1057,19 +1877,6 @@ def _place(rank, ranks):
     if rank is None or not 0 <= rank < ranks:
         raise TraceError(f"rank: expected a number below {ranks}, found {rank}")
     return rank, ranks
-
-
-def _ungrouped(site, key, heads):
-    """Key heads in their groups again, where a module repeated them for each of the query's."""
-    own = _field(site.module, "num_key_value_heads", "num_kv_heads")
-    if own is None:
-        groups = getattr(site.module, "num_key_value_groups", 1)
-        own = heads // groups if isinstance(groups, int) and groups > 0 else heads
-    if key.shape[0] != heads or not isinstance(own, int) or own < 1 or own >= heads or heads % own:
-        return key
-    groups = heads // own
-    same = key.unflatten(0, (own, groups))[:, :, -1]
-    return key[::groups] if torch.equal(same, same[:, :1].expand_as(same)) else key
 
 
 def _kept(tensor):
@@ -1177,7 +1984,7 @@ def convert(source, path, encoding=None, causal=None, scale=None, tokenizer=None
         about["tokens"] = json.dumps(labels)
     unchecked = f"{os.fspath(path)}.unchecked"
     try:
-        write_trace(unchecked, layers, about, {} if ids is None else {"input_ids": torch.tensor(ids, dtype=torch.int64)}, dtype)
+        write_trace(unchecked, {"": layers}, about, {} if ids is None else {"input_ids": torch.tensor(ids, dtype=torch.int64)}, dtype)
         check(unchecked)
         os.replace(unchecked, path)
     finally:
