@@ -346,7 +346,7 @@ def _pair(value):
 
 def _rope_of(config, layer, rope):
     own = _layer_type(config, layer)
-    rope = rope.get(own, {}) if any(isinstance(value, dict) for value in rope.values()) else rope
+    rope = rope.get(own) or {} if any(isinstance(value, dict) for value in rope.values()) else rope
     base = _field(rope, "rope_theta", default=_field(config, "rope_theta", "rotary_emb_base", default=10000.0))
     if own == "sliding_attention" and _field(config, "rope_local_base_freq") is not None:
         base, rope = config.rope_local_base_freq, {}
@@ -357,6 +357,8 @@ def _rope_of(config, layer, rope):
     fraction = _field(rope, "partial_rotary_factor", default=_field(config, "partial_rotary_factor", "rotary_pct"))
     encoding = {"name": "rope", "base": float(base), "layout": "half",
                 "fraction": float(fraction if fraction is not None else turned / width if turned and width else 1.0)}
+    if scaling == "proportional":
+        encoding.update(proportion=encoding["fraction"], fraction=1.0)
     if scaling != "default":
         encoding["scaling"] = {"su": "longrope"}.get(scaling, scaling)
         encoding.update({key: rope[key] for key in SCALING_OPTIONS if rope.get(key) is not None})
@@ -479,6 +481,19 @@ def write_trace(path, sides, about, tensors, dtype=None, shard=None):
             if ranked or (key == "layer_encodings" and plain is None) or any(value != plain for value in own):
                 metadata[prefix + key] = json.dumps(values)
     write_safetensors(path, {name: value.cpu() for name, value in tensors.items()}, metadata)
+    return path
+
+
+def write_checked(path, *given):
+    """The same, of what Locus can open: an error, and no file, of anything else."""
+    unchecked = f"{os.fspath(path)}.unchecked"
+    try:
+        write_trace(unchecked, *given)
+        check(unchecked)
+        os.replace(unchecked, path)
+    finally:
+        if os.path.exists(unchecked):
+            os.unlink(unchecked)
     return path
 
 
@@ -728,7 +743,10 @@ def _fitting(encoding, views, turned, places, length):
     size = wanted.norm(dim=-1, keepdim=True).clamp_min(1e-30)
     for view, ratio in views:
         own = view.double().cpu()
-        own = own if encoding is None else _turned(own, encoding, places, length)
+        try:
+            own = own if encoding is None else _turned(own, encoding, places, length)
+        except (KeyError, TypeError, ValueError, ArithmeticError):  # options that are missing, or no numbers
+            own = None
         if own is None:
             return None
         factor = ratio * float(view.double().norm() / own.norm().clamp_min(1e-30))
@@ -906,10 +924,10 @@ class _Listener(TorchFunctionMode):
 class Frame:
     """A module that runs: what the modules in it gave, the products of its functions, and how many scores were heard."""
 
-    __slots__ = ("module", "outputs", "products", "scores", "turn")
+    __slots__ = ("module", "outputs", "products", "scores", "turn", "last")
 
     def __init__(self, module, turn):
-        self.module, self.outputs, self.products, self.scores, self.turn = module, [], [], 0, turn
+        self.module, self.outputs, self.products, self.scores, self.turn, self.last = module, [], [], 0, turn, None
 
 
 class Call:
@@ -921,7 +939,8 @@ class Call:
         self.decoder_ids, self.decoder_mask = self._row("decoder_input_ids"), self._row("decoder_attention_mask")
         self.sides = any(given.get(name) is not None for name in (
             "decoder_input_ids", "decoder_inputs_embeds", "encoder_outputs", "encoder_hidden_states"))
-        self.positions, self.pixels = None, given.get("pixel_values")
+        self.positions = None
+        self.pixels = next((each for each in given.values() if isinstance(each, torch.Tensor) and each.dim() == 4 and each.is_floating_point()), None)
         self.see_positions(given.get("position_ids"))
         tensors = [each for each in given.values() if isinstance(each, torch.Tensor) and each.dim() > 0]
         self.batch = tensors[0].shape[0] if tensors else None
@@ -961,6 +980,7 @@ class Site:
         self.module, self.key, self.name, self.number, self.layer = module, key, name, number, layer
         self.chunks, self.masks, self.encoded, self.mapped = [], None, None, False
         self.cross, self.decoder, self.refused, self.keys = False, False, None, None
+        self.unknown = False
         self.real, self.tokens, self.positions = [], [], []  # of all tokens: no padding, ids (None: not known), places
 
     def length(self):
@@ -1048,17 +1068,21 @@ class record:
 
     def guarded(self, heard, *args):
         """Runs what listens. Its first error is told when the block ends, never in the user's run."""
-        if self.error is None:
-            try:
-                with torch.no_grad():
-                    heard(*args)
-            except TraceError as error:
-                self.error = error
-            except Exception as error:
-                frames = self._frames()
-                where = self._name(frames[-1].module) if frames else "the run"
-                self.error = TraceError(f"{where}: cannot be recorded: {type(error).__name__}: {str(error)[:200]}")
-                self.error.__cause__ = error
+        if self.error is not None:
+            return
+        before, EARS.inside.heard = getattr(EARS.inside, "heard", None), {}  # its own functions are not heard
+        try:
+            with torch.no_grad():
+                heard(*args)
+        except TraceError as error:
+            self.error = error
+        except Exception as error:
+            frames = self._frames()
+            where = self._name(frames[-1].module) if frames else "the run"
+            self.error = TraceError(f"{where}: cannot be recorded: {type(error).__name__}: {str(error)[:200]}")
+            self.error.__cause__ = error
+        finally:
+            EARS.inside.heard = before
 
     # -- calls of modules --
 
@@ -1072,7 +1096,8 @@ class record:
 
     def module_call(self, run, module, *args, **kwargs):
         frames = self._frames()
-        root = self.call is None and not _in_backward() and (not frames if self.model is None else module is self.model)
+        root = self.call is None and not _in_backward() and (not frames if self.model is None else module is self.model or (
+            not frames and _inner(module) is self.model))
         if root:
             self.guarded(self._begin_call, module, args, kwargs)
         call = self.call
@@ -1082,12 +1107,15 @@ class record:
             self.guarded(call.see_positions, kwargs["position_ids"])
         self.called.add(id(module))
         turn = call.turns[id(module)] = call.turns.get(id(module), -1) + 1
-        frames.append(Frame(module, turn))
+        own = Frame(module, turn)
+        frames.append(own)
         try:
             output = run(*args, **kwargs)
         finally:
             frames.pop()
             self.call = None if root else self.call
+        if frames and own.products:  # a product may be a module too
+            frames[-1].products = [*frames[-1].products, *own.products][-4:]
         if frames and isinstance(output, torch.Tensor) and output.dim() > 1:
             frames[-1].outputs = [*frames[-1].outputs[-11:], output]
         if root and call.scores > 0:
@@ -1117,7 +1145,7 @@ class record:
         elif not any(each is module for each in self.root.modules()):
             raise TraceError(f"expected one model, found {type(self.root).__name__} and {type(module).__name__}: "
                              "give the one to record to capture()")
-        if isinstance(call.pixels, torch.Tensor) and call.pixels.dim() == 4:
+        if call.pixels is not None:
             self._see_grid(call, module)
         logits = getattr(output, "logits", None)
         if isinstance(logits, torch.Tensor) and logits.dim() in (2, 3) and logits.shape[0] > self.batch:
@@ -1152,7 +1180,7 @@ class record:
         elif name in PRODUCTS:
             pair = _of_einsum(args) if name == "einsum" else _of_product(args, kwargs)
             if pair is not None:
-                frame.products = [*frame.products[-3:], (pair, output)]
+                frame.products = [*frame.products[-3:], (pair, output.shape)]
         elif name == "softmax" and isinstance(output, torch.Tensor) and output.dim() in (3, 4, 5) and output.shape[-1] > 1:
             self._soft_max(frame, output)
         elif name in FUSED:
@@ -1166,7 +1194,7 @@ class record:
         pair = None
         for outer in reversed(self._frames()[-3:]):  # the soft-max may be a module in the one that attends
             for both, product in reversed(outer.products):
-                if product.shape[-2] == rows and keys - product.shape[-1] in (0, 1) and product.shape[:-2].numel() == output.shape[:-2].numel():
+                if product[-2] == rows and keys - product[-1] in (0, 1) and product[:-2].numel() == output.shape[:-2].numel():
                     pair, frame = both, outer
                     break
             outer.products = []
@@ -1250,7 +1278,10 @@ class record:
         weights = output[1] if isinstance(output, tuple) and len(output) > 1 else None
         if found is None and isinstance(weights, torch.Tensor) and weights.dim() == 4 and weights.shape[-2] == rows:
             found = weights
-        if found is not None and found.shape[-2] == rows and found.shape[-1] in (keys, keys + 1) and found.dim() == 4:
+        if found is not None and sinks is not None and found.shape[-1] == keys and name == "eager_attention_forward":
+            sums = found[element].float().sum(-1)  # 1 where the sinks' share is taken off the output alone (Granite)
+            found = None if bool(((sums - 1).abs() < 1e-3).all()) else found
+        if found is not None and found.dim() == 4 and found.shape[-2] == rows and found.shape[-1] in (keys, keys + 1):
             heard.map = found[element, :, :, :keys].detach()
         else:
             causal = kwargs.get("is_causal")
@@ -1332,7 +1363,14 @@ class record:
                                           for each in self._frames()[1:])
         site.cross = bool(getattr(site.module, "is_cross_attention", False) is True or re.search(r"cross|encoder_attn|EncDec|multihead_attn", site.name)) \
             or (call.sides and not call.cached and keys != rows)
+        if frame.last is not None and heard.query is not None and all(
+                a.shape == b.shape and torch.equal(a, b) for a, b in zip(frame.last, (heard.query, heard.key))):
+            del self.sites[site.key]  # one score, with two parts of the values
+            return
+        frame.last = heard.query, heard.key
         begin = self._begin(site, rows, keys)
+        if begin is None:
+            return
         end = begin + rows
         mask = call.decoder_mask if site.decoder else call.mask
         padding = mask if mask is not None and len(mask) == end and not site.cross else [True] * end
@@ -1357,9 +1395,10 @@ class record:
         call, kept = self.call, site.length()
         begin = call.past
         if keys > rows and begin == 0 and not call.cached and not site.cross:
-            if keys - rows not in (0, kept):
-                raise TraceError(f"{site.name}: expected as many keys as queries, {rows}, found {keys}: the cache is not found in the "
-                                 "call, or the recording began after it was filled")
+            if keys - rows != kept:
+                site.refused = (f"expected as many keys as queries, {rows}, found {keys}: the cache is not found in the call, or the "
+                                "recording began after it was filled")
+                return None
             begin = keys - rows
         if begin > kept and not site.cross:
             raise TraceError(f"{site.name}: expected a cache of {kept} tokens, found {begin}: "
@@ -1477,6 +1516,11 @@ class record:
             own += [(places[at] if columns else 0, site) for places, site in members]
         layers = {}
         for key, members in found.items():
+            whole = {number for number, site in members if not site.refused}
+            for number, site in members:
+                if site.refused and number in whole:
+                    self.notes.append(f"{site.name}: not recorded: {site.refused}")
+            members = [(number, site) for number, site in members if not (site.refused and number in whole)]
             numbers = [number for number, _ in members]
             if len(set(numbers)) < len(numbers):  # several in a layer, or one layer that is called again
                 order = list(self.sites.values())
@@ -1512,14 +1556,19 @@ class record:
         if self.notes:
             about["notes"] = json.dumps(self.notes)
         path = self.path if self.ranks == 1 else rank_path(self.path, self.rank, self.ranks)
-        write_trace(path, written, about, tensors, self.dtype, shard)
+        write_checked(path, written, about, tensors, self.dtype, shard)
         self.told = self._told(written[main], sides[main][1])
         return path
 
     def _sides(self, groups):
         """{prefix: (stack, {number: site}, {number: site of the cross-attention})} of what a trace can hold."""
-        own = {stack: group for (stack, cross), group in groups.items() if not cross}
-        crossing = {stack: group for (stack, cross), group in groups.items() if cross}
+        whole = {key: group for key, group in groups.items() if not any(site.refused for site in group.values())} or groups
+        for stack, cross in groups:
+            if (stack, cross) not in whole:
+                refused = next(site for site in groups[stack, cross].values() if site.refused)
+                self.notes.append(f"{refused.name}: not recorded: {refused.refused}")
+        own = {stack: group for (stack, cross), group in whole.items() if not cross}
+        crossing = {stack: group for (stack, cross), group in whole.items() if cross}
         if not own:
             raise TraceError(f"expected layers that attend to their own tokens, found those of cross-attention alone, {', '.join(crossing)}")
         if crossing:
@@ -1579,6 +1628,9 @@ class record:
         kept = [n for n in range(length) if first.real[n]]
         whole = self.ranks > 1 and self.layers is None  # a rank's layers keep their numbers
         depth = None if self.layers is not None or whole else self._depth(stack, group)
+        if not any(site.encoded is not None and site.encoded[1] is not None for site in group.values()):
+            for site in group.values():  # that nothing turns is known beside layers that turn: it may have turned before
+                site.encoded = None
         layers = {}
         for place, (number, site) in enumerate(group.items()):
             layers[place if self.layers is not None else number] = self._layer(site, kept, crossing.get(number))
@@ -1601,7 +1653,6 @@ class record:
 
     def _layer(self, site, kept, crossing):
         layer = Layer({"name": "none"})
-        site.unknown = False
         if site.mapped:
             layer.attention = site.map()[:, kept][:, :, kept]
         else:
@@ -1982,15 +2033,7 @@ def convert(source, path, encoding=None, causal=None, scale=None, tokenizer=None
     labels = _labels(tokenizer, ids)
     if labels is not None:
         about["tokens"] = json.dumps(labels)
-    unchecked = f"{os.fspath(path)}.unchecked"
-    try:
-        write_trace(unchecked, {"": layers}, about, {} if ids is None else {"input_ids": torch.tensor(ids, dtype=torch.int64)}, dtype)
-        check(unchecked)
-        os.replace(unchecked, path)
-    finally:
-        if os.path.exists(unchecked):
-            os.unlink(unchecked)
-    return path
+    return write_checked(path, {"": layers}, about, {} if ids is None else {"input_ids": torch.tensor(ids, dtype=torch.int64)}, dtype)
 
 
 def _converted(source, path, options):
