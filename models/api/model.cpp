@@ -161,6 +161,10 @@ Result<Field> Trace::sink(std::int64_t layer, std::int64_t /*head*/, Range /*row
   return unsupported("layer " + std::to_string(layer) + " has no sink");
 }
 
+Result<Field> Trace::half_life(std::int64_t layer, StopToken /*stop*/) const {
+  return unsupported("layer " + std::to_string(layer) + " has no mixer here");
+}
+
 const Edits& Trace::edits() const {
   static const Edits none;
   return none;

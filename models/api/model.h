@@ -45,16 +45,18 @@ struct EncodingUse {
 
 // The properties that layers have of their own.
 struct LayerInfo {
-  std::int64_t encoding = 0;    // index into ModelInfo::encodings; −1: none
-  std::int64_t window = 0;      // causal: query i sees keys i−w+1 … i; both ways: |i − j| < w; 0: all
-  std::int64_t chunk = 0;       // query i sees keys of its own chunk ⌊i/c⌋ alone; 0: all
-  double soft_cap = 0;          // logits are cap·tanh(score/cap); 0: none
-  bool sink = false;            // rows sum to less than 1: a learned logit has the rest
-  std::int64_t kv_heads = 0;    // key heads of this layer; 0: ModelInfo::kv_heads
-  std::int64_t head_width = 0;  // channels of a head of this layer; 0: ModelInfo::head_width
-  std::int64_t source = -1;     // layer whose keys and values this one attends to; −1: its own
-  bool attends = true;          // false: no map of this layer (on the mixer's side: no mixer)
-  std::string mixer = {};       // what mixes its tokens without a soft-max: "gated delta rule"; empty: nothing
+  std::int64_t encoding = 0;     // index into ModelInfo::encodings; −1: none
+  std::int64_t window = 0;       // causal: query i sees keys i−w+1 … i; both ways: |i − j| < w; 0: all
+  std::int64_t chunk = 0;        // query i sees keys of its own chunk ⌊i/c⌋ alone; 0: all
+  double soft_cap = 0;           // logits are cap·tanh(score/cap); 0: none
+  bool sink = false;             // rows sum to less than 1: a learned logit has the rest
+  std::int64_t kv_heads = 0;     // key heads of this layer; 0: ModelInfo::kv_heads
+  std::int64_t head_width = 0;   // channels of a head of this layer; 0: ModelInfo::head_width
+  std::int64_t source = -1;      // layer whose keys and values this one attends to; −1: its own
+  bool attends = true;           // false: no map of this layer (on the mixer's side: no mixer)
+  std::string mixer = {};        // what mixes its tokens without a soft-max: "gated delta rule"; empty: nothing
+  std::int64_t mixer_heads = 0;  // of that, or bands of its channels; 0: not known
+  std::int64_t mixer_reach = 0;  // tokens that it sees, where nothing decays (short convolution); 0: it decays
 
   friend bool operator==(const LayerInfo&, const LayerInfo&) = default;
 };
@@ -391,6 +393,11 @@ class Trace {
   // The share of each query's attention that the layer's sink takes, (|rows|, 1): a learned logit beside the keys', so
   // that rows of the map sum to 1 less this. Errors: kUnsupported for layers without one, and map()'s.
   virtual Result<Field> sink(std::int64_t layer, std::int64_t head, Range rows, StopToken stop = {}) const;
+
+  // Of the mixer's side: tokens until half of a state is left if every later token decayed as this one does, ln ½ / g,
+  // (H, T) with the layer's own number of heads; +∞ where nothing decays. Errors: kBadInput for a layer that does not
+  // exist; kUnsupported for one without a mixer, for a mixer without a decay, and for files, which do not keep it.
+  virtual Result<Field> half_life(std::int64_t layer, StopToken stop = {}) const;
 };
 
 // ---- positions without a run

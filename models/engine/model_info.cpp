@@ -55,6 +55,10 @@ std::string name_of(const fs::path& checkpoint) {
   return printable(name);  // a folder may have any bytes in its name
 }
 
+std::int64_t reach_of(const transformer::MixerSpec& mixer) {
+  return mixer.kind == transformer::Mixing::kConvolution ? mixer.kernel : 0;
+}
+
 }  // namespace
 
 std::map<std::int64_t, std::string> read_labels(const families::Config& config) {
@@ -83,7 +87,8 @@ ModelInfo shape_info(const transformer::Transformer& model) {
     info.layer_info.push_back({spec.encodings.empty() ? 0 : layer.encoding, own.window, own.chunk, own.soft_cap,
                                own.sinks, own.kv_heads == attention.kv_heads ? 0 : own.kv_heads,
                                own.head_width == attention.head_width ? 0 : own.head_width, own.source, layer.attends,
-                               transformer::to_text(layer.mixer)});
+                               transformer::to_text(layer.mixer), layer.has_mixer() ? layer.mixer.heads : 0,
+                               reach_of(layer.mixer)});
   }
   info.layers = spec.depth();
   info.heads = attention.heads;
@@ -177,6 +182,8 @@ ModelInfo mixer_info(const ModelInfo& whole, const transformer::Spec& spec) {
     info.layer_info[n].attends = layer.has_mixer();
     info.layer_info[n].mixer = transformer::to_text(layer.mixer);
     if (layer.has_mixer()) {
+      info.layer_info[n].mixer_heads = layer.mixer.heads;
+      info.layer_info[n].mixer_reach = reach_of(layer.mixer);
       info.heads = std::max(info.heads, layer.mixer.heads);
       info.head_width = layer.mixer.value_width;
     }

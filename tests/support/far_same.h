@@ -120,6 +120,9 @@ inline void expect_same_maps(const Trace& here, const Trace& there, const std::s
   expect_same(here.dot_product(0, 0, {}, {}, {true, {}}), there.dot_product(0, 0, {}, {}, {true, {}}),
               what + " dot product");
   expect_same(here.sink(0, 0, {}), there.sink(0, 0, {}), what + " sink");
+  for (const std::int64_t layer : {std::int64_t{0}, last}) {
+    expect_same(here.half_life(layer), there.half_life(layer), what + " half-life");
+  }
   const models::MapRequest none{last + 1, 0, Quantity::kWeight, {}, {}};
   expect_same(here.map(none), there.map(none), what + " no such layer");
 }

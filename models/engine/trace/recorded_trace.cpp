@@ -223,6 +223,33 @@ Result<Field> RecordedTrace::sink(std::int64_t index, std::int64_t head, Range r
   });
 }
 
+Result<Field> RecordedTrace::half_life(std::int64_t index, StopToken stop) const {
+  return guarded([&]() -> Result<Field> {
+    const at::NoGradGuard no_grad;
+    LOCUS_TRY(const TraceLayer* found, layer(index));
+    if (stop.stop_requested()) {
+      return cancelled();
+    }
+    const std::string name = "layer " + std::to_string(index);
+    if (!found->implied) {
+      const bool stored = data_.model.of_mixers() && data_.model.layer_info[static_cast<std::size_t>(index)].attends;
+      return unsupported(name + (stored ? ": a file does not keep how its mixer decays" : " has no mixer here"));
+    }
+    const at::Tensor lives = found->implied->map().half_life();
+    if (!lives.defined()) {
+      return unsupported(name + " has no decay: " + layer_text(data_.model, index));
+    }
+    const at::Tensor host = lives.to(at::kCPU, at::kFloat).contiguous();
+    Field field = Field::zeros(host.size(0), host.size(1));
+    std::copy_n(host.data_ptr<float>(), host.numel(), field.values.begin());
+    field.quantity = "half-life";
+    field.unit = "token";
+    field.row_axis = {"head", "", 0, 1};
+    field.column_axis = {"token", "token", 0, 1};
+    return field;
+  });
+}
+
 Result<Field> dot_product_field(const at::Tensor& vectors, std::int64_t head, std::int64_t heads, Range rows,
                                 Range columns, const Similarity& similarity) {
   const Range all{0, vectors.size(1)};

@@ -67,6 +67,10 @@ Result<Field> RemoteTrace::sink(std::int64_t layer, std::int64_t head, Range row
   return *call_remote<&Trace::sink>(*this, layer, head, rows, stop);
 }
 
+Result<Field> RemoteTrace::half_life(std::int64_t layer, StopToken stop) const {
+  return *call_remote<&Trace::half_life>(*this, layer, stop);
+}
+
 Status RemoteTrace::write(const std::filesystem::path& path, const std::set<std::string>& keep,
                           const Progress& progress, StopToken stop) const {
   if (is_remote(path.native())) {

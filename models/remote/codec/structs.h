@@ -220,6 +220,8 @@ void members(Structs, Is<models::LayerInfo> auto& x, auto& visit) {
   visit("source", x.source);
   visit("attends", x.attends);
   visit("mixer", x.mixer);
+  visit("mixer_heads", x.mixer_heads);
+  visit("mixer_reach", x.mixer_reach);
 }
 void members(Structs, Is<models::ModelInfo> auto& x, auto& visit) {
   visit("name", x.name);
