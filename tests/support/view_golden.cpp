@@ -14,6 +14,7 @@
 #include "tests/support/fake_atlas.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/golden_run.h"
+#include "tests/support/hybrid.h"
 #include "tests/support/keep_driver.h"
 #include "tests/support/layouts.h"
 #include "tests/support/paths.h"
@@ -82,6 +83,10 @@ Result<views::Column> column_of(const std::string& word, const models::Input& in
     LOCUS_TRY(const models::Input pictured, test::pictured_input(family, true));
     LOCUS_TRY(auto trace, model->run(pictured));
     return views::Column{family, std::move(model), std::move(trace)};
+  }
+  constexpr std::string_view kHybrid = "hybrid:";
+  if (word.starts_with(kHybrid)) {
+    return test::hybrid_column(word.substr(kHybrid.size()));
   }
   LOCUS_TRY(const std::filesystem::path path, path_of(word.substr(0, sign), folder));
   LOCUS_TRY(auto model, models::open(path, options));

@@ -1,5 +1,9 @@
 // `attention-text`: the text itself, each token tinted by how much a query attends to it.
 #include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "app/views/shared/alignment.h"
 #include "app/views/shared/measured/measured_view.h"
@@ -14,6 +18,8 @@ namespace locus::views {
 
 namespace {
 
+constexpr float kSteady = 1.001F;  // half-lives of tokens within this factor do not depend on the text
+
 struct AttentionTextKey {
   models::MapRequest request;
   std::vector<std::int64_t> queries;  // the column's own tokens
@@ -21,11 +27,50 @@ struct AttentionTextKey {
   friend bool operator==(const AttentionTextKey&, const AttentionTextKey&) = default;
 };
 
-// Measures (queries, T): a row per query.
-class AttentionText final : public MeasuredView<AttentionTextKey, Field> {
+struct TextRows {
+  Field rows;                    // (queries, T): a row per query
+  std::vector<float> half_life;  // of a mixer whose decay the text decides: of each token, in tokens; otherwise empty
+};
+std::size_t cached_bytes(const TextRows& rows) {
+  return sizeof rows + views::cached_bytes(rows.rows) + sizeof(float) * rows.half_life.size();
+}
+
+// The median of the heads, where all of them are shown.
+std::vector<float> half_life_of(const models::Trace& trace, std::int64_t layer, std::int64_t head, StopToken stop) {
+  if (!trace.model().of_mixers()) {
+    return {};
+  }
+  const Result<Field> lives = trace.half_life(layer, std::move(stop));
+  if (!lives.ok() || head >= lives->rows) {
+    return {};
+  }
+  std::vector<float> own;
+  for (std::int64_t token = 0; token < lives->columns; ++token) {
+    std::vector<float> heads;
+    for (std::int64_t each = 0; each < lives->rows; ++each) {
+      if (head < 0 || each == head) {
+        heads.push_back(lives->at(each, token));
+      }
+    }
+    const auto middle = heads.begin() + (std::ssize(heads) - 1) / 2;
+    std::ranges::nth_element(heads, middle);
+    own.push_back(*middle);
+  }
+  const auto [least, most] = std::ranges::minmax(own);
+  return most > least * kSteady ? own : std::vector<float>();
+}
+
+std::string forgets_text(float half_life) {
+  return std::isinf(half_life) ? "forgets nothing here"
+                               : "forgets half within " + short_number(static_cast<double>(half_life)) + " tokens here";
+}
+
+// Measures a row per query.
+class AttentionText final : public MeasuredView<AttentionTextKey, TextRows> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
+  std::vector<std::string> said_of(const ViewInput& input, const Hit& hit) const override;
   // The type that fits, and as far down as shows the query; a camera's y begins with a line, of which there are no more
   // than tokens.
   std::optional<Camera> home(const ViewInput& input) const override {
@@ -41,8 +86,11 @@ class AttentionText final : public MeasuredView<AttentionTextKey, Field> {
 
  protected:
   Result<AttentionTextKey> measure_key(const ViewInput& input, std::size_t column) const override;
-  Result<Field> measure(const AttentionTextKey& key, const MeasureContext& context) const override {
-    return rows_of(*context.column.trace, key.request, key.queries, context.stop);
+  Result<TextRows> measure(const AttentionTextKey& key, const MeasureContext& context) const override {
+    TextRows made;
+    LOCUS_TRY(made.rows, rows_of(*context.column.trace, key.request, key.queries, context.stop));
+    made.half_life = half_life_of(*context.column.trace, key.request.layer, key.request.head, context.stop);
+    return made;
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
   // [T, 1 + queries]: the key, and a column per query.
@@ -80,10 +128,11 @@ Result<std::vector<Token>> queries_of(const ViewInput& input) {
 }
 
 figure::Panel text_panel(const ViewInput& input, const Column& column, std::int64_t query, const Field& row,
-                         const figure::ColorScale& scale) {
+                         const std::vector<float>& half_life, const figure::ColorScale& scale) {
   figure::Panel panel = text_strip(input, column, row.values, scale, query);
   name_after(column, panel, " · " + head_label(column.trace->model(), input.layer, input.head));
-  panel.note = joined_notes("query " + std::to_string(query) + " (framed)", beyond_text(*column.trace));
+  const std::string forgets = half_life.empty() ? "" : " " + forgets_text(half_life[static_cast<std::size_t>(query)]);
+  panel.note = joined_notes("query " + std::to_string(query) + " (framed)" + forgets, beyond_text(*column.trace));
   return panel;
 }
 
@@ -112,7 +161,7 @@ Result<figure::Figure> AttentionText::draw(const ViewInput& input, const Numbers
   Fields rows;  // query by query
   for (std::size_t q = 0; q < keys.front().queries.size(); ++q) {
     for (std::size_t c = 0; c < columns; ++c) {
-      rows.push_back(query_row(*all[c], q, keys[c].queries[q]));
+      rows.push_back(query_row(all[c]->rows, q, keys[c].queries[q]));
     }
   }
   figure::Figure figure = figure_across(columns);
@@ -124,7 +173,8 @@ Result<figure::Figure> AttentionText::draw(const ViewInput& input, const Numbers
     }
     const auto scale = color_scale(input, sign_of(input, input.quantity), input.scale.shared ? rows : own);
     const std::int64_t query = keys[n % columns].queries[n / columns];
-    figure::Panel panel = text_panel(of_column(input, n % columns), column, query, *rows[n], scale);
+    figure::Panel panel =
+        text_panel(of_column(input, n % columns), column, query, *rows[n], all[n % columns]->half_life, scale);
     if (n >= columns) {
       panel.title.clear();
     }
@@ -139,7 +189,7 @@ Result<figure::Figure> AttentionText::draw(const ViewInput& input, const Numbers
 
 Result<Data> AttentionText::table(const ViewInput& input, const Numbers& all) const {
   LOCUS_TRY(const std::vector<Token> queries, queries_of(input));
-  const Field& rows = *all.front();
+  const Field& rows = all.front()->rows;
   Data data;
   data.shape = {rows.columns, rows.rows + 1};
   data.columns = {"key"};
@@ -155,6 +205,14 @@ Result<Data> AttentionText::table(const ViewInput& input, const Numbers& all) co
     }
   }
   return data;
+}
+
+std::vector<std::string> AttentionText::said_of(const ViewInput& input, const Hit& hit) const {
+  const std::size_t column = hit.panel % input.columns.size();
+  const Pointer shown = hit.token < 0 ? nullptr : kept(input, column);
+  const auto token = static_cast<std::size_t>(std::max<std::int64_t>(hit.token, 0));
+  return shown && token < shown->half_life.size() ? std::vector{forgets_text(shown->half_life[token])}
+                                                  : std::vector<std::string>();
 }
 
 Selection AttentionText::pick(const ViewInput& input, const Hit& hit) const {

@@ -7,6 +7,7 @@
 
 #include "app/views/shared/view.h"
 #include "tests/support/browser.h"
+#include "tests/support/hybrid.h"
 #include "tests/support/paths.h"
 #include "tests/support/run_locus.h"
 
@@ -69,6 +70,7 @@ std::map<std::string, Drawn> figures() {
       {"needle", {"atlas:text-rope-800", R"("layer": 0, "head": 3, "options": {"needle": {"of": "needle"}})", ""}},
       {"head-difference", {"text-rope text-rope:2000", R"("layer": 0)"}},
       {"knock-out", {"text-rope", R"("options": {"knock-out": {"to": "uniform", "measure": "kl", "null": 8}})"}},
+      {"memory", {"hybrid:qwen3_next hybrid:lfm2", R"("layer": 0)", R"("ids": [11, 76, 88, 57, 25, 39])"}},
       {"move", {"text-rope text-rope:2000", R"("options": {"move": {"tokens": "8:10", "by": "-4:4:2"}})"}},
       {"reading", {"text-rope", R"("head": 3, "options": {"reading": {"of": "head"}})"}},
       {"logit-lens", {"text-rope", R"("options": {"logit-lens": {"token": "e"}})"}},
@@ -82,13 +84,21 @@ std::map<std::string, Drawn> figures() {
   return figures;
 }
 
-// "text-rope:2000" is the checkpoint with another RoPE base, "atlas:text-rope-800" a bundled atlas.
-std::string columns_json(const std::string& names) {
+// "text-rope:2000" is the checkpoint with another RoPE base, "atlas:text-rope-800" a bundled atlas, "hybrid:lfm2" a tiny
+// model, which is written into `folder`.
+std::string columns_json(const std::string& names, const std::filesystem::path& folder) {
   std::istringstream words(names);
   std::string json;
   for (std::string word; words >> word;) {
     const std::size_t colon = word.find(':');
     json += json.empty() ? "" : ", ";
+    if (word.starts_with("hybrid:")) {
+      const std::filesystem::path own = folder / word.substr(7);
+      std::filesystem::create_directories(own);
+      locus::test::write_hybrid(word.substr(7), own);
+      json += R"({"path": ")" + own.string() + "\"}";
+      continue;
+    }
     if (word.starts_with("atlas:")) {
       json += R"({"path": ")" + locus::test::source_dir() + "/assets/atlases/" + word.substr(6) + ".safetensors\"}";
       continue;
@@ -106,8 +116,8 @@ TEST(RecipeRoundTrip, EveryViewIsDrawnAgainFromItsOwnFile) {
   const std::map<std::string, Drawn> drawings = figures();
   for (const auto& [name, drawn] : drawings) {
     bookmarks += (bookmarks.empty() ? "" : ",\n") + std::string(R"({"name": ")") + name + R"(", "input": {)" +
-                 drawn.input + R"(}, "columns": [)" + columns_json(drawn.columns) + R"(], "state": {"view": ")" + name +
-                 "\", " + drawn.state + "}}";
+                 drawn.input + R"(}, "columns": [)" + columns_json(drawn.columns, folder) +
+                 R"(], "state": {"view": ")" + name + "\", " + drawn.state + "}}";
   }
   std::ofstream(folder / "all.locus.json") << R"({"locus": "session/1", "bookmarks": [)" << bookmarks << "]}";
   const auto made = run_locus({"--figures", (folder / "drawn").string(), (folder / "all.locus.json").string()});

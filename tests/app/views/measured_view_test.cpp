@@ -11,6 +11,7 @@
 #include "tests/support/exported_views.h"
 #include "tests/support/fake_atlas.h"
 #include "tests/support/fake_model.h"
+#include "tests/support/hybrid.h"
 
 namespace locus::views {
 namespace {
@@ -216,8 +217,10 @@ TEST(MeasuredView, NoLookReadsARunAgain) {
   test::FakeShape shape;
   shape.rows = shape.columns = 4;
   const Column image{"image", std::make_shared<test::FakeModel>(shape), std::make_shared<test::FakeTrace>(shape, "")};
+  Column hybrid = test::hybrid_column("qwen3_next");
+  hybrid.trace = hybrid.trace->side(models::Side::kMixer);
   const std::vector<std::vector<Column>> pairs{
-      two_of("text-rope", text), two_of("flip-flop-cope", ids), {image, image}};
+      two_of("text-rope", text), two_of("flip-flop-cope", ids), {image, image}, {hybrid, hybrid}};
   for (const View* view : views()) {
     if (!view->info().uses_input || is_analysis(view->info().name)) {
       continue;  // shows files; or reads more than maps, as the test above sees by its progress

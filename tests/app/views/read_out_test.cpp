@@ -158,7 +158,8 @@ const std::set<std::string>& without_cells() {
   static const std::set<std::string> names{"attention-text", "distance-profile", "distance-bias", "kernel",
                                            "pair-scores",    "pair-profile",     "pair-plane",    "shift-stability",
                                            "effect",         "length-curve",     "task-accuracy", "training-curve",
-                                           "training",       "loss-by-position", "atlas",         "logit-attribution"};
+                                           "training",       "loss-by-position", "atlas",         "logit-attribution",
+                                           "memory"};
   return names;
 }
 

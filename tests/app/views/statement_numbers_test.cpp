@@ -15,6 +15,7 @@
 #include "core/base/numbers.h"
 #include "tests/support/atlas_inputs.h"
 #include "tests/support/exported_views.h"
+#include "tests/support/hybrid.h"
 
 namespace locus::views {
 namespace {
@@ -256,6 +257,7 @@ const std::map<std::string, std::vector<Case>>& listed_cases() {
       {"head-difference",
        {{.columns = two, .together = true}, {.columns = two, .options = word("match", "best"), .together = true}}},
       {"reading", {{.columns = two, .derived = layer_means}, {.columns = two, .options = word("of", "heads")}}},
+      {"memory", {{.columns = "hybrid/qwen3_next hybrid/lfm2"}}},
       {"logit-lens", {{.columns = two}, {.columns = two, .options = word("token", "e")}}},
       {"logit-attribution", {{.columns = two}}},
   };
@@ -277,6 +279,10 @@ Column column_of(const std::string& word) {
   }
   const std::size_t end = word.find_first_of(":#");
   const std::string name = word.substr(0, end);
+  constexpr std::string_view kHybrid = "hybrid/";
+  if (word.starts_with(kHybrid)) {
+    return test::hybrid_column(word.substr(kHybrid.size()));
+  }
   const bool edited = word.find('#') != std::string::npos;
   static std::map<std::string, Column> known;  // a run each, whatever views show it
   const auto found = known.find(word);

@@ -19,6 +19,7 @@
 #include "tests/support/fake_atlas.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/fake_views.h"
+#include "tests/support/hybrid.h"
 
 namespace locus::views {
 namespace {
@@ -45,6 +46,9 @@ ViewInput input_for(const View& view) {
   }
   if (!view.info().of_runs) {
     real.columns = {test::atlas_column("early", 100, 0.5), test::atlas_column("late", 300)};
+  }
+  if (view.info().name == "memory") {
+    real.columns = {test::hybrid_column("qwen3_next"), test::hybrid_column("lfm2")};
   }
   if (view.info().name == "task-accuracy") {
     real.columns.pop_back();  // nothing is recorded with that base

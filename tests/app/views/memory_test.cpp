@@ -1,0 +1,130 @@
+// `memory`: the slopes of lightning attention, which have a formula, quantiles of a run's half-lives, and refusals.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/views/shared/view.h"
+#include "tests/support/exported_views.h"
+#include "tests/support/hybrid.h"
+
+namespace locus::views {
+namespace {
+
+using test_views::at;
+using test_views::view_of;
+
+Column hybrid(const std::string& type, models::Side side = models::Side::kDecoder) {
+  Column column = test::hybrid_column(type);
+  if (side == models::Side::kMixer) {
+    column.trace = column.trace->side(side);
+  }
+  return column;
+}
+
+ViewInput input_of(Column column) {
+  ViewInput input;
+  input.columns.push_back(std::move(column));
+  return input;
+}
+
+// ln 2 / s with s = 2^(−8(h+1)/H) (1 − l/(L−1) + 10⁻⁵).
+TEST(Memory, OfFixedSlopesIsTheirFormula) {
+  const ViewInput input = input_of(hybrid("minimax"));
+  const auto data = view_of("memory").data(input);
+  ASSERT_TRUE(data.ok()) << data.error().describe();
+  EXPECT_EQ(data->columns, (std::vector<std::string>{"layer", "head", "low", "median", "high"}));
+  ASSERT_EQ(data->shape, (std::vector<std::int64_t>{8, 5}));
+  for (std::int64_t row = 0; row < 8; ++row) {
+    const std::int64_t layer = row < 4 ? 1 : 3;
+    const std::int64_t head = row % 4;
+    EXPECT_EQ(at(*data, row, 0), static_cast<double>(layer));
+    EXPECT_EQ(at(*data, row, 1), static_cast<double>(head));
+    const double slope = std::exp2(-2.0 * static_cast<double>(head + 1)) * (1 - static_cast<double>(layer) / 3 + 1e-5);
+    for (const std::int64_t column : {2, 3, 4}) {
+      test_views::expect_near(at(*data, row, column), std::log(2.0) / slope);
+    }
+  }
+}
+
+TEST(Memory, HasTheQuantilesOfTheRunOnBothSides) {
+  const ViewInput input = input_of(hybrid("qwen3_next"));
+  const ViewInput of_mixers = input_of(hybrid("qwen3_next", models::Side::kMixer));
+  const auto data = view_of("memory").data(input);
+  const auto same = view_of("memory").data(of_mixers);
+  ASSERT_TRUE(data.ok() && same.ok());
+  EXPECT_EQ(data->values, same->values);
+  const models::Trace& trace = *of_mixers.columns.front().trace;
+  bool spread = false;
+  for (std::int64_t row = 0; row < data->shape[0]; ++row) {
+    const auto lives = trace.half_life(static_cast<std::int64_t>(at(*data, row, 0)));
+    ASSERT_TRUE(lives.ok());
+    std::vector<float> own;
+    for (std::int64_t token = 0; token < lives->columns; ++token) {
+      own.push_back(lives->at(static_cast<std::int64_t>(at(*data, row, 1)), token));
+    }
+    const auto below = [&](double value) {
+      return std::ranges::count_if(own, [&](float each) { return each <= static_cast<float>(value); });
+    };
+    // Of 24 tokens, ranks 2, 11 and 20, counted from 0.
+    EXPECT_EQ(below(at(*data, row, 2)), 3);
+    EXPECT_EQ(below(at(*data, row, 3)), 12);
+    EXPECT_EQ(below(at(*data, row, 4)), 21);
+    spread = spread || at(*data, row, 4) > 1.1 * at(*data, row, 2);
+  }
+  EXPECT_TRUE(spread);
+}
+
+TEST(Memory, DrawsAPointAHeadOnOneAxis) {
+  ViewInput input = input_of(hybrid("qwen3_next"));
+  input.columns.push_back(hybrid("lfm2"));
+  input.cache = std::make_shared<FieldCache>(std::size_t{1} << 20);
+  const auto figure = view_of("memory").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  ASSERT_EQ(figure->panels.size(), 2U);
+  EXPECT_EQ(figure->panels[0].y.view, figure->panels[1].y.view);
+  EXPECT_TRUE(figure->panels[0].y.logarithmic);
+  const auto& decaying = std::get<figure::Points>(figure->panels[0].layers.front());
+  EXPECT_EQ(decaying.x.size(), 8U);
+  EXPECT_EQ(decaying.hollow.front(), figure::Points::kDisc);
+  const auto& reach = std::get<figure::Points>(figure->panels[1].layers.front());
+  EXPECT_EQ(reach.hollow.front(), figure::Points::kRing);
+  EXPECT_EQ(reach.y.front(), static_cast<double>(input.columns[1].model->info().layer_info[0].mixer_reach));
+  EXPECT_NE(figure->panels[1].note.find("short convolutions"), std::string::npos);
+  const Selection selection = view_of("memory").pick(input, {0, 2.1, 1, -1});
+  EXPECT_EQ(selection.layer, 2);
+  EXPECT_FALSE(selection.head);
+  EXPECT_FALSE(view_of("memory").pick(input, {0, 1.5, 1, -1}).layer);
+  EXPECT_EQ(view_of("memory").said_of(input, {0, 2.1, 1, -1}).front().rfind("layer 2, head 0: half is left after ", 0),
+            0U);
+}
+
+TEST(Memory, RefusesModelsWithoutMixers) {
+  const ViewInput input = test_views::input_of();
+  const auto figure = view_of("memory").figure(input);
+  ASSERT_FALSE(figure.ok());
+  EXPECT_EQ(figure.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(figure.error().message.find('\n'), std::string::npos);
+  EXPECT_NE(figure.error().message.find("layers without a softmax"), std::string::npos);
+}
+
+// Of the chosen token, and of each that is pointed at, where the text decides it.
+TEST(Memory, StandsUnderTheText) {
+  ViewInput input = input_of(hybrid("qwen3_next", models::Side::kMixer));
+  input.cache = std::make_shared<FieldCache>(std::size_t{1} << 20);
+  input.query = 7;
+  const auto figure = view_of("attention-text").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  EXPECT_NE(figure->panels.front().note.find("query 7 (framed) forgets half within "), std::string::npos);
+  const std::vector<std::string> said = view_of("attention-text").said_of(input, {0, 0, 0, 3});
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_EQ(said.front().rfind("forgets half within ", 0), 0U);
+  ViewInput fixed = input_of(hybrid("minimax", models::Side::kMixer));
+  fixed.layer = 1;
+  const auto steady = view_of("attention-text").figure(fixed);
+  ASSERT_TRUE(steady.ok()) << steady.error().describe();
+  EXPECT_EQ(steady->panels.front().note.find("forgets"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace locus::views
