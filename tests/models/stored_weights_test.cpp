@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "models/families/engine/family.h"
 #include "models/formats/tensor_source.h"
 #include "models/transformer/weights.h"
 #include "tests/support/golden.h"
