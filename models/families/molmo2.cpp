@@ -21,7 +21,8 @@ Status set_rotations(const Config& config, Plan& plan) {
   }
   LOCUS_TRY(const std::vector<std::int64_t> scaled, config.integers("rope_scaling_layers"));
   LOCUS_TRY(const Config block, rope_block(config));
-  LOCUS_TRY(const double base, block.number("rope_theta", 10000.0));
+  LOCUS_TRY(const double outer, config.number("rope_theta", 10000.0));
+  LOCUS_TRY(const double base, block.number("rope_theta", outer));
   plan.spec.encodings.push_back({"rope", {{"base", base}}});
   const auto plain = static_cast<std::int64_t>(plan.spec.encodings.size()) - 1;
   plan.spec.each([&](std::int64_t n, transformer::LayerSpec& layer) {

@@ -63,7 +63,7 @@ void Transformer::initialise() {
     const bool norm = parameter.name.find("norm.") != std::string::npos;
     if (parameter.name.ends_with("bias")) {
       value = at::zeros(parameter.shape);
-    } else if (norm || parameter.name.ends_with("_scale")) {
+    } else if (norm || parameter.name.ends_with("_scale") || parameter.name.ends_with("_stream")) {
       value = at::ones(parameter.shape);
     } else {
       const bool into_residual = parameter.name.ends_with("output.weight") || parameter.name.ends_with("down.weight");
