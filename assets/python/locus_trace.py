@@ -499,7 +499,8 @@ def write_checked(path, *given):
 
 # ---- what is heard of a score, and the judge of what a trace says of it ----
 
-SHORT, SAMPLED, LONGEST_MAP = 512, 64, 4096  # rows compared: all up to SHORT tokens, else SAMPLED; tokens of a stored map
+SHORT, SAMPLED, LONGEST_MAP = 128, 64, 4096  # rows compared: all up to SHORT tokens, else SAMPLED; tokens of a stored map
+HIDDEN = -5000.0  # what is added to a score that is masked lies below, whichever number a model masks with
 TABLE = re.compile(r"(^|\.)(wpe\.weight|position_embeddings(\.weight)?|position_embedding\.weight|pos_embed)$")
 SHIFTED = ("camembert", "mpnet", "opt", "roberta", "xlm-roberta")  # whose tables begin with rows that are no positions
 
@@ -600,8 +601,16 @@ def judge(heard, begin, first, real_rows, real_keys, before=None, cross=False):
     def fits(masks):
         return bool(((masks.map_of(products, queries, keys, real) - wanted).abs() <= tolerance).all())
 
+    def whole(masks):
+        """Whether the mask that was given is that of the trace in the rows that are not compared too."""
+        if count <= SHORT or heard.mask is None or heard.mask.shape[:2] != (1, count):
+            return True
+        given = heard.mask[0] if heard.mask.dtype == torch.bool else heard.mask[0] > HIDDEN
+        own = masks.visible(torch.arange(count, device=device) + begin, keys)
+        return not bool(((given != own) & real & torch.tensor(real_rows, device=device)[:, None]).any())
+
     if before is not None and fits(before):
-        return before
+        return before if whole(before) else None
     seen = (wanted > 0).any(0) & real
     ahead = real & (keys[None] > queries[:, None])
     causal = not cross and not bool((wanted * ahead).max() > tolerance)
@@ -611,7 +620,7 @@ def judge(heard, begin, first, real_rows, real_keys, before=None, cross=False):
         for window, chunk, cap, sinks, alibi in _choices(windows, heard):
             masks = Masks(causal, window, chunk, cap, sinks, alibi, scale)
             if fits(masks):
-                return masks
+                return masks if whole(masks) else None
     return None
 
 
@@ -1282,7 +1291,7 @@ class record:
             sums = found[element].float().sum(-1)  # 1 where the sinks' share is taken off the output alone (Granite)
             found = None if bool(((sums - 1).abs() < 1e-3).all()) else found
         if found is not None and found.dim() == 4 and found.shape[-2] == rows and found.shape[-1] in (keys, keys + 1):
-            heard.map = found[element, :, :, :keys].detach()
+            heard.map, heard.mask = found[element, :, :, :keys].detach(), _mask_of(mask, element, keys)
         else:
             causal = kwargs.get("is_causal")
             causal = getattr(module, "is_causal", True) if causal is None else causal

@@ -56,10 +56,9 @@ class Case(unittest.TestCase):
 
 class Transformers(Case):
     def test_generation(self):
-        for name, implementation in (("llama", "sdpa"), ("llama", "eager"), ("gemma3_text", "sdpa"), ("gpt2", "sdpa"), ("qwen3_next", "sdpa"),
-                                     ("llama", "flex_attention")):
+        for name, implementation in (("llama", "sdpa"), ("llama", "eager"), ("gemma3_text", "sdpa"), ("gpt2", "sdpa"), ("qwen3_next", "sdpa")):
             for more in ({}, {"cache_implementation": "static"}):
-                if more and (name in ("gpt2", "qwen3_next") or implementation == "flex_attention"):
+                if more and name in ("gpt2", "qwen3_next"):
                     continue
                 with self.subTest(name=name, implementation=implementation, **more):
                     model = model_of(name, implementation)
@@ -71,6 +70,27 @@ class Transformers(Case):
                     self.assertEqual(ids.tolist(), written[0, :len(ids)].tolist(), trace)
                     self.assertEqual(len(ids), written.shape[1] - 1)
                     self.expect_maps(self.maps_at_once(model, ids[None]))
+
+    def test_flex_attention(self):
+        for name in ("llama", "gemma3_text"):
+            with self.subTest(name=name):
+                model = model_of(name, "flex_attention")
+                with torch.no_grad(), locus_trace.record(self.path):
+                    model(self.ids)
+                self.expect_maps(self.maps_at_once(model, self.ids))
+
+    def test_a_mask_that_differs_in_one_row_of_a_long_text(self):
+        for implementation in ("eager", "sdpa"):
+            model = model_of("gpt_neox", implementation)
+            model.config.max_position_embeddings = 400
+            ids = torch.randint(3, 90, (1, 300))
+            mask = torch.ones(300, 300, dtype=torch.bool).tril()
+            mask[123, 5] = False
+            given = torch.zeros(1, 1, 300, 300).masked_fill(~mask, -1e30)
+            with torch.no_grad(), locus_trace.record(self.path) as trace:
+                model(ids, attention_mask=given)
+            self.assertIn("the map is stored", str(trace))
+            self.assertEqual(float(maps_of(self.path)["layers.1.attention"][:, 123, 5].max()), 0)
 
     def test_beams_are_refused(self):
         model = model_of("llama")
