@@ -1,4 +1,6 @@
 // view_golden [NAME]… [--update]: views against their stored pictures (golden_run.h, tests/app/golden/pictures.txt).
+#include "tests/support/hybrid.h"  // LibTorch before Qt, whose `slots` is a macro
+
 #include <QGuiApplication>
 #include <QTemporaryDir>
 #include <algorithm>
@@ -14,7 +16,6 @@
 #include "tests/support/fake_atlas.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/golden_run.h"
-#include "tests/support/hybrid.h"
 #include "tests/support/keep_driver.h"
 #include "tests/support/layouts.h"
 #include "tests/support/paths.h"
