@@ -32,7 +32,7 @@ struct Hybrid {
 };
 
 // Of Mamba-2 in the first layer: g = −e^A_log · softplus(W_dt norm(x) + dt_bias).
-TEST(HalfLife, IsThatOfTheWeights) {
+TEST(MixerSide, IsThatOfTheWeights) {
   const Hybrid hybrid("bamba");
   ASSERT_NE(hybrid.model, nullptr);
   const auto trace = hybrid.mixers();
@@ -60,7 +60,7 @@ TEST(HalfLife, IsThatOfTheWeights) {
   }
 }
 
-TEST(HalfLife, IsRefusedWhereNothingDecays) {
+TEST(MixerSide, IsRefusedWhereNothingDecays) {
   const Hybrid convolutions("lfm2");
   ASSERT_NE(convolutions.model, nullptr);
   const auto run = convolutions.model->run(convolutions.input);

@@ -58,8 +58,10 @@ Status read_layer_info(OpenTrace& trace) {
   trace.data.model.layer_info.assign(static_cast<std::size_t>(trace.data.model.layers), all);
   for (const auto& [name, member] :
        {std::pair{"windows", &LayerInfo::window}, std::pair{"chunks", &LayerInfo::chunk},
-        std::pair{"head_widths", &LayerInfo::head_width}, std::pair{"key_heads", &LayerInfo::kv_heads}}) {
-    const bool size = member == &LayerInfo::head_width || member == &LayerInfo::kv_heads;
+        std::pair{"head_widths", &LayerInfo::head_width}, std::pair{"key_heads", &LayerInfo::kv_heads},
+        std::pair{"mixer_heads", &LayerInfo::mixer_heads}, std::pair{"mixer_reaches", &LayerInfo::mixer_reach}}) {
+    const bool size = member == &LayerInfo::head_width || member == &LayerInfo::kv_heads ||
+                      member == &LayerInfo::mixer_heads || member == &LayerInfo::mixer_reach;
     const auto take = [&, member = member](LayerInfo& layer, const json& value) {
       layer.*member = whole_number(value, 0, size ? kLargestSize : INT64_MAX).value_or(-1);
       return layer.*member >= 0;

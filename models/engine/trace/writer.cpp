@@ -310,6 +310,8 @@ class Writer {
     if (model.has_mixers() || !model.attends_everywhere()) {
       metadata["attends"] = of_layers(&LayerInfo::attends);
       metadata["mixers"] = of_layers(&LayerInfo::mixer);
+      metadata["mixer_heads"] = of_layers(&LayerInfo::mixer_heads);
+      metadata["mixer_reaches"] = of_layers(&LayerInfo::mixer_reach);
     }
     if (!data_.edits.empty()) {
       metadata["locus.edits"] = to_json(data_.edits);
