@@ -167,6 +167,22 @@ std::string note_of(const Memory& memory) {
                                   : "");
 }
 
+// "head 2.2 remembers longest: half is left after 23.4 tokens".
+std::string longest_line(const Memory& memory) {
+  const HeadMemory* longest = nullptr;
+  for (const HeadMemory& head : memory.heads) {
+    longest = longest == nullptr || head.median > longest->median ? &head : longest;
+  }
+  if (longest == nullptr) {
+    return {};
+  }
+  const std::string name = "head " + std::to_string(longest->layer) + "." + std::to_string(longest->head);
+  return longest->reach ? name + " sees " + short_number(longest->median) + " tokens"
+         : std::isinf(longest->median)
+             ? name + " forgets nothing"
+             : name + " remembers longest: half is left after " + short_number(longest->median) + " tokens";
+}
+
 Result<figure::Figure> MemoryView::draw(const ViewInput& input, const Numbers& numbers) const {
   Extent logarithms;
   for (std::size_t n = 0; n < numbers.size(); ++n) {
@@ -196,6 +212,7 @@ Result<figure::Figure> MemoryView::draw(const ViewInput& input, const Numbers& n
     panel.note = note_of(*numbers[n]);
     figure.panels.push_back(std::move(panel));
   }
+  figure.statement = about_column(input, 0, longest_line(*numbers.front()));
   return figure;
 }
 
