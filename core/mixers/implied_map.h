@@ -37,9 +37,9 @@ class ImpliedMap {
   virtual std::int64_t length() const = 0;
   // (h, R, K) cells of M, 0 above the diagonal. Memory is that of the tile and of what a block of its rows needs.
   virtual at::Tensor tile(Range heads, Range rows, Range columns, Decay decay = Decay::kOwn) const = 0;
-  // (H, T) ln ½ / g_t: tokens until half of the state is left if every later token decayed as this one does, +∞ where
-  // nothing decays. The median over the channels of a head or band, of a scan's channel that over its states; the lower
-  // one of two in the middle. Undefined where nothing ever decays (short convolution).
+  // (H, T) ln ½ / g_t, the half-life in tokens of a state under the log decay g_t of each token; +∞ where nothing
+  // decays. The median over the channels of a head or band, of a scan's channel that over its states; the lower one of
+  // two in the middle. Undefined where nothing ever decays (short convolution).
   virtual at::Tensor half_life() const = 0;
   // (H, T, P) v; undefined for bands.
   virtual at::Tensor value() const = 0;

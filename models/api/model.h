@@ -394,9 +394,9 @@ class Trace {
   // that rows of the map sum to 1 less this. Errors: kUnsupported for layers without one, and map()'s.
   virtual Result<Field> sink(std::int64_t layer, std::int64_t head, Range rows, StopToken stop = {}) const;
 
-  // Of the mixer's side: tokens until half of a state is left if every later token decayed as this one does, ln ½ / g,
-  // (H, T) with the layer's own number of heads; +∞ where nothing decays. Errors: kBadInput for a layer that does not
-  // exist; kUnsupported for one without a mixer, for a mixer without a decay, and for files, which do not keep it.
+  // Of the mixer's side: the half-life ln ½ / g, in tokens, of a state under the log decay g of each token, (H, T) with
+  // the layer's own number of heads; +∞ where nothing decays. Errors: kBadInput for a layer that does not exist;
+  // kUnsupported for one without a mixer, for a mixer without a decay, and for files, which do not keep it.
   virtual Result<Field> half_life(std::int64_t layer, StopToken stop = {}) const;
 };
 

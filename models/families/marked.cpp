@@ -50,8 +50,8 @@ Status finish_tapas(const CheckpointFiles& checkpoint, Plan& plan) {
   if (config.has("type_vocab_sizes")) {
     LOCUS_TRY(tables, config.integers("type_vocab_sizes"));
   }
-  constexpr std::size_t kMostTables = 64;
-  if (tables.empty() || tables.size() > kMostTables) {
+  constexpr std::size_t kMaxTables = 64;
+  if (tables.empty() || tables.size() > kMaxTables) {
     return bad_input("expected 1 to 64 tables, found " + std::to_string(tables.size()),
                      config.context("type_vocab_sizes"));
   }

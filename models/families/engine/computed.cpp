@@ -99,13 +99,13 @@ Status compute_rows(const CheckpointFiles& checkpoint, const std::vector<OfRows>
 }
 
 Status compute_blocks(const CheckpointFiles& checkpoint, const std::vector<OfBlocks>& matrices, Plan& plan) {
-  constexpr std::int64_t kMostBlocks = 16;  // a matrix grows by their number
+  constexpr std::int64_t kMaxBlocks = 16;  // a matrix grows by their number
   formats::TensorTable table;
   for (const OfBlocks& wanted : matrices) {
     LOCUS_TRY(const TensorInfo* const tensor, stored(checkpoint, wanted.tensor));
     const std::string where = formats::tensor_context(tensor->file, tensor->name);
-    if (wanted.blocks < 1 || wanted.blocks > kMostBlocks) {
-      return unsupported("expected 1 to " + std::to_string(kMostBlocks) + " groups of channels, found " +
+    if (wanted.blocks < 1 || wanted.blocks > kMaxBlocks) {
+      return unsupported("expected 1 to " + std::to_string(kMaxBlocks) + " groups of channels, found " +
                              std::to_string(wanted.blocks),
                          where);
     }
