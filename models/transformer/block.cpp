@@ -360,6 +360,7 @@ at::Tensor Block::through_mixer(const at::Tensor& x, const LayerRun& run) const 
   const std::int64_t length = before + x.size(1);
   MixerRun own;
   own.map = run.record != nullptr && x.size(0) == 1;
+  own.positions = run.state.positions.ids;
   if (run.continued != nullptr) {
     own.before = run.continued->mixer_state(index_);
   }

@@ -40,6 +40,7 @@ std::vector<std::int64_t> marks_of(std::int64_t length);
 // How a mixer reads x.
 struct MixerRun {
   MixerState before;             // behind the tokens before x
+  at::Tensor positions;          // (T) or (T, D), of x
   std::vector<MixerMark> marks;  // tokens of x, ascending, the last mark at T; the mixer fills their states in
   bool map = false;              // makes the map, of a batch of one
 };

@@ -1,8 +1,8 @@
 // RG-LRU (arXiv 2402.19427): x passes a causal convolution; with gates r and i, σ of matrices of H blocks,
 //
-//   a_t = e^{−8 r_t softplus(Λ)},   h_t = a_t h_{t−1} + √(1 − a_t²) i_t x_t   of each channel; h_0 = i_0 x_0
+//   a_t = e^{−8 r_t softplus(Λ)},   h_t = a_t h_{t−1} + √(1 − a_t²) i_t x_t   of each channel
 //
-// The output is h times GELU(W_y x).
+// A token at position 0 begins a text: its a is 0. The output is h times GELU(W_y x).
 #include "models/transformer/mixers/kinds.h"
 
 namespace locus::transformer {
@@ -36,12 +36,12 @@ class RecurrenceMixer : public Mixer {
   }
 
   Mixed operator()(const at::Tensor& x, MixerRun& run) const override {
-    const bool first = !run.before.recurrence.defined();
+    // Only the first token of a run can stand at position 0.
+    const bool begins = !run.before.recurrence.defined() && run.positions.flatten()[0].item<double>() == 0;
     const at::Tensor seen = convolution(linear(x, input_), convolution_, run);
     const at::Tensor log_decay = at::sigmoid(by_block(seen, forget_)) * (at::softplus(rate_) * -8.0);
-    // The first token is written whole.
     at::Tensor share = at::sqrt(-at::expm1(log_decay * 2));
-    if (first) {
+    if (begins) {
       share = at::cat({at::ones_like(share.narrow(1, 0, 1)), share.narrow(1, 1, share.size(1) - 1)}, 1);
     }
     const at::Tensor written = at::sigmoid(by_block(seen, write_)) * share;

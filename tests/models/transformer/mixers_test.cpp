@@ -62,8 +62,7 @@ void expect_same(const models::Trace& trace, const models::Trace& whole) {
   const models::TraceData& twin = data_of(whole);
   EXPECT_CLOSE(own.logits, twin.logits, kRounding);
   for (std::size_t n = 0; n < twin.layers.size(); ++n) {
-    EXPECT_CLOSE(map_of(own, n, attention::Quantity::kWeight), map_of(twin, n, attention::Quantity::kWeight),
-                 kRounding)
+    EXPECT_CLOSE(map_of(own, n, attention::Quantity::kWeight), map_of(twin, n, attention::Quantity::kWeight), kRounding)
         << n;
     const at::Tensor implied = map_of(twin.mixer->data(), n, attention::Quantity::kImplied);
     const double size = std::max(implied.nan_to_num().abs().max().item<double>(), 1.0);
@@ -88,6 +87,33 @@ TEST(Mixers, MarksLieAtTheEndAndOnPowersBeforeIt) {
     }
     known = kept;
   }
+}
+
+// RG-LRU writes √(1 − a²) of a token, and all of one at position 0: of a state that keeps everything nothing is written.
+TEST(Mixers, OnlyATextFromPositionZeroIsWrittenWhole) {
+  const auto logits = [](std::int64_t start, bool writes) {
+    const auto kind = std::find_if(test::kMixedKinds.begin(), test::kMixedKinds.end(),
+                                   [](const test::LayerKind& each) { return std::string(each.name) == "RG-LRU"; });
+    models::CheckpointParts parts;
+    at::manual_seed(6);
+    parts.transformer = test::kind_model(*kind);
+    const at::NoGradGuard no_grad;
+    for (const transformer::Parameter& parameter : parts.transformer->parameters()) {
+      if (parameter.name.find("mixer.rate") != std::string::npos) {
+        parameter.value->fill_(-100);
+      } else if (!writes && parameter.name.find("mixer.output.weight") != std::string::npos) {
+        parameter.value->zero_();
+      }
+    }
+    parts.info = models::shape_info(*parts.transformer);
+    const std::shared_ptr<const models::Model> model = std::make_shared<models::LoadedModel>(std::move(parts));
+    models::Input input;
+    input.ids = some_ids(6);
+    input.position_start = start;
+    return data_of(**model->run(input)).logits.clone();
+  };
+  EXPECT_CLOSE(logits(5, true), logits(5, false), kRounding);
+  EXPECT_GT(test::deviation(logits(0, true), logits(0, false)), 1e-2);
 }
 
 // What is reused is what the marks of the run before say; so many tokens are the same.
