@@ -69,11 +69,11 @@ class Counterfactual {
       return unsupported("counterfactual pairs: a stored map has no queries and keys to score again");
     }
     const position::Description& what = computed->encoding().description();
-    if (what.has_gates || what.updates) {
+    if (what.has_gates || what.updates || what.forgets) {
       return unsupported("counterfactual pairs: the score of " + what.name +
                          " depends on more than the two tokens and their distance");
     }
-    if (computed->encoding().needs_carry()) {
+    if (computed->encoding().follows_between()) {
       return unsupported("counterfactual pairs: edits of this layer name tokens, which these pairs are not");
     }
     const position::Prepared& prepared = computed->prepared();

@@ -168,6 +168,9 @@ Status has_kernel(const PositionEncoding& encoding, std::int64_t layer) {
   if (about.has_gates) {
     return unsupported(begin + " counts positions by gates of the text: there is none before any text");
   }
+  if (about.forgets) {
+    return unsupported(begin + " forgets by gates of the text: there is none before any text");
+  }
   if (about.updates) {
     return unsupported(begin + " has positions that every layer renews from the text: there is none before any text");
   }

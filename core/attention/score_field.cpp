@@ -224,7 +224,7 @@ Result<Field> ScoreField::preview(const Region& asked, std::int64_t height, std:
                                field, stop));
     return field;
   }
-  if (computed == nullptr || computed->encoding().needs_carry() || !computed->summed() ||
+  if (computed == nullptr || computed->encoding().follows_between() || !computed->summed() ||
       source_->keys() != source_->length()) {
     return unsupported("a preview of this layer's " + describe(region.quantity));
   }

@@ -8,6 +8,7 @@
 #include "core/position/cope/cope.h"
 #include "core/position/disentangled.h"
 #include "core/position/fire.h"
+#include "core/position/fox.h"
 #include "core/position/kerple.h"
 #include "core/position/learned.h"
 #include "core/position/none.h"
@@ -55,6 +56,7 @@ const std::vector<Entry>& encodings() {
       {Kerple::about(), Kerple::make},
       {Kerple::about_power(), Kerple::make_power},
       {Fire::about(), Fire::make},
+      {Fox::about(), Fox::make},
       {Rope::about(), Rope::make},
       {Xpos::about(), Xpos::make},
       {Randpe::about(), Randpe::make},

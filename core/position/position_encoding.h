@@ -73,7 +73,8 @@ struct Prepared {
   at::Tensor key;            // (B, Hkv, T, W)
   at::Tensor content_query;  // (B, H, T, D) before the encoding's part; undefined when equal to `query`
   at::Tensor content_key;    // (B, Hkv, T, D); undefined when equal to `key`
-  at::Tensor gate_query;     // (B, H, T, D) CoPE: what the gates are computed from; undefined when equal to `query`
+  at::Tensor gate_query;     // (B, H, T, D) CoPE: what the gates are computed from; undefined when equal to `query`.
+                             // (B, H, T, 1) FoX: the logarithm of each token's gate
   at::Tensor gate_key;       // (B, Hkv, T, D) likewise
   Positions positions;       // of the T tokens
 };
@@ -160,6 +161,8 @@ class PositionEncoding {
                            const at::Tensor& carry = {}) const;
   // Tiles of the same rows must be visited from the diagonal leftwards, or pay for the columns to their right.
   virtual bool needs_carry() const { return false; }
+  // A logit depends on the tokens between key and query too: those two alone do not give it.
+  virtual bool follows_between() const { return needs_carry(); }
   // logits are exactly scale() · query·keyᵀ: drivers may use a plain matrix product.
   virtual bool is_dot_product() const { return true; }
   // Multiply-accumulates that it adds to those of a layer over T tokens, what is computed once counted with layer 0;

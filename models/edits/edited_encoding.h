@@ -75,7 +75,8 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   position::TileScores score(const position::Prepared& prepared, const position::Tile& tile,
                              const position::Wanted& wanted, const at::Tensor& carry) const override;
   // True where an edit names tokens: gathering tokens would change its cells.
-  bool needs_carry() const override { return own_->needs_carry() || by_token_; }
+  bool needs_carry() const override { return own_->needs_carry(); }
+  bool follows_between() const override { return own_->follows_between() || by_token_; }
   bool is_dot_product() const override { return false; }
   double scale() const override { return own_->scale(); }
   bool hard_attention() const override { return own_->hard_attention(); }

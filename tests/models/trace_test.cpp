@@ -113,6 +113,47 @@ void write_head(const std::filesystem::path& path, const at::Tensor& query, cons
   ASSERT_TRUE(written.ok()) << written.error().describe();
 }
 
+// A forget gate is of every token and head: a trace without them, or with vectors in their place, is refused.
+TEST(Trace, ForgetGatesAreExpectedWhereTheEncodingHasThem) {
+  const test::TemporaryFolder folder;
+  at::manual_seed(5);
+  const at::Tensor rows = at::randn({2, 5, 4});
+  const at::Tensor gate = at::randn({2, 8});
+  const at::Tensor bias = at::zeros({2});
+  const auto opened = [&](const at::Tensor& gates) {
+    std::vector<std::pair<std::string, at::Tensor>> all{{"layers.0.q", rows},
+                                                        {"layers.0.k", rows},
+                                                        {"layers.0.encoding.gate", gate},
+                                                        {"layers.0.encoding.gate_bias", bias}};
+    if (gates.defined()) {
+      all.emplace_back("layers.0.q_gate", gates);
+    }
+    std::vector<formats::OutputTensor> tensors;
+    for (const auto& [name, tensor] : all) {
+      tensors.push_back({name,
+                         formats::DType::kF32,
+                         tensor.sizes().vec(),
+                         {static_cast<const std::byte*>(tensor.data_ptr()), tensor.nbytes()}});
+    }
+    const auto path = folder.path() / "fox.safetensors";
+    const Status written = formats::write_safetensors(
+        path, tensors,
+        {{"locus.format", "trace/1"}, {"encoding", R"({"name": "fox"})"}, {"causal", "true"}, {"width", "8"}});
+    EXPECT_TRUE(written.ok()) << written.error().describe();
+    return test::open_trace(path);
+  };
+  const auto whole = opened(-at::rand({2, 5, 1}));
+  ASSERT_TRUE(whole.ok()) << whole.error().describe();
+  models::MapRequest request;
+  request.head = 1;
+  EXPECT_TRUE((*whole)->map(request).ok());
+  for (const at::Tensor& gates : {at::Tensor(), rows}) {
+    const auto refused = opened(gates);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().describe().find("layers.0.q_gate"), std::string::npos) << refused.error().describe();
+  }
+}
+
 TEST(Trace, QueriesAndKeysAloneAreEnough) {
   constexpr std::int64_t kLength = 150;
   constexpr std::int64_t kPixels = 30;

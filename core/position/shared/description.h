@@ -42,6 +42,7 @@ struct Description {
   bool has_dot_product = false;  // ⟨e_i, e_j⟩ is defined
   bool has_gates = false;        // CoPE: gates and contextual positions
   bool has_parts = false;        // DeBERTa: c2p and p2c
+  bool forgets = false;          // FoX: gates of the tokens between key and query add to the logit
   // Its options base and scaling, where it lists them, set the waves of its positions, so that another RoPE base or
   // scaling reaches it; where `waves_where` names an option, only while that has the value.
   bool has_waves = false;

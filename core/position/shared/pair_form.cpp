@@ -11,6 +11,9 @@ std::string instead(const Description& about) {
   if (about.has_gates) {
     return "counts gates and adds an embedding of the count";
   }
+  if (about.forgets) {
+    return "adds the gates of the tokens between";
+  }
   if (about.rotates) {
     return "changes whole queries and keys";
   }

@@ -132,6 +132,11 @@ Result<std::shared_ptr<const attention::ComputedScores>> computed(const OpenTrac
                          std::to_string(prepared.key.size(3)),
                      trace.file.where(prefix + "q"));
   }
+  if (layer.encoding->description().forgets && (!prepared.gate_query.defined() || prepared.gate_query.size(3) != 1)) {
+    return bad_input("expected the logarithm of a gate per head and token, found " +
+                         (prepared.gate_query.defined() ? std::to_string(prepared.gate_query.size(3)) : "none"),
+                     trace.file.where(prefix + "q_gate"));
+  }
   LOCUS_TRY(at::Tensor sums, trace.file.float_tensor(prefix + "log_sum_exp", {model.heads, trace.length()}));
   at::Tensor chosen;
   const at::Tensor nothing = at::empty({1, prepared.key.size(1), trace.keys(), 0});

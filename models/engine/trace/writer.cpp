@@ -214,9 +214,11 @@ class Writer {
     const bool content = prepared.content_query.defined();
     LOCUS_CHECK(add_if("q_content", prefix + "q_content", content ? prepared.content_query : prepared.query));
     LOCUS_CHECK(add_if("k_content", prefix + "k_content", content ? prepared.content_key : prepared.key));
-    if (prepared.gate_query.defined() && (wants("q") || wants("k"))) {
-      add(prefix + "q_gate", prepared.gate_query.select(0, 0));
-      add(prefix + "k_gate", prepared.gate_key.select(0, 0));
+    for (const auto& [name, gate] :
+         {std::pair("q_gate", &prepared.gate_query), std::pair("k_gate", &prepared.gate_key)}) {
+      if (gate->defined() && (wants("q") || wants("k"))) {
+        add(prefix + name, gate->select(0, 0));
+      }
     }
     const bool updates = layer.encoding && layer.encoding->description().updates && layer.state;
     LOCUS_CHECK(

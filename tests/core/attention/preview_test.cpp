@@ -41,7 +41,7 @@ TEST(Preview, CapsLogitsAsTheMapDoes) {
     for (const Quantity quantity : {Quantity::kWeight, Quantity::kLogit}) {
       const auto preview = field.preview({quantity, 1, {}, {}}, kSide, kSide);
       if (!preview.ok()) {
-        EXPECT_TRUE(encoding->needs_carry()) << preview.error().describe();
+        EXPECT_TRUE(encoding->follows_between()) << preview.error().describe();
         continue;
       }
       tiled += source->fused(mask) == nullptr ? 1 : 0;
