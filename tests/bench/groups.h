@@ -11,6 +11,7 @@ Status bench_scores(Rig& rig);      // scores.cpp
 Status bench_pairs(Rig& rig);       // pairs.cpp
 Status bench_encodings(Rig& rig);   // encodings.cpp
 Status bench_hybrids(Rig& rig);     // hybrids.cpp
+Status bench_estimates(Rig& rig);   // estimates.cpp
 Status bench_stored(Rig& rig);      // stored.cpp
 Status bench_quantised(Rig& rig);   // quantised.cpp
 Status bench_products(Rig& rig);    // products.cpp

@@ -3,15 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "models/engine/loaded_model.h"
 #include "models/engine/throughput.h"
 #include "models/engine/vision.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/paths.h"
 #include "tests/support/pictured_text.h"
-#include "tests/support/waits.h"
 
 namespace locus::models {
 namespace {
@@ -133,29 +130,6 @@ TEST(RunEstimate, OfOneTextIsAlwaysTheSame) {
   const double rest = run_estimate(**model, 50'000, {}, 49'990).time_ms;
   EXPECT_GT(rest, 0);
   EXPECT_LT(rest, once / 100);  // all but ten tokens come from another run
-}
-
-// One of five tries, since whoever else uses the machine may come and go.
-TEST(RunEstimate, IsWithinAFactorOfTwoOfTheRun) {
-  for (const char* name : {"text-rope", "text-cope", "text-tape", "text-tapa", "text-alibi"}) {
-    Input input;
-    input.ids = std::vector<std::int64_t>(4000, 101);
-    std::string tries;
-    bool met = false;
-    for (int n = 0; n < 5 && !met; ++n) {
-      // Opened anew: attention's pace is measured once a model.
-      const auto model = open(test::source_dir() + "/assets/checkpoints/" + name, OpenOptions());
-      ASSERT_TRUE(model.ok()) << model.error().describe();
-      ASSERT_TRUE((*model)->read_weights({}, {}).ok());
-      const Estimate estimate = run_estimate(**model, 4000, {});
-      const auto trace = (*model)->run(input);
-      ASSERT_TRUE(trace.ok()) << trace.error().describe();
-      const double ratio = estimate.time_ms / (*trace)->time_ms();
-      tries += " " + std::to_string(ratio);
-      met = ratio > 0.5 && ratio < 2;
-    }
-    EXPECT_TRUE(met) << name << ": estimated over taken:" << tries;
-  }
 }
 
 // What the connectors of a family multiply: its matrices with as many vectors as a picture becomes.
