@@ -76,7 +76,9 @@ class ScanMap final : public DecayingBands {
  public:
   ScanMap(const ScanInputs& inputs, std::int64_t bands)
       : DecayingBands(bands, inputs.log_rate.size(0), inputs.log_rate.size(1)),
-        delta_(std::make_shared<const RunningSums>(TokenRows(inputs.delta[0], 0))),
+        delta_(std::make_shared<const RunningSums>(
+            TokenRows((inputs.decay_delta.defined() ? inputs.decay_delta : inputs.delta)[0], 0))),
+        written_(inputs.decay_delta.defined() ? inputs.delta[0] : at::Tensor(), 0),
         log_rate_(inputs.log_rate.detach()),
         input_(inputs.input[0], 0),
         output_(inputs.output[0], 0) {
@@ -105,11 +107,14 @@ class ScanMap final : public DecayingBands {
     const auto& added = dynamic_cast<const ScanMap&>(later);
     auto all = std::make_shared<ScanMap>(*this);
     all->delta_ = delta_->continued(count, *added.delta_);
+    all->written_ = written_.continued(count, added.written_);
     all->input_ = input_.continued(count, added.input_);
     all->output_ = output_.continued(count, added.output_);
     return all;
   }
-  std::vector<at::Tensor> inputs() const override { return stretches_of({delta_->numbers(), input_, output_}); }
+  std::vector<at::Tensor> inputs() const override {
+    return stretches_of({delta_->numbers(), written_, input_, output_});
+  }
 
  protected:
   at::TensorOptions options() const override { return input_.options(); }
@@ -117,7 +122,7 @@ class ScanMap final : public DecayingBands {
     return output_.of(tokens).repeat({1, channels.size()});
   }
   at::Tensor column_vectors(Range tokens, Range channels) const override {
-    const at::Tensor delta = delta_->numbers().of(tokens, channels);
+    const at::Tensor delta = (written_.defined() ? written_ : delta_->numbers()).of(tokens, channels);
     return (delta.unsqueeze(-1) * input_.of(tokens).unsqueeze(1)).flatten(1);
   }
   at::Tensor sums(Range tokens, Range channels) const override {
@@ -125,7 +130,8 @@ class ScanMap final : public DecayingBands {
   }
 
  private:
-  std::shared_ptr<const RunningSums> delta_;  // (T, C)
+  std::shared_ptr<const RunningSums> delta_;  // (T, C) of the decay
+  TokenRows written_;                         // (T, C) Δ of the write where that is another one, or undefined
   at::Tensor log_rate_;                       // (C, N)
   TokenRows input_, output_;                  // (T, N)
   at::Tensor skip_;                           // (bands) means, or undefined

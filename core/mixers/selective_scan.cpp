@@ -24,7 +24,9 @@ at::Tensor selective_scan(const ScanInputs& inputs, at::Tensor& state) {
   for (std::int64_t begin = 0; begin < length; begin += step) {
     const auto chunk = [&](const at::Tensor& all) { return all.slice(1, begin, std::min(begin + step, length)); };
     const at::Tensor delta = chunk(inputs.delta);
-    const std::vector<at::Tensor> decays = (delta.unsqueeze(-1) * inputs.log_rate).exp().unbind(1);  // (B, C, N) each
+    const at::Tensor decaying = inputs.decay_delta.defined() ? chunk(inputs.decay_delta) : delta;
+    const std::vector<at::Tensor> decays =
+        (decaying.unsqueeze(-1) * inputs.log_rate).exp().unbind(1);  // (B, C, N) each
     const std::vector<at::Tensor> driven =
         ((delta * chunk(inputs.x)).unsqueeze(-1) * chunk(inputs.input).unsqueeze(-2)).unbind(1);
     std::vector<at::Tensor> after;

@@ -13,10 +13,16 @@
 //   pairs      layer, head, pairs, do        rotary pairs that do not turn, or are left out of the logit
 //   bias       layer, head, formula          a formula of d, i, j, h, H, T, L is added to the logits
 //   angles     layer, head, formula          θ of pair m, a formula of m, M, D, base, L, T
+//   decay      layer, head, to               how the state of a mixer's head decays, see DecayTo
+//   unwrite    layer, head, tokens           those tokens write nothing into the state
+//   reset      layer, head, at               the state is emptied before that token
+//   mixer zero layer, head                   the output of a mixer's head is 0
+//
+// The last four are of layers without a soft-max, and count the heads of their mixers.
 //
 // Everything counts from 0, ranges are [begin, end). Edits of one head combine in the order angles, pairs, scale, bias,
 // edge, head, whatever the list's; scales multiply, biases add, edges join, a dropped pair stays dropped, and of
-// several `angles`, `head` or `positions` of one place the last one holds. A `head` edit decides over all others of its
+// several `angles`, `head`, `decay` or `positions` of one place the last one holds. A `head` edit decides over all others of its
 // head, but `mean` over none. `positions` come before `shift`s, which add up. Logits are those that the soft-max sees:
 // after a cap, where the layer has one; beyond ±1e12 they are held there.
 #pragma once
@@ -43,7 +49,11 @@ enum class EditKind {
   kAngles,
   kFlat,
   kShiftImage,
-  kMaskImage
+  kMaskImage,
+  kDecay,
+  kUnwrite,
+  kReset,
+  kMixerZero
 };
 
 // The change of a head.
@@ -60,6 +70,11 @@ enum class HeadTo {
 enum class PairsDo {
   kStill,  // angle 0: content alone, the magnitude stays
   kDrop    // their product is left out of the logit, whose scale stays
+};
+
+enum class DecayTo {
+  kKeep,  // nothing of the state is lost
+  kMean   // every token decays as the mean of the log decays over the run
 };
 
 // Layers or heads.
@@ -89,6 +104,8 @@ struct Edit {
   std::vector<double> along = {};  // the `by` of a picture: one number for all components of a position, or three
   Range rows = {};                 // of its cells
   Range columns = {};
+  DecayTo decay = DecayTo::kKeep;
+  std::int64_t at = 0;  // a token
 
   friend bool operator==(const Edit&, const Edit&) = default;
 };
@@ -117,6 +134,8 @@ Status check_edits(const Edits& edits, const ModelInfo& model, std::int64_t leng
 
 // Whether it moves tokens, in all layers.
 bool moves(const Edit& edit);
+// Whether it is of mixers; otherwise of attention, or of positions.
+bool of_mixers(const Edit& edit);
 
 // The lowest layer that the two lists treat differently, by the fields of their edits; `layers` where none. 0 for
 // edits of positions.

@@ -42,6 +42,36 @@ Status check_attends(const Places& layers, const ModelInfo& model, const std::st
   return {};
 }
 
+// The heads that an edit of mixers counts: those of the chosen layers with a mixer that it can change, of which there is
+// at least one; chosen by its number, a layer is such a one.
+Status check_mixers(const Edit& edit, const ModelInfo& model, std::size_t index) {
+  bool any = false;
+  for (std::size_t n = 0; n < model.layer_info.size(); ++n) {
+    const LayerInfo& layer = model.layer_info[n];
+    const auto number = static_cast<std::int64_t>(n);
+    const bool decays = layer.mixer_reach == 0 || edit.kind == EditKind::kMixerZero;
+    if (!edit.layer.has(number)) {
+      continue;
+    }
+    if (layer.mixer.empty() || !decays) {
+      if (!edit.layer.indices.empty()) {
+        const std::string found = "layer " + std::to_string(number);
+        return unsupported(field_name(index, "layer") +
+                           (!layer.mixer.empty()
+                                ? ": expected a layer with a mixer that decays, found " + found + ", a " + layer.mixer
+                                : ": expected a layer with a mixer, found " + found +
+                                      (layer.attends ? " of attention alone" : " without one")));
+      }
+      continue;
+    }
+    any = true;
+    LOCUS_CHECK(check_places(edit.head, layer.mixer_heads, field_name(index, "head")));
+  }
+  return any ? Status()
+             : Status(unsupported(field_name(index, "layer") + ": expected a layer with a mixer" +
+                                  (model.has_mixers() ? " that decays" : "") + ", found none in this checkpoint"));
+}
+
 Status check_range(const Range& range, std::int64_t length, const std::string& field) {
   return length <= 0 || range.end <= length
              ? Status()
@@ -60,6 +90,11 @@ bool moves(const Edit& edit) {
          edit.kind == EditKind::kShiftImage;
 }
 
+bool of_mixers(const Edit& edit) {
+  return edit.kind == EditKind::kDecay || edit.kind == EditKind::kUnwrite || edit.kind == EditKind::kReset ||
+         edit.kind == EditKind::kMixerZero;
+}
+
 bool Places::has(std::int64_t index) const {
   return indices.empty() || std::find(indices.begin(), indices.end(), index) != indices.end();
 }
@@ -71,12 +106,18 @@ Status check_edits(const Edits& edits, const ModelInfo& model, std::int64_t leng
       const std::string name = field_name(n, std::string(field.name));
       if (const auto* const places = std::get_if<Places Edit::*>(&field.member)) {
         const bool layers = field.name == "layer";
+        if (of_mixers(edit)) {
+          LOCUS_CHECK(layers ? check_places(edit.layer, model.layers, name) : check_mixers(edit, model, n));
+          continue;
+        }
         LOCUS_CHECK(check_places(edit.**places, layers ? model.layers : model.heads, name));
         LOCUS_CHECK(layers ? check_attends(edit.**places, model, name) : Status());
       } else if (std::holds_alternative<std::string Edit::*>(field.member)) {
         LOCUS_CHECK(check_formula(edit, model, name));
       } else if (const auto* const range = std::get_if<Range Edit::*>(&field.member); range && counts_tokens(field)) {
         LOCUS_CHECK(check_range(edit.**range, length, name));
+      } else if (edit.kind == EditKind::kReset && field.name == "at") {
+        LOCUS_CHECK(check_range({edit.at, edit.at + 1}, length, name));
       }
     }
   }

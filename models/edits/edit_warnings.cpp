@@ -26,7 +26,7 @@ bool meet(const Places& a, const Places& b, std::int64_t count, std::int64_t& fi
 
 // True if `other` has no effect on a head that `winner` overrides; a mean ablation keeps the effect of other edits.
 bool decides(const Edit& winner, const Edit& other) {
-  return !moves(other) && (winner.to != HeadTo::kMean || other.kind == EditKind::kHead);
+  return !moves(other) && !of_mixers(other) && (winner.to != HeadTo::kMean || other.kind == EditKind::kHead);
 }
 
 void add_overruled(const Edits& edits, const ModelInfo& model, std::vector<std::string>& warnings) {

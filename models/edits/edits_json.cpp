@@ -87,6 +87,9 @@ Expected read_value(const json& value, HeadTo& out) {
 Expected read_value(const json& value, PairsDo& out) {
   return read_word(value, kPairsWords, out);
 }
+Expected read_value(const json& value, DecayTo& out) {
+  return read_word(value, kDecayWords, out);
+}
 Expected read_value(const json& value, std::string& out) {
   out = value.is_string() ? value.get<std::string>() : "";
   return out.find_first_not_of(' ') == std::string::npos ? "a formula" : Expected();
@@ -117,6 +120,9 @@ json value_of(HeadTo value) {
 }
 json value_of(PairsDo value) {
   return word_of(kPairsWords, value);
+}
+json value_of(DecayTo value) {
+  return word_of(kDecayWords, value);
 }
 json value_of(const std::string& value) {
   return value;

@@ -26,7 +26,15 @@ constexpr std::array kShiftImageFields{EditField{"image", &Edit::image}, EditFie
 constexpr std::array kMaskImageFields{EditField{"image", &Edit::image}, EditField{"rows", &Edit::rows},
                                       EditField{"columns", &Edit::columns}};
 
-constexpr std::array<EditForm, 11> kForms{{{EditKind::kPositions, "positions", kPositionsFields},
+constexpr std::array kDecayFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head},
+                                  EditField{"to", &Edit::decay}};
+constexpr std::array kUnwriteFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head},
+                                    EditField{"tokens", &Edit::tokens}};
+constexpr std::array kResetFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head},
+                                  EditField{"at", &Edit::at, true}};
+constexpr std::array kMixerZeroFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head}};
+
+constexpr std::array<EditForm, 15> kForms{{{EditKind::kPositions, "positions", kPositionsFields},
                                            {EditKind::kShift, "shift", kShiftFields},
                                            {EditKind::kHead, "head", kHeadFields},
                                            {EditKind::kEdge, "edge", kEdgeFields},
@@ -36,7 +44,11 @@ constexpr std::array<EditForm, 11> kForms{{{EditKind::kPositions, "positions", k
                                            {EditKind::kAngles, "angles", kFormulaFields},
                                            {EditKind::kFlat, "positions flat", {}},
                                            {EditKind::kShiftImage, "shift image", kShiftImageFields},
-                                           {EditKind::kMaskImage, "mask image", kMaskImageFields}}};
+                                           {EditKind::kMaskImage, "mask image", kMaskImageFields},
+                                           {EditKind::kDecay, "decay", kDecayFields},
+                                           {EditKind::kUnwrite, "unwrite", kUnwriteFields},
+                                           {EditKind::kReset, "reset", kResetFields},
+                                           {EditKind::kMixerZero, "mixer zero", kMixerZeroFields}}};
 
 }  // namespace
 

@@ -17,8 +17,8 @@ namespace locus::models {
 
 struct EditField {
   std::string_view name;
-  std::variant<Range Edit::*, double Edit::*, Places Edit::*, HeadTo Edit::*, PairsDo Edit::*, std::string Edit::*,
-               std::int64_t Edit::*, std::vector<double> Edit::*>
+  std::variant<Range Edit::*, double Edit::*, Places Edit::*, HeadTo Edit::*, PairsDo Edit::*, DecayTo Edit::*,
+               std::string Edit::*, std::int64_t Edit::*, std::vector<double> Edit::*>
       member;
   bool named = false;     // the short form writes its name before it
   bool optional = false;  // absent: what Edit has
@@ -44,5 +44,6 @@ inline constexpr WordTable<HeadTo, 7> kHeadWords{{{"zero", HeadTo::kZero},
                                                   {"self", HeadTo::kSelf},
                                                   {"content", HeadTo::kContent}}};
 inline constexpr WordTable<PairsDo, 2> kPairsWords{{{"still", PairsDo::kStill}, {"drop", PairsDo::kDrop}}};
+inline constexpr WordTable<DecayTo, 2> kDecayWords{{{"keep", DecayTo::kKeep}, {"mean", DecayTo::kMean}}};
 
 }  // namespace locus::models

@@ -11,6 +11,7 @@
 #include "core/base/shown.h"
 #include "models/edits/edited_encoding.h"
 #include "models/edits/fields.h"
+#include "models/transformer/mixers/mixer_edit.h"
 
 namespace locus::models {
 
@@ -51,6 +52,10 @@ class LayerBinder {
       case EditKind::kShift:
       case EditKind::kFlat:
       case EditKind::kShiftImage:
+      case EditKind::kDecay:
+      case EditKind::kUnwrite:
+      case EditKind::kReset:
+      case EditKind::kMixerZero:
         return {};
       case EditKind::kMaskImage:
         return take_mask(edit, index);
@@ -251,16 +256,69 @@ class LayerBinder {
   std::vector<HeadEdits> heads_;
 };
 
+// The edits of a layer's mixer; null where there are none.
+std::shared_ptr<const transformer::MixerEdit> edited_mixer(const Edits& edits, const LayerToEdit& layer) {
+  const std::int64_t heads = layer.mixer->heads;
+  const auto none = [](at::IntArrayRef shape) { return at::zeros(shape, at::kBool); };
+  auto made = std::make_shared<transformer::MixerEdit>();
+  made->keep = none(heads);
+  made->steady = none(heads);
+  made->silent = none(heads);
+  made->reset = none({heads, layer.positions.size()});
+  made->unwritten = none({heads, layer.positions.size()});
+  bool any = false;
+  for (const Edit& edit : edits) {
+    for (std::int64_t head = 0; of_mixers(edit) && edit.layer.has(layer.layer) && head < heads; ++head) {
+      if (!edit.head.has(head)) {
+        continue;
+      }
+      any = true;
+      if (edit.kind == EditKind::kDecay) {
+        made->keep[head] = edit.decay == DecayTo::kKeep;
+        made->steady[head] = edit.decay == DecayTo::kMean;
+      } else if (edit.kind == EditKind::kUnwrite) {
+        made->unwritten[head].slice(0, edit.tokens.begin, edit.tokens.end).fill_(true);
+      } else if (edit.kind == EditKind::kReset) {
+        made->reset[head][edit.at] = true;
+      } else {
+        made->silent[head] = true;
+      }
+    }
+  }
+  return any ? std::move(made) : nullptr;
+}
+
 }  // namespace
 
 Result<transformer::LayerEdit> edited_layer(const Edits& edits, const ModelInfo& model, const LayerToEdit& layer) {
-  LayerBinder binder(model, layer);
-  for (std::size_t n = 0; n < edits.size(); ++n) {
-    if (!moves(edits[n]) && edits[n].layer.has(layer.layer)) {
-      LOCUS_CHECK(binder.take(edits[n], n));
+  transformer::LayerEdit made;
+  if (layer.encoding) {
+    LayerBinder binder(model, layer);
+    for (std::size_t n = 0; n < edits.size(); ++n) {
+      if (!moves(edits[n]) && edits[n].layer.has(layer.layer)) {
+        LOCUS_CHECK(binder.take(edits[n], n));
+      }
     }
+    made = binder.finish();
   }
-  return binder.finish();
+  if (layer.mixer != nullptr) {
+    made.mixer = edited_mixer(edits, layer);
+  }
+  return made;
+}
+
+LayerToEdit layer_to_edit(std::int64_t layer, const transformer::Transformer& model, const transformer::Batch& batch,
+                          const Layout& layout) {
+  const transformer::LayerSpec& spec = model.block(layer).spec();
+  LayerToEdit made{.layer = layer, .encoding = nullptr, .positions = batch.positions, .layout = layout};
+  if (spec.attends) {
+    made.encoding = model.layer_encoding(layer);
+    made.encoding_layer = model.encoding_layer(layer);
+    made.soft_cap = spec.attention.soft_cap;
+    made.mask = model.mask(batch, layer);
+  }
+  made.mixer = spec.has_mixer() ? &spec.mixer : nullptr;
+  return made;
 }
 
 Result<std::shared_ptr<const transformer::LayerEdits>> edited_layers(const Edits& edits, const ModelInfo& info,
@@ -272,14 +330,7 @@ Result<std::shared_ptr<const transformer::LayerEdits>> edited_layers(const Edits
     return std::shared_ptr<const transformer::LayerEdits>();
   }
   for (std::int64_t n = 0; n < info.layers; ++n) {
-    if (!model.block(n).spec().attends) {
-      layers->emplace_back();
-      continue;
-    }
-    LOCUS_TRY(transformer::LayerEdit own,
-              edited_layer(edits, info,
-                           {n, model.layer_encoding(n), model.encoding_layer(n),
-                            model.block(n).spec().attention.soft_cap, batch.positions, layout, model.mask(batch, n)}));
+    LOCUS_TRY(transformer::LayerEdit own, edited_layer(edits, info, layer_to_edit(n, model, batch, layout)));
     layers->push_back(std::move(own));
   }
   return std::shared_ptr<const transformer::LayerEdits>(std::move(layers));

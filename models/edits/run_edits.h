@@ -33,13 +33,18 @@ Error of_edit(Error error, std::size_t index, const std::string& field);
 // One layer's encoding, and the shape of the run.
 struct LayerToEdit {
   std::int64_t layer = 0;
-  std::shared_ptr<const position::PositionEncoding> encoding;
+  std::shared_ptr<const position::PositionEncoding> encoding;  // null: the layer does not attend
   std::int64_t encoding_layer = 0;
   double soft_cap = 0;
   const position::Positions& positions;
   const Layout& layout;
   attention::Mask mask{};
+  const transformer::MixerSpec* mixer = nullptr;  // null: the layer has none
 };
+
+// A layer of a loaded model, before its edits.
+LayerToEdit layer_to_edit(std::int64_t layer, const transformer::Transformer& model, const transformer::Batch& batch,
+                          const Layout& layout);
 
 // The changes to the layer; empty where it is not edited. Errors: kBadInput for pairs that the encoding does not have,
 // or angles that are not numbers; kUnsupported for edits that the encoding does not support; with the edit's index and

@@ -107,6 +107,9 @@ std::string text_of(HeadTo value) {
 std::string text_of(PairsDo value) {
   return std::string(word_of(kPairsWords, value));
 }
+std::string text_of(DecayTo value) {
+  return std::string(word_of(kDecayWords, value));
+}
 std::string text_of(const std::string& value) {
   return value;
 }

@@ -19,10 +19,7 @@ Result<LayerReuse> LayerReuse::begin(const transformer::Transformer& model, cons
 Result<at::Tensor> LayerReuse::logits(const Edits& edits, std::int64_t layer, const Layout& layout) const {
   transformer::LayerEdits layers = batch_.edits ? *batch_.edits : transformer::LayerEdits(first_.layers.size());
   LOCUS_TRY(layers[static_cast<std::size_t>(layer)],
-            edited_layer(edits, *info_,
-                         {layer, model_->layer_encoding(layer), model_->encoding_layer(layer),
-                          model_->block(layer).spec().attention.soft_cap, batch_.positions, layout,
-                          model_->mask(batch_, layer)}));
+            edited_layer(edits, *info_, layer_to_edit(layer, *model_, batch_, layout)));
   transformer::Batch batch = batch_;
   batch.edits = std::make_shared<const transformer::LayerEdits>(std::move(layers));
   transformer::ReusedLayers reused;

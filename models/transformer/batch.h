@@ -14,13 +14,16 @@
 
 namespace locus::transformer {
 
+struct MixerEdit;
+
 // Differences of one run in one layer from what the checkpoint specifies (models/edits/run_edits.h makes them).
 struct LayerEdit {
   // Replaces the layer's encoding and applies the soft cap of the logits itself. Null: the layer's own encoding.
   std::shared_ptr<const position::PositionEncoding> encoding;
-  std::vector<std::int64_t> replaced;  // heads with given attention weights: a sink gets no weight there
-  std::vector<std::int64_t> silent;    // zero ablation: heads whose output is 0
-  std::vector<std::int64_t> averaged;  // mean ablation: heads whose output is its mean over the queries
+  std::vector<std::int64_t> replaced;                // heads with given attention weights: a sink gets no weight there
+  std::vector<std::int64_t> silent;                  // zero ablation: heads whose output is 0
+  std::vector<std::int64_t> averaged;                // mean ablation: heads whose output is its mean over the queries
+  std::shared_ptr<const MixerEdit> mixer = nullptr;  // of the layer's mixer; null: none
 
   // The layer's `sinks` (H), −∞ for replaced heads; undefined where `own` is.
   at::Tensor sinks(const at::Tensor& own) const;

@@ -359,6 +359,7 @@ at::Tensor Block::through_mixer(const at::Tensor& x, const LayerRun& run) const 
   const std::int64_t before = run.continued != nullptr ? run.continued->tokens() : 0;
   const std::int64_t length = before + x.size(1);
   MixerRun own;
+  own.edit = run.mixer_edit;
   own.map = run.record != nullptr && x.size(0) == 1;
   own.positions = run.state.positions.ids;
   if (run.continued != nullptr) {

@@ -159,15 +159,16 @@ struct LayerRun {
   std::int64_t encoding_layer = 0;             // number of this layer among the layers with that encoding
   position::State& state;  // state of that encoding; in a continued run, for the tokens after the reused prefix
   const Attend& attend;
-  LayerRecord* record = nullptr;    // may be null
-  Range output_rows = {};           // last layer only: compute only these rows of the output; empty: all rows
-  Continued* continued = nullptr;   // may be null; x then holds only the tokens after the reused prefix
-  Routing* routing = nullptr;       // may be null
-  const CrossRun* cross = nullptr;  // set for layers with cross-attention
-  LayerWrites* writes = nullptr;    // may be null
-  SharedKeys* shared = nullptr;     // of all layers
-  at::Tensor input = {};            // (B, T, P), the layer's own input; undefined for models without
-  bool marks = false;               // the record gets the marks of a mixer
+  LayerRecord* record = nullptr;          // may be null
+  Range output_rows = {};                 // last layer only: compute only these rows of the output; empty: all rows
+  Continued* continued = nullptr;         // may be null; x then holds only the tokens after the reused prefix
+  Routing* routing = nullptr;             // may be null
+  const CrossRun* cross = nullptr;        // set for layers with cross-attention
+  LayerWrites* writes = nullptr;          // may be null
+  SharedKeys* shared = nullptr;           // of all layers
+  at::Tensor input = {};                  // (B, T, P), the layer's own input; undefined for models without
+  bool marks = false;                     // the record gets the marks of a mixer
+  const MixerEdit* mixer_edit = nullptr;  // may be null
 };
 
 class Block {

@@ -178,6 +178,10 @@ attention::Attended edited(const Batch& batch, std::int64_t layer, attention::At
   return attended;
 }
 
+const MixerEdit* mixer_edit(const Batch& batch, std::int64_t layer) {
+  return batch.edits ? (*batch.edits)[static_cast<std::size_t>(layer)].mixer.get() : nullptr;
+}
+
 }  // namespace
 
 attention::Attention Transformer::cross_attention(std::int64_t layer, const position::Prepared& prepared,
@@ -256,6 +260,7 @@ Result<at::Tensor> Transformer::run_whole(const Batch& batch, const Attend& atte
     }
     run.shared = &shared;
     run.input = layer_input(n, batch.ids, entered);
+    run.mixer_edit = mixer_edit(batch, n);
     LOCUS_TRY(x, layer(x, run));
     x = convolved(entered, n, {}, std::move(x));
     x = batch.with_images_after(n, 0, std::move(x));
@@ -465,7 +470,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     LOCUS_TRY(x, layer(x, {*encoding, encoding_layer(n), states[static_cast<std::size_t>(encodings_.slot(n))], attend,
                            &record, all_rows ? Range{} : left, continued ? &*continued : nullptr,
                            options.routing ? &record.routing : nullptr, looked ? &*looked : nullptr, written(n),
-                           &shared, layer_input(n, given.ids, entered), options.values}));
+                           &shared, layer_input(n, given.ids, entered), options.values, mixer_edit(batch, n)}));
     x = all_rows && !left.empty() ? x.slice(1, left.begin, left.end) : x;
     x = convolved(entered, n, left, std::move(x));
     x = batch.with_images_after(n, rows.begin + (n + 1 == depth ? left.begin : 0), std::move(x));

@@ -47,6 +47,14 @@ constexpr std::array<EditPreset, 3> kPicturePresets{{{"Pictures count as text", 
                                                      {"The first picture two rows lower", "shift image 0 by 0,2,0"},
                                                      {"Nobody sees its first cell", "mask image 0 0:1,0:1"}}};
 
+// Templates for models with layers without a softmax.
+constexpr std::array<EditPreset, 5> kMixerPresets{
+    {{"No layer without a softmax forgets", "decay all.all keep"},
+     {"What is forgotten does not depend on the text", "decay all.all mean"},
+     {"The first token writes nothing", "unwrite all.all 0:1"},
+     {"The first token is forgotten at once", "reset all.all at 1"},
+     {"A mixer's heads give nothing", "mixer zero all.all"}}};
+
 // "edits[2].head: expected …" without the field of a file that nobody sees here: the line is one edit.
 std::string own_words(const std::string& message) {
   const std::size_t end = message.find(']');
@@ -87,6 +95,9 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
   };
   if (checkpoint != nullptr && checkpoint->trace && !checkpoint->trace->images().empty()) {
     offer(kPicturePresets);
+  }
+  if (checkpoint != nullptr && checkpoint->info() != nullptr && checkpoint->info()->has_mixers()) {
+    offer(kMixerPresets);
   }
   offer(kPresets);
   column->addWidget(presets_);

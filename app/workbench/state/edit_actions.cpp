@@ -60,6 +60,37 @@ models::Edit pairs_edit(const EditedPlace& place, const Range& pairs, models::Pa
   return edit;
 }
 
+// Edits of a mixer at a place of its map.
+std::vector<EditChoice> mixer_choices(const models::LayerInfo& layer, const EditedPlace& place, const QString& named) {
+  const auto choice = [&](const char* name, const QString& text, models::EditKind kind) {
+    return EditChoice{name, text, edit_of(kind, place)};
+  };
+  std::vector<EditChoice> list;
+  if (layer.mixer.empty()) {
+    return list;
+  }
+  list.push_back(
+      choice("edit-mixer-zero", QStringLiteral("Zero ablation of head %1").arg(named), models::EditKind::kMixerZero));
+  if (layer.mixer_reach > 0) {
+    return list;
+  }
+  list.push_back(choice("edit-keep", QStringLiteral("Head %1 never forgets").arg(named), models::EditKind::kDecay));
+  list.push_back(
+      choice("edit-steady", QStringLiteral("Head %1 forgets all tokens alike").arg(named), models::EditKind::kDecay));
+  list.back().edit.decay = models::DecayTo::kMean;
+  if (place.key != views::kNone) {
+    list.push_back(
+        choice("edit-unwrite", QStringLiteral("Token %1 writes nothing").arg(place.key), models::EditKind::kUnwrite));
+    list.back().edit.tokens = between(place.key, place.key);
+  }
+  if (place.query != views::kNone) {
+    list.push_back(
+        choice("edit-reset", QStringLiteral("Empty state before token %1").arg(place.query), models::EditKind::kReset));
+    list.back().edit.at = place.query;
+  }
+  return list;
+}
+
 }  // namespace
 
 bool EditActions::can_edit(std::size_t column) const {
@@ -74,7 +105,15 @@ std::vector<EditChoice> EditActions::choices(const views::Selection& there, std:
   if (place.head < 0 || !(studio_.view().info().uses_head || there.head)) {
     return {};
   }
+  const bool known = place.layer >= 0 && place.layer < std::ssize(model.layer_info);
+  const models::LayerInfo layer = known ? model.layer_info[static_cast<std::size_t>(place.layer)] : models::LayerInfo();
   const QString named = QStringLiteral("%1.%2").arg(place.layer).arg(place.head);
+  if (model.of_mixers()) {
+    return mixer_choices(layer, place, named);
+  }
+  if (!layer.attends) {
+    return {};
+  }
   std::vector<EditChoice> list{
       {"edit-zero", QStringLiteral("Zero ablation of head %1").arg(named), head_edit(place, models::HeadTo::kZero)},
       {"edit-mean", QStringLiteral("Mean ablation of head %1").arg(named), head_edit(place, models::HeadTo::kMean)},
@@ -120,6 +159,10 @@ void EditActions::cut_edges(const views::Selection& from, const views::Selection
     return;
   }
   const views::ViewInput input = studio_.view_input();
+  if (input.columns[column].trace->model().of_mixers()) {
+    Q_EMIT reported(QStringLiteral("cells of attention can be masked, not those of a layer without a softmax"), true);
+    return;
+  }
   const EditedPlace first = edited_place(input, column, from);
   const EditedPlace last = edited_place(input, column, to);
   if (std::min({first.query, last.query, first.key, last.key}) < 0) {

@@ -24,7 +24,8 @@ class EditActions : public QObject {
 
   // Whether runs of that column can be edited: not those of traces and encoder–decoders.
   bool can_edit(std::size_t column) const;
-  // Edits of the head, the cell and the chosen band of rotary pairs at a place. Requires can_edit(column).
+  // Edits of the head, the cell and the chosen band of rotary pairs at a place, or of a mixer's head and of what its key
+  // writes and its query finds. Requires can_edit(column).
   std::vector<EditChoice> choices(const views::Selection& there, std::size_t column) const;
   // Opens a column of checkpoint `id` with this edit added.
   void open_beside(int id, const models::Edit& edit);

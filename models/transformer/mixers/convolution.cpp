@@ -25,7 +25,7 @@ class ConvolutionMixer : public Mixer {
     const std::vector<at::Tensor> parts = linear(x, input_).chunk(3, -1);
     const at::Tensor seen = convolution(parts[0] * parts[2], convolution_, run);
     return {
-        linear(parts[1] * seen, output_),
+        linear(run.output(parts[1] * seen), output_),
         run.map ? mixers::implied_map_of_convolution(parts[0], parts[1], convolution_.weight, spec_.heads) : nullptr};
   }
 

@@ -65,11 +65,12 @@ class DeltaMixer : public Mixer {
     inputs.value = heads(qkv[2], spec_.heads);
     inputs.beta = at::sigmoid(parts.beta).transpose(1, 2) * spec_.beta_scale;
     inputs.log_decay = log_decay(parts.decay);
+    run.change(inputs);
     const at::Tensor y = recurrence(inputs, run);
     const at::Tensor normed = normalise(y.transpose(1, 2), norm_, Norm::kRms, spec_.norm_eps);  // (B, T, H, P)
     const at::Tensor gate = parts.gate.view_as(normed);
     const at::Tensor gated = normed * (spec_.sigmoid_gate ? at::sigmoid(gate) : at::silu(gate));
-    return {linear(gated.flatten(2), output_), run.map ? mixers::implied_map(inputs) : nullptr};
+    return {linear(run.output(gated.flatten(2)), output_), run.map ? mixers::implied_map(inputs) : nullptr};
   }
 
  private:

@@ -28,12 +28,14 @@ class LightningMixer : public Mixer {
   Mixed operator()(const at::Tensor& x, MixerRun& run) const override {
     const at::Tensor all = at::silu(linear(x, qkv_)).view({x.size(0), x.size(1), spec_.heads, -1}).transpose(1, 2);
     const std::vector<at::Tensor> parts = all.split(spec_.value_width, -1);
-    const mixers::DecayedInputs inputs{
+    mixers::DecayedInputs inputs{
         parts[0], parts[1], parts[2],
         -slope_.to(x.device()).to(x.scalar_type()).unsqueeze(-1).expand({x.size(0), spec_.heads, x.size(1)})};
+    run.change(inputs);
     const at::Tensor y = recurrence(inputs, run).transpose(1, 2).flatten(2);
     const at::Tensor normed = normalise(y, norm_, Norm::kRms, spec_.norm_eps);
-    return {linear(at::sigmoid(linear(x, gate_)) * normed, output_), run.map ? mixers::implied_map(inputs) : nullptr};
+    return {linear(run.output(at::sigmoid(linear(x, gate_)) * normed), output_),
+            run.map ? mixers::implied_map(inputs) : nullptr};
   }
 
  private:

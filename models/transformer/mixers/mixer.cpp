@@ -61,9 +61,11 @@ at::Tensor recurrence(const mixers::DeltaInputs& inputs, MixerRun& run) {
 
 at::Tensor recurrence(const mixers::ScanInputs& inputs, MixerRun& run) {
   return by_marks(run, &MixerState::recurrence, 1, [&](const auto& stretch, at::Tensor& state) {
-    return mixers::selective_scan({stretch(inputs.x), stretch(inputs.delta), inputs.log_rate, stretch(inputs.input),
-                                   stretch(inputs.output), inputs.skip},
-                                  state);
+    const at::Tensor& decaying = inputs.decay_delta;
+    return mixers::selective_scan(
+        {stretch(inputs.x), stretch(inputs.delta), inputs.log_rate, stretch(inputs.input), stretch(inputs.output),
+         inputs.skip, decaying.defined() ? stretch(decaying) : decaying},
+        state);
   });
 }
 

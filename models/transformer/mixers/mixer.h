@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/mixers/implied_map.h"
+#include "models/transformer/mixers/mixer_edit.h"
 #include "models/transformer/spec.h"
 
 namespace locus::transformer {
@@ -43,6 +44,18 @@ struct MixerRun {
   at::Tensor positions;          // (T) or (T, D), of x
   std::vector<MixerMark> marks;  // tokens of x, ascending, the last mark at T; the mixer fills their states in
   bool map = false;              // makes the map, of a batch of one
+  // Null: none. Its tokens are those of a whole run, which x then is.
+  const MixerEdit* edit = nullptr;
+
+  // Changes the inputs of the recurrence, as MixerEdit::change() does.
+  template <class... Inputs>
+  void change(Inputs&... inputs) const {
+    if (edit != nullptr) {
+      edit->change(inputs...);
+    }
+  }
+  // The rows (B, T, I) that enter the output projection.
+  at::Tensor output(const at::Tensor& y) const { return edit == nullptr ? y : edit->output(y); }
 };
 
 struct Mixed {

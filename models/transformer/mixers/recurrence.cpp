@@ -44,10 +44,11 @@ class RecurrenceMixer : public Mixer {
     if (begins) {
       share = at::cat({at::ones_like(share.narrow(1, 0, 1)), share.narrow(1, 1, share.size(1) - 1)}, 1);
     }
-    const at::Tensor written = at::sigmoid(by_block(seen, write_)) * share;
-    const mixers::RecurrenceInputs inputs{seen * written, log_decay};
+    at::Tensor written = at::sigmoid(by_block(seen, write_)) * share;
+    mixers::RecurrenceInputs inputs{seen * written, log_decay};
+    run.change(inputs, written);
     const at::Tensor h = recurrence(inputs, run);
-    return {linear(h * at::gelu(linear(x, gate_), "tanh"), output_),
+    return {linear(run.output(h * at::gelu(linear(x, gate_), "tanh")), output_),
             run.map ? mixers::implied_map(inputs, written, spec_.heads) : nullptr};
   }
 

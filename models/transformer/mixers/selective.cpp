@@ -50,10 +50,11 @@ class SelectiveMixer : public Mixer {
       chosen[1] = normalise(chosen[1], write_norm_, Norm::kRms, spec_.norm_eps);
       chosen[2] = normalise(chosen[2], read_norm_, Norm::kRms, spec_.norm_eps);
     }
-    const mixers::ScanInputs inputs{seen, at::softplus(linear(chosen[0], step_)), -rate_.exp(), chosen[1], chosen[2],
-                                    skip_};
+    mixers::ScanInputs inputs{seen, at::softplus(linear(chosen[0], step_)), -rate_.exp(), chosen[1], chosen[2], skip_};
+    run.change(inputs);
     const at::Tensor y = recurrence(inputs, run);
-    return {linear(y * at::silu(parts[1]), output_), run.map ? mixers::implied_map(inputs, spec_.heads) : nullptr};
+    return {linear(run.output(y * at::silu(parts[1])), output_),
+            run.map ? mixers::implied_map(inputs, spec_.heads) : nullptr};
   }
 
  private:

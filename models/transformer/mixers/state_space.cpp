@@ -58,9 +58,10 @@ class StateSpaceMixer : public Mixer {
     inputs.key = repeated(heads(mixed[1], spec_.key_heads)) * step.unsqueeze(-1);
     inputs.value = heads(mixed[0], spec_.heads);
     inputs.log_decay = -(rate_.exp().unsqueeze(-1) * step);
+    run.change(inputs);
     at::Tensor y = recurrence(inputs, run);
     y = (y + inputs.value * skip_.view({-1, 1, 1})).transpose(1, 2).flatten(2);  // (B, T, I)
-    return {linear(gated(y, parts[0]), output_), run.map ? mixers::implied_map(inputs, skip_) : nullptr};
+    return {linear(run.output(gated(y, parts[0])), output_), run.map ? mixers::implied_map(inputs, skip_) : nullptr};
   }
 
  private:

@@ -102,6 +102,41 @@ TEST(CliEffect, FiguresTracesAndRecipesCarryEdits) {
   std::filesystem::remove_all(folder);
 }
 
+// A trace keeps edits of mixers and the maps under them; a figure's recipe repeats them.
+TEST(CliEffect, MixersAreEditedInFiguresTracesAndRecipes) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "cli_effect_mixers";
+  std::filesystem::create_directories(folder);
+  const auto file = [&](const char* name) { return (folder / name).string(); };
+  const auto figure = [&](const std::vector<std::string>& of, const char* data) {
+    std::vector<std::string> words{"figure", "attention", "--side",     "mixer",   "--layer", "0",
+                                   "--head", "1",         "--quantity", "implied", "--data",  file(data)};
+    words.insert(words.begin() + 2, of.begin(), of.end());
+    const Outcome drawn = run_locus(words);
+    EXPECT_EQ(drawn.status, 0) << drawn.err;
+    return read_text(file(data));
+  };
+  const std::vector<std::string> plain{checkpoint("text-delta-nope"), "--text", kText};
+  std::vector<std::string> edited = plain;
+  for (const char* const edit : {"decay 0.all keep", "reset 0.1 at 4"}) {
+    edited.insert(edited.end(), {"--edit", edit});
+  }
+  const std::string map = figure(edited, "edited.csv");
+  EXPECT_NE(map, figure(plain, "plain.csv"));
+  const Outcome again = run_locus({"figure", "--recipe", file("edited.csv.recipe.json"), "--data", file("again.csv")});
+  ASSERT_EQ(again.status, 0) << again.err;
+  EXPECT_EQ(read_text(file("again.csv")), map);
+  std::vector<std::string> traced = edited;
+  traced.insert(traced.begin(), "run");
+  traced.insert(traced.end(), {"--trace", file("edited.safetensors"), "--keep", "attention,logits"});
+  const Outcome kept = run_locus(traced);
+  ASSERT_EQ(kept.status, 0) << kept.err;
+  const auto numbers = [](const std::string& data) {
+    return data.substr(data.find('\n', data.find("implied weight")));
+  };
+  EXPECT_EQ(numbers(figure({file("edited.safetensors")}, "traced.csv")), numbers(map));
+  std::filesystem::remove_all(folder);
+}
+
 TEST(CliEffect, EvaluationsAreOfEditedRuns) {
   const auto value = [](const std::vector<std::string>& more) {
     std::vector<std::string> words{"evaluate", "flip-flop", checkpoint("flip-flop-rope"), "--samples", "20", "--split",
@@ -130,6 +165,9 @@ TEST(CliEffect, WrongEditsNameTheirIndexAndField) {
   refused(with("effect", "text-alibi", {"pairs 0.0 0:1 drop"}), 4, "edits[0].do: encoding alibi turns no pairs");
   refused(with("effect", "text-learned", {"angles 0.0 1"}), 4, "edits[0].formula: ");
   refused(with("effect", "text-learned", {"shift 2:3 by 100000"}), 3, "edits[0].by: encoding learned: expected");
+  refused(with("run", "text-rope", {"decay 0.0 keep"}), 4,
+          "edits[0].layer: expected a layer with a mixer, found layer 0 of attention alone");
+  refused(with("run", "text-delta-nope", {"reset all.0 at 1000"}), 3, "edits[0].at: expected a range within 0 to ");
   refused(with("effect", "text-rope", {}), 2, "expected at least one --edit");
   refused(
       {"evaluate", "flip-flop", checkpoint("flip-flop-rope"), "--samples", "2", "--edit", "shift 99999:100000 by 1"}, 3,

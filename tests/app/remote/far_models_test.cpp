@@ -46,6 +46,26 @@ TEST_F(FarModels, EveryFunctionSaysTheSame) {
   }
 }
 
+TEST_F(FarModels, MixersAreEditedThere) {
+  const fs::path path = bundled_path("text-delta-nope");
+  const test::FarMachine machine;
+  const auto run = [&](const fs::path& of) -> std::shared_ptr<const models::Trace> {
+    const auto model = opened(of);
+    const auto edited =
+        model->edited({*models::parse_edit("decay all.all mean", 0), *models::parse_edit("unwrite 0.1 2:4", 1),
+                       *models::parse_edit("reset 1.all at 6", 2)});
+    EXPECT_TRUE(edited.ok()) << edited.error().describe();
+    const auto trace = (*edited)->run(input_for(model->info()));
+    EXPECT_TRUE(trace.ok()) << trace.error().describe();
+    return *trace;
+  };
+  const auto here = run(path);
+  const auto there = run(test::FarMachine::path(path));
+  EXPECT_EQ(there->edits().size(), 3U);
+  expect_same_facts(*here, *there);
+  expect_same_maps(*here->side(models::Side::kMixer), *there->side(models::Side::kMixer), "mixers");
+}
+
 // The base of an adapter is looked for on the adapter's machine.
 TEST_F(FarModels, AnAdapterOpensOnANamedBase) {
   const fs::path golden = fs::path(test::source_dir()) / "tests/golden/variants/adapters";

@@ -23,8 +23,10 @@ session::Session example(const std::filesystem::path& folder) {
   session::Session session;
   session.checkpoints.push_back({folder / "checkpoints" / "a", {}, true});
   session.checkpoints.push_back({folder / "checkpoints" / "a", {5e5, "yarn:4", "global", "0,3"}, false});
-  session.checkpoints.back().edits = {*models::parse_edit("head 0.1 zero", 0),
-                                      *models::parse_edit("bias all.0 -d/8", 1)};
+  session.checkpoints.back().edits = {
+      *models::parse_edit("head 0.1 zero", 0),     *models::parse_edit("bias all.0 -d/8", 1),
+      *models::parse_edit("decay 2.all mean", 2),  *models::parse_edit("reset 2.0,1 at 4", 3),
+      *models::parse_edit("unwrite all.1 3:5", 4), *models::parse_edit("mixer zero 1.0", 5)};
   session.checkpoints.back().base = folder / "bases" / "b";
   session.input.text = "text with \"quotes\", a line\nfeed and é";
   session.state.view = "pe-dot-product";

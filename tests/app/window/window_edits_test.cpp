@@ -244,6 +244,52 @@ TEST_F(WindowEdits, ARectangleCutsItsEdges) {
   EXPECT_EQ(window_->studio().checkpoints().all().size(), 1U);
 }
 
+// On the side of the mixers, whose layers have no attention to mask.
+TEST_F(WindowEdits, AMixersHeadIsEditedFromTheMenuOfItsPlace) {
+  window_->studio().column_actions().remove(column(0).id);
+  open((test::source_dir() + "/assets/checkpoints/text-delta-nope").c_str());
+  ASSERT_TRUE(settle());
+  session::ViewState state = window_->studio().state();
+  state.side = models::Side::kMixer;
+  state.layer = 0;
+  state.head = 1;
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  Q_EMIT window_->canvas()->context_requested(figure::Hit{0, 2.5, 8.5, -1}, QPoint(40, 40));
+  auto* menu = window_->findChild<QMenu*>(QStringLiteral("edits-menu"));
+  ASSERT_NE(menu, nullptr);
+  EXPECT_EQ(find<QAction>(*menu, "edit-edge"), nullptr);
+  EXPECT_EQ(find<QAction>(*menu, "edit-zero"), nullptr);
+  const std::vector<std::pair<const char*, std::string>> choices{{"edit-mixer-zero", "mixer zero 0.1"},
+                                                                 {"edit-keep", "decay 0.1 keep"},
+                                                                 {"edit-steady", "decay 0.1 mean"},
+                                                                 {"edit-unwrite", "unwrite 0.1 2:3"},
+                                                                 {"edit-reset", "reset 0.1 at 8"}};
+  for (const auto& [name, text] : choices) {
+    const std::size_t before = window_->studio().checkpoints().all().size();
+    ASSERT_NE(find<QAction>(*menu, name), nullptr) << name;
+    find<QAction>(*menu, name)->trigger();
+    ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().all().size() == before + 1; })) << name;
+    ASSERT_TRUE(settle());
+    ASSERT_EQ(column(before).entry.edits.size(), 1U) << name;
+    EXPECT_EQ(models::to_text(column(before).entry.edits.front()), text);
+    EXPECT_NE(column(before).trace, nullptr) << name;
+  }
+  window_->findChild<QMenu*>(QStringLiteral("canvas-menu"))->close();
+  EditsDialog dialog(window_->studio(), column(0).id, window_.get());
+  dialog.setAttribute(Qt::WA_DeleteOnClose, false);
+  auto* presets = find<QComboBox>(dialog, "edits-presets");
+  auto* line = find<QLineEdit>(dialog, "edits-line");
+  for (int n = 1; n <= 5; ++n) {
+    Q_EMIT presets->activated(n);
+    const auto edit = models::parse_edit(line->text().toStdString(), 0);
+    ASSERT_TRUE(edit.ok()) << line->text().toStdString();
+    EXPECT_TRUE(models::of_mixers(*edit));
+    EXPECT_TRUE(models::check_edits({*edit}, *column(0).info(), column(0).trace->length()).ok())
+        << line->text().toStdString();
+  }
+}
+
 TEST_F(WindowEdits, EnterMakesAKnockOutsCellAColumn) {
   session::ViewState state = window_->studio().state();
   state.view = "knock-out";

@@ -22,7 +22,7 @@ using models::HeadTo;
 using models::PairsDo;
 
 Edits every_kind() {
-  Edits edits(11);
+  Edits edits(15);
   for (std::size_t n = 0; n < edits.size(); ++n) {
     edits[n].kind = static_cast<EditKind>(n);
   }
@@ -48,6 +48,12 @@ Edits every_kind() {
   edits[10].image = 2;
   edits[10].rows = {1, 3};
   edits[10].columns = {2, 5};
+  edits[11].decay = models::DecayTo::kMean;
+  edits[12].layer.indices = {1};
+  edits[12].tokens = {4, 6};
+  edits[13].head.indices = {2};
+  edits[13].at = 7;
+  edits[14].layer.indices = {0};
   return edits;
 }
 
@@ -96,6 +102,10 @@ TEST(Edits, ShortFormsAreTheTablesWords) {
   EXPECT_EQ(models::to_text(edits[8]), "positions flat");
   EXPECT_EQ(models::to_text(edits[9]), "shift image 1 by 0,2,-1.5");
   EXPECT_EQ(models::to_text(edits[10]), "mask image 2 1:3,2:5");
+  EXPECT_EQ(models::to_text(edits[11]), "decay all.all mean");
+  EXPECT_EQ(models::to_text(edits[12]), "unwrite 1.all 4:6");
+  EXPECT_EQ(models::to_text(edits[13]), "reset all.2 at 7");
+  EXPECT_EQ(models::to_text(edits[14]), "mixer zero 0.all");
   for (const auto& [other, same] : {std::pair{"  head  3.1   zero ", "head 3.1 to zero"},
                                     std::pair{"positions 3:9 7", "positions tokens 3:9 start 7 step 1"},
                                     std::pair{"edge 0.0 1:2 0:1", "edge 0.0 queries 1:2 keys 0:1"},
@@ -114,7 +124,7 @@ TEST(Edits, WhatIsWrongIsNamedByIndexAndField) {
   EXPECT_EQ(
       refused(R"({"edits": [{"edit": "wish"}]})"),
       "e.json: edits[0].edit: expected one of positions, shift, head, edge, scale, pairs, bias, angles, positions "
-      "flat, shift image, mask image, found \"wish\"");
+      "flat, shift image, mask image, decay, unwrite, reset, mixer zero, found \"wish\"");
   EXPECT_NE(refused(R"({"edits": [{"edit": "shift", "tokens": [0, 1], "by": 1, "size": 3}]})")
                 .find("edits[0].size: expected no such field of shift"),
             std::string::npos);
@@ -142,6 +152,10 @@ TEST(Edits, WhatIsWrongIsNamedByIndexAndField) {
   EXPECT_NE(refused_words("shift image -1 by 1").find("edits[2].image"), std::string::npos);
   EXPECT_NE(refused_words("mask image 0 1:3").find("edits[2].columns"), std::string::npos);
   EXPECT_NE(refused_words("mask image 0 3:1,0:1").find("edits[2].rows"), std::string::npos);
+  EXPECT_NE(refused_words("decay 0.0 zero").find("edits[2].to: expected one of keep, mean"), std::string::npos);
+  EXPECT_NE(refused_words("unwrite 0.0 3").find("edits[2].tokens"), std::string::npos);
+  EXPECT_NE(refused_words("reset 0.0 at -1").find("edits[2].at"), std::string::npos);
+  EXPECT_NE(refused_words("mixer zero 0").find("edits[2].head"), std::string::npos);
   EXPECT_NE(refused_words("positions flat 3").find("found 3"), std::string::npos);
 }
 

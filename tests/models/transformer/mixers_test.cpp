@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "models/engine/loaded_model.h"
@@ -227,6 +228,78 @@ TEST(Mixers, LayersBelowAnEditAreTakenOver) {
     const TracePointer more = run(*model, longer, options);
     EXPECT_EQ(more->reused(), 30);
     expect_same(*more, *run(*model, longer));
+  }
+}
+
+std::shared_ptr<const models::Model> edited(const models::Model& model, const char* text) {
+  const auto edit = models::parse_edit(text, 0);
+  EXPECT_TRUE(edit.ok()) << text;
+  const auto made = model.edited({*edit});
+  EXPECT_TRUE(made.ok()) << text << ": " << made.error().describe();
+  return made.ok() ? *made : nullptr;
+}
+
+constexpr std::array kMixerEdits{"decay all.1 keep", "decay all.all mean", "unwrite 0.all 3:6", "reset all.2 at 20",
+                                 "mixer zero 0.0,3"};
+
+bool decays(const models::Model& model) {
+  return model.info().layer_info.front().mixer_reach == 0;
+}
+
+// Of an edited run nothing is continued: a mean over the tokens is one of all of them, and masks are of a whole run.
+TEST(Mixers, TypingUnderAnEditEqualsWholeRuns) {
+  for (const test::LayerKind& kind : test::kMixedKinds) {
+    const auto model = loaded(kind);
+    for (const char* const edit : kMixerEdits) {
+      SCOPED_TRACE(std::string(kind.name) + ": " + edit);
+      if (!decays(*model) && std::string(edit).rfind("mixer zero", 0) != 0) {
+        continue;
+      }
+      const auto own = edited(*model, edit);
+      ASSERT_NE(own, nullptr);
+      models::RunOptions options;
+      options.continuable = true;
+      options.keep = {"logits", "hidden"};
+      Ids ids = some_ids(70);
+      options.reuse = run(*model, ids, options);  // what was run before the edit
+      for (const std::int64_t id : {7, 2, 9}) {
+        const TracePointer typed = run(*own, ids, options);
+        expect_same(*typed, *run(*own, ids));
+        EXPECT_EQ(typed->reused(), 0);
+        options.reuse = typed;
+        ids.push_back(id);
+      }
+      // And without the edit again.
+      const TracePointer back = run(*model, ids, options);
+      EXPECT_EQ(back->reused(), 0);
+      expect_same(*back, *run(*model, ids));
+    }
+  }
+}
+
+TEST(Mixers, GenerationUnderAnEditEqualsRepeatedRuns) {
+  for (const test::LayerKind& kind : test::kMixedKinds) {
+    const auto model = loaded(kind);
+    for (const char* const edit : {"decay all.all mean", "reset all.all at 7", "mixer zero all.0"}) {
+      SCOPED_TRACE(std::string(kind.name) + ": " + edit);
+      if (!decays(*model) && std::string(edit) != "mixer zero all.0") {
+        continue;
+      }
+      const auto own = edited(*model, edit);
+      ASSERT_NE(own, nullptr);
+      Ids ids = some_ids(9);
+      models::Input input;
+      input.ids = ids;
+      models::GenerateOptions options;
+      options.count = 5;
+      const auto made = own->generate(input, options, {}, {}, {});
+      ASSERT_TRUE(made.ok()) << made.error().describe();
+      for (int n = 0; n < options.count; ++n) {
+        ids.push_back(run(*own, ids)->top(1).front().id);
+      }
+      EXPECT_EQ(made->ids, Ids(ids.begin() + 9, ids.end()));
+      expect_same(*made->trace, *run(*own, ids));
+    }
   }
 }
 
