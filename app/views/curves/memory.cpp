@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kLow = 0.1;  // the band holds all but a tenth of the tokens at each end
 constexpr double kHigh = 0.9;
+constexpr double kRoomOfLasting = 0.04;  // of the axis, below and above heads that forget nothing
 
 // The whole run is measured, all layers and heads.
 struct MemoryKey {
@@ -139,9 +140,11 @@ std::int64_t heads_of(const Memory& memory, std::int64_t layer) {
   return std::ranges::count(memory.heads, layer, &HeadMemory::layer);
 }
 
-// What lasts for ever stands at the upper end of the axis, what is gone at once at the lower one.
-figure::Points points_of(const Memory& memory, std::int64_t layers, const figure::Interval& axis) {
-  const auto within = [&](double value) { return std::clamp(value, axis.low, axis.high); };
+// What is gone at once stands at the lower end of the axis, what lasts for ever at `lasting`.
+figure::Points points_of(const Memory& memory, std::int64_t layers, const figure::Interval& axis, double lasting) {
+  const auto within = [&](double value) {
+    return std::isinf(value) ? lasting : std::clamp(value, axis.low, axis.high);
+  };
   figure::Points points;
   points.scale.colormap = "viridis";
   points.scale.whole = true;
@@ -193,7 +196,12 @@ Result<figure::Figure> MemoryView::draw(const ViewInput& input, const Numbers& n
       }
     }
   }
-  const figure::Interval padded = logarithms.padded();
+  figure::Interval padded = logarithms.padded();
+  const double room = kRoomOfLasting * (padded.high - padded.low);  // a disc's
+  const bool any_lasts = std::ranges::any_of(numbers, [](const Pointer& memory) {
+    return std::ranges::any_of(memory->heads, [](const HeadMemory& head) { return std::isinf(head.high); });
+  });
+  padded.high += any_lasts ? 2 * room : 0;
   const figure::Interval axis{std::exp2(padded.low), std::exp2(padded.high)};
   figure::Figure figure = figure_across(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
@@ -206,7 +214,7 @@ Result<figure::Figure> MemoryView::draw(const ViewInput& input, const Numbers& n
     panel.y.view = axis;
     panel.y.logarithmic = true;
     panel.y.log_base = 2;
-    panel.layers.emplace_back(points_of(*numbers[n], layers, axis));
+    panel.layers.emplace_back(points_of(*numbers[n], layers, axis, std::exp2(padded.high - room)));
     panel.layers.emplace_back(horizontal_line(static_cast<double>(column.trace->length()), "length of the text"));
     panel.color_bar_label = "layer";
     panel.note = note_of(*numbers[n]);

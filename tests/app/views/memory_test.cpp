@@ -48,6 +48,32 @@ TEST(Memory, OfFixedSlopesIsTheirFormula) {
   }
 }
 
+// Heads of the first layer, which an edit lets forget nothing, stand above all others, and whole.
+TEST(Memory, WhatForgetsNothingIsWithinTheAxis) {
+  const test::TemporaryFolder folder;
+  const models::Input read = test::write_hybrid("qwen3_next", folder.path());
+  const auto edited = test::open_model(folder.path())->edited({*models::parse_edit("decay 0.all keep", 0)});
+  ASSERT_TRUE(edited.ok()) << edited.error().describe();
+  const auto figure = view_of("memory").figure(input_beside(test::column_of(*edited, read, "edited")));
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  const figure::Panel& panel = figure->panels.front();
+  const auto& points = std::get<figure::Points>(panel.layers.front());
+  double finite = 0;
+  for (std::size_t n = 0; n < points.y.size(); ++n) {
+    if (points.x[n] >= 1) {
+      finite = std::max({finite, points.y[n], points.y_high[n]});
+    }
+  }
+  const double last = static_cast<double>(read.ids->size());
+  for (std::size_t n = 0; n < points.y.size(); ++n) {
+    if (points.x[n] < 1) {
+      EXPECT_GT(points.y[n], std::max(finite, last));
+      EXPECT_LT(points.y[n], panel.y.view.high);
+    }
+  }
+  EXPECT_NE(panel.note.find("forget nothing: at the upper end"), std::string::npos) << panel.note;
+}
+
 TEST(Memory, HasTheQuantilesOfTheRunOnBothSides) {
   const ViewInput input = input_beside(hybrid("qwen3_next"));
   const ViewInput of_mixers = input_beside(hybrid("qwen3_next", models::Side::kMixer));
