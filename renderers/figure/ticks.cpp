@@ -114,6 +114,9 @@ std::vector<Tick> linear_ticks(const TickRequest& request, double low, double hi
 std::string power_label(double base, int exponent, bool plain) {
   const double value = std::pow(base, exponent);
   std::string power = "10";
+  if (base != 10 && exponent < 0) {
+    return general_text(value, 6);  // 0.25, not 0.2
+  }
   return plain ? tick_label(value, std::min(value, 1.0)) : power.append(superscript(exponent));
 }
 

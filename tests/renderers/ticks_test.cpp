@@ -77,6 +77,10 @@ TEST(Ticks, LogarithmsOfTwoSuitLengths) {
   lengths.logarithmic = true;
   lengths.log_base = 2;
   EXPECT_EQ(labels(make_ticks(lengths)), (std::vector<std::string>{"512", "1024", "2048", "4096", "8192"}));
+  TickRequest shares = request(0.125, 2, 500);
+  shares.logarithmic = true;
+  shares.log_base = 2;
+  EXPECT_EQ(labels(make_ticks(shares)), (std::vector<std::string>{"0.125", "0.25", "0.5", "1", "2"}));
 }
 
 TEST(Ticks, DecadesArePowersWhenFar) {

@@ -186,7 +186,8 @@ function logTicks(low, high, base, length, room) {
       for (const factor of factors) {
         const value = factor * base ** e;
         if (value < low * (1 - 1e-9) || value > high * (1 + 1e-9) || (factor === 1 && e % stride !== 0)) continue;
-        ticks.push({ at: value, label: plain ? tickLabel(value, Math.min(base ** e, 1)) : scientific(value) });
+        const whole = base !== 10 && e < 0 ? String(value) : tickLabel(value, Math.min(base ** e, 1));  // 0.25, not 0.2
+        ticks.push({ at: value, label: plain ? whole : scientific(value) });
       }
     }
     return ticks;
