@@ -7,6 +7,7 @@
 #include "core/mixers/half_life.h"
 #include "core/mixers/implied_map.h"
 #include "core/mixers/running_sums.h"
+#include "core/mixers/state_norm.h"
 
 namespace locus::mixers {
 
@@ -79,6 +80,7 @@ class ScanMap final : public DecayingBands {
         delta_(std::make_shared<const RunningSums>(
             TokenRows((inputs.decay_delta.defined() ? inputs.decay_delta : inputs.delta)[0], 0))),
         written_(inputs.decay_delta.defined() ? inputs.delta[0] : at::Tensor(), 0),
+        x_(inputs.x[0], 0),
         log_rate_(inputs.log_rate.detach()),
         input_(inputs.input[0], 0),
         output_(inputs.output[0], 0) {
@@ -103,17 +105,28 @@ class ScanMap final : public DecayingBands {
     return median_of((lasting / delta_->numbers().all()).unflatten(1, {heads(), width()})).t();
   }
 
+  at::Tensor state_norm(const StopToken& stop) const override {
+    return state_norms(length(), heads(), stop, [&](Range token, at::Tensor& state) {
+      const auto row = [&](const TokenRows& all) { return all.of(token).unsqueeze(0); };
+      const at::Tensor decay = row(delta_->numbers());
+      selective_scan(
+          {row(x_), written_.defined() ? row(written_) : decay, log_rate_, row(input_), row(output_), {}, decay},
+          state);
+    });
+  }
+
   std::shared_ptr<const ImpliedMap> continued(std::int64_t count, const ImpliedMap& later) const override {
     const auto& added = dynamic_cast<const ScanMap&>(later);
     auto all = std::make_shared<ScanMap>(*this);
     all->delta_ = delta_->continued(count, *added.delta_);
     all->written_ = written_.continued(count, added.written_);
+    all->x_ = x_.continued(count, added.x_);
     all->input_ = input_.continued(count, added.input_);
     all->output_ = output_.continued(count, added.output_);
     return all;
   }
   std::vector<at::Tensor> inputs() const override {
-    return stretches_of({delta_->numbers(), written_, input_, output_});
+    return stretches_of({delta_->numbers(), written_, x_, input_, output_});
   }
 
  protected:
@@ -132,6 +145,7 @@ class ScanMap final : public DecayingBands {
  private:
   std::shared_ptr<const RunningSums> delta_;  // (T, C) of the decay
   TokenRows written_;                         // (T, C) Δ of the write where that is another one, or undefined
+  TokenRows x_;                               // (T, C)
   at::Tensor log_rate_;                       // (C, N)
   TokenRows input_, output_;                  // (T, N)
   at::Tensor skip_;                           // (bands) means, or undefined
@@ -142,11 +156,18 @@ class RecurrenceMap final : public DecayingBands {
   RecurrenceMap(const RecurrenceInputs& inputs, const at::Tensor& gate, std::int64_t bands)
       : DecayingBands(bands, gate.size(2), 1),
         log_decay_(std::make_shared<const RunningSums>(TokenRows(inputs.log_decay[0], 0))),
-        gate_(gate[0], 0) {}
+        gate_(gate[0], 0),
+        input_(inputs.input[0], 0) {}
 
   std::int64_t length() const override { return gate_.length(); }
   at::Tensor half_life() const override {
     return median_of(half_lives(log_decay_->numbers().all()).unflatten(1, {heads(), width()})).t();
+  }
+
+  at::Tensor state_norm(const StopToken& stop) const override {
+    return state_norms(length(), heads(), stop, [&](Range token, at::Tensor& state) {
+      gated_recurrence({input_.of(token).unsqueeze(0), log_decay_->numbers().of(token).unsqueeze(0)}, state);
+    });
   }
 
   std::shared_ptr<const ImpliedMap> continued(std::int64_t count, const ImpliedMap& later) const override {
@@ -154,9 +175,10 @@ class RecurrenceMap final : public DecayingBands {
     auto all = std::make_shared<RecurrenceMap>(*this);
     all->log_decay_ = log_decay_->continued(count, *added.log_decay_);
     all->gate_ = gate_.continued(count, added.gate_);
+    all->input_ = input_.continued(count, added.input_);
     return all;
   }
-  std::vector<at::Tensor> inputs() const override { return stretches_of({log_decay_->numbers(), gate_}); }
+  std::vector<at::Tensor> inputs() const override { return stretches_of({log_decay_->numbers(), gate_, input_}); }
 
  protected:
   at::TensorOptions options() const override { return gate_.options(); }
@@ -168,7 +190,7 @@ class RecurrenceMap final : public DecayingBands {
 
  private:
   std::shared_ptr<const RunningSums> log_decay_;  // (T, C)
-  TokenRows gate_;                                // (T, C)
+  TokenRows gate_, input_;                        // (T, C)
 };
 
 class ConvolutionMap final : public BandedMap {
@@ -185,6 +207,7 @@ class ConvolutionMap final : public BandedMap {
 
   std::int64_t length() const override { return length_; }
   at::Tensor half_life() const override { return {}; }
+  at::Tensor state_norm(const StopToken& /*stop*/) const override { return {}; }
 
   at::Tensor tile(Range heads, Range rows, Range columns, Decay /*decay*/) const override {
     const at::NoGradGuard no_grad;

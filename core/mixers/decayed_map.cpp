@@ -3,6 +3,7 @@
 #include "core/mixers/half_life.h"
 #include "core/mixers/implied_map.h"
 #include "core/mixers/running_sums.h"
+#include "core/mixers/state_norm.h"
 
 namespace locus::mixers {
 
@@ -20,6 +21,12 @@ class DecayedMap final : public ImpliedMap {
   std::int64_t heads() const override { return value_.width(); }
   std::int64_t length() const override { return value_.length(); }
   at::Tensor half_life() const override { return half_lives(decay_->numbers().all()); }
+  at::Tensor state_norm(const StopToken& stop) const override {
+    return state_norms(length(), heads(), stop, [&](Range token, at::Tensor& state) {
+      const auto row = [&](const TokenRows& all) { return all.of(token).unsqueeze(0); };
+      decayed_attention({row(query_), row(key_), row(value_), row(decay_->numbers())}, state);
+    });
+  }
   at::Tensor value() const override { return value_.all(); }
 
   at::Tensor tile(Range heads, Range rows, Range columns, Decay decay) const override {

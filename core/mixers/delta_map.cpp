@@ -12,6 +12,7 @@
 #include "core/mixers/decay.h"
 #include "core/mixers/half_life.h"
 #include "core/mixers/implied_map.h"
+#include "core/mixers/state_norm.h"
 #include "core/mixers/token_rows.h"
 
 namespace locus::mixers {
@@ -48,6 +49,15 @@ class DeltaMap final : public ImpliedMap {
   std::int64_t heads() const override { return value_.width(); }
   std::int64_t length() const override { return value_.length(); }
   at::Tensor half_life() const override { return median_of(half_lives(log_decay_.all())); }
+  at::Tensor state_norm(const StopToken& stop) const override {
+    return state_norms(length(), heads(), stop, [&](Range token, at::Tensor& state) {
+      const auto row = [&](const TokenRows& all) { return all.of(token).unsqueeze(0); };
+      const at::Tensor decay = row(log_decay_);  // (1, H, 1, 1 or D)
+      delta_rule({row(query_), row(key_), row(value_), row(beta_).squeeze(-1),
+                  decay.size(-1) == 1 ? decay.squeeze(-1) : decay},
+                 state);
+    });
+  }
   at::Tensor value() const override { return value_.all(); }
 
   at::Tensor tile(Range heads, Range rows, Range columns, Decay decay) const override {

@@ -18,6 +18,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/base/progress.h"
 #include "core/base/range.h"
 #include "core/mixers/decayed_attention.h"
 #include "core/mixers/delta_rule.h"
@@ -41,6 +42,10 @@ class ImpliedMap {
   // decays. The median over the channels of a head or band, of a scan's channel that over its states; the lower one of
   // two in the middle. Undefined where nothing ever decays (short convolution).
   virtual at::Tensor half_life() const = 0;
+  // (H, T) float64 ‖S_t‖, the Frobenius norm of a head's state behind each token, of a band that of all its channels';
+  // of the recurrence token by token, in the memory of one state. Undefined without a state (short convolution), and
+  // where it was stopped.
+  virtual at::Tensor state_norm(const StopToken& stop = {}) const = 0;
   // (H, T, P) v; undefined for bands.
   virtual at::Tensor value() const = 0;
 

@@ -161,7 +161,7 @@ Result<Field> Trace::sink(std::int64_t layer, std::int64_t /*head*/, Range /*row
   return unsupported("layer " + std::to_string(layer) + " has no sink");
 }
 
-Result<Field> Trace::half_life(std::int64_t layer, StopToken /*stop*/) const {
+Result<Field> Trace::state_numbers(std::int64_t layer, StateNumber /*number*/, StopToken /*stop*/) const {
   return unsupported("layer " + std::to_string(layer) + " has no mixer here");
 }
 

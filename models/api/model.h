@@ -307,6 +307,12 @@ struct MapRequest {
 // decoder's (queries) over the encoder's (keys). Of a vision-language model: the patches in its image tower. Of a model
 // with layers without a soft-max: the maps that these imply.
 enum class Side { kDecoder, kEncoder, kCross, kVision, kMixer };
+// A number of the state of a layer without a soft-max at a token.
+enum class StateNumber {
+  kHalfLife,  // ln ½ / g, in tokens, of a state under the log decay g of the token; +∞ where nothing decays
+  kNorm       // ‖S‖, the Frobenius norm of the state behind the token; of a band that of all its channels' states
+};
+
 // The sides that views are asked for.
 inline constexpr std::array kSides{Side::kDecoder, Side::kEncoder, Side::kCross, Side::kVision, Side::kMixer};
 
@@ -394,10 +400,10 @@ class Trace {
   // that rows of the map sum to 1 less this. Errors: kUnsupported for layers without one, and map()'s.
   virtual Result<Field> sink(std::int64_t layer, std::int64_t head, Range rows, StopToken stop = {}) const;
 
-  // Of the mixer's side: the half-life ln ½ / g, in tokens, of a state under the log decay g of each token, (H, T) with
-  // the layer's own number of heads; +∞ where nothing decays. Errors: kBadInput for a layer that does not exist;
-  // kUnsupported for one without a mixer, for a mixer without a decay, and for files, which do not keep it.
-  virtual Result<Field> half_life(std::int64_t layer, StopToken stop = {}) const;
+  // Of the mixer's side: a number of a layer's state at each token, (H, T) with the layer's own number of heads. Errors:
+  // kBadInput for a layer that does not exist; kUnsupported for one without a mixer, for a mixer without a state that
+  // decays, and for files, which do not keep it.
+  virtual Result<Field> state_numbers(std::int64_t layer, StateNumber number, StopToken stop = {}) const;
 };
 
 // ---- positions without a run

@@ -55,9 +55,9 @@ double kept_numbers(const transformer::MixerSpec& mixer) {
     case transformer::Mixing::kConvolution:
       return 3 * inner;
     case transformer::Mixing::kSelective:
-      return inner + static_cast<double>(2 * mixer.key_width + mixer.step_rank);
+      return 2 * inner + static_cast<double>(2 * mixer.key_width + mixer.step_rank);
     case transformer::Mixing::kRecurrence:
-      return 2 * inner;
+      return 3 * inner;
   }
   return 0;
 }

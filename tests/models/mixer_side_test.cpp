@@ -73,7 +73,7 @@ TEST(MixerSide, IsThatOfTheWeights) {
   const at::Tensor step =
       at::softplus(at::matmul(normed, step_weights.t()) + made("layers.0.mamba.dt_bias", {8}, 1, 0.1));
   const at::Tensor wanted = std::log(2.0) / (made("layers.0.mamba.A_log", {8}, 1.3, 0.1).exp() * step);  // (T, H)
-  const auto found = trace->half_life(0);
+  const auto found = trace->state_numbers(0, models::StateNumber::kHalfLife);
   ASSERT_TRUE(found.ok()) << found.error().describe();
   ASSERT_EQ(found->rows, 8);
   ASSERT_EQ(found->columns, static_cast<std::int64_t>(ids.size()));
@@ -91,7 +91,7 @@ TEST(MixerSide, IsRefusedWhereNothingDecays) {
   const auto run = convolutions.run_with({});
   ASSERT_TRUE(run.ok());
   const auto said = [](const models::Trace& trace, std::int64_t layer) {
-    const auto found = trace.half_life(layer);
+    const auto found = trace.state_numbers(layer, models::StateNumber::kHalfLife);
     return found.ok() ? "" : found.error().describe();
   };
   EXPECT_EQ(said(**run, 0), "layer 0 has no mixer here");
@@ -99,8 +99,10 @@ TEST(MixerSide, IsRefusedWhereNothingDecays) {
   ASSERT_NE(mixers, nullptr);
   EXPECT_EQ(said(*mixers, 0), "layer 0 has no decay: short convolution");
   EXPECT_EQ(said(*mixers, 1), "layer 1 has no mixer here");
-  EXPECT_EQ(mixers->half_life(0).error().code, ErrorCode::kUnsupported);
-  EXPECT_EQ(mixers->half_life(99).error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(mixers->state_numbers(0, models::StateNumber::kNorm).error().describe(),
+            "layer 0 has no state: short convolution");
+  EXPECT_EQ(mixers->state_numbers(0, models::StateNumber::kHalfLife).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(mixers->state_numbers(99, models::StateNumber::kHalfLife).error().code, ErrorCode::kBadInput);
   EXPECT_EQ(mixers->model().layer_info[0].mixer_reach, convolutions.model->info().layer_info[0].mixer_reach);
   EXPECT_GT(mixers->model().layer_info[0].mixer_reach, 0);
   const auto file = convolutions.folder.path() / "run.safetensors";
@@ -110,7 +112,7 @@ TEST(MixerSide, IsRefusedWhereNothingDecays) {
   ASSERT_TRUE(stored.ok()) << stored.error().describe();
   const auto side = (*stored)->side(Side::kMixer);
   if (side != nullptr) {
-    EXPECT_EQ(said(*side, 0), "layer 0: a file does not keep how its mixer decays");
+    EXPECT_EQ(said(*side, 0), "layer 0: a file does not keep the state of its mixer");
   }
 }
 
@@ -143,7 +145,7 @@ TEST_P(EditedMixers, ShowInMapAndOutput) {
   }
   const auto lasting = hybrid.mixers({"decay " + of + ".0 keep"});
   ASSERT_NE(lasting, nullptr);
-  const auto lives = lasting->half_life(layer);
+  const auto lives = lasting->state_numbers(layer, models::StateNumber::kHalfLife);
   ASSERT_TRUE(lives.ok()) << lives.error().describe();
   EXPECT_TRUE(std::isinf(lives->at(0, 5)));
   EXPECT_TRUE(std::isfinite(lives->at(1, 5)));
@@ -157,6 +159,23 @@ TEST_P(EditedMixers, ShowInMapAndOutput) {
     for (std::int64_t column = 0; column <= row; ++column) {
       const double expected = row >= 4 && column < 4 ? 0 : static_cast<double>(own.at(row, column));
       EXPECT_NEAR(reset.at(row, column), expected, 2e-5 * (1 + std::abs(expected))) << row << " " << column;
+    }
+  }
+  // A state that is emptied is one that nothing was written into before.
+  const auto norms = [&](const std::string& edit) {
+    const auto found = hybrid.mixers({keep, edit})->state_numbers(layer, models::StateNumber::kNorm);
+    EXPECT_TRUE(found.ok());
+    return found.ok() ? *found : Field();
+  };
+  const Field emptied = norms(at_four);
+  const Field written = norms("unwrite " + of + ".1 0:4");
+  for (std::int64_t token = 0; token < emptied.columns; ++token) {
+    const double expected = written.at(1, token);
+    if (token < 4) {
+      EXPECT_EQ(expected, 0);
+      EXPECT_GT(emptied.at(1, token), 0);
+    } else {
+      EXPECT_NEAR(emptied.at(1, token), expected, 2e-5 * (1 + expected));
     }
   }
   const Field unwritten = implied(*hybrid.mixers({"unwrite " + of + ".all 3:6"}), layer, 0);

@@ -42,8 +42,8 @@ class CountingTrace : public models::Trace {
   Result<Field> sink(std::int64_t layer, std::int64_t head, Range rows, StopToken stop) const override {
     return counted().sink(layer, head, rows, std::move(stop));
   }
-  Result<Field> half_life(std::int64_t layer, StopToken stop) const override {
-    return counted().half_life(layer, std::move(stop));
+  Result<Field> state_numbers(std::int64_t layer, models::StateNumber number, StopToken stop) const override {
+    return counted().state_numbers(layer, number, std::move(stop));
   }
 
  private:

@@ -147,7 +147,8 @@ inline void FacadeTour::go_through_maps(const Trace& run) {
   say("preview", run.preview(whole, 7, 11));
   say("dot product", run.dot_product(0, 0, {}, {}, {true, {}}));
   say("sink", run.sink(0, 0, {}));
-  say("half-life", run.half_life(0));
+  say("half-life", run.state_numbers(0, models::StateNumber::kHalfLife));
+  say("norm of the state", run.state_numbers(0, models::StateNumber::kNorm));
   say("top", Result<std::vector<models::Prediction>>(run.top(40)));
 }
 

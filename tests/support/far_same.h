@@ -121,7 +121,9 @@ inline void expect_same_maps(const Trace& here, const Trace& there, const std::s
               what + " dot product");
   expect_same(here.sink(0, 0, {}), there.sink(0, 0, {}), what + " sink");
   for (const std::int64_t layer : {std::int64_t{0}, last}) {
-    expect_same(here.half_life(layer), there.half_life(layer), what + " half-life");
+    for (const auto number : {models::StateNumber::kHalfLife, models::StateNumber::kNorm}) {
+      expect_same(here.state_numbers(layer, number), there.state_numbers(layer, number), what + " state");
+    }
   }
   const models::MapRequest none{last + 1, 0, Quantity::kWeight, {}, {}};
   expect_same(here.map(none), there.map(none), what + " no such layer");

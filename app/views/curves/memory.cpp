@@ -125,7 +125,7 @@ Result<Memory> MemoryView::measure(const MemoryKey& /*key*/, const MeasureContex
       }
       continue;
     }
-    LOCUS_TRY(const Field lives, trace.half_life(layer, context.stop));
+    LOCUS_TRY(const Field lives, trace.state_numbers(layer, models::StateNumber::kHalfLife, context.stop));
     for (std::int64_t head = 0; head < lives.rows; ++head) {
       const auto begin = lives.values.begin() + head * lives.columns;
       std::vector<float> sorted(begin, begin + lives.columns);

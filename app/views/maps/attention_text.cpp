@@ -23,12 +23,13 @@ constexpr float kSteady = 1.001F;  // half-lives of tokens within this factor do
 struct AttentionTextKey {
   models::MapRequest request;
   std::vector<std::int64_t> queries;  // the column's own tokens
+  bool state = false;                 // norms of the state of all heads of the layer instead
 
   friend bool operator==(const AttentionTextKey&, const AttentionTextKey&) = default;
 };
 
 struct TextRows {
-  Field rows;                    // (queries, T): a row per query
+  Field rows;                    // (queries, T): a row per query; of the state (H, T)
   std::vector<float> half_life;  // of a mixer whose decay the text decides: of each token, in tokens; otherwise empty
 };
 std::size_t cached_bytes(const TextRows& rows) {
@@ -40,7 +41,7 @@ std::vector<float> half_life_of(const models::Trace& trace, std::int64_t layer, 
   if (!trace.model().of_mixers()) {
     return {};
   }
-  const Result<Field> lives = trace.half_life(layer, std::move(stop));
+  const Result<Field> lives = trace.state_numbers(layer, models::StateNumber::kHalfLife, std::move(stop));
   if (!lives.ok() || head >= lives->rows) {
     return {};
   }
@@ -58,6 +59,20 @@ std::vector<float> half_life_of(const models::Trace& trace, std::int64_t layer, 
   }
   const auto [least, most] = std::ranges::minmax(own);
   return most > least * kSteady ? own : std::vector<float>();
+}
+
+// Norms of the state of a head, or the means of all heads.
+Field norms_of(const Field& heads, std::int64_t head) {
+  Field row = Field::zeros(1, heads.columns);
+  for (std::int64_t token = 0; token < heads.columns; ++token) {
+    double sum = 0;
+    for (std::int64_t each = 0; each < heads.rows; ++each) {
+      sum += head < 0 || each == head ? static_cast<double>(heads.at(each, token)) : 0;
+    }
+    row.values[static_cast<std::size_t>(token)] =
+        static_cast<float>(head < 0 ? sum / static_cast<double>(heads.rows) : sum);
+  }
+  return row;
 }
 
 std::string forgets_text(float half_life) {
@@ -81,19 +96,29 @@ class AttentionText final : public MeasuredView<AttentionTextKey, TextRows> {
     return Camera{{0, 1}, {-1, static_cast<double>(most)}};
   }
   Token tinting_query(const ViewInput& input) const override {
-    return input.query.chosen() ? input.query : Token(input.columns.front().trace->length() - 1);
+    return tints_state(input)     ? Token()
+           : input.query.chosen() ? input.query
+                                  : Token(input.columns.front().trace->length() - 1);
   }
 
  protected:
   Result<AttentionTextKey> measure_key(const ViewInput& input, std::size_t column) const override;
   Result<TextRows> measure(const AttentionTextKey& key, const MeasureContext& context) const override {
     TextRows made;
+    if (key.state) {
+      LOCUS_TRY(made.rows,
+                context.column.trace->state_numbers(key.request.layer, models::StateNumber::kNorm, context.stop));
+      return made;
+    }
     LOCUS_TRY(made.rows, rows_of(*context.column.trace, key.request, key.queries, context.stop));
     made.half_life = half_life_of(*context.column.trace, key.request.layer, key.request.head, context.stop);
     return made;
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& all) const override;
-  // [T, 1 + queries]: the key, and a column per query.
+  bool tints_state(const ViewInput& input) const { return option<std::string>(input, "tint") == "state"; }
+  // A panel of each column, tinted by the norms of the state.
+  static figure::Figure draw_state(const ViewInput& input, const Numbers& all);
+  // [T, 1 + queries]: the key, and a column per query; of the state [T, 2].
   Result<Data> table(const ViewInput& input, const Numbers& all) const override;
 
  private:
@@ -102,7 +127,8 @@ class AttentionText final : public MeasuredView<AttentionTextKey, TextRows> {
       .caption = "The text itself, each token tinted by how much the chosen token attends to it.",
       .shows =
           "The text, with each token tinted by how much the chosen query attends to it. A click chooses the query; "
-          "without one, it is the last token. Kept queries are shown one below the other.",
+          "without one, it is the last token. Kept queries are shown one below the other. Of a layer without a softmax "
+          "(side mixer) the tint may be the norm of the state behind each token.",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,
@@ -112,7 +138,12 @@ class AttentionText final : public MeasuredView<AttentionTextKey, TextRows> {
       .of_scores = true,
       .controls = {toggle("keep", "Keep queries",
                           "A click adds a token to the list of queries, and a second click removes it"),
-                   kept_queries_control("that are shown one below the other")},
+                   kept_queries_control("that are shown one below the other"),
+                   choice(
+                       "tint", "Tint",
+                       "What tints a token: how much the query attends to it, or, on the side mixer, the norm of the "
+                       "state behind it",
+                       {"query", "state"})},
   });
 };
 
@@ -128,11 +159,10 @@ Result<std::vector<Token>> queries_of(const ViewInput& input) {
 }
 
 figure::Panel text_panel(const ViewInput& input, const Column& column, std::int64_t query, const Field& row,
-                         const std::vector<float>& half_life, const figure::ColorScale& scale) {
+                         const std::string& framed, const figure::ColorScale& scale) {
   figure::Panel panel = text_strip(input, column, row.values, scale, query);
   name_after(column, panel, " · " + head_label(column.trace->model(), input.layer, input.head));
-  const std::string forgets = half_life.empty() ? "" : " " + forgets_text(half_life[static_cast<std::size_t>(query)]);
-  panel.note = joined_notes("query " + std::to_string(query) + " (framed)" + forgets, beyond_text(*column.trace));
+  panel.note = joined_notes(framed, beyond_text(*column.trace));
   return panel;
 }
 
@@ -144,6 +174,11 @@ std::int64_t own_query(const ViewInput& input, const Column& column, const Token
 
 Result<AttentionTextKey> AttentionText::measure_key(const ViewInput& input, std::size_t column) const {
   const auto [layer, head] = head_of_column(input, column);
+  if (tints_state(input)) {
+    return input.columns[column].trace->model().of_mixers()
+               ? Result<AttentionTextKey>(AttentionTextKey{{layer, 0, {}, {}, {}}, {}, true})
+               : unsupported(info_.name + ": tint=state is of layers without a softmax: side mixer");
+  }
   AttentionTextKey key{{layer, head, input.quantity, {}, {}}, {}};
   LOCUS_TRY(const std::vector<Token> queries, queries_of(input));
   for (const Token& query : queries) {
@@ -153,6 +188,9 @@ Result<AttentionTextKey> AttentionText::measure_key(const ViewInput& input, std:
 }
 
 Result<figure::Figure> AttentionText::draw(const ViewInput& input, const Numbers& all) const {
+  if (tints_state(input)) {
+    return draw_state(input, all);
+  }
   const std::size_t columns = input.columns.size();
   std::vector<AttentionTextKey> keys;
   for (std::size_t c = 0; c < columns; ++c) {
@@ -173,8 +211,10 @@ Result<figure::Figure> AttentionText::draw(const ViewInput& input, const Numbers
     }
     const auto scale = color_scale(input, sign_of(input, input.quantity), input.scale.shared ? rows : own);
     const std::int64_t query = keys[n % columns].queries[n / columns];
-    figure::Panel panel =
-        text_panel(of_column(input, n % columns), column, query, *rows[n], all[n % columns]->half_life, scale);
+    const std::vector<float>& lives = all[n % columns]->half_life;
+    const std::string forgets = lives.empty() ? "" : " " + forgets_text(lives[static_cast<std::size_t>(query)]);
+    figure::Panel panel = text_panel(of_column(input, n % columns), column, query, *rows[n],
+                                     "query " + std::to_string(query) + " (framed)" + forgets, scale);
     if (n >= columns) {
       panel.title.clear();
     }
@@ -187,7 +227,37 @@ Result<figure::Figure> AttentionText::draw(const ViewInput& input, const Numbers
   return figure;
 }
 
+figure::Figure AttentionText::draw_state(const ViewInput& input, const Numbers& all) {
+  Fields rows;
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    rows.push_back(std::make_shared<const Field>(norms_of(all[n]->rows, head_of_column(input, n).head)));
+  }
+  figure::Figure figure = figure_across(all.size());
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    const Column& column = input.columns[n];
+    const std::int64_t token =
+        own_query(input, column, input.query.chosen() ? input.query : Token(column.trace->length() - 1));
+    const std::string norm = short_number(static_cast<double>(rows[n]->at(0, token)));
+    figure::Panel panel = text_panel(of_column(input, n), column, token, *rows[n],
+                                     "behind token " + std::to_string(token) + " (framed) the norm is " + norm,
+                                     scale_of(input, Sign::kPositive, rows, n));
+    if (!input.scale.shared || n + 1 == all.size()) {
+      panel.color_bar_label = "norm of the state";
+    }
+    figure.panels.push_back(std::move(panel));
+  }
+  return figure;
+}
+
 Result<Data> AttentionText::table(const ViewInput& input, const Numbers& all) const {
+  if (tints_state(input)) {
+    const Field row = norms_of(all.front()->rows, head_of_column(input, 0).head);
+    Data data{{row.columns, 2}, {}, {"token", "norm of the state"}};
+    for (std::int64_t token = 0; token < row.columns; ++token) {
+      data.values.insert(data.values.end(), {static_cast<float>(token), row.at(0, token)});
+    }
+    return data;
+  }
   LOCUS_TRY(const std::vector<Token> queries, queries_of(input));
   const Field& rows = all.front()->rows;
   Data data;

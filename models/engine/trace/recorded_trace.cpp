@@ -223,7 +223,7 @@ Result<Field> RecordedTrace::sink(std::int64_t index, std::int64_t head, Range r
   });
 }
 
-Result<Field> RecordedTrace::half_life(std::int64_t index, StopToken stop) const {
+Result<Field> RecordedTrace::state_numbers(std::int64_t index, StateNumber number, StopToken stop) const {
   return guarded([&]() -> Result<Field> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const TraceLayer* found, layer(index));
@@ -233,17 +233,22 @@ Result<Field> RecordedTrace::half_life(std::int64_t index, StopToken stop) const
     const std::string name = "layer " + std::to_string(index);
     if (!found->implied) {
       const bool stored = data_.model.of_mixers() && data_.model.layer_info[static_cast<std::size_t>(index)].attends;
-      return unsupported(name + (stored ? ": a file does not keep how its mixer decays" : " has no mixer here"));
+      return unsupported(name + (stored ? ": a file does not keep the state of its mixer" : " has no mixer here"));
     }
-    const at::Tensor lives = found->implied->map().half_life();
-    if (!lives.defined()) {
-      return unsupported(name + " has no decay: " + layer_text(data_.model, index));
+    const mixers::ImpliedMap& map = found->implied->map();
+    const bool norm = number == StateNumber::kNorm;
+    const at::Tensor numbers = norm ? map.state_norm(stop) : map.half_life();
+    if (stop.stop_requested()) {
+      return cancelled();
     }
-    const at::Tensor host = lives.to(at::kCPU, at::kFloat).contiguous();
+    if (!numbers.defined()) {
+      return unsupported(name + (norm ? " has no state: " : " has no decay: ") + layer_text(data_.model, index));
+    }
+    const at::Tensor host = numbers.to(at::kCPU, at::kFloat).contiguous();
     Field field = Field::zeros(host.size(0), host.size(1));
     std::copy_n(host.data_ptr<float>(), host.numel(), field.values.begin());
-    field.quantity = "half-life";
-    field.unit = "token";
+    field.quantity = norm ? "norm of the state" : "half-life";
+    field.unit = norm ? "" : "token";
     field.row_axis = {"head", "", 0, 1};
     field.column_axis = {"token", "token", 0, 1};
     return field;

@@ -67,8 +67,8 @@ Result<Field> RemoteTrace::sink(std::int64_t layer, std::int64_t head, Range row
   return *call_remote<&Trace::sink>(*this, layer, head, rows, stop);
 }
 
-Result<Field> RemoteTrace::half_life(std::int64_t layer, StopToken stop) const {
-  return *call_remote<&Trace::half_life>(*this, layer, stop);
+Result<Field> RemoteTrace::state_numbers(std::int64_t layer, models::StateNumber number, StopToken stop) const {
+  return *call_remote<&Trace::state_numbers>(*this, layer, number, stop);
 }
 
 Status RemoteTrace::write(const std::filesystem::path& path, const std::set<std::string>& keep,

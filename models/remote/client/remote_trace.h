@@ -131,7 +131,7 @@ class RemoteTrace final : public models::Trace {
   Status write(const std::filesystem::path& path, const std::set<std::string>& keep, const Progress& progress,
                StopToken stop) const override;
   Result<Field> sink(std::int64_t layer, std::int64_t head, Range rows, StopToken stop) const override;
-  Result<Field> half_life(std::int64_t layer, StopToken stop) const override;
+  Result<Field> state_numbers(std::int64_t layer, models::StateNumber number, StopToken stop) const override;
 
  private:
   TraceSummary own_;

@@ -26,6 +26,8 @@ inline constexpr int kValues<Reduction> = 2;
 template <>
 inline constexpr int kValues<models::Side> = static_cast<int>(models::kSides.size());
 template <>
+inline constexpr int kValues<models::StateNumber> = 2;
+template <>
 inline constexpr int kValues<models::HeadTo> = 7;
 template <>
 inline constexpr int kValues<models::TheoryAngle> = 2;

@@ -115,12 +115,13 @@ struct Expected<&models::Trace::sink> {
   }
 };
 template <>
-struct Expected<&models::Trace::half_life> {
-  static std::size_t most_bytes(const models::Trace& trace, std::int64_t, const StopToken&) {
+struct Expected<&models::Trace::state_numbers> {
+  static std::size_t most_bytes(const models::Trace& trace, std::int64_t, models::StateNumber, const StopToken&) {
     return bytes_of(trace.model().heads, trace.length());
   }
   // A layer may have fewer heads than another one.
-  static Status check(const Field& field, const models::Trace& trace, std::int64_t, const StopToken&) {
+  static Status check(const Field& field, const models::Trace& trace, std::int64_t, models::StateNumber,
+                      const StopToken&) {
     return check_shape(field, std::clamp<std::int64_t>(field.rows, 1, std::max<std::int64_t>(trace.model().heads, 1)),
                        trace.length());
   }
@@ -144,7 +145,7 @@ struct Expected<&models::PositionTable::dot_product> {
   CALL("trace.overview_band", true, &models::Trace::overview_band) \
   CALL("trace.dot_product", true, &models::Trace::dot_product)     \
   CALL("trace.sink", true, &models::Trace::sink)                   \
-  CALL("trace.half_life", true, &models::Trace::half_life)         \
+  CALL("trace.state_numbers", true, &models::Trace::state_numbers) \
   CALL("trace.top", true, &models::Trace::top)                     \
   CALL("trace.write", false, &models::Trace::write)                \
   CALL("table.dot_product", true, &models::PositionTable::dot_product)

@@ -84,7 +84,8 @@ TEST(Memory, HasTheQuantilesOfTheRunOnBothSides) {
   const models::Trace& trace = *of_mixers.columns.front().trace;
   bool spread = false;
   for (std::int64_t row = 0; row < data->shape[0]; ++row) {
-    const auto lives = trace.half_life(static_cast<std::int64_t>(at(*data, row, 0)));
+    const auto lives =
+        trace.state_numbers(static_cast<std::int64_t>(at(*data, row, 0)), models::StateNumber::kHalfLife);
     ASSERT_TRUE(lives.ok());
     std::vector<float> own;
     for (std::int64_t token = 0; token < lives->columns; ++token) {
@@ -149,6 +150,44 @@ TEST(Memory, StandsUnderTheText) {
   const auto steady = view_of("attention-text").figure(fixed);
   ASSERT_TRUE(steady.ok()) << steady.error().describe();
   EXPECT_EQ(steady->panels.front().note.find("forgets"), std::string::npos);
+}
+
+// The norm of the state behind each token, of a head and of the mean of all.
+TEST(Memory, TintsTheTextByTheNormOfTheState) {
+  ViewInput input = input_beside(hybrid("qwen3_next", models::Side::kMixer));
+  input.options.set("tint", std::string("state"));
+  input.query = 7;
+  const auto norms = input.columns.front().trace->state_numbers(0, models::StateNumber::kNorm);
+  ASSERT_TRUE(norms.ok()) << norms.error().describe();
+  for (const std::int64_t head : {std::int64_t{1}, kMean}) {
+    input.head = head;
+    const auto figure = view_of("attention-text").figure(input);
+    ASSERT_TRUE(figure.ok()) << figure.error().describe();
+    const figure::Panel& panel = figure->panels.front();
+    EXPECT_EQ(panel.note.rfind("behind token 7 (framed) the norm is ", 0), 0U) << panel.note;
+    EXPECT_EQ(panel.color_bar_label, "norm of the state");
+    const auto& strip = std::get<figure::TokenStrip>(panel.layers.front());
+    const auto data = view_of("attention-text").data(input);
+    ASSERT_TRUE(data.ok());
+    EXPECT_EQ(data->columns, (std::vector<std::string>{"token", "norm of the state"}));
+    ASSERT_EQ(data->shape, (std::vector<std::int64_t>{norms->columns, 2}));
+    for (std::int64_t token = 0; token < norms->columns; ++token) {
+      double expected = 0;
+      for (std::int64_t each = 0; each < norms->rows; ++each) {
+        expected += head == kMean  ? static_cast<double>(norms->at(each, token)) / static_cast<double>(norms->rows)
+                    : each == head ? static_cast<double>(norms->at(each, token))
+                                   : 0;
+      }
+      EXPECT_NEAR(strip.values[static_cast<std::size_t>(token)], expected, 1e-6 * (1 + expected));
+      test_views::expect_near(at(*data, token, 1), static_cast<double>(strip.values[static_cast<std::size_t>(token)]));
+    }
+  }
+  ViewInput of_text = input_beside(hybrid("qwen3_next"));
+  of_text.options = input.options;
+  const auto refused = view_of("attention-text").figure(of_text);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(refused.error().message.find("side mixer"), std::string::npos) << refused.error().message;
 }
 
 }  // namespace

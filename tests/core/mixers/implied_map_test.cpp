@@ -252,6 +252,9 @@ TEST(ImpliedMap, ContinuedEqualsTheMapOfAllInputs) {
         if (twin->half_life().defined()) {
           EXPECT_TRUE(map.half_life().equal(twin->half_life()));
         }
+        if (length < 200 && twin->state_norm().defined()) {
+          EXPECT_TRUE(map.state_norm().equal(twin->state_norm()));
+        }
         EXPECT_EQ(map.value().defined(), twin->value().defined());
         if (map.value().defined()) {
           EXPECT_TRUE(map.value().equal(twin->value()));
@@ -306,6 +309,45 @@ TEST(ImpliedMap, Float32MultipliesValuesAsTheMixerDoes) {
     EXPECT_CLOSE(at::matmul(whole(*delta_map), delta_map->value()), delta_output, 1e-5) << name;
     EXPECT_CLOSE(at::matmul(whole(*decayed_map), decayed_map->value()) / scale, decayed_output / scale, 1e-5) << name;
   }
+}
+
+// Behind each token, of the twins' recurrences; a band's is that of all its channels.
+TEST(ImpliedMap, NormsOfTheState) {
+  constexpr std::int64_t kLength = 150;
+  const auto check = [](const ImpliedMap& map, at::Tensor state, const auto& advance) {
+    const at::Tensor norms = map.state_norm();
+    ASSERT_EQ(norms.sizes(), (std::vector<std::int64_t>{map.heads(), kLength}));
+    for (std::int64_t t = 0; t < kLength; ++t) {
+      state = advance(t, state).second;
+      EXPECT_CLOSE(norms.select(1, t), state.reshape({map.heads(), -1}).norm(2, -1), 1e-12) << t;
+    }
+  };
+  const auto token = [](std::int64_t axis, std::int64_t t) {
+    return [=](const at::Tensor& x) { return x.narrow(axis, t, 1); };
+  };
+  at::manual_seed(9);
+  const mixers::DecayedInputs decayed = changed(decayed_inputs(kLength, {-0.3, 0}), first);
+  check(*implied_map(decayed, at::ones({3}, at::kDouble)), no_state(6),
+        [&](std::int64_t t, const at::Tensor& s) { return decayed_recurrence(changed(decayed, token(2, t)), s); });
+  for (const bool by_channel : {false, true}) {
+    const mixers::DeltaInputs delta = changed(delta_inputs(kLength, {-0.3, 0}, by_channel), first);
+    check(*implied_map(delta), no_state(6),
+          [&](std::int64_t t, const at::Tensor& s) { return delta_recurrence(changed(delta, token(2, t)), s); });
+  }
+  const mixers::ScanInputs scan = first_of(scan_inputs(kLength, {-0.3, -0.01}));
+  check(*implied_map(scan, 2), at::zeros({1, 6, 4}, at::kDouble), [&](std::int64_t t, const at::Tensor& s) {
+    const auto at_token = token(1, t);
+    return scan_recurrence(
+        {at_token(scan.x), at_token(scan.delta), scan.log_rate, at_token(scan.input), at_token(scan.output), scan.skip},
+        s);
+  });
+  const mixers::RecurrenceInputs gated = changed(recurrence_inputs(kLength, {-0.3, 0}), first);
+  check(*implied_map(gated, at::ones({1, kLength, 6}, at::kDouble), 3), at::zeros({1, 6}, at::kDouble),
+        [&](std::int64_t t, const at::Tensor& s) { return gated_recurrence_twin(changed(gated, token(1, t)), s); });
+  EXPECT_FALSE(mixers::implied_map_of_convolution({}, {}, at::ones({6, 3}), 2, kLength)->state_norm().defined());
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_FALSE(implied_map(decayed)->state_norm(stop.get_token()).defined());
 }
 
 TEST(ImpliedMap, HalfLives) {

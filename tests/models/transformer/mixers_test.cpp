@@ -57,6 +57,22 @@ at::Tensor map_of(const models::TraceData& data, std::size_t layer, attention::Q
   return *map;
 }
 
+// Norms that are computed again token by token end with that of the state which the run has left, where it has one.
+void expect_norms_of_the_last_state(const models::Trace& trace, std::size_t layer) {
+  const models::TraceLayer& own = data_of(trace).layers[layer];
+  if (own.marks.empty() || !own.marks.back().state.recurrence.defined()) {
+    return;
+  }
+  const auto norms =
+      trace.side(models::Side::kMixer)->state_numbers(static_cast<std::int64_t>(layer), models::StateNumber::kNorm);
+  ASSERT_TRUE(norms.ok()) << norms.error().describe();
+  const at::Tensor last = own.marks.back().state.recurrence.reshape({norms->rows, -1}).norm(2, -1);
+  for (std::int64_t head = 0; head < norms->rows; ++head) {
+    const double expected = last[head].item<double>();
+    EXPECT_NEAR(norms->at(head, norms->columns - 1), expected, kRounding * (1 + expected)) << layer;
+  }
+}
+
 // The same logits, attention maps and implied maps.
 void expect_same(const models::Trace& trace, const models::Trace& whole) {
   const models::TraceData& own = data_of(trace);
@@ -68,6 +84,7 @@ void expect_same(const models::Trace& trace, const models::Trace& whole) {
     const at::Tensor implied = map_of(twin.mixer->data(), n, attention::Quantity::kImplied);
     const double size = std::max(implied.nan_to_num().abs().max().item<double>(), 1.0);
     EXPECT_CLOSE(map_of(own.mixer->data(), n, attention::Quantity::kImplied) / size, implied / size, kRounding) << n;
+    expect_norms_of_the_last_state(trace, n);
   }
 }
 
