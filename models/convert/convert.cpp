@@ -164,14 +164,13 @@ class Conversion {
         values.copy(name, value);
       }
     }
-    for (const TensorInfo& info : checkpoint_.tensors->tensors()) {
-      add(info.name, info, 0, false, outputs);
-    }
-    LOCUS_TRY(const formats::Source file, formats::open_tensors(checkpoint_.path));
-    for (const TensorInfo& info : file->tensors()) {  // tensors that the family does not use: RoPE divisors
-      if (checkpoint_.tensors->find(info.name) == nullptr) {
+    LOCUS_TRY(file_, formats::open_tensors(checkpoint_.path));
+    for (const TensorInfo& info : file_->tensors()) {
+      if (checkpoint_.tensors->find(info.name) != nullptr) {
+        add(info.name, info, 0, false, outputs);
+      } else {  // tensors that the family does not use: RoPE divisors
         outputs.push_back(
-            {info.name, info.shape, blocks::format_of("F32"), [&info, file] { return numbers_of(info, file); }});
+            {info.name, info.shape, blocks::format_of("F32"), [this, &info] { return numbers_of(info, file_); }});
       }
     }
     return {};
@@ -209,9 +208,11 @@ class Conversion {
     return {};
   }
 
-  // Vectors are small, and norms sensitive: float32.
+  // Vectors are small, and norms sensitive, as are what decides what is forgotten and who is asked: float32.
   const blocks::Format& format_for(const std::string& name, const TensorInfo& info) {
-    if (info.shape.size() < 2) {
+    const bool sensitive = name.ends_with("norm.weight") || name.ends_with("ssm_a") || name.ends_with("ssm_d") ||
+                           name.ends_with("ffn_gate_inp.weight") || name.find("conv") != name.npos;
+    if (info.shape.size() < 2 || sensitive) {
       return *blocks::format_of("F32");
     }
     if (!blocks::row_bytes(format_, info.shape.back())) {
@@ -286,6 +287,7 @@ class Conversion {
   }
 
   families::CheckpointFiles checkpoint_;
+  formats::Source file_;  // as it is, of a GGUF file
   const ConvertOptions& options_;
   const blocks::Format& format_;
   std::set<std::int64_t> narrow_;

@@ -58,6 +58,24 @@ void split_queries(Plan& plan) {
   }
 }
 
+// Whether q|k|v and the gates are two matrices, as in GGUF files, in which beta and decay stay one.
+bool holds_apart(const CheckpointFiles& checkpoint, const Plan& plan) {
+  for (std::int64_t n = 0; n < plan.spec.depth(); ++n) {
+    if (checkpoint.find(layer_prefix("model.layers.", n) + "linear_attn.in_proj_qkv.weight") != nullptr) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// in_proj_ba holds, key head by key head, the rows of beta and those of the decay.
+void split_beta_decay(Plan& plan, std::int64_t key_heads) {
+  for (const auto& [parameter, index] : {std::pair{"beta", 0}, std::pair{"decay", 1}}) {
+    plan.name(std::string("layers.N.mixer.") + parameter, "model.layers.N.linear_attn.in_proj_ba", Layout::kAsIs,
+              {.index = index, .of = 2, .blocks = key_heads});
+  }
+}
+
 // Layers that mlp_only_layers or decoder_sparse_step keep dense.
 Status set_dense_layers(const Config& config, Plan& plan) {
   if (plan.spec.first().feed_forward.experts.count == 0) {
@@ -86,8 +104,29 @@ Status finish_qwen(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_CHECK(set_dense_layers(config, plan));
   LOCUS_TRY(MixerSpec mixer, delta_mixer(config, plan.spec.norm_eps));
   mixer.qkv = kLayout;
+  LOCUS_TRY(mixer.tiled_values, config.boolean("linear_value_heads_tiled", false));
   split_queries(plan);
+  if (kLayout == QkvLayout::kPerHead && holds_apart(checkpoint, plan)) {
+    mixer.qkv = QkvLayout::kFused;
+    split_beta_decay(plan, mixer.key_heads);
+  }
   return set_mixers(config, plan, mixer, "full_attention_interval");
+}
+
+// The up projections of latent attention that are two tensors of a file.
+Status join_latent(const CheckpointFiles& checkpoint, Plan& plan) {
+  std::vector<OfLatent> joined;
+  for (std::int64_t n = 0; n < plan.spec.depth() && checkpoint.tensors != nullptr; ++n) {
+    const std::string prefix = layer_prefix("model.layers.", n) + "self_attn.";
+    if (checkpoint.find(prefix + "k_b_proj.weight") != nullptr) {
+      joined.push_back({prefix + "kv_b_proj.weight", prefix + "k_b_proj.weight", prefix + "v_b_proj.weight"});
+    }
+  }
+  if (!joined.empty()) {
+    LOCUS_CHECK(compute_latent(checkpoint, joined, plan));
+    plan.skipped.insert(plan.skipped.end(), {"attn_k_b.weight", "attn_v_b.weight"});
+  }
+  return {};
 }
 
 // Convolutions of q, k and v that are three tensors of a file.
@@ -103,7 +142,8 @@ Status join_convolutions(const CheckpointFiles& checkpoint, Plan& plan, const st
   if (!joined.empty()) {
     LOCUS_CHECK(compute_rows(checkpoint, joined, plan));
     plan.skipped.insert(plan.skipped.end(),
-                        {mixer + "q_conv1d.weight", mixer + "k_conv1d.weight", mixer + "v_conv1d.weight"});
+                        {mixer + "q_conv1d.weight", mixer + "k_conv1d.weight", mixer + "v_conv1d.weight",
+                         "ssm_conv1d_q.weight", "ssm_conv1d_k.weight", "ssm_conv1d_v.weight"});
   }
   return {};
 }
@@ -170,6 +210,7 @@ Status finish_kimi(const CheckpointFiles& checkpoint, Plan& plan) {
       mix_instead(layer, mixer);
     }
   });
+  LOCUS_CHECK(join_latent(checkpoint, plan));
   return join_convolutions(checkpoint, plan, "self_attn.");
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/shown.h"
+#include "models/families/gguf_hybrids.h"
 #include "models/formats/gguf/gguf_metadata.h"
 
 namespace locus::families {
@@ -20,26 +21,32 @@ using formats::GgufMetadata;
 using formats::TensorInfo;
 using Fields = nlohmann::ordered_json;
 
+// Tensors that repeat the configuration.
+bool is_table(std::string_view name) {
+  return name == "rope_freqs.weight" || name == "rope_factors_long.weight" || name == "rope_factors_short.weight" ||
+         name.ends_with(".rope_freqs.weight") || name.ends_with(".attn_rot_embd.weight");
+}
+
+GgufTensor family_tensor(const TensorInfo& tensor, const GgufArchitecture& architecture, std::int64_t head_width) {
+  GgufTensor own{tensor, family_name(architecture, tensor.name)};
+  const auto ends_with = [&](std::string_view ending) { return tensor.name.ends_with(ending); };
+  const bool turned = ends_with(".attn_q.weight") || ends_with(".attn_k.weight") || ends_with(".attn_q.bias") ||
+                      ends_with(".attn_k.bias");
+  own.info.interleaved = architecture.interleaved && turned ? head_width : 0;
+  own.info.one_added = architecture.one_added && ends_with("norm.weight");
+  return own;
+}
+
 // The tensors of a GGUF file, under the family's names as well as their own.
 class GgufTensors final : public formats::TensorSource {
  public:
-  GgufTensors(formats::Source file, const GgufArchitecture& architecture, std::int64_t head_width)
-      : file_(std::move(file)) {
-    const auto ends_with = [](const std::string& name, std::string_view ending) { return name.ends_with(ending); };
-    for (const TensorInfo& tensor : file_->tensors()) {
-      if (is_table(tensor.name)) {
-        continue;
-      }
-      TensorInfo& own = tensors_.emplace_back(tensor);
-      const bool turned = ends_with(own.name, ".attn_q.weight") || ends_with(own.name, ".attn_k.weight") ||
-                          ends_with(own.name, ".attn_q.bias") || ends_with(own.name, ".attn_k.bias");
-      own.interleaved = architecture.interleaved && turned ? head_width : 0;
-      own.one_added = architecture.one_added && ends_with(own.name, "norm.weight");
-    }
-    for (const TensorInfo& tensor : tensors_) {
-      names_.emplace(tensor.name, &tensor);
-      if (const std::string name = family_name(architecture, tensor.name); !name.empty()) {
-        names_.emplace(name, &tensor);
+  GgufTensors(formats::Source file, std::vector<GgufTensor> tensors) : file_(std::move(file)) {
+    std::transform(tensors.begin(), tensors.end(), std::back_inserter(tensors_),
+                   [](GgufTensor& tensor) { return std::move(tensor.info); });
+    for (std::size_t n = 0; n < tensors.size(); ++n) {
+      names_.emplace(tensors_[n].name, &tensors_[n]);
+      if (!tensors[n].name.empty()) {
+        names_.emplace(tensors[n].name, &tensors_[n]);
       }
     }
   }
@@ -56,12 +63,6 @@ class GgufTensors final : public formats::TensorSource {
   std::shared_ptr<const GgufMetadata> gguf() const override { return file_->gguf(); }
 
  private:
-  // Tensors that repeat the configuration.
-  static bool is_table(std::string_view name) {
-    return name == "rope_freqs.weight" || name == "rope_factors_long.weight" || name == "rope_factors_short.weight" ||
-           name.ends_with(".rope_freqs.weight") || name.ends_with(".attn_rot_embd.weight");
-  }
-
   formats::Source file_;
   std::vector<TensorInfo> tensors_;
   std::map<std::string, const TensorInfo*, std::less<>> names_;
@@ -172,6 +173,18 @@ Status add_gguf_scaling(const formats::TensorSource& file, const std::string& pr
   return {};
 }
 
+Status add_gguf_vocabulary(const formats::TensorSource& file, Fields& fields) {
+  const TensorInfo* embedding = file.find("token_embd.weight");
+  if (embedding == nullptr || embedding->shape.size() != 2) {
+    return bad_input(
+        "expected two dimensions, found " + std::string(embedding == nullptr ? "no such tensor" : "others"),
+        file.gguf()->file() + ": tensor token_embd.weight");
+  }
+  fields["vocab_size"] = embedding->shape.front();
+  fields["tie_word_embeddings"] = file.find("output.weight") == nullptr;
+  return {};
+}
+
 class GgufConfig {
  public:
   GgufConfig(const CheckpointFiles& checkpoint, const GgufArchitecture& architecture)
@@ -230,14 +243,7 @@ class GgufConfig {
   }
 
   Status add_vocabulary() {
-    const TensorInfo* embedding = file_.find("token_embd.weight");
-    if (embedding == nullptr || embedding->shape.size() != 2) {
-      return bad_input(
-          "expected two dimensions, found " + std::string(embedding == nullptr ? "no such tensor" : "others"),
-          metadata_.file() + ": tensor token_embd.weight");
-    }
-    fields_["vocab_size"] = embedding->shape.front();
-    fields_["tie_word_embeddings"] = file_.find("output.weight") == nullptr;
+    LOCUS_CHECK(add_gguf_vocabulary(file_, fields_));
     const bool biases = file_.find("blk.0.attn_output.bias") != nullptr;
     if (architecture_.model_type == "llama" && biases) {
       fields_["attention_bias"] = true;
@@ -302,6 +308,42 @@ class GgufConfig {
   std::int64_t head_width_ = 0;
 };
 
+// Makes a hybrid's file a checkpoint of its family.
+Result<CheckpointFiles> adapt_hybrid(CheckpointFiles checkpoint, const GgufHybrid& hybrid, const GgufReading& reading) {
+  const formats::TensorSource& file = *checkpoint.tensors;
+  Fields fields = Fields::object();
+  LOCUS_CHECK(add_gguf_vocabulary(file, fields));
+  LOCUS_CHECK(add_hybrid_fields(hybrid, reading, fields));
+  const std::int64_t head_width = fields.value("head_dim", std::int64_t{0});
+  if (fields.contains("rope_theta")) {
+    LOCUS_CHECK(add_gguf_scaling(file, std::string(hybrid.shared.name) + ".", fields));
+  }
+  if (hybrid.shared.name == "falcon-h1" && fields["tie_word_embeddings"]) {
+    checkpoint.notes.push_back(file.gguf()->file() +
+                               ": tensor output.weight: expected one, found none: logits are those of the embedding, "
+                               "whose factor the file contains, not the head's");
+  }
+  std::vector<GgufTensor> tensors;
+  for (const TensorInfo& tensor : file.tensors()) {
+    if (!is_table(tensor.name)) {
+      LOCUS_TRY(std::vector<GgufTensor> own, hybrid_tensors(hybrid, reading, head_width, tensor));
+      std::move(own.begin(), own.end(), std::back_inserter(tensors));
+    }
+  }
+  LOCUS_TRY(checkpoint.config, Config::parse_json(fields.dump(), file.gguf()->file()));
+  checkpoint.tensors = std::make_shared<const GgufTensors>(checkpoint.tensors, std::move(tensors));
+  return checkpoint;
+}
+
+// The row of a hybrid's file; null for another architecture.
+const GgufHybrid* hybrid_of(std::string_view name, const GgufReading& reading) {
+  const std::vector<GgufHybrid>& hybrids = gguf_hybrids();
+  const auto found = std::find_if(hybrids.begin(), hybrids.end(), [&](const GgufHybrid& each) {
+    return each.shared.name == name && (each.applies == nullptr || each.applies(reading));
+  });
+  return found == hybrids.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 Result<CheckpointFiles> adapt_gguf(CheckpointFiles checkpoint) {
@@ -315,16 +357,35 @@ Result<CheckpointFiles> adapt_gguf(CheckpointFiles checkpoint) {
   const auto found = std::find_if(architectures.begin(), architectures.end(),
                                   [&](const GgufArchitecture& each) { return each.name == named.value_or(""); });
   if (found == architectures.end()) {
-    std::string known;
+    std::vector<std::string_view> names;
     for (const GgufArchitecture& each : architectures) {
-      known += (known.empty() ? "" : ", ") + std::string(each.name);
+      names.push_back(each.name);
+    }
+    for (const GgufHybrid& each : gguf_hybrids()) {
+      if (std::find(names.begin(), names.end(), each.shared.name) == names.end()) {
+        names.push_back(each.shared.name);
+      }
+    }
+    if (named && std::find(names.begin(), names.end(), *named) != names.end()) {
+      LOCUS_TRY(const GgufReading reading, GgufReading::of(*checkpoint.tensors, *named));
+      return adapt_hybrid(std::move(checkpoint), *hybrid_of(*named, reading), reading);
+    }
+    std::string known;
+    for (const std::string_view each : names) {
+      known += (known.empty() ? "" : ", ") + std::string(each);
     }
     return unsupported("expected one of " + known + ", found " + (named ? shown(*named) : "none"),
                        metadata->context("general.architecture"));
   }
   GgufConfig config(checkpoint, *found);
   LOCUS_TRY(checkpoint.config, config.read());
-  checkpoint.tensors = std::make_shared<const GgufTensors>(checkpoint.tensors, *found, config.head_width());
+  std::vector<GgufTensor> tensors;
+  for (const TensorInfo& tensor : checkpoint.tensors->tensors()) {
+    if (!is_table(tensor.name)) {
+      tensors.push_back(family_tensor(tensor, *found, config.head_width()));
+    }
+  }
+  checkpoint.tensors = std::make_shared<const GgufTensors>(checkpoint.tensors, std::move(tensors));
   return checkpoint;
 }
 

@@ -47,8 +47,8 @@ struct GgufField {
 std::span<const GgufField> gguf_fields();
 
 // `checkpoint` with the configuration and tensor names of its GGUF file; any other checkpoint unchanged. Errors:
-// kBadInput naming the value that is missing or wrong; kUnsupported for an unknown architecture, for experts, and for
-// an unknown kind of RoPE scaling.
+// kBadInput naming the value that is missing or wrong; kUnsupported for an unknown architecture, for experts of
+// an architecture that is not in gguf_hybrids.h, and for an unknown kind of RoPE scaling.
 Result<CheckpointFiles> adapt_gguf(CheckpointFiles checkpoint);
 
 // The architecture for writing this family; null where there is none.

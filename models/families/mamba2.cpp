@@ -297,6 +297,7 @@ const Family kGraniteHybrid = [] {
     family.names.push_back(
         {parameter + "up", "layers.N.shared_mlp.input_linear", Layout::kAsIs, {.index = 1, .of = 2}});
     family.names.push_back({parameter + "down", "layers.N.shared_mlp.output_linear"});
+    family.names.push_back({parameter + "{gate,up}", "layers.N.shared_mlp.{gate,up}_proj"});  // in GGUF files
   }
   family.names.push_back({"layers.N.feed_forward.router", "layers.N.block_sparse_moe.router.layer"});
   const std::string experts = "layers.N.block_sparse_moe.";
@@ -310,6 +311,8 @@ const Family kGraniteHybrid = [] {
                           {.index = 1, .of = 2, .stacked = true}});
   family.names.push_back(
       {"layers.N.feed_forward.experts.J.down", experts + "output_linear", Layout::kAsIs, {.stacked = true}});
+  family.names.push_back(  // in GGUF files
+      {"layers.N.feed_forward.experts.J.{gate,up,down}", experts + "experts.J.{gate,up,down}_proj"});
   family.harmless = {"mamba_chunk_size"};
   return family;
 }();

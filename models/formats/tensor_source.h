@@ -36,10 +36,11 @@ struct TensorInfo {
   std::span<const std::byte> storage;  // valid while the TensorSource lives; may be unaligned
   std::filesystem::path file;
   const blocks::Format* blocks = nullptr;  // kBlocks only
-  // Transformations by the file's writer: rows in heads of this many with interleaved halves (0: none), and 1 added to
-  // every number.
+  // Transformations by the file's writer: rows in heads of this many with interleaved halves (0: none), 1 added to every
+  // number x, and −e^x in its place.
   std::int64_t interleaved = 0;
   bool one_added = false;
+  bool negated_exponential = false;
 
   std::string_view type_name() const;  // "F32", "Q4_K"
   std::int64_t elements() const;

@@ -32,11 +32,16 @@ constexpr const char* kTekkenPattern =
 constexpr const char* kGpt4oPattern =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
+// Qwen 2's, with marks among the letters.
+constexpr const char* kQwen35Pattern =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
 const std::vector<WordPattern>& word_patterns() {
   static const std::vector<WordPattern> patterns{
       {{"gpt-2", "phi-2", "mpt", "olmo", "jais", "trillion"}, {kGpt2Pattern}},
       {{"llama-bpe", "llama3", "llama-v3", "falcon3", "smaug-bpe", "dbrx"}, {kLlama3Pattern}, true, true},
       {{"qwen2", "deepseek-r1-qwen", "stablelm2", "hunyuan"}, {kQwen2Pattern}},
+      {{"qwen35"}, {kQwen35Pattern}},
       {{"smollm", "starcoder", "refact", "command-r", "codeshell"}, {kOneDigit, kGpt2Pattern}},
       {{"tekken"}, {kTekkenPattern}, true, true},
       {{"gpt-4o", "llama4"}, {kGpt4oPattern}}};

@@ -74,6 +74,7 @@ void visit_mixer(Visit& visit, LayerSpec& layer) {
   visit.name("mixer_norm", kMixerNorms, mixer.norm);
   visit("mixer_norm_groups", mixer.norm_groups);
   visit.name("mixer_qkv", kLayouts, mixer.qkv);
+  visit("mixer_tiled_values", mixer.tiled_values);
   visit("mixer_channel_decay", mixer.channel_decay);
   visit("mixer_decay_floor", mixer.decay_floor);
   visit("mixer_beta_scale", mixer.beta_scale);

@@ -207,6 +207,8 @@ struct MixerSpec {
   // Delta rule. Fused: rows q|k|v of one matrix. Per head: one matrix with rows key head by key head [q|k|values|gates]
   // and one of [beta|decay] (Qwen3-Next). Separate: three matrices. The convolution has channels q|k|v in each.
   QkvLayout qkv = QkvLayout::kFused;
+  // The weights have the value heads of the first place within each key head, then those of the second, … (GGUF).
+  bool tiled_values = false;
   bool channel_decay = false;  // a decay for each channel of a key, not for each head (KDA)
   double decay_floor = 0;      // channel decay: g = floor·σ(e^A·(…)); 0: g = −e^A·softplus(…)
   double beta_scale = 1;       // factor of σ(beta); 2 lets a write turn the sign of what it overwrites

@@ -314,6 +314,7 @@ at::Tensor value_of(const WeightBinding& binding, const WeightBinding::Part& par
   }
   at::Tensor value = part_of(to_tensor_as_stored(*part.tensor, part.source), part);
   value = stays_stored(binding, part, storage) ? value : value.to(at::kFloat);
+  value = part.tensor->negated_exponential ? at::log(-value) : value;
   return part.tensor->blocks == nullptr ? products::ordered_rows(value, part.tensor->interleaved) : value;
 }
 

@@ -420,7 +420,8 @@ def changed_values(auto, folder, given, kind, config, plain, allowed_missing):
 # ---- one type
 
 
-def make(row, kind, auto):
+def make(row, kind, auto, path=None):
+    """Writes the configuration and the values of a line of the table to `path`; without one to values/."""
     import torch, transformers
     from safetensors.numpy import load_file, save_file
     from transformers import CONFIG_MAPPING
@@ -463,9 +464,10 @@ def make(row, kind, auto):
         if row["changes"]:
             data["changes"], more = changed_values(auto, folder, given, kind, config, plain, missing)
             values.update(more)
-    save_file({n: numpy.ascontiguousarray(v) for n, v in sorted(values.items())}, f"{HERE}/values/{name}.safetensors")
-    os.chmod(f"{HERE}/values/{name}.safetensors", 0o644)
-    write_json(f"{HERE}/values/{name}.json", data)
+    path = path or f"{HERE}/values/{name}"
+    save_file({n: numpy.ascontiguousarray(v) for n, v in sorted(values.items())}, f"{path}.safetensors")
+    os.chmod(f"{path}.safetensors", 0o644)
+    write_json(f"{path}.json", data)
     return data
 
 

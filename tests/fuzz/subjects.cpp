@@ -210,6 +210,13 @@ class Collection {
       add(file, Form::kBytes, commands);
       add(file, Form::kBytes, commands);
     }
+    // Of hybrids, whose tensors are reshaped and cut into experts.
+    for (const char* name : {"qwen35moe.gguf", "kimi-linear.gguf"}) {
+      const fs::path file = fresh("ggufs") / name;
+      fs::copy_file(fs::path(test::source_dir()) / "tests/conformance/gguf" / name, file,
+                    fs::copy_options::overwrite_existing);
+      add(file, Form::kBytes, {{"info", file, "--json"}, {"run", file, "--ids", "1,5,9,3"}});
+    }
   }
 
   void add_pictures() {

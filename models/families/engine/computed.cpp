@@ -105,15 +105,34 @@ Status compute_blocks(const CheckpointFiles& checkpoint, const std::vector<OfBlo
     LOCUS_TRY(const TensorInfo* const tensor, stored(checkpoint, wanted.tensor));
     const std::string where = formats::tensor_context(tensor->file, tensor->name);
     if (wanted.blocks < 1 || wanted.blocks > kMaxBlocks) {
-      return unsupported("expected 1 to " + std::to_string(kMaxBlocks) + " groups of channels, found " +
-                             std::to_string(wanted.blocks),
-                         where);
+      return unsupported(
+          "expected 1 to " + std::to_string(kMaxBlocks) + " groups of channels, found " + std::to_string(wanted.blocks),
+          where);
     }
     if (tensor->shape.size() < 2 || tensor->shape.front() % wanted.blocks != 0) {
       return other_shape(*tensor, "a matrix with rows in " + std::to_string(wanted.blocks) + " equal groups");
     }
     const at::Tensor value = transformer::to_tensor_as_stored(*tensor, checkpoint.tensors).flatten(1);
     LOCUS_CHECK(add(wanted.name, *tensor, at::block_diag(value.chunk(wanted.blocks)), table));
+  }
+  return finish(std::move(table), plan);
+}
+
+Status compute_latent(const CheckpointFiles& checkpoint, const std::vector<OfLatent>& matrices, Plan& plan) {
+  formats::TensorTable table;
+  for (const OfLatent& wanted : matrices) {
+    LOCUS_TRY(const TensorInfo* const keys, stored(checkpoint, wanted.keys));
+    LOCUS_TRY(const TensorInfo* const values, stored(checkpoint, wanted.values));
+    if (keys->shape.size() != 3) {
+      return other_shape(*keys, "heads of matrices");
+    }
+    if (values->shape.size() != 3 || values->shape[0] != keys->shape[0] || values->shape[2] != keys->shape[1]) {
+      return other_shape(*values, "heads of matrices that fit " + formats::shape_text(keys->shape));
+    }
+    const at::Tensor key_rows = transformer::to_tensor_as_stored(*keys, checkpoint.tensors).transpose(1, 2);
+    const at::Tensor value_rows = transformer::to_tensor_as_stored(*values, checkpoint.tensors);
+    const at::Tensor rows = at::cat({key_rows.to(at::kFloat), value_rows.to(at::kFloat)}, 1);
+    LOCUS_CHECK(add(wanted.name, *keys, rows.flatten(0, 1), table));
   }
   return finish(std::move(table), plan);
 }

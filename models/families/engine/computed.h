@@ -34,6 +34,16 @@ struct OfBlocks {
 // Errors: kBadInput for a tensor that is missing or whose rows the blocks do not divide; kUnsupported for more than 16.
 Status compute_blocks(const CheckpointFiles& checkpoint, const std::vector<OfBlocks>& matrices, Plan& plan);
 
+// The up projection of latent attention from two tensors: keys (H, R, D) and values (H, P, R) -> (H·(D + P), R), head by
+// head the rows of its keys and those of its values.
+struct OfLatent {
+  std::string name;
+  std::string keys;
+  std::string values;
+};
+// Errors: kBadInput for a tensor that is missing or of another shape than the other's.
+Status compute_latent(const CheckpointFiles& checkpoint, const std::vector<OfLatent>& matrices, Plan& plan);
+
 // A row of a table, and a factor.
 struct OneRow {
   std::string tensor;

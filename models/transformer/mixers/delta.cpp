@@ -62,15 +62,15 @@ class DeltaMixer : public Mixer {
     inputs.query =
         repeated(of_unit_length(heads(qkv[0], spec_.key_heads))) / std::sqrt(static_cast<double>(spec_.key_width));
     inputs.key = repeated(of_unit_length(heads(qkv[1], spec_.key_heads)));
-    inputs.value = heads(qkv[2], spec_.heads);
-    inputs.beta = at::sigmoid(parts.beta).transpose(1, 2) * spec_.beta_scale;
-    inputs.log_decay = log_decay(parts.decay);
+    inputs.value = grouped(heads(qkv[2], spec_.heads));
+    inputs.beta = grouped(at::sigmoid(parts.beta).transpose(1, 2) * spec_.beta_scale);
+    inputs.log_decay = grouped(log_decay(parts.decay));
     run.change(inputs);
-    const at::Tensor y = recurrence(inputs, run);
-    const at::Tensor normed = normalise(y.transpose(1, 2), norm_, Norm::kRms, spec_.norm_eps);  // (B, T, H, P)
-    const at::Tensor gate = parts.gate.view_as(normed);
+    const at::Tensor normed = normalise(recurrence(inputs, run), norm_, Norm::kRms, spec_.norm_eps);  // (B, H, T, P)
+    const at::Tensor gate = grouped(heads(parts.gate, spec_.heads));
     const at::Tensor gated = normed * (spec_.sigmoid_gate ? at::sigmoid(gate) : at::silu(gate));
-    return {linear(run.output(gated.flatten(2)), output_), run.map ? mixers::implied_map(inputs) : nullptr};
+    const at::Tensor rows = tiled(heads(run.output(gated.transpose(1, 2).flatten(2)), spec_.heads));
+    return {linear(rows.transpose(1, 2).flatten(2), output_), run.map ? mixers::implied_map(inputs) : nullptr};
   }
 
  private:
@@ -116,6 +116,13 @@ class DeltaMixer : public Mixer {
   // Key heads as often as they have value heads.
   at::Tensor repeated(const at::Tensor& x) const {
     return spec_.heads == spec_.key_heads ? x : x.repeat_interleave(spec_.heads / spec_.key_heads, 1);
+  }
+
+  // Value heads (B, H, …) from the weights' order to that of their key heads, and back.
+  at::Tensor grouped(const at::Tensor& x) const { return regrouped(x, spec_.heads / spec_.key_heads); }
+  at::Tensor tiled(const at::Tensor& x) const { return regrouped(x, spec_.key_heads); }
+  at::Tensor regrouped(const at::Tensor& x, std::int64_t rows) const {
+    return spec_.tiled_values ? x.unflatten(1, {rows, -1}).transpose(1, 2).flatten(1, 2) : x;
   }
 
   // (B, H, T) or (B, H, T, D)

@@ -177,6 +177,16 @@ TEST(TokenTables, CutWordsAsTheirNameSays) {
   EXPECT_EQ(with("tekken", "aA"), (std::vector<std::int64_t>{4, 6}));
   EXPECT_EQ(with("qwen2", "aA"), (std::vector<std::int64_t>{7}));
   EXPECT_EQ(with("gpt-4o", "12"), (std::vector<std::int64_t>{2}));
+  // A mark behind a letter, in two bytes.
+  const std::string first = to_byte_level("\xCC");
+  const std::string second = to_byte_level("\x81");
+  const std::string joined = "a" + first;
+  const std::string merge = "a " + first;
+  tables.tokens.insert(tables.tokens.end(), {first, second, joined});
+  tables.merges.push_back(merge);
+  EXPECT_EQ(with("qwen2", "a\xCC\x81"), (std::vector<std::int64_t>{4, 8, 9}));
+  EXPECT_EQ(with("qwen35", "a\xCC\x81"), (std::vector<std::int64_t>{10, 9}));
+  EXPECT_EQ(with("qwen35", "12"), (std::vector<std::int64_t>{0, 1}));
 }
 
 TEST(TokenTables, RefuseTablesThatDoNotFit) {

@@ -1,0 +1,82 @@
+// GGUF architectures whose layers mix tokens in different ways: attention in some, a mixer in others. They are read, not
+// written.
+//
+// Changes made by the converter of llama.cpp, all of which are undone: rates are stored as −e^x, vectors as matrices, a
+// norm in the groups it is taken over, experts as one tensor, rows of q and k in pairs (Granite, Nemotron), norms as
+// 1 + weight (Qwen), value heads in the order of their place within a key head (Qwen 3.5), the up projection of latent
+// attention as two tensors (Kimi). Factors that Falcon-H1's matrices were multiplied with stay in them.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "models/families/gguf.h"
+
+namespace locus::families {
+
+using GgufFields = nlohmann::ordered_json;
+
+// A file's values, and which tensors its layers have.
+class GgufReading {
+ public:
+  // Errors: kBadInput for more blocks than tensors.
+  static Result<GgufReading> of(const formats::TensorSource& file, std::string_view architecture);
+
+  // Without the blocks behind the last layer, which predict further tokens.
+  std::int64_t layers() const { return layers_; }
+  // "ssm_in.weight" of a layer.
+  const formats::TensorInfo* find(std::int64_t layer, std::string_view tensor) const;
+  // The layers that have this tensor, and the first of them; null where none has.
+  std::vector<bool> having(std::string_view tensor) const;
+  const formats::TensorInfo* first(std::string_view tensor) const;
+
+  bool has(std::string_view value) const;
+  // A value; kBadInput where it is absent and has no fallback. A list of values of layers counts as one where all but
+  // its zeros are equal; kUnsupported where they differ.
+  Result<std::int64_t> integer(std::string_view value, std::optional<std::int64_t> fallback = {}) const;
+  Result<double> number(std::string_view value, std::optional<double> fallback = {}) const;
+  Result<bool> boolean(std::string_view value, bool fallback) const;
+  std::string context(std::string_view value) const;
+
+ private:
+  GgufReading(const formats::TensorSource& file, std::string_view architecture);
+
+  const formats::TensorSource* file_;
+  std::string prefix_;
+  std::int64_t layers_ = 0;
+};
+
+struct GgufHybrid {
+  GgufArchitecture shared;
+  // Adds the family's own fields of config.json.
+  Status (*add_fields)(const GgufReading& reading, GgufFields& fields) = nullptr;
+  // Names outside layers, in addition to the usual ones.
+  std::vector<std::pair<std::string_view, std::string_view>> outside = {};
+  // Of two rows with the same name: whether the file is of this one.
+  bool (*applies)(const GgufReading& reading) = nullptr;
+};
+
+const std::vector<GgufHybrid>& gguf_hybrids();
+
+// The fields of config.json but for vocabulary and RoPE's scaling. Errors: kBadInput naming the value that is missing
+// or wrong; kUnsupported for what the family does not compute.
+Status add_hybrid_fields(const GgufHybrid& hybrid, const GgufReading& reading, GgufFields& fields);
+
+// A tensor under the family's name; "" where it has none.
+struct GgufTensor {
+  formats::TensorInfo info;
+  std::string name;
+};
+
+// The family's tensors in a tensor of the file: several for experts, none for those of blocks behind the last layer.
+// Errors: kBadInput for experts that do not divide their tensor.
+Result<std::vector<GgufTensor>> hybrid_tensors(const GgufHybrid& hybrid, const GgufReading& reading,
+                                               std::int64_t head_width, const formats::TensorInfo& tensor);
+
+}  // namespace locus::families

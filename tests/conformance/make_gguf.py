@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""make_gguf.py LLAMA.CPP [NAME...]   remakes gguf/ with the converter of llama.cpp, whose folder of source text is given
+
+gguf/NAME.json and gguf/NAME.safetensors are as in values/ (make.py), of a smaller model; gguf/NAME.gguf is what the converter writes of its
+checkpoint, in float32, without a tokenizer. Needs torch, transformers and gguf; the tests need none of them."""
+import json, os, re, sys, tempfile
+from pathlib import Path
+import numpy
+import make
+
+SIZES = dict(vocab_size=96, hidden_size=32, num_hidden_layers=3, num_attention_heads=2, num_key_value_heads=1, head_dim=16, intermediate_size=32,
+             moe_intermediate_size=16, shared_expert_intermediate_size=24, num_experts=3, num_local_experts=3, n_routed_experts=3,
+             linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=8, linear_value_head_dim=8, mamba_d_state=8, mamba_n_heads=4,
+             mamba_d_head=16, mamba_num_heads=4, mamba_head_dim=16, ssm_state_size=8, state_size=8, kv_lora_rank=16, q_lora_rank=None,
+             qk_nope_head_dim=8, qk_rope_head_dim=8, v_head_dim=8, linear_num_heads=2, linear_head_dim=8)
+MIXED = ["linear_attention", "full_attention", "linear_attention"]
+CONV = ["conv", "full_attention", "conv"]
+GRANITE = dict(layer_types=MIXED, mamba_n_groups=2, position_embedding_type="nope", shared_intermediate_size=24, embedding_multiplier=3.0,
+               residual_multiplier=0.5, attention_multiplier=0.3, logits_scaling=2.0)
+FALCON = dict(mamba_d_ssm=64, mamba_n_groups=2, num_hidden_layers=2, ssm_multipliers=[0.7, 1.2, 0.8, 1.1, 0.5], mlp_multipliers=[0.7, 0.6],
+              key_multiplier=0.5, attention_in_multiplier=0.9, attention_out_multiplier=0.8, ssm_in_multiplier=1.1, ssm_out_multiplier=0.6,
+              embedding_multiplier=2.0, lm_head_multiplier=0.5, mamba_norm_before_gate=False)
+NEMOTRON = dict(n_groups=2, moe_shared_expert_intermediate_size=24, num_hidden_layers="drop")
+# Name of the file: the library's type, settings of the tiny configuration, and fields as the published configurations have them, which the
+# converter reads.
+FILES = {
+    "qwen3next": ("qwen3_next", dict(layer_types=MIXED), dict(full_attention_interval=2)),
+    "qwen35": ("qwen3_5_text", dict(layer_types=MIXED), dict(full_attention_interval=2, mtp_num_hidden_layers=1)),
+    "qwen35moe": ("qwen3_5_moe_text", dict(layer_types=MIXED), dict(full_attention_interval=2)),
+    "granitehybrid": ("granitemoehybrid", dict(GRANITE, num_local_experts=0, num_experts_per_tok=0), dict(layer_types=["mamba", "attention", "mamba"])),
+    "granitehybrid-moe": ("granitemoehybrid", dict(GRANITE, intermediate_size=16), dict(layer_types=["mamba", "attention", "mamba"])),
+    "bamba": ("bamba", dict(attn_layer_indices=[1]), dict(attn_rotary_emb=8)),
+    "nemotron_h": ("nemotron_h", dict(NEMOTRON, layers_block_type=["linear_attention", "mlp", "full_attention", "mlp"]),
+                   dict(hybrid_override_pattern="M-*-", num_experts_per_tok=None)),
+    "nemotron_h_moe": ("nemotron_h", dict(NEMOTRON, layers_block_type=["linear_attention", "moe", "full_attention", "moe"], routed_scaling_factor=1.5), {}),
+    "falcon-h1": ("falcon_h1", dict(FALCON, mamba_rms_norm=False), dict(head_dim=16)),
+    "falcon-h1-norm": ("falcon_h1", dict(FALCON, mamba_rms_norm=True), dict(head_dim=16)),
+    "lfm2": ("lfm2", dict(layer_types=CONV, block_multiple_of=16), {}),
+    "lfm2moe": ("lfm2_moe", dict(layer_types=CONV, num_dense_layers=1), {}),
+    "kimi-linear": ("kimi_linear", dict(layer_types=MIXED, mlp_layer_types=["dense", "sparse", "sparse"], num_key_value_heads=2, num_experts=3, num_experts_per_token=2),
+                    dict(linear_attn_config=dict(num_heads=2, head_dim=8, short_conv_kernel_size=4, full_attn_layers=[2], kda_layers=[1, 3]),
+                         num_key_value_heads=2, first_k_dense_replace=1, moe_router_activation_func="sigmoid")),
+    "jamba": ("jamba", dict(attn_layer_period=2, attn_layer_offset=1, expert_layer_period=2, expert_layer_offset=1, use_mamba_kernels=False,
+                            mamba_dt_rank=4, num_hidden_layers=4, intermediate_size=24), {}),
+}
+
+
+# Names of tensors as published, where the library writes others; and where it writes none: blocks that predict further tokens.
+PUBLISHED = {"kimi_linear": [(r"(layers\.0\.)block_sparse_moe\.", r"\1mlp.")]}
+FURTHER = {"qwen3_5_text": dict(block="mtp.layers.0.", like="model.layers.1.", beside=["mtp.norm", "mtp.pre_fc_norm_embedding", "mtp.pre_fc_norm_hidden"], joins="mtp.fc.weight")}
+
+
+def as_published(kind, folder):
+    from safetensors.numpy import load_file, save_file
+    tensors = load_file(f"{folder}/model.safetensors")
+    for pattern, name in PUBLISHED.get(kind, []):
+        tensors = {re.sub(pattern, name, own): value for own, value in tensors.items()}
+    if further := FURTHER.get(kind):
+        tensors.update({name.replace(further["like"], further["block"]): value for name, value in tensors.items() if name.startswith(further["like"])})
+        width = len(tensors["model.norm.weight"])
+        tensors.update({f"{name}.weight": numpy.ones(width, numpy.float32) for name in further["beside"]})
+        tensors[further["joins"]] = numpy.ones((width, 2 * width), numpy.float32)
+    save_file(tensors, f"{folder}/model.safetensors", {"format": "pt"})
+
+
+def convert(program, folder, config, out):
+    """Writes the folder's checkpoint, whose configuration has these fields, with the converter, without a tokenizer."""
+    sys.path[:0] = [path for path in (f"{program}/gguf-py", program) if path not in sys.path]
+    import gguf, torch
+    from conversion import ModelBase, ModelType, get_model_architecture, get_model_class
+    json.dump(config, open(f"{folder}/config.json", "w"))
+    ModelBase.load_hparams = staticmethod(lambda *_, **__: json.loads(json.dumps(config)))
+    kind = get_model_class(get_model_architecture(config, ModelType.TEXT))
+    kind.set_vocab = lambda self: None
+    kind.no_mtp = "mtp_num_hidden_layers" not in config
+    with torch.inference_mode():
+        kind(Path(folder), gguf.LlamaFileType.ALL_F32, Path(out), eager=True, model_name=Path(out).stem).write()
+
+
+def main():
+    from transformers.utils import logging
+    logging.disable_progress_bar()
+    program, names = sys.argv[1], sys.argv[2:]
+    known = make.kinds()
+    make.SIZES.update(SIZES)
+    folder = f"{make.HERE}/gguf"
+    os.makedirs(folder, exist_ok=True)
+    for name, (kind, settings, published) in FILES.items():
+        if names and name not in names:
+            continue
+        row = dict(type=kind, settings=settings, changes=False)
+        data = make.make(row, *known[kind], f"{folder}/{name}")
+        config = {**data["config"], **published}
+        with tempfile.TemporaryDirectory() as place:
+            make.write_checkpoint(place, config, data["tensors"])
+            as_published(kind, place)
+            convert(program, place, {field: value for field, value in config.items() if value is not None}, f"{folder}/{name}.gguf")
+        os.chmod(f"{folder}/{name}.gguf", 0o644)
+        print(name, data["arithmetic"], data.get("float32_is_off_by", ""), os.path.getsize(f"{folder}/{name}.gguf"), flush=True)
+
+
+if __name__ == "__main__":
+    main()
