@@ -328,6 +328,10 @@ Result<CheckpointFiles> adapt_hybrid(CheckpointFiles checkpoint, const GgufHybri
     if (!is_table(tensor.name)) {
       LOCUS_TRY(std::vector<GgufTensor> own, hybrid_tensors(hybrid, reading, head_width, tensor));
       std::move(own.begin(), own.end(), std::back_inserter(tensors));
+      if (tensors.size() > formats::kTensorLimit) {
+        return too_large("more than " + std::to_string(formats::kTensorLimit) + " tensors, each expert's counted",
+                         file.gguf()->file());
+      }
     }
   }
   LOCUS_TRY(checkpoint.config, Config::parse_json(fields.dump(), file.gguf()->file()));

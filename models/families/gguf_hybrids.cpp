@@ -60,10 +60,14 @@ void set_shape(TensorInfo& tensor, std::vector<std::int64_t> shape) {
 // Experts, one by one.
 Result<std::vector<GgufTensor>> split_experts(const TensorInfo& tensor, const std::string& name) {
   std::vector<GgufTensor> experts;
-  const auto count = static_cast<std::size_t>(tensor.shape.empty() ? 0 : tensor.shape.front());
-  if (count < 1 || tensor.shape.size() != 3 || tensor.storage.size() % count != 0) {
+  const std::int64_t whole = tensor.shape.size() == 3 ? tensor.shape.front() : 0;
+  const auto count = static_cast<std::size_t>(whole);
+  if (whole < 1 || count > tensor.storage.size() || tensor.storage.size() % count != 0) {
     return bad_input("expected experts of the same size, found " + formats::shape_text(tensor.shape),
                      formats::tensor_context(tensor.file, tensor.name));
+  }
+  if (count > formats::kTensorLimit) {
+    return too_large(std::to_string(count) + " experts", formats::tensor_context(tensor.file, tensor.name));
   }
   const std::size_t bytes = tensor.storage.size() / count;
   const std::size_t place = name.find(".J.");

@@ -75,7 +75,7 @@ struct GgufTensor {
 };
 
 // The family's tensors in a tensor of the file: several for experts, none for those of blocks behind the last layer.
-// Errors: kBadInput for experts that do not divide their tensor.
+// Errors: kBadInput for experts that do not divide their tensor; kTooLarge for more than 262,144.
 Result<std::vector<GgufTensor>> hybrid_tensors(const GgufHybrid& hybrid, const GgufReading& reading,
                                                std::int64_t head_width, const formats::TensorInfo& tensor);
 

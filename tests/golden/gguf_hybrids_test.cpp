@@ -9,7 +9,7 @@
 
 #include "core/base/atomic_file.h"
 #include "models/api/convert.h"
-#include "models/families/gguf.h"
+#include "models/families/gguf_hybrids.h"
 #include "models/formats/tensor_source.h"
 #include "models/transformer/weights.h"
 #include "tests/support/checkpoint_folder.h"
@@ -209,6 +209,25 @@ TEST(GgufHybridErrors, NameTheValueThatIsMissingOrWrong) {
               "attention.key_length_mla: expected more than the 8 of rope.dimension_count, found 4");
   EXPECT_SAYS(opening_refusal(renamed_in(bytes_of("kimi-linear"), "attn_v_b", "attn_v_x")),
               "expected a tensor, found none");
+}
+
+// A number of experts that no bytes stand behind allocates nothing.
+TEST(GgufHybridErrors, CountExpertsByTheirBytes) {
+  const auto source = *formats::open_tensors(hybrid_file("qwen3next"));
+  const auto reading = *families::GgufReading::of(*source, "qwen3next");
+  formats::TensorInfo tensor = *source->find("blk.0.ffn_gate_exps.weight");
+  const auto split = [&](const std::vector<std::int64_t>& shape) {
+    tensor.shape = shape;
+    return families::hybrid_tensors(families::gguf_hybrids().front(), reading, 16, tensor);
+  };
+  EXPECT_EQ(split({3, 16, 32})->size(), 3U);
+  EXPECT_EQ(split({3, 16, 32})->at(2).name, "model.layers.0.mlp.experts.2.gate_proj.weight");
+  for (const std::vector<std::int64_t>& shape :
+       {std::vector<std::int64_t>{std::int64_t{1} << 40, 0, 0}, {0, 16, 32}, {5, 16, 32}, {7}}) {
+    const auto found = split(shape);
+    ASSERT_FALSE(found.ok());
+    EXPECT_NE(found.error().describe().find("expected experts of the same size"), std::string::npos);
+  }
 }
 
 TEST(GgufHybridErrors, RefuseWhatIsNotComputed) {

@@ -46,7 +46,7 @@ Spec unusual() {
   mixer.norm = MixerNorm::kGateThenNorm;
   mixer.norm_groups = 2;
   mixer.qkv = QkvLayout::kSeparate;
-  mixer.channel_decay = mixer.sigmoid_gate = mixer.inner_norms = true;
+  mixer.tiled_values = mixer.channel_decay = mixer.sigmoid_gate = mixer.inner_norms = true;
   mixer.decay_floor = -5;
   mixer.beta_scale = 2;
   mixer.gate_rank = 8;
