@@ -53,7 +53,7 @@ class ChangedType {
   test::TemporaryFolder folder_;
 };
 
-models::TraceData run(const models::Model& model, const models::Input& input) {
+models::TraceData run_bart(const models::Model& model, const models::Input& input) {
   models::RunOptions options;
   options.all_logits = true;
   const auto trace = model.run(input, options);
@@ -97,7 +97,7 @@ TEST(Bart, StoredSinesAreTheEncoding) {
   ASSERT_TRUE(one.ok() && other.ok());
   EXPECT_EQ((*one)->info().first_encoding().name, "sinusoidal");
   EXPECT_EQ((*one)->info().unexpected, std::vector<std::string>());
-  EXPECT_CLOSE(run(**one, stored.input()).logits, run(**other, computed.input()).logits, kBartTolerance);
+  EXPECT_CLOSE(run_bart(**one, stored.input()).logits, run_bart(**other, computed.input()).logits, kBartTolerance);
   const ChangedType learned("pegasus");
   const auto own = learned.open();
   ASSERT_TRUE(own.ok());
@@ -112,7 +112,7 @@ TEST(Bart, RoFormersTableMustBeThatOfItsAngles) {
   const auto other = stored.open();
   ASSERT_TRUE(one.ok() && other.ok());
   EXPECT_EQ((*other)->info().unexpected, std::vector<std::string>());
-  EXPECT_TRUE(run(**one, computed.input()).logits.equal(run(**other, stored.input()).logits));
+  EXPECT_TRUE(run_bart(**one, computed.input()).logits.equal(run_bart(**other, stored.input()).logits));
   const ChangedType changed("roformer", [&](test::Tensors& tensors) { tensors[name] = sines(64, 16) * 1.01; });
   const auto refused = changed.open();
   ASSERT_FALSE(refused.ok());
@@ -142,7 +142,7 @@ TEST(Bart, ADecoderMayBeAlone) {
   EXPECT_TRUE(warns(**half, "without cross-attention: the file has no encoder"));
   models::Input input;
   input.ids = both.input().decoder_ids;
-  EXPECT_CLOSE(run(**half, input).logits, run(**whole, both.input()).logits, kBartTolerance);
+  EXPECT_CLOSE(run_bart(**half, input).logits, run_bart(**whole, both.input()).logits, kBartTolerance);
 }
 
 TEST(Bart, AnEncoderMayBeAlone) {
@@ -155,8 +155,8 @@ TEST(Bart, AnEncoderMayBeAlone) {
   EXPECT_FALSE((*half)->info().head);
   models::Input input;
   input.ids = both.input().ids;
-  const models::TraceData states = run(**half, input);
-  const models::TraceData pair = run(**whole, both.input());
+  const models::TraceData states = run_bart(**half, input);
+  const models::TraceData pair = run_bart(**whole, both.input());
   ASSERT_NE(pair.encoder, nullptr);
   EXPECT_CLOSE(*models::whole_map(*states.layers.back().scores, attention::Quantity::kWeight),
                *models::whole_map(*pair.encoder->data().layers.back().scores, attention::Quantity::kWeight),
@@ -207,7 +207,7 @@ TEST(Bart, SidesMayHaveWordsOfTheirOwn) {
   EXPECT_EQ((*own)->info().unexpected, std::vector<std::string>());
   models::Input input = shared.input();
   input.decoder_ids = {0, 3, 49};
-  EXPECT_CLOSE(run(**own, input).logits, run(**same, input).logits.slice(-1, 0, 50), kBartTolerance);
+  EXPECT_CLOSE(run_bart(**own, input).logits, run_bart(**same, input).logits.slice(-1, 0, 50), kBartTolerance);
   input.decoder_ids = {0, 50};
   EXPECT_EQ((*own)->run(input).error().describe(), "decoder: token 1: expected an id from 0 to 49, found 50");
 }
