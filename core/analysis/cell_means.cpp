@@ -92,12 +92,16 @@ Status add_computed(const attention::ScoreField& field, const CellGrid& grid, st
     const Range rows{begin, std::min(begin + kLanes, grid.length())};
     const Range columns = field.mask().columns(rows, grid.length());
     at::Tensor carry;
-    LOCUS_TRY(at::Tensor logits, field.source().scores(attention::Quantity::kLogit, {0, heads}, rows, columns, carry));
+    auto scores = field.source().scores(attention::Quantity::kLogit, {0, heads}, rows, columns, carry);
+    if (!scores.ok() && scores.error().code != ErrorCode::kUnsupported) {
+      return scores.error();
+    }
     carry = at::Tensor();
     LOCUS_TRY(at::Tensor weights,
               field.source().scores(attention::Quantity::kWeight, {0, heads}, rows, columns, carry));
     // A visible cell without a logit (−∞, hard attention's others) has none to add.
-    logits = at::nan_to_num(logits.to(at::kCPU), 0.0, 0.0, 0.0).contiguous();
+    const at::Tensor logits = scores.ok() ? at::nan_to_num(scores->to(at::kCPU), 0.0, 0.0, 0.0).contiguous()
+                                          : at::full({heads, rows.size(), columns.size()}, kNaN, at::kFloat);
     add_tiles(field, grid, rows, columns, logits, weights.to(at::kCPU).log().contiguous(),
               blocks.data() + begin / kLanes * heads);
   }

@@ -90,7 +90,8 @@ struct CellMeans {
 // hold until the next call.
 using MapVisitor = std::function<void(std::size_t head, std::span<const double> map)>;
 
-// One entry per head; their maps are told to `visit`, where the grid has pixels. Preconditions: the field has the
+// One entry per head, whose logits and distance bias are NaN where the field has no logits; their maps are told to `visit`,
+// where the grid has pixels. Preconditions: the field has the
 // grid's length and mask, and at least 8 tokens. Errors: the field's own, kCancelled.
 Result<std::vector<CellMeans>> cell_means(const attention::ScoreField& field, const CellGrid& grid,
                                           const MapVisitor& visit, StopToken stop = {});

@@ -40,6 +40,7 @@ struct AtlasInfo {
   std::string encoding;  // of the first layer that has one
   std::int64_t layers = 0;
   std::int64_t heads = 0;
+  std::int64_t mixer_heads = 0;      // most of a layer without a soft-max; 0: none were measured
   std::optional<std::int64_t> step;  // of training, where the checkpoint or its folder's name says
   std::vector<AtlasCorpus> corpus;
   std::vector<std::string> what;  // the statistics that were asked for: "profile", "heads", …
@@ -92,6 +93,11 @@ class Atlas {
 // nothing turns there. Files that do not tell encodings apart have those of the first layer that has pairs, for every
 // layer.
 std::vector<double> pair_wavelengths(const Atlas& atlas, std::int64_t layer);
+
+// The heads of layers without a soft-max as an atlas of their own, whose info().heads is their number: its statistics are
+// those of the maps that these layers imply, weights being |M_ij| / Σ_j |M_ij|, and `heads.decay`. Entries of layers and
+// heads without such a map are NaN. Null where the atlas has none.
+std::shared_ptr<const Atlas> mixers_of(const std::shared_ptr<const Atlas>& atlas);
 
 // Opens an atlas file. Errors: kBadInput, one line with file, tensor, expected and found.
 Result<std::shared_ptr<const Atlas>> open_atlas(const std::filesystem::path& path);

@@ -30,6 +30,18 @@ void shuffle_half(std::vector<std::int64_t>& ids, training::Random& random) {
   }
 }
 
+// Halvings of a state that leave nothing in float32.
+constexpr double kMostHalvings = 1000;
+
+// How often a token halves the state: 1 / its half-life, of the median token, as in the view `memory`.
+double median_decay(const Field& lives, std::int64_t head) {
+  const auto begin = lives.values.begin() + head * lives.columns;
+  std::vector<float> sorted(begin, begin + lives.columns);
+  const auto middle = sorted.begin() + (lives.columns - 1) / 2;
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return std::min(1 / static_cast<double>(*middle), kMostHalvings);
+}
+
 constexpr std::array<std::pair<const char*, analysis::PairNorm>, 3> kPairNorms{
     {{"pairs.query", analysis::PairNorm::kQuery},
      {"pairs.key", analysis::PairNorm::kKey},
@@ -102,6 +114,14 @@ Measure::Measure(const Model& model, const MeasureOptions& options, const Trace&
     const auto field = scores_of(probe, layer);
     map_cells_.push_back(field.ok() ? cells_of((*field)->mask()) : std::make_shared<std::vector<std::uint32_t>>());
   }
+  if (const auto mixers = wants("mixers") ? probe.side(Side::kMixer) : nullptr) {
+    mixer_heads_ = mixers->model().heads;
+    for (std::int64_t layer = 0; layer < mixers->model().layers; ++layer) {
+      if (mixers->model().layer_info[static_cast<std::size_t>(layer)].attends) {
+        mixing_.push_back(layer);
+      }
+    }
+  }
   plan_windows(Kind::kWindow);
   plan_windows(Kind::kShuffledWindow);
   plan_repeats(Kind::kRepeats);
@@ -147,6 +167,13 @@ void Measure::plan_windows(Kind kind) {
       }
     }
   }
+  for (const std::int64_t layer : mixing_) {
+    slots_.add(kind, "mixer.profile.weight", layer, {mixer_heads_, bins});
+    for (const char* name : {"mixer.heads.entropy", "mixer.heads.relative-entropy", "mixer.heads.distance",
+                             "mixer.heads.previous", "mixer.heads.first", "mixer.heads.self", "mixer.heads.decay"}) {
+      slots_.add(kind, name, layer, {mixer_heads_});
+    }
+  }
   if (wants("loss")) {
     slots_.add(kind, "loss", kAtlasOfModel, {options_.length - 1});
   }
@@ -160,11 +187,14 @@ void Measure::plan_repeats(Kind kind) {
   for (std::int64_t layer = 0; layer < (wants("heads") ? model_.info().layers : 0); ++layer) {
     slots_.add(kind, "heads.induction", layer, {model_.info().heads});
   }
+  for (const std::int64_t layer : mixing_) {
+    slots_.add(kind, "mixer.heads.induction", layer, {mixer_heads_});
+  }
 }
 
 std::map<std::string, std::vector<double>> Measure::axes() const {
   std::map<std::string, std::vector<double>> axes;
-  if (wants("profile")) {
+  if (wants("profile") || !mixing_.empty()) {
     const std::vector<std::int64_t> edges = analysis::distance_edges(options_.length);
     axes["profile.edges"] = {edges.begin(), edges.end()};
   }
@@ -260,6 +290,37 @@ Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>
   return {};
 }
 
+Status Measure::measure_mixers(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) {
+  const auto mixers = mixing_.empty() ? nullptr : trace.side(Side::kMixer);
+  for (const std::int64_t layer : mixing_) {
+    LOCUS_TRY(const attention::ScoreField* field, scores_of(*mixers, layer));
+    LOCUS_TRY(const auto heads, analysis::cell_means(*field, grid_of(field->mask(), false), nullptr, stop));
+    const Result<Field> lives = mixers->half_life(layer, stop);
+    if (!lives.ok() && lives.error().code != ErrorCode::kUnsupported) {  // what does not decay has none
+      return lives.error();
+    }
+    for (std::int64_t head = 0; head < mixer_heads_; ++head) {
+      const auto at = static_cast<std::size_t>(head);
+      const bool own = at < heads.size();  // others have fewer
+      const analysis::CellMeans means = own ? heads[at] : analysis::CellMeans{};
+      const auto one = [&](const char* name, double value) {
+        const double shown = own ? value : kNaN;
+        put(kind, std::string("mixer.heads.") + name, layer, at, std::span(&shown, 1), numbers);
+      };
+      const std::vector<double> nothing(own ? 0 : heads.front().weight.size(), kNaN);
+      put(kind, "mixer.profile.weight", layer, at, own ? means.weight : nothing, numbers);
+      one("entropy", means.statistics.entropy);
+      one("relative-entropy", means.statistics.relative_entropy);
+      one("distance", means.statistics.mean_distance);
+      one("previous", means.statistics.previous_token);
+      one("first", means.statistics.first_token);
+      one("self", means.statistics.self);
+      one("decay", lives.ok() && head < lives->rows ? median_decay(*lives, head) : kNaN);
+    }
+  }
+  return {};
+}
+
 Status Measure::measure_pairs(const Trace& trace, Kind kind, std::vector<double>& numbers,
                               const StopToken& stop) const {
   LOCUS_TRY(const TraceData* data, data_of(trace));
@@ -319,6 +380,13 @@ Status Measure::add_repeats(std::int64_t index, Block& block, const StopToken& s
         put(kind, "heads.induction", layer, head, std::span(&scores[head], 1), numbers);
       }
     }
+    const auto mixers = mixing_.empty() ? nullptr : trace->side(Side::kMixer);
+    for (const std::int64_t layer : mixing_) {
+      LOCUS_TRY(const attention::ScoreField* field, scores_of(*mixers, layer));
+      LOCUS_TRY(std::vector<double> scores, analysis::induction_scores(*field, period, stop));
+      scores.resize(static_cast<std::size_t>(mixer_heads_), kNaN);
+      put(kind, "mixer.heads.induction", layer, 0, scores, numbers);
+    }
     block.add(kind, index, numbers);
   }
   return {};
@@ -331,6 +399,7 @@ Status Measure::add(const Windows& windows, std::int64_t index, Block& block, co
     std::vector<double> numbers(slots_.replicated(Kind::kWindow));
     LOCUS_TRY(const TracePointer trace, model_.run({.ids = window.ids}, options, stop));
     LOCUS_CHECK(measure_cells(*trace, Kind::kWindow, numbers, block, stop));
+    LOCUS_CHECK(measure_mixers(*trace, Kind::kWindow, numbers, stop));
     LOCUS_CHECK(measure_pairs(*trace, Kind::kWindow, numbers, stop));
     LOCUS_CHECK(measure_loss(*trace, window, Kind::kWindow, numbers));
     block.add(Kind::kWindow, index, numbers);
@@ -345,6 +414,7 @@ Status Measure::add(const Windows& windows, std::int64_t index, Block& block, co
       LOCUS_TRY(const TracePointer null, model_.run({.ids = shuffled.ids}, options, stop));
       numbers.assign(slots_.replicated(Kind::kShuffledWindow), 0);
       LOCUS_CHECK(measure_cells(*null, Kind::kShuffledWindow, numbers, block, stop));
+      LOCUS_CHECK(measure_mixers(*null, Kind::kShuffledWindow, numbers, stop));
       LOCUS_CHECK(measure_pairs(*null, Kind::kShuffledWindow, numbers, stop));
       LOCUS_CHECK(measure_loss(*null, shuffled, Kind::kShuffledWindow, numbers));
       block.add(Kind::kShuffledWindow, index, numbers);

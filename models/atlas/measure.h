@@ -34,6 +34,8 @@ class Measure {
   Measure(const Model& model, const MeasureOptions& options, const Trace& probe, Needles needles);
 
   const Slots& slots() const { return slots_; }
+  // Of the layers that are measured; 0: none are.
+  std::int64_t mixer_heads() const { return mixer_heads_; }
   // "profile.edges", …
   std::map<std::string, std::vector<double>> axes() const;
 
@@ -54,6 +56,8 @@ class Measure {
   Status add_repeats(std::int64_t index, Block& block, const StopToken& stop) const;
   void put(Kind kind, const std::string& statistic, std::int64_t layer, std::size_t head,
            std::span<const double> values, std::vector<double>& numbers) const;
+  // The layers that mix without a soft-max, on the side of the mixers.
+  Status measure_mixers(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop);
   Status measure_pairs(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) const;
   const analysis::CellGrid& grid_of(const attention::Mask& mask, bool map);
   MapCells cells_of(const attention::Mask& mask);
@@ -63,6 +67,8 @@ class Measure {
   Needles needles_;
   std::vector<std::optional<analysis::PairList>> pairs_;  // one per layer; empty without rotary pairs
   std::vector<MapCells> map_cells_;                       // one per layer
+  std::int64_t mixer_heads_ = 0;
+  std::vector<std::int64_t> mixing_;  // layers with a mixer, where they are asked for
   Slots slots_;
   // Start of a statistic's numbers.
   std::map<std::pair<Kind, std::pair<std::string, std::int64_t>>, const Slot*> places_;

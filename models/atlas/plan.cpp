@@ -37,7 +37,11 @@ Result<std::vector<std::string>> chosen(const Model& model, const std::vector<st
   std::vector<std::string> what;
   for (const AtlasStatistic& each : all) {
     const bool predicts = each.name == "loss" || each.name == "retrieval" || each.name == "spans";
-    if (predicts && !model.info().causal) {
+    if (each.name == "mixers" && !model.info().has_mixers()) {
+      if (is_asked(each.name)) {
+        return unsupported("mixers: expected a model with layers without a softmax", model.info().name);
+      }
+    } else if (predicts && !model.info().causal) {
       if (is_asked(each.name)) {
         return unsupported(each.name + ": expected a causal model", model.info().name);
       }

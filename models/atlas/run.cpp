@@ -262,6 +262,7 @@ Result<AtlasSummary> make_checked(const Model& model, const std::filesystem::pat
 
   LOCUS_TRY(const TracePointer probe, probe_of(model, windows));
   Measure measure(model, {facts.what, options.length, options.map_size, options.seed}, *probe, *std::move(needles));
+  facts.mixer_heads = measure.mixer_heads();
   Run run(options, windows, measure, facts);
   LOCUS_TRY(const bool finished, run.begin());
   if (finished) {

@@ -30,9 +30,9 @@ figure::Points::Hollow hollow_of(const HeadInterval& x, const HeadInterval& y) {
 std::string like_null_text(const AtlasPoints& heads, const std::string& x, const std::string& y, bool marks) {
   std::string text;
   const auto add = [&](const std::vector<HeadInterval>& list, const std::string& name, const char* mark) {
-    if (std::ranges::any_of(list, &HeadInterval::has_null)) {
+    if (const auto compared = std::ranges::count_if(list, &HeadInterval::has_null); compared > 0) {
       text += (text.empty() ? "" : ", ") + std::to_string(std::ranges::count_if(list, &HeadInterval::like_null)) +
-              " of " + std::to_string(list.size()) + (text.empty() ? " heads by " : " by ") + meaning_of(name) +
+              " of " + std::to_string(compared) + (text.empty() ? " heads by " : " by ") + meaning_of(name) +
               (marks ? mark : "");
     }
   };

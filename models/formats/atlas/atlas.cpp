@@ -117,6 +117,63 @@ std::vector<double> pair_wavelengths(const Atlas& atlas, std::int64_t layer) {
   return known ? atlas.axis(atlas::wavelength_axis(static_cast<std::size_t>(encoding))) : std::vector<double>();
 }
 
+namespace {
+
+// What an atlas has of layers without a soft-max.
+class MixerAtlas : public Atlas {
+ public:
+  explicit MixerAtlas(std::shared_ptr<const Atlas> whole) : whole_(std::move(whole)), info_(whole_->info()) {
+    info_.heads = info_.mixer_heads;
+    info_.encoding.clear();
+    for (const std::string& name : whole_->statistics()) {
+      if (name.starts_with(atlas::kOfMixers)) {
+        names_.push_back(name.substr(atlas::kOfMixers.size()));
+      }
+    }
+  }
+
+  const AtlasInfo& info() const override { return info_; }
+  const std::vector<std::string>& statistics() const override { return names_; }
+  bool of_model(const std::string& /*statistic*/) const override { return false; }
+  bool has(const std::string& statistic, AtlasNull null) const override { return whole_->has(own(statistic), null); }
+  const std::vector<double>& axis(const std::string& name) const override {
+    static const std::vector<double> none;
+    return name.starts_with("profile.") ? whole_->axis(name) : none;
+  }
+
+  // Layers without a mixer have no tensors.
+  Result<AtlasValues> values(const std::string& statistic, std::int64_t layer, AtlasNull null) const override {
+    Result<AtlasValues> found = whole_->values(own(statistic), layer, null);
+    if (found.ok() || !has(statistic, null) || layer < 0 || layer >= info_.layers) {
+      return found;
+    }
+    for (std::int64_t other = 0; other < info_.layers; ++other) {
+      Result<AtlasValues> like = whole_->values(own(statistic), other, null);
+      if (like.ok()) {
+        for (std::vector<double>* const numbers : {&like->mean, &like->low, &like->high, &like->deviation}) {
+          std::fill(numbers->begin(), numbers->end(), kNaN);
+        }
+        return like;
+      }
+    }
+    return found;
+  }
+
+ private:
+  static std::string own(const std::string& statistic) { return std::string(atlas::kOfMixers) + statistic; }
+
+  std::shared_ptr<const Atlas> whole_;
+  AtlasInfo info_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Atlas> mixers_of(const std::shared_ptr<const Atlas>& atlas) {
+  auto mixers = std::make_shared<const MixerAtlas>(atlas);
+  return mixers->info().heads == 0 || mixers->statistics().empty() ? nullptr : mixers;
+}
+
 Result<std::shared_ptr<const Atlas>> open_atlas(const std::filesystem::path& path) {
   LOCUS_TRY(OpenedAtlas file, atlas::open_file(path));
   return std::shared_ptr<const Atlas>(std::make_shared<OpenAtlas>(std::move(file)));
@@ -168,6 +225,7 @@ const std::vector<AtlasStatistic>& atlas_statistics() {
       {"retrieval", "whether a hidden sentence is copied out, by depth and length, and by which heads"},
       {"spans", "weight on the beginning, the hidden sentence, the neighbourhood and the rest while it is copied"},
       {"mean-map", "mean weight by query and key, reduced"},
+      {"mixers", "heads of layers without a softmax: shares by distance, previous, first, induction, decay"},
   };
   return all;
 }

@@ -33,6 +33,9 @@ class AtlasTrace final : public Trace {
  public:
   AtlasTrace(std::shared_ptr<const Atlas> atlas, const std::filesystem::path& path)
       : atlas_(std::move(atlas)), model_(info_of(atlas_->info(), path)) {
+    if (auto mixers = mixers_of(atlas_)) {
+      mixers_ = std::make_shared<const AtlasTrace>(std::move(mixers), path);
+    }
     for (std::int64_t n = 0; n < std::max<std::int64_t>(atlas_->info().length, 1); ++n) {
       tokens_.push_back({0, std::to_string(n), {}, static_cast<double>(n)});
     }
@@ -40,6 +43,7 @@ class AtlasTrace final : public Trace {
 
   const Atlas* atlas() const { return atlas_.get(); }
   const ModelInfo& model() const override { return model_; }
+  std::shared_ptr<const Trace> side(Side side) const override { return side == Side::kMixer ? mixers_ : nullptr; }
   const std::vector<TokenInfo>& tokens() const override { return tokens_; }
   const ImageGrid& image_grid() const override { return grid_; }
   const std::string& text() const override { return text_; }
@@ -66,6 +70,7 @@ class AtlasTrace final : public Trace {
   }
 
   std::shared_ptr<const Atlas> atlas_;
+  std::shared_ptr<const Trace> mixers_;
   ModelInfo model_;
   std::vector<TokenInfo> tokens_;
   ImageGrid grid_;

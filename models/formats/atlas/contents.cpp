@@ -8,7 +8,7 @@
 namespace locus::models::atlas {
 
 std::string samples_of(const std::string& statistic) {
-  if (statistic == "heads.induction") {
+  if (statistic == "heads.induction" || statistic == std::string(kOfMixers) + "heads.induction") {
     return "repeats";
   }
   return statistic.starts_with("retrieval.") || statistic.starts_with("spans.") ? "needles" : "windows";

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -64,6 +65,9 @@ Status write_atlas(const std::filesystem::path& path, const Contents& contents, 
 Result<Contents> read_contents(const std::filesystem::path& path);
 
 // ---- parts that both readers share
+
+// Before the name of a statistic of layers without a soft-max, whose shape begins with AtlasInfo::mixer_heads.
+inline constexpr std::string_view kOfMixers = "mixer.";
 
 // The parts of a tensor's name.
 struct TableName {

@@ -96,6 +96,9 @@ Result<AtlasInfo> read_info(const Metadata& metadata) {
     return bad_input("expected a seed, found " + shown(metadata.text("seed")), metadata.where("seed"));
   }
   info.seed = *seed;
+  if (!metadata.text("mixer_heads").empty()) {
+    LOCUS_CHECK(metadata.whole("mixer_heads", 1, kMaxHeads, info.mixer_heads));
+  }
   if (!metadata.text("step").empty()) {
     std::int64_t step = 0;
     LOCUS_CHECK(metadata.whole("step", 0, std::int64_t{1} << 60, step));
@@ -216,9 +219,10 @@ class Checker {
     const std::string name = tensor_name(table);
     const std::vector<std::int64_t>& shape = file_.source->find(name)->shape;
     const bool of_layer = table.layer != kAtlasOfModel;
-    if (table.layer >= file_.info.layers || shape.empty() || (of_layer && shape[0] != file_.info.heads)) {
-      return bad_input("expected a layer below " + std::to_string(file_.info.layers) + " and " +
-                           std::to_string(file_.info.heads) + " heads, found " + formats::shape_text(shape),
+    const std::int64_t heads = table.statistic.starts_with(kOfMixers) ? file_.info.mixer_heads : file_.info.heads;
+    if (table.layer >= file_.info.layers || shape.empty() || (of_layer && shape[0] != heads)) {
+      return bad_input("expected a layer below " + std::to_string(file_.info.layers) + " and " + std::to_string(heads) +
+                           " heads, found " + formats::shape_text(shape),
                        where(name));
     }
     const std::string counts = samples_name(samples_of(table.statistic), table.null);
@@ -241,7 +245,7 @@ class Checker {
 
 const std::set<std::string> kKnown{"format", "version",  "checkpoint", "sha256", "family",  "encoding",
                                    "layers", "heads",    "corpus",     "what",   "windows", "done",
-                                   "length", "map_size", "replicates", "seed",   "step"};
+                                   "length", "map_size", "replicates", "seed",   "step",    "mixer_heads"};
 
 }  // namespace
 

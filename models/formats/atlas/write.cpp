@@ -43,6 +43,9 @@ std::map<std::string, std::string> metadata_of(const Contents& contents) {
       {"locus.replicates", std::to_string(info.replicates)},
       {"locus.seed", std::to_string(info.seed)},
   };
+  if (info.mixer_heads > 0) {
+    metadata["locus.mixer_heads"] = std::to_string(info.mixer_heads);
+  }
   if (info.step) {
     metadata["locus.step"] = std::to_string(*info.step);
   }

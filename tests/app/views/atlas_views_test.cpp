@@ -6,6 +6,7 @@
 #include <set>
 
 #include "app/views/heads/atlas_points.h"
+#include "app/views/shared/measured/atlas_values.h"
 #include "app/views/shared/statement.h"
 #include "app/views/shared/view.h"
 #include "tests/support/atlas_inputs.h"
@@ -375,6 +376,42 @@ TEST(AtlasViews, NeedlesOfABundledAtlas) {
   for (std::int64_t cell = 0; cell < 10; ++cell) {
     EXPECT_EQ(at(answers, cell, column_named(answers, "mean")), 0);  // none is answered
   }
+}
+
+// Decays of four heads in a layer, halvings a token: the last one has none.
+class DecayingAtlas : public FakeAtlas {
+ public:
+  bool has(const std::string& statistic, models::AtlasNull null) const override {
+    return statistic == "heads.decay" || FakeAtlas::has(statistic, null);
+  }
+  Result<models::AtlasValues> values(const std::string& statistic, std::int64_t layer,
+                                     models::AtlasNull null) const override {
+    if (statistic != "heads.decay") {
+      return FakeAtlas::values(statistic, layer, null);
+    }
+    models::AtlasValues values;
+    values.shape = {kHeads};
+    values.mean = {0.5, 0.25, 0, std::nan("")};
+    values.low = {0.4, 0.2, 0, std::nan("")};
+    values.high = {0.625, 0.5, 0, std::nan("")};
+    return values;
+  }
+};
+
+TEST(AtlasViews, HalfLivesAreThoseOfTheMeanDecay) {
+  const auto list = head_intervals(DecayingAtlas(), "half-life");
+  ASSERT_TRUE(list.ok()) << list.error().describe();
+  EXPECT_EQ((*list)[0].mean, 2);
+  EXPECT_EQ((*list)[0].low, 1.6);
+  EXPECT_EQ((*list)[0].high, 2.5);
+  EXPECT_EQ((*list)[0].null, 2);
+  EXPECT_EQ((*list)[1].mean, 4);
+  EXPECT_TRUE(std::isinf((*list)[2].mean));
+  EXPECT_TRUE(std::isnan((*list)[3].mean));
+  // What has no number is not counted.
+  const AtlasPoints points{*list, *list, {}};
+  EXPECT_EQ(like_null_text(points, "half-life", "half-life", false).find("9 of 9 heads by half-life"), 0U)
+      << like_null_text(points, "half-life", "half-life", false);
 }
 
 TEST(AtlasViews, WhatAnAtlasWasMadeWithoutIsRefusedByName) {

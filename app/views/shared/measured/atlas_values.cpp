@@ -24,6 +24,7 @@ const std::vector<AtlasStatistic>& atlas_statistics() {
       {"distance", "heads.distance", 0, "mean distance (tokens)"},
       {"bias-mean", "heads.bias-mean", 0, "distance bias μ"},
       {"bias-deviation", "heads.bias-deviation", 0, "distance bias σ"},
+      {"half-life", "heads.decay", 0, "half-life of the state (tokens)", true},
       {"sink-queries", "sinks.queries", 0, "share of queries whose sink is key 0"},
       {"sink-weight", "sinks.weight", 0, "mean weight on key 0"},
       {"sink-value", "sinks.value-norm", 0, "norm of the value at key 0"},
@@ -61,7 +62,8 @@ Status add_layer(const models::Atlas& atlas, const AtlasStatistic& which, std::i
   const std::size_t each = values.mean.size() / heads;
   for (std::size_t head = 0; head < heads; ++head) {
     const std::size_t n = head * each + static_cast<std::size_t>(which.entry);
-    list.push_back({values.mean[n], values.low[n], values.high[n], null[n]});
+    list.push_back(which.inverse ? HeadInterval{1 / values.mean[n], 1 / values.high[n], 1 / values.low[n], 1 / null[n]}
+                                 : HeadInterval{values.mean[n], values.low[n], values.high[n], null[n]});
   }
   return {};
 }

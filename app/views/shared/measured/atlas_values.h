@@ -32,6 +32,7 @@ struct AtlasStatistic {
   const char* statistic;  // of the file: "heads.induction"
   std::int64_t entry;     // of each head's entries
   const char* meaning;    // on an axis
+  bool inverse = false;   // shown is 1 / the entry
 };
 // "layer", which every atlas has, and those of the file.
 const std::vector<AtlasStatistic>& atlas_statistics();
