@@ -295,7 +295,7 @@ Status Measure::measure_mixers(const Trace& trace, Kind kind, std::vector<double
   for (const std::int64_t layer : mixing_) {
     LOCUS_TRY(const attention::ScoreField* field, scores_of(*mixers, layer));
     LOCUS_TRY(const auto heads, analysis::cell_means(*field, grid_of(field->mask(), false), nullptr, stop));
-    const Result<Field> lives = mixers->half_life(layer, stop);
+    const Result<Field> lives = mixers->state_numbers(layer, StateNumber::kHalfLife, stop);
     if (!lives.ok() && lives.error().code != ErrorCode::kUnsupported) {  // what does not decay has none
       return lives.error();
     }

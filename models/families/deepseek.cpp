@@ -11,6 +11,32 @@
 
 namespace locus::families {
 
+Family latent_llama(std::string_view name) {
+  Family family = llama(name);
+  // head_dim and num_key_value_heads have another meaning here, or none.
+  std::erase_if(family.fields, [](const Field& field) {
+    return field.names.front() == "num_key_value_heads" || field.names.front() == "head_dim";
+  });
+  family.set({{"qk_rope_head_dim"}, slot::rotated_width});
+  family.set({{"qk_nope_head_dim"}, slot::plain_width});
+  family.set({{"v_head_dim"}, slot::value_width});
+  family.set({{"kv_lora_rank"}, slot::latent_rank});
+  family.set({{"q_lora_rank"}, slot::latent_query_rank, std::int64_t{0}});
+  family.names.push_back({"layers.N.attention.{query_down,query_latent_norm,query_up}",
+                          "layers.N.self_attn.{q_a_proj,q_a_layernorm,q_b_proj}"});
+  family.names.push_back({"layers.N.attention.{latent_down,latent_norm,latent_up}",
+                          "layers.N.self_attn.{kv_a_proj_with_mqa,kv_a_layernorm,kv_b_proj}"});
+  return family;
+}
+
+void name_stacked_experts(Family& family) {
+  const std::string to = "layers.N.feed_forward.experts.J.";
+  const std::string from = "layers.N.mlp.experts.";
+  family.names.push_back({to + "gate.weight", from + "gate_up_proj", {}, {.index = 0, .of = 2, .stacked = true}});
+  family.names.push_back({to + "up.weight", from + "gate_up_proj", {}, {.index = 1, .of = 2, .stacked = true}});
+  family.names.push_back({to + "down.weight", from + "down_proj", {}, {.stacked = true}});
+}
+
 namespace {
 
 using transformer::LayerSpec;
@@ -96,15 +122,6 @@ Status finish_mistral4(const CheckpointFiles& checkpoint, Plan& plan) {
   return finish_experts(config, plan);
 }
 
-// Layers after the last one predict further tokens; they are not run.
-Status skip_further(const Config& config, std::int64_t usual, Plan& plan) {
-  LOCUS_TRY(const std::int64_t further, integer_or(config, "num_nextn_predict_layers", usual, 0));
-  for (std::int64_t n = 0; n < std::min<std::int64_t>(further, 16); ++n) {
-    plan.skipped.push_back(layer_prefix("model.layers.", plan.spec.depth() + n) + "*");
-  }
-  return {};
-}
-
 // An index chooses the keys of each query, index_topk at most: all of a text that is no longer.
 Status finish_indexed(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
@@ -118,49 +135,20 @@ Status finish_indexed(const CheckpointFiles& checkpoint, Plan& plan) {
   for (const char* const part : {"wq_b.weight", "wk.weight", "k_norm.weight", "k_norm.bias", "weights_proj.weight"}) {
     plan.skipped.push_back("indexer." + std::string(part));
   }
-  LOCUS_TRY(const std::int64_t dense, integer_or(config, "first_k_dense_replace", 3, 0));
-  LOCUS_TRY(const std::int64_t dense_inner, config.integer("intermediate_size"));
-  LOCUS_TRY(const std::int64_t shared, integer_or(config, "n_shared_experts", 1, 0));
-  LOCUS_TRY(const std::vector<bool> sparse, layers_of_type(config, "mlp_layer_types", plan.spec.depth(), "sparse",
-                                                           "dense", [&](std::int64_t n) { return n >= dense; }));
-  plan.spec.each([&](std::int64_t n, LayerSpec& layer) {
-    layer.feed_forward.experts.shared = shared * layer.feed_forward.inner;
-    if (!sparse[static_cast<std::size_t>(n)]) {
-      layer.feed_forward.experts = {};
-      layer.feed_forward.inner = dense_inner;
-    }
-  });
-  return skip_further(config, 0, plan);
+  LOCUS_CHECK(set_dense_layers(config, plan, 3, "n_shared_experts"));
+  return skip_further_layers(config, 0, plan);
 }
 
 Status finish_v3(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_CHECK(check_fixed_fields(config, {{"scoring_func", {"sigmoid"}}, {"topk_method", {"noaux_tc"}}}));
   LOCUS_CHECK(finish_youtu(checkpoint, plan));
-  LOCUS_CHECK(skip_further(config, 0, plan));
+  LOCUS_CHECK(skip_further_layers(config, 0, plan));
   return finish_experts(config, plan);
 }
 
-Family latent(std::string_view name) {
-  Family family = llama(name);
-  // head_dim and num_key_value_heads have another meaning here, or none.
-  std::erase_if(family.fields, [](const Field& field) {
-    return field.names.front() == "num_key_value_heads" || field.names.front() == "head_dim";
-  });
-  family.set({{"qk_rope_head_dim"}, slot::rotated_width});
-  family.set({{"qk_nope_head_dim"}, slot::plain_width});
-  family.set({{"v_head_dim"}, slot::value_width});
-  family.set({{"kv_lora_rank"}, slot::latent_rank});
-  family.set({{"q_lora_rank"}, slot::latent_query_rank, std::int64_t{0}});
-  family.names.push_back({"layers.N.attention.{query_down,query_latent_norm,query_up}",
-                          "layers.N.self_attn.{q_a_proj,q_a_layernorm,q_b_proj}"});
-  family.names.push_back({"layers.N.attention.{latent_down,latent_norm,latent_up}",
-                          "layers.N.self_attn.{kv_a_proj_with_mqa,kv_a_layernorm,kv_b_proj}"});
-  return family;
-}
-
 Family deepseek(std::string_view name) {
-  Family family = latent(name);
+  Family family = latent_llama(name);
   family.set({{"moe_intermediate_size"}, slot::inner});
   family.set({{"n_routed_experts", "num_local_experts"}, slot::experts});
   family.set({{"num_experts_per_tok"}, slot::chosen_experts});
@@ -226,17 +214,12 @@ const Family kMistral4 = [] {
   family.set({{"norm_topk_prob"}, slot::normalised_experts, true});
   family.harmless = {"rope_parameters.max_position_embeddings", "rope_scaling.max_position_embeddings"};
   family.finish = finish_mistral4;
-  // All experts in one tensor for gate and up, and in one for down.
-  const std::string to = "layers.N.feed_forward.experts.J.";
-  const std::string from = "layers.N.mlp.experts.";
-  family.names.push_back({to + "gate.weight", from + "gate_up_proj", {}, {.index = 0, .of = 2, .stacked = true}});
-  family.names.push_back({to + "up.weight", from + "gate_up_proj", {}, {.index = 1, .of = 2, .stacked = true}});
-  family.names.push_back({to + "down.weight", from + "down_proj", {}, {.stacked = true}});
+  name_stacked_experts(family);
   return family;
 }();
 
 const Family kYoutu = [] {
-  Family family = latent("youtu");
+  Family family = latent_llama("youtu");
   family.set({{"tie_word_embeddings"}, slot::tied, true});
   family.finish = finish_youtu;
   return family;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 
 #include "core/base/shown.h"
@@ -77,7 +78,7 @@ void split_beta_decay(Plan& plan, std::int64_t key_heads) {
 }
 
 // Layers that mlp_only_layers or decoder_sparse_step keep dense.
-Status set_dense_layers(const Config& config, Plan& plan) {
+Status keep_dense_layers(const Config& config, Plan& plan) {
   if (plan.spec.first().feed_forward.experts.count == 0) {
     return {};
   }
@@ -101,7 +102,7 @@ Status finish_qwen(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const double fraction, rotated_fraction(config, 0.25));
   LOCUS_CHECK(set_rope(config, plan, 10000.0, "half", fraction));
-  LOCUS_CHECK(set_dense_layers(config, plan));
+  LOCUS_CHECK(keep_dense_layers(config, plan));
   LOCUS_TRY(MixerSpec mixer, delta_mixer(config, plan.spec.norm_eps));
   mixer.qkv = kLayout;
   LOCUS_TRY(mixer.tiled_values, config.boolean("linear_value_heads_tiled", false));
@@ -195,17 +196,8 @@ Status finish_kimi(const CheckpointFiles& checkpoint, Plan& plan) {
             attending_layers(config, plan.spec.depth(), "linear_attention", [&](std::int64_t n) {
               return grouped ? std::count(full.begin(), full.end(), n + 1) > 0 : (n + 1) % 4 == 0;
             }));
-  LOCUS_TRY(const std::int64_t dense, integer_or(config, "first_k_dense_replace", 1, 0));
-  LOCUS_TRY(const std::int64_t inner, integer_or(config, "intermediate_size", plan.spec.first().feed_forward.inner));
-  LOCUS_TRY(const std::int64_t shared, integer_or(config, "num_shared_experts", 1, 0));
-  LOCUS_TRY(const std::vector<bool> sparse, layers_of_type(config, "mlp_layer_types", plan.spec.depth(), "sparse",
-                                                           "dense", [&](std::int64_t n) { return n >= dense; }));
+  LOCUS_CHECK(set_dense_layers(config, plan, 1, "num_shared_experts"));
   plan.spec.each([&](std::int64_t n, LayerSpec& layer) {
-    layer.feed_forward.experts.shared = shared * layer.feed_forward.inner;
-    if (!sparse[static_cast<std::size_t>(n)]) {
-      layer.feed_forward.experts = {};
-      layer.feed_forward.inner = inner;
-    }
     if (!attends[static_cast<std::size_t>(n)]) {
       mix_instead(layer, mixer);
     }
@@ -291,27 +283,15 @@ Status finish_bailing(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_TRY(const std::int64_t group, integer_or(config, "layer_group_size", 6));
   LOCUS_TRY(const std::vector<bool> attends, attending_layers(config, plan.spec.depth(), "linear_attention",
                                                               [&](std::int64_t n) { return (n + 1) % group == 0; }));
-  LOCUS_TRY(const std::int64_t dense, integer_or(config, "first_k_dense_replace", 2, 0));
-  LOCUS_TRY(const std::int64_t inner, config.integer("intermediate_size"));
-  LOCUS_TRY(const std::int64_t shared, integer_or(config, "num_shared_experts", 1, 0));
-  LOCUS_TRY(const std::vector<bool> sparse, layers_of_type(config, "mlp_layer_types", plan.spec.depth(), "sparse",
-                                                           "dense", [&](std::int64_t n) { return n >= dense; }));
+  LOCUS_CHECK(set_dense_layers(config, plan, 2, "num_shared_experts"));
   plan.spec.each([&](std::int64_t n, LayerSpec& layer) {
     layer.attention.scale = factor == 1 ? 0 : factor / std::sqrt(width);
     layer.attention.query_bias = layer.attention.query_bias && layer.attention.latent.query_rank > 0;
-    layer.feed_forward.experts.shared = shared * layer.feed_forward.inner;
-    if (!sparse[static_cast<std::size_t>(n)]) {
-      layer.feed_forward.experts = {};
-      layer.feed_forward.inner = inner;
-    }
     if (!attends[static_cast<std::size_t>(n)]) {
       mix_instead(layer, mixer);
     }
   });
-  LOCUS_TRY(const std::int64_t further, integer_or(config, "num_nextn_predict_layers", 1, 0));
-  for (std::int64_t n = 0; n < std::min<std::int64_t>(further, 16); ++n) {
-    plan.skipped.push_back(layer_prefix("model.layers.", plan.spec.depth() + n) + "*");
-  }
+  LOCUS_CHECK(skip_further_layers(config, 1, plan));
   return join_convolutions(checkpoint, plan, "attention.");
 }
 
@@ -331,6 +311,14 @@ void add_mixer(Family& family) {
   name("step_bias", "dt_bias");
   name("norm", "norm");
   name("output", "out_proj");
+}
+
+// Parameters of a mixer and the tensors below `place` that hold them.
+void name_mixer(Family& family, const std::string& place,
+                std::initializer_list<std::pair<const char*, const char*>> names) {
+  for (const auto& [parameter, tensor] : names) {
+    family.names.push_back({std::string("layers.N.mixer.") + parameter, place + tensor});
+  }
 }
 
 Family qwen(std::string_view name) {
@@ -410,13 +398,17 @@ const Family kOlmoHybrid = [] {
   family.rename({"layers.N.feed_forward_norm", "layers.N.feedforward_layer_norm"});
   family.names.push_back({"layers.N.feed_forward_norm", "layers.N.post_attention_layernorm"});
   family.names.push_back({"layers.N.attention_after_norm", "layers.N.feedforward_layer_norm"});
-  for (const auto& [parameter, tensor] :
-       {std::pair{"query", "q_proj"}, std::pair{"key", "k_proj"}, std::pair{"value", "v_proj"},
-        std::pair{"gate", "g_proj"}, std::pair{"beta", "b_proj"}, std::pair{"decay", "a_proj"},
-        std::pair{"rate", "A_log"}, std::pair{"step_bias", "dt_bias"}, std::pair{"norm", "o_norm"},
-        std::pair{"output", "o_proj"}}) {
-    family.names.push_back({std::string("layers.N.mixer.") + parameter, std::string("layers.N.linear_attn.") + tensor});
-  }
+  name_mixer(family, "layers.N.linear_attn.",
+             {{"query", "q_proj"},
+              {"key", "k_proj"},
+              {"value", "v_proj"},
+              {"gate", "g_proj"},
+              {"beta", "b_proj"},
+              {"decay", "a_proj"},
+              {"rate", "A_log"},
+              {"step_bias", "dt_bias"},
+              {"norm", "o_norm"},
+              {"output", "o_proj"}});
   family.names.push_back(
       {"layers.N.mixer.convolution.weight", "layers.N.linear_attn.conv1d.weight", Layout::kReshaped});
   family.harmless = {"linear_a_log_max", "linear_a_log_min", "linear_dt_init_floor", "linear_dt_max", "linear_dt_min"};
@@ -435,20 +427,13 @@ const Family kLaraMini = [] {
   family.finish = finish_lara;
   family.names.push_back({"layers.N.attention.{query,key}_norm", "layers.N.self_attn.{q,k}_norm"});
   family.rename({"layers.N.mixer.norm", "layers.N.linear_attn.out_norm"});
-  const std::string to = "layers.N.feed_forward.experts.J.";
-  const std::string from = "layers.N.mlp.experts.";
-  family.names.push_back({to + "gate.weight", from + "gate_up_proj", {}, {.index = 0, .of = 2, .stacked = true}});
-  family.names.push_back({to + "up.weight", from + "gate_up_proj", {}, {.index = 1, .of = 2, .stacked = true}});
-  family.names.push_back({to + "down.weight", from + "down_proj", {}, {.stacked = true}});
+  name_stacked_experts(family);
   return family;
 }();
 
 const Family kBailingHybrid = [] {
   using namespace slot;
-  Family family = llama("bailing_hybrid");
-  std::erase_if(family.fields, [](const Field& field) {
-    return field.names.front() == "num_key_value_heads" || field.names.front() == "head_dim";
-  });
+  Family family = latent_llama("bailing_hybrid");
   family.fixed = [](Draft& draft) {
     draft.layer.feed_forward.experts.router = transformer::Router::kSigmoid;
     draft.layer.feed_forward.experts.correction = true;
@@ -459,7 +444,6 @@ const Family kBailingHybrid = [] {
   family.set({{"qk_nope_head_dim"}, plain_width, std::int64_t{128}});
   family.set({{"v_head_dim"}, value_width, std::int64_t{128}});
   family.set({{"kv_lora_rank"}, latent_rank, std::int64_t{512}});
-  family.set({{"q_lora_rank"}, latent_query_rank, std::int64_t{0}});
   family.set({{"moe_intermediate_size"}, inner, std::int64_t{768}});
   family.set({{"num_experts", "num_local_experts"}, experts, std::int64_t{512}});
   family.set({{"num_experts_per_token", "num_experts_per_tok"}, chosen_experts, std::int64_t{8}});
@@ -479,13 +463,17 @@ const Family kBailingHybrid = [] {
                           "layers.N.attention.{q_a_proj,q_a_layernorm,q_b_proj}"});
   family.names.push_back({"layers.N.attention.{latent_down,latent_norm,latent_up}",
                           "layers.N.attention.{kv_a_proj_with_mqa,kv_a_layernorm,kv_b_proj}"});
-  for (const auto& [parameter, tensor] :
-       {std::pair{"query", "q_proj"}, std::pair{"key", "k_proj"}, std::pair{"value", "v_proj"},
-        std::pair{"gate", "g_proj"}, std::pair{"decay", "f_proj"}, std::pair{"beta", "b_proj"},
-        std::pair{"rate", "A_log"}, std::pair{"step_bias", "dt_bias"}, std::pair{"norm", "o_norm"},
-        std::pair{"output", "dense"}}) {
-    family.names.push_back({std::string("layers.N.mixer.") + parameter, std::string("layers.N.attention.") + tensor});
-  }
+  name_mixer(family, "layers.N.attention.",
+             {{"query", "q_proj"},
+              {"key", "k_proj"},
+              {"value", "v_proj"},
+              {"gate", "g_proj"},
+              {"decay", "f_proj"},
+              {"beta", "b_proj"},
+              {"rate", "A_log"},
+              {"step_bias", "dt_bias"},
+              {"norm", "o_norm"},
+              {"output", "dense"}});
   family.names.push_back({"layers.N.mixer.convolution.weight", "layers.N.attention.conv1d.weight", Layout::kReshaped});
   family.names.push_back(
       {"layers.N.feed_forward.experts.J.{gate,up,down}", "layers.N.mlp.experts.J.{gate,up,down}_proj"});
@@ -497,19 +485,11 @@ const Family kBailingHybrid = [] {
 }();
 
 const Family kKimiLinear = [] {
-  Family family = llama("kimi_linear");
-  std::erase_if(family.fields, [](const Field& field) {
-    return field.names.front() == "num_key_value_heads" || field.names.front() == "head_dim";
-  });
+  Family family = latent_llama("kimi_linear");
   family.fixed = [](Draft& draft) {
     draft.layer.feed_forward.experts.router = transformer::Router::kSigmoid;
     draft.layer.feed_forward.experts.correction = true;
   };
-  family.set({{"qk_rope_head_dim"}, slot::rotated_width});
-  family.set({{"qk_nope_head_dim"}, slot::plain_width});
-  family.set({{"v_head_dim"}, slot::value_width});
-  family.set({{"kv_lora_rank"}, slot::latent_rank});
-  family.set({{"q_lora_rank"}, slot::latent_query_rank, std::int64_t{0}});
   family.set({{"moe_intermediate_size"}, slot::inner});
   family.set({{"topk_group"}, slot::chosen_groups, std::int64_t{1}});
   family.set({{"routed_scaling_factor"}, slot::expert_factor, 1.0});
@@ -517,21 +497,22 @@ const Family kKimiLinear = [] {
   family.set({{"num_experts_per_token"}, slot::chosen_experts, std::int64_t{8}});
   family.set({{"moe_renormalize"}, slot::normalised_experts, true});
   family.set({{"num_expert_group"}, slot::expert_groups, std::int64_t{1}});
-  family.harmless = {"head_dim", "model_max_length", "num_key_value_heads", "qk_head_dim", "v_head_dim"};
+  family.harmless = {"head_dim", "model_max_length", "num_key_value_heads", "qk_head_dim"};
   family.fixed_fields = {
       {"moe_router_activation_func", {"sigmoid"}}, {"use_grouped_topk", {true}}, {"mla_use_nope", {true}}};
   family.finish = finish_kimi;
-  family.names.push_back({"layers.N.attention.{query_down,query_latent_norm,query_up}",
-                          "layers.N.self_attn.{q_a_proj,q_a_layernorm,q_b_proj}"});
-  family.names.push_back({"layers.N.attention.{latent_down,latent_norm,latent_up}",
-                          "layers.N.self_attn.{kv_a_proj_with_mqa,kv_a_layernorm,kv_b_proj}"});
-  for (const auto& [parameter, tensor] :
-       {std::pair{"query", "q_proj"}, std::pair{"key", "k_proj"}, std::pair{"value", "v_proj"},
-        std::pair{"gate_down", "g_a_proj"}, std::pair{"gate_up", "g_b_proj"}, std::pair{"decay_down", "f_a_proj"},
-        std::pair{"decay_up", "f_b_proj"}, std::pair{"beta", "b_proj"}, std::pair{"step_bias", "dt_bias"},
-        std::pair{"norm", "o_norm"}, std::pair{"output", "o_proj"}}) {
-    family.names.push_back({std::string("layers.N.mixer.") + parameter, std::string("layers.N.self_attn.") + tensor});
-  }
+  name_mixer(family, "layers.N.self_attn.",
+             {{"query", "q_proj"},
+              {"key", "k_proj"},
+              {"value", "v_proj"},
+              {"gate_down", "g_a_proj"},
+              {"gate_up", "g_b_proj"},
+              {"decay_down", "f_a_proj"},
+              {"decay_up", "f_b_proj"},
+              {"beta", "b_proj"},
+              {"step_bias", "dt_bias"},
+              {"norm", "o_norm"},
+              {"output", "o_proj"}});
   family.names.push_back({"layers.N.mixer.rate", "layers.N.self_attn.A_log", Layout::kReshaped});
   family.names.push_back({"layers.N.mixer.convolution.weight", "layers.N.self_attn.conv1d.weight", Layout::kReshaped});
   for (const char* place : {"block_sparse_moe", "mlp"}) {

@@ -146,6 +146,14 @@ Family llama(std::string_view name);
 // finish() of Llama: sets RoPE in every layer, as the config specifies it. Errors: rope_options().
 Status finish_llama(const CheckpointFiles& checkpoint, Plan& plan);
 
+// ---- deepseek.cpp
+
+// llama() with latent attention: its widths, ranks and projections.
+Family latent_llama(std::string_view name);
+
+// Names the matrices of experts that a file stacks in two tensors, gate_up_proj and down_proj.
+void name_stacked_experts(Family& family);
+
 // ---- gpt2.cpp
 
 Family gpt2(std::string_view name);

@@ -9,6 +9,7 @@
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/paths.h"
 #include "tests/support/pictured_text.h"
+#include "tests/support/waits.h"
 
 namespace locus::models {
 namespace {

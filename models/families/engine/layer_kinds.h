@@ -20,6 +20,13 @@ Result<std::vector<bool>> layers_of_type(const Config& config, std::string_view 
 Result<std::vector<bool>> attending_layers(const Config& config, std::int64_t layers, std::string_view mixed,
                                            const std::function<bool(std::int64_t layer)>& otherwise);
 
+// Keeps layers without experts, `intermediate_size` wide: those that mlp_layer_types calls dense, without such a list the
+// first first_k_dense_replace, `usual` where it is absent. The others share as many experts as `shared` says, usually one.
+Status set_dense_layers(const Config& config, Plan& plan, std::int64_t usual, std::string_view shared);
+
+// Skips the layers after the last one, num_nextn_predict_layers, `usual` where it is absent: they predict further tokens.
+Status skip_further_layers(const Config& config, std::int64_t usual, Plan& plan);
+
 // Makes the layer one that has this mixer instead of attention.
 void mix_instead(transformer::LayerSpec& layer, const transformer::MixerSpec& mixer);
 

@@ -120,7 +120,7 @@ Habits habits_of(const std::vector<std::vector<double>>& shares) {
 }
 
 double median_halvings(const models::Trace& side, std::int64_t layer, std::int64_t head) {
-  const Field lives = side.half_life(layer).value();
+  const Field lives = side.state_numbers(layer, models::StateNumber::kHalfLife).value();
   std::vector<float> own(lives.values.begin() + head * lives.columns,
                          lives.values.begin() + (head + 1) * lives.columns);
   std::ranges::sort(own);
