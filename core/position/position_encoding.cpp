@@ -48,7 +48,8 @@ TileScores PositionEncoding::score(const Prepared& prepared, const Tile& tile, c
   if (wanted.content && !description().content.empty()) {
     scores.content = prepared.content_query.defined()
                          ? scaled_dot(prepared.content_query, prepared.content_key, tile, scale())
-                         : scores.logits;
+                     : description().rotates ? at::Tensor()
+                                             : scores.logits;
   }
   return scores;
 }

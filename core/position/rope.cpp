@@ -190,6 +190,18 @@ Prepared Rope::prepare(const State& state, std::int64_t layer, const Projections
   return prepared;
 }
 
+Status Rope::restore_content(const State& state, Prepared& prepared) const {
+  if (options_.norm) {
+    return unsupported("encoding rope: q and k are normed behind the rotation: they cannot be turned back");
+  }
+  const Rotation there = Rotation::unpacked(state.table);
+  const at::Tensor size = there.cos.square() + there.sin.square();  // YaRN's magnitude, squared
+  const Rotation back{there.cos / size, -there.sin / size};
+  prepared.content_query = rotate(prepared.query, back, options_.layout);
+  prepared.content_key = rotate(prepared.key, back, options_.layout);
+  return {};
+}
+
 Result<PairForm> Rope::pair_form(const Prepared& prepared, std::int64_t /*layer*/) const {
   if (options_.norm) {
     return unsupported("encoding rope: q and k are normed behind the rotation: the logit is no sum over turning pairs");

@@ -59,6 +59,8 @@ class Rope final : public WithOptions<Rope, RopeOptions>, public Paired {
   at::Tensor vectors(const State& state, std::int64_t layer) const override;
   Result<PairForm> pair_form(const Prepared& prepared, std::int64_t layer) const override;
   bool is_linear() const override { return !options_.norm; }
+  // Turns q and k back, as the content of what prepare() made of them. Errors: kUnsupported behind a norm.
+  Status restore_content(const State& state, Prepared& prepared) const;
 
  private:
   at::Tensor normed(const at::Tensor& x, const at::Tensor& weight) const;

@@ -79,6 +79,13 @@ bool same_tokens(const std::vector<TokenInfo>& ours, const std::vector<TokenInfo
                     [](const TokenInfo& a, const TokenInfo& b) { return a.id == b.id; });
 }
 
+// Whether both say that the same encoding is in the scores of a layer, so that what is left of them without it compares.
+bool same_encoding(const TraceData& ours, const TraceData& theirs, std::size_t n) {
+  const EncodingUse* const mine = ours.model.encoding_of(static_cast<std::int64_t>(n));
+  const EncodingUse* const other = theirs.model.encoding_of(static_cast<std::int64_t>(n));
+  return ours.key_tokens.empty() && mine != nullptr && other != nullptr && mine->name == other->name;
+}
+
 // The layers of two traces, quantity by quantity, where both have it.
 Status compare_layers(const TraceData& ours, const TraceData& theirs, const std::string& side, Comparison& comparison,
                       StopToken stop) {
@@ -96,8 +103,11 @@ Status compare_layers(const TraceData& ours, const TraceData& theirs, const std:
       comparison.add(prefix + "expert_weights", ours.layers[n].expert_weights, theirs.layers[n].expert_weights);
     }
     for (const auto& [quantity, name] :
-         {std::pair{attention::Quantity::kWeight, "attention"}, std::pair{attention::Quantity::kGate, "gates"},
-          std::pair{attention::Quantity::kPosition, "positions"}}) {
+         {std::pair{attention::Quantity::kWeight, "attention"}, std::pair{attention::Quantity::kContent, "content"},
+          std::pair{attention::Quantity::kGate, "gates"}, std::pair{attention::Quantity::kPosition, "positions"}}) {
+      if (quantity == attention::Quantity::kContent && !same_encoding(ours, theirs, n)) {
+        continue;
+      }
       const Result<at::Tensor> mine = whole_map(*ours.layers[n].scores, quantity, stop);
       const Result<at::Tensor> other = whole_map(*theirs.layers[n].scores, quantity, stop);
       if (mine.ok() && other.ok()) {

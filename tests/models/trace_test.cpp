@@ -61,7 +61,8 @@ TEST(Trace, WrittenAndOpenedAgainItShowsTheSame) {
   const auto trace = llama.run({"all"});
   ASSERT_TRUE(trace);
   for (const std::set<std::string>& keep :
-       {std::set<std::string>{"all"}, std::set<std::string>{"q", "k", "q_content", "k_content", "logits"}}) {
+       {std::set<std::string>{"all"}, std::set<std::string>{"q", "k", "q_content", "k_content", "logits"},
+        std::set<std::string>{"q", "k", "logits"}}) {  // whose content the encoding gives back
     const auto path = llama.folder.path() / "trace.safetensors";
     const Status written = trace->write(path, keep);
     ASSERT_TRUE(written.ok()) << written.error().describe();
@@ -268,6 +269,32 @@ TEST(Trace, WhatItsMetadataSaysIsChecked) {
     EXPECT_TRUE(line.starts_with(path.string())) << line;
     EXPECT_NE(line.find(name), std::string::npos) << line;
     EXPECT_NE(line.find(what), std::string::npos) << line;
+  }
+}
+
+TEST(Trace, WhatItsWriterNotesIsAWarning) {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "noted.safetensors";
+  const Metadata noted{{"locus.format", "trace/1"},
+                       {"notes", R"(["layers 2: the map is stored", "one\ntwo"])"},
+                       {"recorded_layers", "[5]"}};
+  write_stored(path, noted);
+  const auto opened = test::open_trace(path);
+  ASSERT_TRUE(opened.ok()) << opened.error().describe();
+  const std::vector<std::string>& warnings = (*opened)->model().warnings;
+  ASSERT_EQ(warnings.size(), 3U);
+  EXPECT_EQ(warnings[0], "recording: layers 2: the map is stored");
+  EXPECT_EQ(warnings[1].find('\n'), std::string::npos);
+  EXPECT_EQ(warnings[2], "recording: its layers are those that the model numbers 5");
+  for (const auto& [key, value] : {std::pair{"notes", "[1]"}, std::pair{"notes", "{}"}, std::pair{"notes", "["},
+                                   std::pair{"recorded_layers", "[1, 2]"}, std::pair{"recorded_layers", "[-1]"},
+                                   std::pair{"recorded_layers", "1"}}) {
+    Metadata wrong = noted;
+    wrong[key] = value;
+    write_stored(path, wrong);
+    const auto refused = test::open_trace(path);
+    ASSERT_FALSE(refused.ok()) << value;
+    EXPECT_NE(refused.error().describe().find(std::string("metadata ") + key), std::string::npos);
   }
 }
 

@@ -37,7 +37,8 @@ class RowFormed {
 // The form of a dot product.
 inline RowForm dot_product_form(const PositionEncoding& encoding, const Prepared& prepared) {
   RowForm form;
-  form.has_content = !encoding.description().content.empty();
+  const Description& about = encoding.description();
+  form.has_content = !about.content.empty() && (prepared.content_query.defined() || !about.rotates);
   form.content_query = prepared.content_query;
   form.content_key = prepared.content_key;
   return form;

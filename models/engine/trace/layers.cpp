@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/numbers.h"
+#include "core/position/rope.h"
 #include "models/edits/run_edits.h"
 #include "models/engine/trace/open_trace.h"
 #include "models/engine/trace/pictures.h"
@@ -111,9 +112,19 @@ Status check_sums(const OpenTrace& trace, const std::string& name, const attenti
   return {};
 }
 
+// Turns q and k back where the trace does not hold them as they were before the rotation.
+Status restore_content(const UsedEncoding* used, position::Prepared& prepared) {
+  const auto* const rope = used == nullptr ? nullptr : dynamic_cast<const position::Rope*>(used->encoding.get());
+  const bool given = prepared.content_query.defined() && prepared.content_key.defined();
+  if (given || rope == nullptr || !used->start || rope->options().norm) {
+    return {};
+  }
+  return rope->restore_content(*used->start, prepared);
+}
+
 Result<std::shared_ptr<const attention::ComputedScores>> computed(const OpenTrace& trace, const TraceLayer& layer,
-                                                                  const attention::Mask& mask, double soft_cap,
-                                                                  const std::string& prefix) {
+                                                                  const UsedEncoding* used, const attention::Mask& mask,
+                                                                  double soft_cap, const std::string& prefix) {
   using Computed = std::shared_ptr<const attention::ComputedScores>;
   const ModelInfo& model = trace.data.model;
   position::Prepared prepared;
@@ -137,6 +148,7 @@ Result<std::shared_ptr<const attention::ComputedScores>> computed(const OpenTrac
                          (prepared.gate_query.defined() ? std::to_string(prepared.gate_query.size(3)) : "none"),
                      trace.file.where(prefix + "q_gate"));
   }
+  LOCUS_CHECK(restore_content(used, prepared));
   LOCUS_TRY(at::Tensor sums, trace.file.float_tensor(prefix + "log_sum_exp", {model.heads, trace.length()}));
   at::Tensor chosen;
   const at::Tensor nothing = at::empty({1, prepared.key.size(1), trace.keys(), 0});
@@ -198,9 +210,11 @@ Result<TraceLayer> read_layer(const OpenTrace& trace, std::int64_t index) {
   LOCUS_TRY(const double soft_cap, edit_layer(trace, index, info.soft_cap, mask, layer));
   LOCUS_TRY(layer.sinks, trace.file.float_tensor(prefix + "sinks", {trace.data.model.heads}));
   LOCUS_CHECK(read_experts(trace, layer, prefix));
-  LOCUS_TRY(layer.computed, computed(trace, layer, mask, soft_cap, prefix));
+  LOCUS_TRY(layer.computed, computed(trace, layer, used, mask, soft_cap, prefix));
   if (maps.empty() && !layer.computed) {
-    return bad_input("expected attention, or q and k with an encoding that this build knows, found neither",
+    const std::vector<std::string>& said = trace.data.model.warnings;  // of the encoding
+    return bad_input("expected attention, or q and k with an encoding that this build knows, found neither" +
+                         (said.empty() ? std::string() : " (" + said.back() + ")"),
                      trace.file.path() + ": layer " + std::to_string(index));
   }
   if (used != nullptr) {

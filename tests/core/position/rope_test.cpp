@@ -135,6 +135,37 @@ std::int64_t component_of(std::int64_t m, const std::vector<double>& sections, b
   return static_cast<double>(m) < sections[0] ? 0 : static_cast<double>(m) < sections[0] + sections[1] ? 1 : 2;
 }
 
+TEST(Rope, turnsBackWhatItTurned) {
+  at::manual_seed(3);
+  const Projections given{at::randn({1, 4, 9, 16}), at::randn({1, 2, 9, 16}), {}, {}};
+  const Settings yarn{{"scaling", std::string("yarn")},
+                      {"factor", 8.0},
+                      {"original_max_position_embeddings", std::int64_t{64}},
+                      {"fraction", 0.5}};
+  for (const char* const layout : {"half", "interleaved", "swapped"}) {
+    for (Settings options : {Settings{}, Settings{{"fraction", 0.25}}, yarn}) {
+      options.set("layout", std::string(layout));
+      const auto made = make_encoding("rope", options, shape_of(4, 16, 2));
+      ASSERT_TRUE(made.ok()) << made.error().describe();
+      const auto& rope = dynamic_cast<const Rope&>(**made);
+      const State state = rope.begin(Positions::sequence(9, 1000), 1);
+      Prepared prepared = rope.prepare(state, 0, given);
+      prepared.content_query = prepared.content_key = at::Tensor();
+      Wanted wanted;
+      wanted.content = true;
+      EXPECT_FALSE(rope.score(prepared, {0, {0, 4}, {0, 9}, {0, 9}}, wanted).content.defined());
+      ASSERT_TRUE(rope.restore_content(state, prepared).ok());
+      EXPECT_LE((prepared.content_query - given.query).abs().max().item<double>(), 2e-6) << layout;
+      EXPECT_LE((prepared.content_key - given.key).abs().max().item<double>(), 2e-6) << layout;
+    }
+  }
+  const auto normed = make_encoding("rope", {{"norm", true}}, shape_of(4, 16, 2));
+  ASSERT_TRUE(normed.ok());
+  const State state = (*normed)->begin(Positions::sequence(9), 1);
+  Prepared prepared = (*normed)->prepare(state, 0, given);
+  EXPECT_FALSE(dynamic_cast<const Rope&>(**normed).restore_content(state, prepared).ok());
+}
+
 TEST(Rope, sectionsTurnEachPairByItsComponent) {
   for (const auto& [sections, word] : {std::pair{std::vector<double>{2, 3, 3}, "chunked"},
                                        {std::vector<double>{4, 2, 2}, "interleaved"},
