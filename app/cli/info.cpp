@@ -1,4 +1,4 @@
-// locus info: what a checkpoint is, and which encodings there are.
+// locus info: what a checkpoint or a trace is, and which encodings there are.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -8,11 +8,14 @@
 #include "app/cli/command.h"
 #include "app/cli/input_options.h"
 #include "app/cli/json.h"
+#include "app/cli/model_lines.h"
+#include "app/cli/trace_info.h"
 #include "core/base/instruction_sets.h"
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/api/atlas.h"
+#include "models/api/files.h"
 #include "models/api/model.h"
 #include "models/api/weight_kinds.h"
 
@@ -26,14 +29,6 @@ struct InfoOptions {
   std::int64_t length = 0;
   OverrideOptions overrides;
 };
-
-Json encoding_json(const models::EncodingUse& encoding) {
-  Json json = {{"name", encoding.name}};
-  for (const auto& [name, value] : encoding.options.values()) {
-    json[name] = value;
-  }
-  return json;
-}
 
 Json runtime_json() {
   const models::Runtime runtime = models::runtime();
@@ -112,61 +107,12 @@ std::string names_line(const std::vector<std::string>& names) {
   return names.empty() ? "none" : listed(names, printable);
 }
 
-// An encoding and those of its options that are not what they are by default; its base in any case where there are
-// several encodings.
-std::string encoding_line(const models::EncodingUse& use, bool one_of_several) {
-  std::string line = use.name;
-  for (const models::EncodingInfo& encoding : models::encodings()) {
-    if (encoding.name != use.name) {
-      continue;
-    }
-    for (const auto& option : encoding.options) {
-      const auto value = use.options.values().find(option.name);
-      const bool said = one_of_several && option.name == "base";
-      if (value != use.options.values().end() && (said || to_text(value->second) != option.shape)) {
-        line += " " + option.name + "=" + to_text(value->second);
-      }
-    }
-  }
-  return line;
-}
-
-// ", layers 5, 11, 17": those that have the encoding; an encoding that no layer has is only added to the embeddings.
-std::string layers_of(const models::ModelInfo& info, std::int64_t encoding) {
-  std::vector<std::int64_t> layers;
-  for (std::int64_t n = 0; n < static_cast<std::int64_t>(info.layer_info.size()); ++n) {
-    if (info.layer_info[static_cast<std::size_t>(n)].encoding == encoding) {
-      layers.push_back(n);
-    }
-  }
-  if (layers.empty()) {
-    return ", added to the embeddings";
-  }
-  return (layers.size() == 1 ? ", layer " : ", layers ") +
-         listed(layers, [](std::int64_t n) { return std::to_string(n); });
-}
-
 // "OpenBLAS, SkylakeX kernels; own kernels avx512; 2 threads"
 std::string products_line(const models::Runtime& runtime) {
   const std::string kernels = models::products().kernels;
   return runtime.blas + (kernels.empty() ? "" : ", " + kernels + " kernels") + "; own kernels " +
          std::string(version_name(used_version())) + "; " + std::to_string(runtime.threads) +
          (runtime.threads == 1 ? " thread" : " threads");
-}
-
-// Layers that have the same, and what: "0, 1, 2, 4" and "rope base=10000, window 64".
-std::vector<std::pair<std::string, std::string>> layer_lines(const models::ModelInfo& info) {
-  std::vector<std::pair<std::string, std::string>> lines;
-  for (std::int64_t n = 0; n < info.layers; ++n) {
-    const std::string text = models::layer_text(info, n);
-    const auto known = std::find_if(lines.begin(), lines.end(), [&](const auto& line) { return line.second == text; });
-    if (known == lines.end()) {
-      lines.emplace_back(std::to_string(n), text);
-    } else {
-      known->first += ", " + std::to_string(n);
-    }
-  }
-  return lines;
 }
 
 // Formats and the kinds of weights in them, those of most bytes first: "Q4_K" and "attn_q, attn_k, ffn_down (12): 71
@@ -210,16 +156,10 @@ std::string labels_text(const std::vector<std::string>& labels) {
 
 void print_info(const models::Model& model, std::int64_t length, Console& console) {
   const models::ModelInfo& info = model.info();
-  const auto row = [&console](const std::string& name, const std::string& value) {
-    console.print(name + std::string(name.size() < 16 ? 16 - name.size() : 1, ' ') + value);
-  };
+  const auto row = [&console](const std::string& name, const std::string& value) { print_row(name, value, console); };
   row("checkpoint", info.name);
   row("family", info.family);
-  const bool several = info.encodings.size() > 1;
-  for (std::size_t n = 0; n < info.encodings.size(); ++n) {
-    row("encoding", encoding_line(info.encodings[n], several) +
-                        (several ? layers_of(info, static_cast<std::int64_t>(n)) : std::string()));
-  }
+  print_encodings_of(info, console);
   if (info.encoder_layers > 0) {
     row("encoder", std::to_string(info.encoder_layers) + " layers; what follows is the decoder's");
   }
@@ -229,13 +169,7 @@ void print_info(const models::Model& model, std::int64_t length, Console& consol
                                            : std::string("as many tokens as their size asks for")) +
                         ", placeholder " + std::to_string(info.placeholder));
   }
-  row("layers × heads", std::to_string(info.layers) + " × " + std::to_string(info.heads) +
-                            (info.kv_heads == info.heads ? "" : " (" + std::to_string(info.kv_heads) + " key heads)"));
-  if (!info.uniform() || (!info.layer_info.empty() && info.layer_info.front().window > 0)) {
-    for (const auto& [layers, text] : layer_lines(info)) {
-      row(layers.find(',') == std::string::npos ? "layer " + layers : "layers " + layers, text);
-    }
-  }
+  print_layers_of(info, console);
   if (!info.unverified.empty()) {
     row("verified", "no: compare with values of the authors' code (locus verify)");
   }
@@ -318,6 +252,11 @@ Status run_info(const InfoOptions& options, const Context& context) {
                ? print_atlas_info(options.path, options.json, context.console)
                : Status(usage("info: an atlas takes neither --length nor overrides, which are a checkpoint's"));
   }
+  if (models::is_trace(options.path)) {
+    return options.length == 0 && overrides == models::Overrides()
+               ? print_trace_info(options.path, options.json, context.console)
+               : Status(usage("info: a trace takes neither --length nor overrides, which are a checkpoint's"));
+  }
   LOCUS_TRY(const auto model, open_model(options.path, overrides, context, {}, false));
   if (options.json) {
     context.console.print(dump(info_json(*model, options.length)));
@@ -331,7 +270,8 @@ Status run_info(const InfoOptions& options, const Context& context) {
 
 Action declare_info(Arguments& arguments) {
   auto options = std::make_shared<InfoOptions>();
-  arguments.positional("PATH", options->path, false, "a checkpoint: a folder or a file", FileUse::kCheckpoint);
+  arguments.positional("PATH", options->path, false, "a checkpoint (a folder or a file), a trace or an atlas",
+                       FileUse::kCheckpoint);
   arguments.flag("--json", options->json, "print JSON");
   arguments.flag("--encodings", options->encodings, "list the position encodings instead");
   arguments.integer("--length", options->length, {}, "print FLOPs and MACs for this many tokens");

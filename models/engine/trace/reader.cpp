@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/guarded.h"
+#include "core/base/listed.h"
 #include "core/base/shown.h"
 #include "models/api/local.h"
 #include "models/engine/trace/open_trace.h"
@@ -45,6 +46,32 @@ Result<TraceData> read_trace(OpenTrace opened) {
     set_cross_encoding(opened.data.model);
   }
   return std::move(opened.data);
+}
+
+// What the program that wrote the trace says of it: warnings of the model.
+Status read_notes(const formats::Source& source, const std::string& file, ModelInfo& model) {
+  const trace::TraceContents contents(source, file, {});
+  LOCUS_TRY(const nlohmann::json notes, contents.value("notes"));
+  if (!notes.is_null() && !(notes.is_array() && std::all_of(notes.begin(), notes.end(),
+                                                            [](const auto& note) { return note.is_string(); }))) {
+    return bad_input("expected a list of texts", contents.metadata("notes"));
+  }
+  for (const nlohmann::json& note : notes) {
+    model.warnings.push_back("recording: " + printable(note.get<std::string>()));
+  }
+  LOCUS_TRY(const nlohmann::json layers, contents.value("recorded_layers"));
+  if (layers.is_null()) {
+    return {};
+  }
+  const auto is_number = [](const nlohmann::json& layer) { return layer.is_number_integer() && layer >= 0; };
+  if (!layers.is_array() || static_cast<std::int64_t>(layers.size()) != model.layers ||
+      !std::all_of(layers.begin(), layers.end(), is_number)) {
+    return bad_input("expected a list of " + std::to_string(model.layers) + " numbers, one per layer",
+                     contents.metadata("recorded_layers"));
+  }
+  model.warnings.push_back("recording: its layers are those that the model numbers " +
+                           listed(layers, [](const nlohmann::json& layer) { return layer.dump(); }));
+  return {};
 }
 
 bool has_tensor(const formats::Source& source, std::string_view begin, std::string_view part = {}) {
@@ -138,6 +165,7 @@ Result<std::shared_ptr<const Trace>> local::open_trace(const std::filesystem::pa
     const std::string file = path.string();
     LOCUS_TRY(TraceData data,
               has_tensor(source, "decoder.layers.") ? read_sides(source, file) : read_text(source, file));
+    LOCUS_CHECK(read_notes(source, file, data.model));
     return std::shared_ptr<const Trace>(std::make_shared<RecordedTrace>(std::move(data)));
   });
 }

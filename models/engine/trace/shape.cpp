@@ -68,6 +68,16 @@ Status read_layer_info(OpenTrace& trace) {
     };
     LOCUS_CHECK(read_list(trace, name, "whole numbers of at least 0", take));
   }
+  for (std::int64_t n = 0; n < trace.data.model.layers; ++n) {
+    const std::string name = "layers." + std::to_string(n) + ".q";
+    const TensorInfo* const q = trace.file.find(name);
+    const std::int64_t said = trace.data.model.layer_info[static_cast<std::size_t>(n)].head_width;
+    if (said > 0 && has_elements(q, 3) && q->shape[2] != said) {
+      return bad_input("expected " + std::to_string(said) + " channels, as metadata head_widths says, found " +
+                           std::to_string(q->shape[2]),
+                       trace.file.where(name));
+    }
+  }
   const std::int64_t last = trace.data.model.layers - 1;
   LOCUS_CHECK(read_list(trace, "key_sources", "layers or −1", [&](LayerInfo& layer, const json& value) {
     const std::optional<std::int64_t> source = whole_number(value, -1, last);
@@ -136,12 +146,16 @@ Status read_shape(OpenTrace& trace) {
                          " [H, T, D] or " + trace.file.tensor_name(layer + "attention") + " [H, T, T], found none",
                      trace.file.path());
   }
+  for (std::int64_t n = first + 1; q == nullptr && n < model.layers; ++n) {  // a stored map tells no widths
+    q = trace.file.find("layers." + std::to_string(n) + ".q");
+    k = trace.file.find("layers." + std::to_string(n) + ".k");
+  }
   LOCUS_TRY(json stored, trace.file.value("shape"));
   stored = stored.is_null() ? json::object() : std::move(stored);
   LOCUS_TRY(const JsonObject shape, JsonObject::of(stored, trace.file.metadata("shape")));
   model.heads = scores->shape[0];
   model.kv_heads = has_elements(k, 3) ? k->shape[0] : model.heads;
-  LOCUS_TRY(model.head_width, size_of(shape, "head_width", q != nullptr ? q->shape[2] : 1, kLargestSize));
+  LOCUS_TRY(model.head_width, size_of(shape, "head_width", has_elements(q, 3) ? q->shape[2] : 1, kLargestSize));
   LOCUS_TRY(model.width,
             size_of(shape, "width", checked_product({model.heads, model.head_width}).value_or(0), kLargestSize));
   LOCUS_TRY(model.trained_length, size_of(shape, "trained_length", 0, kLargestCount));

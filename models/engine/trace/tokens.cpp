@@ -112,6 +112,10 @@ Status read_tokens(OpenTrace& trace) {
                          " ids and " + std::to_string(named) + " tokens",
                      trace.file.path());
   }
+  if (ids.defined() && !at::isIntegralType(ids.scalar_type(), false)) {
+    return bad_input("expected whole numbers, found " + std::string(at::toString(ids.scalar_type())),
+                     trace.file.where("input_ids"));
+  }
   LOCUS_CHECK(read_grid(trace, length));
   LOCUS_CHECK(read_positions(trace, position_info, length));
   if (ids.defined()) {

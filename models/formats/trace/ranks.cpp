@@ -119,7 +119,7 @@ class JoinedRanks : public formats::TensorSource {
   // Metadata that must be equal in all ranks, and the concatenated lists of layers.
   Status join_metadata() {
     const Rank& first = ranks_.front();
-    std::set<std::string> own{"shard", "shape", "encoding", "window"};
+    std::set<std::string> own{"shard", "shape", "encoding", "window", "notes"};
     own.insert(kLists.begin(), kLists.end());
     for (const Rank& rank : ranks_) {
       std::map<std::string, std::string> all = first.source->metadata();
@@ -136,6 +136,26 @@ class JoinedRanks : public formats::TensorSource {
     metadata_.erase("shard");
     for (const char* const key : kLists) {
       LOCUS_CHECK(join_list(key));
+    }
+    return join_notes();
+  }
+
+  // What any of them says, once.
+  Status join_notes() {
+    json joined = json::array();
+    for (const Rank& rank : ranks_) {
+      if (rank.text("notes").empty()) {
+        continue;
+      }
+      LOCUS_TRY(const json notes, parse_json(rank.text("notes"), rank.metadata("notes")));
+      for (const json& note : notes) {
+        if (std::find(joined.begin(), joined.end(), note) == joined.end()) {
+          joined.push_back(note);
+        }
+      }
+    }
+    if (!joined.empty()) {
+      metadata_["notes"] = joined.dump(-1, ' ', false, json::error_handler_t::replace);
     }
     return {};
   }

@@ -118,7 +118,9 @@ TEST_F(CliBadInput, WhatNoFamilyRecognisesIsNamed) {
   expect_error(run_locus({"info", (pickles / "e_argparse.pt").string()}), 4, "beside a training script's ");
   const std::string trace = file("run.safetensors");
   ASSERT_EQ(run_locus({"run", path(), "--text", "one", "--trace", trace}).status, 0);
-  expect_error(run_locus({"info", trace}), 4, "found a trace of a run");
+  expect_error(run_locus({"run", trace, "--text", "one"}), 4, "found a trace of a run");
+  expect_error(run_locus({"info", trace}), 3, "expected layers.0.q and layers.0.k [H, T, D] or layers.0.attention");
+  expect_error(run_locus({"info", trace, "--length", "5"}), 2, "a trace takes neither --length nor overrides");
 }
 
 TEST_F(CliBadInput, ConfigOfAnotherWorld) {

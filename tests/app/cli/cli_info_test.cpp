@@ -49,6 +49,36 @@ TEST_F(CliInfo, JsonHasTheFixedKeys) {
   EXPECT_GT(info.at("macs").get<double>(), 0);
 }
 
+TEST_F(CliInfo, SaysWhatATraceHolds) {
+  const std::string trace = file("run.safetensors");
+  ASSERT_EQ(run_locus({"run", path(), "--ids", "3,4,5", "--trace", trace, "--keep", "q,k,logits"}).status, 0);
+  const auto told = run_locus({"info", trace});
+  ASSERT_EQ(told.status, 0) << told.err;
+  for (const char* const line : {"trace           run.safetensors\n", "tokens          3, without their text\n",
+                                 "encoding        rope\n", "layers × heads 2 × 2\n", "mask            causal\n",
+                                 "shows           weight, logit, content, contribution\n", "logits          yes\n"}) {
+    EXPECT_NE(told.out.find(line), std::string::npos) << line << told.out;
+  }
+  EXPECT_EQ(told.err, "");
+  const json info = json::parse(run_locus({"info", trace, "--json"}).out);
+  EXPECT_EQ(info.at("trace"), true);
+  EXPECT_EQ(info.at("length"), 3);
+  EXPECT_EQ(info.at("tokens").size(), 3U);
+  EXPECT_EQ(info.at("encodings").at(0).at("base"), 10000.0);
+  EXPECT_EQ(info.at("shows").at("content"), json({0, 1}));
+  EXPECT_TRUE(info.at("sides").empty());
+  const std::string both = locus::test::source_dir() + "/tests/golden/families/";
+  const std::string sides = file("sides.safetensors");
+  ASSERT_EQ(
+      run_locus({"run", both + "t5", "--ids", "3,4,5,6", "--decoder-ids", "2,7", "--trace", sides, "--keep", "q,k"})
+          .status,
+      0);
+  const json told_sides = json::parse(run_locus({"info", sides, "--json"}).out).at("sides");
+  EXPECT_EQ(told_sides.at("encoder").at("length"), 4);
+  EXPECT_EQ(told_sides.at("cross").at("length"), 2);
+  EXPECT_EQ(told_sides.at("cross").at("key_length"), 4);
+}
+
 // Beside RoPE of the same shape: TAPE carries its state through attention and mixes it in every layer.
 TEST_F(CliInfo, CountsWhatAnEncodingCosts) {
   const auto macs = [](const std::string& checkpoint) {
