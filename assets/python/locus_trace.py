@@ -132,16 +132,37 @@ def _check_tensor(name, info, most):
 
 # ---- the check of a trace ----
 
-LISTS = {
-    "layer_encodings": lambda value: value is None or (isinstance(value, dict) and isinstance(value.get("name"), str)),
+def _is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _above(low, most=math.inf):
+    return lambda value: _is_number(value) and low < value <= most
+
+
+def _one_of(*words):
+    return lambda value: value in words
+
+
+def _are_above_0(value):
+    return isinstance(value, list) and all(_above(0)(each) for each in value)
+
+
+def _is_flag(value):
+    return isinstance(value, bool)
+
+
+LISTS = {  # of the metadata, with an entry for each layer
+    "layer_encodings": lambda value: value is None or isinstance(value, dict),
     "windows": _is_count,
     "chunks": _is_count,
-    "soft_caps": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0,
-    "sinks": lambda value: isinstance(value, bool),
-    "attends": lambda value: isinstance(value, bool),
+    "soft_caps": lambda value: _is_number(value) and value >= 0,
+    "sinks": _is_flag,
+    "attends": _is_flag,
     "head_widths": _is_count,
     "key_heads": _is_count,
 }
+OTHER_LISTS = {"mixers": lambda value: isinstance(value, str), "recorded_layers": _is_count}
 
 
 def _json(metadata, key, kind):
@@ -150,8 +171,8 @@ def _json(metadata, key, kind):
     try:
         value = json.loads(metadata[key])
     except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, kind):
+        value = ()  # of no kind
+    if value is not None and not isinstance(value, kind):
         raise TraceError(f"metadata {key}: expected a JSON {'list' if kind is list else 'object'}")
     return value
 
@@ -176,6 +197,11 @@ def _check_layer(tensors, n, length, heads):
             raise TraceError(f"tensor {name}k: expected heads that divide {heads}, found {tensors[name + 'k']['shape'][0]}")
     _check_shape(tensors, name + "q_content", [heads, length, None])
     _check_shape(tensors, name + "k_content", [None, length, None])
+    if name + "k_content" in tensors and heads % tensors[name + "k_content"]["shape"][0]:
+        raise TraceError(f"tensor {name}k_content: expected heads that divide {heads}, found {tensors[name + 'k_content']['shape'][0]}")
+    _check_shape(tensors, name + "log_sum_exp", [heads, length])
+    _check_shape(tensors, name + "hidden", [length, None])
+    _check_shape(tensors, name + "blocks", [length])
     _check_shape(tensors, name + "attention", [heads, length, length])
     _check_shape(tensors, name + "sinks", [heads])
 
@@ -210,7 +236,7 @@ def _check_side(prefix, tensors, metadata):
             raise TraceError(f"metadata shard: layers: expected those of the tensors, {layers}, found {shard.get('layers')}")
     count = len(attends) if attends is not None else len(layers)
     wanted = [n for n in range(count) if attends is None or attends[n] is True]
-    if not layers or (shard is None and layers != wanted):
+    if not layers or (shard is None and (max(layers) >= count or not set(wanted) <= set(layers))):
         raise TraceError(f"expected the layers from 0 on, found {layers or 'none'}")
     shapes = [tensors[name]["shape"] for name in (f"layers.{layers[0]}.q", f"layers.{layers[0]}.attention") if name in tensors]
     if not shapes or len(shapes[0]) != 3 or 0 in shapes[0]:
@@ -228,6 +254,10 @@ def _check_side(prefix, tensors, metadata):
         raise TraceError(f"tensor input_ids: expected I64, found {tensors['input_ids']['dtype']}")
     widths = {n: tensors[f"layers.{n}.q"]["shape"][2] for n in layers if f"layers.{n}.q" in tensors}
     _check_metadata(metadata, length, count, widths if shard is None else {})
+    for n, said in enumerate(_json(metadata, "key_heads", list) or ()) if shard is None else ():
+        found = tensors[f"layers.{n}.k"]["shape"][0] if f"layers.{n}.k" in tensors else said
+        if said not in (0, found):
+            raise TraceError(f"tensor layers.{n}.k: expected {said} heads, as metadata key_heads says, found {found}")
     part = [f"rank {shard['rank']} of {shard['ranks']}"] if shard else []
     counts = (count, "layer"), (heads, "head"), (length, "token")
     return ", ".join(part + [f"{count} {name}{'s' if count != 1 else ''}" for count, name in counts])
@@ -247,20 +277,31 @@ def _check_metadata(metadata, length, layers, widths):
     tokens = _json(metadata, "tokens", list)
     if tokens is not None and (len(tokens) != length or not all(isinstance(token, str) for token in tokens)):
         raise TraceError(f"metadata tokens: expected {length} texts, found {len(tokens)} entries")
-    encoding = _json(metadata, "encoding", dict)
-    if encoding is not None and not isinstance(encoding.get("name"), str):
-        raise TraceError("metadata encoding: name: expected a text")
-    if metadata.get("causal", "true") not in ("true", "false"):
+    if metadata.get("causal", "") not in ("true", "false", ""):
         raise TraceError(f"metadata causal: expected true or false, found {metadata['causal']}")
-    if not re.fullmatch(r"\d+", metadata.get("window", "0")):
+    if not re.fullmatch(r"\d{1,18}", metadata.get("window", "0")):
         raise TraceError(f"metadata window: expected a whole number, found {metadata['window']}")
-    for key, fits in LISTS.items():
+    for key, fits in {**LISTS, **OTHER_LISTS}.items():
         values = _json(metadata, key, list)
         if values is not None and (len(values) != layers or not all(fits(value) for value in values)):
             raise TraceError(f"metadata {key}: expected a list of {layers} entries, one per layer, found {metadata[key][:80]}")
-    each = _json(metadata, "layer_encodings", list)
+    if not all(isinstance(note, str) for note in _json(metadata, "notes", list) or ()):
+        raise TraceError(f"metadata notes: expected a list of texts, found {metadata['notes'][:80]}")
+    _json(metadata, "images", list)
+    shape = _json(metadata, "shape", dict) or {}
+    for key, value in shape.items():
+        if not _is_count(value):
+            raise TraceError(f"metadata shape: {key}: expected a whole number of at least 0, found {str(value)[:80]}")
+    said = _json(metadata, "head_widths", list)
     for n, width in widths.items():
-        _check_encoding(each[n] if each is not None else encoding, width)
+        if said is not None and said[n] not in (0, width):
+            raise TraceError(f"tensor layers.{n}.q: expected {said[n]} channels, as metadata head_widths says, found {width}")
+    encoding, each = _json(metadata, "encoding", dict), _json(metadata, "layer_encodings", list)
+    for n, own in enumerate(each) if each is not None else [(n, encoding) for n in widths]:
+        if own is not None and (not isinstance(own, dict) or not isinstance(own.get("name"), str)):
+            raise TraceError("metadata encoding: name: expected a text")
+        if own is not None and n in widths:
+            _check_encoding(own, widths[n], shape.get("trained_length", 0))
     grid = _json(metadata, "image_grid", dict)
     if grid is not None:
         sizes = [grid.get(key, 0) for key in ("rows", "columns", "cls", "registers")]
@@ -268,21 +309,63 @@ def _check_metadata(metadata, length, layers, widths):
             raise TraceError(f"metadata image_grid: expected rows × columns + cls + registers = {length}, found {sizes}")
 
 
+ENCODINGS = ("none learned sinusoidal relative relative-capped t5 alibi kerple-log kerple-power fire rope xpos randpe cope tapa tape seqpe "
+             "rope-axial rope-mixed relative-grid disentangled").split()
 SCALINGS = ("none", "linear", "ntk", "dynamic", "yarn", "yarn-turns", "llama3", "longrope", "proportional")
+OF_LENGTH = ("dynamic", "yarn", "yarn-turns", "llama3", "longrope")  # those that need the length before the scaling
 
 
-def _check_encoding(encoding, width):
-    """Raises for a rotary encoding of a head of this width that Locus does not know."""
-    if not isinstance(encoding, dict) or encoding.get("name") != "rope":
+OPTIONS = {  # of the encodings that a recording has: what fits each, and how a message says it
+    "none": {},
+    "alibi": {"before_scaling": (_is_flag, "true or false")},
+    "rope": {
+        "layout": (_one_of("half", "interleaved", "swapped"), "half, interleaved or swapped"),
+        "fraction": (_above(0, 1), "a number in (0, 1]"),
+        "base": (_above(1), "a number above 1"),
+        "scaling": (_one_of(*SCALINGS), f"one of {', '.join(SCALINGS)}"),
+        "proportion": (_above(0, 1), "a number in (0, 1]"),
+        "truncate": (_is_flag, "true or false"),
+        "norm": (_is_flag, "true or false"),
+        "section_layout": (_one_of("chunked", "interleaved"), "chunked or interleaved"),
+        "sections": (lambda value: isinstance(value, list) and len(value) == 3 and all(map(_is_number, value)), "three numbers"),
+        "attention_factor": (lambda value: _is_number(value) and value >= 0, "a number of at least 0"),
+        **{key: (_above(0), "a number above 0") for key in ("factor", "beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor", "norm_eps")},
+        **{key: (_is_count, "a length") for key in ("original_max_position_embeddings", "max_position_embeddings")},
+        **{key: (_are_above_0, "a list of numbers above 0") for key in ("short_factor", "long_factor")},
+    },
+}
+
+
+def _check_encoding(encoding, width, trained):
+    """Raises for an encoding of a head of this width that Locus does not know, or cannot use so. Options of encodings that no
+    recording has are not looked at."""
+    def expect(fits, option, expected, found):
+        if not fits:
+            raise TraceError(f"metadata encoding: {option}: expected {expected}, found {str(found)[:80]}")
+
+    name = encoding["name"]
+    expect(name in ENCODINGS, "name", f"one of {', '.join(ENCODINGS)}", name)
+    known = OPTIONS.get(name)
+    for option, value in encoding.items() if known is not None else ():
+        if option not in ("name", "scale"):
+            expect(option in known, option, "no such option", value)
+            expect(known[option][0](value), option, known[option][1], value)
+    if name == "learned":
+        expect(trained or encoding.get("length") or encoding.get("grid_rows"), "length", "it, or a trained length", "neither")
+    if name != "rope":
         return
-    fraction, scaling = encoding.get("fraction", 1.0), encoding.get("scaling", "none")
-    if isinstance(fraction, bool) or not isinstance(fraction, (int, float)) or not 0 < fraction <= 1:
-        raise TraceError(f"metadata encoding: fraction: expected a number in (0, 1], found {fraction}")
-    turned = int(width * fraction + 1e-6)
-    if turned < 2 or turned % 2:
-        raise TraceError(f"metadata encoding: fraction: expected an even number of rotated channels, found {turned} of a head of {width}")
-    if scaling not in SCALINGS:
-        raise TraceError(f"metadata encoding: scaling: expected one of {', '.join(SCALINGS)}, found {scaling}")
+    turned, scaling = int(width * encoding.get("fraction", 1.0) + 1e-6), encoding.get("scaling", "none")
+    expect(turned >= 2 and turned % 2 == 0, "fraction", "an even number of rotated channels", f"{turned} of a head of {width}")
+    original = encoding.get("original_max_position_embeddings") or encoding.get("max_position_embeddings") or trained
+    expect(original or scaling not in OF_LENGTH, "original_max_position_embeddings", f"a length for scaling {scaling}", "none")
+    for option in ("short_factor", "long_factor") if scaling == "longrope" else ():
+        expect(len(encoding.get(option, ())) == turned // 2, option, f"{turned // 2} numbers", len(encoding.get(option, ())))
+    expect(turned >= 4 or scaling not in ("ntk", "dynamic"), "scaling", "4 or more rotated channels", turned)
+    pairs = int(encoding.get("proportion", 1.0) * (turned // 2) + 1e-6)
+    expect(pairs >= 1 or scaling != "proportional", "proportion", "at least one pair", pairs)
+    for lower, higher in (("beta_slow", "beta_fast"),) * (scaling == "yarn-turns") + (("low_freq_factor", "high_freq_factor"),) * (scaling == "llama3"):
+        usual = {"beta_slow": 1, "beta_fast": 32, "low_freq_factor": 1, "high_freq_factor": 4}
+        expect(encoding.get(higher, usual[higher]) > encoding.get(lower, usual[lower]), higher, f"more than {lower}", encoding.get(higher))
 
 
 # ---- what a configuration says of positions and masks ----
@@ -326,8 +409,8 @@ def _layer_type(config, layer):
 
 
 def encoding_of(config, layer):
-    """The position encoding of a layer under Locus's names, as a Hugging Face configuration has it. It does not tell which
-    channels pair, and not always which layers have none: a recording compares both."""
+    """The position encoding of a layer under Locus's names, as a Hugging Face configuration has it; None where they have no name
+    for it. It does not tell which channels pair, and not always which layers have none: a recording compares both."""
     kind = _field(config, "model_type", default="")
     if kind == "bloom" or _field(config, "alibi"):
         return {"name": "alibi", "before_scaling": True} if kind == "falcon" else {"name": "alibi"}
@@ -352,7 +435,7 @@ def _rope_of(config, layer, rope):
         base, rope = config.rope_local_base_freq, {}
     scaling = _field(rope, "rope_type", "type", default="default")
     if scaling == "mrope" or "mrope_section" in rope or _field(config, "qk_rope_head_dim", "patch_size"):
-        return {"name": "none"}  # positions are vectors, or other channels turn: q and k hold it already
+        return None  # positions are vectors, or other channels turn
     width, turned = _head_width(config), _field(config, "rotary_dim")
     fraction = _field(rope, "partial_rotary_factor", default=_field(config, "partial_rotary_factor", "rotary_pct"))
     encoding = {"name": "rope", "base": float(base), "layout": "half",
@@ -397,7 +480,7 @@ class Layer:
 
     def __init__(self, encoding, window=0, chunk=0, soft_cap=0.0, attends=True):
         self.encoding, self.window, self.chunk, self.soft_cap, self.attends = encoding, window, chunk, soft_cap, attends
-        self.sinks = self.attention = None
+        self.sinks = self.attention = self.causal = None
         self.tensors, self.cross = {}, {}  # cross: q and k, or attention, over the other side
 
     def lists(self):
@@ -501,7 +584,7 @@ def write_checked(path, *given):
 
 SHORT, SAMPLED, LONGEST_MAP = 128, 64, 4096  # rows compared: all up to SHORT tokens, else SAMPLED; tokens of a stored map
 HIDDEN = -5000.0  # what is added to a score that is masked lies below, whichever number a model masks with
-TABLE = re.compile(r"(^|\.)(wpe\.weight|position_embeddings(\.weight)?|position_embedding\.weight|pos_embed)$")
+TABLE = re.compile(r"(^|\.)(wpe|pos_embed|pos_encoding|positions_embed|embed_positions|position_embeddings?)(\.weights?)?$")
 SHIFTED = ("camembert", "mpnet", "opt", "roberta", "xlm-roberta")  # whose tables begin with rows that are no positions
 
 
@@ -572,56 +655,78 @@ class Heard:
         logits = (self.products(rows) if products is None else products) * self.scale
         logits = self.cap * torch.tanh(logits / self.cap) if self.cap else logits
         if self.causal:
-            later = torch.ones(self.query.shape[1], logits.shape[-1], dtype=torch.bool, device=logits.device).triu(1)[rows]
+            later = torch.arange(logits.shape[-1], device=logits.device)[None] > torch.tensor(rows, device=logits.device)[:, None]
             logits = logits.masked_fill(later, -math.inf)
         if self.mask is not None:
             mask = self.mask[:, rows if self.mask.shape[1] > 1 else [0]]
             logits = logits.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else logits + mask.float()
         return torch.nan_to_num(_soft_max(logits, self.sinks))
 
+    def seen(self, rows):
+        """The keys [rows, S] that the causal order and a mask of all heads leave to these queries; None where a mask has biases."""
+        keys, device = torch.arange(self.key.shape[1], device=self.query.device), self.query.device
+        seen = keys[None] <= torch.tensor(rows, device=device)[:, None] if self.causal else (keys >= 0).expand(len(rows), -1)
+        if self.mask is None:
+            return seen
+        mask = self.mask[0, rows if self.mask.shape[1] > 1 else [0]]
+        left = mask if mask.dtype == torch.bool else mask > HIDDEN
+        plain = self.mask.shape[0] == 1 and (mask.dtype == torch.bool or not bool((left & (mask != 0)).any()))
+        return seen & left if plain else None
+
 
 def judge(heard, begin, first, real_rows, real_keys, before=None, cross=False):
     """Masks under which q and k give the map that was heard; None where no masks of a trace do.
 
     Queries are tokens from `begin` on, keys from `first` on; `before`: what fitted the calls before, which goes first;
-    `cross`: keys are another text's.
+    `cross`: keys are another text's. Where scale and masks were given, they are compared, in every row of a mask; else maps.
     """
-    device, count = heard.query.device, heard.query.shape[1]
-    rows = [row for row in range(count) if real_rows[row]]
-    if count > SHORT and len(rows) > SAMPLED:
-        rows = sorted({rows[0], rows[-1], *random.Random(count).sample(rows, SAMPLED)})
-    if not rows:
+    device = heard.query.device
+    every = [row for row, is_real in enumerate(real_rows) if is_real]
+    if not every:
         return before or Masks(not cross, scale=heard.scale or heard.query.shape[-1] ** -0.5)
-    products = heard.products(rows)
-    wanted = heard.rows_of_map(rows, products)
-    queries = torch.tensor(rows, device=device) + begin
     keys = torch.arange(heard.key.shape[1], device=device) + first
     real = torch.as_tensor(real_keys, device=device)
-    tolerance = _tolerance_of_maps(heard, products)
-    def fits(masks):
-        return bool(((masks.map_of(products, queries, keys, real) - wanted).abs() <= tolerance).all())
 
-    def whole(masks):
-        """Whether the mask that was given is that of the trace in the rows that are not compared too."""
-        if count <= SHORT or heard.mask is None or heard.mask.shape[:2] != (1, count):
-            return True
-        given = heard.mask[0] if heard.mask.dtype == torch.bool else heard.mask[0] > HIDDEN
-        own = masks.visible(torch.arange(count, device=device) + begin, keys)
-        return not bool(((given != own) & real & torch.tensor(real_rows, device=device)[:, None]).any())
+    def leaves(masks, rows, seen):
+        return bool((masks.visible(torch.tensor(rows, device=device) + begin, keys) == seen)[:, real].all())
 
+    rows = _sampled(every) if heard.mask is None or heard.map is not None else every
+    wanted = heard.seen(rows) if heard.map is None else None
+    if wanted is not None:
+        def fits(masks):
+            same = (masks.scale, masks.cap, masks.sinks is None, masks.alibi) == (heard.scale, heard.cap, heard.sinks is None, None)
+            return same and leaves(masks, rows, wanted)
+        scales, tolerance = [heard.scale], 0
+    else:
+        rows = _sampled(every)
+        products = heard.products(rows)
+        wanted = heard.rows_of_map(rows, products)
+        tolerance = _tolerance_of_maps(heard, products)
+        unseen = heard.seen(every) if heard.mask is not None and heard.mask.shape[1] > 1 and len(rows) < len(every) else None
+
+        def fits(masks):  # and a mask that was given beside the map, in the rows that are not compared too
+            own = masks.map_of(products, torch.tensor(rows, device=device) + begin, keys, real)
+            return bool(((own - wanted).abs() <= tolerance).all()) and (unseen is None or leaves(masks, every, unseen))
+        scales = _scales(heard, products, wanted)
     if before is not None and fits(before):
-        return before if whole(before) else None
-    seen = (wanted > 0).any(0) & real
-    ahead = real & (keys[None] > queries[:, None])
-    causal = not cross and not bool((wanted * ahead).max() > tolerance)
-    widest = int((queries[:, None] - keys[None]).abs()[seen].max()) + 1 if bool(seen.any()) else 0
-    windows = [0] if cross else [*heard.windows, 0, *([widest] if 0 < widest < begin + count else [])]
-    for scale in _scales(heard, products, wanted):
+        return before
+    weights = wanted if wanted.dim() == 3 else wanted[None].float()
+    apart = torch.tensor(rows, device=device)[:, None] + begin - keys[None]
+    causal = not cross and not bool((weights * (real & (apart < 0))).max() > tolerance)
+    seen = real & (weights > 0).any(0)
+    widest = int(apart.abs()[seen].max()) + 1 if bool(seen.any()) else 0
+    windows = [0] if cross else [*heard.windows, 0, *([widest] if 0 < widest < begin + heard.query.shape[1] else [])]
+    for scale in scales:
         for window, chunk, cap, sinks, alibi in _choices(windows, heard):
             masks = Masks(causal, window, chunk, cap, sinks, alibi, scale)
             if fits(masks):
-                return masks if whole(masks) else None
+                return masks
     return None
+
+
+def _sampled(rows):
+    """All of these rows of a short text; of a long one the first, the last and some between."""
+    return rows if len(rows) <= SHORT else sorted({rows[0], rows[-1], *random.Random(len(rows)).sample(rows, SAMPLED)})
 
 
 def _choices(windows, heard):
@@ -718,6 +823,19 @@ def _frequencies(encoding, width, length):
     return inverse * (1 - ramp) + inverse / factor * ramp, encoding.get("attention_factor") or (0.1 * math.log(factor) + 1 if factor > 1 else 1.0)
 
 
+def _sinusoids(table):
+    """The encoding of a table [rows, C] of sines and cosines, None of any other; its rows begin behind one of zeros (padding)."""
+    rows, width = table.shape
+    first = int((table == 0).all(1).nonzero().max()) + 1 if bool((table == 0).all(1).any()) else 0
+    pairs = torch.arange(width // 2, dtype=torch.float64)
+    for spacing, exponent in (("open", 2 * pairs / width), ("closed", pairs / max(1, width // 2 - 1))):
+        angles = torch.arange(first, rows)[:, None] * 10000.0 ** -exponent
+        for layout, each in (("interleaved", torch.stack((angles.sin(), angles.cos()), -1).flatten(1)), ("half", torch.cat((angles.sin(), angles.cos()), 1))):
+            if width % 2 == 0 and first < rows and torch.allclose(each, table[first:].double(), rtol=0, atol=1e-4):
+                return {"name": "sinusoidal", "base": 10000.0, "layout": layout, "spacing": spacing, "first": first}
+    return None
+
+
 def _content(outputs, turned, before):
     """Parts of what a module's children gave, [heads, T, D] with a factor, that may be `turned` before a rotation, which keeps
     the length of every vector. `before`: the heads that lie in front of them where q and k are one output."""
@@ -743,6 +861,17 @@ def _content(outputs, turned, before):
             if bool(((ratio - middle).abs() <= _tolerance(turned) * middle).all()):
                 found.append((each, float(middle)))
     return found
+
+
+def _rows_of(value, rows, count):
+    """Some of the `count` rows of a module's output, [T, …] or [heads, T, D]."""
+    return value[rows] if value.shape[0] == count else value[:, rows] if value.dim() == 3 and value.shape[1] == count else value
+
+
+def _layouts(own):
+    """A rotary encoding as it is, and with channels paired in the other ways."""
+    own = {"name": "rope", "base": 10000.0, "layout": "half", "fraction": 1.0, **own}
+    return [own] + [{**own, "layout": layout} for layout in ("half", "interleaved", "swapped") if layout != own["layout"]]
 
 
 def _fitting(encoding, views, turned, places, length):
@@ -976,10 +1105,19 @@ class Call:
         named = self.decoder_ids if decoder else self.ids
         if named is not None and len(named) == count:
             return named
-        fits = [ids for rows, ids in self.looked_up if len(ids) == count]
-        largest = max((rows for rows, ids in self.looked_up if len(ids) == count), default=0)
-        fits = [ids for rows, ids in self.looked_up if len(ids) == count and rows == largest]
+        fits = [(rows, ids) for rows, ids in self.looked_up if len(ids) == count]
+        if not fits and self.given.get("inputs_embeds") is None:  # a model that looks them up without torch's functions
+            fits = [(0, value[self.element].tolist()) for name, value in self.given.items() if _are_ids(name, value)
+                    and value.shape[0] > self.element and value.shape[1] == count]
+        largest = max((rows for rows, _ in fits), default=0)
+        fits = [ids for rows, ids in fits if rows == largest]
         return (fits[-1] if decoder else fits[0]) if fits else None
+
+
+def _are_ids(name, value):
+    """Whether an argument of this name may be the ids of tokens [B, T]."""
+    whole = isinstance(value, torch.Tensor) and value.dim() == 2 and value.dtype in (torch.int64, torch.int32)
+    return whole and not re.search("mask|position|type|label", name)
 
 
 class Site:
@@ -987,7 +1125,8 @@ class Site:
 
     def __init__(self, module, key, name, number, layer):
         self.module, self.key, self.name, self.number, self.layer = module, key, name, number, layer
-        self.chunks, self.masks, self.encoded, self.mapped = [], None, None, False
+        self.chunks, self.masks, self.mapped = [], None, False
+        self.checked, self.encoding = None, None  # whether the encoding turns q and k (None: not compared), and which does
         self.cross, self.decoder, self.refused, self.keys = False, False, None, None
         self.unknown = False
         self.real, self.tokens, self.positions = [], [], []  # of all tokens: no padding, ids (None: not known), places
@@ -1003,7 +1142,7 @@ class Site:
             begin, parts = self.chunks[-1]
             self.chunks[-1] = (begin, {name: value[:, :length - begin] for name, value in parts.items()})
         if not self.chunks:
-            self.masks, self.encoded, self.mapped, self.refused = None, None, False, None
+            self.masks, self.mapped, self.refused, self.checked, self.encoding = None, False, None, None, None
         for each in (self.real, self.tokens, self.positions):
             del each[length:]
 
@@ -1060,6 +1199,8 @@ class record:
     def __str__(self):
         return self.told
 
+    __repr__ = __str__  # what a notebook shows
+
     def __enter__(self):
         EARS.add(self)
         self.listener = _Listener(self)
@@ -1081,7 +1222,7 @@ class record:
             return
         before, EARS.inside.heard = getattr(EARS.inside, "heard", None), {}  # its own functions are not heard
         try:
-            with torch.no_grad():
+            with torch.no_grad(), torch._C.DisableTorchFunction():
                 heard(*args)
         except TraceError as error:
             self.error = error
@@ -1405,8 +1546,8 @@ class record:
         begin = call.past
         if keys > rows and begin == 0 and not call.cached and not site.cross:
             if keys - rows != kept:
-                site.refused = (f"expected as many keys as queries, {rows}, found {keys}: the cache is not found in the call, or the "
-                                "recording began after it was filled")
+                site.refused = (f"expected as many keys as queries, {rows}, found {keys}, and no cache in the call: it attends to other "
+                                "states than its own, or the recording began after the cache was filled")
                 return None
             begin = keys - rows
         if begin > kept and not site.cross:
@@ -1451,7 +1592,7 @@ class record:
         new = key if site.cross else key[:, begin - first:begin - first + rows]
         site.keys = _kept(key) if site.cross else None
         factor = fits.scale * math.sqrt(query.shape[-1])
-        content = {} if site.cross or fits.alibi else self._content(site, query, new, torch.as_tensor(places), begin + rows)
+        content = {} if site.cross or fits.alibi else self._check_encoding(site, query, new, torch.as_tensor(places), begin + rows)
         if abs(factor - 1) > 1e-6:
             query, content = query.float() * factor, {name: value.float() * factor if name == "q_content" else value
                                                       for name, value in content.items()}
@@ -1472,37 +1613,36 @@ class record:
         if kind == "bloom" or _field(config, "alibi") or kind == "mpt":
             heard.alibi = "before" if kind == "falcon" else "after"
 
-    def _content(self, site, query, key, places, length):
-        """q_content and k_content where the module's parts gave them and the encoding turns them into q and k."""
-        if site.encoded is not None and not site.encoded[0]:
+    def _check_encoding(self, site, query, key, places, length):
+        """Compares the encoding with q and k before they turn, where the module's parts gave them: site.checked and site.encoding.
+        What it returns is stored: the content where the encoding does not give it back, since it turns by the number of tokens."""
+        if site.checked is False:
             return {}
         frame = next((each for each in reversed(self._frames()) if each.module is site.module), None)
-        if frame is None or places.dim() != 1:
-            return {}
-        candidates = [site.encoded[1]] if site.encoded is not None else self._candidates(site)
-        if not any(each is not None and each["name"] == "rope" for each in candidates):
-            return {}
-        outputs = [each[self.batch if each.shape[0] > self.batch else 0].detach() for each in frame.outputs if each.dim() > 2]
+        outputs = [] if frame is None or places.dim() != 1 else [
+            each[self.batch if each.shape[0] > self.batch else 0].detach() for each in frame.outputs if each.dim() > 2]
+        candidates = [site.encoding] if site.checked else self._candidates(site)
+        by_length = any(each is not None and each.get("scaling") in ("dynamic", "longrope") for each in candidates)
+        rows = None if by_length else _sampled(list(range(len(places))))
+        if rows is not None and len(rows) < len(places):
+            outputs, places = [_rows_of(each, rows, len(places)) for each in outputs], places[rows]
+            query, key = query[:, rows], key[:, rows]
         found = _content(outputs, query, 0), _content(outputs, key, query.shape[0])
-        if found[0] is None or found[1] is None:
+        if site.checked is None and not (found[0] and found[1]):
             return {}
         for encoding in candidates:
             own = [_fitting(encoding, views, turned, places, length) for views, turned in zip(found, (query, key))]
             if own[0] is not None and own[1] is not None:
-                site.encoded = True, encoding
-                return dict(zip(("q_content", "k_content"), own))
-        site.encoded = False, None
+                site.checked, site.encoding = True, encoding
+                return dict(zip(("q_content", "k_content"), own)) if by_length else {}
+        site.checked, site.encoding = False, None
         return {}
 
     def _candidates(self, site):
         if self.encoding is not None:
             return [self.encoding[site.number] if isinstance(self.encoding, (list, tuple)) else self.encoding]
-        own = encoding_of(site.layer, site.number) if site.layer is not None else None
-        if site.layer is not None and (own is None or own["name"] != "rope"):
-            return [own]
-        own = own or {"name": "rope", "base": 10000.0, "layout": "half", "fraction": 1.0}
-        others = [{**own, "layout": layout} for layout in ("half", "interleaved", "swapped") if layout != own["layout"]]
-        return [own, *others, None]
+        own = encoding_of(site.layer, site.number) if site.layer is not None else {"name": "rope"}
+        return [] if own is None else _layouts(own) + [None] if own["name"] == "rope" else [None] + _layouts({})
 
     # -- the file --
 
@@ -1556,7 +1696,9 @@ class record:
             self._expect_all(group)
             written[prefix] = self._side(prefix, stack, group, crossing, tensors, about)
         main = "decoder." if "decoder." in sides else "encoder." if "encoder." in sides else ""
-        about.update(self._about(written[main], sides[main][1]))
+        for prefix in sides:
+            about[prefix + "shape"] = self._shape(written[prefix])
+        about.update(self._about())
         if "decoder." in sides and "encoder." not in sides:
             self.notes.append("the encoder's layers were not recorded")
         shard = self._shard(written[main]) if main == "" else None
@@ -1637,9 +1779,9 @@ class record:
         kept = [n for n in range(length) if first.real[n]]
         whole = self.ranks > 1 and self.layers is None  # a rank's layers keep their numbers
         depth = None if self.layers is not None or whole else self._depth(stack, group)
-        if not any(site.encoded is not None and site.encoded[1] is not None for site in group.values()):
+        if not any(site.encoding is not None for site in group.values()):
             for site in group.values():  # that nothing turns is known beside layers that turn: it may have turned before
-                site.encoded = None
+                site.checked = site.checked and None
         layers = {}
         for place, (number, site) in enumerate(group.items()):
             layers[place if self.layers is not None else number] = self._layer(site, kept, crossing.get(number))
@@ -1670,7 +1812,7 @@ class record:
             layer.tensors = {name: site.joined(name)[:, kept] for name in names}
             layer.window, layer.chunk, layer.soft_cap = masks.window, masks.chunk, masks.cap
             layer.sinks = None if masks.sinks is None else masks.sinks.float().cpu()
-            layer.encoding, site.unknown = self._encoding(site, "q_content" in names)
+            layer.encoding, site.unknown = self._encoding(site)
             if site.unknown or (layer.encoding or {"name": ""})["name"] == "none":
                 layer.tensors = {name: layer.tensors[name] for name in ("q", "k")}
         if crossing is not None:
@@ -1680,18 +1822,28 @@ class record:
                 layer.cross = {"q": crossing.joined("q")[:, kept], "k": crossing.keys}
         return layer
 
-    def _encoding(self, site, content):
+    def _encoding(self, site):
         """The encoding to store, and whether one is there that could not be checked."""
         if site.masks.alibi is not None:
             return ({"name": "alibi", "before_scaling": True} if site.masks.alibi == "before" else {"name": "alibi"}), False
         if self.encoding is not None:
             return self._candidates(site)[0], False
-        if site.encoded is not None and site.encoded[0] and content:
-            return site.encoded[1], False
+        if site.checked:
+            return site.encoding, False
         own = encoding_of(site.layer, site.number) if site.layer is not None else {"name": "none"}
-        if own is not None and own["name"] in ("learned", "none"):
-            return own, False
-        return {"name": "none"}, True
+        if own is None or own["name"] == "rope" or site.checked is False:
+            return {"name": "none"}, True
+        return self._added(site, own), False
+
+    def _added(self, site, own):
+        """What is added to the states of the tokens: nothing, sinusoids, or a table that was learned, with the grid that it has."""
+        tables = [(name, each) for name, each in [*self.root.named_parameters(), *self.root.named_buffers()]
+                  if TABLE.search(name) and each.is_floating_point() and each.dim() > 1]
+        if not tables:
+            return {"name": "none"}
+        _, table = max(tables, key=lambda named: len(os.path.commonprefix([named[0], site.name])))
+        grid = {"grid_rows": self.grid["rows"], "grid_columns": self.grid["columns"], "beyond": "interpolate"} if self.grid else {}
+        return _sinusoids(table.detach().flatten(0, -2).float().cpu()) or ({"name": "learned", **grid} if own["name"] == "none" else own)
 
     def _tokens(self, prefix, site, kept, tensors, about):
         """Ids, texts, positions and the text of a side's tokens."""
@@ -1713,21 +1865,23 @@ class record:
             elif not any(isinstance(each, list) for each in positions):
                 tensors[named + "position_ids"] = torch.tensor(positions, dtype=torch.int64)
 
-    def _about(self, layers, group):
-        config = self.config
+    def _shape(self, layers):
+        """Sizes of a side, as JSON."""
         shown = next(layer for layer in layers.values() if layer.attends)
         heads, length = (shown.attention if shown.attention is not None else shown.tensors["q"]).shape[:2]
-        width = shown.tensors["q"].shape[2] if shown.tensors else _head_width(config)
-        name = str(_field(config, "_name_or_path", default="")).rstrip("/").rpartition("/")[2]
-        shape = {"layers": len(layers), "heads": heads, "kv_heads": shown.tensors["k"].shape[0] if shown.tensors else heads, "head_width": width,
-                 "width": _field(config, "hidden_size", "n_embd"), "trained_length": self._trained_length(layers, length),
-                 "vocabulary": _field(config, "vocab_size"),
+        tensors = next((layer.tensors for layer in layers.values() if layer.tensors), None)
+        shape = {"layers": len(layers), "heads": heads, "kv_heads": tensors["k"].shape[0] if tensors else heads,
+                 "head_width": tensors["q"].shape[2] if tensors else _head_width(self.config),
+                 "width": _field(self.config, "hidden_size", "n_embd", "d_model"), "trained_length": self._trained_length(layers, length),
+                 "vocabulary": _field(self.config, "vocab_size"),
                  "parameters": sum(each.numel() for each in self.root.parameters()) if self.ranks == 1 else None}
-        about = {"model": name or type(self.root).__name__, "family": str(_field(config, "model_type", default="")),
-                 "shape": json.dumps({key: value for key, value in shape.items() if _is_count(value)})}
-        if self.grid is not None:
-            about["image_grid"] = json.dumps(self.grid)
-        return about
+        return json.dumps({key: value for key, value in shape.items() if _is_count(value)})
+
+    def _about(self):
+        """What is said of the whole model."""
+        name = str(_field(self.config, "_name_or_path", default="")).rstrip("/").rpartition("/")[2]
+        about = {"model": name or type(self.root).__name__, "family": str(_field(self.config, "model_type", default=""))}
+        return about if self.grid is None else {**about, "image_grid": json.dumps(self.grid)}
 
     def _told(self, layers, group):
         """What was recorded, in a line."""
@@ -1735,7 +1889,7 @@ class record:
         counts = f"{len(attending)} of {len(layers)} layers (others have no soft-max)" if len(attending) < len(layers) else f"{len(layers)} layers"
         encodings = [layer.encoding for layer in attending if layer.encoding is not None] or [{"name": "none"}]
         base = encodings[0].get("base")
-        checked = any(site.encoded is not None and site.encoded[0] for site in group.values())
+        checked = any(site.checked and site.encoding is not None for site in group.values())
         parts = [counts, f"{len([1 for each in next(iter(group.values())).real if each])} tokens",
                  encodings[0]["name"] + (f" {base:g}" if base else "") + (" checked" if checked else "")]
         notes = f"{len(self.notes)} note{'s' if len(self.notes) != 1 else ''}: {'; '.join(self.notes)}" if self.notes else None
@@ -1745,7 +1899,8 @@ class record:
         encoding = next((layer.encoding for layer in layers.values() if layer.attends), None) or {}
         if self.grid is not None and "grid_rows" in encoding:
             return encoding["grid_rows"] * encoding["grid_columns"] + encoding.get("class_rows", 0)
-        return _field(self.config, "max_position_embeddings", "n_positions", default=tokens)
+        said = _field(self.config, "max_position_embeddings", "n_positions")
+        return said if _is_count(said) and said > 0 else tokens
 
     def _table(self, layers):
         """The table of learned positions, [rows, C], where the model has one under a usual name."""
@@ -1808,9 +1963,9 @@ def from_cache(cache, path, model=None, tokens=None, tokenizer=None, layers=None
     """Writes the trace of a TransformerLens ActivationCache, or of a dict with its names ("blocks.0.attn.hook_q", …).
 
     q and k are hook_rot_q and hook_rot_k where the model turns them (then hook_q and hook_k are the content), else hook_q and
-    hook_k; layers with hook_pattern alone keep that map. `model`: the HookedTransformer, whose cfg tells encoding, scale and
-    masks; without it they are `encoding` (an object under Locus's names), `scale` (1/√D) and `causal` (true). `tokens`: the
-    ids, or texts.
+    hook_k. Where the cache has hook_pattern too, it is compared: scale and masks are those that give it, and a layer where none do
+    keeps the map. `model`: the HookedTransformer or TransformerBridge, whose cfg tells scale and masks of a cache without patterns,
+    and the encoding; or give `encoding` (an object under Locus's names), `scale` (1/√D) and `causal` (true). `tokens`: the ids, or texts.
     """
     found = {}
     for name in cache.keys():
@@ -1823,13 +1978,11 @@ def from_cache(cache, path, model=None, tokens=None, tokenizer=None, layers=None
     if not numbers or not set(numbers) <= set(found):
         raise TraceError(f"expected blocks.N.attn.hook_q and hook_k, or hook_pattern, found layers {sorted(found) or 'none'}")
     config = getattr(model, "cfg", None)
-    known = {place: _cached_layer(f"blocks.{n}.attn", found[n], model, config, n, encoding, scale)
-             for place, n in enumerate(numbers)}
-    if causal is None:
-        causal = _field(config, "attention_dir", default="causal") == "causal"
-    for place, n in enumerate(numbers):
-        if known[place].tensors and "pattern" in found[n] and known[place].encoding != {"name": "alibi"}:
-            _check_pattern(f"blocks.{n}.attn", known[place], found[n]["pattern"], causal)
+    known = {place: _cached_layer(f"blocks.{n}.attn", found[n], model, config, n, encoding, scale, causal) for place, n in enumerate(numbers)}
+    said = {layer.causal for layer in known.values() if layer.causal is not None}
+    if len(said) > 1:
+        raise TraceError("expected layers that all see the keys behind them, or none, found both")
+    causal = said.pop() if said else causal is not False and _field(config, "attention_dir", default="causal") == "causal"
     length = (known[0].tensors["q"] if known[0].tensors else known[0].attention).shape[1]
     ids = _ids_of(tokens, batch)
     labels = [str(each) for each in ids] if ids and isinstance(ids[0], str) else _labels(tokenizer, ids) or \
@@ -1856,66 +2009,81 @@ def _ids_of(tokens, batch):
     return None if tokens is None else list(tokens)
 
 
-def _cached_layer(name, parts, model, config, number, encoding, scale):
+def _cached_layer(name, parts, model, config, number, encoding, scale, causal):
+    """A layer of a cache: q and k where they give its hook_pattern (or without one), else that map."""
     kind, turns = _field(config, "positional_embedding_type", default=None), "rot_q" in parts and "rot_k" in parts
-    local = _field(config, "attn_types", default=[])[number:number + 1] == ["local"]
-    layer = Layer(encoding if encoding is not None else _cached_encoding(config, kind),
-                  _field(config, "window_size", default=0) if local else 0,
-                  soft_cap=max(0.0, _field(config, "attn_scores_soft_cap", default=0.0)))
-    if "q" not in parts or "k" not in parts:
-        if turns:
-            parts = {**parts, "q": parts["rot_q"], "k": parts["rot_k"]}
-        elif "pattern" in parts:
-            layer.attention = _kept(parts["pattern"].float())
-            return layer
-        else:
+    query, key = (parts.get("rot_q"), parts.get("rot_k")) if turns else (parts.get("q"), parts.get("k"))
+    pattern = parts.get("pattern")
+    if query is None or key is None:
+        if pattern is None:
             raise TraceError(f"{name}: expected hook_q and hook_k, or hook_pattern, found {', '.join(sorted(parts))}")
-    if kind == "rotary" and not turns:
-        raise TraceError(f"{name}: expected hook_rot_q and hook_rot_k beside hook_q, since the model turns q and k, found none")
-    if kind == "relative_positional_bias":
-        raise TraceError(f"{name}: a bias is added to its scores, which a trace of q and k does not hold; cache hook_pattern alone")
-    query, key = (parts["rot_q"], parts["rot_k"]) if turns else (parts["q"], parts["k"])
+        masks = None
+    else:
+        query, key = query.transpose(0, 1), key.transpose(0, 1)  # [heads, T, D]
+        masks = _cached_masks(name, query, key, pattern, model, config, number, scale, causal)
+        if pattern is None and kind in ("rotary", "relative_positional_bias", "alibi") and not turns:
+            raise TraceError(f"{name}: expected hook_rot_q and hook_rot_k, or hook_pattern, beside hook_q, since positions are no part of it "
+                             f"({kind}), found none")
+    layer = Layer(encoding or {"name": {"standard": "learned"}.get(kind, "none")})
+    if masks is None:
+        layer.attention = _kept(pattern.float())
+        return layer
+    layer.window, layer.chunk, layer.soft_cap, layer.causal = masks.window, masks.chunk, masks.cap, masks.causal
     tensors = {"q": query, "k": key}
-    if turns and parts["q"] is not query:
-        tensors.update(q_content=parts["q"], k_content=parts["k"])
-    blocks = getattr(model, "blocks", None)
-    divisor = _field(blocks[number].attn if blocks is not None else config, "attn_scale")
-    scale = scale if scale is not None else 1 / float(divisor) if divisor else query.shape[-1] ** -0.5
-    factor = scale * query.shape[-1] ** 0.5
-    for part, value in tensors.items():  # [T, heads, D]
-        value = value.float() * factor if part.startswith("q") and abs(factor - 1) > 1e-6 else value
-        layer.tensors[part] = _kept(value.transpose(0, 1))
+    if masks.alibi:
+        layer.encoding = {"name": "alibi"}
+    elif turns and "q" in parts and "k" in parts and parts["q"] is not parts["rot_q"]:
+        content = {"q_content": parts["q"].transpose(0, 1), "k_content": parts["k"].transpose(0, 1)}
+        places = torch.arange(query.shape[1])
+        candidates = [encoding] if encoding else _cached_encodings(model, config, number)
+        fits = [each for each in candidates if all(_fitting(each, [(content[f"{part}_content"], 1.0)], tensors[part], places, len(places))
+                                                   is not None for part in "qk")]
+        if encoding and not fits:
+            raise TraceError(f"{name}: expected an encoding that turns hook_q and hook_k into hook_rot_q and hook_rot_k, found {json.dumps(encoding)}")
+        layer.encoding = fits[0] if fits else {"name": "none"}
+        tensors.update(content if fits else {})
+    factor = masks.scale * query.shape[-1] ** 0.5
+    for part, value in tensors.items():
+        layer.tensors[part] = _kept(value.float() * factor if part.startswith("q") and abs(factor - 1) > 1e-6 else value)
     return layer
 
 
-def _check_pattern(name, layer, pattern, causal):
-    """Raises unless some rows of a cached map are the soft-max of q·k: another scale, mask or a bias would show here."""
-    query, key = layer.tensors["q"].double(), layer.tensors["k"].double()
-    heads, rows, width = query.shape
-    tokens = torch.arange(rows)
-    for head, row in {(head, row) for head in (0, heads - 1) for row in (0, rows // 2, rows - 1)}:
-        logits = key[head * key.shape[0] // heads] @ query[head, row] / width ** 0.5
-        logits = layer.soft_cap * torch.tanh(logits / layer.soft_cap) if layer.soft_cap else logits
-        hidden = (tokens > row) | ((tokens <= row - layer.window) if layer.window else False) if causal else tokens < 0
-        own = torch.softmax(logits.masked_fill(hidden, -math.inf), -1)
-        if bool(((own - pattern[head, row].double().cpu()).abs() > _tolerance(layer.tensors["k"])).any()):
-            raise TraceError(f"{name}: expected hook_pattern to be the soft-max of q·k over the keys that the masks leave, found "
-                             f"another at head {head}, token {row}: another scale or mask, or a bias; give the model, or cache hook_pattern alone")
+def _cached_masks(name, query, key, pattern, model, config, number, scale, causal):
+    """The masks under which q and k give the map of a cache; without one, those of the model's cfg. None where none do."""
+    local = _field(config, "attn_types", default=[])[number:number + 1] == ["local"]
+    blocks = getattr(model, "blocks", None)
+    divisor = _field(blocks[number].attn if blocks is not None else config, "attn_scale")
+    named = 1 / float(divisor) if divisor else query.shape[-1] ** -0.5
+    masks = Masks(causal is not False and _field(config, "attention_dir", default="causal") == "causal",
+                  _field(config, "window_size", default=0) if local else 0, cap=max(0.0, _field(config, "attn_scores_soft_cap", default=0.0)),
+                  scale=named if scale is None else scale)
+    if pattern is None:
+        return masks
+    heard = Heard(query, key, map=pattern, cap=masks.cap)
+    heard.windows, heard.named, heard.alibi = [masks.window], [masks.scale], "after"
+    tokens = [True] * query.shape[1]
+    found = judge(heard, 0, 0, tokens, tokens)
+    other = found is None or (scale is not None and abs(found.scale - scale) > 1e-3 * scale) or (causal is not None and found.causal != causal)
+    if (scale is not None or causal is not None) and other:
+        raise TraceError(f"{name}: expected hook_pattern to be the soft-max of q·k under the given scale and masks, found another; "
+                         "leave them out, or cache hook_pattern alone")
+    return found
 
 
-def _cached_encoding(config, kind):
-    if kind == "rotary":
-        width, turned = _field(config, "d_head"), _field(config, "rotary_dim")
-        rope = {"name": "rope", "base": float(_field(config, "rotary_base", default=10000)),
-                "layout": "interleaved" if _field(config, "rotary_adjacent_pairs") else "half",
-                "fraction": turned / width if turned and width else 1.0}
-        if _field(config, "use_NTK_by_parts_rope"):
-            rope.update(scaling="llama3", factor=float(config.NTK_by_parts_factor),
-                        low_freq_factor=float(config.NTK_by_parts_low_freq_factor),
-                        high_freq_factor=float(config.NTK_by_parts_high_freq_factor),
-                        original_max_position_embeddings=int(_field(config, "NTK_original_ctx_len", default=8192)))
-        return rope
-    return {"name": {"standard": "learned", "alibi": "alibi"}.get(kind, "none")}
+def _cached_encodings(model, config, number):
+    """What may turn hook_q into hook_rot_q: what the model's own configuration says, or its cfg's, with any pairing of channels."""
+    own = getattr(getattr(model, "original_model", None), "config", None)
+    found = [encoding_of(_field(own, "text_config", default=own), number)] if own is not None else []
+    width, turned = _field(config, "d_head"), _field(config, "rotary_dim")
+    rope = {"name": "rope", "base": float(_field(config, "rotary_base", default=10000)),
+            "layout": "interleaved" if _field(config, "rotary_adjacent_pairs") else "half",
+            "fraction": turned / width if turned and width else 1.0}
+    if _field(config, "use_NTK_by_parts_rope"):
+        rope.update(scaling="llama3", factor=float(config.NTK_by_parts_factor),
+                    low_freq_factor=float(config.NTK_by_parts_low_freq_factor),
+                    high_freq_factor=float(config.NTK_by_parts_high_freq_factor),
+                    original_max_position_embeddings=int(_field(config, "NTK_original_ctx_len", default=8192)))
+    return [each for own in [*found, rope] if own is not None and own["name"] == "rope" for each in _layouts(own)]
 
 
 def _inner(model):

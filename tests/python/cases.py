@@ -3,10 +3,14 @@
                         same model gives at once, with its own maps
 
 unittest's options apply (-k PATTERN). A library that is not installed is one line."""
+import json
+import linecache
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
@@ -32,6 +36,12 @@ def model_of(name, implementation=None, seed=3):
 
 
 class Case(unittest.TestCase):
+    def library(self, name):
+        try:
+            return __import__(name)
+        except Exception as error:
+            self.skipTest(f"{name}: {type(error).__name__}")
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -184,20 +194,45 @@ class Transformers(Case):
                 self.assertIn("checked", str(trace))
                 self.assertIn(f'"layout": "{expected}"', read(self.path)[1]["encoding"])
 
+    def test_positions_that_are_added_are_those_of_the_table(self):
+        from transformers import CONFIG_MAPPING
+        for name, expected in (("gpt2", "learned"), ("jamba", "none"), ("ctrl", "sinusoidal"), ("roformer", "rope"), ("marian", "sinusoidal")):
+            with self.subTest(name=name):
+                model = make.kinds()[name][1].from_config(make.small(CONFIG_MAPPING[name], SETTINGS.get(name, {}))).float().eval()
+                more = {"decoder_input_ids": self.ids[:, :5]} if name == "marian" else {}
+                with torch.no_grad(), locus_trace.record(self.path) as trace:
+                    model(self.ids, **more)
+                encoding = json.loads(read(self.path)[1]["decoder.encoding" if more else "encoding"])
+                self.assertEqual(encoding["name"], expected, trace)
+
+    def test_several_sequences_and_speculation(self):
+        model = model_of("llama")
+        with locus_trace.record(self.path):
+            written = model.generate(self.ids, max_new_tokens=4, do_sample=True, num_return_sequences=3)
+        ids = read(self.path)[0]["input_ids"]
+        self.assertEqual(ids.tolist(), written[0, :-1].tolist())
+        self.expect_maps(self.maps_at_once(model, ids[None]))
+        for more in ({"assistant_model": model_of("llama", seed=4)}, {"prompt_lookup_num_tokens": 3}):
+            with locus_trace.capture(model, self.path):
+                written = model.generate(self.ids.repeat(1, 2), max_new_tokens=6, do_sample=False, **more)
+            ids = read(self.path)[0]["input_ids"]  # and what the last call tried
+            self.assertEqual(ids[:written.shape[1] - 1].tolist(), written[0, :-1].tolist())
+            self.expect_maps(self.maps_at_once(model, ids[None]))
+
+    def test_packed_texts_keep_their_maps(self):
+        model, places = model_of("llama"), torch.tensor([[0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 5]])
+        with torch.no_grad(), locus_trace.record(self.path):
+            model(self.ids, position_ids=places)
+        self.expect_maps(self.maps_at_once(model, self.ids, position_ids=places))
+
     def test_low_rank_adapters(self):
         peft = self.library("peft")
         model = model_of("llama")
         adapted = peft.get_peft_model(model, peft.LoraConfig(target_modules=["q_proj", "k_proj"], init_lora_weights=False))
-        with torch.no_grad(), locus_trace.record(self.path):
+        with torch.no_grad(), locus_trace.record(self.path) as trace:
             adapted(input_ids=self.ids)
         self.expect_maps(self.maps_at_once(adapted.merge_and_unload(), self.ids))
-        self.assertIn("layers.0.q_content", read(self.path)[0])
-
-    def library(self, name):
-        try:
-            return __import__(name)
-        except Exception as error:
-            self.skipTest(f"{name}: {type(error).__name__}")
+        self.assertIn("rope 10000 checked", str(trace))
 
 
 class Plain(Case):
@@ -267,8 +302,122 @@ class Plain(Case):
         self.expect_maps(wanted)
 
 
+def words():
+    """A tokenizer of w0 to w89."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+    own = Tokenizer(models.WordLevel({f"w{n}": n for n in range(90)}, unk_token="w0"))
+    own.pre_tokenizer = pre_tokenizers.Whitespace()
+    return PreTrainedTokenizerFast(tokenizer_object=own, unk_token="w0", pad_token="w1", eos_token="w2", bos_token="w2")
+
+
+class Manual(Case):
+    """The lines of the manual's page on recording, as they stand there, with a tiny model in the place of one from the hub."""
+    def setUp(self):
+        super().setUp()
+        with open(os.path.join(HERE, "..", "..", "assets", "manual", "recorder.md")) as file:
+            self.blocks = file.read().split("```\n")[1::2]
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(os.path.dirname(self.path))
+
+    def lines(self, part):
+        found = [block for block in self.blocks if part in block]
+        self.assertEqual(len(found), 1, part)
+        return found[0]
+
+    def run_lines(self, part, names, *changes):
+        """Runs a block from a file, where nnsight reads it again."""
+        text = self.lines(part)
+        for change in changes:
+            text = text.replace(*change)
+        with open("lines.py", "w") as file:
+            file.write(text)
+        linecache.clearcache()
+        exec(compile(text, os.path.abspath("lines.py"), "exec"), names)
+
+    def test_no_block_is_left_out(self):
+        parts = ("model.generate(", "layers, 15 tokens", "TransformerBridge", "from_cache(", "nnsight", "--convert", "--check")
+        for block in self.blocks:
+            self.assertEqual(sum(part in block for part in parts), 1, block)
+
+    def test_any_model(self):
+        model, tokenizer = model_of("llama"), words()
+        inputs = {"input_ids": self.ids}
+        self.run_lines("model.generate(", {"model": model, "tokenizer": tokenizer, "inputs": inputs})
+        ids = read(self.path)[0]["input_ids"]
+        self.expect_maps(self.maps_at_once(model, ids[None]))
+        self.assertEqual(json.loads(read(self.path)[1]["tokens"])[:11], [f"w{n}" for n in self.ids[0].tolist()])
+
+    def test_transformer_lens(self):
+        self.library("transformer_lens")
+        from transformer_lens.model_bridge import TransformerBridge
+        boot = TransformerBridge.boot_transformers
+        for name in ("gpt2", "llama", "mistral", "gemma2", "gpt_neox", "phi", "qwen3"):
+            with self.subTest(name=name):
+                model = model_of(name)
+                model.save_pretrained("hub")
+                words().save_pretrained("hub")
+                from transformers import AutoTokenizer
+                bridge = boot("hub", hf_model=model, tokenizer=AutoTokenizer.from_pretrained("hub"))
+                names = {"to_tokens": None}
+                with mock.patch.object(TransformerBridge, "boot_transformers", lambda *_: bridge), \
+                        mock.patch.object(type(bridge), "to_tokens", lambda *_: self.ids):
+                    self.run_lines("TransformerBridge", names)
+                wanted = {f"layers.{n}.attention": names["cache"][f"blocks.{n}.attn.hook_pattern"][0] for n in range(model.config.num_hidden_layers)}
+                self.expect_maps(wanted)
+                encoding = json.loads(read(self.path)[1]["encoding"])
+                os.unlink(self.path)
+                self.run_lines("from_cache(", names)
+                self.expect_maps(wanted)
+                own = json.loads(read(self.path)[1]["encoding"])
+                if "rope" == own["name"] == encoding["name"]:  # else one of them does not tell
+                    self.assertEqual(own, encoding)
+
+    def test_nnsight(self):
+        nnsight = self.library("nnsight")
+        model, own = model_of("gpt2"), nnsight.LanguageModel
+        with mock.patch.object(nnsight, "LanguageModel", lambda *_, **more: own(model, tokenizer=words())):
+            self.run_lines("nnsight", {}, ("To be, or not to be", "w5 w6 w7 w8"))
+        self.expect_maps(self.maps_at_once(model, torch.tensor([[5, 6, 7, 8]])))
+
+    def test_files(self):
+        import numpy
+        model = model_of("llama")
+        with torch.no_grad(), locus_trace.record(self.path):
+            model(self.ids)
+        wanted = maps_of(self.path)
+        arrays = {name: value for name, value in read(self.path)[0].items() if name.startswith("layers") or name == "input_ids"}
+        numpy.savez("cache.npz", **{name: value.numpy() for name, value in arrays.items()})
+        torch.save(arrays, "cache.pt")
+        script = os.path.join(HERE, "..", "..", "assets", "python", "locus_trace.py")
+        for line in (self.lines("--convert") + self.lines("--check")).splitlines():
+            done = subprocess.run(line.replace("python3 locus_trace.py", f"{sys.executable} {script}"), shell=True, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), line)
+            self.expect_maps(wanted, 1e-6)
+
+
 class OtherLibraries(Case):
-    library = Transformers.library
+    def test_nnsight_generates(self):
+        nnsight = self.library("nnsight")
+        model = model_of("llama")
+        lens = nnsight.LanguageModel(model, tokenizer=words())
+        with locus_trace.record(self.path):
+            with lens.generate("w5 w6 w7", max_new_tokens=4, do_sample=False):
+                written = lens.generator.output.save()
+        ids = read(self.path)[0]["input_ids"]
+        self.assertEqual(ids.tolist(), written[0, :-1].tolist())
+        self.expect_maps(self.maps_at_once(model, ids[None]))
+
+    def test_sentence_transformers(self):
+        library = self.library("sentence_transformers")
+        model, folder = model_of("bert"), os.path.dirname(self.path)
+        model.save_pretrained(folder)
+        words().save_pretrained(folder)
+        from sentence_transformers import models
+        sentences = library.SentenceTransformer(modules=[models.Transformer(folder), models.Pooling(64)], device="cpu")
+        with locus_trace.record(self.path, tokenizer=sentences.tokenizer):
+            sentences.encode(["w5 w6 w7 w8 w9"], show_progress_bar=False)
+        self.expect_maps(self.maps_at_once(model, read(self.path)[0]["input_ids"][None]))
 
     def test_timm(self):
         timm = self.library("timm")

@@ -5,6 +5,17 @@ import math
 import torch
 import locus_trace
 
+# A torchvision that is built for another PyTorch (the CPU's, from another registry) lacks these, and then no library that imports it
+# opens; no model here calls them.
+try:
+    import torchvision  # noqa: F401
+except ImportError:
+    pass
+except RuntimeError:
+    OPERATORS = torch.library.Library("torchvision", "DEF")
+    for operator in ("nms", "qnms"):
+        OPERATORS.define(f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+
 DTYPES = {"F32": torch.float32, "F64": torch.float64, "I64": torch.int64, "BF16": torch.bfloat16, "F16": torch.float16}
 
 

@@ -9,6 +9,7 @@ import collections
 import copy
 import os
 import random
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -23,6 +24,7 @@ import locus_trace  # noqa: E402
 import make  # noqa: E402
 from maps import maps_of  # noqa: E402
 
+LOCUS = os.environ.get("LOCUS", os.path.join(HERE, "..", "..", "build", "release", "locus"))  # opens each trace, where it is built
 LEAST = 195
 TOLERANCE = 2e-3  # sdpa and eager round apart where maps are sharp
 IDS = 14
@@ -110,6 +112,10 @@ def compared(path, wanted, trace):
         locus_trace.check(path)
     except locus_trace.TraceError as error:
         return "WRONG", f"--check: {error}"
+    if os.path.exists(LOCUS):
+        opened = subprocess.run([LOCUS, "info", path], capture_output=True, text=True)
+        if opened.returncode != 0:
+            return "WRONG", opened.stderr.strip()
     found, state = maps_of(path), "right"
     missing = sorted(set(wanted) - set(found))
     if missing and len(missing) < len(wanted) and " not recorded" in str(trace):
