@@ -15,8 +15,10 @@
 namespace locus::models {
 
 struct VerifyRow {
-  std::string name;       // "logits from the shown attention", "layers.3.attention"
-  double difference = 0;  // the largest |a − b| / (1 + |b|); infinite when one side is not finite
+  std::string name;  // "logits from the shown attention", "layers.3.attention"
+  // The largest |a − b| / (1 + |b|), where |b| of logits and states is at least the root mean square of their token's;
+  // infinite when one side is not finite.
+  double difference = 0;
   double tolerance = 0;
   bool passed = false;
 };

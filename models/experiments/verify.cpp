@@ -27,9 +27,17 @@ constexpr double kTolerance = 1e-4;
 // Names of the maps of cross-attention.
 constexpr const char* kCross = "cross_attention";
 
+// What numbers are compared by: their own size, or, of the logits or the state of a token, whose sums round by all of
+// them, at least the root mean square of the token's.
+enum class Size { kOwn, kOfToken };
+
 // `masked`: the cells of a map that no query sees, which both may leave NaN; undefined where every number counts.
-double difference(const at::Tensor& got, const at::Tensor& want, const at::Tensor& masked) {
-  at::Tensor relative = (got - want).abs() / (want.abs() + 1);
+double difference(const at::Tensor& got, const at::Tensor& want, const at::Tensor& masked, Size size) {
+  at::Tensor sizes = want.abs();
+  if (size == Size::kOfToken) {
+    sizes = at::maximum(sizes, want.square().mean(-1, true).sqrt());
+  }
+  at::Tensor relative = (got - want).abs() / (sizes + 1);
   if (masked.defined()) {
     relative = relative.masked_fill(got.isnan().logical_and(want.isnan()).logical_and(masked), 0.0);
   }
@@ -44,14 +52,18 @@ at::Tensor masked_cells(const attention::ScoreField& scores, const at::Tensor& m
 
 class Comparison {
  public:
-  void add(const std::string& name, const at::Tensor& got, const at::Tensor& want, const at::Tensor& masked = {}) {
+  void add(const std::string& name, const at::Tensor& got, const at::Tensor& want, const at::Tensor& masked = {},
+           Size size = Size::kOwn) {
     VerifyRow row{name, std::numeric_limits<double>::infinity(), kTolerance, false};
     if (got.sizes() == want.sizes() && got.numel() > 0) {
-      row.difference = difference(got.to(at::kFloat), want.to(at::kFloat), masked);
+      row.difference = difference(got.to(at::kFloat), want.to(at::kFloat), masked, size);
       row.passed = row.difference <= row.tolerance;
     }
     report_.passed = report_.passed && row.passed;
     report_.rows.push_back(row);
+  }
+  void add_outcome(const std::string& name, const at::Tensor& got, const at::Tensor& want) {
+    add(name, got, want, {}, Size::kOfToken);
   }
   VerifyReport take() { return std::move(report_); }
 
@@ -128,13 +140,13 @@ Status compare_trace(const TraceData& ours, const std::filesystem::path& path, C
     return bad_input("expected a trace of the same input, found other tokens", path.string());
   }
   if (ours.hidden.defined() && theirs.hidden.defined()) {
-    comparison.add("hidden against the trace", ours.hidden, theirs.hidden);
+    comparison.add_outcome("hidden against the trace", ours.hidden, theirs.hidden);
   }
   if (theirs.logits.defined() && ours.logits.defined()) {
     // A trace may hold the last row only.
     const std::int64_t rows = theirs.logits.size(0);
     const at::Tensor mine = ours.logits.slice(0, ours.logits.size(0) - std::min(rows, ours.logits.size(0)));
-    comparison.add("logits against the trace", mine, theirs.logits);
+    comparison.add_outcome("logits against the trace", mine, theirs.logits);
   }
   Status layers = compare_layers(ours, theirs, ours.encoder ? "decoder." : "", comparison, stop);
   for (const auto& [mine, other, side] :
@@ -377,7 +389,7 @@ Result<VerifyReport> local::verify_expected(const Model& model, const std::files
     const std::string what = data.hidden.defined() ? "hidden" : "logits";
     const at::Tensor outcome = data.hidden.defined() ? data.hidden : data.logits;
     if (const at::Tensor want = stored(file, what); want.defined()) {
-      comparison.add(what, want.dim() == 1 ? outcome.flatten() : outcome, want.to(at::kFloat));
+      comparison.add_outcome(what, want.dim() == 1 ? outcome.flatten() : outcome, want.to(at::kFloat));
     }
     LOCUS_CHECK(data.encoder ? compare_sides(data, file, stop, comparison)
                              : compare_expected(data, file, "", stop, comparison));
@@ -418,8 +430,8 @@ Result<VerifyReport> local::verify(const Model& model, const Input& input,
     Comparison comparison;
     const std::string what = data.hidden.defined() ? "hidden" : "logits";
     const at::Tensor& ours = data.hidden.defined() ? data.hidden : data.logits;
-    comparison.add(what + " from the shown attention", replayed.shown.select(0, 0), ours);
-    comparison.add(what + " from whole maps", replayed.whole.select(0, 0), ours);
+    comparison.add_outcome(what + " from the shown attention", replayed.shown.select(0, 0), ours);
+    comparison.add_outcome(what + " from whole maps", replayed.whole.select(0, 0), ours);
     if (against) {
       LOCUS_CHECK(compare_trace(data, *against, comparison, stop));
     }
