@@ -535,6 +535,25 @@ def _places(tokenizer, ids):
     return text, torch.tensor([[begins[begin], begins[end]] for begin, end in places], dtype=torch.int64)
 
 
+def _put_tokens(tokenizer, ids, tensors, about, prefix=""):
+    """Ids of a side (or texts instead of them), their labels, and the text with the place of each; what begins their names."""
+    named, whole = "decoder_" if prefix == "decoder." else "", ids is not None and all(isinstance(each, int) for each in ids)
+    if ids is not None:
+        about[named + "tokens"] = json.dumps(_labels(tokenizer if whole else None, ids) or [str(each) for each in ids])
+    if whole:
+        tensors[named + "input_ids"] = torch.tensor(ids, dtype=torch.int64)
+    places = _places(tokenizer, ids)
+    if places is not None:
+        about[prefix + "text"], tensors[prefix + "token_bytes"] = places
+    return named
+
+
+def _scaled(tensors, scale):
+    """Queries by which the logit is q·k/√D, of those by which it is q·k·scale."""
+    factor = scale * tensors["q"].shape[-1] ** 0.5
+    return {name: value.float() * factor if name[0] == "q" and abs(factor - 1) > 1e-6 else value for name, value in tensors.items()}
+
+
 def write_trace(path, sides, about, tensors, dtype=None, shard=None):
     """Writes {prefix of a side: {number: Layer}}, the texts of `about` and further tensors; lists of the metadata have an
     entry per layer."""
@@ -1591,12 +1610,8 @@ class record:
         query, key = heard.query, _ungrouped(heard.key)
         new = key if site.cross else key[:, begin - first:begin - first + rows]
         site.keys = _kept(key) if site.cross else None
-        factor = fits.scale * math.sqrt(query.shape[-1])
         content = {} if site.cross or fits.alibi else self._check_encoding(site, query, new, torch.as_tensor(places), begin + rows)
-        if abs(factor - 1) > 1e-6:
-            query, content = query.float() * factor, {name: value.float() * factor if name == "q_content" else value
-                                                      for name, value in content.items()}
-        return {"q": query, **({} if site.cross else {"k": new}), **content}
+        return _scaled({"q": query, **({} if site.cross else {"k": new}), **content}, fits.scale)
 
     def _hint(self, site, heard):
         """What the module and the configuration name: scale, windows, caps and ALiBi, each of which is then compared."""
@@ -1849,15 +1864,7 @@ class record:
         """Ids, texts, positions and the text of a side's tokens."""
         ids = [site.tokens[n] for n in kept]
         ids = ids if ids and all(each is not None for each in ids) else None
-        named = "decoder_" if prefix == "decoder." else ""
-        labels = _labels(self.tokenizer, ids) or ([str(token) for token in ids] if ids is not None else None)
-        if labels is not None:
-            about[named + "tokens"] = json.dumps(labels)
-        if ids is not None:
-            tensors[named + "input_ids"] = torch.tensor(ids, dtype=torch.int64)
-        places = _places(self.tokenizer, ids)
-        if places is not None:
-            about[prefix + "text"], tensors[prefix + "token_bytes"] = places
+        named = _put_tokens(self.tokenizer, ids, tensors, about, prefix)
         if self.grid is None:
             positions = [site.positions[n] for n in kept]
             if all(isinstance(each, list) for each in positions):
@@ -1979,28 +1986,22 @@ def from_cache(cache, path, model=None, tokens=None, tokenizer=None, layers=None
         raise TraceError(f"expected blocks.N.attn.hook_q and hook_k, or hook_pattern, found layers {sorted(found) or 'none'}")
     config = getattr(model, "cfg", None)
     known = {place: _cached_layer(f"blocks.{n}.attn", found[n], model, config, n, encoding, scale, causal) for place, n in enumerate(numbers)}
-    said = {layer.causal for layer in known.values() if layer.causal is not None}
+    said = {layer.causal for layer in known.values()}
     if len(said) > 1:
         raise TraceError("expected layers that all see the keys behind them, or none, found both")
-    causal = said.pop() if said else causal is not False and _field(config, "attention_dir", default="causal") == "causal"
+    causal, = said
     length = (known[0].tensors["q"] if known[0].tensors else known[0].attention).shape[1]
     ids = _ids_of(tokens, batch)
-    labels = [str(each) for each in ids] if ids and isinstance(ids[0], str) else _labels(tokenizer, ids) or \
-        (None if ids is None else [str(each) for each in ids])
-    if labels is not None and len(labels) != length:
-        raise TraceError(f"tokens: expected {length}, found {len(labels)}")
+    if ids is not None and len(ids) != length:
+        raise TraceError(f"tokens: expected {length}, found {len(ids)}")
     shape = {"width": _field(config, "d_model"), "trained_length": _field(config, "n_ctx", default=length), "vocabulary": _field(config, "d_vocab")}
     about = {"model": str(_field(config, "model_name", default="")), "family": "transformer_lens", "causal": str(causal).lower(),
              "shape": json.dumps({key: value for key, value in shape.items() if isinstance(value, int)})}
-    if labels is not None:
-        about["tokens"] = json.dumps(labels)
     if numbers != list(range(len(numbers))):
         about["recorded_layers"] = json.dumps(numbers)
-    further = {"input_ids": torch.tensor(ids, dtype=torch.int64)} if ids and isinstance(ids[0], int) else {}
-    places = _places(tokenizer, ids)
-    if places is not None:
-        about["text"], further["token_bytes"] = places
-    return write_trace(path, {"": known}, about, further, dtype)
+    further = {}
+    _put_tokens(tokenizer, ids, further, about)
+    return write_checked(path, {"": known}, about, further, dtype)
 
 
 def _ids_of(tokens, batch):
@@ -2026,7 +2027,7 @@ def _cached_layer(name, parts, model, config, number, encoding, scale, causal):
                              f"({kind}), found none")
     layer = Layer(encoding or {"name": {"standard": "learned"}.get(kind, "none")})
     if masks is None:
-        layer.attention = _kept(pattern.float())
+        layer.attention, layer.causal = _kept(pattern.float()), not bool((pattern.triu(1) > 1e-4).any())
         return layer
     layer.window, layer.chunk, layer.soft_cap, layer.causal = masks.window, masks.chunk, masks.cap, masks.causal
     tensors = {"q": query, "k": key}
@@ -2042,9 +2043,7 @@ def _cached_layer(name, parts, model, config, number, encoding, scale, causal):
             raise TraceError(f"{name}: expected an encoding that turns hook_q and hook_k into hook_rot_q and hook_rot_k, found {json.dumps(encoding)}")
         layer.encoding = fits[0] if fits else {"name": "none"}
         tensors.update(content if fits else {})
-    factor = masks.scale * query.shape[-1] ** 0.5
-    for part, value in tensors.items():
-        layer.tensors[part] = _kept(value.float() * factor if part.startswith("q") and abs(factor - 1) > 1e-6 else value)
+    layer.tensors = {part: _kept(value) for part, value in _scaled(tensors, masks.scale).items()}
     return layer
 
 
@@ -2199,18 +2198,19 @@ def convert(source, path, encoding=None, causal=None, scale=None, tokenizer=None
         if match.group(2) == "attention":
             layer.attention = _kept(value.float())
             continue
-        factor = (scale or value.shape[-1] ** -0.5) * value.shape[-1] ** 0.5
-        turned = value.float() * factor if match.group(2)[0] == "q" and abs(factor - 1) > 1e-6 else value
-        layer.tensors[match.group(2)] = _kept(turned)
+        layer.tensors[match.group(2)] = value
+    for layer in layers.values():
+        if "q" in layer.tensors:
+            own = _scaled(layer.tensors, scale or layer.tensors["q"].shape[-1] ** -0.5)
+            layer.tensors = {name: _kept(value) for name, value in own.items()}
     if sorted(layers) != list(range(len(layers))) or not layers:
         raise TraceError(f"expected blocks.N.attn.hook_q and hook_k, or layers.N.q and layers.N.k from 0 on, found "
                          f"{', '.join(sorted(arrays)[:6]) or 'no array'}")
     ids = _ids_of(ids, batch)
     about = {"model": "", "family": "arrays", "causal": str(causal is not False).lower()}
-    labels = _labels(tokenizer, ids)
-    if labels is not None:
-        about["tokens"] = json.dumps(labels)
-    return write_checked(path, {"": layers}, about, {} if ids is None else {"input_ids": torch.tensor(ids, dtype=torch.int64)}, dtype)
+    further = {}
+    _put_tokens(tokenizer, ids, further, about)
+    return write_checked(path, {"": layers}, about, further, dtype)
 
 
 def _converted(source, path, options):
