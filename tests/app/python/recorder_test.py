@@ -275,41 +275,49 @@ class OlderModules(Recorded):
             model(input_ids=ids)
         self.expect_same(self.path("t.safetensors"), self.path("once.safetensors"))
 
-    def test_what_q_and_k_do_not_give_is_kept_as_a_map(self):
+    def maps_under(self, mask):
+        """The maps that the model computes with another mask, the tensors and metadata of its trace, and what was told."""
         model, ids = self.llama()
-        usual, soft_max, maps = older.causal_mask, torch.nn.functional.softmax, {}
-        count = ids.shape[1]
-        blocked = torch.zeros(count, count).masked_fill(torch.arange(count)[:, None] // 3 != torch.arange(count) // 3, -1e9)
-        self.addCleanup(setattr, older, "causal_mask", usual)
-        self.addCleanup(setattr, torch.nn.functional, "softmax", soft_max)
+        usual, soft_max, maps = older.causal_mask, torch.nn.functional.softmax, []
 
         @functools.wraps(soft_max)
         def kept(*given, **named):
-            maps[id(given[0])] = given[0], soft_max(*given, **named)
-            return maps[id(given[0])][1]
+            maps.append(soft_max(*given, **named))
+            return maps[-1]
 
-        torch.nn.functional.softmax = kept
-        for mask in (lambda *a, **k: usual(*a, **k) + 0.25 * torch.arange(count) ** 2, lambda *a, **k: usual(*a, **k) + blocked):
-            older.causal_mask = mask
-            maps.clear()
+        try:
+            older.causal_mask, torch.nn.functional.softmax = lambda *a, **k: mask(usual, *a, **k), kept
+            with torch.no_grad():
+                model(ids)
+            wanted = [each[0] for each in maps]
             with locus_trace.capture(model, self.path("t.safetensors")) as trace:
                 model(ids)
-            found = read(self.path("t.safetensors"))[0]
-            self.assertRegex(str(trace), "1 note: layers 0–1: the map is stored")
+        finally:
+            older.causal_mask, torch.nn.functional.softmax = usual, soft_max
+        return wanted, *read(self.path("t.safetensors")), str(trace)
+
+    def test_what_q_and_k_do_not_give_is_kept_as_a_map(self):
+        count = self.llama()[1].shape[1]
+        tokens = torch.arange(count)
+        blocked = torch.zeros(count, count).masked_fill(tokens[:, None] // 3 != tokens // 3, -1e9)
+        for bias in (0.25 * tokens, 0.25 * tokens ** 2, blocked):
+            wanted, found, _, told = self.maps_under(lambda usual, *a, **k: usual(*a, **k) + bias)
+            self.assertRegex(told, "1 note: layers 0–1: the map is stored")
             self.assertEqual([name for name in found if name.startswith("layers.")], ["layers.0.attention", "layers.1.attention"])
-            for layer, (_, wanted) in enumerate(maps.values()):
-                self.expect_close(found[f"layers.{layer}.attention"], wanted[0], f"map of layer {layer}")
+            for layer in range(2):
+                self.expect_close(found[f"layers.{layer}.attention"], wanted[layer], f"map of layer {layer}")
             self.assertEqual(locus_trace.check(self.path("t.safetensors")), f"2 layers, 4 heads, {count} tokens")
             locus("figure", "attention", self.path("t.safetensors"), "--layer", "1", "--out", self.path("t.svg"))
 
     def test_a_window_is_found_in_the_map(self):
-        model, ids = self.llama()
-        usual = older.causal_mask
-        self.addCleanup(setattr, older, "causal_mask", usual)
-        older.causal_mask = lambda *a, **k: usual(*a, window=3, **k)
-        with locus_trace.capture(model, self.path("t.safetensors")):
-            model(ids)
-        self.assertEqual(read(self.path("t.safetensors"))[1]["window"], "3")
+        wanted, found, metadata, _ = self.maps_under(lambda usual, *a, **k: usual(*a, window=3, **k))
+        self.assertEqual(metadata["window"], "3")
+        for layer in range(2):
+            q, k = (found[f"layers.{layer}.{part}"] for part in "qk")
+            hidden = ~(torch.ones(q.shape[1], q.shape[1]).tril() - torch.ones(q.shape[1], q.shape[1]).tril(-3)).bool()
+            own = torch.softmax((q @ k.transpose(1, 2) / 8 ** 0.5).masked_fill(hidden, -torch.inf), -1)
+            self.expect_close(own, wanted[layer], f"map of layer {layer}")
+            self.assertTrue(bool((wanted[layer][:, hidden] < 1e-6).all()))
 
     def test_what_is_no_score_of_q_and_k_is_refused(self):
         model, ids = self.llama()
