@@ -7,8 +7,9 @@
     python3 locus_trace.py --check run.safetensors
     python3 locus_trace.py --convert cache.npz run.safetensors
 
-A trace holds q and k of every layer as the score sees them (after rotation and norms, key heads in their groups), and never
-a map of all pairs: Locus computes what it shows. Letters of shapes: T tokens, H heads, D the width of a head.
+A trace holds q and k of every layer as the score sees them (after rotation and norms, key heads in their groups), from which Locus
+computes what it shows; a map of all pairs only where they do not give it. Letters of shapes: T tokens, S keys, H heads, D the width
+of a head.
 """
 
 import argparse
@@ -211,6 +212,9 @@ def check(path):
     tensors, metadata = read_header(path)
     if metadata.get("locus.format") != "trace/1":
         raise TraceError(f"metadata locus.format: expected trace/1, found {metadata.get('locus.format', 'none')}")
+    if any(".cross_" in name for name in tensors) and "tokens" not in metadata and not any(
+            name in tensors for name in ("input_ids", "position_ids", "encoder.layers.0.q", "encoder.layers.0.attention")):
+        raise TraceError("tensor input_ids: expected it, or metadata tokens, of what cross-attention looks at, found neither")
     sides = [prefix for prefix in ("encoder.", "decoder.", "") if any(name.startswith(prefix + "layers.") for name in tensors)]
     said = [_check_side(prefix, tensors, metadata) for prefix in sides or [""]]
     return "; ".join(f"{prefix[:-1]}: {each}" if prefix else each for prefix, each in zip(sides or [""], said))
@@ -218,7 +222,9 @@ def check(path):
 
 def _check_side(prefix, tensors, metadata):
     """What a side holds, in a few words; its names without the side's prefix."""
-    other = {name[8:]: info for name, info in tensors.items() if name.startswith("encoder.")}
+    keys = next((tensors[name]["shape"][axis] for name, axis in (("input_ids", 0), ("encoder.layers.0.q", 1), ("encoder.layers.0.attention", 1))
+                 if name in tensors and len(tensors[name]["shape"]) > axis), None)
+    keys = len(_json(metadata, "tokens", list)) if keys is None and metadata.get("tokens") else keys
     named = {"decoder.": "decoder_", "encoder.": ""}.get(prefix, "")
     own = {name[len(prefix):]: info for name, info in tensors.items() if name.startswith(prefix)}
     own.update({name: tensors[named + name] for name in ("input_ids", "position_ids") if named + name in tensors})
@@ -245,7 +251,7 @@ def _check_side(prefix, tensors, metadata):
     heads, length = shapes[0][:2]
     for n in layers:
         _check_layer(tensors, n, length, heads)
-        _check_crossing(tensors, f"layers.{n}.cross_", length, heads, other)
+        _check_crossing(tensors, f"layers.{n}.cross_", length, heads, keys)
     _check_shape(tensors, "input_ids", [length])
     _check_shape(tensors, "token_bytes", [length, 2])
     places = tensors.get("position_ids", {"shape": []})["shape"]
@@ -263,14 +269,14 @@ def _check_side(prefix, tensors, metadata):
     return ", ".join(part + [f"{count} {name}{'s' if count != 1 else ''}" for count, name in counts])
 
 
-def _check_crossing(tensors, name, length, heads, encoder):
+def _check_crossing(tensors, name, length, heads, keys):
     if name + "q" in tensors or name + "k" in tensors:
         for part in ("q", "k"):
             if name + part not in tensors:
                 raise TraceError(f"tensor {name}{part}: expected it, found none")
         _check_shape(tensors, name + "q", [heads, length, None])
-        _check_shape(tensors, name + "k", [None, None, tensors[name + "q"]["shape"][2]])
-    _check_shape(tensors, name + "attention", [heads, length, None])
+        _check_shape(tensors, name + "k", [None, keys, tensors[name + "q"]["shape"][2]])
+    _check_shape(tensors, name + "attention", [heads, length, keys])
 
 
 def _check_metadata(metadata, length, layers, widths):
@@ -661,6 +667,11 @@ class Heard:
         self.query, self.key, self.map, self.mask, self.causal, self.scale = query, key, map, mask, causal, scale
         self.cap, self.sinks, self.windows, self.chunk, self.alibi, self.named = cap, sinks, None, 0, None, []
 
+    def guess(self, masks):
+        """Takes what fitted the calls before as the guesses."""
+        self.windows, self.chunk, self.alibi, self.named = [masks.window], masks.chunk, masks.alibi, [masks.scale]
+        self.cap = self.cap or masks.cap
+
     def products(self, rows):
         query, key = self.query[:, rows].float(), self.key.float()
         groups = query.shape[0] // key.shape[0]
@@ -880,6 +891,10 @@ def _content(outputs, turned, before):
             if bool(((ratio - middle).abs() <= _tolerance(turned) * middle).all()):
                 found.append((each, float(middle)))
     return found
+
+
+def _turns_by_length(encoding):
+    return encoding is not None and encoding.get("scaling") in ("dynamic", "longrope")
 
 
 def _rows_of(value, rows, count):
@@ -1147,7 +1162,7 @@ class Site:
         self.chunks, self.masks, self.mapped = [], None, False
         self.checked, self.encoding = None, None  # whether the encoding turns q and k (None: not compared), and which does
         self.cross, self.decoder, self.refused, self.keys = False, False, None, None
-        self.unknown = False
+        self.unknown, self.over = False, None  # over: ids of the tokens that cross-attention looks at, or how many they are
         self.real, self.tokens, self.positions = [], [], []  # of all tokens: no padding, ids (None: not known), places
 
     def length(self):
@@ -1545,6 +1560,7 @@ class record:
         padding = mask if mask is not None and len(mask) == end and not site.cross else [True] * end
         padding = [bool(each) for each in padding]
         if site.cross:
+            site.over = call.tokens(keys, False) or keys
             first, real = 0, [bool(each) for each in call.mask] if call.mask is not None and len(call.mask) == keys else [True] * keys
         else:
             first = max(0, end - keys)
@@ -1594,7 +1610,10 @@ class record:
         rows, count = len(real_rows), len(real_keys)
         fits = None
         if heard.query is not None and heard.sinks is not False:
-            self._hint(site, heard)
+            if site.masks is None:
+                self._hint(site, heard)
+            else:
+                heard.guess(site.masks)
             fits = judge(heard, begin, first, real_rows, real_keys, site.masks, site.cross)
         if fits is not None and site.masks is not None and not fits.like(site.masks):
             fits = None
@@ -1631,13 +1650,14 @@ class record:
     def _check_encoding(self, site, query, key, places, length):
         """Compares the encoding with q and k before they turn, where the module's parts gave them: site.checked and site.encoding.
         What it returns is stored: the content where the encoding does not give it back, since it turns by the number of tokens."""
-        if site.checked is False:
+        some = site.checked and len(places) == 1 and length % 16 > 0 and not _turns_by_length(site.encoding)
+        if site.checked is False or some:  # of the steps of a generation one in 16
             return {}
         frame = next((each for each in reversed(self._frames()) if each.module is site.module), None)
         outputs = [] if frame is None or places.dim() != 1 else [
             each[self.batch if each.shape[0] > self.batch else 0].detach() for each in frame.outputs if each.dim() > 2]
         candidates = [site.encoding] if site.checked else self._candidates(site)
-        by_length = any(each is not None and each.get("scaling") in ("dynamic", "longrope") for each in candidates)
+        by_length = any(_turns_by_length(each) for each in candidates)
         rows = None if by_length else _sampled(list(range(len(places))))
         if rows is not None and len(rows) < len(places):
             outputs, places = [_rows_of(each, rows, len(places)) for each in outputs], places[rows]
@@ -1716,6 +1736,8 @@ class record:
         about.update(self._about())
         if "decoder." in sides and "encoder." not in sides:
             self.notes.append("the encoder's layers were not recorded")
+            over = next(iter(sides["decoder."][2].values())).over
+            _put_tokens(self.tokenizer, [str(n) for n in range(over)] if isinstance(over, int) else over, tensors, about)
         shard = self._shard(written[main]) if main == "" else None
         if self.logits is not None and (shard is None or self.rank == 0):
             tensors["logits"] = self.logits
@@ -1896,7 +1918,7 @@ class record:
         counts = f"{len(attending)} of {len(layers)} layers (others have no soft-max)" if len(attending) < len(layers) else f"{len(layers)} layers"
         encodings = [layer.encoding for layer in attending if layer.encoding is not None] or [{"name": "none"}]
         base = encodings[0].get("base")
-        checked = any(site.checked and site.encoding is not None for site in group.values())
+        checked = encodings[0]["name"] == "rope" and any(site.checked and site.encoding is not None for site in group.values())
         parts = [counts, f"{len([1 for each in next(iter(group.values())).real if each])} tokens",
                  encodings[0]["name"] + (f" {base:g}" if base else "") + (" checked" if checked else "")]
         notes = f"{len(self.notes)} note{'s' if len(self.notes) != 1 else ''}: {'; '.join(self.notes)}" if self.notes else None

@@ -92,6 +92,18 @@ def all_of_them():
     for key, texts in TEXTS.items():
         for text in texts:
             yield TENSORS, {**METADATA, key: text}
+    sides = {f"decoder.{name}" if name.startswith("layers") else f"decoder_{name}": value for name, value in TENSORS.items()}
+    crossing = {"decoder.layers.0.cross_attention": torch.rand(4, 5, 3), "decoder.layers.1.cross_q": torch.rand(4, 5, 6),
+                "decoder.layers.1.cross_k": torch.rand(2, 3, 6)}
+    texts = {"locus.format": "trace/1", "decoder.causal": "true"}
+    yield sides, texts
+    yield {**sides, **crossing}, texts
+    yield {**sides, **crossing}, {**texts, "tokens": '["a", "b", "c"]'}
+    yield {**sides, **crossing}, {**texts, "tokens": '["a", "b"]'}
+    yield {**sides, **crossing, "input_ids": torch.arange(3)}, texts
+    yield {**sides, **crossing, "input_ids": torch.arange(4)}, texts
+    yield {**sides, **crossing, "input_ids": torch.arange(3)}, {**texts, "decoder.encoding": '{"name": "learned"}'}
+    yield {**sides, **crossing, "input_ids": torch.arange(3)}, {**texts, "decoder.encoding": '{"name": "learned"}', "decoder.shape": '{"trained_length": 9}'}
     for change in CHANGES:
         yield {name: value for name, value in {**TENSORS, **change}.items() if value is not None}, METADATA
 
