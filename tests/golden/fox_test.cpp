@@ -11,15 +11,15 @@ namespace {
 
 using position::Positions;
 
-struct Fox {
+struct Layer {
   std::unique_ptr<position::PositionEncoding> encoding;
   position::Projections projections;
   position::Prepared prepared;
 };
 
-Fox fox_of(const Golden& golden, const std::string& name, at::ScalarType type) {
+Layer fox_of(const Golden& golden, const std::string& name, at::ScalarType type) {
   const auto tensor = [&](const std::string& of) { return golden[name + "." + of].to(type); };
-  Fox fox;
+  Layer fox;
   fox.projections = {tensor("q").unsqueeze(0), tensor("k").unsqueeze(0), tensor("v").unsqueeze(0),
                      tensor("x").unsqueeze(0)};
   const at::Tensor& query = fox.projections.query;
@@ -32,13 +32,13 @@ Fox fox_of(const Golden& golden, const std::string& name, at::ScalarType type) {
   return fox;
 }
 
-class FoxGolden : public testing::TestWithParam<std::string> {};
+class Fox : public testing::TestWithParam<std::string> {};
 
-TEST_P(FoxGolden, gatesLogitsWeightsAndOutputs) {
+TEST_P(Fox, gatesLogitsWeightsAndOutputs) {
   const Golden golden("fox");
   const std::string name = GetParam();
   for (const auto& [type, tolerance] : {std::pair(at::kDouble, 1e-10), std::pair(at::kFloat, 1e-5)}) {
-    const Fox fox = fox_of(golden, name, type);
+    const Layer fox = fox_of(golden, name, type);
     EXPECT_CLOSE(fox.prepared.gate_query[0].squeeze(-1), golden[name + ".log_fgate"], tolerance);
     const position::TileScores scores = whole_map(*fox.encoding, fox.prepared, 0, {.content = true});
     attention::Mask mask{true};
@@ -58,7 +58,7 @@ TEST_P(FoxGolden, gatesLogitsWeightsAndOutputs) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, FoxGolden, testing::Values("a", "b", "gqa", "window"));
+INSTANTIATE_TEST_SUITE_P(Cases, Fox, testing::Values("a", "b", "gqa", "window"));
 
 }  // namespace
 }  // namespace locus::test

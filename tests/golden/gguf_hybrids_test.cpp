@@ -125,7 +125,7 @@ at::Tensor logits_as_stored(const fs::path& file, const at::Tensor& ids) {
 }
 
 // Experts one by one and parts of matrices come out of blocks as out of the floats that these stand for.
-TEST(GgufHybridBlocks, AreTheirFloats) {
+TEST_F(GgufHybrids, BlocksAreTheirFloats) {
   const test::TemporaryFolder folder;
   fs::create_directory(folder.path() / "f");
   const fs::path blocks = folder.path() / "m.gguf";
@@ -187,7 +187,7 @@ std::string opening_refusal(const std::string& bytes, ErrorCode code = ErrorCode
 
 #define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
-TEST(GgufHybridErrors, NameTheValueThatIsMissingOrWrong) {
+TEST_F(GgufHybrids, ErrorsNameTheValueThatIsMissingOrWrong) {
   const std::string next = bytes_of("qwen3next");
   EXPECT_SAYS(opening_refusal(renamed_in(next, "ssm.conv_kernel", "ssm.conv_kernal")),
               "metadata qwen3next.ssm.conv_kernel: expected a value, found none");
@@ -212,7 +212,7 @@ TEST(GgufHybridErrors, NameTheValueThatIsMissingOrWrong) {
 }
 
 // A number of experts that no bytes stand behind allocates nothing.
-TEST(GgufHybridErrors, CountExpertsByTheirBytes) {
+TEST_F(GgufHybrids, ErrorsCountExpertsByTheirBytes) {
   const auto source = *formats::open_tensors(hybrid_file("qwen3next"));
   const auto reading = *families::GgufReading::of(*source, "qwen3next");
   formats::TensorInfo tensor = *source->find("blk.0.ffn_gate_exps.weight");
@@ -230,7 +230,7 @@ TEST(GgufHybridErrors, CountExpertsByTheirBytes) {
   }
 }
 
-TEST(GgufHybridErrors, RefuseWhatIsNotComputed) {
+TEST_F(GgufHybrids, ErrorsRefuseWhatIsNotComputed) {
   const auto refused = [](const std::string& bytes) { return opening_refusal(bytes, ErrorCode::kUnsupported); };
   EXPECT_SAYS(refused(renamed_in(bytes_of("qwen3next"), "ssm_ba.weight", "ssm_in.weight")), "early converter");
   EXPECT_SAYS(refused(renamed_in(bytes_of("jamba"), "blk.0.ssm_a", "blk.0.ssm_q")),
@@ -244,7 +244,7 @@ TEST(GgufHybridErrors, RefuseWhatIsNotComputed) {
 }
 
 // Without a head of its own, a Falcon-H1's logits are those of the embedding with the embedding's factor; rates are below 0.
-TEST(GgufHybridErrors, WarnOfWhatIsDoubtful) {
+TEST_F(GgufHybrids, ErrorsWarnOfWhatIsDoubtful) {
   const test::TemporaryFolder folder;
   const auto opened = [&](const std::string& bytes) {
     folder.write("m.gguf", bytes);

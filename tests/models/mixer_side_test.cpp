@@ -116,9 +116,9 @@ TEST(MixerSide, IsRefusedWhereNothingDecays) {
   }
 }
 
-class EditedMixers : public testing::TestWithParam<const char*> {};
+class MixerSide : public testing::TestWithParam<const char*> {};
 
-TEST_P(EditedMixers, ShowInMapAndOutput) {
+TEST_P(MixerSide, EditsShowInMapAndOutput) {
   const Hybrid hybrid(GetParam());
   ASSERT_NE(hybrid.model, nullptr);
   const std::int64_t layer = first_mixer(*hybrid.model);
@@ -184,10 +184,10 @@ TEST_P(EditedMixers, ShowInMapAndOutput) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, EditedMixers,
+INSTANTIATE_TEST_SUITE_P(Types, MixerSide,
                          testing::Values("bamba", "qwen3_next", "kimi_linear", "minimax", "jamba", "recurrent_gemma"));
 
-TEST(EditedMixers, AreRefusedByName) {
+TEST(MixerSide, EditsAreRefusedByName) {
   const auto said = [](const Hybrid& hybrid, const std::string& edit) {
     const auto run = hybrid.run_with({edit});
     return run.ok() ? "" : run.error().message;

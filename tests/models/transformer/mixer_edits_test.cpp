@@ -160,7 +160,7 @@ TEST_P(MixerEdits, ResetForgetsWhatWasBefore) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, MixerEdits, testing::Values(&decayed, &delta<false>, &delta<true>, &scan, &recurrence));
 
-TEST(MixerEditOutput, SilentHeadsAreBandsOfZeros) {
+TEST_F(MixerEdits, SilentHeadsAreBandsOfZeros) {
   MixerEdit edit = no_edit(3);
   edit.silent[1] = true;
   const at::Tensor y = at::ones({1, 2, 6});
