@@ -1,10 +1,14 @@
 // MiniMax 01: lightning attention in most layers, soft-max attention in the others; experts. A branch starts from its
 // norm, and branch and stream have factors of their own. MiniMax M3: an index chooses blocks of keys in long texts.
+#include <ATen/ATen.h>
+
 #include <algorithm>
 
 #include "models/families/engine/layer_kinds.h"
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
+#include "models/transformer/mixers/kinds.h"
+#include "models/transformer/weights.h"
 
 namespace locus::families {
 
@@ -29,6 +33,29 @@ Result<std::vector<bool>> softmax_layers(const Config& config, std::int64_t laye
     attends.push_back(kind == 1);
   }
   return attends;
+}
+
+// Slopes that a file stores must be those that are computed, up to the rounding of 16 bits.
+Status check_slopes(const CheckpointFiles& checkpoint, const Plan& plan) {
+  constexpr double kRounding = 8e-3;
+  for (std::int64_t n = 0; n < plan.spec.depth() && checkpoint.tensors != nullptr; ++n) {
+    const std::string name = layer_prefix("model.layers.", n) + "self_attn.slope_rate";
+    const formats::TensorInfo* const stored = checkpoint.find(name);
+    const LayerSpec& layer = plan.spec.layers[static_cast<std::size_t>(n)];
+    if (stored == nullptr || !layer.has_mixer()) {
+      continue;
+    }
+    const at::Tensor slopes = transformer::lightning_slopes(layer.mixer.heads, n, plan.spec.depth());
+    const bool fits = stored->elements() == slopes.numel() &&
+                      (stored->dtype == formats::DType::kF32 || stored->dtype == formats::DType::kF16 ||
+                       stored->dtype == formats::DType::kBF16);
+    if (!fits || !at::allclose(transformer::to_tensor(*stored, checkpoint.tensors).flatten(), slopes, kRounding, 0)) {
+      return unsupported("expected the slopes 2^(−8(h+1)/H)·(1 − l/(L − 1) + 10⁻⁵) of " +
+                             std::to_string(slopes.numel()) + " heads, found other numbers",
+                         stored->file.string() + ": tensor " + name);
+    }
+  }
+  return {};
 }
 
 Status finish_minimax(const CheckpointFiles& checkpoint, Plan& plan) {
@@ -60,7 +87,7 @@ Status finish_minimax(const CheckpointFiles& checkpoint, Plan& plan) {
       mix_instead(layer, mixer);
     }
   });
-  return {};
+  return check_slopes(checkpoint, plan);
 }
 
 // The field, or the one that a published configuration has in an object.

@@ -29,6 +29,9 @@ at::Tensor first_kernel(std::int64_t channels, std::int64_t kernel);
 // x with softplus(x) = y.
 at::Tensor inverse_softplus(const at::Tensor& y);
 
+// (H) float32: s of the heads of lightning attention in a layer.
+at::Tensor lightning_slopes(std::int64_t heads, std::int64_t layer, std::int64_t layers);
+
 // Causal convolution of x (B, T, channels), and recurrences of their inputs: each continues the state that the run
 // gives and leaves those of its marks.
 at::Tensor convolution(const at::Tensor& x, const Linear& weights, MixerRun& run);

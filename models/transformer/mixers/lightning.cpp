@@ -12,11 +12,7 @@ namespace {
 class LightningMixer : public Mixer {
  public:
   LightningMixer(const MixerSpec& spec, std::int64_t width, std::int64_t layer, std::int64_t layers)
-      : spec_(spec), width_(width) {
-    const double share = static_cast<double>(layer) / (static_cast<double>(layers) - 1 + 1e-5);
-    const at::Tensor head = at::arange(1, spec.heads + 1, at::kFloat);
-    slope_ = at::exp2(head * (-8.0 / static_cast<double>(spec.heads))) * (1 - share + 1e-5);
-  }
+      : spec_(spec), width_(width), slope_(lightning_slopes(spec.heads, layer, layers)) {}
 
   void collect(ParameterList& list, const std::string& prefix) override {
     list.linear(prefix + "qkv", 3 * spec_.inner(), width_, spec_.bias, qkv_);
@@ -47,6 +43,12 @@ class LightningMixer : public Mixer {
 };
 
 }  // namespace
+
+at::Tensor lightning_slopes(std::int64_t heads, std::int64_t layer, std::int64_t layers) {
+  const double share = static_cast<double>(layer) / (static_cast<double>(layers) - 1 + 1e-5);
+  const at::Tensor head = at::arange(1, heads + 1, at::kFloat);
+  return at::exp2(head * (-8.0 / static_cast<double>(heads))) * (1 - share + 1e-5);
+}
 
 std::unique_ptr<Mixer> make_lightning_mixer(const MixerSpec& mixer, std::int64_t width, std::int64_t layer,
                                             std::int64_t layers) {

@@ -7,51 +7,13 @@
 #include <functional>
 #include <string>
 
-#include "models/formats/tensor_source.h"
-#include "models/transformer/weights.h"
+#include "tests/support/changed_type.h"
 #include "tests/support/checkpoint_folder.h"
-#include "tests/support/conformance.h"
 
 namespace locus {
 namespace {
 
 constexpr double kBartTolerance = 1e-5;
-
-// A stored type's tiny checkpoint with other tensors or fields.
-class ChangedType {
- public:
-  explicit ChangedType(const std::string& type, const std::function<void(test::Tensors&)>& change = {},
-                       const nlohmann::json& fields = {})
-      : stored_(type) {
-    nlohmann::json config = stored_.data().at("config");
-    config.update(fields.is_null() ? nlohmann::json::object() : fields);
-    folder_.write("config.json", config.dump());
-    const std::filesystem::path file = folder_.path() / "model.safetensors";
-    stored_.write_tensors(folder_.path());
-    test::Tensors tensors;
-    {
-      const auto source = *formats::open_tensors(file);
-      for (const formats::TensorInfo& tensor : source->tensors()) {
-        tensors[tensor.name] = transformer::to_tensor(tensor, source).clone();
-      }
-    }
-    if (change) {
-      change(tensors);
-    }
-    std::filesystem::remove(file);
-    test::write_tensors(file, tensors);
-  }
-
-  Result<std::shared_ptr<const models::Model>> open() const {
-    static const models::OpenOptions options;
-    return test::open(folder_.path(), options);
-  }
-  models::Input input() const { return stored_.input(folder_.path()); }
-
- private:
-  test::ConformanceType stored_;
-  test::TemporaryFolder folder_;
-};
 
 models::TraceData run_bart(const models::Model& model, const models::Input& input) {
   models::RunOptions options;
@@ -90,15 +52,15 @@ TEST(Bart, StoredSinesAreTheEncoding) {
     tensors.erase("model.encoder" + table);
     tensors.erase("model.decoder" + table);
   };
-  const ChangedType stored("pegasus", store);
-  const ChangedType computed("pegasus", leave_out);
+  const test::ChangedType stored("pegasus", store);
+  const test::ChangedType computed("pegasus", leave_out);
   const auto one = stored.open();
   const auto other = computed.open();
   ASSERT_TRUE(one.ok() && other.ok());
   EXPECT_EQ((*one)->info().first_encoding().name, "sinusoidal");
   EXPECT_EQ((*one)->info().unexpected, std::vector<std::string>());
   EXPECT_CLOSE(run_bart(**one, stored.input()).logits, run_bart(**other, computed.input()).logits, kBartTolerance);
-  const ChangedType learned("pegasus");
+  const test::ChangedType learned("pegasus");
   const auto own = learned.open();
   ASSERT_TRUE(own.ok());
   EXPECT_EQ((*own)->info().first_encoding().name, "learned");
@@ -106,14 +68,14 @@ TEST(Bart, StoredSinesAreTheEncoding) {
 
 TEST(Bart, RoFormersTableMustBeThatOfItsAngles) {
   const std::string name = "roformer.encoder.embed_positions.weight";
-  const ChangedType computed("roformer");
-  const ChangedType stored("roformer", [&](test::Tensors& tensors) { tensors[name] = sines(64, 16); });
+  const test::ChangedType computed("roformer");
+  const test::ChangedType stored("roformer", [&](test::Tensors& tensors) { tensors[name] = sines(64, 16); });
   const auto one = computed.open();
   const auto other = stored.open();
   ASSERT_TRUE(one.ok() && other.ok());
   EXPECT_EQ((*other)->info().unexpected, std::vector<std::string>());
   EXPECT_TRUE(run_bart(**one, computed.input()).logits.equal(run_bart(**other, stored.input()).logits));
-  const ChangedType changed("roformer", [&](test::Tensors& tensors) { tensors[name] = sines(64, 16) * 1.01; });
+  const test::ChangedType changed("roformer", [&](test::Tensors& tensors) { tensors[name] = sines(64, 16) * 1.01; });
   const auto refused = changed.open();
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
@@ -122,14 +84,14 @@ TEST(Bart, RoFormersTableMustBeThatOfItsAngles) {
 
 // With cross-attention that writes nothing, the decoder of both sides gives what it gives alone.
 TEST(Bart, ADecoderMayBeAlone) {
-  const ChangedType both("mbart", [](test::Tensors& tensors) {
+  const test::ChangedType both("mbart", [](test::Tensors& tensors) {
     for (auto& [name, tensor] : tensors) {
       if (name.find("encoder_attn.out_proj") != std::string::npos || name == "final_logits_bias") {
         tensor.zero_();
       }
     }
   });
-  const ChangedType alone("mbart", [](test::Tensors& tensors) {
+  const test::ChangedType alone("mbart", [](test::Tensors& tensors) {
     without("model.encoder.")(tensors);
     tensors.erase("final_logits_bias");
   });
@@ -146,8 +108,8 @@ TEST(Bart, ADecoderMayBeAlone) {
 }
 
 TEST(Bart, AnEncoderMayBeAlone) {
-  const ChangedType both("mbart");
-  const ChangedType alone("mbart", without("model.decoder."));
+  const test::ChangedType both("mbart");
+  const test::ChangedType alone("mbart", without("model.decoder."));
   const auto whole = both.open();
   const auto half = alone.open();
   ASSERT_TRUE(whole.ok() && half.ok()) << (half.ok() ? "" : half.error().describe());
@@ -164,7 +126,7 @@ TEST(Bart, AnEncoderMayBeAlone) {
 }
 
 TEST(Bart, WhispersEncoderIsNotRun) {
-  const ChangedType whisper("whisper", [](test::Tensors& tensors) {
+  const test::ChangedType whisper("whisper", [](test::Tensors& tensors) {
     tensors["model.encoder.conv1.weight"] = at::zeros({64, 80, 3});
     tensors["model.encoder.layers.0.self_attn.q_proj.weight"] = at::zeros({64, 64});
   });
@@ -175,13 +137,13 @@ TEST(Bart, WhispersEncoderIsNotRun) {
 }
 
 TEST(Bart, ClassifiersPredictNoTokens) {
-  const ChangedType classifier("bart",
-                               [](test::Tensors& tensors) {
-                                 tensors.erase("final_logits_bias");
-                                 tensors["classification_head.dense.weight"] = at::zeros({64, 64});
-                                 tensors["classification_head.out_proj.weight"] = at::zeros({3, 64});
-                               },
-                               {{"architectures", {"BartForSequenceClassification"}}});
+  const test::ChangedType classifier("bart",
+                                     [](test::Tensors& tensors) {
+                                       tensors.erase("final_logits_bias");
+                                       tensors["classification_head.dense.weight"] = at::zeros({64, 64});
+                                       tensors["classification_head.out_proj.weight"] = at::zeros({3, 64});
+                                     },
+                                     {{"architectures", {"BartForSequenceClassification"}}});
   const auto model = classifier.open();
   ASSERT_TRUE(model.ok()) << model.error().describe();
   EXPECT_FALSE((*model)->info().head);
@@ -190,17 +152,17 @@ TEST(Bart, ClassifiersPredictNoTokens) {
 }
 
 TEST(Bart, SidesMayHaveWordsOfTheirOwn) {
-  const ChangedType marian("marian",
-                           [](test::Tensors& tensors) {
-                             const at::Tensor words = tensors.at("model.shared.weight");
-                             tensors.erase("model.shared.weight");
-                             tensors["model.encoder.embed_tokens.weight"] = words;
-                             tensors["model.decoder.embed_tokens.weight"] = words.slice(0, 0, 50).contiguous();
-                             tensors["final_logits_bias"] =
-                                 tensors.at("final_logits_bias").slice(1, 0, 50).contiguous();
-                           },
-                           {{"share_encoder_decoder_embeddings", false}, {"decoder_vocab_size", 50}});
-  const ChangedType shared("marian");
+  const test::ChangedType marian("marian",
+                                 [](test::Tensors& tensors) {
+                                   const at::Tensor words = tensors.at("model.shared.weight");
+                                   tensors.erase("model.shared.weight");
+                                   tensors["model.encoder.embed_tokens.weight"] = words;
+                                   tensors["model.decoder.embed_tokens.weight"] = words.slice(0, 0, 50).contiguous();
+                                   tensors["final_logits_bias"] =
+                                       tensors.at("final_logits_bias").slice(1, 0, 50).contiguous();
+                                 },
+                                 {{"share_encoder_decoder_embeddings", false}, {"decoder_vocab_size", 50}});
+  const test::ChangedType shared("marian");
   const auto own = marian.open();
   const auto same = shared.open();
   ASSERT_TRUE(own.ok() && same.ok()) << (own.ok() ? "" : own.error().describe());
