@@ -41,6 +41,7 @@ struct EncodingUse {
   bool has_dot_product = false;
   std::string content;     // what "content" means for it; empty: not offered
   bool has_parts = false;  // DeBERTa's c2p and p2c
+  bool forgets = false;    // FoX: a gate of every token
 };
 
 // The properties that layers have of their own.
@@ -120,6 +121,7 @@ struct ModelInfo {
   bool has_gates() const { return any(&EncodingUse::has_gates); }
   bool has_dot_product() const { return any(&EncodingUse::has_dot_product); }
   bool has_parts() const { return any(&EncodingUse::has_parts); }
+  bool forgets() const { return any(&EncodingUse::forgets); }
   std::string content() const;
   bool any(bool EncodingUse::*has) const;
   // A layer's own encoding; null: none.
@@ -400,9 +402,9 @@ class Trace {
   // that rows of the map sum to 1 less this. Errors: kUnsupported for layers without one, and map()'s.
   virtual Result<Field> sink(std::int64_t layer, std::int64_t head, Range rows, StopToken stop = {}) const;
 
-  // Of the mixer's side: a number of a layer's state at each token, (H, T) with the layer's own number of heads. Errors:
-  // kBadInput for a layer that does not exist; kUnsupported for one without a mixer, for a mixer without a state that
-  // decays, and for files, which do not keep it.
+  // Of the mixer's side: a number of a layer's state at each token, (H, T) with the layer's own number of heads; of a
+  // layer with forget gates the half-life under them. Errors: kBadInput for a layer that does not exist; kUnsupported for
+  // one without either, for a mixer without a state that decays, and for files, which keep only forget gates.
   virtual Result<Field> state_numbers(std::int64_t layer, StateNumber number, StopToken stop = {}) const;
 };
 

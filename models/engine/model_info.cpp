@@ -79,8 +79,8 @@ ModelInfo shape_info(const transformer::Transformer& model) {
   for (std::size_t n = 0; n < std::max<std::size_t>(spec.encodings.size(), 1); ++n) {
     const position::PositionEncoding& encoding = *model.encodings()[n].encoding;
     const position::Description& what = encoding.description();
-    info.encodings.push_back(
-        {what.name, encoding.settings(), what.has_gates, what.has_dot_product, what.content, what.has_parts});
+    info.encodings.push_back({what.name, encoding.settings(), what.has_gates, what.has_dot_product, what.content,
+                              what.has_parts, what.forgets});
   }
   for (const transformer::LayerSpec& layer : spec.layers) {
     const transformer::AttentionSpec& own = layer.attention;

@@ -1,5 +1,5 @@
 // `memory`: how many tokens the heads of layers without a soft-max keep half of what they wrote, from the decays of a
-// run.
+// run; with forget gates, how soon they halve the weight of a key.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -40,13 +40,18 @@ std::size_t cached_bytes(const Memory& memory) {
   return sizeof memory + sizeof(HeadMemory) * memory.heads.size();
 }
 
-// The side of the mixers; null where the run has none.
-const models::Trace* mixers_of(const models::Trace& trace, std::shared_ptr<const models::Trace>& held) {
+// The side whose heads remember: that of the mixers, or attention with forget gates; null where the run has neither.
+const models::Trace* remembering(const models::Trace& trace, std::shared_ptr<const models::Trace>& held) {
   if (trace.model().of_mixers()) {
     return &trace;
   }
   held = trace.side(models::Side::kMixer);
-  return held.get();
+  return held ? held.get() : trace.model().forgets() ? &trace : nullptr;
+}
+
+// Whether the heads of this side are those that the view shows.
+bool shows_heads_of(const models::ModelInfo& model) {
+  return model.of_mixers() || model.forgets();
 }
 
 // The value below which a share of the sorted ones lies; the lower one of two.
@@ -90,7 +95,9 @@ class MemoryView final : public MeasuredView<MemoryKey, Memory> {
           "The half-life of each head of the layers without a softmax: the number of tokens until half of its state is "
           "left. A point is the median over the tokens of the text, its line the middle 80 %: it is long where the "
           "text "
-          "decides what is forgotten, and a point where position alone does. A ring is a short convolution, which sees "
+          "decides what is forgotten, and a point where position alone does. With forget gates (FoX) it is the number "
+          "of "
+          "tokens after which the weight of a key is half. A ring is a short convolution, which sees "
           "a "
           "fixed number of tokens. The dashed line is the length of the text.",
       .needs_text = true,
@@ -101,24 +108,26 @@ class MemoryView final : public MeasuredView<MemoryKey, Memory> {
 Status MemoryView::fits(const Column& column) const {
   LOCUS_CHECK(View::fits(column));
   std::shared_ptr<const models::Trace> held;
-  return mixers_of(*column.trace, held) != nullptr
+  return remembering(*column.trace, held) != nullptr
              ? Status()
-             : unsupported(info().title + " is of layers without a softmax; " + column.name + " has none");
+             : unsupported(info().title + " is of layers without a softmax and of forget gates; " + column.name +
+                           " has neither");
 }
 
 Result<Memory> MemoryView::measure(const MemoryKey& /*key*/, const MeasureContext& context) const {
   std::shared_ptr<const models::Trace> held;
-  const models::Trace& trace = *mixers_of(*context.column.trace, held);
+  const models::Trace& trace = *remembering(*context.column.trace, held);
   const models::ModelInfo& model = trace.model();
   Memory memory;
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
     report(context.progress, static_cast<double>(layer) / static_cast<double>(model.layers),
            "layer " + std::to_string(layer));
     const models::LayerInfo& own = model.layer_info[static_cast<std::size_t>(layer)];
-    if (!own.attends) {
+    const models::EncodingUse* const encoding = model.of_mixers() ? nullptr : model.encoding_of(layer);
+    if (!own.attends || (!model.of_mixers() && (encoding == nullptr || !encoding->forgets))) {
       continue;
     }
-    if (own.mixer_reach > 0) {
+    if (own.mixer_reach > 0 && model.of_mixers()) {
       const auto reach = static_cast<double>(own.mixer_reach);
       for (std::int64_t head = 0; head < own.mixer_heads; ++head) {
         memory.heads.push_back({layer, head, reach, reach, reach, true});
@@ -255,7 +264,7 @@ Selection MemoryView::pick(const ViewInput& input, const Hit& hit) const {
     selection.column = static_cast<std::int64_t>(hit.panel);
     selection.layer = head->layer;
     // Heads of attention are others.
-    if (input.columns[hit.panel].trace->model().of_mixers()) {
+    if (shows_heads_of(input.columns[hit.panel].trace->model())) {
       selection.head = head->head;
     }
   }
@@ -279,7 +288,7 @@ std::vector<std::string> MemoryView::said_of(const ViewInput& input, const Hit& 
 std::vector<Place> MemoryView::places(const ViewInput& input, const Selection& selection) const {
   std::vector<Place> places;
   for (std::size_t n = 0; selection.layer && selection.head && n < input.columns.size(); ++n) {
-    const Pointer memory = input.columns[n].trace->model().of_mixers() ? kept(input, n) : nullptr;
+    const Pointer memory = shows_heads_of(input.columns[n].trace->model()) ? kept(input, n) : nullptr;
     for (std::size_t k = 0; memory && k < memory->heads.size(); ++k) {
       const HeadMemory& head = memory->heads[k];
       if (head.layer == *selection.layer && head.head == *selection.head && std::isfinite(head.median)) {

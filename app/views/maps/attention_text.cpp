@@ -38,7 +38,7 @@ std::size_t cached_bytes(const TextRows& rows) {
 
 // The median of the heads, where all of them are shown.
 std::vector<float> half_life_of(const models::Trace& trace, std::int64_t layer, std::int64_t head, StopToken stop) {
-  if (!trace.model().of_mixers()) {
+  if (!trace.model().of_mixers() && !trace.model().forgets()) {
     return {};
   }
   const Result<Field> lives = trace.state_numbers(layer, models::StateNumber::kHalfLife, std::move(stop));

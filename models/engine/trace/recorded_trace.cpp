@@ -10,6 +10,7 @@
 #include "core/base/guarded.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
+#include "core/mixers/half_life.h"
 
 namespace locus::models {
 
@@ -223,6 +224,22 @@ Result<Field> RecordedTrace::sink(std::int64_t index, std::int64_t head, Range r
   });
 }
 
+namespace {
+
+// (H, T)
+Field of_tokens(const at::Tensor& numbers, const char* quantity, const char* unit) {
+  const at::Tensor host = numbers.to(at::kCPU, at::kFloat).contiguous();
+  Field field = Field::zeros(host.size(0), host.size(1));
+  std::copy_n(host.data_ptr<float>(), host.numel(), field.values.begin());
+  field.quantity = quantity;
+  field.unit = unit;
+  field.row_axis = {"head", "", 0, 1};
+  field.column_axis = {"token", "token", 0, 1};
+  return field;
+}
+
+}  // namespace
+
 Result<Field> RecordedTrace::state_numbers(std::int64_t index, StateNumber number, StopToken stop) const {
   return guarded([&]() -> Result<Field> {
     const at::NoGradGuard no_grad;
@@ -231,12 +248,15 @@ Result<Field> RecordedTrace::state_numbers(std::int64_t index, StateNumber numbe
       return cancelled();
     }
     const std::string name = "layer " + std::to_string(index);
+    const bool norm = number == StateNumber::kNorm;
+    if (!norm && found->computed && found->computed->encoding().description().forgets) {
+      return of_tokens(mixers::half_lives(found->computed->prepared().gate_query[0].squeeze(-1)), "half-life", "token");
+    }
     if (!found->implied) {
       const bool stored = data_.model.of_mixers() && data_.model.layer_info[static_cast<std::size_t>(index)].attends;
       return unsupported(name + (stored ? ": a file does not keep the state of its mixer" : " has no mixer here"));
     }
     const mixers::ImpliedMap& map = found->implied->map();
-    const bool norm = number == StateNumber::kNorm;
     const at::Tensor numbers = norm ? map.state_norm(stop) : map.half_life();
     if (stop.stop_requested()) {
       return cancelled();
@@ -244,14 +264,7 @@ Result<Field> RecordedTrace::state_numbers(std::int64_t index, StateNumber numbe
     if (!numbers.defined()) {
       return unsupported(name + (norm ? " has no state: " : " has no decay: ") + layer_text(data_.model, index));
     }
-    const at::Tensor host = numbers.to(at::kCPU, at::kFloat).contiguous();
-    Field field = Field::zeros(host.size(0), host.size(1));
-    std::copy_n(host.data_ptr<float>(), host.numel(), field.values.begin());
-    field.quantity = norm ? "norm of the state" : "half-life";
-    field.unit = norm ? "" : "token";
-    field.row_axis = {"head", "", 0, 1};
-    field.column_axis = {"token", "token", 0, 1};
-    return field;
+    return norm ? of_tokens(numbers, "norm of the state", "") : of_tokens(numbers, "half-life", "token");
   });
 }
 

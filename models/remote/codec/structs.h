@@ -210,6 +210,7 @@ void members(Structs, Is<models::EncodingUse> auto& x, auto& visit) {
   visit("has_dot_product", x.has_dot_product);
   visit("content", x.content);
   visit("has_parts", x.has_parts);
+  visit("forgets", x.forgets);
 }
 void members(Structs, Is<models::LayerInfo> auto& x, auto& visit) {
   visit("encoding", x.encoding);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/views/shared/view.h"
+#include "tests/support/bundled.h"
 #include "tests/support/exported_views.h"
 #include "tests/support/hybrid.h"
 
@@ -45,6 +46,31 @@ TEST(Memory, OfFixedSlopesIsTheirFormula) {
     for (const std::int64_t column : {2, 3, 4}) {
       test_views::expect_near(at(*data, row, column), std::log(2.0) / slope);
     }
+  }
+}
+
+// With forget gates the contribution of the token before is the logarithm of the query's own gate.
+TEST(Memory, OfForgetGatesIsThatOfTheContribution) {
+  models::Input input;
+  input.text = "The old man closed the door. He sat down by the fire.";
+  const Column column = test::column_of(test::bundled("text-fox"), input, "text-fox");
+  const auto data = view_of("memory").data(input_beside(column));
+  ASSERT_TRUE(data.ok()) << data.error().describe();
+  ASSERT_EQ(data->shape, (std::vector<std::int64_t>{16, 5}));
+  const models::Trace& trace = *column.trace;
+  for (std::int64_t layer = 0; layer < 4; ++layer) {
+    const auto lives = trace.state_numbers(layer, models::StateNumber::kHalfLife);
+    ASSERT_TRUE(lives.ok()) << lives.error().describe();
+    for (std::int64_t head = 0; head < 4; ++head) {
+      const auto map = trace.map({layer, head, Quantity::kContribution, {}, {}});
+      ASSERT_TRUE(map.ok());
+      for (std::int64_t token = 1; token < trace.length(); ++token) {
+        const auto gate = static_cast<double>(map->at(token, token - 1));
+        const auto life = static_cast<double>(lives->at(head, token));
+        EXPECT_NEAR(life * gate, std::log(0.5), 1e-3 + 1e-5 * life);
+      }
+    }
+    EXPECT_EQ(trace.state_numbers(layer, models::StateNumber::kNorm).error().code, ErrorCode::kUnsupported);
   }
 }
 
