@@ -17,7 +17,6 @@ namespace locus::cli {
 namespace {
 
 using models::ModelInfo;
-
 using models::Trace;
 
 struct Shown {

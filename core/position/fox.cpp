@@ -51,10 +51,6 @@ double Fox::macs(std::int64_t /*layer*/, std::int64_t length) const {
 
 Prepared Fox::prepare(const State& state, std::int64_t layer, const Projections& projections) const {
   Prepared prepared = PositionEncoding::prepare(state, layer, projections);
-  if (!projections.hidden.defined()) {
-    prepared.gate_query = at::zeros_like(projections.query.narrow(-1, 0, 1));
-    return prepared;
-  }
   const at::Tensor asked = at::linear(projections.hidden, gate_.of(layer), bias_.of(layer));  // (B, T, H)
   prepared.gate_query = at::log_sigmoid(asked).transpose(1, 2).unsqueeze(-1);
   return prepared;

@@ -16,7 +16,7 @@ struct FoxOptions : TableOptions<FoxOptions> {
 // logit_ij = q_i·k_j/√D + D_ij,  D_ij = Σ_{l=j+1..i} ln f_l,  f_l = σ(w·x_l + b) a head      (Eq. 3 to 7 of the paper)
 //
 // The query's own gate counts, the key's does not: D_ii = 0. Logarithms are summed in float64. prepare() keeps ln f
-// (B, H, T, 1) as Prepared::gate_query; without hidden states (a query and a key alone) every gate is 1.
+// (B, H, T, 1) as Prepared::gate_query, and requires Projections::hidden.
 class Fox final : public WithOptions<Fox, FoxOptions> {
  public:
   static const Description& about();

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/base/shown.h"
+#include "models/families/state_space_fields.h"
 #include "models/formats/gguf/gguf_metadata.h"
 #include "models/formats/tensor_table.h"
 
@@ -160,16 +161,7 @@ Status add_qwen(const GgufReading& reading, GgufFields& fields) {
   return {};
 }
 
-// Fields of Mamba-2 under these names.
-struct StateFields {
-  const char* heads = "mamba_n_heads";
-  const char* head_width = "mamba_d_head";
-  const char* states = "mamba_d_state";
-  const char* groups = "mamba_n_groups";
-  const char* kernel = "mamba_d_conv";
-  const char* kernel_bias = "mamba_conv_bias";
-};
-Status add_state_space(const GgufReading& reading, GgufFields& fields, const StateFields& names = {}) {
+Status add_state_space(const GgufReading& reading, GgufFields& fields, const StateSpaceFields& names = {}) {
   LOCUS_TRY(fields[names.heads], reading.integer("ssm.time_step_rank"));
   LOCUS_TRY(fields[names.head_width], divided(reading, "ssm.inner_size", "ssm.time_step_rank"));
   LOCUS_TRY(fields[names.states], reading.integer("ssm.state_size"));

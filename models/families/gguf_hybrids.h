@@ -58,7 +58,7 @@ struct GgufHybrid {
   Status (*add_fields)(const GgufReading& reading, GgufFields& fields) = nullptr;
   // Names outside layers, in addition to the usual ones.
   std::vector<std::pair<std::string_view, std::string_view>> outside = {};
-  // Of two rows with the same name: whether the file is of this one.
+  // Tells two rows with the same name apart: whether the file is of this one.
   bool (*applies)(const GgufReading& reading) = nullptr;
 };
 

@@ -10,6 +10,7 @@
 #include "models/families/engine/layer_kinds.h"
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
+#include "models/families/state_space_fields.h"
 
 namespace locus::families {
 
@@ -20,18 +21,8 @@ using transformer::MixerNorm;
 using transformer::MixerSpec;
 using transformer::Mixing;
 
-// Names of a config's fields.
-struct MixerFields {
-  const char* heads = "mamba_n_heads";
-  const char* head_width = "mamba_d_head";
-  const char* states = "mamba_d_state";
-  const char* groups = "mamba_n_groups";
-  const char* kernel = "mamba_d_conv";
-  const char* kernel_bias = "mamba_conv_bias";
-  const char* bias = "mamba_proj_bias";
-};
-
-Result<MixerSpec> state_space(const Config& config, double norm_eps, const MixerFields& fields, std::int64_t groups) {
+Result<MixerSpec> state_space(const Config& config, double norm_eps, const StateSpaceFields& fields,
+                              std::int64_t groups) {
   MixerSpec mixer;
   mixer.kind = Mixing::kStateSpace;
   LOCUS_TRY(mixer.heads, integer_or(config, fields.heads, 128));

@@ -52,8 +52,8 @@ Status set_dense_layers(const Config& config, Plan& plan, std::int64_t usual, st
 
 Status skip_further_layers(const Config& config, std::int64_t usual, Plan& plan) {
   LOCUS_TRY(const std::int64_t further, integer_or(config, "num_nextn_predict_layers", usual, 0));
-  constexpr std::int64_t kMost = 16;
-  for (std::int64_t n = 0; n < std::min(further, kMost); ++n) {
+  constexpr std::int64_t kMax = 16;
+  for (std::int64_t n = 0; n < std::min(further, kMax); ++n) {
     plan.skipped.push_back(layer_prefix("model.layers.", plan.spec.depth() + n) + "*");
   }
   return {};

@@ -109,6 +109,10 @@ def all_of_them():
 
 
 class Verdicts(unittest.TestCase):
+    def test_both_know_the_same_encodings(self):
+        listed = json.loads(subprocess.run([LOCUS, "info", "--encodings", "--json"], capture_output=True, text=True, check=True).stdout)
+        self.assertEqual(sorted(each["name"] for each in listed), sorted(locus_trace.ENCODINGS))
+
     def test_the_program_gives_the_same(self):
         with tempfile.TemporaryDirectory() as folder:
             made = []
