@@ -309,7 +309,7 @@ struct MapRequest {
 // decoder's (queries) over the encoder's (keys). Of a vision-language model: the patches in its image tower. Of a model
 // with layers without a soft-max: the maps that these imply.
 enum class Side { kDecoder, kEncoder, kCross, kVision, kMixer };
-// A number of the state of a layer without a soft-max at a token.
+// A number of what a layer without a soft-max, or with forget gates, remembers at a token.
 enum class StateNumber {
   kHalfLife,  // ln ½ / g, in tokens, of a state under the log decay g of the token; +∞ where nothing decays
   kNorm       // ‖S‖, the Frobenius norm of the state behind the token; of a band that of all its channels' states
@@ -402,8 +402,8 @@ class Trace {
   // that rows of the map sum to 1 less this. Errors: kUnsupported for layers without one, and map()'s.
   virtual Result<Field> sink(std::int64_t layer, std::int64_t head, Range rows, StopToken stop = {}) const;
 
-  // Of the mixer's side: a number of a layer's state at each token, (H, T) with the layer's own number of heads; of a
-  // layer with forget gates the half-life under them. Errors: kBadInput for a layer that does not exist; kUnsupported for
+  // A number of a layer's state at each token, (H, T) with the layer's own number of heads: on the side of the mixers that
+  // of its mixer, on that of the text the half-life under its forget gates. Errors: kBadInput for a layer that does not exist; kUnsupported for
   // one without either, for a mixer without a state that decays, and for files, which keep only forget gates.
   virtual Result<Field> state_numbers(std::int64_t layer, StateNumber number, StopToken stop = {}) const;
 };

@@ -31,7 +31,7 @@ void shuffle_half(std::vector<std::int64_t>& ids, training::Random& random) {
 }
 
 // Halvings of a state that leave nothing in float32.
-constexpr double kMostHalvings = 1000;
+constexpr double kMaxHalvings = 1000;
 
 // How often a token halves the state: 1 / its half-life, of the median token, as in the view `memory`.
 double median_decay(const Field& lives, std::int64_t head) {
@@ -39,7 +39,7 @@ double median_decay(const Field& lives, std::int64_t head) {
   std::vector<float> sorted(begin, begin + lives.columns);
   const auto middle = sorted.begin() + (lives.columns - 1) / 2;
   std::nth_element(sorted.begin(), middle, sorted.end());
-  return std::min(1 / static_cast<double>(*middle), kMostHalvings);
+  return std::min(1 / static_cast<double>(*middle), kMaxHalvings);
 }
 
 constexpr std::array<std::pair<const char*, analysis::PairNorm>, 3> kPairNorms{

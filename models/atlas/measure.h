@@ -34,7 +34,7 @@ class Measure {
   Measure(const Model& model, const MeasureOptions& options, const Trace& probe, Needles needles);
 
   const Slots& slots() const { return slots_; }
-  // Of the layers that are measured; 0: none are.
+  // The most heads of a measured layer without a soft-max; 0: none is measured.
   std::int64_t mixer_heads() const { return mixer_heads_; }
   // "profile.edges", …
   std::map<std::string, std::vector<double>> axes() const;

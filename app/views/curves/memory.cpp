@@ -49,9 +49,9 @@ const models::Trace* remembering(const models::Trace& trace, std::shared_ptr<con
   return held ? held.get() : trace.model().forgets() ? &trace : nullptr;
 }
 
-// Whether the heads of this side are those that the view shows.
+// Whether the heads of this side are those that the view shows: beside mixers, it does not show attention's.
 bool shows_heads_of(const models::ModelInfo& model) {
-  return model.of_mixers() || model.forgets();
+  return model.of_mixers() || (model.forgets() && !model.has_mixers());
 }
 
 // The value below which a share of the sorted ones lies; the lower one of two.
@@ -90,16 +90,14 @@ class MemoryView final : public MeasuredView<MemoryKey, Memory> {
 
   ViewInfo info_ = described({
       .name = "memory",
-      .caption = "Layers without a softmax: after how many tokens half of what a head has read is forgotten.",
+      .caption =
+          "After how many tokens half of what a head has read is forgotten: layers without a softmax, forget gates.",
       .shows =
           "The half-life of each head of the layers without a softmax: the number of tokens until half of its state is "
-          "left. A point is the median over the tokens of the text, its line the middle 80 %: it is long where the "
-          "text "
-          "decides what is forgotten, and a point where position alone does. With forget gates (FoX) it is the number "
-          "of "
-          "tokens after which the weight of a key is half. A ring is a short convolution, which sees "
-          "a "
-          "fixed number of tokens. The dashed line is the length of the text.",
+          "left; with forget gates (FoX), until the weight of a key is half. A point is the median over the tokens of "
+          "the text, its line the middle 80 %: it is long where the text decides what is forgotten, and a point where "
+          "position alone does. A ring is a short convolution, which sees a fixed number of tokens. The dashed line is "
+          "the length of the text.",
       .needs_text = true,
       .controls = {},
   });

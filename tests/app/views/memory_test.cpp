@@ -117,7 +117,7 @@ TEST(Memory, HasTheQuantilesOfTheRunOnBothSides) {
     for (std::int64_t token = 0; token < lives->columns; ++token) {
       own.push_back(lives->at(static_cast<std::int64_t>(at(*data, row, 1)), token));
     }
-    // Of 24 tokens, ranks 2, 11 and 20, counted from 0.
+    // Ranks 2, 11 and 20 of 24 tokens, counted from 0.
     std::ranges::sort(own);
     EXPECT_EQ(static_cast<float>(at(*data, row, 2)), own[2]);
     EXPECT_EQ(static_cast<float>(at(*data, row, 3)), own[11]);
