@@ -124,7 +124,8 @@ class AttentionText final : public MeasuredView<AttentionTextKey, TextRows> {
  private:
   ViewInfo info_ = described({
       .name = "attention-text",
-      .caption = "The text itself, each token tinted by how much the chosen token attends to it.",
+      .caption = "The text itself, each token tinted by how much the chosen token attends to it, or by how much is "
+                 "remembered there.",
       .shows =
           "The text, with each token tinted by how much the chosen query attends to it. A click chooses the query; "
           "without one, it is the last token. Kept queries are shown one below the other. Of a layer without a softmax "
@@ -246,6 +247,12 @@ figure::Figure AttentionText::draw_state(const ViewInput& input, const Numbers& 
     }
     figure.panels.push_back(std::move(panel));
   }
+  const std::vector<float>& norms = rows.front()->values;
+  const auto most = static_cast<std::size_t>(std::ranges::max_element(norms) - norms.begin());
+  figure.statement = about_column(input, 0,
+                                  "the norm of the state is largest behind token " + std::to_string(most) + " \"" +
+                                      input.columns.front().trace->tokens()[most].label +
+                                      "\": " + short_number(static_cast<double>(norms[most])));
   return figure;
 }
 

@@ -197,6 +197,9 @@ TEST(Memory, TintsTheTextByTheNormOfTheState) {
     ASSERT_TRUE(data.ok());
     EXPECT_EQ(data->columns, (std::vector<std::string>{"token", "norm of the state"}));
     ASSERT_EQ(data->shape, (std::vector<std::int64_t>{norms->columns, 2}));
+    const auto most = std::ranges::max_element(strip.values) - strip.values.begin();
+    EXPECT_NE(figure->statement.find("largest behind token " + std::to_string(most) + " "), std::string::npos)
+        << figure->statement;
     for (std::int64_t token = 0; token < norms->columns; ++token) {
       double expected = 0;
       for (std::int64_t each = 0; each < norms->rows; ++each) {
