@@ -90,8 +90,7 @@ class MemoryView final : public MeasuredView<MemoryKey, Memory> {
 
   ViewInfo info_ = described({
       .name = "memory",
-      .caption =
-          "After how many tokens half of what a head has read is forgotten: layers without a softmax, forget gates.",
+      .caption = "After how many tokens a head that forgets has lost half of what it has read.",
       .shows =
           "The half-life of each head of the layers without a softmax: the number of tokens until half of its state is "
           "left; with forget gates (FoX), until the weight of a key is half. A point is the median over the tokens of "

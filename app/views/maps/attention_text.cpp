@@ -124,8 +124,7 @@ class AttentionText final : public MeasuredView<AttentionTextKey, TextRows> {
  private:
   ViewInfo info_ = described({
       .name = "attention-text",
-      .caption = "The text itself, each token tinted by how much the chosen token attends to it, or by how much is "
-                 "remembered there.",
+      .caption = "The text itself, tinted by how much a token attends to each, or by what a head holds there.",
       .shows =
           "The text, with each token tinted by how much the chosen query attends to it. A click chooses the query; "
           "without one, it is the last token. Kept queries are shown one below the other. Of a layer without a softmax "
