@@ -151,8 +151,9 @@ void OverrideOptions::declare(Arguments& arguments) {
   arguments.text("--rope-base", rope_base_,
                  "RoPE base to use instead of the checkpoint's; X@global, X@local or X@5,11 in these layers alone");
   arguments.text("--rope-scaling", rope_scaling_,
-                 "RoPE scaling to use instead of the checkpoint's: linear:S, ntk:S, dynamic:S, yarn:S or yarn-turns "
-                 "(by the length of the input); layers as with --rope-base");
+                 "RoPE scaling to use instead of the checkpoint's: linear:S, ntk:S, dynamic:S, yarn:S, yarn-turns "
+                 "(by the length of the input), proportional:P (this share of the pairs turns), clipped:N or "
+                 "clipped:N:hard (the N slowest pairs turn slower, or not at all); layers as with --rope-base");
 }
 
 Result<models::Overrides> OverrideOptions::read() const {

@@ -119,7 +119,7 @@ const Description& Rope::about() {
   static const Description description{
       .name = "rope",
       .title = "Rotary position embedding (RoPE)",
-      .paper = "Su et al. 2021, arXiv:2104.09864; PI arXiv:2306.15595, YaRN arXiv:2309.00071",
+      .paper = "Su et al. 2021, arXiv:2104.09864; PI arXiv:2306.15595, YaRN arXiv:2309.00071; clipped arXiv:2602.05258",
       .equation = "⟨R_i q_i, R_j k_j⟩/√D, R_i turns pair m by i·base^(−2m/D)",
       .content = "unrotated q·k/√D, as if Δ = 0",
       .parameters = {{"query_norm", "(D)", "norm: w of the queries, in each layer"},
@@ -210,6 +210,9 @@ Result<PairForm> Rope::pair_form(const Prepared& prepared, std::int64_t /*layer*
       width_, options_.base, options_.scaling.length_of(prepared.positions.ids), shape_.trained_length);
   PairForm form;
   const std::int64_t pairs = options_.scaling.turning_pairs(width_);
+  if (pairs == 0) {
+    return unsupported("encoding rope: all its pairs are clipped: none turns");
+  }
   form.channels = pair_channels(width_ / 2, options_.layout);
   for (auto still = form.channels.begin() + pairs; still != form.channels.end(); ++still) {
     form.rest.insert(form.rest.end(), still->begin(), still->end());

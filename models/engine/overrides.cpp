@@ -1,6 +1,9 @@
 // Overrides: what they reach, and what they say.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -23,8 +26,64 @@ bool can_override(const std::string& encoding, std::string_view option, const Se
   return known != nullptr && position::can_override(*known, option, options);
 }
 
+constexpr std::array kScalingOptions{"attention_factor",
+                                     "beta_fast",
+                                     "beta_slow",
+                                     "low_freq_factor",
+                                     "high_freq_factor",
+                                     "short_factor",
+                                     "long_factor",
+                                     "proportion",
+                                     "clip_pairs",
+                                     "clip",
+                                     "original_max_position_embeddings",
+                                     "max_position_embeddings"};
+
+void clear_scaling(Settings& options) {
+  for (const char* name : kScalingOptions) {
+    options.erase(name);
+  }
+}
+
+// "proportional:0.25" and "clipped:20", "clipped:20:hard": which pairs turn. Nothing for another text.
+std::optional<Status> apply_turning_pairs(const std::string& text, Settings& options) {
+  constexpr std::string_view kProportional = "proportional:";
+  constexpr std::string_view kClipped = "clipped:";
+  if (text.starts_with(kProportional)) {
+    const auto share = parse_number<double>(text.substr(kProportional.size()));
+    if (!share || !(*share > 0 && *share <= 1)) {
+      return usage("rope scaling: expected proportional:P with P above 0 and at most 1, found " + shown(text));
+    }
+    clear_scaling(options);
+    options.set("scaling", std::string("proportional"));
+    options.set("factor", 1.0);
+    options.set("proportion", *share);
+    return Status();
+  }
+  if (text.starts_with(kClipped)) {
+    const std::string words = text.substr(kClipped.size());
+    const std::size_t colon = words.find(':');
+    const std::string clip = colon == std::string::npos ? "soft" : words.substr(colon + 1);
+    const auto pairs = parse_number<std::int64_t>(words.substr(0, colon));
+    if (!pairs || (clip != "soft" && clip != "hard") || *pairs < (clip == "hard" ? 1 : 2)) {
+      return usage("rope scaling: expected clipped:N or clipped:N:hard with N at least 2 (hard: 1), found " +
+                   shown(text));
+    }
+    clear_scaling(options);
+    options.set("scaling", std::string("clipped"));
+    options.set("factor", 1.0);
+    options.set("clip_pairs", *pairs);
+    options.set("clip", clip);
+    return Status();
+  }
+  return std::nullopt;
+}
+
 // "linear:4" -> scaling linear, factor 4. The stretch of yarn-turns is the input's length over the trained one.
 Status apply_scaling(const std::string& text, Settings& options) {
+  if (const auto applied = apply_turning_pairs(text, options)) {
+    return *applied;
+  }
   const std::size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon);
   const bool is_bare = text == "yarn-turns";
@@ -32,13 +91,11 @@ Status apply_scaling(const std::string& text, Settings& options) {
   const bool known = kind == "linear" || kind == "ntk" || kind == "dynamic" || kind == "yarn" || is_bare;
   if (!known || !factor || !(*factor >= 1 && std::isfinite(*factor))) {
     return usage(
-        "rope scaling: expected linear:S, ntk:S, dynamic:S or yarn:S with S at least 1, or yarn-turns, found " +
+        "rope scaling: expected linear:S, ntk:S, dynamic:S or yarn:S with S at least 1, yarn-turns, proportional:P, "
+        "clipped:N or clipped:N:hard, found " +
         shown(text));
   }
-  for (const char* name : {"attention_factor", "beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor",
-                           "original_max_position_embeddings", "max_position_embeddings"}) {
-    options.erase(name);
-  }
+  clear_scaling(options);
   options.set("scaling", kind);
   options.set("factor", *factor);
   return {};
@@ -47,9 +104,8 @@ Status apply_scaling(const std::string& text, Settings& options) {
 // As it is written most shortly, yarn:2 for yarn:2.0; of a scaling that was applied.
 std::string shortest(const std::string& scaling) {
   const std::size_t colon = scaling.find(':');
-  return colon == std::string::npos
-             ? scaling
-             : scaling.substr(0, colon + 1) + number_text(parse_number<double>(scaling.substr(colon + 1)).value_or(1));
+  const auto number = parse_number<double>(colon == std::string::npos ? "" : scaling.substr(colon + 1));
+  return number ? scaling.substr(0, colon + 1) + number_text(*number) : scaling;
 }
 
 // A layer as overrides see it.

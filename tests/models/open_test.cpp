@@ -243,6 +243,14 @@ TEST(Open, OverridesChangeTheEncoding) {
   ASSERT_TRUE(model.ok()) << model.error().describe();
   EXPECT_EQ(*(*model)->info().first_encoding().options.number("base", 0), 500.0);
   EXPECT_EQ(*(*model)->info().first_encoding().options.number("factor", 0), 4.0);
+  options.overrides.rope_scaling = "proportional:0.5";
+  const auto proportional = test::open(folder.place.path(), options);
+  ASSERT_TRUE(proportional.ok()) << proportional.error().describe();
+  EXPECT_EQ(*(*proportional)->info().first_encoding().options.number("proportion", 0), 0.5);
+  options.overrides.rope_scaling = "clipped:2:hard";
+  const auto clipped = test::open(folder.place.path(), options);
+  ASSERT_TRUE(clipped.ok()) << clipped.error().describe();
+  EXPECT_EQ(*(*clipped)->info().first_encoding().options.text("clip", ""), "hard");
   options.overrides.rope_scaling = "linear:x";
   EXPECT_EQ(test::open(folder.place.path(), options).error().code, ErrorCode::kUsage);
 }

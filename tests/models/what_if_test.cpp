@@ -154,7 +154,8 @@ TEST_P(WhatIf, VerifyHoldsAsOpenedAndUnderOverrides) {
     all.push_back({37.0, ""});
   }
   if (GetParam().scaling) {
-    for (const char* scaling : {"linear:2", "ntk:2", "dynamic:2", "yarn:2", "yarn-turns"}) {
+    for (const char* scaling : {"linear:2", "ntk:2", "dynamic:2", "yarn:2", "yarn-turns", "proportional:0.5",
+                                "clipped:2", "clipped:2:hard"}) {
       all.push_back({std::nullopt, scaling});
     }
   }

@@ -10,6 +10,7 @@
 #include <QPushButton>
 #include <QSlider>
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "app/workbench/state/studio.h"
@@ -27,7 +28,28 @@ constexpr double kLeastBase = 10;
 constexpr double kLargestBase = 1e7;
 constexpr double kLargestFactor = 64;
 const QString kOwnScaling = QStringLiteral("as the checkpoint (%1)");
-constexpr const char* kByLength = "yarn-turns";  // the scaling without a factor: it follows the input's length
+
+// A scaling that can be chosen, and its number, which is written behind the colon.
+struct Scaling {
+  const char* name;    // in the list
+  const char* kind;    // as in models::Overrides
+  const char* suffix;  // behind the number
+  const char* number;  // the label; empty: it follows the input's length
+  double low = 1;
+  double high = kLargestFactor;
+  double value = 1;  // at first
+  int decimals = 3;
+};
+constexpr std::array kScalings{
+    Scaling{"linear", "linear", "", "Factor"},
+    Scaling{"ntk", "ntk", "", "Factor"},
+    Scaling{"dynamic", "dynamic", "", "Factor"},
+    Scaling{"yarn", "yarn", "", "Factor"},
+    Scaling{"yarn-turns", "yarn-turns", "", ""},
+    Scaling{"proportional", "proportional", "", "Share of pairs that turn", 0.01, 1, 1},
+    Scaling{"clipped, soft", "clipped", "", "Slowest pairs", 2, 128, 20, 0},
+    Scaling{"clipped, hard", "clipped", ":hard", "Slowest pairs", 1, 128, 20, 0},
+};
 
 int step_of(double value, double low, double high) {
   return static_cast<int>(std::lround(kSliderSteps * std::log(value / low) / std::log(high / low)));
@@ -80,8 +102,8 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(pa
   factor_ = number("what-if-factor", 1, std::max(kLargestFactor, own_.factor), own_.factor);
   scaling_ = make_named<QComboBox>(this, "what-if-scaling", QStringLiteral("Scaling"));
   scaling_->addItem(kOwnScaling.arg(qt(own_.scaling)), QString());
-  for (const char* kind : {"linear", "ntk", "dynamic", "yarn", kByLength}) {
-    scaling_->addItem(QLatin1String(kind), QLatin1String(kind));
+  for (const Scaling& each : kScalings) {
+    scaling_->addItem(QLatin1String(each.name));
   }
   scaling_->setEnabled(own_.scales);
   const auto row = [&](const QString& label, QSlider* slider, QWidget* box) {
@@ -90,11 +112,13 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(pa
     both->addWidget(box);
     form->addRow(label, both);
   };
-  row(QStringLiteral("Base"),
-      add_slider("what-if-base-slider", QStringLiteral("Base"), base_, base_->minimum(), base_->maximum()), base_);
+  row(QStringLiteral("Base"), add_slider("what-if-base-slider", QStringLiteral("Base"), base_), base_);
   form->addRow(QStringLiteral("Scaling"), scaling_);
-  row(QStringLiteral("Factor"),
-      add_slider("what-if-factor-slider", QStringLiteral("Factor"), factor_, 1, factor_->maximum()), factor_);
+  number_label_ = new QLabel(QStringLiteral("Factor"), this);
+  auto* number_row = new QHBoxLayout;
+  number_row->addWidget(add_slider("what-if-factor-slider", QStringLiteral("Factor"), factor_), 1);
+  number_row->addWidget(factor_);
+  form->addRow(number_label_, number_row);
   auto* buttons = make_close_box(this);
   buttons->button(QDialogButtonBox::Close)->setAutoDefault(false);  // Enter ends typing a number or layers
   form->addRow(buttons);
@@ -103,10 +127,27 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(pa
   connect(base_, &QDoubleSpinBox::valueChanged, this, move);
   connect(factor_, &QDoubleSpinBox::valueChanged, this, move);
   connect(scaling_, &QComboBox::currentIndexChanged, this, [this, move] {
-    findChild<QSlider*>(QStringLiteral("what-if-factor-slider"))->setEnabled(has_factor());
-    factor_->setEnabled(has_factor());
+    choose_scaling();
     move();
   });
+}
+
+// Takes the label, the range and the first value of the scaling's number.
+void WhatIfDialog::choose_scaling() {
+  const bool chosen = scaling_->currentIndex() > 0;
+  const Scaling scaling = chosen ? kScalings[static_cast<std::size_t>(scaling_->currentIndex() - 1)] : kScalings[0];
+  const bool has_number = *scaling.number != 0;
+  auto* slider = findChild<QSlider*>(QStringLiteral("what-if-factor-slider"));
+  slider->setEnabled(has_number);
+  factor_->setEnabled(has_number);
+  number_label_->setText(QLatin1String(has_number ? scaling.number : "Factor"));
+  if (has_number && (factor_->decimals() != scaling.decimals || factor_->minimum() != scaling.low)) {
+    const bool is_factor = scaling.high == kLargestFactor;
+    factor_->setDecimals(scaling.decimals);
+    factor_->setRange(scaling.low, is_factor ? std::max(kLargestFactor, own_.factor) : scaling.high);
+    factor_->setValue(is_factor ? own_.factor : scaling.value);
+    slider->setValue(step_of(factor_->value(), factor_->minimum(), factor_->maximum()));
+  }
 }
 
 // Chooses the layers that obey: those that the checkpoint's own fields rule, or others, chosen or typed.
@@ -172,8 +213,7 @@ void WhatIfDialog::say_own() {
 }
 
 // A slider that moves by factors, and the number beside it.
-QSlider* WhatIfDialog::add_slider(const char* name, const QString& label, QDoubleSpinBox* number, double low,
-                                  double high) {
+QSlider* WhatIfDialog::add_slider(const char* name, const QString& label, QDoubleSpinBox* number) {
   auto* slider = new QSlider(Qt::Horizontal, this);
   give_name(slider, name, label);
   number->setAccessibleName(label);
@@ -182,19 +222,15 @@ QSlider* WhatIfDialog::add_slider(const char* name, const QString& label, QDoubl
   slider->setSingleStep(kSliderSteps / 100);
   slider->setMinimumWidth(24 * fontMetrics().averageCharWidth());
   slider->setEnabled(number->isEnabled());
-  slider->setValue(step_of(number->value(), low, high));
+  const auto own_step = [number] { return step_of(number->value(), number->minimum(), number->maximum()); };
+  slider->setValue(own_step());
   connect(slider, &QSlider::valueChanged, number, [=](int step) {
-    if (step != step_of(number->value(), low, high)) {
-      number->setValue(value_at(step, low, high));
+    if (step != own_step()) {
+      number->setValue(value_at(step, number->minimum(), number->maximum()));
     }
   });
-  connect(number, &QDoubleSpinBox::valueChanged, slider,
-          [=](double value) { slider->setValue(step_of(value, low, high)); });
+  connect(number, &QDoubleSpinBox::valueChanged, slider, [=] { slider->setValue(own_step()); });
   return slider;
-}
-
-bool WhatIfDialog::has_factor() const {
-  return scaling_->currentData().toString() != QLatin1String(kByLength);
 }
 
 models::Overrides WhatIfDialog::overrides() const {
@@ -203,9 +239,12 @@ models::Overrides WhatIfDialog::overrides() const {
     overrides.rope_base = base_->value();
     overrides.rope_base_layers = layers();
   }
-  const std::string kind = scaling_->currentData().toString().toStdString();
-  if (!kind.empty()) {
-    overrides.rope_scaling = has_factor() ? kind + ":" + number_text(factor_->value()) : kind;
+  if (scaling_->currentIndex() > 0) {
+    const Scaling& scaling = kScalings[static_cast<std::size_t>(scaling_->currentIndex() - 1)];
+    overrides.rope_scaling = scaling.kind;
+    if (*scaling.number != 0) {
+      overrides.rope_scaling += ":" + number_text(factor_->value()) + scaling.suffix;
+    }
     overrides.rope_scaling_layers = layers();
   }
   return overrides;

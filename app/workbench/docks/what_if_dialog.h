@@ -34,12 +34,12 @@ class WhatIfDialog : public QDialog {
   WhatIfDialog(Studio& studio, int id, QWidget* parent);
 
  private:
-  QSlider* add_slider(const char* name, const QString& label, QDoubleSpinBox* number, double low, double high);
+  QSlider* add_slider(const char* name, const QString& label, QDoubleSpinBox* number);
   void apply();
   void add_layers(QFormLayout& form);
   void choose_layers();
   void say_own();
-  bool has_factor() const;
+  void choose_scaling();
   std::string layers() const;
   models::Overrides overrides() const;
 
@@ -53,6 +53,7 @@ class WhatIfDialog : public QDialog {
   QDoubleSpinBox* factor_ = nullptr;
   QComboBox* scaling_ = nullptr;
   QComboBox* layers_ = nullptr;
+  QLabel* number_label_ = nullptr;  // of the scaling's number
   QLabel* error_label_ = nullptr;
   QTimer moved_;
 };

@@ -10,12 +10,17 @@ namespace locus::position {
 
 namespace {
 
+constexpr Words kClipWords{WordTable<bool, 2>{{{"soft", false}, {"hard", true}}}};
+
 const OptionTable<RopeScaling> kScalingOptions{
     {"scaling", &RopeScaling::kind,
      "none; linear (PI: positions/s); ntk (base·s^(D/(D−2))); dynamic (NTK growing with the length beyond L0); yarn; "
      "yarn-turns (TAPE's authors: s = T/L0 beyond L0, a ramp linear in the turns of a pair); llama3; longrope (a "
-     "stretch a pair, one list up to L0 tokens and one beyond); proportional (only the first pairs turn)",
-     OneOf{{"none", "linear", "ntk", "dynamic", "yarn", "yarn-turns", "llama3", "longrope", "proportional"}}},
+     "stretch a pair, one list up to L0 tokens and one beyond); proportional (only the first pairs turn); clipped (the "
+     "last "
+     "pairs turn slower or not at all)",
+     OneOf{
+         {"none", "linear", "ntk", "dynamic", "yarn", "yarn-turns", "llama3", "longrope", "proportional", "clipped"}}},
     {"factor", &RopeScaling::factor, "s of the scaling", Above{0}},
     {"attention_factor", &RopeScaling::attention_factor, "yarn: multiplies cos and sin; 0: 0.1·ln s + 1",
      Above{0, true}},
@@ -27,6 +32,9 @@ const OptionTable<RopeScaling> kScalingOptions{
     {"long_factor", &RopeScaling::long_factor, "longrope: and beyond", AnyValue{}, ""},
     {"proportion", &RopeScaling::proportion, "proportional: the share of pairs that turn, the fastest ones", Above{0},
      ""},
+    {"clip_pairs", &RopeScaling::clip_pairs, "clipped: how many of the slowest pairs", AnyValue{}, ""},
+    {"clip", &RopeScaling::clip_hard,
+     "clipped: soft: their rates fall to 0 along half a cosine; hard: none of them turns", kClipWords, ""},
     {"low_freq_factor", &RopeScaling::low_freq_factor, "llama3: wavelengths above L0/this are stretched by s",
      Above{0}},
     {"high_freq_factor", &RopeScaling::high_freq_factor, "llama3: wavelengths below L0/this are kept", Above{0}},
@@ -47,6 +55,10 @@ Status check_values(const RopeScaling& scaling) {
   }
   if (!(scaling.proportion > 0 && scaling.proportion <= 1)) {
     return wrong_option("proportion", "a number in (0, 1]", scaling.proportion);
+  }
+  if (scaling.kind == "clipped" && scaling.clip_pairs < (scaling.clip_hard ? 1 : 2)) {
+    return wrong_option("clip_pairs", scaling.clip_hard ? "at least 1" : "at least 2 for a soft clip",
+                        static_cast<double>(scaling.clip_pairs));
   }
   if (scaling.kind == "yarn-turns" && scaling.beta_fast <= scaling.beta_slow) {
     return wrong_option("beta_fast", "more than beta_slow", scaling.beta_fast);
@@ -91,6 +103,10 @@ Settings RopeScaling::written(Settings settings) const {
   if (kind != "proportional") {
     settings.erase("proportion");
   }
+  if (kind != "clipped") {
+    settings.erase("clip_pairs");
+    settings.erase("clip");
+  }
   return settings;
 }
 
@@ -118,7 +134,7 @@ Status RopeScaling::check(std::int64_t width, std::int64_t trained_length) const
                      " numbers each, one a pair, found " + std::to_string(short_factor.size()) + " and " +
                      std::to_string(long_factor.size()));
   }
-  if (turning_pairs(width) < 1) {
+  if (kind == "proportional" && turning_pairs(width) < 1) {
     return bad_input("option proportion: expected at least one of " + std::to_string(pairs) + " pairs, found none");
   }
   if ((kind == "ntk" || kind == "dynamic") && width < 4) {
@@ -129,8 +145,13 @@ Status RopeScaling::check(std::int64_t width, std::int64_t trained_length) const
 
 std::int64_t RopeScaling::turning_pairs(std::int64_t width) const {
   const std::int64_t pairs = width / 2;
-  return kind == "proportional" ? static_cast<std::int64_t>(std::floor(proportion * static_cast<double>(pairs) + 1e-6))
-                                : pairs;
+  if (kind == "proportional") {
+    return static_cast<std::int64_t>(std::floor(proportion * static_cast<double>(pairs) + 1e-6));
+  }
+  if (kind == "clipped") {
+    return clip_hard ? std::max(pairs - clip_pairs, std::int64_t{0}) : pairs - 1;
+  }
+  return pairs;
 }
 
 double RopeScaling::length_of(const at::Tensor& ids) const {
@@ -169,6 +190,9 @@ RotaryFrequencies RopeScaling::frequencies(std::int64_t width, double base, doub
     inverse.slice(0, turning_pairs(width)).zero_();
     return {inverse / factor};
   }
+  if (kind == "clipped") {
+    return {clipped(inverse)};
+  }
   return {kind == "llama3" ? llama3(inverse, original) : inverse};
 }
 
@@ -205,6 +229,18 @@ RotaryFrequencies RopeScaling::longrope(std::int64_t width, double base, double 
   const double usual = factor > 1 ? std::sqrt(1 + std::log(factor) / std::log(original)) : 1.0;
   return {inverse_frequencies(width, base) / at::tensor(factors, at::kDouble),
           attention_factor > 0 ? attention_factor : usual};
+}
+
+at::Tensor RopeScaling::clipped(const at::Tensor& inverse) const {
+  const std::int64_t pairs = inverse.size(0);
+  const std::int64_t clipped = std::min(clip_pairs, pairs);
+  at::Tensor slow = inverse.slice(0, pairs - clipped);
+  if (!clip_hard && clipped > 1) {
+    slow.mul_(0.5 *
+              (1 + at::cos(std::numbers::pi / static_cast<double>(clipped - 1) * at::arange(clipped, at::kDouble))));
+  }
+  inverse.slice(0, turning_pairs(2 * pairs)).zero_();  // the last one's rate is 0 but for rounding
+  return inverse;
 }
 
 at::Tensor RopeScaling::llama3(const at::Tensor& inverse, double original) const {

@@ -1,5 +1,6 @@
 // Changed frequencies of RoPE: linear (PI), NTK-aware, dynamic NTK, YaRN, Llama 3 and LongRoPE scaling beyond the
-// trained length, the YaRN of TAPE's authors, and proportional RoPE, whose slow pairs do not turn. RoPE, RandPE, CoPE + RoPE and TAPE take their frequencies from
+// trained length, the YaRN of TAPE's authors, and proportional RoPE, whose slow pairs do not turn, and clipped RoPE
+// (arXiv:2602.05258), whose slow pairs turn slower still or not at all. RoPE, RandPE, CoPE + RoPE and TAPE take their frequencies from
 // here.
 #pragma once
 
@@ -23,7 +24,7 @@ struct RotaryFrequencies {
 
 // Options under the names of Hugging Face's rope_scaling. L0 is the length the model was trained for before scaling.
 struct RopeScaling {
-  std::string kind = "none";      // none linear ntk dynamic yarn yarn-turns llama3 longrope proportional
+  std::string kind = "none";      // none linear ntk dynamic yarn yarn-turns llama3 longrope proportional clipped
   double factor = 1.0;            // s
   double attention_factor = 0.0;  // multiplies cos and sin; 0: yarn: 0.1·ln s + 1,
                                   // longrope: √(1 + ln s / ln L0)
@@ -38,6 +39,10 @@ struct RopeScaling {
   std::vector<double> short_factor;                   // longrope: (M) each pair's stretch up to L0 tokens
   std::vector<double> long_factor;                    // and beyond
   double proportion = 1.0;  // proportional: the first ⌊proportion·M⌋ pairs turn, by θ_m/s
+  // clipped: of the n = min(clip_pairs, M) slowest pairs, the u-th (u = 0 … n−1, fastest first) turns by
+  // θ·½(1 + cos(πu/(n−1))), and none of them with clip_hard.
+  std::int64_t clip_pairs = 20;
+  bool clip_hard = false;
 
   // Reads the options above ("scaling" is `kind`). Errors: kBadInput naming the option.
   static Result<RopeScaling> from(const Settings& settings);
@@ -51,7 +56,8 @@ struct RopeScaling {
   // The length that `frequencies` takes for these positions (T): the last one + 1, for yarn-turns the tokens they span, so that
   // shifting all of them changes nothing.
   double length_of(const at::Tensor& ids) const;
-  // Pairs of a rotation of `width` channels that turn: all M but for proportional, whose others have θ = 0.
+  // Pairs of a rotation of `width` channels that turn, the first ones: all M but for proportional and clipped, whose
+  // others have θ = 0.
   std::int64_t turning_pairs(std::int64_t width) const;
   // θ of a rotation of `width` channels over this length (only dynamic NTK, yarn-turns and longrope depend on it).
   RotaryFrequencies frequencies(std::int64_t width, double base, double length, std::int64_t trained_length) const;
@@ -61,6 +67,7 @@ struct RopeScaling {
   RotaryFrequencies yarn(std::int64_t width, double base, double original) const;
   RotaryFrequencies yarn_turns(std::int64_t width, double base, double length, double original) const;
   RotaryFrequencies longrope(std::int64_t width, double base, double length, double original) const;
+  at::Tensor clipped(const at::Tensor& inverse) const;
   at::Tensor llama3(const at::Tensor& inverse, double original) const;
 };
 

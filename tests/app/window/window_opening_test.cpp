@@ -312,6 +312,21 @@ TEST_F(WindowOpening, WhatIfRunsAsItsSlidersMove) {
   EXPECT_EQ(window_->studio().checkpoints().all()[1].name,
             "turning" + models::label_of(window_->studio().checkpoints().all()[1].entry.overrides));
   EXPECT_EQ(base->value(), asked.back());
+  // Clipping takes a number of pairs instead of a factor.
+  auto* scaling = dialog.findChild<QComboBox*>(QStringLiteral("what-if-scaling"));
+  auto* number = dialog.findChild<QDoubleSpinBox*>(QStringLiteral("what-if-factor"));
+  scaling->setCurrentText(QStringLiteral("clipped, hard"));
+  EXPECT_EQ(number->value(), 20);
+  EXPECT_EQ(number->minimum(), 1);
+  number->setValue(5);
+  const auto applied = [&] { return window_->studio().checkpoints().all()[1].entry.overrides.rope_scaling; };
+  ASSERT_TRUE(wait([&] { return applied() == "clipped:5:hard"; })) << applied();
+  scaling->setCurrentText(QStringLiteral("proportional"));
+  number->setValue(0.25);
+  ASSERT_TRUE(wait([&] { return applied() == "proportional:0.25"; })) << applied();
+  scaling->setCurrentText(QStringLiteral("linear"));
+  EXPECT_EQ(number->value(), 1);
+  ASSERT_TRUE(settle());
 }
 
 // Gemma 3 has another base where it sees a window alone: the dialog begins with the layers that config.json means.
