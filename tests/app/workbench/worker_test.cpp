@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/waits.h"
+
 namespace locus::workbench {
 namespace {
 
@@ -20,7 +22,7 @@ using namespace std::chrono_literals;
 
 // Drains until everything submitted has been delivered or dropped.
 bool settle(Worker& worker) {
-  const auto end = std::chrono::steady_clock::now() + 20s;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(test::kLimitMs);
   while (std::chrono::steady_clock::now() < end) {
     worker.drain();
     if (worker.idle()) {
@@ -295,7 +297,7 @@ TEST(Worker, ClosingStopsWhatRunsAndForgetsWhatWaits) {
   }
   EXPECT_FALSE(ran);
   // A joined thread leaves the list a moment after it ends; so may one of an earlier test that was counted.
-  const auto end = std::chrono::steady_clock::now() + 20s;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(test::kLimitMs);
   while (count_threads() > threads && std::chrono::steady_clock::now() < end) {
     std::this_thread::yield();
   }
