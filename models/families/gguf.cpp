@@ -12,6 +12,7 @@
 #include "core/base/shown.h"
 #include "models/families/gguf_hybrids.h"
 #include "models/formats/gguf/gguf_metadata.h"
+#include "models/formats/tensor_table.h"
 
 namespace locus::families {
 
