@@ -17,7 +17,7 @@ namespace locus::cli {
 struct Globals {
   std::int64_t threads = 0;          // 0: OMP_NUM_THREADS, or all cores
   std::int64_t memory_limit_mb = 0;  // 0: none
-  std::string device = "cpu";
+  std::string device = "auto";
   std::string base;        // of adapters; empty: as they say
   std::string config_dir;  // empty: the desktop's
   std::string log;         // empty: no log file

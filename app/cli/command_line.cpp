@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <new>
 #include <optional>
+#include <string_view>
 
 #include "app/cli/named_files.h"
 #include "core/base/instruction_sets.h"
@@ -24,11 +25,20 @@ void declare_globals(Arguments arguments, Globals& globals) {
                     "number of threads for models; 0: OMP_NUM_THREADS, or all cores");
   arguments.integer("--memory-limit-mb", globals.memory_limit_mb, {},
                     "refuse work that needs more memory; 0: no limit");
-  arguments.choice("--device", globals.device, {"cpu", "cuda"}, "device that runs the models");
+  arguments.text("--device", globals.device,
+                 "auto (the first CUDA device, else the CPU), cpu, cuda or cuda:N: device that runs the models");
   arguments.text("--base", globals.base, "base model of adapters, instead of the one that they name",
                  FileUse::kCheckpoint);
   arguments.text("--config-dir", globals.config_dir, "folder for settings, sessions and recent files");
   arguments.text("--log", globals.log, "append all printed output to this file", FileUse::kWritten);
+}
+
+// Whether the word names a device; the machine may not have it.
+bool is_device(const std::string& word) {
+  constexpr std::string_view kNumbered = "cuda:";
+  return word == "auto" || word == "cpu" || word == "cuda" ||
+         (word.starts_with(kNumbered) && word.size() > kNumbered.size() && word.size() <= kNumbered.size() + 2 &&
+          word.find_first_not_of("0123456789", kNumbered.size()) == std::string::npos);
 }
 
 // The values that the words of a command line are read into.
@@ -152,6 +162,9 @@ int run(int argc, char** argv, OpenWorkbench open_workbench, const std::string& 
   const InputFiles inputs = inputs_of(parser.files(), command);
   if (const Status status = check_outputs(parser.files(), command, inputs); !status.ok()) {
     return console.fail(status.error());
+  }
+  if (!is_device(globals.device)) {
+    return console.fail(usage("--device: expected auto, cpu, cuda or cuda:N, found " + shown(globals.device)));
   }
   if (const Status status = console.open_log(globals.log); !status.ok()) {
     return console.fail(status.error());

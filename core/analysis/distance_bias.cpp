@@ -112,8 +112,8 @@ class Counterfactual {
     const position::PositionEncoding& encoding = source_.encoding();
     const position::ModelShape& shape = encoding.shape();
     const std::int64_t count = queries.size(0);
-    const at::Tensor q = query_.select(0, head_).index_select(0, queries);
-    const at::Tensor k = key_.index_select(0, keys);
+    const at::Tensor q = query_.select(0, head_).index_select(0, queries.to(query_.device()));
+    const at::Tensor k = key_.index_select(0, keys.to(key_.device()));
     position::Projections projections;
     // Every head is filled alike, and the asked one is read.
     projections.query = at::cat({at::zeros_like(q), q}).expand({1, shape.heads, -1, -1});
@@ -128,7 +128,7 @@ class Counterfactual {
     const position::Prepared prepared = encoding.prepare(encoding.begin(positions, 1), source_.layer(), projections);
     const position::Tile tile{source_.layer(), {head_, head_ + 1}, {count, 2 * count}, {0, count}};
     const at::Tensor logits = attention::soft_capped(encoding.score(prepared, tile).logits, source_.soft_cap());
-    return logits.reshape({count, count}).diagonal().to(at::kFloat);
+    return logits.reshape({count, count}).diagonal().to(at::kCPU, at::kFloat);
   }
 
   const attention::ComputedScores& source_;

@@ -28,7 +28,7 @@ Result<Scores> mean_text(const KernelSource& source) {
     return accepted.error();
   }
   const auto everywhere = [&](const at::Tensor& mean) {
-    return mean.expand({mean.size(0), length, mean.size(2)}).unsqueeze(0).to(at::kFloat).contiguous();
+    return mean.expand({mean.size(0), length, mean.size(2)}).unsqueeze(0).to(source.device, at::kFloat).contiguous();
   };
   position::Projections projections;
   projections.query = everywhere(source.mean_query);

@@ -28,7 +28,8 @@ Status for_each_row_block(const attention::ScoreField& field, attention::Quantit
     const Range block{first, std::min(first + step, wanted.end)};
     const Range columns = field.mask().columns(block, field.source().keys());
     at::Tensor carry;
-    LOCUS_TRY(at::Tensor scores, field.source().scores(quantity, heads, block, columns, carry));
+    LOCUS_TRY(const at::Tensor computed, field.source().scores(quantity, heads, block, columns, carry));
+    at::Tensor scores = computed.to(at::kCPU);
     if (!field.mask().covers(block, columns)) {
       scores = scores.masked_fill(field.mask().hidden(block, columns, scores.device()), blank);
     }

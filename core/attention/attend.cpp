@@ -278,7 +278,7 @@ Attended attend_whole_map(const Attention& attention) {
 }
 
 Attended attend_with(const Attention& attention, const at::Tensor& weights) {
-  return split(attention, grouped_product(weights, values_of(attention)), {});
+  return split(attention, grouped_product(weights.to(attention.value.device()), values_of(attention)), {});
 }
 
 Result<Attended> attend_streaming(const Attention& attention, const StreamingOptions& options) {

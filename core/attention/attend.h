@@ -48,7 +48,7 @@ at::Tensor soft_capped(const at::Tensor& x, double cap);
 
 Attended attend_whole_map(const Attention& attention);
 
-// With given weights (B, H, T, T) instead of the soft-max's; log_sum_exp stays undefined.
+// With given weights (B, H, T, T), on any device, instead of the soft-max's; log_sum_exp stays undefined.
 Attended attend_with(const Attention& attention, const at::Tensor& weights);
 
 struct StreamingOptions {

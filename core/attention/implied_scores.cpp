@@ -31,7 +31,7 @@ at::Tensor ImpliedScores::row_sums(Range heads, Range rows) const {
   }
   at::Tensor sums = at::zeros({heads.size(), rows.size()});
   for (std::int64_t column = 0; column < rows.end; column += kSummedColumns) {
-    sums += map_->tile(heads, rows, {column, std::min(column + kSummedColumns, rows.end)}).abs_().sum(-1);
+    sums += map_->tile(heads, rows, {column, std::min(column + kSummedColumns, rows.end)}).abs_().sum(-1).cpu();
   }
   const std::scoped_lock lock(mutex_);
   part(sums_).copy_(sums);
@@ -49,8 +49,9 @@ Result<at::Tensor> ImpliedScores::scores(Quantity quantity, Range heads, Range r
     case Quantity::kContribution:
       return map_->tile(heads, rows, columns) - map_->tile(heads, rows, columns, mixers::Decay::kOff);
     case Quantity::kWeight: {
-      const at::Tensor sums = row_sums(heads, rows).unsqueeze(-1);
-      return at::where(sums > 0, map_->tile(heads, rows, columns).abs_() / sums, 0.0F);
+      const at::Tensor tile = map_->tile(heads, rows, columns).abs_();
+      const at::Tensor sums = row_sums(heads, rows).unsqueeze(-1).to(tile.device());
+      return at::where(sums > 0, tile / sums, 0.0F);
     }
     case Quantity::kLogit:
     case Quantity::kGate:

@@ -32,6 +32,9 @@ std::optional<RowProgram> RowProgram::make(const position::PositionEncoding& enc
                                            const position::Prepared& prepared, std::int64_t layer, const Mask& mask,
                                            double soft_cap) {
   const at::NoGradGuard no_grad;
+  if (!prepared.query.device().is_cpu()) {
+    return std::nullopt;
+  }
   std::optional<position::RowForm> form = position::row_form(encoding, prepared, layer);
   if (!form || encoding.hard_attention() || mask.scattered() ||
       std::max(prepared.query.size(2), prepared.key.size(2)) >= std::numeric_limits<std::int32_t>::max()) {

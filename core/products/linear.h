@@ -6,11 +6,12 @@
 namespace locus::products {
 
 // y = x·Wᵀ + b of x (…, K) float32, W (N, K) of any strides, b (N) or undefined: (…, N) float32. 16-bit W on the CPU
-// and those in blocks (packed.h) are read as they are (products.h). A gradient through x, x of another type, and W on
-// another device, convert W for the call; W of x's own type is ATen's linear, but for at most kMaxTokens in float32.
+// and those in blocks (packed.h) are read as they are (products.h); on another device x and b are rounded to a 16-bit
+// W's type. A gradient through x, and x of another type, convert W for the call; W of x's own type is ATen's linear, but
+// for at most kMaxTokens in float32.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {});
 
-// The rows `ids` (any shape) of W (V, K), those of a 16-bit W and of one in blocks as float32: (…, K).
+// The rows `ids` (any shape, on any device) of W (V, K), those of a 16-bit W and of one in blocks as float32: (…, K).
 at::Tensor rows(const at::Tensor& weight, const at::Tensor& ids);
 
 // Whether `weight` is of a 16-bit type, or in blocks, which linear() reads as they are.

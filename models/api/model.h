@@ -65,7 +65,8 @@ struct LayerInfo {
 // The same checkpoint under another encoding setting ("what if"): a Llama's base, a scaling, …
 struct Overrides {
   std::optional<double> rope_base;
-  std::string rope_scaling;  // "linear:4", "ntk:4", "dynamic:4", "yarn:4", "yarn-turns"; empty: the checkpoint's
+  std::string rope_scaling;  // "linear:4", "ntk:4", "dynamic:4", "yarn:4", "yarn-turns", "proportional:0.25",
+                             // "clipped:20", "clipped:20:hard"; empty: the checkpoint's
   // The layers: "global" (that see all keys), "local" (a window or chunk of them), "5,11,17"; empty: those whose
   // base and scaling config.json says in rope_theta and rope_scaling. These are all that turn, unless the local ones
   // have an encoding of their own, beside that of the others.
@@ -147,7 +148,7 @@ std::string layer_text(const ModelInfo& info, std::int64_t layer);
 
 struct OpenOptions {
   Overrides overrides;
-  std::string device = "cpu";        // or "cuda"
+  std::string device = "auto";       // "auto": the first CUDA device, else the CPU; "cpu", "cuda", "cuda:N"
   std::int64_t memory_limit_mb = 0;  // 0: none
   // Folder of the base of adapters, on the computer of the checkpoint; empty: as adapter_config.json says.
   std::string base = {};
@@ -491,7 +492,7 @@ struct Runtime {
   std::string torch;  // "1.13.1"
   std::string blas;   // "OpenBLAS", "reference BLAS (slow)"
   int threads = 1;
-  bool cuda = false;
+  std::string device = "cpu";  // what "auto" names on this machine: "cpu", "cuda:0"
 };
 // Whether the engine, and LibTorch with it, is loaded: the first function that computes loads it, in about half a
 // second.

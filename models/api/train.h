@@ -76,7 +76,7 @@ struct TrainOptions {
   double clip = 1.0;             // largest norm of the gradient; 0: none
   std::uint64_t seed = 0;
 
-  std::string device = "cpu";
+  std::string device = "auto";    // as in OpenOptions
   std::int64_t threads = 0;       // sequences are spread over them; 0: one a core
   std::int64_t save_every = 200;  // steps between resumable saves and validations
   std::filesystem::path out;      // folder of the checkpoint
@@ -138,7 +138,7 @@ struct EvaluateOptions {
   std::int64_t map_samples = 0;  // sequences a cell of the task's map; 0: no map
   models::Overrides overrides;   // another RoPE base or scaling than the checkpoint's
   models::Edits edits;           // what every run does otherwise than the checkpoint says
-  std::string device = "cpu";
+  std::string device = "auto";   // as in OpenOptions
 };
 
 // The metric by two numbers: addition's error by the lengths of its operands.

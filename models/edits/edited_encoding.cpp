@@ -42,10 +42,13 @@ void turn(at::Tensor turned, const at::Tensor& plain, const PairForm& form, cons
       from[n].push_back(form.planes[static_cast<std::size_t>(pair)][n]);
     }
   }
-  const at::Tensor first = plain.index_select(-1, at::tensor(from[0], at::kLong));
-  const at::Tensor second = plain.index_select(-1, at::tensor(from[1], at::kLong));
-  const at::Tensor first_to = at::tensor(to[0], at::kLong);
-  const at::Tensor second_to = at::tensor(to[1], at::kLong);
+  const auto channels = [&](const std::vector<std::int64_t>& list) {
+    return at::tensor(list, at::kLong).to(plain.device());
+  };
+  const at::Tensor first = plain.index_select(-1, channels(from[0]));
+  const at::Tensor second = plain.index_select(-1, channels(from[1]));
+  const at::Tensor first_to = channels(to[0]);
+  const at::Tensor second_to = channels(to[1]);
   at::Tensor magnitude = at::full({1}, form.magnitude, first.options());
   if (form.state) {  // factor by which the text's tuning lengthens this pair
     const at::Tensor before = first.square() + second.square();
@@ -167,7 +170,7 @@ at::Tensor EditedEncoding::changed(const HeadEdits& edits, const at::Tensor& log
   constexpr double kLargest = 1e300;
   at::Tensor sum = logits.to(at::kDouble).mul(std::clamp(edits.scale, -kLargest, kLargest)).clamp_(-kLargest, kLargest);
   for (const auto& formula : edits.biases) {
-    const at::Tensor values = bias(*formula, places, tile, head);
+    const at::Tensor values = bias(*formula, places, tile, head).to(sum.device());
     sum.add_(at::where(values == kHidden, values, values.clamp(-kLargest, kLargest)));
   }
   const at::Tensor beyond = (sum.abs() > kMaxScore).logical_and_(sum != kHidden);

@@ -1,6 +1,7 @@
 #include "models/engine/checkpoint.h"
 #include "core/base/guarded.h"
 #include "core/base/system_files.h"
+#include "models/engine/device.h"
 #include "models/engine/vision.h"
 
 namespace locus::models {
@@ -23,12 +24,12 @@ Status Checkpoint::load_once(const StopToken& stop, const Progress& progress) co
     if (stop.stop_requested()) {
       return cancelled();
     }
-    parts_.transformer->to(at::Device(parts_.options.device));
+    parts_.transformer->to(parts_.device);
     if (parts_.encoder) {
-      parts_.encoder->to(at::Device(parts_.options.device));
+      parts_.encoder->to(parts_.device);
     }
     if (parts_.vision) {
-      parts_.vision->to(at::Device(parts_.options.device));
+      parts_.vision->to(parts_.device);
     }
     return {};
   }));
@@ -45,20 +46,28 @@ Result<const transformer::Transformer*> Checkpoint::ready(const StopToken& stop,
   return static_cast<const transformer::Transformer*>(parts_.transformer.get());
 }
 
+double Checkpoint::weight_bytes_there() const {
+  return parts_.device.is_cpu() ? transformer::weight_bytes(parts_.binding).all()
+                                : transformer::expanded_bytes(parts_.binding);
+}
+
 bool Checkpoint::has_weights() const {
   const std::lock_guard lock(mutex_);
   return loaded_;
 }
 
 Status Checkpoint::check_weights() const {
-  const double needed = transformer::weight_bytes(parts_.binding).converted;
-  const double available = available_bytes();
-  if (available <= 0 || needed <= available) {
-    return {};
-  }
-  return too_large(
-      "the weights need " + memory_text(needed / 1e6) + " as float32, " + memory_text(available / 1e6) + " are there",
-      parts_.info.files.empty() ? parts_.info.name : parts_.info.files.front());
+  const auto check = [this](double needed, double available, const std::string& where) -> Status {
+    if (available <= 0 || needed <= available) {
+      return {};
+    }
+    return too_large(
+        "the weights need " + memory_text(needed / 1e6) + where + ", " + memory_text(available / 1e6) + " are there",
+        parts_.info.files.empty() ? parts_.info.name : parts_.info.files.front());
+  };
+  LOCUS_CHECK(check(transformer::weight_bytes(parts_.binding).converted, available_bytes(), " as float32"));
+  return parts_.device.is_cpu() ? Status()
+                                : check(weight_bytes_there(), free_bytes(parts_.device), " on " + parts_.device.str());
 }
 
 }  // namespace locus::models

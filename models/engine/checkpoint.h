@@ -39,6 +39,7 @@ struct CheckpointParts {
   std::optional<Error> unexpected_tensors;
   std::map<std::int64_t, std::string> labels;  // of an image model's classes
   OpenOptions options;
+  at::Device device{at::kCPU};  // where the weights are and runs are computed
 
   // The tokenizer of a side's texts; null: ids only.
   const std::shared_ptr<const text::Tokenizer>& tokenizer_of(const transformer::Transformer& side) const {
@@ -69,7 +70,9 @@ class Checkpoint {
   // the configuration does not use: the model would not be what the weights were trained as.
   Result<const transformer::Transformer*> ready(const StopToken& stop = {}, const Progress& progress = {}) const;
   bool has_weights() const;
-  // kTooLarge where the machine has no room for the weights; opening alone reads none.
+  // Bytes that the weights take on their device. Matrices in blocks stay so on the CPU alone.
+  double weight_bytes_there() const;
+  // kTooLarge where the machine, or its device, has no room for the weights; opening alone reads none.
   Status check_weights() const;
   // Warnings of a load at the first run about values that are not finite; info() stays as it was shared.
   const std::vector<std::string>& value_warnings() const { return value_warnings_; }

@@ -6,6 +6,7 @@
 
 #include "core/base/numbers.h"
 #include "core/base/system_files.h"
+#include "models/engine/device.h"
 #include "models/engine/picture_text_reader.h"
 #include "models/engine/throughput.h"
 #include "models/engine/vision.h"
@@ -128,9 +129,9 @@ double Estimator::macs(std::int64_t length) const {
 
 Estimate Estimator::estimate(std::int64_t length, const RunOptions& options) const {
   const transformer::Transformer& model = *parts_.transformer;
-  const double weights = transformer::weight_bytes(parts_.binding).all();
+  const double weights = checkpoint_.weight_bytes_there();
   const auto limit_mb = static_cast<double>(parts_.options.memory_limit_mb);
-  double available = available_bytes();
+  double available = free_bytes(parts_.device);
   if (available > 0 && !checkpoint_.has_weights()) {
     available = std::max(available - weights, 1.0);
   }
@@ -146,10 +147,11 @@ Estimate Estimator::estimate(std::int64_t length, const RunOptions& options) con
   };
   estimate.memory_mb = bytes_of(length) / 1e6;
   estimate.weights_mb = weights / 1e6;
-  estimate.time_ms = checkpoint_.throughput().run_ms(model, checkpoint_.has_weights(), length, options.all_logits);
-  estimate.time_ms +=
-      parts_.encoder ? checkpoint_.encoder_throughput().run_ms(*parts_.encoder, checkpoint_.has_weights(), length, true)
-                     : 0;
+  estimate.time_ms =
+      checkpoint_.throughput().run_ms(model, checkpoint_.has_weights(), length, options.all_logits, parts_.device);
+  estimate.time_ms += parts_.encoder ? checkpoint_.encoder_throughput().run_ms(
+                                           *parts_.encoder, checkpoint_.has_weights(), length, true, parts_.device)
+                                     : 0;
   estimate.available_mb = available / 1e6;
   estimate.fits = available <= 0 || estimate.memory_mb <= estimate.available_mb;
   std::int64_t fitting = 0;
@@ -191,8 +193,9 @@ Estimate Estimator::pictures(const Input& input, const RunOptions& options) cons
     if (parts_.vision->kept().find(image, keeps(options, "hidden")) == nullptr) {
       unseen.images.push_back(image);
       const std::int64_t patches = image.batch.positions.size();
-      estimate.time_ms += checkpoint_.tower_throughput().run_ms(tower, checkpoint_.has_weights(), patches, false);
-      estimate.time_ms += products_ms(parts_.vision->connector_macs(image));
+      estimate.time_ms +=
+          checkpoint_.tower_throughput().run_ms(tower, checkpoint_.has_weights(), patches, false, parts_.device);
+      estimate.time_ms += products_ms(parts_.vision->connector_macs(image), parts_.device);
     }
   }
   estimate.memory_mb = picture_mb(unseen, options);
@@ -202,13 +205,14 @@ Estimate Estimator::pictures(const Input& input, const RunOptions& options) cons
 Status Estimator::check_memory(std::int64_t length, const RunOptions& options, const TextImages* pictures) const {
   LOCUS_CHECK(checkpoint_.has_weights() ? Status() : checkpoint_.check_weights());
   const Estimate needed = estimate(length, options);
+  const std::string there = parts_.device.is_cpu() ? "" : " on " + parts_.device.str();
   const double seen = pictures != nullptr ? picture_mb(*pictures, options) : 0;
   if (seen > 0 && needed.available_mb > 0 && needed.memory_mb + seen > needed.available_mb) {
     return too_large("a run over " + std::to_string(length) + " tokens with " +
                          std::to_string(pictures->images.size()) + " pictures needs about " +
                          memory_text(needed.memory_mb + seen) + " beside the weights, " + memory_text(seen) +
-                         " of them for the pictures; " + memory_text(needed.available_mb) +
-                         " are there; give fewer or smaller pictures",
+                         " of them for the pictures; " + memory_text(needed.available_mb) + " are there" + there +
+                         "; give fewer or smaller pictures",
                      parts_.info.name);
   }
   if (needed.fits) {
@@ -216,7 +220,7 @@ Status Estimator::check_memory(std::int64_t length, const RunOptions& options, c
   }
   std::string message = "a run over " + std::to_string(length) + " tokens needs about " +
                         memory_text(needed.memory_mb) + " beside the weights, " + memory_text(needed.available_mb) +
-                        " are there; ";
+                        " are there" + there + "; ";
   message += needed.longest > 0 ? std::to_string(needed.longest) + " tokens would fit" : "no text would fit";
   RunOptions fewer = options;
   fewer.keep = {"logits"};

@@ -7,6 +7,7 @@
 #include "core/base/guarded.h"
 #include "core/base/shown.h"
 #include "models/api/local.h"
+#include "models/engine/device.h"
 #include "models/engine/loaded_model.h"
 #include "models/engine/model_info.h"
 #include "models/engine/overrides.h"
@@ -200,9 +201,6 @@ Status open_sentence(const families::CheckpointFiles& checkpoint, families::Plan
 }
 
 Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const OpenOptions& options) {
-  if (options.device != "cpu" && !(options.device == "cuda" && at::hasCUDA())) {
-    return unsupported("device " + options.device + " is not one that this build has");
-  }
   LOCUS_TRY(const families::CheckpointFiles checkpoint, read_checkpoint(path, options.base));
   LOCUS_TRY(const families::Family* const family, families::family_of(checkpoint));
   return open_as(*family, checkpoint, options);
@@ -217,6 +215,7 @@ Result<std::shared_ptr<const Model>> open_as(const families::Family& family,
   const fs::path& path = checkpoint.path;
   const std::string where = checkpoint.config.file().empty() ? path.string() : checkpoint.config.file();
   CheckpointParts parts;
+  LOCUS_TRY(parts.device, device_of(options.device));
   LOCUS_CHECK(open_sentence(checkpoint, plan, parts));
   LOCUS_TRY(parts.transformer, within(transformer::Transformer::create(plan.spec, false), where));
   parts.options = options;

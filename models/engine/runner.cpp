@@ -38,6 +38,9 @@ Result<transformer::Observation> Runner::observe(const transformer::Transformer&
   const auto begin = std::chrono::steady_clock::now();
   LOCUS_TRY(transformer::Observation observation,
             transformer::with_cause(model.observe(batch, options), checkpoint_.value_warnings()));
+  if (!parts_.device.is_cpu()) {
+    observation.logits.flatten().narrow(0, 0, 1).to(at::kCPU);  // waits until the device has computed them
+  }
   time_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   return observation;
 }
@@ -134,7 +137,7 @@ Result<PreparedInput> Runner::prepare(const Input& input) const {
   LOCUS_TRY(PreparedInput prepared, InputReader(checkpoint_).read(input));
   prepared.input = input;
   LOCUS_CHECK(parts_.transformer->accepts(prepared.batch.positions));
-  const at::Device device(parts_.options.device);
+  const at::Device device = parts_.device;
   if (prepared.encoder) {
     LOCUS_CHECK(parts_.encoder->accepts(prepared.encoder->batch.positions));
     prepared.encoder->batch.ids = prepared.encoder->batch.ids.to(device);

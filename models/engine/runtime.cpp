@@ -7,6 +7,7 @@
 #include "core/position/list.h"
 #include "models/api/local.h"
 #include "models/api/model.h"
+#include "models/engine/device.h"
 #include "models/engine/threads.h"
 #include "models/families/files/family_files.h"
 
@@ -44,7 +45,8 @@ void local::set_threads(int threads) {
 }
 
 Runtime local::runtime() {
-  return {TORCH_VERSION, blas_name(), product_threads(), at::hasCUDA()};
+  const Result<at::Device> device = device_of("auto");
+  return {TORCH_VERSION, blas_name(), product_threads(), device.ok() ? device->str() : "cpu"};
 }
 
 std::vector<FamilyInfo> local::families() {

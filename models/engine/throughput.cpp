@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
+#include <mutex>
 #include <optional>
+#include <string>
 
 #include "core/attention/attend.h"
 
@@ -29,22 +32,39 @@ double since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-// A multiply-accumulate of a 384³ product, in milliseconds.
-double product_ms() {
-  static const double time = [] {
-    const at::NoGradGuard no_grad;
-    constexpr std::int64_t kSize = 384;
-    const at::Tensor left = at::ones({kSize, kSize});
-    at::Tensor product = at::matmul(left, left);
-    double best_ms = 1e9;
-    for (int n = 0; n < 3; ++n) {
-      const auto begin = Clock::now();
-      at::mm_out(product, left, left);
-      best_ms = std::min(best_ms, since(begin));
-    }
-    return best_ms / std::pow(static_cast<double>(kSize), 3);
-  }();
-  return time;
+// Waits until the device has computed the tensor.
+void finish(const at::Tensor& tensor) {
+  if (!tensor.device().is_cpu()) {
+    tensor.flatten().narrow(0, 0, 1).to(at::kCPU);
+  }
+}
+
+// A multiply-accumulate of a product of two square matrices, in milliseconds.
+double timed_product_ms(const at::Device& device) {
+  const at::NoGradGuard no_grad;
+  const std::int64_t size = device.is_cpu() ? 384 : 2048;  // a product that keeps the device busy
+  const at::Tensor left = at::ones({size, size}, device);
+  at::Tensor product = at::matmul(left, left);
+  double best_ms = 1e9;
+  for (int n = 0; n < 3; ++n) {
+    finish(product);
+    const auto begin = Clock::now();
+    at::mm_out(product, left, left);
+    finish(product);
+    best_ms = std::min(best_ms, since(begin));
+  }
+  return best_ms / std::pow(static_cast<double>(size), 3);
+}
+
+double product_ms(const at::Device& device) {
+  static std::mutex mutex;
+  static std::map<std::string, double> times;
+  const std::lock_guard lock(mutex);
+  const auto [time, is_new] = times.try_emplace(device.str(), 0);
+  if (is_new) {
+    time->second = timed_product_ms(device);
+  }
+  return time->second;
 }
 
 // Cells of one head that attention visits.
@@ -63,15 +83,16 @@ double cells_of(const transformer::AttentionSpec& attention, bool causal, std::i
 }
 
 // (1, heads, length, width) random numbers.
-at::Tensor random(std::int64_t heads, std::int64_t length, std::int64_t width) {
+at::Tensor random(std::int64_t heads, std::int64_t length, std::int64_t width, const at::Device& device) {
   const std::int64_t drawn = std::min(length, kRandomTokens);
-  const at::Tensor numbers = at::randn({1, heads, drawn, width});
+  const at::Tensor numbers = at::randn({1, heads, drawn, width}).to(device);
   return numbers.repeat({1, 1, (length + drawn - 1) / drawn, 1}).narrow(2, 0, length).contiguous();
 }
 
 // Attention over random tokens with one encoding of the model, as a layer that has it; a cell's time in milliseconds.
 // Empty where the encoding cannot take so many tokens.
-std::optional<double> tried(const transformer::Transformer& model, std::int64_t layer, std::int64_t length) {
+std::optional<double> tried(const transformer::Transformer& model, std::int64_t layer, std::int64_t length,
+                            const at::Device& device) {
   const position::PositionEncoding& encoding = *model.layer_encoding(layer);
   const position::ModelShape& shape = encoding.shape();
   const position::Positions positions = position::Positions::sequence(length);
@@ -80,10 +101,10 @@ std::optional<double> tried(const transformer::Transformer& model, std::int64_t 
   }
   const transformer::AttentionSpec& spec = model.block(layer).spec().attention;
   position::Projections projections;
-  projections.query = random(shape.heads, length, shape.head_width);
-  projections.key = random(shape.kv_heads, length, shape.head_width);
-  projections.value = random(shape.kv_heads, length, spec.values());
-  projections.hidden = random(1, length, shape.width).squeeze(1);
+  projections.query = random(shape.heads, length, shape.head_width, device);
+  projections.key = random(shape.kv_heads, length, shape.head_width, device);
+  projections.value = random(shape.kv_heads, length, spec.values(), device);
+  projections.hidden = random(1, length, shape.width, device).squeeze(1);
   const std::int64_t number = model.encoding_layer(layer);
   const position::State state = encoding.begin(positions, 1);
   const position::Prepared prepared = encoding.prepare(state, number, projections);
@@ -96,9 +117,11 @@ std::optional<double> tried(const transformer::Transformer& model, std::int64_t 
   const auto begin = Clock::now();
   for (int n = 0; n < kMaxTries && since(begin) < kTriedMs; ++n) {
     const auto first = Clock::now();
-    if (!attend_streaming(attention, {rows, 0, 0, {}}).ok()) {
+    const auto attended = attend_streaming(attention, {rows, 0, 0, {}});
+    if (!attended.ok()) {
       return std::nullopt;
     }
+    finish(attended->output);
     best_ms = std::min(best_ms, since(first));
   }
   const double seen = cells_of({}, mask.causal, length);
@@ -111,46 +134,47 @@ double cell_macs(const transformer::AttentionSpec& attention) {
   return static_cast<double>(attention.head_width + attention.values());
 }
 
-double tried_cell(const transformer::Transformer& model, std::int64_t layer) {
+double tried_cell(const transformer::Transformer& model, std::int64_t layer, const at::Device& device) {
   const transformer::AttentionSpec& attention = model.block(layer).spec().attention;
   const std::int64_t most = kTriedNumbers / (attention.heads * attention.head_width);
   for (std::int64_t length = std::min(kTriedTokens, most); length >= kFewestTokens; length /= 2) {
-    if (const auto time = tried(model, layer, length)) {
+    if (const auto time = tried(model, layer, length, device)) {
       return *time;
     }
   }
-  return cell_macs(attention) * product_ms() / kUsualEfficiency;
+  return cell_macs(attention) * product_ms(device) / kUsualEfficiency;
 }
 
 }  // namespace
 
-double products_ms(double macs) {
-  return macs * product_ms() / kUsualEfficiency;
+double products_ms(double macs, const at::Device& device) {
+  return macs * product_ms(device) / kUsualEfficiency;
 }
 
-Throughput measure_throughput(const transformer::Transformer& model, bool has_weights) {
+Throughput measure_throughput(const transformer::Transformer& model, bool has_weights, const at::Device& device) {
   const at::NoGradGuard no_grad;
-  Throughput throughput{products_ms(1), std::vector<double>(model.encodings().size())};
+  Throughput throughput{products_ms(1, device), std::vector<double>(model.encodings().size())};
   for (std::int64_t layer = 0; layer < model.spec().depth(); ++layer) {
     double& cell = throughput.cells[static_cast<std::size_t>(model.encodings().slot(layer))];
     if (cell == 0) {
       const bool tries = has_weights && !model.spec().is_image();
-      cell = tries ? tried_cell(model, layer) : cell_macs(model.block(layer).spec().attention) * throughput.product;
+      cell = tries ? tried_cell(model, layer, device)
+                   : cell_macs(model.block(layer).spec().attention) * throughput.product;
     }
   }
   return throughput;
 }
 
 double CachedThroughput::run_ms(const transformer::Transformer& model, bool has_weights, std::int64_t length,
-                                bool all_logits) {
+                                bool all_logits, const at::Device& device) {
   constexpr double kShortMs = 20;  // by products alone
-  const double least = models::run_ms(model, measure_throughput(model, false), length, all_logits);
+  const double least = models::run_ms(model, measure_throughput(model, false, device), length, all_logits);
   if (!has_weights || least < kShortMs) {
     return least;
   }
   const std::lock_guard lock(mutex_);
   if (!throughput_) {
-    throughput_ = measure_throughput(model, true);
+    throughput_ = measure_throughput(model, true, device);
   }
   return models::run_ms(model, *throughput_, length, all_logits);
 }

@@ -1,4 +1,4 @@
-// Rates of work on this machine, from which a run's time is estimated. Nothing of the model runs for it.
+// Rates of work on a device of this machine, from which a run's time is estimated. Nothing of the model runs for it.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ struct Throughput {
 // Products are timed once a process, by some milliseconds of one; cells where the model's weights are there, by
 // attention over a few hundred tokens of random numbers with each of its encodings, 50 ms at most together. Without
 // weights, or where an encoding cannot take such tokens, a cell has the time of its products.
-Throughput measure_throughput(const transformer::Transformer& model, bool has_weights);
+Throughput measure_throughput(const transformer::Transformer& model, bool has_weights, const at::Device& device);
 
 // Time of so many multiply-accumulates of products, in milliseconds.
-double products_ms(double macs);
+double products_ms(double macs, const at::Device& device);
 
 // Time of observe() over `length` tokens at this throughput, in milliseconds.
 double run_ms(const transformer::Transformer& model, const Throughput& throughput, std::int64_t length,
@@ -33,7 +33,8 @@ double run_ms(const transformer::Transformer& model, const Throughput& throughpu
 class CachedThroughput {
  public:
   // run_ms() of the model that it is kept for.
-  double run_ms(const transformer::Transformer& model, bool has_weights, std::int64_t length, bool all_logits);
+  double run_ms(const transformer::Transformer& model, bool has_weights, std::int64_t length, bool all_logits,
+                const at::Device& device);
 
  private:
   std::mutex mutex_;

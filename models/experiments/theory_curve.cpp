@@ -37,8 +37,8 @@ Pairs sample_pairs(const position::Prepared& prepared, std::int64_t head, std::i
     queries.push_back(std::max(a, b));
     keys.push_back(std::min(a, b));
   }
-  return {query.select(0, 0).select(0, head).index_select(0, at::tensor(queries)).to(at::kDouble),
-          key.select(0, 0).select(0, head / group).index_select(0, at::tensor(keys)).to(at::kDouble)};
+  return {query.select(0, 0).select(0, head).cpu().index_select(0, at::tensor(queries)).to(at::kDouble),
+          key.select(0, 0).select(0, head / group).cpu().index_select(0, at::tensor(keys)).to(at::kDouble)};
 }
 
 using Curves = std::vector<TheoryCurve>;

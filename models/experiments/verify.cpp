@@ -56,7 +56,7 @@ class Comparison {
            Size size = Size::kOwn) {
     VerifyRow row{name, std::numeric_limits<double>::infinity(), kTolerance, false};
     if (got.sizes() == want.sizes() && got.numel() > 0) {
-      row.difference = difference(got.to(at::kFloat), want.to(at::kFloat), masked, size);
+      row.difference = difference(got.to(at::kCPU, at::kFloat), want.to(at::kCPU, at::kFloat), masked, size);
       row.passed = row.difference <= row.tolerance;
     }
     report_.passed = report_.passed && row.passed;
@@ -135,8 +135,8 @@ Status compare_trace(const TraceData& ours, const std::filesystem::path& path, C
   LOCUS_TRY(const std::shared_ptr<const Trace> opened, local::open_trace(path));
   LOCUS_TRY(const TraceData* const read, data_of(*opened));
   const TraceData& theirs = *read;
-  if (ours.tokens.size() != theirs.tokens.size() ||
-      (ours.input_ids.defined() && theirs.input_ids.defined() && !at::equal(ours.input_ids, theirs.input_ids))) {
+  if (ours.tokens.size() != theirs.tokens.size() || (ours.input_ids.defined() && theirs.input_ids.defined() &&
+                                                     !at::equal(ours.input_ids.cpu(), theirs.input_ids.cpu()))) {
     return bad_input("expected a trace of the same input, found other tokens", path.string());
   }
   if (ours.hidden.defined() && theirs.hidden.defined()) {

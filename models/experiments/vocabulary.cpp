@@ -72,7 +72,7 @@ Result<std::int64_t> VocabularyHead::longest(std::int64_t reach) const {
 at::Tensor VocabularyHead::inputs(Range ids, const at::Tensor& place) const {
   at::Tensor x = model_->stem().embedded(at::arange(ids.begin, ids.end, at::kLong));
   if (place.defined()) {
-    x = x + place;
+    x = x + place.to(x.device());
   }
   return block().attention_input(model_->stem().enter(x).unsqueeze(0));
 }
@@ -128,7 +128,7 @@ Result<at::Tensor> VocabularyHead::placed_means(const at::Tensor& places, const 
   if (normed && weights.bias.defined()) {
     mean = mean + weights.bias.to(at::kCPU, at::kDouble);
   }
-  return model_->stem().widened(mean.to(at::kFloat));
+  return model_->stem().widened(mean.to(model_->stem().token_embedding().device(), at::kFloat));
 }
 
 Result<analysis::KernelSource> VocabularyHead::means(std::int64_t reach, const StopToken& stop,
@@ -138,6 +138,7 @@ Result<analysis::KernelSource> VocabularyHead::means(std::int64_t reach, const S
   source.encoding = encoding_;
   source.layer = model_->encoding_layer(layer_);
   source.causal = model_->spec().causal;
+  source.device = model_->stem().token_embedding().device();
   source.reach = reach;
   if (const at::Tensor places = model_->encodings().embedding(position::Positions::sequence(reach + 1));
       places.defined()) {
@@ -180,11 +181,11 @@ Result<VocabularyHead::Vectors> VocabularyHead::vectors(double query_at, double 
     }
     const Range ids{begin, std::min(begin + kTokens, tokens())};
     position::Projections projected = project(inputs(ids, query_place));
-    queries.push_back(projected.query.select(0, 0)[head_].to(at::kCPU));
+    queries.push_back(projected.query.select(0, 0)[head_]);
     if (key_place.defined()) {
       projected = project(inputs(ids, key_place));
     }
-    keys.push_back(projected.key.select(0, 0)[key_head()].to(at::kCPU));
+    keys.push_back(projected.key.select(0, 0)[key_head()]);
   }
   return Vectors{at::cat(queries), at::cat(keys)};
 }

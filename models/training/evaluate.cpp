@@ -146,7 +146,7 @@ Result<Evaluation> evaluate_opened(const models::LoadedModel& model, const std::
                      checkpoint.string());
   }
   LOCUS_TRY(const Network network, network_of(model, *transformer, *task, checkpoint));
-  const at::Device device(options.device == "cuda" ? at::kCUDA : at::kCPU);
+  const at::Device device = model.checkpoint().parts().device;
   std::optional<Error> unfit;  // an edit that is invalid at every length, which is no result
   const auto edit = [&](transformer::Batch& batch, std::vector<models::ImageSpan> pictures) -> Status {
     models::Layout layout;

@@ -154,7 +154,9 @@ Status copy_into(const formats::TensorSource& source, const std::string& name, a
     return bad_input("does not fit the model that these options make", where);
   }
   const at::NoGradGuard no_grad;
-  std::memcpy(value.data_ptr(), info->storage.data() + info->offset * 4, value.nbytes());
+  at::Tensor host = at::empty(value.sizes(), at::kFloat);  // the file's numbers may not be aligned
+  std::memcpy(host.data_ptr(), info->storage.data() + info->offset * 4, host.nbytes());
+  value.copy_(host);
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include "core/position/list.h"
 #include "core/products/packed.h"
 #include "models/api/model.h"
+#include "models/engine/device.h"
 #include "models/engine/loaded_model.h"
 #include "models/formats/json/json.h"
 #include "models/transformer/locus_config.h"
@@ -285,12 +286,7 @@ Status check(const TrainOptions& options) {
   if (options.freeze_base && options.from.empty()) {
     return usage("freeze base: expected a checkpoint to train further, found none");
   }
-  if (options.device != "cpu" && options.device != "cuda") {
-    return usage("device: expected cpu or cuda, found " + shown(options.device));
-  }
-  if (options.device == "cuda" && !at::hasCUDA()) {
-    return unsupported("this LibTorch has no CUDA device to train on");
-  }
+  LOCUS_CHECK(models::device_of(options.device));
   if (options.out.empty()) {
     return usage("expected a folder to write to");
   }
@@ -326,7 +322,8 @@ Result<Setup> set_up(const TrainOptions& given, const Task& task) {
   if (base.model != nullptr) {
     LOCUS_CHECK(copy_weights(*base.model, *setup.network.model, where));
   }
-  setup.network.to(at::Device(given.device == "cuda" ? at::kCUDA : at::kCPU));
+  LOCUS_TRY(const at::Device device, models::device_of(given.device));
+  setup.network.to(device);
   LOCUS_CHECK(choose_trained(given, setup.network));
   setup.options = given;
   setup.options.length = task.length();

@@ -15,6 +15,7 @@
 #include "core/base/guarded.h"
 #include "core/base/shown.h"
 #include "core/products/linear.h"
+#include "models/engine/device.h"
 #include "models/engine/threads.h"
 #include "models/training/adamw.h"
 #include "models/training/claim.h"
@@ -142,7 +143,7 @@ class Trainer {
     return loss;
   }
 
-  at::Device device() const { return at::Device(options_.device == "cuda" ? at::kCUDA : at::kCPU); }
+  at::Device device() const { return network_.parameters().front().value->device(); }
   double tokens_a_step() const { return static_cast<double>(options_.batch * task_.length()); }
 
   // Measures the metric on the first sequences of the first split.
@@ -309,7 +310,7 @@ Result<TrainSummary> train_checked(TrainOptions given, const OnProgress& on_prog
     said.note = claimed->note;
     on_progress(said);
   }
-  const at::Device device(options.device == "cuda" ? at::kCUDA : at::kCPU);
+  LOCUS_TRY(const at::Device device, models::device_of(options.device));
   const std::int64_t threads = models::bounded_threads(options.threads);
   LOCUS_TRY(const std::unique_ptr<Replicas> replicas,
             Replicas::create(setup.network, device.is_cpu() ? std::clamp<std::int64_t>(threads, 1, options.batch) : 1));

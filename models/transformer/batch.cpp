@@ -40,7 +40,8 @@ at::Tensor Batch::with_images(std::int64_t first, at::Tensor x) const {
     return x;
   }
   const at::Tensor own = tokens_within(*images, first, x.size(1));
-  return x.index_copy(1, images->tokens.index_select(0, own) - first, of_batch(images->vectors).index_select(1, own));
+  return x.index_copy(1, (images->tokens.index_select(0, own) - first).to(x.device()),
+                      of_batch(images->vectors).index_select(1, own.to(x.device())));
 }
 
 at::Tensor Batch::with_images_after(std::int64_t layer, std::int64_t first, at::Tensor x) const {
@@ -48,8 +49,8 @@ at::Tensor Batch::with_images_after(std::int64_t layer, std::int64_t first, at::
     return x;
   }
   const at::Tensor own = tokens_within(*images, first, x.size(1));
-  return x.index_add(1, images->tokens.index_select(0, own) - first,
-                     of_batch(images->added[static_cast<std::size_t>(layer)]).index_select(1, own));
+  return x.index_add(1, (images->tokens.index_select(0, own) - first).to(x.device()),
+                     of_batch(images->added[static_cast<std::size_t>(layer)]).index_select(1, own.to(x.device())));
 }
 
 }  // namespace locus::transformer

@@ -167,7 +167,7 @@ std::vector<std::pair<std::string, at::Tensor>> stem_parts(const Transformer& mo
   bool placed = positions.any().item<bool>();
   for (std::size_t n = 0; n < states.size(); ++n) {
     if (const at::Tensor position = model.encodings()[n].encoding->embed(states[n]); position.defined()) {
-      positions = positions + position;
+      positions = positions + position.to(positions.device());
       placed = true;
     }
   }
@@ -248,7 +248,7 @@ Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, con
     const auto index = static_cast<std::size_t>(n);
     const at::Tensor picture = batch.with_images_after(n, rows.begin, at::zeros_like(seen.stream))[0];
     if (picture.any().item<bool>()) {
-      added.emplace_back("picture after layer " + std::to_string(n), product(direction, picture));
+      added.emplace_back("picture after layer " + std::to_string(n), product(direction, doubled(picture)));
     }
     const LayerSpec& layer = model.block(n).spec();
     const LayerWeights& weights = model.block(n).weights();

@@ -93,7 +93,7 @@ std::vector<position::State> LayerEncodings::states(const position::Positions& p
 at::Tensor LayerEncodings::added(at::Tensor x, const std::vector<position::State>& states) const {
   for (std::size_t n = 0; n < states.size(); ++n) {
     if (const at::Tensor own = encodings_[n].encoding->embed(states[n]); own.defined()) {
-      x = x + own;
+      x = x + own.to(x.device());
     }
   }
   return x;

@@ -99,11 +99,12 @@ at::Tensor Stem::patch_positions(const Batch& batch, std::int64_t rows, std::int
 
 at::Tensor Stem::embed_image(const Batch& batch) const {
   const ImageStem& image = spec_->image;
+  const at::Tensor pixels = batch.pixels.to(patch_.weight.device());
   if (image.frames > 0) {
-    const at::Tensor patches = linear(batch.pixels, {patch_.weight.flatten(1), patch_.bias});
+    const at::Tensor patches = linear(pixels, {patch_.weight.flatten(1), patch_.bias});
     return image.patch_norm ? norm(patches, patch_norm_) : patches;
   }
-  at::Tensor patches = at::conv2d(batch.pixels, patch_.weight, patch_.bias, image.patch);
+  at::Tensor patches = at::conv2d(pixels, patch_.weight, patch_.bias, image.patch);
   if (const at::Tensor grid = patch_positions(batch, patches.size(2), patches.size(3)); grid.defined()) {
     patches = patches + grid;
   }

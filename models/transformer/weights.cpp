@@ -329,6 +329,14 @@ WeightBytes weight_bytes(const WeightBinding& binding, Storage storage) {
   return bytes;
 }
 
+double expanded_bytes(const WeightBinding& binding, Storage storage) {
+  double bytes = 0;
+  for (const WeightBinding::Part& part : binding.parts) {
+    bytes += static_cast<double>(count_of(part.parameter.shape)) * (stays_stored(binding, part, storage) ? 2 : 4);
+  }
+  return bytes;
+}
+
 std::vector<std::string> load(const WeightBinding& binding, Storage storage, const StopToken& stop,
                               const Progress& progress) {
   const at::NoGradGuard no_grad;

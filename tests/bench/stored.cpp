@@ -109,7 +109,7 @@ class Stored {
   // With what a run announces before it starts, as if nothing had been measured yet.
   Status announced(std::int64_t length) {
     const auto estimated = [&] {
-      run_ms(*stored_, measure_throughput(*stored_, true), length, false);
+      run_ms(*stored_, measure_throughput(*stored_, true, at::kCPU), length, false);
       return observe_random(*stored_, length);
     };
     LOCUS_TRY(const Timed times, rig_.time(estimated, [&] { return observe_random(*stored_, length); }));

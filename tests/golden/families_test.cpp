@@ -560,7 +560,7 @@ TEST(Families, ExpertsAreThoseOfTheLargestLogits) {
   const models::TraceLayer layer = test::recorded(**trace).layers[1];
   const std::string prefix = "model.layers.1.";
   // The layer's attention branch, from the reference's map.
-  const at::Tensor x = layer.hidden;
+  const at::Tensor x = layer.hidden.cpu();
   const auto rms = [](const at::Tensor& values, const at::Tensor& scale) {
     return values / (values.square().mean(-1, true) + 1e-5).sqrt() * scale;
   };

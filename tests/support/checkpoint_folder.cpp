@@ -59,8 +59,23 @@ std::shared_ptr<const models::Model> open_model(const fs::path& path, const mode
   return model.ok() ? *model : nullptr;
 }
 
+namespace {
+
+// Whether the CPU can read what the run recorded.
+bool is_here(const models::TraceData& data) {
+  for (const at::Tensor* tensor : {&data.input_ids, &data.pixels, &data.hidden, &data.logits}) {
+    if (tensor->defined() && !tensor->device().is_cpu()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 models::TraceData recorded(const models::Trace& trace) {
-  if (const auto* const own = dynamic_cast<const models::RecordedTrace*>(&trace)) {
+  if (const auto* const own = dynamic_cast<const models::RecordedTrace*>(&trace);
+      own != nullptr && is_here(own->data())) {
     return own->data();
   }
   const TemporaryFolder folder;

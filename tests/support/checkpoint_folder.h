@@ -47,7 +47,7 @@ at::Tensor logits_of_pixels(const models::Model& model, const at::Tensor& pixels
 std::shared_ptr<const models::Model> open_model(const std::filesystem::path& path,
                                                 const models::OpenOptions& options = {});
 
-// What a run recorded, or a file of one; of a run on another machine, what its file says.
+// What a run recorded, or a file of one; of a run on another machine or device, what its file says.
 models::TraceData recorded(const models::Trace& trace);
 
 // The ids of a row.

@@ -245,6 +245,7 @@ std::string ConformanceType::outcome_difference(const models::Trace& trace, std:
   const std::string name = values_.has("logits") ? "logits" : "hidden";
   const models::TraceData data = recorded(trace);
   at::Tensor outcome = data.logits.defined() ? data.logits : data.hidden;
+  outcome = outcome.defined() ? outcome.cpu() : outcome;
   if (values_.has("columns") && outcome.defined()) {
     outcome = outcome.index_select(-1, values_["columns"]);
   }

@@ -74,8 +74,8 @@ double deviation(const at::Tensor& got, const at::Tensor& want) {
   if (!got.defined() || !want.defined() || got.sizes() != want.sizes()) {
     return std::numeric_limits<double>::infinity();
   }
-  const at::Tensor a = got.detach().to(at::kDouble);
-  const at::Tensor b = want.detach().to(at::kDouble);
+  const at::Tensor a = got.detach().to(at::kCPU, at::kDouble);
+  const at::Tensor b = want.detach().to(at::kCPU, at::kDouble);
   const at::Tensor both = a.isnan().logical_and(b.isnan()).logical_or(a == b);
   const at::Tensor difference = at::where(both, at::zeros_like(a), (a - b).abs() / (b.abs() + 1));
   if (difference.isnan().any().item<bool>()) {

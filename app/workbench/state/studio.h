@@ -26,7 +26,7 @@
 namespace locus::workbench {
 
 struct StudioOptions {
-  std::string device = "cpu";
+  std::string device = "auto";
   std::int64_t memory_limit_mb = 0;
   int debounce_ms = 60;  // between the last keystroke and the run
   double step_ms = 80;   // between two pictures of a large map that becomes exact

@@ -64,7 +64,7 @@ void show_about(QWidget* parent) {
                            "<p>LibTorch %2, %3, %4 threads%5<br>Qt %6</p><p>Apache License 2.0</p>")
                 .arg(QString::fromUtf8(program_version()), text(runtime.torch), text(runtime.blas))
                 .arg(runtime.threads)
-                .arg(runtime.cuda ? QStringLiteral(", CUDA") : QString(), QString::fromLatin1(qVersion())));
+                .arg(runtime.device == "cpu" ? QString() : QStringLiteral(", CUDA"), QString::fromLatin1(qVersion())));
 }
 
 }  // namespace locus::workbench

@@ -45,8 +45,8 @@ void MessageBar::add_widgets(const std::string& device) {
   action_ = new QPushButton(this);
   action_->setObjectName(QStringLiteral("help-with-it"));
   action_->hide();
-  device_ = device == "cpu" ? "CPU" : device;
-  where_ = new QLabel(qt(device_), this);
+  device_ = device;
+  where_ = new QLabel(qt(device == "cpu" || device == "auto" ? "CPU" : device), this);
   where_->setToolTip(QStringLiteral("Device of the models, and the kernels of matrix products"));
   latency_ = new QLabel(this);
   latency_->setToolTip(QStringLiteral("Time from the change of the input to its figure; time of its forward passes"));
@@ -188,8 +188,13 @@ void MessageBar::show_device() {
   }
   device_shown_ = true;
   const models::Products products = models::products();
-  where_->setText(
-      qt(device_ + " · " + models::runtime().blas + " " + products.kernels + (products.warning.empty() ? "" : " ⚠")));
+  const models::Runtime runtime = models::runtime();
+  const std::string device = device_ == "auto" ? runtime.device : device_;
+  if (device != "cpu") {
+    where_->setText(qt(device));
+    return;
+  }
+  where_->setText(qt("CPU · " + runtime.blas + " " + products.kernels + (products.warning.empty() ? "" : " ⚠")));
   if (!products.warning.empty()) {
     where_->setToolTip(qt(products.warning));
   }

@@ -18,7 +18,7 @@ struct WorkbenchOptions {
   std::filesystem::path config_dir;          // empty: the default of the desktop
   std::int64_t threads = 0;                  // 0: OMP_NUM_THREADS, or all cores
   std::int64_t memory_limit_mb = 0;          // 0: none
-  std::string device = "cpu";
+  std::string device = "auto";
   std::string base = {};  // of adapters that are opened by their path; empty: as they say
   // Asks about unsaved changes, with Save if `can_save`; empty: a message box. Tests replace it.
   std::function<Answer(const std::string& question, bool can_save)> ask;

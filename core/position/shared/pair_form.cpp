@@ -30,7 +30,11 @@ std::string instead(const Description& about) {
 
 Result<PairForm> pair_form(const PositionEncoding& encoding, const Prepared& prepared, std::int64_t layer) {
   if (const auto* paired = dynamic_cast<const Paired*>(&encoding)) {
-    return paired->pair_form(prepared, layer);
+    LOCUS_TRY(PairForm form, paired->pair_form(prepared, layer));
+    for (at::Tensor* numbers : {&form.frequencies, &form.decay}) {
+      *numbers = numbers->defined() ? numbers->to(at::kCPU) : *numbers;
+    }
+    return form;
   }
   const Description& about = encoding.description();
   return unsupported("encoding " + about.name + " turns no pairs of channels: it " + instead(about));
