@@ -100,8 +100,8 @@ void CanvasPainter::draw_outline(const Outline& outline) const {
   const float grow = std::max(0.0F, 3 - (to.x - from.x) / 2);  // a cell of a pixel stays visible
   const ImVec2 a(from.x - grow, from.y - grow);
   const ImVec2 b(to.x + grow, to.y + grow);
-  list->AddRect(ImVec2(a.x - 1, a.y - 1), ImVec2(b.x + 1, b.y + 1), halo, 0, 0, 1);
-  list->AddRect(a, b, color, 0, 0, 2);
+  list->AddRect(ImVec2(a.x - 1, a.y - 1), ImVec2(b.x + 1, b.y + 1), halo, 0, 0, 1.0F);
+  list->AddRect(a, b, color, 0, 0, 2.0F);
   list->PopClipRect();
 }
 

@@ -1,8 +1,5 @@
 #include <vulkan/vulkan.h>  // before Qt's, which hides the functions' prototypes
 
-#include <backends/imgui_impl_vulkan.h>
-#include <imgui.h>
-
 #include <QElapsedTimer>
 #include <QVulkanDeviceFunctions>
 #include <QVulkanFunctions>
@@ -13,6 +10,7 @@
 
 #include "app/viewport/canvas.h"
 #include "app/viewport/canvas_renderer.h"
+#include "app/viewport/imgui_backend.h"
 #include "renderers/vulkan/figure_renderer.h"
 
 namespace locus::viewport {
@@ -38,13 +36,13 @@ CanvasRenderer::~CanvasRenderer() = default;
 
 void CanvasRenderer::initResources() {
   functions_ = canvas_.vulkanInstance()->deviceFunctions(canvas_.device());
-  const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, kDescriptorSets};
+  const auto sizes = imgui_pool_sizes(kDescriptorSets);
   VkDescriptorPoolCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
   info.flags = VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT;
   info.maxSets = kDescriptorSets;
-  info.poolSizeCount = 1;
-  info.pPoolSizes = &size;
+  info.poolSizeCount = static_cast<std::uint32_t>(sizes.size());
+  info.pPoolSizes = sizes.data();
   if (functions_->vkCreateDescriptorPool(canvas_.device(), &info, nullptr, &pool_) != VK_SUCCESS) {
     pool_ = VK_NULL_HANDLE;
     canvas_.report_lost_device(QStringLiteral("the graphics driver has no memory for the canvas"));
@@ -116,9 +114,8 @@ void CanvasRenderer::start_imgui() {
   info.MinImageCount = 2;
   info.ImageCount =
       static_cast<std::uint32_t>(std::max({2, canvas_.swapChainImageCount(), canvas_.concurrentFrameCount()}));
-  info.MSAASamples = VK_SAMPLE_COUNT_1_BIT;
   info.CheckVkResultFn = check_imgui;
-  imgui_running_ = ImGui_ImplVulkan_Init(&info, canvas_.defaultRenderPass());
+  imgui_running_ = start_imgui_backend(info, canvas_.defaultRenderPass());
 }
 
 void CanvasRenderer::stop_imgui() {
@@ -138,12 +135,12 @@ void CanvasRenderer::releaseResources() {
   canvas_.imgui().mark_stale();
 }
 
-// ImGui 1.86 cannot replace its font texture: its backend is started again.
+// Not every version of ImGui can replace its font texture: its backend is started again.
 void CanvasRenderer::upload_font(VkCommandBuffer commands) {
   functions_->vkDeviceWaitIdle(canvas_.device());
   stop_imgui();
   start_imgui();
-  ImGui_ImplVulkan_CreateFontsTexture(commands);
+  upload_imgui_font(commands);
   canvas_.imgui().mark_uploaded();
 }
 

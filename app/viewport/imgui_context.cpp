@@ -2,6 +2,10 @@
 
 #include <imgui.h>
 
+#if IMGUI_VERSION_NUM >= 19200
+#include <imgui_internal.h>
+#endif
+
 #include <QElapsedTimer>
 #include <QFile>
 #include <QFont>
@@ -18,7 +22,8 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
-#include <iterator>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -39,30 +44,85 @@ bool in_ranges(char16_t c) {
   return false;
 }
 
-constexpr std::array<std::pair<int, int>, 18> kKeys = {{{ImGuiKey_Tab, Qt::Key_Tab},
-                                                        {ImGuiKey_LeftArrow, Qt::Key_Left},
-                                                        {ImGuiKey_RightArrow, Qt::Key_Right},
-                                                        {ImGuiKey_UpArrow, Qt::Key_Up},
-                                                        {ImGuiKey_DownArrow, Qt::Key_Down},
-                                                        {ImGuiKey_Home, Qt::Key_Home},
-                                                        {ImGuiKey_End, Qt::Key_End},
-                                                        {ImGuiKey_Delete, Qt::Key_Delete},
-                                                        {ImGuiKey_Backspace, Qt::Key_Backspace},
-                                                        {ImGuiKey_Enter, Qt::Key_Return},
-                                                        {ImGuiKey_Escape, Qt::Key_Escape},
-                                                        {ImGuiKey_PageUp, Qt::Key_PageUp},
-                                                        {ImGuiKey_PageDown, Qt::Key_PageDown},
-                                                        {ImGuiKey_Space, Qt::Key_Space},
-                                                        {ImGuiKey_A, Qt::Key_A},
-                                                        {ImGuiKey_C, Qt::Key_C},
-                                                        {ImGuiKey_V, Qt::Key_V},
-                                                        {ImGuiKey_X, Qt::Key_X}}};
+constexpr std::array<std::pair<ImGuiKey, int>, 18> kKeys = {{{ImGuiKey_Tab, Qt::Key_Tab},
+                                                             {ImGuiKey_LeftArrow, Qt::Key_Left},
+                                                             {ImGuiKey_RightArrow, Qt::Key_Right},
+                                                             {ImGuiKey_UpArrow, Qt::Key_Up},
+                                                             {ImGuiKey_DownArrow, Qt::Key_Down},
+                                                             {ImGuiKey_Home, Qt::Key_Home},
+                                                             {ImGuiKey_End, Qt::Key_End},
+                                                             {ImGuiKey_Delete, Qt::Key_Delete},
+                                                             {ImGuiKey_Backspace, Qt::Key_Backspace},
+                                                             {ImGuiKey_Enter, Qt::Key_Return},
+                                                             {ImGuiKey_Escape, Qt::Key_Escape},
+                                                             {ImGuiKey_PageUp, Qt::Key_PageUp},
+                                                             {ImGuiKey_PageDown, Qt::Key_PageDown},
+                                                             {ImGuiKey_Space, Qt::Key_Space},
+                                                             {ImGuiKey_A, Qt::Key_A},
+                                                             {ImGuiKey_C, Qt::Key_C},
+                                                             {ImGuiKey_V, Qt::Key_V},
+                                                             {ImGuiKey_X, Qt::Key_X}}};
 
-// A Qt key as an index of KeysDown: letters as they are, special keys folded below 512.
-int key_index(int key) {
-  return key < 256 ? key : 256 + (key & 0xFF);
+// None for a key that ImGui does not use.
+std::optional<ImGuiKey> imgui_key(int qt_key) {
+  const auto* found = std::find_if(kKeys.begin(), kKeys.end(), [&](const auto& each) { return each.second == qt_key; });
+  return found == kKeys.end() ? std::nullopt : std::optional(found->first);
 }
 
+// Keys and buttons of one frame: from 1.87 on ImGui takes events, before it had arrays. The bridge spreads clicks over
+// frames itself.
+#if IMGUI_VERSION_NUM < 18700
+void start_input(ImGuiIO& io) {
+  for (const auto& [key, qt_key] : kKeys) {
+    io.KeyMap[key] = key;
+  }
+}
+void put_pointer(ImGuiIO& io, float x, float y) {
+  io.MousePos = ImVec2(x, y);
+}
+void put_button(ImGuiIO& io, int button, bool down) {
+  io.MouseDown[button] = down;
+}
+void put_wheel(ImGuiIO& io, float x, float y) {
+  io.MouseWheelH += x;
+  io.MouseWheel += y;
+}
+void put_key(ImGuiIO& io, ImGuiKey key, bool down) {
+  io.KeysDown[key] = down;
+}
+void put_modifiers(ImGuiIO& io, bool control, bool shift, bool alt) {
+  io.KeyCtrl = control;
+  io.KeyShift = shift;
+  io.KeyAlt = alt;
+}
+#else
+void start_input(ImGuiIO& io) {
+  io.ConfigInputTrickleEventQueue = false;
+}
+void put_pointer(ImGuiIO& io, float x, float y) {
+  io.AddMousePosEvent(x, y);
+}
+void put_button(ImGuiIO& io, int button, bool down) {
+  io.AddMouseButtonEvent(button, down);
+}
+void put_wheel(ImGuiIO& io, float x, float y) {
+  io.AddMouseWheelEvent(x, y);
+}
+void put_key(ImGuiIO& io, ImGuiKey key, bool down) {
+  io.AddKeyEvent(key, down);
+}
+void put_modifiers(ImGuiIO& io, bool control, bool shift, bool alt) {
+#if IMGUI_VERSION_NUM < 18900
+  constexpr ImGuiKey ImGuiMod_Ctrl = ImGuiKey_ModCtrl, ImGuiMod_Shift = ImGuiKey_ModShift,
+                     ImGuiMod_Alt = ImGuiKey_ModAlt;
+#endif
+  io.AddKeyEvent(ImGuiMod_Ctrl, control);
+  io.AddKeyEvent(ImGuiMod_Shift, shift);
+  io.AddKeyEvent(ImGuiMod_Alt, alt);
+}
+#endif
+
+constexpr int kButtons = 3;
 int button_index(Qt::MouseButton button) {
   return button == Qt::LeftButton ? 0 : button == Qt::RightButton ? 1 : button == Qt::MiddleButton ? 2 : -1;
 }
@@ -106,27 +166,135 @@ void apply_colors(bool dark, ImGuiStyle& style) {
   set({ImGuiCol_SliderGrabActive}, {accent.x, accent.y, accent.z, 0.65F});
 }
 
-// A character that Qt draws into a rectangle of the atlas.
-struct CustomGlyph {
-  int rectangle = 0;
-  QChar character;
+// A character that the bundled font lacks, which Qt draws.
+struct DrawnGlyph {
+  float advance = 0;
+  QImage image;  // its first column and row lie a pixel left of the place of the text and at its top
 };
 
-void paint(const CustomGlyph& glyph, const QFont& font, const ImFontAtlasCustomRect& place, unsigned char* pixels,
-           int stride) {
-  QImage image(place.Width, place.Height, QImage::Format_Grayscale8);
-  image.fill(0);
-  QPainter painter(&image);
+DrawnGlyph drawn_glyph(char16_t unit, float text_px) {
+  QFont font(QStringLiteral("DejaVu Sans"));
+  font.setPixelSize(std::max(1, static_cast<int>(std::lround(text_px * 0.86F))));
+  const QFontMetricsF metrics(font);
+  const QChar c(unit);
+  DrawnGlyph glyph;
+  glyph.advance = static_cast<float>(metrics.horizontalAdvance(c));
+  glyph.image = QImage(static_cast<int>(std::ceil(glyph.advance)) + 2,
+                       static_cast<int>(std::ceil(metrics.height())) + 1, QImage::Format_Grayscale8);
+  glyph.image.fill(0);
+  QPainter painter(&glyph.image);
   painter.setRenderHint(QPainter::TextAntialiasing);
   painter.setFont(font);
   painter.setPen(Qt::white);
-  painter.drawText(QPointF(1, QFontMetricsF(font).ascent()), QString(glyph.character));
+  painter.drawText(QPointF(1, metrics.ascent()), QString(c));
   painter.end();
-  for (int y = 0; y < place.Height; ++y) {
-    std::memcpy(pixels + static_cast<std::ptrdiff_t>(place.Y + y) * stride + place.X, image.constScanLine(y),
-                place.Width);
+  return glyph;
+}
+
+bool drawn_by_qt(char16_t unit) {
+  const QChar c(unit);
+  return c.isPrint() && !c.isSurrogate() && !in_ranges(unit);
+}
+
+// The font of the atlas: the bundled one.
+ImFont* add_font(ImFontAtlas& atlas, float text_px) {
+  QFile file(QStringLiteral(":/fonts/DejaVuSans.ttf"));
+  if (!file.open(QIODevice::ReadOnly)) {
+    return atlas.AddFontDefault();
+  }
+  const QByteArray bytes = file.readAll();
+  void* copy = IM_ALLOC(static_cast<std::size_t>(bytes.size()));  // owned by the atlas
+  std::memcpy(copy, bytes.constData(), static_cast<std::size_t>(bytes.size()));
+  ImFontConfig config;
+  config.OversampleH = 3;  // the same letters with every version: their own choices differ
+  config.OversampleV = 1;
+  return atlas.AddFontFromMemoryTTF(copy, static_cast<int>(bytes.size()), text_px, &config, kRanges.data());
+}
+
+// From 1.92 on the atlas grows: ImGui asks for each character when a text first has it, in each size.
+#if IMGUI_VERSION_NUM >= 19200
+constexpr bool kAtlasGrows = true;
+
+template <class... Advance>  // from 1.92.2 on: where the width goes if that is all that is asked
+bool load_glyph(ImFontAtlas* atlas, ImFontConfig* source, ImFontBaked* baked, void* /*data*/, ImWchar unit,
+                ImFontGlyph* glyph, Advance... advance) {
+  const auto c = static_cast<char16_t>(unit);
+  if (c != unit || !drawn_by_qt(c)) {
+    return false;
+  }
+  const DrawnGlyph drawn = drawn_glyph(c, baked->Size);
+  if (glyph == nullptr) {
+    ((*advance = drawn.advance), ...);
+    return true;
+  }
+  const int width = drawn.image.width();
+  const int height = drawn.image.height();
+  const ImFontAtlasRectId place = ImFontAtlasPackAddRect(atlas, width, height);
+  if (place == ImFontAtlasRectId_Invalid) {
+    return false;  // the texture is as large as it may be
+  }
+  glyph->Codepoint = unit;
+  glyph->AdvanceX = drawn.advance;
+  glyph->X0 = -1;
+  glyph->Y0 = 0;
+  glyph->X1 = static_cast<float>(width - 1);
+  glyph->Y1 = static_cast<float>(height);
+  glyph->Visible = true;
+  glyph->PackId = place;
+  ImFontAtlasBakedSetFontGlyphBitmap(atlas, baked, source, glyph, ImFontAtlasPackGetRect(atlas, place),
+                                     drawn.image.constBits(), ImTextureFormat_Alpha8,
+                                     static_cast<int>(drawn.image.bytesPerLine()));
+  return true;
+}
+
+void build_atlas(ImFontAtlas& atlas, float text_px, const std::set<char16_t>& /*extra*/) {
+  if (!atlas.Fonts.empty()) {
+    return;
+  }
+  add_font(atlas, text_px);
+  static const ImFontLoader qt = [] {
+    ImFontLoader loader;
+    loader.Name = "qt";
+    loader.FontBakedLoadGlyph = load_glyph;
+    return loader;
+  }();
+  ImFontConfig rest;
+  rest.MergeMode = true;
+  rest.FontLoader = &qt;
+  atlas.AddFont(&rest);
+}
+
+void set_text_size(float text_px) {
+  ImGui::GetStyle().FontSizeBase = text_px;
+}
+#else
+constexpr bool kAtlasGrows = false;
+
+void build_atlas(ImFontAtlas& atlas, float text_px, const std::set<char16_t>& extra) {
+  atlas.Clear();
+  ImFont* font = add_font(atlas, text_px);
+  std::vector<std::pair<int, QImage> > images;  // each with its rectangle
+  for (const char16_t unit : extra) {
+    DrawnGlyph drawn = drawn_glyph(unit, text_px);
+    const int place = atlas.AddCustomRectFontGlyph(font, unit, drawn.image.width(), drawn.image.height(), drawn.advance,
+                                                   ImVec2(-1, 0));
+    images.emplace_back(place, std::move(drawn.image));
+  }
+  unsigned char* pixels = nullptr;
+  int width = 0;
+  int height = 0;
+  atlas.GetTexDataAsAlpha8(&pixels, &width, &height);
+  for (const auto& [rectangle, image] : images) {
+    const ImFontAtlasCustomRect& place = *atlas.GetCustomRectByIndex(rectangle);
+    for (int y = 0; y < place.Height; ++y) {
+      std::memcpy(pixels + static_cast<std::ptrdiff_t>(place.Y + y) * width + place.X, image.constScanLine(y),
+                  place.Width);
+    }
   }
 }
+
+void set_text_size(float /*text_px*/) {}  // the font has it
+#endif
 
 }  // namespace
 
@@ -138,9 +306,7 @@ ImGuiBridge::ImGuiBridge() {
   io.IniFilename = nullptr;
   io.LogFilename = nullptr;
   io.BackendPlatformName = "qt";
-  for (const auto& [imgui_key, qt_key] : kKeys) {
-    io.KeyMap[imgui_key] = key_index(qt_key);
-  }
+  start_input(io);
 }
 
 ImGuiBridge::~ImGuiBridge() {
@@ -203,11 +369,9 @@ void ImGuiBridge::feed(QEvent* event, double device_pixel_ratio) {
     case QEvent::KeyRelease: {
       auto* key = static_cast<QKeyEvent*>(event);
       const bool down = event->type() == QEvent::KeyPress;
-      queue({Kind::kKey,
-             {},
-             key_index(key->key() == Qt::Key_Enter ? Qt::Key_Return : key->key()),
-             down,
-             static_cast<int>(key->modifiers())});
+      if (const auto known = imgui_key(key->key() == Qt::Key_Enter ? Qt::Key_Return : key->key())) {
+        queue({Kind::kKey, {}, *known, down, static_cast<int>(key->modifiers())});
+      }
       for (const QChar c : down ? key->text() : QString()) {
         if (c.isPrint()) {
           queue({Kind::kText, {}, c.unicode()});
@@ -228,26 +392,26 @@ void ImGuiBridge::apply(const Event& event) {
   ImGuiIO& io = ImGui::GetIO();
   const auto set_modifiers = [&] {
     const Qt::KeyboardModifiers held(event.modifiers);
-    io.KeyCtrl = held.testFlag(Qt::ControlModifier);
-    io.KeyShift = held.testFlag(Qt::ShiftModifier);
-    io.KeyAlt = held.testFlag(Qt::AltModifier);
+    put_modifiers(io, held.testFlag(Qt::ControlModifier), held.testFlag(Qt::ShiftModifier),
+                  held.testFlag(Qt::AltModifier));
   };
+  const auto x = static_cast<float>(event.at.x());
+  const auto y = static_cast<float>(event.at.y());
   switch (event.kind) {
     case Event::Kind::kMove:
-      io.MousePos = ImVec2(static_cast<float>(event.at.x()), static_cast<float>(event.at.y()));
+      put_pointer(io, x, y);
       break;
     case Event::Kind::kButton:
       set_modifiers();
-      io.MouseDown[event.code] = event.down;
+      put_button(io, event.code, event.down);
       break;
     case Event::Kind::kWheel:
       set_modifiers();
-      io.MouseWheel += static_cast<float>(event.at.y());
-      io.MouseWheelH += static_cast<float>(event.at.x());
+      put_wheel(io, x, y);
       break;
     case Event::Kind::kKey:
       set_modifiers();
-      io.KeysDown[event.code] = event.down;
+      put_key(io, static_cast<ImGuiKey>(event.code), event.down);
       break;
     case Event::Kind::kText:
       if (io.WantTextInput) {
@@ -255,9 +419,13 @@ void ImGuiBridge::apply(const Event& event) {
       }
       break;
     case Event::Kind::kAway:
-      io.MousePos = ImVec2(-FLT_MAX, -FLT_MAX);
-      std::fill(std::begin(io.KeysDown), std::end(io.KeysDown), false);
-      std::fill(std::begin(io.MouseDown), std::end(io.MouseDown), false);
+      put_pointer(io, -FLT_MAX, -FLT_MAX);
+      for (const auto& [key, qt_key] : kKeys) {
+        put_key(io, key, false);
+      }
+      for (int button = 0; button < kButtons; ++button) {
+        put_button(io, button, false);
+      }
       break;
   }
 }
@@ -305,12 +473,13 @@ void ImGuiBridge::begin(int width_px, int height_px, float text_px, bool dark) {
   ImGuiIO& io = ImGui::GetIO();
   if (text_px != text_px_) {
     text_px_ = text_px;
-    font_stale_ = true;
+    font_stale_ = font_stale_ || !kAtlasGrows;
     dark_ = -1;
   }
   if (dark_ != static_cast<int>(dark)) {
     apply_theme(dark);
     ImGui::GetStyle().ScaleAllSizes(text_px / 13);
+    set_text_size(text_px);
   }
   io.DisplaySize = ImVec2(static_cast<float>(width_px), static_cast<float>(height_px));
   const double now = now_seconds();
@@ -321,10 +490,9 @@ void ImGuiBridge::begin(int width_px, int height_px, float text_px, bool dark) {
 
 bool ImGuiBridge::need(std::string_view text) {
   bool more = false;
-  for (const QChar c : QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()))) {
-    const char16_t unit = c.unicode();
-    if (c.isPrint() && !c.isSurrogate() && !in_ranges(unit) && extra_.insert(unit).second) {
-      more = true;
+  if constexpr (!kAtlasGrows) {
+    for (const QChar c : QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()))) {
+      more = (drawn_by_qt(c.unicode()) && extra_.insert(c.unicode()).second) || more;
     }
   }
   font_stale_ = font_stale_ || more;
@@ -333,36 +501,7 @@ bool ImGuiBridge::need(std::string_view text) {
 
 void ImGuiBridge::build_font() {
   use();
-  ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
-  atlas.Clear();
-  ImFont* font = nullptr;
-  QFile file(QStringLiteral(":/fonts/DejaVuSans.ttf"));
-  if (file.open(QIODevice::ReadOnly)) {
-    const QByteArray bytes = file.readAll();
-    void* copy = IM_ALLOC(static_cast<std::size_t>(bytes.size()));  // owned by the atlas
-    std::memcpy(copy, bytes.constData(), static_cast<std::size_t>(bytes.size()));
-    font = atlas.AddFontFromMemoryTTF(copy, static_cast<int>(bytes.size()), text_px_, nullptr, kRanges.data());
-  } else {
-    font = atlas.AddFontDefault();
-  }
-  QFont qt_font(QStringLiteral("DejaVu Sans"));
-  qt_font.setPixelSize(std::max(1, static_cast<int>(std::lround(text_px_ * 0.86F))));
-  const QFontMetricsF metrics(qt_font);
-  std::vector<CustomGlyph> glyphs;
-  for (const char16_t unit : extra_) {
-    const QChar c(unit);
-    const auto advance = static_cast<float>(metrics.horizontalAdvance(c));
-    const int width = static_cast<int>(std::ceil(advance)) + 2;
-    const int height = static_cast<int>(std::ceil(metrics.height())) + 1;
-    glyphs.push_back({atlas.AddCustomRectFontGlyph(font, unit, width, height, advance, ImVec2(-1, 0)), c});
-  }
-  unsigned char* pixels = nullptr;
-  int width = 0;
-  int height = 0;
-  atlas.GetTexDataAsAlpha8(&pixels, &width, &height);
-  for (const CustomGlyph& glyph : glyphs) {
-    paint(glyph, qt_font, *atlas.GetCustomRectByIndex(glyph.rectangle), pixels, width);
-  }
+  build_atlas(*ImGui::GetIO().Fonts, text_px_, extra_);
 }
 
 }  // namespace locus::viewport

@@ -1,5 +1,5 @@
 // ImGuiBridge: a Dear ImGui context fed with Qt's events. Its glyphs come from the bundled font, or from Qt for scripts
-// that font lacks. ImGui 1.86 has a fixed font atlas: it is rebuilt when a text needs more characters.
+// that font lacks. ImGui before 1.92 has a fixed font atlas: it is rebuilt when a text needs more characters.
 #pragma once
 
 #include <QEvent>

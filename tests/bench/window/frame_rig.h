@@ -2,13 +2,11 @@
 // ImGui frame over it.
 #pragma once
 
-#include <backends/imgui_impl_vulkan.h>
-#include <imgui.h>
-
 #include <cstdlib>
 #include <iostream>
 #include <memory>
 
+#include "app/viewport/imgui_backend.h"
 #include "renderers/figure/layout.h"
 #include "renderers/text/typeface.h"
 #include "renderers/vulkan/offscreen.h"
@@ -33,12 +31,14 @@ class FrameRig {
     }
     offscreen = *std::move(made);
     const vulkan::Offscreen::Native native = offscreen->native();
-    const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 4};
+    constexpr std::uint32_t kSets = 8;
+    const auto sizes = viewport::imgui_pool_sizes(kSets);
     VkDescriptorPoolCreateInfo pool_info{};
     pool_info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
-    pool_info.maxSets = 4;
-    pool_info.poolSizeCount = 1;
-    pool_info.pPoolSizes = &size;
+    pool_info.flags = VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT;
+    pool_info.maxSets = kSets;
+    pool_info.poolSizeCount = static_cast<std::uint32_t>(sizes.size());
+    pool_info.pPoolSizes = sizes.data();
     VkDescriptorPool pool = VK_NULL_HANDLE;
     if (vkCreateDescriptorPool(native.device, &pool_info, nullptr, &pool) != VK_SUCCESS) {
       stop(internal("no descriptor pool"));
@@ -56,7 +56,7 @@ class FrameRig {
     info.DescriptorPool = pool;
     info.MinImageCount = 2;
     info.ImageCount = 2;
-    ImGui_ImplVulkan_Init(&info, native.render_pass);
+    viewport::start_imgui_backend(info, native.render_pass);
     upload_fonts(native);
     offscreen->set_overlay(
         [](VkCommandBuffer commands) { ImGui_ImplVulkan_RenderDrawData(ImGui::GetDrawData(), commands); });
@@ -94,7 +94,7 @@ class FrameRig {
   std::unique_ptr<vulkan::Offscreen> offscreen;
 
  private:
-  // ImGui wants a command buffer of its own for its font.
+  // ImGui before 1.90 wants a command buffer of its own for its font.
   void upload_fonts(const vulkan::Offscreen::Native& native) {
     VkCommandPoolCreateInfo pool_info{};
     pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
@@ -114,14 +114,13 @@ class FrameRig {
     const vulkan::CommandPoolHandle owner(native.device, pool);
     info.commandPool = pool;
     good = good && vkAllocateCommandBuffers(native.device, &info, &commands) == VK_SUCCESS &&
-           vkBeginCommandBuffer(commands, &begin) == VK_SUCCESS && ImGui_ImplVulkan_CreateFontsTexture(commands) &&
+           vkBeginCommandBuffer(commands, &begin) == VK_SUCCESS && viewport::upload_imgui_font(commands) &&
            vkEndCommandBuffer(commands) == VK_SUCCESS &&
            vkQueueSubmit(native.queue, 1, &submit, VK_NULL_HANDLE) == VK_SUCCESS &&
            vkDeviceWaitIdle(native.device) == VK_SUCCESS;
     if (!good) {
       stop(internal("cannot upload ImGui's font"));
     }
-    ImGui_ImplVulkan_DestroyFontUploadObjects();
   }
 
   vulkan::DescriptorPoolHandle pool_;

@@ -82,7 +82,11 @@ class HeadNavigator final : public Instrument {
     const double head_line = frame.line() + frame.pad() / 2;
     ImGui::SetCursorScreenPos(paint::from(area));
     if (ImGui::InvisibleButton("title", paint::at(area.width, head_line))) {
-      folded_ ? toggle(frame) : ImGui::OpenPopup("numbers");
+      if (folded_) {
+        toggle(frame);
+      } else {
+        ImGui::OpenPopup("numbers");
+      }
     }
     if (ImGui::IsItemClicked(1)) {
       toggle(frame);

@@ -199,7 +199,7 @@ class TokenLens final : public Instrument {
         const double y = field.row_axis.first + static_cast<double>(block.row + r);
         if (std::floor(hit.x) == x && std::floor(hit.y) == y) {
           draw_value(frame, list, box, hit, value);
-          list.AddRect(paint::from(cell), paint::to(cell), IM_COL32(255, 255, 255, 255), 0, 0, 2);
+          list.AddRect(paint::from(cell), paint::to(cell), IM_COL32(255, 255, 255, 255), 0, 0, 2.0F);
           list.AddRect(paint::from(cell.grown(1.5)), paint::to(cell.grown(1.5)), IM_COL32(0, 0, 0, 200));
         }
       }
