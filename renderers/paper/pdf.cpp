@@ -17,7 +17,8 @@ QByteArray xmp(const std::string& recipe) {
   return "<?xpacket begin=\"\xEF\xBB\xBF\" id=\"W5M0MpCehiHzreSzNTczkc9d\"?>\n"
          "<x:xmpmeta xmlns:x=\"adobe:ns:meta/\"><rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\">"
          "<rdf:Description rdf:about=\"\">" +
-         recipe_element(recipe) + "</rdf:Description></rdf:RDF></x:xmpmeta>\n<?xpacket end=\"r\"?>";
+         (recipe.empty() ? QByteArray() : recipe_element(recipe)) +
+         "</rdf:Description></rdf:RDF></x:xmpmeta>\n<?xpacket end=\"r\"?>";
 }
 
 }  // namespace
@@ -32,9 +33,8 @@ Result<QByteArray> encode_pdf(const Page& page) {
   writer.setPageMargins(QMarginsF(0, 0, 0, 0));
   writer.setTitle(QString::fromStdString(page.title));
   writer.setCreator(QStringLiteral("Locus"));
-  if (!page.recipe.empty()) {
-    writer.setDocumentXmpMetadata(xmp(page.recipe));
-  }
+  writer.setDocumentXmpMetadata(
+      xmp(page.recipe));  // without a recipe too: from Qt 6.8 on Qt would write the time there
   QPainter painter(&writer);
   if (!painter.isActive()) {
     return internal("cannot paint a PDF");

@@ -1,5 +1,6 @@
 #include "renderers/paper/pdf_images.h"
 
+#include <QCryptographicHash>
 #include <QList>
 #include <algorithm>
 #include <optional>
@@ -10,9 +11,7 @@ namespace {
 constexpr std::size_t kPlaceholderWidth = 7919;  // + index; height 1
 constexpr int kCompression = 2;                  // of zlib: the maps' size hardly gains from more
 
-// A placeholder with one deviating pixel a map, so that no two are the same image.
-const QByteArray kDateKey = "/CreationDate (D:";
-const QByteArray kFixedDate = "20000101000000";
+const QByteArray kFixedDate = "20000101000000Z";
 
 struct Object {
   int number = 0;
@@ -113,6 +112,33 @@ std::optional<std::size_t> placeholder_index(const QByteArray& object, std::size
   return std::nullopt;
 }
 
+// Puts one date in the place of the file's own, so that the same figure makes the same file. False: there is none.
+bool fix_date(QByteArray& object, const QByteArray& key) {
+  const QByteArray before = key + " (D:";
+  const qsizetype found = object.indexOf(before);
+  const qsizetype end = found < 0 ? -1 : object.indexOf(')', found);
+  if (end < 0) {
+    return false;
+  }
+  object.replace(found + before.size(), end - found - before.size(), kFixedDate);
+  return true;
+}
+
+// From Qt 6.8 on a file has a random identifier, twice; here it is made of what the file holds.
+void fix_identifier(File& file) {
+  const qsizetype begin = file.trailer.indexOf("/ID [");
+  const qsizetype end = file.trailer.indexOf(']', begin);
+  if (begin < 0 || end < 0) {
+    return;
+  }
+  QCryptographicHash hash(QCryptographicHash::Sha256);
+  for (const Object& object : file.objects) {
+    hash.addData(object.bytes);
+  }
+  const QByteArray id = '<' + hash.result().left(16).toHex() + '>';
+  file.trailer.replace(begin, end - begin, "/ID [ " + id + ' ' + id + ' ');
+}
+
 }  // namespace
 
 QImage placeholder(std::size_t index) {
@@ -128,17 +154,19 @@ Result<QByteArray> with_maps(const QByteArray& pdf, const std::vector<IndexedMap
   }
   std::size_t replaced = 0;
   bool dated = false;
+  const qsizetype named = file->trailer.indexOf("/Info ");  // the object that says who made the file and when
+  const int info = named < 0 ? 0 : file->trailer.mid(named).split(' ').value(1).toInt();
   for (Object& object : file->objects) {
     if (const auto index = placeholder_index(object.bytes, maps.size())) {
       object.bytes = image_object(object.number, maps[*index]);
       ++replaced;
     }
-    const qsizetype date = object.bytes.size() < 65536 ? object.bytes.indexOf(kDateKey) : -1;
-    if (date >= 0) {
-      object.bytes.replace(date + kDateKey.size(), kFixedDate.size(), kFixedDate);
-      dated = true;
+    if (object.number == info) {
+      dated = fix_date(object.bytes, "/CreationDate");
+      fix_date(object.bytes, "/ModDate");  // from Qt 6.8 on
     }
   }
+  fix_identifier(*file);
   if (replaced != maps.size() || !dated) {
     return internal("the PDF written by Qt holds " + std::to_string(replaced) + " of " + std::to_string(maps.size()) +
                     " heat maps" + (dated ? "" : " and no date"));
