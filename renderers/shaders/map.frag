@@ -1,9 +1,10 @@
 // A cell's value as a colour: figure::Pyramid::sample(), figure::normalised() and figure::color_at(). The level and the
 // number of samples are the same for a whole quad: they are chosen before.
 #version 450
+#extension GL_EXT_samplerless_texture_functions : require
 
-layout(set = 0, binding = 0) uniform samplerBuffer values;     // levels of figure::Pyramid, in strips of 32 columns
-layout(set = 1, binding = 0) uniform samplerBuffer colormaps;  // 4096 colours a map
+layout(set = 0, binding = 0) uniform textureBuffer values;     // levels of figure::Pyramid, in strips of 32 columns
+layout(set = 1, binding = 0) uniform textureBuffer colormaps;  // 4096 colours a map
 
 // A pipeline a choice: software drivers evaluate both sides of every branch.
 layout(constant_id = 0) const uint kTaps = 0u;  // samples along each axis of a pixel: 1, 2, or 0 for any number
