@@ -132,12 +132,12 @@ std::string view_help() {
 }  // namespace
 
 void FigureOptions::declare(Arguments& arguments) {
-  arguments.positionals("VIEW PATH", words, "a view, then the checkpoints or traces to compare, one column each");
+  arguments.positionals("VIEW|PATH", words, "a view, then the checkpoints or traces to compare, one column each");
   std::vector<std::string> names;
   for (const views::View* view : views::views()) {
     names.push_back(view->info().name);
   }
-  arguments.propose("VIEW PATH", std::move(names));
+  arguments.propose("VIEW|PATH", std::move(names));
   arguments.files("PATH", FileUse::kCheckpoint, [this] { return words; });
   declare_input(arguments);
   arguments.text(

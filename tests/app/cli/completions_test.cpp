@@ -54,8 +54,8 @@ TEST(Completions, DescribeWhatHelpSays) {
   EXPECT_EQ(option("figure", "--text").kind, ValueKind::kWord);
   EXPECT_EQ(option("info", "--json").kind, ValueKind::kNone);
   EXPECT_EQ(option("", "--help").names, (std::vector<std::string>{"-h", "--help"}));
-  EXPECT_TRUE(option("figure", "VIEW PATH").positional);
-  EXPECT_EQ(option("figure", "VIEW PATH").words.front(), "attention");
+  EXPECT_TRUE(option("figure", "VIEW|PATH").positional);
+  EXPECT_EQ(option("figure", "VIEW|PATH").words.front(), "attention");
   EXPECT_EQ(option("figure", "--layer").fallback, "0");
   for (const CommandText& command : commands()) {
     for (const OptionText& each : command.options) {
