@@ -48,6 +48,11 @@ StorePointer connect(const Job& job, bool keeps) {
   options.isServer = keeps;
   options.waitWorkers = false;
   options.timeout = kMeeting;
+  [](auto& newer) {
+    if constexpr (requires { newer.useLibUV; }) {
+      newer.useLibUV = false;  // Debian builds LibTorch 2 without it, and its default is true
+    }
+  }(options);
   const StorePointer store = c10::make_intrusive<c10d::TCPStore>(job.address, options);
   return c10::make_intrusive<c10d::PrefixStore>("locus/" + job.attempt, store);
 }
