@@ -10,6 +10,7 @@
 
 #include "app/workbench/canvas/instruments/free_places.h"
 #include "app/workbench/canvas/instruments/hud.h"
+#include "app/workbench/canvas/instruments/instruments.h"
 #include "app/workbench/canvas/instruments/measure.h"
 #include "app/workbench/canvas/instruments/paint.h"
 
