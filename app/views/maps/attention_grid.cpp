@@ -30,7 +30,8 @@ class AttentionGrid final : public View {
     all.head = kAll;
     all.options = {};
     LOCUS_CHECK(check(*this, input));
-    return attention_view().data_parts(all);
+    LOCUS_TRY(const View* const attention, find_view("attention"));
+    return attention->data_parts(all);
   }
   Selection pick(const ViewInput& input, const Hit& hit) const override { return pick_head(input, hit); }
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
