@@ -20,6 +20,7 @@
 #include <QApplication>
 
 #include "tests/support/display.h"
+#include "tests/support/keep_driver.h"
 #endif
 
 namespace locus::bench {
@@ -36,6 +37,7 @@ constexpr Group kWindowGroups[] = {{"frames", bench_frames},           {"first",
 class WindowSystem {
  public:
   Status start(int argc, char** argv) {
+    test::keep_driver();
     display_ = test::start_display();
     if (qEnvironmentVariableIsEmpty("DISPLAY")) {
       return unsupported("there is no X display and no Xvfb (Debian: xvfb)");
