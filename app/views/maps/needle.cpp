@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <string_view>
 
 #include "app/views/shared/measured/atlas_values.h"
 #include "app/views/shared/measured/measured_view.h"
@@ -60,7 +61,7 @@ std::vector<std::string> needle_names() {
   return names;
 }
 
-const NeedleStatistic& needle_statistic(const std::string& name) {
+const NeedleStatistic& needle_statistic(std::string_view name) {
   return *std::ranges::find_if(kNeedleStatistics, [&](const NeedleStatistic& each) { return each.name == name; });
 }
 
