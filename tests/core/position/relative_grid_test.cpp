@@ -57,7 +57,7 @@ double offset_bias(const at::Tensor& table, std::int64_t head, std::int64_t dy, 
 
 TEST(RelativeGrid, ReadsTheRowOfItsOffset) {
   const auto encoding = beit();
-  const at::Tensor& table = parameter(*encoding, "layers.0.relative_position_bias_table");
+  const at::Tensor table = parameter(*encoding, "layers.0.relative_position_bias_table");
   const std::int64_t offsets = (2 * kRows - 1) * (2 * kColumns - 1);
   for (const auto& [rows, columns] : {std::pair{kRows, kColumns}, std::pair<std::int64_t, std::int64_t>{2, 7}}) {
     const at::Tensor got = biases(*encoding, rows, columns);
