@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 
 #include "app/views/shared/view.h"
 #include "tests/support/bundled.h"
@@ -16,8 +17,8 @@ inline constexpr const char* kText =
     "A grey cat counts the boats. One boat, two boats, three boats, and then a fourth that nobody saw. "
     "The grey cat counts the boats again: one boat, two boats.";
 
-inline const View& view_of(const std::string& name) {
-  return **find_view(name);
+inline const View& view_of(std::string_view name) {
+  return **find_view(std::string(name));
 }
 
 inline ViewInput input_of(const std::string& text = kText) {
