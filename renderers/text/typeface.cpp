@@ -6,6 +6,7 @@
 #include <QImage>
 #include <QPainter>
 #include <cmath>
+#include <mutex>
 #include <vector>
 
 // At global scope, as the macro demands.
@@ -19,18 +20,18 @@ namespace {
 constexpr int kDesignSize = 100;
 constexpr std::size_t kMaxCachedWidths = 50000;
 
-// Registers the bundled font with Qt; the family is the same however often this is called.
+// The family of the bundled font, which is registered with Qt where it is not: in Qt 6.8 an application takes its fonts
+// with it, and the next one of the process starts without.
 QString bundled_family() {
-  register_font_resource();
-  QFile file(QStringLiteral(":/fonts/DejaVuSans.ttf"));
-  if (file.open(QIODevice::ReadOnly)) {
-    const int id = QFontDatabase::addApplicationFontFromData(file.readAll());
-    const QStringList families = QFontDatabase::applicationFontFamilies(id);
-    if (!families.isEmpty()) {
-      return families.front();
-    }
+  static std::mutex mutex;
+  static int id = -1;
+  const std::lock_guard lock(mutex);
+  if (QFontDatabase::applicationFontFamilies(id).isEmpty()) {
+    register_font_resource();
+    QFile file(QStringLiteral(":/fonts/DejaVuSans.ttf"));
+    id = file.open(QIODevice::ReadOnly) ? QFontDatabase::addApplicationFontFromData(file.readAll()) : -1;
   }
-  return QStringLiteral("sans-serif");
+  return QFontDatabase::applicationFontFamilies(id).value(0, QStringLiteral("sans-serif"));
 }
 
 // Planes where colour fonts have their pictures, and what joins and varies them.
@@ -61,8 +62,7 @@ QColor to_qcolor(figure::Color color) {
 }
 
 Typeface::Typeface() {
-  static const QString kFamily = bundled_family();
-  family_ = kFamily;
+  family_ = bundled_family();
   font_ = QFont(family_);
   font_.setPixelSize(kDesignSize);
   font_.setHintingPreference(QFont::PreferNoHinting);
