@@ -28,6 +28,7 @@ import sys
 import tempfile
 import threading
 import types
+import warnings
 import zipfile
 
 if __name__ == "__main__":  # --check works without PyTorch; --convert imports it
@@ -2171,7 +2172,9 @@ def read_arrays(path):
     """The arrays {name: tensor} of a .npz, or of a dict that torch.save() stored. Nothing in the file is executed."""
     if os.path.splitext(os.fspath(path))[1] != ".npz":
         try:
-            found = torch.load(path, map_location="cpu", weights_only=True)
+            with warnings.catch_warnings():  # PyTorch 2.6 remarks on other protocols before it reads or refuses them
+                warnings.filterwarnings("ignore", "Detected pickle protocol")
+                found = torch.load(path, map_location="cpu", weights_only=True)
         except OSError:
             raise
         except Exception as error:  # whatever the reader of pickles meets
