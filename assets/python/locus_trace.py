@@ -17,13 +17,17 @@ import ast
 import contextlib
 import ctypes
 import functools
+import html
+import importlib.util
 import inspect
 import json
 import math
 import os
 import random
 import re
+import shutil
 import struct
+import subprocess
 import sys
 import tempfile
 import threading
@@ -2236,6 +2240,68 @@ def convert(source, path, encoding=None, causal=None, scale=None, tokenizer=None
     further = {}
     _put_tokens(tokenizer, ids, further, about)
     return write_checked(path, {"": layers}, about, further, dtype)
+
+
+# ---- figures in a notebook ----
+
+
+class Figure:
+    """A page of the program, as a notebook shows it: in a frame of its own, whose script sees nothing of the notebook. `page` is its HTML."""
+
+    def __init__(self, page, height):
+        self.page, self.height = page, height
+
+    def _repr_html_(self):
+        return (f'<iframe sandbox="allow-scripts" width="100%" height="{int(self.height)}" style="border: 0" '
+                f'srcdoc="{html.escape(self.page)}"></iframe>')
+
+    def save(self, path):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.page)
+
+
+def show(*traces, view="attention", height=640, program=None, **options):
+    """The program's figure of one or more traces, as a cell of a notebook shows it: show(trace, view="attention", layer=3, head=1).
+
+    A trace is a recording that has ended, or the name of a file; checkpoints go too, with text="…". `options` are those of
+    `locus figure`, _ for -. `program`: the program's file, else that of the package locus-scope, else `locus` of the PATH.
+    """
+    if not traces:
+        raise TraceError("expected a trace to show, found none")
+    paths = []
+    for trace in traces:
+        path = getattr(trace, "written", None) if isinstance(trace, record) else trace
+        if path is None:
+            raise TraceError("expected a recording that has been written, found one whose block has not ended")
+        paths.append(os.path.abspath(os.fspath(path)))
+    command = [*_program(program), "figure", view, *paths]
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        if value is True:
+            command.append(flag)
+        elif value is not None and value is not False:
+            command.append(f"{flag}={','.join(map(str, value)) if isinstance(value, (list, tuple)) else value}")
+    with tempfile.TemporaryDirectory(prefix="locus-") as folder:
+        out = os.path.join(folder, "figure.html")
+        done = subprocess.run([*command, "--out", out], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        said = done.stderr.decode(errors="replace").strip()
+        if done.returncode != 0:
+            raise TraceError(said.split("locus: error: ", 1)[-1] or f"locus figure ended with status {done.returncode}")
+        if said:
+            print(said, file=sys.stderr)
+        with open(out, encoding="utf-8") as file:
+            return Figure(file.read(), height)
+
+
+def _program(given):
+    if given is not None:
+        return [os.fspath(given)]
+    if importlib.util.find_spec("locus_scope") is not None:
+        return [sys.executable, "-m", "locus_scope"]
+    found = shutil.which("locus")
+    if found is None:
+        raise TraceError("expected the program locus, found neither the package locus-scope nor a `locus` in the PATH")
+    return [found]
 
 
 def _converted(source, path, options):

@@ -5,6 +5,8 @@ recorder_test.py SOURCE LOCUS: the tree, and the program. Status 77 where Python
 
 import contextlib
 import functools
+import html
+import importlib.util
 import io
 import json
 import os
@@ -820,6 +822,57 @@ class Check(Recorded):
         status, out, error = self.checked(path)
         self.assertEqual((status, out), (1, ""))
         self.assertRegex(error, f"^locus_trace: error: {path}: tensor input_ids: expected bytes from 0 on, found 8\n$")
+
+
+class Shown(Recorded):
+    """What a cell of a notebook gets of a recording."""
+
+    def recorded(self):
+        class Heads(torch.nn.Module):
+            def forward(self, states):
+                scores = states @ states.transpose(-2, -1) / states.shape[-1] ** 0.5
+                future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
+                return scores.masked_fill(future, -torch.inf).softmax(-1) @ states
+
+        model = Heads()
+        with locus_trace.record(self.path("shown.safetensors")) as trace:
+            with self.assertRaisesRegex(locus_trace.TraceError, "block has not ended"):
+                locus_trace.show(trace, program=LOCUS)
+            model(torch.randn(1, 2, 6, 8))
+        return trace
+
+    def test_a_recording_is_the_programs_page_in_a_frame(self):
+        trace = self.recorded()
+        figure = locus_trace.show(trace, layer=0, head=1, ignore_first=True, hide=None, program=LOCUS, height=400)
+        locus("figure", "attention", trace.written, "--layer", "0", "--head", "1", "--ignore-first", "--out", self.path("page.html"))
+        with open(self.path("page.html"), encoding="utf-8") as file:
+            self.assertEqual(figure.page, file.read())
+        cell = figure._repr_html_()
+        self.assertRegex(cell, '^<iframe sandbox="allow-scripts" width="100%" height="400" ')
+        inside = cell.split('srcdoc="', 1)[1].split('"', 1)[0]  # no quote of the page ends it
+        self.assertEqual(html.unescape(inside), figure.page)
+        figure.save(self.path("saved.html"))
+        with open(self.path("saved.html"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), figure.page)
+        self.assertEqual(locus_trace.show(trace.written, layer=0, head=1, ignore_first=True, program=LOCUS).page, figure.page)
+
+    def test_what_the_program_refuses_is_told(self):
+        trace = self.recorded()
+        with self.assertRaisesRegex(locus_trace.TraceError, "head"):
+            locus_trace.show(trace, head=7, program=LOCUS)
+        with self.assertRaisesRegex(locus_trace.TraceError, "no-such-view"):
+            locus_trace.show(trace, view="no-such-view", program=LOCUS)
+        with self.assertRaisesRegex(locus_trace.TraceError, "expected a trace to show"):
+            locus_trace.show(program=LOCUS)
+
+    def test_without_the_program(self):
+        trace = self.recorded()
+        before = os.environ["PATH"]
+        self.addCleanup(os.environ.__setitem__, "PATH", before)
+        os.environ["PATH"] = self.folder
+        if importlib.util.find_spec("locus_scope") is None:
+            with self.assertRaisesRegex(locus_trace.TraceError, "expected the program locus"):
+                locus_trace.show(trace)
 
 
 if __name__ == "__main__":
