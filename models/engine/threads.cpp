@@ -50,10 +50,15 @@ void set_blas_threads(int threads) {
   }
 }
 
-// Sets the threads of this thread's loops alone; at::set_num_threads() would set those of threads to come, too.
+// Sets the threads of this thread's loops alone, and of its products by MKL, which keeps a number of its own once
+// at::set_num_threads() was called; that would set those of threads to come, too.
 void set_loop_threads(int threads) {
   if (auto* const set = found<void(int)>("omp_set_num_threads")) {
     set(threads);
+  }
+  static auto* const set_of_mkl = found<int(int)>("MKL_Set_Num_Threads_Local");  // LibTorch's, or nobody's
+  if (set_of_mkl != nullptr) {
+    set_of_mkl(threads);
   }
 }
 
@@ -78,6 +83,9 @@ int own_vector_bits() {
 thread_local bool alone = false;  // OneThread
 
 std::string kernel_name() {
+  if (at::hasMKL()) {
+    return "";  // OpenBLAS may be there all the same: OpenCV's
+  }
   auto* const name = found<char*()>("openblas_get_corename");
   const char* const text = name != nullptr ? name() : nullptr;
   return text != nullptr ? text : "";
@@ -100,11 +108,11 @@ int product_threads() {
 }
 
 std::string blas_name() {
-  if (dlsym(RTLD_DEFAULT, "openblas_get_config") != nullptr) {
-    return "OpenBLAS";
-  }
   if (at::hasMKL()) {
     return "MKL";
+  }
+  if (dlsym(RTLD_DEFAULT, "openblas_get_config") != nullptr) {
+    return "OpenBLAS";
   }
   // Debian's libblas.so.3 may be the reference one; LibTorch says "generic" of both.
   return dlsym(RTLD_DEFAULT, "bli_init") != nullptr ? "BLIS" : "reference BLAS (slow)";
