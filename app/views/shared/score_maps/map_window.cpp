@@ -176,31 +176,42 @@ Result<Field> fetch_blocks(const MapWindow& window, Reduction reduction, const R
   const std::int64_t columns = window.columns.size();
   const std::int64_t most = std::max<std::int64_t>(1, kBlockCells / std::max<std::int64_t>(columns, 1));
   const bool mean = reduction == Reduction::kMean;
-  for (std::int64_t r = 0; r < window.height; ++r) {
+  const auto begin_row_of_cells = [&] {
     std::fill(sums.begin(), sums.end(), mean ? 0 : -std::numeric_limits<double>::infinity());
     std::fill(counts.begin(), counts.end(), 0);
-    const Range cells{window.rows.begin + r * rows / window.height, window.rows.begin + (r + 1) * rows / window.height};
-    for (std::int64_t begin = cells.begin; begin < cells.end; begin += most) {
-      if (stop.stop_requested()) {
-        return cancelled();
-      }
-      LOCUS_TRY(const Field part, block({begin, std::min(begin + most, cells.end)}));
-      for (std::int64_t i = 0; i < part.rows; ++i) {
-        for (std::int64_t j = 0; j < columns; ++j) {
-          const float value = part.at(i, j);
-          if (!std::isnan(value)) {
-            const auto cell = static_cast<std::size_t>(j * window.width / columns);
-            sums[cell] = mean ? sums[cell] + value : std::max(sums[cell], static_cast<double>(value));
-            ++counts[cell];
-          }
-        }
-      }
-    }
+  };
+  const auto end_row_of_cells = [&](std::int64_t r) {
     for (std::int64_t c = 0; c < window.width; ++c) {
       const auto n = static_cast<std::size_t>(c);
       const double value = mean ? sums[n] / static_cast<double>(std::max<std::int64_t>(counts[n], 1)) : sums[n];
       out.at(r, c) = counts[n] > 0 ? static_cast<float>(value) : kNaN;
     }
+    begin_row_of_cells();
+  };
+  // Blocks are as large as can be, whatever the cells: a product of all rows at once is rounded as the exported one.
+  std::int64_t r = 0;
+  begin_row_of_cells();
+  for (std::int64_t begin = 0; window.height > 0 && begin < rows; begin += most) {
+    if (stop.stop_requested()) {
+      return cancelled();
+    }
+    LOCUS_TRY(const Field part, block({window.rows.begin + begin, window.rows.begin + std::min(begin + most, rows)}));
+    for (std::int64_t i = 0; i < part.rows; ++i) {
+      for (; begin + i >= (r + 1) * rows / window.height; ++r) {
+        end_row_of_cells(r);
+      }
+      for (std::int64_t j = 0; j < columns; ++j) {
+        const float value = part.at(i, j);
+        if (!std::isnan(value)) {
+          const auto cell = static_cast<std::size_t>(j * window.width / columns);
+          sums[cell] = mean ? sums[cell] + value : std::max(sums[cell], static_cast<double>(value));
+          ++counts[cell];
+        }
+      }
+    }
+  }
+  for (; r < window.height; ++r) {
+    end_row_of_cells(r);
   }
   set_axes(out, window);
   return out;
