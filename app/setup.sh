@@ -1,4 +1,4 @@
-# Sourced by app/run and tests/run: installs what is missing, configures and builds build/release.
+# Sourced by app/run and tests/run: installs what is missing, configures and builds build/release, or the folder LOCUS_BUILD.
 # locus_setup KIND...   KIND: run, test
 
 locus_named() {  # the packages of the given kinds
@@ -45,16 +45,17 @@ locus_install() {
 
 locus_build() {  # locus_build TARGET: configures once, then builds what changed; says first how much that is
   local steps
-  [ -f build/release/build.ninja ] || cmake --preset release >/dev/null
-  steps=$(ninja -C build/release -n "$1" 2>/dev/null | sed -n 's/^\[[0-9]*\/\([0-9]*\)\].*/\1/p' | tail -n 1) || true
+  [ -f "$locus_folder/build.ninja" ] || cmake --preset release -B "$locus_folder" >/dev/null
+  steps=$(ninja -C "$locus_folder" -n "$1" 2>/dev/null | sed -n 's/^\[[0-9]*\/\([0-9]*\)\].*/\1/p' | tail -n 1) || true
   if [ "${steps:-0}" -gt 10 ]; then  # about six seconds of one core a step
     echo "locus: building, $steps steps: about $((steps * 6 / 60 / $(nproc) + 1)) minutes on $(nproc) cores, less with a compiler cache" >&2
   fi
-  cmake --build build/release --target "$1"
+  cmake --build "$locus_folder" --target "$1"
 }
 
 locus_setup() {
   locus_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+  locus_folder=$(realpath -m "${LOCUS_BUILD:-$locus_root/build/release}")
   cd "$locus_root" || exit 1
   locus_install "$@"
 }

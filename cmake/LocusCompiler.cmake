@@ -45,8 +45,9 @@ function(locus_library name file)
   add_library(${name} SHARED)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE locus_options ${ARGN})
+  set(installed_rpath "$ORIGIN" ${LOCUS_TORCH_RPATH})
   set_target_properties(${name} PROPERTIES OUTPUT_NAME ${file} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/locus BUILD_RPATH "$ORIGIN"
-                        INSTALL_RPATH "$ORIGIN" LINKER_LANGUAGE CXX)
+                        INSTALL_RPATH "${installed_rpath}" LINKER_LANGUAGE CXX)
   target_link_options(${name} PRIVATE LINKER:--no-undefined)
 endfunction()
 

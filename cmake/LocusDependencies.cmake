@@ -1,8 +1,29 @@
 # Third-party libraries, all of them. Each is linked privately by the floor that owns it (assets/manual/building.md).
 find_package(Threads REQUIRED)
+# TorchConfig.cmake looks for its libraries on the system first: the prefix that PyTorch names, …/torch/share/cmake, is followed by
+# that of its library, and what was found elsewhere is refused.
+foreach(prefix IN LISTS CMAKE_PREFIX_PATH)
+  if(EXISTS ${prefix}/Torch/TorchConfig.cmake)
+    cmake_path(NORMAL_PATH prefix OUTPUT_VARIABLE prefix)
+    string(REGEX REPLACE "/share/cmake/?$" "" prefix ${prefix})
+    list(APPEND CMAKE_PREFIX_PATH ${prefix})
+  endif()
+endforeach()
 find_package(Torch REQUIRED)
+foreach(library ${TORCH_LIBRARY} ${c10_LIBRARY})
+  cmake_path(IS_PREFIX TORCH_INSTALL_PREFIX ${library} ours)
+  if(NOT ours)
+    message(FATAL_ERROR "LibTorch's headers lie below ${TORCH_INSTALL_PREFIX}, its library is ${library}: CMAKE_PREFIX_PATH must name one LibTorch")
+  endif()
+endforeach()
 find_package(nlohmann_json REQUIRED)
 find_package(PkgConfig REQUIRED)
+# Where the installed program looks for LibTorch besides its own folder: nowhere for the system's.
+cmake_path(GET TORCH_LIBRARY PARENT_PATH torch_folder)
+if(torch_folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+  set(torch_folder "")
+endif()
+set(LOCUS_TORCH_RPATH "${torch_folder}" CACHE STRING "Folder of LibTorch, written into the installed libraries")
 
 # LibTorch as a plain target: its own flags without its warnings, headers as system headers.
 add_library(locus_torch INTERFACE)
@@ -14,6 +35,11 @@ target_compile_options(locus_torch INTERFACE ${torch_flags})
 # at::parallel_for is a template that runs on one thread unless its caller is compiled with OpenMP. GNU's OpenMP is not
 # known to ThreadSanitizer, which would report every barrier of it: there it stays away (core/attention/tasks.h).
 if(NOT LOCUS_SANITIZE MATCHES "thread")
+  # PyTorch's packages have a libgomp beside LibTorch, which is loaded whatever we link.
+  find_file(torch_gomp NAMES libgomp.so.1 PATHS ${TORCH_INSTALL_PREFIX}/lib NO_DEFAULT_PATH)
+  if(torch_gomp)
+    set(OpenMP_gomp_LIBRARY ${torch_gomp} CACHE FILEPATH "")
+  endif()
   find_package(OpenMP COMPONENTS CXX)
   if(OpenMP_CXX_FOUND)
     target_link_libraries(locus_torch INTERFACE OpenMP::OpenMP_CXX)
