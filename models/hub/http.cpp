@@ -2,7 +2,9 @@
 
 #include <curl/curl.h>
 #include <pthread.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -46,6 +48,21 @@ class NoPipeSignal {
   sigset_t pipe_{};
   sigset_t before_{};
 };
+
+// The system's certificates, where it keeps them in another place than that for which libcurl was built; null where
+// libcurl's own place has them, or none does.
+const char* other_certificates() {
+  const curl_version_info_data* const info = curl_version_info(CURLVERSION_NOW);
+  const auto readable = [](const char* path) { return access(path, R_OK) == 0; };
+  if (info->cainfo == nullptr || readable(info->cainfo)) {
+    return nullptr;
+  }
+  constexpr std::array<const char*, 3> kPlaces{"/etc/ssl/certs/ca-certificates.crt",  // Debian, Arch
+                                               "/etc/pki/tls/certs/ca-bundle.crt",    // Fedora
+                                               "/etc/ssl/ca-bundle.pem"};             // openSUSE
+  const auto found = std::find_if(kPlaces.begin(), kPlaces.end(), readable);
+  return found != kPlaces.end() ? *found : nullptr;
+}
 
 // One answer while it arrives.
 struct Incoming {
@@ -181,6 +198,9 @@ Result<Response> Connection::send_once(const std::string& url, const Request& re
   curl_easy_reset(handle);  // resets options only: connections stay open
   curl_easy_setopt(handle, CURLOPT_URL, url.c_str());
   curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+  if (const char* const certificates = other_certificates()) {
+    curl_easy_setopt(handle, CURLOPT_CAINFO, certificates);
+  }
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(handle, CURLOPT_USERAGENT, agent.c_str());
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers.get());
