@@ -1,0 +1,3 @@
+from locus_scope import main
+
+main()
