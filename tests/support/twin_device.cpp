@@ -68,13 +68,9 @@ class Memory {
   std::map<const void*, Piece> pieces_;
 };
 
-struct Allocator final : at::Allocator {
-  at::DataPtr allocate(std::size_t bytes) const override { return Memory::instance().allocate(bytes); }
-};
-
-Allocator& allocator() {
-  static Allocator instance;
-  return instance;
+// Memory of the device; nothing resizes it.
+c10::Storage storage_of(std::size_t bytes) {
+  return {c10::Storage::use_byte_size_t(), bytes, Memory::instance().allocate(bytes), nullptr, false};
 }
 
 // A tensor of a storage; `like` has its shape and type.
@@ -140,8 +136,7 @@ class Call {
 
  private:
   static c10::Storage copied(const c10::Storage& host) {
-    c10::Storage storage(c10::Storage::use_byte_size_t(), host.nbytes(), allocator().allocate(host.nbytes()),
-                         &allocator(), true);
+    c10::Storage storage = storage_of(host.nbytes());
     if (host.nbytes() > 0) {
       std::memcpy(Memory::instance().real(storage.data()), host.data(), host.nbytes());
     }
@@ -212,8 +207,7 @@ at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride, c10::opti
                          c10::optional<bool> /*pinned*/) {
   const at::Tensor like = at::empty_strided(size, stride, at::TensorOptions(at::kMeta).dtype(type));
   const std::size_t bytes = like.storage().nbytes();
-  c10::Storage storage(c10::Storage::use_byte_size_t(), bytes, allocator().allocate(bytes), &allocator(), true);
-  return tensor_of(std::move(storage), c10::DispatchKey::PrivateUse1, like);
+  return tensor_of(storage_of(bytes), c10::DispatchKey::PrivateUse1, like);
 }
 
 at::Tensor empty(at::IntArrayRef size, c10::optional<at::ScalarType> type, c10::optional<at::Layout> layout,
