@@ -178,7 +178,7 @@ models::Input ConformanceType::input(const fs::path& folder) const {
 // A float32 computation of four layers is off by about 1e-6 of its largest value, and by more where the model is
 // ill-conditioned: the library's own float32 says by how much.
 double ConformanceType::tolerance() const {
-  return std::max(1e-4, 2 * data_.value("float32_is_off_by", 0.0));
+  return on_device(std::max(1e-4, 2 * data_.value("float32_is_off_by", 0.0)));
 }
 
 at::Tensor ConformanceType::stored_values(const std::string& name, std::optional<std::int64_t> change) const {

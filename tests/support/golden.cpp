@@ -1,12 +1,15 @@
 #include "tests/support/golden.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 #include "tests/support/paths.h"
 
@@ -82,6 +85,12 @@ double deviation(const at::Tensor& got, const at::Tensor& want) {
     return std::numeric_limits<double>::infinity();
   }
   return difference.numel() == 0 ? 0.0 : difference.max().item<double>();
+}
+
+double on_device(double tolerance) {
+  static const char* const device = std::getenv("LOCUS_TEST_DEVICE");
+  constexpr double kOnCuda = 1e-3;
+  return device != nullptr && std::string_view(device).starts_with("cuda") ? std::max(tolerance, kOnCuda) : tolerance;
 }
 
 }  // namespace locus::test

@@ -29,7 +29,12 @@ class Golden {
 // The largest |got − want| / (1 + |want|), NaN-proof: infinity when shapes differ or a NaN stands on one side only.
 double deviation(const at::Tensor& got, const at::Tensor& want);
 
+// The tolerance of numbers that are computed on the device of the tests (test_device.cpp): at least 1e-3 on a CUDA
+// device, whose sums have another order.
+double on_device(double tolerance);
+
 }  // namespace locus::test
 
 // EXPECT that |got − want| ≤ tolerance·(1 + |want|) everywhere.
-#define EXPECT_CLOSE(got, want, tolerance) EXPECT_LE(::locus::test::deviation((got), (want)), (tolerance))
+#define EXPECT_CLOSE(got, want, tolerance) \
+  EXPECT_LE(::locus::test::deviation((got), (want)), ::locus::test::on_device(tolerance))
