@@ -240,13 +240,13 @@ Result<std::shared_ptr<const Model>> open_as(const families::Family& family,
     parts.info.warnings.push_back(families::unused_fields_warning(unused, checkpoint.config.file()));
   }
 
-  const double bytes = transformer::weight_bytes(parts.binding).all();
+  auto opened = std::make_shared<Checkpoint>(std::move(parts));
+  const double bytes = opened->weight_bytes_there();
   if (options.memory_limit_mb > 0 && bytes > 1e6 * static_cast<double>(options.memory_limit_mb)) {
     return too_large("the weights need " + std::to_string(static_cast<std::int64_t>(bytes / 1e6)) + " MB, " +
                          std::to_string(options.memory_limit_mb) + " MB are allowed",
                      path.string());
   }
-  auto opened = std::make_shared<Checkpoint>(std::move(parts));
   if (options.weights && bytes <= kEagerBytes) {
     LOCUS_CHECK(opened->load());
   }
