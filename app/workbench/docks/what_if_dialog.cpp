@@ -132,7 +132,7 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(pa
   });
 }
 
-// Takes the label, the range and the first value of the scaling's number.
+// Takes the label and the range of the scaling's number; the value too where it is another number than before.
 void WhatIfDialog::choose_scaling() {
   const bool chosen = scaling_->currentIndex() > 0;
   const Scaling scaling = chosen ? kScalings[static_cast<std::size_t>(scaling_->currentIndex() - 1)] : kScalings[0];
@@ -140,12 +140,16 @@ void WhatIfDialog::choose_scaling() {
   auto* slider = findChild<QSlider*>(QStringLiteral("what-if-factor-slider"));
   slider->setEnabled(has_number);
   factor_->setEnabled(has_number);
-  number_label_->setText(QLatin1String(has_number ? scaling.number : "Factor"));
-  if (has_number && (factor_->decimals() != scaling.decimals || factor_->minimum() != scaling.low)) {
+  const QString label = QLatin1String(has_number ? scaling.number : "Factor");
+  const bool is_other_number = number_label_->text() != label;
+  number_label_->setText(label);
+  if (has_number) {
     const bool is_factor = scaling.high == kLargestFactor;
     factor_->setDecimals(scaling.decimals);
     factor_->setRange(scaling.low, is_factor ? std::max(kLargestFactor, own_.factor) : scaling.high);
-    factor_->setValue(is_factor ? own_.factor : scaling.value);
+    if (is_other_number) {
+      factor_->setValue(is_factor ? own_.factor : scaling.value);
+    }
     slider->setValue(step_of(factor_->value(), factor_->minimum(), factor_->maximum()));
   }
 }

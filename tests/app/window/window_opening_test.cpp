@@ -321,6 +321,8 @@ TEST_F(WindowOpening, WhatIfRunsAsItsSlidersMove) {
   number->setValue(5);
   const auto applied = [&] { return window_->studio().checkpoints().all()[1].entry.overrides.rope_scaling; };
   ASSERT_TRUE(wait([&] { return applied() == "clipped:5:hard"; })) << applied();
+  scaling->setCurrentText(QStringLiteral("clipped, soft"));
+  EXPECT_EQ(number->value(), 5);  // as many pairs
   scaling->setCurrentText(QStringLiteral("proportional"));
   number->setValue(0.25);
   ASSERT_TRUE(wait([&] { return applied() == "proportional:0.25"; })) << applied();
