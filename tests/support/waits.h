@@ -18,7 +18,7 @@ inline double thread_ms() {
   return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
 }
 
-// Of any one wait: it only ends the wait for what never comes. Beside four busy programs on two cores a figure may take three minutes.
+// The longest wait for one condition. It ends tests that hang: beside four busy programs, two cores may need three minutes for a figure.
 constexpr int kLimitMs = 600'000 * kSlower;
 
 }  // namespace locus::test
