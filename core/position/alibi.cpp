@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/position/list.h"
 #include "core/position/shared/additive_bias.h"
 #include "core/position/shared/initial.h"
 
@@ -61,6 +62,10 @@ TileScores Alibi::score(const Prepared& prepared, const Tile& tile, const Wanted
   const at::Tensor slopes = slopes_.slice(0, tile.heads.begin, tile.heads.end).unsqueeze(1);
   return score_with_bias(*this, prepared, tile, wanted,
                          [&slopes](const at::Tensor& distances) { return -slopes * distances.abs(); });
+}
+
+Entry alibi_encoding() {
+  return {Alibi::about(), Alibi::make};
 }
 
 }  // namespace locus::position

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/position/list.h"
 #include "core/position/shared/fresh_weights.h"
 #include "core/position/shared/layer_parameter.h"
 
@@ -177,6 +178,10 @@ TileScores Disentangled::score(const Prepared& prepared, const Tile& tile, const
     add("p2c", picked(keys, query_, 1, bucket.t()).transpose(-1, -2));
   }
   return scores;
+}
+
+Entry disentangled_encoding() {
+  return {Disentangled::about(), Disentangled::make};
 }
 
 }  // namespace locus::position

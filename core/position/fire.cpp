@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/position/list.h"
 #include "core/position/shared/additive_bias.h"
 #include "core/position/shared/fresh_weights.h"
 
@@ -171,6 +172,10 @@ kernel::PiecewiseLinear Fire::piecewise(std::int64_t layer) const {
     }
   }
   return f;
+}
+
+Entry fire_encoding() {
+  return {Fire::about(), Fire::make};
 }
 
 }  // namespace locus::position

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/position/list.h"
 #include "core/position/shared/fresh_weights.h"
 
 namespace locus::position {
@@ -71,6 +72,10 @@ TileScores Fox::score(const Prepared& prepared, const Tile& tile, const Wanted& 
   const at::Tensor forgotten = (of(tile.rows).unsqueeze(-1) - of(tile.columns).unsqueeze(-2)).to(content.scalar_type());
   scores.logits = wanted.content || at::GradMode::is_enabled() ? content + forgotten : content.add_(forgotten);
   return scores;
+}
+
+Entry fox_encoding() {
+  return {Fox::about(), Fox::make};
 }
 
 }  // namespace locus::position

@@ -1,5 +1,6 @@
 #include "core/position/kerple.h"
 
+#include "core/position/list.h"
 #include "core/position/shared/additive_bias.h"
 
 namespace locus::position {
@@ -70,6 +71,14 @@ TileScores Kerple::score(const Prepared& prepared, const Tile& tile, const Wante
     const at::Tensor power = at::pow(distance.clamp_min(1e-30), p);
     return -a * at::where(distance > 0, power, at::zeros_like(power));
   });
+}
+
+Entry kerple_log_encoding() {
+  return {Kerple::about(), Kerple::make};
+}
+
+Entry kerple_power_encoding() {
+  return {Kerple::about_power(), Kerple::make_power};
 }
 
 }  // namespace locus::position

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/position/list.h"
 #include "core/position/shared/fresh_weights.h"
 #include "core/position/shared/layer_parameter.h"
 
@@ -193,6 +194,10 @@ at::Tensor Learned::grid_rows(const Positions& positions) const {
 
 at::Tensor Learned::vectors(const State& state, std::int64_t /*layer*/) const {
   return state.table.unsqueeze(0);
+}
+
+Entry learned_encoding() {
+  return {Learned::about(), Learned::make};
 }
 
 }  // namespace locus::position

@@ -4,26 +4,6 @@
 
 #include "core/base/listed.h"
 #include "core/base/shown.h"
-#include "core/position/alibi.h"
-#include "core/position/cope/cope.h"
-#include "core/position/disentangled.h"
-#include "core/position/fire.h"
-#include "core/position/fox.h"
-#include "core/position/kerple.h"
-#include "core/position/learned.h"
-#include "core/position/none.h"
-#include "core/position/randpe.h"
-#include "core/position/relative.h"
-#include "core/position/relative_grid.h"
-#include "core/position/rope.h"
-#include "core/position/rope_axial.h"
-#include "core/position/rope_mixed.h"
-#include "core/position/seqpe/seqpe.h"
-#include "core/position/sinusoidal.h"
-#include "core/position/t5.h"
-#include "core/position/tapa.h"
-#include "core/position/tape/tape.h"
-#include "core/position/xpos.h"
 
 namespace locus::position {
 
@@ -40,40 +20,6 @@ Status check_shape(const ModelShape& shape) {
   }
   return {};
 }
-
-}  // namespace
-
-const std::vector<Entry>& encodings() {
-  // clang-format off
-  static const std::vector<Entry> list{
-      {None::about(), None::make},
-      {Learned::about(), Learned::make},
-      {Sinusoidal::about(), Sinusoidal::make},
-      {Relative::about(), Relative::make},
-      {Relative::about_capped(), Relative::make_capped},
-      {T5::about(), T5::make},
-      {Alibi::about(), Alibi::make},
-      {Kerple::about(), Kerple::make},
-      {Kerple::about_power(), Kerple::make_power},
-      {Fire::about(), Fire::make},
-      {Fox::about(), Fox::make},
-      {Rope::about(), Rope::make},
-      {Xpos::about(), Xpos::make},
-      {Randpe::about(), Randpe::make},
-      {Cope::about(), Cope::make},
-      {Tapa::about(), Tapa::make},
-      {Tape::about(), Tape::make},
-      {Seqpe::about(), Seqpe::make},
-      {RopeAxial::about(), RopeAxial::make},
-      {RopeMixed::about(), RopeMixed::make},
-      {RelativeGrid::about(), RelativeGrid::make},
-      {Disentangled::about(), Disentangled::make},
-  };
-  // clang-format on
-  return list;
-}
-
-namespace {
 
 const Entry* find_entry(std::string_view name) {
   const auto found = std::find_if(encodings().begin(), encodings().end(),

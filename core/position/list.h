@@ -1,4 +1,5 @@
-// The list of position encodings. To add one: NAME.h and NAME.cpp, tests/core/position/NAME_test.cpp, and a line in list.cpp.
+// The list of position encodings, made from the functions NAME_encoding() of the sources and the sections of encodings.md. To add one: NAME.h and
+// NAME.cpp, tests/core/position/NAME_test.cpp, and its section.
 #pragma once
 
 #include <memory>
@@ -12,6 +13,7 @@
 
 namespace locus::position {
 
+// What the function NAME_encoding() of an encoding's source returns.
 struct Entry {
   const Description& description;
   // Validates every option's value and the shape (kBadInput with option, expected, found); parameters are initialised
@@ -19,7 +21,7 @@ struct Entry {
   Result<std::unique_ptr<PositionEncoding>> (*make)(const Settings& options, const ModelShape& shape);
 };
 
-// In the order they are shown.
+// In the order of the sections, in which they are shown.
 const std::vector<Entry>& encodings();
 
 // The description of the encoding called `name`; null for an unknown name.

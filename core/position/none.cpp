@@ -1,5 +1,7 @@
 #include "core/position/none.h"
 
+#include "core/position/list.h"
+
 namespace locus::position {
 
 const OptionTable<NoneOptions> NoneOptions::kTable{};
@@ -13,6 +15,10 @@ const Description& None::about() {
       .content = "q·k/√D",
   };
   return description;
+}
+
+Entry none_encoding() {
+  return {None::about(), None::make};
 }
 
 }  // namespace locus::position

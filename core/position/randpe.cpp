@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/position/list.h"
 #include "core/position/rope.h"
 #include "core/position/sinusoidal.h"
 
@@ -72,6 +73,10 @@ Result<std::vector<TrainingPositions>> Randpe::training_positions(const Position
   const at::Generator generator = at::detail::createCPUGenerator(seed);
   const at::Tensor drawn = at::randperm(options_.length_max, generator, at::kLong).slice(0, 0, length);
   return std::vector<TrainingPositions>{{{std::get<0>(drawn.sort()).to(at::kDouble), 0}, sequences}};
+}
+
+Entry randpe_encoding() {
+  return {Randpe::about(), Randpe::make};
 }
 
 }  // namespace locus::position

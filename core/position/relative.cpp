@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/position/list.h"
 #include "core/position/shared/additive_bias.h"
 
 namespace locus::position {
@@ -141,6 +142,14 @@ TileScores Relative::score(const Prepared& prepared, const Tile& tile, const Wan
     scores.content = content;
   }
   return scores;
+}
+
+Entry relative_encoding() {
+  return {Relative::about(), Relative::make};
+}
+
+Entry relative_capped_encoding() {
+  return {Relative::about_capped(), Relative::make_capped};
 }
 
 }  // namespace locus::position

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/position/list.h"
 #include "core/position/rope_axial.h"
 
 namespace locus::position {
@@ -127,6 +128,10 @@ TileScores RelativeGrid::score(const Prepared& prepared, const Tile& tile, const
     scores.content = content;
   }
   return scores;
+}
+
+Entry relative_grid_encoding() {
+  return {RelativeGrid::about(), RelativeGrid::make};
 }
 
 }  // namespace locus::position

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/position/list.h"
 #include "core/position/shared/fresh_weights.h"
 
 namespace locus::position {
@@ -241,6 +242,10 @@ at::Tensor Rope::vectors(const State& state, std::int64_t /*layer*/) const {
   const Rotation all = Rotation::unpacked(state.table);
   const std::int64_t pairs = options_.scaling.turning_pairs(width_);
   return rotation_vectors({all.cos.slice(-1, 0, pairs), all.sin.slice(-1, 0, pairs)}).unsqueeze(0);
+}
+
+Entry rope_encoding() {
+  return {Rope::about(), Rope::make};
 }
 
 }  // namespace locus::position

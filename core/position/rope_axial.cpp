@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/base/shown.h"
+#include "core/position/list.h"
 
 namespace locus::position {
 
@@ -124,6 +125,10 @@ Result<PairForm> RopeAxial::pair_form(const Prepared& prepared, std::int64_t /*l
 
 at::Tensor RopeAxial::vectors(const State& state, std::int64_t /*layer*/) const {
   return rotation_vectors(Rotation::unpacked(state.table)).unsqueeze(0);
+}
+
+Entry rope_axial_encoding() {
+  return {RopeAxial::about(), RopeAxial::make};
 }
 
 }  // namespace locus::position

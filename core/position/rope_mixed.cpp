@@ -3,6 +3,7 @@
 #include <numbers>
 #include <string>
 
+#include "core/position/list.h"
 #include "core/position/rope_axial.h"
 #include "core/position/shared/fresh_weights.h"
 
@@ -90,6 +91,10 @@ Result<PairForm> RopeMixed::pair_form(const Prepared& /*prepared*/, std::int64_t
 
 at::Tensor RopeMixed::vectors(const State& state, std::int64_t layer) const {
   return rotation_vectors(rotation_of(state.positions, layer));
+}
+
+Entry rope_mixed_encoding() {
+  return {RopeMixed::about(), RopeMixed::make};
 }
 
 }  // namespace locus::position

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <string>
 
+#include "core/position/list.h"
+
 namespace locus::position {
 
 namespace {
@@ -67,6 +69,10 @@ State Sinusoidal::begin(const Positions& positions, std::int64_t /*batch*/) cons
 
 at::Tensor Sinusoidal::vectors(const State& state, std::int64_t /*layer*/) const {
   return state.table.unsqueeze(0);
+}
+
+Entry sinusoidal_encoding() {
+  return {Sinusoidal::about(), Sinusoidal::make};
 }
 
 }  // namespace locus::position

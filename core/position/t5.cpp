@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/position/list.h"
 #include "core/position/shared/additive_bias.h"
 
 namespace locus::position {
@@ -64,6 +65,10 @@ TileScores T5::score(const Prepared& prepared, const Tile& tile, const Wanted& w
     const at::Tensor bucket = t5_buckets(-distances, shape_.causal, options_.buckets, options_.max_distance);
     return bias.index_select(0, bucket.to(bias.device())).transpose(0, 1);
   });
+}
+
+Entry t5_encoding() {
+  return {T5::about(), T5::make};
 }
 
 }  // namespace locus::position

@@ -6,6 +6,7 @@
 #include <numbers>
 #include <string>
 
+#include "core/position/list.h"
 #include "core/position/shared/additive_bias.h"
 #include "core/position/shared/tile_kernels.h"
 
@@ -162,6 +163,10 @@ TileScores Tapa::score(const Prepared& prepared, const Tile& tile, const Wanted&
   const at::Tensor turning = tapa_distance(tile_distances(prepared.positions, tile), options_.alpha);
   scores.logits = amplitude * at::cos(phase * (turning * (2 * std::numbers::pi)).to(phase.options()));
   return scores;
+}
+
+Entry tapa_encoding() {
+  return {Tapa::about(), Tapa::make};
 }
 
 }  // namespace locus::position

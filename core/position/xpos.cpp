@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/position/list.h"
+
 namespace locus::position {
 
 namespace {
@@ -105,6 +107,10 @@ at::Tensor Xpos::logits(const Prepared& prepared, const Tile& tile) const {
   const at::Tensor columns = tile_columns(prepared.key, tile, prepared.query.size(1)) *
                              xpos_scales(column_ids, centre, -1, shape_.head_width, options_).to(like);
   return at::matmul(rows, columns.transpose(-1, -2));
+}
+
+Entry xpos_encoding() {
+  return {Xpos::about(), Xpos::make};
 }
 
 }  // namespace locus::position

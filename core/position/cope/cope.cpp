@@ -8,6 +8,7 @@
 
 #include "core/position/alibi.h"
 #include "core/position/cope/function.h"
+#include "core/position/list.h"
 #include "core/position/relative.h"
 #include "core/position/shared/additive_bias.h"
 #include "core/position/shared/fresh_weights.h"
@@ -309,6 +310,10 @@ const Description& Cope::about() {
       .waves_where = {"with", "rope"},
   };
   return description;
+}
+
+Entry cope_encoding() {
+  return {Cope::about(), Cope::make};
 }
 
 }  // namespace locus::position

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "core/position/list.h"
 #include "core/position/shared/fresh_weights.h"
 
 namespace locus::position {
@@ -311,8 +312,8 @@ constexpr Words kProjections{WordTable<SeqpeProjection, 3>{
 const OptionTable<SeqpeOptions> kSeqpeOptions{
     {"integration", &SeqpeOptions::integration,
      "how E meets q and k: sum, mul, bias; or input, added to the token embeddings", kIntegrations},
-    {"projection", &SeqpeOptions::projection, "pe_qk shared by all layers, one per layer (multi), or none: e^q = e^k = E",
-     kProjections},
+    {"projection", &SeqpeOptions::projection,
+     "pe_qk shared by all layers, one per layer (multi), or none: e^q = e^k = E", kProjections},
     {"single_head", &SeqpeOptions::single_head, "E has the channels of one head, the same for all"},
     {"bias_scale", &SeqpeOptions::bias_scale, "s of bias"},
     {"class_token", &SeqpeOptions::class_token, "tokens without position have a learned E; true for images"},
@@ -434,6 +435,10 @@ at::Tensor Seqpe::training_loss(std::uint64_t seed) const {
     loss = loss.defined() ? loss + transfer : transfer;
   }
   return loss;
+}
+
+Entry seqpe_encoding() {
+  return {Seqpe::about(), Seqpe::make};
 }
 
 }  // namespace locus::position

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/position/list.h"
 #include "core/position/shared/fresh_weights.h"
 
 namespace locus::position {
@@ -379,6 +380,10 @@ Result<TapeBlocks> TapeOptions::blocks(const ModelShape& shape) const {
   }
   LOCUS_CHECK(scaling.check(2 * blocks.blocks, shape.trained_length));
   return blocks;
+}
+
+Entry tape_encoding() {
+  return {Tape::about(), Tape::make};
 }
 
 }  // namespace locus::position
