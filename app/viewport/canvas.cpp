@@ -119,7 +119,7 @@ std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
   const figure::Style style = content_.dark ? figure::Style::dark(text, 1) : figure::Style::light(text, 1);
   placed_.update(QSize(width_px, std::max(1, height_px)), style,
                  overlay_ == nullptr ? std::string() : overlay_->statement());
-  for (const std::string& line : content_.tooltip) {
+  for (const std::string& line : content_.tooltip.lines) {
     imgui_.need(line);
   }
   for (const Bar& bar : content_.bars) {

@@ -28,6 +28,29 @@ struct Bar {
   std::string text;
 };
 
+// A value on the colour bar beside a panel.
+struct BarTick {
+  std::size_t panel = 0;
+  float value = 0;
+};
+
+// The box at the pointer: what is drawn there, then where it is, then other numbers, small.
+struct Tooltip {
+  std::vector<std::string> lines;
+  std::size_t small = 0;  // so many lines at the end
+  std::optional<BarTick> tick;
+
+  bool empty() const { return lines.empty(); }
+  // What is copied.
+  std::string text() const {
+    std::string all;
+    for (const std::string& line : lines) {
+      all += (all.empty() ? "" : "\n") + line;
+    }
+    return all;
+  }
+};
+
 // All members are copies or immutable.
 struct CanvasContent {
   std::shared_ptr<const figure::Figure> figure;  // null: only the message is shown
@@ -36,12 +59,12 @@ struct CanvasContent {
   std::optional<views::Camera> camera;           // visible part; empty: home
   bool lasso = false;                            // dragging the pointer draws a lasso
   std::vector<Outline> outlines;
-  std::vector<std::string> tooltip;  // lines at the pointer; empty: no tooltip
-  std::vector<Bar> bars;             // below the lines of the tooltip
-  std::string badge;                 // at the upper left: "reference: text-rope"
-  std::string note;                  // at the lower edge: how the figure is incomplete or out of date
-  bool dim = false;                  // the figure is out of date
-  std::string caption;               // one sentence beside the figure; empty: none
+  Tooltip tooltip;        // empty: none
+  std::vector<Bar> bars;  // below the lines of the tooltip
+  std::string badge;      // at the upper left: "reference: text-rope"
+  std::string note;       // at the lower edge: how the figure is incomplete or out of date
+  bool dim = false;       // the figure is out of date
+  std::string caption;    // one sentence beside the figure; empty: none
   bool dark = false;
   double scale = 1;  // of text
 };

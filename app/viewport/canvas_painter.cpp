@@ -9,6 +9,7 @@
 
 #include "app/viewport/imgui_color.h"
 #include "app/viewport/imgui_context.h"
+#include "renderers/figure/panel_decor.h"
 
 namespace locus::viewport {
 
@@ -16,6 +17,7 @@ namespace {
 
 constexpr int kDimmed = 150;            // of 255: opacity of the background's colour over a figure that is out of date
 constexpr float kLeastBoxLetters = 16;  // a narrower map does not make the box narrower
+constexpr float kSmallText = 0.84F;     // of the usual size
 
 // A text centred on the canvas, on a box in the colour of menus.
 struct TextBox {
@@ -43,21 +45,31 @@ struct TextBox {
   }
 };
 
+// A line of the tooltip.
+struct BoxLine {
+  std::string text;
+  float scale = 1;  // of its type
+
+  ImVec2 size(float wrap) const {
+    return ImGui::GetFont()->CalcTextSizeA(ImGui::GetFontSize() * scale, 1e6F, wrap, text.c_str());
+  }
+};
+
 // Breaks a text at spaces into lines of that width. ImGui would also break numbers at their decimal point.
-void add_lines(const std::string& text, float width, std::vector<std::string>& lines) {
+void add_lines(const std::string& text, float scale, float width, std::vector<BoxLine>& lines) {
   std::string line;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(' ', begin), text.size());
     const std::string longer = line + (line.empty() ? "" : " ") + text.substr(begin, end - begin);
-    if (!line.empty() && ImGui::CalcTextSize(longer.c_str()).x > width) {
-      lines.push_back(std::move(line));
+    if (!line.empty() && BoxLine{longer, scale}.size(0).x > width) {
+      lines.push_back({std::move(line), scale});
       line = text.substr(begin, end - begin);
     } else {
       line = longer;
     }
     begin = end + 1;
   }
-  lines.push_back(std::move(line));
+  lines.push_back({std::move(line), scale});
 }
 
 }  // namespace
@@ -71,6 +83,32 @@ void CanvasPainter::draw_marks() const {
   for (const Outline& outline : content_.outlines) {
     draw_outline(outline);
   }
+  draw_tick();
+}
+
+// Marks on its colour bar the value that the tooltip leads with.
+void CanvasPainter::draw_tick() const {
+  const auto& tick = content_.tooltip.tick;
+  const figure::Layout* layout = figure_.layout();
+  if (!tick || layout == nullptr || tick->panel >= layout->panels.size()) {
+    return;
+  }
+  const figure::Rect& bar = layout->panels[tick->panel].color_bar;
+  const auto scale = figure::color_bar_scale(figure_.figure()->panels[tick->panel]);
+  const float share = scale ? figure::normalised(*scale, tick->value) : 0;
+  if (bar.empty() || !scale || std::isnan(share)) {
+    return;
+  }
+  const auto y = static_cast<float>(bar.bottom() - bar.height * static_cast<double>(share));
+  const auto left = static_cast<float>(bar.x);
+  const auto right = static_cast<float>(bar.right());
+  const auto px = static_cast<float>(dpr_);
+  const float size = 0.3F * ImGui::GetFontSize();
+  ImDrawList* list = ImGui::GetBackgroundDrawList();
+  list->AddRectFilled(ImVec2(left, y - 1.5F * px), ImVec2(right, y + 1.5F * px), IM_COL32_BLACK);
+  list->AddRectFilled(ImVec2(left, y - 0.5F * px), ImVec2(right, y + 0.5F * px), IM_COL32_WHITE);
+  list->AddTriangleFilled(ImVec2(left - size, y - size), ImVec2(left, y), ImVec2(left - size, y + size),
+                          imgui_color(layout->style.foreground));
 }
 
 void CanvasPainter::draw_outline(const Outline& outline) const {
@@ -188,9 +226,10 @@ figure::Rect CanvasPainter::draw_tooltip(const QPointF& pointer) const {
   const auto most = static_cast<float>(areas.back().width) - 3 * style.WindowPadding.x;
   const float wrap = std::min(most, std::max(static_cast<float>(areas.front().width) - 2 * style.WindowPadding.x,
                                              kLeastBoxLetters * letter / 2));
-  std::vector<std::string> lines;
-  for (const std::string& line : content_.tooltip) {
-    add_lines(line, wrap, lines);
+  std::vector<BoxLine> lines;
+  const Tooltip& tooltip = content_.tooltip;
+  for (std::size_t n = 0; n < tooltip.lines.size(); ++n) {
+    add_lines(tooltip.lines[n], n + tooltip.small < tooltip.lines.size() ? 1 : kSmallText, wrap, lines);
   }
   float labels = 0;
   float texts = 0;
@@ -200,8 +239,8 @@ figure::Rect CanvasPainter::draw_tooltip(const QPointF& pointer) const {
   }
   const float bar_width = 6 * letter;
   ImVec2 size(content_.bars.empty() ? 0 : labels + letter + bar_width + style.ItemSpacing.x + texts, 0);
-  for (const std::string& line : lines) {
-    const ImVec2 own = ImGui::CalcTextSize(line.c_str(), nullptr, false, wrap);
+  for (const BoxLine& line : lines) {
+    const ImVec2 own = line.size(wrap);
     size = {std::max(size.x, own.x), size.y + own.y + style.ItemSpacing.y};
   }
   size.y += static_cast<float>(content_.bars.size()) * (letter + style.ItemSpacing.y) - style.ItemSpacing.y;
@@ -214,9 +253,11 @@ figure::Rect CanvasPainter::draw_tooltip(const QPointF& pointer) const {
   ImGui::SetNextWindowSize(ImVec2(static_cast<float>(box.width), static_cast<float>(box.height)));
   ImGui::BeginTooltip();
   ImGui::PushTextWrapPos(style.WindowPadding.x + wrap);
-  for (const std::string& line : lines) {
-    ImGui::TextUnformatted(line.c_str());
+  for (const BoxLine& line : lines) {
+    ImGui::SetWindowFontScale(line.scale);
+    ImGui::TextUnformatted(line.text.c_str());
   }
+  ImGui::SetWindowFontScale(1);
   ImGui::PopTextWrapPos();
   ImGui::PushStyleColor(ImGuiCol_PlotHistogram, imgui_color(kFocusColor));
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(0, 0));  // else the text after a bar is moved down

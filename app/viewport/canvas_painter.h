@@ -16,7 +16,7 @@ class CanvasPainter {
   CanvasPainter(const CanvasContent& content, const PlacedFigure& figure, double dpr)
       : content_(content), figure_(figure), dpr_(dpr) {}
 
-  // Dims the figure if it is out of date, then draws the outlines.
+  // Dims the figure if it is out of date, then draws the outlines and the tick on the colour bar.
   void draw_marks() const;
   void draw_lasso(const std::vector<QPointF>& lasso) const;
   // Caption, message, badge and note.
@@ -29,6 +29,7 @@ class CanvasPainter {
 
  private:
   void draw_outline(const Outline& outline) const;
+  void draw_tick() const;
   void draw_caption() const;
   float off_labels(const figure::Rect& box) const;
   std::vector<figure::Rect> tooltip_areas(const QPointF& pointer) const;

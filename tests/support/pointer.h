@@ -28,7 +28,7 @@ class PointerTest : public WindowTest {
   }
   std::string lines() {
     std::string all;
-    for (const std::string& line : window_->canvas()->content().tooltip) {
+    for (const std::string& line : window_->canvas()->content().tooltip.lines) {
       all += line + "\n";
     }
     return all;

@@ -1,5 +1,7 @@
 #include "app/workbench/canvas/canvas_keys.h"
 
+#include <QClipboard>
+#include <QGuiApplication>
 #include <QKeyEvent>
 #include <algorithm>
 #include <array>
@@ -108,6 +110,9 @@ void CanvasKeys::press_unused(QKeyEvent* event) {
     pointer_.request_menu(std::nullopt, canvas_.mapToGlobal(QPoint(canvas_.width() / 2, canvas_.height() / 2)));
   } else if (control && event->key() == Qt::Key_0) {
     canvas_.zoom_to_cells();
+  } else if (event->key() == Qt::Key_C && event->modifiers() == Qt::ControlModifier &&
+             !canvas_.content().tooltip.empty()) {
+    QGuiApplication::clipboard()->setText(QString::fromStdString(canvas_.content().tooltip.text()));
   } else if (control || alt || !press_plain(event->key())) {
     Q_EMIT key_unused(event);
   }

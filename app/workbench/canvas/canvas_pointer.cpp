@@ -102,7 +102,7 @@ void CanvasPointer::request_menu(const std::optional<figure::Hit>& hit, const QP
   if (hit && figure_.can_point()) {
     hover(*hit);
     const auto read = hit_ ? figure_.read(*hit_) : std::nullopt;
-    place = {selection_, read ? std::optional(read->value) : std::nullopt};
+    place = {selection_, read ? std::optional(read->value) : std::nullopt, canvas_.content().tooltip.text()};
   } else if (studio_.state().query.chosen()) {
     place.selection.query = studio_.state().query;
     place.selection.key = studio_.state().key;

@@ -3,6 +3,7 @@
 
 #include <QObject>
 #include <optional>
+#include <string>
 
 #include "app/viewport/canvas.h"
 #include "app/workbench/canvas/canvas_actions.h"
@@ -21,6 +22,7 @@ struct CanvasBox {
 struct CanvasPlace {
   views::Selection selection;
   std::optional<float> value;  // shown by the figure at that place
+  std::string said{};          // by the box at the pointer
 };
 
 class CanvasPointer : public QObject {

@@ -109,7 +109,7 @@ viewport::CanvasContent CanvasPresenter::content() {
     content.camera = input.camera;
     content.lasso = view.info().uses_lasso;
     content.outlines = outlines(input);
-    content.tooltip = tooltip_.lines(input);
+    content.tooltip = tooltip_.text(input);
     content.bars = tooltip_.bars(input);
     snapshot_.home = content.home;
     snapshot_.input = input;

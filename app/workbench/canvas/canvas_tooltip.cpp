@@ -79,29 +79,7 @@ CanvasTooltip::PointedTokens CanvasTooltip::pointed_tokens(const views::ViewInpu
   return at;
 }
 
-std::vector<std::string> CanvasTooltip::lines(const views::ViewInput& input) const {
-  std::vector<std::string> lines;
-  if (!pointer_.hit() || input.columns.empty()) {
-    return lines;
-  }
-  const views::View& view = studio_.view();
-  const bool of_reference = figure_.reference_panel(pointer_.hit()->panel).has_value();
-  const views::ViewInput seen = of_reference ? CanvasFigure::with_reference_only(input) : input;
-  const auto hovered = static_cast<std::size_t>(std::clamp<std::int64_t>(
-      pointer_.selection().column.value_or(0), 0, static_cast<std::int64_t>(input.columns.size()) - 1));
-  const std::size_t index = of_reference ? views::reference_of(input) : hovered;
-  const views::Column& column = input.columns[index];
-  const models::Trace& trace = *column.trace;
-  const auto read = figure_.read(*pointer_.hit());
-  std::vector<std::string> own = view.said_of(seen, *pointer_.hit());
-  if (of_reference && (read || pointer_.selection().column || !own.empty())) {
-    lines.push_back("reference: " + column.name);
-  }
-  if (read && read->said) {
-    lines.push_back(read->words);
-  }
-  add_heads(input, trace, lines);
-  const PointedTokens at = view.names_tokens() ? pointed_tokens(input, column) : PointedTokens();
+void CanvasTooltip::add_tokens(const models::Trace& trace, const PointedTokens& at, std::vector<std::string>& lines) {
   const bool image = trace.image_grid().rows > 0;
   if (image && at.query != views::kNone && (at.key == views::kNone || at.key == at.query)) {
     lines.push_back(views::patch_label(trace.image_grid(), at.query));
@@ -114,27 +92,54 @@ std::vector<std::string> CanvasTooltip::lines(const views::ViewInput& input) con
   if (at.query != views::kNone && at.key != views::kNone && !image && !trace.crosses()) {
     lines.push_back("Δ = " + std::to_string(at.query - at.key));
   }
-  const bool positions = !view.names_tokens();
-  if (positions) {
-    std::move(own.begin(), own.end(), std::back_inserter(lines));
+}
+
+viewport::Tooltip CanvasTooltip::text(const views::ViewInput& input) const {
+  viewport::Tooltip box;
+  if (!pointer_.hit() || input.columns.empty()) {
+    return box;
   }
-  if (read && !read->said && std::isnan(read->value)) {
+  const views::View& view = studio_.view();
+  const bool of_reference = figure_.reference_panel(pointer_.hit()->panel).has_value();
+  const views::ViewInput seen = of_reference ? CanvasFigure::with_reference_only(input) : input;
+  const auto hovered = static_cast<std::size_t>(std::clamp<std::int64_t>(
+      pointer_.selection().column.value_or(0), 0, static_cast<std::int64_t>(input.columns.size()) - 1));
+  const std::size_t index = of_reference ? views::reference_of(input) : hovered;
+  const views::Column& column = input.columns[index];
+  const models::Trace& trace = *column.trace;
+  const auto read = figure_.read(*pointer_.hit());
+  std::vector<std::string> own = view.said_of(seen, *pointer_.hit());
+  const PointedTokens at = view.names_tokens() ? pointed_tokens(input, column) : PointedTokens();
+  const bool empty = read && !read->said && std::isnan(read->value);
+  const bool masked = empty && (at.query != views::kNone || view.info().of_scores);
+  if (read) {
+    // A line of the view about the same quantity has its interval too.
+    const auto whole = std::ranges::find_if(own, [&](const auto& line) { return line.starts_with(read->name + " "); });
+    const bool known = !empty && whole != own.end();
     const views::HeadRef head = views::head_of_column(input, index);
-    const bool masked = at.query != views::kNone || view.info().of_scores;
-    lines.push_back(masked ? views::masked_text(trace.model(), head.layer, at.query, at.key) : read->words + ": none");
-    if (masked) {
-      return lines;
+    box.lines.push_back(known    ? *whole
+                        : masked ? read->words + ", " + views::masked_text(trace.model(), head.layer, at.query, at.key)
+                        : empty  ? read->words + ": none"
+                                 : read->words);
+    if (known) {
+      own.erase(whole);
     }
-  } else if (read && !read->said && (!lines.empty() || own.empty())) {
-    lines.push_back(read->words);
+    if (read->bar) {
+      box.tick = viewport::BarTick{*read->bar, read->colored};
+    }
   }
-  if (view.info().of_scores) {
-    add_scores(input, at, view.info().uses_quantity ? std::optional(input.quantity) : std::nullopt, lines);
+  if (of_reference && (read || pointer_.selection().column || !own.empty())) {
+    box.lines.push_back("reference: " + column.name);
   }
-  if (!positions) {
-    std::move(own.begin(), own.end(), std::back_inserter(lines));
+  add_heads(input, trace, box.lines);
+  add_tokens(trace, at, box.lines);
+  std::move(own.begin(), own.end(), std::back_inserter(box.lines));
+  const std::size_t usual = box.lines.size();
+  if (view.info().of_scores && !masked) {
+    add_scores(input, at, view.info().uses_quantity ? std::optional(input.quantity) : std::nullopt, box.lines);
   }
-  return lines;
+  box.small = box.lines.size() - usual;
+  return box;
 }
 
 std::vector<viewport::Bar> CanvasTooltip::bars(const views::ViewInput& input) const {

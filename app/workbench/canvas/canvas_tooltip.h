@@ -1,4 +1,5 @@
-// CanvasTooltip: the tooltip of the place under the pointer: tokens, value, scores, and the measured head as bars.
+// CanvasTooltip: the tooltip of the place under the pointer: the number that is drawn there, by its name; then head and
+// tokens; then, small, other scores; and the measured head as bars.
 #pragma once
 
 #include <optional>
@@ -18,7 +19,7 @@ class CanvasTooltip {
       : studio_(studio), figure_(figure), pointer_(pointer) {}
 
   // Both are empty while the pointer is not on the figure. `input` has at least one column.
-  std::vector<std::string> lines(const views::ViewInput& input) const;
+  viewport::Tooltip text(const views::ViewInput& input) const;
   // Starts the measurement of the head if it has not been measured.
   std::vector<viewport::Bar> bars(const views::ViewInput& input) const;
 
@@ -30,6 +31,7 @@ class CanvasTooltip {
     std::int64_t key = views::kNone;
   };
   PointedTokens pointed_tokens(const views::ViewInput& input, const views::Column& column) const;
+  static void add_tokens(const models::Trace& trace, const PointedTokens& at, std::vector<std::string>& lines);
   void add_heads(const views::ViewInput& input, const models::Trace& trace, std::vector<std::string>& lines) const;
   void add_scores(const views::ViewInput& input, const PointedTokens& at, std::optional<models::Quantity> drawn,
                   std::vector<std::string>& lines) const;

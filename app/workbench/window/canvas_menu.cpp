@@ -53,6 +53,10 @@ void PlaceMenu::add_cell() {
     add("copy-value", QStringLiteral("Copy the value %1").arg(value),
         [value] { QApplication::clipboard()->setText(value); });
   }
+  if (!place_.said.empty()) {
+    add("copy-box", QStringLiteral("Copy what the box says"),
+        [text = qt(place_.said)] { QApplication::clipboard()->setText(text); });
+  }
   if (there_.query && !there_.open) {
     const views::Token query = *there_.query;
     const views::Token key = there_.key.value_or(views::kNone);

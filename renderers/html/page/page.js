@@ -100,22 +100,29 @@ class Page {
   }
 
   point(plot, x, y, event) {
-    const lines = placeLines(plot, x, y);
+    const lines = [];
     const linked = this.linked(plot);
     const camera = [plot.x.toCamera(x), plot.y.toCamera(y)];
     for (const other of this.plots) {
       other.cross = null;
+      other.ticks = [];
       if (linked.includes(other)) {
         const [ownX, ownY] = [other.x.fromCamera(camera[0]), other.y.fromCamera(camera[1])];
         other.cross = { x: ownX, y: ownY, cell: cellAt(other, ownX, ownY) };
         if (other === plot || linked.length <= MOST_READ) {
           const own = readout(other, ownX, ownY);
           const titled = linked.length > 1 && other.panel.title;  // the value of each under its title
+          const quantity = titled && own.length === 1 ? quantityOf(other) : '';
+          if (quantity && !lines.some(([name]) => name === quantity)) lines.push([quantity, '']);
           lines.push(...own.map(([name, value]) => [titled && own.length === 1 ? other.panel.title : name, value]));
         }
       }
       other.drawCross();
     }
+    const tick = tickAt(plot, x, y);
+    if (tick) tick.bar.ticks = [tick.share];
+    this.plots.forEach((other) => other.drawTicks());
+    lines.push(...placeLines(plot, x, y));  // what is drawn leads
     if (lines.length) this.tip.show(event, lines);
     else this.tip.hide();
   }
@@ -124,7 +131,9 @@ class Page {
     this.tip.hide();
     for (const plot of this.plots) {
       plot.cross = null;
+      plot.ticks = [];
       plot.drawCross();
+      plot.drawTicks();
     }
   }
 

@@ -48,6 +48,7 @@ class Plot {
     if (panel.note) this.element.append(made('p', 'note', panel.note));
     this.element.append(...tablesOf(this));
     this.cross = null;
+    this.ticks = [];  // shares of the colour bar that are pointed at
   }
 
   maps() { return this.panel.layers.filter((layer) => layer.kind === 'map'); }
@@ -152,8 +153,20 @@ class Plot {
     if (this.panel.axes) drawAxes(this);
     if (this.panel.bar) drawColorBar(this);
     this.marks = drawn('g', { class: 'cross', 'clip-path': `url(#${clip})` });
-    this.over.append(this.marks);
+    this.pointed = drawn('g', {});
+    this.over.append(this.marks, this.pointed);
     this.drawCross();
+    this.drawTicks();
+  }
+
+  drawTicks() {
+    const text = this.page.text;
+    const x = this.left + this.width + 0.8 * text;
+    this.pointed.replaceChildren(...this.ticks.flatMap((share) => {
+      const y = this.top + this.height * (1 - share);
+      return [drawn('rect', { class: 'pointed', x, y: y - 1, width: BAR * text, height: 2 }),
+              drawn('path', { class: 'tick', d: `M${x - 0.35 * text},${y - 0.3 * text}L${x},${y}L${x - 0.35 * text},${y + 0.3 * text}Z` })];
+    }));
   }
 
   // The lines through the place that is pointed at, in this axis' own coordinates.

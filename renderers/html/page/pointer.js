@@ -97,9 +97,37 @@ function within([low, high], home, least) {
   return home[0] <= home[1] ? [begin, begin + size] : [begin + size, begin];
 }
 
-// What stands beside the pointer at a place of a plot's own axes.
+// The plot beside which a map's colours have their bar: plots of one scale have it once. Null: none.
+function barOf(plot, layer) {
+  const has = (other) => other.panel.bar && other.maps().length > 0
+      && JSON.stringify(other.maps()[0].scale) === JSON.stringify(layer.scale);
+  const { plots } = plot.page;
+  const at = plots.indexOf(plot);
+  return plots.slice(at).find(has) ?? plots.slice(0, at).reverse().find(has) ?? null;
+}
+
+// Where on which bar the colour of a place is; null: on none.
+function tickAt(plot, x, y) {
+  const layer = plot.maps().find(({ field }) => plot.page.fields[field].value(...cellOf(plot, field, x, y)) !== undefined);
+  if (!layer) return null;
+  const value = plot.page.fields[layer.field].value(...cellOf(plot, layer.field, x, y));
+  const bar = barOf(plot, layer);
+  return bar && value === value ? { bar, share: normalised(layer.scale, value) } : null;
+}
+
+const cellOf = (plot, field, x, y) => [plot.page.fields[field].index('row', y), plot.page.fields[field].index('column', x)];
+
+// The quantity that a plot draws, with its unit.
+function quantityOf(plot) {
+  const map = plot.maps()[0];
+  if (!map) return plot.series.length ? plot.panel.y.label : '';
+  return barOf(plot, map)?.panel.bar.label || plot.page.fields[map.field].quantity || '';
+}
+
+// What is drawn at a place of a plot's own axes.
 function readout(plot, x, y) {
   const lines = [];
+  if (plot.series.length && plot.panel.y.label) lines.push([plot.panel.y.label, '']);
   for (const layer of plot.maps()) {
     const field = plot.page.fields[layer.field];
     const [row, column] = [field.index('row', y), field.index('column', x)];
@@ -111,7 +139,7 @@ function readout(plot, x, y) {
       continue;
     }
     const text = layer.texts?.[row * field.columns + column];
-    const name = plot.panel.bar?.label || field.quantity || 'value';
+    const name = quantityOf(plot) || 'value';
     lines.push([name, text && plot.page.digits === 3 ? text : shortNumber(value, plot.page.digits)]);
     if (text && numberIn(text) === null) lines.push(['', text]);
   }

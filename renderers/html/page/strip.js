@@ -28,7 +28,7 @@ class Strip {
   }
 
   linesOf(n, token, value) {
-    return [[`token ${n}`, token], [this.panel.bar?.label || 'value', shortNumber(value ?? undefined, 4)]];
+    return [[this.panel.bar?.label || 'value', shortNumber(value ?? undefined, 4)], [`token ${n}`, token]];
   }
 
   colorBar() {
@@ -44,4 +44,5 @@ class Strip {
   place() {}
   draw() {}
   drawCross() {}
+  drawTicks() {}
 }

@@ -240,6 +240,41 @@ TEST(ReadOut, ATokenOfTheTextReadsItsOwnValue) {
   }
 }
 
+// The number that has the cell's colour on the bar: of a table its share, of others the value itself.
+TEST(ReadOut, AValueIsFoundOnTheBarOfItsColours) {
+  ViewInput input = sentence_input({"attention"});
+  const auto figure = view_of("attention").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  const auto read = read_out(*figure, {0, 4.5, 9.5, -1});
+  ASSERT_TRUE(read && read->bar);
+  EXPECT_EQ(*read->bar, 0U);
+  EXPECT_EQ(read->colored, read->value);
+  EXPECT_EQ(read->name, "attention weight");
+  EXPECT_FALSE(read_out(*figure, {0, 9.5, 4.5, -1})->bar);  // masked: it has no colour
+
+  const auto table = view_of("heads").figure(sentence_input({"heads"}));
+  ASSERT_TRUE(table.ok()) << table.error().describe();
+  EXPECT_FALSE(read_out(*table, {0, 0.5, 0.5, -1})->bar);  // a table has no bar
+  const auto grid = view_of("attention-grid").figure(sentence_input({"attention-grid"}));
+  ASSERT_TRUE(grid.ok()) << grid.error().describe();
+  EXPECT_TRUE(read_out(*grid, {0, 0.01, 0.99, -1})->bar);
+}
+
+TEST(ReadOut, ACellOfSeveralCellsSaysSoBehindItsValue) {
+  auto field = std::make_shared<Field>(Field::zeros(2, 2));
+  field->row_axis = {"query", "token", 0, 4};
+  field->column_axis = {"key", "token", 0, 3};
+  field->at(1, 0) = 0.5F;
+  figure::HeatMap map;
+  map.field = field;
+  figure::Panel panel;
+  panel.color_bar_label = "attention weight";
+  panel.layers.emplace_back(map);
+  figure::Figure figure;
+  figure.panels.push_back(panel);
+  EXPECT_EQ(read_out(figure, {0, 1.0, 5.0, -1})->words, "attention weight 0.5 (max of up to 4×3 cells)");
+}
+
 // Tables colour shares; the number is that of the cell, and its name that of its column.
 TEST(ReadOut, ACellOfTheTableOfHeadsReadsItsStatistic) {
   const ViewInput input = sentence_input({"heads"});

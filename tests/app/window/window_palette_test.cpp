@@ -167,6 +167,9 @@ TEST_F(WindowPalette, TheMapsMenuCopiesPinsComparesAndOpensElsewhere) {
   menu_action("canvas-menu", "copy-value")->trigger();
   const auto& map = std::get<figure::HeatMap>(window_->studio().scheduler().figure()->panels[1].layers.front());
   EXPECT_FLOAT_EQ(QApplication::clipboard()->text().toFloat(), map.field->at(6, 4));
+  menu_action("canvas-menu", "copy-box")->trigger();
+  EXPECT_EQ(QApplication::clipboard()->text().toStdString(), window_->canvas()->content().tooltip.text());
+  EXPECT_TRUE(QApplication::clipboard()->text().startsWith(QStringLiteral("attention weight ")));
   menu_action("canvas-menu", "pin")->trigger();
   EXPECT_EQ(window_->studio().state().query, 6);
   EXPECT_EQ(window_->studio().state().key, 4);

@@ -2,6 +2,8 @@
 // say what the figure shows.
 #include "tests/support/pointer.h"
 
+#include <QApplication>
+#include <QClipboard>
 #include <QGroupBox>
 #include <QLabel>
 #include <QTableWidget>
@@ -29,8 +31,7 @@ TEST_F(WindowTooltip, WithShiftHeldTheReferenceIsRead) {
   EXPECT_TRUE(says("attention weight " + general_text(own, 5))) << lines();
   EXPECT_FALSE(says("reference")) << lines();
   shift(true);
-  EXPECT_EQ(lines().rfind("reference: steep\n", 0), 0U) << lines();
-  EXPECT_TRUE(says("attention weight " + general_text(reference, 5))) << lines();
+  EXPECT_EQ(lines().rfind("attention weight " + general_text(reference, 5) + "\nreference: steep\n", 0), 0U) << lines();
   EXPECT_FALSE(says(general_text(own, 5))) << lines();
   EXPECT_FALSE(says("gentle")) << lines();
   shift(false);
@@ -47,7 +48,7 @@ TEST_F(WindowTooltip, WithShiftHeldTheReferencesOwnTokensAreRead) {
   point_at(0, 4, 10);
   EXPECT_TRUE(says("query 10  \"r\"")) << lines();
   shift(true);
-  EXPECT_EQ(lines().rfind("reference: pairs\n", 0), 0U) << lines();
+  EXPECT_TRUE(says("\nreference: pairs\n")) << lines();
   EXPECT_TRUE(says("query 5  \"re\"")) << lines();
   EXPECT_TRUE(says("key 2  \"tw\"")) << lines();
   EXPECT_TRUE(says("attention weight " + general_text(drawn(0, 5, 2), 5))) << lines();
@@ -90,8 +91,42 @@ TEST_F(WindowTooltip, WhatIsDrawnLeadsWhateverTheQuantity) {
     window_->studio().change(state);
     ASSERT_TRUE(settle());
     point_at(0, 4, 9);
-    EXPECT_TRUE(says(" " + general_text(drawn(0, 9, 4), 5))) << name << ": " << lines();
+    const std::string first = lines().substr(0, lines().find('\n'));
+    EXPECT_NE(first.find(name), std::string::npos) << lines();
+    EXPECT_TRUE(first.ends_with(" " + general_text(drawn(0, 9, 4), 5))) << name << ": " << lines();
+    const viewport::Tooltip& box = window_->canvas()->content().tooltip;
+    ASSERT_TRUE(box.tick.has_value()) << name;
+    EXPECT_EQ(box.tick->value, static_cast<float>(drawn(0, 9, 4)));
+    EXPECT_EQ(box.small, 1U) << lines();  // the other scores
   }
+}
+
+// Maps of one range have one bar, beside the last of them; a map that is coloured by shares marks the share.
+TEST_F(WindowTooltip, TheValueHasItsPlaceOnTheBarThatShowsItsColour) {
+  open("gentle");
+  open("steep");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  point_at(0, 3, 8);
+  const auto tick = [this] { return window_->canvas()->content().tooltip.tick; };
+  ASSERT_TRUE(tick().has_value());
+  EXPECT_EQ(tick()->panel, 1U);
+  EXPECT_EQ(tick()->value, static_cast<float>(drawn(0, 8, 3)));
+  point_at(0, 8, 3);  // masked
+  EXPECT_FALSE(tick().has_value());
+  EXPECT_EQ(lines().rfind("attention weight, masked: the key comes after the query\n", 0), 0U) << lines();
+}
+
+TEST_F(WindowTooltip, WhatIsCopiedIsWhatIsShown) {
+  open("gentle");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  point_at(0, 4, 9);
+  ASSERT_TRUE(wait([this] { return window_->canvas()->content().tooltip.small == 1; }));
+  QKeyEvent copy(QEvent::KeyPress, Qt::Key_C, Qt::ControlModifier);
+  QCoreApplication::sendEvent(window_->canvas(), &copy);
+  EXPECT_EQ(QApplication::clipboard()->text().toStdString() + "\n", lines());
+  EXPECT_EQ(lines().rfind("attention weight ", 0), 0U) << lines();
 }
 
 TEST_F(WindowTooltip, NumbersOfFourColumnsAreNeverCut) {

@@ -10,9 +10,14 @@
 namespace locus::views {
 
 struct ReadOut {
-  std::string words;  // "attention weight 0.25", "mean of up to 4×4 cells: logit -1.3"; without a number its name
+  std::string name;   // of the quantity with its unit, as the colour bar has it
+  std::string words;  // "attention weight 0.25", "logit -1.3 (mean of up to 4×4 cells)"; without a number its name
   float value = 0;    // as data has it; NaN: none
   bool said = false;  // the view chose the words
+  // The panel beside which the place's colours have their bar, and the number that has the place's colour there, which
+  // may be a share of `value`; empty: no bar has these colours.
+  std::optional<std::size_t> bar = std::nullopt;
+  float colored = 0;
 };
 
 // Reads the cell of a map, or a token of a text; empty where there is neither.

@@ -18,6 +18,17 @@ std::string place_on(const figure::Axis& axis, double at) {
   return axis.cell_names == nullptr ? axis.label + " " + place : place;
 }
 
+// The quantity of a plot's series, with its unit, and where the values are. Plots of a row have its label once, at the
+// first.
+std::vector<std::string> head_lines(const figure::Figure& figure, std::size_t panel, double at) {
+  std::string quantity;
+  for (std::size_t n = panel + 1; n > 0 && quantity.empty(); --n) {
+    quantity = figure.panels[n - 1].y.label;
+  }
+  const std::string place = place_on(figure.panels[panel].x, at);
+  return quantity.empty() ? std::vector{place} : std::vector{quantity, place};
+}
+
 class SeriesReader final : public Instrument {
  public:
   std::string name() const override { return "series"; }
@@ -51,7 +62,7 @@ class SeriesReader final : public Instrument {
     ImDrawList& list = *ImGui::GetBackgroundDrawList();
     const double x = place.x.place(at);
     list.AddLine(paint::at(x, place.plot.y), paint::at(x, place.plot.bottom()), ImGui::GetColorU32(ImGuiCol_Border));
-    std::vector<std::string> lines{place_on(panel.x, at)};
+    std::vector<std::string> lines = head_lines(*frame.figure(), n, at);
     for (const SeriesValue& value : values) {
       lines.push_back(value.name + "  " + views::short_number(value.y) + value.interval);
       const figure::Point point{place.x.place(value.x), place.y.place(value.drawn_y)};
@@ -74,7 +85,10 @@ class SeriesReader final : public Instrument {
     }
     const figure::Panel& panel = frame.figure()->panels[*n];
     const double at = place_in(panel);
-    std::string words = place_on(panel.x, at);
+    std::string words;
+    for (const std::string& line : head_lines(*frame.figure(), *n, at)) {
+      words += (words.empty() ? "" : ", ") + line;
+    }
     for (const SeriesValue& value : values_at(panel, at)) {
       words += "; " + value.name + " " + views::short_number(value.y) + value.interval;
     }

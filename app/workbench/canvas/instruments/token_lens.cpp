@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/views/shared/plots/map_lines.h"
+#include "app/views/shared/plots/read_out.h"
 #include "app/views/shared/plots/series.h"
 #include "app/workbench/canvas/instruments/paint.h"
 #include "app/workbench/work/token_words.h"
@@ -227,9 +228,11 @@ class TokenLens final : public Instrument {
   static void draw_value(const InstrumentFrame& frame, ImDrawList& list, const figure::Rect& box,
                          const figure::Hit& hit, float value) {
     const auto token = [](double at) { return std::to_string(static_cast<std::int64_t>(std::floor(at))); };
+    const auto read = views::read_out(*frame.figure(), hit);
     paint::text(frame, list, {box.x + frame.pad(), box.bottom() - frame.line()},
-                "query " + token(hit.y) + ", key " + token(hit.x) + ": " +
-                    (std::isfinite(value) ? views::short_number(static_cast<double>(value)) : "masked"));
+                (read ? read->name + " " : std::string()) +
+                    (std::isfinite(value) ? views::short_number(static_cast<double>(value)) : "masked") + ", query " +
+                    token(hit.y) + ", key " + token(hit.x));
   }
 
   bool shown_ = false;
