@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/position/shared/adds_to_content.h"
 #include "core/position/shared/with_options.h"
 
 namespace locus::position {
@@ -19,7 +20,7 @@ struct AlibiOptions : TableOptions<AlibiOptions> {
 std::vector<double> alibi_slopes(std::int64_t heads);
 
 // logit_ij = q_i·k_j/√D − m_h·|i − j|
-class Alibi final : public WithOptions<Alibi, AlibiOptions> {
+class Alibi final : public WithOptions<Alibi, AlibiOptions>, public AddsToContent {
  public:
   static const Description& about();
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/position/shared/adds_to_content.h"
 #include "core/position/shared/layer_parameter.h"
 #include "core/position/shared/tile_kernels.h"
 #include "core/position/shared/with_options.h"
@@ -22,7 +23,7 @@ struct FireOptions : TableOptions<FireOptions> {
 //
 // A ReLU network of one number is piecewise linear: tiles that need no gradient walk its knots, exactly, instead of
 // running the network in every cell.
-class Fire final : public WithOptions<Fire, FireOptions> {
+class Fire final : public WithOptions<Fire, FireOptions>, public AddsToContent {
  public:
   static const Description& about();
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/position/shared/adds_to_content.h"
 #include "core/position/shared/layer_parameter.h"
 #include "core/position/shared/with_options.h"
 
@@ -15,7 +16,7 @@ struct KerpleOptions : TableOptions<KerpleOptions> {
 };
 
 // log: logit_ij = q_i·k_j/√D − p·ln(1 + a·Δ);  power: q_i·k_j/√D − a·Δ^p.  p and a are clamped to at least 1e-2.
-class Kerple final : public WithOptions<Kerple, KerpleOptions> {
+class Kerple final : public WithOptions<Kerple, KerpleOptions>, public AddsToContent {
  public:
   enum class Kernel { kLog, kPower };
 

@@ -1,6 +1,7 @@
 // No position encoding (NoPE): a causal model learns order from its mask alone.
 #pragma once
 
+#include "core/position/shared/adds_to_content.h"
 #include "core/position/shared/with_options.h"
 
 namespace locus::position {
@@ -10,7 +11,7 @@ struct NoneOptions : TableOptions<NoneOptions> {
 };
 
 // logit_ij = q_i·k_j/√D
-class None final : public WithOptions<None, NoneOptions> {
+class None final : public WithOptions<None, NoneOptions>, public AddsToContent {
  public:
   static const Description& about();
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/position/shared/adds_to_content.h"
 #include "core/position/shared/layer_parameter.h"
 #include "core/position/shared/with_options.h"
 
@@ -27,7 +28,7 @@ at::Tensor relative_term(const at::Tensor& rows, const at::Tensor& embedding, co
                          const Tile& tile, BeyondTable beyond, bool causal);
 
 // logit_ij = q_i·(k_j + e[i − j])/√D
-class Relative final : public WithOptions<Relative, RelativeOptions> {
+class Relative final : public WithOptions<Relative, RelativeOptions>, public AddsToContent {
  public:
   static const Description& about();
   static const Description& about_capped();

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/position/shared/adds_to_content.h"
 #include "core/position/shared/layer_parameter.h"
 #include "core/position/shared/with_options.h"
 
@@ -21,7 +22,7 @@ struct RelativeGridOptions : TableOptions<RelativeGridOptions> {
 // logit_ij = q_i·k_j/√D + b_h[Δrow, Δcolumn] between patches. Tokens without position (the class token) have three
 // numbers of their own: as a query, as a key, as both. On another grid of R' × C' patches the table is the image
 // (2R−1, 2C−1) enlarged to (2R'−1, 2C'−1), bilinear with sample centres at half steps.
-class RelativeGrid final : public WithOptions<RelativeGrid, RelativeGridOptions> {
+class RelativeGrid final : public WithOptions<RelativeGrid, RelativeGridOptions>, public AddsToContent {
  public:
   static const Description& about();
   static Status settle(RelativeGridOptions& options, const ModelShape& shape);

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/position/shared/adds_to_content.h"
 #include "core/position/shared/layer_parameter.h"
 #include "core/position/shared/with_options.h"
 
@@ -23,7 +24,7 @@ struct T5Options : TableOptions<T5Options> {
 at::Tensor t5_buckets(const at::Tensor& key_minus_query, bool causal, std::int64_t buckets, std::int64_t max_distance);
 
 // logit_ij = q_i·k_j + b_h[bucket(i − j)]
-class T5 final : public WithOptions<T5, T5Options> {
+class T5 final : public WithOptions<T5, T5Options>, public AddsToContent {
  public:
   static const Description& about();
 
