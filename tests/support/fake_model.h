@@ -132,6 +132,8 @@ class FakeTrace : public models::Trace {
     const Range rows = request.rows.empty() ? all : request.rows;
     const Range columns = request.columns.empty() ? all : request.columns;
     Field field = Field::zeros(rows.size(), columns.size());
+    field.row_axis.first = static_cast<double>(rows.begin);
+    field.column_axis.first = static_cast<double>(columns.begin);
     for (std::int64_t r = 0; r < rows.size(); ++r) {
       if (stop.stop_requested()) {
         return cancelled();

@@ -1,6 +1,8 @@
 #include "app/views/maps/contextual_map.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
@@ -60,7 +62,59 @@ std::string means_of(const Field& field, const std::vector<bool>& marked) {
          fixed_text(sums[0] / static_cast<double>(counts[0]), 3);
 }
 
+// R² of a straight line through pairs, their squared correlation; none where one side is constant.
+class Line {
+ public:
+  void add(double x, double y) {
+    ++n_;
+    x_ += x;
+    y_ += y;
+    xx_ += x * x;
+    yy_ += y * y;
+    xy_ += x * y;
+  }
+  std::optional<double> r_squared() const {
+    const double x = n_ * xx_ - x_ * x_;
+    const double y = n_ * yy_ - y_ * y_;
+    const double both = n_ * xy_ - x_ * y_;
+    return n_ < 3 || x <= 0 || y <= 0 ? std::nullopt : std::optional(both * both / (x * y));
+  }
+
+ private:
+  double n_ = 0, x_ = 0, y_ = 0, xx_ = 0, yy_ = 0, xy_ = 0;
+};
+
 }  // namespace
+
+std::string counted_by(const Field& positions, const std::vector<bool>& marked) {
+  if (positions.column_axis.step != 1 || positions.row_axis.step != 1) {
+    return {};
+  }
+  const auto first_query = static_cast<std::int64_t>(positions.row_axis.first);
+  const auto first_key = static_cast<std::int64_t>(positions.column_axis.first);
+  const auto is_marked = [&](std::int64_t token) {
+    return token >= 0 && token < static_cast<std::int64_t>(marked.size()) && marked[static_cast<std::size_t>(token)];
+  };
+  Line of_marked;
+  Line of_tokens;
+  for (std::int64_t r = 0; r < positions.rows; ++r) {
+    const std::int64_t query = first_query + r;
+    std::int64_t count = 0;  // marked tokens from the key to the query
+    for (std::int64_t key = query; key >= first_key; --key) {
+      count += is_marked(key) ? 1 : 0;
+      if (key - first_key < positions.columns && std::isfinite(positions.at(r, key - first_key))) {
+        const auto position = static_cast<double>(positions.at(r, key - first_key));
+        of_marked.add(static_cast<double>(count), position);
+        of_tokens.add(static_cast<double>(query - key + 1), position);
+      }
+    }
+  }
+  const auto by_marked = of_marked.r_squared();
+  const auto by_tokens = of_tokens.r_squared();
+  return !by_marked || !by_tokens ? std::string()
+                                  : "R² with the number of marked keys " + fixed_text(*by_marked, 3) +
+                                        ", with that of all keys " + fixed_text(*by_tokens, 3);
+}
 
 std::vector<bool> marked_tokens(const models::Trace& trace, const std::string& pattern) {
   const std::vector<std::string> wanted = characters(unescaped(pattern));
@@ -126,8 +180,9 @@ void ContextualMap::decorate(const ViewInput& input, const Column& column, figur
   const std::vector<bool> marked = marked_tokens(*column.trace, option<std::string>(input, "boundary"));
   // A position is a sum over all keys up to the query: its mean says where keys stand, nothing of the keys themselves.
   const auto* const map = std::get_if<figure::HeatMap>(&panel.layers.front());
-  if (map != nullptr && quantity_ != models::Quantity::kPosition) {
-    panel.note = joined_notes(panel.note, means_of(*map->field, marked));
+  if (map != nullptr) {
+    panel.note = joined_notes(panel.note, quantity_ == models::Quantity::kPosition ? counted_by(*map->field, marked)
+                                                                                   : means_of(*map->field, marked));
   }
   mark_boundaries(marked, panel);
 }

@@ -16,6 +16,10 @@ std::vector<bool> marked_tokens(const models::Trace& trace, const std::string& p
 Control boundary_control(const std::string& fallback);
 void mark_boundaries(const std::vector<bool>& marked, figure::Panel& panel);
 
+// How well straight lines through the number of marked keys from key to query, and through that of all keys, describe
+// contextual positions: "R² with …"; empty where a cell of the field is more than one key, or nothing varies.
+std::string counted_by(const Field& positions, const std::vector<bool>& marked);
+
 class ContextualMap : public MapView {
  public:
   explicit ContextualMap(models::Quantity quantity) : quantity_(quantity) {}

@@ -186,7 +186,18 @@ Status Positions::append_rows(const ViewInput& input, figure::Figure& figure) co
     const HeadRef head{input.layer, head_of(input)};
     LOCUS_TRY(const auto values, cached(input, column, {"strip", std::pair(head, *strip)},
                                         [&] { return strip_values(head, *strip, column, input.stop); }));
-    figure.panels.push_back(strip_panel(input, column, *strip, *values));
+    LOCUS_TRY(const auto row, cached(input, column, {"strip query", std::pair(head, strip->query)}, [&] {
+                return column.trace->map({head.layer,
+                                          head.head,
+                                          models::Quantity::kPosition,
+                                          {strip->query, strip->query + 1},
+                                          {0, strip->query + 1}},
+                                         input.stop);
+              }));
+    figure::Panel panel = strip_panel(input, column, *strip, *values);
+    const std::string counted = counted_by(*row, marked_tokens(*column.trace, option<std::string>(input, "boundary")));
+    panel.note = joined_notes(panel.note, counted.empty() ? counted : "of this query, " + counted);
+    figure.panels.push_back(std::move(panel));
   }
   return {};
 }

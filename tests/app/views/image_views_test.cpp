@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <string>
 #include <variant>
@@ -257,6 +258,55 @@ TEST(ImageViews, GatesOfMarkedTokensAreComparedWithTheOthers) {
   }
   const std::string mean = fixed_text(marked / count, 3);
   EXPECT_NE(figure->panels[0].note.find(mean), std::string::npos) << figure->panels[0].note << " and " << mean;
+}
+
+// The squared correlation of all cells' positions with the tokens between key and query that count.
+double squared_correlation(const ViewInput& input, std::int64_t first,
+                           const std::function<bool(std::int64_t)>& counts) {
+  std::vector<std::pair<double, double>> pairs;
+  std::pair<double, double> mean;
+  for (std::int64_t i = first; i < fake(input).length(); ++i) {
+    for (std::int64_t j = 0; j <= i; ++j) {
+      double count = 0;
+      for (std::int64_t k = j; k <= i; ++k) {
+        count += counts(k) ? 1 : 0;
+      }
+      pairs.emplace_back(count, fake(input).position(i, j));
+      mean.first += pairs.back().first;
+      mean.second += pairs.back().second;
+    }
+  }
+  const auto n = static_cast<double>(pairs.size());
+  double xx = 0;
+  double yy = 0;
+  double xy = 0;
+  for (const auto& [x, y] : pairs) {
+    xx += (x - mean.first / n) * (x - mean.first / n);
+    yy += (y - mean.second / n) * (y - mean.second / n);
+    xy += (x - mean.first / n) * (y - mean.second / n);
+  }
+  return xy * xy / (xx * yy);
+}
+
+TEST(ImageViews, PositionsAreComparedWithTheMarkedKeysBetween) {
+  ViewInput input = fake_open_text("a é. b");
+  input.options.set("boundary", std::string(".\\s"));
+  const auto marked = [](std::int64_t token) { return token == 1 || token == 4 || token == 5; };
+  const auto any = [](std::int64_t) { return true; };
+  const auto said = [&](std::int64_t first) {
+    return "R² with the number of marked keys " + fixed_text(squared_correlation(input, first, marked), 3) +
+           ", with that of all keys " + fixed_text(squared_correlation(input, first, any), 3);
+  };
+  const auto figure = view_of("positions").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  EXPECT_NE(figure->panels[0].note.find(said(0)), std::string::npos) << figure->panels[0].note << "\n" << said(0);
+  // The strip's query is the last token.
+  const std::string last = "of this query, " + said(fake(input).length() - 1);
+  EXPECT_NE(figure->panels[1].note.find(last), std::string::npos) << figure->panels[1].note << "\n" << last;
+  input.options.set("boundary", std::string("z"));
+  const auto unmarked = view_of("positions").figure(input);
+  ASSERT_TRUE(unmarked.ok()) << unmarked.error().describe();
+  EXPECT_EQ(unmarked->panels[0].note.find("R²"), std::string::npos) << unmarked->panels[0].note;
 }
 
 TEST(ImageViews, SeveralQueriesStandBelowEachOther) {
