@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/views/shared/plots/series.h"
 #include "app/views/shared/score_maps/map_view.h"
 #include "app/views/shared/view.h"
 #include "core/base/controls.h"
+#include "core/base/numbers.h"
 
 namespace locus::views {
 
@@ -27,6 +29,43 @@ struct Wanted {
   bool of_run() const { return *this == Wanted{}; }
   friend bool operator==(const Wanted&, const Wanted&) = default;
 };
+
+// "9.0 % of the variance is not explained by distance": the squared deviations of a map's values from the mean of their
+// own i − j, over those from the mean of all; empty where a cell is more than one position, or nothing varies.
+std::string beyond_distance(const Field& field) {
+  if (field.column_axis.step != 1 || field.row_axis.step != 1) {
+    return {};
+  }
+  struct Sum {
+    double n = 0, value = 0, square = 0;
+    void add(double x) {
+      ++n;
+      value += x;
+      square += x * x;
+    }
+    double deviations() const { return n > 0 ? std::max(square - value * value / n, 0.0) : 0; }
+  };
+  double middle = 0;
+  for (const float value : field.values) {
+    middle += static_cast<double>(value) / static_cast<double>(field.values.size());
+  }
+  Sum all;
+  std::vector<Sum> by_distance(static_cast<std::size_t>(field.rows + field.columns));
+  for (std::int64_t r = 0; r < field.rows; ++r) {
+    for (std::int64_t c = 0; c < field.columns; ++c) {
+      const double value = static_cast<double>(field.at(r, c)) - middle;  // sums of squares stay exact near a constant
+      all.add(value);
+      by_distance[static_cast<std::size_t>(r - c + field.columns)].add(value);
+    }
+  }
+  double within = 0;
+  for (const Sum& each : by_distance) {
+    within += each.deviations();
+  }
+  return std::isfinite(within) && all.deviations() > 0
+             ? fixed_text(100 * within / all.deviations(), 1) + " % of the variance is not explained by distance"
+             : std::string();
+}
 
 struct PeDotProductKey {
   std::int64_t layer = 0;
@@ -52,7 +91,8 @@ class DotProduct final : public MapView {
   Selection pick(const ViewInput& input, const Hit& hit) const override {
     const std::size_t layers = layers_of(input);
     if (layers == 0) {
-      return wanted_of(input).length > 0 ? Selection{} : pick_cell(input, hit);
+      const bool of_map = hit.panel < input.columns.size() + difference_panels(input);
+      return wanted_of(input).length > 0 || !of_map ? Selection{} : pick_cell(input, hit);
     }
     Hit own = hit;
     own.panel = hit.panel / layers;
@@ -125,7 +165,12 @@ class DotProduct final : public MapView {
       panel.layers.emplace_back(figure::Marker{Direction::kVertical, trained, "trained length", kWhite, true});
       panel.layers.emplace_back(figure::Marker{Direction::kHorizontal, trained, "", kWhite, true});
     }
+    if (const auto* const map = std::get_if<figure::HeatMap>(&panel.layers.front());
+        map != nullptr && column.trace->image_grid().rows == 0) {
+      panel.note = joined_notes(panel.note, beyond_distance(*map->field));
+    }
   }
+  Status append_rows(const ViewInput& input, figure::Figure& figure) const override;
 
  private:
   Wanted wanted_of(const ViewInput& input) const {
@@ -139,6 +184,8 @@ class DotProduct final : public MapView {
     }
     return wanted;
   }
+  // (1, T − 1): ‖e(i+1) − e(i)‖ of each position i but the last.
+  Result<Field> steps_of(const ViewInput& input, const Column& column) const;
   // The encodings of other positions than the run's.
   Result<std::shared_ptr<const models::PositionTable>> table_of(const ViewInput& input, const Column& column) const;
   // How many layers are shown side by side; 0: the chosen one alone.
@@ -169,6 +216,8 @@ class DotProduct final : public MapView {
                    locus::whole("length", "Length",
                                 "Positions 0 … length − 1 instead of those of the text; 0: the positions of the text",
                                 0, 0, 65536, "the text's"),
+                   toggle("steps", "Steps",
+                          "A plot below: how far the encoding of each position is from that of the next"),
                    base_control(),
                    choice("scaling", "Scaling", "A scaling of RoPE to use instead of the checkpoint's",
                           {kOwn, "linear", "ntk", "dynamic", "yarn"}),
@@ -191,6 +240,55 @@ Result<std::shared_ptr<const models::PositionTable>> DotProduct::table_of(const 
     request.length = length(input, column);
   }
   return column.model->position_table(request, input.layer);
+}
+
+// From the dot products of neighbours, less the mean state, which steps do not have and rounding would feel.
+Result<Field> DotProduct::steps_of(const ViewInput& input, const Column& column) const {
+  constexpr std::int64_t kRows = 128;
+  const std::int64_t count = length(input, column);
+  const models::Similarity similarity{false, {0, count}};
+  std::shared_ptr<const models::PositionTable> table;
+  if (!wanted_of(input).of_run()) {
+    LOCUS_TRY(table, table_of(input, column));
+  }
+  std::vector<double> steps;
+  for (std::int64_t begin = 0; begin + 1 < count; begin += kRows) {
+    if (input.stop.stop_requested()) {
+      return cancelled();
+    }
+    const Range rows{begin, std::min(begin + kRows + 1, count)};  // the last is the first of the next
+    LOCUS_TRY(const Field block, table ? table->dot_product(input.head, rows, rows, similarity)
+                                       : column.trace->dot_product(input.layer, input.head, rows, rows, similarity));
+    for (std::int64_t n = 0; n + 1 < block.rows; ++n) {
+      const double squared = static_cast<double>(block.at(n, n)) + static_cast<double>(block.at(n + 1, n + 1)) -
+                             2 * static_cast<double>(block.at(n, n + 1));
+      steps.push_back(std::sqrt(std::max(squared, 0.0)));
+    }
+  }
+  return *strip_of(steps);
+}
+
+Status DotProduct::append_rows(const ViewInput& input, figure::Figure& figure) const {
+  if (!option<bool>(input, "steps") || layers_of(input) > 0) {
+    return {};
+  }
+  figure::Panel panel;
+  panel.follows_camera = false;
+  Extent x;
+  Extent y;
+  for (const Column& column : input.columns) {
+    const PeDotProductKey key{input.layer, input.head, {}, wanted_of(input), {}, input.reduction};
+    LOCUS_TRY(const auto steps,
+              cached(input, column, {"steps of positions", key}, [&] { return steps_of(input, column); }));
+    std::vector<double> lengths(steps->values.begin(), steps->values.end());
+    add_curve(curve_through(column.name, counted(steps->values.size()), std::move(lengths)), x, y, panel);
+  }
+  panel.x.label = "position i";
+  panel.x.view = x.padded(0);
+  panel.y.label = "‖e(i + 1) − e(i)‖";
+  panel.y.view = y.from_zero();
+  figure.panels.push_back(std::move(panel));
+  return {};
 }
 
 // One range over all panels, unless the user has set it.
@@ -266,7 +364,8 @@ Result<figure::Figure> DotProduct::figure(const ViewInput& input) const {
       const bool shows = !panel.layers.empty();
       panel.color_bar_label = layer == last ? quantity(input) : "";
       if (layer != last && shows) {
-        panel.note.clear();
+        const auto* const map = std::get_if<figure::HeatMap>(&panel.layers.front());
+        panel.note = map == nullptr ? std::string() : beyond_distance(*map->field);
       }
       figure.panels.push_back(std::move(panel));
     }

@@ -213,6 +213,59 @@ TEST(ImageViews, DotProductsOfAnyLengthAndBase) {
   EXPECT_EQ(own->shape, (std::vector<std::int64_t>{12, 12}));
 }
 
+// Over blocks of rows: the states lie on a circle, whose neighbours are equally far apart.
+TEST(ImageViews, StepsBetweenPositionsStandBelowTheMap) {
+  ViewInput input = fake_open_text("one two three");
+  input.options.set("steps", true);
+  for (const std::int64_t length : {std::int64_t{0}, std::int64_t{300}}) {
+    input.options.set("length", length);
+    const auto figure = view_of("pe-dot-product").figure(input);
+    ASSERT_TRUE(figure.ok()) << figure.error().describe();
+    ASSERT_EQ(figure->panels.size(), 2U);
+    const auto& curve = std::get<figure::Curve>(figure->panels[1].layers.front());
+    ASSERT_EQ(curve.y.size(), static_cast<std::size_t>(length == 0 ? fake(input).length() : length) - 1);
+    for (const double step : curve.y) {
+      EXPECT_NEAR(step, 2 * std::sin(0.05), 1e-3);
+    }
+    EXPECT_FALSE(view_of("pe-dot-product").pick(input, hit_at(1, 3.5, 0.05)).key.has_value());
+  }
+}
+
+// Less the mean state, a product depends on both positions and not on their distance alone.
+TEST(ImageViews, WhatDistanceDoesNotExplainIsSaid) {
+  ViewInput input = fake_open_text("one two three");
+  const auto note = [&] { return view_of("pe-dot-product").figure(input)->panels[0].note; };
+  EXPECT_NE(note().find("0.0 % of the variance is not explained by distance"), std::string::npos) << note();
+  input.options.set("centred", true);
+  const auto data = view_of("pe-dot-product").data(input);
+  ASSERT_TRUE(data.ok()) << data.error().describe();
+  const std::int64_t n = fake(input).length();
+  const auto at = [&](std::int64_t i, std::int64_t j) {
+    return static_cast<double>(data->values[static_cast<std::size_t>(i * n + j)]);
+  };
+  double mean = 0;
+  for (const float value : data->values) {
+    mean += static_cast<double>(value) / static_cast<double>(data->values.size());
+  }
+  double all = 0;
+  double within = 0;
+  for (std::int64_t distance = 1 - n; distance < n; ++distance) {
+    double own = 0;
+    const std::int64_t first = std::max<std::int64_t>(distance, 0);
+    const std::int64_t end = std::min(n + distance, n);
+    for (std::int64_t i = first; i < end; ++i) {
+      own += at(i, i - distance) / static_cast<double>(end - first);
+    }
+    for (std::int64_t i = first; i < end; ++i) {
+      within += (at(i, i - distance) - own) * (at(i, i - distance) - own);
+      all += (at(i, i - distance) - mean) * (at(i, i - distance) - mean);
+    }
+  }
+  const std::string share = fixed_text(100 * within / all, 1) + " % of the variance is not explained by distance";
+  EXPECT_GT(within / all, 0.05);
+  EXPECT_NE(note().find(share), std::string::npos) << note() << " and " << share;
+}
+
 TEST(ImageViews, TheStripShowsDistanceGatePositionAndAttention) {
   ViewInput input = fake_open_text("one two. three four.");
   input.query = 10;
