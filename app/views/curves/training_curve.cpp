@@ -116,6 +116,17 @@ figure::Panel steps_panel(std::vector<figure::Curve> curves, const std::string& 
   return panel;
 }
 
+// What the validations measure; "validation" where columns measure different things or do not say.
+std::string validation_label(const ViewInput& input) {
+  std::set<std::string> units;
+  for (const Column& column : input.columns) {
+    const auto settings = settings_of(column);
+    const auto task = settings.find("task");
+    units.insert(task == settings.end() ? "" : task->second == "text" ? "bits per byte" : "error");
+  }
+  return units.size() != 1 || units.begin()->empty() ? "validation" : "validation (" + *units.begin() + ")";
+}
+
 Result<figure::Figure> TrainingCurve::figure(const ViewInput& input) const {
   LOCUS_TRY(const std::vector<Training> list, read(input));
   const auto of = option<std::string>(input, "of");
@@ -131,7 +142,7 @@ Result<figure::Figure> TrainingCurve::figure(const ViewInput& input) const {
     if (std::all_of(curves.begin(), curves.end(), [](const figure::Curve& each) { return each.y.empty(); })) {
       return unsupported("loss.csv has no validation: --option of=loss draws the training's loss", list.front().name);
     }
-    figure.panels.push_back(steps_panel(std::move(curves), "validation", logarithmic));
+    figure.panels.push_back(steps_panel(std::move(curves), validation_label(input), logarithmic));
     figure.panels.back().note = "the task's metric on held-out samples";
   }
   if (of != "validation") {
