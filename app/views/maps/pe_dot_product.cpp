@@ -103,6 +103,9 @@ class DotProduct final : public MapView {
     return selection;
   }
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
+  // With option "steps" those of every column, else the map.
+  Result<Data> data(const ViewInput& input) const override;
+  Result<DataParts> data_parts(const ViewInput& input) const override;
   bool names_tokens() const override { return false; }
   // The positions, which the text need not have.
   std::vector<std::string> said_of(const ViewInput& input, const Hit& hit) const override;
@@ -184,8 +187,10 @@ class DotProduct final : public MapView {
     }
     return wanted;
   }
+  bool shows_steps(const ViewInput& input) const { return option<bool>(input, "steps") && layers_of(input) == 0; }
   // (1, T − 1): ‖e(i+1) − e(i)‖ of each position i but the last.
   Result<Field> steps_of(const ViewInput& input, const Column& column) const;
+  Result<std::vector<Series>> steps_of(const ViewInput& input) const;
   // The encodings of other positions than the run's.
   Result<std::shared_ptr<const models::PositionTable>> table_of(const ViewInput& input, const Column& column) const;
   // How many layers are shown side by side; 0: the chosen one alone.
@@ -268,20 +273,28 @@ Result<Field> DotProduct::steps_of(const ViewInput& input, const Column& column)
   return *strip_of(steps);
 }
 
-Status DotProduct::append_rows(const ViewInput& input, figure::Figure& figure) const {
-  if (!option<bool>(input, "steps") || layers_of(input) > 0) {
-    return {};
-  }
-  figure::Panel panel;
-  panel.follows_camera = false;
-  Extent x;
-  Extent y;
+Result<std::vector<Series>> DotProduct::steps_of(const ViewInput& input) const {
+  std::vector<Series> list;
   for (const Column& column : input.columns) {
     const PeDotProductKey key{input.layer, input.head, {}, wanted_of(input), {}, input.reduction};
     LOCUS_TRY(const auto steps,
               cached(input, column, {"steps of positions", key}, [&] { return steps_of(input, column); }));
-    std::vector<double> lengths(steps->values.begin(), steps->values.end());
-    add_curve(curve_through(column.name, counted(steps->values.size()), std::move(lengths)), x, y, panel);
+    list.push_back({column.name, {steps->values.begin(), steps->values.end()}});
+  }
+  return list;
+}
+
+Status DotProduct::append_rows(const ViewInput& input, figure::Figure& figure) const {
+  if (!shows_steps(input)) {
+    return {};
+  }
+  LOCUS_TRY(const std::vector<Series> list, steps_of(input));
+  figure::Panel panel;
+  panel.follows_camera = false;
+  Extent x;
+  Extent y;
+  for (const Series& each : list) {
+    add_curve(curve_through(each.name, counted(each.values.size()), each.values), x, y, panel);
   }
   panel.x.label = "position i";
   panel.x.view = x.padded(0);
@@ -289,6 +302,24 @@ Status DotProduct::append_rows(const ViewInput& input, figure::Figure& figure) c
   panel.y.view = y.from_zero();
   figure.panels.push_back(std::move(panel));
   return {};
+}
+
+Result<Data> DotProduct::data(const ViewInput& input) const {
+  if (!shows_steps(input)) {
+    return MapView::data(input);
+  }
+  LOCUS_CHECK(check(*this, input));
+  LOCUS_TRY(std::vector<Series> list, steps_of(input));
+  return views::table_of(std::move(list), "position");
+}
+
+Result<DataParts> DotProduct::data_parts(const ViewInput& input) const {
+  if (!shows_steps(input)) {
+    return MapView::data_parts(input);
+  }
+  LOCUS_TRY(Data whole, data(input));
+  return DataParts{whole.shape, whole.columns, 1,
+                   [values = whole.values](std::int64_t) { return Result<std::vector<float>>(values); }};
 }
 
 // One range over all panels, unless the user has set it.

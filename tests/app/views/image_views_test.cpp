@@ -228,6 +228,11 @@ TEST(ImageViews, StepsBetweenPositionsStandBelowTheMap) {
       EXPECT_NEAR(step, 2 * std::sin(0.05), 1e-3);
     }
     EXPECT_FALSE(view_of("pe-dot-product").pick(input, hit_at(1, 3.5, 0.05)).key.has_value());
+    const auto data = view_of("pe-dot-product").data(input);
+    ASSERT_TRUE(data.ok()) << data.error().describe();
+    ASSERT_EQ(data->shape, (std::vector<std::int64_t>{static_cast<std::int64_t>(curve.y.size()), 2}));
+    EXPECT_EQ(data->values[2 * 7], 7);
+    EXPECT_EQ(data->values[2 * 7 + 1], static_cast<float>(curve.y[7]));
   }
 }
 
