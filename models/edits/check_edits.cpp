@@ -1,6 +1,7 @@
 // Checks of edits against a model and a text.
 #include <algorithm>
 
+#include "core/base/shown.h"
 #include "models/api/model.h"
 #include "models/edits/fields.h"
 #include "models/edits/formula.h"
@@ -19,6 +20,12 @@ Status check_places(const Places& places, std::int64_t count, const std::string&
 }
 
 Status check_formula(const Edit& edit, const ModelInfo& model, const std::string& field) {
+  if (edit.kind == EditKind::kPairs) {
+    return edit.formula.empty() || parse_wavelengths(edit.formula)
+               ? Status()
+               : Status(bad_input(field + ": expected wavelengths A..B from 0 with A ≤ B, A.. or ..B, found " +
+                                  shown(edit.formula)));
+  }
   const bool bias = edit.kind == EditKind::kBias;
   const Result<Formula> formula = Formula::compile(edit.formula, bias ? bias_variables() : angle_variables());
   if (!formula.ok()) {

@@ -154,8 +154,13 @@ Result<Edit> edit_from_json(const json& value, std::size_t index) {
   edit.kind = form->kind;
   for (const EditField& field : form->fields) {
     const auto own = value.find(std::string(field.name));
-    if (own == value.end() && field.optional) {
+    const bool other = !field.unless.empty() && value.contains(std::string(field.unless));
+    if (own == value.end() && field.optional && (field.unless.empty() || other)) {
       continue;
+    }
+    if (own != value.end() && other) {
+      return wrong(std::string(field.name), "no " + std::string(field.name) + " beside " + std::string(field.unless),
+                   *own);
     }
     const Expected expected =
         own == value.end() ? Expected("a value")
@@ -181,7 +186,9 @@ std::string to_json(const Edits& edits) {
     const EditForm& form = form_of(edit.kind);
     json object{{"edit", form.name}};
     for (const EditField& field : form.fields) {
-      object[std::string(field.name)] = std::visit([&](auto member) { return value_of(edit.*member); }, field.member);
+      if (field.unless.empty() || has_value(edit, field)) {
+        object[std::string(field.name)] = std::visit([&](auto member) { return value_of(edit.*member); }, field.member);
+      }
     }
     list.push_back(std::move(object));
   }

@@ -1,8 +1,11 @@
 #include "models/edits/fields.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "core/base/listed.h"
+#include "core/base/numbers.h"
 
 namespace locus::models {
 
@@ -18,7 +21,9 @@ constexpr std::array kEdgeFields{EditField{"layer", &Edit::layer}, EditField{"he
 constexpr std::array kScaleFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head},
                                   EditField{"by", &Edit::by, true}};
 constexpr std::array kPairsFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head},
-                                  EditField{"pairs", &Edit::pairs}, EditField{"do", &Edit::action}};
+                                  EditField{"pairs", &Edit::pairs, false, true, "wavelengths"},
+                                  EditField{"wavelengths", &Edit::formula, true, true, "pairs"},
+                                  EditField{"do", &Edit::action}};
 constexpr std::array kFormulaFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head},
                                     EditField{"formula", &Edit::formula}};
 
@@ -60,6 +65,29 @@ const EditForm* find_form(std::string_view name) {
   const auto* const found =
       std::find_if(kForms.begin(), kForms.end(), [&](const auto& form) { return form.name == name; });
   return found == kForms.end() ? nullptr : &*found;
+}
+
+bool has_value(const Edit& edit, const EditField& field) {
+  if (const auto* const range = std::get_if<Range Edit::*>(&field.member)) {
+    return !(edit.**range).empty();
+  }
+  const auto* const text = std::get_if<std::string Edit::*>(&field.member);
+  return text == nullptr || !(edit.**text).empty();
+}
+
+std::optional<Wavelengths> parse_wavelengths(std::string_view text) {
+  constexpr std::string_view kTo = "..";
+  const std::size_t to = text.find(kTo);
+  if (to == std::string_view::npos || text == kTo) {
+    return std::nullopt;
+  }
+  const std::string_view low = text.substr(0, to);
+  const std::string_view high = text.substr(to + kTo.size());
+  const auto from = low.empty() ? std::optional(0.0) : parse_number<double>(low);
+  const auto until = high.empty() ? std::optional(std::numeric_limits<double>::infinity()) : parse_number<double>(high);
+  const bool range =
+      from && until && std::isfinite(*from) && *from >= 0 && *from <= *until && (high.empty() || std::isfinite(*until));
+  return range ? std::optional(Wavelengths{*from, *until}) : std::nullopt;
 }
 
 std::string form_names() {

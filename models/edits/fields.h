@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,9 +21,13 @@ struct EditField {
   std::variant<Range Edit::*, double Edit::*, Places Edit::*, HeadTo Edit::*, PairsDo Edit::*, DecayTo Edit::*,
                std::string Edit::*, std::int64_t Edit::*, std::vector<double> Edit::*>
       member;
-  bool named = false;     // the short form writes its name before it
-  bool optional = false;  // absent: what Edit has
+  bool named = false;            // the short form writes its name before it
+  bool optional = false;         // absent: what Edit has
+  std::string_view unless = {};  // one of the two fields is there: this one or that
 };
+
+// Whether an edit has a value of this field, of those that stand for one another.
+bool has_value(const Edit& edit, const EditField& field);
 
 struct EditForm {
   EditKind kind;
@@ -35,6 +40,14 @@ const EditForm& form_of(EditKind kind);
 // Null for an unknown name; form_names() lists the known ones, separated by commas.
 const EditForm* find_form(std::string_view name);
 std::string form_names();
+
+// The wavelengths of pairs, in steps of position: "8..40", "8.." or "..40", both ends included. Nothing where `text` is no
+// such range.
+struct Wavelengths {
+  double low = 0;
+  double high = 0;
+};
+std::optional<Wavelengths> parse_wavelengths(std::string_view text);
 
 inline constexpr WordTable<HeadTo, 7> kHeadWords{{{"zero", HeadTo::kZero},
                                                   {"mean", HeadTo::kMean},

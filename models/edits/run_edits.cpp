@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <optional>
 #include <tuple>
 
+#include "core/base/numbers.h"
 #include "core/base/shown.h"
 #include "models/edits/edited_encoding.h"
 #include "models/edits/fields.h"
@@ -159,14 +161,52 @@ class LayerBinder {
     return form;
   }
 
+  // The pairs of a head whose wavelengths are within those of the edit.
+  Result<std::vector<std::int64_t>> within(const Edit& edit, const PairForm& form, std::int64_t head,
+                                           std::size_t index) const {
+    const std::string field = field_name(index, "wavelengths");
+    const std::optional<Wavelengths> wanted = parse_wavelengths(edit.formula);
+    if (!wanted || !form.frequencies.defined()) {
+      return !wanted ? bad_input(field + ": expected A..B, found " + shown(edit.formula))
+                     : of_edit(unsupported("the pairs of encoding " + layer_.encoding->description().name +
+                                           " have no wavelengths here"),
+                               index, "wavelengths");
+    }
+    const at::Tensor frequencies = form.frequencies.to(at::kCPU, at::kDouble);
+    const at::Tensor own = frequencies[frequencies.size(0) == 1 ? 0 : head].norm(2, {1}, false);
+    const at::Tensor waves = (2 * std::numbers::pi / own).contiguous();
+    std::vector<std::int64_t> pairs;
+    for (std::int64_t pair = 0; pair < form.pairs(); ++pair) {
+      const double wave = waves.data_ptr<double>()[pair];
+      if (wanted->low <= wave && wave <= wanted->high) {
+        pairs.push_back(pair);
+      }
+    }
+    if (pairs.empty()) {
+      return bad_input(field + ": expected wavelengths of layer " + std::to_string(layer_.layer) + ", which are " +
+                       general_text(waves.min().item<double>(), 4) + " to " +
+                       general_text(waves.max().item<double>(), 4) + ", found " + shown(edit.formula));
+    }
+    return pairs;
+  }
+
   Status take_pairs(const Edit& edit, std::size_t index) {
     LOCUS_TRY(const PairForm form, this->form(edit.action == PairsDo::kStill, index, "do"));
     if (edit.pairs.end > form.pairs()) {
       return bad_input(field_name(index, "pairs") + ": expected a range within 0 to " + std::to_string(form.pairs()) +
                        ", found " + std::to_string(edit.pairs.begin) + " to " + std::to_string(edit.pairs.end));
     }
-    return each(edit, [&](HeadEdits& head) {
+    std::vector<std::vector<std::int64_t>> pairs(heads_.size());
+    for (std::size_t n = 0; n < pairs.size(); ++n) {
       for (std::int64_t pair = edit.pairs.begin; pair < edit.pairs.end; ++pair) {
+        pairs[n].push_back(pair);
+      }
+      if (!edit.formula.empty() && edit.head.has(static_cast<std::int64_t>(n))) {
+        LOCUS_TRY(pairs[n], within(edit, form, static_cast<std::int64_t>(n), index));
+      }
+    }
+    return each(edit, [&](HeadEdits& head) {
+      for (const std::int64_t pair : pairs[static_cast<std::size_t>(&head - heads_.data())]) {
         std::vector<std::int64_t>& list = edit.action == PairsDo::kStill ? head.still : head.dropped;
         if (std::find(list.begin(), list.end(), pair) == list.end()) {
           list.push_back(pair);

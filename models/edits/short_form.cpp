@@ -116,7 +116,7 @@ std::string text_of(const std::string& value) {
 
 // The value of the next field, of as many words as it has.
 json take_value(const EditField& field, Words& words) {
-  if (std::holds_alternative<std::string Edit::*>(field.member)) {
+  if (std::holds_alternative<std::string Edit::*>(field.member) && field.unless.empty()) {
     return words.rest();
   }
   const std::string_view word = words.take();
@@ -135,6 +135,33 @@ json take_value(const EditField& field, Words& words) {
   return word;
 }
 
+// "3-7" are the pairs 3 to 7, "3" is pair 3, and "3:8" a range as others are.
+std::string pairs_of(std::string_view word) {
+  const std::size_t to = word.find('-');
+  const auto first = parse_number<std::int64_t>(word.substr(0, to));
+  const auto last = to == std::string_view::npos ? first : parse_number<std::int64_t>(word.substr(to + 1));
+  return first && last ? std::to_string(*first) + ":" + std::to_string(*last + 1) : std::string(word);
+}
+
+// What is switched off in a head, as the edit that it is: behind "head", "3.1 pairs 3-7 off" is "pairs 3.1 3:8 drop",
+// "3.1 wavelengths 8..40 off" is "pairs 3.1 wavelengths 8..40 drop", "3.1 position off" is "head 3.1 content".
+std::optional<std::string> switched_off(Words words) {
+  const std::string place(words.take());
+  const std::string_view what = words.take();
+  if (what == "position" && words.next() == "off") {
+    words.take();
+    return "head " + place + " content " + std::string(words.rest());
+  }
+  if (what != "pairs" && what != "wavelengths") {
+    return std::nullopt;
+  }
+  const std::string which(words.take());
+  const std::string_view end = words.take();
+  const std::string action(end == "off" ? "drop" : end);
+  return "pairs " + place + " " + (what == "pairs" ? pairs_of(which) : "wavelengths " + which) + " " + action + " " +
+         std::string(words.rest());
+}
+
 }  // namespace
 
 Result<Edit> parse_edit(const std::string& text, std::size_t index) {
@@ -144,11 +171,20 @@ Result<Edit> parse_edit(const std::string& text, std::size_t index) {
     kind = both;
     words.take();
   }
+  if (kind == "head") {
+    if (const auto other = switched_off(words)) {
+      return parse_edit(*other, index);
+    }
+  }
   json object{{"edit", kind}};
   const EditForm* const form = find_form(kind);
   const auto fields = form == nullptr ? std::span<const EditField>() : form->fields;
   for (std::size_t n = 0; n < fields.size() && !words.empty(); ++n) {
     const EditField& field = fields[n];
+    const bool other = field.named ? words.next() != field.name : words.next() == field.unless;
+    if (!field.unless.empty() && other) {
+      continue;
+    }
     if (words.next() == field.name) {
       words.take();
     }
@@ -182,7 +218,7 @@ std::string to_text(const Edit& edit) {
   const EditForm& form = form_of(edit.kind);
   std::string text(form.name);
   for (const EditField& field : form.fields) {
-    if (field.optional && field.name == "step" && edit.step == 1) {
+    if ((field.name == "step" && edit.step == 1) || (!field.unless.empty() && !has_value(edit, field))) {
       continue;
     }
     text += field.name == "head"      ? "."

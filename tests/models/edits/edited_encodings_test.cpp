@@ -95,6 +95,7 @@ TEST(EditedEncodings, OtherAnglesAreThoseOfAnotherBase) {
   // No angle at all is no position.
   expect_same(spec_of("rope"), spec_of("none"), {"angles all.all 0"});
   expect_same(spec_of("rope"), spec_of("none"), {"pairs all.all 0:4 still"});
+  expect_same(spec_of("rope"), spec_of("none"), {"pairs all.all wavelengths 0.. still"});
   expect_same(spec_of("rope"), spec_of("none"), {"head all.all content"});
 }
 
@@ -326,6 +327,10 @@ TEST(EditedEncodings, WhatAnEncodingCannotTakeIsRefused) {
   EXPECT_EQ(refused(spec_of("tapa"), "pairs 0.0 0:1 drop", ErrorCode::kUnsupported).find("edits[0].do: "), 0U);
   EXPECT_EQ(refused(spec_of("rope"), "pairs 0.0 0:5 drop", ErrorCode::kBadInput),
             "edits[0].pairs: expected a range within 0 to 4, found 0 to 5");
+  EXPECT_EQ(refused(spec_of("rope"), "head 0.0 wavelengths 7..50 off", ErrorCode::kBadInput),
+            "edits[0].wavelengths: expected wavelengths of layer 0, which are 6.283 to 6283, found 7..50");
+  EXPECT_EQ(refused(spec_of("alibi"), "head 0.0 wavelengths 7..50 off", ErrorCode::kUnsupported).find("edits[0].do: "),
+            0U);
   EXPECT_EQ(refused(spec_of("rope"), "angles 0.0 1/m", ErrorCode::kBadInput).find("edits[0].formula: expected angles"),
             0U);
   EXPECT_EQ(refused(spec_of("learned"), "shift 20:21 by 12", ErrorCode::kBadInput),

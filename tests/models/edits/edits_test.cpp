@@ -109,12 +109,45 @@ TEST(Edits, ShortFormsAreTheTablesWords) {
   for (const auto& [other, same] : {std::pair{"  head  3.1   zero ", "head 3.1 to zero"},
                                     std::pair{"positions 3:9 7", "positions tokens 3:9 start 7 step 1"},
                                     std::pair{"edge 0.0 1:2 0:1", "edge 0.0 queries 1:2 keys 0:1"},
+                                    std::pair{"head 3.1 pairs 3-7 off", "pairs 3.1 3:8 drop"},
+                                    std::pair{"head 3.1 pairs 3:7 off", "pairs 3.1 3:7 drop"},
+                                    std::pair{"head all.all  pairs 3  still", "pairs all.all 3:4 still"},
+                                    std::pair{"head 3.1 wavelengths 8..40 off", "pairs 3.1 wavelengths 8..40 drop"},
+                                    std::pair{"head 0.all position off", "head 0.all content"},
                                     std::pair{"bias 0.0  d<64 ? 0 : -2", "bias 0.0 formula d<64 ? 0 : -2"}}) {
     const auto a = models::parse_edit(other, 0);
     const auto b = models::parse_edit(same, 0);
     ASSERT_TRUE(a.ok() && b.ok()) << other << ": " << (a.ok() ? b : a).error().describe();
     EXPECT_EQ(*a, *b);
   }
+}
+
+TEST(Edits, PairsAreNamedByTheirNumbersOrTheirWavelengths) {
+  const auto edit = models::parse_edit("head 3.1 wavelengths 8..40.5 off", 0);
+  ASSERT_TRUE(edit.ok()) << edit.error().describe();
+  EXPECT_EQ(edit->kind, EditKind::kPairs);
+  EXPECT_EQ(models::to_text(*edit), "pairs 3.1 wavelengths 8..40.5 drop");
+  EXPECT_EQ(models::to_json({*edit}),
+            R"({"edits":[{"do":"drop","edit":"pairs","head":1,"layer":3,"wavelengths":"8..40.5"}]})");
+  EXPECT_EQ(*models::parse_edits(models::to_json({*edit}), "e.json"), models::Edits{*edit});
+  const auto wrong = [](const std::string& words) {
+    const Status fits = models::check_edits({*models::parse_edit(words, 0)}, small_model(), 10);
+    return fits.ok() ? "" : fits.error().describe();
+  };
+  for (const char* good : {"8..40", "8..", "..40", "0..0"}) {
+    EXPECT_EQ(wrong(std::string("pairs 3.1 wavelengths ") + good + " drop"), "");
+  }
+  for (const char* bad : {"40..8", "..", "8-40", "8", "-1..3", "a..b", "8..nan"}) {
+    EXPECT_EQ(wrong(std::string("pairs 3.1 wavelengths ") + bad + " drop").find("edits[0].wavelengths: expected"), 0U)
+        << bad;
+  }
+  EXPECT_NE(refused_words("pairs 3.1 0:3 wavelengths 8..40 drop").find("no pairs beside wavelengths"),
+            std::string::npos);
+  EXPECT_NE(refused_words("pairs 3.1 drop").find("edits[2].pairs"), std::string::npos);
+  EXPECT_NE(refused_words("head 3.1 pairs 3-7 on").find("edits[2].do"), std::string::npos);
+  EXPECT_NE(refused_words("head 3.1 pairs 7-3 off").find("edits[2].pairs"), std::string::npos);
+  EXPECT_NE(refused_words("head 3.1 position on").find("edits[2].to"), std::string::npos);
+  EXPECT_NE(refused_words("head 3.1 position off now").find("found now"), std::string::npos);
 }
 
 TEST(Edits, WhatIsWrongIsNamedByIndexAndField) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <numbers>
 #include <optional>
 #include <string>
 #include <vector>
@@ -262,7 +263,7 @@ inline void expect_twins(const Subject& subject, std::int64_t layer, std::int64_
 
 // The content instead of the logits, where there is one.
 inline void expect_content(const Subject& subject, std::int64_t layer, std::int64_t head) {
-  const Edits edits = edits_of({"head " + place(layer, head) + "content"});
+  const Edits edits = edits_of({"head " + place(layer, head) + "position off"});
   if (subject.model.layer_encoding(layer)->description().content.empty()) {
     const auto refused = edited(subject, edits);
     ASSERT_FALSE(refused.ok());
@@ -303,6 +304,16 @@ inline void expect_pairs(const Subject& subject, std::int64_t layer, std::int64_
     const at::Tensor content = part(prepared.content_query, prepared.content_key, pair);
     expect_twin(subject, {edits_of({"pairs " + place(layer, head) + range + " drop"}), layer, head,
                           [&](at::Tensor& own) { own.sub_(turned); }});
+    expect_twin(subject, {edits_of({"head " + place(layer, head) + "pairs " + std::to_string(pair) + "-" +
+                                    std::to_string(pair) + " off"}),
+                          layer, head, [&](at::Tensor& own) { own.sub_(turned); }});
+    if (subject.batch.positions.dimensions() == 1) {  // of the base 10000
+      const double wave = 2 * std::numbers::pi *
+                          std::pow(1e4, static_cast<double>(2 * pair) / static_cast<double>(subject.info.head_width));
+      expect_twin(subject, {edits_of({"head " + place(layer, head) + "wavelengths " + std::to_string(0.9 * wave) +
+                                      ".." + std::to_string(1.1 * wave) + " off"}),
+                            layer, head, [&](at::Tensor& own) { own.sub_(turned); }});
+    }
     expect_twin(subject, {edits_of({"pairs " + place(layer, head) + range + " still"}), layer, head,
                           [&](at::Tensor& own) { own.sub_(turned).add_(content); }});
     expect_twin(subject, {edits_of({"pairs " + place(layer, head) + range + " still",
