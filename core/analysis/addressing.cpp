@@ -1,8 +1,12 @@
 #include "core/analysis/addressing.h"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "core/analysis/addressing_parts.h"
@@ -173,9 +177,41 @@ double variance_of(const QueryParts& parts, std::size_t query) {
 }
 
 at::Tensor weighted_variance(const at::Tensor& weights, const at::Tensor& values) {
-  const at::Tensor mean = (weights * values).sum(1, true);
-  return (weights * (values - mean).square()).sum(1);
+  const at::Tensor p = weights.contiguous();
+  const at::Tensor x = values.contiguous();
+  const std::int64_t keys = p.size(1);
+  at::Tensor variance = at::empty({p.size(0)}, at::kDouble);
+  at::parallel_for(0, p.size(0), 8, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t n = begin; n < end; ++n) {
+      const double* const own = p.data_ptr<double>() + n * keys;
+      const double* const value = x.data_ptr<double>() + n * keys;
+      const double mean = std::inner_product(own, own + keys, value, 0.0);
+      variance.data_ptr<double>()[n] =
+          std::inner_product(own, own + keys, value, 0.0, std::plus<>(),
+                             [mean](double weight, double at) { return weight * (at - mean) * (at - mean); });
+    }
+  });
+  return variance;
 }
+
+namespace {
+
+// p of one row: `share` of it as it attends, the rest alike for each of the `seen` keys.
+void weigh_row(const float* attention, const bool* hidden, std::int64_t keys, double share, double* p) {
+  double seen = 0;
+  double sum = 0;
+  for (std::int64_t key = 0; key < keys; ++key) {
+    seen += hidden[key] ? 0 : 1;
+    sum += attention == nullptr || hidden[key] ? 0 : static_cast<double>(attention[key]);
+  }
+  const double attended = sum > 0 ? share : 0;  // a row that a sink takes whole has none
+  for (std::int64_t key = 0; key < keys; ++key) {
+    const double own = attended > 0 && !hidden[key] ? attended * static_cast<double>(attention[key]) / sum : 0;
+    p[key] = hidden[key] ? 0 : own + (1 - attended) / seen;
+  }
+}
+
+}  // namespace
 
 Result<QueryBlock> query_block(const AddressingSource& source, std::vector<std::int64_t> queries, Range heads,
                                CellWeights weights) {
@@ -186,21 +222,26 @@ Result<QueryBlock> query_block(const AddressingSource& source, std::vector<std::
   LOCUS_TRY(const at::Tensor hidden, queried_rows(queries, 0, [&](Range rows) -> Result<at::Tensor> {
               return mask.hidden(rows, block.keys, at::kCPU);
             }));
-  const at::Tensor seen = hidden.logical_not().to(at::kDouble);  // (Q, K)
-  const at::Tensor cells = (seen / seen.sum(1, true)).unsqueeze(0).expand({heads.size(), -1, -1});
   block.queries = std::move(queries);
-  if (weights == CellWeights::kCells) {
-    block.weights = cells.contiguous();
-    return block;
+  at::Tensor attention;
+  if (weights != CellWeights::kCells) {
+    LOCUS_TRY(const at::Tensor own, queried_rows(block.queries, 1, [&](Range rows) -> Result<at::Tensor> {
+                at::Tensor carry;
+                return scores.scores(attention::Quantity::kWeight, heads, rows, block.keys, carry);
+              }));
+    attention = own.to(at::kCPU, at::kFloat).contiguous();
   }
-  LOCUS_TRY(const at::Tensor attention, queried_rows(block.queries, 1, [&](Range rows) -> Result<at::Tensor> {
-              at::Tensor carry;
-              return scores.scores(attention::Quantity::kWeight, heads, rows, block.keys, carry);
-            }));
-  const at::Tensor own = attention.to(at::kCPU, at::kDouble).masked_fill(hidden.unsqueeze(0), 0.0);
-  const at::Tensor sums = own.sum(2, true);
-  const at::Tensor shares = at::where(sums > 0, own / sums, cells);  // a row that a sink takes whole has none
-  block.weights = (weights == CellWeights::kAttention ? shares : (shares + cells) / 2).contiguous();
+  const double share = weights == CellWeights::kCells ? 0 : weights == CellWeights::kHalf ? 0.5 : 1;
+  const at::Tensor rows = hidden.contiguous();
+  const std::int64_t count = rows.size(0);
+  const std::int64_t keys = rows.size(1);
+  block.weights = at::empty({heads.size(), count, keys}, at::kDouble);
+  at::parallel_for(0, heads.size() * count, 8, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      weigh_row(attention.defined() ? attention.data_ptr<float>() + row * keys : nullptr,
+                rows.data_ptr<bool>() + row % count * keys, keys, share, block.weights.data_ptr<double>() + row * keys);
+    }
+  });
   return block;
 }
 
@@ -224,20 +265,17 @@ Result<LayerAddressing> addressing_by(const AddressingSource& source, Addressing
   LOCUS_CHECK(check(source, options));
   const std::vector<std::int64_t> queries = chosen_queries(source, split, options);
   const std::int64_t heads = source.field.source().heads();
-  const std::int64_t group = heads / source.scores.prepared().key.size(1);
   LayerAddressing layer{split.way(), static_cast<std::int64_t>(queries.size()), {}};
-  for (std::int64_t first = 0; first < heads; first += group) {
-    const Range own{first, first + group};
-    std::vector<HeadSums> sums(index(group));
-    LOCUS_CHECK(for_each_block(source, queries, own, options.weights, [&](const QueryBlock& block) -> Status {
-      LOCUS_TRY(const std::vector<QueryParts> parts, split.split(block, own, {}, stop));
-      for (std::size_t n = 0; n < parts.size(); ++n) {
-        sums[n].add(parts[n]);
-      }
-      return {};
-    }));
-    std::ranges::transform(sums, std::back_inserter(layer.heads), &HeadSums::head);
-  }
+  std::vector<HeadSums> sums(index(heads));
+  const Range all{0, heads};
+  LOCUS_CHECK(for_each_block(source, queries, all, options.weights, [&](const QueryBlock& block) -> Status {
+    LOCUS_TRY(const std::vector<QueryParts> parts, split.split(block, all, {}, stop));
+    for (std::size_t n = 0; n < parts.size(); ++n) {
+      sums[n].add(parts[n]);
+    }
+    return {};
+  }));
+  std::ranges::transform(sums, std::back_inserter(layer.heads), &HeadSums::head);
   return layer;
 }
 

@@ -52,7 +52,7 @@ struct AddressingSource {
 
 struct AddressingOptions {
   CellWeights weights = CellWeights::kHalf;
-  std::int64_t queries = 256;    // a sample of so many, deterministic in `seed`; 0: all
+  std::int64_t queries = 128;    // a sample of so many, deterministic in `seed`; 0: all
   std::int64_t least_keys = 32;  // queries see at least so many keys before their own; fewer where few do
   std::int64_t permutations = 64;
   std::uint64_t seed = 1;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "core/analysis/addressing_parts.h"
@@ -19,6 +20,7 @@ namespace locus::analysis {
 namespace {
 
 constexpr std::int64_t kMostProducts = std::int64_t{1} << 24;  // numbers of a matrix of products
+constexpr std::int64_t kMostKept = std::int64_t{1} << 26;      // of those of all keys that are kept
 
 // (T, M) complex numbers as two float64 matrices.
 struct Complexes {
@@ -198,26 +200,37 @@ class PairSplit final : public AddressingSplit {
 
   Result<std::vector<QueryParts>> split(const QueryBlock& block, Range heads, const PartsWanted& wanted,
                                         const StopToken& stop) override {
+    const double from = decays() ? position(block.queries.back()) : 0;
+    const std::int64_t count = std::ssize(block.queries);
+    at::Tensor of_places;  // of all heads at once, where they share them
+    if (angles_.size() == 1) {
+      of_places = places(0, from).means(block.weights.flatten(0, 1), block.keys).contiguous();
+    }
     std::vector<QueryParts> parts;
     for (std::int64_t head = heads.begin; head < heads.end; ++head) {
       if (stop.stop_requested()) {
         return cancelled();
       }
-      parts.push_back(split_head(block, block.weights[head - heads.begin], head, wanted));
+      const std::int64_t n = head - heads.begin;
+      const at::Tensor weights = block.weights[n];
+      const at::Tensor own = of_places.defined() ? of_places.slice(0, n * count, (n + 1) * count)
+                                                 : places(head, from).means(weights, block.keys).contiguous();
+      parts.push_back(split_head(block, weights, own, head, from, wanted));
     }
     return parts;
   }
 
   Result<at::Tensor> table(std::int64_t head, std::int64_t query, const std::vector<std::int64_t>& keys) override {
     const at::Tensor which = at::tensor(keys, at::kLong);
-    turn_keys(head);
-    const Complexes all = turned_back_->values();
+    const Keys& own_keys = turned_keys(head);
+    const Complexes all = own_keys.products.values();
     const Complexes own{all.real.index_select(0, which), all.imaginary.index_select(0, which)};
     const Complexes place = place_of(head, query);
     const Complexes z{place.real.index_select(0, which), place.imaginary.index_select(0, which)};
     const Complexes q = queries(head, {query}, position(query));
     const Complexes turned = times({q.real.expand_as(z.real), q.imaginary.expand_as(z.real)}, z, false);
-    return real_products(turned, own, true) + at::matmul(rest_queries(head, {query}), rest_.index_select(0, which).t());
+    return real_products(turned, own, true) +
+           at::matmul(rest_queries(head, {query}), own_keys.rest.index_select(0, which).t());
   }
 
  private:
@@ -252,18 +265,27 @@ class PairSplit final : public AddressingSplit {
     return vectors.index_select(1, at::tensor(layer_.form.rest, at::kLong)).to(at::kDouble);
   }
 
-  // Turns the keys of the head's group back.
-  void turn_keys(std::int64_t head) {
+  // Keys turned back: their pairs, and (T, R) the rest.
+  struct Keys {
+    Products products;
+    at::Tensor rest;
+  };
+  // Those of the head's group; of the head where heads have their own angles. Kept for other queries as far as there is
+  // room.
+  Keys& turned_keys(std::int64_t head) {
     const std::int64_t group = head / layer_.group;
-    // Keys are turned by a head's own angles where heads have their own.
-    const std::int64_t own = angles_.size() == 1 ? group : head;
-    if (turned_back_ && own == of_keys_) {
-      return;
+    const std::int64_t number = angles_.size() == 1 ? group : head;
+    if (const auto found = keys_.find(number); found != keys_.end()) {
+      return found->second;
+    }
+    const std::int64_t pairs = layer_.form.pairs();
+    const std::int64_t room = kMostKept / std::max<std::int64_t>(2 * pairs * (pairs + 1) * layer_.length, 1);
+    if (std::ssize(keys_) >= std::max<std::int64_t>(room, 1)) {
+      keys_.clear();
     }
     const at::Tensor& angle = angles_[set_of(head)];
-    turned_back_.emplace(times(planes(layer_.key[group]), {angle.cos(), angle.sin()}, true), exact_);
-    rest_ = rest(layer_.key[group]);
-    of_keys_ = own;
+    Products products(times(planes(layer_.key[group]), {angle.cos(), angle.sin()}, true), exact_);
+    return keys_.emplace(number, Keys{std::move(products), rest(layer_.key[group])}).first->second;
   }
 
   // (T, M) z: without decay; with it, as seen from position `from`.
@@ -305,14 +327,13 @@ class PairSplit final : public AddressingSplit {
     return rest(layer_.query[head].index_select(0, at::tensor(tokens, at::kLong))) * layer_.scale;
   }
 
-  QueryParts split_head(const QueryBlock& block, const at::Tensor& weights, std::int64_t head,
-                        const PartsWanted& wanted) {
-    const double from = decays() ? position(block.queries.back()) : 0;
-    turn_keys(head);
-    Products& all_places = places(head, from);
+  QueryParts split_head(const QueryBlock& block, const at::Tensor& weights, const at::Tensor& of_places,
+                        std::int64_t head, double from, const PartsWanted& wanted) {
+    Keys& own_keys = turned_keys(head);
+    const Products& all_places = places(head, from);
     const Complexes z = all_places.values().slice(block.keys);
-    const Complexes k = turned_back_->values().slice(block.keys);
-    const at::Tensor unturned = rest_.slice(0, block.keys.begin, block.keys.end);
+    const Complexes k = own_keys.products.values().slice(block.keys);
+    const at::Tensor unturned = own_keys.rest.slice(0, block.keys.begin, block.keys.end);
     const Complexes mean_z{at::matmul(weights, z.real), at::matmul(weights, z.imaginary)};
     const Complexes mean_k{at::matmul(weights, k.real), at::matmul(weights, k.imaginary)};
     const at::Tensor mean_rest = at::matmul(weights, unturned);
@@ -330,7 +351,10 @@ class PairSplit final : public AddressingSplit {
     };
     parts.place = list(weighted_variance(weights, place));
     parts.word = list(weighted_variance(weights, word));
-    const at::Tensor rows = both_of(parts, all_places, block, weights, mean_z, mean_k, q, wanted.rows);
+    const at::Tensor rows =
+        both_of(parts, {of_places, mean_z, all_places.centre()},
+                {own_keys.products.means(weights, block.keys).contiguous(), mean_k, own_keys.products.centre()}, q,
+                wanted.rows);
     if (wanted.effects) {
       const at::Tensor mean = (weights * word).sum(1);
       parts.place_effect = place - (weights * place).sum(1, true);
@@ -343,16 +367,21 @@ class PairSplit final : public AddressingSplit {
     return parts;
   }
 
+  // Means over the keys of a side's products, of its numbers, and what the products are less.
+  struct SideMeans {
+    at::Tensor products;  // (Q, 4N)
+    Complexes numbers;    // (Q, M)
+    const std::vector<double>& centre;
+  };
   // Fills parts.both; (Q, M) the covariances of every pair with the whole, where asked for.
-  at::Tensor both_of(QueryParts& parts, Products& all_places, const QueryBlock& block, const at::Tensor& weights,
-                     const Complexes& mean_z, const Complexes& mean_k, const Complexes& q, bool by_row) {
-    const at::Tensor of_places = all_places.means(weights, block.keys).contiguous();
-    const at::Tensor of_keys = turned_back_->means(weights, block.keys).contiguous();
-    const std::int64_t count = weights.size(0);
-    const std::int64_t pairs = mean_z.columns();
-    const Complexes z{mean_z.real.contiguous(), mean_z.imaginary.contiguous()};
-    const Complexes k{mean_k.real.contiguous(), mean_k.imaginary.contiguous()};
-    const Complexes own{q.real.contiguous(), q.imaginary.contiguous()};
+  static at::Tensor both_of(QueryParts& parts, const SideMeans& place, const SideMeans& key, const Complexes& q,
+                            bool by_row) {
+    const std::int64_t count = q.real.size(0);
+    const std::int64_t pairs = q.columns();
+    const auto contiguous = [](const Complexes& x) { return Complexes{x.real.contiguous(), x.imaginary.contiguous()}; };
+    const Complexes z = contiguous(place.numbers);
+    const Complexes k = contiguous(key.numbers);
+    const Complexes own = contiguous(q);
     const at::Tensor rows = by_row ? at::zeros({count, pairs}, at::kDouble) : at::Tensor();
     parts.both.resize(index(count));
     at::parallel_for(0, count, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -360,10 +389,10 @@ class PairSplit final : public AddressingSplit {
         return matrix.data_ptr<double>() + n * matrix.size(1);
       };
       for (std::int64_t n = begin; n < end; ++n) {
-        const Moments place{row(of_places, n), row(z.real, n), row(z.imaginary, n), all_places.centre().data(), pairs};
-        const Moments key{row(of_keys, n), row(k.real, n), row(k.imaginary, n), turned_back_->centre().data(), pairs};
+        const Moments of_place{row(place.products, n), row(z.real, n), row(z.imaginary, n), place.centre.data(), pairs};
+        const Moments of_key{row(key.products, n), row(k.real, n), row(k.imaginary, n), key.centre.data(), pairs};
         parts.both[index(n)] =
-            interaction(place, key, row(own.real, n), row(own.imaginary, n), by_row ? row(rows, n) : nullptr);
+            interaction(of_place, of_key, row(own.real, n), row(own.imaginary, n), by_row ? row(rows, n) : nullptr);
       }
     });
     return rows;
@@ -409,11 +438,9 @@ class PairSplit final : public AddressingSplit {
   }
 
   PairLayer layer_;
-  bool exact_;                           // products in float64
-  std::vector<at::Tensor> angles_;       // (T, M) of all heads, or of each
-  std::optional<Products> turned_back_;  // keys of one group
-  at::Tensor rest_;                      // (T, R) theirs
-  std::int64_t of_keys_ = -1;
+  bool exact_;                      // products in float64
+  std::vector<at::Tensor> angles_;  // (T, M) of all heads, or of each
+  std::map<std::int64_t, Keys> keys_;
   std::vector<std::unique_ptr<Products>> places_;  // as angles_
   double from_ = 0;
 };

@@ -1,6 +1,6 @@
 // What the ways of addressing() share: queries with the weights of their cells, and what each way makes of them.
 //
-// Letters: as in addressing.h; Q queries of a block, K its keys, h heads of a group that share a key head.
+// Letters: as in addressing.h; Q queries of a block, K its keys, h heads.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -56,7 +56,7 @@ class AddressingSplit {
   virtual AddressingWay way() const = 0;
   // The cells that a query costs, by the keys that it sees: at most kMostCells a head are asked for.
   virtual double cells(std::int64_t keys) const = 0;
-  // One per head of the group.
+  // One per head.
   virtual Result<std::vector<QueryParts>> split(const QueryBlock& block, Range heads, const PartsWanted& wanted,
                                                 const StopToken& stop) = 0;
   // (n, n) float64 L[j, c] over the keys that a query sees. Errors: kUnsupported of kPermutations.
