@@ -149,11 +149,39 @@ void Columns::arrange(const std::vector<session::CheckpointEntry>& entries) {
       remove(id);
     }
   }
-  const auto place = [&](const Checkpoint& each) { return std::find(order.begin(), order.end(), each.id); };
-  std::stable_sort(list_.all().begin(), list_.all().end(),
-                   [&](const Checkpoint& a, const Checkpoint& b) { return place(a) < place(b); });
+  put_in_order(order, own);
   Q_EMIT changed();
   Q_EMIT runs_changed();
+}
+
+// Columns of checkpoints that were open exchange places among themselves; those of others come first.
+void Columns::put_in_order(const std::vector<int>& order, const std::set<int>& known) {
+  std::vector<Checkpoint>& all = list_.all();
+  const auto place = [&](const Checkpoint& each) { return std::find(order.begin(), order.end(), each.id); };
+  const auto before = [&](const Checkpoint& a, const Checkpoint& b) { return place(a) < place(b); };
+  const bool foreign = std::any_of(all.begin(), all.end(), [&](const Checkpoint& each) {
+    return place(each) != order.end() && !known.contains(each.id) &&
+           std::none_of(all.begin(), all.end(), [&](const Checkpoint& other) {
+             return known.contains(other.id) && are_siblings(other.entry, each.entry);
+           });
+  });
+  if (foreign) {
+    std::stable_sort(all.begin(), all.end(), before);
+    return;
+  }
+  std::vector<Checkpoint> wanted;
+  for (Checkpoint& each : all) {
+    if (place(each) != order.end()) {
+      wanted.push_back(each);
+    }
+  }
+  std::stable_sort(wanted.begin(), wanted.end(), before);
+  auto next = wanted.begin();
+  for (Checkpoint& each : all) {
+    if (place(each) != order.end()) {
+      each = *next++;
+    }
+  }
 }
 
 void Columns::change_overrides(int id, const models::Overrides& overrides) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,6 +67,7 @@ class Columns : public QObject {
   void extent_changed();  // after the others: layers, heads or tokens of the columns may have changed
 
  private:
+  void put_in_order(const std::vector<int>& order, const std::set<int>& known);
   void load_again(Checkpoint& checkpoint);
   // Gives the edits of `entry` to a column of `hidden_` that differs only in its edits and is none of `wanted`.
   void become(const session::CheckpointEntry& entry, const std::vector<session::CheckpointEntry>& wanted);

@@ -142,6 +142,35 @@ TEST_F(Columns, ArrangingShowsExactlyTheseInTheirOrder) {
   EXPECT_NE(columns_.list().find(kept), nullptr);  // the user unticked it: it is theirs
 }
 
+// Undoing an edit leaves the checkpoints in their places, hidden ones among them.
+TEST_F(Columns, ArrangingWhatIsOpenKeepsItsPlace) {
+  type("one");
+  for (const char* name : {"a", "b", "c"}) {
+    open(name, std::string(name) != "a");
+  }
+  ASSERT_TRUE(settle());
+  session::CheckpointEntry edited{"b", {}, true};
+  edited.edits.emplace_back();
+  edited.edits.back().kind = models::EditKind::kShift;
+  edited.edits.back().by = 2;
+  columns_.open(edited);
+  ASSERT_TRUE(settle());
+  const auto names = [this] {
+    Names list;
+    for (const Checkpoint& each : columns_.list().all()) {
+      list.push_back(each.entry.path.filename().string() + (each.entry.edits.empty() ? "" : "*"));
+    }
+    return list;
+  };
+  EXPECT_EQ(names(), (Names{"a", "b", "c", "b*"}));
+  columns_.arrange({{"b", {}, true}, {"c", {}, true}});
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(names(), (Names{"a", "b", "c"}));
+  columns_.arrange({{"c", {}, true}, {"b", {}, true}});
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(names(), (Names{"a", "c", "b"}));  // in the order that is asked for
+}
+
 TEST_F(Columns, LayersAndHeadsAreThoseThatAllHave) {
   EXPECT_EQ(columns_.list().largest_layer(), 0);
   type("one");
