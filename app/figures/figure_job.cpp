@@ -145,7 +145,15 @@ Status write_data(const FigureJob& job, const std::filesystem::path& file, const
 }
 
 std::string suggested_name(const FigureJob& job) {
-  std::string name = job.columns.front().name + "-" + job.view->info().name;
+  const views::ViewInfo& info = job.view->info();
+  const session::ViewState& state = job.recipe.session.state;
+  std::string name = job.columns.front().name + "-" + info.name;
+  if (info.uses_layer && state.layer >= 0) {
+    name += "-l" + std::to_string(state.layer);
+  }
+  if (info.uses_head && state.head != views::kAll) {
+    name += state.head == views::kMean ? "-mean" : "-h" + std::to_string(state.head);
+  }
   std::replace_if(
       name.begin(), name.end(), [](unsigned char c) { return c <= ' ' || c == '/' || c == ':' || c >= 0x80; }, '-');
   return name;

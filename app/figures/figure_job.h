@@ -59,7 +59,7 @@ Status write_figures(const FigureJob& job, const std::filesystem::path& file, co
 Status write_data(const FigureJob& job, const std::filesystem::path& file, const StopToken& stop,
                   const Progress& progress = {});
 
-// A name for its file, without an ending: "text-rope-attention".
+// A name for its file, without an ending: "text-rope-attention-l2-h1".
 std::string suggested_name(const FigureJob& job);
 
 }  // namespace locus::figures

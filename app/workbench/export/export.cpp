@@ -1,6 +1,8 @@
 #include "app/workbench/export/export.h"
 
+#include <QDir>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QSettings>
 #include <algorithm>
 
@@ -67,6 +69,13 @@ void submit_export(Studio& studio, figures::FigureJob job, const std::filesystem
       [done](const Result<Files>& files) { done(files); });
 }
 
+QString file_like(const QString& last, const QString& name, const QString& usual) {
+  const QFileInfo before(last);
+  const QString ending = before.suffix().isEmpty() ? usual : before.suffix();
+  const bool there = !last.isEmpty() && before.dir().exists();
+  return (there ? before.path() + QLatin1Char('/') : QString()) + name + QLatin1Char('.') + ending;
+}
+
 void export_shown(QWidget* parent, Studio& studio, QSettings& settings, Contents contents, const Exported& done) {
   auto job = shown_job(studio);
   if (!job) {
@@ -77,11 +86,14 @@ void export_shown(QWidget* parent, Studio& studio, QSettings& settings, Contents
   if (!(figure ? ask_figure(parent, studio, settings, *job) : ask_data(parent, *job))) {
     return;
   }
+  const QString key = figure ? QStringLiteral("export/figure") : QStringLiteral("export/data");
   const QString file = QFileDialog::getSaveFileName(
       parent, figure ? QStringLiteral("Export figure") : QStringLiteral("Export data"),
-      qt(figures::suggested_name(*job) + (figure ? ".pdf" : ".npy")),
+      file_like(settings.value(key).toString(), qt(figures::suggested_name(*job)),
+                figure ? QStringLiteral("pdf") : QStringLiteral("npy")),
       figure ? QStringLiteral("Figures (*.pdf *.svg *.png *.html)") : QStringLiteral("Numbers (*.npy *.csv)"));
   if (!file.isEmpty()) {
+    settings.setValue(key, file);
     submit_export(studio, *std::move(job), file.toStdString(), contents, done);
   }
 }

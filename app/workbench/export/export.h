@@ -23,6 +23,8 @@ enum class Contents { kFigure, kNumbers };
 
 // Asks for sizes and a file, then exports what is shown.
 void export_shown(QWidget* parent, Studio& studio, QSettings& settings, Contents contents, const Exported& done);
+// A file of that name in the folder and format of the one that was written last; without one, in the usual format.
+QString file_like(const QString& last, const QString& name, const QString& usual);
 // Exports every figure of the session into a folder, as PNG and PDF.
 void export_all(Studio& studio, const std::filesystem::path& folder, const Exported& done);
 

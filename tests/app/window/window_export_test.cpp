@@ -116,6 +116,23 @@ TEST_F(WindowExport, WhatIsNotShownIsNoPartOfARecipe) {
   EXPECT_EQ(to_json(job->recipe).find("hidden"), std::string::npos);
 }
 
+TEST_F(WindowExport, NamesHaveLayerAndHeadAndFilesTheirFolderAndFormat) {
+  session::ViewState state = window_->studio().state();
+  state.layer = 2;
+  state.head = views::kMean;
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(figures::suggested_name(*shown_job(window_->studio())), "gentle-attention-l2-mean");
+  session::show_view(state, "heads");  // of all layers and heads
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(figures::suggested_name(*shown_job(window_->studio())), "gentle-heads");
+  EXPECT_EQ(file_like({}, "map", "pdf").toStdString(), "map.pdf");
+  const QString folder = files_.path();
+  EXPECT_EQ(file_like(folder + "/before.svg", "map", "pdf"), folder + QStringLiteral("/map.svg"));
+  EXPECT_EQ(file_like("/no/such/folder/before.svg", "map", "pdf").toStdString(), "map.svg");
+}
+
 TEST_F(WindowExport, TheClipboardHasPictureDrawingWordsAndLatex) {
   trigger("copy-figure");
   ASSERT_TRUE(wait([] { return QApplication::clipboard()->mimeData()->hasFormat(QStringLiteral("image/svg+xml")); }));
@@ -125,7 +142,7 @@ TEST_F(WindowExport, TheClipboardHasPictureDrawingWordsAndLatex) {
   EXPECT_TRUE(words.startsWith(QStringLiteral("locus figure attention "))) << words.toStdString();
   EXPECT_TRUE(words.contains(QStringLiteral("--text 'one two three'"))) << words.toStdString();
   const QString latex = copied("copy-latex");
-  EXPECT_TRUE(latex.contains(QStringLiteral("\\includegraphics[width=174mm]{gentle-attention.pdf}")))
+  EXPECT_TRUE(latex.contains(QStringLiteral("\\includegraphics[width=174mm]{gentle-attention-l0-h0.pdf}")))
       << latex.toStdString();
   EXPECT_TRUE(latex.contains(QStringLiteral("layer 0, head 0: gentle, steep."))) << latex.toStdString();
   EXPECT_TRUE(
