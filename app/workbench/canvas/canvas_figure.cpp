@@ -41,6 +41,33 @@ std::shared_ptr<const figure::Figure> CanvasFigure::chosen() {
   return chosen_.figure;
 }
 
+// One more panel in each row if a difference is shown.
+std::optional<std::size_t> CanvasFigure::column_of(const figure::Figure& made, std::size_t panel) const {
+  const std::size_t columns = studio_.checkpoints().shown().size();
+  const auto across = static_cast<std::size_t>(made.columns);
+  if (columns < 2 || made.panels.size() < columns || across < columns || across > columns + 1 ||
+      panel % across >= columns) {
+    return std::nullopt;
+  }
+  return panel % across;
+}
+
+// With the mark of the chosen column, which is no part of what is said or exported.
+std::shared_ptr<const figure::Figure> CanvasFigure::marked(const std::shared_ptr<const figure::Figure>& made) {
+  if (!made || column_ >= made->panels.size() || column_of(*made, column_) != column_) {
+    return made;
+  }
+  if (marked_.of != made || marked_.column != column_) {
+    figure::Figure figure = *made;
+    for (std::size_t n = 0; n < figure.panels.size(); ++n) {
+      std::string& title = figure.panels[n].title;
+      title = column_of(figure, n) == column_ && !title.empty() ? "▸ " + title : title;
+    }
+    marked_ = {made, column_, std::make_shared<const figure::Figure>(std::move(figure))};
+  }
+  return marked_.figure;
+}
+
 std::shared_ptr<const figure::Figure> CanvasFigure::shown() {
   const auto made = chosen();
   const std::size_t panels = made ? made->panels.size() : 0;
@@ -54,18 +81,15 @@ std::shared_ptr<const figure::Figure> CanvasFigure::shown() {
       panel.color_bar_label = made->panels[n].color_bar_label;
     }
   }
-  return copy ? copy : made;
+  return copy ? copy : marked(made);
 }
 
 std::optional<std::size_t> CanvasFigure::reference_panel(std::size_t panel) const {
   const auto& made = studio_.scheduler().figure();
-  const std::size_t columns = studio_.checkpoints().shown().size();
-  // One more panel in each row if a difference is shown.
-  const auto across = static_cast<std::size_t>(made ? made->columns : 0);
-  if (!made || !shows_reference_ || columns < 2 || made->panels.size() < columns || across < columns ||
-      across > columns + 1 || panel % across >= columns) {
+  if (!made || !shows_reference_ || !column_of(*made, panel)) {
     return std::nullopt;
   }
+  const auto across = static_cast<std::size_t>(made->columns);
   const std::size_t reference = views::reference_of(studio_.view_input());
   return std::min(panel / across * across + reference, made->panels.size() - 1);
 }

@@ -19,6 +19,8 @@ class CanvasFigure {
   std::shared_ptr<const figure::Figure> shown();
   // Whether maps leave room above and to their right.
   void set_room(bool room) { room_ = room; }
+  // The title of this column has a mark, where there are several.
+  void mark_column(std::size_t column) { column_ = column; }
   // Every column shows the reference instead: the difference is what moves.
   void set_shows_reference(bool on) { shows_reference_ = on; }
   bool shows_reference() const { return shows_reference_; }
@@ -41,9 +43,13 @@ class CanvasFigure {
 
  private:
   std::shared_ptr<const figure::Figure> chosen();
+  std::shared_ptr<const figure::Figure> marked(const std::shared_ptr<const figure::Figure>& made);
+  // The column that a panel shows; empty: a difference, or several.
+  std::optional<std::size_t> column_of(const figure::Figure& made, std::size_t panel) const;
 
   Studio& studio_;
   bool room_ = false;
+  std::size_t column_ = 0;
   bool shows_reference_ = false;
   struct Chosen {
     std::shared_ptr<const figure::Figure> of;  // the scheduler's
@@ -52,6 +58,12 @@ class CanvasFigure {
     std::shared_ptr<const figure::Figure> figure;
   };
   Chosen chosen_;
+  struct Marked {
+    std::shared_ptr<const figure::Figure> of;
+    std::size_t column = 0;
+    std::shared_ptr<const figure::Figure> figure;
+  };
+  Marked marked_;
   struct Statement {
     std::shared_ptr<const figure::Figure> of;
     bool measured = false;  // includes the measurements of the head

@@ -25,6 +25,30 @@ class WindowComparison : public WindowTest {
   }
 };
 
+// On the canvas alone: exports and what is said have no mark.
+TEST_F(WindowComparison, TheTitleOfTheChosenColumnIsMarked) {
+  open_three();
+  const auto marked = [this] {
+    std::vector<std::size_t> list;
+    const auto& shown = window_->canvas()->content().figure;
+    for (std::size_t n = 0; shown && n < shown->panels.size(); ++n) {
+      if (shown->panels[n].title.rfind("▸ ", 0) == 0) {
+        list.push_back(n);
+      }
+    }
+    return list;
+  };
+  EXPECT_TRUE(wait([&] { return marked() == std::vector<std::size_t>{0}; }, 5000));
+  press(window_->canvas(), Qt::Key_3);
+  EXPECT_TRUE(wait([&] { return marked() == std::vector<std::size_t>{2}; }, 5000));
+  EXPECT_EQ(titles()[2], "third · layer 0, head 0");
+  for (int n = 0; n < 2; ++n) {
+    window_->studio().columns().set_shown(window_->studio().checkpoints().all()[static_cast<std::size_t>(n)].id, false);
+  }
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(wait([&] { return marked().empty(); }, 5000));  // there is one alone
+}
+
 TEST_F(WindowComparison, TheReferenceIsPickedByItsName) {
   open_three();
   auto* reference = window_->findChild<QComboBox*>(QStringLiteral("reference"));
