@@ -33,11 +33,6 @@ double mean_cosine(double turns, std::int64_t phase_width, double deviation_prod
   return std::exp(-width / 2 * std::log1p(t * t));
 }
 
-// The turn by distance, in units of θ.
-double turn_of(double distance, AngleConvention convention) {
-  return distance * (convention == AngleConvention::kPaper ? kTurn : 1.0);
-}
-
 double power(double distance, double alpha) {
   return distance == 0 ? 0.0 : std::pow(std::abs(distance), alpha);
 }
@@ -46,18 +41,6 @@ double power(double distance, double alpha) {
 
 std::string label(AngleConvention convention) {
   return convention == AngleConvention::kLlama ? "LLaMA: λθ" : "paper: 2πλθ";
-}
-
-RopeSums rope_sums(double distance, std::int64_t head_width, double base, AngleConvention convention) {
-  const double turn = turn_of(distance, convention);
-  const double width = static_cast<double>(head_width);
-  RopeSums sums;
-  for (std::int64_t d = 0; d < head_width / 2; ++d) {
-    const double angle = turn * std::pow(base, -2.0 * static_cast<double>(d) / width);
-    sums.cosine += std::cos(angle) / width;
-    sums.sine += std::sin(angle) / width;
-  }
-  return sums;
 }
 
 Result<std::vector<RopeMoments>> rope_pair_moments(const at::Tensor& query, const at::Tensor& key,

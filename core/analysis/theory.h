@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/analysis/rope_sums.h"
 #include "core/base/result.h"
 
 namespace at {
@@ -18,20 +19,8 @@ enum class PairLayout;
 
 namespace locus::analysis {
 
-// How far pair d turns over a distance λ.
-enum class AngleConvention {
-  kLlama,  // λ·θ_d
-  kPaper,  // 2π·λ·θ_d
-};
 // "LLaMA: λθ" and "paper: 2πλθ", as curves are labelled.
 std::string label(AngleConvention convention);
-
-// C_D(λ) = 1/D Σ_{d<D/2} cos(angle) and S_D(λ) with sin (Eq. 24); both within ±1/2.
-struct RopeSums {
-  double cosine = 0;
-  double sine = 0;
-};
-RopeSums rope_sums(double distance, std::int64_t head_width, double base, AngleConvention convention);
 
 // μ₀ and ν₀ (Eq. 4, 5): the means over pairs of channels and samples of
 // A_d = q_{2d}k_{2d} + q_{2d+1}k_{2d+1} and B_d = q_{2d}k_{2d+1} − q_{2d+1}k_{2d}.
