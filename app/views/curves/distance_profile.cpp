@@ -10,8 +10,10 @@
 #include "app/views/shared/score_maps/score_map.h"
 #include "app/views/shared/view.h"
 #include "core/base/controls.h"
+#include "core/base/lists.h"
 #include "core/base/numbers.h"
 #include "models/api/pairs.h"
+#include "models/api/rope_sums.h"
 
 namespace locus::views {
 
@@ -75,6 +77,12 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
                "Distances in tokens, or in a component of M-RoPE's positions: t of all tokens, rows h or columns w of "
                "the cells of a picture",
                {"tokens", "t", "h", "w"}),
+           words(
+               "bases", "Sums of bases",
+               "RoPE bases whose sums C(Δ) and S(Δ) are shown instead of the head, to ten times the base; empty: none",
+               "none; 10000 500000"),
+           whole("width", "Head width of the sums", "Number of channels of the sums; 0: those of the head", 0, 0, 65536,
+                 "the head's"),
            band_control()},
       .brushes = {{"first keys left out", "", "skip-first"}},
   });
@@ -118,10 +126,112 @@ Status mark_waves(const ViewInput& input, figure::Panel& panel) {
   return {};
 }
 
+constexpr std::int64_t kSumPoints = 500;  // at most, of a curve and of the far distances
+
+// C_D and S_D of one base at whole distances from 1 to ten times the base, and what Theorem 2.2 is about: the least C
+// near (1 < λ < base^(1/4)/8) less the largest far (λ from the base on); NaN where no whole distance is near.
+struct BaseSums {
+  double base = 0;
+  std::vector<double> distance;
+  std::vector<double> cosine;
+  std::vector<double> sine;
+  std::int64_t near = 0;  // the largest near distance; below 2: none
+  double gap = kNaN;
+};
+
+// Ascending whole numbers from `first` to `last`, each as much larger than the one before, or by 1.
+std::vector<double> spread_out(double first, double last, std::int64_t count) {
+  std::vector<double> list;
+  const double ratio = std::pow(last / first, 1.0 / static_cast<double>(count - 1));
+  for (double at = first; at <= last * (1 + 1e-12); at = std::max(at + 1, std::round(at * ratio))) {
+    list.push_back(at);
+  }
+  return list;
+}
+
+BaseSums sums_of(double base, std::int64_t width, models::AngleConvention convention) {
+  BaseSums sums{.base = base, .distance = spread_out(1, 10 * base, kSumPoints), .cosine = {}, .sine = {}};
+  const auto at = [&](double distance) { return models::rope_sums(distance, width, base, convention); };
+  for (const double distance : sums.distance) {
+    const models::RopeSums both = at(distance);
+    sums.cosine.push_back(both.cosine);
+    sums.sine.push_back(both.sine);
+  }
+  const double bound = std::pow(base, 0.25) / 8;
+  sums.near = static_cast<std::int64_t>(std::ceil(bound)) - 1;
+  if (sums.near >= 2) {
+    double least = 1;
+    for (const double distance : spread_out(2, static_cast<double>(sums.near), kSumPoints)) {
+      least = std::min(least, at(distance).cosine);
+    }
+    double largest = -1;
+    for (const double distance : spread_out(std::floor(base) + 1, 10 * base, kSumPoints)) {
+      largest = std::max(largest, at(distance).cosine);
+    }
+    sums.gap = least - largest;
+  }
+  return sums;
+}
+
+// Of the bases in `text`; none where it is empty. A width of 0 is that of the head.
+Result<std::vector<BaseSums>> sums_of(const ViewInput& input, const std::string& text, std::int64_t width,
+                                      const std::string& theory) {
+  const auto bases = parse_numbers<double>(split_words(text, " ,;"));
+  if (!bases || !std::ranges::all_of(*bases, [](double base) { return base > 10 && base <= 1e12; })) {
+    return usage("option bases: expected numbers above 10, 1e12 at most, found \"" + text + "\"");
+  }
+  const models::AngleConvention convention =
+      theory == "llama" ? models::AngleConvention::kLlama : models::AngleConvention::kPaper;
+  std::vector<BaseSums> list;
+  list.reserve(bases->size());
+  for (const double base : *bases) {
+    list.push_back(sums_of(base, width > 0 ? width : input.columns[0].trace->model().head_width, convention));
+  }
+  return list;
+}
+
+figure::Figure sums_figure(const std::vector<BaseSums>& list) {
+  figure::Figure figure = figure_across(2);
+  for (const bool of_cosine : {true, false}) {
+    figure::Panel panel;
+    Extent x;
+    Extent y;
+    std::string note;
+    for (const BaseSums& sums : list) {
+      const std::string name = "base " + general_text(sums.base, 6);
+      add_curve(curve_through(name, sums.distance, of_cosine ? sums.cosine : sums.sine), x, y, panel);
+      note +=
+          ", " + general_text(sums.base, 6) +
+          (sums.near < 2 ? " none near" : " " + fixed_text(sums.gap, 3) + " (λ ≤ " + std::to_string(sums.near) + ")");
+    }
+    panel.title = of_cosine ? "C(λ) = 1/D Σ cos" : "S(λ) = 1/D Σ sin";
+    panel.x.label = "distance λ (tokens)";
+    panel.x.view = {1, std::max(x.padded(0).high, 10.0)};
+    panel.x.logarithmic = true;
+    panel.y.label = of_cosine ? "C" : "S";
+    panel.y.view = y.padded();
+    panel.note =
+        of_cosine ? "near less far (" + std::to_string(kSumPoints) + " distances)" + note + "; Theorem 2.2: 1/8" : "";
+    figure.panels.push_back(std::move(panel));
+  }
+  return figure;
+}
+
+Data sums_table(const std::vector<BaseSums>& list) {
+  std::vector<Series> series;
+  for (const BaseSums& sums : list) {
+    const std::string name = "base " + general_text(sums.base, 6);
+    series.push_back({name + " distance", sums.distance});
+    series.push_back({name + " C", sums.cosine});
+    series.push_back({name + " S", sums.sine});
+  }
+  return table_of(std::move(series));
+}
+
 // The pair whose wavelength is nearest to the distance, in proportion.
 Selection DistanceProfile::pick(const ViewInput& input, const Hit& hit) const {
   const std::vector<Wave> list = waves_of(input);
-  if (!(hit.x > 0)) {
+  if (!(hit.x > 0) || !option<std::string>(input, "bases").empty()) {
     return {};
   }
   std::int64_t nearest = kNone;
@@ -161,6 +271,12 @@ std::string own_head(const HeadRef& head) {
 }
 
 Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbers& profiles) const {
+  LOCUS_TRY(const std::vector<BaseSums> sums,
+            sums_of(input, option<std::string>(input, "bases"), option<std::int64_t>(input, "width"),
+                    option<std::string>(input, "theory")));
+  if (!sums.empty()) {
+    return sums_figure(sums);
+  }
   const bool logarithmic = option<bool>(input, "log-distance");
   const auto along = option<std::string>(input, "along");
   figure::Panel panel;
@@ -242,6 +358,12 @@ Data table_of_bins(const ViewInput& input, const std::vector<std::shared_ptr<con
 }
 
 Result<Data> DistanceProfile::table(const ViewInput& input, const Numbers& profiles) const {
+  LOCUS_TRY(const std::vector<BaseSums> sums,
+            sums_of(input, option<std::string>(input, "bases"), option<std::int64_t>(input, "width"),
+                    option<std::string>(input, "theory")));
+  if (!sums.empty()) {
+    return sums_table(sums);
+  }
   if (has_atlas(input)) {
     return table_of_bins(input, profiles);
   }

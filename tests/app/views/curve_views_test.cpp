@@ -19,6 +19,48 @@ namespace {
 
 using namespace test_views;
 
+// C and S of bases, in their own places and with the paper's angle; what is said of Theorem 2.2 against all near and far
+// distances that are shown.
+TEST(CurveViews, SumsOfBasesStandInsteadOfTheHead) {
+  ViewInput input = input_of();
+  input.options = {{"bases", std::string("10000, 5e5")}, {"width", std::int64_t{128}}};
+  const Data data = exported("distance-profile", input);
+  ASSERT_EQ(data.columns.size(), 6U);
+  EXPECT_EQ(data.columns[3], "base 500000 distance");
+  double near = 1;
+  double far = -1;
+  for (std::int64_t row = 0; row < data.shape[0]; ++row) {
+    const double distance = at(data, row, 3);
+    if (std::isnan(distance)) {
+      break;
+    }
+    double cosine = 0;
+    double sine = 0;
+    for (int d = 0; d < 64; ++d) {
+      const double turns = distance / std::pow(5e5, d / 64.0);
+      cosine += std::cos(2 * std::acos(-1.0) * turns) / 128;
+      sine += std::sin(2 * std::acos(-1.0) * turns) / 128;
+    }
+    expect_near(at(data, row, 4), cosine, 1e-6);
+    expect_near(at(data, row, 5), sine, 1e-6);
+    near = distance == 2 || distance == 3 ? std::min(near, cosine) : near;
+    far = distance > 5e5 ? std::max(far, cosine) : far;
+  }
+  const auto figure = view_of("distance-profile").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  ASSERT_EQ(figure->panels.size(), 2U);
+  const std::string& note = figure->panels[0].note;
+  const std::string before = ", 10000 none near, 500000 ";
+  const auto said = note.find(before);
+  ASSERT_NE(said, std::string::npos) << note;
+  EXPECT_NE(note.find("(λ ≤ 3)"), std::string::npos) << note;
+  const double gap = std::stod(note.substr(said + before.size()));
+  EXPECT_NEAR(gap, near - far, 0.03) << note;  // fewer far distances are shown than are compared
+  EXPECT_GT(gap, 1.0 / 8);
+  input.options.set("bases", std::string("ten"));
+  EXPECT_EQ(view_of("distance-profile").figure(input).error().code, ErrorCode::kUsage);
+}
+
 TEST(CurveViews, ShiftStabilityComparesTheRowsOfTheSameToken) {
   ViewInput input = input_of();
   const Data still = exported("shift-stability", input);
