@@ -1,5 +1,6 @@
 #include "core/position/disentangled.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -178,6 +179,15 @@ TileScores Disentangled::score(const Prepared& prepared, const Tile& tile, const
     add("p2c", picked(keys, query_, 1, bucket.t()).transpose(-1, -2));
   }
   return scores;
+}
+
+double Disentangled::macs(std::int64_t /*layer*/, std::int64_t length) const {
+  const auto rows = static_cast<double>(std::min(2 * options_.span(), 2 * length - 1));
+  const auto width = static_cast<double>(shape_.heads * shape_.head_width);
+  const auto key_width = static_cast<double>(shape_.kv_heads * shape_.head_width);
+  const double met = static_cast<double>(length) * rows * width;
+  const double projected = rows * static_cast<double>(shape_.width);
+  return (options_.c2p ? met + projected * key_width : 0) + (options_.p2c ? met + projected * width : 0);
 }
 
 Entry disentangled_encoding() {

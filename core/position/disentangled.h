@@ -44,6 +44,8 @@ class Disentangled final : public WithOptions<Disentangled, DisentangledOptions>
   double scale() const override;
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                    const at::Tensor& carry) const override;
+  // The rows of the table that distances reach, projected, and met by every query and key.
+  double macs(std::int64_t layer, std::int64_t length) const override;
 
  private:
   struct Projection {

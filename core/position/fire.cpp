@@ -90,6 +90,11 @@ TileScores Fire::score(const Prepared& prepared, const Tile& tile, const Wanted&
   return scores;
 }
 
+double Fire::macs(std::int64_t /*layer*/, std::int64_t length) const {
+  const auto tokens = static_cast<double>(length);
+  return tokens * tokens * static_cast<double>(options_.hidden * (1 + shape_.heads));
+}
+
 at::Tensor Fire::normalisers(const Positions& positions, const Tile& tile) const {
   const at::Tensor& c = c_.of(tile.layer);
   const at::Tensor threshold = (multiplier_.of(tile.layer) * static_cast<double>(options_.length)).abs();

@@ -36,6 +36,8 @@ class Fire final : public WithOptions<Fire, FireOptions>, public AddsToContent {
   bool is_dot_product() const override { return false; }
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                    const at::Tensor& carry) const override;
+  // The network once a cell, as its authors run it; the knots of a run without gradient are fewer.
+  double macs(std::int64_t layer, std::int64_t length) const override;
 
   // The network of `layer` as its knots and the lines between them, in ascending order of x.
   kernel::PiecewiseLinear piecewise(std::int64_t layer) const;

@@ -1,5 +1,6 @@
 #include "core/position/relative.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/position/list.h"
@@ -142,6 +143,12 @@ TileScores Relative::score(const Prepared& prepared, const Tile& tile, const Wan
     scores.content = content;
   }
   return scores;
+}
+
+double Relative::macs(std::int64_t layer, std::int64_t length) const {
+  const std::int64_t vectors = std::min(embedding_.of(layer).size(0), shape_.causal ? length : 2 * length - 1);
+  return static_cast<double>(length) * static_cast<double>(vectors) *
+         static_cast<double>(shape_.heads * shape_.head_width);
 }
 
 Entry relative_encoding() {

@@ -62,6 +62,35 @@ TEST(EncodingRelations, fireChangesWithTheQueryAndDynamicNtkWithTheLength) {
   EXPECT_GT(change_by_shift("rope", {{"scaling", std::string("dynamic")}, {"factor", 2.0}}, 200), 1e-3);
 }
 
+// TAPE's Table 3: 12 layers of 12 heads at 1,024 tokens, 165.69 G multiply-accumulates with FIRE, 160.46 with RoPE.
+TEST(EncodingRelations, fireCostsWhatTapesTableSays) {
+  position::ModelShape shape = shape_of(12, 64);
+  shape.layers = 12;
+  const auto fire = encoding("fire", {}, shape);
+  double added = 0;
+  for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
+    added += fire->macs(layer, 1024);
+  }
+  EXPECT_NEAR(added * 1e-9, 165.69 - 160.46, 0.01);
+}
+
+// Counted from the shapes of what is multiplied.
+TEST(EncodingRelations, tablesOfDistancesCostTheirProductsWithEveryQuery) {
+  const position::ModelShape shape = shape_of(4, 8, 2);  // trained on 64 tokens
+  for (const std::string name : {"relative", "relative-capped"}) {
+    EXPECT_EQ(encoding(name, {}, shape)->macs(0, 24), 24 * 24 * 4 * 8) << name;
+    EXPECT_EQ(encoding(name, {}, shape)->macs(0, 100), 100 * 64 * 4 * 8) << name;
+  }
+  const Settings table{{"buckets", std::int64_t{8}}, {"max_distance", std::int64_t{16}}};
+  const double rows = 16;  // of the table; T = 100 reaches all
+  const double met = 100 * rows * 4 * 8;
+  EXPECT_EQ(encoding("disentangled", table, shape)->macs(0, 100),
+            2 * met + rows * static_cast<double>(shape.width) * (2 * 8 + 4 * 8));
+  Settings one = table;
+  one.set("p2c", false);
+  EXPECT_EQ(encoding("disentangled", one, shape)->macs(0, 100), met + rows * static_cast<double>(shape.width) * 2 * 8);
+}
+
 TEST(EncodingRelations, copeWithOpenGatesCountsTokens) {
   at::manual_seed(5);
   const std::int64_t p_max = 9;
