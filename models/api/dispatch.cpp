@@ -31,6 +31,23 @@ auto wherever(Local local, const A&... arguments) {
 
 namespace models {
 
+Result<std::vector<analysis::LayerAddressing>> addressing(const Trace& trace,
+                                                          const analysis::AddressingOptions& options, StopToken stop,
+                                                          const Progress& progress) {
+  return wherever<&addressing>(&Engine::addressing, trace, options, stop, progress);
+}
+
+Result<analysis::AddressingRow> addressing_row(const Trace& trace, std::int64_t layer, std::int64_t head,
+                                               std::int64_t query, const analysis::AddressingOptions& options,
+                                               StopToken stop) {
+  return wherever<&addressing_row>(&Engine::addressing_row, trace, layer, head, query, options, stop);
+}
+
+Result<analysis::AddressingSpectrum> addressing_spectrum(const Trace& trace, std::int64_t layer, std::int64_t head,
+                                                         const analysis::AddressingOptions& options, StopToken stop) {
+  return wherever<&addressing_spectrum>(&Engine::addressing_spectrum, trace, layer, head, options, stop);
+}
+
 Result<std::vector<float>> attention_rollout(const Trace& trace, std::int64_t query, StopToken stop) {
   return wherever<&attention_rollout>(&Engine::attention_rollout, trace, query, stop);
 }
@@ -228,6 +245,12 @@ Result<std::vector<TokenPair>> strongest_token_pairs(const Model& model, const T
                                                      std::int64_t count, StopToken stop, const Progress& progress) {
   return wherever<&strongest_token_pairs>(&Engine::strongest_token_pairs, model, trace, request, distance, count, stop,
                                           progress);
+}
+
+Result<std::vector<std::vector<analysis::SwapScores>>> swap_scores(const Trace& trace, double temperature,
+                                                                   const analysis::AddressingOptions& options,
+                                                                   StopToken stop, const Progress& progress) {
+  return wherever<&swap_scores>(&Engine::swap_scores, trace, temperature, options, stop, progress);
 }
 
 Result<std::vector<TheoryCurve>> theory_curves(const Trace& trace, std::int64_t layer, std::int64_t head,

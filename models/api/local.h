@@ -3,6 +3,7 @@
 // dispatch.cpp alone calls these by way of the engine's library; the engine calls its own directly.
 #pragma once
 
+#include "models/api/addressing.h"
 #include "models/api/analyses.h"
 #include "models/api/atlas_run.h"
 #include "models/api/convert.h"
@@ -26,6 +27,9 @@
 // Functions of the engine's library: FUNCTION(SPACE, NAME).
 #define LOCUS_ENGINE_FUNCTIONS(FUNCTION)  \
   FUNCTION(image, load_picture)           \
+  FUNCTION(models, addressing)            \
+  FUNCTION(models, addressing_row)        \
+  FUNCTION(models, addressing_spectrum)   \
   FUNCTION(models, attention_rollout)     \
   FUNCTION(models, check_family)          \
   FUNCTION(models, convert)               \
@@ -68,6 +72,7 @@
   FUNCTION(models, shift_stability)       \
   FUNCTION(models, strongest_token_pairs) \
   FUNCTION(models, suggest_family)        \
+  FUNCTION(models, swap_scores)           \
   FUNCTION(models, theory_curves)         \
   FUNCTION(models, token_named)           \
   FUNCTION(models, turning_encoding)      \

@@ -1,12 +1,16 @@
-// models/api/pairs.h
+// models/api/pairs.h, and models/api/addressing.h, which reads pairs too
 #include "models/api/pairs.h"
 
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "core/attention/attend.h"
 #include "core/base/guarded.h"
 #include "core/position/shared/pair_form.h"
+#include "models/api/addressing.h"
 #include "models/api/local.h"
+#include "models/edits/edited_encoding.h"
 #include "models/experiments/fields.h"
 
 namespace locus::models {
@@ -116,6 +120,92 @@ Result<std::vector<std::vector<analysis::PairStatistics>>> local::pair_statistic
       }
     }
     return layers;
+  });
+}
+
+namespace {
+
+// One layer's scores, queries, keys and state. Holds while the trace does.
+Result<analysis::AddressingSource> addressed(const Trace& trace, std::int64_t layer) {
+  LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));
+  LOCUS_TRY(const analysis::PairSource source, source_of(trace, layer));
+  if (dynamic_cast<const EditedEncoding*>(&source.scores.encoding()) != nullptr) {
+    return unsupported("layer " + std::to_string(layer) +
+                       ": edited logits are not split; take the edits of this layer away");
+  }
+  LOCUS_TRY(const TraceData* data, data_of(trace));
+  const std::optional<position::State>& state = data->layers[static_cast<std::size_t>(layer)].state;
+  const bool renewed = source.scores.encoding().description().updates;
+  return analysis::AddressingSource{*field, source.scores, renewed && state ? &*state : nullptr};
+}
+
+// `measure` of every layer; of one that does not support it nothing, or its error where none does.
+template <class Answer>
+Result<std::vector<Answer>> each_layer(
+    const Trace& trace, const Progress& progress,
+    const std::function<Result<Answer>(const analysis::AddressingSource&)>& measure) {
+  LOCUS_TRY(const TraceData* data, data_of(trace));
+  std::vector<Answer> layers;
+  std::optional<Error> reason;
+  bool any = false;
+  for (std::size_t layer = 0; layer < data->layers.size(); ++layer) {
+    report_layer(progress, layer, data->layers.size());
+    const Result<analysis::AddressingSource> source = addressed(trace, static_cast<std::int64_t>(layer));
+    Result<Answer> answer = source ? measure(*source) : Result<Answer>(source.error());
+    if (!answer.ok() && answer.error().code != ErrorCode::kUnsupported) {
+      return answer.error();
+    }
+    any = any || answer.ok();
+    if (!answer.ok() && !reason) {
+      reason = answer.error();
+    }
+    layers.push_back(answer.ok() ? *std::move(answer) : Answer());
+  }
+  if (!any && reason) {
+    return *reason;
+  }
+  return layers;
+}
+
+}  // namespace
+
+Result<std::vector<analysis::LayerAddressing>> local::addressing(const Trace& trace,
+                                                                 const analysis::AddressingOptions& options,
+                                                                 StopToken stop, const Progress& progress) {
+  return guarded([&]() -> Result<std::vector<analysis::LayerAddressing>> {
+    return each_layer<analysis::LayerAddressing>(trace, progress, [&](const analysis::AddressingSource& source) {
+      return analysis::addressing(source, options, stop);
+    });
+  });
+}
+
+Result<analysis::AddressingSpectrum> local::addressing_spectrum(const Trace& trace, std::int64_t layer,
+                                                                std::int64_t head,
+                                                                const analysis::AddressingOptions& options,
+                                                                StopToken stop) {
+  return guarded([&]() -> Result<analysis::AddressingSpectrum> {
+    LOCUS_TRY(const analysis::AddressingSource source, addressed(trace, layer));
+    return analysis::addressing_spectrum(source, head, options, stop);
+  });
+}
+
+Result<analysis::AddressingRow> local::addressing_row(const Trace& trace, std::int64_t layer, std::int64_t head,
+                                                      std::int64_t query, const analysis::AddressingOptions& options,
+                                                      StopToken stop) {
+  return guarded([&]() -> Result<analysis::AddressingRow> {
+    LOCUS_TRY(const analysis::AddressingSource source, addressed(trace, layer));
+    return analysis::addressing_row(source, head, query, options, stop);
+  });
+}
+
+Result<std::vector<std::vector<analysis::SwapScores>>> local::swap_scores(const Trace& trace, double temperature,
+                                                                          const analysis::AddressingOptions& options,
+                                                                          StopToken stop, const Progress& progress) {
+  using Heads = std::vector<analysis::SwapScores>;
+  return guarded([&]() -> Result<std::vector<Heads>> {
+    return each_layer<Heads>(trace, progress, [&](const analysis::AddressingSource& source) {
+      return analysis::swap_scores(source, temperature, options, stop);
+    });
   });
 }
 

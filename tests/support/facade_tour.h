@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/api/addressing.h"
 #include "models/api/analyses.h"
 #include "models/api/convert.h"
 #include "models/api/effect.h"
@@ -221,6 +222,13 @@ inline void FacadeTour::go_through_pairs(const Trace& run) {
   say("pair_plane", models::pair_plane(run, 0, 1, 2));
   say("pair_statistics", models::pair_statistics(run));
   keep("with_pairs", models::with_pairs(run, 0, {0, 3}));
+  for (const auto weights :
+       {analysis::CellWeights::kHalf, analysis::CellWeights::kCells, analysis::CellWeights::kAttention}) {
+    say("addressing", models::addressing(run, {.weights = weights, .queries = 5}));
+  }
+  say("addressing_spectrum", models::addressing_spectrum(run, 0, 1));
+  say("addressing_row", models::addressing_row(run, 0, 1, 9));
+  say("swap_scores", models::swap_scores(run, 0.1, {.queries = 2}));
 }
 
 inline void FacadeTour::go_through_files(const models::Model& model, const Trace& run) {

@@ -1,6 +1,7 @@
-// Calls of models/api/pairs.h.
+// Calls of models/api/pairs.h and models/api/addressing.h.
 #include "models/api/pairs.h"
 
+#include "models/api/addressing.h"
 #include "models/remote/codec/call.h"
 #include "models/remote/codec/checks.h"
 #include "models/remote/codec/lists.h"
@@ -66,14 +67,69 @@ struct Expected<&models::pair_statistics> : AnyAnswer {
   }
 };
 
-#define LOCUS_PAIR_CALLS(CALL)                             \
-  CALL("pair_list", false, &models::pair_list)             \
-  CALL("pair_energy", false, &models::pair_energy)         \
-  CALL("pair_parts", false, &models::pair_parts)           \
-  CALL("pair_profile", false, &models::pair_profile)       \
-  CALL("pair_plane", false, &models::pair_plane)           \
-  CALL("pair_statistics", false, &models::pair_statistics) \
-  CALL("with_pairs", false, &models::with_pairs)
+// One list per layer, each empty or with an entry for each head.
+template <class Layer, class Heads>
+Status check_layers(const std::vector<Layer>& layers, const models::ModelInfo& model, const Heads& heads) {
+  bool fits = static_cast<std::int64_t>(layers.size()) == model.layers;
+  for (const Layer& layer : layers) {
+    fits = fits && (heads(layer).empty() || static_cast<std::int64_t>(heads(layer).size()) == model.heads);
+  }
+  return check(fits, "an entry for each head");
+}
+template <>
+struct Expected<&models::addressing> : AnyAnswer {
+  static Status check(const std::vector<analysis::LayerAddressing>& answer, const models::Trace& trace,
+                      const auto&...) {
+    return check_layers(
+        answer, trace.model(), [](const auto& layer) -> const auto& { return layer.heads; });
+  }
+};
+template <>
+struct Expected<&models::swap_scores> : AnyAnswer {
+  static Status check(const std::vector<std::vector<analysis::SwapScores>>& answer, const models::Trace& trace,
+                      const auto&...) {
+    return check_layers(
+        answer, trace.model(), [](const auto& layer) -> const auto& { return layer; });
+  }
+};
+template <>
+struct Expected<&models::addressing_spectrum> : AnyAnswer {
+  static Status check(const analysis::AddressingSpectrum& answer, const auto&...) {
+    LOCUS_CHECK(check_list(answer.pairs));
+    const std::size_t rows = answer.pairs.rows.size();
+    return remote::check(answer.place.size() == rows && answer.word.size() == rows && answer.both.size() == rows,
+                         "a number for each pair");
+  }
+};
+template <>
+struct Expected<&models::addressing_row> : AnyAnswer {
+  static Status check(const analysis::AddressingRow& answer, const models::Trace& trace, const auto&...) {
+    const std::size_t keys = answer.keys.size();
+    LOCUS_CHECK(remote::check(answer.place.size() == keys && answer.word.size() == keys && answer.both.size() == keys &&
+                                  answer.logit.size() == keys,
+                              "a number for each key"));
+    bool ascend = true;
+    std::int64_t last = -1;
+    for (const std::int64_t key : answer.keys) {
+      ascend = ascend && key > last;
+      last = key;
+    }
+    return remote::check(ascend && last < trace.length(), "keys of the run");
+  }
+};
+
+#define LOCUS_PAIR_CALLS(CALL)                                     \
+  CALL("pair_list", false, &models::pair_list)                     \
+  CALL("pair_energy", false, &models::pair_energy)                 \
+  CALL("pair_parts", false, &models::pair_parts)                   \
+  CALL("pair_profile", false, &models::pair_profile)               \
+  CALL("pair_plane", false, &models::pair_plane)                   \
+  CALL("pair_statistics", false, &models::pair_statistics)         \
+  CALL("with_pairs", false, &models::with_pairs)                   \
+  CALL("addressing", false, &models::addressing)                   \
+  CALL("addressing_spectrum", false, &models::addressing_spectrum) \
+  CALL("addressing_row", false, &models::addressing_row)           \
+  CALL("swap_scores", false, &models::swap_scores)
 LOCUS_CALLS(pair_calls, LOCUS_PAIR_CALLS)
 
 }  // namespace locus::remote

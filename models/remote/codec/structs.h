@@ -3,6 +3,7 @@
 
 #include "core/base/field.h"
 #include "core/base/range.h"
+#include "models/api/addressing.h"
 #include "models/api/analyses.h"
 #include "models/api/edits.h"
 #include "models/api/effect.h"
@@ -37,6 +38,10 @@ template <>
 inline constexpr int kValues<analysis::Pairing> = 3;
 template <>
 inline constexpr int kValues<analysis::PairNorm> = 3;
+template <>
+inline constexpr int kValues<analysis::CellWeights> = 3;
+template <>
+inline constexpr int kValues<analysis::AddressingWay> = 4;
 
 // How often a server does something for one call: no more than the command line and the views ask for. Lengths are
 // bounded by the memory of a run.
@@ -170,6 +175,53 @@ void members(Structs, Is<analysis::PairStatistics> auto& x, auto& visit) {
   visit("explained", x.explained);
   visit("still_share", x.still_share);
   visit("concentration", x.concentration);
+}
+
+void members(Structs, Is<analysis::AddressingOptions> auto& x, auto& visit) {
+  visit("weights", x.weights);
+  visit.count("queries", x.queries, kMostTokens);
+  visit("least_keys", x.least_keys);
+  visit.count("permutations", x.permutations, kMostRepeats);
+  visit("seed", x.seed);
+}
+void members(Structs, Is<analysis::Addressing> auto& x, auto& visit) {
+  visit("place", x.place);
+  visit("word", x.word);
+  visit("both", x.both);
+  visit("place_half", x.place_half);
+  visit("word_half", x.word_half);
+  visit("both_half", x.both_half);
+  visit("spread", x.spread);
+}
+void members(Structs, Is<analysis::LayerAddressing> auto& x, auto& visit) {
+  visit("way", x.way);
+  visit("queries", x.queries);
+  visit("heads", x.heads);
+}
+void members(Structs, Is<analysis::AddressingSpectrum> auto& x, auto& visit) {
+  visit("pairs", x.pairs);
+  visit("place", x.place);
+  visit("word", x.word);
+  visit("both", x.both);
+  visit("head", x.head);
+  visit("queries", x.queries);
+}
+void members(Structs, Is<analysis::AddressingRow> auto& x, auto& visit) {
+  visit("way", x.way);
+  visit("keys", x.keys);
+  visit("place", x.place);
+  visit("word", x.word);
+  visit("both", x.both);
+  visit("logit", x.logit);
+  visit("mean", x.mean);
+  visit("place_share", x.place_share);
+  visit("word_share", x.word_share);
+  visit("both_share", x.both_share);
+  visit("spread", x.spread);
+}
+void members(Structs, Is<analysis::SwapScores> auto& x, auto& visit) {
+  visit("positional", x.positional);
+  visit("symbolic", x.symbolic);
 }
 
 template <class T>
