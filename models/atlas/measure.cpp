@@ -10,6 +10,7 @@
 #include "core/attention/score_field.h"
 #include "core/base/guarded.h"
 #include "core/base/numbers.h"
+#include "models/api/addressing.h"
 #include "models/api/pairs.h"
 #include "models/experiments/fields.h"
 #include "models/formats/atlas/contents.h"
@@ -80,6 +81,9 @@ std::map<std::string, std::vector<double>> wavelength_axes(
   return axes;
 }
 
+constexpr std::array<const char*, 3> kShares{"heads.place", "heads.word", "heads.both"};
+constexpr analysis::AddressingOptions kSplitQueries{.queries = 32};  // of each window
+
 // Euclidean norms of the first keys' values.
 class ValueNorms {
  public:
@@ -108,6 +112,7 @@ class ValueNorms {
 
 Measure::Measure(const Model& model, const MeasureOptions& options, const Trace& probe, Needles needles)
     : model_(model), options_(options), needles_(std::move(needles)) {
+  addressed_ = wants("heads") && local::addressing(probe, kSplitQueries, {}, {}).ok();
   for (std::int64_t layer = 0; layer < model.info().layers; ++layer) {
     auto pairs = wants("pairs") ? local::pair_list(probe, layer, 0) : Result<analysis::PairList>(unsupported(""));
     pairs_.push_back(pairs.ok() ? std::optional(*std::move(pairs)) : std::nullopt);
@@ -154,6 +159,11 @@ void Measure::plan_windows(Kind kind) {
       for (const char* name : {"heads.entropy", "heads.relative-entropy", "heads.distance", "heads.previous",
                                "heads.first", "heads.self", "heads.bias-mean", "heads.bias-deviation"}) {
         add(name, {heads});
+      }
+      for (const char* name : kShares) {
+        if (addressed_) {
+          add(name, {heads});
+        }
       }
     }
     if (wants("sinks")) {
@@ -290,6 +300,27 @@ Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>
   return {};
 }
 
+Status Measure::measure_addressing(const Trace& trace, Kind kind, std::vector<double>& numbers,
+                                   const StopToken& stop) const {
+  if (!addressed_) {
+    return {};
+  }
+  LOCUS_TRY(const auto layers, local::addressing(trace, kSplitQueries, stop, {}));
+  const auto heads = static_cast<std::size_t>(model_.info().heads);
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    for (std::size_t head = 0; head < heads; ++head) {
+      const bool own = head < layers[layer].heads.size();  // layers that cannot be split have none
+      const analysis::Addressing shares =
+          own ? layers[layer].heads[head] : analysis::Addressing{.place = kNaN, .word = kNaN, .both = kNaN};
+      const std::array<double, kShares.size()> values{shares.place, shares.word, shares.both};
+      for (std::size_t n = 0; n < kShares.size(); ++n) {
+        put(kind, kShares[n], static_cast<std::int64_t>(layer), head, std::span(&values[n], 1), numbers);
+      }
+    }
+  }
+  return {};
+}
+
 Status Measure::measure_mixers(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) {
   const auto mixers = mixing_.empty() ? nullptr : trace.side(Side::kMixer);
   for (const std::int64_t layer : mixing_) {
@@ -399,6 +430,7 @@ Status Measure::add(const Windows& windows, std::int64_t index, Block& block, co
     std::vector<double> numbers(slots_.replicated(Kind::kWindow));
     LOCUS_TRY(const TracePointer trace, model_.run({.ids = window.ids}, options, stop));
     LOCUS_CHECK(measure_cells(*trace, Kind::kWindow, numbers, block, stop));
+    LOCUS_CHECK(measure_addressing(*trace, Kind::kWindow, numbers, stop));
     LOCUS_CHECK(measure_mixers(*trace, Kind::kWindow, numbers, stop));
     LOCUS_CHECK(measure_pairs(*trace, Kind::kWindow, numbers, stop));
     LOCUS_CHECK(measure_loss(*trace, window, Kind::kWindow, numbers));
@@ -414,6 +446,7 @@ Status Measure::add(const Windows& windows, std::int64_t index, Block& block, co
       LOCUS_TRY(const TracePointer null, model_.run({.ids = shuffled.ids}, options, stop));
       numbers.assign(slots_.replicated(Kind::kShuffledWindow), 0);
       LOCUS_CHECK(measure_cells(*null, Kind::kShuffledWindow, numbers, block, stop));
+      LOCUS_CHECK(measure_addressing(*null, Kind::kShuffledWindow, numbers, stop));
       LOCUS_CHECK(measure_mixers(*null, Kind::kShuffledWindow, numbers, stop));
       LOCUS_CHECK(measure_pairs(*null, Kind::kShuffledWindow, numbers, stop));
       LOCUS_CHECK(measure_loss(*null, shuffled, Kind::kShuffledWindow, numbers));

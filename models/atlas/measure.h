@@ -58,6 +58,7 @@ class Measure {
            std::span<const double> values, std::vector<double>& numbers) const;
   // The layers that mix without a soft-max, on the side of the mixers.
   Status measure_mixers(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop);
+  Status measure_addressing(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) const;
   Status measure_pairs(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) const;
   const analysis::CellGrid& grid_of(const attention::Mask& mask, bool map);
   MapCells cells_of(const attention::Mask& mask);
@@ -67,6 +68,7 @@ class Measure {
   Needles needles_;
   std::vector<std::optional<analysis::PairList>> pairs_;  // one per layer; empty without rotary pairs
   std::vector<MapCells> map_cells_;                       // one per layer
+  bool addressed_ = false;                                // heads are split into place and word
   std::int64_t mixer_heads_ = 0;
   std::vector<std::int64_t> mixing_;  // layers with a mixer, where they are asked for
   Slots slots_;

@@ -48,9 +48,10 @@ class FakeAtlas : public models::Atlas {
   const models::AtlasInfo& info() const override { return info_; }
   const std::vector<std::string>& statistics() const override {
     static const std::vector<std::string> kNames{
-        "profile.weight", "profile.logit", "mean-map",         "heads.entropy",   "heads.previous",
-        "heads.first",    "heads.self",    "heads.distance",   "heads.induction", "heads.bias-mean",
-        "sinks.weight",   "loss",          "retrieval.answer", "retrieval.score", "spans.needle"};
+        "profile.weight",   "profile.logit",   "mean-map",       "heads.entropy",   "heads.previous",
+        "heads.first",      "heads.self",      "heads.distance", "heads.induction", "heads.bias-mean",
+        "heads.place",      "heads.word",      "heads.both",     "sinks.weight",    "loss",
+        "retrieval.answer", "retrieval.score", "spans.needle"};
     return kNames;
   }
   bool of_model(const std::string& statistic) const override {

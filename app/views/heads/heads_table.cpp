@@ -8,6 +8,7 @@
 #include "app/views/shared/measured/atlas_values.h"
 #include "app/views/shared/plots/series.h"
 #include "core/base/numbers.h"
+#include "models/api/addressing.h"
 #include "models/api/analyses.h"
 #include "models/api/pairs.h"
 
@@ -29,7 +30,25 @@ const std::array<HeadStatistic, kHeadStatistics> kHeadStatisticList{{
     {"carrier", "carrier", "R² of the carrier over distance", true},
     {"still-pairs", "still", "share of the variance from pairs that never complete a turn", true},
     {"concentration", "resultant", "mean resultant length of the strongest pair"},
+    {"place", "place", "share of the place in the variance of the logits", false, "place"},
+    {"word", "word", "share of the word in the variance of the logits", false, "word"},
+    {"both", "both", "share of place and word together in the variance of the logits", false, "both"},
 }};
+
+namespace {
+
+constexpr std::int64_t kSplitQueries = 64;  // whose logits are split into place and word
+
+// One list per layer; none where no layer can be split.
+Result<std::vector<analysis::LayerAddressing>> addressed_heads(const Column& column, const StopToken& stop,
+                                                               const Progress& progress) {
+  auto layers = models::addressing(*column.trace, {.queries = kSplitQueries}, stop, progress);
+  const bool none = !layers.ok() && (layers.error().code == ErrorCode::kUnsupported ||
+                                     layers.error().code == ErrorCode::kBadInput);  // a text of two tokens
+  return none ? std::vector<analysis::LayerAddressing>() : std::move(layers);
+}
+
+}  // namespace
 
 Result<HeadRows> measure_heads(const Column& column, std::int64_t repeats, const StopToken& stop,
                                const Progress& progress) {
@@ -49,6 +68,7 @@ Result<HeadRows> measure_heads(const Column& column, std::int64_t repeats, const
     }
   }
   LOCUS_TRY(const auto pairs, models::pair_statistics(*column.trace, stop, progress));
+  LOCUS_TRY(const auto split, addressed_heads(column, stop, progress));
   HeadRows rows;
   for (const models::HeadRow& each : table) {
     const analysis::HeadStatistics& s = each.statistics;
@@ -56,11 +76,15 @@ Result<HeadRows> measure_heads(const Column& column, std::int64_t repeats, const
     const auto& layer = pairs[static_cast<std::size_t>(each.layer)];
     const analysis::PairStatistics own =
         layer.empty() ? analysis::PairStatistics{kNaN, kNaN, kNaN, kNaN} : layer[static_cast<std::size_t>(each.head)];
+    const auto at = static_cast<std::size_t>(each.layer);
+    const bool divided = at < split.size() && !split[at].heads.empty();
+    const analysis::Addressing shares =
+        divided ? split[at].heads[static_cast<std::size_t>(each.head)] : analysis::Addressing{kNaN, kNaN, kNaN};
     rows.push_back({each.layer,
                     each.head,
                     {s.entropy, s.relative_entropy, s.mean_distance, s.previous_token, s.first_token, s.self,
                      each.on_images, each.on_text, repeated, s.gate_selectivity, each.distance_bias, own.centroid,
-                     own.explained, own.still_share, own.concentration}});
+                     own.explained, own.still_share, own.concentration, shares.place, shares.word, shares.both}});
   }
   return rows;
 }

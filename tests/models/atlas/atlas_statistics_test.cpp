@@ -8,6 +8,7 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/numbers.h"
+#include "models/api/addressing.h"
 #include "models/api/analyses.h"
 #include "models/api/atlas_run.h"
 #include "models/atlas/sums.h"
@@ -235,6 +236,35 @@ TEST_F(AtlasStatistics, HeadsAreThoseOfTheTable) {
   const analysis::DistanceBias bias = models::distance_bias(traces_, 1, options).value();
   EXPECT_NEAR(values("heads.bias-mean", 1).mean[2], bias.mean, 5 * bias.deviation / std::sqrt(4000));
   EXPECT_GT(values("heads.bias-deviation", 1).mean[2], 0);
+}
+
+TEST_F(AtlasStatistics, PlaceWordAndBothAreThoseOfTheWindows) {
+  for (const char* checkpoint : {"text-rope", "text-cope"}) {
+    make(checkpoint);
+    for (const auto& [null, traces] :
+         {std::pair(AtlasNull::kText, &traces_), std::pair(AtlasNull::kShuffled, &shuffled_)}) {
+      std::vector<std::vector<analysis::LayerAddressing>> split;
+      for (const TracePointer& trace : *traces) {
+        split.push_back(models::addressing(*trace, {.queries = 32}).value());
+      }
+      const Kind kind = null == AtlasNull::kText ? Kind::kWindow : Kind::kShuffledWindow;
+      for (const auto& [name, share] : {std::pair("heads.place", &analysis::Addressing::place),
+                                        std::pair("heads.word", &analysis::Addressing::word),
+                                        std::pair("heads.both", &analysis::Addressing::both)}) {
+        const AtlasValues found = values(name, 1, null);
+        for (std::size_t head = 0; head < found.mean.size(); ++head) {
+          Expected expected;
+          for (const auto& layers : split) {
+            expected.add(layers[1].heads[head].*share);
+          }
+          expect_value(found, head, expected, name, kind);
+        }
+      }
+    }
+  }
+  make("text-learned");  // whose keys have no content apart from their place
+  EXPECT_FALSE(atlas_->has("heads.place", AtlasNull::kText));
+  EXPECT_TRUE(atlas_->has("heads.entropy", AtlasNull::kText));
 }
 
 TEST_F(AtlasStatistics, SinksAreThoseOfTheMaps) {
