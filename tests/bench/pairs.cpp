@@ -1,6 +1,7 @@
-// Rows of rotary pairs: energy against reading q and k, a profile against the exact overview of the same head, and a
-// profile of 131,072 tokens from a trace of q and k alone.
+// Rows of rotary pairs: energy against reading q and k, a profile against the exact overview of the same head, the split
+// of logits into place and word against a forward pass, and a profile of 131,072 tokens from a trace of q and k alone.
 #include "core/analysis/pairs.h"
+#include "core/analysis/addressing.h"
 #include "core/attention/score_field.h"
 #include "models/api/pairs.h"
 #include "tests/bench/groups.h"
@@ -48,6 +49,26 @@ Status profile(Rig& rig) {
   return {};
 }
 
+// Place, word and both of all heads of GPT-2-small's size, of 128 queries each, against a forward pass over the text.
+Status split_logits(Rig& rig) {
+  const std::int64_t length = rig.quick() ? 256 : 1024;
+  transformer::Spec spec = gpt2_small(length, rig.quick());
+  spec.encodings = {{"rope", {}}};
+  LOCUS_TRY(const auto model, transformer::Transformer::create(spec));
+  LOCUS_TRY(const auto layer, random_heads("rope", spec.layers.front().attention.heads, length));
+  const auto split = [&]() -> Status {
+    for (std::int64_t n = 0; n < spec.depth(); ++n) {
+      LOCUS_CHECK(status_of(analysis::addressing({*layer, *layer->source().computed()})));
+    }
+    return {};
+  };
+  LOCUS_TRY(const Timed times, rig.time(split, [&] { return observe_random(*model, length); }));
+  rig.add(
+      "place and word of all heads, " + std::to_string(spec.depth()) + " layers of 12, T = " + std::to_string(length),
+      times, "a forward pass of that size over the text", Target::kRatioAtMost, 1.2, "128 queries of each head");
+  return {};
+}
+
 Status long_profile(Rig& rig) {
   const std::int64_t length = rig.quick() ? 4096 : 131072;
   double profile_ms = 0;
@@ -75,6 +96,7 @@ Status long_profile(Rig& rig) {
 Status bench_pairs(Rig& rig) {
   LOCUS_CHECK(energy(rig));
   LOCUS_CHECK(profile(rig));
+  LOCUS_CHECK(split_logits(rig));
   return long_profile(rig);
 }
 

@@ -58,6 +58,8 @@ std::map<std::string, Drawn> figures() {
        {"addition-rope addition-tape", R"("options": {"task-accuracy": {"accuracy": true}})", R"("ids": [0])"}},
       {"training-curve", {"text-rope text-cope", R"("options": {"training-curve": {"of": "both"}})", R"("ids": [0])"}},
       {"heads", {"text-rope", R"("layer": 0)"}},
+      {"addressing",
+       {"text-rope text-rope:2000", R"("layer": 0, "head": 3, "options": {"addressing": {"of": "pairs"}})"}},
       {"atlas",
        {"atlas:text-rope-800 atlas:text-cope",
         R"("options": {"atlas": {"y": "entropy", "size": "distance", "heads": "0.3 1"}})", ""}},

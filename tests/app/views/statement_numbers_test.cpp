@@ -13,6 +13,7 @@
 #include "app/views/shared/plots/series.h"
 #include "app/views/shared/statement.h"
 #include "core/base/numbers.h"
+#include "models/api/addressing.h"
 #include "tests/support/atlas_inputs.h"
 #include "tests/support/exported_views.h"
 #include "tests/support/hybrid.h"
@@ -170,6 +171,43 @@ std::vector<std::string> layer_means(const ViewInput& input, const Data& data) {
   return said;
 }
 
+// Of the columns of a table: their means over the heads, their number.
+std::vector<std::string> means_of_heads(const ViewInput& /*input*/, const Data& data) {
+  std::vector<std::string> said{std::to_string(data.shape[0])};
+  for (std::int64_t column = 2; column < data.shape[1]; ++column) {
+    double sum = 0;
+    for (std::int64_t row = 0; row < data.shape[0]; ++row) {
+      sum += number_at(data, row, column);
+    }
+    said.push_back(short_number(sum / static_cast<double>(data.shape[0])));
+  }
+  return said;
+}
+
+// Of the pairs of a head: the sums of its columns, and the part of a sum that a sentence counts.
+std::vector<std::string> sums_of_pairs(const ViewInput& /*input*/, const Data& data) {
+  std::vector<std::string> said{"90"};
+  for (std::int64_t column = 2; column < data.shape[1]; ++column) {
+    double sum = 0;
+    for (std::int64_t row = 0; row < data.shape[0]; ++row) {
+      sum += number_at(data, row, column);
+    }
+    said.push_back(short_number(sum));
+  }
+  return said;
+}
+
+// Of one query: the shares, which a row of numbers does not give, and the largest rest.
+std::vector<std::string> shares_of_row(const ViewInput& input, const Data& data) {
+  const auto row = models::addressing_row(*input.columns.front().trace, input.layer, input.head, input.query.index);
+  double left = 0;
+  for (std::int64_t key = 0; key < data.shape[0]; ++key) {
+    left = std::max(left, std::abs(number_at(data, key, test_views::column_named(data, "both"))));
+  }
+  return {short_number(row->place_share), short_number(row->word_share), short_number(row->both_share),
+          short_number(left), std::to_string(input.query.index)};
+}
+
 // The distances at which an atlas has bins: single ones, and the middle of what lies between two edges.
 std::vector<std::string> middles(const ViewInput& /*input*/, const Data& data) {
   std::vector<std::string> said;
@@ -254,6 +292,11 @@ const std::map<std::string, std::vector<Case>>& listed_cases() {
       {"atlas",
        {{.columns = "text-rope-800.atlas text-learned.atlas"},
         {.columns = "text-rope-800.atlas text-learned.atlas", .options = word("y", "entropy")}}},
+      {"addressing",
+       {{.columns = two, .derived = means_of_heads},
+        {.columns = two, .options = word("of", "pairs"), .derived = sums_of_pairs},
+        {.columns = two, .options = word("of", "query"), .derived = shares_of_row},
+        {.columns = "text-rope", .options = word("score", "swaps"), .derived = means_of_heads}}},
       {"head-difference",
        {{.columns = two, .together = true}, {.columns = two, .options = word("match", "best"), .together = true}}},
       {"reading", {{.columns = two, .derived = layer_means}, {.columns = two, .options = word("of", "heads")}}},

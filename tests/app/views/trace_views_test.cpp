@@ -126,7 +126,8 @@ TEST_F(TraceViews, MapsAlone) {
                                                {"pair-energy", no_pairs},
                                                {"pair-scores", no_pairs},
                                                {"pair-profile", no_pairs},
-                                               {"pair-plane", no_pairs}}));
+                                               {"pair-plane", no_pairs},
+                                               {"addressing", no_pairs}}));
   expect_differences(maps);
 }
 
