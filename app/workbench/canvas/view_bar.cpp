@@ -9,6 +9,7 @@
 #include <array>
 
 #include "app/views/shared/score_maps/score_map.h"
+#include "app/workbench/canvas/view_groups.h"
 #include "app/workbench/widgets/build.h"
 
 namespace locus::workbench {
@@ -52,6 +53,7 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
   const auto label = [this](const char* text) {
     return addWidget(new QLabel(QStringLiteral(" ") + QLatin1String(text) + QStringLiteral(" "), this));
   };
+  addWidget(new ViewGroups(studio, this));
   label("View");
   view_ = make_named<QComboBox>(this, "view", QStringLiteral("View"), QStringLiteral("The view; F1 explains it"));
   fill_views(*view_);
