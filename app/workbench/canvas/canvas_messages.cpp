@@ -20,6 +20,18 @@ std::string work(Studio& studio) {
   return what + (state.elapsed_ms > kWorthCountingMs ? "\nfor " + models::duration_text(state.elapsed_ms) : " …");
 }
 
+std::string what_to_give(const Studio& studio) {
+  switch (studio.checkpoints().reads()) {
+    case CheckpointList::Reads::kPicture:
+      return "Open a picture: drop one here, or choose one of Samples.";
+    case CheckpointList::Reads::kIds:
+      return "This model has no tokenizer. Give it ids: Ids…, beside Samples.";
+    case CheckpointList::Reads::kText:
+      break;
+  }
+  return "Type a text: the model runs on it as you type (Ctrl+L).";
+}
+
 }  // namespace
 
 std::string canvas_message(Studio& studio, bool late) {
@@ -57,8 +69,7 @@ std::string canvas_message(Studio& studio, bool late) {
   if (any && text && !text->empty()) {
     return work(studio);  // it has just been typed
   }
-  return any ? "Type a text below: the model runs on it as you type."
-             : "Check a checkpoint on the left to see it here.";
+  return any ? what_to_give(studio) : "Check a checkpoint on the left to see it here.";
 }
 
 std::string canvas_note(Studio& studio, bool late) {

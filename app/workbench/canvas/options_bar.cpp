@@ -160,6 +160,10 @@ void OptionsBar::refresh() {
   for (const auto& show : showing_) {
     show(present_options());
   }
+  // A weight alone is divided by that of a head without preferences.
+  if (auto* baseline = findChild<QWidget*>(QStringLiteral("option-baseline"))) {
+    baseline->setEnabled(studio_.state().quantity == models::Quantity::kWeight);
+  }
   filling_ = false;
   set_hidden(hidden_);
 }

@@ -8,13 +8,29 @@
 #include "app/workbench/state/studio.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
-#include "app/workbench/widgets/short_names.h"
 
 namespace locus::workbench {
 
 namespace {
 
-constexpr int kWriterLetters = 12;  // of the name of who generates
+// Why the first column cannot continue the input; empty: it can.
+std::string why_not(const Studio& studio) {
+  const auto columns = studio.checkpoints().shown();
+  if (columns.empty()) {
+    return "Nothing has run yet";
+  }
+  const Checkpoint& first = *columns.front();
+  if (!first.model) {
+    return first.name + " is a trace, without a model that could continue";
+  }
+  const models::ModelInfo& info = first.model->info();
+  if (info.image || !(info.causal || info.encoder_layers > 0)) {
+    return first.name + " is no causal text model, which could continue";
+  }
+  return !info.head        ? first.name + " has no output head, which names the next token"
+         : !info.tokenizer ? first.name + " has no tokenizer, which would make text of what follows"
+                           : "";
+}
 
 }  // namespace
 
@@ -28,20 +44,19 @@ void add_generate_controls(Studio& studio, QLayout& layout, QWidget* bar) {
   temperature->setPrefix(QStringLiteral("T "));
   temperature->setToolTip(QStringLiteral("Temperature; 0: always the most likely token"));
   auto* generate = make_button<QToolButton>(bar, "generate", QStringLiteral("Generate"));
-  const auto name_writer = [&studio, bar, generate] {
+  // Its text stays: the controls beside it keep their places when columns come and go.
+  const auto name_writer = [&studio, generate, tokens, temperature] {
+    const std::string why = why_not(studio);
+    for (QWidget* widget : std::initializer_list<QWidget*>{generate, tokens, temperature}) {
+      widget->setEnabled(why.empty());
+    }
     const auto columns = studio.checkpoints().shown();
     const QString who = columns.empty() ? QStringLiteral("the first column's checkpoint") : qt(columns.front()->name);
-    QStringList names;
-    for (const Checkpoint* each : columns) {
-      names << qt(each->name);
-    }
-    const QFontMetrics metrics = bar->fontMetrics();
-    const QString name = names_within(names, kWriterLetters * metrics.averageCharWidth(), metrics).value(0, who);
-    generate->setText(columns.size() > 1 ? QStringLiteral("Generate: %1").arg(name) : QStringLiteral("Generate"));
-    generate->setToolTip(QStringLiteral("%1 continues the text").arg(who));
+    generate->setToolTip(why.empty() ? QStringLiteral("%1 continues the text").arg(who) : qt(why));
   };
   name_writer();
   QObject::connect(&studio, &Studio::runs_changed, generate, name_writer);
+  QObject::connect(&studio, &Studio::input_changed, generate, name_writer);
   QObject::connect(generate, &QToolButton::clicked, &studio,
                    [&studio, tokens, temperature] { studio.inputs().generate(tokens->value(), temperature->value()); });
   for (QWidget* widget : std::initializer_list<QWidget*>{generate, tokens, temperature}) {
@@ -50,7 +65,6 @@ void add_generate_controls(Studio& studio, QLayout& layout, QWidget* bar) {
     QObject::connect(&studio, &Studio::input_changed, widget, [&studio, widget] {
       const models::Input& input = studio.input();
       widget->setVisible(!input.image && !input.pixels && !input.ids);
-      widget->setEnabled(input.text.has_value());
     });
   }
 }

@@ -96,6 +96,7 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   connect(&studio_, &Studio::pointed_changed, this, &InputDock::show_pointed);
   connect(&studio_, &Studio::input_changed, this, &InputDock::show_input);
   connect(&studio_, &Studio::runs_changed, this, &InputDock::show_tokens);
+  connect(&studio_, &Studio::checkpoints_changed, this, &InputDock::say_what_is_read);
   connect(&studio_, &Studio::state_changed, this, [this] {
     if (studio_.checkpoints().has_sides()) {
       show_tokens();  // of another side
@@ -103,6 +104,17 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
     show_pointed();
   });
   show_input();
+}
+
+// A picture with what is seen in it.
+void InputDock::add_sample(QMenu& menu, const std::filesystem::path& file) {
+  QString name = qt(file.stem().string());
+  name.replace(QLatin1Char('-'), QLatin1Char(' '));
+  QAction* action = menu.addAction(name, this, [this, file] { this->open(file); });
+  if (is_image(file)) {
+    action->setIcon(QIcon(qt(file.string())));
+    action->setText(name + QStringLiteral(" (picture)"));
+  }
 }
 
 QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
@@ -129,10 +141,13 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
     button->setPopupMode(QToolButton::InstantPopup);
     auto* menu = new QMenu(button);
     menu->setObjectName(QStringLiteral("samples"));
-    for (const auto& file : files) {
-      QString name = qt(file.stem().string());
-      name.replace(QLatin1Char('-'), QLatin1Char(' '));
-      menu->addAction(name, this, [this, file] { this->open(file); });
+    for (const bool pictures : {false, true}) {
+      menu->addSection(pictures ? QStringLiteral("Pictures") : QStringLiteral("Texts"));
+      for (const auto& file : files) {
+        if (is_image(file) == pictures) {
+          add_sample(*menu, file);
+        }
+      }
     }
     button->setMenu(menu);
     layout->addWidget(button);
@@ -225,6 +240,15 @@ void InputDock::make_room(bool ruler) {
   });
 }
 
+void InputDock::give_keyboard() {
+  show();
+  raise();
+  window()->activateWindow();
+  QWidget* page = stack_->currentWidget();
+  QWidget* field = page == ids_ ? page->findChild<QWidget*>(QStringLiteral("ids-editor")) : page;
+  (field == nullptr ? page : field)->setFocus(Qt::ShortcutFocusReason);
+}
+
 void InputDock::set_column(std::size_t column) {
   column_ = column;
   ruler_->set_column(column);
@@ -279,6 +303,15 @@ void InputDock::show_tokens() {
                   : length == 1    ? QStringLiteral("1 token")
                                    : QStringLiteral("%1 tokens").arg(length));
   show_beyond(shown == nullptr ? nullptr : own ? own : shown->trace);
+  say_what_is_read();
+}
+
+void InputDock::say_what_is_read() {
+  const CheckpointList::Reads reads = studio_.checkpoints().reads();
+  editor_->setPlaceholderText(
+      reads == CheckpointList::Reads::kPicture ? QStringLiteral("This model reads pictures: Open… or Samples.")
+      : reads == CheckpointList::Reads::kIds   ? QStringLiteral("This model has no tokenizer: Ids… gives it ids.")
+                                               : QStringLiteral("Type a text: the model runs on it as you type."));
 }
 
 // In the panel's title, which has the room that the controls have not.

@@ -7,6 +7,7 @@
 #include "app/workbench/state/studio.h"
 
 class QLabel;
+class QMenu;
 class QSplitter;
 class QStackedWidget;
 
@@ -31,6 +32,8 @@ class InputDock : public QDockWidget {
   bool open_text(const std::filesystem::path& path, bool any = false);
   void open_image(const std::filesystem::path& path);
   ExactEditor& editor() { return *editor_; }
+  // Shows the text, or the ids, and gives them the keyboard.
+  void give_keyboard();
   // Height of the panel, including its title, with room for one line of text and a row of tokens, or for four lines.
   int least_height() const;
   int usual_height() const;
@@ -53,6 +56,7 @@ class InputDock : public QDockWidget {
   void show_input();
   void show_page(QWidget* page);
   void show_tokens();
+  void say_what_is_read();
   void show_beyond(const std::shared_ptr<const models::Trace>& trace);
   void choose_file();
   void pin(std::int64_t token);  // a token of the strip as the query; −1: none
@@ -61,6 +65,7 @@ class InputDock : public QDockWidget {
   std::int64_t own_key(const views::Token& key) const;
   void show_menu(std::int64_t token, const QPoint& at);
   void show_pointed();  // and pinned tokens, in the strip and in the text
+  void add_sample(QMenu& menu, const std::filesystem::path& file);
   QWidget* make_bar(const std::filesystem::path& samples);
   void make_room(bool ruler);
   void share_room();

@@ -202,6 +202,20 @@ bool CheckpointList::has_decoder() const {
       list_, [](const Checkpoint& each) { return each.model && each.model->info().encoder_layers > 0; });
 }
 
+CheckpointList::Reads CheckpointList::reads() const {
+  bool ids = false;
+  bool picture = false;
+  for (const Checkpoint& each : list_) {
+    const models::ModelInfo* info = each.entry.shown && each.model ? &each.model->info() : nullptr;
+    if (info != nullptr && !info->image && info->tokenizer) {
+      return Reads::kText;
+    }
+    picture = picture || (info != nullptr && info->image);
+    ids = ids || (info != nullptr && !info->image);
+  }
+  return ids ? Reads::kIds : picture ? Reads::kPicture : Reads::kText;
+}
+
 bool CheckpointList::takes_pictures() const {
   return std::ranges::any_of(list_,
                              [](const Checkpoint& each) { return each.model && each.model->info().vision_layers > 0; });

@@ -94,6 +94,9 @@ class CheckpointList {
   bool has_sides() const;
   bool has_decoder() const;
   bool takes_pictures() const;
+  // What the shown checkpoints read whose kind is known: texts (also while none is), ids alone, or pictures alone.
+  enum class Reads { kText, kIds, kPicture };
+  Reads reads() const;
   // The question of all columns that ask before a long run: time and memory together, and the number of first tokens
   // that is quick for all of them. Empty: none asks.
   std::optional<Question> question() const;
