@@ -1,24 +1,25 @@
 #include "app/workbench/docks/checkpoints_dock.h"
 
 #include <QEvent>
-#include <QGridLayout>
 #include <QHeaderView>
 #include <QInputDialog>
 #include <QLocale>
 #include <QMenu>
-#include <QPushButton>
 #include <QStyle>
 #include <QStyledItemDelegate>
+#include <QToolButton>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <functional>
 #include <utility>
 
+#include "app/views/shared/layer_lines.h"
 #include "app/views/shared/measured/atlas_values.h"
 #include "app/workbench/docks/edits_dialog.h"
 #include "app/workbench/docks/what_if_dialog.h"
 #include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/flow_layout.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/widgets/short_names.h"
 #include "app/workbench/work/checkpoint_list.h"
@@ -116,11 +117,18 @@ void add_row(QTreeWidgetItem* parent, const QString& name, const QString& value,
 
 void add_details(QTreeWidgetItem* item, const models::ModelInfo& info) {
   add_row(item, QStringLiteral("family"), qt(info.family));
+  // What layers have stands beside their numbers; an encoding of some of them is named once.
+  QStringList named;
   for (const models::EncodingUse& encoding : info.encodings) {
-    add_row(item, QStringLiteral("encoding"), qt(encoding.name), options_text(encoding.options));
+    if (!named.contains(qt(encoding.name))) {
+      named << qt(encoding.name);
+      add_row(item, QStringLiteral("encoding"), qt(encoding.name), options_text(encoding.options));
+    }
   }
-  for (std::int64_t n = 0; !info.uniform() && n < info.layers; ++n) {
-    add_row(item, QStringLiteral("layer %1").arg(n), qt(models::layer_text(info, n)));
+  if (views::has_layer_lines(info)) {
+    for (const auto& [layers, text] : views::layer_lines(info)) {
+      add_row(item, qt(layers), qt(text), qt(layers + ": " + text));
+    }
   }
   add_row(item, QStringLiteral("heads"), QStringLiteral("%1 × %2").arg(info.layers).arg(info.heads),
           QStringLiteral("layers × heads; %1 key heads").arg(info.kv_heads));
@@ -178,29 +186,31 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
   layout->addWidget(tree_);
   new OnResize(tree_, [this] { fit_columns(); });
 
-  auto* buttons = new QGridLayout;
-  auto* open = make_button<QPushButton>(
+  auto* bar = new QWidget(body);
+  auto* buttons = new FlowLayout(bar, 4);  // in one line where there is room
+  buttons->setContentsMargins(0, 0, 0, 0);
+  auto* open = make_button<QToolButton>(
       body, "", QStringLiteral("&Open…"),
       QStringLiteral("Open a checkpoint folder or file (Ctrl+O); dropping it on the window does the same"));
-  what_if_ = make_button<QPushButton>(
+  what_if_ = make_button<QToolButton>(
       body, "run-what-if", QStringLiteral("What &if…"),
       QStringLiteral("The same checkpoint with another RoPE base or scaling, as its own column"));
-  remove_ = make_button<QPushButton>(body, "", QStringLiteral("&Close"),
+  remove_ = make_button<QToolButton>(body, "", QStringLiteral("&Close"),
                                      QStringLiteral("Close the selected checkpoint and free its memory"));
-  edits_ = make_button<QPushButton>(body, "edit-runs", QStringLiteral("&Edits…"),
+  edits_ = make_button<QToolButton>(body, "edit-runs", QStringLiteral("&Edits…"),
                                     QStringLiteral("The same checkpoint with moved tokens, ablated heads, masked cells "
                                                    "or a typed bias, as its own column"));
-  buttons->addWidget(open, 0, 0);
-  buttons->addWidget(remove_, 0, 1);
-  buttons->addWidget(what_if_, 1, 0);
-  buttons->addWidget(edits_, 1, 1);
-  layout->addLayout(buttons);
+  for (QToolButton* button : {open, what_if_, edits_, remove_}) {
+    button->setFocusPolicy(Qt::StrongFocus);
+    buttons->addWidget(button);
+  }
+  layout->addWidget(bar);
   setWidget(body);
 
-  connect(open, &QPushButton::clicked, this, &CheckpointsDock::open_requested);
-  connect(what_if_, &QPushButton::clicked, this, [this] { show_what_if(studio_, selected_id(), parentWidget()); });
-  connect(edits_, &QPushButton::clicked, this, [this] { show_edits(studio_, selected_id(), parentWidget()); });
-  connect(remove_, &QPushButton::clicked, this, [this] { studio_.column_actions().remove(selected_id()); });
+  connect(open, &QToolButton::clicked, this, &CheckpointsDock::open_requested);
+  connect(what_if_, &QToolButton::clicked, this, &CheckpointsDock::ask_what_if);
+  connect(edits_, &QToolButton::clicked, this, &CheckpointsDock::ask_edits);
+  connect(remove_, &QToolButton::clicked, this, [this] { studio_.column_actions().remove(selected_id()); });
   connect(tree_, &QTreeWidget::itemChanged, this, &CheckpointsDock::item_changed);
   const auto remember = [this](const QTreeWidgetItem* item, bool open) {
     if (!filling_) {
@@ -213,12 +223,20 @@ CheckpointsDock::CheckpointsDock(Studio& studio, QWidget* parent)
   connect(tree_, &QTreeWidget::customContextMenuRequested, this, &CheckpointsDock::show_menu);
   connect(tree_, &QTreeWidget::itemSelectionChanged, this, [this] {
     remove_->setEnabled(selected_id() != 0);
-    const Checkpoint* checkpoint = studio_.checkpoints().find(selected_id());
-    what_if_->setEnabled(checkpoint != nullptr && checkpoint->model != nullptr);
-    edits_->setEnabled(what_if_->isEnabled() && checkpoint->model->info().encoder_layers == 0);
+    what_if_->setEnabled(can_vary().ok());
+    edits_->setEnabled(can_edit().ok());
   });
   connect(&studio_, &Studio::checkpoints_changed, this, &CheckpointsDock::refresh);
   refresh();
+}
+
+int CheckpointsDock::usual_height() const {
+  const int row = std::max(tree_->sizeHintForRow(0), fontMetrics().height());
+  int rows = 1;
+  for (const QTreeWidgetItem* item = tree_->topLevelItem(0); item != nullptr; item = tree_->itemBelow(item)) {
+    ++rows;
+  }
+  return minimumSizeHint().height() - tree_->minimumSizeHint().height() + rows * row + 2 * tree_->frameWidth();
 }
 
 int CheckpointsDock::selected_id() const {
@@ -332,15 +350,39 @@ void CheckpointsDock::show_menu(const QPoint& at) {
   const auto add = [&](const QString& text, bool enabled, const std::function<void()>& run) {
     menu.addAction(text, this, run)->setEnabled(enabled);
   };
-  add(QStringLiteral("What if…"), what_if_->isEnabled(), [this, id] { show_what_if(studio_, id, parentWidget()); });
-  add(QStringLiteral("Edits…"), edits_->isEnabled(), [this, id] { show_edits(studio_, id, parentWidget()); });
-  add(QStringLiteral("Another column with its own text…"), what_if_->isEnabled(), [this, id] { ask_own_text(id); });
+  add(QStringLiteral("What if…"), can_vary().ok(), [this] { ask_what_if(); });
+  add(QStringLiteral("Edits…"), can_edit().ok(), [this] { ask_edits(); });
+  add(QStringLiteral("Another column with its own text…"), can_vary().ok(), [this] { ask_own_text(); });
   add(QStringLiteral("Close"), true, [this, id] { studio_.column_actions().remove(id); });
   menu.exec(tree_->viewport()->mapToGlobal(at));
 }
 
-void CheckpointsDock::ask_own_text(int id) {
-  const Checkpoint* checkpoint = studio_.checkpoints().find(id);
+Status CheckpointsDock::can_vary() const {
+  const Checkpoint* checkpoint = studio_.checkpoints().find(selected_id());
+  if (checkpoint == nullptr) {
+    return usage("no checkpoint is open");
+  }
+  return checkpoint->model ? Status() : Status(usage(checkpoint->name + " is no model that runs here"));
+}
+
+Status CheckpointsDock::can_edit() const {
+  LOCUS_CHECK(can_vary());
+  const Checkpoint& checkpoint = *studio_.checkpoints().find(selected_id());
+  return checkpoint.model->info().encoder_layers == 0
+             ? Status()
+             : Status(unsupported(checkpoint.name + " is an encoder-decoder, whose runs cannot be edited"));
+}
+
+void CheckpointsDock::ask_what_if() {
+  show_what_if(studio_, selected_id(), parentWidget());
+}
+
+void CheckpointsDock::ask_edits() {
+  show_edits(studio_, selected_id(), parentWidget());
+}
+
+void CheckpointsDock::ask_own_text() {
+  const Checkpoint* checkpoint = studio_.checkpoints().find(selected_id());
   if (checkpoint == nullptr) {
     return;
   }

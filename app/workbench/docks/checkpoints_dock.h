@@ -6,7 +6,7 @@
 
 #include "app/workbench/state/studio.h"
 
-class QPushButton;
+class QToolButton;
 class QTreeWidget;
 class QTreeWidgetItem;
 
@@ -17,6 +17,15 @@ class CheckpointsDock : public QDockWidget {
 
  public:
   CheckpointsDock(Studio& studio, QWidget* parent);
+  // Height that shows all its rows.
+  int usual_height() const;
+  // Why the chosen checkpoint cannot be run with other settings, or edited.
+  Status can_vary() const;
+  Status can_edit() const;
+  // Open the dialogs of the chosen checkpoint.
+  void ask_what_if();
+  void ask_edits();
+  void ask_own_text();
 
  Q_SIGNALS:
   void open_requested();
@@ -28,14 +37,12 @@ class CheckpointsDock : public QDockWidget {
   void item_changed(QTreeWidgetItem* item);
   int selected_id() const;
   void show_menu(const QPoint& at);
-  // Adds a column of the same checkpoint with a text of its own.
-  void ask_own_text(int id);
 
   Studio& studio_;
   QTreeWidget* tree_ = nullptr;
-  QPushButton* remove_ = nullptr;
-  QPushButton* what_if_ = nullptr;
-  QPushButton* edits_ = nullptr;
+  QToolButton* remove_ = nullptr;
+  QToolButton* what_if_ = nullptr;
+  QToolButton* edits_ = nullptr;
   QHash<int, bool> expanded_;  // by the user
   bool filling_ = false;
 };

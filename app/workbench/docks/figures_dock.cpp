@@ -1,13 +1,10 @@
 #include "app/workbench/docks/figures_dock.h"
 
 #include <QAction>
-#include <QApplication>
+#include <QEvent>
 #include <QHash>
+#include <QKeyEvent>
 #include <QListWidget>
-#include <QPainter>
-#include <QPushButton>
-#include <QStyledItemDelegate>
-#include <QTextLayout>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -24,10 +21,7 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr int kAboutRole = Qt::UserRole;
-constexpr int kThereRole = Qt::UserRole + 1;  // its checkpoints are
-constexpr int kMargin = 4;
-constexpr int kMaxLines = 4;  // of what is seen in a figure; the tooltip has all of it
+constexpr int kShowMs = 250;  // from an arrow key to the figure
 
 // Finds the checkpoints of figures that do not exist on disk; each path is looked up once.
 class Missing {
@@ -51,79 +45,6 @@ class Missing {
   QHash<QString, bool> there_;
 };
 
-// The lines of a text within `width`; where they are too many, the last one says so by an ellipsis.
-QStringList lines_of(QString text, const QFont& font, int width) {
-  text.replace(QLatin1Char('\n'), QChar::LineSeparator);  // where a layout ends a line
-  QTextLayout layout(text, font);
-  layout.beginLayout();
-  QStringList lines;
-  for (QTextLine line = layout.createLine(); line.isValid(); line = layout.createLine()) {
-    line.setLineWidth(width);
-    if (lines.size() == kMaxLines) {
-      const auto last = static_cast<int>(layout.lineAt(kMaxLines - 1).textStart());
-      lines.back() = QFontMetrics(font).elidedText(text.mid(last), Qt::ElideRight, width);
-      break;
-    }
-    lines << text.mid(line.textStart(), line.textLength()).trimmed();
-  }
-  layout.endLayout();
-  return lines;
-}
-
-// A name and, below it, smaller, what is seen there, on a few lines.
-class FigureDelegate final : public QStyledItemDelegate {
- public:
-  FigureDelegate(const QListWidget& list, QObject* parent) : QStyledItemDelegate(parent), list_(list) {}
-
-  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
-    const int width = list_.viewport()->width() - 2 * kMargin;
-    const QFont small = about_font(option);
-    const auto lines = static_cast<int>(lines_of(index.data(kAboutRole).toString(), small, width).size());
-    const int height = QFontMetrics(name_font(option)).height() + lines * QFontMetrics(small).height() + 2 * kMargin;
-    return {list_.viewport()->width(), height};
-  }
-
-  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
-    QStyleOptionViewItem item = option;
-    initStyleOption(&item, index);
-    item.text.clear();
-    QApplication::style()->drawControl(QStyle::CE_ItemViewItem, &item, painter, option.widget);
-    const bool selected = option.state.testFlag(QStyle::State_Selected);
-    const bool there = index.data(kThereRole).toBool();
-    const auto color = [&](QPalette::ColorRole role) {
-      return option.palette.color(selected ? QPalette::HighlightedText : there ? role : QPalette::PlaceholderText);
-    };
-    QRect rest = option.rect.adjusted(kMargin, kMargin, -kMargin, -kMargin);
-    painter->setFont(name_font(option));
-    painter->setPen(color(QPalette::Text));
-    const int line = painter->fontMetrics().height();
-    painter->drawText(
-        rest, Qt::AlignLeft | Qt::AlignTop,
-        painter->fontMetrics().elidedText(index.data(Qt::DisplayRole).toString(), Qt::ElideRight, rest.width()));
-    rest.setTop(rest.top() + line);
-    painter->setFont(about_font(option));
-    painter->setPen(color(QPalette::PlaceholderText));
-    for (const QString& each : lines_of(index.data(kAboutRole).toString(), about_font(option), rest.width())) {
-      painter->drawText(rest, Qt::AlignLeft | Qt::AlignTop | Qt::TextSingleLine, each);
-      rest.setTop(rest.top() + painter->fontMetrics().height());
-    }
-  }
-
- private:
-  static QFont name_font(const QStyleOptionViewItem& option) {
-    QFont font = option.font;
-    font.setBold(true);
-    return font;
-  }
-  static QFont about_font(const QStyleOptionViewItem& option) {
-    QFont font = option.font;
-    font.setPointSizeF(font.pointSizeF() * 0.9);
-    return font;
-  }
-
-  const QListWidget& list_;
-};
-
 // Whether the list must be filled anew.
 bool same_names(const std::vector<session::Bookmark>& a, const std::vector<session::Bookmark>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -144,28 +65,87 @@ FiguresDock::FiguresDock(Studio& studio, QWidget* parent)
   list_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
   list_->setResizeMode(QListView::Adjust);
   list_->setWordWrap(true);  // laid out anew when its width changes, as it does when the scroll bar appears
-  list_->setItemDelegate(new FigureDelegate(*list_, list_));
+  list_->setItemDelegate(new FigureDelegate(*list_, FigureDelegate::Form::kList));
   list_->setContextMenuPolicy(Qt::ActionsContextMenu);
   list_->setEditTriggers(QAbstractItemView::EditKeyPressed);
   layout->addWidget(list_, 1);
   layout->addWidget(make_tools(body));
-  auto* keep = make_button<QPushButton>(
-      body, "keep", QStringLiteral("&Keep this view…"),
-      QStringLiteral("Adds what is shown now, with its text and checkpoints, to this list (Ctrl+D)"));
-  layout->addWidget(keep);
   setWidget(body);
-  connect(keep, &QPushButton::clicked, this, &FiguresDock::keep_requested);
+  list_->installEventFilter(this);
+  call_after(resting_, kShowMs, this, [this] {
+    if (list_->currentItem() != nullptr) {
+      choose(list_->currentItem());
+    }
+  });
   connect(list_, &QListWidget::itemClicked, this, &FiguresDock::choose);
   connect(list_, &QListWidget::itemActivated, this, &FiguresDock::choose);  // Enter
   connect(list_, &QListWidget::itemChanged, this, &FiguresDock::rename);
   connect(list_, &QListWidget::currentRowChanged, this, &FiguresDock::enable_tools);
   connect(&studio_, &Studio::state_changed, this, &FiguresDock::refresh);
   refresh();
+  fold_empty();
+}
+
+void FiguresDock::set_pictures(FigurePicture picture) {
+  picture_ = std::move(picture);
+  show_pictures();
+}
+
+void FiguresDock::show_pictures() {
+  filling_ = true;
+  for (int row = 0; row < list_->count() && row < static_cast<int>(shown_.size()); ++row) {
+    list_->item(row)->setData(FigureDelegate::kPicture, picture_(shown_[static_cast<std::size_t>(row)]));
+  }
+  filling_ = false;
+}
+
+// Arrow keys show the figures that they come to, once they rest.
+bool FiguresDock::eventFilter(QObject* object, QEvent* event) {
+  if (object == list_ && event->type() == QEvent::KeyPress) {
+    const auto* key = static_cast<QKeyEvent*>(event);
+    const bool moves = key->key() == Qt::Key_Up || key->key() == Qt::Key_Down || key->key() == Qt::Key_Home ||
+                       key->key() == Qt::Key_End || key->key() == Qt::Key_PageUp || key->key() == Qt::Key_PageDown;
+    if (moves && key->modifiers() == Qt::NoModifier) {
+      resting_.start();
+    }
+  }
+  return QDockWidget::eventFilter(object, event);
+}
+
+void FiguresDock::fold_empty() {
+  const bool any = list_->count() > 0;
+  const bool changes = list_->isHidden() == any;
+  list_->setVisible(any);
+  for (QWidget* button : buttons_of_chosen_) {
+    button->setVisible(any);
+  }
+  widget()->setMaximumHeight(QWIDGETSIZE_MAX);
+  if (!any) {
+    widget()->layout()->activate();
+    widget()->setMaximumHeight(widget()->minimumSizeHint().height());
+  }
+  if (changes) {
+    Q_EMIT filled(any);
+  }
+}
+
+void FiguresDock::changeEvent(QEvent* event) {
+  QDockWidget::changeEvent(event);
+  if (event->type() == QEvent::FontChange && list_ != nullptr) {
+    fold_empty();
+  }
 }
 
 QWidget* FiguresDock::make_tools(QWidget* body) {
   auto* tools = new QWidget(body);
-  auto* layout = new FlowLayout(tools, 4);
+  auto* layout = new FlowLayout(tools, 3);
+  layout->setContentsMargins(0, 0, 0, 0);
+  auto* keep = make_button<QToolButton>(
+      tools, "keep", QStringLiteral("&Keep view…"),
+      QStringLiteral("Adds what is shown now, with its text and checkpoints, to this list (Ctrl+D)"));
+  keep->setFocusPolicy(Qt::StrongFocus);
+  connect(keep, &QToolButton::clicked, this, &FiguresDock::keep_requested);
+  layout->addWidget(keep);
   const auto add = [&](const char* name, const QString& sign, const QString& text, const QKeySequence& keys,
                        const std::function<void()>& run) {
     auto* action = new QAction(text, list_);
@@ -184,16 +164,17 @@ QWidget* FiguresDock::make_tools(QWidget* body) {
     button->setAccessibleName(text);
     button->setFocusPolicy(Qt::StrongFocus);
     layout->addWidget(button);
+    buttons_of_chosen_.push_back(button);
   };
-  add("figure-rename", QStringLiteral("Rename"), QStringLiteral("Rename the figure"), QKeySequence(Qt::Key_F2),
+  add("figure-rename", QStringLiteral("✎"), QStringLiteral("Rename the figure"), QKeySequence(Qt::Key_F2),
       [this] { list_->editItem(list_->currentItem()); });
-  add("figure-update", QStringLiteral("Update"), QStringLiteral("Replace the figure by what is shown now"), {},
+  add("figure-update", QStringLiteral("⟳"), QStringLiteral("Replace the figure by what is shown now"), {},
       [this] { update_chosen(); });
   add("figure-up", QStringLiteral("↑"), QStringLiteral("Move the figure up"), QKeySequence(Qt::ALT | Qt::Key_Up),
       [this] { move_chosen(-1); });
   add("figure-down", QStringLiteral("↓"), QStringLiteral("Move the figure down"), QKeySequence(Qt::ALT | Qt::Key_Down),
       [this] { move_chosen(1); });
-  add("figure-delete", QStringLiteral("Delete"), QStringLiteral("Delete the figure; Ctrl+Z restores it"),
+  add("figure-delete", QStringLiteral("✕"), QStringLiteral("Delete the figure; Ctrl+Z restores it"),
       QKeySequence(Qt::Key_Delete), [this] { erase_chosen(); });
   return tools;
 }
@@ -282,7 +263,7 @@ QListWidgetItem* FiguresDock::make_item(const session::Bookmark& bookmark, const
   QString about = qt(bookmark.about);
   item->setFlags(item->flags() | Qt::ItemIsEditable);
   item->setToolTip(about);
-  item->setData(kThereRole, missing.isEmpty());
+  item->setData(FigureDelegate::kThere, missing.isEmpty());
   if (!missing.isEmpty()) {
     QStringList names;
     for (const QString& path : missing) {
@@ -292,7 +273,7 @@ QListWidgetItem* FiguresDock::make_item(const session::Bookmark& bookmark, const
     about += QStringLiteral("%1Not here: %2")
                  .arg(about.isEmpty() ? QString() : QStringLiteral(" "), names.join(QStringLiteral(", ")));
   }
-  item->setData(kAboutRole, about);
+  item->setData(FigureDelegate::kAbout, about);
   item->setData(Qt::AccessibleDescriptionRole, about);
   return item;
 }
@@ -309,13 +290,18 @@ void FiguresDock::refresh() {
   filling_ = true;
   list_->clear();
   Missing missing;
-  for (const session::Bookmark& bookmark : shown_) {
-    list_->addItem(make_item(bookmark, missing.of(bookmark)));
+  const std::vector<QString> headings = headings_of(shown_);
+  for (std::size_t n = 0; n < shown_.size(); ++n) {
+    QListWidgetItem* item = make_item(shown_[n], missing.of(shown_[n]));
+    item->setData(FigureDelegate::kHeading, headings[n]);
+    item->setData(FigureDelegate::kPicture, picture_ ? picture_(shown_[n]) : QPixmap());
+    list_->addItem(item);
   }
   filling_ = false;
   const bool there = row >= 0 && row < list_->count() && shown_[static_cast<std::size_t>(row)].name == chosen;
   list_->setCurrentRow(there ? row : -1);
   enable_tools();
+  fold_empty();
 }
 
 void FiguresDock::choose(const QListWidgetItem* item) {

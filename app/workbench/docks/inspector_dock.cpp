@@ -5,6 +5,7 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QScrollArea>
+#include <QSet>
 #include <QTableWidget>
 #include <QTimer>
 #include <QVBoxLayout>
@@ -14,6 +15,7 @@
 
 #include "app/workbench/docks/inspector_table.h"
 #include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/fold_box.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/widgets/state_form.h"
 #include "app/workbench/work/cell_values.h"
@@ -25,7 +27,10 @@ namespace locus::workbench {
 namespace {
 
 constexpr int kLeastWidth = 170;  // narrower, its numbers are cut
+constexpr int kContentRow = 3;
+constexpr int kContributionRow = 4;
 constexpr int kLogitRow = 5;
+constexpr int kWeightRow = 6;
 constexpr int kGateRow = 7;
 constexpr int kPositionRow = 8;
 constexpr int kC2pRow = 9;
@@ -119,14 +124,10 @@ void InspectorDock::changeEvent(QEvent* event) {
 
 QWidget* InspectorDock::make_cell() {
   auto* box = new QGroupBox(QStringLiteral("Cell"), this);
+  box->setObjectName(QStringLiteral("cell-box"));
+  cell_box_ = box;
   auto* layout = make_layout<QVBoxLayout>(box, 4);
   cell_ = make_table("cell", QStringLiteral("Values of the selected cell"), box);
-  cell_->setRowCount(kDrawnRow + 1);
-  cell_->setVerticalHeaderLabels({QStringLiteral("query"), QStringLiteral("key"), QStringLiteral("Δ = i − j"),
-                                  QStringLiteral("content"), QStringLiteral("contribution"), QStringLiteral("logit"),
-                                  QStringLiteral("weight"), QStringLiteral("gate"), QStringLiteral("position"),
-                                  QStringLiteral("c2p"), QStringLiteral("p2c"), QStringLiteral("implied"),
-                                  QStringLiteral("sink"), QStringLiteral("encoding"), QStringLiteral("value")});
   layout->addWidget(cell_);
   context_ = new QLabel(box);
   context_->setObjectName(QStringLiteral("context"));
@@ -154,53 +155,81 @@ QWidget* InspectorDock::make_predictions() {
 }
 
 QWidget* InspectorDock::make_colors() {
-  auto* box = new QGroupBox(QStringLiteral("Colours"), this);
+  auto* box = new FoldBox("colours", QStringLiteral("Colours"), this);
   colors_box_ = box;
   auto* layout = make_layout<QVBoxLayout>(box, 0);
   colors_ = new StateForm(session::state_fields(), session::StateField::Place::kColors, box);
   layout->addWidget(colors_);
+  box->set_folded(true);
   connect(colors_, &StateForm::changed, this, [this] { studio_.change(colors_->edited(studio_.state())); });
   return box;
 }
 
 void InspectorDock::show_cell() {
   const auto& cells = studio_.scheduler().cells();
+  cell_seen_ = cell_seen_ || !cells.empty();
+  const std::vector<CellRow> rows = cell_rows();
   cell_->clearContents();
-  const int columns = std::max(1, static_cast<int>(cells.size()));
-  cell_->setColumnCount(columns);
-  QStringList names;
-  constexpr std::size_t kWideColumns = 2;  // of so many, each has room for every digit
-  const auto [digits, width] = fitted(cell_, cells, cells.size() > kWideColumns ? 3 : 5);
+  cells.size() < kRowsFrom ? fill_by_values(rows) : fill_by_models(rows);
+  fit_height(cell_);
+  show_context();
+  ask_width();
+}
+
+// The names of the values, in the order of the rows.
+QStringList InspectorDock::cell_names() const {
+  const bool tokens = studio_.view().names_tokens();
+  return {tokens ? QStringLiteral("query") : QStringLiteral("position i"),
+          tokens ? QStringLiteral("key") : QStringLiteral("position j"),
+          QStringLiteral("Δ = i − j"),
+          QStringLiteral("content"),
+          QStringLiteral("contribution"),
+          QStringLiteral("logit"),
+          QStringLiteral("weight"),
+          QStringLiteral("gate"),
+          QStringLiteral("position"),
+          QStringLiteral("c2p"),
+          QStringLiteral("p2c"),
+          QStringLiteral("implied"),
+          QStringLiteral("sink"),
+          QStringLiteral("encoding"),
+          QStringLiteral("value")};
+}
+
+// What the columns have for each value, and whether any can have it.
+std::vector<InspectorDock::CellRow> InspectorDock::cell_rows() const {
+  const auto& cells = studio_.scheduler().cells();
+  std::vector<CellRow> rows(kDrawnRow + 1);
+  constexpr int kDigits = 4;  // in a row of each model, whose columns are as wide as that
+  const int digits = cells.size() < kRowsFrom ? fitted(cell_, cells, 5).digits : kDigits;
   const bool names_tokens = studio_.view().names_tokens();
-  cell_->verticalHeaderItem(0)->setText(names_tokens ? QStringLiteral("query") : QStringLiteral("position i"));
-  cell_->verticalHeaderItem(1)->setText(names_tokens ? QStringLiteral("key") : QStringLiteral("position j"));
-  if (cells.empty()) {
-    show_query();
-  }
-  for (int n = 0; n < static_cast<int>(cells.size()); ++n) {
-    const Cell& cell = cells[static_cast<std::size_t>(n)];
-    names << qt(cell.column);
+  for (const Cell& cell : cells) {
     const auto token = [&](std::int64_t index, const std::string& word) {
       return names_tokens ? QStringLiteral("%1  “%2”").arg(index).arg(qt(word)) : QString::number(index);
     };
-    set_text(cell_, 0, n, token(cell.query, cell.query_token));
-    set_text(cell_, 1, n, token(cell.key, cell.key_token));
-    set_text(cell_, 2, n, cell.has_distance ? QString::number(cell.query - cell.key) : QStringLiteral("–"));
-    const auto set_value = [&, digits = digits](int row, const std::optional<float>& value) {
-      set_text(cell_, row, n, value ? qt(value_text(*value, digits)) : QStringLiteral("–"));
-      cell_->item(row, n)->setToolTip(value ? qt(value_text(*value)) : QString());
+    const auto put = [&](int row, const QString& text, const QString& tip = {}) {
+      rows[static_cast<std::size_t>(row)].texts << text;
+      rows[static_cast<std::size_t>(row)].tips << (tip.isEmpty() ? text : tip);
     };
+    const auto put_value = [&](int row, const std::optional<float>& value) {
+      put(row, value ? qt(value_text(*value, digits)) : QStringLiteral("–"),
+          value ? qt(value_text(*value)) : QString());
+    };
+    put(0, token(cell.query, cell.query_token));
+    put(1, token(cell.key, cell.key_token));
+    put(2, cell.has_distance ? QString::number(cell.query - cell.key) : QStringLiteral("–"));
     for (int row = 0; row < static_cast<int>(cell.values.size()); ++row) {
-      set_value(kFirstValueRow + row, cell.values[static_cast<std::size_t>(row)].value);
+      put_value(kFirstValueRow + row, cell.values[static_cast<std::size_t>(row)].value);
     }
-    set_text(cell_, kEncodingRow, n, qt(cell.encoding));
-    set_value(kDrawnRow, cell.drawn ? std::optional(cell.drawn->value) : std::nullopt);
+    put(kEncodingRow, qt(cell.encoding));
+    put_value(kDrawnRow, cell.drawn ? std::optional(cell.drawn->value) : std::nullopt);
   }
   const auto columns_shown = studio_.checkpoints().shown();
   const auto any = [&](const auto& has) {
     return std::any_of(columns_shown.begin(), columns_shown.end(),
                        [&](const Checkpoint* column) { return has(*column->info()); });
   };
+  const auto hide = [&](int row, bool hidden) { rows[static_cast<std::size_t>(row)].shown = !hidden; };
   const bool gates = any([](const models::ModelInfo& info) { return info.has_gates(); });
   const bool parts = any([](const models::ModelInfo& info) { return info.has_parts(); });
   const bool sinks = any([](const models::ModelInfo& info) {
@@ -209,26 +238,98 @@ void InspectorDock::show_cell() {
   });
   const bool drawn = !cells.empty() && cells.front().drawn.has_value();  // the view's own number, and no score
   for (int row = kFirstValueRow; row < kEncodingRow; ++row) {
-    cell_->setRowHidden(row, drawn);
+    hide(row, drawn);
   }
-  cell_->setRowHidden(kGateRow, !gates || drawn);
-  cell_->setRowHidden(kPositionRow, !gates || drawn);
-  cell_->setRowHidden(kC2pRow, !parts || drawn);
-  cell_->setRowHidden(kP2cRow, !parts || drawn);
+  hide(kGateRow, !gates || drawn);
+  hide(kPositionRow, !gates || drawn);
+  hide(kC2pRow, !parts || drawn);
+  hide(kP2cRow, !parts || drawn);
   const auto given = [&](int row) {
     return std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) {
       return cell.values[static_cast<std::size_t>(row - kFirstValueRow)].value.has_value();
     });
   };
   const bool implied = given(kImpliedRow);
-  cell_->setRowHidden(kImpliedRow, !implied || drawn);
-  cell_->setRowHidden(kLogitRow, (implied && !given(kLogitRow)) || drawn);
-  cell_->setRowHidden(kSinkRow, !sinks || drawn);
-  cell_->setRowHidden(kDrawnRow, !drawn);
+  hide(kImpliedRow, !implied || drawn);
+  hide(kLogitRow, (implied && !given(kLogitRow)) || drawn);
+  hide(kSinkRow, !sinks || drawn);
+  hide(kDrawnRow, !drawn);
+  return rows;
+}
+
+// A row for each value; before the first cell there is one line that says how to come to it.
+void InspectorDock::fill_by_values(const std::vector<CellRow>& rows) {
+  const auto& cells = studio_.scheduler().cells();
+  const QStringList values = cell_names();
+  cell_->setColumnCount(std::max(1, static_cast<int>(cells.size())));
+  cell_->setRowCount(static_cast<int>(rows.size()));
+  cell_->setVerticalHeaderLabels(values);
+  if (cells.empty()) {
+    show_query();
+  }
+  const bool has_rows = cell_seen_ && studio_.checkpoints().shown().size() < kRowsFrom;
+  for (int row = 0; row < static_cast<int>(rows.size()); ++row) {
+    const CellRow& own = rows[static_cast<std::size_t>(row)];
+    for (int n = 0; n < static_cast<int>(own.texts.size()); ++n) {
+      set_text(cell_, row, n, own.texts[n]);
+      cell_->item(row, n)->setToolTip(own.tips[n]);
+    }
+    cell_->setRowHidden(row, !own.shown || (row > 0 && !has_rows));
+  }
+  QStringList names;
+  for (const Cell& cell : cells) {
+    names << qt(cell.column);
+  }
   name_columns(cell_, names);
-  fit_columns(cell_, width);
-  fit_height(cell_);
-  show_context();
+  fit_columns(cell_, fitted(cell_, cells, 5).width);
+}
+
+// A row for each model. What is the same in all of them stands in the line below.
+void InspectorDock::fill_by_models(const std::vector<CellRow>& rows) {
+  const auto& cells = studio_.scheduler().cells();
+  const QStringList values = cell_names();
+  std::vector<int> seen;
+  for (const int row : {kDrawnRow, kWeightRow, kLogitRow, kContributionRow, kContentRow, kGateRow, kPositionRow,
+                        kC2pRow, kP2cRow, kImpliedRow, kSinkRow, 0, 1, 2}) {
+    const CellRow& own = rows[static_cast<std::size_t>(row)];
+    const bool said_once = row < kFirstValueRow && QSet<QString>(own.texts.begin(), own.texts.end()).size() == 1;
+    const bool nowhere = std::all_of(own.texts.begin(), own.texts.end(),
+                                     [](const QString& text) { return text == QStringLiteral("–"); });
+    if (own.shown && !said_once && !nowhere) {
+      seen.push_back(row);
+    }
+  }
+  cell_->setRowCount(static_cast<int>(cells.size()));
+  cell_->setColumnCount(static_cast<int>(seen.size()));
+  QStringList names;
+  for (int n = 0; n < static_cast<int>(cells.size()); ++n) {
+    names << qt(cells[static_cast<std::size_t>(n)].column);
+    cell_->setRowHidden(n, false);
+    for (int column = 0; column < static_cast<int>(seen.size()); ++column) {
+      const CellRow& own = rows[static_cast<std::size_t>(seen[static_cast<std::size_t>(column)])];
+      set_text(cell_, n, column, own.texts[n]);
+      cell_->item(n, column)->setToolTip(own.tips[n]);
+    }
+  }
+  for (int column = 0; column < static_cast<int>(seen.size()); ++column) {
+    cell_->setHorizontalHeaderItem(column, new QTableWidgetItem(values[seen[static_cast<std::size_t>(column)]]));
+  }
+  fit_rows_of_models(cell_, names);
+}
+
+// From the number of columns alone: the figure keeps its size while the pointer comes and goes.
+void InspectorDock::ask_width() {
+  int wanted = 0;
+  if (studio_.checkpoints().shown().size() >= kRowsFrom) {
+    const int around = width() - cell_->width();  // margins, and the scroll bar's room
+    wanted = width_of_rows(cell_, {cell_names()[kWeightRow], cell_names()[kLogitRow], cell_names()[kContributionRow],
+                                   cell_names()[kContentRow]}) +
+             std::clamp(around, 20, 60);
+  }
+  if (wanted != asked_width_) {
+    asked_width_ = wanted;
+    Q_EMIT wants_width(wanted);
+  }
 }
 
 std::pair<views::Token, views::Token> InspectorDock::asked() const {
@@ -255,6 +356,20 @@ void InspectorDock::show_context() {
   constexpr std::size_t kAround = 24;
   QStringList lines;
   const auto [asked_query, asked_key] = asked();
+  if (const auto& cells = studio_.scheduler().cells(); cells.size() >= kRowsFrom) {
+    const std::vector<CellRow> rows = cell_rows();
+    const QStringList names = cell_names();
+    QStringList alike;
+    for (int row = 0; row < kFirstValueRow; ++row) {
+      const QStringList& texts = rows[static_cast<std::size_t>(row)].texts;
+      if (std::all_of(texts.begin(), texts.end(), [&](const QString& text) { return text == texts.front(); })) {
+        alike << QStringLiteral("%1 %2").arg(names[row].section(QLatin1Char(' '), 0, 0), texts.front()).toHtmlEscaped();
+      }
+    }
+    if (!alike.isEmpty()) {
+      lines << alike.join(QStringLiteral(" · "));
+    }
+  }
   const views::ViewInput input = studio_.view_input();
   if (const auto& cells = studio_.scheduler().cells(); !cells.empty() && cells.front().drawn) {
     lines << QStringLiteral("value: ") + qt(cells.front().drawn->name).toHtmlEscaped();
@@ -291,6 +406,14 @@ void InspectorDock::show_context() {
   }
   context_->setText(lines.join(QStringLiteral("<br>")));
   context_->setVisible(!lines.isEmpty());
+  // Where a view has no cell, there is the box of what is chosen, or none.
+  const views::ViewInfo& info = studio_.view().info();
+  const bool cells = info.of_scores || info.uses_query || !studio_.scheduler().cells().empty();
+  cell_->setVisible(cells);
+  cell_box_->setTitle(cells                  ? QStringLiteral("Cell")
+                      : asked_query.chosen() ? QStringLiteral("Token")
+                                             : QStringLiteral("Head"));
+  cell_box_->setVisible(cells || !lines.isEmpty());
 }
 
 // "head 1.2: previous 0.82, …", where heads are what is chosen among; empty elsewhere, and while it is measured.
@@ -413,27 +536,46 @@ void InspectorDock::show_predictions() {
     lists.push_back(own == nullptr ? std::vector<models::Prediction>() : *own);
   }
   title_predictions(std::ranges::any_of(lists, [](const auto& list) { return !list.empty(); }));
+  const bool by_models = columns.size() >= kRowsFrom;
+  const int models = std::max(1, static_cast<int>(columns.size()));
+  std::size_t most = 0;
+  for (const auto& list : lists) {
+    most = std::max(most, list.size());
+  }
+  const int ranks = static_cast<int>(most);
   predictions_->clear();
-  predictions_->setColumnCount(std::max(1, static_cast<int>(columns.size())));
-  predictions_->setRowCount(0);
+  predictions_->setColumnCount(by_models ? ranks : models);
+  predictions_->setRowCount(by_models ? models : ranks);
   QStringList names;
   for (int n = 0; n < static_cast<int>(columns.size()); ++n) {
-    const std::vector<models::Prediction>& top = lists[static_cast<std::size_t>(n)];
     names << qt(columns[static_cast<std::size_t>(n)]->name);
-    predictions_->setRowCount(std::max(predictions_->rowCount(), static_cast<int>(top.size())));
-    for (int row = 0; row < static_cast<int>(top.size()); ++row) {
-      const models::Prediction& each = top[static_cast<std::size_t>(row)];
-      const QString share = QStringLiteral("%1 %").arg(static_cast<double>(each.probability) * 100, 0, 'f', 1);
-      set_text(predictions_, row, n, qt(each.token));
-      QTableWidgetItem* item = predictions_->item(row, n);
-      item->setToolTip(QStringLiteral("%1  %2, id %3").arg(item->text(), share).arg(each.id));
-      set_share(item, static_cast<double>(each.probability), share);
-      item->setData(Qt::AccessibleDescriptionRole, share);
+    const std::vector<models::Prediction>& top = lists[static_cast<std::size_t>(n)];
+    for (int rank = 0; rank < static_cast<int>(top.size()); ++rank) {
+      show_prediction(top[static_cast<std::size_t>(rank)], by_models ? n : rank, by_models ? rank : n);
     }
   }
-  name_columns(predictions_, names);
-  fit_columns(predictions_);
+  if (by_models) {
+    QStringList headers;
+    for (int rank = 1; rank <= ranks; ++rank) {
+      headers << QString::number(rank);
+    }
+    predictions_->setHorizontalHeaderLabels(headers);
+    fit_rows_of_models(predictions_, names);
+  } else {
+    predictions_->verticalHeader()->hide();
+    name_columns(predictions_, names);
+    fit_columns(predictions_);
+  }
   fit_height(predictions_);
+}
+
+void InspectorDock::show_prediction(const models::Prediction& prediction, int row, int column) {
+  const QString share = QStringLiteral("%1 %").arg(static_cast<double>(prediction.probability) * 100, 0, 'f', 1);
+  set_text(predictions_, row, column, qt(prediction.token));
+  QTableWidgetItem* item = predictions_->item(row, column);
+  item->setToolTip(QStringLiteral("%1  %2, id %3").arg(item->text(), share).arg(prediction.id));
+  set_share(item, static_cast<double>(prediction.probability), share);
+  item->setData(Qt::AccessibleDescriptionRole, share);
 }
 
 }  // namespace locus::workbench

@@ -23,10 +23,11 @@ constexpr int kShareMargin = 4;
 constexpr int kLeastLetters = 6;  // of a column of values
 constexpr int kShortestName = 6;  // of a column, in letters
 constexpr int kLongestName = 18;
-constexpr int kHeaderMargin = 5;   // of a name, in pixels
-constexpr int kWithoutScroll = 4;  // columns that the narrowest panel shows
-constexpr double kSmall = 0.8;     // the type of a row's name above its values
-constexpr int kValueMargin = 2;    // on both sides of a value below it
+constexpr int kLongestRowName = 12;  // at the left of a row
+constexpr int kHeaderMargin = 5;     // of a name, in pixels
+constexpr int kWithoutScroll = 4;    // columns that the narrowest panel shows
+constexpr double kSmall = 0.8;       // the type of a row's name above its values
+constexpr int kValueMargin = 2;      // on both sides of a value below it
 
 // The values of a row below its name, which runs across all columns: several columns have the width that names beside
 // them would take.
@@ -155,6 +156,34 @@ void fit_columns(QTableWidget* table, int value_width) {
   }
 }
 
+void fit_rows_of_models(QTableWidget* table, const QStringList& names) {
+  const QFontMetrics metrics = table->fontMetrics();
+  const QStringList shown = names_within(names, kLongestRowName * metrics.averageCharWidth(), metrics);
+  for (int n = 0; n < static_cast<int>(names.size()); ++n) {
+    auto* header = new QTableWidgetItem(shown[n]);
+    header->setToolTip(names[n]);
+    table->setVerticalHeaderItem(n, header);
+  }
+  if (auto* named = dynamic_cast<NamedRowDelegate*>(table->itemDelegate())) {
+    named->set_stacked(false);
+  }
+  fit_rows(table, metrics);
+  table->verticalHeader()->show();
+  table->horizontalHeader()->show();
+  table->horizontalHeader()->setMinimumSectionSize(metrics.averageCharWidth());
+  table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+}
+
+int width_of_rows(const QTableWidget* table, const QStringList& values) {
+  const QFontMetrics metrics = table->fontMetrics();
+  const int usual = metrics.horizontalAdvance(QStringLiteral("-0.00001"));
+  int width = kLongestRowName * metrics.averageCharWidth() + 4 * kHeaderMargin + 2 * table->frameWidth();
+  for (const QString& value : values) {
+    width += std::max(usual, metrics.horizontalAdvance(value)) + 4 * kHeaderMargin;
+  }
+  return width;
+}
+
 void name_columns(QTableWidget* table, const QStringList& names) {
   const int count = std::max(1, static_cast<int>(names.size()));
   const QFontMetrics metrics = table->horizontalHeader()->fontMetrics();
@@ -172,10 +201,12 @@ void name_columns(QTableWidget* table, const QStringList& names) {
 
 void fit_height(QTableWidget* table) {
   int height = table->horizontalHeader()->isHidden() ? 4 : table->horizontalHeader()->sizeHint().height() + 4;
+  const bool by_models = table->horizontalHeader()->sectionResizeMode(0) == QHeaderView::ResizeToContents;
   const int least = table->columnCount() * table->horizontalHeader()->minimumSectionSize();
-  height += table->columnCount() > kWithoutScroll || least > table->viewport()->width()
-                ? table->horizontalScrollBar()->sizeHint().height()
-                : 0;
+  const int whole = table->verticalHeader()->sizeHint().width() + table->horizontalHeader()->length();
+  const bool scrolls = by_models ? whole > table->width() - 2 * table->frameWidth()
+                                 : table->columnCount() > kWithoutScroll || least > table->viewport()->width();
+  height += scrolls ? table->horizontalScrollBar()->sizeHint().height() : 0;
   for (int row = 0; row < table->rowCount(); ++row) {
     height += table->isRowHidden(row) ? 0 : table->rowHeight(row);
   }

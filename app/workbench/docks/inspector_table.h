@@ -17,6 +17,12 @@ void fit_rows(QTableWidget* table, const QFontMetrics& metrics);
 // Lays out the columns: one stands beside the names of its rows; several share the width below these names, and scroll
 // sideways if they are too many for values of that width (0: a few letters). Values are never cut.
 void fit_columns(QTableWidget* table, int value_width = 0);
+// From so many columns on, a table has a row for each of them, with the names of the values above.
+constexpr std::size_t kRowsFrom = 3;
+// Lays out a table with a row for each column of the comparison: names at the left, values as wide as they are.
+void fit_rows_of_models(QTableWidget* table, const QStringList& names);
+// Width of such a table with these values that needs no scrolling, in pixels.
+int width_of_rows(const QTableWidget* table, const QStringList& values);
 // Width of a value in one of so many columns without scrolling, in pixels.
 int room_of_value(const QTableWidget* table, int columns);
 // Limits the height to what the rows need.

@@ -64,13 +64,13 @@ std::vector<std::size_t> found_commands(const std::vector<Command>& commands, co
   return order;
 }
 
-CommandPalette::CommandPalette(std::vector<Command> commands, QWidget* parent)
-    : QDialog(parent), commands_(std::move(commands)) {
+CommandPalette::CommandPalette(std::vector<Command> commands, Typed typed, QWidget* parent)
+    : QDialog(parent), commands_(std::move(commands)), typed_(std::move(typed)) {
   make_lasting(this, "palette", QStringLiteral("Commands"));
   auto* layout = new QVBoxLayout(this);
   line_ = make_named<QLineEdit>(this, "palette-line", QStringLiteral("Find a command"));
   line_->setPlaceholderText(
-      QStringLiteral("a view, layer 2, head 5, an option, a figure, a checkpoint, a menu's entry"));
+      QStringLiteral("a view, layer 2, head 3.2, an option, a figure, a checkpoint, a menu's entry"));
   line_->installEventFilter(this);
   layout->addWidget(line_);
   list_ = make_named<QListWidget>(this, "palette-list", QStringLiteral("Commands that were found"));
@@ -87,21 +87,34 @@ CommandPalette::CommandPalette(std::vector<Command> commands, QWidget* parent)
 
 void CommandPalette::refresh() {
   list_->clear();
+  found_ = typed_ ? typed_(line_->text()) : std::vector<Command>();
   for (const std::size_t n : found_commands(commands_, line_->text())) {
-    const Command& command = commands_[n];
-    const QString hint = command.hint.isEmpty() ? QString() : QStringLiteral("    ") + command.hint;
-    auto* item = new QListWidgetItem(command.name + hint, list_);
-    item->setData(kRole, static_cast<int>(n));
-    item->setData(Qt::AccessibleDescriptionRole, command.hint);
-    item->setToolTip(command.hint);
-    if (!command.available) {
-      item->setFlags(Qt::ItemIsSelectable);  // and grey
-    }
+    found_.push_back(commands_[n]);
   }
-  if (list_->count() == 0) {
+  for (const Command& command : found_) {
+    add_item(command);
+  }
+  if (found_.empty()) {
     (new QListWidgetItem(QStringLiteral("no name contains these words"), list_))->setFlags(Qt::NoItemFlags);
   }
   list_->setCurrentRow(0);
+}
+
+// What is not available is grey, with the reason and what can be done instead.
+void CommandPalette::add_item(const Command& command) {
+  QString hint = command.hint;
+  if (!command.available && !command.way_out.isEmpty()) {
+    hint += QStringLiteral("\n    Enter: ") + command.way_out;
+  }
+  auto* item = new QListWidgetItem(hint.isEmpty() ? command.name : command.name + QStringLiteral("    ") + hint, list_);
+  item->setData(kRole, list_->count() - 1);
+  item->setData(Qt::AccessibleDescriptionRole, hint);
+  item->setToolTip(hint);
+  if (!command.available && command.way_out.isEmpty()) {
+    item->setFlags(Qt::ItemIsSelectable);
+  } else if (!command.available) {
+    item->setForeground(palette().color(QPalette::PlaceholderText));
+  }
 }
 
 void CommandPalette::run_chosen() {
@@ -109,8 +122,8 @@ void CommandPalette::run_chosen() {
   if (item == nullptr || !item->data(kRole).isValid()) {
     return;
   }
-  const Command& command = commands_[static_cast<std::size_t>(item->data(kRole).toInt())];
-  if (!command.available) {
+  const Command& command = found_[static_cast<std::size_t>(item->data(kRole).toInt())];
+  if (!command.available && command.way_out.isEmpty()) {
     return;
   }
   const auto run = command.run;

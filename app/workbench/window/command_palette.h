@@ -17,6 +17,7 @@ struct Command {
   std::function<void()> run;
   QString also{};         // other search words: "--scale", "ignore-first"
   bool available = true;  // false: the hint gives the reason
+  QString way_out{};      // what `run` does instead while it is not available; empty: nothing
 };
 
 // Indices of the commands that contain every word of `typed`, best match first: matches at the beginning of a word
@@ -27,16 +28,21 @@ class CommandPalette : public QDialog {
   Q_OBJECT
 
  public:
-  CommandPalette(std::vector<Command> commands, QWidget* parent);
+  // Commands made from the words that are typed ("head 3.2"); they come first.
+  using Typed = std::function<std::vector<Command>(const QString& words)>;
+  CommandPalette(std::vector<Command> commands, Typed typed, QWidget* parent);
 
  protected:
   bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
   void refresh();
+  void add_item(const Command& command);
   void run_chosen();
 
   const std::vector<Command> commands_;
+  const Typed typed_;
+  std::vector<Command> found_;  // in the order of the list
   QLineEdit* line_ = nullptr;
   QListWidget* list_ = nullptr;
 };

@@ -37,6 +37,15 @@ QAction* CommandRegistry::add(MenuCommand command) {
   action->setShortcut(command.key);
   action->setCheckable(static_cast<bool>(command.checked));
   connect(action, &QAction::triggered, this, [run = command.run] { run(); });
+  if (command.way_out) {
+    auto* other = new QAction(action);
+    other->setObjectName(QLatin1String(kWayOut));
+    connect(other, &QAction::triggered, this, [way_out = command.way_out] {
+      if (const WayOut way = way_out(); way.run) {
+        way.run();
+      }
+    });
+  }
   menu(command.menu)->addAction(action);
   window_.addAction(action);  // works while the menu bar is hidden
   entries_.push_back({std::move(command), action});
@@ -64,6 +73,9 @@ void CommandRegistry::refresh(const Entry& entry) {
     const QString reason = enabled.ok() ? QString() : qt(enabled.error().message);
     entry.action->setToolTip(enabled.ok() ? entry.command.tip : reason);
     entry.action->setProperty(kReasonProperty, reason);
+    if (auto* other = entry.action->findChild<QAction*>(QLatin1String(kWayOut))) {
+      other->setText(enabled.ok() ? QString() : entry.command.way_out().text);
+    }
   }
   if (entry.command.checked) {
     entry.action->setChecked(entry.command.checked());

@@ -21,6 +21,15 @@ namespace locus::workbench {
 // Property of a command's QAction: the reason why it is disabled.
 constexpr const char* kReasonProperty = "reason";
 
+// Object name of the child of a command's QAction that does what helps while it is disabled, if anything does.
+constexpr const char* kWayOut = "way-out";
+
+// What can be done instead of a command that is disabled.
+struct WayOut {
+  QString text;  // empty: nothing
+  std::function<void()> run;
+};
+
 struct MenuCommand {
   QString menu;      // path of its menu: "&File", "&View/La&yout"
   QString text;      // with mnemonic and, after a tab, a key handled by the canvas
@@ -30,6 +39,7 @@ struct MenuCommand {
   std::function<Status()> enabled{};  // empty: always; an error message becomes the tooltip
   std::function<bool()> checked{};    // empty: not checkable
   QString tip{};                      // tooltip while it is enabled
+  std::function<WayOut()> way_out{};  // asked while it is disabled
 };
 
 class CommandRegistry : public QObject {

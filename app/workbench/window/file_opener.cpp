@@ -115,6 +115,7 @@ FileOpener::FileOpener(QWidget& window, Studio& studio, SessionController& sessi
 }
 
 void FileOpener::open(const std::filesystem::path& path) {
+  Q_EMIT opening();
   std::error_code code;
   if (remote::is_remote(path.native())) {
     open_checkpoint(path);
@@ -237,9 +238,30 @@ void FileOpener::remember_opened() {
       opening_.erase(asked);
       if (opened) {
         remember(each.entry.path);
+      } else if ((each.error->code == ErrorCode::kBadInput || each.error->code == ErrorCode::kUnsupported) &&
+                 !models::lacks_base(*each.error)) {
+        drop_unopened(each.id, *each.error);
       }
     }
   }
+}
+
+// Later: the list is being read.
+void FileOpener::drop_unopened(int id, const Error& error) {
+  QMetaObject::invokeMethod(
+      this,
+      [this, id, error] {
+        const Checkpoint* each = studio_.checkpoints().find(id);
+        if (each != nullptr && !each->model && !each->trace && each->error) {
+          studio_.columns().remove(id);
+          messages_.show_error(error);
+        }
+      },
+      Qt::QueuedConnection);
+}
+
+QStringList FileOpener::recent() const {
+  return settings_.value(kRecentKey).toStringList();
 }
 
 void FileOpener::fill_recent(QMenu& menu) {

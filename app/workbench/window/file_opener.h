@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/result.h"
+
 class QMenu;
 class QSettings;
 class QWidget;
@@ -44,8 +46,11 @@ class FileOpener : public QObject {
   void ask_remote();  // a path on another machine
   void fill_recent(QMenu& menu);
 
+  QStringList recent() const;  // latest first
+
  Q_SIGNALS:
   void recent_changed();
+  void opening();  // the user opens something
 
  private:
   // Shows what a figure or recipe shows, as a step for undo(). False: the file contains no recipe.
@@ -54,6 +59,8 @@ class FileOpener : public QObject {
   void open_checkpoint(const std::filesystem::path& path);
   void remember(const std::filesystem::path& path);
   void remember_opened();
+  // Takes a path that is no checkpoint off the list, which would keep it with a reason that has no room there.
+  void drop_unopened(int id, const Error& error);
   // Asks for the base of an adapter, and opens the adapter with it.
   void ask_base(int id);
   QString folder() const;

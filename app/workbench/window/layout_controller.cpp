@@ -22,9 +22,12 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr QSize kUsualSize(1440, 900);
+constexpr double kUsualShare = 0.8;  // of the screen: the first size of the window
+constexpr QSize kLeastUsual(1200, 750);
+constexpr QSize kMostUsual(2200, 1400);
 constexpr QSize kUsualFrame(10, 40);
-constexpr int kMapHeight = 692;  // of map, options and bars; only height beyond that goes to the text
+constexpr int kLayoutVersion = 2;  // of the stored places of panels: older ones have the text below the map
+constexpr int kMapHeight = 692;    // of map, options and bars; only height beyond that goes to a text below the map
 constexpr double kMinScale = 0.6;
 constexpr double kMaxScale = 3;
 constexpr double kPointSize = 10;  // of text of scale 1
@@ -38,6 +41,17 @@ struct Preset {
 constexpr std::array<Preset, 3> kPresets = {{{"&All panels", {true, true, true, true}},
                                              {"&Map and text", {false, false, true, false}},
                                              {"Map and &values", {false, true, false, true}}}};
+
+// Whether the user, or the program, has put a panel away; one that has never been shown is not.
+bool is_away(const QDockWidget& panel) {
+  return panel.isHidden() && panel.testAttribute(Qt::WA_WState_ExplicitShowHide);
+}
+
+// The first size of the window on that screen.
+QSize usual_size(const QScreen* screen) {
+  const QSize room = screen == nullptr ? kLeastUsual : screen->availableGeometry().size() * kUsualShare;
+  return room.expandedTo(kLeastUsual).boundedTo(kMostUsual);
+}
 
 }  // namespace
 
@@ -63,21 +77,35 @@ LayoutController::LayoutController(QMainWindow& window, QSettings& settings, Fig
 // ---- kept for the next start
 
 void LayoutController::restore() {
-  window_.resize(kUsualSize);
+  text_below_ = settings_.value(QStringLiteral("text-below"), false).toBool();
+  place_panels();
+  window_.resize(usual_size(QGuiApplication::primaryScreen()));
   window_.restoreGeometry(settings_.value(QStringLiteral("geometry")).toByteArray());
   fit_into_screen();
   set_dark(settings_.value(QStringLiteral("dark"), false).toBool());
   Q_EMIT captions_changed(has_captions());
   set_scale(settings_.value(QStringLiteral("scale"), 1.0).toDouble());
   share_room();  // depends on the size of text
-  shares_ = !window_.restoreState(settings_.value(QStringLiteral("layout")).toByteArray());
+  shares_ = !window_.restoreState(settings_.value(QStringLiteral("layout")).toByteArray(), kLayoutVersion);
+  shares_widths_ = shares_;
+  fold(settings_.value(QStringLiteral("folded"), false).toBool());
 }
 
+// What is hidden for a while is not stored as hidden.
 void LayoutController::keep() {
-  if (!all_hidden_) {
-    settings_.setValue(QStringLiteral("layout"), window_.saveState());
+  if (!all_hidden_ && !folded_ && !text_hidden_) {
+    settings_.setValue(QStringLiteral("layout"), window_.saveState(kLayoutVersion));
   }
   settings_.setValue(QStringLiteral("geometry"), window_.saveGeometry());
+}
+
+void LayoutController::end() {
+  const bool folded = folded_;
+  hide_all(false);
+  fold(false);
+  want_text(true);
+  keep();
+  settings_.setValue(QStringLiteral("folded"), folded);
 }
 
 // ---- arrangements
@@ -92,6 +120,8 @@ QList<QString> LayoutController::presets() {
 
 void LayoutController::set_preset(int preset) {
   hide_all(false);
+  fold(false);
+  text_hidden_ = false;
   for (int n = 0; n < static_cast<int>(panels_.size()); ++n) {
     panels_[n]->setFloating(false);
     panels_[n]->setVisible(kPresets[static_cast<std::size_t>(preset)].seen[static_cast<std::size_t>(n)]);
@@ -100,43 +130,143 @@ void LayoutController::set_preset(int preset) {
 }
 
 void LayoutController::reset() {
-  place_panels();
   set_preset(0);
+  set_text_below(false);
   if (!window_.isMaximized() && !window_.isFullScreen()) {
-    window_.resize(kUsualSize);
+    window_.resize(usual_size(window_.screen()));
     fit_into_screen();
   }
   share_room();
   keep();
 }
 
+void LayoutController::set_text_below(bool below) {
+  text_below_ = below;
+  settings_.setValue(QStringLiteral("text-below"), below);
+  place_panels();
+  share_room();
+  // Once more with its new width, on which the number of lines of its controls depends.
+  QTimer::singleShot(0, this, [this] {
+    if (shares_) {
+      share_room();
+    }
+    keep();
+  });
+}
+
+void LayoutController::fold(bool folded) {
+  if (folded == folded_ || all_hidden_) {
+    return;
+  }
+  folded_ = folded;
+  if (folded) {
+    folded_panels_.clear();
+    for (QDockWidget* panel : {static_cast<QDockWidget*>(&figures_), static_cast<QDockWidget*>(&checkpoints_)}) {
+      if (!is_away(*panel)) {
+        folded_panels_.append(panel);
+      }
+    }
+  }
+  for (QDockWidget* panel : std::as_const(folded_panels_)) {
+    panel->setVisible(!folded);
+  }
+  keep();
+}
+
+void LayoutController::fit_column() {
+  if (shares_ && !text_below_) {
+    share_column();
+  }
+}
+
+void LayoutController::widen_inspector(int width) {
+  wanted_ = width;
+  if (shares_widths_) {
+    window_.resizeDocks({&inspector_}, {shared_widths()[1]}, Qt::Horizontal);
+  }
+}
+
+void LayoutController::want_text(bool wanted) {
+  if (wanted == text_wanted_) {
+    return;  // the user may have shown or hidden it since
+  }
+  text_wanted_ = wanted;
+  if (wanted && text_hidden_) {
+    text_hidden_ = false;
+    all_hidden_ ? hidden_panels_.append(&input_) : input_.show();
+  } else if (!wanted && !is_away(input_)) {
+    text_hidden_ = true;
+    input_.hide();
+  }
+}
+
 void LayoutController::place_panels() {
   window_.addDockWidget(Qt::LeftDockWidgetArea, &figures_);
   window_.addDockWidget(Qt::LeftDockWidgetArea, &checkpoints_);
   window_.addDockWidget(Qt::RightDockWidgetArea, &inspector_);
-  window_.addDockWidget(Qt::BottomDockWidgetArea, &input_);
   window_.splitDockWidget(&figures_, &checkpoints_, Qt::Vertical);
+  if (text_below_) {
+    window_.addDockWidget(Qt::BottomDockWidgetArea, &input_);
+  } else {
+    window_.splitDockWidget(&checkpoints_, &input_, Qt::Vertical);
+  }
   window_.setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
   window_.setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
 }
 
-// Gives panels sizes in proportion to the window, so that a small window leaves room for the map.
-void LayoutController::share_room() {
-  const auto share = [](int whole, double part, int least, int most) {
-    return std::clamp(static_cast<int>(whole * part), least, most);
+// Widths of the left and right panels in proportion to the window, so that a small window leaves room for the map. With
+// larger text they may have a quarter of it each.
+std::array<int, 2> LayoutController::shared_widths() const {
+  const int whole = window_.width();
+  const auto share = [&](double part, int least, int most) {
+    const int usual = std::clamp(static_cast<int>(whole * part), least, most);
+    return std::max(usual, std::min(static_cast<int>(usual * scale_), whole / 4));
   };
-  resize_panels({share(window_.width(), 0.145, 176, 320), share(window_.width(), 0.17, 200, 320), input_height()});
-  shares_ = true;
-  window_.resizeDocks({&figures_, &checkpoints_}, {420, 300}, Qt::Vertical);
+  const int left = text_below_ ? share(0.145, 176, 320) : share(0.21, 280, 440);
+  const int right = share(0.17, 200, 320);
+  return {left, std::max(right, std::min(wanted_, whole / 4))};
 }
 
-// Height of the lower panel: what the map leaves.
+void LayoutController::share_room() {
+  const auto [left, right] = shared_widths();
+  resize_panels({left, right, input_height()});
+  shares_ = true;
+  shares_widths_ = true;
+  share_column();
+}
+
+// The figures and checkpoints have their parts of the left column, and a text beside the map the rest of it.
+void LayoutController::share_column() {
+  const int whole = window_.height();
+  if (text_below_) {
+    window_.resizeDocks({&figures_, &checkpoints_}, {whole * 7, whole * 5}, Qt::Vertical);
+    return;
+  }
+  const int figures = whole * 28 / 100;
+  const int checkpoints = std::clamp(whole * 20 / 100, 120, checkpoints_.usual_height());
+  window_.resizeDocks({&figures_, &checkpoints_, &input_}, {figures, checkpoints, whole - figures - checkpoints},
+                      Qt::Vertical);
+}
+
+// Height of a text below the map: what the map leaves.
 int LayoutController::input_height() const {
-  return std::clamp(window_.height() - kMapHeight, input_.least_height(), input_.usual_height());
+  return text_below_ ? std::clamp(window_.height() - kMapHeight, input_.least_height(), input_.usual_height())
+                     : input_.height();
 }
 
 bool LayoutController::has_share() const {
-  return std::abs(input_.height() - input_height()) <= kMovedPx;
+  return text_below_ ? std::abs(input_.height() - input_height()) <= kMovedPx : shares_;
+}
+
+// Widths, and heights in the left column, are the user's choice once a separator has changed one.
+void LayoutController::follow_separator(bool released) {
+  const std::array<int, 5> now = {sizes()[0], sizes()[1], figures_.height(), checkpoints_.height(), input_.height()};
+  if (!released) {
+    before_ = now;
+    return;
+  }
+  shares_widths_ = shares_widths_ && now[0] == before_[0] && now[1] == before_[1];
+  shares_ = shares_ && (text_below_ || std::equal(now.begin() + 2, now.end(), before_.begin() + 2));
 }
 
 // Moves and shrinks the window until it and its frame lie within the screen that holds its centre. A window larger than
@@ -169,12 +299,20 @@ void LayoutController::fit_into_screen() {
 // ---- sizes of panels
 
 LayoutController::Sizes LayoutController::sizes() const {
-  return {checkpoints_.width(), inspector_.width(), input_.height()};
+  const bool beside = checkpoints_.isHidden() && !text_below_;
+  return {beside ? input_.width() : checkpoints_.width(), inspector_.width(), input_.height()};
 }
 
 void LayoutController::resize_panels(const Sizes& sizes) {
-  window_.resizeDocks({&checkpoints_, &inspector_}, {sizes[0], sizes[1]}, Qt::Horizontal);
-  window_.resizeDocks({&input_}, {sizes[2]}, Qt::Vertical);
+  // The panel of the left column that is seen gives it its width.
+  QDockWidget* left = &checkpoints_;
+  for (QDockWidget* panel : {static_cast<QDockWidget*>(&figures_), static_cast<QDockWidget*>(&input_)}) {
+    left = left->isHidden() && (panel != &input_ || !text_below_) ? panel : left;
+  }
+  window_.resizeDocks({left, &inspector_}, {sizes[0], sizes[1]}, Qt::Horizontal);
+  if (text_below_) {
+    window_.resizeDocks({&input_}, {sizes[2]}, Qt::Vertical);
+  }
 }
 
 // Scales panels with their text, up to a quarter of the window each; smaller text restores the former sizes.
@@ -189,18 +327,22 @@ void LayoutController::scale_panels() {
     QApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
     resize_panels(wanted);
   }
+  fit_column();
   QApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
   window_.layout()->activate();
   scaled_ = sizes();
 }
 
 // Sizes given to panels while the window keeps its size are the user's choice. A shrinking window takes from its
-// panels; when it grows again they get back their chosen sizes. The lower panel keeps its share, if it has it.
+// panels; when it grows again they get back their chosen sizes. The text keeps its share, if it has it.
 bool LayoutController::eventFilter(QObject* object, QEvent* event) {
   if (object == &window_ && (event->type() == QEvent::Resize || event->type() == QEvent::Show)) {
     if (window_.isVisible()) {
       QTimer::singleShot(0, this, &LayoutController::restore_panels);
     }
+  } else if (object == &window_ &&
+             (event->type() == QEvent::MouseButtonPress || event->type() == QEvent::MouseButtonRelease)) {
+    follow_separator(event->type() == QEvent::MouseButtonRelease);
   } else if (event->type() == QEvent::Resize && object != &figures_ && window_.size() == present_size_) {
     chosen_ = sizes();
     shares_ = has_share();
@@ -214,7 +356,14 @@ void LayoutController::restore_panels() {
     shares_ = shares_ || has_share();
   }
   chosen_[2] = shares_ ? input_height() : chosen_[2];
+  if (shares_widths_) {
+    chosen_[0] = shared_widths()[0];
+    chosen_[1] = shared_widths()[1];
+  }
   resize_panels(chosen_);
+  if (shares_) {
+    share_column();
+  }
   QApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
   present_size_ = window_.size();
 }

@@ -9,12 +9,14 @@
 #include <QLabel>
 #include <QMimeData>
 #include <QSettings>
+#include <QStackedWidget>
 #include <QStandardPaths>
 #include <QUrl>
 #include <QVBoxLayout>
 #include <QVulkanInstance>
 
 #include "app/figures/assets.h"
+#include "app/session/session.h"
 #include "app/viewport/canvas.h"
 #include "app/workbench/canvas/canvas_link.h"
 #include "app/workbench/canvas/options_bar.h"
@@ -25,10 +27,12 @@
 #include "app/workbench/input/input_dock.h"
 #include "app/workbench/state/edit_actions.h"
 #include "app/workbench/widgets/build.h"
+#include "app/workbench/widgets/exact_editor.h"
 #include "app/workbench/widgets/manual_window.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/canvas_menu.h"
 #include "app/workbench/window/command_registry.h"
+#include "app/workbench/window/figure_pictures.h"
 #include "app/workbench/window/file_opener.h"
 #include "app/workbench/window/layout_controller.h"
 #include "app/workbench/window/machine_questions.h"
@@ -36,6 +40,7 @@
 #include "app/workbench/window/preferences.h"
 #include "app/workbench/window/question_bar.h"
 #include "app/workbench/window/session_controller.h"
+#include "app/workbench/window/start_page.h"
 #include "app/workbench/window/window_actions.h"
 #include "app/workbench/window/window_commands.h"
 
@@ -86,6 +91,9 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan,
   make_docks();
   messages_ = new MessageBar(*studio_, options.device, this);
   setStatusBar(messages_);
+  pictures_ = std::make_unique<FigurePictures>(*studio_, folder / "pictures");
+  figures_->set_pictures([this](const session::Bookmark& figure) { return pictures_->of(figure); });
+  connect(pictures_.get(), &FigurePictures::changed, figures_, &FiguresDock::show_pictures);
   sessions_ = std::make_unique<SessionController>(*this, *studio_, *messages_, *settings_, folder, options.ask);
   machines_ = std::make_unique<MachineQuestions>(*this, *studio_, *messages_, *settings_);
   files_ = std::make_unique<FileOpener>(*this, *studio_, *sessions_, *machines_, *input_, *messages_, *settings_);
@@ -109,6 +117,7 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan,
 // Fields that lose the keyboard when the window is hidden, and dialogs that end, still use the studio.
 MainWindow::~MainWindow() {
   hide();
+  delete start_;
   qDeleteAll(findChildren<QDialog*>(QString(), Qt::FindDirectChildrenOnly));
 }
 
@@ -152,7 +161,9 @@ void MainWindow::make_centre() {
   column->addWidget(question);
   options_bar_ = new OptionsBar(*studio_, centre);
   column->addWidget(options_bar_);
-  setCentralWidget(centre);
+  centre_ = new QStackedWidget(this);
+  centre_->addWidget(centre);
+  setCentralWidget(centre_);
 }
 
 void MainWindow::make_docks() {
@@ -170,7 +181,8 @@ void MainWindow::add_commands() {
   add_session_commands(*commands_, *files_, *sessions_);
   add_export_commands(*commands_, *this, *studio_, *settings_, *messages_);
   add_program_commands(*commands_, *this, *studio_, *settings_, *layout_, *messages_);
-  add_view_commands(*commands_, *this, *studio_);
+  add_edit_commands(*commands_, *studio_, *checkpoints_);
+  add_view_commands(*commands_, *this, *studio_, *files_);
   if (canvas_ != nullptr) {
     add_canvas_commands(*commands_, *canvas_, link_->actions());
   }
@@ -179,12 +191,16 @@ void MainWindow::add_commands() {
     add_head_commands(*commands_, link_->actions());
   }
   add_go_commands(*commands_, *this, *studio_, *input_, *figures_);
-  add_help_commands(*commands_, *this, *studio_,
-                    [this] { show_welcome(*this, *studio_, *sessions_, *files_, *input_, *figures_); });
+  add_help_commands(*commands_, *this, *studio_, [this] { show_start(); });
   connect(studio_.get(), &Studio::state_changed, commands_.get(), &CommandRegistry::refresh_keys);
 }
 
 void MainWindow::connect_layout() {
+  connect(figures_, &FiguresDock::filled, layout_.get(), &LayoutController::fit_column);
+  connect(studio_.get(), &Studio::checkpoints_changed, layout_.get(), &LayoutController::fit_column);
+  connect(inspector_, &InspectorDock::wants_width, layout_.get(), &LayoutController::widen_inspector);
+  connect(studio_.get(), &Studio::state_changed, layout_.get(),
+          [this] { layout_->want_text(studio_->view().info().uses_input && studio_->view().info().of_runs); });
   connect(layout_.get(), &LayoutController::all_hidden, this, [this](bool hidden) {
     messages_->setVisible(!hidden);
     view_bar_->setVisible(!hidden);
@@ -211,6 +227,7 @@ void MainWindow::connect_docks() {
         QStringLiteral("%1 needs %2, which was not found").arg(name, paths.join(QStringLiteral(", "))), true);
     messages_->show_action(QStringLiteral("Find it…"), [this] { sessions_->find_missing(); });
   });
+  connect(sessions_.get(), &SessionController::emptied, this, &MainWindow::show_start);
   connect(checkpoints_, &CheckpointsDock::open_requested, files_.get(), &FileOpener::ask_folders);
   connect(input_, &InputDock::left_editor, this, [this] {
     canvas_holder_->setFocus();
@@ -286,7 +303,66 @@ void MainWindow::open_first() {
   files_->open_first(options_.paths);
   if (options_.paths.empty() && !settings_->value(kWelcomedKey, false).toBool()) {
     settings_->setValue(kWelcomedKey, true);
-    show_welcome(*this, *studio_, *sessions_, *files_, *input_, *figures_);
+    show_start();
+  }
+}
+
+void MainWindow::make_start() {
+  static const auto bundled = session::load_session(figures::bundled_session());
+  const std::vector<session::Bookmark> none;
+  start_ = new StartPage(
+      *studio_, bundled.ok() ? bundled->bookmarks : none,
+      [this](const session::Bookmark& figure) { return pictures_->of(figure); }, this);
+  start_->set_dark(layout_->dark());
+  centre_->addWidget(start_);
+  connect(layout_.get(), &LayoutController::dark_changed, start_, &StartPage::set_dark);
+  connect(start_, &StartPage::left, this, &MainWindow::leave_start);
+  connect(start_, &StartPage::figure_chosen, this, [this](const session::Bookmark& figure) {
+    leave_start();
+    studio_->sessions().show(figure);
+  });
+  connect(start_, &StartPage::path_chosen, this, [this](const QString& path) { open_path(path.toStdString()); });
+  connect(start_, &StartPage::checkpoint_wanted, files_.get(), &FileOpener::ask_folders);
+  connect(start_, &StartPage::hub_wanted, files_.get(), &FileOpener::ask_hub);
+  connect(start_, &StartPage::manual_wanted, this, [this] { show_manual_page(this, QStringLiteral("contents")); });
+  connect(start_, &StartPage::text_wanted, this, [this] {
+    leave_start();
+    input_->give_keyboard();
+  });
+  // Whatever else is done shows the canvas.
+  connect(files_.get(), &FileOpener::opening, this, &MainWindow::leave_start);
+  connect(studio_.get(), &Studio::state_changed, this, [this] {
+    if (studio_->history().depth() > start_depth_) {
+      leave_start();
+    }
+  });
+  connect(&input_->editor(), &QPlainTextEdit::textChanged, this, [this] {
+    if (input_->editor().hasFocus()) {
+      leave_start();
+    }
+  });
+}
+
+void MainWindow::show_start() {
+  if (start_ == nullptr) {
+    make_start();
+  }
+  start_depth_ = studio_->history().depth();
+  start_->set_recent(files_->recent());
+  centre_->setCurrentWidget(start_);
+  start_->setFocus();
+  start_->set_live(true);
+}
+
+void MainWindow::leave_start() {
+  if (start_ != nullptr && centre_->currentWidget() == start_) {
+    start_->set_live(false);
+    const QWidget* focus = QApplication::focusWidget();
+    const bool within = focus == nullptr || focus == start_ || start_->isAncestorOf(focus);
+    centre_->setCurrentIndex(0);
+    if (within) {  // else a text is being typed
+      canvas_holder_->setFocus();
+    }
   }
 }
 
@@ -294,15 +370,20 @@ QString MainWindow::last_message() const {
   return messages_->last_message();
 }
 
+void MainWindow::end() {
+  ends_ = true;
+  sessions_->keep_unasked();
+  close();
+}
+
 // ---- events
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  if (!sessions_->may_close()) {
+  if (!ends_ && !sessions_->may_close()) {
     event->ignore();
     return;
   }
-  layout_->hide_all(false);  // panels hidden together are not stored as hidden
-  layout_->keep();
+  layout_->end();
   settings_->sync();
   sessions_->end();
   QMainWindow::closeEvent(event);

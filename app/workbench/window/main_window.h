@@ -10,6 +10,7 @@
 #include "app/workbench/window/run_workbench.h"
 
 class QSettings;
+class QStackedWidget;
 class QVulkanInstance;
 
 namespace locus::viewport {
@@ -23,6 +24,7 @@ class CheckpointsDock;
 class CommandRegistry;
 class EditActions;
 class FileOpener;
+class FigurePictures;
 class FiguresDock;
 class InputDock;
 class InspectorDock;
@@ -31,6 +33,7 @@ class MachineQuestions;
 class MessageBar;
 class OptionsBar;
 class SessionController;
+class StartPage;
 class ViewBar;
 
 class MainWindow : public QMainWindow {
@@ -50,6 +53,8 @@ class MainWindow : public QMainWindow {
   // Opens the paths of the options, else the last session, else the bundled one.
   void open_first();
   QString last_message() const;
+  // Closes the window without a question; the session is kept for the next start.
+  void end();
 
  protected:
   void closeEvent(QCloseEvent* event) override;
@@ -67,10 +72,18 @@ class MainWindow : public QMainWindow {
   void connect_canvas();
   void connect_docks();
   void leave_canvas(bool forward);
+  // The page of first steps takes the place of the canvas, and gives it back.
+  void show_start();
+  void leave_start();
+  void make_start();
 
   const WorkbenchOptions options_;
+  bool ends_ = false;  // without a question
   std::unique_ptr<QSettings> settings_;
   std::unique_ptr<Studio> studio_;
+  QStackedWidget* centre_ = nullptr;  // the canvas with its options; the start page
+  StartPage* start_ = nullptr;        // made when it is first shown
+  std::size_t start_depth_ = 0;       // steps for undo() when it was shown
   QWidget* canvas_holder_ = nullptr;
   viewport::Canvas* canvas_ = nullptr;  // null without Vulkan
   CanvasLink* link_ = nullptr;          // null without Vulkan
@@ -81,6 +94,7 @@ class MainWindow : public QMainWindow {
   InputDock* input_ = nullptr;
   InspectorDock* inspector_ = nullptr;
   MessageBar* messages_ = nullptr;
+  std::unique_ptr<FigurePictures> pictures_;
   std::unique_ptr<SessionController> sessions_;
   std::unique_ptr<MachineQuestions> machines_;
   std::unique_ptr<FileOpener> files_;

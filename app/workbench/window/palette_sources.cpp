@@ -5,11 +5,13 @@
 #include <QComboBox>
 #include <QMenu>
 #include <QPointer>
+#include <QRegularExpression>
 
 #include "app/session/shared_options.h"
 #include "app/session/state_fields.h"
 #include "app/views/shared/score_maps/score_map.h"
 #include "app/workbench/state/change_state.h"
+#include "app/workbench/widgets/fold_box.h"
 #include "app/workbench/widgets/popover.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/window/command_registry.h"
@@ -27,6 +29,7 @@ std::function<void()> changing(Studio& studio, const Change& edit) {
 void give_keyboard(QWidget& window, QWidget& control) {
   window.activateWindow();
   open_popover_of(control);
+  unfold_around(control);
   control.setFocus(Qt::ShortcutFocusReason);
 }
 
@@ -54,7 +57,14 @@ std::vector<Command> menu_commands(const QString& path, QMenu& menu) {
       append(list, menu_commands(path + text + QStringLiteral(": "), *action->menu()));
     } else if (const QString reason = action->property(kReasonProperty).toString();
                !action->isEnabled() && !reason.isEmpty()) {
-      list.push_back({path + text, reason, {}, action->objectName(), false});
+      auto* other = action->findChild<QAction*>(QLatin1String(kWayOut));
+      list.push_back({path + text, reason,
+                      [other = QPointer<QAction>(other)] {
+                        if (other) {
+                          other->trigger();
+                        }
+                      },
+                      action->objectName(), false, other == nullptr ? QString() : other->text()});
     } else if (!action->isSeparator() && action->isEnabled() && !text.isEmpty()) {
       // The menu may be filled again before it is run.
       list.push_back({path + text, key,
@@ -75,6 +85,39 @@ std::vector<Command> switch_commands(const QString& path, const QWidget& panel) 
     list.push_back({path + box->text(), box->toolTip(), [box] { box->toggle(); }, box->objectName()});
   }
   return list;
+}
+
+std::vector<Command> head_commands(Studio& studio, const QString& typed) {
+  static const QRegularExpression kHead(
+      QStringLiteral(R"(^\s*(?:(?:head|h)?\s*(\d+)\s*\.\s*(\d+)|(?:layer|l)\s*(\d+)[\s,]*(?:head|h)\s*(\d+))\s*$)"),
+      QRegularExpression::CaseInsensitiveOption);
+  const QRegularExpressionMatch match = kHead.match(typed);
+  if (!match.hasMatch() || studio.checkpoints().shown().empty()) {
+    return {};
+  }
+  const int from = match.captured(1).isEmpty() ? 3 : 1;
+  const int layer = match.captured(from).toInt();
+  const int head = match.captured(from + 1).toInt();
+  const models::Side side = studio.state().side;
+  const int layers = studio.checkpoints().largest_layer(side) + 1;
+  const int heads = studio.checkpoints().largest_head(side) + 1;
+  Command command{QStringLiteral("Head %1.%2").arg(layer).arg(head), {}, {}, {}, layer < layers && head < heads};
+  if (!command.available) {
+    command.hint = QStringLiteral("there are layers 0 to %1 of heads 0 to %2").arg(layers - 1).arg(heads - 1);
+    return {command};
+  }
+  command.hint = QStringLiteral("layer %1, head %2").arg(layer).arg(head);
+  const views::ViewInfo& info = studio.view().info();
+  const bool opens = !info.uses_layer || !info.uses_head;
+  command.hint += opens ? QStringLiteral(", in the view Attention") : QString();
+  command.run = changing(studio, [layer, head, opens](session::ViewState& state) {
+    if (opens) {
+      session::show_view(state, "attention");
+    }
+    state.layer = layer;
+    state.head = head;
+  });
+  return {command};
 }
 
 std::vector<Command> place_commands(Studio& studio) {
@@ -229,7 +272,11 @@ std::vector<Command> state_commands(Studio& studio, QWidget& window) {
     } else {
       list.push_back({qt(parameter.label), qt(parameter.help),
                       [&window, name = qt(parameter.name)] {
-                        if (auto* box = window.findChild<QWidget*>(name); box != nullptr && box->isVisible()) {
+                        auto* box = window.findChild<QWidget*>(name);
+                        if (box != nullptr) {
+                          unfold_around(*box);
+                        }
+                        if (box != nullptr && box->isVisibleTo(box->window())) {
                           give_keyboard(window, *box);
                         }
                       },

@@ -15,6 +15,8 @@ class Studio;
 void append(std::vector<Command>& list, std::vector<Command> more);
 // The enabled entries of a menu and its submenus; their names begin with `path`.
 std::vector<Command> menu_commands(const QString& path, QMenu& menu);
+// The head that is typed: "head 3.2", "3.2", "layer 3 head 2".
+std::vector<Command> head_commands(Studio& studio, const QString& typed);
 // The check boxes of a panel.
 std::vector<Command> switch_commands(const QString& path, const QWidget& panel);
 // Layers, heads, checkpoints and figures to go to.

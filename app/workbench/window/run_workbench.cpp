@@ -1,10 +1,15 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <QApplication>
 #include <QIcon>
 #include <QLocale>
 #include <QLoggingCategory>
+#include <QSocketNotifier>
 #include <QTimer>
 #include <QVulkanFunctions>
 #include <QVulkanInstance>
+#include <csignal>
 #include <cstdint>
 #include <optional>
 
@@ -72,6 +77,42 @@ bool has_device(QVulkanInstance& vulkan) {
          count > 0;
 }
 
+// SIGTERM, SIGINT and SIGHUP close the window without a question: the end of a desktop's session is no crash. A handler
+// may do little more than write to a pipe.
+int signal_pipe[2] = {-1, -1};
+
+void handle_signal(int /*signal*/) {
+  const char byte = 'e';
+  [[maybe_unused]] const auto written = write(signal_pipe[1], &byte, 1);
+}
+
+void end_on_signals(MainWindow& window) {
+  if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
+    return;  // no descriptors left: signals keep their usual meaning
+  }
+  auto* notifier = new QSocketNotifier(signal_pipe[0], QSocketNotifier::Read, &window);
+  QObject::connect(notifier, &QSocketNotifier::activated, &window, [&window, notifier] {
+    notifier->setEnabled(false);
+    for (QWidget* dialog : QApplication::topLevelWidgets()) {
+      if (dialog != &window) {
+        dialog->close();  // one that blocks the window too
+      }
+    }
+    window.end();
+    QCoreApplication::quit();
+  });
+  struct sigaction action {};
+  action.sa_handler = handle_signal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // the second one ends the program at once
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    struct sigaction before {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) {
+      sigaction(signal, &action, nullptr);
+    }
+  }
+}
+
 }  // namespace
 
 int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
@@ -103,6 +144,7 @@ int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
   report_first_figure(window.canvas());
   window.show();
   open_after_first_frame(window, drawn);
+  end_on_signals(window);
   models::never_wait_on_this_thread();
   return QApplication::exec();
 }

@@ -90,6 +90,7 @@ void SessionController::open_new() {
     const bool kept = !studio_.checkpoints().all().empty() || !studio_.sessions().document().figures().empty();
     studio_.sessions().restore({});
     show_title();
+    Q_EMIT emptied();
     if (kept) {
       messages_.show_message(QStringLiteral("a new session; the one before is under File > Earlier states"));
     }
@@ -208,7 +209,7 @@ bool SessionController::may_replace() {
 }
 
 // A checkpoint that failed to open would surely fail at the next start: it is not restored then.
-bool SessionController::keep_for_next_start() {
+Status SessionController::store_for_next_start() {
   session::Session session = studio_.sessions().session();
   std::erase_if(session.checkpoints, [this](const session::CheckpointEntry& entry) {
     std::error_code code;
@@ -217,8 +218,20 @@ bool SessionController::keep_for_next_start() {
       return each.entry == entry && each.error && !each.model && std::filesystem::exists(entry.path, code);
     });
   });
-  const Status kept = session::save_session(session, last_);
   settings_.setValue(kFileKey, qt(studio_.sessions().document().path().string()));
+  return session::save_session(session, last_);
+}
+
+// Unsaved changes of a file's session are kept beside it, as an earlier state too.
+void SessionController::keep_unasked() {
+  if (studio_.sessions().has_changes()) {
+    static_cast<void>(journal_.keep(studio_.sessions().session(), studio_.sessions().document().path()).ok());
+  }
+  static_cast<void>(store_for_next_start().ok());
+}
+
+bool SessionController::keep_for_next_start() {
+  const Status kept = store_for_next_start();
   return kept.ok() ||
          ask("This session cannot be kept for the next start: " + kept.error().describe() + ". Close without it?",
              false) == Answer::kDiscard;

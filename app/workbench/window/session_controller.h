@@ -47,11 +47,14 @@ class SessionController : public QObject {
   void show_title();
   // Stores the session for the next start, after asking about unsaved changes. False: the window stays open.
   bool may_close();
+  // Stores the session for the next start without a question: the program is asked to end.
+  void keep_unasked();
   // Removes the journal when the window closes.
   void end();
 
  Q_SIGNALS:
   void saved(const QString& path);
+  void emptied();  // a new session has begun
 
  private:
   bool save_to(const std::filesystem::path& path);
@@ -59,6 +62,7 @@ class SessionController : public QObject {
   bool ask_changes();
   Answer ask(const std::string& question, bool can_save);
   bool keep_for_next_start();
+  Status store_for_next_start();
   void write_journal();
   void return_to(const std::filesystem::path& state);
 

@@ -7,20 +7,14 @@
 #include <QMenuBar>
 #include <algorithm>
 
-#include "app/figures/assets.h"
 #include "app/workbench/docks/figures_dock.h"
 #include "app/workbench/export/export.h"
 #include "app/workbench/input/input_dock.h"
 #include "app/workbench/state/studio.h"
 #include "app/workbench/widgets/build.h"
-#include "app/workbench/widgets/exact_editor.h"
-#include "app/workbench/widgets/manual_window.h"
 #include "app/workbench/widgets/qt_text.h"
-#include "app/workbench/window/file_opener.h"
 #include "app/workbench/window/message_bar.h"
 #include "app/workbench/window/palette_sources.h"
-#include "app/workbench/window/session_controller.h"
-#include "app/workbench/window/welcome.h"
 
 namespace locus::workbench {
 
@@ -71,33 +65,10 @@ void show_palette(QMainWindow& window, Studio& studio, InputDock& input) {
   append(list, place_commands(studio));
   append(list, option_commands(studio, window));
   append(list, state_commands(studio, window));
-  auto* palette = new CommandPalette(std::move(list), &window);
+  auto* palette = new CommandPalette(
+      std::move(list), [&studio](const QString& words) { return head_commands(studio, words); }, &window);
   palette->show();
   palette->activateWindow();
-}
-
-void show_welcome(QMainWindow& window, Studio& studio, SessionController& sessions, FileOpener& files, InputDock& input,
-                  FiguresDock& figures) {
-  auto* welcome = new Welcome(!figures::bundled_session().empty(), &window);
-  QObject::connect(welcome, &Welcome::figure_wanted, &window, [&studio, &sessions, &figures] {
-    if (studio.sessions().document().figures().empty() && !sessions.open(figures::bundled_session())) {
-      return;
-    }
-    if (!studio.sessions().document().figures().empty()) {
-      studio.sessions().show(session::Bookmark(studio.sessions().document().figures().front()));
-    }
-    show_panel(figures);
-  });
-  QObject::connect(welcome, &Welcome::text_wanted, &window, [&window, &input] {
-    input.show();
-    window.activateWindow();
-    input.editor().setFocus();
-    input.editor().selectAll();
-  });
-  QObject::connect(welcome, &Welcome::checkpoint_wanted, &files, &FileOpener::ask_folders);
-  QObject::connect(welcome, &Welcome::manual_wanted, &window,
-                   [&window] { show_manual_page(&window, QStringLiteral("contents")); });
-  show_at_start(*welcome, window);
 }
 
 void fill_figures(QMenu& menu, Studio& studio, FiguresDock& panel) {

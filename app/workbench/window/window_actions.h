@@ -1,4 +1,4 @@
-// Actions of the window's commands that involve several parts of it: dialogs, the palette, the welcome, filled menus.
+// Actions of the window's commands that involve several parts of it: dialogs, the palette, filled menus.
 #pragma once
 
 #include "app/workbench/export/clipboard.h"
@@ -9,11 +9,9 @@ class QWidget;
 
 namespace locus::workbench {
 
-class FileOpener;
 class FiguresDock;
 class InputDock;
 class MessageBar;
-class SessionController;
 class Studio;
 
 // Asks for a folder and exports every figure of the session into it.
@@ -24,8 +22,6 @@ Copied copied(MessageBar& messages, const QString& what);
 void keep_view(QWidget& window, Studio& studio);
 // Shows the command palette: everything that can be done now, found by name.
 void show_palette(QMainWindow& window, Studio& studio, InputDock& input);
-void show_welcome(QMainWindow& window, Studio& studio, SessionController& sessions, FileOpener& files, InputDock& input,
-                  FiguresDock& figures);
 // Fills a menu with the figures of the session; `panel` lists those for which the menu has no room.
 void fill_figures(QMenu& menu, Studio& studio, FiguresDock& panel);
 

@@ -4,11 +4,15 @@
 #include <QDockWidget>
 #include <QMainWindow>
 #include <QMenu>
+#include <algorithm>
 #include <array>
+#include <optional>
 
 #include "app/figures/assets.h"
+#include "app/session/session.h"
 #include "app/viewport/canvas.h"
 #include "app/workbench/canvas/canvas_actions.h"
+#include "app/workbench/docks/checkpoints_dock.h"
 #include "app/workbench/docks/figures_dock.h"
 #include "app/workbench/export/clipboard.h"
 #include "app/workbench/export/export.h"
@@ -33,6 +37,7 @@ namespace {
 constexpr double kScaleStep = 1.1;
 
 const QString kFile = QStringLiteral("&File");
+const QString kEdit = QStringLiteral("&Edit");
 const QString kView = QStringLiteral("&View");
 const QString kGo = QStringLiteral("&Go");
 const QString kHelp = QStringLiteral("&Help");
@@ -56,8 +61,33 @@ void add(CommandRegistry& commands, const QString& menu, const QString& text, co
   add_named(commands, {}, menu, text, key, std::move(run));
 }
 
+// The first figure of the bundled session with that view; empty: none.
+std::optional<session::Bookmark> bundled_figure(const std::string& view) {
+  static const auto bundled = session::load_session(figures::bundled_session());
+  if (bundled) {
+    const auto found =
+        std::ranges::find(bundled->bookmarks, view, [](const session::Bookmark& figure) { return figure.state.view; });
+    if (found != bundled->bookmarks.end()) {
+      return *found;
+    }
+  }
+  return {};
+}
+
+// What helps where the columns cannot have a view.
+WayOut way_to_view(const views::View& view, Studio& studio, FileOpener& files) {
+  if (!view.info().of_runs) {
+    return {QStringLiteral("Make an atlas…"), [&files] { files.make_atlas(); }};
+  }
+  if (const auto figure = bundled_figure(view.info().name)) {
+    return {QStringLiteral("Show the bundled figure %1").arg(qt(figure->name)),
+            [&studio, figure = *figure] { studio.sessions().show(figure); }};
+  }
+  return {};
+}
+
 // A menu for each group of views.
-void add_views(CommandRegistry& commands, QWidget& window, Studio& studio) {
+void add_views(CommandRegistry& commands, QWidget& window, Studio& studio, FileOpener& files) {
   auto* group = new QActionGroup(&window);
   for (const views::View* view : views::views()) {
     const QString kind = kView + QLatin1Char('/') + qt(views::title_of(view->info().group));
@@ -77,7 +107,8 @@ void add_views(CommandRegistry& commands, QWidget& window, Studio& studio) {
                                    QStringLiteral("view.") + qt(view->info().name),
                                    available,
                                    shown,
-                                   qt(view->info().shows)}));
+                                   qt(view->info().shows),
+                                   [&studio, &files, view] { return way_to_view(*view, studio, files); }}));
   }
 }
 
@@ -93,6 +124,13 @@ void add_panels(CommandRegistry& commands, LayoutController& layout) {
               [&layout, n] { layout.set_preset(n); });
   }
   commands.add_separator(layouts);
+  commands.add({layouts,
+                QStringLiteral("&Text below the map"),
+                {},
+                [&layout] { layout.set_text_below(!layout.text_below()); },
+                QStringLiteral("text-below"),
+                {},
+                [&layout] { return layout.text_below(); }});
   add_named(commands, "reset-layout", layouts, QStringLiteral("&Reset layout"), {}, [&layout] { layout.reset(); });
 }
 
@@ -158,24 +196,44 @@ void add_program_commands(CommandRegistry& commands, QWidget& window, Studio& st
   add(commands, kFile, QStringLiteral("&Quit"), control(Qt::Key_Q), [&] { window.close(); });
 }
 
-void add_view_commands(CommandRegistry& commands, QWidget& window, Studio& studio) {
-  add_views(commands, window, studio);
-  commands.add_separator(kView);
-  const auto possible = [&studio](const Step* (History::*step)() const) {
-    return [&studio, step] { return (studio.history().*step)() ? Status() : Status(usage("there is no such step")); };
+void add_edit_commands(CommandRegistry& commands, Studio& studio, CheckpointsDock& checkpoints) {
+  const auto possible = [&studio](const Step* (History::*step)() const, const char* why) {
+    return [&studio, step, why] { return (studio.history().*step)() ? Status() : Status(usage(why)); };
   };
-  commands.add({kView,
-                QStringLiteral("&Undo view change"),
-                control(Qt::Key_Z),
-                [&studio] { studio.undo(); },
-                {},
-                possible(&History::previous)});
-  commands.add({kView,
-                QStringLiteral("&Redo view change"),
-                control_shift(Qt::Key_Z),
-                [&studio] { studio.redo(); },
-                {},
-                possible(&History::next)});
+  commands.add({kEdit, QStringLiteral("&Undo"), control(Qt::Key_Z), [&studio] { studio.undo(); },
+                QStringLiteral("undo"), possible(&History::previous, "nothing has been changed yet")});
+  commands.add({kEdit, QStringLiteral("&Redo"), control_shift(Qt::Key_Z), [&studio] { studio.redo(); },
+                QStringLiteral("redo"), possible(&History::next, "nothing has been undone")});
+  commands.add_separator(kEdit);
+  struct Variation {
+    const char* name;
+    const char* text;
+    const char* tip;
+    void (CheckpointsDock::*run)();
+    Status (CheckpointsDock::*can)() const;
+  };
+  for (const Variation& each :
+       {Variation{"what-if", "&What if…", "The chosen checkpoint with another RoPE base or scaling, as its own column",
+                  &CheckpointsDock::ask_what_if, &CheckpointsDock::can_vary},
+        Variation{"edits", "&Edits…",
+                  "The chosen checkpoint with moved tokens, ablated heads, masked cells or a typed bias",
+                  &CheckpointsDock::ask_edits, &CheckpointsDock::can_edit},
+        Variation{"own-text", "&Another column with its own text…", "The chosen checkpoint on another text",
+                  &CheckpointsDock::ask_own_text, &CheckpointsDock::can_vary}}) {
+    commands.add({kEdit,
+                  QString::fromUtf8(each.text),
+                  {},
+                  [&checkpoints, run = each.run] { (checkpoints.*run)(); },
+                  QLatin1String(each.name),
+                  [&checkpoints, can = each.can] { return (checkpoints.*can)(); },
+                  {},
+                  QString::fromUtf8(each.tip)});
+  }
+}
+
+void add_view_commands(CommandRegistry& commands, QWidget& window, Studio& studio, FileOpener& files) {
+  add_views(commands, window, studio, files);
+  commands.add_separator(kView);
 }
 
 void add_canvas_commands(CommandRegistry& commands, viewport::Canvas& canvas, CanvasActions& actions) {
@@ -190,6 +248,13 @@ void add_layout_commands(CommandRegistry& commands, QWidget& window, LayoutContr
   add_panels(commands, layout);
   add(commands, kView, QStringLiteral("F&ull screen"), QKeySequence(Qt::Key_F11),
       [&window] { window.isFullScreen() ? window.showNormal() : window.showFullScreen(); });
+  commands.add({kView,
+                QStringLiteral("F&old figures and checkpoints"),
+                QKeySequence(Qt::Key_F9),
+                [&layout] { layout.fold(!layout.folds()); },
+                QStringLiteral("fold"),
+                {},
+                [&layout] { return layout.folds(); }});
   add(commands, kView, QStringLiteral("&Hide everything but the figure"), control(Qt::Key_B),
       [&layout] { layout.hide_all(!layout.hides_all()); });
   commands.add({kView,
@@ -222,6 +287,7 @@ void add_head_commands(CommandRegistry& commands, CanvasActions& actions) {
 
 void add_go_commands(CommandRegistry& commands, QMainWindow& window, Studio& studio, InputDock& input,
                      FiguresDock& figures) {
+  add_named(commands, "go-text", kGo, QStringLiteral("The &text"), control(Qt::Key_L), [&] { input.give_keyboard(); });
   add(commands, kGo, QStringLiteral("&Find in the text, or go to a token…"), control(Qt::Key_F), [&] {
     input.show();
     input.find().setFocus();
@@ -235,10 +301,10 @@ void add_go_commands(CommandRegistry& commands, QMainWindow& window, Studio& stu
 }
 
 void add_help_commands(CommandRegistry& commands, QWidget& window, Studio& studio,
-                       const std::function<void()>& show_welcome) {
+                       const std::function<void()>& show_start) {
   add(commands, kHelp, QStringLiteral("&What this view shows"), QKeySequence(Qt::Key_F1),
       [&window, &studio] { show_view_help(&window, studio); });
-  add_named(commands, "getting-started", kHelp, QStringLiteral("&Getting started"), {}, show_welcome);
+  add_named(commands, "getting-started", kHelp, QStringLiteral("&Getting started"), {}, show_start);
   add(commands, kHelp, QStringLiteral("&Manual"), {},
       [&window] { show_manual_page(&window, QStringLiteral("contents")); });
   add(commands, kHelp, QStringLiteral("&Keys\t?"), {},

@@ -15,6 +15,7 @@ class Canvas;
 namespace locus::workbench {
 
 class CanvasActions;
+class CheckpointsDock;
 class CommandRegistry;
 class FileOpener;
 class FiguresDock;
@@ -31,8 +32,10 @@ void add_export_commands(CommandRegistry& commands, QWidget& window, Studio& stu
                          MessageBar& messages);
 void add_program_commands(CommandRegistry& commands, QWidget& window, Studio& studio, QSettings& settings,
                           LayoutController& layout, MessageBar& messages);
+// ---- menu Edit
+void add_edit_commands(CommandRegistry& commands, Studio& studio, CheckpointsDock& checkpoints);
 // ---- menu View
-void add_view_commands(CommandRegistry& commands, QWidget& window, Studio& studio);
+void add_view_commands(CommandRegistry& commands, QWidget& window, Studio& studio, FileOpener& files);
 void add_canvas_commands(CommandRegistry& commands, viewport::Canvas& canvas, CanvasActions& actions);
 void add_layout_commands(CommandRegistry& commands, QWidget& window, LayoutController& layout);
 // ---- menu Go
@@ -41,6 +44,6 @@ void add_go_commands(CommandRegistry& commands, QMainWindow& window, Studio& stu
                      FiguresDock& figures);
 // ---- menu Help
 void add_help_commands(CommandRegistry& commands, QWidget& window, Studio& studio,
-                       const std::function<void()>& show_welcome);
+                       const std::function<void()>& show_start);
 
 }  // namespace locus::workbench

@@ -2,6 +2,7 @@
 #include "tests/support/window.h"
 
 #include <QCheckBox>
+#include <QDockWidget>
 #include <QMenu>
 #include <QMenuBar>
 #include <QWheelEvent>
@@ -106,6 +107,69 @@ TEST_F(WindowControls, KeysOfTheTokenStripChooseTheQuery) {
   EXPECT_EQ(query(), 12);
   press(strip, Qt::Key_Escape);
   EXPECT_EQ(query(), views::kNone);
+}
+
+TEST_F(WindowControls, AKeyGoesToTheTextFromWhereverOneIs) {
+  auto* dock = window_->findChild<QDockWidget*>(QStringLiteral("input-dock"));
+  dock->hide();
+  press(window_->canvas(), Qt::Key_L, {}, Qt::ControlModifier);
+  EXPECT_TRUE(dock->isVisible());
+  EXPECT_EQ(window_->focusWidget()->objectName(), QStringLiteral("editor"));
+  window_->studio().inputs().set_ids({1, 2, 3});
+  press(window_->canvas(), Qt::Key_L, {}, Qt::ControlModifier);
+  EXPECT_EQ(window_->focusWidget()->objectName(), QStringLiteral("ids-editor"));
+  ASSERT_TRUE(settle());
+}
+
+TEST_F(WindowControls, SamplesSayWhichArePictures) {
+  const auto* samples = window_->findChild<QMenu*>(QStringLiteral("samples"));
+  if (samples == nullptr) {
+    GTEST_SKIP() << "the assets are not beside this program";
+  }
+  QStringList headings;
+  bool pictures = false;
+  for (const QAction* action : samples->actions()) {
+    if (action->isSeparator()) {
+      headings << action->text();
+      pictures = action->text() == QStringLiteral("Pictures");
+      continue;
+    }
+    EXPECT_EQ(action->text().endsWith(QStringLiteral("(picture)")), pictures) << action->text().toStdString();
+    EXPECT_EQ(!action->icon().isNull(), pictures) << action->text().toStdString();
+  }
+  EXPECT_EQ(headings, (QStringList{QStringLiteral("Texts"), QStringLiteral("Pictures")}));
+}
+
+TEST_F(WindowControls, WhatIsAskedForIsWhatTheModelReads) {
+  auto* editor = window_->findChild<QPlainTextEdit*>(QStringLiteral("editor"));
+  auto* generate = window_->findChild<QWidget*>(QStringLiteral("generate"));
+  EXPECT_FALSE(generate->isEnabled());  // there is no model
+  window_->studio().inputs().set_text("");
+  open("eyes");
+  EXPECT_TRUE(wait([this] { return window_->canvas()->content().message.rfind("Open a picture", 0) == 0; }, 5000))
+      << window_->canvas()->content().message;
+  EXPECT_TRUE(editor->placeholderText().contains(QStringLiteral("pictures")));
+  window_->studio().column_actions().remove(window_->studio().checkpoints().all().front().id);
+  open("gentle");
+  EXPECT_TRUE(wait([this] { return window_->canvas()->content().message.rfind("Type a text", 0) == 0; }, 5000))
+      << window_->canvas()->content().message;
+  EXPECT_TRUE(editor->placeholderText().startsWith(QStringLiteral("Type a text")));
+  type("one");
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(generate->isEnabled());
+  EXPECT_EQ(generate->toolTip(), QStringLiteral("gentle continues the text"));
+  // A logit is not divided by a weight.
+  session::ViewState state = window_->studio().state();
+  session::show_view(state, "distance-profile");
+  window_->studio().change(state);
+  auto* baseline = window_->findChild<QWidget*>(QStringLiteral("option-baseline"));
+  ASSERT_NE(baseline, nullptr);
+  EXPECT_TRUE(baseline->isEnabled());
+  state.quantity = models::Quantity::kLogit;
+  window_->studio().change(state);
+  EXPECT_FALSE(baseline->isEnabled());
+  window_->studio().cancel();
+  ASSERT_TRUE(settle());
 }
 
 TEST_F(WindowControls, OfTwoOptionsThatExcludeEachOtherOneIsOn) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "app/session/portable.h"
+#include "app/workbench/docks/figure_list.h"
 #include "app/workbench/window/missing_dialog.h"
 #include "tests/support/paths.h"
 
@@ -121,7 +122,8 @@ TEST_F(WindowFigures, AFigureWhoseCheckpointIsNotThereSaysSo) {
   EXPECT_EQ(window_->studio().checkpoints().all().size(), 1U);
 }
 
-TEST_F(WindowFigures, ALongDescriptionHasFourLinesAndTheTooltipAllOfIt) {
+// Beside its picture a figure has a name and two lines.
+TEST_F(WindowFigures, ALongDescriptionIsInTheTooltip) {
   opener_ = open_fake;
   make_window();
   open("gentle");
@@ -133,16 +135,61 @@ TEST_F(WindowFigures, ALongDescriptionHasFourLinesAndTheTooltipAllOfIt) {
   window_->studio().sessions().set_bookmarks(figures);
   ASSERT_EQ(list().count(), 2);
   QCoreApplication::processEvents();
-  const int one = list().visualItemRect(list().item(0)).height();
-  const int four = list().visualItemRect(list().item(1)).height();
   const int line = QFontMetrics(list().font()).height();
-  EXPECT_GT(four, one + 2 * line);
-  EXPECT_LE(four, one + 3 * line);  // in a smaller type
+  for (int row = 0; row < 2; ++row) {
+    const int height = list().visualItemRect(list().item(row)).height();
+    EXPECT_GE(height, FigureDelegate::picture_size(FigureDelegate::Form::kList).height()) << row;
+    EXPECT_GE(height, 5 * line / 2) << row;
+    EXPECT_LE(height, 5 * line) << row;
+  }
   EXPECT_EQ(list().item(1)->toolTip().toStdString(), figures[1].about);
-  figures[0].about = "seen\nalso";  // lines of its own
-  window_->studio().sessions().set_bookmarks(figures);
-  QCoreApplication::processEvents();
-  EXPECT_GT(list().visualItemRect(list().item(0)).height(), one + line / 2);
+}
+
+// The papers' figures stand together; a session of one kind has no headings.
+TEST_F(WindowFigures, FiguresStandBelowTheirPapers) {
+  const std::vector<session::Bookmark> figures{
+      {"TAPE Fig. 2", {}}, {"TAPE Fig. 5", {}}, {"CoPE Table 2", {}}, {"Needle", {}}, {"TAPES", {}}};
+  EXPECT_EQ(headings_of(figures), (std::vector<QString>{"TAPE", "", "CoPE", "Tools", ""}));
+  EXPECT_EQ(headings_of({{"a", {}}, {"b", {}}}), std::vector<QString>(2));
+  const auto bundled =
+      session::load_session(std::filesystem::path(test::source_dir()) / "assets/sessions/first-light.locus.json");
+  ASSERT_TRUE(bundled.ok());
+  QStringList headings;
+  for (const QString& heading : headings_of(bundled->bookmarks)) {
+    headings << heading;
+  }
+  headings.removeAll(QString());
+  EXPECT_EQ(headings.join(QStringLiteral(" ")).toStdString(), "TAPE CoPE TAPA SeqPE Tools");  // each once
+}
+
+TEST_F(WindowFigures, ArrowKeysShowFiguresAndThoseHavePictures) {
+  opener_ = open_fake;
+  make_window();
+  open("gentle");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  const auto keep = [this](const char* view) {
+    session::ViewState state = window_->studio().state();
+    session::show_view(state, view);
+    window_->studio().change(state);
+    ASSERT_TRUE(settle());
+    window_->studio().sessions().add_bookmark(view);
+  };
+  keep("attention");
+  keep("attention-grid");
+  list().setFocus();
+  press(&list(), Qt::Key_Up);
+  press(&list(), Qt::Key_Home);
+  EXPECT_TRUE(wait([this] { return window_->studio().state().view == "attention"; }, 5000));
+  ASSERT_TRUE(settle());
+  press(&list(), Qt::Key_Down);
+  EXPECT_TRUE(wait([this] { return window_->studio().state().view == "attention-grid"; }, 5000));
+  ASSERT_TRUE(settle());
+  for (int row = 0; row < 2; ++row) {
+    EXPECT_TRUE(
+        wait([&] { return !list().item(row)->data(FigureDelegate::kPicture).value<QPixmap>().isNull(); }, 10'000))
+        << row;
+  }
 }
 
 TEST_F(WindowFigures, AKeptViewComesBackWithItsTextAndColumns) {

@@ -91,6 +91,37 @@ TEST_F(WindowKept, WhatAKilledProgramShowedIsOfferedAndRestored) {
   EXPECT_EQ(window_->findChild<QMessageBox*>(QStringLiteral("recovery")), nullptr);
 }
 
+// The end of a desktop's session, or of a terminal's program, is no crash: nothing is asked, and nothing is lost.
+TEST_F(WindowKept, AProgramThatIsAskedToEndKeepsItsSession) {
+  const auto checkpoint = std::filesystem::path(test::source_dir()) / "assets/checkpoints/flip-flop-cope";
+  const auto typed = folder() / "typed.txt";
+  std::ofstream(typed) << "w 1 i 0 r 1";
+  window_.reset();
+  QProcess program;
+  program.start(QString::fromStdString(test::binary()),
+                {QStringLiteral("--config-dir"), config_.path(), QString::fromStdString(checkpoint.string()),
+                 QString::fromStdString(typed.string())});
+  ASSERT_TRUE(program.waitForStarted());
+  const auto journals = [this] {
+    std::error_code code;
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder() / "journal", code)) {
+      count += entry.path().string().ends_with(".locus.json") ? 1 : 0;
+    }
+    return count;
+  };
+  ASSERT_TRUE(wait([&] { return journals() == 1; }));
+  ::kill(static_cast<pid_t>(program.processId()), SIGTERM);
+  ASSERT_TRUE(program.waitForFinished(kLimitMs));
+  EXPECT_EQ(program.exitStatus(), QProcess::NormalExit);
+  EXPECT_EQ(program.exitCode(), 0);
+  EXPECT_EQ(journals(), 0);
+  make_window();
+  window_->open_first();
+  EXPECT_EQ(window_->findChild<QMessageBox*>(QStringLiteral("recovery")), nullptr);
+  EXPECT_EQ(text(), "w 1 i 0 r 1");
+}
+
 // Save goes to the file that the session was of, and what that file has not is a change.
 TEST_F(WindowKept, ARecoveredSessionKnowsItsFile) {
   const auto file = folder() / "own.locus.json";
@@ -296,6 +327,10 @@ TEST_F(WindowKept, RecentFilesAreAbsoluteAndHoldNothingThatFailed) {
   window_->open_path("steep");
   std::filesystem::current_path(before);
   ASSERT_TRUE(settle());
+  // What does not open leaves the list, and says why in the line below.
+  ASSERT_TRUE(wait([this] { return window_->studio().checkpoints().all().size() == 1; }, 5000));
+  EXPECT_TRUE(window_->last_message().contains(QStringLiteral("expected a header of 120 bytes, found 8")))
+      << window_->last_message().toStdString();
   window_->close();
   EXPECT_EQ(recent(), QStringList(QString::fromStdString((folder() / "steep").string())));
   // Nor is what failed restored at the next start.

@@ -10,6 +10,7 @@
 #include <QAction>
 #include <QComboBox>
 #include <QDialog>
+#include <QGroupBox>
 #include <QLineEdit>
 #include <QPointer>
 #include <QScrollArea>
@@ -63,6 +64,7 @@ class WindowKeyboard : public WindowTest {
     window_->studio().sessions().add_bookmark("first");
     window_->studio().sessions().add_bookmark("second");
     ASSERT_TRUE(settle());
+    window_->findChild<QGroupBox*>(QStringLiteral("colours"))->setChecked(true);  // unfolded
     window_->activateWindow();
     wait([this] { return window_->isActiveWindow(); }, 5000);
   }
@@ -86,6 +88,8 @@ class WindowKeyboard : public WindowTest {
       all += button->isChecked() ? QStringLiteral("on") : QStringLiteral("off");
     } else if (const auto* line = qobject_cast<const QLineEdit*>(widget)) {
       all += line->text();
+    } else if (const auto* box = qobject_cast<const QGroupBox*>(widget)) {
+      all += box->isChecked() ? QStringLiteral("open") : QStringLiteral("folded");
     }
     return all;
   }
@@ -196,6 +200,9 @@ TEST_F(WindowKeyboard, EveryControlIsOperatedByKeys) {
                        (name.find("QTableWidget") != std::string::npos || name.find("copy") != std::string::npos);
     EXPECT_TRUE(changed || still) << name;
     operated += changed ? 1 : 0;
+    if (auto* box = qobject_cast<QGroupBox*>(each.data())) {
+      box->setChecked(true);  // for the controls within it
+    }
     window_->studio().cancel();
     window_->studio().sessions().restore(before);
     ASSERT_TRUE(settle()) << name;

@@ -8,6 +8,7 @@
 #include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
+#include <QListWidget>
 #include <QMenu>
 #include <QProgressBar>
 #include <QPushButton>
@@ -19,6 +20,7 @@
 #include <fstream>
 
 #include "app/figures/assets.h"
+#include "app/workbench/docks/figure_list.h"
 #include "app/workbench/docks/what_if_dialog.h"
 #include "app/workbench/input/ids_input.h"
 #include "app/workbench/input/ids_panel.h"
@@ -373,48 +375,72 @@ TEST_F(WindowOpening, WhatIfOffersTheLayersThatObey) {
   EXPECT_EQ(all[1].name, "gemma3_text base 500@global");  // what it opened as
 }
 
-TEST_F(WindowOpening, TheFirstStartWelcomesAndHelpDoesItAgain) {
+TEST_F(WindowOpening, TheFirstStartBeginsWithAPageAndHelpShowsItAgain) {
+  const auto start = [this]() -> QWidget* {
+    auto* page = find<QWidget>("start-page");
+    return page != nullptr && page->isVisible() ? page : nullptr;
+  };
   window_->open_first();
   ASSERT_TRUE(settle());
-  ASSERT_NE(find<QDialog>("welcome"), nullptr);
-  ASSERT_TRUE(wait([this] { return find<QDialog>("welcome")->isVisible(); }));
-  // A choice closes it.
-  find<QPushButton>("welcome-text")->click();
-  EXPECT_TRUE(wait([this] { return find<QPlainTextEdit>("editor")->hasFocus() || !window_->isActiveWindow(); }, 3000));
-  ASSERT_TRUE(wait([this] { return find<QDialog>("welcome") == nullptr; }));
+  ASSERT_NE(start(), nullptr);
+  // A choice gives the canvas its place again.
+  find<QPushButton>("start-text")->click();
+  EXPECT_EQ(start(), nullptr);
+  EXPECT_EQ(window_->focusWidget()->objectName(), QStringLiteral("editor"));
   find<QAction>("getting-started")->trigger();
-  ASSERT_TRUE(wait([this] { return find<QDialog>("welcome") != nullptr && find<QDialog>("welcome")->isVisible(); }));
-  // Larger text: all of it is read, on the screen.
-  auto* welcome = find<QDialog>("welcome");
-  const int height = welcome->height();
-  for (int n = 0; n < 6; ++n) {
-    find<QAction>("larger-text")->trigger();
-  }
-  ASSERT_TRUE(wait([&] { return welcome->height() > height * 3 / 2; })) << height << " " << welcome->height();
-  for (const QLabel* label : welcome->findChildren<QLabel*>()) {
-    EXPECT_GE(label->height(), label->heightForWidth(label->width())) << label->text().toStdString();
-  }
-  EXPECT_TRUE(welcome->screen()->availableGeometry().contains(welcome->frameGeometry()));
-  for (int n = 0; n < 6; ++n) {
-    find<QAction>("smaller-text")->trigger();
-  }
-  find<QDialog>("welcome")->close();
-  ASSERT_TRUE(wait([this] { return find<QDialog>("welcome") == nullptr; }));
+  ASSERT_NE(start(), nullptr);
+  press(start(), Qt::Key_Escape);
+  EXPECT_EQ(start(), nullptr);
+  EXPECT_TRUE(find<QWidget>("canvas-holder")->isVisible());
+  find<QAction>("getting-started")->trigger();
+  window_->open_path("gentle");
+  EXPECT_EQ(start(), nullptr);
+  ASSERT_TRUE(settle());
   window_->close();
   window_.reset();
   make_window();
   window_->open_first();
   ASSERT_TRUE(settle());
-  EXPECT_EQ(find<QDialog>("welcome"), nullptr);
+  EXPECT_EQ(start(), nullptr);  // the first start alone
   find<QAction>("getting-started")->trigger();
-  ASSERT_NE(find<QDialog>("welcome"), nullptr);
-  ASSERT_EQ(find<QPushButton>("welcome-figure") == nullptr, figures::bundled_session().empty());
+  EXPECT_EQ(start()->findChildren<QToolButton*>(QString()).isEmpty(), figures::bundled_session().empty());
+}
+
+// As it comes with the program: live figures, the last files, and every figure of the papers as a picture.
+TEST_F(WindowOpening, TheStartPageRunsItsFiguresAndShowsAllOthers) {
   if (figures::bundled_session().empty()) {
     GTEST_SKIP() << "the assets are not beside this program";
   }
-  find<QPushButton>("welcome-figure")->click();
+  opener_ = models::open;
+  window_.reset();
+  make_window();
+  find<QAction>("getting-started")->trigger();
+  auto* page = find<QWidget>("start-page");
+  for (const char* name : {"start-a-head", "start-two-encodings", "start-word-to-picture", "start-a-moved-token"}) {
+    auto* card = find<QToolButton>(name);
+    ASSERT_NE(card, nullptr) << name;
+    EXPECT_FALSE(card->accessibleDescription().isEmpty());
+    EXPECT_TRUE(wait([&] { return card->property("drawn").toBool(); })) << name;
+  }
+  const auto bundled = session::load_session(figures::bundled_session());
+  ASSERT_TRUE(bundled.ok());
+  std::size_t listed = 0;
+  for (const char* group : {"tape", "cope", "tapa", "seqpe", "tools"}) {
+    auto* sheet = find<QListWidget>((std::string("sheet-") + group).c_str());
+    ASSERT_NE(sheet, nullptr) << group;
+    for (int n = 0; n < sheet->count(); ++n) {
+      EXPECT_FALSE(sheet->item(n)->data(FigureDelegate::kPicture).value<QPixmap>().isNull())
+          << "assets/sessions/pictures lacks " << sheet->item(n)->text().toStdString()
+          << ": assets/screenshots/take_figures makes it";
+    }
+    listed += static_cast<std::size_t>(sheet->count());
+  }
+  EXPECT_EQ(listed, bundled->bookmarks.size());
+  find<QToolButton>("start-a-head")->click();
   ASSERT_TRUE(settle());
-  EXPECT_FALSE(window_->studio().sessions().document().figures().empty());
+  EXPECT_FALSE(page->isVisible());
+  EXPECT_EQ(window_->studio().state().view, "attention");
+  EXPECT_NE(window_->studio().scheduler().figure(), nullptr);
 }
 
 }  // namespace

@@ -14,7 +14,9 @@
 #include <QSpinBox>
 
 #include "app/workbench/widgets/manual_window.h"
+#include "app/workbench/window/atlas_dialog.h"
 #include "app/workbench/window/command_palette.h"
+#include "app/workbench/window/palette_sources.h"
 
 namespace locus::workbench {
 namespace {
@@ -105,6 +107,39 @@ TEST_F(WindowPalette, FindsWhatTheBarAndTheColoursSetByNameAndAlias) {
   EXPECT_EQ(state.view, "attention-grid");
 }
 
+TEST_F(WindowPalette, FindsAHeadByItsNumbers) {
+  open_two();
+  command("head 2.3");
+  EXPECT_EQ(window_->studio().state().layer, 2);
+  EXPECT_EQ(window_->studio().state().head, 3);
+  command("1.0");
+  EXPECT_EQ(window_->studio().state().layer, 1);
+  EXPECT_EQ(window_->studio().state().head, 0);
+  command("view: heads");
+  command("layer 2 head 1");  // in a view that shows one
+  EXPECT_EQ(window_->studio().state().view, "attention");
+  EXPECT_EQ(window_->studio().state().layer, 2);
+  EXPECT_EQ(window_->studio().state().head, 1);
+  const auto beyond = head_commands(window_->studio(), QStringLiteral("head 7.1"));
+  ASSERT_EQ(beyond.size(), 1U);
+  EXPECT_FALSE(beyond.front().available);
+  EXPECT_EQ(beyond.front().hint.toStdString(), "there are layers 0 to 2 of heads 0 to 3");
+  EXPECT_TRUE(head_commands(window_->studio(), QStringLiteral("heads")).empty());
+}
+
+TEST_F(WindowPalette, OpensWhatIfAndEdits) {
+  open_two();
+  for (const auto& [words, dialog] : {std::pair("what if", "what-if"), std::pair("edit: edits", "edits")}) {
+    command(words);
+    EXPECT_TRUE(wait([&, name = dialog] { return window_->findChild<QDialog*>(QLatin1String(name)) != nullptr; }, 5000))
+        << dialog;
+    for (QDialog* each : window_->findChildren<QDialog*>()) {
+      each->close();
+    }
+    ASSERT_TRUE(settle());
+  }
+}
+
 TEST_F(WindowPalette, WordsOfTheNameComeBeforeOthers) {
   const std::vector<Command> list = {{"Show = weight", {}, {}, "scale"}, {"Scale = log", {}, {}, {}}};
   EXPECT_EQ(found_commands(list, QStringLiteral("scale")), (std::vector<std::size_t>{1, 0}));
@@ -122,7 +157,7 @@ TEST_F(WindowPalette, SaysThatNothingIsFound) {
   EXPECT_NE(window_->findChild<QDialog*>(QStringLiteral("palette")), nullptr);
 }
 
-// Views that the columns cannot have are listed, behind all others, with the reason; they cannot be run.
+// Views that the columns cannot have are listed, behind all others, with the reason and the way out.
 TEST_F(WindowPalette, SaysWhyAViewCannotBeShown) {
   open_two();
   press(window_->canvas(), Qt::Key_K, {}, Qt::ControlModifier);
@@ -136,16 +171,18 @@ TEST_F(WindowPalette, SaysWhyAViewCannotBeShown) {
     const QString text = list->item(0)->text();
     EXPECT_TRUE(text.contains(QLatin1String(name), Qt::CaseInsensitive)) << text.toStdString();
     EXPECT_TRUE(text.contains(QStringLiteral("needs an atlas"))) << text.toStdString();
-    EXPECT_FALSE(list->item(0)->flags().testFlag(Qt::ItemIsEnabled)) << name;
+    EXPECT_TRUE(text.contains(QStringLiteral("Enter: Make an atlas"))) << text.toStdString();
     EXPECT_EQ(list->horizontalScrollBar()->maximum(), 0) << name;  // it is read whole
     const int width = list->fontMetrics().horizontalAdvance(text);
     EXPECT_GE(list->visualItemRect(list->item(0)).height(),
               (width / list->viewport()->width() + 1) * list->fontMetrics().height())
         << name;
-    press(line, Qt::Key_Return);
-    EXPECT_EQ(window_->studio().state().view, before) << name;
-    EXPECT_NE(window_->findChild<QDialog*>(QStringLiteral("palette")), nullptr);
   }
+  press(line, Qt::Key_Return);
+  EXPECT_EQ(window_->studio().state().view, before);
+  EXPECT_TRUE(wait([this] { return window_->findChild<QDialog*>(QStringLiteral("palette")) == nullptr; }));
+  EXPECT_TRUE(wait([this] { return window_->findChild<AtlasDialog*>() != nullptr; }, 5000));
+  window_->findChild<AtlasDialog*>()->close();
   const std::vector<Command> commands = {{"Needle", "why", {}, {}, false}, {"Needles", {}, {}, {}}};
   EXPECT_EQ(found_commands(commands, QStringLiteral("needle")), (std::vector<std::size_t>{1, 0}));
 }

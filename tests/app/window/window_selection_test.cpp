@@ -1,10 +1,12 @@
 // Selection is one thing: what is pointed at or chosen anywhere is shown everywhere.
 #include "tests/support/window.h"
 
+#include <QDockWidget>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMouseEvent>
 #include <QScrollBar>
+#include <QSplitter>
 #include <QTableWidget>
 
 #include "app/workbench/input/token_strip.h"
@@ -37,7 +39,8 @@ TEST_F(WindowSelection, NothingOfOtherRowsIsSeenBesideARowOfTheStrip) {
   open("gentle");
   window_->studio().inputs().set_text(std::string(300, 'a'));
   ASSERT_TRUE(settle());
-  ASSERT_TRUE(wait([this] { return strip().height() == strip().minimumHeight(); }));
+  window_->findChild<QDockWidget*>(QStringLiteral("input-dock"))->findChild<QSplitter*>()->setSizes({10'000, 0});
+  ASSERT_TRUE(wait([this] { return strip().height() == strip().minimumHeight(); }, 5000)) << strip().height();
   ASSERT_GT(strip().verticalScrollBar()->maximum(), 0);
   const auto edges = [this] {
     const QImage seen = strip().viewport()->grab().toImage();

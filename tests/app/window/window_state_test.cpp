@@ -2,6 +2,7 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDoubleSpinBox>
+#include <QGroupBox>
 #include <QLineEdit>
 
 #include "app/workbench/widgets/state_form.h"
@@ -45,6 +46,7 @@ TEST_F(WindowState, EveryFieldOfTheColoursIsEditedAndUndone) {
       EXPECT_EQ(each.get(studio.state()), each.get(session::ViewState{})) << what << ": " << each.parameter.name;
     }
   };
+  field<QGroupBox>("colours")->setChecked(true);  // unfolded
   field<QCheckBox>("ignore_first")->setChecked(true);
   EXPECT_TRUE(studio.state().ignore_first);
   undone("ignore_first");

@@ -1,6 +1,7 @@
 // The text that a user opened is the text that is run, byte for byte.
 #include "tests/support/window.h"
 
+#include <QAction>
 #include <QClipboard>
 #include <QScrollBar>
 #include <QTextCursor>
@@ -97,6 +98,7 @@ TEST_F(WindowText, ShiftAndReturnIsALineFeed) {
 
 // A click on a cell scrolls the text to its token; what is typed over all of it begins above that line.
 TEST_F(WindowText, WhatIsTypedOverAScrolledTextIsSeen) {
+  window_->findChild<QAction*>(QStringLiteral("text-below"))->trigger();  // where the text is low
   open("gentle");
   for (const std::string& between : {std::string("\n"), std::string(" ")}) {
     std::string text;
@@ -127,6 +129,7 @@ TEST_F(WindowText, WhatIsTypedOverAScrolledTextIsSeen) {
 
 // A wider editor has fewer lines: the last ones stay in sight, and keys find the cursor.
 TEST_F(WindowText, TheTextIsSeenAsTheWindowGrowsAndShrinks) {
+  window_->findChild<QAction*>(QStringLiteral("text-below"))->trigger();  // where the text is low
   open("gentle");
   QPlainTextEdit& shown = editor();
   const QString word = QStringLiteral("letters ");
