@@ -13,11 +13,20 @@ namespace {
 // Device units a point: positions in the file are whole device units.
 constexpr double kUnitsPerPoint = 100;
 
-QByteArray xmp(const std::string& recipe) {
+// What the figure shows in words, for readers who cannot see it.
+QByteArray description_element(const std::string& description) {
+  return description.empty() ? QByteArray()
+                             : "<dc:description xmlns:dc=\"http://purl.org/dc/elements/1.1/\"><rdf:Alt><rdf:li "
+                               "xml:lang=\"x-default\">" +
+                                   QString::fromStdString(description).toHtmlEscaped().toUtf8() +
+                                   "</rdf:li></rdf:Alt></dc:description>";
+}
+
+QByteArray xmp(const std::string& recipe, const std::string& description) {
   return "<?xpacket begin=\"\xEF\xBB\xBF\" id=\"W5M0MpCehiHzreSzNTczkc9d\"?>\n"
          "<x:xmpmeta xmlns:x=\"adobe:ns:meta/\"><rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\">"
          "<rdf:Description rdf:about=\"\">" +
-         (recipe.empty() ? QByteArray() : recipe_element(recipe)) +
+         (recipe.empty() ? QByteArray() : recipe_element(recipe)) + description_element(description) +
          "</rdf:Description></rdf:RDF></x:xmpmeta>\n<?xpacket end=\"r\"?>";
 }
 
@@ -33,8 +42,8 @@ Result<QByteArray> encode_pdf(const Page& page) {
   writer.setPageMargins(QMarginsF(0, 0, 0, 0));
   writer.setTitle(QString::fromStdString(page.title));
   writer.setCreator(QStringLiteral("Locus"));
-  writer.setDocumentXmpMetadata(
-      xmp(page.recipe));  // without a recipe too: from Qt 6.8 on Qt would write the time there
+  // Without a recipe too: from Qt 6.8 on Qt would write the time there.
+  writer.setDocumentXmpMetadata(xmp(page.recipe, page.description));
   QPainter painter(&writer);
   if (!painter.isActive()) {
     return internal("cannot paint a PDF");

@@ -58,6 +58,9 @@ Result<QByteArray> encode_png(const Page& page, double dpi) {
   if (!page.recipe.empty()) {
     writer.setText(kRecipeKey, QString::fromStdString(page.recipe));
   }
+  if (!page.description.empty()) {
+    writer.setText("Description", QString::fromStdString(page.description));
+  }
   if (!writer.write(image)) {
     return internal("cannot encode a PNG: " + writer.errorString().toStdString());
   }

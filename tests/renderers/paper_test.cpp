@@ -16,6 +16,7 @@
 
 #include "core/base/atomic_file.h"
 #include "renderers/paper/map_image.h"
+#include "renderers/paper/png_chunks.h"
 #include "tests/support/sample_figures.h"
 
 namespace locus::paper {
@@ -86,6 +87,19 @@ TEST(Paper, RecipesComeBackFromEveryFormat) {
 }
 
 // Tokens, titles and texts may have characters that XML has no place for.
+// In words, for readers who cannot see the figure.
+TEST(Paper, EveryFormatHasThePlaceForTheDescription) {
+  figure::Figure figure = samples::attention(8);
+  figure.recipe = "{}";
+  figure.description = "head 1.2 reads “⏎” & more: 62 % < 70 %";
+  const std::string escaped = "head 1.2 reads “⏎” &amp; more: 62 % &lt; 70 %";
+  EXPECT_EQ(text_of_png(encoded(figure, Format::kPng), "Description"), figure.description);
+  EXPECT_NE(encoded(figure, Format::kSvg).find("<desc>" + escaped + "</desc>"), std::string::npos);
+  EXPECT_NE(encoded(figure, Format::kPdf).find("<rdf:li xml:lang=\"x-default\">" + escaped + "</rdf:li>"),
+            std::string::npos);
+  EXPECT_NE(encoded(figure, Format::kHtml).find(escaped), std::string::npos);
+}
+
 TEST(Paper, WhateverItSaysAnSvgIsXml) {
   const std::string hostile = std::string("a\0\x1B[31m\x0B \uFFFE \uFFFF \uFFFD <&> \"", 26);
   figure::Figure figure = samples::histogram();

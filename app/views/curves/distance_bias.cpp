@@ -157,13 +157,12 @@ std::string range_text(const Range& range) {
 
 // As the legend, in words: of the pairs, not of the bins.
 std::string means_line(const ViewInput& input, const std::vector<BiasPointer>& list) {
-  constexpr std::size_t kSaid = 3;
   std::string line;
-  for (std::size_t n = 0; n < std::min(kSaid, list.size()); ++n) {
+  for (std::size_t n = 0; n < list.size(); ++n) {
     line += (n == 0 ? "" : "; ") + input.columns[n].name + ": mean " + short_number(list[n]->mean) + ", " +
             fixed_text(100 * list[n]->positive_share, 0) + " % above 0";
   }
-  return line + (list.size() > kSaid ? "; and " + std::to_string(list.size() - kSaid) + " more" : "");
+  return line;
 }
 
 Result<figure::Figure> DistanceBias::draw(const ViewInput& input, const Numbers& list) const {

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/plots/data_file.h"
@@ -120,6 +123,29 @@ std::string loss_note(const ViewInput& input, std::size_t column, const Effects&
                                : "loss " + short_number(made.loss) + " → " + short_number(made.loss_edited);
 }
 
+// "changes most at token 12 “boat”: 1.24": of the largest size alone; no token where several have it.
+std::string most_line(const std::vector<float>& values, const models::Trace& trace) {
+  std::optional<std::size_t> most;
+  std::size_t ties = 0;
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    if (!std::isfinite(values[n])) {
+      continue;
+    }
+    if (!most || std::abs(values[n]) > std::abs(values[*most])) {
+      most = n;
+      ties = 0;
+    }
+    ties += std::abs(values[n]) == std::abs(values[*most]) ? 1 : 0;
+  }
+  if (!most) {
+    return {};
+  }
+  const std::string size = short_number(static_cast<double>(values[*most]));
+  return ties > 1
+             ? "changes by " + size + " at " + std::to_string(ties) + " tokens"
+             : "changes most at token " + std::to_string(*most) + " “" + trace.tokens()[*most].label + "”: " + size;
+}
+
 Result<figure::Figure> EffectView::draw(const ViewInput& input, const Numbers& numbers) const {
   const bool kl = option<std::string>(input, "of") == "kl";
   LOCUS_TRY(const std::vector<std::size_t> shown, shown_columns(input, numbers, kl));
@@ -129,6 +155,15 @@ Result<figure::Figure> EffectView::draw(const ViewInput& input, const Numbers& n
   }
   const std::string label = kl ? "KL (nats)" : "change of −log p (nats)";
   figure::Figure figure;
+  figure.statement = about_columns(input, [&](std::size_t n) {
+    const auto at = std::ranges::find(shown, n);
+    return at == shown.end()
+               ? std::string()
+               : most_line(rows[static_cast<std::size_t>(at - shown.begin())]->values, *input.columns[n].trace);
+  });
+  if (!figure.statement.empty()) {
+    figure.statement = label + ", " + figure.statement;
+  }
   if (as_text(input)) {
     figure.columns = static_cast<int>(shown.size());
     for (std::size_t n = 0; n < shown.size(); ++n) {

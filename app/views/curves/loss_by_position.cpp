@@ -11,8 +11,6 @@ namespace locus::views {
 
 namespace {
 
-constexpr std::size_t kMaxStatedColumns = 3;  // columns that the statement names
-
 // No part of it is chosen: an atlas has one.
 struct LossKey {
   friend bool operator==(const LossKey&, const LossKey&) = default;
@@ -91,7 +89,7 @@ std::vector<double> positions_of(std::size_t count) {
 // "text-rope: 2.43 [2.38, 2.49] at position 1, 1.37 [1.33, 1.41] at 255": the ends of each curve.
 std::string LossView::statement_of(const ViewInput& input, const Numbers& numbers) const {
   std::string line;
-  for (std::size_t n = 0; n < std::min(numbers.size(), kMaxStatedColumns); ++n) {
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
     const LossByPosition& loss = *numbers[n];
     const auto at = [&](std::size_t place) {
       return with_interval(loss.mean[place], loss.low[place], loss.high[place]);
@@ -99,9 +97,7 @@ std::string LossView::statement_of(const ViewInput& input, const Numbers& number
     line += (n > 0 ? "; " : "") + (numbers.size() > 1 ? input.columns[n].name + ": " : std::string("loss ")) + at(0) +
             " at position 1, " + at(loss.mean.size() - 1) + " at " + std::to_string(loss.mean.size());
   }
-  return numbers.size() > kMaxStatedColumns
-             ? line + "; and " + std::to_string(numbers.size() - kMaxStatedColumns) + " more"
-             : line;
+  return line;
 }
 
 // One curve with its band, which `extent` holds.

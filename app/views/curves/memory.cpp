@@ -185,11 +185,15 @@ std::string longest_line(const Memory& memory) {
   if (longest == nullptr) {
     return {};
   }
-  const std::string name = "head " + std::to_string(longest->layer) + "." + std::to_string(longest->head);
-  return longest->reach ? name + " sees " + short_number(longest->median) + " tokens"
+  const auto alike = std::ranges::count(memory.heads, longest->median, &HeadMemory::median);
+  const bool one = alike == 1;
+  const std::string who = one ? "head " + std::to_string(longest->layer) + "." + std::to_string(longest->head)
+                              : std::to_string(alike) + " of " + std::to_string(memory.heads.size()) + " heads";
+  const std::string tokens = short_number(longest->median) + " tokens";
+  return longest->reach ? who + (one ? " sees " : " see ") + tokens
          : std::isinf(longest->median)
-             ? name + " forgets nothing"
-             : name + " remembers longest: half is left after " + short_number(longest->median) + " tokens";
+             ? who + (one ? " forgets nothing" : " forget nothing")
+             : who + (one ? " remembers" : " remember") + " longest: half is left after " + tokens;
 }
 
 Result<figure::Figure> MemoryView::draw(const ViewInput& input, const Numbers& numbers) const {
@@ -226,7 +230,7 @@ Result<figure::Figure> MemoryView::draw(const ViewInput& input, const Numbers& n
     panel.note = note_of(*numbers[n]);
     figure.panels.push_back(std::move(panel));
   }
-  figure.statement = about_column(input, 0, longest_line(*numbers.front()));
+  figure.statement = about_columns(input, [&](std::size_t n) { return longest_line(*numbers[n]); });
   return figure;
 }
 

@@ -180,9 +180,13 @@ std::string moves_line(const Field& field, const std::vector<std::string>& label
   }
   const auto token = static_cast<std::size_t>(field.row_axis.first) + static_cast<std::size_t>(largest / field.columns);
   const double by = field.column_axis.first + field.column_axis.step * static_cast<double>(largest % field.columns);
-  return quantity + " from " + short_number(static_cast<double>(low)) + " to " +
-         short_number(static_cast<double>(high)) + ", the largest where token " + std::to_string(token) + " “" +
-         labels[token] + "” is moved by " + place_text({}, by);
+  const std::string range =
+      quantity + " from " + short_number(static_cast<double>(low)) + " to " + short_number(static_cast<double>(high));
+  if (const auto ties = std::ranges::count(field.values, high); ties > 1) {
+    return range + ", the largest in " + std::to_string(ties) + " cells";
+  }
+  return range + ", the largest where token " + std::to_string(token) + " “" + labels[token] + "” is moved by " +
+         place_text({}, by);
 }
 
 Result<figure::Figure> Move::draw_maps(const ViewInput& input, const Numbers& numbers) const {
@@ -194,6 +198,9 @@ Result<figure::Figure> Move::draw_maps(const ViewInput& input, const Numbers& nu
     fields.push_back(std::make_shared<const Field>(map_of_moves(*numbers[n], keys[n], measure)));
   }
   figure::Figure figure = figure_across(numbers.size());
+  figure.statement = about_columns(input, [&](std::size_t n) {
+    return moves_line(*fields[n], token_labels(*input.columns[n].trace), measure_label(measure));
+  });
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const Field& field = *fields[n];
     const Range& tokens = keys[n].tokens;
@@ -215,9 +222,6 @@ Result<figure::Figure> Move::draw_maps(const ViewInput& input, const Numbers& nu
     }
     panel.color_bar_label = measure_label(measure);
     panel.note = "framed: where they stand";
-    if (n == 0) {
-      figure.statement = about_column(input, 0, moves_line(field, *panel.y.cell_names, panel.color_bar_label));
-    }
     figure.panels.push_back(std::move(panel));
   }
   return figure;

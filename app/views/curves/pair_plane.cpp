@@ -177,6 +177,13 @@ Result<figure::Figure> PairPlane::draw(const ViewInput& input, const Numbers& nu
   const bool classes = option<std::string>(input, "color") == "class";
   const bool several = numbers.size() > 1;  // then a row per checkpoint
   figure::Figure figure = figure_across(several ? 4 : 2);
+  figure.statement = about_columns(input, [&](std::size_t n) {
+    const Plane& plane = *numbers[n];
+    const analysis::PairRow& row = plane.pairs.rows[static_cast<std::size_t>(plane.pair)];
+    return "pair " + row.name + ", wavelength " + short_number(row.wavelength) + ": mean resultant length " +
+           short_number(plane.query_concentration) + " of the queries, " + short_number(plane.key_concentration) +
+           " of the keys";
+  });
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const Plane& plane = *numbers[n];
     const models::Trace& trace = *input.columns[n].trace;
@@ -184,12 +191,6 @@ Result<figure::Figure> PairPlane::draw(const ViewInput& input, const Numbers& nu
     const ViewInput own = of_column(input, n);
     const std::string& name = input.columns[n].name;
     const std::string head = head_label(trace.model(), own.layer, own.head);
-    if (n == 0) {
-      figure.statement = about_column(input, 0,
-                                      "pair " + row.name + ", wavelength " + short_number(row.wavelength) +
-                                          ": mean resultant length " + short_number(plane.query_concentration) +
-                                          " of the queries, " + short_number(plane.key_concentration) + " of the keys");
-    }
     const std::string where =
         several ? "mean resultant length "
                 : name + ", " + head + ", wavelength " + short_number(row.wavelength) + "; mean resultant length ";

@@ -233,7 +233,7 @@ Result<figure::Figure> PairScores::draw(const ViewInput& input, const Numbers& n
   for (std::size_t n = 0; elsewhere && n < numbers.size(); ++n) {
     figure.panels.push_back(sum_panel(*numbers[n], distances[n]));
   }
-  figure.statement = about_column(input, 0, parts_line(*numbers.front()));
+  figure.statement = about_columns(input, [&](std::size_t n) { return parts_line(*numbers[n]); });
   return figure;
 }
 

@@ -167,9 +167,9 @@ Result<figure::Figure> AtlasView::draw(const ViewInput& input, const Numbers& nu
                  (key.size == kNoSize ? "" : "; size: " + std::string(meaning_of(key.size)));
     figure.panels.push_back(std::move(panel));
   }
-  figure.statement = about_column(
-      input, 0,
-      strongest_line(*numbers.front(), models::atlas_of(*input.columns.front().trace)->info().heads, key.x, key.y));
+  figure.statement = about_columns(input, [&](std::size_t n) {
+    return strongest_line(*numbers[n], models::atlas_of(*input.columns[n].trace)->info().heads, key.x, key.y);
+  });
   return figure;
 }
 

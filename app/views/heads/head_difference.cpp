@@ -156,11 +156,12 @@ Result<figure::Figure> HeadDifference::draw(const ViewInput& input, const Number
         input.columns[0].name + " against " + input.columns[n + 1].name + (n == 1 && has_null ? " (null)" : "");
     panel.color_bar_label = best_match(input) ? "total variation to the best match" : "total variation";
     panel.note = "mean " + short_number(summary_of(*fields[n]).mean);
-    if (n == 0 && has_null) {
+    if (n != 1 && has_null) {
       const auto above = static_cast<std::size_t>(std::ranges::count_if(
-          fields[0]->values, [&](float value) { return static_cast<double>(value) > null.high; }));
-      panel.note += "; " + above_text(above, *fields[0], null);
-      figure.statement = panel.title + ": " + null_line(*fields[0], null, above, panel.color_bar_label);
+          fields[n]->values, [&](float value) { return static_cast<double>(value) > null.high; }));
+      panel.note += "; " + above_text(above, *fields[n], null);
+      figure.statement += (figure.statement.empty() ? "" : "; ") + panel.title + ": " +
+                          null_line(*fields[n], null, above, panel.color_bar_label);
     }
     figure.panels.push_back(std::move(panel));
   }

@@ -141,27 +141,38 @@ std::vector<std::string> map_texts(const HeadRows& rows, std::size_t statistic) 
 }
 
 // "weight on the previous token from 0.028 (head 3.3) to 0.568 (head 0.3)": colours of a table are shares.
+// Heads of an atlas that are as with shuffled tokens, which stand in parentheses, are no end.
 std::string ends_line(const HeadRows& rows, std::size_t statistic) {
   const HeadRow* low = nullptr;
   const HeadRow* high = nullptr;
+  bool any = false;
   for (const HeadRow& row : rows) {
     const double value = row.values[statistic];
-    if (std::isfinite(value)) {
+    any = any || std::isfinite(value);
+    if (std::isfinite(value) && row.like_null[statistic] == 0) {
       low = low == nullptr || value < low->values[statistic] ? &row : low;
       high = high == nullptr || value > high->values[statistic] ? &row : high;
     }
   }
+  const std::string meaning = kHeadStatisticList[statistic].meaning;
+  if (low == nullptr) {
+    return any ? "no head's " + meaning + " is other than with shuffled tokens" : std::string();
+  }
   const auto end = [&](const HeadRow& row) {
-    return short_number(row.values[statistic]) + " (head " + head_name(row.layer, row.head) + ")";
+    const auto ties = std::ranges::count_if(
+        rows, [&](const HeadRow& other) { return other.values[statistic] == row.values[statistic]; });
+    return short_number(row.values[statistic]) + " (" +
+           (ties > 1 ? std::to_string(ties) + " of " + std::to_string(rows.size()) + " heads"
+                     : "head " + head_name(row.layer, row.head)) +
+           ")";
   };
-  return low == nullptr
-             ? std::string()
-             : std::string(kHeadStatisticList[statistic].meaning) + " from " + end(*low) + " to " + end(*high);
+  return meaning + " from " + end(*low) + " to " + end(*high);
 }
 
 Result<figure::Figure> Heads::draw(const ViewInput& input, const Numbers& all) const {
   const HeadsOptions options = options_of(input);
   figure::Figure figure = figure_across(all.size());
+  figure.statement = about_columns(input, [&](std::size_t n) { return ends_line(*all[n], options.statistic); });
   if (options.table) {
     const std::vector<std::size_t> shown = shown_statistics(all);
     for (std::size_t n = 0; n < all.size(); ++n) {
@@ -172,7 +183,6 @@ Result<figure::Figure> Heads::draw(const ViewInput& input, const Numbers& all) c
                    kHeadStatisticList[options.statistic].meaning + "; colours: size as a share of the column's largest";
       figure.panels.push_back(std::move(panel));
     }
-    figure.statement = about_column(input, 0, ends_line(*all.front(), options.statistic));
     return figure;
   }
   Fields fields;

@@ -365,11 +365,10 @@ Result<figure::Figure> KnockOut::draw(const ViewInput& input, const Numbers& num
       }
     }
     panel.note = note_of(*numbers[n], key);
-    if (n == 0) {
-      figure.statement = about_column(input, 0, statement_of(*numbers[0], panel.color_bar_label));
-    }
     figure.panels.push_back(std::move(panel));
   }
+  figure.statement =
+      about_columns(input, [&](std::size_t n) { return statement_of(*numbers[n], figure.panels[n].color_bar_label); });
   return figure;
 }
 

@@ -215,7 +215,7 @@ Result<figure::Figure> LogitAttributionView::draw(const ViewInput& input, const 
                                             trace.tokens()[static_cast<std::size_t>(made.position)].label);
     figure.panels.push_back(std::move(panel));
   }
-  figure.statement = about_column(input, 0, most_line(*numbers.front()));
+  figure.statement = about_columns(input, [&](std::size_t n) { return most_line(*numbers[n]); });
   return figure;
 }
 

@@ -158,7 +158,8 @@ Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Number
     figure.panels[right].color_bar_label = image_label(input, options);
   }
   if (!options.all_heads && !options.rollout && input.quantity == models::Quantity::kWeight) {
-    figure.statement = about_column(input, 0, statement_of_image(tiles, input, options));
+    figure.statement =
+        about_columns(input, [&](std::size_t n) { return statement_of_image(tiles, input, n, options); });
   }
   return figure;
 }

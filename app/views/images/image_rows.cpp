@@ -156,20 +156,23 @@ std::string note_of_tile(const ImageTile& tile, const Column& column, const View
              : "query: " + query_label(*column.trace, query);
 }
 
-std::string statement_of_image(const std::vector<ImageTile>& tiles, const ViewInput& input,
+std::string statement_of_image(const std::vector<ImageTile>& tiles, const ViewInput& input, std::size_t of,
                                const ImageOptions& options) {
-  const Column& column = input.columns.front();
+  const Column& column = input.columns[of];
   double sum = 0;
+  int ties = 0;
   const ImageTile* best = nullptr;
   std::size_t cell = 0;
   for (const ImageTile& tile : tiles) {
-    for (std::size_t n = 0; tile.column == 0 && n < tile.patches->values.size(); ++n) {
+    for (std::size_t n = 0; tile.column == of && n < tile.patches->values.size(); ++n) {
       const float value = tile.patches->values[n];
       sum += std::isfinite(value) ? static_cast<double>(value) : 0;
       if (std::isfinite(value) && (best == nullptr || value > best->patches->values[cell])) {
         best = &tile;
         cell = n;
+        ties = 0;
       }
+      ties += best != nullptr && value == best->patches->values[cell] ? 1 : 0;
     }
   }
   if (best == nullptr) {
@@ -177,8 +180,10 @@ std::string statement_of_image(const std::vector<ImageTile>& tiles, const ViewIn
   }
   const auto index = static_cast<std::int64_t>(cell);
   const std::int64_t across = best->area.cells.columns;
-  const std::string place = (best->area.name.empty() ? "" : best->area.name + ", ") + "row " +
-                            std::to_string(index / across) + ", column " + std::to_string(index % across);
+  const std::string place = ties > 1
+                                ? std::to_string(ties) + " patches alike"
+                                : (best->area.name.empty() ? "" : best->area.name + ", ") + "row " +
+                                      std::to_string(index / across) + ", column " + std::to_string(index % across);
   const std::string most = fixed_text(static_cast<double>(best->patches->values[cell]), 2);
   const std::string query =
       (column.trace->image_grid().rows == 0 ? "token " : "") + query_label(*column.trace, patch_query(input, column));

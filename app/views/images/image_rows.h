@@ -57,8 +57,8 @@ std::string image_label(const ViewInput& input, const ImageOptions& options);
 // Below a tile: the query, and what it gives to tokens that are no patches; of a text what it gives to the picture.
 std::string note_of_tile(const ImageTile& tile, const Column& column, const ViewInput& input,
                          const ImageOptions& options);
-// The weight that the query gives to the first column's pictures, and the cell that it reads most.
-std::string statement_of_image(const std::vector<ImageTile>& tiles, const ViewInput& input,
+// The weight that the query gives to a column's pictures, and the cell that it reads most, unless others tie with it.
+std::string statement_of_image(const std::vector<ImageTile>& tiles, const ViewInput& input, std::size_t column,
                                const ImageOptions& options);
 
 }  // namespace locus::views

@@ -246,12 +246,12 @@ figure::Figure AttentionText::draw_state(const ViewInput& input, const Numbers& 
     }
     figure.panels.push_back(std::move(panel));
   }
-  const std::vector<float>& norms = rows.front()->values;
-  const auto most = static_cast<std::size_t>(std::ranges::max_element(norms) - norms.begin());
-  figure.statement = about_column(input, 0,
-                                  "the norm of the state is largest behind token " + std::to_string(most) + " \"" +
-                                      input.columns.front().trace->tokens()[most].label +
-                                      "\": " + short_number(static_cast<double>(norms[most])));
+  figure.statement = about_columns(input, [&](std::size_t n) {
+    const std::vector<float>& norms = rows[n]->values;
+    const auto most = static_cast<std::size_t>(std::ranges::max_element(norms) - norms.begin());
+    return "the norm of the state is largest behind token " + std::to_string(most) + " \"" +
+           input.columns[n].trace->tokens()[most].label + "\": " + short_number(static_cast<double>(norms[most]));
+  });
   return figure;
 }
 

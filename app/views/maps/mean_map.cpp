@@ -52,7 +52,7 @@ class MeanMapView final : public MeasuredView<HeadRef, MeanMap> {
  private:
   // The map that the option `of` asks for.
   Result<FieldPointer> shown_of(const ViewInput& input, const Pointer& map) const;
-  std::string statement_of(const ViewInput& input, const MeanMap& map) const;
+  std::string statement_of(const ViewInput& input, std::size_t column, const MeanMap& map) const;
 
   ViewInfo info_ = described({
       .name = "mean-map",
@@ -192,10 +192,10 @@ std::vector<std::string> MeanMapView::said_of(const ViewInput& input, const Hit&
 
 // "queries 248 to 255 give each of their keys 248 to 255 0.071 [0.070, 0.072], keys 0 to 7 0.0013 [0.0012, 0.0014]"; of
 // what is shown instead of the mean, the numbers of that.
-std::string MeanMapView::statement_of(const ViewInput& input, const MeanMap& map) const {
-  const models::AtlasInfo& info = models::atlas_of(*input.columns.front().trace)->info();
+std::string MeanMapView::statement_of(const ViewInput& input, std::size_t column, const MeanMap& map) const {
+  const models::AtlasInfo& info = models::atlas_of(*input.columns[column].trace)->info();
   const std::int64_t side = map.mean.rows;
-  const HeadRef head = head_of_column(input, 0);
+  const HeadRef head = head_of_column(input, column);
   const std::string last = positions_in(side - 1, side, info.length);
   const std::string who = head.head == kMean ? "layer " + std::to_string(head.layer) + ", mean of its heads"
                                              : "head " + head_name(head.layer, head.head);
@@ -260,7 +260,7 @@ Result<figure::Figure> MeanMapView::draw(const ViewInput& input, const Numbers& 
              : "");
     figure.panels.push_back(std::move(panel));
   }
-  figure.statement = about_column(input, 0, statement_of(input, *numbers.front()));
+  figure.statement = about_columns(input, [&](std::size_t n) { return statement_of(input, n, *numbers[n]); });
   return figure;
 }
 

@@ -85,7 +85,7 @@ class NeedleView final : public MeasuredView<NeedleKey, NeedleMap> {
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
 
  private:
-  std::string statement_of(const ViewInput& input, const NeedleMap& map) const;
+  std::string statement_of(const ViewInput& input, std::size_t column, const NeedleMap& map) const;
 
   ViewInfo info_ = described({
       .name = "needle",
@@ -163,9 +163,9 @@ std::string depth_text(double depth) {
 
 // "share of answers that are produced: at most 0.25 [0.10, 0.40], at depth 50 % of 128 tokens, of shuffled texts 0":
 // the largest of those that are not as in shuffled texts, which stand in parentheses.
-std::string NeedleView::statement_of(const ViewInput& input, const NeedleMap& map) const {
+std::string NeedleView::statement_of(const ViewInput& input, std::size_t column, const NeedleMap& map) const {
   const NeedleStatistic& which = needle_statistic(option<std::string>(input, "of"));
-  const HeadRef head = head_of_column(input, 0);
+  const HeadRef head = head_of_column(input, column);
   std::optional<std::size_t> best;
   for (std::size_t n = 0; n < map.mean.size(); ++n) {
     if (!std::isnan(map.mean[n]) && !interval_at(map, n).like_null() && (!best || map.mean[n] > map.mean[*best])) {
@@ -236,7 +236,7 @@ Result<figure::Figure> NeedleView::draw(const ViewInput& input, const Numbers& n
                  (map.null.empty() ? "" : "; in parentheses: as in shuffled texts");
     figure.panels.push_back(std::move(panel));
   }
-  figure.statement = about_column(input, 0, statement_of(input, *numbers.front()));
+  figure.statement = about_columns(input, [&](std::size_t n) { return statement_of(input, n, *numbers[n]); });
   return figure;
 }
 

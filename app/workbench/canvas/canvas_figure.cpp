@@ -126,13 +126,20 @@ std::optional<views::ReadOut> CanvasFigure::read(const figure::Hit& hit) {
 
 // Heads are measured after the figure was made: the statement changes once that is done.
 const std::string& CanvasFigure::statement(const views::ViewInput& input) {
-  const HeadSurvey* survey = studio_.fingerprints().known(input.columns.front());
-  const views::HeadRef head = views::head_of_column(input, 0);
-  const bool measured = survey != nullptr && head.layer >= 0 && head.head >= 0 && head.layer < survey->measured;
+  std::int64_t measured = 0;  // layers
+  for (const views::Column& column : input.columns) {
+    const HeadSurvey* survey = studio_.fingerprints().known(column);
+    measured += survey == nullptr ? 0 : survey->measured + (survey->done ? 1 : 0);
+  }
+  const auto known = [&](std::size_t column, const views::HeadRef& head) -> const views::Fingerprint* {
+    const HeadSurvey* survey = studio_.fingerprints().known(input.columns[column]);
+    const bool there = survey != nullptr && head.layer >= 0 && head.layer < survey->measured && head.head >= 0 &&
+                       head.head < survey->heads;
+    return there ? &survey->at(head.layer, head.head) : nullptr;
+  };
   const auto figure = chosen();
   if (statement_.of != figure || statement_.measured != measured) {
-    const auto* print = measured ? &survey->at(head.layer, head.head) : nullptr;
-    statement_ = {figure, measured, views::statement(studio_.view().info(), input, *figure, print)};
+    statement_ = {figure, measured, views::statement(studio_.view().info(), input, *figure, known)};
   }
   return statement_.text;
 }

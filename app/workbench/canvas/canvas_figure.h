@@ -66,7 +66,7 @@ class CanvasFigure {
   Marked marked_;
   struct Statement {
     std::shared_ptr<const figure::Figure> of;
-    bool measured = false;  // includes the measurements of the head
+    std::int64_t measured = 0;  // layers of the columns' heads
     std::string text;
   };
   Statement statement_;

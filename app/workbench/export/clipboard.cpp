@@ -60,7 +60,7 @@ std::string beginning(const std::string& text) {
 
 }  // namespace
 
-std::string latex_of(const figures::FigureJob& job) {
+std::string latex_of(const figures::FigureJob& job, const std::string& finding) {
   const views::ViewInfo& info = job.view->info();
   const std::string models = listed(job.columns, &views::Column::name);
   const views::HeadRef head =
@@ -73,6 +73,9 @@ std::string latex_of(const figures::FigureJob& job) {
     caption += ", layer " + std::to_string(head.layer);
   }
   caption += ": " + models + ".";
+  if (!finding.empty()) {
+    caption += " " + finding + ".";
+  }
   if (const auto& text = job.recipe.session.input.text; text && info.uses_input) {
     caption += " Text: “" + beginning(*text) + "”.";
   }
@@ -146,7 +149,8 @@ void copy_latex(Studio& studio, const QSettings& settings, const Copied& done) {
       Priority::kExact, "copy", "Copying the figure's LaTeX",
       [job = *std::move(job)](const StopToken& stop, const Progress& progress) mutable -> Result<std::string> {
         LOCUS_CHECK(fill_digests(job, stop, progress));  // as in the recipe of the file
-        return latex_of(job);
+        LOCUS_TRY(const figure::Figure figure, make_figure(job, "clipboard.pdf", stop));
+        return latex_of(job, figure.description);
       },
       [done](const Result<std::string>& text) {
         if (text) {

@@ -25,6 +25,6 @@ void copy_latex(Studio& studio, const QSettings& settings, const Copied& done);
 // The words after "locus" of the copied command line. Errors: those of command_words(), and kUsage if nothing is shown.
 Result<std::vector<std::string>> shown_command(const Studio& studio);
 // The LaTeX text of a job.
-std::string latex_of(const figures::FigureJob& job);
+std::string latex_of(const figures::FigureJob& job, const std::string& finding = {});
 
 }  // namespace locus::workbench

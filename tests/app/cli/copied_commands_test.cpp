@@ -200,6 +200,9 @@ TEST_F(CopiedCommands, RecipesSayNothingOfWhatIsNotShown) {
   EXPECT_FALSE(job->recipe.session.input.decoder_ids);
   EXPECT_EQ(to_json(job->recipe).find("cross"), std::string::npos);
   EXPECT_EQ(latex_of(*job).find("cross"), std::string::npos);
+  EXPECT_NE(latex_of(*job, "head 0.1 reads the first token: 62 % of its weight")
+                .find(" head 0.1 reads the first token: 62 \\% of its weight. "),
+            std::string::npos);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <regex>
 #include <set>
 
+#include "app/views/shared/plots/panel.h"
 #include "app/views/shared/plots/series.h"
 #include "app/views/shared/statement.h"
 #include "core/base/numbers.h"
@@ -45,8 +46,9 @@ double number_at(const Data& data, std::int64_t row, std::int64_t column) {
   return test_views::at(data, row, column);
 }
 
-// What a whole map of weights gives on average over the queries from 1 on.
-std::vector<std::string> shares(const ViewInput& /*input*/, const Data& data) {
+// What a whole causal map of weights gives on average over the queries from 1 on: to places, to words in percent, and
+// to distances behind the first token as multiples of what uniform rows give them.
+std::vector<std::string> shares(const ViewInput& input, const Data& data) {
   const std::int64_t length = data.shape.back();
   double self = 0;
   double previous = 0;
@@ -61,7 +63,29 @@ std::vector<std::string> shares(const ViewInput& /*input*/, const Data& data) {
     }
   }
   const auto said = [&](double sum) { return fixed_text(sum / static_cast<double>(length - 1), 2); };
-  return {said(self), said(previous), said(first), said(far)};
+  std::vector<std::string> all{said(self), said(previous), said(first), said(far)};
+  const auto percent = [&](double sum) { return fixed_text(100 * sum / static_cast<double>(length - 1), 0); };
+  all.insert(all.end(), {percent(self), percent(previous), percent(first)});
+  const std::vector<std::string> labels = key_labels(*input.columns.front().trace);
+  for (const std::string& word : labels) {
+    double sum = 0;
+    for (std::int64_t query = 1; query < length; ++query) {
+      for (std::int64_t key = 1; key <= query; ++key) {
+        sum += labels[static_cast<std::size_t>(key)] == word ? number_at(data, query, key) : 0;
+      }
+    }
+    all.push_back(percent(sum));
+  }
+  for (std::int64_t distance = 0; distance + 1 < length; ++distance) {
+    double given = 0;
+    double uniform = 0;
+    for (std::int64_t query = distance + 1; query < length; ++query) {
+      given += number_at(data, query, query - distance);
+      uniform += 1 / static_cast<double>(query + 1);
+    }
+    all.push_back(fixed_text(given / uniform, 1));
+  }
+  return all;
 }
 
 std::vector<std::string> sum_of_all(const ViewInput& /*input*/, const Data& data) {
@@ -226,7 +250,7 @@ const std::map<std::string, std::vector<Case>>& listed_cases() {
       {"attention",
        {{.columns = two, .derived = shares},
         {.columns = "text-cope text-cope-relative", .derived = shares},
-        {.columns = two + " text-tape", .difference = true}}},
+        {.columns = two + " text-tape", .derived = shares, .difference = true}}},
       {"attention-grid", {{.columns = two}, {.columns = "text-cope text-cope-relative"}}},
       {"attention-text", {{.columns = two}, {.columns = "text-cope text-cope-relative"}}},
       {"attention-image",
@@ -384,7 +408,8 @@ std::string without_names(std::string text, const ViewInput& input) {
     }
   }
   static const std::regex kPlaces(
-      "[0-9]+ of (the )?[0-9]+( heads)?|none of the [0-9]+ heads|and [0-9]+ more|more than 32 back|R² [0-9.]+|"
+      "[0-9]+ of (the )?[0-9]+( heads)?|[0-9]+ (cells|places)|none of the [0-9]+ heads|and [0-9]+ more|more than 32 "
+      "back|R² [0-9.]+|"
       "is moved by (−|-)?[0-9.]+|patch [0-9]+, [0-9]+|\\([0-9]+, [0-9]+\\)|\"[^\"]*\"|“[^”]*”|[0-9]+ tokens|"
       "(feed-forward|head|heads from|layer|query|queries|keys?|tokens?|position|row|column|pairs?|distance|split|size|"
       "operand) [0-9]+(\\.[0-9]+)?( to [0-9]+)?");
@@ -439,11 +464,13 @@ std::set<std::string> numbers_of_first(const View& view, const Case& each, const
 
 // Data of single columns: what no comparison adds to.
 std::set<std::string> numbers_of_column(const View& view, const Case& each, ViewInput input, std::size_t column) {
+  const bool reference = input.difference && column == reference_of(input);  // its own map is shown
   if (!each.together) {
     std::swap(input.columns[0], input.columns[column]);
   }
-  if (!each.together && view.info().name != "training" && !input.difference) {
+  if (!each.together && view.info().name != "training" && (!input.difference || reference)) {
     input.columns.resize(1);
+    input.difference = false;
   }
   return numbers_of_first(view, each, input);
 }
@@ -521,7 +548,8 @@ TEST_P(StatementNumbers, AreExportedOfTheColumnThatIsNamed) {
           }
         }
         const bool none = line.find("none of the") != std::string::npos || line.find("nowhere") != std::string::npos ||
-                          line.find("no head") != std::string::npos;
+                          line.find("no head") != std::string::npos || line.find(" heads are ") != std::string::npos ||
+                          line.find(" heads read ") != std::string::npos;
         EXPECT_TRUE(numbers > 0 || none);
       }
       std::swap(input.columns.front(), input.columns.back());
@@ -575,7 +603,9 @@ TEST_P(StatementNumbers, FollowWhatIsShown) {
       ASSERT_TRUE(raise_a_value(other.panels.front(), kOther));
       const std::string said = statement(view.info(), input, other);
       EXPECT_NE(said, line);
-      const bool means = line.find(" gives its own token ") != std::string::npos;  // of weights
+      const bool means = line.find(" gives its own token ") != std::string::npos ||
+                         line.find(" % of its weight") != std::string::npos ||
+                         line.find(" × uniform") != std::string::npos;  // of weights
       EXPECT_TRUE(means || said.find("98765") != std::string::npos) << said;
     }
     const bool ordered = !each.together && view.info().name != "training";  // whose columns stand by their steps

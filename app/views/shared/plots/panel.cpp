@@ -90,8 +90,14 @@ void name_after(const Column& column, figure::Panel& panel, const std::string& r
   panel.title = column.name + rest;
 }
 
-std::string about_column(const ViewInput& input, std::size_t column, const std::string& line) {
-  return (input.columns.size() > 1 && !line.empty() ? input.columns[column].name + ": " : "") + line;
+std::string about_columns(const ViewInput& input, const std::function<std::string(std::size_t column)>& line) {
+  std::string all;
+  for (std::size_t n = 0; n < input.columns.size(); ++n) {
+    if (const std::string own = line(n); !own.empty()) {
+      all += (all.empty() ? "" : "; ") + (input.columns.size() > 1 ? input.columns[n].name + ": " : "") + own;
+    }
+  }
+  return all;
 }
 
 figure::Marker vertical_line(double at, std::string label) {

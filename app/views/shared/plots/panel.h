@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,8 +46,8 @@ std::optional<CellIndex> cell_at(const Hit& hit, std::int64_t rows, std::int64_t
 // The panel as a column's: its name, and what follows it in the title.
 void name_after(const Column& column, figure::Panel& panel, const std::string& rest = {});
 
-// A line of a figure's statement about one column, by its name where there are several.
-std::string about_column(const ViewInput& input, std::size_t column, const std::string& line);
+// A figure's statement: the line of each column, by its name where there are several, "; " between them.
+std::string about_columns(const ViewInput& input, const std::function<std::string(std::size_t column)>& line);
 
 // A line across a panel of curves, in the colour of the foreground.
 figure::Marker vertical_line(double at, std::string label = {});

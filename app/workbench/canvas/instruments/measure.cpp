@@ -37,17 +37,6 @@ figure::Hit hit_of(std::size_t panel, const session::MarkedCell& cell) {
   return {panel, cell.x, cell.y, -1};
 }
 
-// Its parts, a line each.
-std::vector<std::string> clauses_of(const std::string& words) {
-  std::vector<std::string> lines;
-  for (std::size_t begin = 0; begin < words.size();) {
-    const std::size_t end = std::min(words.find("; ", begin), words.size());
-    lines.push_back(words.substr(begin, end - begin));
-    begin = end + 2;
-  }
-  return lines;
-}
-
 // The text of a measure; empty: its cells are not on the shown map.
 std::string words_of(const InstrumentFrame& frame, const session::Measure& measure) {
   if (frame.figure() == nullptr || measure.panel >= frame.figure()->panels.size()) {
@@ -170,7 +159,7 @@ void MeasureLines::draw_line(const InstrumentFrame& frame, const Line& line, boo
   if (a.x == b.x && a.y == b.y) {
     return;
   }
-  std::vector<std::string> lines = clauses_of(views::measure_text(field, *first, *second));
+  std::vector<std::string> lines = paint::clauses_of(views::measure_text(field, *first, *second));
   if (going_on) {
     going_on_ = true;
     lines.insert(lines.begin(), "to " + views::cell_text(field.row_axis, second->row) + ", " +

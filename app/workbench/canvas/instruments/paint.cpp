@@ -45,6 +45,16 @@ figure::Point text_size(const std::string& words) {
   return {static_cast<double>(size.x), static_cast<double>(size.y)};
 }
 
+std::vector<std::string> clauses_of(const std::string& words) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < words.size();) {
+    const std::size_t end = std::min(words.find("; ", begin), words.size());
+    lines.push_back(words.substr(begin, end - begin));
+    begin = end + 2;
+  }
+  return lines;
+}
+
 figure::Rect box_of(const InstrumentFrame& frame, const std::vector<std::string>& lines) {
   figure::Rect place;
   for (const std::string& line : lines) {

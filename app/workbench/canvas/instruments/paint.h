@@ -35,6 +35,8 @@ void text(const InstrumentFrame& frame, ImDrawList& list, const figure::Point& t
 // Text that reads upwards from the middle of the lower edge of a rectangle, clipped to it.
 void upright_text(const InstrumentFrame& frame, ImDrawList& list, const figure::Rect& place, const std::string& words);
 figure::Point text_size(const std::string& words);
+// The parts of a sentence between "; ", a line each.
+std::vector<std::string> clauses_of(const std::string& words);
 // Lines in a box with a border, with that top left corner.
 figure::Rect box_of(const InstrumentFrame& frame, const std::vector<std::string>& lines);
 void box(const InstrumentFrame& frame, ImDrawList& list, const figure::Rect& place,

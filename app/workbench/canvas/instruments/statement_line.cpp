@@ -41,10 +41,12 @@ class StatementLine final : public Instrument {
     }
     const bool copied = copied_.isValid() && copied_.elapsed() < kCopiedMs;
     if (hovered || copied) {
-      figure::Rect box = paint::box_of(frame, {copied ? "copied" : "a click copies it"});
+      std::vector<std::string> lines = line == whole_ ? std::vector<std::string>() : paint::clauses_of(whole_);
+      lines.emplace_back(copied ? "copied" : "a click copies it");
+      figure::Rect box = paint::box_of(frame, lines);
       box.x = area.x;
       box.y = area.bottom();
-      paint::box(frame, *ImGui::GetForegroundDrawList(), box, {copied ? "copied" : "a click copies it"});
+      paint::box(frame, *ImGui::GetForegroundDrawList(), box, lines);
     }
   }
 
