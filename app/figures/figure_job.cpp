@@ -57,6 +57,8 @@ figure::Figure on_paper(figure::Figure figure, const session::PaperState& paper)
           bars->name.clear();
         } else if (auto* curve = std::get_if<figure::Curve>(&layer)) {
           curve->name.clear();
+        } else if (auto* map = std::get_if<figure::HeatMap>(&layer)) {
+          map->hidden.clear();
         }
       }
     }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renderers/figure/hatch.h"
 #include "renderers/figure/layer_marks.h"
 #include "renderers/figure/panel_decor.h"
 #include "renderers/figure/scene.h"
@@ -113,7 +114,13 @@ void add_legend(const Panel& panel, const PanelLayout& place, const Style& style
   for (const LegendEntry& entry : place.legend) {
     const Rect& swatch = entry.swatch;
     const auto* curve = std::get_if<Curve>(&panel.layers[entry.layer]);
-    if (curve != nullptr && curve->base.empty()) {
+    if (const auto* map = std::get_if<HeatMap>(&panel.layers[entry.layer])) {
+      const Color mask = map->scale.mask_color == kDefaultMask ? style.mask : map->scale.mask_color;
+      marks.fill(swatch, mask);
+      for (LineMark& line : hatch_lines(swatch, hatch_of(mask, style))) {
+        marks.add(std::move(line), swatch);
+      }
+    } else if (curve != nullptr && curve->base.empty()) {
       const double width = curve_width(*curve, style);
       marks.line({{swatch.x, swatch.center_y()}, {swatch.right(), swatch.center_y()}}, entry.color, width,
                  curve->dashed ? dash_length(width) : 0);

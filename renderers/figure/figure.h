@@ -80,6 +80,13 @@ struct HeatMap {
   // a map of the same base writes the rows that differ alone. Null: the field is its own.
   std::shared_ptr<const Field> base = nullptr;
   Range refined = {};
+  // Cells without a value are what a mask hides, and hatched. Why, in the legend: "not visible: window 5"; empty: not
+  // said.
+  bool masked = false;
+  std::string hidden = {};
+  // The edge of what is hidden: points in data units, NaN breaks the line.
+  std::vector<double> edge_x = {};
+  std::vector<double> edge_y = {};
 };
 
 // Colours of bars, curves and markers: 0 takes the next of the theme's palette (markers: the foreground). Named bars

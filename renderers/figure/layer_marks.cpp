@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/shown.h"
+#include "renderers/figure/hatch.h"
 #include "renderers/figure/layer_marks.h"
 #include "renderers/figure/panel_decor.h"
 
@@ -113,6 +114,25 @@ void add_layer(const Box& box, Color color, const Context& context) {
   }
 }
 
+// The edge of what a mask hides.
+void add_edge(const HeatMap& map, const Context& context) {
+  std::vector<Point> points;
+  const auto end_piece = [&] {
+    if (points.size() > 1) {
+      context.marks.add(LineMark{points, context.style.foreground, context.style.line(), 0}, context.place.plot);
+    }
+    points.clear();
+  };
+  for (std::size_t n = 0; n < std::min(map.edge_x.size(), map.edge_y.size()); ++n) {
+    if (std::isnan(map.edge_x[n]) || std::isnan(map.edge_y[n])) {
+      end_piece();
+    } else {
+      points.push_back({context.place.x.place(map.edge_x[n]), context.place.y.place(map.edge_y[n])});
+    }
+  }
+  end_piece();
+}
+
 void add_layer(const HeatMap& map, Color /*color*/, const Context& context) {
   if (!map.field || map.field->rows <= 0 || map.field->columns <= 0) {
     return;
@@ -133,7 +153,9 @@ void add_layer(const HeatMap& map, Color /*color*/, const Context& context) {
   mark.y_begin = place.y.place(rows.first);
   mark.y_end = place.y.place(rows.first + rows.step * static_cast<double>(map.field->rows));
   const ColorScale scale = mark.scale;
+  mark.hatch = map.masked ? hatch_of(scale.mask_color, context.style) : Hatch();
   context.marks.add(std::move(mark), place.plot);
+  add_edge(map, context);
   if (map.texts && map.texts->size() == map.field->values.size()) {
     add_cell_texts(map, scale, context);
   }

@@ -43,7 +43,7 @@ struct PlacedText {
 };
 
 struct LegendEntry {
-  std::size_t layer = 0;  // of the panel: a Bars or a Curve
+  std::size_t layer = 0;  // of the panel: a Bars, a Curve, or a HeatMap whose hidden cells it explains
   Color color = 0;
   Rect swatch;
 };
@@ -107,6 +107,8 @@ struct Hit {
 };
 std::optional<Hit> hit_test(const Layout& layout, double x, double y);
 
+// The name of a layer in the legend; empty: it has none.
+const std::string& legend_name(const Layer& layer);
 // The colour of layer `index`, with 0 replaced by the palette's next.
 Color layer_color(const Panel& panel, std::size_t index, const Style& style);
 

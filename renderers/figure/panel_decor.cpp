@@ -74,6 +74,14 @@ double color_bar_height(const Panel& panel, double plot_height, const Style& sty
   return is_text(panel) ? std::min(plot_height, 12 * style.text_size) : plot_height;
 }
 
+const std::string& legend_name(const Layer& layer) {
+  static const std::string kNone;
+  const auto* curve = std::get_if<Curve>(&layer);
+  const auto* bars = std::get_if<Bars>(&layer);
+  const auto* map = std::get_if<HeatMap>(&layer);
+  return curve != nullptr ? curve->name : bars != nullptr ? bars->name : map != nullptr ? map->hidden : kNone;
+}
+
 LegendFlow flow_legend(const Panel& panel, double width, const Style& style, const TextMetrics& metrics) {
   LegendFlow flow;
   const double size = style.tick_text();
@@ -81,9 +89,7 @@ LegendFlow flow_legend(const Panel& panel, double width, const Style& style, con
   const double row = 1.35 * size;
   double x = 0;
   for (std::size_t n = 0; n < panel.layers.size(); ++n) {
-    const auto* curve = std::get_if<Curve>(&panel.layers[n]);
-    const auto* bars = std::get_if<Bars>(&panel.layers[n]);
-    const std::string name = curve != nullptr ? curve->name : (bars != nullptr ? bars->name : "");
+    const std::string& name = legend_name(panel.layers[n]);
     if (name.empty()) {
       continue;
     }

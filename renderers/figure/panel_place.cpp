@@ -99,9 +99,7 @@ void place_legend(const Panel& panel, const Style& style, const TextMetrics& met
     LegendEntry entry = flow.entries[n];
     entry.swatch.x += place.plot.x;
     entry.swatch.y += top;
-    const Layer& layer = panel.layers[entry.layer];
-    const auto* curve = std::get_if<Curve>(&layer);
-    const std::string& name = curve != nullptr ? curve->name : std::get<Bars>(layer).name;
+    const std::string& name = legend_name(panel.layers[entry.layer]);
     place.legend.push_back(entry);
     const Point at{place.plot.x + flow.text_at[n].x, top + flow.text_at[n].y};
     const double room = place.plot.right() - at.x;

@@ -35,6 +35,13 @@ struct TextMark {
   PlacedText text;
 };
 
+// Lines at 45°, x + y a multiple of the period, of cells without a value; a period of 0: none.
+struct Hatch {
+  Color color = 0;
+  double period = 0;
+  double width = 0;
+};
+
 // A Field's cells as coloured rectangles: its first row begins at y_begin, its last ends at y_end (either may be the
 // larger), columns alike; usually much larger than what the clip leaves.
 struct MapMark {
@@ -44,6 +51,7 @@ struct MapMark {
   ColorScale scale;
   Reduction reduction = Reduction::kMax;
   double opacity = 1;
+  Hatch hatch;
   double x_begin = 0;
   double x_end = 0;
   double y_begin = 0;

@@ -5,6 +5,7 @@
 #include <QImageWriter>
 #include <cmath>
 
+#include "renderers/figure/hatch.h"
 #include "renderers/figure/layer_marks.h"
 #include "renderers/figure/layout.h"
 #include "renderers/figure/text_metrics.h"
@@ -63,6 +64,13 @@ struct LayerWriter {
                      {"scale", scale_data(map.scale, style, shared)},
                      {"mean", map.reduction == Reduction::kMean},
                      {"opacity", static_cast<double>(map.opacity)}};
+    const Color mask = map.scale.mask_color == kDefaultMask ? style.mask : map.scale.mask_color;
+    if (map.masked && (mask & 0xFF) != 0) {
+      json["hatch"] = css(hatch_of(mask, style).color);
+      json["hidden"] = text(map.hidden);
+      json["edgeX"] = numbers(map.edge_x);
+      json["edgeY"] = numbers(map.edge_y);
+    }
     for (const auto& [name, list] :
          {std::pair("texts", map.texts), std::pair("details", map.details), std::pair("said", map.said)}) {
       if (list && list->size() == map.field->values.size()) {

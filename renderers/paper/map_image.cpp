@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renderers/figure/hatch.h"
 #include "renderers/figure/pyramid.h"
 
 namespace locus::paper {
@@ -23,16 +24,21 @@ QRgb premultiplied(Color color, double opacity) {
 class Painter {
  public:
   explicit Painter(const MapMark& mark)
-      : mark_(mark), map_(figure::colormaps()[figure::colormap_index(mark.scale.colormap)]) {}
+      : mark_(mark),
+        map_(figure::colormaps()[figure::colormap_index(mark.scale.colormap)]),
+        hatch_(figure::pixel_hatch(mark.hatch, 1)) {}
 
-  QRgb operator()(float value) const {
+  // Of the pixel with that centre.
+  QRgb operator()(float value, double x, double y) const {
     const float t = figure::normalised(mark_.scale, value);
-    return premultiplied(std::isnan(t) ? mark_.scale.mask_color : figure::color_at(map_, t), mark_.opacity);
+    const Color none = hatch_.on_line(x, y) ? mark_.hatch.color : mark_.scale.mask_color;
+    return premultiplied(std::isnan(t) ? none : figure::color_at(map_, t), mark_.opacity);
   }
 
  private:
   const MapMark& mark_;
   const figure::Colormap& map_;
+  const figure::PixelHatch hatch_;
 };
 
 // Whether the pixel sampled at `cell` has its centre on the map.
@@ -108,7 +114,8 @@ QImage pixel_image(const MapMark& mark, const Rect& area) {
     for (int x = 0; x < width; ++x) {
       const double column = (area.x + x + 0.5 + figure::kSampleShift - mark.x_begin) * columns_per_pixel;
       if (covers(column, columns_per_pixel, field.columns)) {
-        line[x] = paint(pyramid.sample(row, column, std::abs(rows_per_pixel), std::abs(columns_per_pixel)));
+        line[x] = paint(pyramid.sample(row, column, std::abs(rows_per_pixel), std::abs(columns_per_pixel)),
+                        area.x + x + 0.5, area.y + y + 0.5);
       }
     }
   }

@@ -2,6 +2,7 @@
 #include <QPageSize>
 #include <QPdfWriter>
 
+#include "renderers/figure/hatch.h"
 #include "renderers/paper/formats.h"
 #include "renderers/paper/map_image.h"
 #include "renderers/paper/pdf_images.h"
@@ -64,6 +65,12 @@ Result<QByteArray> encode_pdf(const Page& page) {
       target.fillRect(place, to_qcolor(map.palette[255]));
     }
     target.drawImage(place, placeholder(maps.size()));
+    QPen pen(to_qcolor(mark.hatch.color), mark.hatch.width);
+    pen.setCapStyle(Qt::FlatCap);
+    target.setPen(pen);
+    for (const figure::LineMark& line : figure::hatch_lines(mark, clip)) {
+      target.drawLine(QPointF(line.points[0].x, line.points[0].y), QPointF(line.points[1].x, line.points[1].y));
+    }
     target.restore();
     maps.push_back(std::move(map));
   };

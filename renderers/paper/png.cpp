@@ -20,6 +20,8 @@ MapDrawer pixel_drawer(double scale) {
     pixels.x_end *= scale;
     pixels.y_begin *= scale;
     pixels.y_end *= scale;
+    pixels.hatch.period *= scale;
+    pixels.hatch.width *= scale;
     const double left = std::round(clip.x * scale);
     const double top = std::round(clip.y * scale);
     const figure::Rect area{left, top, std::round(clip.right() * scale) - left,

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/base/xml_text.h"
+#include "renderers/figure/hatch.h"
 #include "renderers/paper/formats.h"
 #include "renderers/paper/map_image.h"
 
@@ -136,6 +137,22 @@ class Writer {
       return;
     }
     image(map.place, png_data(to_image(map)), mark.opacity, "pixelated");
+    hatch(mark, visible);
+  }
+
+  // One path of all lines.
+  void hatch(const MapMark& mark, const Rect& visible) {
+    const std::vector<LineMark> lines = hatch_lines(mark, visible);
+    if (lines.empty()) {
+      return;
+    }
+    body_ += "<path fill=\"none\"" + paint_of("stroke", mark.hatch.color) +
+             attribute("stroke-width", mark.hatch.width) + clip_attribute() + " d=\"";
+    for (const LineMark& line : lines) {
+      body_ += "M" + number(line.points[0].x) + " " + number(line.points[0].y) + "L" + number(line.points[1].x) + " " +
+               number(line.points[1].y);
+    }
+    body_ += "\"/>\n";
   }
 
   void operator()(const ImageMark& mark) {

@@ -16,6 +16,8 @@ layout(location = 2) flat in vec4 scale;      // low, 1 / range, gamma, opacity;
 layout(location = 3) flat in uvec4 choices;   // colormap, reduction, samples across and down
 layout(location = 4) flat in vec4 mask;       // premultiplied
 layout(location = 5) flat in vec2 extent;     // cells of the level a pixel covers
+layout(location = 6) flat in vec4 lines;      // over the mask, premultiplied
+layout(location = 7) flat in vec2 hatch;      // their period and their width along an axis
 
 layout(location = 0) out vec4 out_color;  // premultiplied
 
@@ -99,5 +101,7 @@ float normalised(float value) {
 void main() {
   float value = sampled();
   vec4 color = texelFetch(colormaps, int(choices.x) * 4096 + int(normalised(value) * 4095.0 + 0.5));
-  out_color = value > kNone ? vec4(color.rgb * scale.w, scale.w) : mask;
+  // The lines x + y = n · period of figure::Hatch, half of their width on either side.
+  float beside = mod(gl_FragCoord.x + gl_FragCoord.y + 0.5 * hatch.y, hatch.x);
+  out_color = value > kNone ? vec4(color.rgb * scale.w, scale.w) : beside < hatch.y ? lines : mask;
 }

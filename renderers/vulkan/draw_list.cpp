@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renderers/figure/hatch.h"
+
 namespace locus::vulkan {
 namespace {
 
@@ -266,6 +268,10 @@ void SceneBuilder::add_part(const MapMark& mark, const FieldPart& part) {
   instance.texels[2] = static_cast<std::int32_t>(level.columns) - 1;
   instance.texels[3] = static_cast<std::int32_t>(level_size(part.rows_ready, sampling.level)) - 1;
   set_scale(mark.scale, mark.opacity, instance);
+  const PixelHatch hatch = pixel_hatch(mark.hatch, place_.scale);
+  instance.colors[1] = mark.hatch.color;
+  instance.hatch[0] = to_float(hatch.period);
+  instance.hatch[1] = to_float(hatch.width);
   instance.choices[1] = static_cast<std::uint32_t>(mark.reduction);
   instance.choices[2] = static_cast<std::uint32_t>(sampling.column_taps);
   instance.choices[3] = static_cast<std::uint32_t>(sampling.row_taps);

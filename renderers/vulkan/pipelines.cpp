@@ -51,7 +51,8 @@ Attributes map_attributes() {
           {3, 0, kVec4, offsetof(MapInstance, scale)},
           {4, 0, VK_FORMAT_R32G32B32A32_UINT, offsetof(MapInstance, choices)},
           {5, 0, VK_FORMAT_R32G32_UINT, offsetof(MapInstance, colors)},
-          {6, 0, VK_FORMAT_R32G32_SFLOAT, offsetof(MapInstance, extent)}};
+          {6, 0, VK_FORMAT_R32G32_SFLOAT, offsetof(MapInstance, extent)},
+          {7, 0, VK_FORMAT_R32G32_SFLOAT, offsetof(MapInstance, hatch)}};
 }
 
 Result<ShaderHandle> make_shader(VkDevice device, std::span<const std::uint32_t> code) {

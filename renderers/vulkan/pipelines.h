@@ -27,8 +27,9 @@ struct MapInstance {
   std::int32_t texels[4] = {};    // the level's first texel, texels a strip; its last column, row
   float scale[4] = {};            // low, 1 / range (of logarithms under a log transfer), gamma, opacity
   std::uint32_t choices[4] = {};  // colormap, reduction, samples of a pixel across and down
-  std::uint32_t colors[2] = {};   // mask colour
+  std::uint32_t colors[2] = {};   // of the mask and of its hatching
   float extent[2] = {};           // columns, rows of the level a pixel covers
+  float hatch[2] = {1, 0};        // its period, and how wide the lines are along an axis; pixels
 };
 
 struct FrameConstants {

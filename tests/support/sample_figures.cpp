@@ -110,6 +110,7 @@ std::shared_ptr<const Field> waves(std::int64_t rows, std::int64_t columns) {
 Figure attention(std::int64_t tokens) {
   Figure result;
   Panel panel = map_panel("Layer 3, head 5", heat_map(causal_attention(tokens), "viridis", 0, 1), "attention weight");
+  std::get<HeatMap>(panel.layers.front()).masked = true;
   panel.x.cell_names = names(tokens);
   panel.y.cell_names = panel.x.cell_names;
   result.panels.push_back(std::move(panel));

@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "app/views/shared/alignment.h"
 #include "app/views/shared/measured/pair_rows.h"
 #include "app/views/shared/plots/picture_blocks.h"
 #include "app/views/shared/plots/series.h"
+#include "app/views/shared/score_maps/hidden_cells.h"
 #include "app/views/shared/score_maps/kept_queries.h"
 #include "app/views/shared/score_maps/map_view.h"
 #include "app/views/shared/view.h"
@@ -35,7 +37,9 @@ class Attention final : public MapView {
   }
   Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const override {
     LOCUS_TRY(const Column shown, with_pairs(input, column));
-    return fetch_refined(input, shown, request(input), window);
+    LOCUS_TRY(RefinedMap map, fetch_refined(input, shown, request(input), window));
+    const bool cut = input.quantity == models::Quantity::kWeight && input.head >= 0 && cuts_edges(column);
+    return cut && map.complete() ? without_cut_edges(input, shown, window, std::move(map)) : std::move(map);
   }
   Result<Field> whole(const ViewInput& input, const Column& column) const override {
     LOCUS_TRY(const Column shown, with_pairs(input, column));
@@ -70,6 +74,22 @@ class Attention final : public MapView {
   // The rows of kept queries as curves, a panel per column.
   Status append_rows(const ViewInput& input, figure::Figure& figure) const override;
 
+  // A cut edge has a weight of 0, but is hidden like what the mask of the layer hides: its logit tells.
+  static Result<RefinedMap> without_cut_edges(const ViewInput& input, const Column& column, const MapWindow& window,
+                                              RefinedMap map) {
+    models::MapRequest logits = request(input);
+    logits.quantity = models::Quantity::kLogit;
+    const auto seen = fetch(input, column, logits, window);
+    if (!seen) {
+      return seen.error().code == ErrorCode::kUnsupported ? Result<RefinedMap>(std::move(map)) : seen.error();
+    }
+    Field weights = *map.field;
+    for (std::size_t n = 0; n < weights.values.size(); ++n) {
+      weights.values[n] = std::isnan((*seen)->values[n]) ? (*seen)->values[n] : weights.values[n];
+    }
+    return RefinedMap{std::make_shared<const Field>(std::move(weights)), nullptr, {}, {}};
+  }
+
   // The column as it is, or its run with the chosen rotary pairs alone. The run is kept, so that its maps can be.
   static Result<Column> with_pairs(const ViewInput& input, const Column& column) {
     LOCUS_TRY(const std::optional<Range> pairs, band_of(input, "pairs"));
@@ -95,7 +115,7 @@ class Attention final : public MapView {
       .caption = "One head: each row is a token that looks, each column a token that it looks at.",
       .shows =
           "One head, or the mean over the heads of a layer: rows are queries, columns are keys, with query 0 at the "
-          "top. Grey cells are masked. The sink of a layer, if it has one, is left of key 0.",
+          "top. Hatched cells are masked. The sink of a layer, if it has one, is left of key 0.",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,

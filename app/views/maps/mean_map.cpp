@@ -240,7 +240,8 @@ Result<figure::Figure> MeanMapView::draw(const ViewInput& input, const Numbers& 
     panel.y.view = {static_cast<double>(info.length), 0};
     figure::HeatMap map{.field = fields[n],
                         .scale = scale_of(input, of == "difference" ? Sign::kZeroCentred : Sign::kPositive, fields, n),
-                        .reduction = input.reduction};
+                        .reduction = input.reduction,
+                        .masked = true};
     if (fields[n]->rows <= kMaxCellsWithTexts && of == "mean") {
       map.texts = shared_names(token_texts(*numbers[n]));
     }

@@ -18,12 +18,23 @@ function drawGround(plot, group) {
 }
 
 function drawLayers(plot, group) {
-  const drawers = { map: drawCellTexts, bars: drawBars, curve: drawCurve, points: drawPoints, marker: drawMarker,
+  const drawers = { map: drawOverCells, bars: drawBars, curve: drawCurve, points: drawPoints, marker: drawMarker,
                     box: drawBox };
   plot.labelled = [];
   for (const layer of plot.panel.layers) {
     if (drawers[layer.kind] && !plot.hidden(layer)) drawers[layer.kind](plot, layer, group);
   }
+}
+
+// The edge of what a mask hides, and numbers.
+function drawOverCells(plot, layer, group) {
+  if (layer.hatch) {
+    const at = layer.edgeX.map((x, n) => x === null || layer.edgeY[n] === null ? null : [plot.px(x), plot.py(layer.edgeY[n])]);
+    for (const run of runsOf(at.length, at)) {
+      group.append(drawn('path', { class: 'line edge', d: asPath(run.map((n) => at[n])) }));
+    }
+  }
+  drawCellTexts(plot, layer, group);
 }
 
 // Numbers in cells, where each has room for its own.

@@ -1,6 +1,7 @@
 // Heat maps on a canvas, a pixel at a time: one cell, or the reduction of those that the pixel covers.
 
 const MOST_TAPS = 16;        // samples along one axis of a pixel
+const HATCH = 0.55;          // the lines over what a mask hides, in text sizes along an axis
 const SAMPLE_SHIFT = 1 / 256;  // of a pixel: where an edge of cells meets its centre
 
 // For each of `count` pixels over [low, high] of an axis, the cells of a level that it samples; −1 outside the field.
@@ -30,8 +31,9 @@ function samplingOf(field, rowsPerPixel, columnsPerPixel) {
 
 // The map as pixels of width × height, over the views x and y ([at the left, at the right], [at the top, at the
 // bottom]).
-function mapPixels(layer, field, colormap, x, y, width, height) {
+function mapPixels(layer, field, colormap, x, y, width, height, text) {
   const image = new ImageData(width, height);
+  const [period, line] = [Math.max(3, Math.round(HATCH * text)), Math.max(1, Math.round(text / 14))];
   const perPixel = (view, count, [, step]) => Math.abs(view[1] - view[0]) / count / Math.abs(step);
   const sampling = samplingOf(field, perPixel(y, height, field.row), perPixel(x, width, field.column));
   const cells = field.level(sampling.level, layer.mean);
@@ -39,6 +41,7 @@ function mapPixels(layer, field, colormap, x, y, width, height) {
   const columns =
       samplesOf(x[0], x[1], width, field.column, field.columns, sampling.level, cells.columns, sampling.columnTaps);
   const mask = channels(layer.scale.mask);
+  const hatch = layer.hatch ? channels(layer.hatch) : mask;
   const reduced = new Reducer(layer.mean);
   for (let py = 0; py < height; ++py) {
     if (rows[py * sampling.rowTaps] < 0) continue;
@@ -51,7 +54,8 @@ function mapPixels(layer, field, colormap, x, y, width, height) {
           reduced.add(cells.values[row + columns[px * sampling.columnTaps + c]]);
         }
       }
-      paintValue(layer.scale, colormap, mask, reduced.result(), image.data, 4 * (py * width + px));
+      const none = layer.hatch && (px + py) % period < line ? hatch : mask;
+      paintValue(layer.scale, colormap, none, reduced.result(), image.data, 4 * (py * width + px));
     }
   }
   return image;
@@ -80,7 +84,8 @@ function drawCells(canvas, plot, page) {
       context.restore();
     } else if (layer.kind === 'map') {
       const field = page.fields[layer.field];
-      const pixels = mapPixels(layer, field, page.colormaps[layer.scale.map], x, y, width, height);
+      const pixels = mapPixels(layer, field, page.colormaps[layer.scale.map], x, y, width, height,
+                               ratio * page.text);
       const own = new OffscreenCanvas(width, height);
       own.getContext('2d').putImageData(pixels, 0, 0);
       context.globalAlpha = layer.opacity;

@@ -56,8 +56,17 @@ class Plot {
 
   addLegend() {
     const named = this.series.filter((layer) => layer.name);
-    if (named.length === 0) return;
+    const hidden = this.maps().filter((layer) => layer.hidden);
+    if (named.length + hidden.length === 0) return;
     const legend = made('div', 'legend');
+    for (const layer of hidden) {
+      const entry = made('span', '', layer.hidden);
+      const swatch = made('i', 'hatched');
+      const line = `${layer.hatch} 0 1px, ${layer.scale.mask} 1px 5px`;
+      swatch.style.background = `repeating-linear-gradient(135deg, ${line})`;
+      entry.prepend(swatch);
+      legend.append(entry);
+    }
     for (const layer of named) {
       const button = made('button', '', layer.name);
       const swatch = made('i', layer.kind === 'bars' ? 'filled' : layer.dashed ? 'dashed' : '');

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -108,6 +109,74 @@ TEST(MaskedCells, AreMaskedInTheMapAndZeroInItsData) {
     }
     EXPECT_GT(hidden_before, column.name == "gemma3" ? -1 : 0) << column.name;
   }
+}
+
+// Hatched whatever the quantity; what hides keys before their query is in the legend, and the edge of a window or a
+// chunk runs between what is seen and what is not.
+TEST(MaskedCells, AreHatchedAndTheLegendSaysWhatHidesThem) {
+  const std::map<std::string, std::string> said{{"gemma2", "not visible: window 5"},
+                                                {"llama4_text", "not visible: chunk 6"}};
+  for (const auto& [name, why] : said) {
+    const Column column = masking_column(name);
+    const models::ModelInfo& model = column.trace->model();
+    int explained = 0;
+    for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+      ViewInput input = masking_input(column, layer);
+      for (const models::Quantity quantity : {models::Quantity::kWeight, models::Quantity::kLogit}) {
+        input.quantity = quantity;
+        const auto figure = view_of("attention").figure(input);
+        ASSERT_TRUE(figure.ok()) << figure.error().describe();
+        const figure::HeatMap& map = *map_of(figure->panels.front());
+        EXPECT_TRUE(map.masked);
+        const models::LayerInfo& own = model.layer_info[static_cast<std::size_t>(layer)];
+        if (own.window == 0 && own.chunk == 0) {
+          EXPECT_EQ(map.hidden, "") << name << " layer " << layer;
+          EXPECT_TRUE(map.edge_x.empty());
+          continue;
+        }
+        ++explained;
+        EXPECT_TRUE(map.hidden.starts_with("not visible: ")) << map.hidden;
+        EXPECT_EQ(map.hidden, own.window > 0 ? "not visible: window " + std::to_string(own.window)
+                                             : "not visible: chunk " + std::to_string(own.chunk));
+        // Every upright piece stands at the first key that its query sees.
+        for (std::size_t n = 1; n < map.edge_x.size(); ++n) {
+          if (map.edge_x[n] != map.edge_x[n - 1]) {
+            continue;
+          }
+          const auto key = static_cast<std::int64_t>(map.edge_x[n]);
+          for (auto query = static_cast<std::int64_t>(map.edge_y[n - 1]); query < std::llround(map.edge_y[n]);
+               ++query) {
+            EXPECT_FALSE(std::isnan(map.field->at(query, key))) << query << ", " << key;
+            EXPECT_TRUE(std::isnan(map.field->at(query, key - 1))) << query << ", " << key;
+          }
+        }
+      }
+    }
+    EXPECT_GT(explained, 0) << name << ": " << why;
+  }
+}
+
+TEST(MaskedCells, AreHatchedWhereEdgesAreCut) {
+  const auto model = test::bundled("text-rope");
+  const auto edit = models::parse_edit("edge 1.2 6:9 0:4", 0);
+  ASSERT_TRUE(edit.ok()) << edit.error().describe();
+  const auto cut = model->edited({*edit});
+  ASSERT_TRUE(cut.ok()) << cut.error().describe();
+  ViewInput input;
+  input.columns.push_back(test::column_of(*cut, std::string("One boat, two boats."), "cut"));
+  input.layer = 1;
+  input.head = 2;
+  for (const models::Quantity quantity : {models::Quantity::kWeight, models::Quantity::kLogit}) {
+    input.quantity = quantity;
+    const auto figure = view_of("attention").figure(input);
+    ASSERT_TRUE(figure.ok()) << figure.error().describe();
+    const figure::HeatMap& map = *map_of(figure->panels.front());
+    EXPECT_TRUE(std::isnan(map.field->at(7, 2))) << models::to_text(quantity);
+    EXPECT_FALSE(std::isnan(map.field->at(7, 5)));
+    EXPECT_EQ(map.hidden, "not visible: cut edges");
+  }
+  input.head = 1;  // the other heads have all edges
+  EXPECT_EQ(map_of(view_of("attention").figure(input)->panels.front())->hidden, "");
 }
 
 TEST(MaskedCells, AreMaskedInReducedMapsWhereAllOfTheirKeysAre) {

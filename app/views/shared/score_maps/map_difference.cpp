@@ -103,6 +103,7 @@ figure::Panel MapView::difference_panel(const ViewInput& input, const Difference
                                         const figure::ColorScale& scale) const {
   const Column& column = input.columns[made.column];
   figure::Panel panel = panel_of(input, column, window, made.map, scale);
+  explain_hidden(input, made.column, panel);
   name_difference(input, made.column, panel);
   panel.note = joined_notes(panel.note, made.note);
   if (made.aligned_by_text) {

@@ -9,6 +9,7 @@
 #include "app/views/shared/plots/flat_columns.h"
 #include "app/views/shared/plots/picture_blocks.h"
 #include "app/views/shared/plots/trained_length.h"
+#include "app/views/shared/score_maps/hidden_cells.h"
 #include "core/base/controls.h"
 
 namespace locus::views {
@@ -149,6 +150,14 @@ figure::Panel MapView::panel_of(const ViewInput& input, const Column& column, co
   return panel;
 }
 
+// Where rows and columns are the run's tokens, what its mask hides.
+void MapView::explain_hidden(const ViewInput& input, std::size_t column, figure::Panel& panel) const {
+  const Column& own = input.columns[column];
+  if (length(input, own) == own.trace->length() && names_tokens()) {
+    say_hidden(own, head_of_column(input, column).layer, std::get<figure::HeatMap>(panel.layers.front()));
+  }
+}
+
 Result<figure::Figure> MapView::figure(const ViewInput& input) const {
   LOCUS_CHECK(check(*this, input));
   const int panels = static_cast<int>(input.columns.size() + difference_panels(input));
@@ -176,6 +185,7 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     const auto scale = color_scale(input, sign(input), input.scale.shared ? all : own);
     const Column& column = input.columns[n];
     figure::Panel panel = panel_of(input, column, windows[n], maps[n], scale);
+    explain_hidden(input, n, panel);
     name_after(column, panel, (has_own_head(input, n) ? " ⚮ " : " · ") + subtitle(of_column(input, n), column));
     // Words that all columns share stand once, so that the maps get the room.
     if (!input.scale.shared || n + 1 == maps.size()) {

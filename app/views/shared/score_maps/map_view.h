@@ -85,6 +85,7 @@ class MapView : public View {
   // map_panel() on the column's own axes.
   figure::Panel panel_of(const ViewInput& input, const Column& column, const MapWindow& window, const RefinedMap& map,
                          const figure::ColorScale& scale) const;
+  void explain_hidden(const ViewInput& input, std::size_t column, figure::Panel& panel) const;
   figure::Panel difference_panel(const ViewInput& input, const Difference& made, const MapWindow& window,
                                  const figure::ColorScale& scale) const;
   Status add_differences(const ViewInput& input, const std::vector<MapWindow>& windows,

@@ -141,7 +141,12 @@ Fields colored_by(std::span<const RefinedMap> maps) {
 }
 
 figure::HeatMap heat_map(const ViewInput& input, const RefinedMap& map, const figure::ColorScale& scale) {
-  return {.field = map.field, .scale = scale, .reduction = input.reduction, .base = map.base, .refined = map.exact};
+  return {.field = map.field,
+          .scale = scale,
+          .reduction = input.reduction,
+          .base = map.base,
+          .refined = map.exact,
+          .masked = true};
 }
 
 std::string exactness(std::span<const RefinedMap> maps) {
