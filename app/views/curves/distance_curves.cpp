@@ -12,6 +12,7 @@ namespace locus::views {
 
 namespace {
 
+constexpr double kSink = 0.3;           // mean weight of the first token from which on it is a sink
 constexpr std::int64_t kMaxRows = 512;  // queries that are read; of more, some evenly apart
 
 // Encodings that have no theory have no curves.
@@ -27,6 +28,25 @@ Result<std::vector<models::TheoryCurve>> theory_of(const DistanceProfileKey& key
     return none;
   }
   return curves;
+}
+
+// The mean weight that the queries behind the first token give it; 0 where the run has no weights.
+Result<double> weight_of_first(const DistanceProfileKey& key, const MeasureContext& context) {
+  const models::Trace& trace = *context.column.trace;
+  models::MapRequest request;
+  request.layer = key.layer;
+  request.head = key.head;
+  request.rows = {0, trace.length()};
+  request.columns = {0, 1};
+  const auto weights = trace.map(request, context.stop);
+  if (!weights && weights.error().code == ErrorCode::kCancelled) {
+    return weights.error();
+  }
+  double sum = 0;
+  for (std::int64_t row = 1; weights && row < weights->rows; ++row) {
+    sum += std::isfinite(weights->at(row, 0)) ? static_cast<double>(weights->at(row, 0)) : 0;
+  }
+  return sum / static_cast<double>(std::max<std::int64_t>(trace.length() - 1, 1));
 }
 
 // The share of the variance of the mean over distances that `expected` explains, each distance as often as it occurs;
@@ -122,13 +142,18 @@ Result<DistanceCurves> measure_distances(const DistanceProfileKey& key, const Me
   options.quantity = key.quantity;
   options.head = key.head;
   options.bins = std::numeric_limits<std::int64_t>::max();  // every distance for itself
-  options.skip_keys = key.skip;
+  options.skip_keys = std::max<std::int64_t>(key.skip, 0);
   options.cell_limit = kMaxRows * length;
   options.relative_to_uniform = key.baseline;
   if (key.along != "tokens") {
     LOCUS_CHECK(place_tokens(context.column, key.along, options));
   }
   DistanceCurves profile;
+  if (key.skip == kSkipSinks && key.along == "tokens") {
+    LOCUS_TRY(const double first, weight_of_first(key, context));
+    profile.sink = first > kSink ? first : 0;
+    options.skip_keys = first > kSink ? 1 : 0;
+  }
   LOCUS_TRY(profile.scores,
             models::distance_profile(*context.column.trace, key.layer, options, context.stop, context.progress));
   if (key.along == "tokens") {

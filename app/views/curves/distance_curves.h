@@ -11,12 +11,16 @@
 
 namespace locus::views {
 
+constexpr std::int64_t kSkipSinks = -1;
+// Distances that fewer queries have are not drawn, in texts that have twice as many.
+constexpr std::int64_t kLeastQueries = 16;
+
 struct DistanceProfileKey {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   models::Quantity quantity = models::Quantity::kWeight;
   bool baseline = true;
-  std::int64_t skip = 0;
+  std::int64_t skip = 0;  // first keys that are left out; kSkipSinks: the first token where the head sinks there
   std::string theory;
   std::string
       along;  // "tokens", or a component of M-RoPE's positions: "t" of all tokens, "h", "w" of a picture's cells
@@ -28,9 +32,12 @@ struct DistanceProfileKey {
 struct DistanceCurves {
   analysis::DistanceProfile scores;
   std::vector<models::TheoryCurve> theory;  // of the logit; none where there is none
+  double sink = 0;                          // mean weight of the first token, where it is left out as a sink
 
   // The distance of entry n; of a bin the middle of those that it holds.
   double distance(std::size_t n) const { return static_cast<double>(scores.edges[n] + scores.edges[n + 1] - 1) / 2; }
+  // Whether enough queries have the distance of entry n.
+  bool drawn(std::size_t n) const { return scores.rows_used < 2 * kLeastQueries || scores.cells[n] >= kLeastQueries; }
 };
 // The size in the cache, in bytes.
 std::size_t cached_bytes(const DistanceCurves& profile);

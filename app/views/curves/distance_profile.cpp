@@ -67,8 +67,11 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
           {toggle("baseline", "Relative to uniform",
                   "Divide weights by 1/(i+1), the weight of a uniform average over all keys", true),
            toggle("log-distance", "Logarithmic Δ", "A logarithmic distance axis"),
-           whole("skip-first", "Leave out first keys",
-                 "Number of keys to exclude at the start of the text, such as attention sinks", 0, 0, 64, "none"),
+           whole(
+               "skip-first", "Leave out first keys",
+               "Number of keys to exclude at the start of the text; -1: the first token where it has more than 0.3 of "
+               "the head's weight",
+               kSkipSinks, kSkipSinks, 64, "sinks"),
            choice("theory", "Theory",
                   "The theoretical mean logit (rope and tapa), for the angles of the model (llama) or of the paper",
                   {"none", "llama", "paper"}),
@@ -248,13 +251,14 @@ Selection DistanceProfile::pick(const ViewInput& input, const Hit& hit) const {
   return selection;
 }
 
-// A column's mean and band, as far as they are on the axis.
-figure::Curve profile_curve(const std::string& name, const DistanceCurves& profile, bool logarithmic) {
+// A column's mean and band, as far as they are on the axis. `enough`: of distances that enough queries have.
+figure::Curve profile_curve(const std::string& name, const DistanceCurves& profile, bool logarithmic, bool enough) {
   const analysis::DistanceProfile& scores = profile.scores;
   figure::Curve curve;
   curve.name = name;
   for (std::size_t n = 0; n < scores.mean.size(); ++n) {
-    if (std::isnan(scores.mean[n]) || (logarithmic && profile.distance(n) < 1)) {
+    const bool few = enough && !profile.drawn(n);
+    if (std::isnan(scores.mean[n]) || (logarithmic && profile.distance(n) < 1) || few) {
       continue;
     }
     curve.x.push_back(profile.distance(n));
@@ -279,6 +283,7 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
   }
   const bool logarithmic = option<bool>(input, "log-distance");
   const auto along = option<std::string>(input, "along");
+  const bool by_tokens = along == "tokens" && !has_atlas(input);
   figure::Panel panel;
   Extent values;
   Extent distances;
@@ -289,7 +294,7 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
     const bool own = head != head_of_column(input, 0) || has_own_head(input, c);
     const std::string name = input.columns[c].name + (own ? " " + own_head(head) : "");
     differ = differ || own;
-    figure::Curve curve = profile_curve(name, *profiles[c], logarithmic);
+    figure::Curve curve = profile_curve(name, *profiles[c], logarithmic, by_tokens);
     for (const std::vector<double>* each : {&curve.low, &curve.y, &curve.high}) {
       values.add(*each);
     }
@@ -297,6 +302,10 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
     distances.add(
         {static_cast<double>(edges.front()), static_cast<double>(edges.back() - (along == "tokens" ? 0 : 1))});
     panel.layers.emplace_back(std::move(curve));
+    if (profiles[c]->sink > 0) {
+      note += "; " + (profiles.size() > 1 ? name + ": " : std::string()) + "without the first token, which has " +
+              fixed_text(100 * profiles[c]->sink, 0) + " % of the weight";
+    }
     for (const models::TheoryCurve& expected : profiles[c]->theory) {
       panel.layers.emplace_back(theory_line(name, expected, profiles[c]->scores, logarithmic));
       note += expected.note.empty() ? "" : "; " + name + ": " + expected.note;
@@ -320,6 +329,9 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
   panel.note = "mean; band: 10 % to 90 % of the queries";
   if (of_first.rows_used < of_first.rows) {
     panel.note += ", " + std::to_string(of_first.rows_used) + " of " + std::to_string(of_first.rows);
+  }
+  if (by_tokens && !profiles.front()->drawn(of_first.cells.size() - 1)) {
+    panel.note += "; distances of fewer than " + std::to_string(kLeastQueries) + " queries left out";
   }
   panel.note = has_atlas(input) ? atlases_note(input, panel.note) : panel.note + note;
   const std::int64_t shown = of_first.edges.back() - 1;

@@ -11,6 +11,7 @@
 
 #include "app/views/shared/plots/series.h"
 #include "core/base/numbers.h"
+#include "tests/support/bundled.h"
 #include "tests/support/exported_views.h"
 #include "tests/support/paths.h"
 
@@ -444,6 +445,63 @@ TEST(CurveViews, BundledAdditionIsAMap) {
     EXPECT_EQ(box.x.low, 1);
     EXPECT_EQ(box.x.high, 7);  // six digits
   }
+}
+
+// By default without the first token where it is a sink, and without the distances that few queries have.
+TEST(CurveViews, ADistanceProfileLeavesOutSinksAndFewQueries) {
+  const std::string text = "The harbour slept. One boat left, two boats stayed.";
+  const auto model = test::bundled("text-rope");
+  ViewInput input;
+  input.columns.push_back(test::column_of(model, text));
+  input.layer = 1;
+  input.head = 2;
+  const models::Trace& trace = *input.columns.front().trace;
+  const Field weights = map_of(trace, 1, 2);
+  double first = 0;
+  for (std::int64_t i = 1; i < weights.rows; ++i) {
+    first += static_cast<double>(weights.at(i, 0)) / static_cast<double>(weights.rows - 1);
+  }
+  const auto figure = view_of("distance-profile").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  const figure::Panel& panel = figure->panels.front();
+  const auto& curve = std::get<figure::Curve>(panel.layers.front());
+  const bool sinks = first > 0.3;
+  EXPECT_EQ(panel.note.find("without the first token") != std::string::npos, sinks) << panel.note << first;
+  EXPECT_NE(panel.note.find("distances of fewer than 16 queries left out"), std::string::npos) << panel.note;
+  EXPECT_EQ(curve.x.back(), static_cast<double>(weights.rows - 16 - (sinks ? 1 : 0)));
+  const Data data = exported("distance-profile", input);
+  EXPECT_EQ(data.shape[0], weights.rows);  // all distances
+  input.options = {{"skip-first", std::int64_t{1}}};
+  EXPECT_EQ(exported("distance-profile", input).values == data.values, sinks);
+  // A short text has all of its distances.
+  input.columns.front() = test::column_of(model, text.substr(0, 20));
+  const auto few = view_of("distance-profile").figure(input);
+  EXPECT_EQ(few->panels.front().note.find("fewer"), std::string::npos);
+}
+
+// The weights on the first token alone make it a sink: of the bundled heads one that has it, and one that has not.
+TEST(CurveViews, ASinkIsSaidWithItsWeight) {
+  ViewInput input = input_of();
+  const models::Trace& trace = *input.columns[0].trace;
+  int sinks = 0;
+  for (std::int64_t layer = 0; layer < trace.model().layers; ++layer) {
+    for (std::int64_t head = 0; head < trace.model().heads; ++head) {
+      const Field weights = map_of(trace, layer, head);
+      double first = 0;
+      for (std::int64_t i = 1; i < weights.rows; ++i) {
+        first += static_cast<double>(weights.at(i, 0)) / static_cast<double>(weights.rows - 1);
+      }
+      input.layer = layer;
+      input.head = head;
+      const auto figure = view_of("distance-profile").figure(input);
+      ASSERT_TRUE(figure.ok()) << figure.error().describe();
+      const std::string& note = figure->panels.front().note;
+      const std::string said = "without the first token, which has " + fixed_text(100 * first, 0) + " % of the weight";
+      EXPECT_EQ(note.find(said) != std::string::npos, first > 0.3) << layer << "." << head << ": " << first << note;
+      sinks += first > 0.3 ? 1 : 0;
+    }
+  }
+  RecordProperty("sinks", sinks);
 }
 
 // Mean, quantiles (nearest rank) and cells of every distance, from the whole map; of one head and of the mean.

@@ -317,7 +317,7 @@ TEST(Views, OptionsAreCheckedAgainstTheControls) {
   const View& view = view_of("distance-profile");
   EXPECT_TRUE(parse_options(view, {{"skip-first", "4"}, {"baseline", "false"}}).ok());
   for (const auto& [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"skip-first", "-1"}, {"skip-first", "4x"}, {"skip-first", "65"}, {"baseline", "perhaps"}, {"none", "1"}}) {
+           {"skip-first", "-2"}, {"skip-first", "4x"}, {"skip-first", "65"}, {"baseline", "perhaps"}, {"none", "1"}}) {
     const auto options = parse_options(view, {{name, value}});
     ASSERT_FALSE(options.ok()) << name << "=" << value;
     EXPECT_EQ(options.error().code, ErrorCode::kUsage);
