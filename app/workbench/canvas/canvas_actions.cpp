@@ -129,7 +129,7 @@ void CanvasActions::choose(const views::Selection& picked) {
     session::set_option(state, studio_.view().info().name, picked.option->first, picked.option->second);
   }
   if (picked.open) {
-    session::show_view(state, views::attention_view().info().name);
+    session::show_view(state, "attention");
     state.partners = picked.partners;
     Q_EMIT opened();
   }
