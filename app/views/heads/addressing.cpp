@@ -436,7 +436,8 @@ Result<figure::Figure> AddressingView::draw_heads(const ViewInput& input, const 
     panel.note = heads_note(input.columns[n], *numbers[n], swaps, option<std::string>(input, "weights"));
     figure.panels.push_back(std::move(panel));
   }
-  figure.statement = about_column(input, 0, heads_line(*numbers.front(), grids.front().heads, swaps));
+  figure.statement =
+      about_columns(input, [&](std::size_t n) { return heads_line(*numbers[n], grids[n].heads, swaps); });
   return figure;
 }
 
@@ -480,13 +481,13 @@ Result<figure::Figure> AddressingView::draw_pairs(const ViewInput& input, const 
                  shares_text(spectrum.head.place, spectrum.head.word, spectrum.head.both);
     figure.panels.push_back(std::move(panel));
   }
-  const analysis::AddressingSpectrum& first = *numbers.front()->spectrum;
-  const std::string waves = waves_line(first);
-  figure.statement =
-      about_column(input, 0,
-                   head_line(head_of_column(input, 0), shares_text(first.head.place, first.head.word, first.head.both),
-                             looks_at(first.head.place, first.head.word, first.head.both)) +
-                       (waves.empty() ? "" : "; " + waves));
+  figure.statement = about_columns(input, [&](std::size_t n) {
+    const analysis::AddressingSpectrum& own = *numbers[n]->spectrum;
+    const std::string waves = waves_line(own);
+    return head_line(head_of_column(input, n), shares_text(own.head.place, own.head.word, own.head.both),
+                     looks_at(own.head.place, own.head.word, own.head.both)) +
+           (waves.empty() ? "" : "; " + waves);
+  });
   return figure;
 }
 
@@ -537,17 +538,20 @@ Result<figure::Figure> AddressingView::draw_query(const ViewInput& input, const 
       figure.panels.push_back(std::move(panel));
     }
   }
-  const analysis::AddressingRow& first = *numbers.front()->row;
-  LOCUS_TRY(const AddressingKey key, measure_key(input, 0));
-  double left = 0;
-  for (const double each : first.both) {
-    left = std::max(left, std::abs(each));
+  std::vector<AddressingKey> keys;
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    LOCUS_TRY(keys.emplace_back(), measure_key(input, n));
   }
-  figure.statement =
-      about_column(input, 0,
-                   head_line(key.head, shares_text(first.place_share, first.word_share, first.both_share),
-                             "at query " + std::to_string(key.query)) +
-                       "; logits are " + short_number(first.mean) + " and both strips, within " + short_number(left));
+  figure.statement = about_columns(input, [&](std::size_t n) {
+    const analysis::AddressingRow& own = *numbers[n]->row;
+    double left = 0;
+    for (const double each : own.both) {
+      left = std::max(left, std::abs(each));
+    }
+    return head_line(keys[n].head, shares_text(own.place_share, own.word_share, own.both_share),
+                     "at query " + std::to_string(keys[n].query)) +
+           "; logits are " + short_number(own.mean) + " and both strips, within " + short_number(left);
+  });
   return figure;
 }
 
