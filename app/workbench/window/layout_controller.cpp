@@ -147,9 +147,7 @@ void LayoutController::set_text_below(bool below) {
   share_room();
   // Once more with its new width, on which the number of lines of its controls depends.
   QTimer::singleShot(0, this, [this] {
-    if (shares_) {
-      share_room();
-    }
+    share_room();
     keep();
   });
 }

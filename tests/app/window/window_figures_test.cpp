@@ -182,6 +182,7 @@ TEST_F(WindowFigures, ArrowKeysShowFiguresAndThoseHavePictures) {
   press(&list(), Qt::Key_Home);
   EXPECT_TRUE(wait([this] { return window_->studio().state().view == "attention"; }, 5000));
   ASSERT_TRUE(settle());
+  EXPECT_TRUE(wait([this] { return !list().item(0)->data(FigureDelegate::kPicture).value<QPixmap>().isNull(); }));
   press(&list(), Qt::Key_Down);
   EXPECT_TRUE(wait([this] { return window_->studio().state().view == "attention-grid"; }, 5000));
   ASSERT_TRUE(settle());

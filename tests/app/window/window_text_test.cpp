@@ -99,6 +99,7 @@ TEST_F(WindowText, ShiftAndReturnIsALineFeed) {
 // A click on a cell scrolls the text to its token; what is typed over all of it begins above that line.
 TEST_F(WindowText, WhatIsTypedOverAScrolledTextIsSeen) {
   window_->findChild<QAction*>(QStringLiteral("text-below"))->trigger();  // where the text is low
+  pull_to(1000, 700);
   open("gentle");
   for (const std::string& between : {std::string("\n"), std::string(" ")}) {
     std::string text;
