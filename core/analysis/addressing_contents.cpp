@@ -143,7 +143,7 @@ class SumSplit final : public AddressingSplit {
 class Rearranged {
  public:
   explicit Rearranged(const AddressingSource& source)
-      : source_(source), prepared_(source.scores.prepared()), again_(prepared_.content_key.defined()) {}
+      : source_(source), prepared_(source.scores.prepared()), again_(source.scores.encoding().description().rotates) {}
 
   std::int64_t keys() const { return prepared_.key.size(2); }
 
@@ -181,8 +181,11 @@ class Rearranged {
       position::Projections projections;
       projections.query = same(prepared_.content_query);
       projections.key = moved(prepared_.content_key);
+      // Gates are made of these, and those of the run stand in their place below.
       projections.value = projections.key;
+      projections.hidden = at::zeros({batch, end, encoding.shape().width}, projections.key.options());
       other = encoding.prepare(state(batch), source_.scores.layer(), projections);
+      other.gate_query = other.gate_key = at::Tensor();
     } else {
       other.query = same(prepared_.query);
       other.key = moved(prepared_.key);

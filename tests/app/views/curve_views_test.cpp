@@ -55,9 +55,11 @@ TEST(CurveViews, SumsOfBasesStandInsteadOfTheHead) {
   const auto said = note.find(before);
   ASSERT_NE(said, std::string::npos) << note;
   EXPECT_NE(note.find("(λ ≤ 3)"), std::string::npos) << note;
-  const double gap = std::stod(note.substr(said + before.size()));
-  EXPECT_NEAR(gap, near - far, 0.03) << note;  // fewer far distances are shown than are compared
-  EXPECT_GT(gap, 1.0 / 8);
+  const std::string number = note.substr(said + before.size());
+  const auto gap = parse_number<double>(number.substr(0, number.find(' ')));
+  ASSERT_TRUE(gap.has_value()) << note;
+  EXPECT_NEAR(*gap, near - far, 0.03) << note;  // fewer far distances are shown than are compared
+  EXPECT_GT(*gap, 1.0 / 8);
   input.options.set("bases", std::string("ten"));
   EXPECT_EQ(view_of("distance-profile").figure(input).error().code, ErrorCode::kUsage);
 }

@@ -480,8 +480,15 @@ TEST(Addressing, permutationsAgreeWithClosedFormsWithinTheirError) {
 TEST(Addressing, permutationsOfWhatStandsBetweenAreUnbiased) {
   constexpr std::int64_t kShort = 6;
   constexpr std::int64_t kQuery = kShort - 1;
-  for (const char* name : {"cope", "fox"}) {
-    const AddressingLayer layer({name, name, {}}, kShort);
+  const std::vector<std::pair<std::string, Settings>> cases{
+      {"cope", {}},
+      {"cope", {{"gates", std::string("value")}}},
+      {"cope", {{"with", std::string("rope")}}},
+      {"cope", {{"with", std::string("rope")}, {"gates", std::string("sep-key")}}},
+      {"cope", {{"with", std::string("rope")}, {"gates", std::string("value")}}},
+      {"fox", {}}};
+  for (const auto& [name, options] : cases) {
+    const AddressingLayer layer({name, name, options}, kShort);
     const auto found = analysis::addressing(layer.source());
     ASSERT_TRUE(found.ok()) << found.error().describe();
     EXPECT_EQ(found->way, AddressingWay::kPermutations);
@@ -500,6 +507,8 @@ TEST(Addressing, permutationsOfWhatStandsBetweenAreUnbiased) {
         position::Projections moved = layer.projections;
         const at::Tensor which = at::tensor(order, at::kLong);
         moved.key = moved.key.index_select(2, which);
+        moved.value = moved.value.index_select(2, which);
+        moved.hidden = moved.hidden.index_select(1, which);
         position::Prepared prepared = layer.encoding->prepare(layer.encoding->begin(layer.positions, 1), 0, moved);
         if (layer.encoding->description().forgets) {
           prepared.gate_query = layer.prepared.gate_query.index_select(2, which);

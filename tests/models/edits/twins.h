@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/attention/score_field.h"
+#include "core/base/numbers.h"
 #include "models/edits/edited_encoding.h"
 #include "models/edits/run_edits.h"
 #include "models/engine/loaded_model.h"
@@ -310,8 +311,8 @@ inline void expect_pairs(const Subject& subject, std::int64_t layer, std::int64_
     if (subject.batch.positions.dimensions() == 1) {  // of the base 10000
       const double wave = 2 * std::numbers::pi *
                           std::pow(1e4, static_cast<double>(2 * pair) / static_cast<double>(subject.info.head_width));
-      expect_twin(subject, {edits_of({"head " + place(layer, head) + "wavelengths " + std::to_string(0.9 * wave) +
-                                      ".." + std::to_string(1.1 * wave) + " off"}),
+      expect_twin(subject, {edits_of({"head " + place(layer, head) + "wavelengths " + general_text(0.9 * wave, 9) +
+                                      ".." + general_text(1.1 * wave, 9) + " off"}),
                             layer, head, [&](at::Tensor& own) { own.sub_(turned); }});
     }
     expect_twin(subject, {edits_of({"pairs " + place(layer, head) + range + " still"}), layer, head,
