@@ -19,8 +19,8 @@ namespace locus::analysis {
 namespace {
 
 constexpr std::size_t kBlockQueries = 64;
-constexpr std::int64_t kSparse = 8;     // rows from one query to the next beyond which each is computed by itself
-constexpr double kMostCells = 1 << 24;  // that a head's queries cost, where cells are scored
+constexpr std::int64_t kSparse = 8;    // rows from one query to the next beyond which each is computed by itself
+constexpr double kMaxCells = 1 << 24;  // that a head's queries cost, where cells are scored
 constexpr double kNormal = 1.959963984540054;  // 95 % of a normal distribution
 constexpr std::int64_t kShortest = 3;
 constexpr double kNothing = 1e-18;  // of the largest weight of a swap: even all swaps of a long text are none
@@ -137,7 +137,7 @@ std::vector<std::int64_t> chosen_queries(const AddressingSource& source, const A
   std::int64_t wanted = options.queries > 0 ? std::min(options.queries, count) : count;
   if (cells > 0 && count > 0) {
     const double each = cells / static_cast<double>(count);
-    wanted = std::min(wanted, std::max<std::int64_t>(static_cast<std::int64_t>(kMostCells / each), 1));
+    wanted = std::min(wanted, std::max<std::int64_t>(static_cast<std::int64_t>(kMaxCells / each), 1));
   }
   std::vector<std::int64_t> chosen;
   for (const std::int64_t n : sample_rows({0, count}, wanted, options.seed)) {
@@ -407,12 +407,16 @@ Result<std::vector<SwapScores>> swap_scores(const AddressingSource& source, doub
   std::vector<SwapScores> all;
   for (std::int64_t head = 0; head < source.field.source().heads(); ++head) {
     SwapScores sums;
+    double swapped = 0;  // queries with two keys to swap
     for (const std::int64_t query : queries) {
       if (stop.stop_requested()) {
         return cancelled();
       }
       std::vector<std::int64_t> keys = keys_of(source.field.mask(), query, source.field.source().keys());
       std::erase(keys, query);
+      if (keys.size() < 2) {
+        continue;
+      }
       LOCUS_TRY(const QueryBlock block, query_block(source, {query}, {head, head + 1}, CellWeights::kAttention));
       const double* const row = block.weights.data_ptr<double>();
       std::vector<double> weights;
@@ -420,10 +424,12 @@ Result<std::vector<SwapScores>> swap_scores(const AddressingSource& source, doub
                              [&](std::int64_t key) { return row[key - block.keys.begin]; });
       LOCUS_TRY(const at::Tensor table, split->table(head, query, keys));
       const SwapScores own = scores_of_swaps(table.contiguous(), weights, temperature);
-      sums.positional += own.positional / static_cast<double>(queries.size());
-      sums.symbolic += own.symbolic / static_cast<double>(queries.size());
+      sums.positional += own.positional;
+      sums.symbolic += own.symbolic;
+      ++swapped;
     }
-    all.push_back(queries.empty() ? SwapScores{kNaN, kNaN} : sums);
+    all.push_back(swapped > 0 ? SwapScores{sums.positional / swapped, sums.symbolic / swapped}
+                              : SwapScores{kNaN, kNaN});
   }
   return all;
 }

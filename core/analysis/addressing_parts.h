@@ -54,7 +54,7 @@ class AddressingSplit {
  public:
   virtual ~AddressingSplit() = default;
   virtual AddressingWay way() const = 0;
-  // The cells that a query costs, by the keys that it sees: at most kMostCells a head are asked for.
+  // The cells that a query costs, by the keys that it sees: at most kMaxCells a head are asked for.
   virtual double cells(std::int64_t keys) const = 0;
   // One per head.
   virtual Result<std::vector<QueryParts>> split(const QueryBlock& block, Range heads, const PartsWanted& wanted,
@@ -67,9 +67,9 @@ using Split = std::unique_ptr<AddressingSplit>;
 
 // Closed form of pairs that turn; null for other encodings.
 Result<Split> split_by_pairs(const AddressingSource& source, CellWeights weights);
-// Of encodings that add to the content.
+// Splits encodings that add to the content.
 Split split_by_sum(const AddressingSource& source);
-// Of all others; `permutations` even where a table would do, for tests.
+// Splits all others; `permutations` even where a table would do, for tests.
 Result<Split> split_by_contents(const AddressingSource& source, const AddressingOptions& options,
                                 bool permutations = false);
 // The way of this layer's encoding.
