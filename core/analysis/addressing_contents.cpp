@@ -17,7 +17,7 @@ namespace locus::analysis {
 
 namespace {
 
-constexpr std::int64_t kMostNumbers = std::int64_t{1} << 23;  // of the tensors of one batch of arrangements
+constexpr std::int64_t kMaxNumbers = std::int64_t{1} << 23;  // of the tensors of one batch of arrangements
 constexpr std::int64_t kFolds = 4;
 
 at::Tensor as_tensor(const std::vector<std::int64_t>& list) {
@@ -154,7 +154,7 @@ class Rearranged {
     const std::int64_t end = again_ ? keys() : std::max(seen.back(), query) + 1;
     const std::int64_t heavy =
         end * (prepared_.key.size(1) + (again_ ? prepared_.query.size(1) : 0)) * prepared_.key.size(3);
-    const std::int64_t step = std::max<std::int64_t>(kMostNumbers / std::max<std::int64_t>(heavy, 1), 1);
+    const std::int64_t step = std::max<std::int64_t>(kMaxNumbers / std::max<std::int64_t>(heavy, 1), 1);
     std::vector<at::Tensor> parts;
     for (std::int64_t begin = 0; begin < arranged.size(0); begin += step) {
       parts.push_back(some_logits(heads, query, seen, arranged.slice(0, begin, begin + step), end));
@@ -219,7 +219,7 @@ class Rearranged {
   bool again_;  // contents go through prepare(), which gives them the places' part
 };
 
-// Of a table whose cells depend on place and content alone, by the n arrangements that turn it.
+// Splits a table whose cells depend on place and content alone, by the n arrangements that turn it.
 class TableSplit : public AddressingSplit {
  public:
   explicit TableSplit(const AddressingSource& source) : source_(source), layer_(source) {}

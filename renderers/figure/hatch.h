@@ -15,7 +15,7 @@ struct PixelHatch {
   double period = 1;
   double width = 0;  // 0: no lines
 
-  // Of the pixel with that centre.
+  // Whether the pixel with that centre is on a line.
   bool on_line(double x, double y) const;
 };
 PixelHatch pixel_hatch(const Hatch& hatch, double pixels_per_unit);

@@ -28,7 +28,7 @@ class Painter {
         map_(figure::colormaps()[figure::colormap_index(mark.scale.colormap)]),
         hatch_(figure::pixel_hatch(mark.hatch, 1)) {}
 
-  // Of the pixel with that centre.
+  // Colour of the pixel with that centre.
   QRgb operator()(float value, double x, double y) const {
     const float t = figure::normalised(mark_.scale, value);
     const Color none = hatch_.on_line(x, y) ? mark_.hatch.color : mark_.scale.mask_color;

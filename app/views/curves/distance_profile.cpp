@@ -176,7 +176,7 @@ BaseSums sums_of(double base, std::int64_t width, models::AngleConvention conven
   return sums;
 }
 
-// Of the bases in `text`; none where it is empty. A width of 0 is that of the head.
+// RoPE's sums for each base in `text`; empty without bases. A width of 0 stands for that of the head.
 Result<std::vector<BaseSums>> sums_of(const ViewInput& input, const std::string& text, std::int64_t width,
                                       const std::string& theory) {
   const auto bases = parse_numbers<double>(split_words(text, " ,;"));

@@ -23,10 +23,10 @@ namespace locus::views {
 namespace {
 
 constexpr double kFlatSpread = 0.5;  // standard deviation of logits below which a head is flat
-constexpr double kMostSwaps = 1 << 21;
-constexpr std::int64_t kMostSwapQueries = 24;
+constexpr double kMaxSwaps = 1 << 21;
+constexpr std::int64_t kMaxSwapQueries = 24;
 constexpr std::size_t kNamedHeads = 3;
-constexpr double kMostOfIt = 0.9;  // of the places, that a sentence counts
+constexpr double kNamedShare = 0.9;  // of the places, that a sentence counts
 
 struct AddressingKey {
   std::string of;
@@ -218,8 +218,7 @@ Result<Addressed> heads_of_run(const AddressingKey& key, const analysis::Address
   }
   const auto length = static_cast<double>(context.column.trace->length());
   analysis::AddressingOptions few = options;
-  few.queries =
-      std::clamp<std::int64_t>(static_cast<std::int64_t>(kMostSwaps / (length * length)), 4, kMostSwapQueries);
+  few.queries = std::clamp<std::int64_t>(static_cast<std::int64_t>(kMaxSwaps / (length * length)), 4, kMaxSwapQueries);
   LOCUS_TRY(const auto swaps,
             models::swap_scores(*context.column.trace, key.temperature, few, context.stop, context.progress));
   made.queries = few.queries;
@@ -324,8 +323,8 @@ std::string waves_line(const analysis::AddressingSpectrum& spectrum) {
   double sum = 0;
   for (const std::size_t row : order) {
     sum += spectrum.place[row];
-    if (sum >= kMostOfIt * spectrum.head.place && spectrum.head.place > 0) {
-      return std::to_string(static_cast<int>(100 * kMostOfIt)) + " % of place from wavelengths up to " +
+    if (sum >= kNamedShare * spectrum.head.place && spectrum.head.place > 0) {
+      return std::to_string(static_cast<int>(100 * kNamedShare)) + " % of place from wavelengths up to " +
              short_number(spectrum.pairs.rows[row].wavelength) + " " + units(spectrum.pairs);
     }
   }

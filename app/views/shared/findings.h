@@ -23,7 +23,7 @@ struct Finding {
   std::int64_t distance = 0;  // of kPeak: i − j
 };
 
-// Of a whole map of weights (NaN: not visible), the largest share first, then at most one peak. A place is named if it
+// Findings in a whole map of weights (NaN: not visible): the largest share first, then at most one peak. A place is named if it
 // has at least 0.3 of the weight, twice what uniform rows give it (tokens of one word: three times), and exceeds that by
 // four standard errors over eight queries or more. Of distances, of which the first token is left out, the peak is named
 // if at least 16 queries have it, it is twice uniform by four standard errors, and no other distance comes within a
@@ -43,7 +43,7 @@ bool depends_on_distance(const Field& field);
 // The one i − j at which such a map is largest; empty where several are.
 std::optional<std::int64_t> largest_distance(const Field& field);
 
-// Of a map each of whose rows is scaled to a maximum of 1, where the rows have it: the i − j of most of them.
+// The i − j at which most rows have their maximum, of a map whose rows are scaled to a maximum of 1.
 struct RowMaxima {
   std::int64_t distance = 0;
   std::int64_t rows = 0;  // that have their maximum there, of `all` rows of two or more keys

@@ -158,7 +158,7 @@ std::optional<Ends> ends_of(const Field& field) {
   return ends;
 }
 
-// Of a map whose rows are scaled to a maximum of 1, which says nothing: where the rows have it.
+// Says where the rows of a map have their maximum, where each is scaled to a maximum of 1, which says nothing itself.
 std::string maxima_line(const std::string& quantity, const std::string& least, const RowMaxima& maxima) {
   return quantity + " down to " + least + ", the largest of a row at distance " + std::to_string(maxima.distance) +
          " in " + std::to_string(maxima.rows) + " of " + std::to_string(maxima.all) + " rows";

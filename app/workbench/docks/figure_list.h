@@ -35,7 +35,7 @@ class FigureDelegate final : public QStyledItemDelegate {
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
   void updateEditorGeometry(QWidget* editor, const QStyleOptionViewItem& option,
                             const QModelIndex& index) const override;
-  // Of a picture, in device-independent pixels.
+  // Size of a picture in device-independent pixels.
   static QSize picture_size(Form form);
 
  private:
