@@ -570,6 +570,9 @@ TEST(Addressing, contentsThatAreNoneAndHeadsThatAreNotThereAreRefused) {
   EXPECT_EQ(analysis::swap_scores(layer.source(), 0).error().code, ErrorCode::kBadInput);
   const AddressingLayer brief({"rope", "rope", {}}, 2);
   EXPECT_EQ(analysis::addressing(brief.source()).error().code, ErrorCode::kBadInput);
+  const auto shortest = analysis::swap_scores(AddressingLayer({"rope", "rope", {}}, 3).source(), 1);
+  ASSERT_TRUE(shortest.ok());
+  EXPECT_TRUE(std::isfinite(shortest->front().positional));  // of the last query alone: the one before has one key
   const AddressingLayer counting({"cope", "cope", {}});
   EXPECT_EQ(analysis::swap_scores(counting.source(), 1).error().code, ErrorCode::kUnsupported);
 }
