@@ -4,6 +4,7 @@
 
 #include <QDropEvent>
 #include <QElapsedTimer>
+#include <QGuiApplication>
 #include <QMimeData>
 #include <QMouseEvent>
 #include <QUrl>
@@ -250,6 +251,20 @@ std::optional<figure::Hit> Canvas::hit_at(const QPointF& point) const {
   return placed_.hit_at({point.x() * dpr(), point.y() * dpr()});
 }
 
+void Canvas::release_with(QObject* holder) {
+  if (QGuiApplication::platformName().startsWith(QLatin1String("wayland"))) {
+    holder->installEventFilter(this);
+  }
+}
+
+bool Canvas::eventFilter(QObject* holder, QEvent* event) {
+  if (event->type() == QEvent::Hide) {
+    QPlatformSurfaceEvent release(QPlatformSurfaceEvent::SurfaceAboutToBeDestroyed);  // the base class acts on it
+    QCoreApplication::sendEvent(this, &release);
+  }
+  return QVulkanWindow::eventFilter(holder, event);
+}
+
 bool Canvas::event(QEvent* event) {
   switch (event->type()) {
     case QEvent::DragEnter:
@@ -438,6 +453,9 @@ void Canvas::resizeEvent(QResizeEvent* event) {
 }
 
 void Canvas::exposeEvent(QExposeEvent* event) {
+  if (isExposed() && !isVisible()) {  // was on its way when the window was hidden, and there is no surface any more
+    return;
+  }
   QVulkanWindow::exposeEvent(event);
   if (isExposed()) {
     request_frames();

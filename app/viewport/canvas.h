@@ -34,6 +34,10 @@ class Canvas : public QVulkanWindow {
   const CanvasContent& content();
   void set_content(CanvasContent content);
 
+  // Releases the surface before `holder`, the widget that shows this window, hides it: Wayland takes a hidden window's
+  // surface away, and whatever still draws on it ends the program. Other platforms keep it, and so do we.
+  void release_with(QObject* holder);
+
   // Drawn over the figure, with mouse and keys of its own; null: none. It must outlive the canvas or be removed before.
   void set_overlay(Overlay* overlay);
   // Whether the overlay receives the mouse at that point (device-independent pixels) if no button is held.
@@ -94,6 +98,7 @@ class Canvas : public QVulkanWindow {
 
  protected:
   bool event(QEvent* event) override;
+  bool eventFilter(QObject* holder, QEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;

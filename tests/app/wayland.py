@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The window on Wayland: weston without a screen shows the program, which must draw the bundled session's first figure.
+"""The window on Wayland: weston without a screen shows the program, which must draw the start page's figures (the canvas
+is hidden then, and Wayland takes its surface away) and, begun with a checkpoint, its map on the canvas.
 
 wayland.py LOCUS    Exit status 77 (skipped) without weston or Qt's plugin for Wayland.
 """
@@ -45,12 +46,36 @@ def purple_pixels(png):
     return sum(all(abs(row[x + c] - PURPLE[c]) <= 2 for c in range(3)) for row in rows for x in range(0, len(row), size))
 
 
+def draws_purple(locus, arguments, environment, folder):
+    """Whether the program, begun with `arguments`, shows a map and ends without an error."""
+    end = time.time() + LIMIT_SECONDS
+    program = subprocess.Popen([locus, *arguments], env=environment, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        found = 0
+        while found < 1000:
+            assert program.poll() is None, "the program has ended: " + program.stderr.read()
+            assert time.time() < end, f"the window shows no figure: {found} pixels of its darkest colour"
+            time.sleep(1)
+            for old in pathlib.Path(folder).glob("*.png"):
+                old.unlink()
+            subprocess.run(["weston-screenshooter"], env=environment, cwd=folder, check=True, timeout=60)
+            found = purple_pixels(next(pathlib.Path(folder).glob("*.png")))
+        program.terminate()
+        said = program.communicate(timeout=60)[1]
+        assert "error" not in said.lower(), said
+    finally:
+        if program.poll() is None:
+            program.kill()
+            program.wait()
+
+
 def main():
     locus = sys.argv[1]
     if not shutil.which("weston") or not shutil.which("weston-screenshooter"):
         skip("there is no weston")
     if not glob.glob("/usr/lib/*/qt6/plugins/platforms/libqwayland*") and not glob.glob("/usr/lib*/qt6/plugins/platforms/libqwayland*"):
         skip("there is no plugin of Qt for Wayland")
+    checkpoint = pathlib.Path(__file__).resolve().parents[2] / "assets/checkpoints/text-rope"
     with tempfile.TemporaryDirectory() as folder:
         home = {f"XDG_{name}_HOME": folder + "/home" for name in ("CONFIG", "CACHE", "DATA")}
         plain = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
@@ -58,31 +83,17 @@ def main():
         os.chmod(folder, 0o700)
         weston = subprocess.Popen(["weston", "--backend=headless-backend.so", "--width=1280", "--height=800", "--socket=test", "--idle-time=0",
                                    "--use-pixman", "--debug"], env=environment, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        program = None
         try:
             end = time.time() + LIMIT_SECONDS
             while not pathlib.Path(folder, "test").exists():
                 assert weston.poll() is None and time.time() < end, "weston does not start"
                 time.sleep(0.1)
             inside = environment | {"WAYLAND_DISPLAY": "test", "QT_QPA_PLATFORM": "wayland"}
-            program = subprocess.Popen([locus], env=inside, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-            found = 0
-            while found < 1000:
-                assert program.poll() is None, "the program has ended: " + program.stderr.read()
-                assert time.time() < end, f"the window shows no figure: {found} pixels of its darkest colour"
-                time.sleep(1)
-                for old in pathlib.Path(folder).glob("*.png"):
-                    old.unlink()
-                subprocess.run(["weston-screenshooter"], env=inside, cwd=folder, check=True, timeout=60)
-                found = purple_pixels(next(pathlib.Path(folder).glob("*.png")))
-            program.terminate()
-            said = program.communicate(timeout=60)[1]
-            assert "error" not in said.lower(), said
+            draws_purple(locus, [], inside, folder)
+            draws_purple(locus, [str(checkpoint)], inside, folder)
         finally:
-            for process in (program, weston):
-                if process is not None and process.poll() is None:
-                    process.kill()
-                    process.wait()
-
+            if weston.poll() is None:
+                weston.kill()
+                weston.wait()
 
 main()

@@ -139,6 +139,7 @@ void MainWindow::make_canvas(QVulkanInstance* vulkan) {
   canvas_ = new viewport::Canvas;
   canvas_->setVulkanInstance(vulkan);
   QWidget* holder = QWidget::createWindowContainer(canvas_, this);
+  canvas_->release_with(holder);
   give_name(holder, "canvas-holder", QStringLiteral("Figure"));
   holder->setFocusPolicy(Qt::StrongFocus);
   holder->setAcceptDrops(true);
