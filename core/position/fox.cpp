@@ -8,6 +8,13 @@
 
 namespace locus::position {
 
+namespace {
+
+// The logarithm of a gate of 0: so low that what lies before it gets no weight, and sums of it are still exact.
+constexpr double kClosed = -1e4;
+
+}  // namespace
+
 const OptionTable<FoxOptions> FoxOptions::kTable{
     {"bias", &FoxOptions::bias, "what the bias of the gates starts at; used by training alone"},
 };
@@ -57,6 +64,15 @@ Prepared Fox::prepare(const State& state, std::int64_t layer, const Projections&
   return prepared;
 }
 
+at::Tensor Fox::log_gates(const Prepared& prepared) const {
+  if (!prepared.given_gates.defined()) {
+    return prepared.gate_query;
+  }
+  const at::Tensor given = prepared.given_gates.unsqueeze(-1);
+  const at::Tensor logs = given.log().clamp_min(kClosed).to(prepared.gate_query.scalar_type());
+  return at::where(given.isnan(), prepared.gate_query, logs);
+}
+
 TileScores Fox::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                       const at::Tensor& /*carry*/) const {
   TileScores scores;
@@ -66,7 +82,7 @@ TileScores Fox::score(const Prepared& prepared, const Tile& tile, const Wanted& 
   }
   const std::int64_t begin = std::min(tile.rows.begin, tile.columns.begin);
   const std::int64_t end = std::max(tile.rows.end, tile.columns.end);
-  const at::Tensor gates = tile_rows(prepared.gate_query, {tile.layer, tile.heads, {begin, end}, {}}).squeeze(-1);
+  const at::Tensor gates = tile_rows(log_gates(prepared), {tile.layer, tile.heads, {begin, end}, {}}).squeeze(-1);
   const at::Tensor sums = gates.cumsum(-1, at::kDouble);  // (B, h, end − begin)
   const auto of = [&](Range tokens) { return sums.slice(-1, tokens.begin - begin, tokens.end - begin); };
   const at::Tensor forgotten = (of(tile.rows).unsqueeze(-1) - of(tile.columns).unsqueeze(-2)).to(content.scalar_type());

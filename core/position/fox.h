@@ -29,6 +29,7 @@ class Fox final : public WithOptions<Fox, FoxOptions> {
   std::vector<Parameter> parameters() override { return parameters_of({&gate_, &bias_}); }
   bool is_dot_product() const override { return false; }
   bool follows_between() const override { return true; }
+  at::Tensor log_gates(const Prepared& prepared) const override;
   double macs(std::int64_t layer, std::int64_t length) const override;
   Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,

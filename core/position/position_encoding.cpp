@@ -33,6 +33,10 @@ at::Tensor PositionEncoding::embed(const State& /*state*/) const {
   return {};
 }
 
+at::Tensor PositionEncoding::log_gates(const Prepared& /*prepared*/) const {
+  return {};
+}
+
 Prepared PositionEncoding::prepare(const State& state, std::int64_t /*layer*/, const Projections& projections) const {
   Prepared prepared;
   prepared.query = projections.query;

@@ -76,6 +76,8 @@ struct Prepared {
   at::Tensor gate_query;     // (B, H, T, D) CoPE: what the gates are computed from; undefined when equal to `query`.
                              // (B, H, T, 1) FoX: the logarithm of each token's gate
   at::Tensor gate_key;       // (B, Hkv, T, D) likewise
+  at::Tensor given_gates;    // (B, H, T) float64: gates from 0 to 1 of the keys instead of the encoding's, whose own
+                             // hold where this is NaN; undefined: none is given
   Positions positions;       // of the T tokens
 };
 
@@ -163,6 +165,9 @@ class PositionEncoding {
   virtual bool needs_carry() const { return false; }
   // A logit depends on the tokens between key and query too: those two alone do not give it.
   virtual bool follows_between() const { return needs_carry(); }
+  // (B, H, T, 1) the logarithms of the tokens' gates of an encoding that forgets (Description::forgets), as score() uses
+  // them; undefined for others.
+  virtual at::Tensor log_gates(const Prepared& prepared) const;
   // logits are exactly scale() · query·keyᵀ: drivers may use a plain matrix product.
   virtual bool is_dot_product() const { return true; }
   // Multiply-accumulates that it adds to those of a layer over T tokens, what is computed once counted with layer 0;

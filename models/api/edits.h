@@ -13,6 +13,8 @@
 //   pairs      layer, head, pairs, do        rotary pairs that do not turn, or are left out of the logit
 //   bias       layer, head, formula          a formula of d, i, j, h, H, T, L is added to the logits
 //   angles     layer, head, formula          θ of pair m, a formula of m, M, D, base, L, T
+//   gates      layer, head, tokens, to       the gates of those keys (all without tokens) are `to`, 0 to 1; of FoX also
+//                                            their geometric mean over the run: ALiBi with the slope of this text
 //   decay      layer, head, to               how the state of a mixer's head decays, see DecayTo
 //   unwrite    layer, head, tokens           those tokens write nothing into the state
 //   reset      layer, head, at               the state is emptied before that token
@@ -20,9 +22,9 @@
 //
 // The last four are of layers without a soft-max, and count the heads of their mixers.
 //
-// Everything counts from 0, ranges are [begin, end). Edits of one head combine in the order angles, pairs, scale, bias,
-// edge, head, whatever the list's; scales multiply, biases add, edges join, a dropped pair stays dropped, and of
-// several `angles`, `head`, `decay` or `positions` of one place the last one holds. A `head` edit decides over all others of its
+// Everything counts from 0, ranges are [begin, end). Edits of one head combine in the order angles, pairs, gates, scale,
+// bias, edge, head, whatever the list's; scales multiply, biases add, edges join, a dropped pair stays dropped, and of
+// several `angles`, `gates`, `head`, `decay` or `positions` of one place the last one holds. A `head` edit decides over all others of its
 // head, but `mean` over none. `positions` come before `shift`s, which add up. Logits are those that the soft-max sees:
 // after a cap, where the layer has one; beyond ±1e12 they are held there.
 #pragma once
@@ -53,7 +55,8 @@ enum class EditKind {
   kDecay,
   kUnwrite,
   kReset,
-  kMixerZero
+  kMixerZero,
+  kGates
 };
 
 // The change of a head.

@@ -26,6 +26,18 @@ Status check_formula(const Edit& edit, const ModelInfo& model, const std::string
                : Status(bad_input(field + ": expected wavelengths A..B from 0 with A ≤ B, A.. or ..B, found " +
                                   shown(edit.formula)));
   }
+  if (edit.kind == EditKind::kGates) {
+    const std::optional<GateValue> gate = parse_gate(edit.formula);
+    if (!gate) {
+      return bad_input(field + ": expected a number from 0 to 1 or mean, found " + shown(edit.formula));
+    }
+    if (!model.forgets() && (!gate->value || !model.has_gates())) {
+      return unsupported(field + ": expected a checkpoint with " +
+                         (gate->value ? std::string("gates (CoPE, FoX)") : "a gate a token (FoX)") +
+                         ", found none in this one");
+    }
+    return {};
+  }
   const bool bias = edit.kind == EditKind::kBias;
   const Result<Formula> formula = Formula::compile(edit.formula, bias ? bias_variables() : angle_variables());
   if (!formula.ok()) {

@@ -86,8 +86,9 @@ EditedEncoding::EditedEncoding(std::shared_ptr<const position::PositionEncoding>
       grid_columns_(grid_columns),
       mask_(mask) {
   for (const HeadEdits& head : heads_) {
-    by_token_ =
-        by_token_ || !head.edges.empty() || (head.to && *head.to != HeadTo::kUniform && *head.to != HeadTo::kContent);
+    gates_ = gates_ || !head.gates.empty();
+    by_token_ = by_token_ || !head.gates.empty() || !head.edges.empty() ||
+                (head.to && *head.to != HeadTo::kUniform && *head.to != HeadTo::kContent);
     turns_ = turns_ || head.turns();
   }
 }
@@ -142,7 +143,7 @@ position::TileScores EditedEncoding::score(const Prepared& prepared, const posit
   for (std::int64_t head = tile.heads.begin; head < tile.heads.end; ++head) {
     asked.content = asked.content || heads_[static_cast<std::size_t>(head)].to == HeadTo::kContent;
   }
-  position::TileScores scores = own_->score(prepared, tile, asked, carry);
+  position::TileScores scores = own_->score(gates_ ? with_gates(prepared) : prepared, tile, asked, carry);
   if (soft_cap_ > 0) {
     scores.logits = at::tanh(scores.logits / soft_cap_) * soft_cap_;
     if (scores.content.defined()) {
@@ -162,6 +163,28 @@ position::TileScores EditedEncoding::score(const Prepared& prepared, const posit
     edit(edits, own, scores.content.defined() ? scores.content.select(1, n) : at::Tensor(), tile);
   }
   return scores;
+}
+
+Prepared EditedEncoding::with_gates(const Prepared& prepared) const {
+  Prepared given = prepared;
+  const std::int64_t tokens = prepared.key.size(2);
+  const auto heads = static_cast<std::int64_t>(heads_.size());
+  given.given_gates = at::full({prepared.key.size(0), heads, tokens}, std::numeric_limits<double>::quiet_NaN(),
+                               prepared.key.options().dtype(at::kDouble));
+  for (std::int64_t h = 0; h < heads; ++h) {
+    at::Tensor own = given.given_gates.select(1, h);  // (B, T)
+    for (const HeadGates& gates : heads_[static_cast<std::size_t>(h)].gates) {
+      const Range range = gates.tokens.empty() ? Range{0, tokens} : gates.tokens.clamped({0, tokens});
+      at::Tensor part = own.slice(1, range.begin, std::max(range.begin, range.end));
+      if (gates.value) {
+        part.fill_(*gates.value);
+      } else {
+        const at::Tensor logs = own_->log_gates(prepared).select(1, h).squeeze(-1).to(at::kDouble);
+        part.copy_(logs.mean(1, true).exp().expand_as(part));
+      }
+    }
+  }
+  return given;
 }
 
 at::Tensor EditedEncoding::changed(const HeadEdits& edits, const at::Tensor& logits, const at::Tensor& places,

@@ -32,11 +32,18 @@ struct BiasFormula {
   double low = 0;
 };
 
+// Gates that the head does not compute: of these tokens as keys (empty: of all).
+struct HeadGates {
+  Range tokens;
+  std::optional<double> value;  // none: the geometric mean of the head's gates over the run
+};
+
 // Edits of one head, in the order of application.
 struct HeadEdits {
   std::optional<at::Tensor> angles;   // (M) float64 θ instead of the encoding's
   std::vector<std::int64_t> still;    // pairs
   std::vector<std::int64_t> dropped;  // pairs
+  std::vector<HeadGates> gates;       // the last of a token holds
   double scale = 1;
   std::vector<std::shared_ptr<const BiasFormula>> biases;
   std::vector<std::pair<Range, Range>> edges;  // queries, keys
@@ -45,7 +52,7 @@ struct HeadEdits {
   // True if the edits change the input of the soft-max, before cells are masked.
   bool changes() const { return scale != 1 || !biases.empty(); }
   bool turns() const { return angles || !still.empty() || !dropped.empty(); }
-  bool scores() const { return changes() || !edges.empty() || to; }
+  bool scores() const { return changes() || !gates.empty() || !edges.empty() || to; }
 };
 
 // Limit of edited scores: beyond it neither float32 sums nor differences of scores are meaningful.
@@ -78,6 +85,9 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   bool needs_carry() const override { return own_->needs_carry(); }
   bool follows_between() const override { return own_->follows_between() || by_token_; }
   bool is_dot_product() const override { return false; }
+  at::Tensor log_gates(const position::Prepared& prepared) const override {
+    return own_->log_gates(gates_ ? with_gates(prepared) : prepared);
+  }
   double scale() const override { return own_->scale(); }
   bool hard_attention() const override { return own_->hard_attention(); }
   at::Tensor state_values(const position::State& state, std::int64_t layer) const override {
@@ -96,6 +106,8 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   Result<position::PairForm> pair_form(const position::Prepared& prepared, std::int64_t layer) const override;
 
  private:
+  // With Prepared::given_gates of the edited heads.
+  position::Prepared with_gates(const position::Prepared& prepared) const;
   // (B, R, K) scaled and biased in float64, clamped to ±kMaxScore; −∞ where a formula masks.
   at::Tensor changed(const HeadEdits& edits, const at::Tensor& logits, const at::Tensor& places,
                      const position::Tile& tile, std::int64_t head) const;
@@ -112,6 +124,7 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   attention::Mask mask_;
   bool by_token_ = false;
   bool turns_ = false;
+  bool gates_ = false;
   mutable std::atomic<bool> overflowed_{false};
 };
 

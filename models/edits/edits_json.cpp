@@ -186,7 +186,7 @@ std::string to_json(const Edits& edits) {
     const EditForm& form = form_of(edit.kind);
     json object{{"edit", form.name}};
     for (const EditField& field : form.fields) {
-      if (field.unless.empty() || has_value(edit, field)) {
+      if (!field.optional || has_value(edit, field)) {
         object[std::string(field.name)] = std::visit([&](auto member) { return value_of(edit.*member); }, field.member);
       }
     }

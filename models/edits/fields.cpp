@@ -27,6 +27,8 @@ constexpr std::array kPairsFields{EditField{"layer", &Edit::layer}, EditField{"h
 constexpr std::array kFormulaFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head},
                                     EditField{"formula", &Edit::formula}};
 
+constexpr std::array kGatesFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head},
+                                  EditField{"tokens", &Edit::tokens, true, true}, EditField{"to", &Edit::formula}};
 constexpr std::array kShiftImageFields{EditField{"image", &Edit::image}, EditField{"by", &Edit::along, true}};
 constexpr std::array kMaskImageFields{EditField{"image", &Edit::image}, EditField{"rows", &Edit::rows},
                                       EditField{"columns", &Edit::columns}};
@@ -39,7 +41,7 @@ constexpr std::array kResetFields{EditField{"layer", &Edit::layer}, EditField{"h
                                   EditField{"at", &Edit::at, true}};
 constexpr std::array kMixerZeroFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head}};
 
-constexpr std::array<EditForm, 15> kForms{{{EditKind::kPositions, "positions", kPositionsFields},
+constexpr std::array<EditForm, 16> kForms{{{EditKind::kPositions, "positions", kPositionsFields},
                                            {EditKind::kShift, "shift", kShiftFields},
                                            {EditKind::kHead, "head", kHeadFields},
                                            {EditKind::kEdge, "edge", kEdgeFields},
@@ -53,7 +55,8 @@ constexpr std::array<EditForm, 15> kForms{{{EditKind::kPositions, "positions", k
                                            {EditKind::kDecay, "decay", kDecayFields},
                                            {EditKind::kUnwrite, "unwrite", kUnwriteFields},
                                            {EditKind::kReset, "reset", kResetFields},
-                                           {EditKind::kMixerZero, "mixer zero", kMixerZeroFields}}};
+                                           {EditKind::kMixerZero, "mixer zero", kMixerZeroFields},
+                                           {EditKind::kGates, "gates", kGatesFields}}};
 
 }  // namespace
 
@@ -88,6 +91,14 @@ std::optional<Wavelengths> parse_wavelengths(std::string_view text) {
   const bool range =
       from && until && std::isfinite(*from) && *from >= 0 && *from <= *until && (high.empty() || std::isfinite(*until));
   return range ? std::optional(Wavelengths{*from, *until}) : std::nullopt;
+}
+
+std::optional<GateValue> parse_gate(std::string_view text) {
+  if (text == "mean") {
+    return GateValue{};
+  }
+  const std::optional<double> value = parse_number<double>(text);
+  return value && *value >= 0 && *value <= 1 ? std::optional(GateValue{value}) : std::nullopt;
 }
 
 std::string form_names() {

@@ -49,6 +49,12 @@ struct Wavelengths {
 };
 std::optional<Wavelengths> parse_wavelengths(std::string_view text);
 
+// What a gate becomes: a number from 0 to 1, or "mean" (no value). Nothing where `text` is neither.
+struct GateValue {
+  std::optional<double> value;
+};
+std::optional<GateValue> parse_gate(std::string_view text);
+
 inline constexpr WordTable<HeadTo, 7> kHeadWords{{{"zero", HeadTo::kZero},
                                                   {"mean", HeadTo::kMean},
                                                   {"uniform", HeadTo::kUniform},

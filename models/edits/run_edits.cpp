@@ -73,6 +73,8 @@ class LayerBinder {
         return take_bias(edit, index);
       case EditKind::kAngles:
         return take_angles(edit, index);
+      case EditKind::kGates:
+        return take_gates(edit, index);
     }
     return {};
   }
@@ -289,6 +291,26 @@ class LayerBinder {
       }
     }
     return each(edit, [&](HeadEdits& head) { head.angles = theta; });
+  }
+
+  // Layers without gates are left as they are, unless they are named.
+  Status take_gates(const Edit& edit, std::size_t index) {
+    const std::optional<GateValue> gate = parse_gate(edit.formula);
+    if (!gate) {
+      return bad_input(field_name(index, "to") + ": expected a number from 0 to 1 or mean, found " +
+                       shown(edit.formula));
+    }
+    const position::Description& about = layer_.encoding->description();
+    if (about.forgets || (about.has_gates && gate->value)) {
+      return each(edit, [&](HeadEdits& head) { head.gates.push_back({edit.tokens, gate->value}); });
+    }
+    if (edit.layer.indices.empty() && !about.has_gates) {
+      return {};
+    }
+    return of_edit(unsupported("encoding " + about.name +
+                               (about.has_gates ? " has a gate for each query and key, and no mean of a token's"
+                                                : " has no gates")),
+                   index, "to");
   }
 
   const ModelInfo& model_;

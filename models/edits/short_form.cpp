@@ -182,7 +182,8 @@ Result<Edit> parse_edit(const std::string& text, std::size_t index) {
   for (std::size_t n = 0; n < fields.size() && !words.empty(); ++n) {
     const EditField& field = fields[n];
     const bool other = field.named ? words.next() != field.name : words.next() == field.unless;
-    if (!field.unless.empty() && other) {
+    const bool spared = field.named && field.optional && std::holds_alternative<Range Edit::*>(field.member);
+    if ((spared || !field.unless.empty()) && other) {
       continue;
     }
     if (words.next() == field.name) {
@@ -218,7 +219,7 @@ std::string to_text(const Edit& edit) {
   const EditForm& form = form_of(edit.kind);
   std::string text(form.name);
   for (const EditField& field : form.fields) {
-    if ((field.name == "step" && edit.step == 1) || (!field.unless.empty() && !has_value(edit, field))) {
+    if ((field.name == "step" && edit.step == 1) || (field.optional && !has_value(edit, field))) {
       continue;
     }
     text += field.name == "head"      ? "."

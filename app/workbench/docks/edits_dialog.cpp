@@ -55,6 +55,12 @@ constexpr std::array<EditPreset, 5> kMixerPresets{
      {"The first token is forgotten at once", "reset all.all at 1"},
      {"A mixer's heads give nothing", "mixer zero all.all"}}};
 
+constexpr std::array<EditPreset, 1> kGatePresets{
+    {{"The first token is not counted by this head", "gates {P} tokens 0:1 0"}}};
+constexpr std::array<EditPreset, 2> kForgetPresets{
+    {{"Nothing is forgotten: all gates are 1", "gates all.all 1"},
+     {"What is forgotten does not depend on the text: gates are their mean", "gates all.all mean"}}};
+
 // "edits[2].head: expected …" without the field of a file that nobody sees here: the line is one edit.
 std::string own_words(const std::string& message) {
   const std::size_t end = message.find(']');
@@ -98,6 +104,12 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
   }
   if (checkpoint != nullptr && checkpoint->info() != nullptr && checkpoint->info()->has_mixers()) {
     offer(kMixerPresets);
+  }
+  if (checkpoint != nullptr && checkpoint->info() != nullptr && checkpoint->info()->has_gates()) {
+    offer(kGatePresets);
+  }
+  if (checkpoint != nullptr && checkpoint->info() != nullptr && checkpoint->info()->forgets()) {
+    offer(kForgetPresets);
   }
   offer(kPresets);
   column->addWidget(presets_);

@@ -53,6 +53,13 @@ models::Edit edge_edit(const EditedPlace& from, const EditedPlace& to) {
   return edit;
 }
 
+models::Edit gates_edit(const EditedPlace& place, const Range& tokens, const char* to) {
+  models::Edit edit = edit_of(models::EditKind::kGates, place);
+  edit.tokens = tokens;
+  edit.formula = to;
+  return edit;
+}
+
 models::Edit pairs_edit(const EditedPlace& place, const Range& pairs, models::PairsDo action) {
   models::Edit edit = edit_of(models::EditKind::kPairs, place);
   edit.pairs = pairs;
@@ -124,6 +131,26 @@ std::vector<EditChoice> EditActions::choices(const views::Selection& there, std:
   if (encoding != nullptr && !encoding->content.empty()) {
     list.push_back({"edit-content", QStringLiteral("Head %1 without its position encoding").arg(named),
                     head_edit(place, models::HeadTo::kContent)});
+  }
+  const bool forgets = encoding != nullptr && encoding->forgets;
+  if (forgets) {
+    list.push_back({"edit-gates-one", QStringLiteral("Head %1 never forgets: all gates 1").arg(named),
+                    gates_edit(place, {}, "1")});
+    list.push_back({"edit-gates-mean", QStringLiteral("Head %1 forgets evenly: all gates their mean").arg(named),
+                    gates_edit(place, {}, "mean")});
+  }
+  if ((forgets || (encoding != nullptr && encoding->has_gates)) && place.key != views::kNone) {
+    const Range token = between(place.key, place.key);
+    list.push_back({"edit-gate-zero",
+                    forgets
+                        ? QStringLiteral("Gate 0 at token %1: head %2 forgets all before it").arg(place.key).arg(named)
+                        : QStringLiteral("Gate 0 at token %1: head %2 does not count it").arg(place.key).arg(named),
+                    gates_edit(place, token, "0")});
+    list.push_back({"edit-gate-one",
+                    forgets
+                        ? QStringLiteral("Gate 1 at token %1: head %2 forgets nothing there").arg(place.key).arg(named)
+                        : QStringLiteral("Gate 1 at token %1: head %2 always counts it").arg(place.key).arg(named),
+                    gates_edit(place, token, "1")});
   }
   if (place.query != views::kNone && place.key != views::kNone) {
     list.push_back({"edit-edge", QStringLiteral("Mask this cell"), edge_edit(place, place)});

@@ -17,6 +17,9 @@ namespace locus::position {
 
 namespace {
 
+// The logit of a given gate of 1, and with a minus of 0: float32's σ is 1 there, and less than 1e-34.
+constexpr double kForced = 80;
+
 // Columns whose gates are summed at once where a tile comes without carry.
 constexpr std::int64_t kCarryBlock = 1024;
 
@@ -159,7 +162,15 @@ double Cope::macs(std::int64_t layer, std::int64_t length) const {
 at::Tensor Cope::gate_logits(const Prepared& prepared, const Tile& tile) const {
   const at::Tensor& query = prepared.gate_query.defined() ? prepared.gate_query : prepared.query;
   const at::Tensor& key = prepared.gate_key.defined() ? prepared.gate_key : prepared.key;
-  return scaled_dot(query, key, tile, scale());
+  const at::Tensor logits = scaled_dot(query, key, tile, scale());
+  if (!prepared.given_gates.defined()) {
+    return logits;
+  }
+  const at::Tensor given = prepared.given_gates.slice(1, tile.heads.begin, tile.heads.end)
+                               .slice(2, tile.columns.begin, tile.columns.end)
+                               .unsqueeze(2);  // (B, h, 1, K)
+  const at::Tensor forced = at::logit(given).clamp(-kForced, kForced).to(logits.scalar_type());
+  return at::where(given.isnan(), logits, forced);
 }
 
 at::Tensor Cope::carry_into(const Prepared& prepared, const Tile& tile) const {
@@ -193,7 +204,8 @@ TileScores Cope::score(const Prepared& prepared, const Tile& tile, const Wanted&
     scores.carry = carry;
     return scores;
   }
-  work.gate_logits = prepared.gate_key.defined() ? gate_logits(prepared, tile) : work.content;
+  const bool own_logits = prepared.gate_key.defined() || prepared.given_gates.defined();
+  work.gate_logits = own_logits ? gate_logits(prepared, tile) : work.content;
   work.carry = carry.defined() ? carry : carry_into(prepared, tile);
   fill(work, tile);
   if (kernels_apply(work.biased) && !work.learning() && options_.form != "mlp") {

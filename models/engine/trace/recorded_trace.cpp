@@ -250,7 +250,8 @@ Result<Field> RecordedTrace::state_numbers(std::int64_t index, StateNumber numbe
     const std::string name = "layer " + std::to_string(index);
     const bool norm = number == StateNumber::kNorm;
     if (!norm && found->computed && found->computed->encoding().description().forgets) {
-      return of_tokens(mixers::half_lives(found->computed->prepared().gate_query[0].squeeze(-1)), "half-life", "token");
+      const at::Tensor logs = found->computed->encoding().log_gates(found->computed->prepared());
+      return of_tokens(mixers::half_lives(logs[0].squeeze(-1)), "half-life", "token");
     }
     if (!found->implied) {
       const bool stored = data_.model.of_mixers() && data_.model.layer_info[static_cast<std::size_t>(index)].attends;

@@ -51,6 +51,19 @@ class WindowEdits : public WindowTest {
   Child* find(const QObject& parent, const char* name) {
     return parent.findChild<Child*>(QLatin1String(name));
   }
+  // Each entry of the menu opens a column beside the others, with that edit alone.
+  void expect_choices(const QMenu& menu, const std::vector<std::pair<const char*, std::string>>& choices) {
+    for (const auto& [name, text] : choices) {
+      const std::size_t before = window_->studio().checkpoints().all().size();
+      ASSERT_NE(find<QAction>(menu, name), nullptr) << name;
+      find<QAction>(menu, name)->trigger();
+      ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().all().size() == before + 1; })) << name;
+      ASSERT_TRUE(settle());
+      ASSERT_EQ(column(before).entry.edits.size(), 1U) << name;
+      EXPECT_EQ(models::to_text(column(before).entry.edits.front()), text);
+      EXPECT_NE(column(before).trace, nullptr) << name;
+    }
+  }
 };
 
 TEST_F(WindowEdits, WhatIsTypedRunsBesideTheUntouched) {
@@ -244,6 +257,21 @@ TEST_F(WindowEdits, ARectangleCutsItsEdges) {
   EXPECT_EQ(window_->studio().checkpoints().all().size(), 1U);
 }
 
+TEST_F(WindowEdits, AGateIsSetFromTheMenuOfItsKey) {
+  window_->studio().column_actions().remove(column(0).id);
+  open((test::source_dir() + "/assets/checkpoints/text-cope").c_str());
+  ASSERT_TRUE(settle());
+  Q_EMIT window_->canvas()->context_requested(figure::Hit{0, 2.5, 8.5, -1}, QPoint(40, 40));
+  auto* menu = window_->findChild<QMenu*>(QStringLiteral("edits-menu"));
+  ASSERT_NE(menu, nullptr);
+  EXPECT_EQ(find<QAction>(*menu, "edit-gates-mean"), nullptr);  // a gate of a query and a key is no token's
+  const std::string place =
+      std::to_string(window_->studio().state().layer) + "." + std::to_string(window_->studio().state().head);
+  expect_choices(*menu, {{"edit-gate-zero", "gates " + place + " tokens 2:3 0"},
+                         {"edit-gate-one", "gates " + place + " tokens 2:3 1"}});
+  window_->findChild<QMenu*>(QStringLiteral("canvas-menu"))->close();
+}
+
 // On the side of the mixers, whose layers have no attention to mask.
 TEST_F(WindowEdits, AMixersHeadIsEditedFromTheMenuOfItsPlace) {
   window_->studio().column_actions().remove(column(0).id);
@@ -260,21 +288,11 @@ TEST_F(WindowEdits, AMixersHeadIsEditedFromTheMenuOfItsPlace) {
   ASSERT_NE(menu, nullptr);
   EXPECT_EQ(find<QAction>(*menu, "edit-edge"), nullptr);
   EXPECT_EQ(find<QAction>(*menu, "edit-zero"), nullptr);
-  const std::vector<std::pair<const char*, std::string>> choices{{"edit-mixer-zero", "mixer zero 0.1"},
-                                                                 {"edit-keep", "decay 0.1 keep"},
-                                                                 {"edit-steady", "decay 0.1 mean"},
-                                                                 {"edit-unwrite", "unwrite 0.1 2:3"},
-                                                                 {"edit-reset", "reset 0.1 at 8"}};
-  for (const auto& [name, text] : choices) {
-    const std::size_t before = window_->studio().checkpoints().all().size();
-    ASSERT_NE(find<QAction>(*menu, name), nullptr) << name;
-    find<QAction>(*menu, name)->trigger();
-    ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().all().size() == before + 1; })) << name;
-    ASSERT_TRUE(settle());
-    ASSERT_EQ(column(before).entry.edits.size(), 1U) << name;
-    EXPECT_EQ(models::to_text(column(before).entry.edits.front()), text);
-    EXPECT_NE(column(before).trace, nullptr) << name;
-  }
+  expect_choices(*menu, {{"edit-mixer-zero", "mixer zero 0.1"},
+                         {"edit-keep", "decay 0.1 keep"},
+                         {"edit-steady", "decay 0.1 mean"},
+                         {"edit-unwrite", "unwrite 0.1 2:3"},
+                         {"edit-reset", "reset 0.1 at 8"}});
   window_->findChild<QMenu*>(QStringLiteral("canvas-menu"))->close();
   EditsDialog dialog(window_->studio(), column(0).id, window_.get());
   dialog.setAttribute(Qt::WA_DeleteOnClose, false);

@@ -313,6 +313,97 @@ TEST(EditedEncodings, AHeadEditDecidesOverTheOthersOfItsHead) {
   EXPECT_EQ(warned({"head all.0 zero", "bias 1.all d"}), 1U);
 }
 
+// Logits of a head under other gates of the tokens: content + Σ of the gates' logarithms after the key.
+TEST(EditedEncodings, ForgetGatesAreThoseGiven) {
+  const at::NoGradGuard no_grad;
+  const auto model = model_of(spec_of("fox"));
+  const Subject subject = subject_of(*model);
+  const Observation plain = observed(subject, subject.batch);
+  constexpr std::int64_t kHead = 2;
+  for (const std::int64_t layer : {0, 1}) {
+    const at::Tensor own =
+        plain.layers[static_cast<std::size_t>(layer)].prepared.gate_query[0].select(0, kHead).squeeze(-1).to(
+            at::kDouble);
+    const at::Tensor content = map_of(subject, subject.batch, plain, layer, Quantity::kContent).select(0, kHead);
+    const auto with = [&](const at::Tensor& logs) {
+      return [&, logs](at::Tensor& logits) {
+        for (std::int64_t i = 0; i < kTokens; ++i) {
+          double sum = 0;
+          for (std::int64_t j = i; j >= 0; --j) {
+            logits[i][j] = content[i][j].item<double>() + sum;
+            sum += logs[j].item<double>();
+          }
+        }
+      };
+    };
+    const std::string at = "gates " + place(layer, kHead);
+    expect_twin(subject, {edits_of({at + "1"}), layer, kHead, with(at::zeros_like(own))});
+    expect_twin(subject, {edits_of({at + "mean"}), layer, kHead, with(own.mean().expand(kTokens))});
+    at::Tensor some = own.clone();
+    some.slice(0, 4, 7).fill_(std::log(0.25));
+    some[5] = own.mean();
+    expect_twin(subject, {edits_of({at + "tokens 4:7 0.25", at + "tokens 5:6 mean"}), layer, kHead, with(some)});
+    at::Tensor closed = own.clone();
+    closed[9] = kNothing;
+    expect_twin(subject, {edits_of({at + "tokens 9:10 0"}), layer, kHead, with(closed)});
+    expect_content(subject, layer, kHead);
+  }
+  // What the text shows of the gates follows them.
+  const auto lives = [&](const std::vector<std::string>& texts) {
+    const auto batch = edited(subject, edits_of(texts));
+    const auto& encoding = subject.model.encoding_of(*batch, 1);
+    return encoding->log_gates(observed(subject, *batch).layers[1].prepared)[0].squeeze(-1).to(at::kDouble);
+  };
+  at::Tensor expected = plain.layers[1].prepared.gate_query[0].squeeze(-1).to(at::kDouble);
+  EXPECT_CLOSE(lives({"gates 0.all 1", "gates 1.0 0.5"}).slice(0, 0, 1), at::full({1, kTokens}, std::log(0.5)), 1e-6);
+  EXPECT_CLOSE(lives({"gates 1.0 0.5"}).slice(0, 1), expected.slice(0, 1), 1e-6);
+}
+
+// Gates of given keys, for all queries. z_i[p] is read off where all gates are 1 (p = i − j + 1) and where all are 0.
+TEST(EditedEncodings, ContextualGatesAreThoseGiven) {
+  const at::NoGradGuard no_grad;
+  for (const Settings& options : {Settings{}, {{"gates", std::string("sep-key")}}, {{"gates", std::string("value")}}}) {
+    const auto model = model_of(spec_of("cope", options));
+    const Subject subject = subject_of(*model);
+    constexpr std::int64_t kHead = 1;
+    for (const std::int64_t layer : {0, 1}) {
+      const Observation plain = observed(subject, subject.batch);
+      const at::Tensor content = map_of(subject, subject.batch, plain, layer, Quantity::kContent).select(0, kHead);
+      const std::string at = "gates " + place(layer, kHead);
+      const auto part_of = [&](const std::string& to) {
+        const auto batch = edited(subject, edits_of({at + to}));
+        const Observation seen = observed(subject, *batch);
+        return map_of(subject, *batch, seen, layer, Quantity::kLogit).select(0, kHead) -
+               map_of(subject, *batch, seen, layer, Quantity::kContent).select(0, kHead);
+      };
+      const at::Tensor open = part_of("1");
+      const at::Tensor shut = part_of("0");
+      const auto z = [&](std::int64_t i, std::int64_t p) {
+        return p == 0 ? shut[i][0].item<double>() : open[i][i + 1 - p].item<double>();
+      };
+      at::Tensor gates = map_of(subject, subject.batch, plain, layer, Quantity::kGate).select(0, kHead).clone();
+      const auto twin = [&](at::Tensor& logits) {
+        for (std::int64_t i = 0; i < kTokens; ++i) {
+          double p = 0;
+          for (std::int64_t j = i; j >= 0; --j) {
+            p += gates[i][j].item<double>();
+            const auto low = static_cast<std::int64_t>(std::floor(p));
+            const double rest = p - std::floor(p);
+            logits[i][j] = content[i][j].item<double>() + (1 - rest) * z(i, low) +
+                           (rest > 0 ? rest * z(i, std::min(low + 1, i + 1)) : 0.0);
+          }
+        }
+      };
+      at::Tensor same = map_of(subject, subject.batch, plain, layer, Quantity::kLogit).select(0, kHead).clone();
+      twin(same);
+      EXPECT_CLOSE(same, map_of(subject, subject.batch, plain, layer, Quantity::kLogit).select(0, kHead), 1e-4);
+      gates.slice(1, 3, 8).fill_(0);
+      gates.slice(1, 12, 13).fill_(0.75);
+      expect_twin(subject, {edits_of({at + "tokens 3:8 0", at + "tokens 12:13 0.75"}), layer, kHead, twin});
+    }
+  }
+}
+
 TEST(EditedEncodings, WhatAnEncodingCannotTakeIsRefused) {
   const auto refused = [](const Spec& spec, const std::string& text, ErrorCode code) {
     const auto model = model_of(spec);
@@ -337,6 +428,14 @@ TEST(EditedEncodings, WhatAnEncodingCannotTakeIsRefused) {
             "edits[0].by: encoding learned: expected positions 0 … 31, found 32");
   EXPECT_EQ(refused(spec_of("learned"), "positions 0:2 start 0.5", ErrorCode::kBadInput),
             "edits[0].start: encoding learned: expected whole positions, which its table has, found 0.5");
+  EXPECT_EQ(refused(spec_of("rope"), "gates 0.0 1", ErrorCode::kUnsupported),
+            "edits[0].to: expected a checkpoint with gates (CoPE, FoX), found none in this one");
+  EXPECT_EQ(refused(spec_of("cope"), "gates 0.0 mean", ErrorCode::kUnsupported),
+            "edits[0].to: expected a checkpoint with a gate a token (FoX), found none in this one");
+  EXPECT_EQ(refused(spec_of("fox"), "gates 0.0 1.5", ErrorCode::kBadInput),
+            "edits[0].to: expected a number from 0 to 1 or mean, found 1.5");
+  EXPECT_EQ(refused(spec_of("fox"), "gates 0.0 tokens 20:22 1", ErrorCode::kBadInput),
+            "edits[0].tokens: expected a range within 0 to 21, found 20 to 22");
   EXPECT_EQ(refused(spec_of("rope"), "shift 20:22 by 1", ErrorCode::kBadInput),
             "edits[0].tokens: expected a range within 0 to 21, found 20 to 22");
 }

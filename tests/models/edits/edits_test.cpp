@@ -22,7 +22,7 @@ using models::HeadTo;
 using models::PairsDo;
 
 Edits every_kind() {
-  Edits edits(15);
+  Edits edits(16);
   for (std::size_t n = 0; n < edits.size(); ++n) {
     edits[n].kind = static_cast<EditKind>(n);
   }
@@ -54,6 +54,8 @@ Edits every_kind() {
   edits[13].head.indices = {2};
   edits[13].at = 7;
   edits[14].layer.indices = {0};
+  edits[15].tokens = {4, 6};
+  edits[15].formula = "0.5";
   return edits;
 }
 
@@ -106,15 +108,18 @@ TEST(Edits, ShortFormsAreTheTablesWords) {
   EXPECT_EQ(models::to_text(edits[12]), "unwrite 1.all 4:6");
   EXPECT_EQ(models::to_text(edits[13]), "reset all.2 at 7");
   EXPECT_EQ(models::to_text(edits[14]), "mixer zero 0.all");
-  for (const auto& [other, same] : {std::pair{"  head  3.1   zero ", "head 3.1 to zero"},
-                                    std::pair{"positions 3:9 7", "positions tokens 3:9 start 7 step 1"},
-                                    std::pair{"edge 0.0 1:2 0:1", "edge 0.0 queries 1:2 keys 0:1"},
-                                    std::pair{"head 3.1 pairs 3-7 off", "pairs 3.1 3:8 drop"},
-                                    std::pair{"head 3.1 pairs 3:7 off", "pairs 3.1 3:7 drop"},
-                                    std::pair{"head all.all  pairs 3  still", "pairs all.all 3:4 still"},
-                                    std::pair{"head 3.1 wavelengths 8..40 off", "pairs 3.1 wavelengths 8..40 drop"},
-                                    std::pair{"head 0.all position off", "head 0.all content"},
-                                    std::pair{"bias 0.0  d<64 ? 0 : -2", "bias 0.0 formula d<64 ? 0 : -2"}}) {
+  EXPECT_EQ(models::to_text(edits[15]), "gates all.all tokens 4:6 0.5");
+  EXPECT_EQ(models::to_text(*models::parse_edit("gates 1.0 mean", 0)), "gates 1.0 mean");
+  for (const auto& [other, same] :
+       {std::pair{"  head  3.1   zero ", "head 3.1 to zero"},
+        std::pair{"positions 3:9 7", "positions tokens 3:9 start 7 step 1"},
+        std::pair{"edge 0.0 1:2 0:1", "edge 0.0 queries 1:2 keys 0:1"},
+        std::pair{"head 3.1 pairs 3-7 off", "pairs 3.1 3:8 drop"},
+        std::pair{"head 3.1 pairs 3:7 off", "pairs 3.1 3:7 drop"},
+        std::pair{"head all.all  pairs 3  still", "pairs all.all 3:4 still"},
+        std::pair{"head 3.1 wavelengths 8..40 off", "pairs 3.1 wavelengths 8..40 drop"},
+        std::pair{"head 0.all position off", "head 0.all content"}, std::pair{"gates 1.0 1", "gates 1.0 to 1"},
+        std::pair{"bias 0.0  d<64 ? 0 : -2", "bias 0.0 formula d<64 ? 0 : -2"}}) {
     const auto a = models::parse_edit(other, 0);
     const auto b = models::parse_edit(same, 0);
     ASSERT_TRUE(a.ok() && b.ok()) << other << ": " << (a.ok() ? b : a).error().describe();
@@ -157,7 +162,7 @@ TEST(Edits, WhatIsWrongIsNamedByIndexAndField) {
   EXPECT_EQ(
       refused(R"({"edits": [{"edit": "wish"}]})"),
       "e.json: edits[0].edit: expected one of positions, shift, head, edge, scale, pairs, bias, angles, positions "
-      "flat, shift image, mask image, decay, unwrite, reset, mixer zero, found \"wish\"");
+      "flat, shift image, mask image, decay, unwrite, reset, mixer zero, gates, found \"wish\"");
   EXPECT_NE(refused(R"({"edits": [{"edit": "shift", "tokens": [0, 1], "by": 1, "size": 3}]})")
                 .find("edits[0].size: expected no such field of shift"),
             std::string::npos);
