@@ -12,6 +12,8 @@ const std::vector<Family>& families() {
       kLlama,
       kMistral,
       kQwen2,
+      kLlamaDrope,
+      kQwen2Drope,
       kGptNeox,
       kBloom,
       kBert,

@@ -19,6 +19,30 @@ bool write_rope(const transformer::Spec& spec, Settings& fields) {
   return true;
 }
 
+// RoPE whose slowest pairs are clipped (arXiv:2602.05258, which calls itself CoPE): the published code says so by two
+// flags, and how many pairs in itself.
+Status clip(const Config& config, Plan& plan) {
+  constexpr std::int64_t kClippedPairs = 20;
+  LOCUS_TRY(const bool soft, config.boolean("use_cope", false));
+  LOCUS_TRY(const bool hard, config.boolean("use_hardclip", false));
+  if (!soft && !hard) {
+    return {};
+  }
+  if (soft && hard) {
+    return unsupported("expected use_cope or use_hardclip, found both", config.file());
+  }
+  Settings& options = plan.spec.encodings.front().options;
+  LOCUS_TRY(const std::string scaling, options.text("scaling", "none"));
+  if (scaling != "none") {
+    return unsupported("expected no scaling of RoPE beside clipped pairs, found " + shown(scaling),
+                       config.context(soft ? "use_cope" : "use_hardclip"));
+  }
+  options.set("scaling", std::string("clipped"));
+  options.set("clip_pairs", kClippedPairs);
+  options.set("clip", std::string(soft ? "soft" : "hard"));
+  return {};
+}
+
 }  // namespace
 
 Status finish_llama(const CheckpointFiles& checkpoint, Plan& plan) {
@@ -28,7 +52,8 @@ Status finish_llama(const CheckpointFiles& checkpoint, Plan& plan) {
     return unsupported("field rpe_type: expected rope or one of TAPE's, found " + shown(encoding),
                        checkpoint.config.file());
   }
-  return set_rope(checkpoint.config, plan);
+  LOCUS_CHECK(set_rope(checkpoint.config, plan));
+  return clip(checkpoint.config, plan);
 }
 
 Family llama(std::string_view name) {
