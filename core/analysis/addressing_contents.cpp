@@ -481,6 +481,10 @@ Result<Split> split_by_contents(const AddressingSource& source, const Addressing
   if (about.rotates && !(prepared.content_key.defined() && prepared.content_query.defined())) {
     return unsupported("this trace does not hold the queries and keys before encoding " + about.name + " changed them");
   }
+  if (about.learns_positions) {
+    return unsupported("encoding " + about.name +
+                       " computes a token's position from its content: the two have no parts of their own");
+  }
   if (about.updates && source.state == nullptr) {
     return unsupported("this trace does not hold the state of encoding " + about.name);
   }

@@ -69,7 +69,7 @@ class Counterfactual {
       return unsupported("counterfactual pairs: a stored map has no queries and keys to score again");
     }
     const position::Description& what = computed->encoding().description();
-    if (what.has_gates || what.updates || what.forgets) {
+    if (what.has_gates || what.updates || what.forgets || what.learns_positions) {
       return unsupported("counterfactual pairs: the score of " + what.name +
                          " depends on more than the two tokens and their distance");
     }

@@ -171,6 +171,9 @@ Status has_kernel(const PositionEncoding& encoding, std::int64_t layer) {
   if (about.forgets) {
     return unsupported(begin + " forgets by gates of the text: there is none before any text");
   }
+  if (about.learns_positions) {
+    return unsupported(begin + " computes positions from the text: there is none before any text");
+  }
   if (about.updates) {
     return unsupported(begin + " has positions that every layer renews from the text: there is none before any text");
   }

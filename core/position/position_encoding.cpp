@@ -33,6 +33,10 @@ at::Tensor PositionEncoding::embed(const State& /*state*/) const {
   return {};
 }
 
+at::Tensor PositionEncoding::learned_positions(const Prepared& /*prepared*/) const {
+  return {};
+}
+
 at::Tensor PositionEncoding::log_gates(const Prepared& /*prepared*/) const {
   return {};
 }

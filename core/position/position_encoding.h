@@ -74,7 +74,7 @@ struct Prepared {
   at::Tensor content_query;  // (B, H, T, D) before the encoding's part; undefined when equal to `query`
   at::Tensor content_key;    // (B, Hkv, T, D); undefined when equal to `key`
   at::Tensor gate_query;     // (B, H, T, D) CoPE: what the gates are computed from; undefined when equal to `query`.
-                             // (B, H, T, 1) FoX: the logarithm of each token's gate
+                             // (B, H, T, 1) FoX: the logarithm of each token's gate; RePo: each token's position
   at::Tensor gate_key;       // (B, Hkv, T, D) likewise
   at::Tensor given_gates;    // (B, H, T) float64: gates from 0 to 1 of the keys instead of the encoding's, whose own
                              // hold where this is NaN; undefined: none is given
@@ -168,6 +168,9 @@ class PositionEncoding {
   // (B, H, T, 1) the logarithms of the tokens' gates of an encoding that forgets (Description::forgets), as score() uses
   // them; undefined for others.
   virtual at::Tensor log_gates(const Prepared& prepared) const;
+  // (B, H, T, 1) where the tokens stand by an encoding that learns it (Description::learns_positions), undefined for
+  // others.
+  virtual at::Tensor learned_positions(const Prepared& prepared) const;
   // logits are exactly scale() · query·keyᵀ: drivers may use a plain matrix product.
   virtual bool is_dot_product() const { return true; }
   // Multiply-accumulates that it adds to those of a layer over T tokens, what is computed once counted with layer 0;

@@ -39,9 +39,10 @@ struct EncodingUse {
   Settings options;
   bool has_gates = false;  // CoPE
   bool has_dot_product = false;
-  std::string content;     // what "content" means for it; empty: not offered
-  bool has_parts = false;  // DeBERTa's c2p and p2c
-  bool forgets = false;    // FoX: a gate of every token
+  std::string content;            // what "content" means for it; empty: not offered
+  bool has_parts = false;         // DeBERTa's c2p and p2c
+  bool forgets = false;           // FoX: a gate of every token
+  bool learns_positions = false;  // RePo: a position of every token for each head
 };
 
 // The properties that layers have of their own.
@@ -123,6 +124,7 @@ struct ModelInfo {
   bool has_dot_product() const { return any(&EncodingUse::has_dot_product); }
   bool has_parts() const { return any(&EncodingUse::has_parts); }
   bool forgets() const { return any(&EncodingUse::forgets); }
+  bool learns_positions() const { return any(&EncodingUse::learns_positions); }
   std::string content() const;
   bool any(bool EncodingUse::*has) const;
   // A layer's own encoding; null: none.
@@ -310,10 +312,12 @@ struct MapRequest {
 // decoder's (queries) over the encoder's (keys). Of a vision-language model: the patches in its image tower. Of a model
 // with layers without a soft-max: the maps that these imply.
 enum class Side { kDecoder, kEncoder, kCross, kVision, kMixer };
-// A number of what a layer without a soft-max, or with forget gates, remembers at a token.
+// A number of a token in a layer: what one without a soft-max, or with forget gates, remembers there, or where a learned
+// position puts it.
 enum class StateNumber {
   kHalfLife,  // ln ½ / g, in tokens, of a state under the log decay g of the token; +∞ where nothing decays
-  kNorm       // ‖S‖, the Frobenius norm of the state behind the token; of a band that of all its channels' states
+  kNorm,      // ‖S‖, the Frobenius norm of the state behind the token; of a band that of all its channels' states
+  kPosition   // where the token stands for the head, by an encoding that learns positions
 };
 
 // The sides that views are asked for.
@@ -404,8 +408,9 @@ class Trace {
   virtual Result<Field> sink(std::int64_t layer, std::int64_t head, Range rows, StopToken stop = {}) const;
 
   // A number of a layer's state at each token, (H, T) with the layer's own number of heads: on the side of the mixers that
-  // of its mixer, on that of the text the half-life under its forget gates. Errors: kBadInput for a layer that does not exist; kUnsupported for
-  // one without either, for a mixer without a state that decays, and for files, which keep only forget gates.
+  // of its mixer, on that of the text the half-life under its forget gates, or learned positions. Errors: kBadInput for a
+  // layer that does not exist; kUnsupported for one without such numbers, for a mixer without a state that decays, and
+  // for files, which keep no mixer's.
   virtual Result<Field> state_numbers(std::int64_t layer, StateNumber number, StopToken stop = {}) const;
 };
 

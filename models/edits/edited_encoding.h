@@ -85,6 +85,9 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   bool needs_carry() const override { return own_->needs_carry(); }
   bool follows_between() const override { return own_->follows_between() || by_token_; }
   bool is_dot_product() const override { return false; }
+  at::Tensor learned_positions(const position::Prepared& prepared) const override {
+    return own_->learned_positions(prepared);
+  }
   at::Tensor log_gates(const position::Prepared& prepared) const override {
     return own_->log_gates(gates_ ? with_gates(prepared) : prepared);
   }

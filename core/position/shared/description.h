@@ -35,14 +35,15 @@ struct Description {
   std::string content;   // what "content" means here: "unrotated q·k/√D"; empty: not offered
   std::vector<ParameterDescription> parameters = {};
   std::vector<OptionDescription> options = {};
-  bool embeds = false;           // adds to the token embeddings
-  bool rotates = false;          // changes q and k
-  bool scores = false;           // changes the logit itself
-  bool updates = false;          // has a state that every layer renews
-  bool has_dot_product = false;  // ⟨e_i, e_j⟩ is defined
-  bool has_gates = false;        // CoPE: gates and contextual positions
-  bool has_parts = false;        // DeBERTa: c2p and p2c
-  bool forgets = false;          // FoX: gates of the tokens between key and query add to the logit
+  bool embeds = false;            // adds to the token embeddings
+  bool rotates = false;           // changes q and k
+  bool scores = false;            // changes the logit itself
+  bool updates = false;           // has a state that every layer renews
+  bool has_dot_product = false;   // ⟨e_i, e_j⟩ is defined
+  bool has_gates = false;         // CoPE: gates and contextual positions
+  bool has_parts = false;         // DeBERTa: c2p and p2c
+  bool forgets = false;           // FoX: gates of the tokens between key and query add to the logit
+  bool learns_positions = false;  // RePo: a layer's input says where each token stands, for each head
   // Its options base and scaling, where it lists them, set the waves of its positions, so that another RoPE base or
   // scaling reaches it; where `waves_where` names an option, only while that has the value.
   bool has_waves = false;

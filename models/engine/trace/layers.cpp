@@ -143,8 +143,11 @@ Result<std::shared_ptr<const attention::ComputedScores>> computed(const OpenTrac
                          std::to_string(prepared.key.size(3)),
                      trace.file.where(prefix + "q"));
   }
-  if (layer.encoding->description().forgets && (!prepared.gate_query.defined() || prepared.gate_query.size(3) != 1)) {
-    return bad_input("expected the logarithm of a gate per head and token, found " +
+  const position::Description& about = layer.encoding->description();
+  if ((about.forgets || about.learns_positions) &&
+      (!prepared.gate_query.defined() || prepared.gate_query.size(3) != 1)) {
+    return bad_input(std::string("expected the ") + (about.forgets ? "logarithm of a gate" : "position") +
+                         " per head and token, found " +
                          (prepared.gate_query.defined() ? std::to_string(prepared.gate_query.size(3)) : "none"),
                      trace.file.where(prefix + "q_gate"));
   }

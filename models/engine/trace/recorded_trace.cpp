@@ -248,6 +248,12 @@ Result<Field> RecordedTrace::state_numbers(std::int64_t index, StateNumber numbe
       return cancelled();
     }
     const std::string name = "layer " + std::to_string(index);
+    if (number == StateNumber::kPosition) {
+      const at::Tensor places =
+          found->computed ? found->computed->encoding().learned_positions(found->computed->prepared()) : at::Tensor();
+      return places.defined() ? Result<Field>(of_tokens(places[0].squeeze(-1), "position", "token"))
+                              : unsupported(name + " learns no positions");
+    }
     const bool norm = number == StateNumber::kNorm;
     if (!norm && found->computed && found->computed->encoding().description().forgets) {
       const at::Tensor logs = found->computed->encoding().log_gates(found->computed->prepared());

@@ -27,7 +27,7 @@ inline constexpr int kValues<Reduction> = 2;
 template <>
 inline constexpr int kValues<models::Side> = static_cast<int>(models::kSides.size());
 template <>
-inline constexpr int kValues<models::StateNumber> = 2;
+inline constexpr int kValues<models::StateNumber> = 3;
 template <>
 inline constexpr int kValues<models::HeadTo> = 7;
 template <>
@@ -263,6 +263,7 @@ void members(Structs, Is<models::EncodingUse> auto& x, auto& visit) {
   visit("content", x.content);
   visit("has_parts", x.has_parts);
   visit("forgets", x.forgets);
+  visit("learns_positions", x.learns_positions);
 }
 void members(Structs, Is<models::LayerInfo> auto& x, auto& visit) {
   visit("encoding", x.encoding);

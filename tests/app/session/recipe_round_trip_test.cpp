@@ -72,6 +72,8 @@ std::map<std::string, Drawn> figures() {
       {"needle", {"atlas:text-rope-800", R"("layer": 0, "head": 3, "options": {"needle": {"of": "needle"}})", ""}},
       {"head-difference", {"text-rope text-rope:2000", R"("layer": 0)"}},
       {"knock-out", {"text-rope", R"("options": {"knock-out": {"to": "uniform", "measure": "kl", "null": 8}})"}},
+      {"learned-positions",
+       {"text-repo", R"("layer": 1, "head": 2, "options": {"learned-positions": {"head": true}})"}},
       {"memory", {"hybrid:qwen3_next hybrid:lfm2", R"("layer": 0)", R"("ids": [11, 76, 88, 57, 25, 39])"}},
       {"move", {"text-rope text-rope:2000", R"("options": {"move": {"tokens": "8:10", "by": "-4:4:2"}})"}},
       {"reading", {"text-rope", R"("head": 3, "options": {"reading": {"of": "head"}})"}},

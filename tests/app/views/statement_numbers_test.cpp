@@ -324,6 +324,7 @@ const std::map<std::string, std::vector<Case>>& listed_cases() {
       {"head-difference",
        {{.columns = two, .together = true}, {.columns = two, .options = word("match", "best"), .together = true}}},
       {"reading", {{.columns = two, .derived = layer_means}, {.columns = two, .options = word("of", "heads")}}},
+      {"learned-positions", {{.columns = "text-repo"}}},
       {"memory", {{.columns = "hybrid/qwen3_next hybrid/lfm2"}}},
       {"logit-lens", {{.columns = two}, {.columns = two, .options = word("token", "e")}}},
       {"logit-attribution", {{.columns = two}}},

@@ -28,6 +28,7 @@ std::map<std::string, std::string> with_what_no_trace_has(std::map<std::string, 
   more["kernel"] = "runs the model again; part is a trace without one";
   more["training-curve"] = "no loss.csv beside the weights";
   more["task-accuracy"] = "no training.json beside the weights";
+  more["learned-positions"] = "Learned positions are RePo's; the positions of part are the tokens' indices";
   more["memory"] = "is of layers without a softmax and of forget gates; part has neither";
   more["head-difference"] = "expected two checkpoints";
   return more;

@@ -50,6 +50,9 @@ ViewInput input_for(const View& view) {
   if (view.info().name == "memory") {
     real.columns = {test::hybrid_column("qwen3_next"), test::hybrid_column("lfm2")};
   }
+  if (view.info().name == "learned-positions") {
+    real.columns = {test::column_of(test::bundled("text-repo"), kSentences, "text-repo")};
+  }
   if (view.info().name == "task-accuracy") {
     real.columns.pop_back();  // nothing is recorded with that base
   }
