@@ -71,7 +71,7 @@ bool CanvasKeys::press_plain(int key) {
        {Qt::Key_N, [](CanvasKeys& keys) { keys.actions_.normalise_range(); }},
        {Qt::Key_R, [](CanvasKeys& keys) { keys.actions_.reset(); }},
        {Qt::Key_U, [](CanvasKeys& keys) { keys.actions_.toggle_unlinked(); }},
-       {Qt::Key_Escape, [](CanvasKeys& keys) { keys.actions_.unpin(); }},
+       {Qt::Key_Escape, [](CanvasKeys& keys) { keys.leave(); }},
        {Qt::Key_Tab, [](CanvasKeys& keys) { keys.tab_pressed(true); }},
        {Qt::Key_Backtab, [](CanvasKeys& keys) { keys.tab_pressed(false); }},
        {Qt::Key_Question, [](CanvasKeys& keys) { keys.help_requested(); }}}};
@@ -84,6 +84,15 @@ bool CanvasKeys::press_plain(int key) {
     return true;
   }
   return false;
+}
+
+// Esc removes the pinned cell first.
+void CanvasKeys::leave() {
+  const bool pinned = studio_.state().query.chosen();
+  actions_.unpin();
+  if (!pinned) {
+    Q_EMIT left();
+  }
 }
 
 void CanvasKeys::press(QKeyEvent* event) {

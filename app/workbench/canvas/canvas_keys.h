@@ -29,6 +29,7 @@ class CanvasKeys : public QObject {
   void edit_chosen(std::size_t column, const locus::models::Edit& edit);
   void tab_pressed(bool forward);  // moves to the next or previous control of the window
   void key_unused(QKeyEvent* event);
+  void left();  // Esc, and no cell was pinned
 
  private:
   void press(QKeyEvent* event);
@@ -36,6 +37,7 @@ class CanvasKeys : public QObject {
   void release(QKeyEvent* event);
   bool press_plain(int key);
   bool press_edit(int key);
+  void leave();
 
   Studio& studio_;
   viewport::Canvas& canvas_;

@@ -73,9 +73,13 @@ void CanvasPointer::click(const figure::Hit& hit) {
     return;
   }
   views::Selection picked = figure_.pick(input, hit);
+  const bool of_head = picked.layer && picked.head.value_or(views::kNone) >= 0 && (picked.open || !picked.query);
   // A click on a row of a list chooses it; a double click or Enter opens it.
   picked.open = picked.open && !studio_.view().step(input, 0);
   actions_.choose(picked);
+  if (of_head) {
+    Q_EMIT head_clicked();
+  }
 }
 
 void CanvasPointer::draw_box(const figure::Hit& from, const figure::Hit& to, bool finished) {

@@ -47,6 +47,7 @@ class CanvasPointer : public QObject {
  Q_SIGNALS:
   void menu_requested(const locus::workbench::CanvasPlace& place, const QPoint& global);
   void box_chosen(const locus::workbench::CanvasBox& box);
+  void head_clicked();  // a head, not a cell; it has been chosen
 
  private:
   void hover(const figure::Hit& hit);

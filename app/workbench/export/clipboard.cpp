@@ -5,7 +5,9 @@
 #include <QImage>
 #include <QMimeData>
 #include <QSettings>
+#include <algorithm>
 #include <map>
+#include <utility>
 
 #include "app/figures/view_input.h"
 #include "app/session/command_words.h"
@@ -126,6 +128,38 @@ Result<std::vector<std::string>> shown_command(const Studio& studio) {
   LOCUS_TRY(std::vector<std::string> words, session::command_words(job.recipe));
   words.insert(words.end(), {"--out", figures::suggested_name(job) + ".pdf"});
   return words;
+}
+
+Result<std::vector<std::string>> head_command(const Studio& studio, std::size_t column, const views::HeadRef& head) {
+  LOCUS_TRY(figures::FigureJob job, shown_job(studio));
+  LOCUS_TRY(job.view, views::find_view("attention"));
+  const std::size_t own = std::min(column, job.columns.size() - 1);
+  session::Session& session = job.recipe.session;
+  job.columns = {job.columns[own]};
+  job.columns.front().own.reset();
+  session.checkpoints = {session.checkpoints[own]};
+  session.checkpoints.front().own.reset();
+  if (auto& text = session.checkpoints.front().text) {  // of its own: it is the only input now
+    session.input = {};
+    session.input.text = std::exchange(text, std::nullopt);
+  }
+  const models::Side side = session.state.side;
+  session.state = {};
+  session.state.view = job.view->info().name;
+  session.state.side = side;
+  session.state.layer = head.layer;
+  session.state.head = head.head;
+  LOCUS_TRY(std::vector<std::string> words, session::command_words(job.recipe));
+  words.insert(words.end(), {"--out", figures::suggested_name(job) + ".pdf"});
+  return words;
+}
+
+void copy_head_command(Studio& studio, std::size_t column, const views::HeadRef& head, const Copied& done) {
+  const auto words = head_command(studio, column, head);
+  if (words) {
+    QApplication::clipboard()->setText(qt(session::shell_line(*words)));
+  }
+  done(words ? Status() : Status(words.error()));
 }
 
 void copy_command(Studio& studio, const Copied& done) {

@@ -14,6 +14,7 @@
 #include <QUrl>
 #include <QVBoxLayout>
 #include <QVulkanInstance>
+#include <utility>
 
 #include "app/figures/assets.h"
 #include "app/session/session.h"
@@ -23,7 +24,9 @@
 #include "app/workbench/canvas/view_bar.h"
 #include "app/workbench/docks/checkpoints_dock.h"
 #include "app/workbench/docks/figures_dock.h"
+#include "app/workbench/docks/head_dock.h"
 #include "app/workbench/docks/inspector_dock.h"
+#include "app/workbench/export/clipboard.h"
 #include "app/workbench/input/input_dock.h"
 #include "app/workbench/state/edit_actions.h"
 #include "app/workbench/widgets/build.h"
@@ -99,6 +102,8 @@ MainWindow::MainWindow(const WorkbenchOptions& options, QVulkanInstance* vulkan,
   files_ = std::make_unique<FileOpener>(*this, *studio_, *sessions_, *machines_, *input_, *messages_, *settings_);
   files_->set_base(options.base);
   layout_ = std::make_unique<LayoutController>(*this, *settings_, *figures_, *checkpoints_, *input_, *inspector_);
+  addDockWidget(Qt::RightDockWidgetArea, head_);
+  head_->hide();
   edits_ = std::make_unique<EditActions>(*studio_);
   commands_ = std::make_unique<CommandRegistry>(*this);
   add_commands();
@@ -175,6 +180,7 @@ void MainWindow::make_docks() {
   input_ = new InputDock(*studio_, assets.empty() ? assets : assets / "samples", this);
   inspector_ = new InspectorDock(*studio_, this);
   figures_ = new FiguresDock(*studio_, this);
+  head_ = new HeadDock(*studio_, this);
 }
 
 void MainWindow::add_commands() {
@@ -188,6 +194,7 @@ void MainWindow::add_commands() {
     add_canvas_commands(*commands_, *canvas_, link_->actions());
   }
   add_layout_commands(*commands_, *this, *layout_);
+  add_card_commands(*commands_, *head_);
   if (canvas_ != nullptr) {
     add_head_commands(*commands_, link_->actions());
   }
@@ -206,6 +213,12 @@ void MainWindow::connect_layout() {
     messages_->setVisible(!hidden);
     view_bar_->setVisible(!hidden);
     options_bar_->set_hidden(hidden);
+    if (hidden) {
+      card_waits_ = !head_->isHidden();
+      head_->hide();
+    } else if (std::exchange(card_waits_, false)) {
+      head_->show_card();
+    }
     if (canvas_ != nullptr) {
       link_->instruments().set_hidden(hidden);
     }
@@ -230,11 +243,10 @@ void MainWindow::connect_docks() {
   });
   connect(sessions_.get(), &SessionController::emptied, this, &MainWindow::show_start);
   connect(checkpoints_, &CheckpointsDock::open_requested, files_.get(), &FileOpener::ask_folders);
-  connect(input_, &InputDock::left_editor, this, [this] {
-    canvas_holder_->setFocus();
-    if (canvas_ != nullptr) {
-      canvas_->requestActivate();
-    }
+  connect(input_, &InputDock::left_editor, this, &MainWindow::focus_canvas);
+  connect(head_, &HeadDock::left, this, &MainWindow::focus_canvas);
+  connect(head_, &HeadDock::copy_requested, this, [this](std::size_t column, const views::HeadRef& head) {
+    copy_head_command(*studio_, column, head, copied(*messages_, QStringLiteral("the command line")));
   });
   connect(messages_, &MessageBar::memory_limit_requested, this,
           [this] { choose_preferences(*this, *settings_, studio_->columns(), *layout_); });
@@ -257,12 +269,15 @@ void MainWindow::connect_canvas() {
   });
   connect(&link_->actions(), &CanvasActions::column_changed, this, [this](std::size_t column) {
     input_->set_column(column);
+    head_->set_column(column);
     messages_->show_message(
         QStringLiteral("column %1: %2").arg(column + 1).arg(qt(studio_->checkpoints().shown()[column]->name)));
   });
   connect(&link_->pointer(), &CanvasPointer::menu_requested, this, [this](const CanvasPlace& place, const QPoint& at) {
     show_canvas_menu({*this, *studio_, link_->actions(), *edits_, *commands_}, place, at);
   });
+  connect(&link_->pointer(), &CanvasPointer::head_clicked, head_, &HeadDock::show_card);
+  connect(&link_->keys(), &CanvasKeys::left, head_, &QWidget::hide);
   connect(&link_->pointer(), &CanvasPointer::box_chosen, this, [this](const CanvasBox& box) {
     const auto column = box.from.column.value_or(static_cast<std::int64_t>(link_->actions().column()));
     edits_->cut_edges(box.from, box.to, static_cast<std::size_t>(column));
@@ -276,6 +291,13 @@ void MainWindow::connect_canvas() {
           [this](const QString& title, const QString& value) { say_instrument(*canvas_holder_, title, value); });
   connect(&link_->keys(), &CanvasKeys::help_requested, this,
           [this] { show_manual_page(this, QStringLiteral("keys")); });
+}
+
+void MainWindow::focus_canvas() {
+  canvas_holder_->setFocus();
+  if (canvas_ != nullptr) {
+    canvas_->requestActivate();
+  }
 }
 
 // Moves the keyboard to the next or previous control: the canvas's native window is not part of Qt's focus chain.

@@ -26,6 +26,7 @@ class EditActions;
 class FileOpener;
 class FigurePictures;
 class FiguresDock;
+class HeadDock;
 class InputDock;
 class InspectorDock;
 class LayoutController;
@@ -72,6 +73,7 @@ class MainWindow : public QMainWindow {
   void connect_canvas();
   void connect_docks();
   void leave_canvas(bool forward);
+  void focus_canvas();
   // The page of first steps takes the place of the canvas, and gives it back.
   void show_start();
   void leave_start();
@@ -93,6 +95,8 @@ class MainWindow : public QMainWindow {
   CheckpointsDock* checkpoints_ = nullptr;
   InputDock* input_ = nullptr;
   InspectorDock* inspector_ = nullptr;
+  HeadDock* head_ = nullptr;
+  bool card_waits_ = false;  // until not everything is hidden
   MessageBar* messages_ = nullptr;
   std::unique_ptr<FigurePictures> pictures_;
   std::unique_ptr<SessionController> sessions_;

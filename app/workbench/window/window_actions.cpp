@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "app/workbench/docks/figures_dock.h"
+#include "app/workbench/docks/head_dock.h"
 #include "app/workbench/export/export.h"
 #include "app/workbench/input/input_dock.h"
 #include "app/workbench/state/studio.h"
@@ -25,6 +26,22 @@ constexpr std::size_t kMaxListed = 40;  // figures in a menu; the panel lists al
 void show_panel(FiguresDock& panel) {
   panel.show();
   panel.raise();
+}
+
+// A second command for a head: its card.
+std::vector<Command> with_cards(std::vector<Command> heads, HeadDock* card) {
+  std::vector<Command> all;
+  for (Command& head : heads) {
+    all.push_back(head);
+    if (head.available && card != nullptr) {
+      all.push_back({QStringLiteral("Card of head %1").arg(head.name.section(QLatin1Char(' '), 1)),
+                     QStringLiteral("what it does on this text"), [run = head.run, card] {
+                       run();
+                       card->show_card();
+                     }});
+    }
+  }
+  return all;
 }
 
 }  // namespace
@@ -65,8 +82,10 @@ void show_palette(QMainWindow& window, Studio& studio, InputDock& input) {
   append(list, place_commands(studio));
   append(list, option_commands(studio, window));
   append(list, state_commands(studio, window));
+  auto* card = window.findChild<HeadDock*>(QStringLiteral("head-dock"));
   auto* palette = new CommandPalette(
-      std::move(list), [&studio](const QString& words) { return head_commands(studio, words); }, &window);
+      std::move(list), [&studio, card](const QString& words) { return with_cards(head_commands(studio, words), card); },
+      &window);
   palette->show();
   palette->activateWindow();
 }

@@ -14,6 +14,7 @@
 #include "app/workbench/canvas/canvas_actions.h"
 #include "app/workbench/docks/checkpoints_dock.h"
 #include "app/workbench/docks/figures_dock.h"
+#include "app/workbench/docks/head_dock.h"
 #include "app/workbench/export/clipboard.h"
 #include "app/workbench/export/export.h"
 #include "app/workbench/input/find_field.h"
@@ -275,6 +276,16 @@ void add_layout_commands(CommandRegistry& commands, QWidget& window, LayoutContr
             [&layout] { layout.set_scale(layout.scale() * kScaleStep); });
   add_named(commands, "smaller-text", kView, QStringLiteral("&Smaller text"), control(Qt::Key_Minus),
             [&layout] { layout.set_scale(layout.scale() / kScaleStep); });
+}
+
+void add_card_commands(CommandRegistry& commands, HeadDock& card) {
+  commands.add({kView,
+                QStringLiteral("Ca&rd of the head"),
+                control(Qt::Key_H),
+                [&card] { card.is_seen() ? card.hide() : card.show_card(); },
+                QStringLiteral("head-card"),
+                {},
+                [&card] { return card.is_seen(); }});
 }
 
 void add_head_commands(CommandRegistry& commands, CanvasActions& actions) {

@@ -19,6 +19,7 @@ class CheckpointsDock;
 class CommandRegistry;
 class FileOpener;
 class FiguresDock;
+class HeadDock;
 class InputDock;
 class LayoutController;
 class MessageBar;
@@ -38,6 +39,7 @@ void add_edit_commands(CommandRegistry& commands, Studio& studio, CheckpointsDoc
 void add_view_commands(CommandRegistry& commands, QWidget& window, Studio& studio, FileOpener& files);
 void add_canvas_commands(CommandRegistry& commands, viewport::Canvas& canvas, CanvasActions& actions);
 void add_layout_commands(CommandRegistry& commands, QWidget& window, LayoutController& layout);
+void add_card_commands(CommandRegistry& commands, HeadDock& card);
 // ---- menu Go
 void add_head_commands(CommandRegistry& commands, CanvasActions& actions);
 void add_go_commands(CommandRegistry& commands, QMainWindow& window, Studio& studio, InputDock& input,
