@@ -16,6 +16,7 @@
 
 #include "app/views/shared/alignment.h"
 #include "app/views/shared/plots/trained_length.h"
+#include "app/workbench/input/arc_link.h"
 #include "app/workbench/input/decoder_field.h"
 #include "app/workbench/input/find_field.h"
 #include "app/workbench/input/generate_controls.h"
@@ -63,6 +64,7 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   stack_->addWidget(ids_);
   ids_input_ = new IdsInput(studio_, *ids_, *editor_);
   strip_ = new TokenStrip(body);
+  arcs_ = new ArcLink(studio_, *strip_, *editor_, this);
   splitter_ = new QSplitter(Qt::Vertical, body);
   splitter_->addWidget(stack_);
   auto* tokens = new QWidget(body);
@@ -252,6 +254,7 @@ void InputDock::give_keyboard() {
 void InputDock::set_column(std::size_t column) {
   column_ = column;
   ruler_->set_column(column);
+  arcs_->set_column(column);
   find_->set_column(column);
   show_tokens();
 }

@@ -13,6 +13,7 @@ class QStackedWidget;
 
 namespace locus::workbench {
 
+class ArcLink;
 class ExactEditor;
 class FindField;
 class IdsInput;
@@ -42,6 +43,7 @@ class InputDock : public QDockWidget {
   // Chooses the column whose tokens are shown.
   void set_column(std::size_t column);
   IdsInput& ids() { return *ids_input_; }
+  ArcLink& arcs() { return *arcs_; }
 
  Q_SIGNALS:
   void failed(const QString& message);
@@ -81,6 +83,7 @@ class InputDock : public QDockWidget {
   FindField* find_ = nullptr;
   TokenStrip* strip_ = nullptr;
   RulerLink* ruler_ = nullptr;
+  ArcLink* arcs_ = nullptr;
   std::size_t column_ = 0;
   bool filling_ = false;
   bool shared_by_hand_ = false;  // the user has moved the splitter

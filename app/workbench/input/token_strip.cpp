@@ -5,14 +5,19 @@
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QPainterPath>
 #include <QScrollBar>
 #include <QToolTip>
 #include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
 #include "app/workbench/work/token_words.h"
 #include "core/base/numbers.h"
+#include "renderers/figure/style.h"
 
 namespace locus::workbench {
 
@@ -42,6 +47,10 @@ TokenStrip::TokenStrip(QWidget* parent) : QAbstractScrollArea(parent) {
   viewport()->setMouseTracking(true);
   lay_out();
   viewport()->setBackgroundRole(QPalette::Base);
+  connect(verticalScrollBar(), &QScrollBar::valueChanged, this, [this] {
+    choose_arcs();
+    Q_EMIT scrolled();
+  });
 }
 
 void TokenStrip::set_trace(std::shared_ptr<const models::Trace> trace) {
@@ -95,19 +104,24 @@ void TokenStrip::set_show_ids(bool show) {
 }
 
 void TokenStrip::lay_out() {
+  // A strip of one row has no room for arcs, and asks for none.
+  const int line = fontMetrics().height();
+  const bool has_room = viewport()->height() >= line + row_height() + 2 * kStripMargin;
+  arc_room_ = wants_arcs_ && has_room ? line : 0;
   chips_.clear();
   if (trace_) {
     chips_.lay_out(
         *trace_, open_, [this](const TokenChip& chip) { return width_of(chip); }, kStripMargin,
         viewport()->width() - kStripMargin, kChipGap);
   }
-  const int step = row_height() + kChipGap;
+  const int step = row_step();
   const int content = chips_.rows() * step - kChipGap + 2 * kStripMargin;
   verticalScrollBar()->setRange(0, std::max(0, content - viewport()->height()));
   verticalScrollBar()->setPageStep(viewport()->height());
   verticalScrollBar()->setSingleStep(step);
   // One row is whole, also with positions below.
   setMinimumHeight(row_height() + 2 * kStripMargin + 2 * frameWidth());
+  choose_arcs();
   viewport()->update();
 }
 
@@ -137,7 +151,7 @@ void TokenStrip::resizeEvent(QResizeEvent* /*event*/) {
 }
 
 const TokenChip* TokenStrip::chip_at(const QPoint& point) const {
-  return chips_.at((point.y() + verticalScrollBar()->value() - kStripMargin) / (row_height() + kChipGap), point.x());
+  return chips_.at((point.y() + verticalScrollBar()->value() - kStripMargin) / row_step(), point.x());
 }
 
 std::int64_t TokenStrip::token_at(const QPoint& point) const {
@@ -165,9 +179,9 @@ void TokenStrip::leaveEvent(QEvent* event) {
 
 void TokenStrip::show_token(std::int64_t token) {
   const TokenChip* const chip = chips_.of(token);
-  const int top = kStripMargin + (chip == nullptr ? 0 : chip->row) * (row_height() + kChipGap);
+  const int top = row_top(chip == nullptr ? 0 : chip->row) - arc_room_;
   QScrollBar& bar = *verticalScrollBar();
-  const int bottom = top + row_height() + kStripMargin;
+  const int bottom = top + arc_room_ + row_height() + kStripMargin;
   bar.setValue(std::min(std::max(bar.value(), bottom - viewport()->height()), top - kStripMargin));
 }
 
@@ -277,6 +291,14 @@ int TokenStrip::row_height() const {
   return (show_positions_ ? 2 : 1) * fontMetrics().height() + 2 * kChipPadding;
 }
 
+int TokenStrip::row_step() const {
+  return arc_room_ + row_height() + kChipGap;
+}
+
+int TokenStrip::row_top(int row) const {
+  return kStripMargin + row * row_step() + arc_room_;
+}
+
 QString TokenStrip::position_of(std::size_t token) const {
   return show_positions_ ? qt(general_text(trace_->tokens()[token].position, kPositionDigits)) : QString();
 }
@@ -353,22 +375,129 @@ void TokenStrip::paintEvent(QPaintEvent* /*event*/) {
     return;
   }
   const int offset = verticalScrollBar()->value();
-  const int step = row_height() + kChipGap;
+  const int step = row_step();
   const int first_row = std::max(0, (offset - kStripMargin) / step);
   const int last_row = (offset + viewport()->height()) / step;
   for (auto chip = chips_.from_row(first_row); chip != chips_.all().end() && chip->row <= last_row; ++chip) {
-    const QRect box(chip->x, kStripMargin + chip->row * step - offset, chip->width, row_height());
+    const QRect box(chip->x, row_top(chip->row) - offset, chip->width, row_height());
     if (chip->picture >= 0) {
       paint_thumbnail(painter, *chip, box);
     } else {
       paint_chip(painter, *chip, box);
     }
   }
+  paint_arcs(painter);
   if (hasFocus()) {
     painter.setPen(QPen(palette().color(QPalette::Highlight), 2));
     painter.drawRect(viewport()->rect().adjusted(1, 1, -1, -1));
   }
 }
+
+// ---- arcs
+
+void TokenStrip::set_arc_room(bool room) {
+  wants_arcs_ = room;
+  lay_out();
+}
+
+void TokenStrip::set_arcs(std::int64_t token, std::vector<ArcRow> rows) {
+  if (token < 0 && arcs_of_ < 0) {
+    return;
+  }
+  arcs_of_ = token;
+  arc_rows_ = std::move(rows);
+  choose_arcs();
+}
+
+Range TokenStrip::seen() const {
+  const int offset = verticalScrollBar()->value();
+  const auto first = chips_.from_row(std::max(0, (offset - kStripMargin) / row_step()));
+  const auto behind = chips_.from_row((offset + viewport()->height()) / row_step() + 1);
+  return first == chips_.all().end() || behind == first ? Range{} : Range{first->token, std::prev(behind)->token + 1};
+}
+
+// Anew where the strip has been scrolled: only tokens that are seen have arcs.
+void TokenStrip::choose_arcs() {
+  constexpr std::size_t kMostArcs = 12;  // of a column
+  arcs_.clear();
+  const Range there = seen();
+  const auto is_seen = [&](std::int64_t token) {
+    return token >= there.begin && token < there.end && chips_.of(token) != nullptr;
+  };
+  const bool any = arcs_of_ >= there.begin && arcs_of_ < there.end && chips_.of(arcs_of_) != nullptr;
+  for (const ArcRow& row : arc_rows_) {
+    arcs_.push_back(any ? chosen_arcs(row, kMostArcs, is_seen) : ChosenArcs());
+  }
+  arcs_said_ = any ? qt(arcs_text(arc_rows_, arcs_)) : QString();
+  viewport()->update();
+}
+
+std::size_t TokenStrip::arcs_drawn() const {
+  std::size_t count = 0;
+  for (const ChosenArcs& each : arcs_) {
+    count += each.arcs.size();
+  }
+  return count;
+}
+
+void TokenStrip::paint_arcs(QPainter& painter) const {
+  constexpr double kWidest = 4.5;
+  constexpr double kThinnest = 0.6;
+  if (arcs_.empty() || arcs_said_.isEmpty() || arc_room_ == 0) {
+    return;
+  }
+  const bool dark = palette().color(QPalette::Base).lightness() < palette().color(QPalette::Text).lightness();
+  const figure::Style style = dark ? figure::Style::dark() : figure::Style::light();
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  for (std::size_t n = 0; n < arcs_.size(); ++n) {
+    const std::uint32_t rgba = style.palette[arc_rows_[n].column % style.palette.size()];
+    QColor color = arc_rows_[n].reads ? QColor::fromRgb(rgba >> 8) : palette().color(QPalette::PlaceholderText);
+    color.setAlpha(arc_rows_[n].reads ? 220 : 150);
+    for (const Arc& arc : arcs_[n].arcs) {
+      paint_arc(painter, arc.token, kThinnest + (kWidest - kThinnest) * arc.weight, color);
+    }
+  }
+  painter.restore();
+  const int wide = fontMetrics().horizontalAdvance(arcs_said_) + 2 * kChipPadding;
+  const QRect place(std::max(0, viewport()->width() - wide), 0, std::min(wide, viewport()->width()),
+                    fontMetrics().height());
+  QColor ground = palette().color(QPalette::Base);
+  ground.setAlpha(215);
+  painter.fillRect(place, ground);
+  painter.setPen(palette().color(QPalette::PlaceholderText));
+  painter.drawText(place.adjusted(kChipPadding, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                   fontMetrics().elidedText(arcs_said_, Qt::ElideRight, place.width() - 2 * kChipPadding));
+}
+
+// From the middle of a chip's upper edge to that of another: within a row a bow in the room above it, the higher the
+// farther; to another row over both.
+void TokenStrip::paint_arc(QPainter& painter, std::int64_t other, double width, const QColor& color) const {
+  const TokenChip* const from = chips_.of(arcs_of_);
+  const TokenChip* const to = chips_.of(other);
+  if (from == nullptr || to == nullptr) {
+    return;
+  }
+  const double offset = verticalScrollBar()->value();
+  const auto top = [&](const TokenChip& chip) {
+    return QPointF(chip.x + chip.width / 2.0, row_top(chip.row) - offset + 1);
+  };
+  const QPointF a = top(*from);
+  const QPointF b = top(*to);
+  const double room = arc_room_ * 4.0 / 3;  // a cubic reaches three quarters of its handles
+  const double rise = std::min(room, 5 + std::abs(a.x() - b.x()) / 8);
+  QPainterPath path(a);
+  if (from == to) {
+    const double half = std::min(from->width / 2.0, 6.0);
+    path.cubicTo(a + QPointF(-2 * half, -room), a + QPointF(2 * half, -room), a);
+  } else {
+    path.cubicTo(a - QPointF(0, rise), b - QPointF(0, rise), b);
+  }
+  painter.setPen(QPen(color, width, Qt::SolidLine, Qt::RoundCap));
+  painter.drawPath(path);
+}
+
+// ---- chips
 
 void TokenStrip::paint_chip(QPainter& painter, const TokenChip& chip, const QRect& box) const {
   const auto n = static_cast<std::size_t>(chip.token);

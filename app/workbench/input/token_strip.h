@@ -1,6 +1,6 @@
 // TokenStrip: the tokens of a run as wrapped chips, with their position ids below unless these count from 0; tokens
 // beyond the trained length are underlined. A tooltip describes the token under the pointer, a click pins it, and arrow
-// keys move the pin. A picture in the text is a thumbnail; a click, or Enter on one of its cells, shows or hides its
+// keys move the pin. Arcs above the rows show what one token reads, and what reads it. A picture in the text is a thumbnail; a click, or Enter on one of its cells, shows or hides its
 // cells.
 #pragma once
 
@@ -12,6 +12,7 @@
 
 #include "app/views/shared/plots/trained_length.h"
 #include "app/workbench/input/token_chips.h"
+#include "app/workbench/work/token_arcs.h"
 #include "models/api/model.h"
 
 namespace locus::workbench {
@@ -29,12 +30,23 @@ class TokenStrip : public QAbstractScrollArea {
   // Frames the tokens under the pointer elsewhere and scrolls to the query.
   void set_pointed(std::int64_t query, std::int64_t key);
   void set_show_ids(bool show);
+  // Whether rows leave room above for arcs, in a strip that is higher than one row.
+  void set_arc_room(bool room);
+  bool has_arc_room() const { return arc_room_ > 0; }
+  // Draws the arcs of a token; −1: none.
+  void set_arcs(std::int64_t token, std::vector<ArcRow> rows);
+  // "12 arcs hold 93 %"; empty: none are drawn.
+  const QString& arcs_said() const { return arcs_said_; }
+  std::size_t arcs_drawn() const;
+  // The tokens in the rows that are seen.
+  Range seen() const;
 
  Q_SIGNALS:
   void clicked(std::int64_t token);
   void hovered(std::int64_t token);  // −1: none any more
   void chosen(std::int64_t token);   // by arrow keys, Home and End; −1: Esc
   void menu_requested(std::int64_t token, const QPoint& global);
+  void scrolled();  // other tokens are seen
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -67,6 +79,11 @@ class TokenStrip : public QAbstractScrollArea {
   void paint_thumbnail(QPainter& painter, const TokenChip& chip, const QRect& box) const;
   void show_token(std::int64_t token);  // scrolls to it
   int row_height() const;
+  int row_step() const;        // from a row to the next
+  int row_top(int row) const;  // of its chips, from the top of all rows
+  void choose_arcs();
+  void paint_arcs(QPainter& painter) const;
+  void paint_arc(QPainter& painter, std::int64_t other, double width, const QColor& color) const;
   QString position_of(std::size_t token) const;
   bool is_beyond(std::size_t token) const;
 
@@ -80,6 +97,12 @@ class TokenStrip : public QAbstractScrollArea {
   bool show_ids_ = false;
   bool show_positions_ = false;
   views::BeyondTrained beyond_;
+  bool wants_arcs_ = false;
+  int arc_room_ = 0;  // above every row
+  std::int64_t arcs_of_ = -1;
+  std::vector<ArcRow> arc_rows_;
+  std::vector<ChosenArcs> arcs_;  // of each of arc_rows_
+  QString arcs_said_;
 };
 
 }  // namespace locus::workbench

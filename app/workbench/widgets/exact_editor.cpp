@@ -29,6 +29,14 @@ std::size_t ExactEditor::caret() const {
   return to_bytes(document()->toRawText().left(textCursor().position())).size();
 }
 
+std::size_t ExactEditor::byte_at(const QPoint& place) const {
+  QTextCursor there = cursorForPosition(place);
+  if (const QRect caret = cursorRect(there); place.x() < caret.left() && !there.atBlockStart()) {
+    there.movePosition(QTextCursor::PreviousCharacter);  // the nearest caret stands behind the character
+  }
+  return to_bytes(document()->toRawText().left(there.position())).size();
+}
+
 void ExactEditor::set_caret(std::size_t byte) {
   const std::string text = bytes();
   QTextCursor there(document());

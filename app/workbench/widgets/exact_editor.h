@@ -17,6 +17,8 @@ class ExactEditor : public QPlainTextEdit {
   std::string bytes() const;
   std::size_t caret() const;  // in bytes
   void set_caret(std::size_t byte);
+  // The byte of the character at a place of the viewport, or of the nearest one before it.
+  std::size_t byte_at(const QPoint& place) const;
   // Replaces the text; `undoable`: as a step of the editor's own undo.
   void set_bytes(const std::string& bytes, bool undoable = false);
 

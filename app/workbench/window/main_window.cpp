@@ -195,6 +195,7 @@ void MainWindow::add_commands() {
   }
   add_layout_commands(*commands_, *this, *layout_);
   add_card_commands(*commands_, *head_);
+  add_arc_commands(*commands_, *input_, *settings_);
   if (canvas_ != nullptr) {
     add_head_commands(*commands_, link_->actions());
   }

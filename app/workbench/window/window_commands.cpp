@@ -4,6 +4,7 @@
 #include <QDockWidget>
 #include <QMainWindow>
 #include <QMenu>
+#include <QSettings>
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "app/workbench/docks/head_dock.h"
 #include "app/workbench/export/clipboard.h"
 #include "app/workbench/export/export.h"
+#include "app/workbench/input/arc_link.h"
 #include "app/workbench/input/find_field.h"
 #include "app/workbench/input/input_dock.h"
 #include "app/workbench/state/change_state.h"
@@ -42,6 +44,8 @@ const QString kEdit = QStringLiteral("&Edit");
 const QString kView = QStringLiteral("&View");
 const QString kGo = QStringLiteral("&Go");
 const QString kHelp = QStringLiteral("&Help");
+
+const QString kArcs = QStringLiteral("arcs");  // key of a setting
 
 QKeySequence control(Qt::Key key) {
   return QKeySequence(Qt::CTRL | key);
@@ -276,6 +280,21 @@ void add_layout_commands(CommandRegistry& commands, QWidget& window, LayoutContr
             [&layout] { layout.set_scale(layout.scale() * kScaleStep); });
   add_named(commands, "smaller-text", kView, QStringLiteral("&Smaller text"), control(Qt::Key_Minus),
             [&layout] { layout.set_scale(layout.scale() / kScaleStep); });
+}
+
+void add_arc_commands(CommandRegistry& commands, InputDock& input, QSettings& settings) {
+  input.arcs().set_on(settings.value(kArcs, true).toBool());
+  commands.add({kView,
+                QStringLiteral("&Arcs above the tokens"),
+                control_shift(Qt::Key_A),
+                [&input, &settings] {
+                  input.arcs().set_on(!input.arcs().is_on());
+                  settings.setValue(kArcs, input.arcs().is_on());
+                },
+                QStringLiteral("arcs"),
+                {},
+                [&input] { return input.arcs().is_on(); },
+                QStringLiteral("What the token under the pointer reads, and in grey what reads it")});
 }
 
 void add_card_commands(CommandRegistry& commands, HeadDock& card) {

@@ -39,6 +39,7 @@ void add_edit_commands(CommandRegistry& commands, Studio& studio, CheckpointsDoc
 void add_view_commands(CommandRegistry& commands, QWidget& window, Studio& studio, FileOpener& files);
 void add_canvas_commands(CommandRegistry& commands, viewport::Canvas& canvas, CanvasActions& actions);
 void add_layout_commands(CommandRegistry& commands, QWidget& window, LayoutController& layout);
+void add_arc_commands(CommandRegistry& commands, InputDock& input, QSettings& settings);
 void add_card_commands(CommandRegistry& commands, HeadDock& card);
 // ---- menu Go
 void add_head_commands(CommandRegistry& commands, CanvasActions& actions);
