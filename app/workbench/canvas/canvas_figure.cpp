@@ -1,13 +1,31 @@
 #include "app/workbench/canvas/canvas_figure.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "app/views/shared/alignment.h"
 #include "app/views/shared/plots/map_lines.h"
 #include "app/views/shared/statement.h"
+#include "app/workbench/canvas/instruments/wipe_line.h"
+#include "core/base/numbers.h"
 
 namespace locus::workbench {
+
+namespace {
+
+// "text-rope | text-alibi · layer 0, head 0": what both titles say behind the columns' names stands once.
+std::string wiped_title(const figure::Panel& own, const figure::Panel& reference) {
+  const auto end_of_name = [](const figure::Panel& panel) {
+    const std::size_t at = panel.names.empty() ? std::string::npos : panel.title.find(panel.names.front());
+    return at == std::string::npos ? panel.title.size() : at + panel.names.front().size();
+  };
+  const std::size_t own_end = end_of_name(own);
+  const bool alike = own.title.substr(own_end) == reference.title.substr(end_of_name(reference));
+  return own.title.substr(0, alike ? own_end : own.title.size()) + " | " + reference.title;
+}
+
+}  // namespace
 
 bool CanvasFigure::is_stale() const {
   const FigureScheduler& scheduler = studio_.scheduler();
@@ -81,7 +99,60 @@ std::shared_ptr<const figure::Figure> CanvasFigure::shown() {
       panel.color_bar_label = made->panels[n].color_bar_label;
     }
   }
-  return copy ? copy : marked(made);
+  return copy ? copy : with_wipe(marked(made));
+}
+
+std::optional<std::size_t> CanvasFigure::beside(const figure::Figure& made, std::size_t panel) const {
+  const auto column = column_of(made, panel);
+  if (!column) {
+    return std::nullopt;
+  }
+  const auto across = static_cast<std::size_t>(made.columns);
+  const std::size_t reference = views::reference_of(studio_.view_input());
+  const std::size_t other = panel / across * across + reference;
+  return *column == reference || other >= made.panels.size() ? std::nullopt : std::optional(other);
+}
+
+std::shared_ptr<const figure::Figure> CanvasFigure::with_wipe(const std::shared_ptr<const figure::Figure>& made) {
+  if (!made || !wipe_) {
+    return made;
+  }
+  std::vector<double> edges(made->panels.size(), kNaN);
+  for (std::size_t n = 0; n < edges.size(); ++n) {
+    const figure::HeatMap* map = beside(*made, n) ? views::map_of(made->panels[n]) : nullptr;
+    edges[n] = map == nullptr ? kNaN : wipe_edge(*map->field, figure::from_camera(made->panels[n].x, *wipe_));
+  }
+  const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+  if (wiped_.of != made || !std::ranges::equal(wiped_.edges, edges, same)) {
+    figure::Figure figure = *made;
+    for (std::size_t n = 0; n < edges.size(); ++n) {
+      const auto other = beside(*made, n);
+      auto panel = other && !std::isnan(edges[n]) ? wiped(made->panels[n], made->panels[*other], edges[n])
+                                                  : std::optional<figure::Panel>();
+      if (panel) {
+        panel->title = wiped_title(made->panels[n], made->panels[*other]);
+        panel->names.insert(panel->names.end(), made->panels[*other].names.begin(), made->panels[*other].names.end());
+        figure.panels[n] = *std::move(panel);
+      }
+    }
+    wiped_ = {made, edges, std::make_shared<const figure::Figure>(std::move(figure))};
+  }
+  return wiped_.figure;
+}
+
+std::optional<std::size_t> CanvasFigure::reference_at(const figure::Hit& hit) const {
+  if (const auto whole = reference_panel(hit.panel)) {
+    return whole;
+  }
+  const auto& made = wiped_.figure;
+  if (!wipe_ || made == nullptr || hit.panel >= made->panels.size() || hit.panel >= wiped_.edges.size() ||
+      !(hit.x >= wiped_.edges[hit.panel])) {
+    return std::nullopt;
+  }
+  const figure::HeatMap* own = views::map_of(wiped_.of->panels[hit.panel]);
+  const figure::HeatMap* shown = views::map_of(made->panels[hit.panel]);
+  return own != nullptr && shown != nullptr && own->field != shown->field ? beside(*wiped_.of, hit.panel)
+                                                                          : std::nullopt;
 }
 
 std::optional<std::size_t> CanvasFigure::reference_panel(std::size_t panel) const {
@@ -105,7 +176,7 @@ views::ViewInput CanvasFigure::with_reference_only(const views::ViewInput& input
 }
 
 views::Selection CanvasFigure::pick(const views::ViewInput& input, const figure::Hit& hit) const {
-  if (!reference_panel(hit.panel)) {
+  if (!reference_at(hit)) {
     return studio_.view().pick(input, hit);
   }
   const views::Column& reference = input.columns[views::reference_of(input)];

@@ -93,6 +93,7 @@ viewport::CanvasContent CanvasPresenter::content() {
   snapshot_.column = actions_.column();
   figure_.set_room(instruments_.wants_room());
   figure_.mark_column(actions_.column());
+  figure_.set_wipe(instruments_.wipe());
   content.figure = figure_.shown();
   content.message = canvas_message(studio_, late_);
   content.note = canvas_note(studio_, late_);

@@ -100,7 +100,7 @@ viewport::Tooltip CanvasTooltip::text(const views::ViewInput& input) const {
     return box;
   }
   const views::View& view = studio_.view();
-  const bool of_reference = figure_.reference_panel(pointer_.hit()->panel).has_value();
+  const bool of_reference = figure_.reference_at(*pointer_.hit()).has_value();
   const views::ViewInput seen = of_reference ? CanvasFigure::with_reference_only(input) : input;
   const auto hovered = static_cast<std::size_t>(std::clamp<std::int64_t>(
       pointer_.selection().column.value_or(0), 0, static_cast<std::int64_t>(input.columns.size()) - 1));

@@ -90,7 +90,7 @@ class Style final : public QProxyStyle {
     QProxyStyle::drawComplexControl(control, option, painter, widget);
     if (control == CC_SpinBox) {
       outline(*option, painter);
-    } else if (control == CC_ToolButton || control == CC_ComboBox) {
+    } else if (control == CC_ToolButton || control == CC_ComboBox || control == CC_Slider) {
       frame_focus(*option, painter);
     }
   }

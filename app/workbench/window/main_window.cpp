@@ -21,6 +21,7 @@
 #include "app/viewport/canvas.h"
 #include "app/workbench/canvas/canvas_link.h"
 #include "app/workbench/canvas/options_bar.h"
+#include "app/workbench/canvas/timeline_bar.h"
 #include "app/workbench/canvas/view_bar.h"
 #include "app/workbench/docks/checkpoints_dock.h"
 #include "app/workbench/docks/figures_dock.h"
@@ -165,6 +166,8 @@ void MainWindow::make_centre() {
           [this](const QString& message) { messages_->show_message(message); });
   connect(question, &QuestionBar::declined, this, [this] { messages_->show_cancelled(); });
   column->addWidget(question);
+  timeline_ = new TimelineBar(*studio_, centre);
+  column->addWidget(timeline_);
   options_bar_ = new OptionsBar(*studio_, centre);
   column->addWidget(options_bar_);
   centre_ = new QStackedWidget(this);
@@ -192,9 +195,11 @@ void MainWindow::add_commands() {
   add_view_commands(*commands_, *this, *studio_, *files_);
   if (canvas_ != nullptr) {
     add_canvas_commands(*commands_, *canvas_, link_->actions());
+    add_wipe_command(*commands_, *studio_, link_->instruments());
   }
   add_layout_commands(*commands_, *this, *layout_);
   add_card_commands(*commands_, *head_);
+  add_timeline_commands(*commands_, *timeline_, *settings_);
   add_arc_commands(*commands_, *input_, *settings_);
   if (canvas_ != nullptr) {
     add_head_commands(*commands_, link_->actions());
@@ -214,6 +219,7 @@ void MainWindow::connect_layout() {
     messages_->setVisible(!hidden);
     view_bar_->setVisible(!hidden);
     options_bar_->set_hidden(hidden);
+    timeline_->set_hidden(hidden);
     if (hidden) {
       card_waits_ = !head_->isHidden();
       head_->hide();

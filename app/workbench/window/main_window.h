@@ -35,6 +35,7 @@ class MessageBar;
 class OptionsBar;
 class SessionController;
 class StartPage;
+class TimelineBar;
 class ViewBar;
 
 class MainWindow : public QMainWindow {
@@ -91,6 +92,7 @@ class MainWindow : public QMainWindow {
   CanvasLink* link_ = nullptr;          // null without Vulkan
   ViewBar* view_bar_ = nullptr;
   OptionsBar* options_bar_ = nullptr;
+  TimelineBar* timeline_ = nullptr;
   FiguresDock* figures_ = nullptr;
   CheckpointsDock* checkpoints_ = nullptr;
   InputDock* input_ = nullptr;

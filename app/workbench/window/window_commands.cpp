@@ -2,6 +2,7 @@
 
 #include <QActionGroup>
 #include <QDockWidget>
+#include <QKeyEvent>
 #include <QMainWindow>
 #include <QMenu>
 #include <QSettings>
@@ -13,6 +14,8 @@
 #include "app/session/session.h"
 #include "app/viewport/canvas.h"
 #include "app/workbench/canvas/canvas_actions.h"
+#include "app/workbench/canvas/instruments/instrument_set.h"
+#include "app/workbench/canvas/timeline_bar.h"
 #include "app/workbench/docks/checkpoints_dock.h"
 #include "app/workbench/docks/figures_dock.h"
 #include "app/workbench/docks/head_dock.h"
@@ -45,7 +48,8 @@ const QString kView = QStringLiteral("&View");
 const QString kGo = QStringLiteral("&Go");
 const QString kHelp = QStringLiteral("&Help");
 
-const QString kArcs = QStringLiteral("arcs");  // key of a setting
+const QString kArcs = QStringLiteral("arcs");  // keys of settings
+const QString kTimeline = QStringLiteral("timeline");
 
 QKeySequence control(Qt::Key key) {
   return QKeySequence(Qt::CTRL | key);
@@ -295,6 +299,39 @@ void add_arc_commands(CommandRegistry& commands, InputDock& input, QSettings& se
                 {},
                 [&input] { return input.arcs().is_on(); },
                 QStringLiteral("What the token under the pointer reads, and in grey what reads it")});
+}
+
+void add_timeline_commands(CommandRegistry& commands, TimelineBar& timeline, QSettings& settings) {
+  if (settings.contains(kTimeline)) {
+    timeline.set_wanted(settings.value(kTimeline).toBool());
+  }
+  commands.add({kView,
+                QStringLiteral("&Timeline below the figure"),
+                control(Qt::Key_T),
+                [&timeline, &settings] {
+                  timeline.set_wanted(!timeline.is_wanted());
+                  settings.setValue(kTimeline, timeline.is_wanted());
+                },
+                QStringLiteral("timeline-shown"),
+                {},
+                [&timeline] { return timeline.is_wanted(); }});
+  commands.add({kView, QStringLiteral("&Play layers or steps"), control_shift(Qt::Key_T),
+                [&timeline] { timeline.toggle_play(); }, QStringLiteral("play"),
+                [&timeline] { return timeline.can_play(); }, [&timeline] { return timeline.is_playing(); }});
+}
+
+void add_wipe_command(CommandRegistry& commands, Studio& studio, InstrumentSet& instruments) {
+  commands.add({kView,
+                QStringLiteral("&Wipe between a column and the reference\tW"),
+                {},
+                [&instruments] { instruments.press(QKeyEvent(QEvent::KeyPress, Qt::Key_W, Qt::NoModifier)); },
+                QStringLiteral("wipe"),
+                [&studio]() -> Status {
+                  return studio.checkpoints().shown().size() > 1 ? Status()
+                                                                 : usage("a wipe needs two columns: tick another one");
+                },
+                [&instruments] { return instruments.wipe().has_value(); },
+                QStringLiteral("A line that can be dragged: left of it the column, right of it the reference")});
 }
 
 void add_card_commands(CommandRegistry& commands, HeadDock& card) {

@@ -20,11 +20,13 @@ class CommandRegistry;
 class FileOpener;
 class FiguresDock;
 class HeadDock;
+class InstrumentSet;
 class InputDock;
 class LayoutController;
 class MessageBar;
 class SessionController;
 class Studio;
+class TimelineBar;
 
 // ---- menu File
 void add_open_commands(CommandRegistry& commands, FileOpener& files);
@@ -38,9 +40,11 @@ void add_edit_commands(CommandRegistry& commands, Studio& studio, CheckpointsDoc
 // ---- menu View
 void add_view_commands(CommandRegistry& commands, QWidget& window, Studio& studio, FileOpener& files);
 void add_canvas_commands(CommandRegistry& commands, viewport::Canvas& canvas, CanvasActions& actions);
+void add_wipe_command(CommandRegistry& commands, Studio& studio, InstrumentSet& instruments);
 void add_layout_commands(CommandRegistry& commands, QWidget& window, LayoutController& layout);
 void add_arc_commands(CommandRegistry& commands, InputDock& input, QSettings& settings);
 void add_card_commands(CommandRegistry& commands, HeadDock& card);
+void add_timeline_commands(CommandRegistry& commands, TimelineBar& timeline, QSettings& settings);
 // ---- menu Go
 void add_head_commands(CommandRegistry& commands, CanvasActions& actions);
 void add_go_commands(CommandRegistry& commands, QMainWindow& window, Studio& studio, InputDock& input,

@@ -13,6 +13,7 @@
 #include "app/workbench/canvas/instruments/instruments.h"
 #include "app/workbench/canvas/instruments/measure.h"
 #include "app/workbench/canvas/instruments/paint.h"
+#include "app/workbench/canvas/instruments/wipe_line.h"
 
 namespace locus::workbench {
 
@@ -41,6 +42,9 @@ InstrumentSet::InstrumentSet(Studio& studio, viewport::Canvas& canvas)
       instruments_(make_instruments()),
       redraw_([this] { canvas_.request_frames(); }) {
   canvas_.set_overlay(this);
+  if (auto* wipe = static_cast<WipeLine*>(find("wipe"))) {
+    wipe->set_moved([this] { canvas_.invalidate(); });
+  }
 }
 
 InstrumentSet::~InstrumentSet() {
@@ -181,6 +185,11 @@ void InstrumentSet::pull_measure(const figure::Hit& from, const figure::Hit& to,
 bool InstrumentSet::wants_room() const {
   return !hidden_ &&
          std::ranges::any_of(instruments_, [&](const auto& each) { return each->wants_room(studio_.state()); });
+}
+
+std::optional<double> InstrumentSet::wipe() const {
+  const auto* wipe = static_cast<const WipeLine*>(find("wipe"));
+  return hidden_ || wipe == nullptr ? std::nullopt : wipe->at();
 }
 
 // ---- keyboard

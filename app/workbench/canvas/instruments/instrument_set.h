@@ -51,6 +51,8 @@ class InstrumentSet : public QObject, public viewport::Overlay {
 
   // Whether a visible instrument needs room beside the maps.
   bool wants_room() const;
+  // Where the wipe is, as the camera counts; empty: it is off.
+  std::optional<double> wipe() const;
 
   // For tests: rectangles of an instrument in the last frame (empty: not offered), and the name of the focused one.
   std::vector<figure::Rect> areas_of(const std::string& name) const;

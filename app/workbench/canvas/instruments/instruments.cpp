@@ -15,6 +15,7 @@ std::vector<std::unique_ptr<Instrument>> make_instruments() {
   list.push_back(make_series_reader());
   list.push_back(make_measure());
   list.push_back(make_token_lens());
+  list.push_back(make_wipe_line());
   list.push_back(make_hud());
   return list;
 }

@@ -37,6 +37,8 @@ std::unique_ptr<Instrument> make_series_reader();
 std::unique_ptr<Instrument> make_measure();
 // The token lens (L): a magnifier at the pointer for large maps, 15 × 15 cells with the tokens of both axes.
 std::unique_ptr<Instrument> make_token_lens();
+// The wipe (W): see WipeLine.
+std::unique_ptr<Instrument> make_wipe_line();
 // Frame times (F12): see Hud.
 std::unique_ptr<Instrument> make_hud();
 
