@@ -7,6 +7,7 @@
 #include <QGuiApplication>
 #include <QMimeData>
 #include <QMouseEvent>
+#include <QTimer>
 #include <QUrl>
 #include <QWheelEvent>
 #include <algorithm>
@@ -120,6 +121,9 @@ std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
   const figure::Style style = content_.dark ? figure::Style::dark(text, 1) : figure::Style::light(text, 1);
   placed_.update(QSize(width_px, std::max(1, height_px)), style,
                  overlay_ == nullptr ? std::string() : overlay_->statement());
+  if (std::exchange(turned_, false)) {
+    QTimer::singleShot(0, this, &Canvas::report_place);
+  }
   for (const std::string& line : content_.tooltip.lines) {
     imgui_.need(line);
   }
@@ -350,6 +354,18 @@ void Canvas::mouseMoveEvent(QMouseEvent* event) {
   }
 }
 
+// What is under the pointer, which has not moved, once the figure has.
+void Canvas::report_place() {
+  if (drag_.pressed()) {
+    return;
+  }
+  if (const auto hit = covered(drag_.last()) ? std::nullopt : hit_at(drag_.last())) {
+    Q_EMIT hovered(*hit);
+  } else {
+    Q_EMIT left();
+  }
+}
+
 void Canvas::report_drag(const QPointF& from, const QPointF& to, bool finished) {
   const auto begin = hit_at(from);
   const auto end = hit_at(to);
@@ -418,6 +434,8 @@ void Canvas::wheelEvent(QWheelEvent* event) {
   if (covered(event->position()) || !hit || !content_.home) {
     return;
   }
+  drag_.set_last(event->position());
+  turned_ = true;
   const double notches = event->angleDelta().y() / 120.0;
   const double factor = std::pow(kWheelStep, -notches);
   if (placed_.shows_text(hit->panel)) {

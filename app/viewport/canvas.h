@@ -118,6 +118,7 @@ class Canvas : public QVulkanWindow {
   void show_camera(const views::Camera& camera, bool finished);
   void pan(const QPointF& to);
   void scroll_text(std::size_t panel, double lines, double factor);
+  void report_place();
   void report_drag(const QPointF& from, const QPointF& to, bool finished);
   bool takes(QMouseEvent* event);
   void draw_overlay();
@@ -133,6 +134,7 @@ class Canvas : public QVulkanWindow {
   bool overlay_holds_ = false;  // a button went down on it and is still held
   double overlay_ms_ = 0;       // in the last frame
   ImGuiBridge imgui_;
+  bool turned_ = false;  // the wheel has moved the figure under the pointer, and no frame has shown it yet
   int frames_wanted_ = 0;
   bool focus_shown_ = false;
 };

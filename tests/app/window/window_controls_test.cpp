@@ -5,6 +5,7 @@
 #include <QDockWidget>
 #include <QMenu>
 #include <QMenuBar>
+#include <QMouseEvent>
 #include <QWheelEvent>
 
 namespace locus::workbench {
@@ -68,6 +69,31 @@ TEST_F(WindowControls, TurnsOfTheWheelAreOneStepForUndo) {
   window_->studio().undo();
   EXPECT_FALSE(window_->studio().state().camera.has_value());
   EXPECT_EQ(window_->studio().state().query, 6);  // the step before
+  ASSERT_TRUE(settle());
+}
+
+// The figure moves under a pointer that rests: zoomed out at a corner of what is seen, another cell is there.
+TEST_F(WindowControls, TheWheelReportsWhatHasComeUnderThePointer) {
+  open("gentle");
+  type("one two three");
+  session::ViewState state = window_->studio().state();
+  state.camera = views::Camera{{6, 8}, {8, 6}};
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(wait([this] { return window_->canvas()->content().camera == views::Camera{{6, 8}, {8, 6}}; }));
+  ASSERT_TRUE(wait([this] { return window_->canvas()->layout_is_current(); }));
+  const figure::Rect plot = window_->canvas()->layout()->panels[0].plot;
+  const QPointF at = QPointF(plot.x + 4, plot.y + 4) / window_->canvas()->devicePixelRatio();
+  const auto send = [&](QEvent* event) { QCoreApplication::sendEvent(window_->canvas(), event); };
+  QMouseEvent move(QEvent::MouseMove, at, window_->canvas()->mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
+  send(&move);
+  ASSERT_EQ(window_->studio().pointed().key.index, 6);
+  for (int turn = 0; turn < 40; ++turn) {
+    QWheelEvent wheel(at, window_->canvas()->mapToGlobal(at), {}, QPoint(0, -120), Qt::NoButton, Qt::NoModifier,
+                      Qt::NoScrollPhase, false);
+    send(&wheel);
+  }
+  EXPECT_TRUE(wait([this] { return window_->studio().pointed().key.index == 0; }));
   ASSERT_TRUE(settle());
 }
 
