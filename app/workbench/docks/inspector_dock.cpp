@@ -93,6 +93,9 @@ InspectorDock::InspectorDock(Studio& studio, QWidget* parent)
   }
   connect(&studio_, &Studio::figure_changed, this, &InspectorDock::show_colors);
   connect(&studio_, &Studio::figure_changed, this, &InspectorDock::show_context);
+  // Of the run before, while the map is of layers of one that goes on.
+  connect(&studio_, &Studio::figure_changed, this,
+          [this] { predictions_->setEnabled(!studio_.scheduler().is_early()); });
   connect(&studio_, &Studio::fingerprints_changed, this, &InspectorDock::show_context);
   connect(&studio_, &Studio::runs_changed, this, &InspectorDock::show_predictions);
   connect(&studio_, &Studio::state_changed, this, &InspectorDock::show_predictions);  // another token is chosen

@@ -99,6 +99,8 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   connect(&studio_, &Studio::input_changed, this, &InputDock::show_input);
   connect(&studio_, &Studio::runs_changed, this, &InputDock::show_tokens);
   connect(&studio_, &Studio::checkpoints_changed, this, &InputDock::say_what_is_read);
+  // The map is of layers of a run that goes on, the tokens are still those of the run before.
+  connect(&studio_, &Studio::figure_changed, this, [this] { strip_->set_old(studio_.scheduler().is_early()); });
   connect(&studio_, &Studio::state_changed, this, [this] {
     if (studio_.checkpoints().has_sides()) {
       show_tokens();  // of another side

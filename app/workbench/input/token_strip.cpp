@@ -103,6 +103,13 @@ void TokenStrip::set_show_ids(bool show) {
   lay_out();
 }
 
+void TokenStrip::set_old(bool old) {
+  if (old != old_) {
+    old_ = old;
+    viewport()->update();
+  }
+}
+
 void TokenStrip::lay_out() {
   // A strip of one row has no room for arcs, and asks for none.
   const int line = fontMetrics().height();
@@ -374,6 +381,8 @@ void TokenStrip::paintEvent(QPaintEvent* /*event*/) {
     painter.drawText(viewport()->rect(), Qt::AlignCenter, QStringLiteral("no tokens yet"));
     return;
   }
+  constexpr double kOld = 0.4;  // opacity
+  painter.setOpacity(old_ ? kOld : 1);
   const int offset = verticalScrollBar()->value();
   const int step = row_step();
   const int first_row = std::max(0, (offset - kStripMargin) / step);

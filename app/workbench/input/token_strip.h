@@ -30,6 +30,9 @@ class TokenStrip : public QAbstractScrollArea {
   // Frames the tokens under the pointer elsewhere and scrolls to the query.
   void set_pointed(std::int64_t query, std::int64_t key);
   void set_show_ids(bool show);
+  // Greys tokens of a run that another is about to replace.
+  void set_old(bool old);
+  bool is_old() const { return old_; }
   // Whether rows leave room above for arcs, in a strip that is higher than one row.
   void set_arc_room(bool room);
   bool has_arc_room() const { return arc_room_ > 0; }
@@ -95,6 +98,7 @@ class TokenStrip : public QAbstractScrollArea {
   std::int64_t query_ = -1;  // under the pointer
   std::int64_t key_ = -1;
   bool show_ids_ = false;
+  bool old_ = false;
   bool show_positions_ = false;
   views::BeyondTrained beyond_;
   bool wants_arcs_ = false;

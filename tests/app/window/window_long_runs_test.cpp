@@ -10,6 +10,7 @@
 
 #include "app/workbench/input/input_dock.h"
 #include "app/workbench/input/input_files.h"
+#include "app/workbench/input/token_strip.h"
 #include "tests/support/window.h"
 
 namespace locus::workbench {
@@ -215,10 +216,17 @@ TEST_F(WindowLongRuns, ALongRunShowsItsFirstLayerAndCancelBringsBackWhatWasThere
   EXPECT_FALSE(content().home.has_value());  // its cells are none of the columns'
   EXPECT_EQ(window_->studio().state().layer, 2);
   EXPECT_EQ(cancel->mapTo(window_.get(), QPoint(0, 0)), place);
+  // What is of the run before is grey.
+  const auto* strip = window_->findChild<TokenStrip*>(QStringLiteral("token-strip"));
+  const auto* predictions = window_->findChild<QWidget*>(QStringLiteral("predictions"));
+  EXPECT_TRUE(strip->is_old());
+  EXPECT_FALSE(predictions->isEnabled());
 
   cancel->click();
   ASSERT_TRUE(settle());
   EXPECT_FALSE(window_->studio().scheduler().is_early());
+  EXPECT_FALSE(strip->is_old());
+  EXPECT_TRUE(predictions->isEnabled());
   EXPECT_EQ(shown_text(), "short");
   EXPECT_NE(title().find("layer 2"), std::string::npos) << title();
   EXPECT_FALSE(content().dim);
