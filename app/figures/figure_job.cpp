@@ -39,10 +39,23 @@ views::ViewInput paper_input(const session::Recipe& recipe, std::vector<views::C
   return input;
 }
 
+namespace {
+
+// The mark of a column with a head of its own is for the window, where it can be linked again.
+std::string without_mark(std::string title) {
+  const std::string mark = " ⚮ ";
+  if (const std::size_t at = title.find(mark); at != std::string::npos) {
+    title.replace(at, mark.size(), " · ");
+  }
+  return title;
+}
+
+}  // namespace
+
 figure::Figure on_paper(figure::Figure figure, const session::PaperState& paper) {
   figure.title = paper.titles ? figure.title : "";
   for (figure::Panel& panel : figure.panels) {
-    panel.title = paper.titles ? panel.title : "";
+    panel.title = paper.titles ? without_mark(panel.title) : "";
     if (!paper.labels) {
       panel.x.label.clear();
       panel.y.label.clear();

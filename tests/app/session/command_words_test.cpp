@@ -138,6 +138,9 @@ TEST_F(CommandWords, WhatThePaperLeavesOutIsNotDrawn) {
   EXPECT_EQ(drawn.title + drawn.panels[0].title + drawn.panels[0].color_bar_label, "");
   EXPECT_EQ(std::get<locus::figure::Curve>(drawn.panels[0].layers[0]).name, "");
   EXPECT_EQ(drawn.panels[0].x.label, "key");
+  // The mark of an unlinked column is for the window.
+  figure.panels[0].title = "one ⚮ layer 0, head 3";
+  EXPECT_EQ(locus::figures::on_paper(figure, {}).panels[0].title, "one · layer 0, head 3");
 }
 
 }  // namespace
