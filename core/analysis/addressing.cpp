@@ -11,6 +11,7 @@
 
 #include "core/analysis/addressing_parts.h"
 #include "core/analysis/row_blocks.h"
+#include "core/attention/fused_scores.h"
 #include "core/base/numbers.h"
 #include "core/position/shared/adds_to_content.h"
 
@@ -18,7 +19,8 @@ namespace locus::analysis {
 
 namespace {
 
-constexpr std::size_t kBlockQueries = 64;
+constexpr std::size_t kBlockQueries = 128;
+constexpr std::int64_t kBlockCells = std::int64_t{1} << 23;  // of all heads that are split at once
 constexpr std::int64_t kSparse = 8;    // rows from one query to the next beyond which each is computed by itself
 constexpr double kMaxCells = 1 << 24;  // that a head's queries cost, where cells are scored
 constexpr double kNormal = 1.959963984540054;  // 95 % of a normal distribution
@@ -146,6 +148,18 @@ std::vector<std::int64_t> chosen_queries(const AddressingSource& source, const A
   return chosen;
 }
 
+// Heads whose weights fit a block.
+std::vector<Range> head_groups(const AddressingSource& source, std::size_t queries) {
+  const std::int64_t heads = source.field.source().heads();
+  const auto rows = static_cast<std::int64_t>(std::clamp<std::size_t>(queries, 1, kBlockQueries));
+  const std::int64_t most = std::max<std::int64_t>(kBlockCells / (rows * source.field.source().keys()), 1);
+  std::vector<Range> groups;
+  for (std::int64_t begin = 0; begin < heads; begin += most) {
+    groups.push_back({begin, std::min(begin + most, heads)});
+  }
+  return groups;
+}
+
 // Visits the queries of a group of heads, block by block.
 Status for_each_block(const AddressingSource& source, const std::vector<std::int64_t>& queries, Range heads,
                       CellWeights weights, const std::function<Status(const QueryBlock&)>& visit) {
@@ -213,6 +227,34 @@ void weigh_row(const float* attention, const bool* hidden, std::int64_t keys, do
 
 }  // namespace
 
+namespace {
+
+// (h, Q, K) the weights with which queries attend.
+Result<at::Tensor> attention_rows(const attention::ScoreField& field, const std::vector<std::int64_t>& queries,
+                                  Range heads, Range keys) {
+  const attention::ScoreSource& scores = field.source();
+  const attention::ComputedScores* const computed = scores.computed();
+  const auto fused = computed != nullptr ? computed->fused(field.mask()) : nullptr;
+  if (fused == nullptr) {
+    LOCUS_TRY(const at::Tensor rows, queried_rows(queries, 1, [&](Range rows) -> Result<at::Tensor> {
+                at::Tensor carry;
+                return scores.scores(attention::Quantity::kWeight, heads, rows, keys, carry);
+              }));
+    return rows.to(at::kCPU, at::kFloat).contiguous();
+  }
+  std::vector<std::int64_t> columns(index(keys.size()));
+  std::iota(columns.begin(), columns.end(), keys.begin);
+  at::Tensor rows = at::empty({heads.size(), std::ssize(queries), keys.size()}, at::kFloat);
+  for (std::int64_t head = heads.begin; head < heads.end; ++head) {
+    Field field = Field::zeros(std::ssize(queries), keys.size());
+    LOCUS_CHECK(fused->sample({attention::Quantity::kWeight, head, {}, {}}, queries, columns, field, {}));
+    std::ranges::copy(field.values, rows.data_ptr<float>() + (head - heads.begin) * std::ssize(field.values));
+  }
+  return rows;
+}
+
+}  // namespace
+
 Result<QueryBlock> query_block(const AddressingSource& source, std::vector<std::int64_t> queries, Range heads,
                                CellWeights weights) {
   const attention::Mask& mask = source.field.mask();
@@ -225,11 +267,7 @@ Result<QueryBlock> query_block(const AddressingSource& source, std::vector<std::
   block.queries = std::move(queries);
   at::Tensor attention;
   if (weights != CellWeights::kCells) {
-    LOCUS_TRY(const at::Tensor own, queried_rows(block.queries, 1, [&](Range rows) -> Result<at::Tensor> {
-                at::Tensor carry;
-                return scores.scores(attention::Quantity::kWeight, heads, rows, block.keys, carry);
-              }));
-    attention = own.to(at::kCPU, at::kFloat).contiguous();
+    LOCUS_TRY(attention, attention_rows(source.field, block.queries, heads, block.keys));
   }
   const double share = weights == CellWeights::kCells ? 0 : weights == CellWeights::kHalf ? 0.5 : 1;
   const at::Tensor rows = hidden.contiguous();
@@ -267,14 +305,15 @@ Result<LayerAddressing> addressing_by(const AddressingSource& source, Addressing
   const std::int64_t heads = source.field.source().heads();
   LayerAddressing layer{split.way(), static_cast<std::int64_t>(queries.size()), {}};
   std::vector<HeadSums> sums(index(heads));
-  const Range all{0, heads};
-  LOCUS_CHECK(for_each_block(source, queries, all, options.weights, [&](const QueryBlock& block) -> Status {
-    LOCUS_TRY(const std::vector<QueryParts> parts, split.split(block, all, {}, stop));
-    for (std::size_t n = 0; n < parts.size(); ++n) {
-      sums[n].add(parts[n]);
-    }
-    return {};
-  }));
+  for (const Range group : head_groups(source, queries.size())) {
+    LOCUS_CHECK(for_each_block(source, queries, group, options.weights, [&](const QueryBlock& block) -> Status {
+      LOCUS_TRY(const std::vector<QueryParts> parts, split.split(block, group, {}, stop));
+      for (std::size_t n = 0; n < parts.size(); ++n) {
+        sums[index(group.begin) + n].add(parts[n]);
+      }
+      return {};
+    }));
+  }
   std::ranges::transform(sums, std::back_inserter(layer.heads), &HeadSums::head);
   return layer;
 }

@@ -4,16 +4,20 @@
 //   μ = ⟨ū, k̄⟩   a[j] = ⟨u_j − ū, k̄⟩   b[c] = ⟨ū, k_c − k̄⟩   e[j, c] = ⟨u_j − ū, k_c − k̄⟩
 // and Σ p p e² = tr(A B) of the covariances A of u and B of k. For two pairs m and n these are, as complex numbers,
 //   ½ Re( α conj(P) + β conj(N) ),  α = E u_m u_n,  β = E u_m conj(u_n),  P = E k_m k_n,  N = E k_m conj(k_n)
-// where the moments of u are q_m q_n times those of z, which every query and head shares: one matrix product of the
-// weights with all products of two columns gives the moments of all queries, O(n·D²) each.
+// where the moments of u are q_m q_n times those of z: one matrix product of the weights with all products of two
+// columns gives the moments of all queries, O(n·D²) each. Shares alone are computed in tiles (addressing_moments.h);
+// rows, spectra and what needs more digits here, in float64.
 #include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <utility>
 
+#include "core/analysis/addressing_moments.h"
 #include "core/analysis/addressing_parts.h"
+#include "core/attention/tasks.h"
 
 namespace locus::analysis {
 
@@ -32,33 +36,24 @@ struct Complexes {
   std::int64_t columns() const { return real.size(1); }
 };
 
-// Products of two columns of `values`, less their means over all rows: for m ≤ n the real and imaginary parts of
-// x_m x_n, then of x_m conj(x_n).
-template <class Number>
-void fill_products(const Complexes& values, const std::vector<double>& centre, Number* out) {
+// Products of two columns of `values`: for m ≤ n the real and imaginary parts of x_m x_n, then of x_m conj(x_n).
+void fill_products(const Complexes& values, double* out) {
   const std::int64_t pairs = values.columns();
   const std::int64_t width = pairs * (pairs + 1) / 2;
   const at::Tensor real = values.real.contiguous();
   const at::Tensor imaginary = values.imaginary.contiguous();
-  const double* const re = real.data_ptr<double>();
-  const double* const im = imaginary.data_ptr<double>();
   at::parallel_for(0, values.real.size(0), 16, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<Number> row(static_cast<std::size_t>(2 * pairs));
-    Number* const x = row.data();
-    Number* const y = x + pairs;
     for (std::int64_t t = begin; t < end; ++t) {
-      for (std::int64_t m = 0; m < pairs; ++m) {
-        x[m] = static_cast<Number>(re[t * pairs + m] - centre[index(m)]);
-        y[m] = static_cast<Number>(im[t * pairs + m] - centre[index(pairs + m)]);
-      }
-      Number* to = out + t * 4 * width;
+      const double* const x = real.data_ptr<double>() + t * pairs;
+      const double* const y = imaginary.data_ptr<double>() + t * pairs;
+      double* to = out + t * 4 * width;
       for (std::int64_t m = 0; m < pairs; ++m) {
         const std::int64_t rest = pairs - m;
         for (std::int64_t n = 0; n < rest; ++n) {
-          const Number xx = x[m] * x[m + n];
-          const Number yy = y[m] * y[m + n];
-          const Number xy = x[m] * y[m + n];
-          const Number yx = y[m] * x[m + n];
+          const double xx = x[m] * x[m + n];
+          const double yy = y[m] * y[m + n];
+          const double xy = x[m] * y[m + n];
+          const double yx = y[m] * x[m + n];
           to[n] = xx - yy;
           to[width + n] = xy + yx;
           to[2 * width + n] = xx + yy;
@@ -73,52 +68,36 @@ void fill_products(const Complexes& values, const std::vector<double>& centre, N
 // The products of the columns of a matrix, computed by parts where they are many.
 class Products {
  public:
-  // Exact ones are made in float64, and need no centre: what fades grows without bound in the other direction.
-  Products(Complexes values, bool exact) : values_(std::move(values)), exact_(exact) {
-    for (const at::Tensor& part : {values_.real, values_.imaginary}) {
-      const at::Tensor mean = (exact ? at::zeros({part.size(1)}, at::kDouble) : part.mean(0)).contiguous();
-      centre_.insert(centre_.end(), mean.data_ptr<double>(), mean.data_ptr<double>() + mean.numel());
-    }
-  }
+  explicit Products(Complexes values) : values_(std::move(values)) {}
 
-  const std::vector<double>& centre() const { return centre_; }
   const Complexes& values() const { return values_; }
 
-  // (Q, 4N) float64 means of the products with weights (Q, K) of the rows `keys`.
+  // (Q, 4N) means of the products with weights (Q, K) of the rows `keys`.
   at::Tensor means(const at::Tensor& weights, Range keys) {
-    const std::int64_t width = 2 * values_.columns() * (values_.columns() + 1);
-    const at::ScalarType type = exact_ ? at::kDouble : at::kFloat;
-    const at::Tensor own = weights.to(type);
-    const std::int64_t most = std::max<std::int64_t>(kMostProducts / width, 64);
+    const std::int64_t most = std::max<std::int64_t>(kMostProducts / width(), 64);
     if (values_.real.size(0) <= most) {  // kept for other heads and queries
       if (!kept_.defined()) {
-        kept_ = products({0, values_.real.size(0)}, type);
+        kept_ = products({0, values_.real.size(0)});
       }
-      return at::matmul(own, kept_.slice(0, keys.begin, keys.end)).to(at::kDouble);
+      return at::matmul(weights, kept_.slice(0, keys.begin, keys.end));
     }
-    at::Tensor sum = at::zeros({weights.size(0), width}, at::kDouble);
+    at::Tensor sum = at::zeros({weights.size(0), width()}, at::kDouble);
     for (std::int64_t begin = keys.begin; begin < keys.end; begin += most) {
       const Range part{begin, std::min(begin + most, keys.end)};
-      sum += at::matmul(own.slice(1, part.begin - keys.begin, part.end - keys.begin), products(part, type));
+      sum += at::matmul(weights.slice(1, part.begin - keys.begin, part.end - keys.begin), products(part));
     }
     return sum;
   }
 
  private:
-  at::Tensor products(Range rows, at::ScalarType type) const {
-    const std::int64_t width = 2 * values_.columns() * (values_.columns() + 1);
-    const at::Tensor out = at::empty({rows.size(), width}, type);
-    if (type == at::kDouble) {
-      fill_products(values_.slice(rows), centre_, out.data_ptr<double>());
-    } else {
-      fill_products(values_.slice(rows), centre_, out.data_ptr<float>());
-    }
+  std::int64_t width() const { return 2 * values_.columns() * (values_.columns() + 1); }
+  at::Tensor products(Range rows) const {
+    const at::Tensor out = at::empty({rows.size(), width()}, at::kDouble);
+    fill_products(values_.slice(rows), out.data_ptr<double>());
     return out;
   }
 
   Complexes values_;
-  bool exact_;
-  std::vector<double> centre_;  // (2M) real parts, then imaginary ones
   at::Tensor kept_;
 };
 
@@ -127,16 +106,15 @@ struct Moments {
   const double* products;  // (4N)
   const double* real;      // (M) means
   const double* imaginary;
-  const double* centre;  // (2M)
   std::int64_t pairs;
 
   // (S, D): real and imaginary part of each; `at` counts m ≤ n.
   std::array<double, 4> of(std::int64_t m, std::int64_t n, std::int64_t at) const {
     const std::int64_t width = pairs * (pairs + 1) / 2;
-    const double x = real[m] - centre[m];
-    const double y = imaginary[m] - centre[pairs + m];
-    const double u = real[n] - centre[n];
-    const double v = imaginary[n] - centre[pairs + n];
+    const double x = real[m];
+    const double y = imaginary[m];
+    const double u = real[n];
+    const double v = imaginary[n];
     return {products[at] - (x * u - y * v), products[width + at] - (x * v + y * u),
             products[2 * width + at] - (x * u + y * v), products[3 * width + at] - (y * u - x * v)};
   }
@@ -186,13 +164,13 @@ Complexes times(const Complexes& a, const Complexes& b, bool conjugate) {
 class PairSplit final : public AddressingSplit {
  public:
   PairSplit(PairLayer layer, CellWeights weights)
-      : layer_(std::move(layer)), exact_(weights == CellWeights::kAttention) {
+      : layer_(std::move(layer)), exact_(weights == CellWeights::kAttention || decays()) {
     const std::int64_t sets = layer_.form.frequencies.size(0);
     for (std::int64_t set = 0; set < sets; ++set) {
-      angles_.push_back(angles(set));
+      const at::Tensor angle = angles(set);
+      turns_.push_back({angle.cos(), angle.sin()});
     }
-    exact_ = exact_ || decays();
-    places_.resize(angles_.size());
+    places_.resize(turns_.size());
   }
 
   AddressingWay way() const override { return AddressingWay::kPairs; }
@@ -200,10 +178,13 @@ class PairSplit final : public AddressingSplit {
 
   Result<std::vector<QueryParts>> split(const QueryBlock& block, Range heads, const PartsWanted& wanted,
                                         const StopToken& stop) override {
+    if (!exact_ && !wanted.effects && !wanted.rows) {
+      return split_heads(block, heads, stop);
+    }
     const double from = decays() ? position(block.queries.back()) : 0;
     const std::int64_t count = std::ssize(block.queries);
     at::Tensor of_places;  // of all heads at once, where they share them
-    if (angles_.size() == 1) {
+    if (turns_.size() == 1) {
       of_places = places(0, from).means(block.weights.flatten(0, 1), block.keys).contiguous();
     }
     std::vector<QueryParts> parts;
@@ -235,7 +216,7 @@ class PairSplit final : public AddressingSplit {
 
  private:
   bool decays() const { return layer_.form.decay.defined(); }
-  std::size_t set_of(std::int64_t head) const { return angles_.size() == 1 ? 0 : index(head); }
+  std::size_t set_of(std::int64_t head) const { return turns_.size() == 1 ? 0 : index(head); }
   double position(std::int64_t token) const { return layer_.ids[token][0].item<double>(); }
 
   // (T, M) φ of every token, 0 of those without a position.
@@ -274,7 +255,7 @@ class PairSplit final : public AddressingSplit {
   // room.
   Keys& turned_keys(std::int64_t head) {
     const std::int64_t group = head / layer_.group;
-    const std::int64_t number = angles_.size() == 1 ? group : head;
+    const std::int64_t number = turns_.size() == 1 ? group : head;
     if (const auto found = keys_.find(number); found != keys_.end()) {
       return found->second;
     }
@@ -283,15 +264,14 @@ class PairSplit final : public AddressingSplit {
     if (std::ssize(keys_) >= std::max<std::int64_t>(room, 1)) {
       keys_.clear();
     }
-    const at::Tensor& angle = angles_[set_of(head)];
-    Products products(times(planes(layer_.key[group]), {angle.cos(), angle.sin()}, true), exact_);
+    Products products(times(planes(layer_.key[group]), turns_[set_of(head)], true));
     return keys_.emplace(number, Keys{std::move(products), rest(layer_.key[group])}).first->second;
   }
 
   // (T, M) z: without decay; with it, as seen from position `from`.
   Complexes turning(std::int64_t head, double from) const {
-    const at::Tensor& angle = angles_[set_of(head)];
-    Complexes z{angle.cos(), -angle.sin()};
+    const Complexes& turn = turns_[set_of(head)];
+    Complexes z{turn.real, -turn.imaginary};
     if (decays()) {
       const at::Tensor faded = ((from - layer_.ids.select(1, 0)).unsqueeze(1) * layer_.form.decay).exp();
       z = {z.real * faded, z.imaginary * faded};
@@ -303,10 +283,10 @@ class PairSplit final : public AddressingSplit {
   Products& places(std::int64_t head, double from) {
     std::unique_ptr<Products>& own = places_[set_of(head)];
     if (own == nullptr || (decays() && from != from_)) {
-      if (angles_.size() > 1) {  // one head's products at a time
+      if (turns_.size() > 1) {  // one head's products at a time
         std::ranges::for_each(places_, [](auto& each) { each.reset(); });
       }
-      own = std::make_unique<Products>(turning(head, from), exact_);
+      own = std::make_unique<Products>(turning(head, from));
       from_ = from;
     }
     return *own;
@@ -327,11 +307,52 @@ class PairSplit final : public AddressingSplit {
     return rest(layer_.query[head].index_select(0, at::tensor(tokens, at::kLong))) * layer_.scale;
   }
 
+  // z of every token, and the head's keys turned back with what does not turn.
+  PairNumbers place_numbers(std::int64_t head) const {
+    const Complexes z = turning(head, 0);
+    return {z.real.data_ptr<double>(), z.imaginary.data_ptr<double>(), nullptr, layer_.length, layer_.form.pairs(), 0};
+  }
+  PairNumbers key_numbers(std::int64_t head) const {
+    const at::Tensor& key = layer_.key[head / layer_.group];
+    const Complexes k = times(planes(key), turns_[set_of(head)], true);
+    const at::Tensor unturned = rest(key);
+    return {k.real.data_ptr<double>(),   k.imaginary.data_ptr<double>(),
+            unturned.data_ptr<double>(), layer_.length,
+            layer_.form.pairs(),         unturned.size(1)};
+  }
+
+  // The shares alone, a head on each thread.
+  Result<std::vector<QueryParts>> split_heads(const QueryBlock& block, Range heads, const StopToken& stop) const {
+    std::optional<PairNumbers> shared;
+    if (turns_.size() == 1) {
+      shared = place_numbers(0);
+    }
+    struct Nothing {};
+    const std::int64_t count = std::ssize(block.queries);
+    const at::Tensor weights = block.weights.contiguous();
+    std::vector<QueryParts> parts(index(heads.size()));
+    LOCUS_CHECK(attention::run_tasks<Nothing>(heads.size(), stop, [&](std::int64_t task, Nothing& /*scratch*/) {
+      const at::NoGradGuard no_grad;
+      const std::int64_t head = heads.begin + task;
+      const std::optional<PairNumbers> own = shared ? std::nullopt : std::optional(place_numbers(head));
+      const Complexes q = queries(head, block.queries, 0);
+      const at::Tensor rest_q = rest_queries(head, block.queries);
+      const MomentParts moments =
+          split_by_moments(shared ? *shared : *own, key_numbers(head),
+                           {count, block.keys, weights.data_ptr<double>() + task * count * block.keys.size(),
+                            q.real.data_ptr<double>(), q.imaginary.data_ptr<double>(), rest_q.data_ptr<double>()});
+      QueryParts& part = parts[index(task)];
+      part.place = moments.place;
+      part.word = moments.word;
+      part.both = moments.both;
+    }));
+    return parts;
+  }
+
   QueryParts split_head(const QueryBlock& block, const at::Tensor& weights, const at::Tensor& of_places,
                         std::int64_t head, double from, const PartsWanted& wanted) {
     Keys& own_keys = turned_keys(head);
-    const Products& all_places = places(head, from);
-    const Complexes z = all_places.values().slice(block.keys);
+    const Complexes z = places(head, from).values().slice(block.keys);
     const Complexes k = own_keys.products.values().slice(block.keys);
     const at::Tensor unturned = own_keys.rest.slice(0, block.keys.begin, block.keys.end);
     const Complexes mean_z{at::matmul(weights, z.real), at::matmul(weights, z.imaginary)};
@@ -352,8 +373,7 @@ class PairSplit final : public AddressingSplit {
     parts.place = list(weighted_variance(weights, place));
     parts.word = list(weighted_variance(weights, word));
     const at::Tensor rows =
-        both_of(parts, {of_places, mean_z, all_places.centre()},
-                {own_keys.products.means(weights, block.keys).contiguous(), mean_k, own_keys.products.centre()}, q,
+        both_of(parts, {of_places, mean_z}, {own_keys.products.means(weights, block.keys).contiguous(), mean_k}, q,
                 wanted.rows);
     if (wanted.effects) {
       const at::Tensor mean = (weights * word).sum(1);
@@ -367,11 +387,10 @@ class PairSplit final : public AddressingSplit {
     return parts;
   }
 
-  // Means over the keys of a side's products, of its numbers, and what the products are less.
+  // Means over the keys of a side's products and of its numbers.
   struct SideMeans {
     at::Tensor products;  // (Q, 4N)
     Complexes numbers;    // (Q, M)
-    const std::vector<double>& centre;
   };
   // Fills parts.both; (Q, M) the covariances of every pair with the whole, where asked for.
   static at::Tensor both_of(QueryParts& parts, const SideMeans& place, const SideMeans& key, const Complexes& q,
@@ -389,8 +408,8 @@ class PairSplit final : public AddressingSplit {
         return matrix.data_ptr<double>() + n * matrix.size(1);
       };
       for (std::int64_t n = begin; n < end; ++n) {
-        const Moments of_place{row(place.products, n), row(z.real, n), row(z.imaginary, n), place.centre.data(), pairs};
-        const Moments of_key{row(key.products, n), row(k.real, n), row(k.imaginary, n), key.centre.data(), pairs};
+        const Moments of_place{row(place.products, n), row(z.real, n), row(z.imaginary, n), pairs};
+        const Moments of_key{row(key.products, n), row(k.real, n), row(k.imaginary, n), pairs};
         parts.both[index(n)] =
             interaction(of_place, of_key, row(own.real, n), row(own.imaginary, n), by_row ? row(rows, n) : nullptr);
       }
@@ -438,10 +457,10 @@ class PairSplit final : public AddressingSplit {
   }
 
   PairLayer layer_;
-  bool exact_;                      // products in float64
-  std::vector<at::Tensor> angles_;  // (T, M) of all heads, or of each
+  bool exact_;                    // V may be far below what varies over the text: no tiles of float32
+  std::vector<Complexes> turns_;  // (T, M) e^{ιφ} of all heads, or of each
   std::map<std::int64_t, Keys> keys_;
-  std::vector<std::unique_ptr<Products>> places_;  // as angles_
+  std::vector<std::unique_ptr<Products>> places_;  // as turns_
   double from_ = 0;
 };
 

@@ -51,7 +51,7 @@ room(core/position/seqpe ${encodings})
 room(core/position/tape ${encodings})
 room(core/mixers)
 room(core/attention core/mixers core/position)
-room(core/analysis core/attention core/mixers core/position)
+room(core/analysis core/products core/mixers core/position core/attention)
 
 room(models)
 set(formats models/formats/json models/formats)

@@ -540,6 +540,58 @@ TEST(Addressing, permutationsOfWhatStandsBetweenAreUnbiased) {
   }
 }
 
+// More keys and queries than a tile holds, and a key far from all others, as a sink is.
+TEST(Addressing, tilesAgreeWithFloat64OnLongTexts) {
+  constexpr std::int64_t kLong = 600;
+  for (const char* label : {"rope", "rope partial", "rope in a window", "rope in chunks", "rope-mixed"}) {
+    AddressingCase test;
+    for (const AddressingCase& each : addressing_cases()) {
+      test = each.label == label ? each : test;
+    }
+    AddressingLayer layer(test, kLong);
+    if (!test.image) {
+      layer.projections.key.select(2, 0).mul_(20);
+      layer.prepared = layer.encoding->prepare(layer.encoding->begin(layer.positions, 1), 0, layer.projections);
+    }
+    const attention::ComputedScores scores(layer.encoding, 0, layer.prepared, layer.scores->log_sum_exp());
+    const analysis::AddressingSource source{*layer.field, scores};
+    std::vector<std::int64_t> queries;
+    for (std::int64_t query = test.image ? 3 : 33; query < layer.length(); query += 7) {
+      queries.push_back(query);
+    }
+    const Range heads{0, kAddressingHeads};
+    for (const CellWeights weights : {CellWeights::kHalf, CellWeights::kCells}) {
+      const auto split = analysis::split_by_pairs(source, weights);
+      const auto block = analysis::query_block(source, queries, heads, weights);
+      ASSERT_TRUE(split.ok() && block.ok());
+      const auto tiled = (*split)->split(*block, heads, {}, {});
+      const auto exact = (*split)->split(*block, heads, {.effects = true}, {});
+      ASSERT_TRUE(tiled.ok() && exact.ok());
+      for (std::size_t head = 0; head < exact->size(); ++head) {
+        const analysis::QueryParts& own = (*tiled)[head];
+        const analysis::QueryParts& twin = (*exact)[head];
+        double difference = 0;
+        double count = 0;
+        for (std::size_t n = 0; n < queries.size(); ++n) {
+          const double whole = variance_of(twin, n);
+          if (whole == 0) {  // one key
+            continue;
+          }
+          const std::string where =
+              std::string(label) + ", head " + std::to_string(head) + ", query " + std::to_string(queries[n]);
+          EXPECT_NEAR(own.place[n] / whole, twin.place[n] / whole, 5e-6) << where;
+          EXPECT_NEAR(own.word[n] / whole, twin.word[n] / whole, 5e-6) << where;
+          EXPECT_NEAR(own.both[n] / whole, twin.both[n] / whole, 5e-6) << where;
+          difference += own.both[n] / variance_of(own, n) - twin.both[n] / whole;
+          ++count;
+        }
+        EXPECT_GE(count, 5);
+        EXPECT_NEAR(difference / count, 0, 5e-7) << label << ", head " << head;
+      }
+    }
+  }
+}
+
 TEST(Addressing, purePlacesAndPureWordsAreWhole) {
   AddressingLayer layer({"rope", "rope", {}});
   layer.projections.key = layer.projections.key.slice(2, 5, 6).expand_as(layer.projections.key).contiguous();
