@@ -247,6 +247,11 @@ Result<std::vector<TokenPair>> strongest_token_pairs(const Model& model, const T
                                           progress);
 }
 
+Result<ScoreSources> score_sources(const Model& model, const Trace& trace, const ScoreSourcesOptions& options,
+                                   StopToken stop, const Progress& progress) {
+  return wherever<&score_sources>(&Engine::score_sources, model, trace, options, stop, progress);
+}
+
 Result<std::vector<std::vector<analysis::SwapScores>>> swap_scores(const Trace& trace, double temperature,
                                                                    const analysis::AddressingOptions& options,
                                                                    StopToken stop, const Progress& progress) {

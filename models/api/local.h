@@ -19,6 +19,7 @@
 #include "models/api/pairs.h"
 #include "models/api/process_group.h"
 #include "models/api/run_estimate.h"
+#include "models/api/score_sources.h"
 #include "models/api/train.h"
 #include "models/api/verify.h"
 #include "models/api/weight_kinds.h"
@@ -67,6 +68,7 @@
   FUNCTION(models, predictions_at)        \
   FUNCTION(models, products)              \
   FUNCTION(models, runtime)               \
+  FUNCTION(models, score_sources)         \
   FUNCTION(models, set_families_folder)   \
   FUNCTION(models, set_threads)           \
   FUNCTION(models, shift_stability)       \

@@ -1,17 +1,25 @@
-// models/api/pairs.h, and models/api/addressing.h, which reads pairs too
+// models/api/pairs.h, and models/api/addressing.h and models/api/score_sources.h, which read queries and keys too
 #include "models/api/pairs.h"
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <utility>
 
+#include "core/analysis/pair_layer.h"
 #include "core/attention/attend.h"
 #include "core/base/guarded.h"
+#include "core/position/shared/adds_to_content.h"
 #include "core/position/shared/pair_form.h"
 #include "models/api/addressing.h"
 #include "models/api/local.h"
+#include "models/api/score_sources.h"
 #include "models/edits/edited_encoding.h"
 #include "models/experiments/fields.h"
+#include "models/experiments/rerun.h"
+#include "models/transformer/direct_path.h"
 
 namespace locus::models {
 
@@ -236,6 +244,193 @@ Result<std::shared_ptr<const Trace>> local::with_pairs(const Trace& trace, std::
     changed.computed = computed;
     changed.scores = std::make_shared<const attention::ScoreField>(std::move(computed), source.mask);
     return std::shared_ptr<const Trace>(std::make_shared<RecordedTrace>(std::move(own)));
+  });
+}
+
+namespace {
+
+// Queries of parts (S, D) as they meet the key's, (S', D): turned by the angle between the two where pairs turn.
+struct MeetingParts {
+  at::Tensor query, key;  // float64
+  double scale = 1;
+  bool of_pairs = false;
+};
+
+at::Tensor stacked(const std::vector<transformer::RunPart>& parts) {
+  std::vector<at::Tensor> vectors;
+  vectors.reserve(parts.size());
+  for (const transformer::RunPart& part : parts) {
+    vectors.push_back(part.vector);
+  }
+  return at::stack(vectors);
+}
+
+// The factor of the pairs that are counted, 1 where all are.
+Result<MeetingParts> meeting_parts(const analysis::PairSource& source, const models::ScoreSourcesOptions& options,
+                                   std::int64_t query, std::int64_t key, at::Tensor query_parts, at::Tensor key_parts) {
+  const position::PositionEncoding& encoding = source.scores.encoding();
+  const std::string& name = encoding.description().name;
+  MeetingParts meet{std::move(query_parts), std::move(key_parts), encoding.scale()};
+  const Result<analysis::PairLayer> layer = analysis::PairLayer::of(source);
+  if (!layer.ok() && layer.error().code != ErrorCode::kUnsupported) {
+    return layer.error();
+  }
+  if (!layer.ok()) {
+    const bool adds = dynamic_cast<const position::AddsToContent*>(&encoding) != nullptr;
+    if (!adds && !(encoding.is_dot_product() && encoding.is_linear())) {
+      return unsupported("score sources: the score of " + name +
+                         " is no product of query and key with a bias beside it");
+    }
+    if (!options.pairs.empty()) {
+      return unsupported("score sources: " + name + " has no pairs");
+    }
+    return meet;
+  }
+  const position::PairForm& form = layer->form;
+  if (form.modulation || form.state || form.planes.empty() || !form.frequencies.defined()) {
+    return unsupported("score sources: the pairs of " + name + " are no planes that turn with the position alone");
+  }
+  const Range pairs = options.pairs.empty() ? Range{0, layer->rows()} : options.pairs;
+  if (pairs.begin < 0 || pairs.end > layer->rows()) {
+    return bad_input("pairs: expected a range within 0:" + std::to_string(layer->rows()) + ", found " +
+                     std::to_string(pairs.begin) + ":" + std::to_string(pairs.end));
+  }
+  meet.of_pairs = true;
+  const analysis::Steps steps = layer->steps(query, key);
+  const double length = form.magnitude * form.magnitude;
+  at::Tensor turned = at::zeros_like(meet.query);
+  for (std::int64_t pair = pairs.begin; pair < std::min(pairs.end, form.pairs()); ++pair) {
+    const auto& plane = form.planes[static_cast<std::size_t>(pair)];
+    const double angle = layer->angle(options.head, pair, steps);
+    const double factor = length * std::exp(layer->decay(pair, steps[0]));
+    const at::Tensor real = meet.query.select(1, plane[0]);
+    const at::Tensor imaginary = meet.query.select(1, plane[1]);
+    turned.select(1, plane[0]).copy_((real * std::cos(angle) - imaginary * std::sin(angle)) * factor);
+    turned.select(1, plane[1]).copy_((real * std::sin(angle) + imaginary * std::cos(angle)) * factor);
+  }
+  if (pairs.contains(form.pairs())) {
+    for (const std::int64_t channel : form.rest) {
+      turned.select(1, channel).copy_(meet.query.select(1, channel));
+    }
+  }
+  meet.query = turned;
+  return meet;
+}
+
+ScoreSource named(const transformer::RunPart& part) {
+  using Kind = transformer::RunPart::Kind;
+  const std::string layer = std::to_string(part.layer);
+  switch (part.kind) {
+    case Kind::kEnd:
+      return {part.name};
+    case Kind::kHead:
+      return {"head " + layer + "." + std::to_string(part.head), part.layer, part.head};
+    case Kind::kFeedForward:
+      return {"feed-forward " + layer, part.layer};
+    case Kind::kMixer:
+      return {"mixer " + layer, part.layer};
+    case Kind::kBiases:
+      break;
+  }
+  return {"biases " + layer, part.layer};
+}
+
+// The parts of one side of the cell, without those that wrote nothing.
+Result<std::vector<transformer::RunPart>> parts_of_side(const Rerun& run, const transformer::ScoreSide& side,
+                                                        const StopToken& stop, const Progress& progress) {
+  const Range row{side.row, side.row + 1};
+  transformer::ObserveOptions observe{.read = row, .writes = true, .stop = stop, .progress = progress};
+  observe.hidden = run.transformer.spec().is_image();  // whose last layer computes what its head reads alone
+  LOCUS_TRY(const transformer::Observation seen, run.transformer.observe(run.batch, observe));
+  LOCUS_TRY(std::vector<transformer::RunPart> parts,
+            transformer::score_parts(run.transformer, run.batch, seen, row, side));
+  std::erase_if(parts, [](const transformer::RunPart& part) { return !part.vector.any().item<bool>(); });
+  return parts;
+}
+
+// The token of a row, or the last; the key that it attends to most, or the one that is asked for.
+struct Cell {
+  std::int64_t query = 0;
+  std::int64_t key = 0;
+  double weight = 0;
+  double logit = 0;
+  double capped = 0;  // what the cap adds
+};
+Result<Cell> cell_of(const analysis::AddressingSource& source, const ScoreSourcesOptions& options) {
+  const attention::ScoreSource& scores = source.field.source();
+  const std::int64_t length = scores.length();
+  if (options.head < 0 || options.head >= scores.heads() || options.query >= length || options.key >= scores.keys()) {
+    return bad_input("score sources: expected a head below " + std::to_string(scores.heads()) +
+                     ", a query and a key below " + std::to_string(length) + ", found " + std::to_string(options.head) +
+                     ", " + std::to_string(options.query) + " and " + std::to_string(options.key));
+  }
+  Cell cell;
+  cell.query = options.query < 0 ? length - 1 : options.query;
+  const Range row{cell.query, cell.query + 1};
+  const Range head{options.head, options.head + 1};
+  const attention::Mask& mask = source.field.mask();
+  const Range keys = mask.columns(row, scores.keys());
+  at::Tensor carry;
+  LOCUS_TRY(const at::Tensor weights, scores.scores(attention::Quantity::kWeight, head, row, keys, carry));
+  const at::Tensor own = weights[0][0].to(at::kCPU, at::kDouble).masked_fill(mask.hidden(row, keys, at::kCPU)[0], -1.0);
+  cell.key = options.key < 0 ? keys.begin + own.argmax().item<std::int64_t>() : options.key;
+  if (!mask.visible(cell.query, cell.key)) {
+    return bad_input("score sources: query " + std::to_string(cell.query) + " does not see key " +
+                     std::to_string(cell.key));
+  }
+  cell.weight = own[cell.key - keys.begin].item<double>();
+  const position::Tile tile{source.scores.layer(), head, row, {cell.key, cell.key + 1}};
+  const double score = source.scores.encoding().score(source.scores.prepared(), tile).logits[0][0][0][0].item<double>();
+  const double cap = source.scores.soft_cap();
+  cell.logit = cap > 0 ? cap * std::tanh(score / cap) : score;
+  cell.capped = cell.logit - score;
+  return cell;
+}
+
+}  // namespace
+
+Result<ScoreSources> local::score_sources(const Model& model, const Trace& trace, const ScoreSourcesOptions& options,
+                                          StopToken stop, const Progress& progress) {
+  return guarded([&]() -> Result<ScoreSources> {
+    const at::NoGradGuard no_grad;
+    LOCUS_TRY(const Rerun run, rerun_of(model, trace, "score sources"));
+    LOCUS_TRY(const analysis::AddressingSource source, addressed(trace, options.layer));
+    LOCUS_TRY(const Cell cell, cell_of(source, options));
+    const auto half = [&progress](double from) -> Progress {
+      return [&progress, from](const ProgressReport& own) {
+        report(progress, own.fraction < 0 ? own.fraction : from + own.fraction / 2, own.what);
+      };
+    };
+    LOCUS_TRY(const auto queries, parts_of_side(run, {options.layer, options.head, false, cell.query}, stop, half(0)));
+    LOCUS_TRY(const auto keys, parts_of_side(run, {options.layer, options.head, true, cell.key}, stop, half(0.5)));
+    LOCUS_TRY(const MeetingParts meet, meeting_parts({source.scores, source.field.mask()}, options, cell.query,
+                                                     cell.key, stacked(queries), stacked(keys)));
+    const at::Tensor terms = at::matmul(meet.query, meet.key.t()) * meet.scale;
+    ScoreSources made;
+    made.logit = cell.logit;
+    made.weight = cell.weight;
+    made.query_token = cell.query;
+    made.key_token = cell.key;
+    std::ranges::transform(queries, std::back_inserter(made.query), named);
+    std::ranges::transform(keys, std::back_inserter(made.key), named);
+    made.terms = Field::zeros(terms.size(0), terms.size(1));
+    made.terms.quantity = "part of the logit";
+    made.terms.row_axis = {"query source", ""};
+    made.terms.column_axis = {"key source", ""};
+    const at::Tensor rounded = terms.to(at::kFloat).contiguous();
+    std::copy_n(rounded.data_ptr<float>(), rounded.numel(), made.terms.values.begin());
+    if (!options.pairs.empty()) {
+      return made;
+    }
+    made.cap = cell.capped;
+    const double rest = cell.logit - cell.capped - terms.sum().item<double>();
+    if (dynamic_cast<const position::AddsToContent*>(&source.scores.encoding()) != nullptr) {
+      made.place = rest;
+    } else if (constexpr double kRounding = 1e-3; !(std::abs(rest) <= kRounding * (1 + std::abs(cell.logit)))) {
+      return unsupported("score sources: the scores of " + source.scores.encoding().description().name + " in layer " +
+                         std::to_string(options.layer) + " are no product of these queries and keys");
+    }
+    return made;
   });
 }
 

@@ -203,32 +203,245 @@ std::vector<std::pair<std::string, at::Tensor>> stem_parts(const Transformer& mo
   return parts;
 }
 
+// Errors: kUnsupported where a model's layers write no sum; `what` begins them.
+Status check_sums(const Transformer& model, const std::string& what, std::int64_t layers) {
+  const Spec& spec = model.spec();
+  if (model.encodings().cross() != nullptr) {
+    return unsupported(what + ": expected a model without an encoder");
+  }
+  if (spec.convolution.kernel > 0 && layers > 0) {
+    return unsupported(what + ": a convolution after the first layer makes the stream no sum");
+  }
+  if (spec.has_rounds()) {
+    return unsupported(what + ": layers run in rounds, which begin with a sum of two states");
+  }
+  for (std::int64_t n = 0; n < layers; ++n) {
+    if (model.block(n).spec().attention.difference != 0) {
+      return unsupported(what + ": layer " + std::to_string(n) +
+                         " writes the differences of pairs of heads, no sum over its heads");
+    }
+  }
+  return {};
+}
+
+// The parts of one row of the stream, (S, C) float64.
+class StreamParts {
+ public:
+  StreamParts(const Transformer& model, const Batch& batch, const Observation& seen, Range kept, std::int64_t row)
+      : model_(model),
+        batch_(batch),
+        seen_(seen),
+        row_(row),
+        at_(row - kept.begin),
+        norm_(model.spec().norm, model.spec().norm_eps),
+        norm_after_(model.spec().norm,
+                    model.spec().after_norm_eps > 0 ? model.spec().after_norm_eps : model.spec().norm_eps) {
+    for (const auto& [name, part] : stem_parts(model, batch, {row, row + 1})) {
+      add({RunPart::Kind::kEnd, name, -1, -1, {}}, part[0]);
+    }
+  }
+
+  // Takes the row through a layer.
+  void pass(std::int64_t n) {
+    const Block& block = model_.block(n);
+    const LayerSpec& layer = block.spec();
+    const LayerWeights& weights = block.weights();
+    const LayerWrites& wrote = seen_.writes[static_cast<std::size_t>(n)];
+    StreamParts branches(*this, n);
+    if (layer.mixes()) {
+      mix(layer, weights, wrote, branches);
+    }
+    if (layer.feeds) {
+      feed(n, layer, weights, wrote);
+    }
+    if (wrote.input.defined()) {
+      StreamParts own(*this, n);
+      own.add({RunPart::Kind::kEnd, "per-layer embeddings", -1, -1, {}}, row_of(wrote.input));
+      own.through(norm_, weights.input_after_norm, row_of(wrote.input));
+      join(own);
+    }
+    if (weights.output_scale.defined()) {
+      vectors_ = vectors_ * doubled(weights.output_scale);
+    }
+    const at::Tensor picture = batch_.with_images_after(n, row_, at::zeros({1, 1, model_.spec().width}));
+    if (picture.any().item<bool>()) {
+      add({RunPart::Kind::kEnd, "picture after layer " + std::to_string(n), -1, -1, {}}, doubled(picture[0][0]));
+    }
+  }
+  // Takes the row into a layer's attention.
+  void enter(std::int64_t n) {
+    const LayerSpec& layer = model_.block(n).spec();
+    biases_of(n);
+    if (before(layer.attention_norm)) {
+      const at::Tensor& hidden = seen_.layers[static_cast<std::size_t>(n)].hidden;
+      through(norm_, model_.block(n).weights().attention_norm,
+              hidden.defined() ? doubled(hidden[0][row_]) : row_of(seen_.writes[static_cast<std::size_t>(n)].entering));
+    }
+    vectors_ = vectors_ * layer.attention_input;
+  }
+
+  const at::Tensor& vectors() const { return vectors_; }
+  std::vector<RunPart>& parts() { return parts_; }
+
+ private:
+  // None yet, of the branches of a layer.
+  StreamParts(const StreamParts& stream, std::int64_t layer)
+      : model_(stream.model_),
+        batch_(stream.batch_),
+        seen_(stream.seen_),
+        row_(stream.row_),
+        at_(stream.at_),
+        norm_(stream.norm_),
+        norm_after_(stream.norm_after_) {
+    biases_of(layer);
+  }
+
+  at::Tensor row_of(const at::Tensor& rows) const { return doubled(rows[0][at_]); }
+
+  void add(RunPart part, const at::Tensor& vector) {
+    parts_.push_back(std::move(part));
+    const at::Tensor row = vector.unsqueeze(0);
+    vectors_ = vectors_.defined() ? at::cat({vectors_, row}) : row;
+  }
+  void join(const StreamParts& branch) {
+    if (parts_[biases_].layer != branch.parts_[branch.biases_].layer) {
+      biases_of(branch.parts_[branch.biases_].layer);
+    }
+    vectors_.select(0, static_cast<std::int64_t>(biases_)).add_(branch.vectors_[0]);
+    vectors_ = at::cat({vectors_, branch.vectors_.slice(0, 1)});
+    parts_.insert(parts_.end(), branch.parts_.begin() + 1, branch.parts_.end());
+  }
+  // Constants go to the biases of this layer from now on.
+  void biases_of(std::int64_t layer) {
+    biases_ = parts_.size();
+    add({RunPart::Kind::kBiases, {}, layer, -1, {}}, at::zeros({model_.spec().width}, at::kDouble));
+  }
+  void constant(const at::Tensor& vector) {
+    vectors_.select(0, static_cast<std::int64_t>(biases_)).add_(doubled(vector));
+  }
+  void through(const FrozenNorm& norm, const NormWeights& weights, const at::Tensor& stream) {
+    vectors_ = norm.forth(vectors_, weights, stream.unsqueeze(0));
+    if (weights.bias.defined()) {
+      constant(weights.bias);
+    }
+  }
+  // A branch as it is added to the stream.
+  void branched(const ResidualSum& sum, const at::Tensor& scale) {
+    vectors_ = vectors_ * (model_.spec().residual_scale * sum.branch);
+    vectors_ = scale.defined() ? vectors_ * doubled(scale) : vectors_;
+  }
+  void streamed(const ResidualSum& sum, const at::Tensor& learned) {
+    vectors_ = vectors_ * sum.stream;
+    vectors_ = learned.defined() ? vectors_ * doubled(learned) : vectors_;
+  }
+
+  void mix(const LayerSpec& layer, const LayerWeights& weights, const LayerWrites& wrote, StreamParts& branch) {
+    const std::int64_t n = branch.parts_[branch.biases_].layer;
+    biases_of(n);
+    if (layer.residual_from_norm && before(layer.attention_norm)) {
+      through(norm_, weights.attention_norm, row_of(wrote.entering));
+    }
+    streamed(layer.attention_sum, weights.attention_stream);
+    at::Tensor whole = at::zeros({model_.spec().width}, at::kDouble);
+    if (layer.attends) {
+      whole = whole + row_of(wrote.attention);
+      branch.add_heads(n, layer, weights, row_of(wrote.heads));
+    }
+    if (layer.has_mixer()) {
+      whole = whole + row_of(wrote.mixer);
+      branch.add({RunPart::Kind::kMixer, {}, n, -1, {}}, row_of(wrote.mixer));
+    }
+    if (after(layer.attention_norm)) {
+      branch.through(norm_after_, weights.attention_after_norm, whole);
+    }
+    branch.branched(layer.attention_sum, weights.attention_scale);
+    join(branch);
+    if (layer.attention_norm == NormPlace::kPost && !layer.parallel) {
+      through(norm_, weights.attention_norm, row_of(wrote.middle));
+    }
+  }
+  void add_heads(std::int64_t n, const LayerSpec& layer, const LayerWeights& weights, const at::Tensor& heads) {
+    const std::int64_t count = layer.attention.heads;
+    const std::int64_t width = heads.size(0) / count;
+    const at::Tensor matrix = products::dense(weights.output.weight);
+    std::vector<at::Tensor> written{vectors_};
+    for (std::int64_t head = 0; head < count; ++head) {
+      const at::Tensor columns = doubled(matrix.slice(1, head * width, (head + 1) * width));
+      const at::Tensor own = at::mv(columns, heads.slice(0, head * width, (head + 1) * width));
+      written.push_back((own * layer.attention_output).unsqueeze(0));
+      parts_.push_back({RunPart::Kind::kHead, {}, n, head, {}});
+    }
+    vectors_ = at::cat(written);
+    if (weights.output.bias.defined()) {
+      constant(doubled(weights.output.bias) * layer.attention_output);
+    }
+  }
+  void feed(std::int64_t n, const LayerSpec& layer, const LayerWeights& weights, const LayerWrites& wrote) {
+    StreamParts branch(*this, n);
+    branch.add({RunPart::Kind::kFeedForward, {}, n, -1, {}}, row_of(wrote.feed_forward));
+    if (after(layer.feed_forward_norm)) {
+      branch.through(norm_after_, weights.feed_forward_after_norm, row_of(wrote.feed_forward));
+    }
+    branch.branched(layer.feed_forward_sum, weights.feed_forward_scale);
+    if (layer.residual_from_norm && !layer.parallel && before(layer.feed_forward_norm)) {
+      through(norm_, weights.feed_forward_norm, row_of(wrote.middle));
+    }
+    streamed(layer.feed_forward_sum, weights.feed_forward_stream);
+    join(branch);
+    if (layer.feed_forward_norm == NormPlace::kPost && !layer.parallel) {
+      through(norm_, weights.feed_forward_norm, row_of(wrote.leaving));
+    }
+  }
+
+  const Transformer& model_;
+  const Batch& batch_;
+  const Observation& seen_;
+  std::int64_t row_;
+  std::int64_t at_;  // the row among those that are kept
+  FrozenNorm norm_, norm_after_;
+  std::vector<RunPart> parts_;
+  at::Tensor vectors_;
+  std::size_t biases_ = 0;  // the part that constants go to
+};
+
+// Rows of a layer's projection that make a head's query or key, of its weight and its bias.
+struct ProjectionRows {
+  const Linear& projection;
+  Range rows;
+};
+ProjectionRows projection_rows(const AttentionSpec& attention, const LayerWeights& weights, std::int64_t head, bool key,
+                               bool whole) {
+  const std::int64_t width = attention.projected_width();
+  const std::int64_t group = attention.heads / attention.kv_heads;
+  const auto rows = [&](std::int64_t first, std::int64_t own, std::int64_t count) {
+    return whole ? Range{first, first + count * width} : Range{first + own * width, first + (own + 1) * width};
+  };
+  const std::int64_t own = key ? head / group : head;
+  const std::int64_t count = key ? attention.kv_heads : attention.heads;
+  switch (attention.source >= 0 ? QkvLayout::kSeparate : attention.qkv) {
+    case QkvLayout::kSeparate:
+      return {key ? weights.key : weights.query, rows(0, own, count)};
+    case QkvLayout::kFused:
+      return {weights.qkv, rows(key ? attention.heads * width : 0, own, count)};
+    case QkvLayout::kPerHead:
+      break;
+  }
+  const std::int64_t first = head / group * (group + 2) * width + (key ? group : head % group) * width;
+  return {weights.qkv, {first, first + width}};
+}
+
 }  // namespace
 
 Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, const Observation& seen, Range rows,
                                const std::vector<OutputWeight>& outputs) {
   const Spec& spec = model.spec();
-  const bool crosses = model.encodings().cross() != nullptr;
-  if (!spec.head || spec.head_transform || crosses) {
-    return unsupported(crosses ? "logit attribution: expected a model without an encoder"
-                       : spec.head
+  if (!spec.head || spec.head_transform) {
+    return unsupported(spec.head
                            ? "logit attribution: this head has a transform before the logits, which are therefore "
                              "no sum over the residual stream"
                            : "logit attribution: this model has no head, so it predicts nothing");
   }
-  if (spec.convolution.kernel > 0) {
-    return unsupported(
-        "logit attribution: with a convolution after the first layer the logits are no sum over the residual stream");
-  }
-  if (spec.has_rounds()) {
-    return unsupported("logit attribution: layers run in rounds, which begin with a sum of two states");
-  }
-  for (std::int64_t n = 0; n < spec.depth(); ++n) {
-    if (model.block(n).spec().attention.difference != 0) {
-      return unsupported("logit attribution: layer " + std::to_string(n) +
-                         " writes the differences of pairs of heads, no sum over its heads");
-    }
-  }
+  LOCUS_CHECK(check_sums(model, "logit attribution", spec.depth()));
   const FrozenNorm norm(spec.norm, spec.norm_eps);
   const FrozenNorm norm_after(spec.norm, spec.after_norm_eps > 0 ? spec.after_norm_eps : spec.norm_eps);
   const std::int64_t heads = spec.first().attention.heads;
@@ -321,6 +534,73 @@ Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, con
   }
   path.ends.back().second += ends;
   return path;
+}
+
+Result<std::vector<RunPart>> score_parts(const Transformer& model, const Batch& batch, const Observation& seen,
+                                         Range kept, const ScoreSide& side) {
+  constexpr const char* kWhat = "score sources";
+  const std::int64_t source = model.block(side.layer).spec().attention.source;
+  const std::int64_t layer = side.key && source >= 0 ? source : side.layer;
+  LOCUS_CHECK(check_sums(model, kWhat, layer));
+  const Block& block = model.block(layer);
+  const AttentionSpec& attention = block.spec().attention;
+  const std::string place = std::string(kWhat) + ": layer " + std::to_string(layer);
+  if (attention.latent.rank > 0) {
+    return unsupported(place + " makes queries and keys through a latent vector");
+  }
+  if (attention.key_bonus) {
+    return unsupported(place + " has a learned part of its scores");
+  }
+  StreamParts stream(model, batch, seen, kept, side.row);
+  for (std::int64_t n = 0; n < layer; ++n) {
+    stream.pass(n);
+  }
+  stream.enter(layer);
+  // The run's own vector, from the sum of the parts: what a part's is checked against.
+  const position::PositionEncoding& encoding = *model.encodings().of(layer);
+  const at::Tensor input = stream.vectors().sum(0).to(at::kFloat).view({1, 1, -1});
+  const position::Projections projected =
+      block.project(input, encoding, batch.positions.slice({side.row, side.row + 1}));
+  const std::int64_t group = attention.heads / attention.kv_heads;
+  const at::Tensor whole =
+      side.key ? doubled(projected.key[0][side.head / group][0]) : doubled(projected.query[0][side.head][0]);
+  const bool all = attention.norm.form == QueryNormForm::kWhole;
+  const auto [projection, rows] = projection_rows(attention, block.weights(), side.head, side.key, all);
+  const at::Tensor matrix = doubled(products::dense(products::narrow_rows(projection.weight, rows.begin, rows.end)));
+  at::Tensor vectors = at::matmul(stream.vectors(), matrix.t());  // (S, D)
+  std::vector<RunPart>& parts = stream.parts();
+  const auto biases = static_cast<std::int64_t>(parts.size()) - 1;
+  if (projection.bias.defined()) {
+    vectors.select(0, biases).add_(doubled(projection.bias.slice(0, rows.begin, rows.end)));
+  }
+  if (attention.norm.form != QueryNormForm::kNone) {
+    const auto& norms = side.key ? block.weights().key_norm : block.weights().query_norm;
+    const bool own = attention.norm.form == QueryNormForm::kOwn;
+    const std::int64_t number = side.key ? side.head / group : side.head;
+    const NormWeights& norm = norms[own ? static_cast<std::size_t>(number) : 0];
+    vectors = FrozenNorm(attention.norm.norm, attention.norm.eps).forth(vectors, norm, vectors.sum(0, true));
+    if (norm.bias.defined()) {
+      vectors.select(0, biases).add_(doubled(norm.bias));
+    }
+    if (all) {
+      const std::int64_t width = attention.projected_width();
+      vectors = vectors.slice(1, number * width, (number + 1) * width);
+    }
+  }
+  const at::Tensor sum = vectors.sum(0);
+  // Queries are scaled, by their positions too.
+  const double length = product(sum, sum);
+  const double factor = side.key || length == 0 ? 1 : product(whole, sum) / length;
+  constexpr double kRounding = 1e-4;
+  if (((sum * factor - whole).norm() > kRounding * whole.norm()).item<bool>()) {
+    return unsupported(place +
+                       (attention.clip > 0 ? " clips this query or key" : " makes this query or key otherwise") +
+                       ", so that it is no sum");
+  }
+  for (std::size_t n = 0; n < parts.size(); ++n) {
+    parts[n].vector = vectors[static_cast<std::int64_t>(n)] * factor;
+  }
+  return std::move(parts);
 }
 
 }  // namespace locus::transformer

@@ -8,7 +8,9 @@
 //
 // Indirect effects count for the later layers that write them.
 //
-// Letters: R rows that the head reads, C width, L layers, H heads.
+// A layer's query or key is a sum over what earlier layers wrote too, with the scales of the norms frozen likewise.
+//
+// Letters: R rows that the head reads, C width, L layers, H heads, D width of a query.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -47,5 +49,30 @@ struct DirectPath {
 // differences of heads.
 Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, const Observation& seen, Range rows,
                                const std::vector<OutputWeight>& outputs);
+
+// A part of a run, and what comes of it at some place.
+struct RunPart {
+  enum class Kind { kEnd, kHead, kFeedForward, kMixer, kBiases };
+  Kind kind = Kind::kEnd;
+  std::string name;         // of an end, as DirectPath names them
+  std::int64_t layer = -1;  // of all others
+  std::int64_t head = -1;
+  at::Tensor vector;  // float64
+};
+
+// Which vector of a layer, and of which token.
+struct ScoreSide {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;  // a query head, whose key is its group's
+  bool key = false;
+  std::int64_t row = 0;
+};
+
+// The query or key (D) of an observed run before the encoding, as Block::project() makes it, split into what each part
+// of the run gave; `kept`: the rows of which `seen` has the writes. The last part is the biases of that layer. Errors:
+// kUnsupported where earlier layers or this one make no sum (see direct_path), for latent attention, a learned part of
+// scores and numbers that were clipped.
+Result<std::vector<RunPart>> score_parts(const Transformer& model, const Batch& batch, const Observation& seen,
+                                         Range kept, const ScoreSide& side);
 
 }  // namespace locus::transformer

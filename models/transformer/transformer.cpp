@@ -438,7 +438,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
       return nullptr;
     }
     LayerWrites& own = observation.writes[static_cast<std::size_t>(n)];
-    own.rows = read;
+    own.rows = spec_->is_image() && !options.read.empty() ? options.read : read;
     return &own;
   };
   Rounds rounds(*spec_, low_state_, x);

@@ -23,6 +23,7 @@
 #include "models/api/move_curve.h"
 #include "models/api/pairs.h"
 #include "models/api/run_estimate.h"
+#include "models/api/score_sources.h"
 #include "models/api/verify.h"
 #include "models/api/weight_kinds.h"
 #include "models/remote/codec/structs.h"
@@ -177,6 +178,7 @@ inline void FacadeTour::go_through_changes(const models::Model& model, const Tra
   say("knock_out", models::knock_out(model, *run, {}));
   say("knock_out_shuffled", models::knock_out_shuffled(model, *run, {}, 2, 1));
   say("logit_attribution", models::logit_attribution(model, *run, {}));
+  say("score_sources", models::score_sources(model, *run, {.layer = 1, .head = 1, .query = 9}));
   say("logit_lens", models::logit_lens(model, *run));
   say("predictions_at", models::predictions_at(model, *run, 1, 3));
   models::MoveOptions move;

@@ -1,10 +1,12 @@
-// Calls of what edits do: effect.h, knock_out.h, move_curve.h, logit_attribution.h, logit_lens.h.
+// Calls of what edits do: effect.h, knock_out.h, move_curve.h, logit_attribution.h, logit_lens.h; and of
+// score_sources.h.
 #include "core/base/checked.h"
 #include "models/api/effect.h"
 #include "models/api/knock_out.h"
 #include "models/api/logit_attribution.h"
 #include "models/api/logit_lens.h"
 #include "models/api/move_curve.h"
+#include "models/api/score_sources.h"
 #include "models/remote/codec/call.h"
 #include "models/remote/codec/checks.h"
 #include "models/remote/codec/lists.h"
@@ -79,6 +81,24 @@ struct Expected<&models::logit_attribution> : AnyAnswer {
   }
 };
 template <>
+struct Expected<&models::score_sources> : AnyAnswer {
+  static Status check(const models::ScoreSources& answer, const models::Model&, const models::Trace& trace,
+                      const auto&...) {
+    const models::ModelInfo& model = trace.model();
+    LOCUS_CHECK(remote::check(answer.terms.rows == static_cast<std::int64_t>(answer.query.size()) &&
+                                  answer.terms.columns == static_cast<std::int64_t>(answer.key.size()),
+                              "a number for each two sources"));
+    for (const auto* list : {&answer.query, &answer.key}) {
+      for (const models::ScoreSource& each : *list) {
+        LOCUS_CHECK(remote::check(each.layer < model.layers && each.head < model.heads, "sources of the model"));
+      }
+    }
+    return remote::check(answer.query_token >= 0 && answer.query_token < trace.length() && answer.key_token >= 0 &&
+                             answer.key_token < trace.length(),
+                         "tokens of the run");
+  }
+};
+template <>
 struct Expected<&models::predictions_at> : AnyAnswer {
   static Status check(const std::vector<models::Prediction>& answer, const models::Model&, const models::Trace&,
                       std::int64_t, std::int64_t count, const auto&...) {
@@ -125,6 +145,7 @@ struct Expected<&models::move_map> : AnyAnswer {
   CALL("knock_out_shuffled", false, &models::knock_out_shuffled) \
   CALL("logit_attribution", false, &models::logit_attribution)   \
   CALL("logit_lens", false, &models::logit_lens)                 \
+  CALL("score_sources", false, &models::score_sources)           \
   CALL("predictions_at", false, &models::predictions_at)         \
   CALL("move_curve", false, &models::move_curve)                 \
   CALL("move_map", false, &models::move_map)

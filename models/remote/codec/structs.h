@@ -14,6 +14,7 @@
 #include "models/api/model.h"
 #include "models/api/move_curve.h"
 #include "models/api/pairs.h"
+#include "models/api/score_sources.h"
 #include "models/api/verify.h"
 #include "models/api/weight_kinds.h"
 #include "models/remote/codec/codec.h"
@@ -497,6 +498,29 @@ void members(Structs, Is<models::LogitAttribution> auto& x, auto& visit) {
   visit("position", x.position);
   visit("token", x.token);
   visit("against", x.against);
+}
+void members(Structs, Is<models::ScoreSourcesOptions> auto& x, auto& visit) {
+  visit("layer", x.layer);
+  visit("head", x.head);
+  visit("query", x.query);
+  visit("key", x.key);
+  visit("pairs", x.pairs);
+}
+void members(Structs, Is<models::ScoreSource> auto& x, auto& visit) {
+  visit("name", x.name);
+  visit("layer", x.layer);
+  visit("head", x.head);
+}
+void members(Structs, Is<models::ScoreSources> auto& x, auto& visit) {
+  visit("query", x.query);
+  visit("key", x.key);
+  visit("terms", x.terms);
+  visit("place", x.place);
+  visit("cap", x.cap);
+  visit("logit", x.logit);
+  visit("weight", x.weight);
+  visit("query_token", x.query_token);
+  visit("key_token", x.key_token);
 }
 void members(Structs, Is<models::LogitLens> auto& x, auto& visit) {
   visit("probability", x.probability);
