@@ -80,6 +80,8 @@ std::map<std::string, Drawn> figures() {
       {"logit-lens", {"text-rope", R"("options": {"logit-lens": {"token": "e"}})"}},
       {"logit-attribution",
        {"text-rope text-rope:2000", R"("options": {"logit-attribution": {"against": "e", "at": 5}})"}},
+      {"score-sources",
+       {"text-rope text-rope:2000", R"("layer": 2, "head": 1, "options": {"score-sources": {"shown": 4}})"}},
       {"effect", {"text-rope", R"("options": {"effect": {"of": "kl", "as": "text"}})"}},
   };
   for (const auto* view : locus::views::views()) {

@@ -155,9 +155,10 @@ TEST(MeasuredView, EveryParameterIsPartOfAKey) {
 
 // What measures through the analyses, which read what a run keeps.
 const std::vector<std::string> kAnalyses{
-    "addressing", "distance-profile", "distance-bias", "length-curve", "shift-stability",   "heads",  "head-difference",
-    "kernel",     "knock-out",        "move",          "logit-lens",   "logit-attribution", "effect", "atlas",
-    "mean-map",   "loss-by-position", "training",      "needle"};
+    "addressing", "distance-profile",  "distance-bias", "length-curve", "shift-stability",
+    "heads",      "head-difference",   "kernel",        "knock-out",    "move",
+    "logit-lens", "logit-attribution", "effect",        "atlas",        "score-sources",
+    "mean-map",   "loss-by-position",  "training",      "needle"};
 
 // Two runs, or two atlases of steps.
 ViewInput columns_for(const View& view) {

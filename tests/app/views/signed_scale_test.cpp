@@ -35,6 +35,7 @@ const std::vector<Signed>& signed_views() {
       {"kernel", Quantity::kWeight, {{"reach", std::int64_t{64}}}},
       {"knock-out", Quantity::kWeight, {{"null", std::int64_t{0}}}},
       {"logit-attribution"},
+      {"score-sources"},
       {"effect", Quantity::kWeight, {{"as", std::string("text")}}},
       {"heads", Quantity::kWeight, {{"statistic", std::string("distance-bias")}, {"as", std::string("map")}}},
   };

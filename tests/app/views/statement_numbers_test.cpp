@@ -243,6 +243,15 @@ std::vector<std::string> middles(const ViewInput& /*input*/, const Data& data) {
   return said;
 }
 
+// The logit, which the terms sum to.
+std::vector<std::string> logit_of_terms(const ViewInput& /*input*/, const Data& data) {
+  double sum = 0;
+  for (std::int64_t row = 0; row < data.shape[0]; ++row) {
+    sum += number_at(data, row, data.shape[1] - 1);
+  }
+  return {short_number(sum)};
+}
+
 const std::map<std::string, std::vector<Case>>& listed_cases() {
   const auto word = [](const char* name, const char* value) { return Settings{{name, std::string(value)}}; };
   const std::string two = "text-rope text-rope:2000";
@@ -328,6 +337,7 @@ const std::map<std::string, std::vector<Case>>& listed_cases() {
       {"memory", {{.columns = "hybrid/qwen3_next hybrid/lfm2"}}},
       {"logit-lens", {{.columns = two}, {.columns = two, .options = word("token", "e")}}},
       {"logit-attribution", {{.columns = two}}},
+      {"score-sources", {{.columns = two, .derived = logit_of_terms, .layer = 2, .head = 1}}},
   };
   return kCases;
 }
