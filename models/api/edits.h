@@ -121,7 +121,8 @@ std::string to_json(const Edits& edits);
 Result<Edits> parse_edits(const std::string& json, const std::string& file);
 
 // The same as one line: "shift 40:41 by -32", "head 3.1 zero", "edge 3.1 queries 5:6 keys 0:3", "pairs all.all 0:8
-// drop", "bias all.0,2 -d/8". Numbers and the edge's ranges bear their field's name; any field may.
+// drop", "pairs 3.1 wavelengths 8..40 drop", "bias all.0,2 -d/8". Numbers and the edge's ranges bear their field's name;
+// any field may.
 std::string to_text(const Edit& edit);
 // " head 3.1 zero, shift 40:41 by -32": behind a column's name; empty without edits, cut short where it is long.
 std::string label_of(const Edits& edits);

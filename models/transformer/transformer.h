@@ -81,8 +81,9 @@ struct ObserveOptions {
   bool values = false;      // values of attention and marks of mixers, for a next run's ReusedTokens
   bool routing = false;     // experts of each token
   bool all_logits = false;  // logits of every token instead of the last (text); an image always has one row of classes
-  Range read = {};          // logits of these tokens instead (text; without reused tokens)
-  bool writes = false;      // each layer's contribution to the rows that the head reads
+  // Logits of these tokens instead (text; without reused tokens); of an image, the rows whose `writes` are kept.
+  Range read = {};
+  bool writes = false;  // each layer's contribution to the rows that the head reads
   // Reused where that gives the same numbers; may be null. Ignored in edited runs.
   const ReusedTokens* reused_tokens = nullptr;
   const ReusedLayers* reused_layers = nullptr;  // instead of tokens; may be null
