@@ -18,8 +18,9 @@ struct ScoreSourcesOptions {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   std::int64_t query = -1;  // −1: the last
-  std::int64_t key = -1;    // −1: the one that the query attends to most
-  Range pairs{};            // of a rotary encoding, that alone are counted (see pairs.h); empty: all
+  // −1: the one that the query attends to most, but for the first token, which many heads use as a sink.
+  std::int64_t key = -1;
+  Range pairs{};  // of a rotary encoding, that alone are counted (see pairs.h); empty: all
 };
 
 struct ScoreSource {

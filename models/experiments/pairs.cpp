@@ -373,7 +373,8 @@ Result<Cell> cell_of(const analysis::AddressingSource& source, const ScoreSource
   at::Tensor carry;
   LOCUS_TRY(const at::Tensor weights, scores.scores(attention::Quantity::kWeight, head, row, keys, carry));
   const at::Tensor own = weights[0][0].to(at::kCPU, at::kDouble).masked_fill(mask.hidden(row, keys, at::kCPU)[0], -1.0);
-  cell.key = options.key < 0 ? keys.begin + own.argmax().item<std::int64_t>() : options.key;
+  const std::int64_t first = keys.begin == 0 && keys.size() > 1 ? 1 : 0;  // without the sink
+  cell.key = options.key < 0 ? keys.begin + first + own.slice(0, first).argmax().item<std::int64_t>() : options.key;
   if (!mask.visible(cell.query, cell.key)) {
     return bad_input("score sources: query " + std::to_string(cell.query) + " does not see key " +
                      std::to_string(cell.key));

@@ -24,7 +24,7 @@ struct ScoreSourcesKey {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   std::int64_t query = 0;
-  std::int64_t key = 0;  // −1: the one that the query attends to most
+  std::int64_t key = 0;  // −1: the one that the query attends to most, but for the first
   Range pairs{};
   std::int64_t trail = 0;
 
@@ -113,8 +113,8 @@ class ScoreSourcesView final : public MeasuredView<ScoreSourcesKey, ScoreTrail> 
       .shows =
           "A query and a key are sums of what embedding, heads, feed-forwards and biases before them wrote, so that "
           "their product is a sum over two sources, one from each, with the scales of the norms held at their values "
-          "in the run. By default the last query, and the key that it attends to most. A click on a cell goes to the "
-          "head that it comes from.",
+          "in the run. By default the last query, and the key that it attends to most, the first token apart. A click "
+          "on a cell goes to the head that it comes from.",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,
