@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::size_t kBlockQueries = 128;
 constexpr std::int64_t kBlockCells = std::int64_t{1} << 23;  // of all heads that are split at once
-constexpr std::int64_t kSparse = 8;    // rows from one query to the next beyond which each is computed by itself
-constexpr double kMaxCells = 1 << 24;  // that a head's queries cost, where cells are scored
+constexpr double kMaxCells = 1 << 24;                        // that a head's queries cost, where cells are scored
+constexpr std::int64_t kSparse = 8;  // rows from one query to the next beyond which each is computed by itself
 constexpr double kNormal = 1.959963984540054;  // 95 % of a normal distribution
 constexpr std::int64_t kShortest = 3;
 constexpr double kNothing = 1e-18;  // of the largest weight of a swap: even all swaps of a long text are none
@@ -99,10 +99,10 @@ Status check(const AddressingSource& source, const AddressingOptions& options) {
     return bad_input("addressing: expected at least " + std::to_string(kShortest) + " tokens, found " +
                      std::to_string(length));
   }
-  if (options.permutations < 4 || options.queries < 0 || options.least_keys < 1) {
-    return bad_input("addressing: expected at least 4 permutations, 0 queries and 1 key, found " +
-                     std::to_string(options.permutations) + ", " + std::to_string(options.queries) + " and " +
-                     std::to_string(options.least_keys));
+  if (options.permutations < 4 || options.queries < 0 || options.least_keys < 1 || !(options.cells > 0)) {
+    return bad_input("addressing: expected at least 4 permutations, 0 queries, 1 key and some cells, found " +
+                     std::to_string(options.permutations) + ", " + std::to_string(options.queries) + ", " +
+                     std::to_string(options.least_keys) + " and " + general_text(options.cells, 6));
   }
   return {};
 }
@@ -139,7 +139,8 @@ std::vector<std::int64_t> chosen_queries(const AddressingSource& source, const A
   std::int64_t wanted = options.queries > 0 ? std::min(options.queries, count) : count;
   if (cells > 0 && count > 0) {
     const double each = cells / static_cast<double>(count);
-    wanted = std::min(wanted, std::max<std::int64_t>(static_cast<std::int64_t>(kMaxCells / each), 1));
+    wanted = std::min(wanted,
+                      std::max<std::int64_t>(static_cast<std::int64_t>(std::min(options.cells, kMaxCells) / each), 1));
   }
   std::vector<std::int64_t> chosen;
   for (const std::int64_t n : sample_rows({0, count}, wanted, options.seed)) {

@@ -54,6 +54,7 @@ struct AddressingOptions {
   CellWeights weights = CellWeights::kHalf;
   std::int64_t queries = 128;    // a sample of so many, deterministic in `seed`; 0: all
   std::int64_t least_keys = 32;  // queries see at least so many keys before their own; fewer where few do
+  double cells = 1 << 24;  // of kTable and kPermutations: as few queries as score so many in a head, or that default
   std::int64_t permutations = 64;
   std::uint64_t seed = 1;
 };

@@ -54,7 +54,7 @@ class AddressingSplit {
  public:
   virtual ~AddressingSplit() = default;
   virtual AddressingWay way() const = 0;
-  // The cells that a query costs, by the keys that it sees: at most kMaxCells a head are asked for.
+  // The cells that a query costs, by the keys that it sees: AddressingOptions::cells bounds their sum.
   virtual double cells(std::int64_t keys) const = 0;
   // One per head.
   virtual Result<std::vector<QueryParts>> split(const QueryBlock& block, Range heads, const PartsWanted& wanted,

@@ -82,7 +82,7 @@ std::map<std::string, std::vector<double>> wavelength_axes(
 }
 
 constexpr std::array<const char*, 3> kShares{"heads.place", "heads.word", "heads.both"};
-constexpr analysis::AddressingOptions kSplitQueries{.queries = 32};  // of each window
+constexpr analysis::AddressingOptions kSplitQueries{.queries = 32, .cells = 1 << 16};  // of each window
 
 // Euclidean norms of the first keys' values.
 class ValueNorms {

@@ -182,6 +182,7 @@ void members(Structs, Is<analysis::AddressingOptions> auto& x, auto& visit) {
   visit("weights", x.weights);
   visit.count("queries", x.queries, kMostTokens);
   visit("least_keys", x.least_keys);
+  visit("cells", x.cells);
   visit.count("permutations", x.permutations, kMostRepeats);
   visit("seed", x.seed);
 }

@@ -606,6 +606,21 @@ TEST(Addressing, purePlacesAndPureWordsAreWhole) {
   }
 }
 
+TEST(Addressing, fewCellsAreOfFewQueries) {
+  for (const auto& [name, queries] : {std::pair("tapa", 3), std::pair("cope", 4), std::pair("rope", 87)}) {
+    const AddressingLayer layer({name, name, {}}, 120);
+    AddressingOptions options = all_queries();
+    options.cells = 3 * 120 * 120;
+    options.permutations = 90;
+    const auto found = analysis::addressing(layer.source(), options);
+    ASSERT_TRUE(found.ok()) << found.error().describe();
+    EXPECT_GE(found->queries, queries) << name;
+    EXPECT_LE(found->queries, name == std::string("rope") ? 88 : 3 * queries) << name;
+  }
+  EXPECT_EQ(analysis::addressing(AddressingLayer({"rope", "rope", {}}).source(), {.cells = 0}).error().code,
+            ErrorCode::kBadInput);
+}
+
 TEST(Addressing, contentsThatAreNoneAndHeadsThatAreNotThereAreRefused) {
   for (const char* name : {"learned", "sinusoidal"}) {
     const AddressingLayer layer({name, name, {}});
