@@ -14,6 +14,8 @@ namespace locus::workbench {
 
 namespace {
 
+const std::string kChosen = "▸ ";  // before the title of the chosen column
+
 // "text-rope | text-alibi · layer 0, head 0": what both titles say behind the columns' names stands once.
 std::string wiped_title(const figure::Panel& own, const figure::Panel& reference) {
   const auto end_of_name = [](const figure::Panel& panel) {
@@ -22,7 +24,8 @@ std::string wiped_title(const figure::Panel& own, const figure::Panel& reference
   };
   const std::size_t own_end = end_of_name(own);
   const bool alike = own.title.substr(own_end) == reference.title.substr(end_of_name(reference));
-  return own.title.substr(0, alike ? own_end : own.title.size()) + " | " + reference.title;
+  const std::string other = reference.title.substr(reference.title.starts_with(kChosen) ? kChosen.size() : 0);
+  return own.title.substr(0, alike ? own_end : own.title.size()) + " | " + other;
 }
 
 }  // namespace
@@ -79,7 +82,7 @@ std::shared_ptr<const figure::Figure> CanvasFigure::marked(const std::shared_ptr
     figure::Figure figure = *made;
     for (std::size_t n = 0; n < figure.panels.size(); ++n) {
       std::string& title = figure.panels[n].title;
-      title = column_of(figure, n) == column_ && !title.empty() ? "▸ " + title : title;
+      title = column_of(figure, n) == column_ && !title.empty() ? kChosen + title : title;
     }
     marked_ = {made, column_, std::make_shared<const figure::Figure>(std::move(figure))};
   }
