@@ -47,6 +47,14 @@ bool is_away(const QDockWidget& panel) {
   return panel.isHidden() && panel.testAttribute(Qt::WA_WState_ExplicitShowHide);
 }
 
+// Passes changes of hints on through all layouts, each of which tells the next.
+void settle_layouts() {
+  constexpr int kLevels = 4;
+  for (int level = 0; level < kLevels; ++level) {
+    QApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+  }
+}
+
 // The first size of the window on that screen.
 QSize usual_size(const QScreen* screen) {
   const QSize room = screen == nullptr ? kLeastUsual : screen->availableGeometry().size() * kUsualShare;
@@ -147,6 +155,7 @@ void LayoutController::set_text_below(bool below) {
   share_room();
   // Once more with its new width, on which the number of lines of its controls depends.
   QTimer::singleShot(0, this, [this] {
+    settle_layouts();
     share_room();
     keep();
   });
@@ -362,7 +371,12 @@ void LayoutController::restore_panels() {
   if (shares_) {
     share_column();
   }
-  QApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+  settle_layouts();
+  if (shares_ && text_below_) {  // once more with its new width, on which the number of lines of its controls depends
+    chosen_[2] = input_height();
+    resize_panels(chosen_);
+    settle_layouts();
+  }
   present_size_ = window_.size();
 }
 
