@@ -189,9 +189,12 @@ StateFields make_own_fields() {
           [](auto& camera) -> auto& { return camera.y; }),
       state_field(
           colormap_choice(), "--colormap", [](auto& s) -> auto& { return s.scale.colormap; }),
-      enumerated<Transfer>(
-          "scale.transfer", "Scale", "Mapping from values to colours", "--scale",
-          {{"linear", Transfer::kLinear}, {"log", Transfer::kLog}, {"gamma", Transfer::kGamma}},
+      enumerated<std::optional<Transfer>>(
+          "scale.transfer", "Scale",
+          "Mapping from values to colours; auto: logarithmic, or a gamma for one query, where fewer than one weight in "
+          "a hundred is 0.1 or more, else linear",
+          "--scale",
+          {{"auto", std::nullopt}, {"linear", Transfer::kLinear}, {"log", Transfer::kLog}, {"gamma", Transfer::kGamma}},
           [](auto& s) -> auto& { return s.scale.transfer; }, kColors),
       only_with(state_field(
                     number("scale.gamma", "Gamma", "Exponent of the scale gamma, 0.05 to 4", 0.5, 0.05, 4), "--gamma",

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/numbers.h"
+
 namespace locus::figure {
 
 namespace {
@@ -29,6 +31,16 @@ Magnitudes magnitudes(const ColorScale& scale) {
     return {0, largest};
   }
   return {scale.low > 0 ? scale.low : largest * kLogReach, largest};
+}
+
+std::string automatic_words(const ColorScale& scale) {
+  constexpr int kDigits = 2;
+  if (!scale.automatic || scale.transfer == Transfer::kLinear) {
+    return {};
+  }
+  return scale.transfer == Transfer::kLog
+             ? ", log scale (auto)"
+             : ", gamma " + general_text(static_cast<double>(scale.gamma), kDigits) + " (auto)";
 }
 
 float normalised(const ColorScale& scale, float value) {

@@ -23,7 +23,8 @@ struct ColorScale {
   float gamma = 1;
   std::uint32_t mask_color = kDefaultMask;  // RRGGBBAA
   bool centred = false;
-  bool whole = false;  // values are whole numbers, and so are the ticks: layers, counts
+  bool whole = false;      // values are whole numbers, and so are the ticks: layers, counts
+  bool automatic = false;  // the transfer was chosen by the values: the label of the colour bar says which
 
   friend bool operator==(const ColorScale&, const ColorScale&) = default;
 };
@@ -38,6 +39,9 @@ Magnitudes magnitudes(const ColorScale& scale);
 
 // The lowest low of a log transfer by default, as a part of the high end: four decades.
 inline constexpr float kLogReach = 1e-4F;
+
+// What is behind the label of the scale's colour bar: ", log scale (auto)"; empty where nothing was chosen.
+std::string automatic_words(const ColorScale& scale);
 
 // t in [0, 1], or NaN for NaN.
 float normalised(const ColorScale& scale, float value);

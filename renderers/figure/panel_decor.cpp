@@ -29,7 +29,8 @@ void measure_color_bar(const Panel& panel, const ColorScale& scale, double heigh
   decor.bar_ticks =
       color_bar_ticks(scale, height, [&](const std::string&) { return std::max(2.2 * size, height / kMaxTicks); });
   decor.bar_depth = widest(decor.bar_ticks, size, metrics);
-  decor.bar_label = balanced(metrics, panel.color_bar_label, style.text_size, std::max(height, 6 * style.text_size), 3);
+  decor.bar_label = balanced(metrics, panel.color_bar_label + automatic_words(scale), style.text_size,
+                             std::max(height, 6 * style.text_size), 3);
 }
 
 double color_bar_room(const PanelDecor& decor, const Style& style) {

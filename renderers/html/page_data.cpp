@@ -112,7 +112,7 @@ class Writer {
          color_bar_ticks(scale, length, [&](const std::string&) { return kTickRoom * style_.tick_text(); })) {
       ticks.append(QJsonArray{tick.at, text(tick.label)});
     }
-    QJsonObject bar{{"label", text(panel.color_bar_label)}, {"ticks", ticks}};
+    QJsonObject bar{{"label", text(panel.color_bar_label + automatic_words(scale))}, {"ticks", ticks}};
     if (!is_text(panel)) {
       bar["map"] = shared_.colormap(scale.colormap);
       return bar;

@@ -179,6 +179,10 @@ class Mosaic {
       return fill({rows.begin / size_, rows.end / size_}, &Mosaic::exact_thumbnail, mosaic);
     };
     return how;
+  // Cells of a map that a cell of its thumbnail stands for.
+  double share() const { return window_.share(); }
+  // Cells of a map that one of its thumbnail stands for.
+  double share() const { return window_.share(); }
   }
 
   const ViewInput& input_;
@@ -220,14 +224,16 @@ Result<figure::Figure> AttentionGrid::figure(const ViewInput& input) const {
   const bool own_range = option<bool>(input, "own-range");
   std::vector<RefinedMap> mosaics;
   for (const Column& column : input.columns) {
-    LOCUS_TRY(auto mosaic, Mosaic(input, column, own_range).made());
+    const Mosaic of_column(input, column, own_range);
+    LOCUS_TRY(auto mosaic, of_column.made());
     mosaics.push_back(std::move(mosaic));
   }
   const auto colored = colored_by(mosaics);
   const std::string done = exactness(mosaics);
   figure::Figure figure = figure_across(input.columns.size());
   for (std::size_t n = 0; n < mosaics.size(); ++n) {
-    const auto scale = scale_of(input, sign_of(input, input.quantity), colored, n);
+    const auto scale =
+        scale_of(input, sign_of(input, input.quantity), colored, n, largest_of(mosaics[n], input.reduction, shares[n]));
     figure::Panel panel = grid_panel(input, input.columns[n], mosaics[n], scale);
     panel.color_bar_label = shown_quantity(input, own_range) + (done.empty() ? "" : ", " + done);
     panel.note = beyond_text(*input.columns[n].trace);
@@ -244,3 +250,5 @@ const View& attention_grid_view() {
 }
 
 }  // namespace locus::views
+  std::vector<double> shares;
+    shares.push_back(of_column.share());

@@ -239,7 +239,7 @@ Result<figure::Figure> MeanMapView::draw(const ViewInput& input, const Numbers& 
     panel.y.label = "query";
     panel.y.view = {static_cast<double>(info.length), 0};
     figure::HeatMap map{.field = fields[n],
-                        .scale = scale_of(input, of == "difference" ? Sign::kZeroCentred : Sign::kPositive, fields, n),
+                        .scale = scale_of(input, of == "difference" ? Sign::kZeroCentred : Sign::kWeight, fields, n),
                         .reduction = input.reduction,
                         .masked = true};
     if (fields[n]->rows <= kMaxCellsWithTexts && of == "mean") {

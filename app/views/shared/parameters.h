@@ -25,13 +25,13 @@ struct HeadRef {
 
 // How values become colours. What is left empty, the view chooses for its quantity and its data.
 struct ScaleOptions {
-  std::string colormap;       // empty: viridis, and a zero-centred one for signed values
-  std::optional<float> low;   // empty: from the data
-  std::optional<float> high;  // empty: from the data
-  double percentile = 100;    // a range from the data covers this central share of the values, (0, 100]
-  bool shared = true;         // one range for all columns
-  figure::Transfer transfer = figure::Transfer::kLinear;
-  float gamma = 0.5F;  // for Transfer::kGamma
+  std::string colormap;                      // empty: viridis, and a zero-centred one for signed values
+  std::optional<float> low;                  // empty: from the data
+  std::optional<float> high;                 // empty: from the data
+  double percentile = 100;                   // a range from the data covers this central share of the values, (0, 100]
+  bool shared = true;                        // one range for all columns
+  std::optional<figure::Transfer> transfer;  // empty: from the data (transfer_of_weights()), of others linear
+  float gamma = 0.5F;                        // for Transfer::kGamma
   std::uint32_t mask_color = 0xD0D0D0FF;
 
   friend bool operator==(const ScaleOptions&, const ScaleOptions&) = default;

@@ -110,6 +110,19 @@ TEST(StateFields, EveryFieldIsReadBackAsItIsWritten) {
   EXPECT_EQ(again.navigator, state.navigator);
 }
 
+TEST(StateFields, AScaleThatFilesNameStaysAndAFreshOneFollowsTheData) {
+  session::Session session;
+  EXPECT_NE(to_json(session, "/").find(R"("transfer": "auto")"), std::string::npos);
+  for (const auto& [word, transfer] : {std::pair<std::string, std::optional<figure::Transfer>>("auto", std::nullopt),
+                                       {"linear", figure::Transfer::kLinear},
+                                       {"log", figure::Transfer::kLog}}) {
+    const std::string file = R"({"locus": "session/1", "state": {"scale": {"transfer": ")" + word + R"("}}})";
+    const auto loaded = session::parse_session(file, "s.json", "/");
+    ASSERT_TRUE(loaded.ok()) << loaded.error().describe();
+    EXPECT_EQ(loaded->state.scale.transfer, transfer);
+  }
+}
+
 TEST(StateFields, WhatIsChosenOnTheCanvasIsInFilesWhereItIsChosen) {
   session::Session session;
   for (const char* word : {"hidden", "axes", "profiles", "measures", "navigator"}) {

@@ -63,8 +63,9 @@ TEST_F(WindowState, EveryFieldOfTheColoursIsEditedAndUndone) {
   EXPECT_EQ(low->text(), QString());
   auto* const transfer = field<QComboBox>("scale.transfer");
   EXPECT_FALSE(field<QDoubleSpinBox>("scale.gamma")->isVisibleTo(window_.get()));
-  transfer->setCurrentIndex(2);
-  Q_EMIT transfer->activated(2);
+  EXPECT_EQ(transfer->currentText(), QStringLiteral("auto"));
+  transfer->setCurrentIndex(transfer->findText(QStringLiteral("gamma")));
+  Q_EMIT transfer->activated(transfer->currentIndex());
   EXPECT_EQ(studio.state().scale.transfer, figure::Transfer::kGamma);
   EXPECT_TRUE(field<QDoubleSpinBox>("scale.gamma")->isVisibleTo(field<QWidget>("inspector-dock")));
   undone("transfer");

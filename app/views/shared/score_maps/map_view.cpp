@@ -182,7 +182,8 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     if (left[n] == nullptr) {
       own.pop_back();
     }
-    const auto scale = color_scale(input, sign(input), input.scale.shared ? all : own);
+    const auto scale = color_scale(input, sign(input), input.scale.shared ? all : own,
+                                   largest_of(maps[n], input.reduction, windows[n].share()));
     const Column& column = input.columns[n];
     figure::Panel panel = panel_of(input, column, windows[n], maps[n], scale);
     explain_hidden(input, n, panel);

@@ -22,6 +22,10 @@ struct MapWindow {
   std::int64_t width = 0;
 
   bool reduced() const { return height < rows.size() || width < columns.size(); }
+  // Cells of the map that one of the field stands for.
+  double share() const {
+    return reduced() ? static_cast<double>(rows.size() * columns.size()) / static_cast<double>(height * width) : 1;
+  }
   friend bool operator==(const MapWindow&, const MapWindow&) = default;
 };
 

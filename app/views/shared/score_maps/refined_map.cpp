@@ -140,6 +140,10 @@ Fields colored_by(std::span<const RefinedMap> maps) {
   return fields;
 }
 
+double largest_of(const RefinedMap& map, Reduction reduction, double share) {
+  return map.complete() && reduction == Reduction::kMax ? share : 1;
+}
+
 figure::HeatMap heat_map(const ViewInput& input, const RefinedMap& map, const figure::ColorScale& scale) {
   return {.field = map.field,
           .scale = scale,

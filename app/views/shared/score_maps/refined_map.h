@@ -65,6 +65,9 @@ Result<RefinedMap> difference(const ViewInput& input, const MapOfColumn& first, 
 // The values by which colours are chosen: the samples until every map is exact.
 Fields colored_by(std::span<const RefinedMap> maps);
 
+// How many cells of the map a value of colored_by() is the largest of, where a cell of the field stands for `share`.
+double largest_of(const RefinedMap& map, Reduction reduction, double share);
+
 // The map as a figure has it.
 figure::HeatMap heat_map(const ViewInput& input, const RefinedMap& map, const figure::ColorScale& scale);
 

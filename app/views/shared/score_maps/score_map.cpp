@@ -57,6 +57,7 @@ void set_magnitudes(const ScaleOptions& wanted, const ValueRange& range, figure:
 Sign sign_of(models::Quantity quantity) {
   switch (quantity) {
     case models::Quantity::kWeight:
+      return Sign::kWeight;
     case models::Quantity::kGate:
     case models::Quantity::kPosition:
       return Sign::kPositive;
@@ -82,21 +83,63 @@ std::span<const FieldPointer> colored_with(const ViewInput& input, const Fields&
   return input.scale.shared ? std::span(fields) : std::span(fields).subspan(n, count);
 }
 
-figure::ColorScale scale_of(const ViewInput& input, Sign sign, const Fields& fields, std::size_t n) {
+figure::ColorScale scale_of(const ViewInput& input, Sign sign, const Fields& fields, std::size_t n, double cells) {
   ViewInput whole = input;
   whole.ignore_first = false;
-  return color_scale(whole, sign, colored_with(input, fields, n));
+  return color_scale(whole, sign, colored_with(input, fields, n), cells);
 }
 
-figure::ColorScale color_scale(const ViewInput& input, Sign sign, std::span<const FieldPointer> fields) {
+figure::Transfer transfer_of_weights(std::span<const float> weights, bool one_query, double cells) {
+  constexpr float kLarge = 0.1F;
+  constexpr double kHundred = 100;
+  std::int64_t finite = 0;
+  std::int64_t large = 0;
+  for (const float weight : weights) {
+    finite += std::isfinite(weight) ? 1 : 0;
+    large += std::isfinite(weight) && weight >= kLarge ? 1 : 0;
+  }
+  if (finite == 0 || kHundred * static_cast<double>(large) >= std::max(cells, 1.0) * static_cast<double>(finite)) {
+    return figure::Transfer::kLinear;
+  }
+  return one_query ? figure::Transfer::kGamma : figure::Transfer::kLog;
+}
+
+namespace {
+
+// Whether a column of the field is the first key: of maps, and of maps of many heads side by side.
+bool is_first_key(const Field& field, std::int64_t column) {
+  const FieldAxis& axis = field.column_axis;
+  const double at = axis.first + static_cast<double>(column) * axis.step;
+  return axis.name == "key" ? at < 1 : axis.unit.empty() && axis.step < 1 && at - std::floor(at) < axis.step / 2;
+}
+
+figure::Transfer default_transfer(std::span<const FieldPointer> fields, double cells) {
+  std::vector<float> weights;
+  bool one_query = true;
+  for (const auto& field : fields) {
+    one_query = one_query && (field->rows == 1 || field->row_axis.unit == "patch");
+    for (std::int64_t c = 0; c < field->columns; ++c) {
+      for (std::int64_t r = 0; r < field->rows && !is_first_key(*field, c); ++r) {
+        weights.push_back(field->at(r, c));
+      }
+    }
+  }
+  return transfer_of_weights(weights, one_query, cells);
+}
+
+}  // namespace
+
+figure::ColorScale color_scale(const ViewInput& input, Sign sign, std::span<const FieldPointer> fields, double cells) {
   const ScaleOptions& wanted = input.scale;
   ValueRange range = value_range(fields, wanted.percentile, input.ignore_first);
   figure::ColorScale scale;
   scale.colormap = sign == Sign::kZeroCentred ? kDiverging : kSequential;
-  if (sign == Sign::kPositive) {
+  if (sign == Sign::kPositive || sign == Sign::kWeight) {
     range.low = 0;
   }
-  scale.transfer = wanted.transfer;
+  const bool chosen = sign == Sign::kWeight && !wanted.transfer;
+  scale.transfer = chosen ? default_transfer(fields, cells) : wanted.transfer.value_or(figure::Transfer::kLinear);
+  scale.automatic = chosen && scale.transfer != figure::Transfer::kLinear;
   scale.gamma = wanted.gamma;
   scale.mask_color = wanted.mask_color;
   if (!wanted.colormap.empty()) {

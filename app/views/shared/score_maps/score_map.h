@@ -14,11 +14,19 @@
 
 namespace locus::views {
 
+// The default transfer of attention weights. Where fewer than one weight in a hundred is 0.1 or more (their 99th
+// percentile is below 0.1), linear colours are those of nothing but for a few cells: logarithmic then, and a gamma where
+// all are of one query, whose many small weights are not worth telling apart. Weights that are not finite do not count;
+// without any it is linear. Each weight is the largest of `cells`, and the others of these are taken to be small.
+figure::Transfer transfer_of_weights(std::span<const float> weights, bool one_query, double cells = 1);
+
 // The colours of a quantity over all these fields: weights, gates and positions from 0, signed quantities
 // (contribution, differences) zero-centred, logits from the smallest to the largest value, or zero-centred under a
-// diverging colormap.
-enum class Sign { kPositive, kAny, kZeroCentred };
-figure::ColorScale color_scale(const ViewInput& input, Sign sign, std::span<const FieldPointer> fields);
+// diverging colormap. The default transfer of weights is that of those on keys other than the first, where attention
+// often sinks; a cell of a field is the largest of `cells` of the map. That of other quantities is linear.
+enum class Sign { kPositive, kWeight, kAny, kZeroCentred };
+figure::ColorScale color_scale(const ViewInput& input, Sign sign, std::span<const FieldPointer> fields,
+                               double cells = 1);
 Sign sign_of(models::Quantity quantity);
 // The same of a figure's columns: without decay the implied weights of layers without a softmax are signed too.
 Sign sign_of(const ViewInput& input, models::Quantity quantity);
@@ -27,7 +35,8 @@ Sign sign_of(const ViewInput& input, models::Quantity quantity);
 std::span<const FieldPointer> colored_with(const ViewInput& input, const Fields& fields, std::size_t n,
                                            std::size_t count = 1);
 // The colours of field n of several whose columns are no keys, so that none of them is a sink.
-figure::ColorScale scale_of(const ViewInput& input, Sign sign, const Fields& fields, std::size_t n = 0);
+figure::ColorScale scale_of(const ViewInput& input, Sign sign, const Fields& fields, std::size_t n = 0,
+                            double cells = 1);
 
 // The label of weights on the side of layers without a softmax.
 inline constexpr const char* kShareOfImplied = "share of implied weights";

@@ -111,7 +111,7 @@ std::string words_of(const figure::ColorScale& scale) {
                                    ? ", gamma " + fixed_text(static_cast<double>(scale.gamma), 2)
                                    : std::string();
   return scale.colormap + ", " + views::short_number(static_cast<double>(scale.low)) + " to " +
-         views::short_number(static_cast<double>(scale.high)) + transfer;
+         views::short_number(static_cast<double>(scale.high)) + transfer + (scale.automatic ? " (auto)" : "");
 }
 
 std::vector<float> histogram_of(const Field& field, const figure::ColorScale& scale, int bins) {

@@ -19,8 +19,11 @@ namespace {
 constexpr int kBins = 48;
 constexpr double kKeyStep = 0.04;  // of the bar, a press of an arrow
 constexpr int kGradientSteps = 24;
-constexpr std::array<std::pair<figure::Transfer, const char*>, 3> kTransfers{
-    {{figure::Transfer::kLinear, "linear"}, {figure::Transfer::kLog, "log"}, {figure::Transfer::kGamma, "gamma"}}};
+using ChosenTransfer = std::optional<figure::Transfer>;
+constexpr std::array<std::pair<ChosenTransfer, const char*>, 4> kTransfers{{{std::nullopt, "auto"},
+                                                                            {figure::Transfer::kLinear, "linear"},
+                                                                            {figure::Transfer::kLog, "log"},
+                                                                            {figure::Transfer::kGamma, "gamma"}}};
 
 const figure::HeatMap* map_of_bar(const figure::Panel& panel) {
   for (const figure::Layer& layer : panel.layers) {
@@ -142,7 +145,7 @@ class ColorBar final : public Instrument {
     const auto place = (static_cast<std::ptrdiff_t>(figure::colormap_index(now)) + by + count) % count;
     return figure::colormaps()[static_cast<std::size_t>(place)].name;
   }
-  static figure::Transfer next_transfer(figure::Transfer now) {
+  static ChosenTransfer next_transfer(ChosenTransfer now) {
     const auto found = std::ranges::find_if(kTransfers, [&](const auto& each) { return each.first == now; });
     const auto next = static_cast<std::size_t>(found - kTransfers.begin() + 1) % kTransfers.size();
     return kTransfers[next].first;
