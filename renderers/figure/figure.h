@@ -66,7 +66,7 @@ struct HeatMap {
   std::shared_ptr<const Field> field;
   ColorScale scale;
   Reduction reduction = Reduction::kMax;
-  float opacity = 1;  // below 1: over an image
+  float opacity = 1;  // below 1: over an image; 0: its numbers and its colour bar alone
   // Numbers in the cells, one a cell, row-major: drawn while every cell has room for its own.
   std::shared_ptr<const std::vector<std::string>> texts = nullptr;
   // One more for each of `texts`: drawn beside or below it while every cell has room for both.

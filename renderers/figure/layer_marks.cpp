@@ -154,7 +154,9 @@ void add_layer(const HeatMap& map, Color /*color*/, const Context& context) {
   mark.y_end = place.y.place(rows.first + rows.step * static_cast<double>(map.field->rows));
   const ColorScale scale = mark.scale;
   mark.hatch = map.masked ? hatch_of(scale.mask_color, context.style) : Hatch();
-  context.marks.add(std::move(mark), place.plot);
+  if (map.opacity > 0) {
+    context.marks.add(std::move(mark), place.plot);
+  }
   add_edge(map, context);
   if (map.texts && map.texts->size() == map.field->values.size()) {
     add_cell_texts(map, scale, context);

@@ -1,6 +1,8 @@
-// `attention-image`: the image, its patches tinted by how much the chosen patch, or the class token, attends to them.
+// `attention-image`: the image in its own colours, darkened where the chosen patch, the class token or a word does not
+// look.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "app/views/images/image_rows.h"
@@ -39,23 +41,27 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
   Result<Data> table(const ViewInput& input, const Numbers& all) const override;
 
  private:
+  figure::Panel tile_panel(const ViewInput& input, const ImageTile& tile, const figure::ColorScale& scale) const;
   ImageOptions options_of(const ViewInput& input) const {
     const bool rollout = option<bool>(input, "rollout");
     const auto neutral = option<std::string>(input, "neutral");
     return {(option<bool>(input, "all-heads") || input.head == kAll) && !rollout, rollout,
             !option<bool>(input, "relative") || rollout ? ""
             : neutral.empty()                           ? kNeutralText
-                                                        : neutral};
+                                                        : neutral,
+            option<bool>(input, "plain")};
   }
 
   ViewInfo info_ = described({
       .name = "attention-image",
-      .caption = "The image itself, each patch tinted by how much the chosen patch attends to it.",
+      .caption = "The image itself, darkened where the chosen patch does not attend to it.",
       .shows =
-          "The image as the model saw it, with each patch tinted by how much the query attends to it. A click chooses "
-          "the query patch; without one, the query is the class token. The weights of the class token and of registers "
-          "are written below the image. Of a text with pictures, the pictures beside each other, and the query is a "
-          "word, or a cell that is clicked.",
+          "The image as the model saw it, in its own colours: patches that the query does not attend to are dark, and "
+          "the fewest with half of its weight on the picture are outlined; beside it the picture itself. A click "
+          "chooses the query patch; without one, the query is the class token. The weights of the class token and of "
+          "registers are written below the image. Of a text with pictures, the pictures beside each other, and the "
+          "query is a word, with an arrow to the patch that it reads most, or a cell that is clicked. With a colormap "
+          "the patches are painted over instead, as they are for signed quantities.",
       .uses_layer = true,
       .uses_head = true,
       .uses_query = true,
@@ -72,22 +78,26 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
                "that every text reads stand back"),
            words("neutral", "Neutral text", "The text that is read in place of what stands behind the pictures",
                  kNeutralText),
-           number("opacity", "Tint", "How much of the image the tint covers", 0.6, 0.0, 1.0)},
+           toggle("plain", "Picture too", "The picture itself, beside the others", true),
+           number("opacity", "Tint", "How dark is what is not read, or how much of the image a colormap covers", 0.7,
+                  0.0, 1.0)},
   });
 };
 
 Selection AttentionImage::pick(const ViewInput& input, const Hit& hit) const {
   Selection selection;
   const ImageOptions options = options_of(input);
-  const std::vector<ImagePanel> panels = image_panels(input, options);
-  if (panels.empty()) {
+  std::vector<ImagePanel> panels = image_panels(input, options);
+  const std::size_t read = panels.size();
+  std::ranges::copy(plain_panels(input, options), std::back_inserter(panels));
+  if (hit.panel >= panels.size()) {
     return selection;
   }
-  const ImagePanel& panel = panels[std::min(hit.panel, panels.size() - 1)];
+  const ImagePanel& panel = panels[hit.panel];
   if (const auto token = patch_at(panel.area.cells, hit)) {
     selection.column = static_cast<std::int64_t>(panel.column);
     selection.query = *token;
-    if (options.all_heads) {
+    if (options.all_heads && hit.panel < read) {
       selection.head = panel.head;
     }
   }
@@ -112,6 +122,56 @@ Result<AttentionImageKey> AttentionImage::measure_key(const ViewInput& input, st
   return key;
 }
 
+// Weights are not painted over the picture unless a colormap is asked for.
+figure::Panel AttentionImage::tile_panel(const ViewInput& input, const ImageTile& tile,
+                                         const figure::ColorScale& scale) const {
+  const auto opacity = option<double>(input, "opacity");
+  const bool own = is_seen(tile.area.picture) && input.scale.colormap.empty() && !scale.centred &&
+                   options_of(input).of_weights(input.quantity);
+  return own ? darkened_panel(tile.area.picture, tile.patches, scale, opacity)
+             : patch_panel(tile.area.picture, tile.patches, scale, opacity);
+}
+
+namespace {
+
+void add_outline(const ViewInput& input, const ImageOptions& options, const ImageTile& tile, figure::Panel& panel) {
+  if (options.of_weights(input.quantity) && options.neutral.empty() && is_seen(tile.area.picture)) {
+    add_lines(outline_of(half_of_weight(*tile.patches), tile.patches->columns), panel);
+  }
+}
+
+// From the word of each column to the patch that it reads most.
+void add_arrows(const ViewInput& input, const ImageOptions& options, const std::vector<ImageTile>& tiles,
+                figure::Figure& figure) {
+  std::vector<std::optional<std::int64_t>> patches(tiles.size());
+  bool any = false;
+  for (std::size_t n = 0; n < input.columns.size() && !options.all_heads && options.of_weights(input.quantity); ++n) {
+    if (const auto most = most_read(tiles, input, n); most && is_seen(tiles[most->tile].area.picture)) {
+      patches[most->tile] = most->patch;
+      any = true;
+    }
+  }
+  for (std::size_t n = 0; n < tiles.size() && any; ++n) {
+    const Column& column = input.columns[tiles[n].column];
+    const std::int64_t query = patch_query(input, column);
+    add_arrow("“" + column.trace->tokens()[static_cast<std::size_t>(query)].label + "”",
+              "query: " + query_label(*column.trace, query), tiles[n].area.cells, patches[n], figure.panels[n]);
+  }
+}
+
+// The pictures themselves, with the same room above them as the others have.
+void add_plain(const ViewInput& input, const ImageOptions& options, figure::Figure& figure) {
+  for (const ImagePanel& each : plain_panels(input, options)) {
+    figure::Panel panel = picture_panel(each.area.picture, each.area.cells);
+    panel.title = "picture" + (each.area.name.empty() ? "" : " · " + each.area.name);
+    panel.y.view.high = figure.panels.front().y.view.high;
+    mark_patch(each.area.cells, patch_query(input, input.columns[each.column]), panel);
+    figure.panels.push_back(std::move(panel));
+  }
+}
+
+}  // namespace
+
 Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Numbers& all_rows) const {
   const ImageOptions options = options_of(input);
   const std::vector<ImageTile> tiles = image_tiles(input, options, all_rows);
@@ -125,8 +185,7 @@ Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Number
   for (std::size_t n = 0; n < tiles.size(); ++n) {
     const ImageTile& tile = tiles[n];
     const Column& column = input.columns[tile.column];
-    const auto scale = color_scale(input, sign, colored_with(input, fields, n));
-    figure::Panel panel = patch_panel(tile.area.picture, tile.patches, scale, option<double>(input, "opacity"));
+    figure::Panel panel = tile_panel(input, tile, color_scale(input, sign, colored_with(input, fields, n)));
     const std::string where = options.rollout ? "rollout of " + std::to_string(column.trace->model().layers) + " layers"
                                               : head_label(column.trace->model(), input.layer, tile.head);
     panel.names = {column.name};
@@ -140,13 +199,16 @@ Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Number
     if (!options.all_heads && (!input.scale.shared || n + 1 == tiles.size())) {
       panel.color_bar_label = image_label(input, options);
     }
+    add_outline(input, options, tile, panel);
     mark_patch(tile.area.cells, patch_query(input, column), panel);
     figure.panels.push_back(std::move(panel));
   }
-  const auto count = static_cast<int>(tiles.size());
+  add_arrows(input, options, tiles, figure);
+  add_plain(input, options, figure);
+  const auto count = static_cast<int>(figure.panels.size());
   const auto checkpoints = static_cast<int>(input.columns.size());
-  const int heads = count / checkpoints;
-  constexpr int kOneRow = 4;  // heads that stand in one row; more make a grid that is wider than high
+  const int heads = checkpoints > 1 ? count / checkpoints : count;  // and the picture
+  constexpr int kOneRow = 5;  // that stand in one row; more make a grid that is wider than high
   const int across = heads <= kOneRow ? heads : static_cast<int>(std::ceil(std::sqrt(1.6 * heads)));
   figure.columns = options.all_heads ? (checkpoints > 1 ? heads : across) : count;
   if (options.all_heads) {
@@ -154,7 +216,7 @@ Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Number
     figure.title =
         (checkpoints > 1 ? "" : input.columns[0].name + " · ") + "layer " + std::to_string(input.layer) +
         ", every head · query: " + query_label(*input.columns[0].trace, patch_query(input, input.columns[0]));
-    const auto right = static_cast<std::size_t>(std::min(figure.columns, count)) - 1;  // where the first row ends
+    const std::size_t right = std::min<std::size_t>(static_cast<std::size_t>(figure.columns), tiles.size()) - 1;
     figure.panels[right].color_bar_label = image_label(input, options);
   }
   if (!options.all_heads && !options.rollout && input.quantity == models::Quantity::kWeight) {
@@ -215,7 +277,8 @@ std::vector<Place> AttentionImage::places(const ViewInput& input, const Selectio
   if (!selection.query) {
     return places;
   }
-  const std::vector<ImagePanel> panels = image_panels(input, options_of(input));
+  std::vector<ImagePanel> panels = image_panels(input, options_of(input));
+  std::ranges::copy(plain_panels(input, options_of(input)), std::back_inserter(panels));
   for (std::size_t n = 0; n < panels.size(); ++n) {
     if (const auto place = patch_place(panels[n].area.cells, selection.query->index)) {
       places.push_back({n, place->x, place->y});

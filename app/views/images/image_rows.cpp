@@ -105,6 +105,24 @@ std::vector<ImagePanel> image_panels(const ViewInput& input, const ImageOptions&
   return panels;
 }
 
+std::vector<ImagePanel> plain_panels(const ViewInput& input, const ImageOptions& options) {
+  std::vector<ImagePanel> plain;
+  if (!options.plain || (options.all_heads && input.columns.size() > 1)) {
+    return plain;
+  }
+  const auto same = [](const models::Picture& a, const models::Picture& b) {
+    return a.width == b.width && a.height == b.height && (a.rgba == b.rgba || *a.rgba == *b.rgba);
+  };
+  for (const ImagePanel& panel : image_panels(input, options)) {
+    const models::Picture& picture = panel.area.picture;
+    if (is_seen(picture) &&
+        std::ranges::none_of(plain, [&](const ImagePanel& each) { return same(each.area.picture, picture); })) {
+      plain.push_back(panel);
+    }
+  }
+  return plain;
+}
+
 Result<Field> measure_image(const AttentionImageKey& key, const MeasureContext& context) {
   const models::Trace& trace = *context.column.trace;
   if (key.rollout) {
@@ -145,15 +163,47 @@ std::vector<ImageTile> image_tiles(const ViewInput& input, const ImageOptions& o
   return tiles;
 }
 
+std::optional<ReadPatch> most_read(const std::vector<ImageTile>& tiles, const ViewInput& input, std::size_t column) {
+  const models::Trace& trace = *input.columns[column].trace;
+  const std::int64_t query = patch_query(input, input.columns[column]);
+  std::optional<ReadPatch> most;
+  float largest = 0;
+  bool tie = false;
+  for (std::size_t n = 0; n < tiles.size(); ++n) {
+    const ImageTile& tile = tiles[n];
+    if (tile.column != column || trace.image_grid().rows > 0) {
+      continue;
+    }
+    if (patch_place(tile.area.cells, query)) {
+      return std::nullopt;
+    }
+    for (std::size_t cell = 0; cell < tile.patches->values.size(); ++cell) {
+      const float value = tile.patches->values[cell];
+      tie = value > largest ? false : tie || value == largest;
+      if (value > largest) {
+        largest = value;
+        most = ReadPatch{n, static_cast<std::int64_t>(cell)};
+      }
+    }
+  }
+  return tie ? std::nullopt : most;
+}
+
 std::string note_of_tile(const ImageTile& tile, const Column& column, const ViewInput& input,
                          const ImageOptions& options) {
   const std::int64_t query = patch_query(input, column);
   if (!options.neutral.empty()) {
     return "query: " + query_label(*column.trace, query) + "; 1: as much as the end of “" + options.neutral + "” gives";
   }
-  return input.quantity == models::Quantity::kWeight || options.rollout
-             ? words_of_query(*tile.row, *tile.patches, column, query)
-             : "query: " + query_label(*column.trace, query);
+  if (!options.of_weights(input.quantity)) {
+    return "query: " + query_label(*column.trace, query);
+  }
+  const std::vector<bool> half = half_of_weight(*tile.patches);
+  const auto count = std::ranges::count(half, true);
+  const std::string outlined = count == 0 ? ""
+                                          : "; outlined: the " + std::to_string(count) + " of " +
+                                                std::to_string(half.size()) + " patches with half of its weight here";
+  return words_of_query(*tile.row, *tile.patches, column, query) + outlined;
 }
 
 std::string statement_of_image(const std::vector<ImageTile>& tiles, const ViewInput& input, std::size_t of,

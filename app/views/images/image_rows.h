@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct ImageOptions {
   bool all_heads = false;
   bool rollout = false;
   std::string neutral;
+  bool plain = false;  // the pictures themselves too
+
+  bool of_weights(models::Quantity quantity) const { return rollout || quantity == models::Quantity::kWeight; }
 };
 
 // The content of one panel: of a column, head by head, the pictures beside each other.
@@ -36,6 +40,9 @@ struct ImagePanel {
   PatchArea area;
 };
 std::vector<ImagePanel> image_panels(const ViewInput& input, const ImageOptions& options);
+// The panels behind them, of the pictures themselves: each that is known, once. None where the heads of several columns
+// stand in rows.
+std::vector<ImagePanel> plain_panels(const ViewInput& input, const ImageOptions& options);
 
 std::vector<std::int64_t> shown_heads(const ViewInput& input, const Column& column, const ImageOptions& options);
 std::vector<std::int64_t> shown_layers(const ViewInput& input, const Column& column);
@@ -57,6 +64,12 @@ std::string image_label(const ViewInput& input, const ImageOptions& options);
 // Below a tile: the query, and what it gives to tokens that are no patches; of a text what it gives to the picture.
 std::string note_of_tile(const ImageTile& tile, const Column& column, const ViewInput& input,
                          const ImageOptions& options);
+// The patch of a text's pictures that a word reads most; none for a query that is a patch itself, and where several tie.
+struct ReadPatch {
+  std::size_t tile = 0;
+  std::int64_t patch = 0;
+};
+std::optional<ReadPatch> most_read(const std::vector<ImageTile>& tiles, const ViewInput& input, std::size_t column);
 // The weight that the query gives to a column's pictures, and the cell that it reads most, unless others tie with it.
 std::string statement_of_image(const std::vector<ImageTile>& tiles, const ViewInput& input, std::size_t column,
                                const ImageOptions& options);

@@ -9,6 +9,7 @@
 #include <string>
 #include <variant>
 
+#include "app/views/shared/plots/map_lines.h"
 #include "app/views/shared/plots/patch_grid.h"
 #include "app/views/shared/view.h"
 #include "core/base/numbers.h"
@@ -69,14 +70,14 @@ TEST(ImageViews, TheImageLiesUnderTheWholeGridAndTheQueryIsFramed) {
   const auto figure = view_of("attention-image").figure(input);
   ASSERT_TRUE(figure.ok()) << figure.error().describe();
   const figure::Panel& panel = figure->panels.front();
-  ASSERT_EQ(panel.layers.size(), 3U);
+  ASSERT_EQ(panel.layers.size(), 5U);  // the picture, its numbers, two lines of an outline, the frame
   const auto& image = std::get<figure::ImageLayer>(panel.layers[0]);
   EXPECT_EQ(image.width, 4 * kColumns);
   EXPECT_EQ(image.height, 4 * kRows);
   EXPECT_EQ(image.x.high, kColumns);
   EXPECT_EQ(image.y.high, kRows);
-  EXPECT_LT(std::get<figure::HeatMap>(panel.layers[1]).opacity, 1);
-  const auto& box = std::get<figure::Box>(panel.layers[2]);
+  EXPECT_EQ(std::get<figure::HeatMap>(panel.layers[1]).opacity, 0);
+  const auto& box = std::get<figure::Box>(panel.layers[4]);
   EXPECT_EQ(box.x.low, 2);
   EXPECT_EQ(box.y.low, 1);
   EXPECT_NE(panel.note.find("patch 1, 2"), std::string::npos) << panel.note;
@@ -89,12 +90,148 @@ TEST(ImageViews, AClickOnAPatchMakesItTheQuery) {
   EXPECT_EQ(picked.query, kPrefix + 14);
   EXPECT_FALSE(view_of("attention-image").pick(input, hit_at(0, 5.5, 2.1)).query.has_value());
   const auto places = view_of("attention-image").places(input, picked);
-  ASSERT_EQ(places.size(), 1U);
+  ASSERT_EQ(places.size(), 2U);  // in the picture itself too
   EXPECT_EQ(places[0].x.low, 4);
   EXPECT_EQ(places[0].y.low, 2);
+  EXPECT_EQ(view_of("attention-image").pick(input, hit_at(1, 4.5, 2.1)).query, kPrefix + 14);
   input.options.set("all-heads", true);
-  EXPECT_EQ(view_of("attention-image").figure(input)->panels.size(), 4U);
+  EXPECT_EQ(view_of("attention-image").figure(input)->panels.size(), 5U);
   EXPECT_EQ(view_of("attention-image").pick(input, hit_at(3, 0.5, 0.5)).head, 3);
+  const Selection of_picture = view_of("attention-image").pick(input, hit_at(4, 0.5, 0.5));
+  EXPECT_EQ(of_picture.query, kPrefix);
+  EXPECT_FALSE(of_picture.head.has_value());
+  input.options.set("plain", false);
+  EXPECT_EQ(view_of("attention-image").figure(input)->panels.size(), 4U);
+}
+
+// (rows, columns) of patches.
+Field patches_with(std::int64_t rows, std::int64_t columns, std::vector<float> values) {
+  Field field = Field::zeros(rows, columns);
+  field.values = std::move(values);
+  return field;
+}
+
+// All subsets, from the smallest on.
+std::size_t fewest_with_half(const std::vector<float>& values) {
+  double all = 0;
+  for (const float value : values) {
+    all += static_cast<double>(value);
+  }
+  std::size_t fewest = values.size();
+  for (std::size_t set = 0; set < std::size_t{1} << values.size(); ++set) {
+    double sum = 0;
+    std::size_t count = 0;
+    for (std::size_t n = 0; n < values.size(); ++n) {
+      const bool in = (set >> n & 1) != 0;
+      sum += in ? static_cast<double>(values[n]) : 0;
+      count += in ? 1 : 0;
+    }
+    fewest = 2 * sum >= all ? std::min(fewest, count) : fewest;
+  }
+  return fewest;
+}
+
+TEST(ImageViews, HalfOfTheWeightIsInTheFewestPatches) {
+  const std::vector<std::vector<float>> lists{{0.4F, 0.1F, 0.2F, 0.3F, 0.05F, 0.15F},
+                                              {0.9F, 0.01F, 0.02F, 0.03F, 0.01F, 0.03F},
+                                              {0.11F, 0.12F, 0.13F, 0.14F, 0.15F, 0.16F}};
+  for (const std::vector<float>& values : lists) {
+    const std::vector<bool> half = half_of_weight(patches_with(2, 3, values));
+    EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(half, true)), fewest_with_half(values));
+    for (std::size_t in = 0; in < values.size(); ++in) {
+      for (std::size_t out = 0; out < values.size(); ++out) {
+        EXPECT_FALSE(half[in] && !half[out] && values[in] < values[out]);
+      }
+    }
+  }
+  const float none = std::nanf("");
+  EXPECT_EQ(std::ranges::count(half_of_weight(patches_with(1, 4, {0.2F, 0.2F, 0.2F, none})), true), 3);  // ties
+  EXPECT_EQ(std::ranges::count(half_of_weight(patches_with(1, 2, {0, none})), true), 0);
+  EXPECT_EQ(std::ranges::count(half_of_weight(patches_with(1, 1, {0.3F})), true), 1);
+}
+
+// Every edge between a flagged cell and another is walked once, and nothing else; loops are closed.
+TEST(ImageViews, OutlinesGoAroundTheFlaggedCells) {
+  const std::vector<std::vector<bool>> grids{{true, false, false, true},  // diagonal: two loops
+                                             {true, true, false, true},
+                                             {true, true, true, true},
+                                             {false, false, false, false},
+                                             {true, true, true, true, false, true, true, true, true}};  // a hole
+  for (const std::vector<bool>& inside : grids) {
+    const std::int64_t columns = inside.size() == 4 ? 2 : 3;
+    const auto is_inside = [&](std::int64_t c, std::int64_t r) {
+      return c >= 0 && c < columns && r >= 0 && r < columns && inside[static_cast<std::size_t>(r * columns + c)];
+    };
+    std::int64_t edges = 0;
+    for (std::int64_t r = 0; r < columns; ++r) {
+      for (std::int64_t c = 0; c < columns; ++c) {
+        for (const auto& [x, y] : {std::pair(c + 1, r), {c - 1, r}, {c, r + 1}, {c, r - 1}}) {
+          edges += is_inside(c, r) && !is_inside(x, y) ? 1 : 0;
+        }
+      }
+    }
+    const PictureLines lines = outline_of(inside, columns);
+    std::int64_t walked = 0;
+    std::size_t begin = 0;
+    for (std::size_t n = 0; n <= lines.x.size(); ++n) {
+      if (n == lines.x.size() || std::isnan(lines.x[n])) {
+        if (n > begin) {
+          EXPECT_EQ(lines.x[begin], lines.x[n - 1]);
+          EXPECT_EQ(lines.y[begin], lines.y[n - 1]);
+        }
+        begin = n + 1;
+      } else if (n > begin) {
+        const double dx = lines.x[n] - lines.x[n - 1];
+        const double dy = lines.y[n] - lines.y[n - 1];
+        EXPECT_EQ(std::abs(dx) + std::abs(dy), 1);
+        const auto cell = [&](double side) {  // right or left of the step
+          const double x = (lines.x[n] + lines.x[n - 1]) / 2 - side * dy / 2;
+          const double y = (lines.y[n] + lines.y[n - 1]) / 2 + side * dx / 2;
+          return is_inside(static_cast<std::int64_t>(std::floor(x)), static_cast<std::int64_t>(std::floor(y)));
+        };
+        EXPECT_TRUE(cell(1));
+        EXPECT_FALSE(cell(-1));
+        ++walked;
+      }
+    }
+    EXPECT_EQ(walked, edges);
+  }
+}
+
+TEST(ImageViews, APictureIsDarkenedPatchByPatch) {
+  models::Picture picture{4, 2, std::make_shared<const std::vector<std::uint8_t>>(32, std::uint8_t{200})};
+  const Field patches = patches_with(1, 4, {0, 0.5F, 1, std::nanf("")});
+  figure::ColorScale scale;
+  scale.mask_color = 0x646464FF;
+  const models::Picture made = darkened(picture, patches, scale, 0.75);
+  ASSERT_EQ(made.rgba->size(), picture.rgba->size());
+  for (std::size_t y = 0; y < 2; ++y) {
+    const auto at = [&](std::size_t x, std::size_t channel) { return (*made.rgba)[(y * 4 + x) * 4 + channel]; };
+    for (std::size_t channel = 0; channel < 3; ++channel) {
+      EXPECT_EQ(at(0, channel), 50);   // a quarter
+      EXPECT_EQ(at(1, channel), 125);  // 1 − 0.75 · 0.5
+      EXPECT_EQ(at(2, channel), 200);
+      EXPECT_EQ(at(3, channel), 125);  // a quarter, and three of the mask's 100
+    }
+    EXPECT_EQ(at(0, 3), 200);  // opaque as it was
+  }
+}
+
+// Weights leave the picture its colours unless a colormap is asked for; signed quantities have one.
+TEST(ImageViews, AColormapIsPaintedOverThePicture) {
+  ViewInput input = fake_image();
+  const auto opacity = [&] {
+    const auto figure = view_of("attention-image").figure(input);
+    EXPECT_TRUE(figure.ok()) << figure.error().describe();
+    return map_of(figure->panels.front())->opacity;
+  };
+  EXPECT_EQ(opacity(), 0);
+  EXPECT_EQ(view_of("attention-image").figure(input)->panels.front().color_bar_label, "attention weight");
+  input.scale.colormap = "magma";
+  EXPECT_GT(opacity(), 0);
+  input.scale.colormap.clear();
+  input.quantity = models::Quantity::kContribution;
+  EXPECT_GT(opacity(), 0);
 }
 
 TEST(ImageViews, AnchorsAgainstTheGrid) {

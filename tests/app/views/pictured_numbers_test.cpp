@@ -97,6 +97,39 @@ TEST(PicturedNumbers, TheStatementNamesWhatTheWordReads) {
   EXPECT_NE(line.find("red"), std::string::npos) << line;
 }
 
+TEST(PicturedNumbers, AnArrowLeadsFromTheWordToThePatchThatItReadsMost) {
+  ViewInput input = captions_input();
+  input.layer = 0;
+  input.head = 1;
+  const models::Trace& trace = *input.columns.front().trace;
+  const models::ImageSpan& cells = trace.images().front();
+  const auto row = trace.map({0, 1, models::Quantity::kWeight, {17, 18}, {}});
+  std::int64_t best = 0;
+  for (std::int64_t cell = 0; cell < cells.count; ++cell) {
+    best = row->at(0, cells.token(cell)) > row->at(0, cells.token(best)) ? cell : best;
+  }
+  const auto figure = view_of("attention-image").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  ASSERT_EQ(figure->panels.size(), 2U);  // and the picture itself
+  const figure::Panel& panel = figure->panels.front();
+  const auto& arrow = std::get<figure::Curve>(panel.layers.back());
+  EXPECT_EQ(arrow.x[1], static_cast<double>(best % cells.columns) + 0.5);
+  EXPECT_EQ(arrow.y[1], static_cast<double>(best / cells.columns) + 0.5);
+  EXPECT_LT(arrow.y[0], 0);
+  const auto& word = std::get<figure::HeatMap>(panel.layers[panel.layers.size() - 3]);
+  EXPECT_NE(word.texts->front().find("red"), std::string::npos) << word.texts->front();
+  EXPECT_LT(panel.y.view.high, 0);
+  EXPECT_EQ(figure->panels.back().y.view, panel.y.view);
+  EXPECT_EQ(figure->panels.back().layers.size(), 1U);
+  EXPECT_NE(panel.note.find(" of " + std::to_string(cells.count) + " patches with half of its weight"),
+            std::string::npos)
+      << panel.note;
+  input.query = cells.token(3);
+  const auto of_patch = view_of("attention-image").figure(input);
+  ASSERT_TRUE(of_patch.ok()) << of_patch.error().describe();
+  EXPECT_EQ(of_patch->panels.front().y.view.high, 0);
+}
+
 TEST(PicturedNumbers, ProfilesAlongAComponentAreMeansOverCellsOfAPicture) {
   ViewInput input = captions_input();
   input.layer = 1;

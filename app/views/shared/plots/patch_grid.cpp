@@ -1,6 +1,12 @@
 #include "app/views/shared/plots/patch_grid.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <utility>
 
 #include "app/views/shared/plots/panel.h"
 
@@ -86,20 +92,211 @@ std::optional<PatchPlace> patch_place(const models::ImageSpan& cells, std::int64
   return PatchPlace{cell_interval(column), cell_interval(row)};
 }
 
-figure::Panel patch_panel(const models::Picture& picture, FieldPointer patches, const figure::ColorScale& scale,
-                          double opacity) {
-  const auto rows = static_cast<double>(patches->rows);
-  const auto columns = static_cast<double>(patches->columns);
+std::vector<bool> half_of_weight(const Field& patches) {
+  const auto weight = [&](std::size_t n) {
+    const float value = patches.values[n];
+    return std::isfinite(value) && value > 0 ? static_cast<double>(value) : 0;
+  };
+  std::vector<std::size_t> order(patches.values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
+  double all = 0;
+  for (const std::size_t n : order) {
+    all += weight(n);
+  }
+  std::vector<bool> inside(order.size(), false);
+  double sum = 0;
+  double last = 0;
+  for (const std::size_t n : order) {
+    if (weight(n) <= 0 || (2 * sum >= all && weight(n) < last)) {
+      break;
+    }
+    inside[n] = true;
+    last = weight(n);
+    sum += last;
+  }
+  return inside;
+}
+
+namespace {
+
+using Corner = std::pair<std::int64_t, std::int64_t>;  // x, y
+
+// The edges between flagged cells and others, each from its beginning with its flagged cell to the right.
+std::multimap<Corner, Corner> edges_of(const std::vector<bool>& inside, std::int64_t columns) {
+  const std::int64_t rows = std::ssize(inside) / columns;
+  const auto is_inside = [&](std::int64_t c, std::int64_t r) {
+    return c >= 0 && c < columns && r >= 0 && r < rows && inside[static_cast<std::size_t>(r * columns + c)];
+  };
+  std::multimap<Corner, Corner> edges;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      if (!is_inside(c, r)) {
+        continue;
+      }
+      const std::array<Corner, 5> corners{{{c, r}, {c + 1, r}, {c + 1, r + 1}, {c, r + 1}, {c, r}}};
+      const std::array<Corner, 4> beside{{{c, r - 1}, {c + 1, r}, {c, r + 1}, {c - 1, r}}};
+      for (std::size_t side = 0; side < beside.size(); ++side) {
+        if (!is_inside(beside[side].first, beside[side].second)) {
+          edges.emplace(corners[side], corners[side + 1]);
+        }
+      }
+    }
+  }
+  return edges;
+}
+
+// The edge that goes on from the end of another; where two do, the one around the same cell: the turn to the right.
+std::multimap<Corner, Corner>::iterator next_edge(std::multimap<Corner, Corner>& edges, const Corner& from,
+                                                  const Corner& to) {
+  const auto [first, end] = edges.equal_range(to);
+  const Corner right{to.first - (to.second - from.second), to.second + (to.first - from.first)};
+  for (auto each = first; each != end; ++each) {
+    if (each->second == right) {
+      return each;
+    }
+  }
+  return first == end ? edges.end() : first;
+}
+
+}  // namespace
+
+PictureLines outline_of(const std::vector<bool>& inside, std::int64_t columns) {
+  PictureLines lines;
+  const auto add = [&](double x, double y) {
+    lines.x.push_back(x);
+    lines.y.push_back(y);
+  };
+  std::multimap<Corner, Corner> edges = columns > 0 ? edges_of(inside, columns) : std::multimap<Corner, Corner>();
+  while (!edges.empty()) {
+    if (!lines.x.empty()) {
+      add(std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN());
+    }
+    auto edge = edges.begin();
+    add(static_cast<double>(edge->first.first), static_cast<double>(edge->first.second));
+    while (edge != edges.end()) {
+      const auto [from, to] = *edge;
+      add(static_cast<double>(to.first), static_cast<double>(to.second));
+      edges.erase(edge);
+      edge = next_edge(edges, from, to);
+    }
+  }
+  return lines;
+}
+
+bool is_seen(const models::Picture& picture) {
+  return picture.rgba && picture.width > 0 && picture.height > 0 &&
+         std::ssize(*picture.rgba) / picture.height / 4 >= picture.width;
+}
+
+models::Picture darkened(const models::Picture& picture, const Field& patches, const figure::ColorScale& scale,
+                         double darkness) {
+  std::vector<std::uint8_t> rgba = *picture.rgba;
+  for (std::int64_t y = 0; y < picture.height; ++y) {
+    for (std::int64_t x = 0; x < picture.width; ++x) {
+      const float value = patches.at(y * patches.rows / picture.height, x * patches.columns / picture.width);
+      const float t = figure::normalised(scale, value);
+      const double kept = 1 - darkness * (std::isnan(t) ? 1 : 1 - static_cast<double>(t));
+      auto* const pixel = &rgba[static_cast<std::size_t>(y * picture.width + x) * 4];
+      for (int channel = 0; channel < 3; ++channel) {
+        const double mask = std::isnan(t) ? (scale.mask_color >> (24 - 8 * channel)) & 0xFF : 0;
+        pixel[channel] = static_cast<std::uint8_t>(std::lround(kept * pixel[channel] + (1 - kept) * mask));
+      }
+    }
+  }
+  return {picture.width, picture.height, std::make_shared<const std::vector<std::uint8_t>>(std::move(rgba))};
+}
+
+namespace {
+
+figure::Panel panel_of_grid(const models::Picture& picture, std::int64_t row_count, std::int64_t column_count) {
+  const auto rows = static_cast<double>(row_count);
+  const auto columns = static_cast<double>(column_count);
   figure::Panel panel;
   panel.equal_aspect = true;
   panel.show_axes = false;
   panel.x.view = {0, columns};
   panel.y.view = {rows, 0};
-  const bool seen = picture.rgba && picture.width > 0 && picture.height > 0;
-  if (seen) {
+  if (is_seen(picture)) {
     panel.layers.emplace_back(
         figure::ImageLayer{picture.rgba, picture.width, picture.height, {0, columns}, {0, rows}, 1});
   }
+  return panel;
+}
+
+}  // namespace
+
+figure::Panel picture_panel(const models::Picture& picture, const models::ImageSpan& cells) {
+  return panel_of_grid(picture, cells.rows, cells.columns);
+}
+
+figure::Panel darkened_panel(const models::Picture& picture, FieldPointer patches, figure::ColorScale scale,
+                             double darkness) {
+  scale.colormap = "gray";
+  figure::Panel panel = panel_of_grid(darkened(picture, *patches, scale, darkness), patches->rows, patches->columns);
+  panel.layers.emplace_back(figure::HeatMap{.field = std::move(patches), .scale = std::move(scale), .opacity = 0});
+  return panel;
+}
+
+void add_lines(const PictureLines& lines, figure::Panel& panel) {
+  if (lines.x.empty()) {
+    return;
+  }
+  struct Stroke {
+    std::uint32_t color = 0;
+    float width_px = 0;
+  };
+  for (const Stroke& stroke : {Stroke{0x000000C0, 3.5F}, Stroke{0xFFFFFFFF, 1.5F}}) {  // light within dark
+    figure::Curve curve;
+    curve.x = lines.x;
+    curve.y = lines.y;
+    curve.color = stroke.color;
+    curve.width_px = stroke.width_px;
+    panel.layers.emplace_back(std::move(curve));
+  }
+}
+
+void add_arrow(const std::string& word, const std::string& said, const models::ImageSpan& cells,
+               std::optional<std::int64_t> patch, figure::Panel& panel) {
+  constexpr double kRoom = 0.15;  // of the picture's height
+  constexpr double kHead = 0.05;  // of its longer side
+  constexpr double kHeadAngle = 0.5;
+  const double room = kRoom * static_cast<double>(cells.rows);
+  panel.y.view.high = -room;
+  if (!patch) {
+    return;
+  }
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  Field place = Field::zeros(1, 1);
+  place.values.front() = kNone;
+  place.row_axis = {"", "", -room, 0.7 * room};
+  place.column_axis = {"", "", 0, static_cast<double>(cells.columns)};
+  figure::HeatMap words;
+  words.field = std::make_shared<const Field>(std::move(place));
+  words.scale.mask_color = 0;
+  words.texts = shared_names({word});
+  words.said = shared_names({said});
+  panel.layers.emplace_back(std::move(words));
+  const double x = static_cast<double>(*patch % cells.columns) + 0.5;
+  const double y = static_cast<double>(*patch / cells.columns) + 0.5;
+  const double from = static_cast<double>(cells.columns) / 2;
+  const double above = -0.3 * room;
+  const double angle = std::atan2(above - y, from - x);
+  const double head = kHead * static_cast<double>(std::max(cells.rows, cells.columns));
+  const auto side = [&](double turn) {
+    return std::pair(x + head * std::cos(angle + turn), y + head * std::sin(angle + turn));
+  };
+  const auto left = side(-kHeadAngle);
+  const auto right = side(kHeadAngle);
+  add_lines(
+      {{from, x, std::nan(""), left.first, x, right.first}, {above, y, std::nan(""), left.second, y, right.second}},
+      panel);
+}
+
+figure::Panel patch_panel(const models::Picture& picture, FieldPointer patches, const figure::ColorScale& scale,
+                          double opacity) {
+  figure::Panel panel = panel_of_grid(picture, patches->rows, patches->columns);
+  const bool seen = is_seen(picture);
   panel.layers.emplace_back(figure::HeatMap{
       .field = std::move(patches), .scale = scale, .opacity = seen ? static_cast<float>(opacity) : 1.0F});
   return panel;

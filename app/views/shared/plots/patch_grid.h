@@ -48,9 +48,37 @@ struct PatchPlace {
 };
 std::optional<PatchPlace> patch_place(const models::ImageSpan& cells, std::int64_t token);
 
+// Lines over a picture, in patches; NaN lies between two of them.
+struct PictureLines {
+  std::vector<double> x;
+  std::vector<double> y;
+};
+// The fewest patches that have half of the weight on all of them, and those that tie with the last of these: a flag a
+// patch, row by row. None where there is no weight.
+std::vector<bool> half_of_weight(const Field& patches);
+// The outlines of the flagged cells of a grid of so many columns: closed loops.
+PictureLines outline_of(const std::vector<bool>& inside, std::int64_t columns);
+
+// The picture in its own colours, the patch of the scale's high end as it is and that of its low end darkened by
+// `darkness`, 0 to 1. Patches without a value have as much of the scale's colour of masks.
+models::Picture darkened(const models::Picture& picture, const Field& patches, const figure::ColorScale& scale,
+                         double darkness);
+bool is_seen(const models::Picture& picture);
+
 // A panel of the grid: the picture, if there is one, below the field.
 figure::Panel patch_panel(const models::Picture& picture, FieldPointer patches, const figure::ColorScale& scale,
                           double opacity);
+// The same with the picture darkened() instead of painted over; the field gives numbers and the colour bar alone.
+figure::Panel darkened_panel(const models::Picture& picture, FieldPointer patches, figure::ColorScale scale,
+                             double darkness);
+// The picture as it is.
+figure::Panel picture_panel(const models::Picture& picture, const models::ImageSpan& cells);
+// Lines that are seen on any colour of a picture.
+void add_lines(const PictureLines& lines, figure::Panel& panel);
+// Room above the picture with the word in it, and an arrow from there to the middle of a patch; without a patch the room
+// and nothing in it.
+void add_arrow(const std::string& word, const std::string& said, const models::ImageSpan& cells,
+               std::optional<std::int64_t> patch, figure::Panel& panel);
 // A frame around the patch.
 void mark_patch(const models::ImageSpan& cells, std::int64_t token, figure::Panel& panel);
 
