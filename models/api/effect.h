@@ -40,9 +40,13 @@ struct EffectOnTrace : EffectNumbers {
   // The likeliest outputs of each position, without the edits and with them: (T), of an image's classes (1).
   std::vector<Prediction> top;
   std::vector<Prediction> top_edited;
+  // The first layer whose output differs by more than 10⁻⁶ of its largest number; −1: the input of the first does; the
+  // number of layers: none does.
+  std::int64_t first_layer = 0;
 };
 
-// Runs the trace's input again, unedited and with the model's edits (of none the effect is 0). Errors: those of run();
+// Runs the trace's input again, unedited and with the model's edits (of none the effect is 0), which takes over the
+// layers below the lowest edited one. Errors: those of run();
 // kUnsupported for models without a head and for traces of files; kTooLarge where logits of every token do not fit.
 Result<EffectOnTrace> effect_on(const Model& model, const Trace& trace, StopToken stop = {},
                                 const Progress& progress = {});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "core/base/guarded.h"
@@ -17,7 +18,12 @@ namespace locus::models {
 
 namespace {
 
-constexpr std::int64_t kRowsAtOnce = 128;  // of logits in float64
+constexpr std::int64_t kLogitsAtOnce = std::int64_t{1} << 23;  // in float64
+constexpr double kRounding = 1e-6;
+
+std::int64_t rows_at_once(const at::Tensor& logits) {
+  return std::clamp<std::int64_t>(kLogitsAtOnce / std::max<std::int64_t>(logits.size(-1), 1), 1, 128);
+}
 
 // Takes numbers alone, not NaN.
 double mean_of(const std::vector<double>& values) {
@@ -39,18 +45,36 @@ void append(std::vector<double>& list, const at::Tensor& values) {
   list.insert(list.end(), flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel());
 }
 
-// The effect on logits (R, V) of one input; `ids` (T) are those of tokens that are predicted one by one, or undefined.
-EffectNumbers numbers_of(const at::Tensor& unedited, const at::Tensor& edited, const at::Tensor& ids,
-                         const std::vector<ImageSpan>& pictures) {
-  EffectNumbers effect;
+// Notes the likeliest of each row of log-shares.
+void note_likeliest(const at::Tensor& shares, const TraceData& data, std::vector<Prediction>& tops) {
+  const auto [most, ids] = shares.max(-1);
+  for (std::int64_t n = 0; n < ids.size(0); ++n) {
+    const auto id = ids[n].item<std::int64_t>();
+    tops.push_back(
+        {id, data.label ? data.label(id) : std::to_string(id), static_cast<float>(std::exp(most[n].item<double>()))});
+  }
+}
+
+// Fills the effect on logits (R, V) of one input; `ids` (T) are those of tokens that are predicted one by one, or
+// undefined. Also the likeliest outputs, where there is a place for them. Errors: kCancelled.
+Status fill_numbers(const at::Tensor& unedited, const at::Tensor& edited, const at::Tensor& ids, const TraceData& data,
+                    const StopToken& stop, EffectNumbers& effect, EffectOnTrace* tops = nullptr) {
   const std::int64_t rows = unedited.size(0);
+  const std::int64_t most = rows_at_once(unedited);
   std::vector<double> losses;
   std::vector<double> losses_edited;
-  for (std::int64_t begin = 0; begin < rows; begin += kRowsAtOnce) {
-    const std::int64_t end = std::min(begin + kRowsAtOnce, rows);
+  for (std::int64_t begin = 0; begin < rows; begin += most) {
+    if (stop.stop_requested()) {
+      return cancelled();
+    }
+    const std::int64_t end = std::min(begin + most, rows);
     const at::Tensor first = log_shares(unedited, begin, end);
     const at::Tensor second = log_shares(edited, begin, end);
     append(effect.kl, (first.exp() * (first - second)).sum(-1).clamp_min(0));
+    if (tops != nullptr) {
+      note_likeliest(first, data, tops->top);
+      note_likeliest(second, data, tops->top_edited);
+    }
     const std::int64_t scored = std::min(end, rows - 1) - begin;
     if (ids.defined() && scored > 0) {
       const at::Tensor next = ids.slice(0, begin + 1, begin + 1 + scored).cpu().unsqueeze(1);
@@ -59,14 +83,14 @@ EffectNumbers numbers_of(const at::Tensor& unedited, const at::Tensor& edited, c
     }
   }
   for (std::vector<double>* const list : {&losses, &losses_edited}) {
-    leave_out_cells(pictures, list->data(), static_cast<std::int64_t>(list->size()));
+    leave_out_cells(data.images, list->data(), static_cast<std::int64_t>(list->size()));
   }
   for (std::size_t n = 0; n < losses.size(); ++n) {
     effect.delta.push_back(losses_edited[n] - losses[n]);
   }
   effect.loss = mean_of(losses);
   effect.loss_edited = mean_of(losses_edited);
-  return effect;
+  return {};
 }
 
 // The tokens that a model predicts one by one from these logits; undefined where it does not.
@@ -74,18 +98,38 @@ at::Tensor predicted_ids(const ModelInfo& info, const at::Tensor& ids, const at:
   return info.causal && !info.image && ids.defined() && logits.size(0) == ids.size(0) ? ids : at::Tensor();
 }
 
-std::vector<Prediction> likeliest_of(const at::Tensor& logits, const TraceData& data) {
-  std::vector<Prediction> tops;
-  for (std::int64_t begin = 0; begin < logits.size(0); begin += kRowsAtOnce) {
-    const at::Tensor shares = log_shares(logits, begin, std::min(begin + kRowsAtOnce, logits.size(0)));
-    const auto [most, ids] = shares.max(-1);
-    for (std::int64_t n = 0; n < ids.size(0); ++n) {
-      const auto id = ids[n].item<std::int64_t>();
-      tops.push_back(
-          {id, data.label ? data.label(id) : std::to_string(id), static_cast<float>(std::exp(most[n].item<double>()))});
+bool differ(const at::Tensor& first, const at::Tensor& second) {
+  return !at::equal(first, second) &&
+         (first - second).abs().max().item<double>() > kRounding * first.abs().max().item<double>();
+}
+
+// EffectOnTrace::first_layer of two runs with the states entering each layer.
+std::int64_t first_layer_of(const transformer::Observation& unedited, const transformer::Observation& edited) {
+  const auto depth = static_cast<std::int64_t>(unedited.layers.size());
+  for (std::int64_t n = 0; n < depth; ++n) {
+    const auto at = static_cast<std::size_t>(n);
+    if (differ(unedited.layers[at].hidden, edited.layers[at].hidden)) {
+      return n - 1;
     }
   }
-  return tops;
+  return differ(unedited.logits, edited.logits) ? depth - 1 : depth;
+}
+
+// The layers of the unedited run below the lowest edited one; empty where there are none.
+std::optional<transformer::ReusedLayers> layers_below(const Edits& edits, const transformer::Observation& unedited) {
+  const auto depth = static_cast<std::int64_t>(unedited.layers.size());
+  const std::int64_t first = std::min(first_difference({}, edits, depth), depth - 1);
+  if (edits.empty() || first < 1) {
+    return std::nullopt;
+  }
+  transformer::ReusedLayers reused;
+  const auto begin = unedited.layers.begin();
+  reused.layers.assign(begin, begin + first);
+  reused.hidden = unedited.layers[static_cast<std::size_t>(first)].hidden;
+  for (auto layer = begin + first; layer != unedited.layers.end(); ++layer) {
+    reused.after.push_back(layer->state);
+  }
+  return reused;
 }
 
 }  // namespace
@@ -107,9 +151,8 @@ Result<Effect> local::effect_between(std::shared_ptr<const Trace> unedited, std:
                        std::to_string(before->logits.size(0)) + " and " + std::to_string(after->logits.size(0)));
     }
     Effect effect;
-    static_cast<EffectNumbers&>(effect) =
-        numbers_of(before->logits, after->logits, predicted_ids(unedited->model(), before->input_ids, before->logits),
-                   before->images);
+    LOCUS_CHECK(fill_numbers(before->logits, after->logits,
+                             predicted_ids(unedited->model(), before->input_ids, before->logits), *before, {}, effect));
     effect.unedited = std::move(unedited);
     effect.edited = std::move(edited);
     return effect;
@@ -125,18 +168,23 @@ Result<EffectOnTrace> local::effect_on(const Model& model, const Trace& trace, S
     if (!run.data.unedited_ids.defined()) {
       return unsupported("effect: expected a run of the checkpoint, found a trace of one", model.info().name);
     }
-    const transformer::ObserveOptions options{.all_logits = true, .stop = std::move(stop), .progress = progress};
-    LOCUS_TRY(const transformer::Observation after, run.transformer.observe(run.batch, options));
-    run.batch.edits = nullptr;
-    run.batch.positions.ids = run.data.unedited_ids;
+    transformer::ObserveOptions options{.hidden = true, .values = true, .all_logits = true};
+    options.stop = stop;
+    options.progress = progress;
+    const auto edits = std::exchange(run.batch.edits, nullptr);
+    const at::Tensor moved = std::exchange(run.batch.positions.ids, run.data.unedited_ids);
     LOCUS_TRY(const transformer::Observation before, run.transformer.observe(run.batch, options));
+    run.batch.edits = edits;
+    run.batch.positions.ids = moved;
+    const std::optional<transformer::ReusedLayers> below = layers_below(model.edits(), before);
+    options.reused_layers = below ? &*below : nullptr;
+    LOCUS_TRY(const transformer::Observation after, run.transformer.observe(run.batch, options));
     const at::Tensor first = before.logits.select(0, 0);
     const at::Tensor second = after.logits.select(0, 0);
     EffectOnTrace effect;
-    static_cast<EffectNumbers&>(effect) =
-        numbers_of(first, second, predicted_ids(model.info(), run.data.input_ids, first), run.data.images);
-    effect.top = likeliest_of(first, run.data);
-    effect.top_edited = likeliest_of(second, run.data);
+    LOCUS_CHECK(fill_numbers(first, second, predicted_ids(model.info(), run.data.input_ids, first), run.data, stop,
+                             effect, &effect));
+    effect.first_layer = first_layer_of(before, after);
     return effect;
   });
 }

@@ -159,6 +159,9 @@ MarkList compose_panel(const Panel& panel, const PanelLayout& place, const Style
   for (const PlacedText& text : place.texts) {
     marks.text(text);
   }
+  for (const Rect& line : place.strikes) {
+    marks.fill(line, style.foreground);
+  }
   add_blocks(panel.x, place.x_blocks, style, marks);
   add_blocks(panel.y, place.y_blocks, style, marks);
   return marks;

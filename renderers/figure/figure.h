@@ -172,6 +172,7 @@ using Layer = std::variant<HeatMap, Bars, Curve, Points, Marker, Box, TokenStrip
 struct Panel {
   std::string title;
   std::vector<std::string> names = {};  // parts of it, in their order, that are shortened where it has no room
+  std::string struck = {};              // a part of it that is struck through: a head that an edit silences
   Axis x;
   Axis y;
   bool equal_aspect = false;   // one data unit is the same length on both axes

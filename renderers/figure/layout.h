@@ -80,7 +80,8 @@ struct PanelLayout {
   double lines = 0;
   double lines_seen = 0;
   std::vector<PlacedText> texts;
-  bool frame = true;  // axes are shown
+  std::vector<Rect> strikes;  // lines through them
+  bool frame = true;          // axes are shown
 };
 
 struct Layout {

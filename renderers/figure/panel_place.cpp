@@ -148,6 +148,32 @@ std::vector<std::size_t> break_lines(const TokenStrip& strip, const std::vector<
 
 }  // namespace
 
+namespace {
+
+// The line through a part of the title; where the part is broken between two lines, through the whole of them.
+void place_strikes(const Panel& panel, const PanelDecor& decor, double center, double top, const Style& style,
+                   const TextMetrics& metrics, PanelLayout& place) {
+  constexpr double kHeight = 0.3;  // above the baseline, of the type
+  if (panel.struck.empty() || panel.title.find(panel.struck) == std::string::npos) {
+    return;
+  }
+  const double size = decor.title_size;
+  const bool whole = std::ranges::none_of(
+      decor.title, [&](const std::string& line) { return line.find(panel.struck) != std::string::npos; });
+  double baseline = top + TextMetrics::ascent(size);
+  for (const std::string& line : decor.title) {
+    const std::size_t at = whole ? 0 : line.find(panel.struck);
+    if (at != std::string::npos) {
+      const double left = center - metrics.width(line, size) / 2 + metrics.width(line.substr(0, at), size);
+      const double width = metrics.width(whole ? line : panel.struck, size);
+      place.strikes.push_back({left, style.aligned(baseline - kHeight * size), width, style.line()});
+    }
+    baseline += TextMetrics::line_height(size);
+  }
+}
+
+}  // namespace
+
 void place_decor(const Panel& panel, const PanelDecor& decor, const Style& style, const TextMetrics& metrics,
                  PanelLayout& place) {
   const Rect& plot = place.plot;
@@ -173,6 +199,7 @@ void place_decor(const Panel& panel, const PanelDecor& decor, const Style& style
   const double title_height = static_cast<double>(decor.title.size()) * TextMetrics::line_height(decor.title_size);
   const double top = plot.y - decor.title_above - title_height;
   stack(decor.title, plot.center_x(), top, 0.5, decor.title_size, style.foreground, place.texts);
+  place_strikes(panel, decor, plot.center_x(), top, style, metrics, place);
   const double note_top = plot.bottom() + decor.margins.bottom -
                           static_cast<double>(decor.note.size()) * TextMetrics::line_height(style.note_text());
   stack(decor.note, plot.x - decor.margins.left, note_top, 0, style.note_text(), style.muted, place.texts);

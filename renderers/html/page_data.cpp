@@ -140,6 +140,9 @@ class Writer {
                      {"axes", panel.show_axes && !is_text(panel)},
                      {"follows", panel.follows_camera},
                      {"layers", layers}};
+    if (!panel.struck.empty() && panel.title.find(panel.struck) != std::string::npos) {
+      json["struck"] = text(panel.struck);
+    }
     if (const auto scale = color_bar_scale(panel)) {
       json["bar"] = color_bar(panel, *scale);
     }

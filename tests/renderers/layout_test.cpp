@@ -425,6 +425,37 @@ double least_side(const Layout& layout) {
   }
   return least;
 }
+// A line goes through the part of the title that is struck, and through nothing else.
+TEST(Layout, APartOfATitleIsStruckThrough) {
+  const text::Typeface typeface;
+  Figure figure = *samples::by_name("attention");
+  Panel& panel = figure.panels.front();
+  panel.title = "text-rope · layer 3, head 1 (rope)";
+  const auto strikes = [&](double width) {
+    return lay_out(figure, width, 0.8 * width, Style::light(12, 1), typeface).panels.front();
+  };
+  EXPECT_TRUE(strikes(800).strikes.empty());
+  panel.struck = "layer 9, head 1";  // not of this title
+  EXPECT_TRUE(strikes(800).strikes.empty());
+  panel.struck = "layer 3, head 1";
+  for (const double width : {800.0, 260.0}) {
+    const PanelLayout place = strikes(width);
+    ASSERT_EQ(place.strikes.size(), 1U) << width;
+    const Rect& line = place.strikes.front();
+    const auto text = std::ranges::find_if(
+        place.texts, [&](const PlacedText& each) { return each.text.find(panel.struck) != std::string::npos; });
+    ASSERT_NE(text, place.texts.end());
+    const Rect box = bounds(*text, typeface);
+    EXPECT_NEAR(line.width, typeface.width(panel.struck, text->size), 0.01);
+    EXPECT_GE(line.x, box.x - 0.5);
+    EXPECT_LE(line.right(), box.right() + 0.5);
+    EXPECT_GT(line.y, box.y);
+    EXPECT_LT(line.y, text->at.y);
+  }
+  panel.struck = "rope · layer";  // where lines of a narrow title break
+  EXPECT_EQ(strikes(800).strikes.size(), 1U);
+}
+
 
 TEST(Layout, ARowOfMapsWrapsIntoTheGridThatMakesThemLargest) {
   const text::Typeface typeface;

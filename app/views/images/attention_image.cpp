@@ -193,6 +193,12 @@ Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Number
                       ? (input.columns.size() > 1 ? column.name + " · " : "") + "head " + std::to_string(tile.head)
                       : column.name + " · " + where;
     panel.title += tile.area.name.empty() ? "" : " · " + tile.area.name;
+    if (!options.rollout) {
+      strike_silent(column, {input.layer, tile.head}, panel);
+    }
+    if (options.all_heads && !panel.struck.empty()) {
+      panel.struck = "head " + std::to_string(tile.head);
+    }
     if (!options.all_heads) {
       panel.note = note_of_tile(tile, column, input, options);
     }

@@ -162,6 +162,7 @@ figure::Panel text_panel(const ViewInput& input, const Column& column, std::int6
                          const std::string& framed, const figure::ColorScale& scale) {
   figure::Panel panel = text_strip(input, column, row.values, scale, query);
   name_after(column, panel, " · " + head_label(column.trace->model(), input.layer, input.head));
+  strike_silent(column, {input.layer, input.head}, panel);
   panel.note = joined_notes(framed, beyond_text(*column.trace));
   return panel;
 }

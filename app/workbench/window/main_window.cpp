@@ -20,6 +20,7 @@
 #include "app/session/session.h"
 #include "app/viewport/canvas.h"
 #include "app/workbench/canvas/canvas_link.h"
+#include "app/workbench/canvas/effect_strip.h"
 #include "app/workbench/canvas/options_bar.h"
 #include "app/workbench/canvas/timeline_bar.h"
 #include "app/workbench/canvas/view_bar.h"
@@ -161,6 +162,8 @@ void MainWindow::make_centre() {
   auto* column = make_layout<QVBoxLayout>(centre, 0);
   column->setSpacing(0);
   column->addWidget(canvas_holder_, 1);
+  effects_ = new EffectStrip(*studio_, centre);
+  column->addWidget(effects_);
   auto* question = new QuestionBar(*studio_, centre);
   connect(question, &QuestionBar::shortened, this,
           [this](const QString& message) { messages_->show_message(message); });
@@ -226,6 +229,7 @@ void MainWindow::connect_layout() {
     } else if (std::exchange(card_waits_, false)) {
       head_->show_card();
     }
+    effects_->set_hidden(hidden);
     if (canvas_ != nullptr) {
       link_->instruments().set_hidden(hidden);
     }

@@ -23,6 +23,7 @@ class CanvasLink;
 class CheckpointsDock;
 class CommandRegistry;
 class EditActions;
+class EffectStrip;
 class FileOpener;
 class FigurePictures;
 class FiguresDock;
@@ -91,6 +92,7 @@ class MainWindow : public QMainWindow {
   viewport::Canvas* canvas_ = nullptr;  // null without Vulkan
   CanvasLink* link_ = nullptr;          // null without Vulkan
   ViewBar* view_bar_ = nullptr;
+  EffectStrip* effects_ = nullptr;
   OptionsBar* options_bar_ = nullptr;
   TimelineBar* timeline_ = nullptr;
   FiguresDock* figures_ = nullptr;

@@ -38,6 +38,8 @@ struct Expected<&models::effect_on> : AnyAnswer {
   static Status check(const models::EffectOnTrace& answer, const models::Model&, const models::Trace& trace,
                       const auto&...) {
     LOCUS_CHECK(check_effect(answer, trace));
+    LOCUS_CHECK(
+        remote::check(answer.first_layer >= -1 && answer.first_layer <= trace.model().layers, "a layer of the model"));
     return remote::check(answer.top.size() == answer.kl.size() && answer.top_edited.size() == answer.kl.size(),
                          "a prediction for each position");
   }

@@ -459,6 +459,7 @@ void members(Structs, EffectOfSomeKind auto& x, auto& visit) {
   if constexpr (requires { x.top; }) {
     visit("top", x.top);
     visit("top_edited", x.top_edited);
+    visit("first_layer", x.first_layer);
   }
 }
 void members(Structs, Is<models::KernelRequest> auto& x, auto& visit) {

@@ -16,6 +16,18 @@ function made(name, className, text) {
   return element;
 }
 
+// A panel's title, with the part that is struck through.
+function titleOf(panel) {
+  const title = made('h2');
+  const at = panel.struck ? panel.title.indexOf(panel.struck) : -1;
+  if (at < 0) {
+    title.textContent = panel.title;
+  } else {
+    title.append(panel.title.slice(0, at), made('s', '', panel.struck), panel.title.slice(at + panel.struck.length));
+  }
+  return title;
+}
+
 const ruler = document.createElement('canvas').getContext('2d');
 function widthOf(text, size) {
   ruler.font = `${size}px ${FONT}`;
@@ -35,7 +47,7 @@ class Plot {
     this.y = new Axis(panel.y, page);
     this.series = panel.layers.filter((layer) => layer.kind === 'curve' || layer.kind === 'bars');
     this.element = made('section', 'panel');
-    if (panel.title) this.element.append(made('h2', '', panel.title));
+    if (panel.title) this.element.append(titleOf(panel));
     this.addLegend();
     this.stage = made('div', 'stage');
     this.stage.tabIndex = 0;

@@ -5,7 +5,7 @@ class Strip {
     Object.assign(this, { page, panel });
     const layer = panel.layers.find(({ kind }) => kind === 'strip');
     this.element = made('section', 'panel');
-    if (panel.title) this.element.append(made('h2', '', panel.title));
+    if (panel.title) this.element.append(titleOf(panel));
     const row = made('div', 'text');
     const tokens = made('p', 'strip');
     const lines = new Set(layer.lines);

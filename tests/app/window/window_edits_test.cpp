@@ -12,10 +12,12 @@
 #include <QPushButton>
 
 #include "app/session/shared_options.h"
+#include "app/views/shared/plots/series.h"
 #include "app/workbench/docks/edits_dialog.h"
 #include "app/workbench/input/position_ruler.h"
 #include "app/workbench/state/live_edit.h"
 #include "app/workbench/widgets/manual_window.h"
+#include "models/api/effect.h"
 #include "tests/support/paths.h"
 
 namespace locus::workbench {
@@ -107,6 +109,73 @@ TEST_F(WindowEdits, AnEditedColumnStartsWhereItsOriginalIs) {
   ASSERT_EQ(panels.size(), 2U);
   for (const figure::Panel& panel : panels) {
     EXPECT_NE(panel.title.find("⚮ layer 2, head 1"), std::string::npos) << panel.title;
+  }
+}
+
+// Below an edited column stands what its edits change, at the chosen token and over all.
+TEST_F(WindowEdits, TheEffectStandsBelowTheEditedColumn) {
+  auto* strip = find<QWidget>(*window_, "effect-strip");
+  ASSERT_NE(strip, nullptr);
+  EXPECT_FALSE(strip->isVisible());
+  LiveEdit(window_->studio(), nullptr).make(column(0).id, *models::parse_edit("head 2.1 zero", 0));
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().shown().size() == 2; }));
+  ASSERT_TRUE(settle());
+  const auto words = [&](const char* name) {
+    auto* label = find<QLabel>(*window_, name);
+    return label != nullptr ? label->text().toStdString() : std::string();
+  };
+  ASSERT_TRUE(wait([&] { return words("effect-1").find("KL") != std::string::npos; })) << words("effect-1");
+  EXPECT_TRUE(strip->isVisible());
+  EXPECT_EQ(words("effect-0"), "");
+  const auto effect = models::effect_on(*column(1).model, *column(1).trace);
+  ASSERT_TRUE(effect.ok()) << effect.error().describe();
+  const auto expect_of = [&](std::int64_t token) {
+    const auto at = static_cast<std::size_t>(token);
+    const std::string text = words("effect-1");
+    EXPECT_EQ(text.find("after token " + std::to_string(token) + ": “" + effect->top[at].token + "” "), 0U) << text;
+    EXPECT_NE(text.find("→ “" + effect->top_edited[at].token + "” "), std::string::npos) << text;
+    EXPECT_NE(text.find("KL " + views::short_number(effect->kl[at]) + " nats"), std::string::npos) << text;
+  };
+  const std::int64_t length = column(1).trace->length();
+  expect_of(length - 1);
+  std::size_t changes = 0;
+  for (std::size_t n = 0; n < effect->top.size(); ++n) {
+    changes += effect->top[n].id != effect->top_edited[n].id ? 1 : 0;
+  }
+  EXPECT_NE(words("effect-1")
+                .find("\n" + std::to_string(changes) + " of " + std::to_string(length) +
+                      " first choices change · differs from layer 2 on"),
+            std::string::npos)
+      << words("effect-1");
+  window_->studio().pin(4);
+  ASSERT_TRUE(settle());
+  expect_of(4);
+  // The next edit is another effect; without edits there is none.
+  window_->studio().column_actions().change_edits(column(1).id, {*models::parse_edit("head 3.0 zero", 0)});
+  ASSERT_TRUE(wait([&] { return words("effect-1").find("from layer 3 on") != std::string::npos; }))
+      << words("effect-1");
+  window_->studio().column_actions().remove(column(1).id);
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(strip->isVisible());
+}
+
+TEST_F(WindowEdits, ASilencedHeadIsStruckThroughInTheTitle) {
+  session::ViewState state = window_->studio().state();
+  state.layer = 2;
+  state.head = 1;
+  window_->studio().change(state);
+  LiveEdit(window_->studio(), nullptr).make(column(0).id, *models::parse_edit("head 2.1 zero", 0));
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().shown().size() == 2; }));
+  ASSERT_TRUE(settle());
+  const auto struck = [&](std::size_t n) { return window_->studio().scheduler().figure()->panels[n].struck; };
+  EXPECT_EQ(struck(0), "");
+  EXPECT_EQ(struck(1), "layer 2, head 1");
+  for (const char* view : {"attention-text", "attention"}) {
+    state.view = view;
+    state.head = view == std::string("attention") ? 0 : 1;
+    window_->studio().change(state);
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(struck(1), state.head == 1 ? "layer 2, head 1" : "") << view;
   }
 }
 

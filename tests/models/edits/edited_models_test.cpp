@@ -203,5 +203,38 @@ TEST(EditedModels, AnEffectIsTheDifferenceOfTwoRuns) {
   EXPECT_EQ(models::effect_of_edits(*model, sentence()).error().code, ErrorCode::kUsage);
 }
 
+// What views and the window show of a run is the same, with the layers below the edit taken over.
+TEST(EditedModels, AnEffectOnATraceNamesTheFirstLayerThatDiffers) {
+  struct Case {
+    const char* checkpoint;
+    const char* edit;
+    std::int64_t first_layer;
+  };
+  for (const Case& each : {Case{"text-rope", "head 2.1 zero", 2}, Case{"text-rope", "head 3.0 zero", 3},
+                           Case{"text-rope", "head all.1 mean", 0}, Case{"text-rope", "shift 2:5 by 7", 0},
+                           Case{"text-rope", "scale 1.0 by 1", 4}, Case{"text-learned", "shift 2:5 by 7", -1},
+                           Case{"text-tape", "head 2.1 zero", 2}, Case{"text-delta-nope", "head 3.0 zero", 3}}) {
+    SCOPED_TRACE(std::string(each.checkpoint) + ": " + each.edit);
+    const auto edited = edited_model(bundled(each.checkpoint), {each.edit});
+    const auto trace = run(*edited);
+    const auto made = models::effect_on(*edited, *trace);
+    ASSERT_TRUE(made.ok()) << made.error().describe();
+    const auto whole = models::effect_of_edits(*edited, sentence());
+    ASSERT_TRUE(whole.ok()) << whole.error().describe();
+    EXPECT_EQ(made->first_layer, each.first_layer);
+    ASSERT_EQ(made->kl.size(), whole->kl.size());
+    EXPECT_NEAR(made->loss, whole->loss, 1e-6);
+    EXPECT_NEAR(made->loss_edited, whole->loss_edited, 1e-5);
+    const at::Tensor before = logits(*whole->unedited);
+    const at::Tensor after = logits(*whole->edited);
+    for (std::int64_t n = 0; n < before.size(0); ++n) {
+      const auto at = static_cast<std::size_t>(n);
+      EXPECT_NEAR(made->kl[at], whole->kl[at], 1e-5);
+      EXPECT_EQ(made->top[at].id, before[n].argmax().item<std::int64_t>());
+      EXPECT_EQ(made->top_edited[at].id, after[n].argmax().item<std::int64_t>());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace locus::test

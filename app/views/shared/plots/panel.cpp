@@ -1,5 +1,6 @@
 #include "app/views/shared/plots/panel.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -88,6 +89,18 @@ std::optional<CellIndex> cell_at(const Hit& hit, std::int64_t rows, std::int64_t
 void name_after(const Column& column, figure::Panel& panel, const std::string& rest) {
   panel.names = {column.name};
   panel.title = column.name + rest;
+}
+
+void strike_silent(const Column& column, const HeadRef& head, figure::Panel& panel) {
+  const bool silent = std::ranges::any_of(column.trace->edits(), [&](const models::Edit& edit) {
+    const bool zero = (edit.kind == models::EditKind::kHead && edit.to == models::HeadTo::kZero) ||
+                      edit.kind == models::EditKind::kMixerZero;
+    return zero && edit.layer.has(head.layer) && edit.head.has(head.head) &&
+           models::of_mixers(edit) == column.trace->model().of_mixers();
+  });
+  if (silent) {
+    panel.struck = "layer " + std::to_string(head.layer) + ", head " + std::to_string(head.head);
+  }
 }
 
 std::string about_columns(const ViewInput& input, const std::function<std::string(std::size_t column)>& line) {

@@ -46,6 +46,9 @@ std::optional<CellIndex> cell_at(const Hit& hit, std::int64_t rows, std::int64_t
 // The panel as a column's: its name, and what follows it in the title.
 void name_after(const Column& column, figure::Panel& panel, const std::string& rest = {});
 
+// Strikes the head through in the panel's title where an edit of the column silences it.
+void strike_silent(const Column& column, const HeadRef& head, figure::Panel& panel);
+
 // A figure's statement: the line of each column, by its name where there are several, "; " between them.
 std::string about_columns(const ViewInput& input, const std::function<std::string(std::size_t column)>& line);
 

@@ -188,6 +188,7 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     figure::Panel panel = panel_of(input, column, windows[n], maps[n], scale);
     explain_hidden(input, n, panel);
     name_after(column, panel, (has_own_head(input, n) ? " ⚮ " : " · ") + subtitle(of_column(input, n), column));
+    strike_silent(column, head_of_column(input, n), panel);
     // Words that all columns share stand once, so that the maps get the room.
     if (!input.scale.shared || n + 1 == maps.size()) {
       panel.color_bar_label = quantity(input) + (done.empty() ? "" : ", " + done);
