@@ -30,25 +30,6 @@ Result<std::vector<models::TheoryCurve>> theory_of(const DistanceProfileKey& key
   return curves;
 }
 
-// The mean weight that the queries behind the first token give it; 0 where the run has no weights.
-Result<double> weight_of_first(const DistanceProfileKey& key, const MeasureContext& context) {
-  const models::Trace& trace = *context.column.trace;
-  models::MapRequest request;
-  request.layer = key.layer;
-  request.head = key.head;
-  request.rows = {0, trace.length()};
-  request.columns = {0, 1};
-  const auto weights = trace.map(request, context.stop);
-  if (!weights && weights.error().code == ErrorCode::kCancelled) {
-    return weights.error();
-  }
-  double sum = 0;
-  for (std::int64_t row = 1; weights && row < weights->rows; ++row) {
-    sum += std::isfinite(weights->at(row, 0)) ? static_cast<double>(weights->at(row, 0)) : 0;
-  }
-  return sum / static_cast<double>(std::max<std::int64_t>(trace.length() - 1, 1));
-}
-
 // The share of the variance of the mean over distances that `expected` explains, each distance as often as it occurs;
 // below 0 where a constant is nearer. NaN where the mean does not vary.
 double explained(const analysis::DistanceProfile& scores, const std::vector<double>& expected) {
@@ -102,6 +83,28 @@ Status place_tokens(const Column& column, const std::string& along, analysis::Di
 
 }  // namespace
 
+Result<double> sink_weight(const models::Trace& trace, const HeadRef& head, const StopToken& stop) {
+  models::MapRequest request;
+  request.layer = head.layer;
+  request.head = head.head;
+  request.rows = {0, trace.length()};
+  request.columns = {0, 1};
+  const auto weights = trace.map(request, stop);
+  if (!weights && weights.error().code == ErrorCode::kCancelled) {
+    return weights.error();
+  }
+  double sum = 0;
+  for (std::int64_t row = 1; weights && row < weights->rows; ++row) {
+    sum += std::isfinite(weights->at(row, 0)) ? static_cast<double>(weights->at(row, 0)) : 0;
+  }
+  const double mean = sum / static_cast<double>(std::max<std::int64_t>(trace.length() - 1, 1));
+  return mean > kSink ? mean : 0;
+}
+
+std::string sink_note(double weight) {
+  return "without the first token, which has " + fixed_text(100 * weight, 0) + " % of the weight";
+}
+
 std::size_t cached_bytes(const DistanceCurves& profile) {
   const analysis::DistanceProfile& scores = profile.scores;
   return sizeof profile + views::cached_bytes(scores.edges) + views::cached_bytes(scores.mean) +
@@ -150,9 +153,8 @@ Result<DistanceCurves> measure_distances(const DistanceProfileKey& key, const Me
   }
   DistanceCurves profile;
   if (key.skip == kSkipSinks && key.along == "tokens") {
-    LOCUS_TRY(const double first, weight_of_first(key, context));
-    profile.sink = first > kSink ? first : 0;
-    options.skip_keys = first > kSink ? 1 : 0;
+    LOCUS_TRY(profile.sink, sink_weight(*context.column.trace, {key.layer, key.head}, context.stop));
+    options.skip_keys = profile.sink > 0 ? 1 : 0;
   }
   LOCUS_TRY(profile.scores,
             models::distance_profile(*context.column.trace, key.layer, options, context.stop, context.progress));

@@ -15,6 +15,19 @@ constexpr std::int64_t kSkipSinks = -1;
 // Distances that fewer queries have are not drawn, in texts that have twice as many.
 constexpr std::int64_t kLeastQueries = 16;
 
+// Whether that few queries of so many are too few for a distance.
+inline bool is_rare(double queries, std::int64_t of) {
+  return of >= 2 * kLeastQueries && queries < static_cast<double>(kLeastQueries);
+}
+inline std::string rare_note() {
+  return "distances of fewer than " + std::to_string(kLeastQueries) + " queries left out";
+}
+
+// The mean weight that the queries behind the first token give it, where the head sinks there; otherwise 0, also of a
+// run without weights.
+Result<double> sink_weight(const models::Trace& trace, const HeadRef& head, const StopToken& stop);
+std::string sink_note(double weight);  // "without the first token, which has 62 % of the weight"
+
 struct DistanceProfileKey {
   std::int64_t layer = 0;
   std::int64_t head = 0;
@@ -37,7 +50,7 @@ struct DistanceCurves {
   // The distance of entry n; of a bin the middle of those that it holds.
   double distance(std::size_t n) const { return static_cast<double>(scores.edges[n] + scores.edges[n + 1] - 1) / 2; }
   // Whether enough queries have the distance of entry n.
-  bool drawn(std::size_t n) const { return scores.rows_used < 2 * kLeastQueries || scores.cells[n] >= kLeastQueries; }
+  bool drawn(std::size_t n) const { return !is_rare(static_cast<double>(scores.cells[n]), scores.rows_used); }
 };
 // The size in the cache, in bytes.
 std::size_t cached_bytes(const DistanceCurves& profile);

@@ -303,8 +303,7 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
         {static_cast<double>(edges.front()), static_cast<double>(edges.back() - (along == "tokens" ? 0 : 1))});
     panel.layers.emplace_back(std::move(curve));
     if (profiles[c]->sink > 0) {
-      note += "; " + (profiles.size() > 1 ? name + ": " : std::string()) + "without the first token, which has " +
-              fixed_text(100 * profiles[c]->sink, 0) + " % of the weight";
+      note += "; " + (profiles.size() > 1 ? name + ": " : std::string()) + sink_note(profiles[c]->sink);
     }
     for (const models::TheoryCurve& expected : profiles[c]->theory) {
       panel.layers.emplace_back(theory_line(name, expected, profiles[c]->scores, logarithmic));
@@ -331,7 +330,7 @@ Result<figure::Figure> DistanceProfile::draw(const ViewInput& input, const Numbe
     panel.note += ", " + std::to_string(of_first.rows_used) + " of " + std::to_string(of_first.rows);
   }
   if (by_tokens && !profiles.front()->drawn(of_first.cells.size() - 1)) {
-    panel.note += "; distances of fewer than " + std::to_string(kLeastQueries) + " queries left out";
+    panel.note += "; " + rare_note();
   }
   panel.note = has_atlas(input) ? atlases_note(input, panel.note) : panel.note + note;
   const std::int64_t shown = of_first.edges.back() - 1;

@@ -38,6 +38,7 @@ struct KernelKey {
 struct KernelNumbers {
   models::HeadKernel kernel;
   analysis::DistanceProfile text;  // without entries where nothing was measured
+  double sink = 0;                 // mean weight of the first token, where the text's profile leaves it out as a sink
   std::vector<models::TokenPair> pairs;
 };
 std::size_t cached_bytes(const KernelNumbers& numbers) {
@@ -139,6 +140,8 @@ Result<KernelNumbers> KernelView::measure(const KernelKey& key, const MeasureCon
     options.head = key.head.head;
     options.bins = trace.length();  // every distance for itself
     options.cell_limit = kMeasuredQueries * trace.length();
+    LOCUS_TRY(made.sink, sink_weight(trace, {key.head.layer, key.head.head}, context.stop));
+    options.skip_keys = made.sink > 0 ? 1 : 0;
     LOCUS_TRY(made.text, models::distance_profile(trace, key.head.layer, options, context.stop, context.progress));
   }
   return made;
@@ -181,6 +184,14 @@ std::string how_exact(const models::HeadKernel& kernel, const models::Trace& tra
   return trace.edits().empty() ? text : text + "; without the edits";
 }
 
+// The profile without distances of too few queries.
+analysis::DistanceProfile without_rare(analysis::DistanceProfile measured) {
+  for (std::size_t n = 0; n < measured.mean.size(); ++n) {
+    measured.mean[n] = is_rare(static_cast<double>(measured.cells[n]), measured.rows_used) ? kNaN : measured.mean[n];
+  }
+  return measured;
+}
+
 figure::Panel KernelView::curves(const ViewInput& input, std::size_t column, const Numbers& numbers) const {
   const Column& of = input.columns[column];
   const models::HeadKernel& kernel = numbers[column]->kernel;
@@ -193,8 +204,8 @@ figure::Panel KernelView::curves(const ViewInput& input, std::size_t column, con
       kernel.mean, option<bool>(input, "spread") ? kernel.spread : std::vector<double>(), logarithmic, extent));
   panel.note = how_exact(kernel, *of.trace);
   for (std::size_t n = 0; n < numbers.size(); ++n) {
-    const analysis::DistanceProfile& measured = numbers[n]->text;
     const bool atlas = models::atlas_of(*input.columns[n].trace) != nullptr;
+    const analysis::DistanceProfile measured = atlas ? numbers[n]->text : without_rare(numbers[n]->text);
     if ((n != column && !atlas) || measured.mean.empty()) {
       continue;
     }
@@ -203,6 +214,12 @@ figure::Panel KernelView::curves(const ViewInput& input, std::size_t column, con
     panel.layers.emplace_back(
         measured_curve((atlas ? input.columns[n].name : "in the text") + less, by, measured, logarithmic, extent));
     panel.note += "; dashed" + less + ", which no soft-max sees";
+    if (!atlas && numbers[n]->sink > 0) {
+      panel.note += ", " + sink_note(numbers[n]->sink);
+    }
+    if (!atlas && std::isnan(measured.mean.back())) {
+      panel.note += ", " + rare_note();
+    }
   }
   panel.x.label = of.trace->model().causal ? "distance Δ (tokens)" : "distance |Δ| (tokens)";
   panel.x.view = {logarithmic ? 1.0 : 0.0, static_cast<double>(kernel.reach + 1)};

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/views/curves/distance_curves.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/measured/pair_rows.h"
 #include "app/views/shared/plots/trained_length.h"
@@ -96,6 +97,22 @@ std::vector<double> logit_without(const PairCurves& profile, Range pairs) {
   return values;
 }
 
+// The numbers of cells at each distance, 0 where too few queries have it: a text with as many as a distance of 0.
+std::vector<double> enough_of(const std::vector<double>& count) {
+  std::vector<double> enough = count;  // of one distance at least
+  for (double& each : enough) {
+    each = is_rare(each, static_cast<std::int64_t>(count.front())) ? 0 : each;
+  }
+  return enough;
+}
+
+std::vector<double> where_enough(std::vector<double> values, const std::vector<double>& enough) {
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    values[n] = enough[n] > 0 ? values[n] : kNaN;
+  }
+  return values;
+}
+
 // "pair 9 (wavelength 331) has 74 % of the variance over distance".
 std::string strongest_text(const PairCurves& profile) {
   const auto strongest = std::ranges::max_element(
@@ -114,7 +131,7 @@ Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& 
   LOCUS_TRY(const std::optional<Range> without, band_of(input, "without"));
   Fields fields;
   for (const Pointer& profile : numbers) {
-    fields.push_back(parts_on_screen(profile->parts, profile->count));
+    fields.push_back(parts_on_screen(profile->parts, enough_of(profile->count)));
   }
   figure::Figure figure = figure_across(numbers.size());
   for (std::size_t n = 0; n < numbers.size(); ++n) {
@@ -135,15 +152,16 @@ Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& 
     panel.x.label = profile.pairs.grid ? "distance (" + units(profile.pairs) + ")" : "distance Δ (tokens)";
     panel.x.view = {0, static_cast<double>(profile.parts.columns)};
     panel.y.label = "mean logit";
-    panel.layers.emplace_back(curve_of("mean logit", profile.logit, extent));
+    const std::vector<double> enough = enough_of(profile.count);
+    panel.layers.emplace_back(curve_of("mean logit", where_enough(profile.logit, enough), extent));
     if (!profile.carrier.empty()) {
-      figure::Curve carrier = curve_of("carrier", profile.carrier, extent);
+      figure::Curve carrier = curve_of("carrier", where_enough(profile.carrier, enough), extent);
       carrier.dashed = true;
       panel.layers.emplace_back(std::move(carrier));
     }
     if (without) {
-      panel.layers.emplace_back(
-          curve_of("without " + option<std::string>(input, "without"), logit_without(profile, *without), extent));
+      panel.layers.emplace_back(curve_of("without " + option<std::string>(input, "without"),
+                                         where_enough(logit_without(profile, *without), enough), extent));
     }
     panel.y.view = extent.padded();
     panel.note = joined_notes("R² of the carrier: " + short_number(profile.explained), strongest_text(profile));
@@ -153,6 +171,9 @@ Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& 
     }
     if (input.columns[n].trace->model().layer_info[static_cast<std::size_t>(input.layer)].soft_cap > 0) {
       panel.note += "; logits before the cap";
+    }
+    if (enough != profile.count) {
+      panel.note += "; " + rare_note();
     }
     mark_trained_distance({&input.columns[n], 1}, panel);
     figure.panels.push_back(std::move(panel));

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <map>
 
+#include "app/views/curves/distance_curves.h"
 #include "core/base/numbers.h"
 #include "models/api/kernel.h"
 #include "tests/support/exported_views.h"
+#include "tests/support/fake_model.h"
 
 namespace locus::views {
 namespace {
@@ -71,7 +73,11 @@ TEST(Kernel, NamesTheShareOfTheTextThatItExplains) {
   const std::int64_t kernel = column_named(data, "text-rope kernel");
   const std::int64_t measured = column_named(data, "text-rope measured");
   const std::int64_t count = column_named(data, "text-rope count");
-  const std::int64_t rows = std::min<std::int64_t>(49, input.columns[0].trace->length());
+  std::int64_t rows = std::min<std::int64_t>(49, input.columns[0].trace->length());
+  const bool long_text = at(data, 0, count) >= 32;
+  while (long_text && at(data, rows - 1, count) < 16) {
+    --rows;  // few queries have those distances
+  }
   double cells = 0;
   double mean = 0;
   double shift = 0;
@@ -94,6 +100,58 @@ TEST(Kernel, NamesTheShareOfTheTextThatItExplains) {
   EXPECT_NE(text.name.find(wanted), std::string::npos) << text.name << " and " << share;
   EXPECT_NE(figure->panels[0].note.find("approximation"), std::string::npos) << figure->panels[0].note;
   EXPECT_NEAR(text.y[3], at(data, 3, measured) - shift / cells, 1e-4);
+}
+
+// Of the text the first token is left out where it is a sink, and so are distances that few queries have.
+TEST(Kernel, LeavesOutSinksAndFewQueries) {
+  int sinks = 0;
+  for (std::int64_t n = 0; n < 16; ++n) {
+    const ViewInput input = kernel_input(n / 4, n % 4);
+    const models::Trace& trace = *input.columns[0].trace;
+    const Field weights = test_views::map_of(trace, n / 4, n % 4);
+    const Field logits = test_views::map_of(trace, n / 4, n % 4, models::Quantity::kLogit);
+    ASSERT_GE(weights.rows, 36);
+    double first = 0;
+    for (std::int64_t i = 1; i < weights.rows; ++i) {
+      first += static_cast<double>(weights.at(i, 0)) / static_cast<double>(weights.rows - 1);
+    }
+    const bool sink = first > 0.3;
+    sinks += sink ? 1 : 0;
+    const auto figure = view_of("kernel").figure(input);
+    ASSERT_TRUE(figure.ok()) << figure.error().describe();
+    const figure::Panel& panel = figure->panels.front();
+    const auto& curve = std::get<figure::Curve>(panel.layers[1]);
+    EXPECT_EQ(panel.note.find("without the first token, which has") != std::string::npos, sink) << panel.note;
+    EXPECT_NE(panel.note.find("fewer than 16 queries"), std::string::npos) << panel.note;
+    const std::int64_t skipped = sink ? 1 : 0;
+    EXPECT_EQ(curve.x.back(), static_cast<double>(weights.rows - 16 - skipped));
+    const auto mean = [&](std::int64_t distance) {
+      double sum = 0;
+      for (std::int64_t key = skipped; key + distance < logits.rows; ++key) {
+        sum += static_cast<double>(logits.at(key + distance, key));
+      }
+      return sum / static_cast<double>(logits.rows - distance - skipped);
+    };
+    EXPECT_NEAR(curve.y[9] - curve.y[2], mean(9) - mean(2), 1e-3);  // the curve is the mean less a constant
+  }
+  EXPECT_LT(sinks, 16);
+}
+
+// A head whose weights rise with the distance sinks on the first token.
+TEST(Kernel, ASinkHasItsMeanWeight) {
+  for (const double slope : {-0.5, 0.2}) {
+    test::FakeShape shape;
+    shape.slope = slope;
+    const test::FakeTrace trace(shape, "one two three four");
+    double first = 0;
+    for (std::int64_t i = 1; i < trace.length(); ++i) {
+      first += trace.weight(0, 1, i, 0) / static_cast<double>(trace.length() - 1);
+    }
+    const auto sink = sink_weight(trace, {0, 1}, {});
+    ASSERT_TRUE(sink.ok()) << sink.error().describe();
+    EXPECT_EQ(*sink > 0, slope < 0) << first;
+    EXPECT_NEAR(*sink, first > 0.3 ? first : 0, 1e-5);
+  }
 }
 
 TEST(Kernel, PartsOfThePairsSumToIt) {

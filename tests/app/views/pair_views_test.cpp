@@ -73,6 +73,25 @@ TEST(PairViews, ProfilesSumToTheMeanLogitOfADistance) {
   }
 }
 
+// Distances that fewer than sixteen queries have are neither in the map nor in the curves, and the note says so; data
+// have all.
+TEST(PairViews, AProfileLeavesOutDistancesOfFewQueries) {
+  const ViewInput input = head_of("text-rope", 2, 1);
+  const std::int64_t length = input.columns[0].trace->length();
+  ASSERT_GE(length, 32);
+  const auto figure = view_of("pair-profile").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  const Field& parts = *std::get<figure::HeatMap>(figure->panels[0].layers.front()).field;
+  const figure::Panel& curves = figure->panels[1];
+  const auto& logit = std::get<figure::Curve>(curves.layers.front());
+  for (std::int64_t distance = 0; distance < length; ++distance) {
+    const bool few = length - distance < 16;
+    EXPECT_EQ(std::isnan(logit.y[static_cast<std::size_t>(distance)]), few) << distance;
+    EXPECT_EQ(std::isnan(parts.at(0, distance)), few) << distance;
+  }
+  EXPECT_NE(curves.note.find("distances of fewer than 16 queries left out"), std::string::npos) << curves.note;
+}
+
 TEST(PairViews, EnergiesHaveAnEntryAPairOfEveryHeadAndLayer) {
   ViewInput input = head_of("text-rope", 2, 1);
   const models::ModelInfo& model = input.columns[0].trace->model();
