@@ -408,7 +408,8 @@ PanelLine panel_line(const ViewInfo& info, const ViewInput& input, const figure:
     if (weights && info.uses_head && of_tokens && measured != nullptr) {
       return {measured_line(input, column, *measured), true};
     }
-    const bool of_heads = field.row_axis.name == "layer" && field.column_axis.name == "head";
+    const bool of_heads = (field.row_axis.name == "layer" && field.column_axis.name == "head") ||
+                          field.column_axis.name == "column of heads";
     const std::string grid =
         weights && !info.uses_head && of_heads ? grid_line(input, column, field, known) : std::string();
     return {grid.empty() ? range_line(panel, field, quantity) : grid, !grid.empty()};

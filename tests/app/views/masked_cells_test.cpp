@@ -212,14 +212,22 @@ TEST(MaskedCells, AreMaskedInTheGrid) {
     const auto figure = view_of("attention-grid").figure(input);
     ASSERT_TRUE(figure.ok()) << figure.error().describe();
     const Field& mosaic = drawn_map(*figure);
-    const std::int64_t size = mosaic.rows / column.trace->model().layers;
+    const auto rows = static_cast<std::int64_t>(figure->panels.front().y.view.low);
+    const std::int64_t size = mosaic.rows / rows;
     for (std::int64_t layer = 0; layer < column.trace->model().layers; ++layer) {
       const Field logits = test_views::map_of(*column.trace, layer, 1, models::Quantity::kLogit);
       ASSERT_GE(size, logits.rows);
+      Selection head;
+      head.layer = layer;
+      head.head = 1;
+      const auto places = view_of("attention-grid").places(input, head);
+      ASSERT_EQ(places.size(), 1U);
+      const auto top = static_cast<std::int64_t>(places[0].y.low) * size;
+      const auto left = static_cast<std::int64_t>(places[0].x.low) * size;
       for (std::int64_t r = 0; r < size; ++r) {
         for (std::int64_t c = 0; c < size; ++c) {
           const bool seen = sees(logits, r * logits.rows / size, c * logits.columns / size);
-          ASSERT_EQ(std::isnan(mosaic.at(layer * size + r, size + c)), !seen) << column.name;
+          ASSERT_EQ(std::isnan(mosaic.at(top + r, left + c)), !seen) << column.name;
         }
       }
     }

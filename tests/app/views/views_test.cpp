@@ -316,6 +316,55 @@ TEST(Views, PickAndPlacesAreInverse) {
   EXPECT_FALSE(view_of("attention").pick(input, hit).query.has_value());
 }
 
+// Many layers of few heads stand in blocks beside each other: each square is its head's map, and opens it.
+TEST(Views, AGridOfManyLayersStandsInBlocks) {
+  test::FakeShape shape;
+  shape.layers = 12;
+  shape.heads = 2;
+  const std::string text = "one two";
+  ViewInput input;
+  input.columns.push_back({"fake", nullptr, std::make_shared<test::FakeTrace>(shape, text)});
+  const View& view = view_of("attention-grid");
+  const auto figure = view.figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  const figure::Panel& panel = figure->panels.front();
+  const auto columns = static_cast<std::int64_t>(panel.x.view.high);
+  const auto rows = static_cast<std::int64_t>(panel.y.view.low);
+  EXPECT_EQ(rows * columns, 24);
+  EXPECT_LT(rows, 12);
+  EXPECT_EQ(view.home(input)->x, panel.x.view);
+  EXPECT_EQ(view.home(input)->y, panel.y.view);
+  const Field& mosaic = *std::get<figure::HeatMap>(panel.layers.front()).field;
+  const std::int64_t size = mosaic.rows / rows;
+  const std::int64_t length = fake(input).length();
+  std::set<std::pair<std::int64_t, std::int64_t>> seen;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      figure::Hit hit;
+      hit.x = static_cast<double>(column) + 0.5;
+      hit.y = static_cast<double>(row) + 0.5;
+      const Selection picked = view.pick(input, hit);
+      ASSERT_TRUE(picked.layer && picked.head);
+      seen.emplace(*picked.layer, *picked.head);
+      const auto places = view.places(input, picked);
+      ASSERT_EQ(places.size(), 1U);
+      EXPECT_EQ(places[0].x.low, column);
+      EXPECT_EQ(places[0].y.low, row);
+      EXPECT_EQ((*panel.x.cell_names)[static_cast<std::size_t>(column)], std::to_string(*picked.head));
+      const std::string& layers = (*panel.y.cell_names)[static_cast<std::size_t>(row)];
+      EXPECT_NE((" " + layers + " ").find(" " + std::to_string(*picked.layer) + " "), std::string::npos) << layers;
+      // The last query's weight on the key in the middle, of cells that are as many as there is room for.
+      const std::int64_t r = row * size + size - 1;
+      const std::int64_t c = column * size + size / 2;
+      const std::int64_t key = (size / 2) * std::min(size, length) / size;
+      if (size >= length) {
+        expect_close(mosaic.at(r, c), fake(input).weight(*picked.layer, *picked.head, length - 1, key));
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), 24U);
+}
+
 TEST(Views, OptionsAreCheckedAgainstTheControls) {
   const View& view = view_of("distance-profile");
   EXPECT_TRUE(parse_options(view, {{"skip-first", "4"}, {"baseline", "false"}}).ok());
