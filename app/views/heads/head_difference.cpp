@@ -51,7 +51,15 @@ class HeadDifference final : public MeasuredView<HeadDifferenceKey, Comparison> 
   Result<Data> table(const ViewInput& input, const Numbers& list) const override;
 
  private:
-  bool best_match(const ViewInput& input) const { return option<std::string>(input, "match") == "best"; }
+  // By itself where the columns have other numbers of layers or heads than the first.
+  bool best_match(const ViewInput& input) const {
+    const auto match = option<std::string>(input, "match");
+    const models::ModelInfo& first = input.columns.front().trace->model();
+    return match == "best" || (match == "auto" && std::ranges::any_of(input.columns, [&](const Column& column) {
+                                 const models::ModelInfo& other = column.trace->model();
+                                 return other.layers != first.layers || other.heads != first.heads;
+                               }));
+  }
 
   ViewInfo info_ = described({
       .name = "head-difference",
@@ -62,8 +70,11 @@ class HeadDifference final : public MeasuredView<HeadDifferenceKey, Comparison> 
           "checkpoint, another seed of the first, can show the null: the differences that arise by chance.",
       .needs_text = true,
       .controls =
-          {choice("match", "Partners", "index: the head with the same index; best: the best match over all heads",
-                  {"index", "best"}),
+          {choice(
+               "match", "Partners",
+               "index: the head with the same index; best: the best match over all heads; auto: the best match where "
+               "the checkpoints have different numbers of layers or heads",
+               {"auto", "index", "best"}),
            toggle("null", "Third is the null",
                   "The third checkpoint is another seed of the first and shows the differences that arise by chance"),
            whole("rows", "Queries", "Maximum number of queries to compare; 0: all", 64, 0, 4096, "all")},

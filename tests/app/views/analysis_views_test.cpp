@@ -335,6 +335,20 @@ TEST(AnalysisViews, ABestMatchOpensThePair) {
   EXPECT_TRUE(view.pick(input, hit).partners.empty());
 }
 
+// By itself where there is no head of the same index: the columns have other numbers of layers.
+TEST(AnalysisViews, CheckpointsOfDifferentShapesAreMatched) {
+  ViewInput input;
+  for (const char* name : {"text-rope", "addition-rope"}) {
+    input.columns.push_back(test::column_of(test::bundled(name), "12+34=46"));
+  }
+  ASSERT_NE(input.columns[0].trace->model().layers, input.columns[1].trace->model().layers);
+  const auto figure = view_of("head-difference").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  EXPECT_EQ(figure->panels.front().color_bar_label, "total variation to the best match");
+  input.options.set("match", std::string("index"));
+  EXPECT_FALSE(view_of("head-difference").figure(input).ok());
+}
+
 TEST(AnalysisViews, HeadDifferenceIsHalfTheAbsoluteDifferenceOfRows) {
   ViewInput input = pair_of();
   input.options = {{"rows", std::int64_t{0}}};
