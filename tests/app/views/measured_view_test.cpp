@@ -221,7 +221,7 @@ TEST(MeasuredView, NoLookReadsARunAgain) {
   Column hybrid = test::hybrid_column("qwen3_next");
   hybrid.trace = hybrid.trace->side(models::Side::kMixer);
   const std::vector<std::vector<Column>> pairs{
-      two_of("text-rope", text), two_of("flip-flop-cope", ids), {image, image}, {hybrid, hybrid}};
+      two_of("text-rope", text), two_of("flip-flop-cope", ids), two_of("text-repo", text), {image, image}, {hybrid, hybrid}};
   for (const View* view : views()) {
     if (!view->info().uses_input || is_analysis(view->info().name)) {
       continue;  // shows files; or reads more than maps, as the test above sees by its progress
