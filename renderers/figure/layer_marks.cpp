@@ -63,14 +63,16 @@ void add_cell_texts(const HeatMap& map, const ColorScale& scale, const Context& 
   const double smallest = context.style.readable(kSmallestCellText * context.style.text_size);
   const double longest = longest_width(*map.texts);
   double size = std::min({context.style.tick_text(), 0.7 * height, width / longest});
-  if (size < smallest) {
+  const bool has_details = map.details && map.details->size() == map.texts->size();
+  const bool few = size < smallest;  // have room: of numbers with details those that have are written alone
+  if (few && (!has_details || 0.7 * height < smallest)) {
     return;
   }
-  const bool has_details = map.details && map.details->size() == map.texts->size();
+  size = std::max(size, smallest);
   const double detail = has_details ? longest_width(*map.details) : 0;
   const double beside = has_details ? std::min(size, width / (longest + kDetailGap + detail)) : 0;
   const double below = has_details ? std::min({size, 0.36 * height, width / std::max(longest, detail)}) : 0;
-  const bool detailed = std::max(beside, below) >= smallest;
+  const bool detailed = !few && std::max(beside, below) >= smallest;
   const bool one_line = detailed && beside >= below;
   size = detailed ? std::max(beside, below) : size;
   for (std::int64_t r = 0; r < field.rows; ++r) {
@@ -79,7 +81,7 @@ void add_cell_texts(const HeatMap& map, const ColorScale& scale, const Context& 
       const std::string& text = (*map.texts)[cell];
       const Point at{place.x.place(columns.first + columns.step * (static_cast<double>(c) + 0.5)),
                      place.y.place(rows.first + rows.step * (static_cast<double>(r) + 0.5))};
-      if (text.empty() || !place.plot.contains(at.x, at.y)) {
+      if (text.empty() || !place.plot.contains(at.x, at.y) || (few && number_width(text) * size > width)) {
         continue;
       }
       const Color tint = blended(color_of(scale, field.at(r, c)), context.style.background);

@@ -1,6 +1,7 @@
 #include "renderers/figure/layer_marks.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -17,6 +18,7 @@ struct Canvas {
   const PanelLayout& place;
   const Style& style;
   MarkList& marks;
+  std::vector<Rect> taken{};  // by points and names so far
 
   double unit() const { return style.text_size / 12; }  // of a px, as curve_width() has it
 };
@@ -91,24 +93,43 @@ void add_point(const Points& points, std::size_t n, const Point& at, const Canva
   add_dot(at, size, hollow, color, canvas);
 }
 
-void add_name(const std::string& name, const Point& at, double size, const Canvas& canvas) {
+bool boxes_meet(const Rect& a, const Rect& b) {
+  return a.x < b.right() && b.x < a.right() && a.y < b.bottom() && b.y < a.bottom();
+}
+
+// Beside the point, where it covers the fewest others: on the right or the left, above or below.
+void add_name(const std::string& name, const Point& at, double size, Canvas& canvas) {
   const double text = canvas.style.note_text();
-  const double width = 0.65 * text * static_cast<double>(name.size());  // no metrics here: it only decides the side
+  const double width = 0.65 * text * static_cast<double>(name.size());  // no metrics here: it only decides the place
   const double gap = size / 2 + 0.3 * text;
-  const bool left = at.x + gap + width > canvas.place.plot.right();
-  canvas.marks.add(TextMark{{name,
-                             {left ? at.x - gap : at.x + gap, at.y - 0.3 * text},
-                             left ? 1.0 : 0.0,
-                             text,
-                             false,
-                             canvas.style.foreground}},
-                   canvas.place.plot);
+  const double up = 0.8 * text;
+  const Rect& plot = canvas.place.plot;
+  struct Place {
+    Point text;
+    double align = 0;
+  };
+  const std::array<Place, 4> places{{{{at.x + gap, at.y - 0.3 * text}, 0},
+                                     {{at.x - gap, at.y - 0.3 * text}, 1},
+                                     {{at.x, at.y - gap}, 0.5},
+                                     {{at.x, at.y + gap + up}, 0.5}}};
+  const auto box_of = [&](const Place& place) {
+    return Rect{place.text.x - place.align * width, place.text.y - up, width, up + 0.2 * text};
+  };
+  const auto cost = [&](const Place& place) {
+    const Rect box = box_of(place);
+    const bool outside = box.x < plot.x || box.right() > plot.right() || box.y < plot.y || box.bottom() > plot.bottom();
+    const auto covered = std::ranges::count_if(canvas.taken, [&](const Rect& other) { return boxes_meet(box, other); });
+    return (outside ? 1000 : 0) + static_cast<int>(covered);
+  };
+  const Place& best = *std::ranges::min_element(places, {}, cost);
+  canvas.taken.push_back(box_of(best));
+  canvas.marks.add(TextMark{{name, best.text, best.align, text, false, canvas.style.foreground}}, plot);
 }
 
 }  // namespace
 
 void add_points(const Points& points, const PanelLayout& place, const Style& style, MarkList& marks) {
-  const Canvas canvas{place, style, marks};
+  Canvas canvas{place, style, marks};
   const std::size_t count = std::min({points.x.size(), points.y.size(), points.values.size()});
   const auto for_each = [&](const auto& add) {
     for (std::size_t n = 0; n < count; ++n) {
@@ -124,6 +145,12 @@ void add_points(const Points& points, const PanelLayout& place, const Style& sty
       }
     });
   }
+  for_each([&](std::size_t n, const Point& at) {
+    if (n < points.names.size() && !points.names[n].empty()) {  // a name covers no point that has one
+      const double side = size_of(points, n, canvas);
+      canvas.taken.push_back({at.x - side / 2, at.y - side / 2, side, side});
+    }
+  });
   for_each([&](std::size_t n, const Point& at) {
     if (n < points.names.size() && !points.names[n].empty()) {
       add_name(points.names[n], at, size_of(points, n, canvas), canvas);

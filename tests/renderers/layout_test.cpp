@@ -376,6 +376,38 @@ TEST(Layout, DetailsOfCellsAreWrittenWhereThereIsRoom) {
   EXPECT_EQ(written(16, 64), (std::vector<bool>{false, false, true}));
 }
 
+// Of numbers with intervals, in cells that have no room for the longest, those that fit are written; without intervals
+// none, so that every cell has its own or none has.
+TEST(Layout, NumbersOfATableThatFitAreWritten) {
+  const text::Typeface typeface;
+  for (const bool details : {true, false}) {
+    auto field = std::make_shared<Field>(Field::zeros(4, 16));
+    Figure figure;
+    Panel panel;
+    panel.x.view = {0, 16};
+    panel.y.view = {0, 4};
+    HeatMap map;
+    map.field = field;
+    std::vector<std::string> texts(64, "0.25");
+    texts[7] = "(0.000025)";
+    map.texts = std::make_shared<const std::vector<std::string>>(texts);
+    if (details) {
+      map.details = std::make_shared<const std::vector<std::string>>(64, "± 0.01");
+    }
+    panel.layers.emplace_back(std::move(map));
+    figure.panels.push_back(panel);
+    std::multiset<std::string> written;
+    for (const Mark& mark : compose(figure, lay_out(figure, 380, 300, Style::light(12, 1), typeface)).marks) {
+      if (const auto* text = std::get_if<TextMark>(&mark.shape)) {
+        written.insert(text->text.text);
+      }
+    }
+    EXPECT_EQ(written.count("0.25"), details ? 63U : 0U);
+    EXPECT_EQ(written.count("(0.000025)"), 0U);
+    EXPECT_EQ(written.count("± 0.01"), 0U);
+  }
+}
+
 TEST(Layout, LettersStandUprightAmongWords) {
   const text::Typeface typeface;
   const auto names = std::make_shared<const std::vector<std::string>>(
@@ -391,6 +423,37 @@ TEST(Layout, LettersStandUprightAmongWords) {
     }
     EXPECT_GT(letters, 0) << width;
   }
+}
+
+// A line goes through the part of the title that is struck, and through nothing else.
+TEST(Layout, APartOfATitleIsStruckThrough) {
+  const text::Typeface typeface;
+  Figure figure = *samples::by_name("attention");
+  Panel& panel = figure.panels.front();
+  panel.title = "text-rope · layer 3, head 1 (rope)";
+  const auto strikes = [&](double width) {
+    return lay_out(figure, width, 0.8 * width, Style::light(12, 1), typeface).panels.front();
+  };
+  EXPECT_TRUE(strikes(800).strikes.empty());
+  panel.struck = "layer 9, head 1";  // not of this title
+  EXPECT_TRUE(strikes(800).strikes.empty());
+  panel.struck = "layer 3, head 1";
+  for (const double width : {800.0, 260.0}) {
+    const PanelLayout place = strikes(width);
+    ASSERT_EQ(place.strikes.size(), 1U) << width;
+    const Rect& line = place.strikes.front();
+    const auto text = std::ranges::find_if(
+        place.texts, [&](const PlacedText& each) { return each.text.find(panel.struck) != std::string::npos; });
+    ASSERT_NE(text, place.texts.end());
+    const Rect box = bounds(*text, typeface);
+    EXPECT_NEAR(line.width, typeface.width(panel.struck, text->size), 0.01);
+    EXPECT_GE(line.x, box.x - 0.5);
+    EXPECT_LE(line.right(), box.right() + 0.5);
+    EXPECT_GT(line.y, box.y);
+    EXPECT_LT(line.y, text->at.y);
+  }
+  panel.struck = "rope · layer";  // where lines of a narrow title break
+  EXPECT_EQ(strikes(800).strikes.size(), 1U);
 }
 
 TEST(Layout, LinesOfATitleAreBalanced) {
@@ -425,37 +488,6 @@ double least_side(const Layout& layout) {
   }
   return least;
 }
-// A line goes through the part of the title that is struck, and through nothing else.
-TEST(Layout, APartOfATitleIsStruckThrough) {
-  const text::Typeface typeface;
-  Figure figure = *samples::by_name("attention");
-  Panel& panel = figure.panels.front();
-  panel.title = "text-rope · layer 3, head 1 (rope)";
-  const auto strikes = [&](double width) {
-    return lay_out(figure, width, 0.8 * width, Style::light(12, 1), typeface).panels.front();
-  };
-  EXPECT_TRUE(strikes(800).strikes.empty());
-  panel.struck = "layer 9, head 1";  // not of this title
-  EXPECT_TRUE(strikes(800).strikes.empty());
-  panel.struck = "layer 3, head 1";
-  for (const double width : {800.0, 260.0}) {
-    const PanelLayout place = strikes(width);
-    ASSERT_EQ(place.strikes.size(), 1U) << width;
-    const Rect& line = place.strikes.front();
-    const auto text = std::ranges::find_if(
-        place.texts, [&](const PlacedText& each) { return each.text.find(panel.struck) != std::string::npos; });
-    ASSERT_NE(text, place.texts.end());
-    const Rect box = bounds(*text, typeface);
-    EXPECT_NEAR(line.width, typeface.width(panel.struck, text->size), 0.01);
-    EXPECT_GE(line.x, box.x - 0.5);
-    EXPECT_LE(line.right(), box.right() + 0.5);
-    EXPECT_GT(line.y, box.y);
-    EXPECT_LT(line.y, text->at.y);
-  }
-  panel.struck = "rope · layer";  // where lines of a narrow title break
-  EXPECT_EQ(strikes(800).strikes.size(), 1U);
-}
-
 
 TEST(Layout, ARowOfMapsWrapsIntoTheGridThatMakesThemLargest) {
   const text::Typeface typeface;

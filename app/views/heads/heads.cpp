@@ -75,6 +75,22 @@ std::string said_text(const HeadRow& row, std::size_t statistic) {
   return std::isnan(value) ? "none" : row.of_atlas ? cell_text(row, statistic) : general_text(value, 5);
 }
 
+// The texts of cells, their intervals apart from them: numbers stay where there is no room for both.
+void set_texts(const std::vector<std::string>& all, figure::HeatMap& map) {
+  const std::string between = " ± ";
+  std::vector<std::string> texts;
+  std::vector<std::string> details;
+  for (const std::string& text : all) {
+    const std::size_t at = text.find(between);
+    const bool closed = at != std::string::npos && text.ends_with(')');  // "(0.05 ± 0.01)"
+    texts.push_back(text.substr(0, at) + (closed ? ")" : ""));
+    details.push_back(at == std::string::npos ? "" : text.substr(at + 1, text.size() - at - (closed ? 2 : 1)));
+  }
+  const bool any = std::ranges::any_of(details, [](const std::string& detail) { return !detail.empty(); });
+  map.texts = shared_names(std::move(texts));
+  map.details = any ? shared_names(std::move(details)) : nullptr;
+}
+
 // Each statistic's share of its own largest size, so that columns of different units can be read together.
 figure::Panel table_panel(const HeadRows& rows, const std::vector<std::size_t>& order,
                           const std::vector<std::size_t>& shown) {
@@ -109,9 +125,9 @@ figure::Panel table_panel(const HeadRows& rows, const std::vector<std::size_t>& 
   panel.y = cells_down("layer.head", field.rows, shared_names(std::move(names)));
   panel.layers.emplace_back(figure::HeatMap{.field = std::make_shared<const Field>(std::move(field)),
                                             .scale = {.colormap = "viridis"},
-                                            .texts = shared_names(std::move(texts)),
                                             .numbers = std::make_shared<const Field>(std::move(numbers)),
                                             .said = shared_names(std::move(said))});
+  set_texts(texts, std::get<figure::HeatMap>(panel.layers.back()));
   return panel;
 }
 
@@ -191,7 +207,10 @@ Result<figure::Figure> Heads::draw(const ViewInput& input, const Numbers& all) c
   }
   const Sign sign = kHeadStatisticList[options.statistic].has_sign ? Sign::kZeroCentred : Sign::kPositive;
   for (std::size_t n = 0; n < all.size(); ++n) {
-    figure::Panel panel = head_map(fields[n], scale_of(input, sign, fields, n), map_texts(*all[n], options.statistic));
+    figure::Panel panel = head_map(fields[n], scale_of(input, sign, fields, n));
+    if (const std::vector<std::string> texts = map_texts(*all[n], options.statistic); !texts.empty()) {
+      set_texts(texts, std::get<figure::HeatMap>(panel.layers.front()));
+    }
     name_after(input.columns[n], panel);
     panel.color_bar_label = kHeadStatisticList[options.statistic].meaning;
     panel.note = atlas_note_of(input.columns[n]);
