@@ -74,8 +74,13 @@ void PlacedFigure::lay_out(double width, double height, const figure::Style& sty
   if (!has_figure_) {
     return;
   }
-  const double line = statement_text_.empty() ? 0 : place_statement(width, height, style);
+  double line = statement_text_.empty() ? 0 : place_statement(width, height, style);
   place_caption(width, height - line, style);
+  if (statement_ && line == 0 && !is_free(*statement_)) {  // the caption has moved the figure under it
+    line = lay_out_below_statement(width, height, style);
+    caption_.reset();
+    place_caption(width, height - line, style);
+  }
   if (line > 0) {
     *layout_ = moved_down(*std::move(layout_), line);
     if (caption_ && caption_->below) {
@@ -87,22 +92,25 @@ void PlacedFigure::lay_out(double width, double height, const figure::Style& sty
 // The statement stands beside the figure's own texts where there is room. Otherwise the figure is laid out lower; the
 // result is by how much. Large text on a small canvas has no statement.
 double PlacedFigure::place_statement(double width, double height, const figure::Style& style) {
-  const double size = kCaptionText * style.text_size;
-  PlacedCaption line = statement_above(statement_text_, size, width, typeface_);
-  const std::vector<figure::Rect> drawn = drawn_places(*layout_, typeface_);
-  // The gap keeps it apart from a title on the same line.
-  const figure::Rect needed{line.area.x, line.area.y, line.area.width + kStatementGap * size, line.area.height};
-  const bool free =
-      std::ranges::none_of(drawn, [&](const figure::Rect& each) { return !needed.intersected(each).empty(); });
-  const double room = free ? 0 : std::ceil(line.area.bottom());
+  statement_ = statement_above(statement_text_, kCaptionText * style.text_size, width, typeface_);
+  return is_free(*statement_) ? 0 : lay_out_below_statement(width, height, style);
+}
+
+// Whether nothing of the figure lies where the line stands. A gap keeps it apart from a title on the same line.
+bool PlacedFigure::is_free(const PlacedCaption& line) const {
+  const figure::Rect needed{line.area.x, line.area.y, line.area.width + kStatementGap * line.size, line.area.height};
+  return std::ranges::none_of(drawn_places(*layout_, typeface_),
+                              [&](const figure::Rect& each) { return !needed.intersected(each).empty(); });
+}
+
+// The room that the statement takes from the figure's height; without the statement 0, where that is too much.
+double PlacedFigure::lay_out_below_statement(double width, double height, const figure::Style& style) {
+  const double room = std::ceil(statement_->area.bottom());
   if (room > kLargestStatement * height) {
+    statement_.reset();
     return 0;
   }
-  line.below = !free;
-  statement_ = std::move(line);
-  if (free) {
-    return 0;
-  }
+  statement_->below = true;
   layout_ = figure::lay_out(figure_, width, std::max(height - room, 1.0), style, typeface_);
   return room;
 }

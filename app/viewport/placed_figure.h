@@ -48,6 +48,8 @@ class PlacedFigure {
  private:
   void lay_out(double width, double height, const figure::Style& style);
   double place_statement(double width, double height, const figure::Style& style);
+  double lay_out_below_statement(double width, double height, const figure::Style& style);
+  bool is_free(const PlacedCaption& line) const;
   void place_caption(double width, double height, const figure::Style& style);
 
   figure::Figure figure_;

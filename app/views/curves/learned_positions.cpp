@@ -8,9 +8,9 @@
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/plots/panel.h"
 #include "app/views/shared/view.h"
-#include "core/analysis/order.h"
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
+#include "core/base/order.h"
 
 namespace locus::views {
 
@@ -82,7 +82,7 @@ Result<Places> LearnedPositions::measure(const PlacesKey& key, const MeasureCont
     const auto begin = field.values.begin() + head * field.columns;
     HeadPlaces own;
     own.places.assign(begin, begin + field.columns);
-    own.reversed = analysis::reversed_pairs(own.places);
+    own.reversed = reversed_pairs(own.places);
     made.heads.push_back(std::move(own));
   }
   return made;

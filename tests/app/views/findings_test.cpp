@@ -33,7 +33,7 @@ Field weights_of(std::int64_t length, const std::function<double(std::int64_t qu
   return field;
 }
 
-std::vector<std::string> words(std::int64_t length, const std::string& every_eighth = "x") {
+std::vector<std::string> labels_of_words(std::int64_t length, const std::string& every_eighth = "x") {
   std::vector<std::string> list;
   for (std::int64_t n = 0; n < length; ++n) {
     list.push_back(n % 8 == 7 ? every_eighth : "w" + std::to_string(n));
@@ -51,7 +51,7 @@ double mean_at(const Field& field, std::int64_t back) {
 
 TEST(Findings, APreviousTokenHead) {
   const Field field = weights_of(48, [](auto i, auto j) { return j == i - 1 ? 20.0 : 1.0 + 0.1 * double(j % 3); });
-  const auto found = findings_of(field, words(48));
+  const auto found = findings_of(field, labels_of_words(48));
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found.front().kind, Kind::kPrevious);
   EXPECT_NEAR(found.front().share, mean_at(field, 1), 1e-9);
@@ -62,7 +62,7 @@ TEST(Findings, APreviousTokenHead) {
 }
 
 TEST(Findings, TheFirstTokenAndLineFeeds) {
-  const auto labels = words(64, "⏎");
+  const auto labels = labels_of_words(64, "⏎");
   const Field field = weights_of(64, [&](auto i, auto j) {
     return j == 0 ? 1.2 * double(i) + 1 : labels[static_cast<std::size_t>(j)] == "⏎" ? 9 + 0.1 * double(i % 5) : 0.05;
   });
@@ -84,7 +84,7 @@ TEST(Findings, TheFirstTokenAndLineFeeds) {
 // Without a share of a third: how often what uniform rows give that distance, the first token left out.
 TEST(Findings, APeakOfDistances) {
   const Field field = weights_of(64, [](auto i, auto j) { return i - j == 3 ? 6.0 : 1.0; });
-  const auto found = findings_of(field, words(64));
+  const auto found = findings_of(field, labels_of_words(64));
   ASSERT_EQ(found.size(), 1U);
   double given = 0;
   double uniform = 0;
@@ -94,24 +94,24 @@ TEST(Findings, APeakOfDistances) {
   }
   EXPECT_EQ(words_of(found, true), "peaks at distance 3: " + fixed_text(given / uniform, 1) + " × uniform");
   const Field tie = weights_of(64, [](auto i, auto j) { return i - j == 3 || i - j == 6 ? 6.0 : 1.0; });
-  EXPECT_EQ(words_of(findings_of(tie, words(64)), true), "");
+  EXPECT_EQ(words_of(findings_of(tie, labels_of_words(64)), true), "");
 }
 
 TEST(Findings, NothingInNoiseAndInUniformRows) {
-  EXPECT_TRUE(findings_of(weights_of(64, [](auto, auto) { return 1.0; }), words(64)).empty());
+  EXPECT_TRUE(findings_of(weights_of(64, [](auto, auto) { return 1.0; }), labels_of_words(64)).empty());
   EXPECT_TRUE(findings_of(weights_of(64, [](auto, auto) { return 1.0; }), std::vector<std::string>(64, "a")).empty());
   for (unsigned seed = 0; seed < 20; ++seed) {
     std::mt19937 random(seed);
     std::normal_distribution<double> normal(0, 1.5);
     const Field noise = weights_of(64, [&](auto, auto) { return 0.01 + std::abs(normal(random)); });
-    EXPECT_EQ(words_of(findings_of(noise, words(64)), true), "") << seed;
+    EXPECT_EQ(words_of(findings_of(noise, labels_of_words(64)), true), "") << seed;
   }
 }
 
 TEST(Findings, NothingInFewQueries) {
   const auto previous = [](auto i, auto j) { return j == i - 1 ? 20.0 : 1.0; };
-  EXPECT_TRUE(findings_of(weights_of(8, previous), words(8)).empty());
-  EXPECT_FALSE(findings_of(weights_of(12, previous), words(12)).empty());
+  EXPECT_TRUE(findings_of(weights_of(8, previous), labels_of_words(8)).empty());
+  EXPECT_FALSE(findings_of(weights_of(12, previous), labels_of_words(12)).empty());
 }
 
 TEST(Findings, OfAMeasuredHead) {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "app/views/shared/view.h"
-#include "core/analysis/order.h"
+#include "core/base/order.h"
 #include "tests/support/bundled.h"
 #include "tests/support/exported_views.h"
 
@@ -50,7 +50,7 @@ TEST(LearnedPositions, NamesTheHeadThatReversesMost) {
   double share = -1;
   for (std::int64_t head = 0; head < places->rows; ++head) {
     const auto begin = places->values.begin() + head * places->columns;
-    const double own = analysis::reversed_pairs(std::vector<double>(begin, begin + places->columns));
+    const double own = reversed_pairs(std::vector<double>(begin, begin + places->columns));
     most = own > share ? head : most;
     share = std::max(share, own);
   }

@@ -159,7 +159,7 @@ const std::set<std::string>& without_cells() {
                                            "pair-scores",    "pair-profile",     "pair-plane",    "shift-stability",
                                            "effect",         "length-curve",     "task-accuracy", "training-curve",
                                            "training",       "loss-by-position", "atlas",         "logit-attribution",
-                                           "memory",         "addressing",       "score-sources"};
+                                           "memory",         "addressing",       "score-sources", "learned-positions"};
   return names;
 }
 

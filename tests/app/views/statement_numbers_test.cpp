@@ -128,7 +128,8 @@ std::vector<std::string> sum_and_waves(const ViewInput& input, const Data& data)
   return said;
 }
 
-// What is measured in the text, less what it is above the kernel over all cells, and that.
+// What is measured in the text, less what it is above the kernel over all cells, and that; of 32 queries and more
+// without distances that fewer than 16 have.
 std::vector<std::string> less_the_shift(const ViewInput& input, const Data& data) {
   const std::string& name = input.columns.front().name;
   const auto value = [&](std::int64_t row, const char* what) {
@@ -136,9 +137,13 @@ std::vector<std::string> less_the_shift(const ViewInput& input, const Data& data
   };
   double above = 0;
   double cells = 0;
+  double most = 0;
+  for (std::int64_t row = 0; row < data.shape[0]; ++row) {
+    most = std::max(most, value(row, " count"));
+  }
   for (std::int64_t row = 0; row < data.shape[0]; ++row) {
     const double count = value(row, " count");
-    if (count > 0) {
+    if (count > 0 && (most < 32 || count >= 16)) {
       above += count * (value(row, " measured") - value(row, " kernel"));
       cells += count;
     }

@@ -1,10 +1,10 @@
-#include "core/analysis/order.h"
+#include "core/base/order.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
-namespace locus::analysis {
+namespace locus {
 
 namespace {
 
@@ -44,4 +44,4 @@ double reversed_pairs(std::span<const double> numbers) {
   return sort_and_count(sorted, merged) / (n * (n - 1) / 2);
 }
 
-}  // namespace locus::analysis
+}  // namespace locus

@@ -1,12 +1,12 @@
 // Shares of reversed pairs against counting all of them.
-#include "core/analysis/order.h"
+#include "core/base/order.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
 
-namespace locus::analysis {
+namespace locus {
 namespace {
 
 double counted_pairs(const std::vector<double>& numbers) {
@@ -36,4 +36,4 @@ TEST(Order, IsThatOfAllPairs) {
 }
 
 }  // namespace
-}  // namespace locus::analysis
+}  // namespace locus
