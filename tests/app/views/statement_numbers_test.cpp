@@ -155,6 +155,27 @@ std::vector<std::string> less_the_shift(const ViewInput& input, const Data& data
   return said;
 }
 
+// Of each head, how many pairs of tokens stand the other way round, in percent, and how far positions reach.
+std::vector<std::string> orders(const ViewInput& /*input*/, const Data& data) {
+  std::vector<std::string> said;
+  const std::int64_t tokens = data.shape[0];
+  for (std::int64_t column = 1; column < data.shape[1]; ++column) {
+    double reversed = 0;
+    double least = number_at(data, 0, column);
+    double largest = least;
+    for (std::int64_t i = 0; i < tokens; ++i) {
+      least = std::min(least, number_at(data, i, column));
+      largest = std::max(largest, number_at(data, i, column));
+      for (std::int64_t j = i + 1; j < tokens; ++j) {
+        reversed += number_at(data, i, column) > number_at(data, j, column) ? 1 : 0;
+      }
+    }
+    said.push_back(short_number(100 * reversed / (static_cast<double>(tokens * (tokens - 1)) / 2)));
+    said.push_back(short_number(largest - least));
+  }
+  return said;
+}
+
 // Mean resultant length: of the directions of a pair's vectors.
 std::vector<std::string> resultants(const ViewInput& input, const Data& data) {
   std::vector<std::string> said = waves(input);
@@ -338,7 +359,7 @@ const std::map<std::string, std::vector<Case>>& listed_cases() {
       {"head-difference",
        {{.columns = two, .together = true}, {.columns = two, .options = word("match", "best"), .together = true}}},
       {"reading", {{.columns = two, .derived = layer_means}, {.columns = two, .options = word("of", "heads")}}},
-      {"learned-positions", {{.columns = "text-repo"}}},
+      {"learned-positions", {{.columns = "text-repo", .derived = orders}}},
       {"memory", {{.columns = "hybrid/qwen3_next hybrid/lfm2"}}},
       {"logit-lens", {{.columns = two}, {.columns = two, .options = word("token", "e")}}},
       {"logit-attribution", {{.columns = two}}},
