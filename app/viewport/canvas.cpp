@@ -25,6 +25,7 @@ namespace {
 constexpr double kTextPx = 13;      // of figures, at scale 1
 constexpr double kWheelStep = 1.2;  // zoom factor of a notch of the wheel
 constexpr double kWheelLines = 3;   // of a text
+constexpr int kExposeRetryMs = 500;
 
 QStringList local_files(const QMimeData* mime) {
   QStringList paths;
@@ -258,10 +259,27 @@ std::optional<figure::Hit> Canvas::hit_at(const QPointF& point) const {
 void Canvas::release_with(QObject* holder) {
   if (QGuiApplication::platformName().startsWith(QLatin1String("wayland"))) {
     holder->installEventFilter(this);
+    unexposed_ = new QTimer(this);
+    unexposed_->setInterval(kExposeRetryMs);
+    connect(unexposed_, &QTimer::timeout, this, &Canvas::show_again);
+  }
+}
+
+// A window within another one, shown while Qt waits for the outer one's frame, is never exposed (Qt 6.4): shown again, it
+// is.
+void Canvas::show_again() {
+  if (isExposed() || !isVisible()) {
+    unexposed_->stop();
+  } else if (parent() != nullptr && parent()->isExposed()) {
+    hide();
+    show();
   }
 }
 
 bool Canvas::eventFilter(QObject* holder, QEvent* event) {
+  if (event->type() == QEvent::Show) {
+    unexposed_->start();
+  }
   if (event->type() == QEvent::Hide) {
     QPlatformSurfaceEvent release(QPlatformSurfaceEvent::SurfaceAboutToBeDestroyed);  // the base class acts on it
     QCoreApplication::sendEvent(this, &release);

@@ -17,6 +17,8 @@
 #include "app/viewport/overlay.h"
 #include "app/viewport/placed_figure.h"
 
+class QTimer;
+
 namespace locus::viewport {
 
 class Canvas : public QVulkanWindow {
@@ -34,8 +36,8 @@ class Canvas : public QVulkanWindow {
   const CanvasContent& content();
   void set_content(CanvasContent content);
 
-  // Releases the surface before `holder`, the widget that shows this window, hides it: Wayland takes a hidden window's
-  // surface away, and whatever still draws on it ends the program. Other platforms keep it, and so do we.
+  // On Wayland: releases the surface before `holder`, the widget that shows this window, hides it, since a hidden window
+  // loses it and whatever still draws on it ends the program; and shows the window again where it is not exposed.
   void release_with(QObject* holder);
 
   // Drawn over the figure, with mouse and keys of its own; null: none. It must outlive the canvas or be removed before.
@@ -110,6 +112,7 @@ class Canvas : public QVulkanWindow {
   void exposeEvent(QExposeEvent* event) override;
 
  private:
+  void show_again();
   void update_content();
   void apply(CanvasContent content);
   std::optional<figure::Hit> hit_at(const QPointF& point) const;
@@ -124,6 +127,7 @@ class Canvas : public QVulkanWindow {
   void draw_overlay();
   double dpr() const { return devicePixelRatio(); }
 
+  QTimer* unexposed_ = nullptr;  // runs on Wayland until the window is exposed
   ContentSource* source_ = nullptr;
   CanvasContent content_;
   bool content_stale_ = false;
