@@ -23,8 +23,8 @@ namespace locus::analysis {
 
 namespace {
 
-constexpr std::int64_t kMostProducts = std::int64_t{1} << 24;  // numbers of a matrix of products
-constexpr std::int64_t kMostKept = std::int64_t{1} << 26;      // of those of all keys that are kept
+constexpr std::int64_t kMaxProducts = std::int64_t{1} << 24;  // numbers of a matrix of products
+constexpr std::int64_t kMostKept = std::int64_t{1} << 26;     // of those of all keys that are kept
 
 // (T, M) complex numbers as two float64 matrices.
 struct Complexes {
@@ -74,7 +74,7 @@ class Products {
 
   // (Q, 4N) means of the products with weights (Q, K) of the rows `keys`.
   at::Tensor means(const at::Tensor& weights, Range keys) {
-    const std::int64_t most = std::max<std::int64_t>(kMostProducts / width(), 64);
+    const std::int64_t most = std::max<std::int64_t>(kMaxProducts / width(), 64);
     if (values_.real.size(0) <= most) {  // kept for other heads and queries
       if (!kept_.defined()) {
         kept_ = products({0, values_.real.size(0)});

@@ -71,7 +71,7 @@ Status LearnedPositions::fits(const Column& column) const {
   LOCUS_CHECK(View::fits(column));
   return column.trace->model().learns_positions()
              ? Status()
-             : unsupported(info().title + " are RePo's; the positions of " + column.name + " are the tokens' indices");
+             : unsupported(info().title + " are RePo's; " + column.name + " learns none");
 }
 
 Result<Places> LearnedPositions::measure(const PlacesKey& key, const MeasureContext& context) const {

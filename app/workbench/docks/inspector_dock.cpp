@@ -93,7 +93,7 @@ InspectorDock::InspectorDock(Studio& studio, QWidget* parent)
   }
   connect(&studio_, &Studio::figure_changed, this, &InspectorDock::show_colors);
   connect(&studio_, &Studio::figure_changed, this, &InspectorDock::show_context);
-  // Of the run before, while the map is of layers of one that goes on.
+  // Greys the predictions of the previous run while the map already shows layers of the present one.
   connect(&studio_, &Studio::figure_changed, this,
           [this] { predictions_->setEnabled(!studio_.scheduler().is_early()); });
   connect(&studio_, &Studio::fingerprints_changed, this, &InspectorDock::show_context);

@@ -427,7 +427,7 @@ Range TokenStrip::seen() const {
 
 // Anew where the strip has been scrolled: only tokens that are seen have arcs.
 void TokenStrip::choose_arcs() {
-  constexpr std::size_t kMostArcs = 12;  // of a column
+  constexpr std::size_t kMaxArcs = 12;  // per column
   arcs_.clear();
   const Range there = seen();
   const auto is_seen = [&](std::int64_t token) {
@@ -435,7 +435,7 @@ void TokenStrip::choose_arcs() {
   };
   const bool any = arcs_of_ >= there.begin && arcs_of_ < there.end && chips_.of(arcs_of_) != nullptr;
   for (const ArcRow& row : arc_rows_) {
-    arcs_.push_back(any ? chosen_arcs(row, kMostArcs, is_seen) : ChosenArcs());
+    arcs_.push_back(any ? chosen_arcs(row, kMaxArcs, is_seen) : ChosenArcs());
   }
   arcs_said_ = any ? qt(arcs_text(arc_rows_, arcs_)) : QString();
   viewport()->update();

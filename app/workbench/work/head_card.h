@@ -41,8 +41,8 @@ struct PlaceAndWord {
   std::string said;   // by the view, of one head: "head 1.2 looks at places: …"; empty: it has only numbers
   std::string pairs;  // "16 rotary pairs, wavelengths 6.3 to 3500 tokens"; empty: there are none
 };
-// Of the input's head in its only column. With rotary pairs it alone is measured, else all heads are, as the view does;
-// what the input's cache holds is not measured again. Errors: those of the view.
+// The shares of the chosen head of the input's only column. Measures that head alone where it has rotary pairs, else all
+// heads, as the view does; takes what the input's cache holds. Errors: those of the view.
 Result<PlaceAndWord> place_and_word(const views::ViewInput& input);
 
 // The prediction without the head, which gives its mean over the queries instead: the change of the mean loss, in nats

@@ -72,7 +72,7 @@ TEST(LearnedPositions, RefusesOtherEncodings) {
   const ViewInput input = input_of("text-rope", 0);
   const Status fits = view_of("learned-positions").available(input.columns.front());
   ASSERT_FALSE(fits.ok());
-  EXPECT_EQ(fits.error().message, "Learned positions are RePo's; the positions of text-rope are the tokens' indices");
+  EXPECT_EQ(fits.error().message, "Learned positions are RePo's; text-rope learns none");
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ namespace {
 
 // What needs the model itself, a picture, files beside weights or a second column, whatever the trace holds.
 std::map<std::string, std::string> with_what_no_trace_has(std::map<std::string, std::string> more) {
-  for (const char* view :
-       {"knock-out", "move", "effect", "length-curve", "logit-lens", "logit-attribution", "score-sources", "shift-stability"}) {
+  for (const char* view : {"knock-out", "move", "effect", "length-curve", "logit-lens", "logit-attribution",
+                           "score-sources", "shift-stability"}) {
     more[view] = "runs the model again; part is a trace without one";
   }
   for (const char* view : {"attention-image", "pe-dot-product-2d"}) {
@@ -28,7 +28,7 @@ std::map<std::string, std::string> with_what_no_trace_has(std::map<std::string, 
   more["kernel"] = "runs the model again; part is a trace without one";
   more["training-curve"] = "no loss.csv beside the weights";
   more["task-accuracy"] = "no training.json beside the weights";
-  more["learned-positions"] = "Learned positions are RePo's; the positions of part are the tokens' indices";
+  more["learned-positions"] = "Learned positions are RePo's; part learns none";
   more["memory"] = "is of layers without a softmax and of forget gates; part has neither";
   more["head-difference"] = "expected two checkpoints";
   return more;
