@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/base/block_packing.h"
+#include "core/base/block_tables.h"
 #include "core/base/checked.h"
 
 namespace locus::blocks {
@@ -78,10 +79,6 @@ void expand_q5_1(const std::byte* block, float* values) {
     values[n] = static_cast<float>(five_bits(block + 8, block + 4, n)) * d + least;
   }
 }
-
-// Numbers of a table instead of equal steps.
-constexpr std::array<int, 16> kNormalSteps{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-constexpr std::array<int, 16> kFourBitFloats{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 void expand_table(const std::array<int, 16>& table, float d, const std::byte* low, float* values) {
   for (std::size_t n = 0; n < 32; ++n) {

@@ -1,10 +1,14 @@
 #include "core/products/block_kernels.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <string_view>
+
+#include "core/base/block_tables.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -13,6 +17,23 @@
 namespace locus::products {
 
 namespace block_kernels {
+
+namespace {
+
+// Tables of whole numbers with `below` added to each, so that none is below 0.
+constexpr std::array<std::uint8_t, 16> raised(const std::array<int, 16>& table, int below) {
+  std::array<std::uint8_t, 16> numbers{};
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    numbers.at(n) = static_cast<std::uint8_t>(table.at(n) + below);
+  }
+  return numbers;
+}
+constexpr int kNormalBelow = 127;
+constexpr int kFloatBelow = 12;
+constexpr std::array<std::uint8_t, 16> kNormalTable = raised(blocks::kNormalSteps, kNormalBelow);
+constexpr std::array<std::uint8_t, 16> kFloatTable = raised(blocks::kFourBitFloats, kFloatBelow);
+
+}  // namespace
 
 namespace plain {
 #define LOCUS_WIDTH 4

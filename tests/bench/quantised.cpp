@@ -86,8 +86,14 @@ class Quantised {
     double beside_wide;   // of a further token in bfloat16
     double beside_bytes;  // of reading them; 0: not asked for
   };
-  static constexpr std::array<Wanted, 5> kWanted{
-      {{"Q8_0", 0.8, 0}, {"Q6_K", 0.8, 0}, {"Q5_K", 0.8, 0}, {"Q4_K", 0.67, 1.4}, {"Q4_0", 0.67, 0}}};
+  static constexpr std::array<Wanted, 8> kWanted{{{"Q8_0", 0.8, 0},
+                                                  {"Q6_K", 0.8, 0},
+                                                  {"Q5_K", 0.8, 0},
+                                                  {"Q5_1", 0.8, 0},
+                                                  {"Q5_0", 0.8, 0},
+                                                  {"Q4_1", 0.67, 0},
+                                                  {"Q4_K", 0.67, 1.4},
+                                                  {"Q4_0", 0.67, 0}}};
 
   Status format(const Wanted& wanted) {
     std::vector<BlockBytes> stored;

@@ -86,7 +86,7 @@ TEST(Packed, MultipliesAlikeWithEveryVersion) {
       ++tested;
     }
   }
-  EXPECT_EQ(tested, 5 * runnable_versions());
+  EXPECT_EQ(tested, 10 * runnable_versions());
 }
 
 // Three digits and a step a group of 32 are x within half a step, but for the rounding of x / step; what is not finite
@@ -110,7 +110,7 @@ TEST(Packed, TokensInDigits) {
     at::Tensor spoiled = at::ones({1024});
     spoiled[40] = odd;
     const BlockToken other(spoiled.data_ptr<float>(), 1024);
-    for (const char* const name : {"Q4_0", "Q4_K", "Q5_K", "Q6_K", "Q8_0"}) {
+    for (const char* const name : {"Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "MXFP4", "Q4_K", "Q5_K", "Q6_K", "Q8_0"}) {
       const Packed matrix = matrix_of(*blocks::format_of(name), 2, 1024);
       float y[2] = {};
       block_dot (*matrix.format)(matrix.data, 2, 1024, other, y);
