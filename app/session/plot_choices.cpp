@@ -95,7 +95,7 @@ std::optional<Interval> within(const Interval& part, const Interval& whole, bool
   if (!(high > low) || !(length < kAll * (high - low))) {
     return std::nullopt;
   }
-  const double begin = std::clamp(std::min(part.low, part.high), low, high - length);
+  const double begin = std::clamp(std::min(part.low, part.high), low, std::max(low, high - length));
   const Interval kept = whole.low <= whole.high ? Interval{begin, begin + length} : Interval{begin + length, begin};
   return uncounted(kept, logarithmic);
 }

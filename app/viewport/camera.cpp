@@ -18,7 +18,7 @@ figure::Interval clamped(const figure::Interval& view, const figure::Interval& h
   const double home_high = std::max(home.low, home.high);
   const double smallest = std::min(kSmallestView, home_high - home_low);
   const double size = std::min(std::max(length_of(view), smallest), home_high - home_low);
-  const double low = std::clamp(std::min(view.low, view.high), home_low, home_high - size);
+  const double low = std::clamp(std::min(view.low, view.high), home_low, std::max(home_low, home_high - size));
   return home.low <= home.high ? figure::Interval{low, low + size} : figure::Interval{low + size, low};
 }
 

@@ -250,7 +250,7 @@ void LayoutController::share_column() {
     return;
   }
   const int figures = whole * 28 / 100;
-  const int checkpoints = std::clamp(whole * 20 / 100, 120, checkpoints_.usual_height());
+  const int checkpoints = std::min(std::max(whole * 20 / 100, 120), checkpoints_.usual_height());
   window_.resizeDocks({&figures_, &checkpoints_, &input_}, {figures, checkpoints, whole - figures - checkpoints},
                       Qt::Vertical);
 }

@@ -211,7 +211,7 @@ class ColorBar final : public Instrument {
     const std::vector<std::string> lines{views::short_number(static_cast<double>(value))};
     figure::Rect place = paint::box_of(frame, lines);
     place.x = std::max(0.0, bar.x - place.width - frame.pad());
-    place.y = std::clamp(paint::pointer().y - place.height / 2, 0.0, frame.canvas.height - place.height);
+    place.y = std::clamp(paint::pointer().y - place.height / 2, 0.0, std::max(0.0, frame.canvas.height - place.height));
     paint::box(frame, *ImGui::GetForegroundDrawList(), place, lines);
   }
 
