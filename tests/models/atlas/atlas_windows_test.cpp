@@ -161,7 +161,12 @@ TEST_F(AtlasWindows, ReadNoFileWhole) {
   }
   rusage after{};
   getrusage(RUSAGE_SELF, &after);
-  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 << 10);  // KiB
+#if defined(__SANITIZE_ADDRESS__)  // which keeps what was freed for a while
+  constexpr long kMoreMb = 1024;
+#else
+  constexpr long kMoreMb = 64;
+#endif
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, kMoreMb << 10);  // KiB
 }
 
 TEST_F(AtlasWindows, TellWhatIsWrongWithACorpus) {
