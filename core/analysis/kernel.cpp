@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "core/analysis/kernel_source.h"
@@ -107,6 +108,48 @@ at::Tensor turned_squares(const KernelSource& source, const PairForm& form, std:
   return (both * source.query_moment).sum(at::IntArrayRef{1, 2});
 }
 
+// The variance over tokens of qᵀ a + bᵀ k, a and b (n, D).
+at::Tensor variance_of(const KernelSource& source, const at::Tensor& mean_query, const at::Tensor& mean_key,
+                       const at::Tensor& a, const at::Tensor& b) {
+  const auto share = [&](const at::Tensor& left, const at::Tensor& moment, const at::Tensor& first,
+                         const at::Tensor& second, const at::Tensor& right) {
+    return (at::matmul(left, moment - at::outer(first, second)) * right).sum(1);
+  };
+  return share(a, source.query_moment, mean_query, mean_query, a) + share(b, source.key_moment, mean_key, mean_key, b) +
+         2 * share(a, source.cross_moment, mean_query, mean_key, b);
+}
+
+// (n, D) R(δ) k̄ and R(δ)ᵀ q̄; without a form, k̄ and q̄ themselves.
+std::pair<at::Tensor, at::Tensor> turned_means(const PairForm& form, std::int64_t head, const at::Tensor& mean_query,
+                                               const at::Tensor& mean_key, const at::Tensor& delta) {
+  const Turning turn = turning(form, head, mean_key.size(0), delta);
+  return {turn.own * mean_key + turn.other * mean_key.index_select(0, turn.partner),
+          turn.own * mean_query + (turn.other * mean_query).index_select(1, turn.partner)};
+}
+
+// Standard errors of the means of a sample of tokens, of a rotation or, without `form`, of a bias alone.
+std::vector<double> errors(const KernelSource& source, const PairForm* form, std::int64_t head) {
+  const std::int64_t group = source.mean_query.size(0) / source.mean_key.size(0);
+  const at::Tensor mean_query = source.mean_query[head][0];
+  const at::Tensor mean_key = source.mean_key[head / group][0];
+  at::Tensor a = mean_key.unsqueeze(0);
+  at::Tensor b = mean_query.unsqueeze(0);
+  if (form != nullptr) {
+    const at::Tensor delta = at::arange(source.reach + 1, at::kDouble);
+    std::tie(a, b) = turned_means(*form, head, mean_query, mean_key, delta);
+    if (!source.causal) {
+      const auto [back_a, back_b] = turned_means(*form, head, mean_query, mean_key, -delta);
+      a = (a + back_a) / 2;
+      b = (b + back_b) / 2;
+    }
+  }
+  const double scale = source.encoding->scale();
+  const at::Tensor error =
+      (variance_of(source, mean_query, mean_key, a, b).clamp_min(0) * source.sampling).sqrt() * scale;
+  const at::Tensor all = error.expand({source.reach + 1}).contiguous();
+  return {all.data_ptr<double>(), all.data_ptr<double>() + all.numel()};
+}
+
 // E[logit²] of unbiased logits at every distance, of a rotation.
 Result<std::vector<double>> squares(const KernelSource& source, const PairForm& form, std::int64_t head,
                                     const StopToken& stop) {
@@ -157,6 +200,7 @@ Status add_pairs(const KernelSource& source, const Scores& scores, const attenti
   }
   LOCUS_TRY(const PairForm form, position::pair_form(*source.encoding, scores->prepared(), source.layer));
   LOCUS_TRY(made.spread, squares(source, form, head, stop));
+  made.error = source.sampling > 0 ? errors(source, &form, head) : made.error;
   return {};
 }
 
@@ -216,6 +260,7 @@ Result<Kernel> kernel(const KernelSource& source, std::int64_t head, StopToken s
       const std::int64_t group = source.mean_query.size(0) / source.mean_key.size(0);
       const double product = scale * source.mean_query[head][0].dot(source.mean_key[head / group][0]).item<double>();
       made.spread.assign(made.mean.size(), std::sqrt(std::max(square - product * product, 0.0)));
+      made.error = source.sampling > 0 ? errors(source, nullptr, head) : made.error;
       return made;
     }
   }

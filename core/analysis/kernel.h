@@ -33,6 +33,10 @@ struct Kernel {
   // E[(qᵀ R k)²] is the sum of the products of E[q qᵀ] and R E[k kᵀ] Rᵀ. Empty where positions change more of a logit
   // than a rotation or a bias (relative vectors), or enter with the embedding.
   std::vector<double> spread;
+  // (N+1) the standard error of `mean` where the tokens are a sample of the vocabulary; empty as `spread` is, and where
+  // all were read. To first order in the means, with queries and keys of the same tokens:
+  // scale²·Var(qᵀ R k̄ + q̄ᵀ R k)·(1/n − 1/V).
+  std::vector<double> error;
   PairList pairs;             // without rows where the encoding turns none
   Field parts;                // (M[+1], N+1) each row's part of the mean
   std::vector<double> share;  // (M[+1]) of the variance of the mean over the distances, as PairProfile has it

@@ -19,14 +19,16 @@ struct KernelSource {
   std::shared_ptr<const position::PositionEncoding> encoding;
   std::int64_t layer = 0;  // its number among the layers of that encoding
   bool causal = true;
-  std::int64_t reach = 0;       // N: distances 0 … N, positions 0 … N
+  std::int64_t reach = 0;  // N: distances 0 … N, positions 0 … N
   // (H, 1, D) and (Hkv, 1, D) means over the tokens; (H, N+1, D) and (Hkv, N+1, D) where positions enter with the
   // embedding, one mean each.
   at::Tensor mean_query;
   at::Tensor mean_key;
-  // (D, D) E[q qᵀ] and E[k kᵀ] over the tokens, of the head that is asked for; undefined: no spread.
+  // (D, D) E[q qᵀ], E[k kᵀ] and E[q kᵀ] over the tokens, of the head that is asked for; undefined: no spread.
   at::Tensor query_moment;
   at::Tensor key_moment;
+  at::Tensor cross_moment;
+  double sampling = 0;          // 1/n − 1/V, where the means are of n tokens of V
   at::Device device{at::kCPU};  // of the encoding's parameters; means and moments are on the CPU
 };
 

@@ -24,11 +24,13 @@ Result<HeadKernel> local::head_kernel(const Model& model, const Trace& trace, co
     LOCUS_TRY(const VocabularyHead head, VocabularyHead::of(model, trace, request.layer, request.head, stop));
     const std::int64_t wanted = wanted_reach(trace, request);
     LOCUS_TRY(const std::int64_t reach, head.longest(wanted));
-    LOCUS_TRY(const analysis::KernelSource source, head.means(reach, stop, progress));
+    const at::Tensor ids = head.ids(request.sample);
+    LOCUS_TRY(const analysis::KernelSource source, head.means(ids, reach, stop, progress));
     HeadKernel made;
     LOCUS_TRY(static_cast<analysis::Kernel&>(made), analysis::kernel(source, request.head, stop, progress));
     made.reach = reach;
-    made.tokens = head.tokens();
+    made.tokens = ids.size(0);
+    made.vocabulary = head.tokens();
     made.shortened = reach < wanted;
     made.windowed = wanted < request.reach;
     made.exact = request.layer == 0;

@@ -69,8 +69,16 @@ Result<std::int64_t> VocabularyHead::longest(std::int64_t reach) const {
   return taken;
 }
 
-at::Tensor VocabularyHead::inputs(Range ids, const at::Tensor& place) const {
-  at::Tensor x = model_->stem().embedded(at::arange(ids.begin, ids.end, at::kLong));
+at::Tensor VocabularyHead::ids(std::int64_t sample) const {
+  if (sample <= 0 || tokens() <= 4 * sample) {
+    return at::arange(tokens(), at::kLong);
+  }
+  const double step = static_cast<double>(tokens()) / static_cast<double>(sample);
+  return ((at::arange(sample, at::kDouble) + 0.5) * step).to(at::kLong);
+}
+
+at::Tensor VocabularyHead::inputs(const at::Tensor& ids, const at::Tensor& place) const {
+  at::Tensor x = model_->stem().embedded(ids);
   if (place.defined()) {
     x = x + place.to(x.device());
   }
@@ -83,7 +91,7 @@ position::Projections VocabularyHead::project(const at::Tensor& inputs) const {
   return block().project(inputs, *encoding_, nowhere);
 }
 
-Result<at::Tensor> VocabularyHead::placed_means(const at::Tensor& places, const StopToken& stop,
+Result<at::Tensor> VocabularyHead::placed_means(const at::Tensor& ids, const at::Tensor& places, const StopToken& stop,
                                                 const Progress& progress) const {
   const transformer::Spec& spec = model_->spec();
   const transformer::LayerSpec& layer = block().spec();
@@ -105,13 +113,14 @@ Result<at::Tensor> VocabularyHead::placed_means(const at::Tensor& places, const 
   at::Tensor sum = at::zeros_like(place);
   at::Tensor weight = at::zeros({place.size(0), 1}, at::kDouble);
   const at::Tensor place_square = place.square().sum(1).unsqueeze(0);
-  for (std::int64_t begin = 0; begin < tokens(); begin += kTokens) {
+  const std::int64_t count = ids.size(0);
+  for (std::int64_t begin = 0; begin < count; begin += kTokens) {
     if (stop.stop_requested()) {
       return cancelled();
     }
-    report(progress, static_cast<double>(begin) / static_cast<double>(tokens()), "vocabulary");
-    const at::Tensor ids = at::arange(begin, std::min(begin + kTokens, tokens()), at::kLong);
-    const at::Tensor e = centre(model_->stem().embedded(ids).to(at::kCPU, at::kDouble));  // (n, E)
+    report(progress, static_cast<double>(begin) / static_cast<double>(count), "vocabulary");
+    const at::Tensor own = ids.slice(0, begin, begin + kTokens);
+    const at::Tensor e = centre(model_->stem().embedded(own).to(at::kCPU, at::kDouble));  // (n, E)
     at::Tensor factor = at::ones({place.size(0), e.size(0)}, at::kDouble);
     if (normed) {
       const at::Tensor square = e.square().sum(1).unsqueeze(0) + 2 * at::matmul(place, e.t()) + place_square.t();
@@ -120,7 +129,7 @@ Result<at::Tensor> VocabularyHead::placed_means(const at::Tensor& places, const 
     sum += at::matmul(factor, e);
     weight += factor.sum(1, true);
   }
-  at::Tensor mean = (sum + weight * place) / static_cast<double>(tokens());
+  at::Tensor mean = (sum + weight * place) / static_cast<double>(count);
   const transformer::NormWeights& weights = first ? model_->stem().embedding_norm() : block().weights().attention_norm;
   if (normed && weights.weight.defined()) {
     mean = mean * weights.weight.to(at::kCPU, at::kDouble);
@@ -131,7 +140,7 @@ Result<at::Tensor> VocabularyHead::placed_means(const at::Tensor& places, const 
   return model_->stem().widened(mean.to(model_->stem().token_embedding().device(), at::kFloat));
 }
 
-Result<analysis::KernelSource> VocabularyHead::means(std::int64_t reach, const StopToken& stop,
+Result<analysis::KernelSource> VocabularyHead::means(const at::Tensor& ids, std::int64_t reach, const StopToken& stop,
                                                      const Progress& progress) const {
   const at::NoGradGuard no_grad;
   analysis::KernelSource source;
@@ -142,29 +151,33 @@ Result<analysis::KernelSource> VocabularyHead::means(std::int64_t reach, const S
   source.reach = reach;
   if (const at::Tensor places = model_->encodings().embedding(position::Positions::sequence(reach + 1));
       places.defined()) {
-    LOCUS_TRY(const at::Tensor mean, placed_means(places, stop, progress));
+    LOCUS_TRY(const at::Tensor mean, placed_means(ids, places, stop, progress));
     const position::Projections projected = project(mean.unsqueeze(0));
     source.mean_query = projected.query.select(0, 0).to(at::kCPU, at::kDouble);
     source.mean_key = projected.key.select(0, 0).to(at::kCPU, at::kDouble);
     return source;
   }
   const auto add = [](at::Tensor& sum, const at::Tensor& more) { sum = sum.defined() ? sum + more : more; };
-  for (std::int64_t begin = 0; begin < tokens(); begin += kTokens) {
+  const std::int64_t count = ids.size(0);
+  for (std::int64_t begin = 0; begin < count; begin += kTokens) {
     if (stop.stop_requested()) {
       return cancelled();
     }
-    report(progress, static_cast<double>(begin) / static_cast<double>(tokens()), "vocabulary");
-    const position::Projections projected = project(inputs({begin, std::min(begin + kTokens, tokens())}, {}));
+    report(progress, static_cast<double>(begin) / static_cast<double>(count), "vocabulary");
+    const position::Projections projected = project(inputs(ids.slice(0, begin, begin + kTokens), {}));
     const at::Tensor query = projected.query.select(0, 0).to(at::kCPU, at::kDouble);  // (H, n, D)
     const at::Tensor key = projected.key.select(0, 0).to(at::kCPU, at::kDouble);
     add(source.mean_query, query.sum(1, true));
     add(source.mean_key, key.sum(1, true));
     add(source.query_moment, at::matmul(query[head_].t(), query[head_]));
     add(source.key_moment, at::matmul(key[key_head()].t(), key[key_head()]));
+    add(source.cross_moment, at::matmul(query[head_].t(), key[key_head()]));
   }
-  for (at::Tensor* part : {&source.mean_query, &source.mean_key, &source.query_moment, &source.key_moment}) {
-    *part = *part / static_cast<double>(tokens());
+  for (at::Tensor* part :
+       {&source.mean_query, &source.mean_key, &source.query_moment, &source.key_moment, &source.cross_moment}) {
+    *part = *part / static_cast<double>(count);
   }
+  source.sampling = 1 / static_cast<double>(count) - 1 / static_cast<double>(tokens());
   return source;
 }
 
@@ -179,7 +192,7 @@ Result<VocabularyHead::Vectors> VocabularyHead::vectors(double query_at, double 
     if (stop.stop_requested()) {
       return cancelled();
     }
-    const Range ids{begin, std::min(begin + kTokens, tokens())};
+    const at::Tensor ids = at::arange(begin, std::min(begin + kTokens, tokens()), at::kLong);
     position::Projections projected = project(inputs(ids, query_place));
     queries.push_back(projected.query.select(0, 0)[head_]);
     if (key_place.defined()) {

@@ -23,14 +23,18 @@ class VocabularyHead {
                                    const StopToken& stop);
 
   std::int64_t tokens() const { return model_->spec().vocabulary; }
+  // (n) ids that are read: `sample` at equal steps where the vocabulary is more than four times as large and `sample` is
+  // not 0, else all.
+  at::Tensor ids(std::int64_t sample) const;
   std::string label(std::int64_t id) const { return data_->label ? data_->label(id) : std::to_string(id); }
   const std::shared_ptr<const position::PositionEncoding>& encoding() const { return encoding_; }
   // The largest N up to `reach` whose positions 0 … N every encoding takes: `reach`, or the end of a table. Errors:
   // kUnsupported where there is none, and where queries are scaled by positions that far.
   Result<std::int64_t> longest(std::int64_t reach) const;
-  // Means over all tokens, and the head's moments. Errors: kUnsupported where positions enter before two norms, or
+  // Means over the tokens of `ids`, and the head's moments. Errors: kUnsupported where positions enter before two norms, or
   // before a norm of queries and keys; kCancelled.
-  Result<analysis::KernelSource> means(std::int64_t reach, const StopToken& stop, const Progress& progress) const;
+  Result<analysis::KernelSource> means(const at::Tensor& ids, std::int64_t reach, const StopToken& stop,
+                                       const Progress& progress) const;
   // (V, D) float32 queries and keys of the head: of tokens that stand at `query_at` and `key_at`, where positions enter
   // with the embedding. Errors: kCancelled.
   struct Vectors {
@@ -44,14 +48,15 @@ class VocabularyHead {
   }
 
  private:
-  // (1, n, C) as the layer's attention reads tokens [ids); `place` (1, E) is added to their embeddings, or undefined.
-  at::Tensor inputs(Range ids, const at::Tensor& place) const;
+  // (1, n, C) as the layer's attention reads tokens `ids` (n); `place` (1, E) is added to their embeddings, or undefined.
+  at::Tensor inputs(const at::Tensor& ids, const at::Tensor& place) const;
   position::Projections project(const at::Tensor& inputs) const;
   const transformer::Block& block() const { return model_->block(layer_); }
   // The layer's key head that the head reads.
   std::int64_t key_head() const;
   // (N+1, C) means over the tokens of what the attention reads at each position.
-  Result<at::Tensor> placed_means(const at::Tensor& places, const StopToken& stop, const Progress& progress) const;
+  Result<at::Tensor> placed_means(const at::Tensor& ids, const at::Tensor& places, const StopToken& stop,
+                                  const Progress& progress) const;
 
   const transformer::Transformer* model_ = nullptr;
   const TraceData* data_ = nullptr;

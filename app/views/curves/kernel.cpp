@@ -44,7 +44,7 @@ struct KernelNumbers {
 std::size_t cached_bytes(const KernelNumbers& numbers) {
   std::size_t bytes = sizeof numbers + views::cached_bytes(numbers.kernel.parts) + pair_bytes(numbers.kernel.pairs);
   bytes +=
-      sizeof(double) * (2 * numbers.kernel.mean.size() + numbers.kernel.share.size() + 5 * numbers.text.mean.size());
+      sizeof(double) * (3 * numbers.kernel.mean.size() + numbers.kernel.share.size() + 5 * numbers.text.mean.size());
   for (const models::TokenPair& pair : numbers.pairs) {
     bytes += sizeof pair + pair.query_label.size() + pair.key_label.size();
   }
@@ -78,7 +78,9 @@ class KernelView final : public MeasuredView<KernelKey, KernelNumbers> {
     }
     const HeadRef head = head_of_column(input, column);
     return KernelKey{
-        {head.layer, head.head, option<std::int64_t>(input, "reach")}, kNone, option<bool>(input, "measured")};
+        {head.layer, head.head, option<std::int64_t>(input, "reach"), option<std::int64_t>(input, "sample")},
+        kNone,
+        option<bool>(input, "measured")};
   }
   Result<KernelNumbers> measure(const KernelKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
@@ -111,6 +113,11 @@ class KernelView final : public MeasuredView<KernelKey, KernelNumbers> {
                    whole("at", "Pairs of tokens at",
                          "The distance at which the 20 pairs of tokens with the highest logits are listed; -1: none",
                          -1, -1, 65536, "none"),
+                   whole(
+                       "sample", "Tokens read",
+                       "How many tokens, at equal steps of their ids, are read of a vocabulary of more than four times "
+                       "as many; 0: every token",
+                       16384, 0, 1 << 20, "all"),
                    toggle("measured", "Measured", "The mean logit by distance in the text, with R²", true),
                    toggle("spread", "Spread", "The band of one standard deviation over the pairs of tokens", true),
                    choice("data", "Data",
@@ -174,7 +181,14 @@ Selection KernelView::pick(const ViewInput& input, const Hit& hit) const {
 std::string how_exact(const models::HeadKernel& kernel, const models::Trace& trace) {
   std::string text = kernel.exact ? "exact: layer 0 reads the embeddings"
                                   : "approximation: the embeddings alone, without what lower layers add";
-  text += "; " + std::to_string(kernel.tokens) + " tokens";
+  text += "; " + std::to_string(kernel.tokens);
+  if (kernel.tokens < kernel.vocabulary) {
+    text += " of " + std::to_string(kernel.vocabulary);
+  }
+  text += " tokens";
+  if (!kernel.error.empty()) {
+    text += ", standard error up to " + short_number(*std::max_element(kernel.error.begin(), kernel.error.end()));
+  }
   if (kernel.shortened) {
     text += "; positions end at " + std::to_string(kernel.reach);
   }
@@ -300,6 +314,9 @@ Result<Data> KernelView::table(const ViewInput& input, const Numbers& numbers) c
     }
     if (!own.kernel.spread.empty()) {
       series.push_back({name + " spread", own.kernel.spread});
+    }
+    if (!own.kernel.error.empty()) {
+      series.push_back({name + " error", own.kernel.error});
     }
     if (!own.text.mean.empty()) {
       if (models::atlas_of(*input.columns[n].trace) != nullptr) {  // whose rows are bins

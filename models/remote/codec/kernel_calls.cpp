@@ -16,6 +16,8 @@ struct Expected<&models::head_kernel> : AnyAnswer {
     LOCUS_CHECK(check_length(answer.mean, answer.reach + 1, "a number for each distance"));
     LOCUS_CHECK(remote::check(answer.spread.empty() || answer.spread.size() == answer.mean.size(),
                               "a deviation for each distance"));
+    LOCUS_CHECK(
+        remote::check(answer.error.empty() || answer.error.size() == answer.mean.size(), "an error for each distance"));
     LOCUS_CHECK(check_list(answer.pairs));
     return remote::check(rows == 0 || (answer.parts.rows == rows && answer.parts.columns == answer.reach + 1 &&
                                        static_cast<std::int64_t>(answer.share.size()) == rows),

@@ -231,12 +231,14 @@ concept KernelOfSomeKind = Is<T, analysis::Kernel> || Is<T, models::HeadKernel>;
 void members(Structs, KernelOfSomeKind auto& x, auto& visit) {
   visit("mean", x.mean);
   visit("spread", x.spread);
+  visit("error", x.error);
   visit("pairs", x.pairs);
   visit("parts", x.parts);
   visit("share", x.share);
   if constexpr (requires { x.reach; }) {
     visit("reach", x.reach);
     visit("tokens", x.tokens);
+    visit("vocabulary", x.vocabulary);
     visit("shortened", x.shortened);
     visit("windowed", x.windowed);
     visit("exact", x.exact);
@@ -466,6 +468,7 @@ void members(Structs, Is<models::KernelRequest> auto& x, auto& visit) {
   visit("layer", x.layer);
   visit("head", x.head);
   visit.count("reach", x.reach, kMostTokens);
+  visit.count("sample", x.sample, kMostTokens);
 }
 void members(Structs, Is<models::TokenPair> auto& x, auto& visit) {
   visit("query", x.query);

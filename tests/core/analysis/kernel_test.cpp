@@ -41,7 +41,7 @@ KernelSource kernel_source_of(const Encoding& encoding, const Words& words, std:
   const position::ModelShape& shape = encoding->shape();
   const at::Tensor query = words.query[head];
   const at::Tensor key = words.key[head / (shape.heads / shape.kv_heads)];
-  const auto count = static_cast<double>(kKernelTokens);
+  const auto count = static_cast<double>(query.size(0));
   return {encoding,
           0,
           causal,
@@ -49,7 +49,8 @@ KernelSource kernel_source_of(const Encoding& encoding, const Words& words, std:
           words.query.mean(1, true),
           words.key.mean(1, true),
           at::matmul(query.t(), query) / count,
-          at::matmul(key.t(), key) / count};
+          at::matmul(key.t(), key) / count,
+          at::matmul(query.t(), key) / count};
 }
 
 // The whole map of a text whose queries are all token x, and whose keys are all token y.
@@ -115,6 +116,49 @@ void expect_twin(const Encoding& encoding, const std::string& name, std::int64_t
     if (made->parts.rows > 0) {
       expect_kernel_near(parts, brute.mean[n], where);
     }
+  }
+}
+
+// The error of a sample against what leaving out one token after another says (jackknife).
+void expect_jackknife(const Encoding& encoding, bool causal, const std::string& name) {
+  constexpr std::int64_t kTokens = 60;
+  constexpr std::int64_t kHead = 2;
+  const position::ModelShape& shape = encoding->shape();
+  at::manual_seed(4);
+  // Queries and keys of a token resemble each other, and have means.
+  const at::Tensor common = at::randn({1, kTokens, shape.head_width}, at::kDouble);
+  const Words words{at::randn({shape.heads, kTokens, shape.head_width}, at::kDouble) + common + 0.5,
+                    at::randn({shape.kv_heads, kTokens, shape.head_width}, at::kDouble) + common - 0.3};
+  KernelSource source = kernel_source_of(encoding, words, kHead, causal);
+  EXPECT_TRUE(analysis::kernel(source, kHead)->error.empty()) << name;  // every token was read
+  source.sampling = 1.0 / kTokens - 1.0 / (10 * kTokens);
+  const auto made = analysis::kernel(source, kHead);
+  ASSERT_TRUE(made.ok()) << name;
+  ASSERT_EQ(made->error.size(), made->mean.size()) << name;
+  std::vector<double> sum(made->mean.size());
+  std::vector<double> square(made->mean.size());
+  for (std::int64_t left = 0; left < kTokens; ++left) {
+    const auto others = [&](const at::Tensor& tokens) {
+      return at::cat({tokens.slice(1, 0, left), tokens.slice(1, left + 1)}, 1);
+    };
+    const auto without =
+        analysis::kernel(kernel_source_of(encoding, {others(words.query), others(words.key)}, kHead, causal), kHead);
+    for (std::size_t n = 0; n < sum.size(); ++n) {
+      sum[n] += without->mean[n];
+      square[n] += without->mean[n] * without->mean[n];
+    }
+  }
+  for (std::size_t n = 0; n < sum.size(); ++n) {
+    const double variance = square[n] - sum[n] * sum[n] / kTokens;
+    const double jackknife = std::sqrt((kTokens - 1.0) / kTokens * variance * 0.9);  // a tenth of the vocabulary
+    EXPECT_NEAR(made->error[n] / jackknife, 1, 0.05) << name << " at distance " << n;
+  }
+}
+
+TEST(Kernel, TellsTheErrorOfASample) {
+  for (const char* const name : {"none", "rope", "alibi", "xpos"}) {
+    expect_jackknife(random_encoding(name), true, name);
+    expect_jackknife(random_encoding(name), false, std::string(name) + ", both directions");
   }
 }
 

@@ -149,6 +149,28 @@ TEST(HeadKernel, IsTheMeanOfRunsOnEveryLayout) {
   }
 }
 
+TEST(HeadKernel, ReadsASampleOfALargeVocabulary) {
+  const auto model = bundled("text-rope");
+  ASSERT_NE(model, nullptr);
+  const views::Column column = column_of(model, "A grey cat.");
+  const std::int64_t vocabulary = model->info().vocabulary;
+  const auto whole = models::head_kernel(*model, *column.trace, {0, 1, 64, vocabulary / 4});
+  ASSERT_TRUE(whole.ok()) << whole.error().describe();
+  EXPECT_EQ(whole->tokens, vocabulary);
+  EXPECT_EQ(whole->vocabulary, vocabulary);
+  EXPECT_TRUE(whole->error.empty());
+  const std::int64_t some = vocabulary / 4 - 1;
+  const auto sampled = models::head_kernel(*model, *column.trace, {0, 1, 64, some});
+  ASSERT_TRUE(sampled.ok()) << sampled.error().describe();
+  EXPECT_EQ(sampled->tokens, some);
+  EXPECT_EQ(sampled->vocabulary, vocabulary);
+  ASSERT_EQ(sampled->error.size(), whole->mean.size());
+  for (std::size_t n = 0; n < whole->mean.size(); ++n) {
+    EXPECT_GT(sampled->error[n], 0) << n;
+    EXPECT_LE(std::abs(sampled->mean[n] - whole->mean[n]), 4 * sampled->error[n]) << n;
+  }
+}
+
 TEST(HeadKernel, EndsWhereATableEndsAndSaysSo) {
   const auto model = bundled("text-learned");
   ASSERT_NE(model, nullptr);
