@@ -17,17 +17,22 @@ namespace {
 
 constexpr std::int64_t kLensRows = 128;  // of logits at once
 
-// Rows begin … of one lens row.
-void take_rows(const at::Tensor& logits, std::int64_t row, std::int64_t begin, std::int64_t token, LogitLens& lens) {
-  const at::Tensor shares = logits.to(at::kCPU, at::kDouble).log_softmax(-1);
+// Rows begin … of one lens row. One pass for the largest logit and one for the sum of exponentials: the vocabulary is
+// read as float32, and summed in float64.
+void take_rows(const at::Tensor& given, std::int64_t row, std::int64_t begin, std::int64_t token, LogitLens& lens) {
+  const at::Tensor logits = given.to(at::kFloat);
+  const auto [largest, likeliest] = logits.max(-1, true);  // (n, 1)
+  const at::Tensor sums = (logits - largest).exp_().sum(-1, false, at::kDouble);
+  const at::Tensor ids = (token < 0 ? likeliest : at::full_like(likeliest, token)).contiguous();
+  const at::Tensor own = logits.gather(-1, ids);
+  const at::Tensor shares = ((own - largest).squeeze(-1).to(at::kDouble).exp() / sums).to(at::kCPU);
+  const at::Tensor ranks = (token < 0 ? at::ones_like(ids) : (logits > own).sum(-1, true) + 1).squeeze(-1).to(at::kCPU);
+  const at::Tensor host_ids = ids.squeeze(-1).to(at::kCPU);
   for (std::int64_t n = 0; n < shares.size(0); ++n) {
-    const at::Tensor own = shares[n];
-    const std::int64_t id = token < 0 ? own.argmax().item<std::int64_t>() : token;
-    const double share = own[id].item<double>();
     const auto cell = static_cast<std::size_t>(row * lens.probability.columns + begin + n);
-    lens.probability.values[cell] = static_cast<float>(std::exp(share));
-    lens.ids[cell] = id;
-    lens.ranks[cell] = token < 0 ? 1 : (own > share).sum().item<std::int64_t>() + 1;
+    lens.probability.values[cell] = static_cast<float>(shares[n].item<double>());
+    lens.ids[cell] = host_ids[n].item<std::int64_t>();
+    lens.ranks[cell] = ranks[n].item<std::int64_t>();
   }
 }
 
