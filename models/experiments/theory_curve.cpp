@@ -71,7 +71,7 @@ Result<Curves> rope_curves(const position::Rope& rope, const Pairs& pairs, const
   Curves curves{{"one μ₀, ν₀ (" + label(convention) + ")",
                  analysis::rope_mean_scores(distances, one, width, options.base, convention),
                  {},
-                 "Theorem 2.1: any mean within ±" + general_text(reach, 2)},
+                 "Theorem 2.1: with one μ₀, ν₀, means come near every value within ±" + general_text(reach, 2)},
                 {"μ_d, ν_d a pair (" + label(convention) + ")",
                  analysis::rope_mean_scores(distances, own, width, options.base, convention),
                  {},
