@@ -121,6 +121,9 @@ Result<Field> ScoreField::map(const Region& asked, StopToken stop) const {
     const float* cell = values.data_ptr<float>();
     for (std::int64_t row = rows.begin; row < rows.end; ++row, cell += columns.size()) {
       const Range visible = mask_.columns({row, row + 1}, source_->keys()).clamped(columns);
+      if (visible.empty()) {
+        continue;
+      }
       const float* const from = cell + (visible.begin - columns.begin);
       float* const to = &field.at(row - region.rows.begin, visible.begin - region.columns.begin);
       std::transform(from, from + visible.size(), to, [&](float value) {
