@@ -34,7 +34,8 @@ ViewInput atlas_input(std::int64_t layer = 1, std::int64_t head = 2) {
 }
 
 TEST(AtlasColumns, AnAtlasRefusesScoresInOneLine) {
-  const models::Trace& trace = *atlas_input().columns.front().trace;
+  const ViewInput input = atlas_input();
+  const models::Trace& trace = *input.columns.front().trace;
   EXPECT_EQ(trace.model().layers, FakeAtlas::kLayers);
   EXPECT_EQ(trace.length(), FakeAtlas::kLength);
   const auto map = trace.map({});
