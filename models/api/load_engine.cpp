@@ -107,13 +107,21 @@ void apply_threads(State& all, const Engine& engine) {
   }
 }
 
-// The library lies beside this one. Its symbols and LibTorch's stay its own: those of LibTorch would replace functions
-// of the same names in graphics drivers.
+// The library beside this one.
+std::string engine_path() {
+  Dl_info own{};
+  const bool known = dladdr(reinterpret_cast<const void*>(&engine_path), &own) != 0 && own.dli_fname != nullptr;
+  const std::string path = known ? own.dli_fname : "";
+  return path.substr(0, path.rfind('/') + 1) + "liblocus_engine.so";
+}
+
+// Loads the library by its path, as sanitizers' dlopen() passes over this library's run path. Its symbols and LibTorch's
+// stay its own: those of LibTorch would replace functions of the same names in graphics drivers.
 void load() {
   State& all = state();
   const bool limited = address_space_is_limited();
   int fitting = limited ? limit_threads() : 0;
-  void* const library = dlopen("liblocus_engine.so", RTLD_LAZY | RTLD_LOCAL);
+  void* const library = dlopen(engine_path().c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
     fail_to_load();
   }

@@ -46,7 +46,9 @@ TEST(Start, NamesAMissingEngine) {
                                      .c_str());
   EXPECT_EQ(WEXITSTATUS(status), 3);
   const std::string text = locus::testing_support::read_text(out.string());
-  EXPECT_TRUE(text.starts_with("locus: error: LibTorch cannot be loaded: liblocus_engine.so: ")) << text;
+  EXPECT_TRUE(text.starts_with(
+      "locus: error: LibTorch cannot be loaded: " + (folder / "lib/liblocus_engine.so").string() + ": "))
+      << text;
 }
 
 }  // namespace
