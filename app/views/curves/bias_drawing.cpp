@@ -10,14 +10,22 @@ namespace locus::views {
 
 namespace {
 
-BiasBins bins_of(const std::vector<BiasPointer>& of_range, const analysis::DistanceBias& bias, std::int64_t count,
-                 bool density) {
+constexpr double kFiner = 4;  // times as many bins at most where one histogram is narrower than all of them together
+
+figure::Interval range_of(const std::vector<BiasPointer>& list) {
   Extent extent;
-  for (const BiasPointer& each : of_range) {
+  for (const BiasPointer& each : list) {
     extent.add({each->differences.begin(), each->differences.end()});
   }
-  const figure::Interval range = extent.padded(0);
-  const double width = std::max(range.high - range.low, 1e-12) / static_cast<double>(count);
+  return extent.padded(0);
+}
+
+double width_of(const figure::Interval& range) {
+  return std::max(range.high - range.low, 1e-12);
+}
+
+BiasBins bins_of(const figure::Interval& range, double width, const analysis::DistanceBias& bias, bool density) {
+  const auto count = std::max<std::int64_t>(1, std::llround(std::ceil(width_of(range) / width - 1e-9)));
   BiasBins bins;
   for (std::int64_t n = 0; n <= count; ++n) {
     bins.edges.push_back(range.low + width * static_cast<double>(n));
@@ -35,10 +43,17 @@ BiasBins bins_of(const std::vector<BiasPointer>& of_range, const analysis::Dista
 
 std::vector<BiasBins> bias_histograms(const std::vector<BiasPointer>& list, std::int64_t count, bool own,
                                       bool density) {
+  const figure::Interval common = range_of(list);
+  double width = width_of(common);
+  for (const BiasPointer& bias : list) {
+    width = std::min(width, width_of(range_of({bias})));
+  }
+  width = std::max(width, width_of(common) / kFiner) / static_cast<double>(count);
   std::vector<BiasBins> all;
   all.reserve(list.size());
   for (const BiasPointer& bias : list) {
-    all.push_back(bins_of(own ? std::vector{bias} : list, *bias, count, density));
+    const figure::Interval range = own ? range_of({bias}) : common;
+    all.push_back(bins_of(range, own ? width_of(range) / static_cast<double>(count) : width, *bias, density));
   }
   return all;
 }

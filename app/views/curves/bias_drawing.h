@@ -17,7 +17,8 @@ struct BiasBins {
   std::vector<double> heights;  // pairs, or their density: the share of all pairs by the width of the bin
 };
 
-// One per column: over the range of all of them, or each over its `own`.
+// One per column: over the range of all of them in bins of one width, of which `count` cover the narrowest one (at most
+// 4·count in all), or `count` each over its `own` range.
 std::vector<BiasBins> bias_histograms(const std::vector<BiasPointer>& list, std::int64_t count, bool own, bool density);
 
 // "μ 4.12 [4.05, 4.20], σ 0.853, μ/σ 4.83, P(>0) 1.00"

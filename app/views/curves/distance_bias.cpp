@@ -88,7 +88,8 @@ class DistanceBias final : public MeasuredView<DistanceBiasKey, Bias> {
                  "A folder whose .txt files are read instead of the input; with two or more, the mean has a 95 % "
                  "interval",
                  "the input; a folder"),
-           whole("bins", "Bins", "Number of bins of the histogram", 60, 5, 500),
+           whole("bins", "Bins", "Number of bins over the narrowest histogram; at most four times as many over all", 60,
+                 5, 500),
            toggle("own-bins", "Own bins",
                   "Spread the bins over each checkpoint's own range, so that a narrow histogram is not a single bar"),
            toggle("density", "Density",

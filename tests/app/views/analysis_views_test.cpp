@@ -5,9 +5,12 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <numeric>
 #include <random>
 #include <tuple>
 
+#include "app/views/curves/bias_drawing.h"
 #include "app/views/heads/heads_table.h"
 #include "app/views/shared/plots/series.h"
 #include "core/base/numbers.h"
@@ -40,7 +43,10 @@ TEST(AnalysisViews, DistanceBiasSamplesTheDifferenceOfMeanScores) {
                    {"bins", std::int64_t{25}}};
   const Data histogram = exported("distance-bias", input);
   ASSERT_EQ(histogram.columns, (std::vector<std::string>{"bin_left", "bin_right", "text-rope", "base 300"}));
-  ASSERT_EQ(histogram.shape, (std::vector<std::int64_t>{25, 4}));
+  ASSERT_EQ(histogram.shape.back(), 4);
+  const std::int64_t bins = histogram.shape.front();
+  const auto last = static_cast<double>(bins - 1);
+  ASSERT_GE(bins, 25);  // which the narrower histogram has
   input.options.set("export", std::string("pairs"));
   const Data pairs = exported("distance-bias", input);
   ASSERT_EQ(pairs.shape, (std::vector<std::int64_t>{20000, 2}));
@@ -48,14 +54,14 @@ TEST(AnalysisViews, DistanceBiasSamplesTheDifferenceOfMeanScores) {
   for (std::int64_t column = 0; column < 2; ++column) {
     double sum = 0;
     double squares = 0;
-    std::vector<double> counts(25, 0);
+    std::vector<double> counts(static_cast<std::size_t>(bins), 0);
     const double left = at(histogram, 0, 0);
-    const double width = (at(histogram, 24, 1) - left) / 25;
+    const double width = (at(histogram, bins - 1, 1) - left) / static_cast<double>(bins);
     for (std::int64_t n = 0; n < 20000; ++n) {
       const double value = at(pairs, n, column);
       sum += value;
       squares += value * value;
-      counts[static_cast<std::size_t>(std::clamp((value - left) / width, 0.0, 24.0))] += 1;
+      counts[static_cast<std::size_t>(std::clamp((value - left) / width, 0.0, last))] += 1;
     }
     const Field logits = map_of(*input.columns[static_cast<std::size_t>(column)].trace, 1, 2, models::Quantity::kLogit);
     const double mean = sum / 20000;
@@ -65,7 +71,7 @@ TEST(AnalysisViews, DistanceBiasSamplesTheDifferenceOfMeanScores) {
     EXPECT_NEAR(mean, expected, 5 * deviation / std::sqrt(20000.0));  // five standard errors
     EXPECT_GT(std::abs(expected), 10 * deviation / std::sqrt(20000.0)) << "the test could not tell it from 0";
     double total = 0;
-    for (std::int64_t bin = 0; bin < 25; ++bin) {
+    for (std::int64_t bin = 0; bin < bins; ++bin) {
       // A value on an edge may fall to either side once edges are float32.
       EXPECT_NEAR(at(histogram, bin, 2 + column), counts[static_cast<std::size_t>(bin)], 3);
       total += at(histogram, bin, 2 + column);
@@ -147,6 +153,29 @@ TEST(AnalysisViews, DistanceBiasBinsEachColumnOverItsOwnRange) {
     EXPECT_GT(at(own, 0, column), 0);
     EXPECT_GT(at(own, 24, column), 0);
   }
+}
+
+// The bins of one width follow the narrower histogram, up to four times as many.
+TEST(AnalysisViews, DistanceBiasBinsByTheNarrowerHistogram) {
+  const auto between = [](float low, float high) {
+    analysis::DistanceBias bias;
+    bias.differences = {low, (low + high) / 2, high};
+    return std::make_shared<const analysis::DistanceBias>(bias);
+  };
+  const auto bins_beside = [&](float low, float high) {
+    const std::vector<BiasBins> bins = bias_histograms({between(-10, 10), between(low, high)}, 20, false, false);
+    EXPECT_EQ(bins[0].edges, bins[1].edges);
+    EXPECT_LE(bins[0].edges.front(), -10);
+    EXPECT_GE(bins[0].edges.back(), 10);
+    for (const BiasBins& each : bins) {
+      EXPECT_EQ(std::accumulate(each.heights.begin(), each.heights.end(), 0.0), 3);
+    }
+    return bins[0].heights.size();
+  };
+  EXPECT_EQ(bins_beside(-10, 10), 20);
+  EXPECT_EQ(bins_beside(-5, 5), 40);
+  EXPECT_EQ(bins_beside(-1, 1), 80);
+  EXPECT_EQ(bias_histograms({between(3, 3)}, 20, false, true)[0].heights.size(), 20);
 }
 
 TEST(AnalysisViews, DistanceBiasOverAFolderOfTextsHasAnInterval) {

@@ -600,7 +600,7 @@ TEST(CurveViews, DensitiesOfTheDistanceBiasHaveAreaOne) {
   const Data density = exported("distance-bias", input);
   for (std::int64_t column = 2; column < 4; ++column) {
     double area = 0;
-    for (std::int64_t bin = 0; bin < 9; ++bin) {
+    for (std::int64_t bin = 0; bin < density.shape.front(); ++bin) {
       const double width = at(density, bin, 1) - at(density, bin, 0);
       area += width * at(density, bin, column);
       expect_near(300 * width * at(density, bin, column), at(pairs, bin, column), 1e-4);
