@@ -2,6 +2,7 @@
 
 #include <QWidget>
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -40,12 +41,30 @@ void FlowLayout::setGeometry(const QRect& rect) {
   }
 }
 
+std::size_t FlowLayout::most_of_line(int width) const {
+  if (!even_) {
+    return std::numeric_limits<std::size_t>::max();
+  }
+  int shown = 0;
+  int widest = 1;
+  for (const QLayoutItem* item : items_) {
+    if (!item->isEmpty()) {
+      ++shown;
+      widest = std::max(widest, item->sizeHint().width());
+    }
+  }
+  const int fit = std::max(1, (width + gap_px_) / (widest + gap_px_));
+  const int lines = std::max(1, (shown + fit - 1) / fit);
+  return static_cast<std::size_t>(std::max(1, (shown + lines - 1) / lines));
+}
+
 int FlowLayout::flow(const QRect& rect, bool place) const {
   const QMargins margins = contentsMargins();
   const QRect room = rect.marginsRemoved(margins);
   int x = room.x();
   int y = room.y();
   int line = 0;
+  const std::size_t most = most_of_line(room.width());
   std::vector<std::pair<QLayoutItem*, QRect>> of_line;
   const auto end_line = [&] {
     for (auto& [item, at] : of_line) {
@@ -60,7 +79,7 @@ int FlowLayout::flow(const QRect& rect, bool place) const {
       continue;  // hidden
     }
     const QSize size = item->sizeHint();
-    if (x > room.x() && x + size.width() > room.right() + 1) {
+    if (x > room.x() && (x + size.width() > room.right() + 1 || of_line.size() == most)) {
       end_line();
       x = room.x();
       y += line + kGapY;

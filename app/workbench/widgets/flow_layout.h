@@ -12,6 +12,9 @@ class FlowLayout : public QLayout {
   explicit FlowLayout(QWidget* parent, int gap_px = 14);
   ~FlowLayout() override;
 
+  // Gives each line as many widgets as the others, but for the last: four of which three fit stand in two lines of two.
+  void set_even() { even_ = true; }
+
   void addItem(QLayoutItem* item) override { items_.push_back(item); }
   int count() const override { return static_cast<int>(items_.size()); }
   QLayoutItem* itemAt(int index) const override { return items_.value(index); }
@@ -25,9 +28,12 @@ class FlowLayout : public QLayout {
 
  private:
   int flow(const QRect& rect, bool place) const;  // returns the height
+  // The most widgets of a line of this width.
+  std::size_t most_of_line(int width) const;
 
   QList<QLayoutItem*> items_;
   const int gap_px_;
+  bool even_ = false;
   int height_ = 0;  // at the present width, since docks do not query height for width
 };
 

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "app/figures/assets.h"
+#include "app/figures/figure_job.h"
 #include "app/workbench/state/studio.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
@@ -98,7 +99,7 @@ void FigurePictures::draw_shown() {
         options.width_mm = kWidthMm;
         options.height_mm = kHeightMm;
         options.dpi = kDpi;
-        return paper::render(*figure, options);
+        return paper::render(figures::on_paper(*figure, {}), options);
       },
       [this, file = file_of(*shown)](const Result<paper::Pixels>& pixels) {
         if (!pixels) {

@@ -15,6 +15,7 @@
 #include <array>
 #include <map>
 
+#include "app/figures/figure_job.h"
 #include "app/figures/open_columns.h"
 #include "app/figures/view_input.h"
 #include "app/session/pins.h"
@@ -186,7 +187,7 @@ class LiveCard final : public QToolButton {
     options.dpi = kDotsPerInch * ratio;
     options.text_pt = 6;
     options.dark = dark;
-    return paper::render(made, options);
+    return paper::render(figures::on_paper(std::move(made), {}), options);
   }
 
   static constexpr int kBorder = 6;
@@ -253,6 +254,7 @@ QWidget* StartPage::make_cards(const std::vector<session::Bookmark>& figures) {
   auto* pictures = new QWidget(row);
   auto* line = new FlowLayout(pictures, kGap);
   line->setContentsMargins(0, 0, 0, 0);
+  line->set_even();
   for (const LiveCard::Shown& shown : kShown) {
     const auto found = std::ranges::find(figures, shown.figure, &session::Bookmark::name);
     if (found == figures.end()) {

@@ -17,7 +17,9 @@
 #include <QTimer>
 #include <QToolButton>
 #include <QTreeWidget>
+#include <array>
 #include <fstream>
+#include <map>
 
 #include "app/figures/assets.h"
 #include "app/workbench/docks/figure_list.h"
@@ -416,11 +418,23 @@ TEST_F(WindowOpening, TheStartPageRunsItsFiguresAndShowsAllOthers) {
   make_window();
   find<QAction>("getting-started")->trigger();
   auto* page = find<QWidget>("start-page");
-  for (const char* name : {"start-a-head", "start-two-encodings", "start-word-to-picture", "start-a-moved-token"}) {
+  const std::array names{"start-a-head", "start-two-encodings", "start-word-to-picture", "start-a-moved-token"};
+  for (const char* name : names) {
     auto* card = find<QToolButton>(name);
     ASSERT_NE(card, nullptr) << name;
     EXPECT_FALSE(card->accessibleDescription().isEmpty());
     EXPECT_TRUE(wait([&] { return card->property("drawn").toBool(); })) << name;
+  }
+  for (const int width : {900, 1280, 1680, 2400}) {  // in lines of as many cards each
+    window_->resize(width, 900);
+    QCoreApplication::processEvents();
+    std::map<int, int> lines;
+    for (const char* name : names) {
+      ++lines[find<QToolButton>(name)->y()];
+    }
+    for (const auto& [y, cards] : lines) {
+      EXPECT_EQ(cards, lines.begin()->second) << "at y " << y << " of a window " << width << " wide";
+    }
   }
   const auto bundled = session::load_session(figures::bundled_session());
   ASSERT_TRUE(bundled.ok());
