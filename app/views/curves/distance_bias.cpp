@@ -100,8 +100,8 @@ class DistanceBias final : public MeasuredView<DistanceBiasKey, Bias> {
            choice("export", "Export",
                   "What Export data writes: the histogram, every sampled difference, or μ and σ of every head",
                   {"histogram", "pairs", "heads"})},
-      .brushes = {{"λ", "near-from", "near-to"},
-                  {"Λ", "far-from", "far-to"},
+      .brushes = {{"λ", "near-from", "near-to", "unit"},
+                  {"Λ", "far-from", "far-to", "unit"},
                   {"first keys left out", "", "skip-first"},
                   {"bins", "", "bins"}},
   });

@@ -74,6 +74,7 @@ struct RangeBrush {
   std::string label;  // "λ"
   std::string low;    // empty: one number alone
   std::string high;
+  std::string unit{};  // the option that names their unit, "tokens" or "percent"; empty: none is written
 };
 
 struct ViewInfo {

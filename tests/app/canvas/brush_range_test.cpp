@@ -13,6 +13,7 @@ using Changes = std::vector<std::pair<std::string, SettingValue>>;
 const views::Control kFrom = whole("from", "from", "", 0, 0, 1 << 20);  // by factors
 const views::Control kTo = whole("to", "to", "", 100, 0, 1 << 20);
 const views::Control kBins = whole("bins", "Bins", "", 60, 5, 500);
+const views::Control kUnit = choice("unit", "in", "", {"tokens", "percent"});
 const views::Control kTint = number("tint", "Tint", "", 0.6, 0, 1);
 
 TEST(BrushRange, AValueStandsWhereItIsTaken) {
@@ -48,6 +49,11 @@ TEST(BrushRange, KeysMoveByAtLeastOne) {
 TEST(BrushRange, RailsSayTheirNumbersAndEveryBrushNamesOptionsOfItsView) {
   EXPECT_EQ(words_of({"λ", &kFrom, &kTo}, {}), "λ 0 to 100");
   EXPECT_EQ(words_of({"bins", nullptr, &kBins}, {}), "bins 60");
+  const Rail of_unit{"λ", &kFrom, &kTo, &kUnit};
+  Settings percent;
+  percent.set("unit", std::string("percent"));
+  EXPECT_EQ(words_of(of_unit, {}), "λ 0 to 100 tokens");
+  EXPECT_EQ(words_of(of_unit, percent), "λ 0 to 100 %");
   for (const views::View* view : views::views()) {
     EXPECT_EQ(rails_of(view->info()).size(), view->info().brushes.size()) << view->info().name;
     for (const Rail& rail : rails_of(view->info())) {

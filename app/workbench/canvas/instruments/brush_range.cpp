@@ -83,11 +83,15 @@ double value_at(const views::Control& control, double share) {
 std::vector<Rail> rails_of(const views::ViewInfo& info) {
   const auto control = [&](const std::string& name) -> const views::Control* {
     const auto found = std::ranges::find_if(info.controls, [&](const auto& each) { return each.name == name; });
-    return found == info.controls.end() || !is_number(*found) ? nullptr : &*found;
+    return found == info.controls.end() ? nullptr : &*found;
+  };
+  const auto number = [&](const std::string& name) {
+    const views::Control* const found = control(name);
+    return found == nullptr || !is_number(*found) ? nullptr : found;
   };
   std::vector<Rail> rails;
   for (const views::RangeBrush& brush : info.brushes) {
-    Rail rail{brush.label, control(brush.low), control(brush.high)};
+    Rail rail{brush.label, number(brush.low), number(brush.high), control(brush.unit)};
     if (rail.high != nullptr) {
       rails.push_back(rail);
     }
@@ -97,8 +101,16 @@ std::vector<Rail> rails_of(const views::ViewInfo& info) {
 
 std::string words_of(const Rail& rail, const Settings& options) {
   const std::string high = text_of(*rail.high, number_of(*rail.high, options));
-  return rail.label + " " +
-         (rail.low == nullptr ? high : text_of(*rail.low, number_of(*rail.low, options)) + " to " + high);
+  const std::string words =
+      rail.label + " " +
+      (rail.low == nullptr ? high : text_of(*rail.low, number_of(*rail.low, options)) + " to " + high);
+  if (rail.unit == nullptr) {
+    return words;
+  }
+  const auto found = options.values().find(rail.unit->name);
+  const auto* const unit =
+      std::get_if<std::string>(found == options.values().end() ? &rail.unit->fallback : &found->second);
+  return unit == nullptr ? words : words + " " + (*unit == "percent" ? "%" : *unit);
 }
 
 bool takes_low_end(const Rail& rail, const Settings& options, double share) {

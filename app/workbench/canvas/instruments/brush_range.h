@@ -21,11 +21,12 @@ struct Rail {
   std::string label;
   const views::Control* low = nullptr;  // null: one number
   const views::Control* high = nullptr;
+  const views::Control* unit = nullptr;  // the choice of their unit; null: none is written
 };
 // The sliders of a view: the ranges it declares.
 std::vector<Rail> rails_of(const views::ViewInfo& info);
 
-// The text of a slider: "λ 0 to 100", "bins 60".
+// The text of a slider: "λ 0 to 100 tokens", "λ 0 to 10 %", "bins 60".
 std::string words_of(const Rail& rail, const Settings& options);
 
 // The end of the slider nearest to a position.
