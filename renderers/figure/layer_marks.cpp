@@ -286,13 +286,32 @@ Color ground_of(Color words) {
   return is_light(words) ? 0x00000090 : 0xFFFFFF90;
 }
 
+// A label on one line, or on two where the room across is less; empty where that is too little for both.
+std::vector<std::string> label_lines(const std::string& label, double letters) {
+  const auto fits = [letters](const std::string& line) { return static_cast<double>(line.size()) <= letters; };
+  if (fits(label)) {
+    return {label};
+  }
+  const std::size_t blank = label.find(' ', label.size() / 4);
+  if (blank == std::string::npos || !fits(label.substr(0, blank)) || !fits(label.substr(blank + 1))) {
+    return {};
+  }
+  return {label.substr(0, blank), label.substr(blank + 1)};
+}
+
 void add_marker_label(const Marker& marker, double at, Color color, Context& context) {
   const Rect& plot = context.place.plot;
   const double size = context.style.note_text();
   const double pad = 0.35 * size;
-  // No metrics here: a generous guess of the width only decides the side and which labels step down.
-  const double width = 0.6 * size * static_cast<double>(marker.label.size()) + 2 * pad;
-  const double height = TextMetrics::line_height(size);
+  // No metrics here: a generous guess of the width decides the lines, the side and which labels step down.
+  const double letter = 0.6 * size;
+  const std::vector<std::string> lines = label_lines(marker.label, (plot.width - 2 * pad) / letter);
+  if (lines.empty()) {
+    return;
+  }
+  const std::size_t longest = std::max(lines.front().size(), lines.back().size());
+  const double width = letter * static_cast<double>(longest) + 2 * pad;
+  const double height = TextMetrics::line_height(size) * static_cast<double>(lines.size());
   Rect box{at + pad, plot.y + pad, width, height};
   const bool vertical = marker.direction == Marker::Direction::kVertical;
   const bool crosses = has_marker_between(context.panel, context.place, at + 0.5, box.right());
@@ -300,7 +319,8 @@ void add_marker_label(const Marker& marker, double at, Color color, Context& con
       at - width > plot.x && !has_marker_between(context.panel, context.place, at - width, at - 0.5);
   bool at_end = vertical && (box.right() > plot.right() || crosses) && left_is_free;
   if (vertical) {
-    box.x = at_end ? at - pad - width : at + pad;
+    // Where neither side has room, across the line.
+    box.x = at_end ? at - pad - width : std::max(plot.x, std::min(at + pad, plot.right() - width));
   } else {
     at_end = true;
     box = {plot.right() - pad - width, at - height - pad / 2, width, height};
@@ -317,8 +337,11 @@ void add_marker_label(const Marker& marker, double at, Color color, Context& con
   if (has_map(context.panel)) {
     context.marks.fill(box.intersected(plot), ground_of(color), plot);
   }
-  const Point baseline{at_end ? box.right() : box.x, box.y + TextMetrics::ascent(size)};
-  context.marks.text({marker.label, baseline, at_end ? 1.0 : 0.0, size, false, color});
+  Point baseline{at_end ? box.right() : box.x, box.y + TextMetrics::ascent(size)};
+  for (const std::string& line : lines) {
+    context.marks.text({line, baseline, at_end ? 1.0 : 0.0, size, false, color});
+    baseline.y += TextMetrics::line_height(size);
+  }
 }
 
 void add_layer(const Marker& marker, Color color, Context& context) {

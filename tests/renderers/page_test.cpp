@@ -144,6 +144,43 @@ TEST(Page, WordsOfAMarkerAreReadOnAnyColourOfAMap) {
   }
 }
 
+// Where neither side of the line has room for its words, they stand across it, on two lines, or not at all: never over
+// what is beside the plot.
+TEST(Page, WordsOfAMarkerStayWithinThePlot) {
+  static const text::Typeface typeface;
+  int whole = 0;
+  int on_two_lines = 0;
+  int left_out = 0;
+  for (const double width : {kPage, kColumn, 0.6 * kColumn, 0.45 * kColumn, 0.3 * kColumn}) {
+    for (const double at : {0.5, 4.0, 8.0, 12.0, 15.5}) {
+      Figure figure = *samples::by_name("attention");
+      figure.panels.front().layers.emplace_back(
+          Marker{Marker::Direction::kVertical, at, "trained length", 0xFFFFFFFF, true});
+      const Layout layout = on_page(figure, width);
+      const Rect& plot = layout.panels.front().plot;
+      int lines = 0;
+      for (const Mark& mark : compose(figure, layout).marks) {
+        const auto* text = std::get_if<TextMark>(&mark.shape);
+        if (text == nullptr ||
+            (text->text.text != "trained length" && text->text.text != "trained" && text->text.text != "length")) {
+          continue;
+        }
+        const Rect ink = ink_of(text->text, typeface);
+        EXPECT_GE(ink.x, plot.x - 0.01) << width << " at " << at;
+        EXPECT_LE(ink.right(), plot.right() + 0.01) << width << " at " << at;
+        EXPECT_LE(ink.bottom(), plot.bottom()) << width << " at " << at;
+        ++lines;
+      }
+      whole += lines == 1 ? 1 : 0;
+      on_two_lines += lines == 2 ? 1 : 0;
+      left_out += lines == 0 ? 1 : 0;
+    }
+  }
+  EXPECT_GE(whole, 5);
+  EXPECT_GE(on_two_lines, 5);
+  EXPECT_GE(left_out, 5);
+}
+
 TEST(Page, NoTypeIsSmallerThanSixPoints) {
   for (const auto& [name, figure] : pages()) {
     for (const double width : {kColumn, kPage}) {
