@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/analysis/cell_means.h"
@@ -27,6 +28,7 @@ struct BlockSums {
   std::vector<double> map;            // (pixel columns, pixel rows)
   std::array<double, kSinkKeys> sink_weight{}, sink_over{};
   double near = 0, near_squares = 0, far = 0, far_squares = 0;
+  double largest = 0, marked = 0;
 };
 
 // A chunk in lane order, with what each lane's query sees.
@@ -41,7 +43,8 @@ struct Cells {
 // One block's chunks, from the right to the left. Between begin() and finish() cells are added up by distance.
 class BlockAdder {
  public:
-  BlockAdder(const CellGrid& grid, BlockSums& sums) : grid_(grid), sums_(sums) {}
+  BlockAdder(const CellGrid& grid, BlockSums& sums, std::span<const MarkedCells::Mark> marks)
+      : grid_(grid), sums_(sums), marks_(marks) {}
 
   // `columns`: all keys that any of the rows sees.
   void begin(Range rows, Range columns) {
@@ -107,6 +110,9 @@ class BlockAdder {
     for (std::int64_t key = cells.columns.begin; key < std::min(cells.columns.end, kSinkKeys); ++key) {
       add_sink(cells, key, weights + (key - cells.columns.begin) * kLanes);
     }
+    const std::int64_t first = cells.columns.begin == 0 ? 1 : 0;  // without the first key
+    kernels_.maximum(weights + first * kLanes, columns - first, largest_.data());
+    add_marks(cells, weights);
   }
 
   // Statistics that need all chunks.
@@ -116,6 +122,7 @@ class BlockAdder {
       sums_.habits.entropy += entropies_[n];
       sums_.habits.relative += entropies_[n] / grid_.log_keys(rows.begin + lane);
       sums_.habits.distance += distances_[n];
+      sums_.largest = std::max(sums_.largest, static_cast<double>(largest_[n]));
     }
     for (std::size_t n = 0; n < weights_.size() - static_cast<std::size_t>(kLanes - rows.size()); ++n) {
       const std::int64_t distance = std::abs(least_ + static_cast<std::int64_t>(n));
@@ -216,12 +223,21 @@ class BlockAdder {
     }
   }
 
+  void add_marks(const Cells& cells, const float* weights) {
+    const auto begin = std::ranges::lower_bound(marks_, cells.columns.begin, {}, &MarkedCells::Mark::column);
+    for (auto mark = begin; mark != marks_.end() && mark->column < cells.columns.end; ++mark) {
+      sums_.marked += static_cast<double>(weights[(mark->column - cells.columns.begin) * kLanes + mark->lane]);
+    }
+  }
+
   const attention::LaneKernels& kernels_ = attention::lane_kernels();
   const CellGrid& grid_;
   BlockSums& sums_;
+  std::span<const MarkedCells::Mark> marks_;
   std::int64_t least_ = 0;                          // the first i − j of the sums by distance
   std::vector<double> weights_, logits_, squares_;  // by i − j
   std::array<double, kLanes> entropies_{}, distances_{};
+  alignas(64) LaneFloats largest_{};
   std::array<std::int64_t, kLanes> pixel_ends_{};  // of each pixel row: the lane behind its last one
 };
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
+#include <unordered_map>
+#include <utility>
 
 #include "core/analysis/cell_blocks.h"
 #include "core/analysis/distance_bias.h"
@@ -17,12 +20,18 @@ namespace {
 
 // ---- the cells of a field
 
-Status add_fused(const attention::FusedScores& fused, const CellGrid& grid, std::vector<BlockSums>& blocks,
-                 const StopToken& stop) {
+using Marks = std::span<const MarkedCells::Mark>;
+
+Marks marks_of(const MarkedCells* marks, std::size_t block) {
+  return marks == nullptr ? Marks() : marks->of_block(block);
+}
+
+Status add_fused(const attention::FusedScores& fused, const CellGrid& grid, const MarkedCells* marks, std::size_t heads,
+                 std::vector<BlockSums>& blocks, const StopToken& stop) {
   std::vector<BlockAdder> adders;
   adders.reserve(blocks.size());
-  for (BlockSums& sums : blocks) {
-    adders.emplace_back(grid, sums);
+  for (std::size_t n = 0; n < blocks.size(); ++n) {
+    adders.emplace_back(grid, blocks[n], marks_of(marks, n / heads));
   }
   return fused.each_chunk(
       [&](std::int64_t task, const attention::LaneChunk& chunk) {
@@ -55,7 +64,7 @@ void to_lanes(const at::Tensor& scores, Range columns, float* lanes) {
 
 // Where scores are had tile by tile: (h, R, K) logits and logarithms of weights of one block of rows.
 void add_tiles(const attention::ScoreField& field, const CellGrid& grid, Range rows, Range columns,
-               const at::Tensor& logits, const at::Tensor& log_weights, BlockSums* blocks) {
+               const at::Tensor& logits, const at::Tensor& log_weights, Marks marks, BlockSums* blocks) {
   std::array<std::int32_t, kLanes> first{};
   std::array<std::int32_t, kLanes> last{};
   for (std::int64_t lane = 0; lane < rows.size(); ++lane) {
@@ -66,7 +75,7 @@ void add_tiles(const attention::ScoreField& field, const CellGrid& grid, Range r
   attention::LaneBuffer lanes;
   lanes.resize(kChunk * kLanes);
   for (std::int64_t head = 0; head < logits.size(0); ++head) {
-    BlockAdder adder(grid, blocks[head]);
+    BlockAdder adder(grid, blocks[head], marks);
     adder.begin(rows, columns);
     Cells cells{rows, {}, first.data(), last.data(), false};
     for (std::int64_t end = columns.end; end > columns.begin; end -= kChunk) {
@@ -81,8 +90,8 @@ void add_tiles(const attention::ScoreField& field, const CellGrid& grid, Range r
   }
 }
 
-Status add_computed(const attention::ScoreField& field, const CellGrid& grid, std::vector<BlockSums>& blocks,
-                    const StopToken& stop) {
+Status add_computed(const attention::ScoreField& field, const CellGrid& grid, const MarkedCells* marks,
+                    std::vector<BlockSums>& blocks, const StopToken& stop) {
   const at::NoGradGuard no_grad;
   const std::int64_t heads = field.source().heads();
   for (std::int64_t begin = 0; begin < grid.length(); begin += kLanes) {
@@ -103,7 +112,7 @@ Status add_computed(const attention::ScoreField& field, const CellGrid& grid, st
     const at::Tensor logits = scores.ok() ? at::nan_to_num(scores->to(at::kCPU), 0.0, 0.0, 0.0).contiguous()
                                           : at::full({heads, rows.size(), columns.size()}, kNaN, at::kFloat);
     add_tiles(field, grid, rows, columns, logits, weights.to(at::kCPU).log().contiguous(),
-              blocks.data() + begin / kLanes * heads);
+              marks_of(marks, static_cast<std::size_t>(begin / kLanes)), blocks.data() + begin / kLanes * heads);
   }
   return {};
 }
@@ -157,9 +166,25 @@ void add_habits(const attention::StatisticSums& sums, double queries, HeadStatis
   statistics.self += sums.self / queries;
 }
 
+// From the sums of weights by distance, the first key's among them. `first`: weight on it of the queries from 64 on.
+double far_of(const CellGrid& grid, const std::vector<double>& weight, double first, bool causal) {
+  static_assert(kFarTokens == kLanes, "the first key's weights are known by blocks of rows");
+  const std::int64_t queries = causal ? grid.length() - kFarTokens : grid.length();
+  if (grid.length() <= kFarTokens) {
+    return kNaN;
+  }
+  double sum = -first;
+  for (std::size_t bin = grid.bin_of(kFarTokens); bin < grid.bins(); ++bin) {
+    sum += weight[bin];
+  }
+  return std::max(sum / static_cast<double>(queries), 0.0);
+}
+
 // The blocks of one head, in their order.
-CellMeans means_of(const CellGrid& grid, const std::vector<BlockSums>& blocks, std::size_t head, std::size_t heads) {
+CellMeans means_of(const CellGrid& grid, const std::vector<BlockSums>& blocks, std::size_t head, std::size_t heads,
+                   bool causal) {
   CellMeans means;
+  double first = 0;
   means.weight.resize(grid.bins());
   means.logit.resize(grid.bins());
   BlockSums bias;
@@ -178,7 +203,11 @@ CellMeans means_of(const CellGrid& grid, const std::vector<BlockSums>& blocks, s
     bias.near_squares += block.near_squares;
     bias.far += block.far;
     bias.far_squares += block.far_squares;
+    means.largest = std::max(means.largest, block.largest);
+    means.marked += block.marked / static_cast<double>(grid.length());
+    first += n >= heads ? block.habits.first : 0;
   }
+  means.far = far_of(grid, means.weight, first, causal);
   divide(means.weight, grid.bin_cells());
   divide(means.logit, grid.bin_cells());
   for (std::size_t key = 0; key < means.sink_weight.size(); ++key) {
@@ -200,19 +229,19 @@ CellMeans means_of(const CellGrid& grid, const std::vector<BlockSums>& blocks, s
 }  // namespace
 
 Result<std::vector<CellMeans>> cell_means(const attention::ScoreField& field, const CellGrid& grid,
-                                          const MapVisitor& visit, StopToken stop) {
+                                          const MapVisitor& visit, StopToken stop, const MarkedCells* marks) {
   const auto heads = static_cast<std::size_t>(field.source().heads());
   std::vector<BlockSums> blocks(heads * static_cast<std::size_t>((grid.length() + kLanes - 1) / kLanes));
   const auto* const computed = field.source().computed();
   const auto fused = computed == nullptr ? nullptr : computed->fused(field.mask());
   const Status added = fused != nullptr && fused->has(attention::Quantity::kWeight)
-                           ? add_fused(*fused, grid, blocks, stop)
-                           : add_computed(field, grid, blocks, stop);
+                           ? add_fused(*fused, grid, marks, heads, blocks, stop)
+                           : add_computed(field, grid, marks, blocks, stop);
   LOCUS_CHECK(added);
   std::vector<CellMeans> means;
   std::vector<double> map(grid.pixel_shares().size());
   for (std::size_t head = 0; head < heads; ++head) {
-    means.push_back(means_of(grid, blocks, head, heads));
+    means.push_back(means_of(grid, blocks, head, heads, field.mask().causal));
     if (grid.map_size() > 0) {
       write_map(grid, blocks, head, heads, map);
       visit(head, map);
@@ -303,6 +332,56 @@ void CellGrid::count(const attention::Mask& mask) {
   has_bias_ = near_weight && far_weight;
   near_weight_ = has_bias_ ? *near_weight : std::vector<double>(cells.size());
   far_weight_ = has_bias_ ? *far_weight : std::vector<double>(cells.size());
+}
+
+MarkedCells::MarkedCells(std::int64_t length) : blocks_(static_cast<std::size_t>((length + kLanes - 1) / kLanes)) {}
+
+void MarkedCells::add(std::int64_t row, std::int64_t column) {
+  blocks_[static_cast<std::size_t>(row / kLanes)].push_back(
+      {static_cast<std::int32_t>(column), static_cast<std::int32_t>(row % kLanes)});
+}
+
+void MarkedCells::sort() {
+  for (std::vector<Mark>& marks : blocks_) {
+    std::ranges::sort(marks, {}, [](const Mark& mark) { return std::pair(mark.column, mark.lane); });
+  }
+}
+
+MarkedCells after_earlier_occurrences(std::span<const std::int64_t> ids) {
+  MarkedCells marks(std::ssize(ids));
+  std::unordered_map<std::int64_t, std::vector<std::int64_t>> seen;
+  for (std::int64_t row = 0; row < std::ssize(ids); ++row) {
+    std::vector<std::int64_t>& earlier = seen[ids[static_cast<std::size_t>(row)]];
+    for (const std::int64_t place : earlier) {
+      marks.add(row, place + 1);
+    }
+    earlier.push_back(row);
+  }
+  marks.sort();
+  return marks;
+}
+
+Result<std::vector<SparseCell>> largest_weights(const attention::ScoreField& field, std::int64_t head,
+                                                std::int64_t count, float floor, StopToken stop) {
+  LOCUS_TRY(const Field map, field.map({attention::Quantity::kWeight, head, {}, {}}, std::move(stop)));
+  std::vector<SparseCell> cells;
+  std::vector<SparseCell> row;
+  for (std::int64_t query = 0; query < map.rows; ++query) {
+    row.clear();
+    for (std::int64_t key = 0; key < map.columns; ++key) {
+      const float weight = map.at(query, key);
+      if (weight >= floor) {
+        row.push_back({static_cast<std::int32_t>(query), static_cast<std::int32_t>(key), weight});
+      }
+    }
+    if (std::ssize(row) > count) {
+      std::ranges::stable_sort(row, std::ranges::greater(), &SparseCell::weight);
+      row.resize(static_cast<std::size_t>(count));
+      std::ranges::sort(row, {}, &SparseCell::key);
+    }
+    cells.insert(cells.end(), row.begin(), row.end());
+  }
+  return cells;
 }
 
 }  // namespace locus::analysis

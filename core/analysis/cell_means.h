@@ -25,6 +25,7 @@ namespace locus::analysis {
 
 inline constexpr std::int64_t kSinkKeys = 16;
 inline constexpr double kSinkThreshold = 0.3;  // Gu et al. 2024 (arXiv 2410.10781), §3.1
+inline constexpr std::int64_t kFarTokens = 64;
 
 // Bins of distances below `length`: every distance by itself below 64, then eight per octave. (B + 1) edges.
 std::vector<std::int64_t> distance_edges(std::int64_t length);
@@ -84,16 +85,59 @@ struct CellMeans {
   // (distance_bias.h, Pairing::kIndependent) with the ranges that fit T: its mean and deviation over all such pairs.
   double bias_mean = 0;
   double bias_deviation = 0;
+  double largest = 0;  // A_ij of i, j ≥ 1; 0 with one token alone
+  // Σ_j A_ij over the keys j ≥ 1 at 64 tokens or more, mean over the queries that may have such keys: i ≥ 64, or all where keys
+  // come later too. NaN without one.
+  double far = 0;
+  double marked = 0;  // mean over all queries of the sum over their marked cells; 0 without marks
 };
+
+// Cells of a text whose weights are added up beside the others.
+class MarkedCells {
+ public:
+  explicit MarkedCells(std::int64_t length);
+  // Precondition: columns of a row of 64 come in any order; each cell once.
+  void add(std::int64_t row, std::int64_t column);
+  // To be called after the last add().
+  void sort();
+
+  struct Mark {
+    std::int32_t column = 0;
+    std::int32_t lane = 0;
+  };
+  // Those of the rows from 64·n on, by column.
+  std::span<const Mark> of_block(std::size_t n) const { return blocks_[n]; }
+
+ private:
+  std::vector<std::vector<Mark>> blocks_;
+};
+
+// The keys behind every earlier occurrence of the query's token: what induction reads, (i, j + 1) with ids[j] = ids[i], j < i.
+MarkedCells after_earlier_occurrences(std::span<const std::int64_t> ids);
+
+// A weight of at least a bound, among the largest of its query.
+struct SparseCell {
+  std::int32_t query = 0;
+  std::int32_t key = 0;
+  float weight = 0;
+
+  friend bool operator==(const SparseCell&, const SparseCell&) = default;
+};
+
+// Of each query the `count` largest weights (of equal ones the earlier keys) that are at least `floor`, by query and key. Errors: the
+// field's own.
+Result<std::vector<SparseCell>> largest_weights(const attention::ScoreField& field, std::int64_t head,
+                                                std::int64_t count, float floor, StopToken stop = {});
 
 // Called head by head with its map, (M · M) mean A of each pixel's visible cells, NaN where there is none. The numbers
 // hold until the next call.
 using MapVisitor = std::function<void(std::size_t head, std::span<const double> map)>;
 
 // One entry per head, whose logits and distance bias are NaN where the field has no logits; their maps are told to `visit`,
-// where the grid has pixels. Preconditions: the field has the
-// grid's length and mask, and at least 8 tokens. Errors: the field's own, kCancelled.
+// where the grid has pixels. `marks` may be null. Preconditions: the field has the grid's length and mask, and at least 8 tokens.
+// Errors: the field's own, kCancelled.
 Result<std::vector<CellMeans>> cell_means(const attention::ScoreField& field, const CellGrid& grid,
-                                          const MapVisitor& visit, StopToken stop = {});
+                                          const MapVisitor& visit, StopToken stop = {},
+                                          const MarkedCells* marks = nullptr);
 
 }  // namespace locus::analysis

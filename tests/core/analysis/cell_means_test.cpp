@@ -55,7 +55,17 @@ struct Twin {
   std::map<std::int64_t, Mean> sink, over;         // by key
   std::map<std::int64_t, Mean> distance, squares;  // logits by distance
   Mean entropy, relative, away, previous, first, self;
+  double largest = 0, far = 0, marked = 0;
 };
+
+// Tokens that repeat.
+std::vector<std::int64_t> repeated_ids(std::int64_t length) {
+  std::vector<std::int64_t> ids;
+  for (std::int64_t n = 0; n < length; ++n) {
+    ids.push_back(n * n % 11);
+  }
+  return ids;
+}
 
 Twin twin_of(const attention::ScoreField& field, std::int64_t head, std::int64_t map_size) {
   const std::int64_t length = field.source().length();
@@ -72,6 +82,7 @@ Twin twin_of(const attention::ScoreField& field, std::int64_t head, std::int64_t
     }
     return pixel;
   };
+  const std::vector<std::int64_t> ids = repeated_ids(length);
   Twin twin;
   for (std::int64_t i = 0; i < length; ++i) {
     double entropy = 0;
@@ -95,6 +106,11 @@ Twin twin_of(const attention::ScoreField& field, std::int64_t head, std::int64_t
         twin.sink[j].add(weight);
         twin.over[j].add(weight > kSinkThreshold ? 1 : 0);
       }
+      twin.largest = i > 0 && j > 0 ? std::max(twin.largest, weight) : twin.largest;
+      twin.far += j > 0 && distance >= 64 ? weight : 0;
+      if (j > 0 && j <= i) {  // the key after an earlier occurrence
+        twin.marked += ids[static_cast<std::size_t>(j - 1)] == ids[static_cast<std::size_t>(i)] ? weight : 0;
+      }
       entropy -= weight > 0 ? weight * std::log(weight) : 0;
       away += weight * static_cast<double>(distance);
       keys += 1;
@@ -116,10 +132,12 @@ void expect_like_twin(const attention::ScoreField& field, std::int64_t map_size)
   const CellGrid grid(field.mask(), length, map_size);
   const auto cells = static_cast<std::size_t>(grid.map_size() * grid.map_size());
   std::vector<double> maps(static_cast<std::size_t>(field.source().heads()) * cells);
-  const auto means = cell_means(field, grid, [&](std::size_t head, std::span<const double> map) {
+  const MarkedCells marks = after_earlier_occurrences(repeated_ids(length));
+  const MapVisitor keep = [&](std::size_t head, std::span<const double> map) {
     ASSERT_EQ(map.size(), cells);
     std::copy(map.begin(), map.end(), maps.begin() + static_cast<std::ptrdiff_t>(head * cells));
-  });
+  };
+  const auto means = cell_means(field, grid, keep, {}, &marks);
   ASSERT_TRUE(means.ok()) << means.error().describe();
   ASSERT_EQ(static_cast<std::int64_t>(means->size()), field.source().heads());
   constexpr double kTolerance = 2e-5;
@@ -147,6 +165,10 @@ void expect_like_twin(const attention::ScoreField& field, std::int64_t map_size)
     expect_near(found.statistics.previous_token, twin.previous.value(), kTolerance, "previous");
     expect_near(found.statistics.first_token, twin.first.value(), kTolerance, "first");
     expect_near(found.statistics.self, twin.self.value(), kTolerance, "self");
+    const std::int64_t far_queries = field.mask().causal ? length - 64 : length;
+    expect_near(found.largest, twin.largest, kTolerance, "largest");
+    expect_near(found.far, length > 64 ? twin.far / static_cast<double>(far_queries) : kNaN, kTolerance, "far");
+    expect_near(found.marked, twin.marked / static_cast<double>(length), kTolerance, "marked");
 
     const auto [near, far] = fitting_ranges({0, 101}, {10000, 10101}, length);
     Mean near_mean, near_square, far_mean, far_square;
@@ -200,6 +222,34 @@ TEST(CellMeans, BiasIsThatOfSampledPairs) {
   const double error = sampled.deviation / std::sqrt(20000.0);
   EXPECT_NEAR(means[0].bias_mean, sampled.mean, 5 * error);
   EXPECT_NEAR(means[0].bias_deviation, sampled.deviation, 0.03 * sampled.deviation);
+}
+
+// Against rows sorted whole; of equal weights the earlier keys stay.
+TEST(CellMeans, LargestWeightsOfEachQuery) {
+  const attention::ScoreField field = cell_field("rope", 90, {.causal = true, .window = 40});
+  for (const std::int64_t head : {0, 1}) {
+    const Field map = field.map({Quantity::kWeight, head, {}, {}}).value();
+    std::vector<SparseCell> expected;
+    for (std::int64_t i = 0; i < 90; ++i) {
+      std::vector<std::pair<float, std::int64_t>> row;
+      for (std::int64_t j = 0; j < 90; ++j) {
+        row.emplace_back(-map.at(i, j), j);
+      }
+      std::ranges::sort(row);
+      row.resize(8);
+      std::ranges::sort(row, {}, &std::pair<float, std::int64_t>::second);
+      for (const auto& [weight, j] : row) {
+        if (-weight >= 0.005F) {
+          expected.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), -weight});
+        }
+      }
+    }
+    EXPECT_EQ(largest_weights(field, head, 8, 0.005F).value(), expected);
+    EXPECT_LT(expected.size(), 8U * 90);
+  }
+  const attention::ScoreField equal = cell_field("none", 12, {.causal = true});
+  EXPECT_EQ(largest_weights(equal, 0, 8, 2.0F).value().size(), 0U);
+  EXPECT_FALSE(largest_weights(equal, 5, 8, 0.005F).ok());
 }
 
 TEST(CellMeans, DistancesAreBinnedByOctaves) {
