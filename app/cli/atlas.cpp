@@ -1,4 +1,5 @@
 // locus atlas: means over many windows of a corpus, with intervals.
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -9,6 +10,7 @@
 #include "core/base/listed.h"
 #include "core/base/lists.h"
 #include "core/base/numbers.h"
+#include "models/api/atlas.h"
 #include "models/api/atlas_run.h"
 #include "models/formats/hub_cache.h"
 
@@ -24,6 +26,7 @@ struct AtlasFlags {
   models::AtlasOptions atlas;
   std::string what;
   std::string out;
+  std::string headvis;
   std::int64_t seed = 0;
 };
 
@@ -43,6 +46,14 @@ Result<std::vector<fs::path>> files_of(const AtlasFlags& flags) {
     files.push_back(fs::path(flags.out) / (name + ".safetensors"));
   }
   return files;
+}
+
+std::vector<std::string> words_of(const std::vector<models::AtlasStatistic>& list) {
+  std::vector<std::string> words;
+  for (const models::AtlasStatistic& each : list) {
+    words.push_back(each.name);
+  }
+  return words;
 }
 
 std::string progress_line(const models::AtlasProgress& progress) {
@@ -83,7 +94,36 @@ Status make_one(const std::string& path, const models::AtlasOptions& options, co
   return {};
 }
 
+// The examples of an atlas that is there.
+Status export_headvis(const fs::path& atlas, const AtlasFlags& flags, const Interrupt& interrupt,
+                      const Context& context) {
+  LOCUS_TRY(const auto opened, models::open_atlas(atlas));
+  LOCUS_CHECK(models::write_headvis(*opened, flags.headvis, interrupt.token()));
+  context.console.print(flags.headvis + ": a folder for HeadVis");
+  return {};
+}
+
+// Before anything is measured.
+Status check_export(const AtlasFlags& flags, const models::AtlasOptions& options) {
+  if (flags.headvis.empty()) {
+    return {};
+  }
+  if (flags.paths.size() != 1 || std::ranges::find(options.what, "examples") == options.what.end()) {
+    return usage("atlas: --export-headvis takes one PATH, and --what with examples");
+  }
+  std::error_code code;
+  return !fs::exists(flags.headvis, code) ||
+                 (fs::is_directory(flags.headvis, code) && fs::is_empty(flags.headvis, code))
+             ? Status()
+             : bad_input("expected a new or empty folder, found one with files in it, or a file", flags.headvis);
+}
+
 Status run_atlas(const AtlasFlags& flags, const Context& context) {
+  if (!flags.headvis.empty() && flags.paths.size() == 1 && models::is_atlas(flags.paths.front())) {
+    return flags.corpus.empty() && flags.out.empty()
+               ? export_headvis(flags.paths.front(), flags, Interrupt(kWhileSaving), context)
+               : Status(usage("atlas: expected --export-headvis alone with an atlas, or a checkpoint"));
+  }
   if (flags.paths.empty() || flags.corpus.empty() || flags.out.empty()) {
     return usage("atlas: expected at least one PATH, --corpus and --out");
   }
@@ -93,6 +133,7 @@ Status run_atlas(const AtlasFlags& flags, const Context& context) {
   for (const std::string_view word : split_words(flags.what, ",")) {
     options.what.emplace_back(word);
   }
+  LOCUS_CHECK(check_export(flags, options));
   if (options.resume && options.overwrite) {
     return usage("atlas: expected --resume or --overwrite, found both");
   }
@@ -114,7 +155,8 @@ Status run_atlas(const AtlasFlags& flags, const Context& context) {
     options.out = files[n];
     LOCUS_CHECK(make_one(flags.paths[n], options, interrupt, context));
   }
-  return {};
+  const bool leads = options.group == nullptr || options.group->rank() == 0;
+  return flags.headvis.empty() || !leads ? Status() : export_headvis(files.front(), flags, interrupt, context);
 }
 
 }  // namespace
@@ -132,18 +174,30 @@ Action declare_atlas(Arguments& arguments) {
   arguments.integer("--seed", flags->seed, {}, "seed of the windows, of shuffled tokens and of the intervals");
   arguments.text("--what", flags->what, "statistics, with commas: " + listed(all, [](const auto& each) {
                                           return each.name;
-                                        }) + "; default: all that the model has");
+                                        }) + "; default: all that the model has but examples");
+  arguments.choice("--activation", atlas.examples.activation, words_of(models::example_activations()),
+                   "examples: what a head's activation in a window is");
+  arguments.integer("--top", atlas.examples.top, {1, 1000}, "examples: windows of the largest activations");
+  arguments.integer("--sample", atlas.examples.sample, {0, 1000}, "examples: windows drawn from each level");
+  arguments.integer("--levels", atlas.examples.levels, {2, 100},
+                    "examples: levels of activation, equal shares of the windows");
   arguments.integer("--map-size", atlas.map_size, {1, 1024}, "pixels on a side of mean-map");
   arguments.integer("--replicates", atlas.replicates, {2, 10000}, "bootstrap replicates, from which intervals follow");
   arguments.number("--save-seconds", atlas.save_seconds, {0, kMost}, "seconds between two writes of the file");
   arguments.text("--out", flags->out, "file to write; of several checkpoints a folder, with a file of each name",
                  FileUse::kWritten);
+  arguments.text("--export-headvis", flags->headvis,
+                 "write the examples as a folder for HeadVis; PATH may then be an atlas, alone", FileUse::kWritten);
   arguments.flag("--resume", atlas.resume, "continue the atlas in --out, with the same options");
   arguments.flag("--overwrite", atlas.overwrite, "replace the atlas in --out");
   arguments.flag("--compact", atlas.compact,
                  "write intervals instead of replicates at the end: a small file that cannot be continued");
   std::string names;
   for (const models::AtlasStatistic& each : all) {
+    names += "\n  " + each.name + ": " + each.meaning;
+  }
+  names += "\nactivations:";
+  for (const models::AtlasStatistic& each : models::example_activations()) {
     names += "\n  " + each.name + ": " + each.meaning;
   }
   arguments.footer("statistics:" + names);

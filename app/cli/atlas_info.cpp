@@ -22,6 +22,11 @@ Json corpus_json(const models::AtlasCorpus& file) {
   return {{"name", file.name}, {"sha256", file.sha256}, {"bytes", file.bytes}};
 }
 
+Json examples_json(const models::ExampleOptions& options) {
+  return {
+      {"activation", options.activation}, {"top", options.top}, {"sample", options.sample}, {"levels", options.levels}};
+}
+
 Json atlas_json(const models::Atlas& atlas) {
   const models::AtlasInfo& info = atlas.info();
   return {{"atlas", true},
@@ -40,6 +45,7 @@ Json atlas_json(const models::Atlas& atlas) {
           {"replicates", info.replicates},
           {"seed", info.seed},
           {"version", info.version},
+          {"examples", info.examples ? examples_json(*info.examples) : Json()},
           {"statistics", atlas.statistics()},
           {"shuffled", has_null(atlas)}};
 }
@@ -61,6 +67,11 @@ void print_atlas(const models::Atlas& atlas, Console& console) {
   row("windows", (info.done < info.windows ? std::to_string(info.done) + " of " : "") + std::to_string(info.windows) +
                      " of " + std::to_string(info.length) + " tokens, seed " + std::to_string(info.seed));
   row("intervals", "95 %, from " + std::to_string(info.replicates) + " replicates");
+  if (info.examples) {
+    row("examples", std::to_string(info.examples->top) + " of the largest activation (" +
+                        printable(info.examples->activation) + ") and " + std::to_string(info.examples->sample) +
+                        " of each of " + std::to_string(info.examples->levels) + " levels");
+  }
   row("statistics", listed(atlas.statistics(), printable));
   row("shuffled tokens", has_null(atlas) ? "yes" : "no");
   row("version", printable(info.version));

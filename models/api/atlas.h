@@ -33,6 +33,17 @@ struct AtlasCorpus {
   friend bool operator==(const AtlasCorpus&, const AtlasCorpus&) = default;
 };
 
+// Which windows of a head are kept as examples. Levels are equal shares of the windows, by the head's activation; level
+// 1 is the lowest.
+struct ExampleOptions {
+  std::string activation = "largest";  // of example_activations()
+  std::int64_t top = 10;               // windows in which it is largest
+  std::int64_t sample = 3;             // windows of each level, drawn by the seed
+  std::int64_t levels = 5;
+
+  friend bool operator==(const ExampleOptions&, const ExampleOptions&) = default;
+};
+
 struct AtlasInfo {
   std::string checkpoint;  // the folder's or file's name
   std::string sha256;      // of its tensors' files, one after another
@@ -50,7 +61,8 @@ struct AtlasInfo {
   std::int64_t map_size = 0;      // M
   std::int64_t replicates = 0;    // R
   std::uint64_t seed = 0;
-  std::string version;  // of the program that wrote it
+  std::optional<ExampleOptions> examples;  // where it has any
+  std::string version;                     // of the program that wrote it
 
   friend bool operator==(const AtlasInfo&, const AtlasInfo&) = default;
 };
@@ -70,6 +82,53 @@ struct AtlasValues {
 
 inline constexpr std::int64_t kAtlasOfModel = -1;  // instead of a layer
 
+// A weight that an example keeps: of each query the 8 largest that are at least 0.005, to four decimals.
+inline constexpr std::int64_t kExampleKeys = 8;
+inline constexpr double kExampleFloor = 0.005;
+inline constexpr double kExampleUnits = 10000;  // of a weight
+struct ExampleCell {
+  std::int32_t query = 0;
+  std::int32_t key = 0;
+  float weight = 0;
+
+  friend bool operator==(const ExampleCell&, const ExampleCell&) = default;
+};
+
+// A window that is kept for a head.
+struct Example {
+  std::int64_t window = 0;  // its number in the atlas
+  double activation = 0;
+  std::int64_t level = 1;
+  bool top = false;                 // among the windows of the largest activations
+  bool sampled = false;             // drawn from its level
+  std::vector<std::int64_t> ids;    // (T); empty where the file has none
+  std::vector<std::string> tokens;  // (T) how they are shown
+  std::vector<ExampleCell> cells;   // by query and key
+
+  friend bool operator==(const Example&, const Example&) = default;
+};
+
+struct TokenWeight {
+  std::string token;
+  double weight = 0;
+
+  friend bool operator==(const TokenWeight&, const TokenWeight&) = default;
+};
+
+struct HeadExamples {
+  std::vector<Example> windows;  // the largest activation first
+  std::vector<double> bounds;    // (levels − 1) least activation of the levels from 2 on; empty where unknown
+  // The tokens with the largest sums of kept weights as query and as key, over the windows; at most 50.
+  std::vector<TokenWeight> query_tokens, key_tokens;
+  // How often an activation of all windows lies in each bin; (bins + 1) edges. Empty where unknown.
+  std::vector<double> edges, histogram;
+
+  friend bool operator==(const HeadExamples&, const HeadExamples&) = default;
+};
+
+// Those tables of the windows: the largest sum first, of equal ones the token that comes first in the alphabet.
+std::vector<TokenWeight> example_tokens(const std::vector<Example>& windows, bool queries);
+
 class Atlas {
  public:
   virtual ~Atlas() = default;
@@ -87,6 +146,9 @@ class Atlas {
   // Meanings of the entries of a statistic's axes: "profile.edges" [B + 1], "sinks.epsilon" [1],
   // "retrieval.depths", … Empty where the file has none of that name.
   virtual const std::vector<double>& axis(const std::string& name) const = 0;
+  // The examples of a head, where info() has options of them. Read when asked for. Errors: kBadInput for a head that has
+  // none.
+  virtual Result<HeadExamples> examples(std::int64_t layer, std::int64_t head) const;
 };
 
 // The wavelengths of the rotary pairs of one layer, in tokens a turn, ∞ for channels that do not turn; empty where
@@ -99,10 +161,16 @@ std::vector<double> pair_wavelengths(const Atlas& atlas, std::int64_t layer);
 // heads without such a map are NaN. Null where the atlas has none.
 std::shared_ptr<const Atlas> mixers_of(const std::shared_ptr<const Atlas>& atlas);
 
-// Opens an atlas file. Errors: kBadInput, one line with file, tensor, expected and found.
+// Opens an atlas file, or a folder of HeadVis. Errors: kBadInput, one line with file, tensor or field, expected and found.
 Result<std::shared_ptr<const Atlas>> open_atlas(const std::filesystem::path& path);
 
-// Whether the file says that it is an atlas of any version (safetensors with `locus.format` atlas/…).
+// Whether the file says that it is an atlas of any version (safetensors with `locus.format` atlas/…), or the folder is one
+// of HeadVis.
 bool is_atlas(const std::filesystem::path& path);
+
+// Writes the examples and the statistics of heads as a folder that HeadVis reads (config.json, scatter_data.json,
+// heads/L0H0.json, …), into a new or empty one. Errors: kBadInput for an atlas without examples, a folder with files in it,
+// and what cannot be written; kCancelled.
+Status write_headvis(const Atlas& atlas, const std::filesystem::path& folder, StopToken stop = {});
 
 }  // namespace locus::models

@@ -24,12 +24,16 @@ struct AtlasStatistic {
 };
 const std::vector<AtlasStatistic>& atlas_statistics();
 
+// What an example's activation may be.
+const std::vector<AtlasStatistic>& example_activations();
+
 struct AtlasOptions {
   std::vector<std::filesystem::path> corpus;  // files, and folders of .txt files
   std::int64_t windows = 1000;
   std::int64_t length = 0;  // T; 0: the trained length, at most 1024, and 512 where it is not known
   std::uint64_t seed = 0;
-  std::vector<std::string> what;  // empty: all that the model has
+  std::vector<std::string> what;  // empty: all that the model has, but for examples
+  ExampleOptions examples = {};
   std::int64_t map_size = 128;    // pixels on a side of mean-map, at most 1024
   std::int64_t replicates = 100;  // of the bootstrap
   std::filesystem::path out;

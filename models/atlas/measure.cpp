@@ -81,6 +81,24 @@ std::map<std::string, std::vector<double>> wavelength_axes(
   return axes;
 }
 
+constexpr std::int64_t kActivationBins = 50;  // of 0 to 1
+
+// What the option --activation calls so.
+double activation_of(const std::string& name, const analysis::CellMeans& means) {
+  return name == "previous"    ? means.statistics.previous_token
+         : name == "far"       ? means.far
+         : name == "induction" ? means.marked
+                               : means.largest;
+}
+
+std::vector<std::int64_t> ids_of(const Trace& trace) {
+  std::vector<std::int64_t> ids;
+  for (const TokenInfo& token : trace.tokens()) {
+    ids.push_back(token.id);
+  }
+  return ids;
+}
+
 constexpr std::array<const char*, 3> kShares{"heads.place", "heads.word", "heads.both"};
 constexpr analysis::AddressingOptions kSplitQueries{.queries = 32, .cells = 1 << 16};  // of each window
 
@@ -112,7 +130,11 @@ class ValueNorms {
 
 Measure::Measure(const Model& model, const MeasureOptions& options, const Trace& probe, Needles needles)
     : model_(model), options_(options), needles_(std::move(needles)) {
-  addressed_ = wants("heads") && local::addressing(probe, kSplitQueries, {}, {}).ok();
+  if (wants("examples")) {
+    finder_.emplace(example_plan());
+  }
+  const bool splits = finder_ && options_.examples.activation == "content";
+  addressed_ = (wants("heads") || splits) && local::addressing(probe, kSplitQueries, {}, {}).ok();
   for (std::int64_t layer = 0; layer < model.info().layers; ++layer) {
     auto pairs = wants("pairs") ? local::pair_list(probe, layer, 0) : Result<analysis::PairList>(unsupported(""));
     pairs_.push_back(pairs.ok() ? std::optional(*std::move(pairs)) : std::nullopt);
@@ -144,6 +166,11 @@ bool Measure::wants(const std::string& name) const {
   return std::find(options_.what.begin(), options_.what.end(), name) != options_.what.end();
 }
 
+ExamplePlan Measure::example_plan() const {
+  return {options_.examples, model_.info().layers, model_.info().heads,
+          options_.windows,  options_.length,      options_.seed};
+}
+
 void Measure::plan_windows(Kind kind) {
   const std::int64_t heads = model_.info().heads;
   const auto bins = static_cast<std::int64_t>(analysis::distance_edges(options_.length).size()) - 1;
@@ -170,6 +197,10 @@ void Measure::plan_windows(Kind kind) {
       for (const char* name : {"sinks.queries", "sinks.windows", "sinks.weight", "sinks.value-norm"}) {
         add(name, {heads, analysis::kSinkKeys});
       }
+    }
+    if (finder_) {
+      add("examples.activation", {heads});
+      add("examples.histogram", {heads, kActivationBins});
     }
     if (const auto& pairs = pairs_[static_cast<std::size_t>(layer)]; pairs) {
       for (const auto& [name, norm] : kPairNorms) {
@@ -210,6 +241,9 @@ std::map<std::string, std::vector<double>> Measure::axes() const {
   }
   if (wants("sinks")) {
     axes["sinks.epsilon"] = {analysis::kSinkThreshold};
+  }
+  for (std::int64_t edge = 0; edge <= (finder_ ? kActivationBins : -1); ++edge) {
+    axes["examples.edges"].push_back(static_cast<double>(edge) / kActivationBins);
   }
   axes.merge(wavelength_axes(pairs_));
   axes.merge(needles_.axes());
@@ -255,10 +289,15 @@ void Measure::put(Kind kind, const std::string& statistic, std::int64_t layer, s
 
 Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>& numbers, Block& block,
                               const StopToken& stop) {
-  if (!wants("profile") && !wants("heads") && !wants("sinks") && !wants("mean-map")) {
+  if (!wants("profile") && !wants("heads") && !wants("sinks") && !wants("mean-map") && !finder_) {
     return {};
   }
   LOCUS_TRY(const TraceData* data, data_of(trace));
+  const std::string& activation = options_.examples.activation;
+  std::optional<analysis::MarkedCells> marks;
+  if (finder_ && activation == "induction") {
+    marks = analysis::after_earlier_occurrences(ids_of(trace));
+  }
   for (std::int64_t layer = 0; layer < model_.info().layers; ++layer) {
     LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));
     const auto map = places_.find({kind, {"mean-map", layer}});
@@ -266,11 +305,15 @@ Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>
     const auto add_map = [&](std::size_t head, std::span<const double> values) {
       block.add_map(kind, *map->second, head, values);
     };
-    LOCUS_TRY(const auto heads, analysis::cell_means(*field, grid_of(field->mask(), has_map), add_map, stop));
+    LOCUS_TRY(const auto heads,
+              analysis::cell_means(*field, grid_of(field->mask(), has_map), add_map, stop, marks ? &*marks : nullptr));
     const ValueNorms norms(data->layers[static_cast<std::size_t>(layer)], heads.size());
     for (std::size_t head = 0; head < heads.size(); ++head) {
       const analysis::CellMeans& means = heads[head];
       const analysis::HeadStatistics& habits = means.statistics;
+      if (finder_ && activation != "content") {
+        activation_at(layer, head) = activation_of(activation, means);
+      }
       const auto one = [&](const char* name, double value) {
         put(kind, name, layer, head, std::span(&value, 1), numbers);
       };
@@ -300,8 +343,7 @@ Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>
   return {};
 }
 
-Status Measure::measure_addressing(const Trace& trace, Kind kind, std::vector<double>& numbers,
-                                   const StopToken& stop) const {
+Status Measure::measure_addressing(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) {
   if (!addressed_) {
     return {};
   }
@@ -313,6 +355,9 @@ Status Measure::measure_addressing(const Trace& trace, Kind kind, std::vector<do
       const analysis::Addressing shares =
           own ? layers[layer].heads[head] : analysis::Addressing{.place = kNaN, .word = kNaN, .both = kNaN};
       const std::array<double, kShares.size()> values{shares.place, shares.word, shares.both};
+      if (finder_ && options_.examples.activation == "content") {
+        activation_at(static_cast<std::int64_t>(layer), head) = shares.word;
+      }
       for (std::size_t n = 0; n < kShares.size(); ++n) {
         put(kind, kShares[n], static_cast<std::int64_t>(layer), head, std::span(&values[n], 1), numbers);
       }
@@ -423,17 +468,66 @@ Status Measure::add_repeats(std::int64_t index, Block& block, const StopToken& s
   return {};
 }
 
+void Measure::put_activations(Kind kind, std::vector<double>& numbers) const {
+  const std::int64_t heads = model_.info().heads;
+  for (std::size_t n = 0; n < activations_.size(); ++n) {
+    const double activation = activations_[n];
+    const bool known = !std::isnan(activation);
+    std::array<double, kActivationBins> bins{};
+    bins.fill(known ? 0 : kNaN);
+    if (known) {
+      const auto bin = static_cast<std::int64_t>(activation * kActivationBins);
+      bins[static_cast<std::size_t>(std::clamp<std::int64_t>(bin, 0, kActivationBins - 1))] = 1;
+    }
+    const std::int64_t layer = static_cast<std::int64_t>(n) / heads;
+    const std::size_t head = n % static_cast<std::size_t>(heads);
+    put(kind, "examples.activation", layer, head, std::span(&activation, 1), numbers);
+    put(kind, "examples.histogram", layer, head, bins, numbers);
+  }
+}
+
+Status Measure::add_examples(const Trace& trace, const Window& window, std::int64_t index, Block& block,
+                             const StopToken& stop) {
+  const std::int64_t heads = model_.info().heads;
+  bool told = false;
+  for (std::int64_t n = 0; n < std::ssize(activations_); ++n) {
+    const double activation = activations_[static_cast<std::size_t>(n)];
+    if (!finder_->may_stay(n / heads, n % heads, index, activation)) {
+      continue;
+    }
+    LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, n / heads));
+    LOCUS_TRY(const std::vector<analysis::SparseCell> cells,
+              analysis::largest_weights(*field, n % heads, kExampleKeys, static_cast<float>(kExampleFloor), stop));
+    if (!told) {
+      write_window(index, window.ids, block.examples());
+      told = true;
+    }
+    write_example(n / heads, n % heads, index, activation, cells, options_.length, block.examples());
+  }
+  return {};
+}
+
+Status Measure::measure(const Trace& trace, const Window& window, Kind kind, std::vector<double>& numbers, Block& block,
+                        const StopToken& stop) {
+  numbers.assign(slots_.replicated(kind), 0);
+  activations_.assign(finder_ ? static_cast<std::size_t>(model_.info().layers * model_.info().heads) : 0, kNaN);
+  LOCUS_CHECK(measure_cells(trace, kind, numbers, block, stop));
+  LOCUS_CHECK(measure_addressing(trace, kind, numbers, stop));
+  LOCUS_CHECK(measure_mixers(trace, kind, numbers, stop));
+  LOCUS_CHECK(measure_pairs(trace, kind, numbers, stop));
+  LOCUS_CHECK(measure_loss(trace, window, kind, numbers));
+  put_activations(kind, numbers);
+  return {};
+}
+
 Status Measure::add(const Windows& windows, std::int64_t index, Block& block, const StopToken& stop) {
   return guarded([&]() -> Status {
     LOCUS_TRY(const Window window, windows.at(index));
     const RunOptions options{.keep = {"logits"}, .all_logits = wants("loss"), .continuable = wants("sinks")};
-    std::vector<double> numbers(slots_.replicated(Kind::kWindow));
+    std::vector<double> numbers;
     LOCUS_TRY(const TracePointer trace, model_.run({.ids = window.ids}, options, stop));
-    LOCUS_CHECK(measure_cells(*trace, Kind::kWindow, numbers, block, stop));
-    LOCUS_CHECK(measure_addressing(*trace, Kind::kWindow, numbers, stop));
-    LOCUS_CHECK(measure_mixers(*trace, Kind::kWindow, numbers, stop));
-    LOCUS_CHECK(measure_pairs(*trace, Kind::kWindow, numbers, stop));
-    LOCUS_CHECK(measure_loss(*trace, window, Kind::kWindow, numbers));
+    LOCUS_CHECK(measure(*trace, window, Kind::kWindow, numbers, block, stop));
+    LOCUS_CHECK(add_examples(*trace, window, index, block, stop));
     block.add(Kind::kWindow, index, numbers);
     if (!slots_.of(Kind::kNeedles).empty() && Needles::with_window(index, windows.options().windows)) {
       LOCUS_CHECK(needles_.add(index, slots_, block, stop));
@@ -444,12 +538,7 @@ Status Measure::add(const Windows& windows, std::int64_t index, Block& block, co
     if (!slots_.of(Kind::kShuffledWindow).empty()) {
       const Window shuffled = windows.shuffled(window, index);
       LOCUS_TRY(const TracePointer null, model_.run({.ids = shuffled.ids}, options, stop));
-      numbers.assign(slots_.replicated(Kind::kShuffledWindow), 0);
-      LOCUS_CHECK(measure_cells(*null, Kind::kShuffledWindow, numbers, block, stop));
-      LOCUS_CHECK(measure_addressing(*null, Kind::kShuffledWindow, numbers, stop));
-      LOCUS_CHECK(measure_mixers(*null, Kind::kShuffledWindow, numbers, stop));
-      LOCUS_CHECK(measure_pairs(*null, Kind::kShuffledWindow, numbers, stop));
-      LOCUS_CHECK(measure_loss(*null, shuffled, Kind::kShuffledWindow, numbers));
+      LOCUS_CHECK(measure(*null, shuffled, Kind::kShuffledWindow, numbers, block, stop));
       block.add(Kind::kShuffledWindow, index, numbers);
     }
     return slots_.of(Kind::kRepeats).empty() ? Status() : add_repeats(index, block, stop);

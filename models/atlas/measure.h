@@ -14,6 +14,7 @@
 #include "core/base/result.h"
 #include "models/api/atlas_run.h"
 #include "models/api/model.h"
+#include "models/atlas/examples.h"
 #include "models/atlas/needles.h"
 #include "models/atlas/sums.h"
 #include "models/atlas/windows.h"
@@ -25,6 +26,8 @@ struct MeasureOptions {
   std::int64_t length = 0;        // T
   std::int64_t map_size = 0;
   std::uint64_t seed = 0;
+  std::int64_t windows = 0;  // N
+  ExampleOptions examples = {};
 };
 
 class Measure {
@@ -36,6 +39,9 @@ class Measure {
   const Slots& slots() const { return slots_; }
   // The most heads of a measured layer without a soft-max; 0: none is measured.
   std::int64_t mixer_heads() const { return mixer_heads_; }
+  // Whether every head's activation may be measured: not --activation content where nothing can be split.
+  bool has_activation() const { return !finder_ || options_.examples.activation != "content" || addressed_; }
+  ExamplePlan example_plan() const;
   // "profile.edges", …
   std::map<std::string, std::vector<double>> axes() const;
 
@@ -58,7 +64,17 @@ class Measure {
            std::span<const double> values, std::vector<double>& numbers) const;
   // The layers that mix without a soft-max, on the side of the mixers.
   Status measure_mixers(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop);
-  Status measure_addressing(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) const;
+  Status measure_addressing(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop);
+  // From activations_, which the others leave: its statistics; and what may stay of this window.
+  void put_activations(Kind kind, std::vector<double>& numbers) const;
+  Status add_examples(const Trace& trace, const Window& window, std::int64_t index, Block& block,
+                      const StopToken& stop);
+  // All numbers of one run.
+  Status measure(const Trace& trace, const Window& window, Kind kind, std::vector<double>& numbers, Block& block,
+                 const StopToken& stop);
+  double& activation_at(std::int64_t layer, std::size_t head) {
+    return activations_[static_cast<std::size_t>(layer * model_.info().heads) + head];
+  }
   Status measure_pairs(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) const;
   const analysis::CellGrid& grid_of(const attention::Mask& mask, bool map);
   MapCells cells_of(const attention::Mask& mask);
@@ -70,7 +86,9 @@ class Measure {
   std::vector<MapCells> map_cells_;                       // one per layer
   bool addressed_ = false;                                // heads are split into place and word
   std::int64_t mixer_heads_ = 0;
-  std::vector<std::int64_t> mixing_;  // layers with a mixer, where they are asked for
+  std::vector<std::int64_t> mixing_;     // layers with a mixer, where they are asked for
+  std::optional<ExampleFinder> finder_;  // where examples are asked for
+  std::vector<double> activations_;      // (L · H) of the window; NaN without one
   Slots slots_;
   // Start of a statistic's numbers.
   std::map<std::pair<Kind, std::pair<std::string, std::int64_t>>, const Slot*> places_;

@@ -5,6 +5,7 @@
 #include "core/base/listed.h"
 #include "core/base/shown.h"
 #include "models/api/atlas_run.h"
+#include "models/formats/atlas/contents.h"
 
 namespace locus::models {
 
@@ -45,7 +46,7 @@ Result<std::vector<std::string>> chosen(const Model& model, const std::vector<st
       if (is_asked(each.name)) {
         return unsupported(each.name + ": expected a causal model", model.info().name);
       }
-    } else if (asked.empty() || is_asked(each.name)) {
+    } else if (is_asked(each.name) || (asked.empty() && each.name != "examples")) {
       what.push_back(each.name);
     }
   }
@@ -86,6 +87,10 @@ std::string difference(const AtlasInfo& found, const AtlasInfo& asked) {
   }
   if (found.replicates != asked.replicates) {
     return differs("replicates", number(found.replicates), number(asked.replicates));
+  }
+  if (found.examples != asked.examples) {
+    const auto text = [](const auto& options) { return options ? example_options_text(*options) : "none"; };
+    return differs("examples", text(found.examples), text(asked.examples));
   }
   return found.seed != asked.seed ? differs("seed", number(found.seed), number(asked.seed)) : "";
 }

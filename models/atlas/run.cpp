@@ -3,6 +3,8 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "core/base/guarded.h"
@@ -33,8 +35,9 @@ double seconds_since(Clock::time_point start) {
 
 class Run {
  public:
-  Run(const AtlasOptions& options, const Windows& windows, Measure& measure, AtlasInfo info)
-      : options_(options),
+  Run(const Model& model, const AtlasOptions& options, const Windows& windows, Measure& measure, AtlasInfo info)
+      : model_(model),
+        options_(options),
         windows_(windows),
         measure_(measure),
         group_(options.group.get()),
@@ -43,6 +46,9 @@ class Run {
         block_(block_size(options.windows)) {
     contents_.info = std::move(info);
     contents_.axes = measure.axes();
+    if (contents_.info.examples) {
+      examples_.emplace(measure.example_plan());
+    }
   }
 
   // Checks the file that exists already, and resumes it where requested. Rank 0 only. True: the atlas is finished.
@@ -98,6 +104,9 @@ class Run {
     }
     LOCUS_TRY(const Contents before, read_contents(options_.out));
     LOCUS_CHECK(sums_.read_from(before, options_.out.string()));
+    if (examples_) {
+      examples_->read_from(before.examples);
+    }
     return 0.0;
   }
 
@@ -123,15 +132,38 @@ class Run {
       return true;
     }
     if (group_ == nullptr) {
-      sums_.add(part_.numbers());
+      add(part_.numbers());
     } else {
       LOCUS_CHECK(group_->gather(part_.numbers(longest), parts_));
       for (const std::vector<double>& part : parts_) {  // in the order of the blocks
-        sums_.add(part);
+        add(part);
       }
     }
     contents_.info.done = std::min(contents_.info.done + processes() * block_, options_.windows);
+    if (examples_ && leads()) {
+      examples_->settle(contents_.info.done);
+    }
     return false;
+  }
+
+  void add(std::span<const double> block) {
+    const std::span<const double> examples = sums_.add(block);
+    if (examples_) {
+      examples_->add(examples);
+    }
+  }
+
+  // How the model shows tokens.
+  Result<std::vector<std::string>> labels_of(const std::vector<std::int64_t>& ids) const {
+    std::vector<std::string> labels;
+    if (ids.empty()) {
+      return labels;
+    }
+    LOCUS_TRY(const std::vector<TokenInfo> tokens, model_.tokenize({.ids = ids}));
+    for (const TokenInfo& token : tokens) {
+      labels.push_back(token.label);
+    }
+    return labels;
   }
 
   // Numbers in the longest block of this round; 0 where one of the processes was stopped.
@@ -157,8 +189,13 @@ class Run {
 
   Status save(bool finished) {
     sums_.write_to(contents_);
+    if (examples_) {
+      const auto labels = [this](const std::vector<std::int64_t>& ids) { return labels_of(ids); };
+      LOCUS_CHECK(examples_->write_to(contents_.examples, labels));
+    }
     const Status written = write_atlas(options_.out, contents_, finished && options_.compact);
     contents_.tables.clear();
+    contents_.examples = {};
     return written;
   }
 
@@ -184,11 +221,13 @@ class Run {
     return summary;
   }
 
+  const Model& model_;
   const AtlasOptions& options_;
   const Windows& windows_;
   Measure& measure_;
   ProcessGroup* group_;
   Sums sums_;
+  std::optional<Examples> examples_;
   Block part_;
   std::vector<std::vector<double>> parts_;  // blocks of every process, on rank 0
   std::int64_t block_;
@@ -226,6 +265,10 @@ Result<AtlasSummary> make_checked(const Model& model, const std::filesystem::pat
   }
   AtlasInfo facts;
   LOCUS_TRY(facts.what, chosen(model, options.what));
+  if (std::ranges::find(facts.what, "examples") != facts.what.end()) {
+    facts.examples = options.examples;
+    LOCUS_CHECK(check_plan({options.examples, info.layers, info.heads, options.windows, options.length, options.seed}));
+  }
   LOCUS_TRY(const Corpus corpus, Corpus::open(options.corpus));
   const Encode encode = [&](const std::string& text) { return model.tokenize({.text = text}); };
   LOCUS_TRY(const Windows windows, Windows::make(corpus, encode, {options.windows, options.length, options.seed}));
@@ -261,9 +304,15 @@ Result<AtlasSummary> make_checked(const Model& model, const std::filesystem::pat
   facts.version = std::string(program_version());
 
   LOCUS_TRY(const TracePointer probe, probe_of(model, windows));
-  Measure measure(model, {facts.what, options.length, options.map_size, options.seed}, *probe, *std::move(needles));
+  Measure measure(model,
+                  {facts.what, options.length, options.map_size, options.seed, options.windows, options.examples},
+                  *probe, *std::move(needles));
   facts.mixer_heads = measure.mixer_heads();
-  Run run(options, windows, measure, facts);
+  if (!measure.has_activation()) {
+    return unsupported("examples: --activation content: the logits of this model cannot be split (addressing)",
+                       info.name);
+  }
+  Run run(model, options, windows, measure, facts);
   LOCUS_TRY(const bool finished, run.begin());
   if (finished) {
     return AtlasSummary{options.windows, options.windows, 0, false, true};

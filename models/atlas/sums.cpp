@@ -108,6 +108,7 @@ Block::Block(const Slots& slots) : slots_(slots), numbers_(map_parts(slots).back
 void Block::clear() {
   numbers_.resize(map_parts(slots_).back());
   std::fill(numbers_.begin(), numbers_.end(), 0);
+  examples_.clear();
 }
 
 void Block::add(Kind kind, std::int64_t index, std::span<const double> numbers) {
@@ -131,6 +132,8 @@ void Block::add_map(Kind kind, const Slot& slot, std::size_t head, std::span<con
 }
 
 std::span<const double> Block::numbers(std::size_t size) {
+  numbers_.insert(numbers_.end(), examples_.begin(), examples_.end());
+  examples_.clear();
   numbers_.resize(std::max(size, numbers_.size()));
   return numbers_;
 }
@@ -150,7 +153,7 @@ Sums::Sums(const Slots& slots, std::size_t replicates, std::uint64_t seed)
   numbers_.resize(at);
 }
 
-void Sums::add(std::span<const double> block) {
+std::span<const double> Sums::add(std::span<const double> block) {
   const std::array<std::size_t, kKinds + 1> maps = map_parts(slots_);
   for (std::size_t n = 0; n < kKinds; ++n) {
     const Kind kind{static_cast<int>(n)};
@@ -171,6 +174,7 @@ void Sums::add(std::span<const double> block) {
   for (std::size_t n = 0; n < kKinds; ++n) {
     add_samples(Kind{static_cast<int>(n)}, samples[n]);
   }
+  return block.subspan(at);
 }
 
 void Sums::add_samples(Kind kind, const std::vector<const double*>& samples) {

@@ -28,14 +28,17 @@ class Block {
   void add(Kind kind, std::int64_t index, std::span<const double> numbers);
   // Adds a head's map of a sample, (M · M).
   void add_map(Kind kind, const Slot& slot, std::size_t head, std::span<const double> map);
+  // Where items of examples (examples.h) are added.
+  std::vector<double>& examples() { return examples_; }
   void clear();
-  std::size_t size() const { return numbers_.size(); }
-  // The numbers, padded with zeros to `size`.
+  std::size_t size() const { return numbers_.size() + examples_.size(); }
+  // The numbers, the examples last, padded with zeros to `size`. Nothing is added after that until clear().
   std::span<const double> numbers(std::size_t size = 0);
 
  private:
   const Slots& slots_;
   std::vector<double> numbers_;
+  std::vector<double> examples_;
 };
 
 // The sums over all samples.
@@ -43,8 +46,8 @@ class Sums {
  public:
   Sums(const Slots& slots, std::size_t replicates, std::uint64_t seed);
 
-  // Adds a block with the same slots; content after its last sample is ignored.
-  void add(std::span<const double> block);
+  // Adds a block with the same slots. Returns what follows its last sample: its examples.
+  std::span<const double> add(std::span<const double> block);
 
   // The sums in the form of the file; `contents` keeps its info, axes and notes.
   void write_to(Contents& contents) const;

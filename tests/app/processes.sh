@@ -41,7 +41,7 @@ end_job() {
 }
 
 atlas=(atlas "$source/assets/checkpoints/text-rope" --corpus "$source/assets/samples/alice.txt" --length 32 --map-size 8
-  --replicates 20 --what profile,heads,sinks,loss,mean-map)
+  --replicates 20 --what profile,heads,sinks,loss,mean-map,examples)
 
 # ---- the same bits by any number of processes
 "$locus" --threads 1 "${atlas[@]}" --windows 70 --out 1.safetensors >one.out 2>one.err || fail "one process failed"

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "core/base/atomic_file.h"
+#include "core/base/numbers.h"
+#include "core/base/range.h"
 #include "core/base/temporary_folder.h"
 #include "models/api/analyses.h"
 #include "models/atlas/measure.h"
@@ -72,11 +74,13 @@ Status add_case(Rig& rig, const AtlasCase& one, const std::filesystem::path& wor
   LOCUS_TRY(const Windows windows, Windows::make(corpus, encode, {one.windows, one.length, 1}));
   std::vector<std::string> what;
   for (const AtlasStatistic& each : atlas_statistics()) {
-    what.push_back(each.name);
+    if (each.name != "examples") {
+      what.push_back(each.name);
+    }
   }
   LOCUS_TRY(Needles needles, Needles::make(*model, windows, encode, what));
   LOCUS_TRY(const TracePointer probe, model->run({.ids = std::vector<std::int64_t>(8, 65)}, {.keep = {}}));
-  Measure measure(*model, {what, one.length, 128, 1}, *probe, std::move(needles));
+  Measure measure(*model, {what, one.length, 128, 1, one.windows}, *probe, std::move(needles));
   Sums sums(measure.slots(), 100, 1);
   Block block(measure.slots());
   const StopToken stop = rig.options().stop;
@@ -118,13 +122,90 @@ Status add_case(Rig& rig, const AtlasCase& one, const std::filesystem::path& wor
   return {};
 }
 
+// One atlas, measured in turns of some windows.
+class Turns {
+ public:
+  Turns(const Model& model, const Windows& windows, const AtlasCase& one, std::vector<std::string> what,
+        const Trace& probe, Needles needles)
+      : windows_(windows),
+        measure_(model, {std::move(what), one.length, 128, 1, one.windows}, probe, std::move(needles)),
+        sums_(measure_.slots(), 100, 1),
+        examples_(measure_.example_plan()),
+        block_(measure_.slots()) {}
+
+  Result<double> take(Range turn, const StopToken& stop) {
+    return Rig::once([&]() -> Status {
+      block_.clear();
+      for (std::int64_t index = turn.begin; index < turn.end; ++index) {
+        LOCUS_CHECK(measure_.add(windows_, index, block_, stop));
+      }
+      examples_.add(sums_.add(block_.numbers()));
+      examples_.settle(turn.end);
+      return {};
+    });
+  }
+
+ private:
+  const Windows& windows_;
+  Measure measure_;
+  Sums sums_;
+  Examples examples_;
+  Block block_;
+};
+
+// The same windows with and without examples, in turns.
+Status add_examples_case(Rig& rig, const AtlasCase& one, const std::filesystem::path& words) {
+  LOCUS_TRY(const std::unique_ptr<Model> model, random_model(one.layers, one.heads, one.width, one.length));
+  LOCUS_TRY(const Corpus corpus, Corpus::open({words}));
+  const Encode encode = [&](const std::string& text) { return model->tokenize({.text = text}); };
+  LOCUS_TRY(const Windows windows, Windows::make(corpus, encode, {one.windows, one.length, 1}));
+  std::vector<std::string> what;
+  for (const AtlasStatistic& each : atlas_statistics()) {
+    what.push_back(each.name);
+  }
+  std::vector<std::string> others = what;
+  std::erase(others, "examples");
+  LOCUS_TRY(const TracePointer probe, model->run({.ids = std::vector<std::int64_t>(8, 65)}, {.keep = {}}));
+  LOCUS_TRY(Needles needles, Needles::make(*model, windows, encode, what));
+  LOCUS_TRY(Needles other_needles, Needles::make(*model, windows, encode, others));
+  Turns with(*model, windows, one, what, *probe, std::move(needles));
+  Turns without(*model, windows, one, others, *probe, std::move(other_needles));
+  constexpr std::int64_t kTurn = 16;
+  std::vector<double> values, references;
+  double value = 0, reference = 0;
+  for (std::int64_t first = 0; first < one.windows; first += kTurn) {
+    const Range turn{first, std::min(first + kTurn, one.windows)};
+    const auto per_window = static_cast<double>(turn.size());
+    LOCUS_TRY(const double other_ms, without.take(turn, rig.options().stop));
+    LOCUS_TRY(const double own_ms, with.take(turn, rig.options().stop));
+    value += own_ms;
+    reference += other_ms;
+    values.push_back(own_ms / per_window);
+    references.push_back(other_ms / per_window);
+  }
+  Row row;
+  row.name = one.name + ", T = " + std::to_string(one.length) + ": a window of an atlas with examples";
+  row.value = median(values);
+  row.unit = "ms";
+  row.reference_name = "without examples";
+  row.reference = median(references);
+  row.bounds = Target::kRatioAtMost;
+  row.target = 1.15;
+  row.note = "medians of turns of " + std::to_string(kTurn) + " windows; all " + std::to_string(one.windows) +
+             " windows, the first 60 among them: " + general_text(value / reference, 3) + " ×";
+  rig.add(std::move(row));
+  return {};
+}
+
 }  // namespace
 
 Status bench_atlas(Rig& rig) {
   LOCUS_TRY(const TemporaryFolder folder, TemporaryFolder::make());
   const std::filesystem::path words = folder.path() / "words.txt";
   LOCUS_CHECK(write_words(words));
-  return add_case(rig, {"4 layers, 4 heads, width 128", 4, 4, 128, 256, rig.quick() ? 4 : 1024}, words);
+  const AtlasCase one{"4 layers, 4 heads, width 128", 4, 4, 128, 256, rig.quick() ? 4 : 1024};
+  LOCUS_CHECK(add_examples_case(rig, one, words));
+  return add_case(rig, one, words);
 }
 
 }  // namespace locus::bench

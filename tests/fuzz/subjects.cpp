@@ -59,6 +59,7 @@ class Collection {
     add_own_text_with_pictures();
     add_traces();
     add_recipes();
+    add_atlases();
     add_published_forms();
     add_others();
     add_numbers();
@@ -287,6 +288,25 @@ class Collection {
     const fs::path again = folder_ / "again.npy";  // its own recipe goes beside it
     for (int n = 0; n < 3; ++n) {
       add(recipe, Form::kJson, {{"figure", "--recipe", recipe, "--data", again}});
+    }
+  }
+
+  // With examples, as a file and as a folder for HeadVis.
+  void add_atlases() {
+    const fs::path folder = fresh("atlases");
+    const fs::path assets = fs::path(test::source_dir()) / "assets";
+    const fs::path file = folder / "acts.safetensors";
+    const Command windows{"--windows", "6", "--length", "16", "--replicates", "2", "--top", "2", "--sample", "1"};
+    Command make{"atlas", assets / "checkpoints/text-rope", "--corpus", assets / "samples/alice.txt"};
+    make.insert(make.end(), {"--what", "heads,examples", "--out", file, "--export-headvis", folder / "headvis"});
+    make.insert(make.end(), windows.begin(), windows.end());
+    must_run(make);
+    const auto reads = [&](const fs::path& path) {
+      return std::vector<Command>{{"info", path, "--json"}, {"figure", "heads", path, "--data", folder_ / "heads.csv"}};
+    };
+    add(file, Form::kSafetensors, reads(file));
+    for (const char* name : {"config.json", "scatter_data.json"}) {
+      add(folder / "headvis" / name, Form::kJson, reads(folder / "headvis"));
     }
   }
 

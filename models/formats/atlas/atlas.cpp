@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "core/base/numbers.h"
@@ -48,6 +49,24 @@ class OpenAtlas : public Atlas {
     static const std::vector<double> none;
     const auto found = file_.axes.find(name);
     return found == file_.axes.end() ? none : found->second;
+  }
+
+  Result<HeadExamples> examples(std::int64_t layer, std::int64_t head) const override {
+    const bool known = layer >= 0 && layer < file_.info.layers && head >= 0 && head < file_.info.heads;
+    if (!file_.info.examples || !known) {
+      return Atlas::examples(layer, head);
+    }
+    LOCUS_TRY(HeadExamples examples, atlas::read_examples(file_, layer, head));
+    const std::vector<double>& edges = axis("examples.edges");
+    const auto counts = values("examples.histogram", layer, AtlasNull::kText);
+    const auto bins = std::ssize(edges) - 1;
+    if (bins > 0 && counts.ok() && std::ssize(counts->mean) == bins * file_.info.heads) {
+      const auto own = counts->mean.begin() + head * bins;
+      examples.edges = edges;
+      std::transform(own, own + bins, std::back_inserter(examples.histogram),
+                     [&](double share) { return share * counts->samples; });
+    }
+    return examples;
   }
 
   Result<AtlasValues> values(const std::string& statistic, std::int64_t layer, AtlasNull null) const override {
@@ -125,6 +144,7 @@ class MixerAtlas : public Atlas {
   explicit MixerAtlas(std::shared_ptr<const Atlas> whole) : whole_(std::move(whole)), info_(whole_->info()) {
     info_.heads = info_.mixer_heads;
     info_.encoding.clear();
+    info_.examples.reset();
     for (const std::string& name : whole_->statistics()) {
       if (name.starts_with(atlas::kOfMixers)) {
         names_.push_back(name.substr(atlas::kOfMixers.size()));
@@ -175,12 +195,19 @@ std::shared_ptr<const Atlas> mixers_of(const std::shared_ptr<const Atlas>& atlas
 }
 
 Result<std::shared_ptr<const Atlas>> open_atlas(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return atlas::open_headvis(path);
+  }
   LOCUS_TRY(OpenedAtlas file, atlas::open_file(path));
   return std::shared_ptr<const Atlas>(std::make_shared<OpenAtlas>(std::move(file)));
 }
 
 bool is_atlas(const std::filesystem::path& path) {
   std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return atlas::is_headvis(path);
+  }
   if (path.extension() != ".safetensors" || !std::filesystem::is_regular_file(path, ignored)) {
     return false;
   }
@@ -206,6 +233,7 @@ Result<Contents> read_contents(const std::filesystem::path& path) {
                                numbers_of(file, tensor), numbers_of(file, tensor + ".squares"),
                                numbers_of(file, tensor + ".replicates")});
   }
+  LOCUS_TRY(contents.examples, example_contents(file));
   contents.info = std::move(file.info);
   contents.samples = std::move(file.samples);
   contents.axes = std::move(file.axes);
@@ -226,6 +254,7 @@ const std::vector<AtlasStatistic>& atlas_statistics() {
       {"spans", "weight on the beginning, the hidden sentence, the neighbourhood and the rest while it is copied"},
       {"mean-map", "mean weight by query and key, reduced"},
       {"mixers", "heads of layers without a softmax: shares by distance, previous, first, induction, decay"},
+      {"examples", "windows in which each head acts most, and a sample of each level; only where asked for"},
   };
   return all;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,12 +41,42 @@ std::string samples_of(const std::string& statistic);
 // Name of these samples in the file: "windows", "null.windows".
 std::string samples_name(const std::string& samples, AtlasNull null);
 
+// One window that is kept for a head. In the file the heads of a layer lie one after another.
+struct KeptWindow {
+  std::int64_t head = 0;
+  std::int64_t window = 0;
+  double activation = 0;
+  std::int64_t level = 0;  // 0: not known yet
+  bool top = false;
+  bool sampled = false;
+  // Of the first windows, from which levels and samples are drawn once all of them are there.
+  bool waiting = false;
+  std::vector<std::int64_t> cells;  // (query · T + key) · kCellScale + weight · kExampleUnits, ascending
+
+  friend bool operator==(const KeptWindow&, const KeptWindow&) = default;
+};
+inline constexpr std::int64_t kCellScale = 16384;
+inline constexpr std::int64_t kLongestExample = 16384;  // T
+
+// The windows that are kept for a layer's heads.
+struct LayerExamples {
+  std::vector<double> bounds;    // (H, levels − 1); empty: not known yet. NaN for a head without activations
+  std::vector<KeptWindow> kept;  // by head and window
+};
+
+struct ExampleContents {
+  std::map<std::int64_t, std::vector<std::int64_t>> windows;  // ids (T) of each window that is kept
+  std::map<std::int64_t, std::string> labels;                 // of those ids
+  std::vector<LayerExamples> layers;                          // (L); empty: the atlas has no examples
+};
+
 struct Contents {
   AtlasInfo info;
   std::map<std::string, SampleCount> samples;       // key: samples_name()
   std::map<std::string, std::vector<double>> axes;  // "profile.edges", …
   std::vector<Table> tables;                        // in the order of the file
-  std::map<std::string, std::string> notes;         // further metadata, without "locus."
+  ExampleContents examples;
+  std::map<std::string, std::string> notes;  // further metadata, without "locus."
 };
 
 // The 2.5 % and 97.5 % points of the replicates' means of entry `entry`: order statistics at rank (R + 1)·q,
@@ -90,6 +121,34 @@ struct OpenedAtlas {
 Result<OpenedAtlas> open_file(const std::filesystem::path& path);
 // The numbers of a float64 tensor that open_file() checked; empty where it does not exist.
 std::vector<double> numbers_of(const OpenedAtlas& file, const std::string& tensor);
+
+// ---- examples
+
+inline constexpr std::string_view kOfExamples = "examples.";  // before the names of their tensors
+
+// Checks every tensor of examples: their number, types, sizes and the numbers in them. Errors: kBadInput.
+Status check_examples(const OpenedAtlas& file);
+// Preconditions: check_examples(), info.examples, a layer and a head that exist.
+Result<HeadExamples> read_examples(const OpenedAtlas& file, std::int64_t layer, std::int64_t head);
+// All of them, in the form that measuring goes on with.
+Result<ExampleContents> example_contents(const OpenedAtlas& file);
+
+// The options as the metadata has them, {"activation": "largest", "top": 10, "sample": 3, "levels": 5}.
+std::string example_options_text(const ExampleOptions& options);
+Result<ExampleOptions> read_example_options(const std::string& text, const std::string& where);
+
+// The tensors of `contents`, whose numbers `own` keeps.
+struct OwnTensor {
+  std::string name;
+  formats::DType dtype = formats::DType::kF64;
+  std::vector<std::int64_t> shape;
+  std::vector<std::byte> bytes;
+};
+std::vector<OwnTensor> example_tensors(const ExampleContents& contents, const AtlasInfo& info);
+
+// A folder of HeadVis (config.json, scatter_data.json, heads/).
+bool is_headvis(const std::filesystem::path& folder);
+Result<std::shared_ptr<const Atlas>> open_headvis(const std::filesystem::path& folder);
 
 // ---- axes with the wavelengths of rotary pairs, one per encoding of the model
 

@@ -104,6 +104,9 @@ Result<AtlasInfo> read_info(const Metadata& metadata) {
     LOCUS_CHECK(metadata.whole("step", 0, std::int64_t{1} << 60, step));
     info.step = step;
   }
+  if (!metadata.text("examples").empty()) {
+    LOCUS_TRY(info.examples, read_example_options(metadata.text("examples"), metadata.where("examples")));
+  }
   LOCUS_CHECK(read_corpus(metadata, info.corpus));
   LOCUS_CHECK(read_what(metadata, info.what));
   return info;
@@ -152,6 +155,9 @@ class Checker {
 
   Status check() {
     for (const TensorInfo& tensor : file_.source->tensors()) {
+      if (tensor.name.starts_with(kOfExamples)) {
+        continue;  // checked together
+      }
       if (tensor.dtype != DType::kF64) {
         return bad_input("expected F64, found " + std::string(tensor.type_name()), where(tensor.name));
       }
@@ -166,7 +172,7 @@ class Checker {
     for (const TableName& table : file_.tables) {
       LOCUS_CHECK(check_table(table));
     }
-    return {};
+    return check_examples(file_);
   }
 
  private:
@@ -243,9 +249,10 @@ class Checker {
   std::vector<std::string> parts_;
 };
 
-const std::set<std::string> kKnown{"format", "version",  "checkpoint", "sha256", "family",  "encoding",
-                                   "layers", "heads",    "corpus",     "what",   "windows", "done",
-                                   "length", "map_size", "replicates", "seed",   "step",    "mixer_heads"};
+const std::set<std::string> kKnown{"format",   "version", "checkpoint",  "sha256",   "family",
+                                   "encoding", "layers",  "heads",       "corpus",   "what",
+                                   "windows",  "done",    "length",      "map_size", "replicates",
+                                   "seed",     "step",    "mixer_heads", "examples"};
 
 }  // namespace
 

@@ -46,6 +46,9 @@ std::map<std::string, std::string> metadata_of(const Contents& contents) {
   if (info.mixer_heads > 0) {
     metadata["locus.mixer_heads"] = std::to_string(info.mixer_heads);
   }
+  if (info.examples) {
+    metadata["locus.examples"] = example_options_text(*info.examples);
+  }
   if (info.step) {
     metadata["locus.step"] = std::to_string(*info.step);
   }
@@ -123,7 +126,13 @@ Status write_atlas(const std::filesystem::path& path, const Contents& contents, 
   for (const Table& table : contents.tables) {
     LOCUS_CHECK(add_table(contents, table, compact, tensors));
   }
-  return formats::write_safetensors(path, tensors.list(), metadata_of(contents));
+  std::vector<OutputTensor> list = tensors.list();
+  const auto examples =
+      contents.info.examples ? example_tensors(contents.examples, contents.info) : std::vector<OwnTensor>();
+  for (const OwnTensor& tensor : examples) {
+    list.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.bytes});
+  }
+  return formats::write_safetensors(path, list, metadata_of(contents));
 }
 
 }  // namespace locus::models::atlas

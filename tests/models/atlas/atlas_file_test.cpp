@@ -2,9 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <fstream>
+#include <functional>
+#include <limits>
 #include <random>
 
+#include "core/base/numbers.h"
 #include "models/formats/atlas/contents.h"
 #include "tests/support/checkpoint_folder.h"
 
@@ -99,6 +103,60 @@ class AtlasFile : public testing::Test {
     Table bare = table_of("mean-map", 0, {2}, samples, weights);
     bare.replicates.clear();
     contents_.tables.push_back(bare);
+    set_up_examples();
+  }
+
+  // Two windows of 16 tokens; head 0.0 has both, head 1.1 one.
+  void set_up_examples() {
+    const auto cell = [](std::int64_t query, std::int64_t key, std::int64_t weight) {
+      return (query * 16 + key) * models::atlas::kCellScale + weight;
+    };
+    contents_.info.examples = models::ExampleOptions{.activation = "previous", .top = 1, .sample = 1, .levels = 3};
+    contents_.examples = {};
+    for (const std::int64_t window : {2, 4}) {
+      for (std::int64_t t = 0; t < 16; ++t) {
+        contents_.examples.windows[window].push_back((window + t) % 5);
+      }
+    }
+    contents_.examples.labels = {{0, "a"}, {1, "é"}, {2, ""}, {3, "d\x1B"}, {4, "e"}};
+    contents_.examples.layers.resize(2);
+    contents_.examples.layers[0].bounds = {0.25, 0.5, kNaN, kNaN};
+    contents_.examples.layers[1].bounds = {kNaN, kNaN, 0.125, 0.125};
+    contents_.examples.layers[0].kept = {{0, 2, 0.25, 2, false, true, false, {cell(1, 0, 9000), cell(2, 1, 50)}},
+                                         {0, 4, 0.75, 3, true, true, false, {}}};
+    contents_.examples.layers[1].kept = {{1, 4, 0.125, 3, true, false, false, {cell(15, 15, 10000)}}};
+  }
+
+  // What open_atlas() or the examples of head 0.0 say of the file after a change of its tensors.
+  using Tensors = std::map<std::string, models::atlas::OwnTensor>;
+  std::string error_after(const std::function<void(Tensors&, std::map<std::string, std::string>&)>& change) {
+    write();
+    const auto source = formats::open_tensors(path()).value();
+    Tensors tensors;
+    for (const formats::TensorInfo& tensor : source->tensors()) {
+      tensors[tensor.name] = {tensor.name, tensor.dtype, tensor.shape, {tensor.storage.begin(), tensor.storage.end()}};
+    }
+    auto metadata = source->metadata();
+    change(tensors, metadata);
+    std::vector<formats::OutputTensor> list;
+    for (const auto& [name, tensor] : tensors) {
+      list.push_back({name, tensor.dtype, tensor.shape, tensor.bytes});
+    }
+    EXPECT_TRUE(formats::write_safetensors(path(), list, metadata).ok());
+    const auto opened = models::open_atlas(path());
+    if (!opened.ok()) {
+      return opened.error().describe();
+    }
+    const auto examples = (*opened)->examples(0, 0);
+    return examples.ok() ? "" : examples.error().describe();
+  }
+
+  // The same after one number of a tensor became another.
+  template <class Number>
+  std::string error_with(const std::string& name, std::size_t n, Number number) {
+    return error_after([&](Tensors& tensors, auto& /*metadata*/) {
+      std::memcpy(tensors.at("examples." + name).bytes.data() + n * sizeof number, &number, sizeof number);
+    });
   }
 
   std::filesystem::path path() const { return folder_.path() / "a.safetensors"; }
@@ -124,6 +182,12 @@ TEST_F(AtlasFile, WhatIsWrittenIsRead) {
   EXPECT_EQ(read->info, contents_.info);
   EXPECT_EQ(read->axes, contents_.axes);
   EXPECT_EQ(read->notes, contents_.notes);
+  EXPECT_EQ(read->examples.windows, contents_.examples.windows);
+  EXPECT_EQ(read->examples.labels, contents_.examples.labels);
+  ASSERT_EQ(read->examples.layers.size(), 2U);
+  EXPECT_TRUE(read->examples.layers[0].kept == contents_.examples.layers[0].kept);
+  EXPECT_TRUE(read->examples.layers[1].kept == contents_.examples.layers[1].kept);
+  EXPECT_EQ(read->examples.layers[0].bounds[1], 0.5);
   ASSERT_EQ(read->samples.size(), 2U);
   EXPECT_EQ(read->samples.at("windows").count, 5);
   EXPECT_EQ(read->samples.at("windows").replicates, contents_.samples.at("windows").replicates);
@@ -223,6 +287,94 @@ TEST_F(AtlasFile, RefusesMetadataThatIsWrong) {
   EXPECT_NE(error(), "");
 }
 
+TEST_F(AtlasFile, ExamplesOfAHead) {
+  write();
+  const auto atlas = models::open_atlas(path()).value();
+  EXPECT_EQ(atlas->info().examples, contents_.info.examples);
+  const models::HeadExamples examples = atlas->examples(0, 0).value();
+  ASSERT_EQ(examples.windows.size(), 2U);
+  EXPECT_EQ(examples.windows[0].window, 4);  // the largest activation first
+  EXPECT_TRUE(examples.windows[0].top && examples.windows[0].sampled);
+  EXPECT_TRUE(examples.windows[0].cells.empty());
+  const models::Example& second = examples.windows[1];
+  EXPECT_EQ(second.activation, 0.25);
+  EXPECT_EQ(second.level, 2);
+  EXPECT_EQ(second.ids[0], 2);
+  EXPECT_EQ(second.tokens[1], "d\\x1B");  // nothing of a file moves a terminal
+  EXPECT_EQ(second.cells, (std::vector<models::ExampleCell>{{1, 0, 0.9F}, {2, 1, 0.005F}}));
+  EXPECT_EQ(examples.bounds, (std::vector<double>{0.25, 0.5}));
+  ASSERT_EQ(examples.key_tokens.size(), 2U);
+  EXPECT_EQ(examples.key_tokens[0].token, "");
+  EXPECT_NEAR(examples.key_tokens[0].weight, 0.9, 1e-6);
+  EXPECT_TRUE(atlas->examples(0, 1).value().windows.empty());
+  EXPECT_TRUE(atlas->examples(0, 1).value().bounds.empty());
+  EXPECT_EQ(atlas->examples(1, 1).value().bounds, (std::vector<double>{0.125, 0.125}));
+  EXPECT_FALSE(atlas->examples(2, 0).ok());
+  EXPECT_FALSE(atlas->examples(0, -1).ok());
+}
+
+// One change for each kind of field.
+TEST_F(AtlasFile, RefusesExamplesThatAreWrong) {
+  const auto expect = [](const std::string& found, const std::string& part) {
+    EXPECT_NE(found.find(part), std::string::npos) << "expected " << part << ", found " << found;
+  };
+  const auto options = [&](const std::string& text) {
+    return error_after([&](Tensors& /*tensors*/, auto& metadata) { metadata["locus.examples"] = text; });
+  };
+  EXPECT_EQ(error_after([](Tensors&, auto&) {}), "");
+  expect(options(R"({"activation": "mood", "top": 1, "sample": 1, "levels": 3})"),
+         "activation: expected one of largest");
+  expect(options(R"({"activation": "far", "top": 0, "sample": 1, "levels": 3})"), "top: expected a whole number of 1");
+  expect(options(R"({"activation": "far", "top": 1, "sample": -1, "levels": 3})"), "sample: expected");
+  expect(options(R"({"activation": "far", "top": 1, "sample": 1, "levels": 101})"), "levels: expected");
+  expect(options(R"({"activation": "far", "top": 1, "sample": 1, "levels": 4})"),
+         "examples.layers.0.bounds: expected F64 [2, 3]");
+  expect(options("[]"), "locus.examples");
+  expect(options("{"), "locus.examples");
+  expect(error_after([](Tensors&, auto& metadata) { metadata.erase("locus.examples"); }),
+         "expected no tensor of examples");
+  expect(error_after([](Tensors& tensors, auto&) { tensors.erase("examples.windows"); }),
+         "examples.windows: expected I64 [any], found none");
+  expect(
+      error_after([](Tensors& tensors, auto&) { tensors.at("examples.layers.1.index").dtype = formats::DType::kF32; }),
+      "examples.layers.1.index: expected I32");
+  expect(error_after([](Tensors& tensors, auto&) {
+           tensors.at("examples.ids").shape = {16, 2};
+         }),
+         "examples.ids: expected I64 [2, 16]");
+  expect(error_after(
+             [](Tensors& tensors, auto&) { tensors["examples.layers.2.head"] = tensors.at("examples.layers.1.head"); }),
+         "examples.layers.2.head: expected no tensor");
+  expect(error_with("windows", 0, std::int64_t{8}),
+         "examples.windows: expected whole numbers of 0 to 7, ascending, found 8");
+  expect(error_with("windows", 1, std::int64_t{2}), "ascending, found 2");
+  expect(error_with("ids", 3, std::int64_t{7}), "examples.ids: expected numbers of examples.labels.ids, found 7");
+  expect(error_with("labels.ids", 0, std::int64_t{-1}), "examples.labels.ids: expected");
+  expect(error_with("labels.ends", 0, std::int64_t{100}), "examples.labels.ends: expected");
+  expect(error_with("labels.ends", 4, std::int64_t{5}), "examples.labels.ends: expected");
+  expect(error_with("labels.bytes", 1, std::uint8_t{0xFF}), "examples.labels.bytes: expected labels in UTF-8");
+  expect(error_with("layers.0.bounds", 1, 0.125), "examples.layers.0.bounds: expected bounds of levels in order");
+  expect(error_with("layers.0.bounds", 1, kNaN), "or none of a head");
+  expect(error_with("layers.0.bounds", 0, std::numeric_limits<double>::infinity()), "examples.layers.0.bounds");
+  expect(error_with("layers.0.head", 1, std::int32_t{2}), "examples.layers.0.head: expected whole numbers of 0 to 1");
+  expect(error_with("layers.0.window", 0, std::int64_t{3}), "expected numbers of examples.windows, found 3");
+  expect(error_with("layers.0.window", 1, std::int64_t{2}), "expected each window of a head once and in order");
+  expect(error_with("layers.0.activation", 0, kNaN), "examples.layers.0.activation: expected finite numbers");
+  expect(error_with("layers.0.level", 0, std::uint8_t{0}), "examples.layers.0.level: expected whole numbers of 1 to 3");
+  expect(error_with("layers.0.kind", 0, std::uint8_t{4}), "examples.layers.0.kind: expected whole numbers of 1 to 3");
+  expect(error_with("layers.0.ends", 1, std::int64_t{1}), "examples.layers.0.ends: expected");
+  expect(error_with("layers.0.ends", 0, std::int64_t{3}), "examples.layers.0.ends: expected");
+  expect(error_with("layers.0.index", 0, std::int32_t{256}), "examples.layers.0.index: expected cells below 256");
+  expect(error_with("layers.0.index", 1, std::int32_t{3}),
+         "examples.layers.0.index: expected cells below 256, ascending");
+  expect(error_with("layers.0.weight", 0, std::int16_t{0}), "with weights of 1 to 10000");
+  expect(error_with("layers.0.weight", 0, std::int16_t{10001}), "with weights of 1 to 10000");
+  contents_.info.length = 20000;
+  contents_.examples = {};
+  contents_.examples.layers.resize(2);
+  expect(error_after([](Tensors&, auto&) {}), "expected windows of at most 16384 tokens with examples");
+}
+
 // Bytes of header and numbers at random: an error or numbers, no crash.
 TEST_F(AtlasFile, DamagedFilesDoNoHarm) {
   write();
@@ -233,8 +385,10 @@ TEST_F(AtlasFile, DamagedFilesDoNoHarm) {
   for (int n = 0; n < 600; ++n) {
     std::string bytes = whole;
     const std::size_t reach = n % 3 == 0 ? bytes.size() : std::min<std::size_t>(bytes.size(), 3000);
+    const std::size_t first = n % 6 == 0 ? whole.rfind('}') + 1 : 0;  // numbers alone
     for (int change = 0; change < 1 + n % 4; ++change) {
-      bytes[random() % reach] = n % 2 == 0 ? static_cast<char>(random()) : static_cast<char>('0' + random() % 10);
+      bytes[first + random() % (reach - first)] =
+          n % 2 == 0 ? static_cast<char>(random()) : static_cast<char>('0' + random() % 10);
     }
     if (n % 7 == 0) {
       bytes.resize(random() % bytes.size());
@@ -247,6 +401,10 @@ TEST_F(AtlasFile, DamagedFilesDoNoHarm) {
       continue;
     }
     ++opened;
+    for (const std::int64_t layer : {0, 1}) {
+      const auto examples = (*atlas)->examples(layer, layer);
+      EXPECT_TRUE(!examples.ok() || examples->windows.size() <= 2);
+    }
     for (const std::string& name : (*atlas)->statistics()) {
       for (const std::int64_t layer : {kAtlasOfModel, std::int64_t{0}, std::int64_t{1}}) {
         for (const AtlasNull null : {AtlasNull::kText, AtlasNull::kShuffled}) {
