@@ -24,6 +24,14 @@ inline std::shared_ptr<const models::Model> bundled(const std::string& name, std
   return model.ok() ? *std::move(model) : nullptr;
 }
 
+// The same weights with an edit, typed in its short form ("head 1.2 zero").
+inline std::shared_ptr<const models::Model> with_edit(const std::shared_ptr<const models::Model>& model,
+                                                      const std::string& words) {
+  const auto edit = models::parse_edit(words, 0);
+  EXPECT_TRUE(edit.ok()) << words;
+  return edit.ok() ? *model->edited({*edit}) : nullptr;
+}
+
 inline views::Column column_of(std::shared_ptr<const models::Model> model, const models::Input& input,
                                const std::string& name = {}) {
   auto trace = model->run(input);

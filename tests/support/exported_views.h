@@ -36,6 +36,16 @@ inline ViewInput pair_of() {
   return input;
 }
 
+// The same for views of edits, which need one: the second column has it.
+inline ViewInput pair_for(const View& view) {
+  ViewInput input = pair_of();
+  if (view.info().of_edits) {
+    input.columns.back() =
+        test::column_of(test::with_edit(test::bundled("text-rope"), "head 1.2 zero"), kText, "edited");
+  }
+  return input;
+}
+
 inline Field map_of(const models::Trace& trace, std::int64_t layer, std::int64_t head,
                     models::Quantity quantity = models::Quantity::kWeight) {
   models::MapRequest request;

@@ -29,7 +29,7 @@ bool is_edited(const Column& column) {
   return column.model && !column.model->edits().empty();
 }
 
-// The key: whether a column is shown. Those with edits are; where none has any, their effect is 0 and says so.
+// The key: whether a column is shown. Those with edits are.
 class EffectView final : public MeasuredView<bool, Effects> {
  public:
   const ViewInfo& info() const override { return info_; }
@@ -55,7 +55,10 @@ class EffectView final : public MeasuredView<bool, Effects> {
 
  protected:
   Result<bool> measure_key(const ViewInput& input, std::size_t column) const override {
-    return is_edited(input.columns[column]) || std::none_of(input.columns.begin(), input.columns.end(), is_edited);
+    if (std::none_of(input.columns.begin(), input.columns.end(), is_edited)) {
+      return usage("effect: expected a column with edits (--edit; in the window: Edits…), found none");
+    }
+    return is_edited(input.columns[column]);
   }
   Result<Effects> measure(const bool& shown, const MeasureContext& context) const override {
     if (!shown) {
@@ -79,6 +82,7 @@ class EffectView final : public MeasuredView<bool, Effects> {
           "change of −log p of the actual token, or KL(unedited ‖ edited) of the whole distribution.",
       .uses_camera = true,
       .needs_text = true,
+      .of_edits = true,
       .controls =
           {choice("of", "Of",
                   "loss: the change of −log p of the actual token; kl: the change of the whole output distribution",
@@ -115,10 +119,7 @@ Result<std::vector<std::size_t>> shown_columns(const ViewInput& input,
   return shown;
 }
 
-std::string loss_note(const ViewInput& input, std::size_t column, const Effects& made) {
-  if (!is_edited(input.columns[column])) {
-    return input.columns[column].name + " is not edited: nothing changes";
-  }
+std::string loss_note(const Effects& made) {
   return std::isnan(made.loss) ? std::string()
                                : "loss " + short_number(made.loss) + " → " + short_number(made.loss_edited);
 }
@@ -171,7 +172,7 @@ Result<figure::Figure> EffectView::draw(const ViewInput& input, const Numbers& n
       figure::Panel panel = text_strip(input, column, rows[n]->values,
                                        scale_of(input, kl ? Sign::kPositive : Sign::kZeroCentred, rows, n));
       name_after(column, panel);
-      panel.note = loss_note(input, shown[n], *numbers[shown[n]]);
+      panel.note = loss_note(*numbers[shown[n]]);
       panel.color_bar_label = input.scale.shared && n + 1 < shown.size() ? "" : kl ? label : "change of loss (nats)";
       figure.panels.push_back(std::move(panel));
     }
@@ -184,7 +185,7 @@ Result<figure::Figure> EffectView::draw(const ViewInput& input, const Numbers& n
     const std::vector<float>& values = rows[n]->values;
     figure::Curve curve =
         curve_through(input.columns[shown[n]].name, counted(values.size()), {values.begin(), values.end()});
-    panel.note = joined_notes(panel.note, loss_note(input, shown[n], *numbers[shown[n]]));
+    panel.note = joined_notes(panel.note, loss_note(*numbers[shown[n]]));
     add_curve(std::move(curve), x, y, panel);
   }
   if (!kl) {

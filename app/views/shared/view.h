@@ -96,6 +96,7 @@ struct ViewInfo {
   bool of_atlases = false;  // shows atlases
   bool uses_lasso = false;  // a loop that is pulled on it chooses what is inside
   bool of_scores = false;   // its cells are a query's and a key's, with the scores of the run
+  bool of_edits = false;    // shows what edits change, and nothing where no column has one
   std::vector<Control> controls;
   std::vector<RangeBrush> brushes{};
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "app/workbench/state/edit_actions.h"
+
 namespace locus::workbench {
 
 namespace {
@@ -32,6 +34,18 @@ std::string what_to_give(const Studio& studio) {
   return "Type a text: the model runs on it as you type (Ctrl+L).";
 }
 
+// What a view of edits says where no column has one.
+std::string without_edit(Studio& studio) {
+  const std::string what = studio.view().info().title + " shows what edits change, and no column has one.\n";
+  const EditActions actions(studio);
+  for (std::size_t n = 0; n < studio.checkpoints().shown().size(); ++n) {
+    if (actions.can_edit(n)) {
+      return what + "Make one below, or by Edit ▸ Edits….";
+    }
+  }
+  return what + "Runs of encoder-decoders cannot be edited.";
+}
+
 }  // namespace
 
 std::string canvas_message(Studio& studio, bool late) {
@@ -43,6 +57,9 @@ std::string canvas_message(Studio& studio, bool late) {
   }
   if (studio.checkpoints().question()) {
     return work(studio);
+  }
+  if (lacks_edit(studio) && !studio.checkpoints().waiting()) {
+    return without_edit(studio);
   }
   if (studio.scheduler().error() && !studio.checkpoints().waiting()) {
     return studio.scheduler().error()->describe();

@@ -100,6 +100,17 @@ std::vector<EditChoice> mixer_choices(const models::LayerInfo& layer, const Edit
 
 }  // namespace
 
+bool lacks_edit(const Studio& studio) {
+  const views::View& view = studio.view();
+  if (!view.info().of_edits) {
+    return false;
+  }
+  const auto columns = studio.view_input().columns;
+  return !columns.empty() && std::ranges::all_of(columns, [&](const views::Column& each) {
+    return view.available(each).ok() && each.model->edits().empty();
+  });
+}
+
 bool EditActions::can_edit(std::size_t column) const {
   const auto columns = studio_.checkpoints().shown();
   return column < columns.size() && columns[column]->model && columns[column]->model->info().encoder_layers == 0;

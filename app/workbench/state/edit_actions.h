@@ -16,6 +16,9 @@ struct EditChoice {
   models::Edit edit;
 };
 
+// Whether the view shows what edits change, and the columns, which it could show, have none.
+bool lacks_edit(const Studio& studio);
+
 class EditActions : public QObject {
   Q_OBJECT
 

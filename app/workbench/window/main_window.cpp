@@ -20,11 +20,13 @@
 #include "app/session/session.h"
 #include "app/viewport/canvas.h"
 #include "app/workbench/canvas/canvas_link.h"
+#include "app/workbench/canvas/edit_offer.h"
 #include "app/workbench/canvas/effect_strip.h"
 #include "app/workbench/canvas/options_bar.h"
 #include "app/workbench/canvas/timeline_bar.h"
 #include "app/workbench/canvas/view_bar.h"
 #include "app/workbench/docks/checkpoints_dock.h"
+#include "app/workbench/docks/edits_dialog.h"
 #include "app/workbench/docks/figures_dock.h"
 #include "app/workbench/docks/head_dock.h"
 #include "app/workbench/docks/inspector_dock.h"
@@ -164,6 +166,8 @@ void MainWindow::make_centre() {
   column->addWidget(canvas_holder_, 1);
   effects_ = new EffectStrip(*studio_, centre);
   column->addWidget(effects_);
+  offer_ = new EditOffer(*studio_, centre);
+  column->addWidget(offer_);
   auto* question = new QuestionBar(*studio_, centre);
   connect(question, &QuestionBar::shortened, this,
           [this](const QString& message) { messages_->show_message(message); });
@@ -230,6 +234,7 @@ void MainWindow::connect_layout() {
       head_->show_card();
     }
     effects_->set_hidden(hidden);
+    offer_->set_hidden(hidden);
     if (canvas_ != nullptr) {
       link_->instruments().set_hidden(hidden);
     }
@@ -261,6 +266,8 @@ void MainWindow::connect_docks() {
   });
   connect(messages_, &MessageBar::memory_limit_requested, this,
           [this] { choose_preferences(*this, *settings_, studio_->columns(), *layout_); });
+  connect(offer_, &EditOffer::edit_chosen, edits_.get(), &EditActions::open_beside);
+  connect(offer_, &EditOffer::edits_requested, this, [this](int id) { show_edits(*studio_, id, this); });
   connect(edits_.get(), &EditActions::reported, messages_, &MessageBar::show_message);
 }
 

@@ -23,6 +23,7 @@ class CanvasLink;
 class CheckpointsDock;
 class CommandRegistry;
 class EditActions;
+class EditOffer;
 class EffectStrip;
 class FileOpener;
 class FigurePictures;
@@ -93,6 +94,7 @@ class MainWindow : public QMainWindow {
   CanvasLink* link_ = nullptr;          // null without Vulkan
   ViewBar* view_bar_ = nullptr;
   EffectStrip* effects_ = nullptr;
+  EditOffer* offer_ = nullptr;
   OptionsBar* options_bar_ = nullptr;
   TimelineBar* timeline_ = nullptr;
   FiguresDock* figures_ = nullptr;

@@ -82,7 +82,7 @@ std::map<std::string, Drawn> figures() {
        {"text-rope text-rope:2000", R"("options": {"logit-attribution": {"against": "e", "at": 5}})"}},
       {"score-sources",
        {"text-rope text-rope:2000", R"("layer": 2, "head": 1, "options": {"score-sources": {"shown": 4}})"}},
-      {"effect", {"text-rope", R"("options": {"effect": {"of": "kl", "as": "text"}})"}},
+      {"effect", {"text-rope text-rope#3", R"("options": {"effect": {"of": "kl", "as": "text"}})"}},
   };
   for (const auto* view : locus::views::views()) {
     figures.emplace(view->info().name, Drawn{"text-rope", R"("layer": 0)"});
@@ -90,13 +90,13 @@ std::map<std::string, Drawn> figures() {
   return figures;
 }
 
-// "text-rope:2000" is the checkpoint with another RoPE base, "atlas:text-rope-800" a bundled atlas, "hybrid:lfm2" a tiny
+// "text-rope:2000" is the checkpoint with another RoPE base, "text-rope#3" the one without its head 0.3, "atlas:text-rope-800" a bundled atlas, "hybrid:lfm2" a tiny
 // model, which is written into `folder`.
 std::string columns_json(const std::string& names, const std::filesystem::path& folder) {
   std::istringstream words(names);
   std::string json;
   for (std::string word; words >> word;) {
-    const std::size_t colon = word.find(':');
+    const std::size_t colon = word.find_first_of(":#");
     json += json.empty() ? "" : ", ";
     if (word.starts_with("hybrid:")) {
       const std::filesystem::path own = folder / word.substr(7);
@@ -110,7 +110,10 @@ std::string columns_json(const std::string& names, const std::filesystem::path& 
       continue;
     }
     json += R"({"path": ")" + locus::test::source_dir() + "/assets/checkpoints/" + word.substr(0, colon) + "\"";
-    json += colon == std::string::npos ? "}" : R"(, "rope_base": )" + word.substr(colon + 1) + "}";
+    json += colon == std::string::npos ? "}"
+            : word[colon] == ':'       ? R"(, "rope_base": )" + word.substr(colon + 1) + "}"
+                                 : R"(, "edits": [{"edit": "head", "layer": 0, "head": )" + word.substr(colon + 1) +
+                                       R"(, "to": "zero"}]})";
   }
   return json;
 }

@@ -388,6 +388,9 @@ TEST(EditViews, AnEffectIsThatOfTheColumnsEdits) {
     EXPECT_EQ(data.titles[4 * last + 2], effect->unedited->top(1).front().token);
     EXPECT_EQ(data.titles[4 * last + 3], effect->edited->top(1).front().token);
   }
+  EXPECT_EQ(view_of("effect").figure(input_of()).error().describe(),
+            "effect: expected a column with edits (--edit; in the window: Edits…), found none");
+  EXPECT_EQ(view_of("effect").data(input_of()).error().code, ErrorCode::kUsage);
   // Beside the unedited run the edited one is shown alone; a token is tinted by what happened to it.
   input.columns.insert(input.columns.begin(), input_of().columns.front());
   input.options = Settings{{"as", std::string("text")}};

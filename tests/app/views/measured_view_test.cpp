@@ -162,7 +162,7 @@ const std::vector<std::string> kAnalyses{
 
 // Two runs, or two atlases of steps.
 ViewInput columns_for(const View& view) {
-  ViewInput input = test_views::pair_of();
+  ViewInput input = test_views::pair_for(view);
   if (!view.info().of_runs) {
     input.columns = {test::atlas_column("early", 100, 0.5), test::atlas_column("late", 300)};
   }
@@ -220,8 +220,11 @@ TEST(MeasuredView, NoLookReadsARunAgain) {
   const Column image{"image", std::make_shared<test::FakeModel>(shape), std::make_shared<test::FakeTrace>(shape, "")};
   Column hybrid = test::hybrid_column("qwen3_next");
   hybrid.trace = hybrid.trace->side(models::Side::kMixer);
-  const std::vector<std::vector<Column>> pairs{
-      two_of("text-rope", text), two_of("flip-flop-cope", ids), two_of("text-repo", text), {image, image}, {hybrid, hybrid}};
+  const std::vector<std::vector<Column>> pairs{two_of("text-rope", text),
+                                               two_of("flip-flop-cope", ids),
+                                               two_of("text-repo", text),
+                                               {image, image},
+                                               {hybrid, hybrid}};
   for (const View* view : views()) {
     if (!view->info().uses_input || is_analysis(view->info().name)) {
       continue;  // shows files; or reads more than maps, as the test above sees by its progress

@@ -111,7 +111,7 @@ TEST(SignedScale, ZeroIsNeutralAndSignsAreMirrorImagesInEveryView) {
   for (const Signed& drawn : signed_views()) {
     for (const Asked& asked : scales()) {
       SCOPED_TRACE(drawn.view + ", " + models::to_text(drawn.quantity) + ", " + asked.name);
-      ViewInput input = test_views::pair_of();
+      ViewInput input = test_views::pair_for(test_views::view_of(drawn.view));
       input.query = 9;
       input.key = 8;
       input.quantity = drawn.quantity;

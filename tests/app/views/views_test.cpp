@@ -47,6 +47,10 @@ ViewInput input_for(const View& view) {
   if (!view.info().of_runs) {
     real.columns = {test::atlas_column("early", 100, 0.5), test::atlas_column("late", 300)};
   }
+  if (view.info().of_edits) {
+    real.columns.back() =
+        test::column_of(test::with_edit(test::bundled("text-rope"), "head 1.0 zero"), kSentences, "edited");
+  }
   if (view.info().name == "memory") {
     real.columns = {test::hybrid_column("qwen3_next"), test::hybrid_column("lfm2")};
   }

@@ -112,6 +112,45 @@ TEST_F(WindowEdits, AnEditedColumnStartsWhereItsOriginalIs) {
   }
 }
 
+// Where no column has an edit, a view of edits says so and offers some of the present head.
+TEST_F(WindowEdits, AViewOfEditsOffersOneWhereThereIsNone) {
+  auto* offer = find<QWidget>(*window_, "edit-offer");
+  ASSERT_NE(offer, nullptr);
+  EXPECT_FALSE(offer->isVisible());
+  session::ViewState state = window_->studio().state();
+  session::show_view(state, "effect");
+  state.layer = 2;
+  state.head = 1;
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window_->studio().scheduler().figure(), nullptr);
+  ASSERT_TRUE(wait([&] {
+    return window_->canvas()->content().message.find("Effect shows what edits change, and no column has one") == 0;
+  })) << window_->canvas()->content().message;
+  EXPECT_TRUE(offer->isVisible());
+  find<QPushButton>(*offer, "offer-edits")->click();
+  auto* dialog = window_->findChild<EditsDialog*>();
+  ASSERT_NE(dialog, nullptr);
+  dialog->close();
+  auto* zero = find<QPushButton>(*offer, "offer-edit-zero");
+  ASSERT_NE(zero, nullptr);
+  EXPECT_EQ(zero->text(), QStringLiteral("Zero ablation of head 2.1"));
+  zero->click();
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().shown().size() == 2; }));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(models::to_text(column(1).entry.edits.front()), "head 2.1 zero");
+  EXPECT_NE(window_->studio().scheduler().figure(), nullptr);
+  EXPECT_FALSE(offer->isVisible());
+  window_->studio().undo();
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().shown().size() == 1; }));
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(offer->isVisible());
+  session::show_view(state, "attention");
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(offer->isVisible());
+}
+
 // Below an edited column stands what its edits change, at the chosen token and over all.
 TEST_F(WindowEdits, TheEffectStandsBelowTheEditedColumn) {
   auto* strip = find<QWidget>(*window_, "effect-strip");

@@ -1,0 +1,40 @@
+// EditOffer: appears below the empty canvas where a view shows what edits change and no column has one. It offers edits
+// of the present head, each in a column of its own, and the dialog of edits.
+#pragma once
+
+#include <QFrame>
+
+#include "app/workbench/state/edit_actions.h"
+
+class QLabel;
+class QPushButton;
+
+namespace locus::workbench {
+
+class EditOffer : public QFrame {
+  Q_OBJECT
+
+ public:
+  EditOffer(Studio& studio, QWidget* parent);
+
+  // Hides the offer together with everything around the figure.
+  void set_hidden(bool hidden);
+
+ Q_SIGNALS:
+  void edit_chosen(int id, const locus::models::Edit& edit);
+  void edits_requested(int id);
+
+ private:
+  void refresh();
+  void offer(const Checkpoint& column, std::size_t number);
+
+  Studio& studio_;
+  QLabel* says_ = nullptr;
+  QPushButton* dialog_ = nullptr;
+  QList<QPushButton*> buttons_;  // one an edit
+  QString offered_;              // what the buttons do
+  int id_ = 0;                   // of the column that would be edited; 0: none can be
+  bool hidden_ = false;
+};
+
+}  // namespace locus::workbench
