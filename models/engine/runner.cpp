@@ -1,10 +1,10 @@
 #include "models/engine/runner.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "core/base/guarded.h"
+#include "core/base/work_time.h"
 #include "models/edits/edited_encoding.h"
 #include "models/edits/run_edits.h"
 #include "models/engine/estimator.h"
@@ -35,13 +35,15 @@ Result<transformer::Observation> Runner::observe(const transformer::Transformer&
   const double part =
       options.reused_tokens == nullptr ? 1 : 1 - static_cast<double>(options.reused_tokens->tokens) / length;
   const ThreadsFor threads(part * transformer::run_macs(model.spec(), batch.positions.size(), options.all_logits));
-  const auto begin = std::chrono::steady_clock::now();
+  WorkTime time;
+  transformer::ObserveOptions timed = options;
+  timed.pause = time.not_counting(options.pause);
   LOCUS_TRY(transformer::Observation observation,
-            transformer::with_cause(model.observe(batch, options), checkpoint_.value_warnings()));
+            transformer::with_cause(model.observe(batch, timed), checkpoint_.value_warnings()));
   if (!parts_.device.is_cpu()) {
     observation.logits.flatten().narrow(0, 0, 1).to(at::kCPU);  // waits until the device has computed them
   }
-  time_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  time_ms += time.ms();
   return observation;
 }
 
@@ -62,13 +64,15 @@ Status Runner::observe_images(PreparedInput& prepared, const transformer::Observ
   if (!prepared.vision) {
     return {};
   }
-  const auto begin = std::chrono::steady_clock::now();
-  LOCUS_TRY(SeenImages seen, transformer::with_cause(parts_.vision->observe(prepared.vision->images, options),
+  WorkTime time;
+  transformer::ObserveOptions timed = options;
+  timed.pause = time.not_counting(options.pause);
+  LOCUS_TRY(SeenImages seen, transformer::with_cause(parts_.vision->observe(prepared.vision->images, timed),
                                                      checkpoint_.value_warnings()));
   seen.rows.tokens = prepared.vision->tokens.to(seen.rows.vectors.device());
   prepared.batch.images = std::make_shared<const transformer::ImageRows>(seen.rows);
   observed.images = std::make_shared<const SeenImages>(std::move(seen));
-  time_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  time_ms += time.ms();
   return {};
 }
 

@@ -3,12 +3,15 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <numbers>
 #include <random>
+#include <thread>
 
 #include "core/base/system_files.h"
+#include "core/base/work_time.h"
 #include "core/position/list.h"
 #include "models/engine/loaded_model.h"
 #include "models/engine/model_info.h"
@@ -460,13 +463,22 @@ TEST(Live, ALongRunTellsItsLayersAsTheyAreDone) {
     RunOptions options;
     int rests = 0;
     std::vector<TracePointer> early;
-    options.pause = [&] { ++rests; };
+    double rested_ms = 0;
+    options.pause = [&] {
+      const WorkTime rest;
+      ++rests;
+      std::this_thread::sleep_for(std::chrono::milliseconds(rests == 1 ? 300 : 0));
+      rested_ms += rest.ms();
+    };
     options.early = [&](const TracePointer& trace) { early.push_back(trace); };
     options.early_ms = 0;
     std::vector<double> fractions;
     const auto told = [&](const ProgressReport& news) { fractions.push_back(news.fraction); };
+    const WorkTime all;
     const auto whole = model->run(input, options, {}, told);
     ASSERT_TRUE(whole.ok()) << whole.error().describe();
+    EXPECT_GE(rested_ms, 300);
+    EXPECT_LT((*whole)->time_ms(), all.ms() - rested_ms) << "rests are no part of the run";
     const std::int64_t layers = (*whole)->model().layers;
     ASSERT_GE(layers, 2);
     EXPECT_TRUE(std::is_sorted(fractions.begin(), fractions.end())) << encoding;

@@ -123,6 +123,14 @@ void InputActions::generate(std::int64_t count, double temperature) {
       });
 }
 
+void InputActions::note_figure() {
+  double ms = studio_.scheduler().drawing_ms();
+  for (const Checkpoint* column : studio_.checkpoints().shown()) {
+    ms += column->run_ms;
+  }
+  input_.note_work(ms);
+}
+
 void InputActions::drop_generation() {
   studio_.worker().drop(kGenerate);
 }

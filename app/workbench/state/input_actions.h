@@ -40,15 +40,12 @@ class InputActions {
   void drop_generation();
 
   // Records that a figure of the present input is there.
-  void note_figure() { latency_ms_ = input_.take_elapsed_ms().value_or(latency_ms_); }
-  // Time from the latest change of the input to its figure.
-  double last_latency_ms() const { return latency_ms_; }
+  void note_figure();
 
  private:
   Studio& studio_;
   LiveInput input_;
   std::uint64_t generations_ = 0;  // seeds them
-  double latency_ms_ = 0;
 };
 
 }  // namespace locus::workbench

@@ -49,7 +49,9 @@ void MessageBar::add_widgets(const std::string& device) {
   where_ = new QLabel(qt(device == "cpu" || device == "auto" ? "CPU" : device), this);
   where_->setToolTip(QStringLiteral("Device of the models, and the kernels of matrix products"));
   latency_ = new QLabel(this);
-  latency_->setToolTip(QStringLiteral("Time from the change of the input to its figure; time of its forward passes"));
+  latency_->setObjectName(QStringLiteral("times"));
+  latency_->setToolTip(
+      QStringLiteral("Time of the columns' forward passes, and of drawing the figure from them, without waiting"));
   memory_ = new QLabel(this);
   memory_->setToolTip(QStringLiteral("Memory kept for the views: queries, keys and recent fields"));
   machines_ = new QLabel(this);
@@ -227,9 +229,9 @@ void MessageBar::show_work() {
     forward_ms += column->trace->time_ms();
   }
   latency_->setText(columns.empty() ? QString()
-                                    : QStringLiteral("figure %1 ms, run %2 ms")
-                                          .arg(studio_.inputs().last_latency_ms(), 0, 'f', 0)
-                                          .arg(forward_ms, 0, 'f', 0));
+                                    : QStringLiteral("run %1 ms, figure %2 ms")
+                                          .arg(forward_ms, 0, 'f', 0)
+                                          .arg(studio_.scheduler().drawing_ms(), 0, 'f', 0));
   memory_->setText(
       QStringLiteral("%1 MB kept").arg(studio_.scheduler().memory_mb() + studio_.checkpoints().memory_mb()));
   show_machines();

@@ -26,6 +26,7 @@ struct Checkpoint {
   std::shared_ptr<const models::Trace> trace;  // of the present input, once it has run
   std::shared_ptr<const models::Trace> last;   // of the latest finished run, whose prefix the next run reuses
   std::vector<models::Prediction> top;         // of that trace
+  double run_ms = 0;                           // the work on the run of the present input; 0: it has not ended
   std::optional<Error> error;                  // of opening or running
   bool opening = false;
   int waits_for_id = 0;  // checkpoint that is opening the same weights; 0: none

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/workbench/work/checkpoint_list.h"
+#include "core/base/work_time.h"
 #include "models/api/run_estimate.h"
 
 namespace locus::workbench {
@@ -83,6 +84,7 @@ void CheckpointRuns::run_all() {
   stopped_ = false;
   bool forgot_error = false;
   for (Checkpoint& checkpoint : list_.all()) {
+    checkpoint.run_ms = 0;
     if (checkpoint.entry.text && checkpoint.trace) {
       continue;  // it reads a text of its own
     }
@@ -155,6 +157,8 @@ Result<CheckpointRuns::Run> CheckpointRuns::run_on_worker(const Wanted& wanted, 
                                                           const Progress& progress) {
   const models::Model& model = *wanted.model;
   models::RunOptions options = wanted.options;
+  WorkTime time;
+  options.pause = time.not_counting(wanted.options.pause);
   Progress told = progress;
   report(progress, 0, "reading the text");
   const auto tokens = model.tokenize(wanted.input);
@@ -177,7 +181,7 @@ Result<CheckpointRuns::Run> CheckpointRuns::run_on_worker(const Wanted& wanted, 
   }
   LOCUS_TRY(auto trace, model.run(wanted.input, options, stop, told));
   auto top = trace->top(kPredictions);
-  return Run{std::move(trace), std::move(top), {}};
+  return Run{std::move(trace), std::move(top), {}, time.ms()};
 }
 
 void CheckpointRuns::run(Checkpoint& checkpoint) {
@@ -195,6 +199,7 @@ void CheckpointRuns::run(Checkpoint& checkpoint) {
   }
   clear(checkpoint);
   checkpoint.running = true;
+  checkpoint.run_ms = 0;
   if (!checkpoint.before) {  // of what is shown: runs that were begun since have shown nothing yet
     checkpoint.before = Checkpoint::Before{checkpoint.trace, checkpoint.top};
   }
@@ -256,6 +261,7 @@ void CheckpointRuns::show(Checkpoint& done, Result<Run> made) {
     done.top.clear();
   }
   done.last = made ? made->trace : done.last;
+  done.run_ms = made ? made->ms : 0;
   done.error = made ? std::nullopt : std::optional(made.error());
   const bool warns = made && done.info()->warnings.size() != warned;
   const std::optional<Error> error = done.error;

@@ -47,6 +47,7 @@ class CheckpointRuns : public QObject {
     std::shared_ptr<const models::Trace> trace;
     std::vector<models::Prediction> top;
     std::optional<Question> question;  // instead of a run
+    double ms = 0;                     // without waiting
   };
   struct Wanted;
   void run(Checkpoint& checkpoint);

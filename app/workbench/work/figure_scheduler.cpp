@@ -7,6 +7,7 @@
 
 #include "app/figures/view_input.h"
 #include "app/views/shared/score_maps/refined_map.h"
+#include "core/base/work_time.h"
 
 namespace locus::workbench {
 
@@ -29,19 +30,20 @@ std::pair<int, int> unrolled(int width_px, int height_px, int panels) {
   return {width_px / best * std::max(panels, 1), panels > 1 ? height_px / rows(best) : height_px};
 }
 
-// The view's figure, on the worker: of columns that all have what the view shows.
-Result<std::shared_ptr<const figure::Figure>> figure_of(const views::View& view, views::ViewInput input, StopToken stop,
-                                                        const Progress& progress) {
+}  // namespace
+
+FigureScheduler::Made FigureScheduler::figure_of(const views::View& view, views::ViewInput input, StopToken stop,
+                                                 const Progress& progress) {
+  const Worker::Clock::time_point begun = Worker::Clock::now();
+  const WorkTime time;
   input.stop = std::move(stop);
   input.progress = progress;
   for (const views::Column& column : input.columns) {
     LOCUS_CHECK(view.available(column));
   }
   LOCUS_TRY(figure::Figure made, view.figure(input));
-  return std::make_shared<const figure::Figure>(std::move(made));
+  return Drawn{std::make_shared<const figure::Figure>(std::move(made)), begun, time.ms()};
 }
-
-}  // namespace
 
 FigureScheduler::FigureScheduler(Worker& worker, const CheckpointList& columns, const History& history, double step_ms)
     : worker_(worker),
@@ -99,7 +101,7 @@ void FigureScheduler::update() {
   pending_ = true;
   drawing_ = true;
   refining_ = true;
-  draw(0, Worker::Clock::now());
+  draw(0, std::nullopt);
 }
 
 void FigureScheduler::update_early() {
@@ -128,7 +130,7 @@ void FigureScheduler::draw_early(bool again) {
   }
   early_asked_ = input.layer;
   input.step_ms = 0;
-  worker_.submit<std::shared_ptr<const figure::Figure>>(
+  worker_.submit<Drawn>(
       Priority::kTile, kEarly, "",
       [view = &view(), input](StopToken stop, const Progress& progress) {
         return figure_of(*view, input, std::move(stop), progress);
@@ -136,7 +138,7 @@ void FigureScheduler::draw_early(bool again) {
       [this, state, ids = columns_.shown_ids()](Made made) {
         if (made && columns_.running()) {
           error_.reset();
-          figure_ = *made;
+          figure_ = made->figure;
           figure_state_ = state;
           figure_ids_ = ids;
           early_layer_ = state.layer;
@@ -145,22 +147,23 @@ void FigureScheduler::draw_early(bool again) {
       });
 }
 
-void FigureScheduler::draw(double step_ms, Worker::Clock::time_point since) {
+void FigureScheduler::draw(double step_ms, std::optional<Worker::Clock::time_point> since) {
   views::ViewInput input = view_input();
   input.step_ms = step_ms;
-  worker_.submit<std::shared_ptr<const figure::Figure>>(
+  worker_.submit<Drawn>(
       step_ms > 0 ? Priority::kExact : Priority::kTile, kFigure, "Drawing " + view().info().title,
       [view = &view(), input](StopToken stop, const Progress& progress) {
         return figure_of(*view, input, std::move(stop), progress);
       },
       [this, state = history_.state(), ids = columns_.shown_ids(), step_ms, since](Made made) {
-        const std::int64_t left = made.ok() ? views::rows_to_refine(**made) : 0;
+        const std::int64_t left = made.ok() ? views::rows_to_refine(*made->figure) : 0;
+        drawing_ms_ = made.ok() ? (step_ms > 0 ? drawing_ms_ : 0) + made->ms : 0;
         pending_ = refining_ && left > 0;
         if (pending_) {
           // Where the cache cannot hold what is finished, all is computed in one step.
           const bool grows = step_ms == 0 || left < rows_left_;
           rows_left_ = left;
-          draw(grows ? step_ms_ : std::numeric_limits<double>::infinity(), since);
+          draw(grows ? step_ms_ : std::numeric_limits<double>::infinity(), since.value_or(made->begun));
         }
         show(std::move(made), state, ids);
       },
@@ -179,7 +182,7 @@ void FigureScheduler::show(Made made, const session::ViewState& state, const std
     made = Error{ErrorCode::kCancelled, "Cancelled. Press R, or change something, to start again.", {}};
   }
   error_ = made ? std::nullopt : std::optional(made.error());
-  figure_ = made ? *made : nullptr;
+  figure_ = made ? made->figure : nullptr;
   figure_state_ = state;
   figure_ids_ = ids;
   Q_EMIT drawn();

@@ -46,6 +46,8 @@ class FigureScheduler : public QObject {
   const std::shared_ptr<const figure::Figure>& figure() const { return figure_; }
   const session::ViewState& figure_state() const { return figure_state_; }
   const std::optional<Error>& error() const { return error_; }
+  // The work on that figure, in all its steps so far, without the time that they waited; 0 after an error.
+  double drawing_ms() const { return drawing_ms_; }
   // Whether the figure is of an unfinished run: its points are no places of view_input().
   bool is_early() const { return early_layer_ >= 0; }
   // Whether another figure is being computed, not counting those of unfinished runs.
@@ -66,9 +68,16 @@ class FigureScheduler : public QObject {
   void cells_changed();
 
  private:
-  using Made = Result<std::shared_ptr<const figure::Figure>>;
-  // Samples large maps (step_ms 0), then repeats until they are exact.
-  void draw(double step_ms, Worker::Clock::time_point since);
+  struct Drawn {
+    std::shared_ptr<const figure::Figure> figure;
+    Worker::Clock::time_point begun;
+    double ms = 0;
+  };
+  using Made = Result<Drawn>;
+  // The view's figure, on the worker: of columns that all have what the view shows.
+  static Made figure_of(const views::View& view, views::ViewInput input, StopToken stop, const Progress& progress);
+  // Samples large maps (step_ms 0), then repeats until they are exact. `since`: when the first of these steps began.
+  void draw(double step_ms, std::optional<Worker::Clock::time_point> since);
   void draw_early(bool again);
   void show(Made made, const session::ViewState& state, const std::vector<int>& ids);
 
@@ -80,6 +89,7 @@ class FigureScheduler : public QObject {
   session::ViewState figure_state_;
   std::vector<int> figure_ids_;  // ids of its columns
   std::optional<Error> error_;
+  double drawing_ms_ = 0;
   std::vector<Cell> cells_;
   std::optional<std::pair<views::Token, views::Token>> hovered_;  // query and key; empty: the pinned cell
   std::shared_ptr<views::FieldCache> cache_;

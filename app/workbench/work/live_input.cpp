@@ -1,6 +1,5 @@
 #include "app/workbench/work/live_input.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "app/workbench/work/text_pictures.h"
@@ -14,11 +13,6 @@ LiveInput::LiveInput(int debounce_ms) : pause_ms_(debounce_ms) {
 
 bool LiveInput::empty() const {
   return !value_.ids && !value_.image && !value_.pixels && (!value_.text || value_.text->empty());
-}
-
-void LiveInput::start_watch() {
-  since_.start();
-  measuring_ = true;
 }
 
 void LiveInput::type(const std::string& text) {
@@ -36,9 +30,8 @@ void LiveInput::type(const std::string& text) {
 
 void LiveInput::type(const models::Input& input) {
   value_ = input;
-  start_watch();
-  waited_ms_ = took_ms_ < kQuickMs ? 0 : pause_ms_;
-  debounce_.start(waited_ms_);
+  untimed_ = true;
+  debounce_.start(took_ms_ < kQuickMs ? 0 : pause_ms_);
   Q_EMIT changed();
 }
 
@@ -50,27 +43,21 @@ void LiveInput::set(const models::Input& input) {
 void LiveInput::put(const models::Input& input) {
   debounce_.stop();
   value_ = input;
-  waited_ms_ = 0;
-  start_watch();
+  untimed_ = true;
   Q_EMIT changed();
 }
 
 void LiveInput::flush() {
   if (debounce_.isActive()) {
     debounce_.stop();
-    waited_ms_ = static_cast<int>(since_.elapsed());
     Q_EMIT due();
   }
 }
 
-std::optional<double> LiveInput::take_elapsed_ms() {
-  // A figure drawn while an input waits belongs to the previous input.
-  if (waiting() || !std::exchange(measuring_, false)) {
-    return std::nullopt;
+void LiveInput::note_work(double ms) {
+  if (!waiting() && std::exchange(untimed_, false)) {
+    took_ms_ = ms;
   }
-  const double elapsed = static_cast<double>(since_.nsecsElapsed()) / 1e6;
-  took_ms_ = std::max(0.0, elapsed - waited_ms_);
-  return elapsed;
 }
 
 }  // namespace locus::workbench

@@ -2,11 +2,9 @@
 // keystrokes, and otherwise after a pause in typing.
 #pragma once
 
-#include <QElapsedTimer>
 #include <QObject>
 #include <QTimer>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +16,10 @@ class LiveInput : public QObject {
   Q_OBJECT
 
  public:
-  // Figures faster than this, from run to figure, need no pause: few people type ten characters per second.
+  // Inputs whose run and figure take less need no pause: few people type ten characters per second.
   static constexpr double kQuickMs = 100;
 
-  // `debounce_ms`: length of the pause, used while figures are slower or their time is unknown.
+  // `debounce_ms`: length of the pause, used while they take longer or their time is unknown.
   explicit LiveInput(int debounce_ms);
 
   const models::Input& value() const { return value_; }
@@ -40,25 +38,21 @@ class LiveInput : public QObject {
   void forget() { debounce_.stop(); }
   bool waiting() const { return debounce_.isActive(); }
 
-  // Time since the input changed; call it when a figure is there. Empty on further calls for the same change, and while
-  // the input waits to run.
-  std::optional<double> take_elapsed_ms();
+  // Notes the work on run and figure, when a figure is there. It counts once for an input, and not while the input
+  // waits to run: the figure is of the input before.
+  void note_work(double ms);
 
  Q_SIGNALS:
   void changed();
   void due();
 
  private:
-  void start_watch();
-
   models::Input value_;
   std::vector<std::filesystem::path> removed_;  // pictures whose markers were deleted, newest last
   QTimer debounce_;
   const int pause_ms_;
-  QElapsedTimer since_;
-  bool measuring_ = false;
-  int waited_ms_ = 0;          // length of the pause before the measured run
-  double took_ms_ = kQuickMs;  // from run to figure, of the latest input
+  bool untimed_ = false;       // the work on the present input has not been noted
+  double took_ms_ = kQuickMs;  // the work on the latest input
 };
 
 }  // namespace locus::workbench

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "app/workbench/work/columns.h"
+#include "core/base/work_time.h"
 #include "tests/support/event_loop.h"
 #include "tests/support/fake_model.h"
 
@@ -65,6 +70,32 @@ TEST_F(FigureScheduler, TheFigureFollowsTheRunsAndTheState) {
   scheduler_.update();
   ASSERT_TRUE(settle());
   EXPECT_EQ(scheduler_.figure_state().view, "heads");
+}
+
+// The time of a figure is that of its own work, however long other work kept it waiting.
+TEST_F(FigureScheduler, WaitingForOtherWorkIsNoPartOfItsTime) {
+  constexpr int kHeldMs = 300;
+  type("one two");
+  open("gentle");
+  ASSERT_TRUE(settle());
+  std::atomic<bool> released = false;
+  worker_.submit<int>(
+      Priority::kPreview, "held", "",
+      [&](const StopToken&, const Progress&) -> Result<int> {
+        while (!released) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        return 0;
+      },
+      [](const Result<int>&) {});
+  const WorkTime all;
+  scheduler_.update();
+  std::this_thread::sleep_for(std::chrono::milliseconds(kHeldMs));
+  released = true;
+  ASSERT_TRUE(settle());
+  EXPECT_GT(scheduler_.drawing_ms(), 0);
+  EXPECT_LE(scheduler_.drawing_ms(), all.ms() - kHeldMs);
+  EXPECT_GT(columns_.list().all().front().run_ms, 0);
 }
 
 TEST_F(FigureScheduler, ColumnsOfTwoInputsAreNeverMixed) {
