@@ -5,6 +5,7 @@
 #include "core/base/listed.h"
 #include "core/base/shown.h"
 #include "models/api/atlas_run.h"
+#include "models/api/atlas_statistics.h"
 #include "models/formats/atlas/contents.h"
 
 namespace locus::models {
@@ -37,16 +38,11 @@ Result<std::vector<std::string>> chosen(const Model& model, const std::vector<st
   }
   std::vector<std::string> what;
   for (const AtlasStatistic& each : all) {
-    const bool predicts = each.name == "loss" || each.name == "retrieval" || each.name == "spans";
-    if (each.name == "mixers" && !model.info().has_mixers()) {
-      if (is_asked(each.name)) {
-        return unsupported("mixers: expected a model with layers without a softmax", model.info().name);
-      }
-    } else if (predicts && !model.info().causal) {
-      if (is_asked(each.name)) {
-        return unsupported(each.name + ": expected a causal model", model.info().name);
-      }
-    } else if (is_asked(each.name) || (asked.empty() && each.name != "examples")) {
+    const Status has = has_statistic(model.info(), each.name);
+    if (is_asked(each.name)) {
+      LOCUS_CHECK(has);
+    }
+    if (has.ok() && (is_asked(each.name) || (asked.empty() && each.name != "examples"))) {
       what.push_back(each.name);
     }
   }

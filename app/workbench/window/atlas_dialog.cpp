@@ -1,9 +1,11 @@
 #include "app/workbench/window/atlas_dialog.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QDialogButtonBox>
 #include <QFileDialog>
 #include <QFormLayout>
+#include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -11,6 +13,7 @@
 #include <QPushButton>
 #include <QSpinBox>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -18,6 +21,7 @@
 #include "app/workbench/widgets/qt_text.h"
 #include "core/base/numbers.h"
 #include "models/api/atlas.h"
+#include "models/api/atlas_statistics.h"
 
 namespace locus::workbench {
 
@@ -40,7 +44,7 @@ Result<models::AtlasSummary> make_atlas_of(const std::filesystem::path& path, co
 AtlasDialog::AtlasDialog(std::vector<Choice> choices, const QString& folder, QWidget* parent)
     : QDialog(parent), choices_(std::move(choices)), folder_(folder) {
   make_lasting(this, "atlas", QStringLiteral("Make an atlas"));
-  resize(620, 330);
+  resize(620, 410);
   auto* layout = new QVBoxLayout(this);
   layout->addWidget(
       make_label(this, "",
@@ -89,8 +93,52 @@ void AtlasDialog::add_fields() {
                                     QStringLiteral("Tokens of a window"));
   length_->setSpecialValueText(QStringLiteral("as trained"));
   form->addRow(QStringLiteral("&Tokens"), length_);
+  form->addRow(QStringLiteral("Measure"), make_statistics());
   file_ = add_path("atlas-file", QStringLiteral("&File"), QStringLiteral("NAME.safetensors"), QStringLiteral("Choose…"),
                    &AtlasDialog::ask_file);
+}
+
+QWidget* AtlasDialog::make_statistics() {
+  constexpr int kAcross = 3;
+  auto* boxes = new QWidget(this);
+  auto* grid = make_layout<QGridLayout>(boxes, 0);
+  for (const models::AtlasStatistic& each : models::atlas_statistics()) {
+    const auto n = static_cast<int>(statistics_.size());
+    auto* box = new QCheckBox(qt(each.name), boxes);
+    box->setObjectName(QStringLiteral("atlas-what-") + qt(each.name));
+    box->setChecked(true);
+    connect(box, &QCheckBox::toggled, this, [this] { set_busy(busy_); });
+    grid->addWidget(box, n / kAcross, n % kAcross);
+    statistics_.push_back(box);
+  }
+  connect(model_, &QComboBox::currentIndexChanged, this, [this] { set_busy(busy_); });
+  return boxes;
+}
+
+Status AtlasDialog::lack_of(const models::AtlasStatistic& statistic) const {
+  const int chosen = model_->currentIndex();
+  const auto model = chosen < 0 ? nullptr : choices_[static_cast<std::size_t>(chosen)].model;
+  return model ? models::has_statistic(model->info(), statistic.name) : Status();
+}
+
+std::vector<std::string> AtlasDialog::chosen_statistics() const {
+  std::vector<std::string> chosen;
+  for (std::size_t n = 0; n < statistics_.size(); ++n) {
+    const models::AtlasStatistic& each = models::atlas_statistics()[n];
+    if (statistics_[n]->isChecked() && lack_of(each).ok()) {
+      chosen.push_back(each.name);
+    }
+  }
+  return chosen;
+}
+
+void AtlasDialog::show_statistics() {
+  for (std::size_t n = 0; n < statistics_.size(); ++n) {
+    const models::AtlasStatistic& each = models::atlas_statistics()[n];
+    const Status has = lack_of(each);
+    statistics_[n]->setEnabled(has.ok() && !busy_);
+    statistics_[n]->setToolTip(has.ok() ? qt(each.meaning) : qt(has.error().describe()));
+  }
 }
 
 QLineEdit* AtlasDialog::add_path(const char* name, const QString& label, const QString& placeholder,
@@ -129,6 +177,11 @@ models::AtlasOptions AtlasDialog::options() const {
   options.corpus = {texts_->text().trimmed().toStdString()};
   options.windows = windows_->value();
   options.length = length_->value();
+  options.what = chosen_statistics();
+  if (std::ranges::count_if(models::atlas_statistics(), [this](const auto& each) { return lack_of(each).ok(); }) ==
+      std::ssize(options.what)) {
+    options.what.clear();  // all of them, as on the command line without --what
+  }
   options.out = file_->text().trimmed().toStdString();
   if (options.out.extension() != ".safetensors") {
     options.out += ".safetensors";
@@ -197,11 +250,13 @@ void AtlasDialog::show_end(const Result<models::AtlasSummary>& made) {
 }
 
 void AtlasDialog::set_busy(bool busy) {
+  busy_ = busy;
+  show_statistics();
   for (QWidget* each : std::initializer_list<QWidget*>{model_, texts_, windows_, length_, file_}) {
     each->setEnabled(!busy);
   }
   start_->setEnabled(!busy && !choices_.empty() && !texts_->text().trimmed().isEmpty() &&
-                     !file_->text().trimmed().isEmpty());
+                     !file_->text().trimmed().isEmpty() && !chosen_statistics().empty());
   stop_->setEnabled(busy);
 }
 

@@ -5,12 +5,14 @@
 
 #include <QDialog>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "models/api/atlas_run.h"
 
+class QCheckBox;
 class QComboBox;
 class QLabel;
 class QLineEdit;
@@ -27,6 +29,7 @@ class AtlasDialog : public QDialog {
   struct Choice {
     std::string name;
     std::filesystem::path path;
+    std::shared_ptr<const models::Model> model = {};  // null: all statistics are offered
   };
   // `choices`: the open checkpoints; `folder`: initial folder of file dialogs.
   AtlasDialog(std::vector<Choice> choices, const QString& folder, QWidget* parent);
@@ -40,6 +43,12 @@ class AtlasDialog : public QDialog {
   // A line edit with a button that asks for its path.
   QLineEdit* add_path(const char* name, const QString& label, const QString& placeholder, const QString& button,
                       QString (AtlasDialog::*ask)());
+  // A box for each statistic, all ticked; those that the checkpoint does not have are disabled and say why.
+  QWidget* make_statistics();
+  void show_statistics();
+  // Why the chosen checkpoint does not have it.
+  Status lack_of(const models::AtlasStatistic& statistic) const;
+  std::vector<std::string> chosen_statistics() const;
   QString ask_texts();
   QString ask_file();
   models::AtlasOptions options() const;
@@ -56,11 +65,13 @@ class AtlasDialog : public QDialog {
   QLineEdit* texts_ = nullptr;
   QSpinBox* windows_ = nullptr;
   QSpinBox* length_ = nullptr;
+  std::vector<QCheckBox*> statistics_;  // in the order of models::atlas_statistics()
   QLineEdit* file_ = nullptr;
   QProgressBar* bar_ = nullptr;
   QLabel* status_label_ = nullptr;
   QPushButton* start_ = nullptr;
   QPushButton* stop_ = nullptr;
+  bool busy_ = false;
   QString told_;  // the file that begun() was emitted for
   std::jthread work_;
 };

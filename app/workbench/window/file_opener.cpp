@@ -372,7 +372,7 @@ void FileOpener::make_atlas() {
     const bool plain =
         each.entry.edits.empty() && each.entry.overrides == models::Overrides{} && each.entry.base.empty();
     if (each.model && plain && !machine_of(each)) {
-      choices.push_back({each.name, each.entry.path});
+      choices.push_back({each.name, each.entry.path, each.model});
     }
   }
   auto* dialog = new AtlasDialog(std::move(choices), folder(), &window_);

@@ -9,6 +9,7 @@
 
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
+#include "models/api/atlas_statistics.h"
 #include "models/formats/atlas/contents.h"
 
 namespace locus::models {
@@ -257,6 +258,14 @@ const std::vector<AtlasStatistic>& atlas_statistics() {
       {"examples", "windows in which each head acts most, and a sample of each level; only where asked for"},
   };
   return all;
+}
+
+Status has_statistic(const ModelInfo& info, const std::string& statistic) {
+  if (statistic == "mixers" && !info.has_mixers()) {
+    return unsupported("mixers: expected a model with layers without a softmax", info.name);
+  }
+  const bool predicts = statistic == "loss" || statistic == "retrieval" || statistic == "spans";
+  return predicts && !info.causal ? Status(unsupported(statistic + ": expected a causal model", info.name)) : Status();
 }
 
 }  // namespace locus::models

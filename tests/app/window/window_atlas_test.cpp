@@ -1,4 +1,5 @@
 // Making an atlas in the window: in the background, shown while it grows, stopped and gone on with.
+#include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
@@ -45,6 +46,36 @@ TEST_F(WindowAtlas, TheCommandOffersWhatIsOpen) {
   EXPECT_EQ(made->findChild<QComboBox*>(QStringLiteral("atlas-model"))->count(), 1);
   EXPECT_FALSE(made->findChild<QPushButton*>(QStringLiteral("atlas-start"))->isEnabled());  // no texts, no file
   made->close();
+}
+
+// What is measured is chosen by name; what a checkpoint does not have is not offered.
+TEST_F(WindowAtlas, WhatIsMeasuredIsChosen) {
+  AtlasDialog* const made = dialog(2);
+  const auto box = [&](const std::string& name) {
+    return made->findChild<QCheckBox*>(QStringLiteral("atlas-what-") + QString::fromStdString(name));
+  };
+  for (const models::AtlasStatistic& each : models::atlas_statistics()) {
+    ASSERT_NE(box(each.name), nullptr) << each.name;
+    EXPECT_TRUE(box(each.name)->isChecked()) << each.name;
+    EXPECT_TRUE(box(each.name)->isEnabled()) << each.name;
+    EXPECT_EQ(box(each.name)->toolTip().toStdString(), each.meaning);
+    box(each.name)->setChecked(false);
+  }
+  EXPECT_FALSE(button(made, "atlas-start")->isEnabled());
+  box("loss")->setChecked(true);
+  box("sinks")->setChecked(true);
+  button(made, "atlas-start")->click();
+  EXPECT_FALSE(box("loss")->isEnabled());
+  ASSERT_TRUE(wait([&] { return button(made, "atlas-start")->isEnabled(); }, 60000));
+  const auto atlas = models::open_atlas(file().toStdString());
+  ASSERT_TRUE(atlas.ok()) << atlas.error().describe();
+  EXPECT_EQ((*atlas)->info().what, (std::vector<std::string>{"sinks", "loss"}));
+  made->close();
+  AtlasDialog of_runs({{"text-rope", {}, test::bundled("text-rope")}}, files_.path(), window_.get());
+  of_runs.setAttribute(Qt::WA_DeleteOnClose, false);
+  const auto* mixers = of_runs.findChild<QCheckBox*>(QStringLiteral("atlas-what-mixers"));
+  EXPECT_FALSE(mixers->isEnabled());
+  EXPECT_NE(mixers->toolTip().indexOf(QStringLiteral("without a softmax")), -1);
 }
 
 TEST_F(WindowAtlas, ItIsMadeAndSaysSo) {
