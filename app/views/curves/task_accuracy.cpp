@@ -52,7 +52,10 @@ class TaskAccuracy final : public View {
 void turn_to_accuracy(Accuracy& row) {
   row.metric = "accuracy";
   for (Split& split : row.splits) {
-    split = {split.name, 1 - split.value, 1 - split.high, 1 - split.low};
+    split = {split.name, 1 - split.value, 1 - split.high, 1 - split.low, std::move(split.each)};
+    for (double& each : split.each) {
+      each = 1 - each;
+    }
   }
   if (row.map) {
     for (float& value : row.map->values) {

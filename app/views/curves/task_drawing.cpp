@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "app/views/curves/task_groups.h"
 #include "app/views/shared/plots/series.h"
@@ -50,6 +51,10 @@ Names even_numbers(double end) {
 
 constexpr double kLeastBars = 6;      // that a plot has room for
 constexpr double kBelowZero = 0.015;  // of the axis, so that a dot at 0 is seen
+constexpr float kSizeOfSeeds = 6;     // smaller than a mean's dot
+constexpr float kColorOfDots = 0.4F;  // of the scale, seen on dark and light
+constexpr double kBelowMean = 0.12;   // of a row, so that neither hides the other
+constexpr double kRoomOfNames = 0.3;  // of the axis, at its ends: numbers stand beside the dots
 
 // "30.4", "2.171"; of several seeds "12.6 (9.9 … 16.9)".
 std::string cell_text(const Accuracy& row, const Split& split, double unit) {
@@ -75,6 +80,74 @@ void add_intervals(const std::vector<Accuracy>& list, const std::vector<std::str
     }
   }
   panel.layers.emplace_back(std::move(marks));
+}
+
+// "least text-cope 2.171 (2.159 … 2.171), largest text-learned 2.744".
+std::string ends_text(const std::vector<Accuracy>& list, const std::string& name, double unit) {
+  const auto value = [&](const Accuracy& row) { return split_of(row.splits, name).value; };
+  const auto text = [&](const Accuracy& row) {
+    return row.checkpoint + " " + cell_text(row, split_of(row.splits, name), unit);
+  };
+  const auto known = [&](const Accuracy& row) { return !std::isnan(value(row)); };
+  std::vector<Accuracy> rows;
+  std::ranges::copy_if(list, std::back_inserter(rows), known);
+  if (rows.empty()) {
+    return "no row has it";
+  }
+  const auto [least, largest] = std::ranges::minmax_element(rows, {}, value);
+  return rows.size() == 1 ? text(*least) : "least " + text(*least) + ", largest " + text(*largest);
+}
+
+// The same rows on an axis of the one split that they have.
+figure::Figure dots_figure(const std::vector<Accuracy>& list, const std::string& name, const std::string& cells) {
+  const double unit = shown_unit(list.front().metric);
+  figure::Points means;
+  figure::Points seeds;
+  std::vector<std::string> checkpoints;
+  std::vector<std::string> said;
+  Extent extent;
+  Field field = Field::zeros(std::ssize(list), 1);
+  for (std::size_t n = 0; n < list.size(); ++n) {
+    const Split split = split_of(list[n].splits, name);
+    const std::string text = cell_text(list[n], split, unit);
+    means.x.push_back(unit * split.value);
+    means.y.push_back(static_cast<double>(n) + 0.5);
+    means.x_low.push_back(unit * split.low);
+    means.x_high.push_back(unit * split.high);
+    means.names.push_back(text);
+    for (const double each : split.each) {
+      seeds.x.push_back(unit * each);
+      seeds.y.push_back(means.y.back() + kBelowMean);
+    }
+    for (const double end : {split.value, split.low, split.high}) {
+      extent.add(unit * end);
+    }
+    field.values[n] = static_cast<float>(unit * split.value);
+    checkpoints.push_back(list[n].checkpoint);
+    said.push_back(list[n].checkpoint + ": " + shown_label(list[n].metric) + " " + text);
+  }
+  means.values.assign(means.x.size(), kColorOfDots);
+  seeds.values.assign(seeds.x.size(), kColorOfDots);
+  seeds.hollow.assign(seeds.x.size(), figure::Points::kRing);
+  seeds.sizes_px.assign(seeds.x.size(), kSizeOfSeeds);
+  figure::Panel panel;
+  panel.y = cells_down("", field.rows, shared_names(std::move(checkpoints)));
+  panel.x.label = shown_label(list.front().metric) + ", " + cells + " " + name;
+  panel.x.view = extent.padded(kRoomOfNames);
+  field.column_axis = {name, "", panel.x.view.low, panel.x.view.high - panel.x.view.low};
+  // Not seen: what the box at the pointer says of a row.
+  panel.layers.emplace_back(figure::HeatMap{.field = std::make_shared<const Field>(std::move(field)),
+                                            .scale = {},
+                                            .opacity = 0,
+                                            .said = shared_names(std::move(said))});
+  panel.layers.emplace_back(std::move(seeds));
+  panel.layers.emplace_back(std::move(means));
+  panel.follows_camera = false;
+  panel.note = interval_note(list);
+  panel.note += panel.note.starts_with("lines: least") ? ", rings: each of them" : "";
+  figure::Figure figure = figure_of(std::move(panel));
+  figure.statement = shown_label(list.front().metric) + ", " + cells + " " + name + ": " + ends_text(list, name, unit);
+  return figure;
 }
 
 }  // namespace
@@ -157,6 +230,9 @@ figure::Figure bar_figure(const std::vector<Accuracy>& list, const std::string& 
 
 figure::Figure table_figure(const ViewInput& input, const std::vector<Accuracy>& list, const std::string& cells) {
   const std::vector<std::string> names = split_names(list);
+  if (names.size() == 1) {
+    return dots_figure(list, names.front(), cells);
+  }
   const double unit = shown_unit(list.front().metric);
   std::vector<std::string> checkpoints;
   std::vector<std::string> texts;

@@ -17,7 +17,8 @@ figure::Figure map_figure(const ViewInput& input, const std::vector<Accuracy>& l
 // Groups of bars, one a split, under the name `cells`; a dot at each value and a line over its interval.
 figure::Figure bar_figure(const std::vector<Accuracy>& list, const std::string& cells, bool logarithmic);
 
-// One row per checkpoint, one column per split: numbers, of several seeds with the least and the largest.
+// One row per checkpoint, one column per split: numbers, of several seeds with the least and the largest. Of one split
+// dots on its axis instead, with a ring for each seed and a line over the interval.
 figure::Figure table_figure(const ViewInput& input, const std::vector<Accuracy>& list, const std::string& cells);
 
 }  // namespace locus::views

@@ -35,6 +35,7 @@ Accuracy join(Accuracy row, const std::vector<std::vector<Split>>& runs) {
     for (const std::vector<Split>& run : runs) {
       const double value = split_of(run, split.name).value;
       sum += value;
+      split.each.push_back(value);
       split.low = std::min(split.low, value);
       split.high = std::max(split.high, value);
     }
@@ -142,7 +143,7 @@ Result<std::vector<Accuracy>> grouped_by(const std::vector<Accuracy>& list, cons
       groups.push_back({label, row.metric, {}});
       group = groups.end() - 1;
     }
-    group->splits.push_back({found->second, measured->value, measured->low, measured->high});
+    group->splits.push_back({found->second, measured->value, measured->low, measured->high, measured->each});
     group->seeds = std::max(group->seeds, row.seeds);
   }
   put_in_order(groups);

@@ -18,6 +18,7 @@ struct Split {
   double value = std::numeric_limits<double>::quiet_NaN();
   double low = std::numeric_limits<double>::quiet_NaN();  // 95 %, or the least of some seeds; NaN when not known
   double high = std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> each = {};  // of the seeds, of which `value` is the mean; empty: of one run
 };
 
 // One checkpoint's results, as `locus evaluate` prints them.

@@ -156,6 +156,48 @@ TEST(TaskGroups, FiguresSayPercentAndRanges) {
 }
 
 // A checkpoint that runs otherwise than it was trained has the results that were recorded of that, or none.
+// A table of one split is dots on an axis, at the numbers that are exported, with every seed.
+TEST(TaskGroups, ATableOfOneSplitIsDots) {
+  ViewInput input;
+  for (const char* const name : {"text-learned", "text-cope", "text-relative"}) {
+    input.columns.push_back(test::column_of(test::bundled(name), "My name.", name));
+  }
+  input.options.set("as", std::string("table"));
+  const Data data = test_views::exported("task-accuracy", input);
+  const auto figure = test_views::view_of("task-accuracy").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  ASSERT_EQ(figure->panels.size(), 1U);
+  const figure::Panel& panel = figure->panels.front();
+  EXPECT_EQ(panel.x.label, "bits per byte, split in");
+  EXPECT_EQ(*panel.y.cell_names, (std::vector<std::string>{"text-learned", "text-cope", "text-relative"}));
+  ASSERT_EQ(panel.layers.size(), 3U);
+  const auto& seeds = std::get<figure::Points>(panel.layers[1]);
+  const auto& means = std::get<figure::Points>(panel.layers[2]);
+  ASSERT_EQ(means.x.size(), 3U);
+  for (std::size_t n = 0; n < 3; ++n) {
+    const auto at = static_cast<std::int64_t>(3 * n);
+    EXPECT_NEAR(means.x[n], test_views::at(data, 0, at + 1), 1e-6);
+    EXPECT_EQ(means.y[n], static_cast<double>(n) + 0.5);
+    const double low = test_views::at(data, 0, at + 2);
+    EXPECT_TRUE(std::isnan(low) ? std::isnan(means.x_low[n]) : std::abs(means.x_low[n] - low) < 1e-6);
+    double sum = 0;
+    double count = 0;
+    for (std::size_t seed = 0; seed < seeds.x.size(); ++seed) {
+      const bool own = std::floor(seeds.y[seed]) == std::floor(means.y[n]);
+      sum += own ? seeds.x[seed] : 0;
+      count += own ? 1 : 0;
+    }
+    EXPECT_EQ(count, n == 0 ? 0 : 3) << "learned positions were trained once";
+    EXPECT_TRUE(n == 0 || std::abs(sum / 3 - means.x[n]) < 1e-9);
+    EXPECT_TRUE(means.x[n] > panel.x.view.low && means.x[n] < panel.x.view.high);
+  }
+  EXPECT_EQ(means.names.front(), "2.744");
+  EXPECT_EQ(means.names[1].find("2.167 (2.159 … 2.171)"), 0U) << means.names[1];
+  EXPECT_EQ(figure->statement.find("bits per byte, split in: least text-"), 0U) << figure->statement;
+  EXPECT_TRUE(figure->statement.ends_with("largest text-learned 2.744")) << figure->statement;
+  EXPECT_EQ(panel.note, "lines: least and largest of 3 seeds, rings: each of them");
+}
+
 TEST(TaskGroups, AWhatIfHasItsOwnResults) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::path(testing::TempDir()) / ("locus_what_if_" + std::to_string(getpid()));
