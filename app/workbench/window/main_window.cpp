@@ -295,6 +295,7 @@ void MainWindow::connect_canvas() {
     show_canvas_menu({*this, *studio_, link_->actions(), *edits_, *commands_}, place, at);
   });
   connect(&link_->pointer(), &CanvasPointer::head_clicked, head_, &HeadDock::show_card);
+  connect(&link_->instruments(), &InstrumentSet::head_clicked, head_, &HeadDock::show_card);
   connect(&link_->keys(), &CanvasKeys::left, head_, &QWidget::hide);
   connect(&link_->pointer(), &CanvasPointer::box_chosen, this, [this](const CanvasBox& box) {
     const auto column = box.from.column.value_or(static_cast<std::int64_t>(link_->actions().column()));

@@ -8,6 +8,7 @@
 #include "app/figures/figure_job.h"
 #include "app/session/recipe.h"
 #include "app/workbench/canvas/canvas_link.h"
+#include "app/workbench/docks/head_dock.h"
 #include "app/workbench/export/export.h"
 #include "renderers/figure/panel_decor.h"
 #include "tests/support/paths.h"
@@ -173,6 +174,17 @@ TEST_F(WindowInstruments, TheMatrixOfHeadsChoosesOne) {
   drag(corner, corner);
   EXPECT_TRUE(wait([this] { return state().layer > 0 || state().head > 0; }, 5000));
   EXPECT_FALSE(state().query.chosen());  // the map below it was not clicked
+  // A click opens the card of the head; a drag over heads chooses without it.
+  auto* card = window_->findChild<HeadDock*>(QStringLiteral("head-dock"));
+  ASSERT_TRUE(wait([&] { return card->is_seen(); }, 5000));
+  press(card, Qt::Key_Escape);
+  EXPECT_FALSE(card->is_seen());
+  ASSERT_TRUE(settle());
+  const figure::Rect again = areas("heads").front();
+  drag({again.right() - 0.6 * again.width / 6, again.bottom() - 0.8 * again.height / 6},
+       {again.x + 1.2 * again.width / 6, again.bottom() - 0.8 * again.height / 6});
+  wait([] { return false; }, 100);
+  EXPECT_FALSE(card->is_seen());
   ASSERT_TRUE(settle());
 }
 

@@ -28,6 +28,10 @@ void Gesture::hold(bool held) {
   held_ = held;
 }
 
+void Gesture::click_head() {
+  QTimer::singleShot(0, this, &Gesture::head_clicked);
+}
+
 void Gesture::apply() {
   const session::ViewState next = *std::exchange(wanted_, std::nullopt);
   const bool recent = held_ || (since_.isValid() && since_.elapsed() < kRestMs);

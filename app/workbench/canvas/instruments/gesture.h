@@ -23,6 +23,11 @@ class Gesture : public QObject {
   void change(const session::ViewState& state);
   // Sets whether a button is held down on an instrument.
   void hold(bool held);
+  // A head was clicked: head_clicked() follows once the changes are applied.
+  void click_head();
+
+ Q_SIGNALS:
+  void head_clicked();
 
  private:
   void apply();

@@ -103,7 +103,14 @@ class HeadNavigator final : public Instrument {
     ImGui::InvisibleButton("heads", paint::at(std::max(1.0, squares_.width()), std::max(1.0, squares_.height())));
     draw_squares(frame, list);
     if (ImGui::IsItemActive()) {
-      choose(frame, squares_.nearest(paint::pointer()));
+      const views::HeadRef nearest = squares_.nearest(paint::pointer());
+      pressed_ = ImGui::IsItemActivated() ? std::optional(nearest) : pressed_;
+      if (pressed_ != nearest) {
+        pressed_.reset();  // a drag over heads is no click on one
+      }
+      choose(frame, nearest);
+    } else if (std::exchange(pressed_, std::nullopt)) {
+      frame.gesture.click_head();
     }
     if (const auto pointed = squares_.at(paint::pointer()); ImGui::IsItemHovered() && pointed) {
       draw_pointed(frame, *pointed, area);
@@ -346,7 +353,8 @@ class HeadNavigator final : public Instrument {
     ImGui::EndPopup();
   }
 
-  bool folded_ = false;  // in the last frame
+  bool folded_ = false;                    // in the last frame
+  std::optional<views::HeadRef> pressed_;  // where the button went down, until the pointer is on another head
   HeadSquares squares_;
   HeadThumbnails thumbnails_;
 };

@@ -42,6 +42,7 @@ InstrumentSet::InstrumentSet(Studio& studio, viewport::Canvas& canvas)
       instruments_(make_instruments()),
       redraw_([this] { canvas_.request_frames(); }) {
   canvas_.set_overlay(this);
+  connect(&gesture_, &Gesture::head_clicked, this, &InstrumentSet::head_clicked);
   if (auto* wipe = static_cast<WipeLine*>(find("wipe"))) {
     wipe->set_moved([this] { canvas_.invalidate(); });
   }

@@ -70,6 +70,7 @@ class InstrumentSet : public QObject, public viewport::Overlay {
  Q_SIGNALS:
   // Title and value of the instrument that has the keyboard, for screen readers; both empty: none.
   void said(const QString& title, const QString& value);
+  void head_clicked();  // in the matrix of heads
   // A key that had to wait and was not used.
   void unused(QKeyEvent* event);
 
