@@ -21,6 +21,7 @@ namespace locus::models {
 struct AtlasStatistic {
   std::string name;
   std::string meaning;
+  bool usual = true;  // measured unless others are asked for
 };
 const std::vector<AtlasStatistic>& atlas_statistics();
 

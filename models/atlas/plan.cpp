@@ -42,7 +42,7 @@ Result<std::vector<std::string>> chosen(const Model& model, const std::vector<st
     if (is_asked(each.name)) {
       LOCUS_CHECK(has);
     }
-    if (has.ok() && (is_asked(each.name) || (asked.empty() && each.name != "examples"))) {
+    if (has.ok() && (is_asked(each.name) || (asked.empty() && each.usual))) {
       what.push_back(each.name);
     }
   }

@@ -106,7 +106,7 @@ QWidget* AtlasDialog::make_statistics() {
     const auto n = static_cast<int>(statistics_.size());
     auto* box = new QCheckBox(qt(each.name), boxes);
     box->setObjectName(QStringLiteral("atlas-what-") + qt(each.name));
-    box->setChecked(true);
+    box->setChecked(each.usual);
     connect(box, &QCheckBox::toggled, this, [this] { set_busy(busy_); });
     grid->addWidget(box, n / kAcross, n % kAcross);
     statistics_.push_back(box);

@@ -255,7 +255,7 @@ const std::vector<AtlasStatistic>& atlas_statistics() {
       {"spans", "weight on the beginning, the hidden sentence, the neighbourhood and the rest while it is copied"},
       {"mean-map", "mean weight by query and key, reduced"},
       {"mixers", "heads of layers without a softmax: shares by distance, previous, first, induction, decay"},
-      {"examples", "windows in which each head acts most, and a sample of each level; only where asked for"},
+      {"examples", "windows in which each head acts most, and a sample of each level; only where asked for", false},
   };
   return all;
 }
