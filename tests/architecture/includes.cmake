@@ -127,7 +127,7 @@ room(app/workbench/state app/workbench/work app/workbench/widgets/qt_text.h ${wo
 set(studio app/workbench/state app/workbench/work app/workbench/widgets ${work})
 room(app/workbench/canvas/instruments app/viewport ${studio})
 room(app/workbench/canvas app/viewport ${studio})
-room(app/workbench/input ${studio} models/image/image.h models/text/tokenizer.h)
+room(app/workbench/input ${studio} models/formats/chat_template.h models/image/image.h models/text/tokenizer.h)
 room(app/workbench/docks ${studio})
 room(app/workbench/export app/figures renderers/paper ${studio})
 room(app/workbench/window app/workbench app/figures app/viewport renderers/paper ${studio})

@@ -17,6 +17,7 @@
 #include "app/views/shared/alignment.h"
 #include "app/views/shared/plots/trained_length.h"
 #include "app/workbench/input/arc_link.h"
+#include "app/workbench/input/chat_button.h"
 #include "app/workbench/input/decoder_field.h"
 #include "app/workbench/input/find_field.h"
 #include "app/workbench/input/generate_controls.h"
@@ -171,6 +172,7 @@ QWidget* InputDock::make_bar(const std::filesystem::path& samples) {
   connect(type_ids, &QToolButton::clicked, this, [this] { ids_input_->begin(); });
   connect(&studio_, &Studio::input_changed, type_ids, [this, type_ids] { type_ids->setVisible(!studio_.input().ids); });
   layout->addWidget(type_ids);
+  layout->addWidget(new ChatButton(studio_, bar));
   add_generate_controls(studio_, *layout, bar);
   layout->addWidget(new DecoderField(studio_, bar));
   find_ = new FindField(studio_, bar);
