@@ -24,6 +24,17 @@ class DistanceProfile final : public MeasuredView<DistanceProfileKey, DistanceCu
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override;
 
+  std::string why_idle(const ViewInput& input, const std::string& name) const override {
+    if (name != "baseline") {
+      return {};
+    }
+    return !option<std::string>(input, "bases").empty() ? "Sums of a base are no weights, which alone can be divided"
+           : has_atlas(input)                           ? "An atlas has mean weights, which are not divided"
+           : input.quantity == models::Quantity::kWeight
+               ? ""
+               : "Only weights can be divided: Quantity is " + models::to_text(input.quantity);
+  }
+
  protected:
   Result<DistanceProfileKey> measure_key(const ViewInput& input, std::size_t column) const override {
     const HeadRef head = head_of_column(input, column);

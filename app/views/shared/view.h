@@ -193,6 +193,8 @@ class View {
                                                      std::int64_t /*query*/, std::int64_t /*key*/) const {
     return std::optional<DrawnValue>();
   }
+  // Why an option changes nothing of what is shown ("Only weights are divided …"); empty: it has an effect.
+  virtual std::string why_idle(const ViewInput& /*input*/, const std::string& /*option*/) const { return {}; }
   // In views that are lists of heads: the head `by` rows below the input's, with the option that brings it into view;
   // empty where there is none, and in other views.
   virtual std::optional<Selection> step(const ViewInput& /*input*/, std::int64_t /*by*/) const { return {}; }

@@ -120,6 +120,7 @@ OptionControl make_option_control(const views::Control& control, QWidget& parent
                     : control.kind == Kind::kText   ? make_field
                                                     : make_number;
   QWidget* const box = make(control, made.group, set, made.show);
+  made.box = box;
   box->setObjectName(QStringLiteral("option-") + qt(control.name));
   box->setAccessibleName(qt(control.label));
   box->setToolTip(qt(control.help));

@@ -11,6 +11,7 @@ namespace locus::workbench {
 
 struct OptionControl {
   QWidget* group = nullptr;                             // label and widget, which is named "option-NAME"
+  QWidget* box = nullptr;                               // the widget alone
   std::function<void(const Settings& options)> show{};  // shows the value of these options
 };
 

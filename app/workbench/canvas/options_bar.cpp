@@ -12,6 +12,7 @@
 #include "app/workbench/state/change_state.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/popover.h"
+#include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
 
@@ -37,6 +38,7 @@ OptionsBar::OptionsBar(Studio& studio, QWidget* parent) : QWidget(parent), studi
   connect(more_, &QToolButton::clicked, popover_, &Popover::open);
   setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);
   connect(&studio_, &Studio::state_changed, this, &OptionsBar::refresh);
+  connect(&studio_, &Studio::runs_changed, this, &OptionsBar::show_idle);
   refresh();
   if (parent != nullptr) {
     parent->window()->installEventFilter(this);
@@ -160,16 +162,25 @@ void OptionsBar::refresh() {
   for (const auto& show : showing_) {
     show(present_options());
   }
-  // A weight alone is divided by that of a head without preferences.
-  if (auto* baseline = findChild<QWidget*>(QStringLiteral("option-baseline"))) {
-    baseline->setEnabled(studio_.state().quantity == models::Quantity::kWeight);
-  }
+  show_idle();
   filling_ = false;
   set_hidden(hidden_);
 }
 
+void OptionsBar::show_idle() {
+  const views::ViewInput input = studio_.view_input();
+  for (const auto& [control, box] : boxes_) {
+    const QString why = qt(view_->why_idle(input, control->name));
+    box->setEnabled(why.isEmpty());
+    for (QWidget* each : {box, box->parentWidget()}) {
+      each->setToolTip(why.isEmpty() ? qt(control->help) : why);
+    }
+  }
+}
+
 void OptionsBar::rebuild() {
   showing_.clear();
+  boxes_.clear();
   popover_->hide();
   for (QWidget* group : groups_) {
     group->hide();
@@ -184,6 +195,7 @@ void OptionsBar::rebuild() {
             make_option_control(control, *this, [this, control](const SettingValue& value) { set(control, value); });
         showing_.push_back(std::move(made.show));
         groups_.push_back(made.group);
+        boxes_.emplace_back(&control, made.box);
         line_->insertWidget(static_cast<int>(groups_.size()) - 1, groups_.back());
       }
     }

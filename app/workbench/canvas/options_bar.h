@@ -5,6 +5,7 @@
 
 #include <QWidget>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "app/workbench/state/studio.h"
@@ -39,6 +40,8 @@ class OptionsBar : public QWidget {
   void rebuild();
   Settings present_options() const;
   void set(const views::Control& control, const SettingValue& value);
+  // Disables the options that have no effect on what is shown; their tooltips say why.
+  void show_idle();
   bool is_brushed(const views::Control& control) const;  // also set by an instrument on the figure
   // Distributes the controls: as many as fit into the line, the others into the popover.
   void fold();
@@ -50,6 +53,7 @@ class OptionsBar : public QWidget {
   Popover* popover_ = nullptr;
   QVBoxLayout* rest_ = nullptr;                                        // of the popover
   std::vector<QWidget*> groups_;                                       // a control with its label each, in order
+  std::vector<std::pair<const views::Control*, QWidget*>> boxes_;      // their widgets alone
   const views::View* view_ = nullptr;                                  // the view these controls belong to
   std::vector<std::function<void(const Settings& options)>> showing_;  // one per control: shows its value
   // On a small screen, an unset control for words alone gives its line to the map.

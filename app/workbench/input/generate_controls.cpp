@@ -15,6 +15,10 @@ namespace {
 
 // Why the first column cannot continue the input; empty: it can.
 std::string why_not(const Studio& studio) {
+  const models::Input& input = studio.input();
+  if (input.image || input.pixels || input.ids) {
+    return input.ids ? "Ids are not continued, texts are" : "A picture cannot be continued";
+  }
   const auto columns = studio.checkpoints().shown();
   if (columns.empty()) {
     return "Nothing has run yet";
@@ -37,12 +41,10 @@ std::string why_not(const Studio& studio) {
 void add_generate_controls(Studio& studio, QLayout& layout, QWidget* bar) {
   auto* tokens = make_spin_box<QSpinBox>(bar, "generate-count", QStringLiteral("Tokens to generate"), 1, 1000, 20);
   tokens->setPrefix(QStringLiteral("+"));
-  tokens->setToolTip(tokens->accessibleName());
   auto* temperature =
       make_spin_box<QDoubleSpinBox>(bar, "generate-temperature", QStringLiteral("Temperature"), 0.0, 5.0, 0.0);
   temperature->setSingleStep(0.1);
   temperature->setPrefix(QStringLiteral("T "));
-  temperature->setToolTip(QStringLiteral("Temperature; 0: always the most likely token"));
   auto* generate = make_button<QToolButton>(bar, "generate", QStringLiteral("Generate"));
   // Its text stays: the controls beside it keep their places when columns come and go.
   const auto name_writer = [&studio, generate, tokens, temperature] {
@@ -53,9 +55,12 @@ void add_generate_controls(Studio& studio, QLayout& layout, QWidget* bar) {
     const auto columns = studio.checkpoints().shown();
     const QString who = columns.empty() ? QStringLiteral("the first column's checkpoint") : qt(columns.front()->name);
     generate->setToolTip(why.empty() ? QStringLiteral("%1 continues the text").arg(who) : qt(why));
+    tokens->setToolTip(why.empty() ? tokens->accessibleName() : qt(why));
+    temperature->setToolTip(why.empty() ? QStringLiteral("Temperature; 0: always the most likely token") : qt(why));
   };
   name_writer();
   QObject::connect(&studio, &Studio::runs_changed, generate, name_writer);
+  QObject::connect(&studio, &Studio::checkpoints_changed, generate, name_writer);
   QObject::connect(&studio, &Studio::input_changed, generate, name_writer);
   QObject::connect(generate, &QToolButton::clicked, &studio,
                    [&studio, tokens, temperature] { studio.inputs().generate(tokens->value(), temperature->value()); });

@@ -6,6 +6,7 @@
 #include <QMenu>
 #include <QPointer>
 #include <QRegularExpression>
+#include <QToolButton>
 
 #include "app/session/shared_options.h"
 #include "app/session/state_fields.h"
@@ -87,6 +88,19 @@ std::vector<Command> switch_commands(const QString& path, const QWidget& panel) 
   return list;
 }
 
+std::vector<Command> button_commands(const QString& path, const QWidget& panel) {
+  std::vector<Command> list;
+  for (auto* button : panel.findChildren<QToolButton*>()) {
+    if (button->text().isEmpty() || button->menu() != nullptr ||
+        (button->isEnabled() && !button->isVisibleTo(&panel))) {
+      continue;
+    }
+    list.push_back({path + button->text(), button->toolTip(), [button] { button->click(); }, button->objectName(),
+                    button->isEnabled()});
+  }
+  return list;
+}
+
 std::vector<Command> head_commands(Studio& studio, const QString& typed) {
   static const QRegularExpression kHead(
       QStringLiteral(R"(^\s*(?:(?:head|h)?\s*(\d+)\s*\.\s*(\d+)|(?:layer|l)\s*(\d+)[\s,]*(?:head|h)\s*(\d+))\s*$)"),
@@ -151,8 +165,13 @@ std::vector<Command> place_commands(Studio& studio) {
 std::vector<Command> option_commands(Studio& studio, QWidget& window) {
   std::vector<Command> list;
   const std::string view = studio.view().info().name;
+  const views::ViewInput input = studio.view_input();
   for (const views::Control& control : studio.view().info().controls) {
     const QString name = QStringLiteral("Option: ") + qt(control.label);
+    if (const std::string why = studio.view().why_idle(input, control.name); !why.empty()) {
+      list.push_back({name, qt(why), {}, qt(control.name), false});
+      continue;
+    }
     for (const std::string& choice : control.choices) {
       list.push_back(
           {name + QStringLiteral(" = ") + qt(choice),

@@ -19,6 +19,8 @@ std::vector<Command> menu_commands(const QString& path, QMenu& menu);
 std::vector<Command> head_commands(Studio& studio, const QString& typed);
 // The check boxes of a panel.
 std::vector<Command> switch_commands(const QString& path, const QWidget& panel);
+// The buttons of a panel; those that are disabled say why.
+std::vector<Command> button_commands(const QString& path, const QWidget& panel);
 // Layers, heads, checkpoints and figures to go to.
 std::vector<Command> place_commands(Studio& studio);
 // The options of the present view below the figure of `window`.

@@ -79,6 +79,7 @@ void show_palette(QMainWindow& window, Studio& studio, InputDock& input) {
     append(list, menu_commands(QStringLiteral("Sample: "), *samples));
   }
   append(list, switch_commands(QStringLiteral("Input: "), input));
+  append(list, button_commands(QStringLiteral("Input: "), input));
   append(list, place_commands(studio));
   append(list, option_commands(studio, window));
   append(list, state_commands(studio, window));

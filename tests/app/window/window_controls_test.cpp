@@ -7,6 +7,9 @@
 #include <QMenuBar>
 #include <QMouseEvent>
 #include <QWheelEvent>
+#include <algorithm>
+
+#include "app/workbench/window/palette_sources.h"
 
 namespace locus::workbench {
 namespace {
@@ -194,6 +197,22 @@ TEST_F(WindowControls, WhatIsAskedForIsWhatTheModelReads) {
   state.quantity = models::Quantity::kLogit;
   window_->studio().change(state);
   EXPECT_FALSE(baseline->isEnabled());
+  const QString why = QStringLiteral("Only weights can be divided: Quantity is logit");
+  EXPECT_EQ(baseline->toolTip(), why);
+  // Ctrl+K says the same, and why there is nothing to continue.
+  const auto found = [](const std::vector<Command>& list, const char* name) {
+    const auto at = std::ranges::find(list, QLatin1String(name), &Command::name);
+    return at == list.end() ? Command() : *at;
+  };
+  const Command option = found(option_commands(window_->studio(), *window_), "Option: Relative to uniform");
+  EXPECT_FALSE(option.available);
+  EXPECT_EQ(option.hint, why);
+  auto* input = window_->findChild<QWidget*>(QStringLiteral("input-dock"));
+  EXPECT_TRUE(found(button_commands(QStringLiteral("Input: "), *input), "Input: Generate").available);
+  window_->studio().inputs().set_ids({1, 2});
+  const Command generate_ids = found(button_commands(QStringLiteral("Input: "), *input), "Input: Generate");
+  EXPECT_FALSE(generate_ids.available);
+  EXPECT_EQ(generate_ids.hint, QStringLiteral("Ids are not continued, texts are"));
   window_->studio().cancel();
   ASSERT_TRUE(settle());
 }
