@@ -121,9 +121,10 @@ Status write_figures(const FigureJob& job, const std::filesystem::path& file, co
   const views::ViewInfo& view = job.view->info();
   const session::ViewState& state = job.recipe.session.state;
   const models::ModelInfo& model = job.columns.front().trace->model();
+  const std::int64_t depth = state.by_depth ? views::deepest_linked(job.columns) : model.layers;
   const bool all_layers = view.uses_layer && state.layer == views::kAll;
   const bool all_heads = view.uses_head && state.head == views::kAll;
-  const Range layers = all_layers ? Range{0, model.layers} : Range{state.layer, state.layer + 1};
+  const Range layers = all_layers ? Range{0, depth} : Range{state.layer, state.layer + 1};
   const Range heads = all_heads ? Range{0, model.heads} : Range{state.head, state.head + 1};
   const auto count = static_cast<double>(layers.size() * heads.size());
   FigureJob one = job;

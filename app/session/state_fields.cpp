@@ -179,6 +179,10 @@ StateFields make_own_fields() {
       heads_field("unlinked", "Unlinked", "--unlinked",
                   "A layer and a head for each column that shows its own; -1,-1 for a column that follows the others",
                   &ViewState::unlinked),
+      unless_default(state_field(
+          toggle("by_depth", "Layers by depth",
+                 "Columns of different depth show the layers that lie as deep; the layer is one of the deepest column"),
+          "--by-depth", [](auto& s) -> auto& { return s.by_depth; }, Place::kCanvas)),
       camera_field(
           "camera.x", "Across", "--camera-x",
           "Visible part of the horizontal axis, in the units of the view: left and right",

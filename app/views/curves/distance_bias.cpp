@@ -44,8 +44,8 @@ class DistanceBias final : public MeasuredView<DistanceBiasKey, Bias> {
 
  protected:
   Result<DistanceBiasKey> measure_key(const ViewInput& input, std::size_t column) const override {
-    LOCUS_TRY(const analysis::DistanceBiasOptions options, options_of(input, input.columns[column]));
-    return DistanceBiasKey{input.layer, options, option<std::string>(input, "texts")};
+    LOCUS_TRY(const analysis::DistanceBiasOptions options, options_of(input, column));
+    return DistanceBiasKey{head_of_column(input, column).layer, options, option<std::string>(input, "texts")};
   }
   Result<Bias> measure(const DistanceBiasKey& key, const MeasureContext& context) const override {
     LOCUS_TRY(const auto texts, texts_of(key.folder, context));
@@ -57,7 +57,7 @@ class DistanceBias final : public MeasuredView<DistanceBiasKey, Bias> {
  private:
   // The bias of every head of every column, layer by layer, over at most so many pairs each.
   Result<std::vector<Numbers>> every_head(const ViewInput& input, std::int64_t most = INT64_MAX) const;
-  Result<analysis::DistanceBiasOptions> options_of(const ViewInput& input, const Column& column) const;
+  Result<analysis::DistanceBiasOptions> options_of(const ViewInput& input, std::size_t column) const;
 
   ViewInfo info_ = described({
       .name = "distance-bias",
@@ -112,13 +112,14 @@ std::int64_t tokens_of(std::int64_t bound, bool percent, const models::ModelInfo
   return percent ? bound * model.trained_length / 100 : bound;
 }
 
-Result<analysis::DistanceBiasOptions> DistanceBias::options_of(const ViewInput& input, const Column& column) const {
-  const models::ModelInfo& model = column.trace->model();
+Result<analysis::DistanceBiasOptions> DistanceBias::options_of(const ViewInput& input, std::size_t column) const {
+  const models::ModelInfo& model = input.columns[column].trace->model();
+  const std::int64_t head = head_of_column(input, column).head;
   const bool percent = option<std::string>(input, "unit") == "percent";
   if (percent && model.trained_length <= 0) {
-    return unsupported("the trained length is not known: give the distances in tokens", column.name);
+    return unsupported("the trained length is not known: give the distances in tokens", input.columns[column].name);
   }
-  if (input.head == kMean) {
+  if (head == kMean) {
     return usage("distance bias is of one head: expected a head from 0, found the mean of all");
   }
   const auto bound = [&](const char* name) { return tokens_of(option<std::int64_t>(input, name), percent, model); };
@@ -129,7 +130,7 @@ Result<analysis::DistanceBiasOptions> DistanceBias::options_of(const ViewInput& 
   options.pairing = pairing == "same-query"       ? analysis::Pairing::kSameQuery
                     : pairing == "counterfactual" ? analysis::Pairing::kCounterfactual
                                                   : analysis::Pairing::kIndependent;
-  options.head = input.head;
+  options.head = head;
   options.pairs = option<std::int64_t>(input, "pairs");
   options.skip_keys = option<std::int64_t>(input, "skip-first");
   options.seed = static_cast<std::uint64_t>(option<std::int64_t>(input, "seed"));
@@ -171,7 +172,12 @@ Result<figure::Figure> DistanceBias::draw(const ViewInput& input, const Numbers&
   const std::vector<BiasBins> bins =
       bias_histograms(list, option<std::int64_t>(input, "bins"), option<bool>(input, "own-bins"), density);
   figure::Panel panel;
-  panel.title = head_label(input.columns[0].trace->model(), input.layer, input.head);
+  const HeadRef first = head_of_column(input, 0);
+  bool differ = false;  // the heads of the columns
+  for (std::size_t n = 0; n < list.size(); ++n) {
+    differ = differ || has_own_head(input, n) || head_of_column(input, n) != first;
+  }
+  panel.title = differ ? "" : head_label(input.columns[0].trace->model(), first.layer, first.head);
   panel.x.label = "Δscore = s(λ) − s(Λ)";
   panel.y.label = density ? "density" : "pairs";
   Extent heights;
@@ -181,18 +187,19 @@ Result<figure::Figure> DistanceBias::draw(const ViewInput& input, const Numbers&
   // A text that is too short for what is asked says what that was: it is what the controls show.
   const auto ranges = [&](std::size_t n) {
     const Bias& bias = *list[n];
-    const auto options = options_of(input, input.columns[n]);
+    const auto options = options_of(input, n);
     const std::string wanted = options && bias.shortened ? " of " + range_text(options->far) : "";
     return "λ " + range_text(bias.near) + ", Λ " + range_text(bias.far) +
            (bias.shortened ? " (the largest" + wanted + " that fit)" : "");
   };
   for (std::size_t n = 0; n < list.size(); ++n) {
+    const auto [layer, head] = head_of_column(input, n);
     heights.add(bins[n].heights);
     edges.add(bins[n].edges.front());
     edges.add(bins[n].edges.back());
-    panel.layers.emplace_back(
-        figure::Bars{input.columns[n].name + ": " + bias_line(*list[n]) + (alike ? "" : "; " + ranges(n)),
-                     bins[n].edges, bins[n].heights});
+    panel.layers.emplace_back(figure::Bars{input.columns[n].name + (differ ? " " + head_name(layer, head) : "") + ": " +
+                                               bias_line(*list[n]) + (alike ? "" : "; " + ranges(n)),
+                                           bins[n].edges, bins[n].heights});
   }
   panel.x.view = edges.padded(0);
   panel.layers.emplace_back(vertical_line(0));

@@ -43,8 +43,8 @@ class LearnedPositions final : public MeasuredView<PlacesKey, Places> {
   Status fits(const Column& column) const override;
 
  protected:
-  Result<PlacesKey> measure_key(const ViewInput& input, std::size_t /*column*/) const override {
-    return PlacesKey{input.layer};
+  Result<PlacesKey> measure_key(const ViewInput& input, std::size_t column) const override {
+    return PlacesKey{head_of_column(input, column).layer};
   }
   Result<Places> measure(const PlacesKey& key, const MeasureContext& context) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
@@ -121,13 +121,13 @@ Result<figure::Figure> LearnedPositions::draw(const ViewInput& input, const Numb
     const Column& column = input.columns[n];
     const Range heads = shown_heads(input, n, *numbers[n], alone);
     figure::Panel panel;
-    name_after(column, panel, ", layer " + std::to_string(input.layer));
+    const std::int64_t layer = head_of_column(input, n).layer;
+    name_after(column, panel, ", layer " + std::to_string(layer));
     Extent across;
     Extent up;
     for (std::int64_t head = heads.begin; head < heads.end; ++head) {
       const std::vector<double>& places = numbers[n]->heads[static_cast<std::size_t>(head)].places;
-      add_curve(curve_through("head " + head_name(input.layer, head), counted(places.size()), places), across, up,
-                panel);
+      add_curve(curve_through("head " + head_name(layer, head), counted(places.size()), places), across, up, panel);
     }
     if (option<bool>(input, "index") && heads.size() > 0) {
       const std::vector<double> index = counted(numbers[n]->heads.front().places.size());
@@ -143,7 +143,7 @@ Result<figure::Figure> LearnedPositions::draw(const ViewInput& input, const Numb
     figure.panels.push_back(std::move(panel));
   }
   figure.statement = about_columns(input, [&](std::size_t n) {
-    return order_line(input.layer, *numbers[n], shown_heads(input, n, *numbers[n], alone));
+    return order_line(head_of_column(input, n).layer, *numbers[n], shown_heads(input, n, *numbers[n], alone));
   });
   return figure;
 }
@@ -152,9 +152,10 @@ Result<Data> LearnedPositions::table(const ViewInput& input, const Numbers& numb
   std::vector<Series> series;
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     const std::string before = numbers.size() > 1 ? input.columns[n].name + " " : "";
+    const std::int64_t layer = head_of_column(input, n).layer;
     for (std::size_t head = 0; head < numbers[n]->heads.size(); ++head) {
       series.push_back(
-          {before + "head " + head_name(input.layer, static_cast<std::int64_t>(head)), numbers[n]->heads[head].places});
+          {before + "head " + head_name(layer, static_cast<std::int64_t>(head)), numbers[n]->heads[head].places});
     }
   }
   return table_of(std::move(series), "token");

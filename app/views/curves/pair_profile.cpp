@@ -169,7 +169,8 @@ Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& 
       panel.note += "; pairs that never complete a turn over " + span_text(profile.pairs) + ": " +
                     short_number(100 * profile.still_share) + " %";
     }
-    if (input.columns[n].trace->model().layer_info[static_cast<std::size_t>(input.layer)].soft_cap > 0) {
+    const auto layer = static_cast<std::size_t>(head_of_column(input, n).layer);
+    if (input.columns[n].trace->model().layer_info[layer].soft_cap > 0) {
       panel.note += "; logits before the cap";
     }
     if (enough != profile.count) {

@@ -305,7 +305,8 @@ std::optional<Selection> Heads::step(const ViewInput& input, std::int64_t by) co
     return std::nullopt;
   }
   const auto order = sorted_heads(*rows, options);
-  const auto found = line_of(*rows, order, input.layer, input.head);
+  const HeadRef shown = head_of_column(input, 0);
+  const auto found = line_of(*rows, order, shown.layer, shown.head);
   const auto last = static_cast<std::int64_t>(order.size()) - 1;
   const std::int64_t now = found == order.end() ? 0 : found - order.begin();
   const std::int64_t line = found == order.end() ? 0 : std::clamp<std::int64_t>(now + by, 0, last);

@@ -111,8 +111,8 @@ Result<AttentionImageKey> AttentionImage::measure_key(const ViewInput& input, st
   key.query = patch_query(input, of);
   key.rollout = options.rollout;
   if (!key.rollout) {
-    key.layers = shown_layers(input, of);
-    key.heads = shown_heads(input, of, options);
+    key.layers = shown_layers(input, column);
+    key.heads = shown_heads(input, column, options);
     key.quantity = input.quantity;
     key.neutral = options.neutral;
   }
@@ -186,15 +186,16 @@ Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Number
     const ImageTile& tile = tiles[n];
     const Column& column = input.columns[tile.column];
     figure::Panel panel = tile_panel(input, tile, color_scale(input, sign, colored_with(input, fields, n)));
+    const std::int64_t layer = head_of_column(input, tile.column).layer;
     const std::string where = options.rollout ? "rollout of " + std::to_string(column.trace->model().layers) + " layers"
-                                              : head_label(column.trace->model(), input.layer, tile.head);
+                                              : head_label(column.trace->model(), layer, tile.head);
     panel.names = {column.name};
     panel.title = options.all_heads
                       ? (input.columns.size() > 1 ? column.name + " · " : "") + "head " + std::to_string(tile.head)
                       : column.name + " · " + where;
     panel.title += tile.area.name.empty() ? "" : " · " + tile.area.name;
     if (!options.rollout) {
-      strike_silent(column, {input.layer, tile.head}, panel);
+      strike_silent(column, {layer, tile.head}, panel);
     }
     if (options.all_heads && !panel.struck.empty()) {
       panel.struck = "head " + std::to_string(tile.head);
@@ -219,9 +220,9 @@ Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Number
   figure.columns = options.all_heads ? (checkpoints > 1 ? heads : across) : count;
   if (options.all_heads) {
     figure.names = {input.columns[0].name};
-    figure.title =
-        (checkpoints > 1 ? "" : input.columns[0].name + " · ") + "layer " + std::to_string(input.layer) +
-        ", every head · query: " + query_label(*input.columns[0].trace, patch_query(input, input.columns[0]));
+    figure.title = (checkpoints > 1 ? "" : input.columns[0].name + " · ") + "layer " +
+                   std::to_string(head_of_column(input, 0).layer) + ", every head · query: " +
+                   query_label(*input.columns[0].trace, patch_query(input, input.columns[0]));
     const std::size_t right = std::min<std::size_t>(static_cast<std::size_t>(figure.columns), tiles.size()) - 1;
     figure.panels[right].color_bar_label = image_label(input, options);
   }
@@ -270,10 +271,11 @@ Result<Data> AttentionImage::table(const ViewInput& input, const Numbers& all) c
       }
     }
     const std::int64_t heads = options.all_heads ? model.heads : 1;
-    const std::int64_t layer = input.layer == kAll ? n / heads : input.layer;
+    const HeadRef own = head_of_column(input, 0);
+    const std::int64_t layer = input.layer == kAll ? n / heads : own.layer;
     data.titles.push_back(column.name + ", " +
                           (options.rollout ? std::string("rollout")
-                                           : head_label(model, layer, options.all_heads ? n % heads : input.head)));
+                                           : head_label(model, layer, options.all_heads ? n % heads : own.head)));
   }
   return data;
 }

@@ -77,24 +77,24 @@ std::string words_of_query(const Field& row, const Field& patches, const Column&
 
 }  // namespace
 
-std::vector<std::int64_t> shown_heads(const ViewInput& input, const Column& column, const ImageOptions& options) {
+std::vector<std::int64_t> shown_heads(const ViewInput& input, std::size_t column, const ImageOptions& options) {
   if (!options.all_heads) {
-    return {options.rollout ? kMean : input.head};
+    return {options.rollout ? kMean : head_of_column(input, column).head};
   }
-  return counted_from_zero(column.trace->model().heads);
+  return counted_from_zero(input.columns[column].trace->model().heads);
 }
 
-std::vector<std::int64_t> shown_layers(const ViewInput& input, const Column& column) {
+std::vector<std::int64_t> shown_layers(const ViewInput& input, std::size_t column) {
   if (input.layer != kAll) {
-    return {input.layer};
+    return {head_of_column(input, column).layer};
   }
-  return counted_from_zero(column.trace->model().layers);
+  return counted_from_zero(input.columns[column].trace->model().layers);
 }
 
 std::vector<ImagePanel> image_panels(const ViewInput& input, const ImageOptions& options) {
   std::vector<ImagePanel> panels;
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
-    const std::vector<std::int64_t> heads = shown_heads(input, input.columns[n], options);
+    const std::vector<std::int64_t> heads = shown_heads(input, n, options);
     const std::vector<PatchArea> areas = patch_areas(*input.columns[n].trace);
     for (std::size_t h = 0; h < heads.size(); ++h) {
       for (const PatchArea& area : areas) {

@@ -44,8 +44,8 @@ std::vector<ImagePanel> image_panels(const ViewInput& input, const ImageOptions&
 // stand in rows.
 std::vector<ImagePanel> plain_panels(const ViewInput& input, const ImageOptions& options);
 
-std::vector<std::int64_t> shown_heads(const ViewInput& input, const Column& column, const ImageOptions& options);
-std::vector<std::int64_t> shown_layers(const ViewInput& input, const Column& column);
+std::vector<std::int64_t> shown_heads(const ViewInput& input, std::size_t column, const ImageOptions& options);
+std::vector<std::int64_t> shown_layers(const ViewInput& input, std::size_t column);
 
 // (layers · heads, T): a row per head, layer by layer. With a neutral text each cell's weight is divided by what the
 // last token of that text gives to the cell, 1 being as much; all other tokens are NaN then. Errors: the trace's;

@@ -79,7 +79,8 @@ class DotProduct2d final : public MeasuredView<PeDotProduct2dKey, Field> {
 
  protected:
   Result<PeDotProduct2dKey> measure_key(const ViewInput& input, std::size_t column) const override {
-    PeDotProduct2dKey key{input.layer, input.head, cells_of_input(input, input.columns[column]), {}, {}};
+    const auto [layer, head] = head_of_column(input, column);
+    PeDotProduct2dKey key{layer, head, cells_of_input(input, input.columns[column]), {}, {}};
     LOCUS_TRY(key.anchors, anchors_of(input, key.cells));
     key.similarity = similarity_of(input, {key.cells.first, key.cells.token(key.cells.count - 1) + 1});
     return key;

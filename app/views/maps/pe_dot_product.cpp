@@ -275,10 +275,12 @@ Result<Field> DotProduct::steps_of(const ViewInput& input, const Column& column)
 
 Result<std::vector<Series>> DotProduct::steps_of(const ViewInput& input) const {
   std::vector<Series> list;
-  for (const Column& column : input.columns) {
-    const PeDotProductKey key{input.layer, input.head, {}, wanted_of(input), {}, input.reduction};
+  for (std::size_t n = 0; n < input.columns.size(); ++n) {
+    const Column& column = input.columns[n];
+    const ViewInput own = of_column(input, n);
+    const PeDotProductKey key{own.layer, own.head, {}, wanted_of(own), {}, own.reduction};
     LOCUS_TRY(const auto steps,
-              cached(input, column, {"steps of positions", key}, [&] { return steps_of(input, column); }));
+              cached(own, column, {"steps of positions", key}, [&] { return steps_of(own, column); }));
     list.push_back({column.name, {steps->values.begin(), steps->values.end()}});
   }
   return list;
@@ -356,14 +358,13 @@ Result<figure::Figure> DotProduct::figure(const ViewInput& input) const {
   if (layers == 0) {
     return MapView::figure(input);
   }
-  ViewInput one = input;
+  ViewInput one = of_column(input, 0);  // each panel is of its own layer
   one.difference = false;
   const int across = input.columns.size() > 1 ? static_cast<int>(layers) : 2;
   one.width_px = std::max(input.width_px / across, 1);
   std::vector<figure::Figure> figures;
   for (std::size_t layer = 0; layer < layers; ++layer) {
     one.layer = static_cast<std::int64_t>(layer);
-    one.columns = input.columns;
     Result<figure::Figure> made = MapView::figure(one);
     if (!made.ok() && made.error().code == ErrorCode::kUnsupported) {
       made = nothing_to_show(input.columns.size(), made.error());  // a layer without positions

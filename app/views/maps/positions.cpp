@@ -178,12 +178,14 @@ void Positions::decorate(const ViewInput& input, const Column& column, figure::P
 }
 
 Status Positions::append_rows(const ViewInput& input, figure::Figure& figure) const {
-  for (const Column& column : input.columns) {
+  for (std::size_t n = 0; n < input.columns.size(); ++n) {
+    const Column& column = input.columns[n];
     const auto strip = strip_of(input, column);
     if (!strip) {
       return {};
     }
-    const HeadRef head{input.layer, head_of(input)};
+    const ViewInput own = of_column(input, n);
+    const HeadRef head{own.layer, head_of(own)};
     LOCUS_TRY(const auto values, cached(input, column, {"strip", std::pair(head, *strip)},
                                         [&] { return strip_values(head, *strip, column, input.stop); }));
     LOCUS_TRY(const auto row, cached(input, column, {"strip query", std::pair(head, strip->query)}, [&] {
@@ -194,7 +196,7 @@ Status Positions::append_rows(const ViewInput& input, figure::Figure& figure) co
                                           {0, strip->query + 1}},
                                          input.stop);
               }));
-    figure::Panel panel = strip_panel(input, column, *strip, *values);
+    figure::Panel panel = strip_panel(own, column, *strip, *values);
     const std::string counted = counted_by(*row, marked_tokens(*column.trace, option<std::string>(input, "boundary")));
     panel.note = joined_notes(panel.note, counted.empty() ? counted : "of this query, " + counted);
     figure.panels.push_back(std::move(panel));

@@ -54,6 +54,9 @@ struct ViewParameters {
   // Heads that belong together though their numbers differ, one per column. They hold while the first is the layer and
   // head above.
   std::vector<HeadRef> partners;
+  // Columns of different depth show the layers that lie as deep, instead of those of one number: `layer` is then of the
+  // deepest of the columns that follow the others.
+  bool by_depth = false;
   Token query;
   Token key;
   models::Quantity quantity = models::Quantity::kWeight;

@@ -97,9 +97,37 @@ HeadRef head_of_column(const ViewInput& input, std::size_t column) {
   if (has_own_head(input, column) && input.layer != kAll && input.head != kAll) {
     return *input.columns[column].own;
   }
-  const HeadRef own{input.layer, input.head};
-  const bool hold = column < input.partners.size() && input.partners.front() == own;
-  return hold ? input.partners[column] : own;
+  HeadRef own{input.layer, input.head};
+  if (column < input.partners.size() && input.partners.front() == own) {
+    return input.partners[column];
+  }
+  if (input.by_depth && input.layer >= 0 && column < input.columns.size()) {
+    own.layer = layer_at_depth(own.layer, deepest_linked(input.columns), input.columns[column].trace->model().layers);
+  }
+  return own;
+}
+
+std::int64_t linked_layer(const ViewInput& input, std::size_t column, std::int64_t layer) {
+  if (!input.by_depth || layer < 0 || column >= input.columns.size() || has_own_head(input, column)) {
+    return layer;
+  }
+  return layer_at_depth(layer, input.columns[column].trace->model().layers, deepest_linked(input.columns));
+}
+
+std::int64_t deepest_linked(const std::vector<Column>& columns) {
+  const bool any = std::ranges::any_of(columns, [](const Column& column) { return !column.own; });
+  std::int64_t most = 0;
+  for (const Column& column : columns) {
+    most = any && column.own ? most : std::max(most, column.trace->model().layers);
+  }
+  return most;
+}
+
+std::int64_t layer_at_depth(std::int64_t of, std::int64_t among, std::int64_t layers) {
+  if (of >= among) {
+    return layers + (of - among);
+  }
+  return among < 2 ? 0 : (2 * of * (layers - 1) + among - 1) / (2 * (among - 1));
 }
 
 ViewInput of_column(const ViewInput& input, std::size_t column) {
@@ -108,6 +136,7 @@ ViewInput of_column(const ViewInput& input, std::size_t column) {
   one.layer = head.layer;
   one.head = head.head;
   one.partners.clear();
+  one.by_depth = false;
   for (Column& each : one.columns) {
     each.own.reset();
   }

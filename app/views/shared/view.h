@@ -222,8 +222,15 @@ class View {
   SettingValue option_value(const ViewInput& input, const std::string& name) const;
 };
 
-// The layer and head that a column shows: its own, its partner, or the input's.
+// The layer and head that a column shows: its own, its partner, or the input's (by depth, the layer that lies as deep).
 HeadRef head_of_column(const ViewInput& input, std::size_t column);
+// The input's layer at which a column shows this one of its layers: the inverse of head_of_column().
+std::int64_t linked_layer(const ViewInput& input, std::size_t column, std::int64_t layer);
+// Layers of the deepest column that follows the others; of the deepest of all where none does.
+std::int64_t deepest_linked(const std::vector<Column>& columns);
+// The layer of `layers` that lies as deep as layer `of` of `among`: round(of / (among − 1) · (layers − 1)). Beyond the
+// last one it is beyond the last.
+std::int64_t layer_at_depth(std::int64_t of, std::int64_t among, std::int64_t layers);
 bool has_own_head(const ViewInput& input, std::size_t column);
 // The input with that column's layer and head.
 ViewInput of_column(const ViewInput& input, std::size_t column);

@@ -83,6 +83,28 @@ void CanvasActions::toggle_unlinked() {
   }
 }
 
+Status CanvasActions::can_link_by_depth() const {
+  const auto columns = studio_.view_input().columns;
+  const bool alike = std::ranges::all_of(columns, [&](const views::Column& column) {
+    return column.trace->model().layers == columns.front().trace->model().layers;
+  });
+  return alike && !studio_.state().by_depth ? usage("layers by depth need columns of different depth") : Status();
+}
+
+void CanvasActions::toggle_by_depth() {
+  if (const Status can = can_link_by_depth(); !can.ok()) {
+    Q_EMIT studio_.noticed(QString::fromStdString(can.error().message));
+    return;
+  }
+  views::ViewInput input = studio_.view_input();
+  const std::int64_t layer = views::head_of_column(input, column_).layer;
+  input.by_depth = !input.by_depth;
+  change_state(studio_, [&](session::ViewState& state) {
+    state.by_depth = input.by_depth;
+    state.layer = views::linked_layer(input, column_, layer);
+  });
+}
+
 // ---- camera and options
 
 void CanvasActions::fit() {
@@ -96,6 +118,7 @@ void CanvasActions::reset() {
   fresh.layer = state.layer;
   fresh.head = state.head;
   fresh.quantity = state.quantity;
+  fresh.by_depth = state.by_depth;
   fresh.navigator = state.navigator;
   studio_.column_actions().reset_view(fresh);
   studio_.columns().runs().run_cancelled();
@@ -121,7 +144,10 @@ void CanvasActions::unpin() {
 
 void CanvasActions::choose(const views::Selection& picked) {
   session::ViewState state = studio_.state();
-  state.layer = picked.layer.value_or(state.layer);
+  if (picked.layer) {
+    const auto column = static_cast<std::size_t>(std::max<std::int64_t>(picked.column.value_or(0), 0));
+    state.layer = views::linked_layer(studio_.view_input(), column, *picked.layer);
+  }
   state.head = picked.head.value_or(state.head);
   state.query = picked.query.value_or(state.query);
   state.key = picked.key.value_or(state.key);

@@ -28,6 +28,10 @@ class CanvasActions : public QObject {
   void move_head(int by);
   // Gives the chosen column a layer and head of its own, or links it to the others again.
   void toggle_unlinked();
+  // Shows layers that lie as deep in columns of different depth, or layers of one number again; the chosen column keeps
+  // its layer. Errors: kUsage where columns are of one depth.
+  Status can_link_by_depth() const;
+  void toggle_by_depth();
   // Shows the whole figure.
   void fit();
   // Default options and camera; keeps view, layer, head and quantity. Starts cancelled runs again.

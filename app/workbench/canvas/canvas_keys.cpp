@@ -48,11 +48,12 @@ bool CanvasKeys::press_edit(int key) {
     return false;
   }
   const views::Selection& pointed = pointer_.selection();
+  const auto column = static_cast<std::size_t>(pointed.column.value_or(static_cast<std::int64_t>(actions_.column())));
+  const views::HeadRef shown = views::head_of_column(input, column);
   const auto edit =
-      studio_.view().edit_of_cell(input, pointed.layer.value_or(input.layer), pointed.head.value_or(input.head));
+      studio_.view().edit_of_cell(input, pointed.layer.value_or(shown.layer), pointed.head.value_or(shown.head));
   if (edit) {
-    Q_EMIT edit_chosen(static_cast<std::size_t>(pointed.column.value_or(static_cast<std::int64_t>(actions_.column()))),
-                       *edit);
+    Q_EMIT edit_chosen(column, *edit);
   }
   return edit.has_value();
 }
@@ -117,6 +118,8 @@ void CanvasKeys::press_unused(QKeyEvent* event) {
       event->key() == Qt::Key_Menu || (event->key() == Qt::Key_F10 && event->modifiers().testFlag(Qt::ShiftModifier));
   if (menu_key) {
     pointer_.request_menu(std::nullopt, canvas_.mapToGlobal(QPoint(canvas_.width() / 2, canvas_.height() / 2)));
+  } else if (event->key() == Qt::Key_U && event->modifiers() == Qt::ShiftModifier) {
+    actions_.toggle_by_depth();
   } else if (control && event->key() == Qt::Key_0) {
     canvas_.zoom_to_cells();
   } else if (event->key() == Qt::Key_C && event->modifiers() == Qt::ControlModifier &&

@@ -23,6 +23,16 @@ views::Selection cell(const views::Token& query, const views::Token& key) {
   return selection;
 }
 
+// Whether all columns show one head.
+bool alike(const views::ViewInput& input) {
+  for (std::size_t n = 1; n < input.columns.size(); ++n) {
+    if (views::head_of_column(input, n) != views::head_of_column(input, 0)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // The smallest interval that holds both.
 figure::Interval hull(const figure::Interval& a, const figure::Interval& b) {
   return {std::min({a.low, a.high, b.low, b.high}), std::max({a.low, a.high, b.low, b.high})};
@@ -126,9 +136,13 @@ std::vector<viewport::Outline> CanvasPresenter::outlines(const views::ViewInput&
   std::vector<viewport::Outline> list;
   const views::View& view = studio_.view();
   // In a panel that shows the reference, the place is that of the reference's panel.
-  const auto add = [&](const views::Selection& selection, std::uint32_t color, bool cross) {
+  const auto add = [&](const views::Selection& selection, std::uint32_t color, bool cross,
+                       std::optional<std::size_t> column = {}) {
     const std::vector<views::Place> places = view.places(input, selection);
     for (const views::Place& place : places) {
+      if (column && *column != (place.panel < input.columns.size() ? place.panel : 0)) {
+        continue;
+      }
       const std::size_t shown = figure_.reference_panel(place.panel).value_or(place.panel);
       const auto there = std::ranges::find(places, shown, &views::Place::panel);
       if (there != places.end()) {
@@ -142,14 +156,22 @@ std::vector<viewport::Outline> CanvasPresenter::outlines(const views::ViewInput&
     add(cell(at.query, at.key), kHoverColor, true);
   }
   views::Selection pinned;
-  pinned.layer = input.layer;
-  pinned.head = input.head;
   if (input.query.chosen()) {
     const views::Selection at = cell(input.query, input.key);
     pinned.query = at.query;
     pinned.key = at.key;
   }
-  add(pinned, kPinColor, input.query.chosen() && !input.key.chosen());
+  // Each panel marks the head of its own column.
+  for (std::size_t n = 0; n < input.columns.size(); ++n) {
+    const auto [layer, head] = views::head_of_column(input, n);
+    pinned.layer = layer;
+    pinned.head = head;
+    const bool linked = alike(input);
+    add(pinned, kPinColor, input.query.chosen() && !input.key.chosen(), linked ? std::nullopt : std::optional(n));
+    if (linked) {
+      break;
+    }
+  }
   if (const auto& box = pointer_.box()) {
     const auto from = view.places(input, box->from);
     const auto to = view.places(input, box->to);

@@ -129,7 +129,7 @@ int TimelineBar::count() const {
     return static_cast<int>(series_.size());
   }
   const bool any = studio_.view().info().uses_layer && !studio_.checkpoints().shown().empty();
-  return any ? studio_.checkpoints().largest_layer(studio_.state().side) + 1 : 0;
+  return any ? studio_.checkpoints().largest_layer(studio_.state().side, studio_.state().by_depth) + 1 : 0;
 }
 
 int TimelineBar::place() const {

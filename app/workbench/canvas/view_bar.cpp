@@ -59,8 +59,7 @@ ViewBar::ViewBar(Studio& studio, QWidget* parent) : QToolBar(QStringLiteral("Vie
   fill_views(*view_);
   addWidget(view_);
   label("  Layer");
-  layer_ = make_named<QSpinBox>(this, "layer", QStringLiteral("Layer"),
-                                QStringLiteral("Layer, from 0; arrows up and down on the canvas"));
+  layer_ = make_named<QSpinBox>(this, "layer", QStringLiteral("Layer"));
   addWidget(layer_);
   label("  Head");
   head_ = make_named<QSpinBox>(this, "head", QStringLiteral("Head"),
@@ -117,7 +116,11 @@ void ViewBar::refresh() {
   const session::ViewState& state = studio_.state();
   const views::ViewInfo& info = studio_.view().info();
   view_->setCurrentIndex(view_->findData(QString::fromStdString(info.name)));
-  layer_->setRange(0, std::max(studio_.checkpoints().largest_layer(state.side), static_cast<int>(state.layer)));
+  layer_->setRange(
+      0, std::max(studio_.checkpoints().largest_layer(state.side, state.by_depth), static_cast<int>(state.layer)));
+  layer_->setToolTip(state.by_depth ? QStringLiteral("Layer of the deepest column, from 0; the others show the layers "
+                                                     "that lie as deep; arrows up and down on the canvas")
+                                    : QStringLiteral("Layer, from 0; arrows up and down on the canvas"));
   layer_->setValue(static_cast<int>(state.layer));
   head_->setMaximum(std::max(studio_.checkpoints().largest_head(state.side), static_cast<int>(state.head)));
   head_->setValue(static_cast<int>(state.head));

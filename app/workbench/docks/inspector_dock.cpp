@@ -421,18 +421,17 @@ void InspectorDock::show_context() {
 
 // "head 1.2: previous 0.82, …", where heads are what is chosen among; empty elsewhere, and while it is measured.
 QString InspectorDock::chosen_head() {
-  const session::ViewState& state = studio_.state();
   const views::ViewInput input = studio_.view_input();
   views::Selection chosen;
-  chosen.layer = state.layer;
-  chosen.head = state.head;
+  const auto [layer, head] = views::head_of_column(input, 0);
+  chosen.layer = layer;
+  chosen.head = head;
   const views::View& view = studio_.view();
-  if (input.columns.empty() || state.head < 0 || view.info().uses_head || view.places(input, chosen).empty()) {
+  if (input.columns.empty() || head < 0 || view.info().uses_head || view.places(input, chosen).empty()) {
     return {};
   }
-  const auto print = studio_.fingerprints().of(input.columns.front(), state.layer, state.head);
-  return print && *print ? QStringLiteral("head %1.%2: %3").arg(state.layer).arg(state.head).arg(qt(words_of(**print)))
-                         : QString();
+  const auto print = studio_.fingerprints().of(input.columns.front(), layer, head);
+  return print && *print ? QStringLiteral("head %1.%2: %3").arg(layer).arg(head).arg(qt(words_of(**print))) : QString();
 }
 
 void InspectorDock::show_state() {

@@ -47,7 +47,7 @@ session::ViewState StateFollower::clamped(session::ViewState state) const {
     return state;
   }
   const std::vector<views::Column> sides = session::on_side(columns_.view_columns(state.side), state.side);
-  state.layer = std::clamp<std::int64_t>(state.layer, 0, columns_.largest_layer(state.side));
+  state.layer = std::clamp<std::int64_t>(state.layer, 0, columns_.largest_layer(state.side, state.by_depth));
   state.head = std::clamp<std::int64_t>(state.head, views::kMean, columns_.largest_head(state.side));
   const models::Trace& first = *sides.front().trace;
   session::resolve_tokens(state, first);
@@ -81,8 +81,8 @@ std::string StateFollower::unreachable(const session::ViewState& wanted) const {
                                       : least->name + " has no " + what + " " + std::to_string(index) +
                                             "; U gives the chosen column a layer and head of its own";
   };
-  const std::string layer = limit("layer", wanted.layer, &models::ModelInfo::layers);
-  return layer.empty() ? limit("head", wanted.head, &models::ModelInfo::heads) : layer;
+  const std::string layer = wanted.by_depth ? std::string() : limit("layer", wanted.layer, &models::ModelInfo::layers);
+  return layer.empty() ? limit("head", wanted.head, &models::ModelInfo::heads) : layer + ", Shift+U links by depth";
 }
 
 // The reference and the partners of the states go with their columns to their new places.

@@ -94,9 +94,11 @@ void PlaceMenu::add_views() {
     }
     before = view;
     const auto open = [&studio = studio_, there = there_, name = info.name] {
+      const views::ViewInput input = studio.view_input();
       change_state(studio, [&](session::ViewState& state) {
         session::show_view(state, name);
-        state.layer = there.layer.value_or(state.layer);
+        const auto column = static_cast<std::size_t>(std::max<std::int64_t>(there.column.value_or(0), 0));
+        state.layer = there.layer ? views::linked_layer(input, column, *there.layer) : state.layer;
         state.head = there.head.value_or(state.head);
         state.query = there.open ? state.query : there.query.value_or(state.query);
       });
@@ -145,6 +147,11 @@ void PlaceMenu::add_column(std::size_t column) {
         actions->set_column(column);
         actions->toggle_unlinked();
       });
+  if (parts_.actions.can_link_by_depth().ok()) {
+    add("by-depth",
+        studio_.state().by_depth ? QStringLiteral("Link layers by number") : QStringLiteral("Link layers by depth"),
+        [actions = &parts_.actions] { actions->toggle_by_depth(); });
+  }
   add("hide", QStringLiteral("Hide %1").arg(name),
       [&studio = studio_, id = shown.id] { studio.columns().set_shown(id, false); });
 }

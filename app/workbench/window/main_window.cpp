@@ -209,7 +209,7 @@ void MainWindow::add_commands() {
   add_timeline_commands(*commands_, *timeline_, *settings_);
   add_arc_commands(*commands_, *input_, *settings_);
   if (canvas_ != nullptr) {
-    add_head_commands(*commands_, link_->actions());
+    add_head_commands(*commands_, *studio_, link_->actions());
   }
   add_go_commands(*commands_, *this, *studio_, *input_, *figures_);
   add_help_commands(*commands_, *this, *studio_, [this] { show_start(); });

@@ -113,7 +113,7 @@ std::vector<Command> head_commands(Studio& studio, const QString& typed) {
   const int layer = match.captured(from).toInt();
   const int head = match.captured(from + 1).toInt();
   const models::Side side = studio.state().side;
-  const int layers = studio.checkpoints().largest_layer(side) + 1;
+  const int layers = studio.checkpoints().largest_layer(side, studio.state().by_depth) + 1;
   const int heads = studio.checkpoints().largest_head(side) + 1;
   Command command{QStringLiteral("Head %1.%2").arg(layer).arg(head), {}, {}, {}, layer < layers && head < heads};
   if (!command.available) {
@@ -138,8 +138,8 @@ std::vector<Command> place_commands(Studio& studio) {
   std::vector<Command> list;
   const views::ViewInfo& info = studio.view().info();
   const bool any = !studio.checkpoints().shown().empty();
-  for (int layer = 0; any && info.uses_layer && layer <= studio.checkpoints().largest_layer(studio.state().side);
-       ++layer) {
+  const int layers = studio.checkpoints().largest_layer(studio.state().side, studio.state().by_depth) + 1;
+  for (int layer = 0; any && info.uses_layer && layer < layers; ++layer) {
     list.push_back({QStringLiteral("Layer %1").arg(layer), {}, changing(studio, [layer](session::ViewState& state) {
                       state.layer = layer;
                     })});

@@ -344,11 +344,19 @@ void add_card_commands(CommandRegistry& commands, HeadDock& card) {
                 [&card] { return card.is_seen(); }});
 }
 
-void add_head_commands(CommandRegistry& commands, CanvasActions& actions) {
+void add_head_commands(CommandRegistry& commands, Studio& studio, CanvasActions& actions) {
   add(commands, kGo, QStringLiteral("Next layer\t↓"), {}, [&actions] { actions.move_layer(1); });
   add(commands, kGo, QStringLiteral("Previous layer\t↑"), {}, [&actions] { actions.move_layer(-1); });
   add(commands, kGo, QStringLiteral("Next head\t→"), {}, [&actions] { actions.move_head(1); });
   add(commands, kGo, QStringLiteral("Previous head\t←"), {}, [&actions] { actions.move_head(-1); });
+  commands.add({kGo,
+                QStringLiteral("Layers by &depth\tShift+U"),
+                {},
+                [&actions] { actions.toggle_by_depth(); },
+                QStringLiteral("by-depth"),
+                [&actions] { return actions.can_link_by_depth(); },
+                [&studio] { return studio.state().by_depth; },
+                QStringLiteral("Columns of different depth show the layers that lie as deep")});
   commands.add_separator(kGo);
 }
 

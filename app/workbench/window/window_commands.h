@@ -46,7 +46,7 @@ void add_arc_commands(CommandRegistry& commands, InputDock& input, QSettings& se
 void add_card_commands(CommandRegistry& commands, HeadDock& card);
 void add_timeline_commands(CommandRegistry& commands, TimelineBar& timeline, QSettings& settings);
 // ---- menu Go
-void add_head_commands(CommandRegistry& commands, CanvasActions& actions);
+void add_head_commands(CommandRegistry& commands, Studio& studio, CanvasActions& actions);
 void add_go_commands(CommandRegistry& commands, QMainWindow& window, Studio& studio, InputDock& input,
                      FiguresDock& figures);
 // ---- menu Help

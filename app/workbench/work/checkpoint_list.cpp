@@ -1,7 +1,6 @@
 #include "app/workbench/work/checkpoint_list.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "app/figures/open_columns.h"
@@ -13,20 +12,19 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr std::int64_t kMax = std::numeric_limits<int>::max();
-
-// The last index that all columns without a head of their own have, on that side, of what `count` counts; where all
-// have their own, that all have.
-int last_of(const std::vector<const Checkpoint*>& columns, models::Side side, std::int64_t models::ModelInfo::*count) {
+// The numbers of what `count` counts, on that side, of the columns without a head of their own; where all have their
+// own, of all.
+std::vector<std::int64_t> counts_of(const std::vector<const Checkpoint*>& columns, models::Side side,
+                                    std::int64_t models::ModelInfo::*count) {
   const bool any_linked = std::ranges::any_of(columns, [](const Checkpoint* column) { return !column->entry.own; });
-  std::int64_t least = columns.empty() ? 1 : kMax;
+  std::vector<std::int64_t> counts;
   for (const Checkpoint* column : columns) {
     if (!any_linked || !column->entry.own) {
       const auto other = column->trace->side(side);
-      least = std::min(least, (other ? &other->model() : column->info())->*count);
+      counts.push_back((other ? &other->model() : column->info())->*count);
     }
   }
-  return static_cast<int>(least) - 1;
+  return counts.empty() ? std::vector<std::int64_t>{1} : counts;
 }
 
 std::optional<views::HeadRef> own_head(const Checkpoint& column, models::Side side) {
@@ -157,12 +155,13 @@ bool CheckpointList::any_shown(bool (Checkpoint::*is)() const) const {
   return std::ranges::any_of(list_, [&](const Checkpoint& each) { return each.entry.shown && (each.*is)(); });
 }
 
-int CheckpointList::largest_layer(models::Side side) const {
-  return last_of(shown(), side, &models::ModelInfo::layers);
+int CheckpointList::largest_layer(models::Side side, bool by_depth) const {
+  const std::vector<std::int64_t> counts = counts_of(shown(), side, &models::ModelInfo::layers);
+  return static_cast<int>(by_depth ? std::ranges::max(counts) : std::ranges::min(counts)) - 1;
 }
 
 int CheckpointList::largest_head(models::Side side) const {
-  return last_of(shown(), side, &models::ModelInfo::heads);
+  return static_cast<int>(std::ranges::min(counts_of(shown(), side, &models::ModelInfo::heads))) - 1;
 }
 
 std::int64_t CheckpointList::memory_mb() const {

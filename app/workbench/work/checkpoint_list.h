@@ -83,8 +83,9 @@ class CheckpointList {
   bool running() const { return any_shown(&Checkpoint::pending); }  // or waits for an answer
   bool waiting() const { return any_shown(&Checkpoint::waiting); }  // opens or runs
   bool behind() const { return any_shown(&Checkpoint::behind); }    // shows a previous input
-  // Largest index that all shown columns have on this side of encoder–decoders; 0: no columns.
-  int largest_layer(models::Side side = models::Side::kDecoder) const;
+  // Largest index that all shown columns have on this side of encoder–decoders; 0: no columns. Of layers by depth, the
+  // largest that any has.
+  int largest_layer(models::Side side = models::Side::kDecoder, bool by_depth = false) const;
   int largest_head(models::Side side = models::Side::kDecoder) const;
   std::int64_t memory_mb() const;  // of the traces
   // The n-th shown column that has run, or the last of them; null: there is none.

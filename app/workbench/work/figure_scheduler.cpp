@@ -110,7 +110,8 @@ void FigureScheduler::update_early() {
 
 void FigureScheduler::draw_early(bool again) {
   const std::vector<views::Column> columns = columns_.early_columns(history_.state().side);
-  if (columns.empty() || !columns_.running() || !view().info().uses_layer) {
+  const bool elsewhere = history_.state().by_depth && columns.size() > 1;  // a part of a model has no depth
+  if (columns.empty() || !columns_.running() || !view().info().uses_layer || elsewhere) {
     return;
   }
   views::ViewInput input = view_input();

@@ -82,6 +82,7 @@ TEST(StateFields, EveryFieldIsReadBackAsItIsWritten) {
   state.difference = true;
   state.reference = 1;
   state.unlinked = {{-1, 0}, {2, 5}};
+  state.by_depth = true;
   state.ignore_first = true;
   state.scale = {"magma", -0.5F, 2.5F, 97.5, false, figure::Transfer::kGamma, 0.7F, 0x000000FF};
   state.camera = views::Camera{{0, 12.5}, {20, 4}};

@@ -37,6 +37,61 @@ const figure::HeatMap& shown_map(const figure::Figure& figure, std::size_t panel
   return std::get<figure::HeatMap>(figure.panels.at(panel).layers.front());
 }
 
+// Layers by depth: every layer of the deepest column is shown, and beside it the layer that lies as deep.
+TEST(Comparison, LayersByDepthLieAsDeep) {
+  for (std::int64_t among = 1; among <= 13; ++among) {
+    for (std::int64_t layers = 1; layers <= among; ++layers) {
+      for (std::int64_t of = 0; of < among; ++of) {
+        const double depth = among > 1 ? static_cast<double>(of) / static_cast<double>(among - 1) : 0;
+        EXPECT_EQ(layer_at_depth(of, among, layers),
+                  static_cast<std::int64_t>(std::floor(depth * static_cast<double>(layers - 1) + 0.5 + 1e-12)))
+            << of << " of " << among << " in " << layers;
+      }
+      EXPECT_GE(layer_at_depth(among, among, layers), layers) << "no layer lies there";
+      for (std::int64_t own = 0; own < layers; ++own) {
+        EXPECT_EQ(layer_at_depth(layer_at_depth(own, layers, among), among, layers), own);
+      }
+    }
+  }
+}
+
+TEST(Comparison, ColumnsOfDifferentDepthAreLinkedByDepth) {
+  ViewInput input;
+  for (const auto& [name, layers] : {std::pair("six", 6), std::pair("twelve", 12), std::pair("own", 20)}) {
+    test::FakeShape shape;
+    shape.layers = layers;
+    input.columns.push_back({name, nullptr, std::make_shared<test::FakeTrace>(shape, kThreeWords)});
+  }
+  input.columns[2].own = HeadRef{17, 1};  // has no part in it
+  input.head = 2;
+  input.layer = 11;
+  EXPECT_FALSE(view_of("attention").figure(input).ok()) << "one of six layers has none of that number";
+  input.by_depth = true;
+  for (const auto& [layer, other] :
+       {std::pair(0, 0), std::pair(1, 0), std::pair(2, 1), std::pair(7, 3), std::pair(11, 5)}) {
+    input.layer = layer;
+    EXPECT_EQ(head_of_column(input, 0), (HeadRef{other, 2}));
+    EXPECT_EQ(head_of_column(input, 1), (HeadRef{layer, 2}));
+    EXPECT_EQ(head_of_column(input, 2), (HeadRef{17, 1}));
+    const auto figure = view_of("attention").figure(input);
+    ASSERT_TRUE(figure.ok()) << figure.error().describe();
+    for (std::size_t n = 0; n < 3; ++n) {
+      const std::string named = "layer " + std::to_string(head_of_column(input, n).layer) + ", head ";
+      EXPECT_NE(figure->panels[n].title.find(named), std::string::npos) << figure->panels[n].title;
+      EXPECT_NEAR(static_cast<double>(shown_map(*figure, n).field->at(9, 4)), weight(input, n, 9, 4), 1e-6);
+    }
+    EXPECT_EQ(of_column(input, 0).layer, other);
+    EXPECT_EQ(head_of_column(of_column(input, 0), 0).layer, other) << "it is that column's already";
+  }
+  EXPECT_EQ(linked_layer(input, 0, 4), 9);
+  EXPECT_EQ(linked_layer(input, 1, 4), 4);
+  input.layer = 12;
+  EXPECT_EQ(view_of("attention").figure(input).error().code, ErrorCode::kUsage);
+  input.layer = 11;
+  input.partners = {{11, 2}, {0, 3}, {0, 0}};
+  EXPECT_EQ(head_of_column(input, 1), (HeadRef{0, 3})) << "partners are chosen by hand";
+}
+
 TEST(Comparison, OfThreeColumnsEveryOtherShowsWhatItDiffersFromTheReferenceBy) {
   ViewInput input = input_of_slopes({0.2, 0.5, 0.9});
   input.difference = true;

@@ -181,6 +181,7 @@ TEST_F(Columns, LayersAndHeadsAreThoseThatAllHave) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(columns_.list().largest_layer(), 2);
   EXPECT_EQ(columns_.list().largest_head(), 3);
+  EXPECT_EQ(columns_.list().largest_layer(models::Side::kDecoder, true), 8);  // by depth that any has
   columns_.set_own_head(gentle, views::HeadRef{2, 1});
   EXPECT_EQ(columns_.list().largest_layer(), 8);  // it has its own
   columns_.set_own_head(columns_.list().all().front().id, views::HeadRef{5, 1});

@@ -202,7 +202,7 @@ Result<figure::Figure> MapView::figure(const ViewInput& input) const {
     if (length(input, column) == column.trace->length() && names_tokens()) {
       mark_trained_length(*column.trace, panel);
     }
-    decorate(input, column, panel);
+    decorate(of_column(input, n), column, panel);
     figure.panels.push_back(std::move(panel));
   }
   if (shows_difference(input)) {
@@ -265,12 +265,14 @@ Result<DataParts> MapView::data_parts(const ViewInput& input) const {
                          " split this text into " + std::to_string(cells) + " and " +
                          std::to_string(other.trace->length()));
     }
-    if ((all_layers && second.layers != model.layers) || (all_heads && second.heads != model.heads)) {
+    if (((all_layers || input.by_depth) && second.layers != model.layers) ||
+        (all_heads && second.heads != model.heads)) {
       return unsupported("a difference needs as many layers and heads: " + column.name + " and " + other.name);
     }
   }
   DataParts parts;
-  const Range layers = all_layers ? Range{0, model.layers} : Range{input.layer, input.layer + 1};
+  const std::int64_t layer = all_heads ? head_of_column(input, own).layer : input.layer;
+  const Range layers = all_layers ? Range{0, model.layers} : Range{layer, layer + 1};
   const Range heads = all_heads ? Range{0, model.heads} : Range{input.head, input.head + 1};
   if (all_layers) {
     parts.shape.push_back(layers.size());

@@ -264,7 +264,7 @@ class HeadNavigator final : public Instrument {
       return;
     }
     session::ViewState state = frame.state();
-    state.layer = head.layer;
+    state.layer = views::linked_layer(frame.input, column, head.layer);
     state.head = head.head;
     frame.gesture.change(state);
   }
