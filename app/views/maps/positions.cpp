@@ -16,6 +16,7 @@ namespace locus::views {
 namespace {
 
 constexpr std::int64_t kStripRows = 4;
+constexpr std::int64_t kSquareKeys = 24;  // of the strip, at most, with square cells
 
 struct Strip {
   std::int64_t query = 0;
@@ -134,7 +135,7 @@ figure::Panel strip_panel(const ViewInput& input, const Column& column, const St
   const Names names = shared_names(token_labels(*column.trace));
   figure::Panel panel;
   panel.follows_camera = false;
-  panel.equal_aspect = true;
+  panel.equal_aspect = strip.keys.size() <= kSquareKeys;  // more make rows too low for their names
   panel.title = "query " + std::to_string(strip.query) + " “" + (*names)[static_cast<std::size_t>(strip.query)] + "”";
   panel.x = {.label = "",
              .view = {static_cast<double>(strip.keys.begin), static_cast<double>(strip.keys.end)},

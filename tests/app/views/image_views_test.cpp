@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <variant>
 
@@ -13,6 +14,7 @@
 #include "app/views/shared/plots/patch_grid.h"
 #include "app/views/shared/view.h"
 #include "core/base/numbers.h"
+#include "renderers/figure/layout.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/fake_views.h"
 
@@ -406,6 +408,40 @@ TEST(ImageViews, WhatDistanceDoesNotExplainIsSaid) {
   const std::string share = fixed_text(100 * within / all, 1) + " % of the variance is not explained by distance";
   EXPECT_GT(within / all, 0.05);
   EXPECT_NE(note().find(share), std::string::npos) << note() << " and " << share;
+}
+
+// Letters of one width.
+class EvenLetters final : public figure::TextMetrics {
+ public:
+  double width(const std::string& text, double size) const override {
+    return 0.6 * size * static_cast<double>(text.size());
+  }
+};
+
+// Its rows are named however many keys there are.
+TEST(ImageViews, RowsOfALongStripAreNamed) {
+  const EvenLetters typeface;
+  std::string text;
+  for (int n = 0; n < 64; ++n) {
+    text += n % 9 == 8 ? ". " : "ab";
+  }
+  ViewInput input = fake_open_text(text);
+  input.query = 100;
+  for (const std::int64_t keys : {16, 24, 25, 40, 64}) {
+    input.options.set("strip", keys);
+    const auto figure = view_of("positions").figure(input);
+    ASSERT_TRUE(figure.ok()) << figure.error().describe();
+    for (const double height : {0.0, 600.0}) {
+      const figure::Layout layout = figure::lay_out(*figure, 500, height, figure::Style::light(12), typeface);
+      std::set<std::string> texts;
+      for (const figure::PlacedText& each : layout.panels[1].texts) {
+        texts.insert(each.text);
+      }
+      for (const char* row : {"distance", "gate", "position", "attention"}) {
+        EXPECT_TRUE(texts.contains(row)) << row << " of " << keys << " keys, " << height;
+      }
+    }
+  }
 }
 
 TEST(ImageViews, TheStripShowsDistanceGatePositionAndAttention) {
