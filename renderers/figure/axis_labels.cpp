@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kWordNames = 0.85;      // so large are names of words
 constexpr double kSmallestNames = 0.75;  // token names may shrink to this part of the tick text
+constexpr double kFewWide = 0.25;        // of the names: so few are shortened where all others stand upright
 constexpr double kLongestName = 10;      // in tick text sizes; what is longer is elided
 constexpr double kLongestBeginning = 6;  // the same of a label that several words share: its beginning finds the place
 constexpr double kWordLine = 1.3;        // the room of a word along its axis, in text sizes
@@ -40,6 +41,12 @@ std::optional<NamedCells> named_cells(const Axis& axis, double length) {
       axis, *axis.cell_names, {cell(std::ceil(low - 0.5)), cell(std::floor(high + 0.5))}, length / (high - low)};
 }
 
+bool is_one_letter(const std::string& text) {
+  return std::count_if(text.begin(), text.end(), [](char byte) {
+           return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;  // begins a code point
+         }) == 1;
+}
+
 // A name a cell.
 AxisLabels cell_labels(const NamedCells& named, bool along_x, double smallest, const Style& style,
                        const TextMetrics& metrics) {
@@ -51,9 +58,18 @@ AxisLabels cell_labels(const NamedCells& named, bool along_x, double smallest, c
     labels.ticks.push_back({static_cast<double>(n), static_cast<double>(n) + 0.5,
                             elided(metrics, name, labels.size, kLongestName * style.tick_text())});
   }
+  const auto is_wide = [&](const Tick& tick) {  // letters need no gap between them
+    const double gap = is_one_letter(tick.label) ? 0 : 0.5 * labels.size;
+    return metrics.width(tick.label, labels.size) + gap > named.cell;
+  };
+  const auto wide = static_cast<double>(std::ranges::count_if(labels.ticks, is_wide));
+  labels.vertical = along_x && wide > kFewWide * static_cast<double>(labels.ticks.size());
+  for (Tick& tick : labels.ticks) {  // a few long ones among letters do not lay all of them on their sides
+    if (along_x && !labels.vertical && is_wide(tick)) {
+      tick.label = elided(metrics, tick.label, labels.size, std::max(named.cell - 0.1 * labels.size, 0.0));
+    }
+  }
   const double width = widest(labels.ticks, labels.size, metrics);
-  labels.room = named.cell;
-  labels.vertical = along_x && width + 0.5 * labels.size > labels.room;
   labels.depth = along_x && !labels.vertical ? TextMetrics::line_height(labels.size) : width;
   return labels;
 }

@@ -18,7 +18,6 @@ struct AxisLabels {
   double size = 0;        // of the text
   bool vertical = false;  // token names below a narrow cell
   double depth = 0;       // the room they take across the axis
-  double room = 0;        // for one name along the axis
 };
 
 // The labels of the panel's x or y axis, `length` long.

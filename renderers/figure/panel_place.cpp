@@ -34,15 +34,8 @@ void stack_vertical(const std::vector<std::string>& lines, double left, double y
   }
 }
 
-bool is_one_letter(const std::string& text) {
-  return std::count_if(text.begin(), text.end(), [](char byte) {
-           return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;  // begins a code point
-         }) == 1;
-}
-
-// Where names are too wide together, those narrow enough still stand upright: single letters are read at once, but
-// not an m that lies on its side among them.
-void place_x_labels(const PanelDecor& decor, const Style& style, const TextMetrics& metrics, PanelLayout& place) {
+// All in one direction.
+void place_x_labels(const PanelDecor& decor, const Style& style, PanelLayout& place) {
   const double top = place.plot.bottom() + style.tick_length() + style.gap() / 2;
   const double size = decor.x.size;
   for (const Tick& tick : decor.x.ticks) {
@@ -50,8 +43,7 @@ void place_x_labels(const PanelDecor& decor, const Style& style, const TextMetri
       continue;
     }
     const double at = place.x.place(tick.at);
-    const double room = is_one_letter(tick.label) ? decor.x.room : std::max(0.9 * decor.x.room, 0.7 * size);
-    if (decor.x.vertical && metrics.width(tick.label, size) > room) {
+    if (decor.x.vertical) {
       place.texts.push_back({tick.label, {at + kHalfCapital * size, top}, 1, size, true, style.muted});
     } else {
       place.texts.push_back({tick.label, {at, top + TextMetrics::ascent(size)}, 0.5, size, false, style.muted});
@@ -181,7 +173,7 @@ void place_decor(const Panel& panel, const PanelDecor& decor, const Style& style
   place.x_ticks = decor.x.ticks;
   place.y_ticks = decor.y.ticks;
   if (place.frame) {
-    place_x_labels(decor, style, metrics, place);
+    place_x_labels(decor, style, place);
     place_y_labels(decor, style, place);
     const double tick_room = style.tick_length() + style.gap() / 2;
     place_blocks(panel.x, true, plot.bottom() + tick_room + decor.x.depth, style, metrics, place);

@@ -408,6 +408,38 @@ TEST(Layout, NumbersOfATableThatFitAreWritten) {
   }
 }
 
+// All labels of an axis stand in one direction: upright where few are too long for it, which are shortened.
+TEST(Layout, LabelsOfAnAxisHaveOneDirection) {
+  const text::Typeface typeface;
+  const std::vector<std::string> words{"the", "harbour", "a", "slept", "of", "boats", "I", "letters"};
+  for (std::size_t letters = 0; letters <= 16; ++letters) {
+    auto names = std::make_shared<std::vector<std::string>>();
+    for (std::size_t n = 0; n < 16; ++n) {
+      names->push_back(n < letters ? std::string(1, static_cast<char>('a' + n)) : words[n % words.size()] + "ing");
+    }
+    Figure figure = samples::attention(16);
+    figure.panels[0].x.cell_names = names;
+    const Layout layout = lay_out(figure, 360, 360, Style::light(12, 1), typeface);
+    const PanelLayout& place = layout.panels[0];
+    int vertical = 0;
+    int upright = 0;
+    double right = 0;
+    for (const PlacedText& text : place.texts) {
+      const bool below = text.at.y > place.plot.bottom() && text.size < layout.style.text_size;
+      vertical += below && text.vertical ? 1 : 0;
+      if (below && !text.vertical && text.align == 0.5) {
+        ++upright;
+        const double half = typeface.width(text.text, text.size) / 2;
+        EXPECT_GE(text.at.x - half, right - 0.5) << letters << ": " << text.text << " is over the one before";
+        right = text.at.x + half;
+      }
+    }
+    EXPECT_EQ(std::min(vertical, upright), 0) << letters;
+    EXPECT_EQ(std::max(vertical, upright), 16) << letters;
+    EXPECT_EQ(upright > 0, letters >= 12) << letters;
+  }
+}
+
 TEST(Layout, LettersStandUprightAmongWords) {
   const text::Typeface typeface;
   const auto names = std::make_shared<const std::vector<std::string>>(
