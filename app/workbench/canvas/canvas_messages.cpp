@@ -40,7 +40,7 @@ std::string without_edit(Studio& studio) {
   const EditActions actions(studio);
   for (std::size_t n = 0; n < studio.checkpoints().shown().size(); ++n) {
     if (actions.can_edit(n)) {
-      return what + "Make one below, or by Edit ▸ Edits….";
+      return what + "Make one below, or by Edits… in the menu Edit.";
     }
   }
   return what + "Runs of encoder-decoders cannot be edited.";
