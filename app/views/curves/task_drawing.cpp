@@ -82,12 +82,10 @@ void add_intervals(const std::vector<Accuracy>& list, const std::vector<std::str
   panel.layers.emplace_back(std::move(marks));
 }
 
-// "least text-cope 2.171 (2.159 … 2.171), largest text-learned 2.744".
+// "least text-cope 2.17, largest text-learned 2.74".
 std::string ends_text(const std::vector<Accuracy>& list, const std::string& name, double unit) {
   const auto value = [&](const Accuracy& row) { return split_of(row.splits, name).value; };
-  const auto text = [&](const Accuracy& row) {
-    return row.checkpoint + " " + cell_text(row, split_of(row.splits, name), unit);
-  };
+  const auto text = [&](const Accuracy& row) { return row.checkpoint + " " + short_number(unit * value(row)); };
   const auto known = [&](const Accuracy& row) { return !std::isnan(value(row)); };
   std::vector<Accuracy> rows;
   std::ranges::copy_if(list, std::back_inserter(rows), known);

@@ -194,7 +194,7 @@ TEST(TaskGroups, ATableOfOneSplitIsDots) {
   EXPECT_EQ(means.names.front(), "2.744");
   EXPECT_EQ(means.names[1].find("2.167 (2.159 … 2.171)"), 0U) << means.names[1];
   EXPECT_EQ(figure->statement.find("bits per byte, split in: least text-"), 0U) << figure->statement;
-  EXPECT_TRUE(figure->statement.ends_with("largest text-learned 2.744")) << figure->statement;
+  EXPECT_TRUE(figure->statement.ends_with("largest text-learned 2.74")) << figure->statement;
   EXPECT_EQ(panel.note, "lines: least and largest of 3 seeds, rings: each of them");
 }
 
