@@ -302,10 +302,12 @@ class Collection {
     make.insert(make.end(), windows.begin(), windows.end());
     must_run(make);
     const auto reads = [&](const fs::path& path) {
-      return std::vector<Command>{{"info", path, "--json"}, {"figure", "heads", path, "--data", folder_ / "heads.csv"}};
+      return std::vector<Command>{
+          {"info", path, "--json"},
+          {"figure", "examples", path, "--layer", "0", "--head", "0", "--data", folder_ / "examples.csv"}};
     };
     add(file, Form::kSafetensors, reads(file));
-    for (const char* name : {"config.json", "scatter_data.json"}) {
+    for (const char* name : {"config.json", "scatter_data.json", "heads/L0H0.json"}) {
       add(folder / "headvis" / name, Form::kJson, reads(folder / "headvis"));
     }
   }

@@ -37,6 +37,7 @@ class FakeAtlas : public models::Atlas {
     info_.map_size = kSide;
     info_.replicates = 100;
     info_.step = step;
+    info_.examples = models::ExampleOptions{.activation = "largest", .top = 3, .sample = 1, .levels = 2};
     for (std::int64_t edge = 0; edge <= 32; ++edge) {
       axes_["profile.edges"].push_back(static_cast<double>(edge));
     }
@@ -126,6 +127,41 @@ class FakeAtlas : public models::Atlas {
       }
     }
     return values;
+  }
+  // Six windows of a made-up text; a head reads the token `head` + 1 before the query most, and more in every next window.
+  Result<models::HeadExamples> examples(std::int64_t layer, std::int64_t head) const override {
+    if (layer < 0 || layer >= kLayers || head < 0 || head >= kHeads) {
+      return Atlas::examples(layer, head);
+    }
+    static const std::vector<std::string> kWords{"the", " boat", " left",  " the", " harbour",
+                                                 ",",   " and",  " slept", ".\n"};
+    models::HeadExamples made;
+    for (std::int64_t window = 5; window >= 0; --window) {
+      models::Example example;
+      example.window = window;
+      example.activation = activation_of(layer, window);
+      example.level = window < 3 ? 1 : 2;
+      example.top = window >= 3;
+      example.sampled = window == 0 || window == 4;
+      for (std::int64_t t = 0; t < kLength; ++t) {
+        example.ids.push_back((t + window) % std::ssize(kWords));
+        example.tokens.push_back(kWords[static_cast<std::size_t>(example.ids.back())]);
+      }
+      const auto query = static_cast<std::int32_t>(20 + 5 * window);
+      const auto key = query - static_cast<std::int32_t>(head) - 1;
+      example.cells = {
+          {query, key, static_cast<float>(example.activation)}, {query, query, 0.0625F}, {query + 1, query, 0.03125F}};
+      made.windows.push_back(std::move(example));
+    }
+    made.bounds = {activation_of(layer, 3)};
+    made.query_tokens = models::example_tokens(made.windows, true);
+    made.key_tokens = models::example_tokens(made.windows, false);
+    made.edges = {0, 0.25, 0.5, 0.75, 1};
+    made.histogram = {4, 16, 12, 8};
+    return made;
+  }
+  static double activation_of(std::int64_t layer, std::int64_t window) {
+    return 0.25 + 0.125 * static_cast<double>(window) - 0.0625 * static_cast<double>(layer);
   }
   const std::vector<double>& axis(const std::string& name) const override {
     static const std::vector<double> kNone;

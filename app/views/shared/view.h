@@ -128,6 +128,14 @@ struct DataParts {
 // A point of a figure: data units of a panel, or a token of its strip.
 using figure::Hit;
 
+// Tokens that a checkpoint of this name is to read.
+struct RunOfIds {
+  std::string checkpoint;
+  std::vector<std::int64_t> ids;
+
+  friend bool operator==(const RunOfIds&, const RunOfIds&) = default;
+};
+
 // The selection that a point stands for; empty parts are not touched by it.
 struct Selection {
   std::optional<std::int64_t> layer;
@@ -139,6 +147,8 @@ struct Selection {
   bool open = false;                   // choosing it opens the `attention` view there
   // Choosing it sets this option of the view: an anchor, a pinned query.
   std::optional<std::pair<std::string, SettingValue>> option;
+  // Choosing it shows the text in the open checkpoint of that name, tinted by the query.
+  std::optional<RunOfIds> run{};
 
   friend bool operator==(const Selection&, const Selection&) = default;
 };

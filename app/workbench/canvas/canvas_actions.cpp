@@ -4,6 +4,7 @@
 
 #include "app/session/shared_options.h"
 #include "app/workbench/state/change_state.h"
+#include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
 
@@ -142,8 +143,36 @@ void CanvasActions::unpin() {
 
 // ---- selections
 
+// Its column alone: views of runs show no atlas, and views of atlases no run.
+bool CanvasActions::show_run(const views::RunOfIds& run) {
+  std::vector<int> shown;
+  std::vector<int> others;
+  for (const Checkpoint& each : studio_.checkpoints().all()) {
+    const bool own = each.model && each.model->info().name == run.checkpoint;
+    (own && (shown.empty() || each.entry.shown) ? shown : others).push_back(each.id);
+  }
+  if (shown.empty()) {
+    Q_EMIT studio_.noticed(qt("open " + run.checkpoint + " to see this window in it"));
+    return false;
+  }
+  for (const int id : others) {
+    studio_.columns().set_shown(id, false);
+  }
+  for (const int id : shown) {
+    studio_.columns().set_shown(id, true);
+  }
+  studio_.inputs().set_ids(run.ids);
+  return true;
+}
+
 void CanvasActions::choose(const views::Selection& picked) {
+  if (picked.run && !show_run(*picked.run)) {
+    return;
+  }
   session::ViewState state = studio_.state();
+  if (picked.run) {
+    session::show_view(state, "attention-text");
+  }
   if (picked.layer) {
     const auto column = static_cast<std::size_t>(std::max<std::int64_t>(picked.column.value_or(0), 0));
     state.layer = views::linked_layer(studio_.view_input(), column, *picked.layer);

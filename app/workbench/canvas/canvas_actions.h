@@ -55,6 +55,8 @@ class CanvasActions : public QObject {
 
  private:
   void follow_column();
+  // False where no checkpoint of that name is open, which is said.
+  bool show_run(const views::RunOfIds& run);
   void change_moving(const session::ViewState& state);
   bool can_point(const views::ViewInput& input) const { return !input.columns.empty() && figure_.can_point(); }
   std::optional<views::HeadRef> own_head() const;

@@ -70,6 +70,8 @@ std::map<std::string, Drawn> figures() {
        {"atlas:text-rope-800 atlas:text-learned", R"("options": {"loss-by-position": {"smooth": 8}})", ""}},
       {"training", {"atlas:text-rope-800", R"("options": {"training": {"statistic": "previous", "heads": "0"}})", ""}},
       {"needle", {"atlas:text-rope-800", R"("layer": 0, "head": 3, "options": {"needle": {"of": "needle"}})", ""}},
+      {"examples",
+       {"atlas:text-words-rope-1500", R"("layer": 1, "head": 2, "options": {"examples": {"level": 5}})", ""}},
       {"head-difference", {"text-rope text-rope:2000", R"("layer": 0)"}},
       {"knock-out", {"text-rope", R"("options": {"knock-out": {"to": "uniform", "measure": "kl", "null": 8}})"}},
       {"learned-positions",

@@ -28,7 +28,7 @@ using test_views::view_of;
 
 TEST(AtlasViews, ViewsOfRunsRefuseAnAtlasAndViewsOfAtlasesARunInOneLine) {
   const std::set<std::string> both{"addressing", "distance-profile", "heads", "kernel"};
-  const std::set<std::string> alone{"atlas", "mean-map", "loss-by-position", "training", "needle"};
+  const std::set<std::string> alone{"atlas", "mean-map", "loss-by-position", "training", "needle", "examples"};
   const Column run = test::column_of(test::bundled("text-rope"), test_views::kText);
   for (const View* view : views()) {
     const std::string& name = view->info().name;

@@ -159,7 +159,8 @@ const std::set<std::string>& without_cells() {
                                            "pair-scores",    "pair-profile",     "pair-plane",    "shift-stability",
                                            "effect",         "length-curve",     "task-accuracy", "training-curve",
                                            "training",       "loss-by-position", "atlas",         "logit-attribution",
-                                           "memory",         "addressing",       "score-sources", "learned-positions"};
+                                           "memory",         "addressing",       "score-sources", "learned-positions",
+                                           "examples"};
   return names;
 }
 

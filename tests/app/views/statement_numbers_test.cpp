@@ -344,6 +344,7 @@ const std::map<std::string, std::vector<Case>>& listed_cases() {
          .options = {{"statistic", std::string("previous")}, {"heads", std::string("0")}}}}},
       {"loss-by-position", {{.columns = "text-rope-800.atlas text-learned.atlas"}}},
       {"needle", {{.columns = "text-alibi.atlas text-rope-800.atlas", .options = word("of", "needle")}}},
+      {"examples", {{.columns = "text-words-rope-1500.atlas"}}},
       {"heads",
        {{.columns = two},
         {.columns = two, .options = word("as", "map")},

@@ -22,7 +22,7 @@ std::map<std::string, std::string> with_what_no_trace_has(std::map<std::string, 
   for (const char* view : {"attention-image", "pe-dot-product-2d"}) {
     more[view] = "needs an image; part read text without a picture in it";
   }
-  for (const char* view : {"atlas", "loss-by-position", "mean-map", "needle", "training"}) {
+  for (const char* view : {"atlas", "examples", "loss-by-position", "mean-map", "needle", "training"}) {
     more[view] = "needs an atlas, which locus atlas makes; part is none";
   }
   more["kernel"] = "runs the model again; part is a trace without one";

@@ -124,5 +124,43 @@ TEST_F(WindowAtlas, AFileThatCannotBeReadIsNamed) {
   made->close();
 }
 
+// A click on an example runs its window in the checkpoint, alone, with that token as the query.
+TEST_F(WindowAtlas, AnExampleOpensInItsCheckpoint) {
+  opener_ = models::open;
+  make_window();
+  const std::string assets = test::source_dir() + "/assets/";
+  Studio& studio = window_->studio();
+  open((assets + "atlases/text-words-rope-1500.safetensors").c_str());
+  session::ViewState state = studio.state();
+  session::show_view(state, "examples");
+  state.layer = 1;
+  state.head = 2;
+  studio.change(state);
+  ASSERT_TRUE(settle());
+  figure::Hit hit;
+  hit.token = 3;
+  const views::Selection picked = studio.view().pick(studio.view_input(), hit);
+  ASSERT_TRUE(picked.run);
+  EXPECT_EQ(picked.run->checkpoint, "text-words-rope-1500");
+
+  Q_EMIT window_->canvas()->clicked(hit);  // it is not open
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(studio.state().view, "examples");
+
+  open((assets + "checkpoints/text-words-rope-1500").c_str());
+  studio.columns().set_shown(studio.checkpoints().all().back().id, false);
+  ASSERT_TRUE(settle());
+  Q_EMIT window_->canvas()->clicked(hit);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(studio.state().view, "attention-text");
+  EXPECT_EQ(studio.state().layer, 1);
+  EXPECT_EQ(studio.state().head, 2);
+  const views::ViewInput input = studio.view_input();
+  ASSERT_EQ(input.columns.size(), 1U);
+  ASSERT_EQ(input.columns.front().trace->length(), std::ssize(picked.run->ids));
+  EXPECT_EQ(input.columns.front().trace->tokens()[5].id, picked.run->ids[5]);
+  EXPECT_EQ(studio.state().query.index, picked.query->index);
+}
+
 }  // namespace
 }  // namespace locus::workbench
