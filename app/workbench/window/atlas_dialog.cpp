@@ -178,9 +178,14 @@ models::AtlasOptions AtlasDialog::options() const {
   options.windows = windows_->value();
   options.length = length_->value();
   options.what = chosen_statistics();
-  if (std::ranges::count_if(models::atlas_statistics(), [this](const auto& each) { return lack_of(each).ok(); }) ==
-      std::ssize(options.what)) {
-    options.what.clear();  // all of them, as on the command line without --what
+  std::vector<std::string> usual;
+  for (const models::AtlasStatistic& each : models::atlas_statistics()) {
+    if (each.usual && lack_of(each).ok()) {
+      usual.push_back(each.name);
+    }
+  }
+  if (options.what == usual) {
+    options.what.clear();  // as on the command line without --what, also of what a closed checkpoint may lack
   }
   options.out = file_->text().trimmed().toStdString();
   if (options.out.extension() != ".safetensors") {

@@ -25,8 +25,7 @@ TEST(StatementTables, NameTheRowsOfTheirEnds) {
       {{"flip-flop-cope", "flip-flop-rope", "flip-flop-learned"}, table({})},
       {{"flip-flop-rope", "flip-flop-learned"}, table({{"accuracy", true}})},
       {{"counting-relative-of-1000", "counting-relative-of-3000", "counting-cope-of-1000", "counting-cope-of-3000"},
-       table({{"by", std::string("train_size")}})},
-      {{"text-rope", "text-learned"}, table({})}};
+       table({{"by", std::string("train_size")}})}};
   for (const auto& [names, options] : tables) {
     ViewInput input;
     for (const std::string& name : names) {

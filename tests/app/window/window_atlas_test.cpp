@@ -56,7 +56,7 @@ TEST_F(WindowAtlas, WhatIsMeasuredIsChosen) {
   };
   for (const models::AtlasStatistic& each : models::atlas_statistics()) {
     ASSERT_NE(box(each.name), nullptr) << each.name;
-    EXPECT_TRUE(box(each.name)->isChecked()) << each.name;
+    EXPECT_EQ(box(each.name)->isChecked(), each.usual) << each.name;
     EXPECT_TRUE(box(each.name)->isEnabled()) << each.name;
     EXPECT_EQ(box(each.name)->toolTip().toStdString(), each.meaning);
     box(each.name)->setChecked(false);

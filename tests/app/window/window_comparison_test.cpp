@@ -119,7 +119,7 @@ TEST_F(WindowComparison, EveryLayerOfADeeperColumnIsReached) {
   ASSERT_TRUE(key(Qt::Key_Down));
   EXPECT_EQ(titles(), (Titles{"deep · layer 2, head 0", "gentle · layer 2, head 0"}));
   EXPECT_EQ(window_->last_message().toStdString(),
-            "gentle has no layer 3; U gives the chosen column a layer and head of its own");
+            "gentle has no layer 3; U gives the chosen column a layer and head of its own, Shift+U links by depth");
   ASSERT_TRUE(key(Qt::Key_2));  // the shallow one keeps its place
   ASSERT_TRUE(key(Qt::Key_U));
   ASSERT_TRUE(key(Qt::Key_1));

@@ -176,7 +176,7 @@ TEST_F(WindowManual, NamesEveryKeyThatTheCanvasHandlesForAMenu) {
     EXPECT_TRUE(share_a_word(plain_text(*action), row->second))
         << plain_text(*action).toStdString() << " is not " << row->second.toStdString();
   }
-  EXPECT_EQ(found, 8);
+  EXPECT_EQ(found, 9);
 }
 
 TEST_F(WindowManual, NamesNoKeyThatDoesNothing) {
