@@ -158,7 +158,7 @@ const std::vector<std::string> kAnalyses{
     "addressing", "distance-profile",  "distance-bias", "length-curve", "shift-stability",
     "heads",      "head-difference",   "kernel",        "knock-out",    "move",
     "logit-lens", "logit-attribution", "effect",        "atlas",        "score-sources",
-    "mean-map",   "loss-by-position",  "training",      "needle",        "examples"};
+    "mean-map",   "loss-by-position",  "training",      "needle",       "examples"};
 
 // Two runs, or two atlases of steps.
 ViewInput columns_for(const View& view) {
