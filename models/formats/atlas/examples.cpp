@@ -38,6 +38,7 @@ std::vector<TokenWeight> example_tokens(const std::vector<Example>& windows, boo
     }
   }
   std::vector<TokenWeight> tokens;
+  tokens.reserve(sums.size());
   for (const auto& [token, weight] : sums) {
     tokens.push_back({token, weight});
   }

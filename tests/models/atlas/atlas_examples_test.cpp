@@ -155,31 +155,11 @@ void expect_ranked(const ExampleContents& contents, std::int64_t windows) {
   }
 }
 
-TEST(AtlasExamples, AnyNumberOfProcessesKeepsTheSame) {
-  for (const std::int64_t windows : {1, 2, 9, 40, 333}) {
-    SCOPED_TRACE(windows);
-    const ExampleContents alone = kept_by(1, windows);
-    expect_ranked(alone, windows);
-    for (const std::int64_t processes : {2, 3, 5}) {
-      expect_same_examples(alone, kept_by(processes, windows));
-    }
-  }
-}
-
-TEST(AtlasExamples, AreGoneOnWithToTheSame) {
-  const ExampleContents whole = kept_by(1, 200);
-  for (const std::int64_t stop : {3, 30, 33, 150}) {
-    SCOPED_TRACE(stop);
-    expect_same_examples(whole, kept_by(1, 200, stop));
-    expect_same_examples(whole, kept_by(3, 200, stop));
-  }
-}
-
 // ---- of a checkpoint
 
 constexpr std::int64_t kExampleLength = 96;
 
-class AtlasExamplesRun : public testing::Test {
+class AtlasExamples : public testing::Test {
  protected:
   static std::filesystem::path asset(const std::string& name) {
     return std::filesystem::path(test::source_dir()) / "assets" / name;
@@ -300,7 +280,27 @@ std::vector<models::TokenWeight> tokens_twin(const HeadExamples& examples, bool 
   return tokens;
 }
 
-TEST_F(AtlasExamplesRun, AreWhatRankingAllWindowsGives) {
+TEST_F(AtlasExamples, AnyNumberOfProcessesKeepsTheSame) {
+  for (const std::int64_t windows : {1, 2, 9, 40, 333}) {
+    SCOPED_TRACE(windows);
+    const ExampleContents alone = kept_by(1, windows);
+    expect_ranked(alone, windows);
+    for (const std::int64_t processes : {2, 3, 5}) {
+      expect_same_examples(alone, kept_by(processes, windows));
+    }
+  }
+}
+
+TEST_F(AtlasExamples, AreGoneOnWithToTheSame) {
+  const ExampleContents whole = kept_by(1, 200);
+  for (const std::int64_t stop : {3, 30, 33, 150}) {
+    SCOPED_TRACE(stop);
+    expect_same_examples(whole, kept_by(1, 200, stop));
+    expect_same_examples(whole, kept_by(3, 200, stop));
+  }
+}
+
+TEST_F(AtlasExamples, AreWhatRankingAllWindowsGives) {
   const std::vector<models::TracePointer> all = runs();
   for (const models::AtlasStatistic& activation : models::example_activations()) {
     SCOPED_TRACE(activation.name);
@@ -361,7 +361,7 @@ TEST_F(AtlasExamplesRun, AreWhatRankingAllWindowsGives) {
   }
 }
 
-TEST_F(AtlasExamplesRun, StayTheSameWhenStopped) {
+TEST_F(AtlasExamples, StayTheSameWhenStopped) {
   options_.what = {"heads", "examples"};
   ASSERT_EQ(error(), "");
   const auto bytes = [&] {
@@ -394,7 +394,7 @@ TEST_F(AtlasExamplesRun, StayTheSameWhenStopped) {
   EXPECT_NE(error().find("cannot resume this atlas: examples"), std::string::npos) << error();
 }
 
-TEST_F(AtlasExamplesRun, AreKeptOnlyWhereAskedFor) {
+TEST_F(AtlasExamples, AreKeptOnlyWhereAskedFor) {
   options_.what = {};
   options_.windows = 2;
   ASSERT_EQ(error(), "");
@@ -403,7 +403,7 @@ TEST_F(AtlasExamplesRun, AreKeptOnlyWhereAskedFor) {
   EXPECT_NE(atlas()->examples(0, 0).error().describe().find("locus atlas --what examples"), std::string::npos);
 }
 
-TEST_F(AtlasExamplesRun, TellWhatCannotBe) {
+TEST_F(AtlasExamples, TellWhatCannotBe) {
   options_.examples.activation = "mood";
   EXPECT_NE(error().find("activation: expected one of largest, induction, previous, far, content"), std::string::npos)
       << error();
@@ -421,7 +421,7 @@ TEST_F(AtlasExamplesRun, TellWhatCannotBe) {
 }
 
 // Windows shorter than 65 tokens have nothing far: no examples, and no numbers.
-TEST_F(AtlasExamplesRun, HeadsWithoutActivationHaveNone) {
+TEST_F(AtlasExamples, HeadsWithoutActivationHaveNone) {
   options_.length = 40;
   options_.windows = 3;
   options_.examples.activation = "far";
