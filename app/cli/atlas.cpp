@@ -103,6 +103,14 @@ Status export_headvis(const fs::path& atlas, const AtlasFlags& flags, const Inte
   return {};
 }
 
+// Refuses settings of examples where none are measured.
+Status check_examples(const models::AtlasOptions& options) {
+  const bool measured = std::ranges::find(options.what, "examples") != options.what.end();
+  return measured || options.examples == models::ExampleOptions()
+             ? Status()
+             : usage("atlas: --activation, --top, --sample and --levels need --what with examples");
+}
+
 // Before anything is measured.
 Status check_export(const AtlasFlags& flags, const models::AtlasOptions& options) {
   if (flags.headvis.empty()) {
@@ -133,6 +141,7 @@ Status run_atlas(const AtlasFlags& flags, const Context& context) {
   for (const std::string_view word : split_words(flags.what, ",")) {
     options.what.emplace_back(word);
   }
+  LOCUS_CHECK(check_examples(options));
   LOCUS_CHECK(check_export(flags, options));
   if (options.resume && options.overwrite) {
     return usage("atlas: expected --resume or --overwrite, found both");

@@ -30,6 +30,8 @@ constexpr std::array kRefused {
       Refused{2, "--out", "figure attention somewhere --text a"},
       Refused{2, "horoscope", "figure horoscope somewhere --text a --data x.npy"},
       Refused{2, "found the view attention", "figure attention --recipe two.recipe.json --data x.npy"},
+      Refused{2, "need --what with examples", "atlas TINY --corpus somewhere --out TMP/never --top 5"},
+      Refused{2, "and --what with examples", "atlas TINY --corpus somewhere --out TMP/never --export-headvis TMP/x"},
       Refused{2, "poetry", "train poetry --out x"}, Refused{2, "--threads", "--threads -1 info --encodings"},
       // values out of range
       Refused{2, "query: expected 0 to ", "figure attention TINY --text one --data TMP/x.npy --query 99"},
