@@ -24,7 +24,7 @@ namespace locus::analysis {
 namespace {
 
 constexpr std::int64_t kMaxProducts = std::int64_t{1} << 24;  // numbers of a matrix of products
-constexpr std::int64_t kMostKept = std::int64_t{1} << 26;     // of those of all keys that are kept
+constexpr std::int64_t kMaxKept = std::int64_t{1} << 26;      // of those of all keys that are kept
 
 // (T, M) complex numbers as two float64 matrices.
 struct Complexes {
@@ -260,7 +260,7 @@ class PairSplit final : public AddressingSplit {
       return found->second;
     }
     const std::int64_t pairs = layer_.form.pairs();
-    const std::int64_t room = kMostKept / std::max<std::int64_t>(2 * pairs * (pairs + 1) * layer_.length, 1);
+    const std::int64_t room = kMaxKept / std::max<std::int64_t>(2 * pairs * (pairs + 1) * layer_.length, 1);
     if (std::ssize(keys_) >= std::max<std::int64_t>(room, 1)) {
       keys_.clear();
     }

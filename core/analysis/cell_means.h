@@ -105,7 +105,7 @@ class MarkedCells {
     std::int32_t column = 0;
     std::int32_t lane = 0;
   };
-  // Those of the rows from 64·n on, by column.
+  // The marked cells of rows 64·n to 64·n + 63, ordered by column.
   std::span<const Mark> of_block(std::size_t n) const { return blocks_[n]; }
 
  private:
@@ -124,8 +124,8 @@ struct SparseCell {
   friend bool operator==(const SparseCell&, const SparseCell&) = default;
 };
 
-// Of each query the `count` largest weights (of equal ones the earlier keys) that are at least `floor`, by query and key. Errors: the
-// field's own.
+// Selects the `count` largest weights of each query that are at least `floor` (of equal weights those of earlier keys),
+// ordered by query and key. Errors: the field's own.
 Result<std::vector<SparseCell>> largest_weights(const attention::ScoreField& field, std::int64_t head,
                                                 std::int64_t count, float floor, StopToken stop = {});
 

@@ -33,8 +33,8 @@ struct AtlasCorpus {
   friend bool operator==(const AtlasCorpus&, const AtlasCorpus&) = default;
 };
 
-// Which windows of a head are kept as examples. Levels are equal shares of the windows, by the head's activation; level
-// 1 is the lowest.
+// How many windows per head are kept as examples, and by which activation. Levels divide the windows by the head's
+// activation into equal shares; level 1 is the lowest.
 struct ExampleOptions {
   std::string activation = "largest";  // of example_activations()
   std::int64_t top = 10;               // windows in which it is largest

@@ -12,7 +12,7 @@ namespace locus::workbench {
 
 namespace {
 
-constexpr std::size_t kMostOffered = 3;  // edits, beside the dialog that has all
+constexpr std::size_t kMaxOffered = 3;  // edits, beside the dialog that has all
 
 QPushButton* make_offer(QWidget* parent, const char* name, const QString& words, const QString& tip) {
   auto* button = make_button<QPushButton>(parent, name, words, tip);
@@ -71,7 +71,7 @@ void EditOffer::offer(const Checkpoint& column, std::size_t number) {
   views::Selection head;
   head.head = std::max<std::int64_t>(views::head_of_column(studio_.view_input(), number).head, 0);
   std::vector<EditChoice> choices = EditActions(studio_).choices(head, number);
-  choices.resize(std::min(choices.size(), kMostOffered));
+  choices.resize(std::min(choices.size(), kMaxOffered));
   QString offered = qt(column.name) + QString::number(column.id);
   for (const EditChoice& choice : choices) {
     offered += QLatin1Char('\n') + choice.text;

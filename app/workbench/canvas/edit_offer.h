@@ -31,7 +31,7 @@ class EditOffer : public QFrame {
   Studio& studio_;
   QLabel* says_ = nullptr;
   QPushButton* dialog_ = nullptr;
-  QList<QPushButton*> buttons_;  // one an edit
+  QList<QPushButton*> buttons_;  // one per edit
   QString offered_;              // what the buttons do
   int id_ = 0;                   // of the column that would be edited; 0: none can be
   bool hidden_ = false;

@@ -29,7 +29,7 @@ const std::vector<AtlasStatistic>& example_activations() {
 }
 
 std::vector<TokenWeight> example_tokens(const std::vector<Example>& windows, bool queries) {
-  constexpr std::size_t kMost = 50;
+  constexpr std::size_t kMaxTokens = 50;
   std::map<std::string, double> sums;
   for (const Example& window : windows) {
     for (const ExampleCell& cell : window.cells) {
@@ -43,7 +43,7 @@ std::vector<TokenWeight> example_tokens(const std::vector<Example>& windows, boo
     tokens.push_back({token, weight});
   }
   std::ranges::stable_sort(tokens, std::ranges::greater(), &TokenWeight::weight);
-  tokens.resize(std::min(tokens.size(), kMost));
+  tokens.resize(std::min(tokens.size(), kMaxTokens));
   return tokens;
 }
 
@@ -169,7 +169,7 @@ class Reader {
   std::set<std::string> seen_;
 };
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMaxNumber = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kAnyOrder = -1;
 
 bool holds(const TensorInfo& sorted, std::int64_t number) {
@@ -210,7 +210,7 @@ Status check_labels(Reader& reader) {
   const std::int64_t count = reader.size_of(ids);
   LOCUS_CHECK(reader.expect(ends, DType::kI64, {count}));
   LOCUS_CHECK(reader.expect(bytes, DType::kU8, {-1}));
-  LOCUS_CHECK(reader.expect_numbers(ids, 0, kMost - 1, 1));
+  LOCUS_CHECK(reader.expect_numbers(ids, 0, kMaxNumber - 1, 1));
   LOCUS_CHECK(reader.expect_numbers(ends, 0, reader.size_of(bytes), 0));
   if ((count == 0 ? 0 : integer_at(reader.of(ends), count - 1)) != reader.size_of(bytes)) {
     return bad_input("expected the last to be " + std::to_string(reader.size_of(bytes)), reader.where(ends));
