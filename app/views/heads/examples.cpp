@@ -253,7 +253,7 @@ std::string lines_note(const HeadWindows& made, std::int64_t level, std::size_t 
   const std::string of = std::to_string(made.heads_windows) + " windows";
   if (level == 0) {
     return std::to_string(shown) + " of " + of + ", by activation: " + made.options.activation +
-           "; → the query that tints";
+           "; → marks the query whose weights tint the text";
   }
   if (level > made.options.levels) {
     return "the atlas has levels 1 to " + std::to_string(made.options.levels);
