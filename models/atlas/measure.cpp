@@ -381,7 +381,7 @@ Status Measure::measure_mixers(const Trace& trace, Kind kind, std::vector<double
       const analysis::CellMeans means = own ? heads[at] : analysis::CellMeans{};
       const auto one = [&](const char* name, double value) {
         const double shown = own ? value : kNaN;
-        put(kind, std::string("mixer.heads.") + name, layer, at, std::span(&shown, 1), numbers);
+        put(kind, std::string(name).insert(0, "mixer.heads."), layer, at, std::span(&shown, 1), numbers);
       };
       const std::vector<double> nothing(own ? 0 : heads.front().weight.size(), kNaN);
       put(kind, "mixer.profile.weight", layer, at, own ? means.weight : nothing, numbers);
