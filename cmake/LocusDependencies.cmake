@@ -28,7 +28,8 @@ set(LOCUS_TORCH_RPATH "${torch_folder}" CACHE STRING "Folder of LibTorch, writte
 # LibTorch as a plain target: its own flags without its warnings, headers as system headers.
 add_library(locus_torch INTERFACE)
 target_include_directories(locus_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
-target_link_libraries(locus_torch INTERFACE ${TORCH_LIBRARIES})
+# libstdc++ before LibTorch: libtorch.so of PyTorch 2.11 has functions of std::filesystem of its own, which end a program that finds them first.
+target_link_libraries(locus_torch INTERFACE stdc++ ${TORCH_LIBRARIES})
 target_link_libraries(locus_torch INTERFACE Threads::Threads)
 separate_arguments(torch_flags NATIVE_COMMAND "${TORCH_CXX_FLAGS}")
 target_compile_options(locus_torch INTERFACE ${torch_flags})
