@@ -20,6 +20,7 @@ constexpr double kWordLine = 1.3;        // the room of a word along its axis, i
 constexpr double kMaxWords = 2;          // that share a label, on average; beyond, cells are counted
 constexpr double kMaxLetterWords = 6;    // the same where tokens are letters, whose numbers find no place in a text
 constexpr double kLettersAWord = 3;      // cells a word, at least, where they are
+constexpr std::int64_t kMaxLetters = 6;  // that share a label where a text has no words, as that of a task of symbols
 
 // The visible cells of an axis that has names.
 struct NamedCells {
@@ -74,15 +75,37 @@ AxisLabels cell_labels(const NamedCells& named, bool along_x, double smallest, c
   return labels;
 }
 
-// A name between two lines: words, or a block, whose strip names it.
+// A name between two lines: words, letters of a text without words, or a block, whose strip names it.
 struct Group {
   Range cells;
   bool block = false;
+  bool letters = false;
 };
 struct Groups {
   std::vector<Group> all;  // empty: not legible
   bool shared = false;     // some are more than one or two words
 };
+
+// Letters, as many together as make room for a line of text, and blocks; none where that is more than a few.
+Groups legible_letters(const NamedCells& named, const std::vector<CellRun>& runs, double line) {
+  const auto together = static_cast<std::int64_t>(std::ceil(line / named.cell));
+  Groups groups;
+  for (const CellRun& run : runs) {
+    if (run.block) {
+      groups.all.push_back({run.cells, true});
+      continue;
+    }
+    for (std::int64_t n = run.cells.begin; n < run.cells.end; ++n) {
+      if (together > kMaxLetters || !is_one_letter(name_of(named.names, static_cast<std::size_t>(n)))) {
+        return {};
+      }
+    }
+    for (std::int64_t begin = run.cells.begin; begin < run.cells.end; begin += together) {
+      groups.all.push_back({{begin, std::min(begin + together, run.cells.end)}, false, true});
+    }
+  }
+  return groups;
+}
 
 // Words, as many together as make room for a line of text, and blocks; none where that is more than a few words each.
 Groups legible_words(const NamedCells& named, double line) {
@@ -113,10 +136,13 @@ Groups legible_words(const NamedCells& named, double line) {
     cells += run.cells.size();
   }
   const auto named_groups = std::ranges::count_if(groups, [](const Group& group) { return !group.block; });
+  if (words <= texts) {
+    return legible_letters(named, runs, line);
+  }
   const bool letters = static_cast<double>(words) * kLettersAWord <= static_cast<double>(cells);
   const double most = letters ? kMaxLetterWords : kMaxWords;
   const double shared = static_cast<double>(words) / static_cast<double>(std::max<std::ptrdiff_t>(named_groups, 1));
-  return named_groups > 1 && words > texts && shared <= most ? Groups{std::move(groups), shared > kMaxWords} : Groups();
+  return named_groups > 1 && shared <= most ? Groups{std::move(groups), shared > kMaxWords} : Groups();
 }
 
 // Cells too small for a name each: words, each named between lines where it begins and where the next one does.
@@ -137,7 +163,7 @@ std::optional<AxisLabels> word_labels(const NamedCells& named, bool along_x, dou
       continue;
     }
     const Range around = between_blocks(named.axis, group.cells);
-    const Range whole = whole_words(named.names, group.cells);
+    const Range whole = group.letters ? group.cells : whole_words(named.names, group.cells);
     const Range words{std::max(whole.begin, around.begin), std::min(whole.end, around.end)};
     const std::string text = elided(metrics, printable(text_of(named.names, words)), size, longest);
     labels.ticks.push_back({begin, static_cast<double>(group.cells.begin + group.cells.end) / 2, text, false});

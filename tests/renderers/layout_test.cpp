@@ -682,6 +682,30 @@ TEST(Layout, MapsOfLettersNameTheWordsThatTheyMake) {
   EXPECT_FALSE(named(false, 120));
 }
 
+// The symbols of a task are no words: a label has as many as there is room for, and a long text is counted.
+TEST(Layout, MapsOfSymbolsWithoutWordsNameThemInGroups) {
+  const text::Typeface typeface;
+  const auto labels = [&](std::size_t count) {
+    std::vector<std::string> names;
+    for (std::size_t n = 0; n < count; ++n) {
+      names.emplace_back(1, "w0i1"[n % 4]);
+    }
+    Figure figure = samples::attention(static_cast<std::int64_t>(count));
+    figure.panels[0].x.cell_names = figure.panels[0].y.cell_names =
+        std::make_shared<const std::vector<std::string>>(names);
+    const Layout layout = lay_out(figure, 560, 480, Style::light(12, 1), typeface);
+    std::set<std::string> found;
+    for (const PlacedText& each : layout.panels[0].texts) {
+      found.insert(each.text);
+    }
+    return found;
+  };
+  EXPECT_TRUE(labels(44).contains("w0"));
+  EXPECT_TRUE(labels(84).contains("w0i1"));
+  EXPECT_FALSE(labels(84).contains("20"));
+  EXPECT_TRUE(labels(400).contains("100"));
+}
+
 // Tokens that are long words: three maps stand beside each other with numbers, not below each other with words.
 TEST(Layout, WordsLeaveTheirRoomToMapsThatTheyWouldHalve) {
   const text::Typeface typeface;
