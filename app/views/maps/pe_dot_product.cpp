@@ -429,7 +429,7 @@ std::vector<Place> DotProduct::places(const ViewInput& input, const Selection& s
 
 std::vector<std::string> DotProduct::said_of(const ViewInput& input, const Hit& hit) const {
   const std::size_t layers = std::max<std::size_t>(layers_of(input), 1);
-  const bool of_difference = layers_of(input) == 0 && hit.panel >= input.columns.size();
+  const bool of_difference = layers_of(input) == 0 && shows_difference(input) && hit.panel >= input.columns.size();
   const std::size_t column = of_difference ? compared_columns(input).front() : hit.panel / layers;
   if (column >= input.columns.size()) {
     return {};

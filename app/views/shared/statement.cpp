@@ -481,10 +481,12 @@ std::string statement(const ViewInfo& info, const ViewInput& input, const figure
   for (std::size_t column = 0; column < panels.size(); ++column) {
     add(panels[column], column);
   }
-  for (std::size_t n = 0; n < figure.panels.size(); ++n) {
+  // Of one column alone none: a figure may be of an earlier input, which had two.
+  const std::vector<std::size_t> compared = compared_columns(input);
+  for (std::size_t n = 0; n < figure.panels.size() && !compared.empty(); ++n) {
     if (figure.panels[n].color_bar_label.starts_with("difference of ") &&
         std::ranges::find(panels, n) == panels.end()) {
-      add(n, compared_columns(input).front());
+      add(n, compared.front());
     }
   }
   return all;

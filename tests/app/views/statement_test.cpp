@@ -388,6 +388,14 @@ TEST(Statement, ATextOfOtherNumbersNamesThem) {
   EXPECT_EQ(statement({}, input_of("abc"), figure), "token 1: the largest logit is at token 1 \"b\": 3.00");
 }
 
+// A figure that is still shown when the second of its columns has been closed.
+TEST(Statement, ADifferenceOfColumnsThatAreGoneIsNotDescribed) {
+  figure::Figure figure;
+  figure.panels.resize(2);
+  figure.panels[1].color_bar_label = "difference of attention weights";
+  EXPECT_EQ(statement({}, input_of("abc"), figure), "");
+}
+
 TEST(Statement, NothingIsSaidOfNothing) {
   EXPECT_EQ(statement({}, input_of("abc"), {}), "");
   figure::Figure figure;
