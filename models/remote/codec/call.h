@@ -237,6 +237,7 @@ struct Unwrapped<Result<T>> {
 
 // An answer that was kept is there at once.
 template <auto Function>
+// NOLINTNEXTLINE(performance-unnecessary-value-param): handed on
 Result<Answer> answer_to(Connection& line, json all, const Wants& wants) {
   std::string key;
   if constexpr (requires { Expected<Function>::kKept; }) {

@@ -53,12 +53,14 @@ constexpr std::int64_t kMostListed = 1'000'000;  // entries of a list of the bes
 
 // ---- those of their own form (custom_codecs.cpp)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a type cannot stand in parentheses
 #define LOCUS_OWN_FORM(type)                                         \
   template <>                                                        \
   struct Codec<type> {                                               \
     static json write(Writer& writer, const type& value);            \
     static void read(Reader& reader, const json& tree, type& value); \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 LOCUS_OWN_FORM(Settings);
 LOCUS_OWN_FORM(models::Edits);
 LOCUS_OWN_FORM(Field);                           // what a causal map hides at the end of its rows is counted
