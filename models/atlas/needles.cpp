@@ -133,9 +133,9 @@ Result<NeedleText> Needles::text(std::int64_t index, double depth, std::int64_t 
   append(window.ids.begin(), first + static_cast<std::ptrdiff_t>(before));
   text.needle.begin = static_cast<std::int64_t>(text.ids.size());
   append(question.begin(), question.end());
-  for (std::size_t n = 0; n < answer.size(); ++n) {
+  for (const std::int64_t id : answer) {
     text.copied.push_back(static_cast<std::int64_t>(text.ids.size()));
-    text.ids.push_back(answer[n]);
+    text.ids.push_back(id);
   }
   append(stop.begin(), stop.end());
   text.needle.end = static_cast<std::int64_t>(text.ids.size());

@@ -8,8 +8,8 @@ std::vector<std::unique_ptr<Instrument>> make_instruments() {
   list.push_back(make_color_bar());
   list.push_back(make_legend());
   list.push_back(make_plot_axes());
+  list.push_back(make_range_brush());  // before what looks for room beside it
   list.push_back(make_head_navigator());
-  list.push_back(make_range_brush());
   list.push_back(make_minimap());
   list.push_back(make_profiles());
   list.push_back(make_series_reader());
