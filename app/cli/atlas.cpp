@@ -50,6 +50,7 @@ Result<std::vector<fs::path>> files_of(const AtlasFlags& flags) {
 
 std::vector<std::string> words_of(const std::vector<models::AtlasStatistic>& list) {
   std::vector<std::string> words;
+  words.reserve(list.size());
   for (const models::AtlasStatistic& each : list) {
     words.push_back(each.name);
   }

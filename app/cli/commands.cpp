@@ -3,6 +3,7 @@
 
 namespace locus::cli {
 
+// NOLINTBEGIN(readability-redundant-declaration): defined above, where files are compiled together
 Action declare_info(Arguments& arguments);
 Action declare_families(Arguments& arguments);
 Action declare_run(Arguments& arguments);
@@ -14,9 +15,9 @@ Action declare_effect(Arguments& arguments);
 Action declare_convert(Arguments& arguments);
 Action declare_atlas(Arguments& arguments);
 Action declare_get(Arguments& arguments);
-// NOLINTNEXTLINE(readability-redundant-declaration): defined above, where files are compiled together
 Action declare_serve(Arguments& arguments);
 Action declare_help(Arguments& arguments);
+// NOLINTEND(readability-redundant-declaration)
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> list = {

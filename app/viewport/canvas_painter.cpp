@@ -148,6 +148,7 @@ void CanvasPainter::draw_lasso(const std::vector<QPointF>& lasso) const {
     return;
   }
   std::vector<ImVec2> points;
+  points.reserve(lasso.size());
   for (const QPointF& each : lasso) {
     points.emplace_back(static_cast<float>(each.x() * dpr_), static_cast<float>(each.y() * dpr_));
   }

@@ -22,10 +22,10 @@ int listen_at(int& port) {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof(address);
-  ::bind(listener, reinterpret_cast<const sockaddr*>(&address), size);
-  ::listen(listener, 16);
-  ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
-  port = ntohs(address.sin_port);
+  const bool listens = ::bind(listener, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+                       ::listen(listener, 16) == 0 &&
+                       ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  port = listens ? ntohs(address.sin_port) : 0;
   return listener;
 }
 

@@ -370,7 +370,8 @@ figure::Panel heads_panel(const Addressed& made, std::int64_t layers, const Head
   const auto heads = static_cast<std::int64_t>(made.heads.size()) / std::max<std::int64_t>(layers, 1);
   for (std::size_t n = 0; n < made.heads.size(); ++n) {
     const AddressedHead& head = made.heads[n];
-    points.values.push_back(static_cast<float>(static_cast<std::int64_t>(n) / heads));
+    const std::int64_t layer = static_cast<std::int64_t>(n) / heads;
+    points.values.push_back(static_cast<float>(layer));
     const bool plain = swaps || std::isnan(head.spread);
     points.hollow.push_back(!swaps && head.flat() ? figure::Points::kRing : figure::Points::kDisc);
     // By the root, so that the few largest spreads leave the others apart.
@@ -581,7 +582,8 @@ Result<Data> AddressingView::table(const ViewInput& input, const Numbers& number
   const std::int64_t heads = input.columns.front().trace->model().heads;
   std::vector<Series> series{{"layer", {}}, {"head", {}}};
   for (std::int64_t n = 0; n < std::ssize(first.heads); ++n) {
-    series[0].values.push_back(static_cast<double>(n / heads));
+    const std::int64_t layer = n / heads;
+    series[0].values.push_back(static_cast<double>(layer));
     series[1].values.push_back(static_cast<double>(n % heads));
   }
   const auto add = [&](const std::string& name, HeadInterval AddressedHead::*share) {

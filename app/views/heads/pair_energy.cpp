@@ -154,7 +154,9 @@ Result<FieldPointer> PairEnergy::by_layer(const ViewInput& input, std::size_t co
     if (!energy && energy.error().code == ErrorCode::kUnsupported) {
       continue;
     }
-    LOCUS_CHECK(energy);
+    if (!energy) {
+      return energy.error();
+    }
     energies[static_cast<std::size_t>(layer)] = *energy;
     const analysis::PairList& list = (*energy)->pairs;
     pairs = std::max(pairs, list.pairs);

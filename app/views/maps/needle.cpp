@@ -55,6 +55,7 @@ std::size_t cached_bytes(const NeedleMap& map) {
 
 std::vector<std::string> needle_names() {
   std::vector<std::string> names;
+  names.reserve(std::size(kNeedleStatistics));
   for (const NeedleStatistic& each : kNeedleStatistics) {
     names.emplace_back(each.name);
   }

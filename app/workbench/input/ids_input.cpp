@@ -96,7 +96,7 @@ void IdsInput::borrow(const Checkpoint& lender) {
   studio_.worker().submit<Tokens>(
       Priority::kForward, "borrow", "Reading the text",
       [model = lender.model, input](const StopToken&, const Progress&) { return model->tokenize(input); },
-      [this](Result<Tokens> tokens) { take(tokens); });
+      [this](const Result<Tokens>& tokens) { take(tokens); });
 }
 
 void IdsInput::borrow_from(const std::filesystem::path& folder) {

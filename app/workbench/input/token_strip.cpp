@@ -32,8 +32,8 @@ QImage image_of(const models::Picture& picture) {
     return {};
   }
   const auto width = static_cast<int>(picture.width);
-  return QImage(picture.rgba->data(), width, static_cast<int>(picture.height), 4 * width, QImage::Format_RGBA8888)
-      .copy();
+  const qsizetype row = qsizetype{4} * width;
+  return QImage(picture.rgba->data(), width, static_cast<int>(picture.height), row, QImage::Format_RGBA8888).copy();
 }
 
 constexpr int kPositionDigits = 7;

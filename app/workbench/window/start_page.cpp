@@ -218,7 +218,7 @@ constexpr std::array<LiveCard::Shown, 4> kShown = {
 
 }  // namespace
 
-StartPage::StartPage(Studio& studio, const std::vector<session::Bookmark>& figures, FigurePicture picture,
+StartPage::StartPage(Studio& studio, const std::vector<session::Bookmark>& figures, const FigurePicture& picture,
                      QWidget* parent)
     : QScrollArea(parent), studio_(studio) {
   give_name(this, "start-page", QStringLiteral("Getting started"));

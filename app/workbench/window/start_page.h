@@ -23,7 +23,7 @@ class StartPage : public QScrollArea {
 
  public:
   // `figures`: of the bundled session.
-  StartPage(Studio& studio, const std::vector<session::Bookmark>& figures, FigurePicture picture, QWidget* parent);
+  StartPage(Studio& studio, const std::vector<session::Bookmark>& figures, const FigurePicture& picture, QWidget* parent);
   ~StartPage() override;
 
   void set_recent(const QStringList& paths);

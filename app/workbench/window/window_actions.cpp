@@ -29,9 +29,9 @@ void show_panel(FiguresDock& panel) {
 }
 
 // A second command for a head: its card.
-std::vector<Command> with_cards(std::vector<Command> heads, HeadDock* card) {
+std::vector<Command> with_cards(const std::vector<Command>& heads, HeadDock* card) {
   std::vector<Command> all;
-  for (Command& head : heads) {
+  for (const Command& head : heads) {
     all.push_back(head);
     if (head.available && card != nullptr) {
       all.push_back({QStringLiteral("Card of head %1").arg(head.name.section(QLatin1Char(' '), 1)),

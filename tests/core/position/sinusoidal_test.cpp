@@ -42,9 +42,10 @@ TEST(Sinusoidal, ClosedSpacingEndsAtTheBase) {
                                        shape);
   const at::Tensor table = encoding->vectors(encoding->begin(position::Positions::sequence(41, -1), 1), 0)[0];
   EXPECT_EQ(table[0].abs().max().item<double>(), 0);
+  constexpr std::int64_t kLast = kWidth / 2 - 1;
   for (const std::int64_t row : {1, 2, 18, 40}) {
     for (std::int64_t i = 0; i < kWidth / 2; ++i) {
-      const double rate = std::pow(500.0, -static_cast<double>(i) / (kWidth / 2 - 1));
+      const double rate = std::pow(500.0, -static_cast<double>(i) / static_cast<double>(kLast));
       EXPECT_NEAR(table[row][i].item<double>(), std::sin(static_cast<double>(row + 1) * rate), 1e-6) << row;
       EXPECT_NEAR(table[row][i + kWidth / 2].item<double>(), std::cos(static_cast<double>(row + 1) * rate), 1e-6)
           << row;

@@ -151,6 +151,7 @@ Result<std::vector<std::vector<std::size_t>>> heads_named_in(const std::string& 
     }
   }
   std::vector<std::vector<std::size_t>> lists;
+  lists.reserve(chosen.size());
   for (const std::set<std::size_t>& each : chosen) {
     lists.emplace_back(each.begin(), each.end());
   }

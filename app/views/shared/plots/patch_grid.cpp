@@ -277,8 +277,9 @@ void add_arrow(const std::string& word, const std::string& said, const models::I
   words.texts = shared_names({word});
   words.said = shared_names({said});
   panel.layers.emplace_back(std::move(words));
+  const std::int64_t row = *patch / cells.columns;
   const double x = static_cast<double>(*patch % cells.columns) + 0.5;
-  const double y = static_cast<double>(*patch / cells.columns) + 0.5;
+  const double y = static_cast<double>(row) + 0.5;
   const double from = static_cast<double>(cells.columns) / 2;
   const double above = -0.3 * room;
   const double angle = std::atan2(above - y, from - x);
