@@ -54,8 +54,7 @@ std::vector<float> unpacked(const QJsonObject& field) {
   for (std::size_t n = 0; n < count; ++n) {
     std::uint32_t bits = 0;
     for (std::size_t byte = 0; byte < width; ++byte) {
-      bits |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[static_cast<qsizetype>(byte * count + n)]))
-              << (8 * byte);
+      bits |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes.constData()[byte * count + n])) << (8 * byte);
     }
     values.push_back(
         width == 4 ? std::bit_cast<float>(bits)

@@ -205,7 +205,8 @@ Figure points() {
     points.x_high.push_back(x + 0.03 * (n % 4));
     points.y_low.push_back(y - 0.05);
     points.y_high.push_back(n == 21 ? std::nan("") : y + 0.04);
-    points.values.push_back(static_cast<float>(n / 6));
+    const int sixth = n / 6;
+    points.values.push_back(static_cast<float>(sixth));
     points.sizes_px.push_back(static_cast<float>(4 + n % 8 * 2));
     points.hollow.push_back(n % 3 == 0 ? 1 : 0);
     points.faint.push_back(n % 5 == 0 ? 1 : 0);

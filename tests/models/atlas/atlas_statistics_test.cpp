@@ -311,7 +311,7 @@ TEST_F(AtlasStatistics, PairsAreNormsOverTheTokens) {
       const at::Tensor norms = (q.select(1, pair).square() + q.select(1, pair + 16).square()).sqrt();
       expected.add(norms.mean().item<double>());
     }
-    expect_value(query, static_cast<std::size_t>(3 * 16 + pair), expected, "pair " + std::to_string(pair));
+    expect_value(query, static_cast<std::size_t>(48 + pair), expected, "pair " + std::to_string(pair));
   }
   make("text-alibi");
   EXPECT_FALSE(atlas_->has("pairs.query"));

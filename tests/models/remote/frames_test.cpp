@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,7 +22,7 @@ ReadBytes line_of(std::string bytes, std::size_t most = 1U << 20) {
   return [rest = std::make_shared<std::string>(std::move(bytes)), most](char* out,
                                                                         std::size_t size) -> Result<std::size_t> {
     const std::size_t count = std::min({size, most, rest->size()});
-    std::memcpy(out, rest->data(), count);
+    std::copy_n(rest->data(), count, out);
     rest->erase(0, count);
     return count;
   };

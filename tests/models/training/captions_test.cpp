@@ -129,7 +129,8 @@ TEST(Captions, CellsStandAtRowAndColumn) {
   const at::Tensor ids = setup->network.view().natural_positions(examples).ids;
   ASSERT_EQ(ids.sizes(), (std::vector<std::int64_t>{examples.ids.size(1), 3}));
   for (std::int64_t cell = 0; cell < kCells; ++cell) {
-    EXPECT_TRUE(at::equal(ids[cell], at::tensor({0.0, double(cell / 4), double(cell % 4)}, at::kDouble))) << cell;
+    const std::int64_t row = cell / 4;
+    EXPECT_TRUE(at::equal(ids[cell], at::tensor({0.0, double(row), double(cell % 4)}, at::kDouble))) << cell;
   }
   EXPECT_TRUE(at::equal(ids[kCells + 2], at::full({3}, 6.0, at::kDouble)));
   const auto flat = set_up(small_run("out", false), *task);
