@@ -40,9 +40,10 @@ transformer::Spec text_spec(bool quick) {
   layer.attention.head_width = spec.width / layer.attention.heads;
   layer.feed_forward.inner = quick ? 96 : 2048;
   spec.repeat(layer, quick ? 2 : 12);
-  const auto third = static_cast<double>(layer.attention.head_width / 2 / 3);
-  const auto first = static_cast<double>(layer.attention.head_width / 2) - 2 * third;
-  spec.encodings = {{"rope", {{"sections", std::vector<double>{first, third, third}}}}};
+  const std::int64_t pairs = layer.attention.head_width / 2;
+  const std::int64_t third = pairs / 3;
+  const auto part = static_cast<double>(third);
+  spec.encodings = {{"rope", {{"sections", std::vector<double>{static_cast<double>(pairs) - 2 * part, part, part}}}}};
   spec.trained_length = 4096;
   return spec;
 }

@@ -83,7 +83,8 @@ class FakeAtlas : public models::Atlas {
       return shuffled ? 0.02 : statistic == "profile.logit" ? 2 * decay - 1 : 0.3 * decay;
     }
     if (is_of_needles(statistic)) {  // deeper sentences and shorter texts are found better
-      const double found = 0.1 + 0.15 * static_cast<double>(entry / kNeedleLengths) / (1 + n) + (head == 1 ? 0.4 : 0);
+      const auto depth = entry / kNeedleLengths;
+      const double found = 0.1 + 0.15 * static_cast<double>(depth) / (1 + n) + (head == 1 ? 0.4 : 0);
       return shuffled ? 0.1 : found;
     }
     const double base = statistic == "heads.entropy" ? 3.0 : statistic == "heads.distance" ? 20.0 : 0.05;

@@ -114,7 +114,7 @@ TEST_F(CliRemote, ATraceThereIsWrittenOverNothingThatIsRead) {
   // The picture that is looked at.
   const std::string shapes = locus::test::source_dir() + "/assets/checkpoints/shapes-learned";
   const std::filesystem::path picture = folder_ / "picture.png";
-  locus::test::write_rgb(picture, std::vector<std::uint8_t>(32 * 32 * 3, 200), 32, 32);
+  locus::test::write_rgb(picture, std::vector<std::uint8_t>(3072, 200), 32, 32);
   const std::string before = read_text(picture);
   expect_error(run_locus({"run", FarMachine::path(shapes), "--image", FarMachine::path(picture), "--trace",
                           FarMachine::path(picture)}),

@@ -38,9 +38,9 @@ int free_port() {
   const remote::Descriptor end(::socket(AF_INET, SOCK_STREAM, 0));
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof(address);
-  ::bind(end.get(), reinterpret_cast<const sockaddr*>(&address), size);
-  ::getsockname(end.get(), reinterpret_cast<sockaddr*>(&address), &size);
-  return ntohs(address.sin_port);
+  const bool found = ::bind(end.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+                     ::getsockname(end.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  return found ? ntohs(address.sin_port) : 0;
 }
 
 bool listens(int port) {

@@ -370,8 +370,8 @@ TEST(ImageViews, StepsBetweenPositionsStandBelowTheMap) {
     const auto data = view_of("pe-dot-product").data(input);
     ASSERT_TRUE(data.ok()) << data.error().describe();
     ASSERT_EQ(data->shape, (std::vector<std::int64_t>{static_cast<std::int64_t>(curve.y.size()), 2}));
-    EXPECT_EQ(data->values[2 * 7], 7);
-    EXPECT_EQ(data->values[2 * 7 + 1], static_cast<float>(curve.y[7]));
+    EXPECT_EQ(data->values[14], 7);
+    EXPECT_EQ(data->values[15], static_cast<float>(curve.y[7]));
   }
 }
 

@@ -113,8 +113,9 @@ TEST(PicturedNumbers, AnArrowLeadsFromTheWordToThePatchThatItReadsMost) {
   ASSERT_EQ(figure->panels.size(), 2U);  // and the picture itself
   const figure::Panel& panel = figure->panels.front();
   const auto& arrow = std::get<figure::Curve>(panel.layers.back());
+  const std::int64_t patch_row = best / cells.columns;
   EXPECT_EQ(arrow.x[1], static_cast<double>(best % cells.columns) + 0.5);
-  EXPECT_EQ(arrow.y[1], static_cast<double>(best / cells.columns) + 0.5);
+  EXPECT_EQ(arrow.y[1], static_cast<double>(patch_row) + 0.5);
   EXPECT_LT(arrow.y[0], 0);
   const auto& word = std::get<figure::HeatMap>(panel.layers[panel.layers.size() - 3]);
   EXPECT_NE(word.texts->front().find("red"), std::string::npos) << word.texts->front();

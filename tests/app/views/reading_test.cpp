@@ -33,9 +33,10 @@ TEST(Reading, OfATextIsTheFirstTheTokenItselfAndTheRest) {
   const std::int64_t heads = trace.model().heads;
   ASSERT_EQ(data->shape, (std::vector<std::int64_t>{trace.model().layers * heads, 5}));
   for (std::int64_t n = 0; n < trace.model().layers * heads; ++n) {
-    const Field map = map_of(trace, n / heads, n % heads);
+    const std::int64_t layer = n / heads;
+    const Field map = map_of(trace, layer, n % heads);
     const float* const row = data->values.data() + 5 * n;
-    EXPECT_EQ(row[0], static_cast<float>(n / heads));
+    EXPECT_EQ(row[0], static_cast<float>(layer));
     EXPECT_EQ(row[1], static_cast<float>(n % heads));
     EXPECT_NEAR(row[2], share_of(map, 40, 1, 40), kSumTolerance);
     EXPECT_NEAR(row[3], share_of(map, 40, 0, 1), kSumTolerance);

@@ -118,7 +118,9 @@ TEST_F(WindowLayout, TheUsualWindowHasRoomForFourLinesOfText) {
   EXPECT_TRUE(wait([&] { return window_->height() == 640 && lines() >= 4; }, 5000)) << lines();
   // Below the map a small window has one, and a larger one four.
   trigger("text-below");
-  for (const auto& [height, seen] : {std::pair(800, 1), std::pair(900, 4)}) {
+  for (const auto& each : {std::pair(800, 1), std::pair(900, 4)}) {
+    const int height = each.first;
+    const int seen = each.second;
     window_->resize(1280, height);
     EXPECT_TRUE(wait([&] { return window_->height() == height && lines() == seen; }, 5000)) << height << " " << lines();
   }
