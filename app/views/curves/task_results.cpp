@@ -8,6 +8,7 @@
 
 #include "core/base/numbers.h"
 #include "models/api/files.h"
+#include "models/api/train.h"
 #include "models/formats/json/tree.h"
 
 namespace locus::views {
@@ -239,6 +240,22 @@ Result<Tree> results_of(const Column& column, const Record& read) {
                      column.name);
 }
 
+// The task's option `length` of this training; training.json has it where it is not the task's own.
+std::int64_t trained_length(const Tree& record) {
+  if (const auto length = field_in(field_in(record, "task_options"), "length").as<std::int64_t>()) {
+    return *length;
+  }
+  const std::string name = field_in(record, "task").as<std::string>().value_or("");
+  for (const training::TaskInfo& task : training::tasks()) {
+    for (const training::TaskInfo::Option& option : task.options) {
+      if (task.name == name && option.name == "length") {
+        return parse_number<std::int64_t>(option.fallback).value_or(0);
+      }
+    }
+  }
+  return 0;
+}
+
 Result<Accuracy> read_training(const Column& column) {
   LOCUS_TRY(const Record read, read_record(column));
   const auto& [file, record] = read;
@@ -250,7 +267,7 @@ Result<Accuracy> read_training(const Column& column) {
   LOCUS_TRY(std::vector<Split> splits, splits_of(results, file));
   Accuracy accuracy{column.name, *metric, std::move(splits)};
   LOCUS_CHECK(read_map(results, file, accuracy));
-  accuracy.trained = field_in(field_in(record, "task_options"), "length").as<std::int64_t>().value_or(0);
+  accuracy.trained = trained_length(record);
   accuracy.settings = settings_of(record);
   for (const char* const name : {"rope_base", "rope_scaling", "rope_base_layers", "rope_scaling_layers"}) {
     if (const Tree* found = results.find(name)) {

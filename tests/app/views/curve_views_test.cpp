@@ -424,28 +424,33 @@ TEST(CurveViews, ADamagedTrainingCurveIsOneClearError) {
   std::filesystem::remove_all(folder);
 }
 
-// The bundled maps are those of training.json, with the lengths of training framed.
+// The bundled maps are those of training.json, with the lengths of training framed, also where they are the task's own.
 TEST(CurveViews, BundledAdditionIsAMap) {
   models::Input any;
   any.ids = {0};
-  for (const std::string name : {"addition-rope", "addition-tape"}) {
+  for (const auto& [name, digits] : {std::pair<std::string, std::int64_t>{"addition-rope", 6},
+                                     {"addition-tape", 6},
+                                     {"addition-10-fire", 10},
+                                     {"addition-10-tape", 10}}) {
     ViewInput input;
     input.columns.push_back(test::column_of(test::bundled(name), any));
     const Data data = exported("task-accuracy", input);
     std::ifstream file(test::source_dir() + "/assets/checkpoints/" + name + "/training.json");
     const nlohmann::json map = nlohmann::json::parse(file).at("map");
-    ASSERT_EQ(data.shape, (std::vector<std::int64_t>{12, 12}));
-    for (std::int64_t row = 0; row < 12; ++row) {
+    ASSERT_EQ(data.shape, (std::vector<std::int64_t>{2 * digits, 2 * digits})) << name;
+    for (std::int64_t row = 0; row < 2 * digits; ++row) {
       EXPECT_EQ(map.at("rows")[static_cast<std::size_t>(row)], row + 1);
-      for (std::int64_t column = 0; column < 12; ++column) {
+      for (std::int64_t column = 0; column < 2 * digits; ++column) {
         expect_near(at(data, row, column),
                     map.at("values")[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)].get<double>());
       }
     }
     const auto figure = view_of("task-accuracy").figure(input);
+    ASSERT_TRUE(figure.ok()) << figure.error().describe();
+    ASSERT_EQ(figure->panels[0].layers.size(), 2U) << name;
     const auto& box = std::get<figure::Box>(figure->panels[0].layers[1]);
     EXPECT_EQ(box.x.low, 1);
-    EXPECT_EQ(box.x.high, 7);  // six digits
+    EXPECT_EQ(box.x.high, static_cast<double>(digits + 1)) << name;
   }
 }
 
