@@ -14,7 +14,7 @@ namespace {
 constexpr double kWordNames = 0.85;      // so large are names of words
 constexpr double kSmallestNames = 0.75;  // token names may shrink to this part of the tick text
 constexpr double kFewWide = 0.25;        // of the names: so few are shortened where all others stand upright
-constexpr double kLongestName = 10;      // in tick text sizes; what is longer is elided
+constexpr double kLongestName = 12;      // in tick text sizes; what is longer is elided
 constexpr double kLongestBeginning = 6;  // the same of a label that several words share: its beginning finds the place
 constexpr double kWordLine = 1.3;        // the room of a word along its axis, in text sizes
 constexpr double kMaxWords = 2;          // that share a label, on average; beyond, cells are counted
