@@ -178,6 +178,35 @@ std::optional<AxisLabels> word_labels(const NamedCells& named, bool along_x, dou
   return labels;
 }
 
+// Whether every name begins with the number of its cell, as in "12 · 8.9": some of them then tell where all are.
+bool are_numbered(const std::vector<std::string>& names) {
+  for (std::size_t n = 0; n < names.size(); ++n) {
+    if (!names[n].starts_with(std::to_string(n) + " ")) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Cells too small for a name each, whose names are numbered: every second, fourth, … has its own.
+AxisLabels numbered_labels(const NamedCells& named, bool along_x, double size, const Style& style,
+                           const TextMetrics& metrics) {
+  std::int64_t step = 1;
+  while (static_cast<double>(step) * named.cell < kWordLine * size) {
+    step *= 2;
+  }
+  AxisLabels labels;
+  labels.size = size;
+  labels.vertical = along_x;
+  for (std::int64_t n = (named.cells.begin + step - 1) / step * step; n < named.cells.end; n += step) {
+    labels.ticks.push_back(
+        {static_cast<double>(n), static_cast<double>(n) + 0.5,
+         elided(metrics, named.names[static_cast<std::size_t>(n)], size, kLongestName * style.tick_text())});
+  }
+  labels.depth = widest(labels.ticks, size, metrics);
+  return labels;
+}
+
 // Names of the visible cells as tick labels; none when the cells are too small to name.
 std::optional<AxisLabels> name_labels(const Axis& axis, double length, bool along_x, const Style& style,
                                       const TextMetrics& metrics) {
@@ -191,9 +220,12 @@ std::optional<AxisLabels> name_labels(const Axis& axis, double length, bool alon
     return AxisLabels{};  // another panel names them
   }
   const double smallest = style.readable(kSmallestNames * style.tick_text());
-  return 1.05 * smallest <= named->cell + 1e-9
-             ? cell_labels(*named, along_x, smallest, style, metrics)
-             : word_labels(*named, along_x, style.readable(kWordNames * style.tick_text()), style, metrics);
+  if (1.05 * smallest <= named->cell + 1e-9) {
+    return cell_labels(*named, along_x, smallest, style, metrics);
+  }
+  const double size = style.readable(kWordNames * style.tick_text());
+  return are_numbered(named->names) ? numbered_labels(*named, along_x, size, style, metrics)
+                                    : word_labels(*named, along_x, size, style, metrics);
 }
 
 }  // namespace

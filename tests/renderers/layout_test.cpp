@@ -341,6 +341,35 @@ TEST(Layout, NamesGiveWayToNumbersWhenCellsAreSmall) {
   EXPECT_EQ(label(400), "0");
 }
 
+// Of pairs that are too many for a name each, every fourth or so has its own, with its wavelength.
+TEST(Layout, NumberedNamesAreThinnedOut) {
+  const text::Typeface typeface;
+  const auto labels = [&](std::size_t cells, bool numbered) {
+    std::vector<std::string> names;
+    for (std::size_t n = 0; n < cells; ++n) {
+      names.push_back((numbered ? std::to_string(n) : std::string("pair")) + " · " + std::to_string(10 * n));
+    }
+    Figure figure;
+    Panel panel;
+    panel.x.view = {0, static_cast<double>(cells)};
+    panel.x.cell_names = std::make_shared<const std::vector<std::string>>(std::move(names));
+    panel.y.view = {0, 1};
+    figure.panels.push_back(panel);
+    std::vector<std::string> texts;
+    for (const Tick& tick : lay_out(figure, 640, 480, Style::light(12, 1), typeface).panels[0].x_ticks) {
+      texts.push_back(tick.label);
+    }
+    return texts;
+  };
+  EXPECT_EQ(labels(16, true).size(), 16U);
+  const std::vector<std::string> thin = labels(128, true);
+  ASSERT_GE(thin.size(), 16U);
+  const std::size_t step = 128 / thin.size();
+  EXPECT_EQ(thin[1], std::to_string(step) + " · " + std::to_string(10 * step));
+  EXPECT_EQ(thin.back(), std::to_string(128 - step) + " · " + std::to_string(10 * (128 - step)));
+  EXPECT_EQ(labels(128, false)[0], "0");
+}
+
 // A cell's detail is written beside its text in wide cells, below it in high ones, and left out in small ones.
 TEST(Layout, DetailsOfCellsAreWrittenWhereThereIsRoom) {
   const text::Typeface typeface;
