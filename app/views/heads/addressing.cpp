@@ -26,7 +26,7 @@ constexpr double kFlatSpread = 0.5;  // standard deviation of logits below which
 constexpr double kMaxSwaps = 1 << 21;
 constexpr std::int64_t kMaxSwapQueries = 24;
 constexpr std::size_t kNamedHeads = 3;
-constexpr double kNamedShare = 0.9;  // of the places, that a sentence counts
+constexpr double kNamedShare = 0.9;  // of place or word, that a sentence counts
 
 struct AddressingKey {
   std::string of;
@@ -310,22 +310,35 @@ std::string heads_line(const Addressed& made, std::int64_t count, bool swaps) {
                 : shares_text(place, word, both));
 }
 
-// The wavelengths that most of the place comes from: "90 % of place from wavelengths up to 40 tokens". Empty where there
-// is no wave or no place.
+// The wavelengths that most of the larger of both comes from: "90 % of place from wavelengths up to 40 tokens", the
+// fastest first, "90 % of word from wavelengths of 8000 tokens and more", the slowest first. Empty where there is none of
+// it, or no wave.
 std::string waves_line(const analysis::AddressingSpectrum& spectrum) {
+  const bool words = spectrum.head.word > spectrum.head.place;
+  const std::vector<double>& parts = words ? spectrum.word : spectrum.place;
+  const double share = words ? spectrum.head.word : spectrum.head.place;
+  double sum = 0;
   std::vector<std::size_t> order;
   for (std::size_t row = 0; row < spectrum.pairs.rows.size(); ++row) {
     if (std::isfinite(spectrum.pairs.rows[row].wavelength)) {
       order.push_back(row);
+    } else if (words) {  // what never turns is slower than all waves
+      sum += parts[row];
     }
   }
   std::ranges::stable_sort(order, {}, [&](std::size_t row) { return spectrum.pairs.rows[row].wavelength; });
-  double sum = 0;
+  if (words) {
+    std::ranges::reverse(order);
+  }
+  if (!(share > 0) || sum >= kNamedShare * share) {
+    return {};
+  }
   for (const std::size_t row : order) {
-    sum += spectrum.place[row];
-    if (sum >= kNamedShare * spectrum.head.place && spectrum.head.place > 0) {
-      return std::to_string(static_cast<int>(100 * kNamedShare)) + " % of place from wavelengths up to " +
-             short_number(spectrum.pairs.rows[row].wavelength) + " " + units(spectrum.pairs);
+    sum += parts[row];
+    if (sum >= kNamedShare * share) {
+      const std::string wave = short_number(spectrum.pairs.rows[row].wavelength) + " " + units(spectrum.pairs);
+      return std::to_string(static_cast<int>(100 * kNamedShare)) + " % of " +
+             (words ? "word from wavelengths of " + wave + " and more" : "place from wavelengths up to " + wave);
     }
   }
   return {};
@@ -594,6 +607,9 @@ Result<Data> AddressingView::table(const ViewInput& input, const Numbers& number
     if (!of_swaps(input)) {
       series.push_back({name + " low", number(&HeadInterval::low)});
       series.push_back({name + " high", number(&HeadInterval::high)});
+    }
+    if (std::ranges::any_of(first.heads, [&](const AddressedHead& head) { return (head.*share).has_null(); })) {
+      series.push_back({name + " shuffled", number(&HeadInterval::null)});
     }
   };
   add(of_swaps(input) ? "positional" : "place", &AddressedHead::place);

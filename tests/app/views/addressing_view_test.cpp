@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <regex>
+#include <string>
 
 #include "models/api/addressing.h"
 #include "models/api/pairs.h"
@@ -103,6 +105,36 @@ TEST(AddressingView, SharesOfHeadsAddUpAndThoseOfPairsAreThem) {
   EXPECT_GT(number_in(heads, 3, "place"), 0.5);
 }
 
+// "90 % of place from wavelengths up to 40 tokens": of place or word, whichever is larger, counted from its own end.
+TEST(AddressingView, TheSentenceSaysWhichWavelengthsTheLargerShareComesFrom) {
+  for (const HeadRef head : {HeadRef{0, 3}, HeadRef{0, 0}, HeadRef{2, 1}, HeadRef{3, 2}}) {
+    const ViewInput input = addressed("text-rope", "pairs", head.layer, head.head);
+    const Data pairs = exported("addressing", input);
+    const auto figure = view_of("addressing").figure(input);
+    ASSERT_TRUE(figure.ok()) << figure.error().describe();
+    const auto sum = [&](const std::string& share, auto counts) {
+      double all = 0;
+      for (std::int64_t row = 0; row < pairs.shape[0]; ++row) {
+        all += counts(number_in(pairs, row, "wavelength")) ? number_in(pairs, row, share) : 0;
+      }
+      return all;
+    };
+    const auto any = [](double) { return true; };
+    const bool words = sum("word", any) > sum("place", any);
+    std::smatch found;
+    const std::regex said(words ? "90 % of word from wavelengths of ([0-9.]+) tokens and more"
+                                : "90 % of place from wavelengths up to ([0-9.]+) tokens");
+    ASSERT_TRUE(std::regex_search(figure->statement, found, said)) << figure->statement;
+    const double edge = std::stod(found[1]);
+    const std::string share = words ? "word" : "place";
+    const auto within = [&](double slack) {
+      return sum(share, [&](double wave) { return words ? wave >= edge / slack : wave <= edge * slack; });
+    };
+    EXPECT_GE(within(1.01), 0.9 * sum(share, any)) << figure->statement;
+    EXPECT_LT(within(0.99), 0.9 * sum(share, any)) << figure->statement;
+  }
+}
+
 TEST(AddressingView, WhatAddsToTheContentIsPlaceAndTheContentWord) {
   ViewInput input = addressed("text-alibi", "query", 1, 2);
   input.query = 33;
@@ -184,6 +216,7 @@ TEST(AddressingView, PointsOfAnAtlasAreItsMeans) {
       EXPECT_NEAR(number_in(data, row, "word"), atlas.mean_of("heads.word", layer, head, 0, false), 1e-6);
       EXPECT_NEAR(number_in(data, row, "word low"),
                   atlas.mean_of("heads.word", layer, head, 0, false) - test::FakeAtlas::half_of(head), 1e-6);
+      EXPECT_NEAR(number_in(data, row, "word shuffled"), atlas.mean_of("heads.word", layer, head, 0, true), 1e-6);
     }
   }
   input.options.set("of", std::string("pairs"));
