@@ -11,6 +11,7 @@
 
 #include "app/cli/command.h"
 #include "app/manual/embedded.h"
+#include "app/session/recipe.h"
 #include "app/session/session.h"
 #include "app/views/shared/view.h"
 #include "models/api/model.h"
@@ -123,6 +124,27 @@ TEST(Manual, ScreenshotsShowFiguresOfTheBundledSession) {
   for (std::sregex_iterator at(readme.begin(), readme.end(), picture), end; at != end; ++at) {
     EXPECT_TRUE(shown.contains((*at)[1].str())) << (*at)[0];
   }
+}
+
+// Every figure of a real model is shown on the page of them, and a recipe beside it names what it was drawn from.
+TEST(Manual, FiguresOfRealModelsHaveRecipes) {
+  std::size_t figures = 0;
+  for (const auto& file : std::filesystem::directory_iterator(locus::test::source_dir() + "/assets/real-models")) {
+    if (file.path().extension() != ".png") {
+      continue;
+    }
+    ++figures;
+    EXPECT_LE(file.file_size(), 200U * 1024) << file.path();
+    EXPECT_TRUE(holds(page("real-models"), "](../real-models/" + file.path().filename().string() + ")")) << file.path();
+    const std::string beside = file.path().string() + ".recipe.json";
+    const auto recipe = locus::session::parse_recipe(locus::testing_support::read_text(beside), beside);
+    ASSERT_TRUE(recipe.ok()) << recipe.error().describe();
+    for (std::size_t n = 0; n < recipe->stored.size(); ++n) {
+      EXPECT_FALSE(recipe->stored[n].starts_with('/')) << beside;
+      EXPECT_EQ(recipe->digests[n].size(), 64U) << beside;
+    }
+  }
+  EXPECT_GE(figures, 4U);
 }
 
 TEST(Manual, EverySubCommandAndOptionHasItsPlace) {
