@@ -1,7 +1,7 @@
 #include "app/workbench/canvas/instruments/free_places.h"
 
 #include <algorithm>
-#include <ranges>
+#include <cstddef>
 #include <utility>
 
 namespace locus::workbench {
@@ -113,7 +113,8 @@ figure::Rect place_or_corner(const figure::Point& size, const figure::Point& can
   if (edges.hold()) {
     places = usual_places(size, canvas, edges);
     // The corners of much larger rectangles, the upper right one first: a causal map is empty there.
-    for (const figure::Rect& each : taken | std::views::reverse) {
+    for (std::size_t n = taken.size(); n-- > 0;) {
+      const figure::Rect& each = taken[n];
       if (each.width > 2 * size.x && each.height > 2 * size.y) {
         for (const double y : {each.y + pad, each.bottom() - pad - size.y}) {
           places.push_back({each.right() - pad - size.x, y, size.x, size.y});
