@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "core/base/block_packing.h"
 #include "core/base/block_tables.h"
@@ -207,6 +208,47 @@ constexpr std::array<Format, 15> kFormats{{
     {"MXFP4", 39, 17, 32, 1, expand_mxfp4},
 }};
 
+// Numbers of no exponent are whole multiples of the least; there is no infinity. Written so that compilers make vectors
+// of it.
+float float8_value(unsigned bits) {
+  const unsigned size = bits & 127U;
+  const float small = static_cast<float>(static_cast<int>(size)) * 0x1p-9F;
+  const float large = std::bit_cast<float>((size + 960U) << 20U);
+  const float value = size < 8 ? small : size < 127 ? large : std::numeric_limits<float>::quiet_NaN();
+  return bits > 127 ? -value : value;
+}
+void expand_float8(const std::byte* block, float* values) {
+  *values = float8_value(byte_at(block, 0));
+}
+template <std::size_t kElements>
+void expand_scaled_float8(const std::byte* block, float* values) {
+  float scale = 0;
+  std::memcpy(&scale, block, sizeof scale);
+  const std::uint8_t* const bytes = bytes_of(block, sizeof scale);
+  for (std::size_t n = 0; n < kElements; ++n) {
+    values[n] = float8_value(bytes[n]) * scale;
+  }
+}
+
+template <std::size_t kElements>
+void expand_scaled_int4(const std::byte* block, float* values) {
+  float scale = 0;
+  std::memcpy(&scale, block, sizeof scale);
+  const int zero = byte_at(block, 4);
+  const std::uint8_t* const bytes = bytes_of(block, 5);
+  for (std::size_t n = 0; n < kElements / 2; ++n) {
+    values[2 * n] = static_cast<float>((bytes[n] & 15) - zero) * scale;
+    values[2 * n + 1] = static_cast<float>((bytes[n] >> 4) - zero) * scale;
+  }
+}
+
+constexpr std::uint32_t kInNoFile = 0xFFFFFFFF;
+constexpr Format kFloat8{"F8_E4M3", kInNoFile, 1, 1, 1, expand_float8};
+constexpr Format kScaledFloat8{"F8_E4M3", kInNoFile, 36, 32, 1, expand_scaled_float8<32>};
+constexpr Format kWideFloat8{"F8_E4M3", kInNoFile, 132, 128, 1, expand_scaled_float8<128>};
+constexpr Format kScaledInt4{"INT4", kInNoFile, 21, 32, 1, expand_scaled_int4<32>};
+constexpr Format kWideInt4{"INT4", kInNoFile, 69, 128, 1, expand_scaled_int4<128>};
+
 char upper(char letter) {
   return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
 }
@@ -230,6 +272,17 @@ const Format* format_of(std::string_view name) {
   };
   const auto* const found = std::find_if(kFormats.begin(), kFormats.end(), same);
   return found == kFormats.end() ? nullptr : found;
+}
+
+const Format& float8() {
+  return kFloat8;
+}
+
+const Format& scaled_float8(std::int64_t elements) {
+  return elements == kWideFloat8.elements ? kWideFloat8 : kScaledFloat8;
+}
+const Format& scaled_int4(std::int64_t elements) {
+  return elements == kWideInt4.elements ? kWideInt4 : kScaledInt4;
 }
 
 std::optional<std::int64_t> row_bytes(const Format& format, std::int64_t elements) {

@@ -33,6 +33,14 @@ const Format* format_of(std::uint32_t number);
 // By its name in capitals or small letters ("q4_k"); null where there is none.
 const Format* format_of(std::string_view name);
 
+// Formats of no GGUF file, in which Locus holds what other files keep as numbers and scales apart
+// (models/formats/quantised). One number of 8 bits without a scale, with 1, 4 and 3 bits (float8_e4m3fn); `elements`, 32
+// or 128, of them behind their scale, float32; and `elements` numbers q of 4 bits, two a byte, the low ones first, behind
+// a scale d, float32, and a byte z: d·(q − z). Each product is rounded.
+const Format& float8();
+const Format& scaled_float8(std::int64_t elements);
+const Format& scaled_int4(std::int64_t elements);
+
 // Bytes of a row of `elements` numbers; none unless whole blocks make the row, or where the product overflows.
 std::optional<std::int64_t> row_bytes(const Format& format, std::int64_t elements);
 

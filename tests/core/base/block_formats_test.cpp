@@ -64,6 +64,54 @@ TEST(BlockFormats, ExpandTablesOfNumbers) {
   EXPECT_EQ(values[7], 6 * 0x1p-127F);
 }
 
+// Every number of 8 bits by its definition, alone and behind a scale; numbers of 4 bits around their zero.
+TEST(BlockFormats, ExpandNumbersBehindTheirScales) {
+  const float scale = 0.3F;
+  for (int bits = 0; bits < 256; ++bits) {
+    const int exponent = bits >> 3 & 15;
+    const int fraction = bits & 7;
+    const double size = exponent == 0 ? fraction * 0x1p-9 : (1 + fraction / 8.0) * std::ldexp(1.0, exponent - 7);
+    const auto expected = static_cast<float>(bits > 127 ? -size : size);
+    std::array<std::byte, 132> block{};
+    block[0] = static_cast<std::byte>(bits);
+    float value = 0;
+    float8().expand(block.data(), &value);
+    if (exponent == 15 && fraction == 7) {
+      EXPECT_TRUE(std::isnan(value));
+      continue;
+    }
+    EXPECT_EQ(value, expected);
+    EXPECT_EQ(std::signbit(value), bits > 127);
+    for (const std::int64_t elements : {32, 128}) {
+      const Format& format = scaled_float8(elements);
+      ASSERT_EQ(format.elements, elements);
+      ASSERT_EQ(format.bytes, elements + 4);
+      std::memcpy(block.data(), &scale, sizeof scale);
+      block[static_cast<std::size_t>(3 + elements)] = static_cast<std::byte>(bits);
+      std::array<float, 128> values{};
+      format.expand(block.data(), values.data());
+      EXPECT_EQ(values[static_cast<std::size_t>(elements - 1)], expected * scale);
+    }
+  }
+  for (const std::int64_t elements : {32, 128}) {
+    const Format& format = scaled_int4(elements);
+    ASSERT_EQ(format.elements, elements);
+    ASSERT_EQ(format.bytes, 5 + elements / 2);
+    std::array<std::byte, 69> block{};
+    std::memcpy(block.data(), &scale, sizeof scale);
+    block[4] = std::byte{7};
+    for (std::size_t n = 0; n < 16; ++n) {
+      block[5 + n] = static_cast<std::byte>(n | (15 - n) << 4U);
+    }
+    std::array<float, 128> values{};
+    format.expand(block.data(), values.data());
+    for (std::size_t n = 0; n < 16; ++n) {
+      EXPECT_EQ(values[2 * n], (static_cast<float>(n) - 7) * scale);
+      EXPECT_EQ(values[2 * n + 1], (8 - static_cast<float>(n)) * scale);
+    }
+  }
+}
+
 TEST(BlockFormats, ReadEveryBinary16AndRoundToTheNearest) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
