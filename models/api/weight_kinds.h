@@ -1,4 +1,4 @@
-// weight_kinds(): in which formats a GGUF file keeps which weights.
+// weight_kinds(): in which formats a GGUF file, or another with quantised weights, keeps which of them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct WeightKind {
 };
 
 // In the order of the file; a kind of which layers have different formats is there once for each. Empty for checkpoints
-// in other files.
+// without quantised weights in other files than GGUF.
 std::vector<WeightKind> weight_kinds(const Model& model);
 
 }  // namespace locus::models

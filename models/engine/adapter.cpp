@@ -400,6 +400,9 @@ class Adapter {
   static void store(const at::Tensor& value, TensorInfo& place, formats::TensorTable& table) {
     const auto kept = std::make_shared<at::Tensor>(value.to(at::kFloat).contiguous());
     place.dtype = formats::DType::kF32;
+    place.blocks = nullptr;
+    place.assembled = nullptr;
+    place.columns = false;
     place.shape = kept->sizes().vec();
     place.strides = kept->strides().vec();
     place.offset = 0;

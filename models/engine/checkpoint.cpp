@@ -65,7 +65,7 @@ Status Checkpoint::check_weights() const {
         "the weights need " + memory_text(needed / 1e6) + where + ", " + memory_text(available / 1e6) + " are there",
         parts_.info.files.empty() ? parts_.info.name : parts_.info.files.front());
   };
-  LOCUS_CHECK(check(transformer::weight_bytes(parts_.binding).converted, available_bytes(), " as float32"));
+  LOCUS_CHECK(check(transformer::weight_bytes(parts_.binding).converted, available_bytes(), " in memory"));
   return parts_.device.is_cpu() ? Status()
                                 : check(weight_bytes_there(), free_bytes(parts_.device), " on " + parts_.device.str());
 }

@@ -8,6 +8,7 @@
 #include "models/families/engine/wrappers.h"
 #include "models/families/gguf.h"
 #include "models/families/native.h"
+#include "models/formats/quantised/quantised.h"
 #include "models/formats/tensor_source.h"
 
 namespace locus::models {
@@ -39,7 +40,10 @@ Result<families::CheckpointFiles> read_whole(const std::filesystem::path& path) 
   if (path.extension() != ".gguf" && std::filesystem::exists(config, failure)) {
     LOCUS_TRY(checkpoint.config, formats::Config::load(config));
   }
+  // What is refused for its configuration is refused before files are opened whose numbers have unknown types.
+  LOCUS_TRY(const formats::Quantisation quantisation, formats::quantisation_of(checkpoint.config));
   LOCUS_TRY(checkpoint.tensors, formats::open_tensors(folder ? checkpoint.folder : path));
+  LOCUS_TRY(checkpoint.tensors, formats::with_whole_weights(checkpoint.tensors, quantisation));
   LOCUS_TRY(checkpoint, families::adapt_gguf(std::move(checkpoint)));
   return families::without_wrappers(std::move(checkpoint));
 }

@@ -10,14 +10,20 @@ namespace locus::models {
 
 namespace {
 
-// "blk.3.attn_q.weight" -> "attn_q".
-std::string kind_of(std::string name) {
-  constexpr std::string_view kBlocks = "blk.";
-  if (name.starts_with(kBlocks)) {
-    name.erase(0, name.find('.', kBlocks.size()) + 1);
+// "blk.3.attn_q.weight" -> "attn_q", "model.layers.3.mlp.experts.7.up_proj.weight" -> "mlp.experts.up_proj".
+std::string kind_of(const std::string& tensor) {
+  std::string name = transformer::named_by_pattern(tensor);
+  for (const std::string_view layers : {"blk.N.", "layers.N.", "h.N."}) {
+    const std::size_t at = name.find(layers);
+    if (at == 0 || (at != std::string::npos && name[at - 1] == '.')) {
+      name.erase(0, at + layers.size());
+    }
   }
-  const std::size_t ending = name.rfind('.');
-  return name.substr(0, ending);
+  for (std::size_t at = name.find(".J."); at != std::string::npos; at = name.find(".J.")) {
+    name.erase(at, 2);
+  }
+  constexpr std::string_view kEnding = ".weight";
+  return name.substr(0, name.size() - (name.ends_with(kEnding) ? kEnding.size() : 0));
 }
 
 }  // namespace
@@ -29,8 +35,13 @@ std::vector<WeightKind> local::weight_kinds(const Model& model) {
   if (loaded == nullptr) {
     return kinds;
   }
-  for (const transformer::WeightBinding::Part& part : loaded->checkpoint().parts().binding.parts) {
-    if (part.source->gguf() == nullptr || part.tensor->name.ends_with(".bias") || !counted.insert(part.tensor).second) {
+  const auto& parts = loaded->checkpoint().parts().binding.parts;
+  const bool quantised = std::any_of(parts.begin(), parts.end(), [](const transformer::WeightBinding::Part& part) {
+    return part.tensor->dtype == formats::DType::kBlocks;
+  });
+  for (const transformer::WeightBinding::Part& part : parts) {
+    if ((part.source->gguf() == nullptr && !quantised) || part.tensor->name.ends_with(".bias") ||
+        !counted.insert(part.tensor).second) {
       continue;
     }
     const std::string kind = kind_of(part.tensor->name);
@@ -41,7 +52,10 @@ std::vector<WeightKind> local::weight_kinds(const Model& model) {
       known = kinds.insert(kinds.end(), {kind, std::string(part.tensor->type_name())});
     }
     ++known->tensors;
-    known->bytes += static_cast<double>(part.tensor->storage.size());
+    const formats::TensorInfo& tensor = *part.tensor;
+    known->bytes += tensor.assembled == nullptr
+                        ? static_cast<double>(tensor.storage.size())
+                        : static_cast<double>(tensor.elements() / tensor.blocks->elements * tensor.blocks->bytes);
     known->numbers += static_cast<double>(part.tensor->elements());
   }
   return kinds;

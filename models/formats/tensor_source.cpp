@@ -52,7 +52,7 @@ std::string_view to_text(DType dtype) {
 }
 
 std::string_view TensorInfo::type_name() const {
-  return blocks != nullptr ? blocks->name : to_text(dtype);
+  return assembled != nullptr ? assembled->name() : blocks != nullptr ? blocks->name : to_text(dtype);
 }
 
 std::int64_t TensorInfo::elements() const {
@@ -61,6 +61,11 @@ std::int64_t TensorInfo::elements() const {
     count *= size;
   }
   return count;
+}
+
+std::int64_t TensorInfo::row_elements() const {
+  const std::size_t behind = columns ? 2 : 1;
+  return shape.size() < behind ? 1 : shape[shape.size() - behind];
 }
 
 bool TensorInfo::contiguous() const {

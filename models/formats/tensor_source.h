@@ -25,6 +25,17 @@ enum class DType { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kI8, kU8, kBool, k
 std::size_t element_size(DType dtype);
 std::string_view to_text(DType dtype);
 
+// A matrix whose rows are made of several tensors of a file when they are read (quantised/quantised.h). Every size was
+// checked when the file was opened.
+class AssembledRows {
+ public:
+  virtual ~AssembledRows() = default;
+  // Rows first, first + step, …, `count` of them, as the tensor's blocks, one row after another.
+  virtual void write(std::int64_t first, std::int64_t step, std::int64_t count, std::byte* out) const = 0;
+  // "F8_E4M3", "GPTQ 4-bit".
+  virtual std::string_view name() const = 0;
+};
+
 // One tensor. Its elements are storage[offset + Σ index·stride], all inside `storage` (checked on opening). A kBlocks
 // tensor has whole blocks in every row, rows consecutive from the start of the storage.
 struct TensorInfo {
@@ -36,6 +47,10 @@ struct TensorInfo {
   std::span<const std::byte> storage;  // valid while the TensorSource lives; may be unaligned
   std::filesystem::path file;
   const blocks::Format* blocks = nullptr;  // kBlocks only
+  // kBlocks only: what makes the rows, in place of `storage`. With `columns` the rows run along the last dimension, and
+  // the numbers of a row along the one before it: a row of [E, K, N] has K numbers.
+  std::shared_ptr<const AssembledRows> assembled = nullptr;
+  bool columns = false;
   // Transformations by the file's writer: rows in heads of this many with interleaved halves (0: none), 1 added to every
   // number x, and −e^x in its place.
   std::int64_t interleaved = 0;
@@ -44,6 +59,7 @@ struct TensorInfo {
 
   std::string_view type_name() const;  // "F32", "Q4_K"
   std::int64_t elements() const;
+  std::int64_t row_elements() const;  // of a kBlocks tensor
   bool contiguous() const;
 };
 

@@ -1,9 +1,12 @@
 #include "models/transformer/weights.h"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -238,18 +241,51 @@ at::Tensor packed_matrix(const TensorInfo& info, const formats::Source& source) 
   products::Packed matrix;
   matrix.format = info.blocks;
   matrix.data = info.storage.data();
-  matrix.inputs = info.shape.empty() ? 1 : info.shape.back();
+  matrix.inputs = info.row_elements();
   matrix.outputs = matrix.inputs == 0 ? 0 : info.elements() / matrix.inputs;
   matrix.interleaved = info.interleaved;
   matrix.owner = source;
   return products::packed_tensor(std::move(matrix));
 }
 
+// Rows first, first + step, …, `count` of them, of a matrix that is made of several tensors.
+at::Tensor assembled_matrix(const TensorInfo& info, std::int64_t first, std::int64_t step, std::int64_t count) {
+  constexpr std::int64_t kRows = 64;  // a task: files keep neighbouring rows together
+  products::Packed matrix;
+  matrix.format = info.blocks;
+  matrix.inputs = info.row_elements();
+  matrix.outputs = count;
+  const std::int64_t bytes = matrix.row_bytes();
+  const std::shared_ptr<std::byte[]> rows =
+      std::make_shared_for_overwrite<std::byte[]>(static_cast<std::size_t>(count * bytes));
+  at::parallel_for(0, count, kRows, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; row += kRows) {
+      info.assembled->write(first + row * step, step, std::min(kRows, end - row), rows.get() + row * bytes);
+    }
+  });
+  matrix.data = rows.get();
+  matrix.owner = rows;
+  return products::packed_tensor(std::move(matrix));
+}
+
+at::Tensor expanded(const TensorInfo& info, const formats::Source& source) {
+  if (info.assembled == nullptr) {
+    return products::dense(packed_matrix(info, source)).view(info.shape);
+  }
+  const std::int64_t rows = info.row_elements() == 0 ? 0 : info.elements() / info.row_elements();
+  std::vector<std::int64_t> shape = info.shape;
+  if (info.columns) {
+    std::swap(shape.back(), shape[shape.size() - 2]);
+  }
+  const at::Tensor values = products::dense(assembled_matrix(info, 0, 1, rows)).view(shape);
+  return info.columns ? values.transpose(-1, -2) : values;
+}
+
 }  // namespace
 
 at::Tensor to_tensor_as_stored(const TensorInfo& info, const formats::Source& source) {
   if (info.blocks != nullptr) {
-    return products::dense(packed_matrix(info, source)).view(info.shape);
+    return expanded(info, source);
   }
   const auto type = at::TensorOptions(scalar_type(info.dtype));
   const std::size_t size = formats::element_size(info.dtype);
@@ -282,19 +318,41 @@ bool stays_stored(const WeightBinding& binding, const WeightBinding::Part& part,
          part.binding.layout != Layout::kPlusOne;
 }
 
+// Whether rows that are made of several tensors are those of the parameter: only they are read.
+bool reads_rows(const WeightBinding::Part& part) {
+  const TensorInfo& tensor = *part.tensor;
+  return tensor.assembled != nullptr && part.binding.piece.blocks == 1 &&
+         part.binding.layout == (tensor.columns ? Layout::kTransposed : Layout::kAsIs) &&
+         tensor.shape.size() == (part.binding.piece.stacked ? 3 : 2);
+}
+
 // A matrix of blocks stays stored under the same conditions; its parts are whole rows.
 bool stays_packed(const WeightBinding& binding, const WeightBinding::Part& part, Storage storage) {
   const Binding& own = part.binding;
   const bool wanted =
       storage == Storage::kAsStored || (storage == Storage::kBySize && binding.parameters > kSmallModel);
-  return wanted && part.parameter.product && part.tensor->dtype == DType::kBlocks && part.tensor->shape.size() == 2 &&
-         own.layout == Layout::kAsIs && !own.piece.stacked && !own.piece.interleaved && own.piece.blocks == 1;
+  if (!wanted || !part.parameter.product || part.tensor->dtype != DType::kBlocks) {
+    return false;
+  }
+  if (part.tensor->assembled != nullptr) {
+    return reads_rows(part) && part.tensor->blocks->quantised();
+  }
+  return part.tensor->shape.size() == 2 && own.layout == Layout::kAsIs && !own.piece.stacked &&
+         !own.piece.interleaved && own.piece.blocks == 1;
 }
 
 at::Tensor packed_part(const WeightBinding::Part& part) {
+  const Piece& piece = part.binding.piece;
+  if (part.tensor->assembled != nullptr) {
+    const std::int64_t all = part.tensor->shape[part.tensor->shape.size() - (part.tensor->columns ? 1 : 2)];
+    const std::int64_t count = all / piece.of;
+    const std::int64_t first = piece.interleaved ? piece.index : piece.index * count;
+    return assembled_matrix(*part.tensor, (piece.stacked ? part.binding.item * all : 0) + first,
+                            piece.interleaved ? piece.of : 1, count);
+  }
   const at::Tensor whole = packed_matrix(*part.tensor, part.source);
-  const std::int64_t rows = whole.size(0) / part.binding.piece.of;
-  return products::narrow_rows(whole, part.binding.piece.index * rows, (part.binding.piece.index + 1) * rows);
+  const std::int64_t rows = whole.size(0) / piece.of;
+  return products::narrow_rows(whole, piece.index * rows, (piece.index + 1) * rows);
 }
 
 // Bytes of a part in memory or, where it stays stored, in the file.
@@ -312,6 +370,9 @@ at::Tensor value_of(const WeightBinding& binding, const WeightBinding::Part& par
   if (stays_packed(binding, part, storage)) {
     return packed_part(part);
   }
+  if (reads_rows(part)) {
+    return products::dense(packed_part(part));
+  }
   at::Tensor value = part_of(to_tensor_as_stored(*part.tensor, part.source), part);
   value = stays_stored(binding, part, storage) ? value : value.to(at::kFloat);
   value = part.tensor->negated_exponential ? at::log(-value) : value;
@@ -324,7 +385,7 @@ WeightBytes weight_bytes(const WeightBinding& binding, Storage storage) {
   WeightBytes bytes;
   for (const WeightBinding::Part& part : binding.parts) {
     const bool stays = stays_stored(binding, part, storage) || stays_packed(binding, part, storage);
-    (stays ? bytes.stored : bytes.converted) += bytes_of(binding, part, storage);
+    (stays && part.tensor->assembled == nullptr ? bytes.stored : bytes.converted) += bytes_of(binding, part, storage);
   }
   return bytes;
 }

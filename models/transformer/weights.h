@@ -54,7 +54,8 @@ enum class Storage {
   kConverted  // float32, in memory
 };
 
-// Bytes of the weights: converted to float32 in memory, and mapped from the file as stored, which can be paged out.
+// Bytes of the weights: in memory, converted to float32 or made of several tensors; and mapped from the file as stored,
+// which can be paged out.
 struct WeightBytes {
   double converted = 0;
   double stored = 0;

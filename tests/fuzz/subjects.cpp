@@ -325,8 +325,16 @@ class Collection {
 
   // Folders of sentence-transformers, adapters beside their bases, files of the authors' own programs.
   void add_published_forms() {
-    const fs::path source = fs::path(test::source_dir()) / "tests/golden/variants";
+    const fs::path golden = fs::path(test::source_dir()) / "tests/golden";
+    const fs::path source = golden / "variants";
     const fs::path copies = fresh("published");
+    for (const char* form : {"fp8-blocks", "fp8-channels"}) {
+      const fs::path folder = copies / form;
+      fs::copy(golden / "quantised" / form, folder, fs::copy_options::overwrite_existing);
+      const std::vector<Command> commands{{"info", folder, "--json"}, {"run", folder, "--ids", "1,5,9,3", "--json"}};
+      add(folder / "config.json", Form::kJson, commands);
+      add(folder / "model.safetensors", Form::kSafetensors, commands);
+    }
     for (const char* form : {"sentence", "adapters", "native"}) {
       fs::copy(source / form, copies / form, fs::copy_options::overwrite_existing | fs::copy_options::recursive);
       for (const auto& entry : fs::recursive_directory_iterator(copies / form)) {

@@ -243,9 +243,6 @@ Error unrecognised(const CheckpointFiles& checkpoint) {
 }  // namespace
 
 Result<const Family*> family_of(const CheckpointFiles& checkpoint) {
-  if (checkpoint.config.has("quantization_config")) {
-    return unsupported("field quantization_config: quantised weights are not read", checkpoint.config.file());
-  }
   const std::string type = model_type(checkpoint);
   for (const Family& family : families()) {
     if (family.recognises != nullptr ? family.recognises(checkpoint) : type == family.name) {

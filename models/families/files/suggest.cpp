@@ -799,9 +799,6 @@ Result<std::vector<Suggestion>> suggest(const CheckpointFiles& checkpoint, const
     return bad_input("expected a text, found " + checkpoint.config.kind("model_type"),
                      checkpoint.config.context("model_type"));
   }
-  if (checkpoint.config.has("quantization_config")) {
-    return family_of(checkpoint).error();
-  }
   if (const Result<const Family*> known = family_of(checkpoint); known.ok()) {
     return bad_input("expected a model type that no family reads, found " + shown(type) + ", which family " +
                          std::string((*known)->name) + " reads",

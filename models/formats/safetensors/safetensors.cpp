@@ -28,10 +28,12 @@ Result<DType> parse_dtype(std::string_view name) {
       return dtype;
     }
   }
-  for (const std::string_view known :
-       {"U16", "U32", "U64", "F8_E4M3", "F8_E5M2", "F8_E8M0", "F4", "F6_E2M3", "F6_E3M2", "C64"}) {
+  if (name == blocks::float8().name) {
+    return DType::kBlocks;  // of one number
+  }
+  for (const std::string_view known : {"U16", "U32", "U64", "F8_E5M2", "F8_E8M0", "F4", "F6_E2M3", "F6_E3M2", "C64"}) {
     if (name == known) {
-      return unsupported("expected a dtype of F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL, found " +
+      return unsupported("expected a dtype of F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL, F8_E4M3, found " +
                          std::string(name));
     }
   }
@@ -229,6 +231,7 @@ Status place(std::vector<Entry>& entries, std::span<const std::byte> data, const
     end = entry.offsets[1];
     tensor.name = std::move(entry.name);
     tensor.dtype = *entry.dtype;
+    tensor.blocks = tensor.dtype == DType::kBlocks ? &blocks::float8() : nullptr;
     tensor.shape = std::move(entry.shape);
     tensor.storage = data.subspan(static_cast<std::size_t>(entry.offsets[0]), static_cast<std::size_t>(*bytes));
     tensor.file = path;

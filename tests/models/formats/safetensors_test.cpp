@@ -172,9 +172,9 @@ TEST(Safetensors, RefusesFieldsOfTheWrongKind) {
 
 TEST(Safetensors, NamesDtypesItDoesNotRead) {
   const std::string text =
-      safetensors_refusal(file_of("{" + entry("a", "F8_E4M3", "[1]", "[0,1]") + "}", 1), ErrorCode::kUnsupported);
+      safetensors_refusal(file_of("{" + entry("a", "F8_E5M2", "[1]", "[0,1]") + "}", 1), ErrorCode::kUnsupported);
   EXPECT_HAS(text, "tensor a");
-  EXPECT_HAS(text, "F8_E4M3");
+  EXPECT_HAS(text, "BOOL, F8_E4M3, found F8_E5M2");
 }
 
 TEST(Safetensors, RefusesSizesThatDisagree) {
