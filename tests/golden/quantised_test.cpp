@@ -141,7 +141,7 @@ TEST_P(Quantised, ConvertsToPlainWeights) {
 
 INSTANTIATE_TEST_SUITE_P(Forms, Quantised,
                          testing::Values(Form{"fp8-blocks", "F8_E4M3"}, Form{"fp8-static", "F8_E4M3"},
-                                         Form{"fp8-channels", "F8_E4M3", false}),
+                                         Form{"fp8-channels", "F8_E4M3", false}, Form{"mxfp4", "MXFP4", true, 0.54}),
                          [](const auto& tested) {
                            std::string name = tested.param.name;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -63,7 +63,7 @@ class Description {
   }
 
   Error refused(const std::string& what) const {
-    return unsupported("expected plain weights or FP8, found " + what + std::string(kInstead), context());
+    return unsupported("expected plain weights, FP8 or MXFP4, found " + what + std::string(kInstead), context());
   }
   // The value that a field must have, and is where it is absent.
   Status only(std::string_view name, std::string_view value) const {
@@ -148,6 +148,11 @@ Result<Quantisation> describe_compressed_tensors(const Description& said) {
   return quantisation;
 }
 
+Result<Quantisation> describe_mxfp4(const Description& said) {
+  said.pass_over({"modules_to_not_convert", "dequantize"});
+  return described_as(Quantisation::Method::kMxfp4, said);
+}
+
 // The name of a method that is not read.
 std::string method_name(const Description& said, const Config& config, const std::string& method) {
   if (method == "bitsandbytes" || said.has("load_in_4bit") || said.has("load_in_8bit")) {
@@ -184,6 +189,9 @@ Result<Quantisation> quantisation_of(const Config& config) {
     if (method == "compressed-tensors") {
       return describe_compressed_tensors(said);
     }
+    if (method == "mxfp4") {
+      return describe_mxfp4(said);
+    }
     return said.refused(method_name(said, config, method));
   }
   if (config.has("quantization.bits") && config.has("quantization.group_size")) {
@@ -215,6 +223,14 @@ float float_at(const TensorInfo& tensor, std::int64_t n) {
   return value;
 }
 
+Result<const TensorInfo*> part_of_weight(const Taken& taken, const TensorInfo& numbers, const std::string& name) {
+  const TensorInfo* const part = taken.source->find(name);
+  if (part == nullptr) {
+    return bad_input("expected a tensor beside " + numbers.name + ", found none", tensor_context(numbers.file, name));
+  }
+  return part;
+}
+
 TensorInfo assembled_tensor(const TensorInfo& like, std::string name, std::vector<std::int64_t> shape,
                             const blocks::Format& format, std::shared_ptr<const AssembledRows> rows) {
   TensorInfo tensor;
@@ -230,6 +246,18 @@ TensorInfo assembled_tensor(const TensorInfo& like, std::string name, std::vecto
 }
 
 namespace {
+
+Status take_weights(Taken& taken) {
+  switch (taken.quantisation.method) {
+    case Quantisation::Method::kFloat8:
+      return take_float8(taken);
+    case Quantisation::Method::kMxfp4:
+      return take_mxfp4(taken);
+    case Quantisation::Method::kNone:
+      break;
+  }
+  return {};
+}
 
 bool is_scale(std::string_view name) {
   return name.ends_with(".weight_scale") || name.ends_with(".weight_scale_inv");
@@ -269,7 +297,7 @@ Result<Source> with_whole_weights(const Source& source, const Quantisation& quan
     return source->gguf() != nullptr ? Result<Source>(source) : without_description(source);
   }
   Taken taken{source, quantisation};
-  LOCUS_CHECK(take_float8(taken));
+  LOCUS_CHECK(take_weights(taken));
   if (taken.used.empty()) {
     return bad_input("expected weights as quantization_config describes them, found none", quantisation.context);
   }

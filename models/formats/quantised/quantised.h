@@ -15,7 +15,7 @@ namespace locus::formats {
 
 // What a configuration says of its weights.
 struct Quantisation {
-  enum class Method { kNone, kFloat8 };
+  enum class Method { kNone, kFloat8, kMxfp4 };
   // The numbers that share a scale; 0: all of that direction.
   struct Block {
     std::int64_t rows = 0;

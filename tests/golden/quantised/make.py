@@ -37,6 +37,7 @@ def write(name, model, tensors, weights, quantization):
     for key, value in weights.items():
         model.get_parameter(key).data.copy_(torch.from_numpy(value))
     config = json.loads(model.config.to_json_string())
+    config.pop("experts_implementation", None)
     config.update(architectures=[type(model).__name__], dtype="float32", quantization_config=quantization)
     with open(os.path.join(folder, "config.json"), "w") as file:
         json.dump(config, file, indent=1)
@@ -121,6 +122,37 @@ def float8_channels():
            "config_groups": {"group_0": group}, "kv_cache_scheme": None, "global_compression_ratio": None})
 
 
+# ---- MXFP4
+
+FOUR_BITS = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
+
+
+def mxfp4():
+    model = model_of("gpt_oss", 5, hidden_size=64, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+                     head_dim=16, num_local_experts=3, num_experts_per_tok=2, sliding_window=6, eos_token_id=2,
+                     layer_types=["sliding_attention", "full_attention"])
+    model.config.experts_implementation = "eager"
+    tensors, weights = {}, {}
+    for key, parameter in model.named_parameters():
+        if not key.endswith(("experts.gate_up_proj", "experts.down_proj")):
+            continue
+        rows = parameter.detach().double().numpy().transpose(0, 2, 1)  # (E, N, K)
+        groups = rows.reshape(*rows.shape[:2], -1, 32)
+        exponents = np.floor(np.log2(np.abs(groups).max(-1) / 6)) + 1
+        numbers = np.abs(groups[..., None] / 2.0 ** exponents[..., None, None] - FOUR_BITS).argmin(-1)
+        blocks = (numbers[..., 0::2] | numbers[..., 1::2] << 4).astype(np.uint8)
+        scales = (exponents + 127).astype(np.uint8)
+        tensors[key + "_blocks"], tensors[key + "_scales"] = torch.from_numpy(blocks), torch.from_numpy(scales)
+        pairs = np.stack([blocks & 15, blocks >> 4], -1).reshape(*blocks.shape[:3], 32)
+        values = FOUR_BITS[pairs] * 2.0 ** (scales.astype(np.float64)[..., None] - 127)
+        weights[key] = np.ascontiguousarray(values.reshape(rows.shape).transpose(0, 2, 1)).astype(np.float32)
+        from transformers.integrations.mxfp4 import convert_moe_packed_tensors
+        library = convert_moe_packed_tensors(tensors[key + "_blocks"], tensors[key + "_scales"], dtype=torch.float32)
+        assert torch.equal(library, torch.from_numpy(weights[key])), key
+    write("mxfp4", model, tensors, weights,
+          {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]})
+
+
 SMALL = dict(hidden_size=48, intermediate_size=40, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2)
 
 if __name__ == "__main__":
@@ -132,3 +164,4 @@ if __name__ == "__main__":
                   {"quant_method": "fp8", "activation_scheme": "static", "ignored_layers": ["lm_head"]}, "_scale", torch.bfloat16,
                   **dict(SMALL, hidden_size=64))
     float8_channels()
+    mxfp4()

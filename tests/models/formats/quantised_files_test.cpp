@@ -115,6 +115,26 @@ TEST(QuantisedFiles, ScalesOfFloat8FitTheirWeights) {
               "weight_block_size: expected two numbers of at least 1");
 }
 
+TEST(QuantisedFiles, PartsOfMxfp4FitEachOther) {
+  const char* const kMxfp4 = R"("quant_method": "mxfp4")";
+  const auto source = read(kMxfp4, {{"a.up_blocks", "U8", {2, 6, 3, 16}}, {"a.up_scales", "U8", {2, 6, 3}}});
+  ASSERT_TRUE(source.ok()) << source.error().describe();
+  ASSERT_NE((*source)->find("a.up"), nullptr);
+  EXPECT_EQ((*source)->find("a.up")->shape, (std::vector<std::int64_t>{2, 96, 6}));
+  EXPECT_SAYS(refusal(read(kMxfp4, {{"a.up_blocks", "U8", {2, 6, 3, 16}}, {"a.up_scales", "U8", {2, 3, 6}}})),
+              "tensor a.up_scales: expected U8 [2, 6, 3] for a.up_blocks, found U8 [2, 3, 6]");
+  EXPECT_SAYS(refusal(read(kMxfp4, {{"a.up_blocks", "U8", {2, 6, 3, 16}}})),
+              "tensor a.up_scales: expected a tensor beside a.up_blocks, found none");
+  EXPECT_SAYS(refusal(read(kMxfp4, {{"a.up_blocks", "U8", {2, 6, 48}}, {"a.up_scales", "U8", {2, 6, 3}}})),
+              "expected U8 [experts, rows, groups, 16], found U8 [2, 6, 48]");
+  EXPECT_SAYS(refusal(read(kMxfp4, {{"a.up_blocks", "I32", {2, 6, 3, 16}}, {"a.up_scales", "U8", {2, 6, 3}}})),
+              "found I32");
+  EXPECT_SAYS(refusal(read(kMxfp4, {{"a.up_blocks", "U8", {1, 1, 1, 16}},
+                                    {"a.up_scales", "U8", {1, 1, 1}},
+                                    {"a.up", "F32", {1, 32, 1}}})),
+              "tensor a.up: expected every name once, found it twice");
+}
+
 // What is not read is refused by name, before a file is opened.
 TEST(QuantisedFiles, OtherMethodsAreNamed) {
   const std::vector<std::pair<const char*, const char*>> methods{
