@@ -141,7 +141,11 @@ TEST_P(Quantised, ConvertsToPlainWeights) {
 
 INSTANTIATE_TEST_SUITE_P(Forms, Quantised,
                          testing::Values(Form{"fp8-blocks", "F8_E4M3"}, Form{"fp8-static", "F8_E4M3"},
-                                         Form{"fp8-channels", "F8_E4M3", false}, Form{"mxfp4", "MXFP4", true, 0.54}),
+                                         Form{"fp8-channels", "F8_E4M3", false}, Form{"mxfp4", "MXFP4", true, 0.54},
+                                         Form{"gptq", "GPTQ 4-bit", true, 0.66},
+                                         Form{"gptq-order", "GPTQ 4-bit", false},
+                                         Form{"gptq-v2", "GPTQ 4-bit", true, 0.66},
+                                         Form{"awq", "AWQ 4-bit", true, 0.66}),
                          [](const auto& tested) {
                            std::string name = tested.param.name;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -35,9 +35,10 @@ struct Taken {
   }
 };
 
-// 8-bit floats with float scales; experts in MXFP4. Errors: those of with_whole_weights().
+// 8-bit floats with float scales; experts in MXFP4; GPTQ and AWQ. Errors: those of with_whole_weights().
 Status take_float8(Taken& taken);
 Status take_mxfp4(Taken& taken);
+Status take_int4(Taken& taken);
 
 // The tensor `name`, which belongs to `numbers`. Errors: kBadInput where there is none.
 Result<const TensorInfo*> part_of_weight(const Taken& taken, const TensorInfo& numbers, const std::string& name);

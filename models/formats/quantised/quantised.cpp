@@ -63,7 +63,9 @@ class Description {
   }
 
   Error refused(const std::string& what) const {
-    return unsupported("expected plain weights, FP8 or MXFP4, found " + what + std::string(kInstead), context());
+    return unsupported(
+        "expected plain weights, FP8, MXFP4, or GPTQ or AWQ in 4 bits, found " + what + std::string(kInstead),
+        context());
   }
   // The value that a field must have, and is where it is absent.
   Status only(std::string_view name, std::string_view value) const {
@@ -153,6 +155,69 @@ Result<Quantisation> describe_mxfp4(const Description& said) {
   return described_as(Quantisation::Method::kMxfp4, said);
 }
 
+// GPTQ and AWQ.
+Result<Quantisation> describe_int4(const Description& said, const std::string& model_type, bool awq) {
+  Quantisation quantisation = described_as(awq ? Quantisation::Method::kAwq : Quantisation::Method::kGptq, said);
+  const std::string method = awq ? "AWQ" : "GPTQ";
+  LOCUS_TRY(const std::int64_t bits, said.integer(said.has("w_bit") ? "w_bit" : "bits", 4));
+  LOCUS_TRY(quantisation.group, said.integer(said.has("q_group_size") ? "q_group_size" : "group_size", 128));
+  LOCUS_TRY(const bool any_order, said.boolean("desc_act", false));
+  LOCUS_TRY(const bool zeros, said.boolean("zero_point", true));
+  LOCUS_TRY(const std::string older, said.text("checkpoint_format", ""));
+  LOCUS_TRY(const std::string format, said.text("format", older.empty() ? (awq ? "gemm" : "gptq") : older));
+  LOCUS_TRY(const std::string pack, said.text("pack_dtype", "int32"));
+  LOCUS_TRY(const std::string version, said.text("version", "gemm"));
+  LOCUS_TRY(const bool marlin, said.boolean("is_marlin_format", false));
+  LOCUS_TRY(const std::vector<std::string> dynamic, said.names("dynamic"));
+  if (bits != 4) {
+    return said.refused(method + " in " + std::to_string(bits) + " bits");
+  }
+  const bool known = awq ? (format == "gemm" || format == "awq") && (version == "gemm" || version == "GEMM") && zeros
+                         : (format == "gptq" || format == "gptq_v2") && !marlin;
+  if (!known || pack != "int32" || !dynamic.empty() || (!older.empty() && older != format)) {
+    return said.refused(method + " in another form than " + (awq ? "version gemm" : "gptq and gptq_v2"));
+  }
+  if (model_type == "gpt2") {  // whose own matrices are stored with inputs and outputs exchanged
+    return said.refused(method + " of gpt2");
+  }
+  if (quantisation.group < 1 && quantisation.group != -1) {
+    return bad_input("expected at least 1, or -1, found " + std::to_string(quantisation.group),
+                     said.context("group_size"));
+  }
+  quantisation.less_one = !awq && format == "gptq";
+  quantisation.any_order = any_order;
+  // Values of a search for the numbers, and of programs that run them.
+  said.pass_over({"sym",
+                  "damp_percent",
+                  "damp_auto_increment",
+                  "true_sequential",
+                  "static_groups",
+                  "model_name_or_path",
+                  "model_file_base_name",
+                  "modules_to_not_convert",
+                  "modules_in_block_to_quantize",
+                  "backend",
+                  "use_exllama",
+                  "disable_exllama",
+                  "exllama_config",
+                  "use_cuda_fp16",
+                  "max_input_length",
+                  "cache_block_outputs",
+                  "batch_size",
+                  "dataset",
+                  "tokenizer",
+                  "block_name_to_quantize",
+                  "module_name_preceding_first_block",
+                  "pad_token_id",
+                  "model_seqlen",
+                  "meta",
+                  "lm_head",
+                  "do_fuse",
+                  "fuse_max_seq_len",
+                  "modules_to_fuse"});
+  return quantisation;
+}
+
 // The name of a method that is not read.
 std::string method_name(const Description& said, const Config& config, const std::string& method) {
   if (method == "bitsandbytes" || said.has("load_in_4bit") || said.has("load_in_8bit")) {
@@ -191,6 +256,10 @@ Result<Quantisation> quantisation_of(const Config& config) {
     }
     if (method == "mxfp4") {
       return describe_mxfp4(said);
+    }
+    if (method == "gptq" || method == "awq") {
+      LOCUS_TRY(const std::string type, config.text("model_type", ""));
+      return describe_int4(said, type, method == "awq");
     }
     return said.refused(method_name(said, config, method));
   }
@@ -253,6 +322,9 @@ Status take_weights(Taken& taken) {
       return take_float8(taken);
     case Quantisation::Method::kMxfp4:
       return take_mxfp4(taken);
+    case Quantisation::Method::kGptq:
+    case Quantisation::Method::kAwq:
+      return take_int4(taken);
     case Quantisation::Method::kNone:
       break;
   }

@@ -15,7 +15,7 @@ namespace locus::formats {
 
 // What a configuration says of its weights.
 struct Quantisation {
-  enum class Method { kNone, kFloat8, kMxfp4 };
+  enum class Method { kNone, kFloat8, kMxfp4, kGptq, kAwq };
   // The numbers that share a scale; 0: all of that direction.
   struct Block {
     std::int64_t rows = 0;
@@ -25,6 +25,10 @@ struct Quantisation {
   Method method = Method::kNone;
   std::string context;        // of the configuration, for errors
   std::vector<Block> blocks;  // kFloat8: any of these
+  // kGptq and kAwq: inputs of a group, −1: all; whether zeros are stored less one; whether inputs may be in any group.
+  std::int64_t group = -1;
+  bool less_one = false;
+  bool any_order = false;
 };
 
 // What `quantization_config` says (or `compression_config`, or that of `text_config`); kNone where there is none.
@@ -32,7 +36,7 @@ struct Quantisation {
 Result<Quantisation> quantisation_of(const Config& config);
 
 // The source with every quantised weight as one tensor (TensorInfo::assembled); what made it, and the scales of
-// activations, which are not rounded here, are left out. Nothing but headers is read. Errors:
+// activations, which are not rounded here, are left out. Nothing but headers and groups of inputs is read. Errors:
 // kBadInput naming a tensor that is missing, is of another shape or type than the weight's, or stands beside numbers that
 // it does not belong to; kUnsupported for quantised weights of which the configuration says nothing.
 Result<Source> with_whole_weights(const Source& source, const Quantisation& quantisation);

@@ -153,7 +153,59 @@ def mxfp4():
           {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]})
 
 
+# ---- GPTQ and AWQ
+
+def packed(numbers, order=range(8)):
+    """Eight numbers of the last dimension a word of int32; `order`: which of them has the place n."""
+    words = np.zeros((*numbers.shape[:-1], numbers.shape[-1] // 8), np.uint32)
+    for place, which in enumerate(order):
+        words |= numbers[..., which::8].astype(np.uint32) << np.uint32(4 * place)
+    return torch.from_numpy(words.view(np.int32))
+
+
+def unpacked(words, order=range(8)):
+    bits = words.numpy().view(np.uint32)
+    numbers = np.zeros((*bits.shape[:-1], bits.shape[-1] * 8), np.int64)
+    for place, which in enumerate(order):
+        numbers[..., which::8] = bits >> np.uint32(4 * place) & 15
+    return numbers
+
+
+def int4(name, seed, size, said, awq=False, shuffled=False, less_one=True, **fields):
+    model = model_of("llama", seed, **fields)
+    rng = np.random.default_rng(seed)
+    tensors, weights = {}, {}
+    for key, value in matrices(model).items():
+        outputs, inputs = value.shape
+        size_here = inputs if size < 0 else size
+        groups = np.arange(inputs) // size_here
+        groups = rng.permutation(groups) if shuffled else groups
+        count = groups.max() + 1
+        low = np.array([[min(row[groups == g].min(), -1e-3) for row in value] for g in range(count)])  # (G, N)
+        high = np.array([[max(row[groups == g].max(), 1e-3) for row in value] for g in range(count)])
+        scales = torch.from_numpy((high - low) / 15).half()
+        steps = scales.double().numpy()
+        zeros = np.clip(np.rint(-low / steps), 1, 15).astype(np.int64)
+        numbers = np.clip(np.rint(value / steps[groups].T) + zeros[groups].T, 0, 15).astype(np.int64)  # (N, K)
+        stem = key.removesuffix(".weight")
+        order = (0, 2, 4, 6, 1, 3, 5, 7) if awq else range(8)
+        if awq:
+            tensors[stem + ".qweight"] = packed(numbers.T, order)
+            read = unpacked(tensors[stem + ".qweight"], order).T
+        else:
+            tensors[stem + ".qweight"] = packed(numbers).T
+            read = unpacked(tensors[stem + ".qweight"].T.contiguous())
+            tensors[stem + ".g_idx"] = torch.from_numpy(groups.astype(np.int32))
+        tensors[stem + ".qzeros"] = packed(zeros - (0 if awq or not less_one else 1), order)
+        tensors[stem + ".scales"] = scales
+        stored = unpacked(tensors[stem + ".qzeros"], order) + (0 if awq or not less_one else 1)
+        weights[key] = ((read - stored[groups].T) * steps[groups].T).astype(np.float32)
+    write(name, model, tensors, weights, said)
+
+
 SMALL = dict(hidden_size=48, intermediate_size=40, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2)
+GROUPED = dict(SMALL, hidden_size=64, intermediate_size=96)
+GPTQ = {"quant_method": "gptq", "bits": 4, "sym": False, "true_sequential": True, "damp_percent": 0.01, "static_groups": False}
 
 if __name__ == "__main__":
     float8_blocks("fp8-blocks", "qwen3", 1, (128, 128),
@@ -165,3 +217,8 @@ if __name__ == "__main__":
                   **dict(SMALL, hidden_size=64))
     float8_channels()
     mxfp4()
+    int4("gptq", 6, 32, dict(GPTQ, group_size=32, desc_act=False), **GROUPED)
+    int4("gptq-order", 7, 32, dict(GPTQ, group_size=32, desc_act=True), shuffled=True, **GROUPED)
+    int4("gptq-v2", 8, -1, dict(GPTQ, group_size=-1, desc_act=False, checkpoint_format="gptq_v2"), less_one=False, **GROUPED)
+    int4("awq", 9, 32, {"quant_method": "awq", "bits": 4, "group_size": 32, "version": "gemm", "zero_point": True,
+                        "modules_to_not_convert": None}, awq=True, **GROUPED)

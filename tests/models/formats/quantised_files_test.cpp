@@ -135,6 +135,51 @@ TEST(QuantisedFiles, PartsOfMxfp4FitEachOther) {
               "tensor a.up: expected every name once, found it twice");
 }
 
+std::string words(const std::vector<std::int32_t>& numbers) {
+  std::string text(numbers.size() * 4, '\0');
+  std::memcpy(text.data(), numbers.data(), text.size());
+  return text;
+}
+
+TEST(QuantisedFiles, PartsOfGptqAndAwqFitEachOther) {
+  const char* const kGptq = R"("quant_method": "gptq", "bits": 4, "group_size": 8, "desc_act": true)";
+  const Part numbers{"a.qweight", "I32", {2, 8}};
+  const Part zeros{"a.qzeros", "I32", {2, 1}};
+  const Part scales{"a.scales", "F16", {2, 8}};
+  const auto groups = [](std::vector<std::int32_t> of_inputs) {
+    const auto count = static_cast<std::int64_t>(of_inputs.size());
+    return Part{"a.g_idx", "I32", {count}, words(of_inputs)};
+  };
+  const std::vector<std::int32_t> any{1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0};
+  const auto source = read(kGptq, {numbers, zeros, scales, groups(any)});
+  ASSERT_TRUE(source.ok()) << source.error().describe();
+  ASSERT_EQ((*source)->tensors().size(), 1U);
+  EXPECT_EQ((*source)->tensors()[0].name, "a.weight");
+  EXPECT_EQ((*source)->tensors()[0].shape, (std::vector<std::int64_t>{8, 16}));
+  std::vector<std::int32_t> outside = any;
+  outside[3] = 2;
+  EXPECT_SAYS(refusal(read(kGptq, {numbers, zeros, scales, groups(outside)})),
+              "tensor a.g_idx: expected groups from 0 to 1, found 2");
+  outside[3] = -1;
+  EXPECT_SAYS(refusal(read(kGptq, {numbers, zeros, scales, groups(outside)})), "found -1");
+  EXPECT_SAYS(refusal(read(kGptq, {numbers, zeros, scales, groups({0, 0, 1, 1})})), "expected I32 [16] for a.qweight");
+  EXPECT_SAYS(refusal(read(R"("quant_method": "gptq", "group_size": 8)", {numbers, zeros, scales, groups(any)})),
+              "expected groups of 8 inputs one after another, as without desc_act, found others");
+  EXPECT_SAYS(refusal(read(R"("quant_method": "gptq", "group_size": 4)", {numbers, zeros, scales})),
+              "tensor a.qzeros: expected I32 [4, 1] for a.qweight, found I32 [2, 1]");
+  EXPECT_SAYS(refusal(read(kGptq, {numbers, zeros, {"a.scales", "F16", {8, 2}}})), "expected F16, BF16 or F32 [2, 8]");
+  EXPECT_SAYS(refusal(read(kGptq, {numbers, zeros, {"a.scales", "U8", {2, 8}}})), "found U8 [2, 8]");
+  EXPECT_SAYS(refusal(read(kGptq, {numbers, scales})), "tensor a.qzeros: expected a tensor beside a.qweight");
+  EXPECT_SAYS(refusal(read(kGptq, {{"a.qweight", "I32", {2, 7}}, zeros, scales})),
+              "a number of outputs that 8 divides");
+  EXPECT_SAYS(refusal(read(kGptq, {{"a.qweight", "U8", {2, 8}}, zeros, scales})), "expected a matrix of I32, found U8");
+  EXPECT_SAYS(refusal(said(R"({"quantization_config": {"quant_method": "gptq", "group_size": 0}})")),
+              "group_size: expected at least 1, or -1, found 0");
+  const char* const kAwq = R"("quant_method": "awq", "group_size": 8)";
+  EXPECT_TRUE(read(kAwq, {{"a.qweight", "I32", {16, 1}}, zeros, scales}).ok());
+  EXPECT_SAYS(refusal(read(kAwq, {numbers, zeros, scales})), "tensor a.qzeros: expected I32 [1, 8] for a.qweight");
+}
+
 // What is not read is refused by name, before a file is opened.
 TEST(QuantisedFiles, OtherMethodsAreNamed) {
   const std::vector<std::pair<const char*, const char*>> methods{
@@ -150,6 +195,15 @@ TEST(QuantisedFiles, OtherMethodsAreNamed) {
       {R"({"quantization_config": {"bits": 4}})", "no quant_method"},
       {R"({"quantization_config": {"quant_method": "fp8", "fmt": "e5m2"}})", "fmt e5m2"},
       {R"({"quantization_config": {"quant_method": "fp8", "expert_dtype": "fp4"}})", "expert_dtype fp4"},
+      {R"({"quantization_config": {"quant_method": "gptq", "bits": 8}})", "GPTQ in 8 bits"},
+      {R"({"quantization_config": {"quant_method": "gptq", "checkpoint_format": "marlin"}})", "GPTQ in another form"},
+      {R"({"quantization_config": {"quant_method": "gptq", "checkpoint_format": "gptq", "format": "gptq_v2"}})",
+       "GPTQ in another form"},
+      {R"({"quantization_config": {"quant_method": "awq", "format": "gemv"}})", "AWQ in another form"},
+      {R"({"quantization_config": {"quant_method": "gptq", "dynamic": {"-:lm_head": {}}}})", "GPTQ in another form"},
+      {R"({"model_type": "gpt2", "quantization_config": {"quant_method": "gptq"}})", "GPTQ of gpt2"},
+      {R"({"quantization_config": {"quant_method": "awq", "version": "gemv"}})", "AWQ in another form"},
+      {R"({"quantization_config": {"quant_method": "awq", "zero_point": false}})", "AWQ in another form"},
       {R"({"quantization_config": {"quant_method": "compressed-tensors", "format": "pack-quantized"}})",
        "compressed-tensors in the format pack-quantized"},
       {R"({"quantization_config": {"quant_method": "compressed-tensors", "transform_config": {"a": 1}}})",
