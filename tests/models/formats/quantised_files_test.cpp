@@ -20,7 +20,7 @@ struct Part {
   std::string bytes = {};  // zeros where it is empty
 };
 
-std::int64_t bytes_of(const Part& part) {
+std::int64_t bytes_of_part(const Part& part) {
   std::int64_t count = part.dtype == "F32" || part.dtype == "I32"    ? 4
                        : part.dtype == "F16" || part.dtype == "BF16" ? 2
                                                                      : 1;
@@ -42,7 +42,7 @@ Source source_of(const std::vector<Part>& parts) {
     header += (header.size() > 1 ? ",\"" : "\"") + part.name + R"(":{"dtype":")" + part.dtype + R"(","shape":[)" +
               shape + R"(],"data_offsets":[)" + std::to_string(data.size()) + ",";
     std::string bytes = part.bytes;
-    bytes.resize(static_cast<std::size_t>(bytes_of(part)));
+    bytes.resize(static_cast<std::size_t>(bytes_of_part(part)));
     data += bytes;
     header += std::to_string(data.size()) + "]}";
   }
