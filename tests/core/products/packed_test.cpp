@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +32,11 @@ Packed matrix_of(const blocks::Format& format, std::int64_t outputs, std::int64_
     for (std::size_t at = 0; format.name == "MXFP4" && at < bytes->size();
          at += static_cast<std::size_t>(format.bytes)) {
       bytes->at(at) = static_cast<std::byte>(124 + std::rand() % 4);  // exponents of powers of 2, 127 is 1
+    }
+    const bool scaled = &format != &blocks::float8() && blocks::format_of(format.number) == nullptr;
+    for (std::size_t at = 0; scaled && at < bytes->size(); at += static_cast<std::size_t>(format.bytes)) {
+      const float scale = 0.01F * static_cast<float>(1 + std::rand() % 9);
+      std::memcpy(bytes->data() + at, &scale, sizeof scale);
     }
   }
   return {&format, bytes->data(), outputs, inputs, 0, bytes};
