@@ -330,7 +330,7 @@ class Collection {
     const fs::path copies = fresh("published");
     for (const char* form : {"fp8-channels", "mxfp4", "gptq-order", "awq"}) {
       const fs::path folder = copies / form;
-      fs::copy(golden / "quantised" / form, folder, fs::copy_options::overwrite_existing);
+      fs::copy(golden / "quantised" / form, folder, fs::copy_options::overwrite_existing | fs::copy_options::recursive);
       const std::vector<Command> commands{{"info", folder, "--json"}, {"run", folder, "--ids", "1,5,9,3", "--json"}};
       add(folder / "config.json", Form::kJson, commands);
       add(folder / "model.safetensors", Form::kSafetensors, commands);
