@@ -448,7 +448,7 @@ std::string without_names(std::string text, const ViewInput& input) {
   static const std::regex kPlaces(
       "[0-9]+ of (the )?[0-9]+( heads)?|[0-9]+ (cells|places)|none of the [0-9]+ heads|and [0-9]+ more|more than 32 "
       "back|R² [0-9.]+|"
-      "is moved by (−|-)?[0-9.]+|patch [0-9]+, [0-9]+|\\([0-9]+, [0-9]+\\)|\"[^\"]*\"|“[^”]*”|[0-9.]+ tokens|"
+      "is moved by (−|-)?[0-9.]+|patch [0-9]+, [0-9]+|\\([0-9]+, [0-9]+\\)|\"[^\"]*\"|“[^”]*”|(^|[^0-9.])[0-9]+ tokens|"
       "(feed-forward|head|heads from|layer|query|queries|keys?|tokens?|position|row|column|pairs?|distance|split|size|"
       "operand) [0-9]+(\\.[0-9]+)?( to [0-9]+)?");
   return std::regex_replace(text, kPlaces, "");
