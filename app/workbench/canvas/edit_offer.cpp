@@ -1,11 +1,10 @@
 #include "app/workbench/canvas/edit_offer.h"
 
 #include <QLabel>
+#include <QLayout>
 #include <QPushButton>
 #include <algorithm>
 
-#include "app/workbench/widgets/build.h"
-#include "app/workbench/widgets/flow_layout.h"
 #include "app/workbench/widgets/qt_text.h"
 
 namespace locus::workbench {
@@ -14,37 +13,16 @@ namespace {
 
 constexpr std::size_t kMaxOffered = 3;  // edits, beside the dialog that has all
 
-QPushButton* make_offer(QWidget* parent, const char* name, const QString& words, const QString& tip) {
-  auto* button = make_button<QPushButton>(parent, name, words, tip);
-  button->setAutoDefault(false);
-  button->setFocusPolicy(Qt::TabFocus);  // a click leaves the keyboard where it is
-  return button;
-}
-
 }  // namespace
 
-EditOffer::EditOffer(Studio& studio, QWidget* parent) : QFrame(parent), studio_(studio) {
-  give_name(this, "edit-offer", QStringLiteral("Edits to look at"));
-  setFrameShape(QFrame::StyledPanel);
-  setBackgroundRole(QPalette::ToolTipBase);
-  setForegroundRole(QPalette::ToolTipText);
-  setAutoFillBackground(true);
-  auto* layout = new FlowLayout(this);  // in as many lines as a narrow window takes
-  layout->setContentsMargins(8, 4, 8, 4);
-  says_ = new QLabel(this);
-  says_->setObjectName(QStringLiteral("edit-offer-says"));
-  says_->setForegroundRole(QPalette::ToolTipText);
-  layout->addWidget(says_);
-  dialog_ = make_offer(this, "offer-edits", QStringLiteral("Edits…"),
+EditOffer::EditOffer(Studio& studio, QWidget* parent)
+    : OfferBar(parent, "edit-offer", QStringLiteral("Edits to look at")), studio_(studio) {
+  dialog_ = add_button(QStringLiteral("offer-edits"), QStringLiteral("Edits…"),
                        QStringLiteral("All kinds of edits, typed or from a list, which run as they are typed"));
-  layout->addWidget(dialog_);
   connect(dialog_, &QPushButton::clicked, this, [this] { Q_EMIT edits_requested(id_); });
   connect(&studio_, &Studio::checkpoints_changed, this, &EditOffer::refresh);
   connect(&studio_, &Studio::runs_changed, this, &EditOffer::refresh);
   connect(&studio_, &Studio::state_changed, this, &EditOffer::refresh);
-  QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
-  policy.setHeightForWidth(true);
-  setSizePolicy(policy);
   refresh();
 }
 
@@ -81,7 +59,7 @@ void EditOffer::offer(const Checkpoint& column, std::size_t number) {
   }
   offered_ = offered;
   id_ = column.id;
-  says_->setText(QStringLiteral("Edit %1:").arg(qt(column.name)));
+  says().setText(QStringLiteral("Edit %1:").arg(qt(column.name)));
   layout()->removeWidget(dialog_);  // it stays the last
   for (QPushButton* button : buttons_) {
     button->hide();
@@ -89,11 +67,10 @@ void EditOffer::offer(const Checkpoint& column, std::size_t number) {
   }
   buttons_.clear();
   for (const EditChoice& choice : choices) {
-    auto* button = make_offer(this, "", choice.text, QStringLiteral("In a column beside %1").arg(qt(column.name)));
-    button->setObjectName(QStringLiteral("offer-") + QLatin1String(choice.name));
+    auto* button = add_button(QStringLiteral("offer-") + QLatin1String(choice.name), choice.text,
+                              QStringLiteral("In a column beside %1").arg(qt(column.name)));
     connect(button, &QPushButton::clicked, this,
             [this, id = column.id, edit = choice.edit] { Q_EMIT edit_chosen(id, edit); });
-    layout()->addWidget(button);
     button->show();
     buttons_ << button;
   }

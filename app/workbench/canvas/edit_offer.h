@@ -2,16 +2,12 @@
 // of the present head, each in a column of its own, and the dialog of edits.
 #pragma once
 
-#include <QFrame>
-
 #include "app/workbench/state/edit_actions.h"
-
-class QLabel;
-class QPushButton;
+#include "app/workbench/widgets/offer_bar.h"
 
 namespace locus::workbench {
 
-class EditOffer : public QFrame {
+class EditOffer : public OfferBar {
   Q_OBJECT
 
  public:
@@ -29,7 +25,6 @@ class EditOffer : public QFrame {
   void offer(const Checkpoint& column, std::size_t number);
 
   Studio& studio_;
-  QLabel* says_ = nullptr;
   QPushButton* dialog_ = nullptr;
   QList<QPushButton*> buttons_;  // one per edit
   QString offered_;              // what the buttons do

@@ -2,16 +2,12 @@
 // tokens, or not at all. It does not take the keyboard; typing on replaces the question.
 #pragma once
 
-#include <QFrame>
-
 #include "app/workbench/state/studio.h"
-
-class QLabel;
-class QPushButton;
+#include "app/workbench/widgets/offer_bar.h"
 
 namespace locus::workbench {
 
-class QuestionBar : public QFrame {
+class QuestionBar : public OfferBar {
   Q_OBJECT
 
  public:
@@ -25,7 +21,6 @@ class QuestionBar : public QFrame {
   void refresh();
 
   Studio& studio_;
-  QLabel* question_label_;
   QPushButton* run_;
   QPushButton* first_;
 };
