@@ -1,4 +1,4 @@
-// Which of the statistics of an atlas (atlas_run.h) a model has.
+// Says which statistics of an atlas (atlas_run.h) a model can give.
 #pragma once
 
 #include <string>

@@ -481,7 +481,7 @@ std::string statement(const ViewInfo& info, const ViewInput& input, const figure
   for (std::size_t column = 0; column < panels.size(); ++column) {
     add(panels[column], column);
   }
-  // Of one column alone none: a figure may be of an earlier input, which had two.
+  // A single column has no difference; the figure may still be that of an earlier input with two columns.
   const std::vector<std::size_t> compared = compared_columns(input);
   for (std::size_t n = 0; n < figure.panels.size() && !compared.empty(); ++n) {
     if (figure.panels[n].color_bar_label.starts_with("difference of ") &&

@@ -54,7 +54,8 @@ class Float8Rows final : public AssembledRows {
   const blocks::Format& format_;
 };
 
-// Which numbers share a scale: one of `blocks` if the scales have its shape, else all or those of a row.
+// Finds the rows and columns that share a scale, from the shape of the scales: one of `blocks`, a row, or all of the
+// matrix.
 Result<Block> block_of(const TensorInfo& weight, const TensorInfo& scales, const std::vector<Block>& blocks) {
   std::string expected;
   for (const Block& block : blocks) {

@@ -29,7 +29,7 @@ figure::Figure drawn_examples(const ViewInput& input) {
   return figure.ok() ? *figure : figure::Figure();
 }
 
-// Of a row, whose words stand before its numbers.
+// The number of column `name` in a row, whose words stand before its numbers.
 float row_number(const Data& data, std::size_t row, const std::string& name) {
   const auto numbers = static_cast<std::size_t>(data.shape.back());
   const std::size_t words = data.columns.size() - numbers;

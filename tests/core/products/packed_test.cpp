@@ -46,7 +46,7 @@ at::Tensor expected_product(const at::Tensor& x, const at::Tensor& weight) {
   return at::linear(x.to(at::kDouble), dense(weight).to(at::kDouble)).to(at::kFloat);
 }
 
-// Those of files, and those that Locus makes.
+// All block formats: those of files, and those that quantised safetensors are assembled to.
 std::vector<const blocks::Format*> all_formats() {
   std::vector<const blocks::Format*> all{&blocks::float8(), &blocks::scaled_float8(32), &blocks::scaled_float8(128),
                                          &blocks::scaled_int4(32), &blocks::scaled_int4(128)};

@@ -206,7 +206,7 @@ TEST_F(AtlasRun, ReplicatesHavePoissonWeights) {
   EXPECT_NE(weights, shuffled);
 }
 
-// Those of assets/atlases are of the bundled checkpoints as they are, or of models that are not bundled.
+// Atlases in assets/atlases belong to the bundled checkpoints as they are now, or to models that are not bundled.
 TEST_F(AtlasRun, BundledAtlasesAreOfTheBundledCheckpoints) {
   int count = 0;
   int others = 0;
