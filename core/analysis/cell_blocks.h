@@ -29,6 +29,8 @@ struct BlockSums {
   std::array<double, kSinkKeys> sink_weight{}, sink_over{};
   double near = 0, near_squares = 0, far = 0, far_squares = 0;
   double largest = 0, marked = 0;
+  std::vector<double> received;  // of the keys that any of the rows sees, from the first one on
+  Range keys;
 };
 
 // A chunk in lane order, with what each lane's query sees.
@@ -54,6 +56,8 @@ class BlockAdder {
     }
     sums_.weight.assign(grid_.bins(), 0);
     sums_.logit.assign(grid_.bins(), 0);
+    sums_.received.assign(static_cast<std::size_t>(columns.size()), 0);
+    sums_.keys = columns;
     if (grid_.map_size() == 0) {
       return;
     }
@@ -101,6 +105,7 @@ class BlockAdder {
     }
     clear_rows_behind(cells, weights);
     add_habits(cells, weights);
+    add_received(cells, weights);
     alignas(64) Diagonals sums{};
     kernels_.diagonals(weights, columns, sums.data(), nullptr);
     add_diagonals(cells, sums, weights_);
@@ -175,6 +180,20 @@ class BlockAdder {
     for (std::int64_t lane = skipped; lane < cells.rows.size(); ++lane) {
       sums_.habits.self += weight_of(cells.rows.begin + lane, lane);
       sums_.habits.previous += weight_of(cells.rows.begin + lane - 1, lane);
+    }
+  }
+
+  // Of the queries i ≥ 1, themselves left out.
+  void add_received(const Cells& cells, const float* weights) {
+    alignas(64) std::array<float, kChunk> received{};
+    kernels_.column_sums(weights, cells.columns.size(), received.data());
+    for (std::int64_t key = cells.columns.begin; key < cells.columns.end; ++key) {
+      const float* const of_key = weights + (key - cells.columns.begin) * kLanes;
+      const float self = cells.rows.contains(key) ? of_key[key - cells.rows.begin] : 0;
+      const float first = cells.rows.begin == 0 && key > 0 ? of_key[0] : 0;
+      sums_.received[static_cast<std::size_t>(key - sums_.keys.begin)] +=
+          static_cast<double>(received[static_cast<std::size_t>(key - cells.columns.begin)]) -
+          static_cast<double>(self) - static_cast<double>(first);
     }
   }
 

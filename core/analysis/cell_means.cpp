@@ -188,6 +188,7 @@ CellMeans means_of(const CellGrid& grid, const std::vector<BlockSums>& blocks, s
   means.weight.resize(grid.bins());
   means.logit.resize(grid.bins());
   BlockSums bias;
+  std::vector<double> received(static_cast<std::size_t>(grid.length()));
   for (std::size_t n = head; n < blocks.size(); n += heads) {
     const BlockSums& block = blocks[n];
     add_habits(block.habits, static_cast<double>(grid.length() - 1), means.statistics);
@@ -206,7 +207,11 @@ CellMeans means_of(const CellGrid& grid, const std::vector<BlockSums>& blocks, s
     means.largest = std::max(means.largest, block.largest);
     means.marked += block.marked / static_cast<double>(grid.length());
     first += n >= heads ? block.habits.first : 0;
+    for (std::size_t key = 0; key < block.received.size(); ++key) {
+      received[static_cast<std::size_t>(block.keys.begin) + key] += block.received[key];
+    }
   }
+  means.statistics.sink = grid.sinks().largest(received);
   means.far = far_of(grid, means.weight, first, causal);
   divide(means.weight, grid.bin_cells());
   divide(means.logit, grid.bin_cells());
@@ -287,7 +292,7 @@ std::vector<std::int64_t> distance_edges(std::int64_t length) {
 }
 
 CellGrid::CellGrid(const attention::Mask& mask, std::int64_t length, std::int64_t map_size)
-    : length_(length), map_size_(std::min(map_size, length)), edges_(distance_edges(length)) {
+    : length_(length), map_size_(std::min(map_size, length)), edges_(distance_edges(length)), sinks_(mask, length) {
   bin_of_.resize(static_cast<std::size_t>(length));
   for (std::size_t bin = 0; bin < bins(); ++bin) {
     std::fill(bin_of_.begin() + edges_[bin], bin_of_.begin() + edges_[bin + 1], bin);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/analysis/head_statistics.h"
+#include "core/analysis/sinks.h"
 #include "core/base/progress.h"
 #include "core/base/range.h"
 #include "core/base/result.h"
@@ -51,6 +52,7 @@ class CellGrid {
   const std::vector<double>& pixel_shares() const { return pixel_shares_; }
   // (16) queries after key j that see it.
   const std::array<double, kSinkKeys>& sink_queries() const { return sink_queries_; }
+  const SinkKeys& sinks() const { return sinks_; }
   // ln of the number of keys that a query sees, at least 1e-6.
   double log_keys(std::int64_t row) const { return log_keys_[static_cast<std::size_t>(row)]; }
   // Whether every near and far distance has a visible cell.
@@ -70,6 +72,7 @@ class CellGrid {
   std::int64_t lanes_of_pixel_ = 0;
   std::vector<double> bin_cells_, pixel_shares_, log_keys_, near_weight_, far_weight_;
   std::array<double, kSinkKeys> sink_queries_{};
+  SinkKeys sinks_;
   bool has_bias_ = false;
 };
 

@@ -32,6 +32,7 @@ struct Sums {
     relative = distance = previous = first = self = entropy;
   }
   std::vector<double> entropy, relative, distance, previous, first, self;
+  at::Tensor received;  // (H, T) Σ_i A_ij over the queries i ≥ 1, i ≠ j
 };
 
 // The field's layer as 64 × 64 cells in cache; null where it is computed tile by tile.
@@ -40,7 +41,7 @@ std::shared_ptr<const attention::FusedScores> fused_of(const attention::ScoreFie
   return computed != nullptr ? computed->fused(field.mask()) : nullptr;
 }
 
-HeadStatistics statistics_of(const attention::StatisticSums& sums, double queries, bool gates) {
+HeadStatistics statistics_of(const attention::StatisticSums& sums, double queries, bool gates, const SinkKeys& keys) {
   const double mean = sums.gates / sums.cells;
   const double variance = std::max(sums.gate_squares / sums.cells - mean * mean, 0.0);
   return {sums.entropy / queries,
@@ -49,7 +50,8 @@ HeadStatistics statistics_of(const attention::StatisticSums& sums, double querie
           sums.previous / queries,
           sums.first / queries,
           sums.self / queries,
-          gates ? std::sqrt(variance) : std::numeric_limits<double>::quiet_NaN()};
+          gates ? std::sqrt(variance) : std::numeric_limits<double>::quiet_NaN(),
+          keys.largest(sums.received)};
 }
 
 Status add_weights(const attention::ScoreField& field, Range heads, Sums& sums, StopToken stop) {
@@ -63,7 +65,11 @@ Status add_weights(const attention::ScoreField& field, Range heads, Sums& sums, 
     add(sums.relative, entropy / keys.to(at::kFloat).log().clamp_min(1e-6));
     add(sums.distance, (weights * distance).sum(-1));
     add(sums.previous, diagonal(rows, columns, weights, -1));
-    add(sums.self, diagonal(rows, columns, weights, 0));
+    const at::Tensor self = diagonal(rows, columns, weights, 0);  // (h, R)
+    add(sums.self, self);
+    sums.received.slice(1, columns.begin, columns.end) += weights.sum(1, false, at::kDouble).cpu();
+    const std::int64_t last = std::min(rows.end, sums.received.size(1));
+    sums.received.slice(1, rows.begin, last) -= self.slice(1, 0, last - rows.begin).to(at::kCPU, at::kDouble);
     if (columns.begin == 0) {
       add(sums.first, weights.select(2, 0));
     }
@@ -105,21 +111,25 @@ Result<std::vector<HeadStatistics>> head_statistics(const attention::ScoreField&
     return bad_input("head statistics: expected at least 2 tokens, found " + std::to_string(length));
   }
   const auto queries = static_cast<double>(length - 1);
+  const SinkKeys keys(field.mask(), length);
   std::vector<HeadStatistics> statistics;
   if (const auto fused = fused_of(field); fused != nullptr && fused->has(attention::Quantity::kWeight)) {
     LOCUS_TRY(const std::vector<attention::StatisticSums> sums, fused->statistics(stop));
     for (const attention::StatisticSums& head : sums) {
-      statistics.push_back(statistics_of(head, queries, fused->has(attention::Quantity::kGate)));
+      statistics.push_back(statistics_of(head, queries, fused->has(attention::Quantity::kGate), keys));
     }
     return statistics;
   }
   Sums sums(heads.size());
+  sums.received = at::zeros({heads.size(), length}, at::kDouble);
   LOCUS_CHECK(add_weights(field, heads, sums, stop));
   LOCUS_TRY(const std::vector<double> gates, gate_deviation(field, heads, stop));
   for (std::size_t head = 0; head < gates.size(); ++head) {
     statistics.push_back({sums.entropy[head] / queries, sums.relative[head] / queries, sums.distance[head] / queries,
                           sums.previous[head] / queries, sums.first[head] / queries, sums.self[head] / queries,
-                          gates[head]});
+                          gates[head],
+                          keys.largest({sums.received.data_ptr<double>() + static_cast<std::int64_t>(head) * length,
+                                        static_cast<std::size_t>(length)})});
   }
   return statistics;
 }

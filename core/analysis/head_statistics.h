@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/analysis/sinks.h"
 #include "core/base/progress.h"
 #include "core/base/result.h"
 
@@ -23,6 +24,7 @@ struct HeadStatistics {
   double first_token = 0;       // A_i,0 (attention sink)
   double self = 0;              // A_ii
   double gate_selectivity = 0;  // CoPE: standard deviation of g_ij over visible cells, ½ at most; NaN without gates
+  Sink sink = {};               // the key that is read most
 };
 
 // One entry per head. Errors: the field's own, kCancelled.

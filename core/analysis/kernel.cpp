@@ -190,7 +190,7 @@ bool adds_bias_alone(const KernelSource& source, const position::Prepared& prepa
 
 Status add_pairs(const KernelSource& source, const Scores& scores, const attention::Mask& mask, std::int64_t head,
                  Kernel& made, const StopToken& stop, const Progress& progress) {
-  LOCUS_TRY(PairProfile profile, pair_profile({*scores, mask}, head, stop, progress));
+  LOCUS_TRY(PairProfile profile, pair_profile({*scores, mask}, head, 0, stop, progress));
   made.mean = std::move(profile.logit);
   made.pairs = std::move(profile.pairs);
   made.parts = std::move(profile.parts);

@@ -43,6 +43,7 @@ struct Places {
   std::int64_t most = 0;       // largest |lag|
   std::vector<double> count;   // cells of each distance
   std::optional<double> step;  // δ of neighbours in a text; none: positions do not count evenly
+  std::int64_t skip_keys = 0;  // first keys of a text that are left out
 };
 
 struct PairLayer {
@@ -81,7 +82,7 @@ struct PairLayer {
   double decay(std::int64_t row, double steps) const;
   PairList list(std::int64_t head) const;
   // Errors: kUnsupported for patches or cells that are no grid.
-  Result<Places> places() const;
+  Result<Places> places(std::int64_t skip_keys = 0) const;
 };
 
 // The unrotated queries and keys of one head as complex numbers, one per token: real parts, then imaginary ones.

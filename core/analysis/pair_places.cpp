@@ -48,6 +48,19 @@ Places text_places(const PairLayer& layer) {
   return places;
 }
 
+// Leaves the first keys of a text out of the counts.
+void leave_out(const PairLayer& layer, std::int64_t keys, Places& places) {
+  places.skip_keys = std::min(keys, layer.length);
+  const std::int64_t first = places.lags.front().lag;
+  for (std::int64_t query = 0; query < layer.length; ++query) {
+    const Range seen = layer.mask.columns({query, query + 1}, layer.length);
+    for (std::int64_t key = seen.begin; key < std::min(seen.end, places.skip_keys); ++key) {
+      places.lags[index(query - key - first)].count -= 1;
+      places.count[index(std::abs(query - key))] -= 1;
+    }
+  }
+}
+
 // Columns of the grid, row by row, that the placed tokens fill; 0 where they fill none.
 std::int64_t columns_of_grid(const PairLayer& layer) {
   const std::int64_t patches = layer.placed.size();
@@ -111,11 +124,13 @@ Result<Places> grid_places(const PairLayer& layer) {
 
 }  // namespace
 
-Result<Places> PairLayer::places() const {
+Result<Places> PairLayer::places(std::int64_t skip_keys) const {
   if (grid()) {
     return grid_places(*this);
   }
-  return text_places(*this);
+  Places places = text_places(*this);
+  leave_out(*this, skip_keys, places);
+  return places;
 }
 
 }  // namespace locus::analysis

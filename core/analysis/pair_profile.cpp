@@ -50,6 +50,9 @@ void correlate(const PairLayer& layer, const Places& places, std::int64_t head, 
       gather(layer, places, segment, layer.query_of(head), width, second, with.q1);
       gather(layer, places, segment, layer.key_of(head), width, channels[n], with.k0);
       gather(layer, places, segment, layer.key_of(head), width, second, with.k1);
+      for (std::int64_t t = segment.begin; t < std::min(segment.end, places.skip_keys); ++t) {
+        with.k0[index(t - segment.begin)] = with.k1[index(t - segment.begin)] = 0;
+      }
       correlator.add({with.q0, with.q1}, {with.k0, with.k1});
     }
   }
@@ -66,18 +69,23 @@ struct Means {
   double query_real = 0, query_imaginary = 0, key_real = 0, key_imaginary = 0;
 };
 
-Result<Means> means_of(const PairLayer& layer, std::int64_t head, std::int64_t pair) {
+Result<Means> means_of(const PairLayer& layer, std::int64_t head, std::int64_t pair, Range keys) {
   LOCUS_TRY(const Unrotated points, unrotated(layer, head, pair));
-  const auto mean = [&](const std::vector<double>& of) {
-    return std::accumulate(of.begin() + layer.placed.begin, of.begin() + layer.placed.end, 0.0) /
-           static_cast<double>(layer.placed.size());
+  const auto mean = [&](const std::vector<double>& of, Range tokens) {
+    return std::accumulate(of.begin() + tokens.begin, of.begin() + tokens.end, 0.0) /
+           static_cast<double>(tokens.size());
   };
-  return Means{mean(points.query_real), mean(points.query_imaginary), mean(points.key_real),
-               mean(points.key_imaginary)};
+  return Means{mean(points.query_real, layer.placed), mean(points.query_imaginary, layer.placed),
+               mean(points.key_real, keys), mean(points.key_imaginary, keys)};
+}
+
+// The tokens whose keys count.
+Range keys_of(const PairLayer& layer, const Places& places) {
+  return {std::max(layer.placed.begin, places.skip_keys), layer.placed.end};
 }
 
 // Σ over some channels of the products of their means.
-double mean_product(const PairLayer& layer, std::int64_t head, const std::vector<std::int64_t>& channels) {
+double mean_product(const PairLayer& layer, std::int64_t head, const std::vector<std::int64_t>& channels, Range keys) {
   const std::int64_t width = layer.query.size(2);
   double total = 0;
   for (const std::int64_t channel : channels) {
@@ -85,12 +93,11 @@ double mean_product(const PairLayer& layer, std::int64_t head, const std::vector
     double key = 0;
     for (std::int64_t t = layer.placed.begin; t < layer.placed.end; ++t) {
       query += static_cast<double>(layer.query_of(head)[t * width + channel]);
-      key += static_cast<double>(layer.key_of(head)[t * width + channel]);
+      key += keys.contains(t) ? static_cast<double>(layer.key_of(head)[t * width + channel]) : 0;
     }
     total += query * key;
   }
-  const auto tokens = static_cast<double>(layer.placed.size());
-  return total / (tokens * tokens);
+  return total / (static_cast<double>(layer.placed.size()) * static_cast<double>(keys.size()));
 }
 
 // Empty where the means tell nothing: uneven positions, no planes.
@@ -101,7 +108,7 @@ Result<std::vector<double>> carrier_of(const PairLayer& layer, const Places& pla
   std::vector<double> sums(places.count.size(), 0.0);
   const double magnitude = layer.form.magnitude * layer.form.magnitude;
   for (std::int64_t pair = 0; pair < layer.form.pairs(); ++pair) {
-    const Result<Means> means = means_of(layer, head, pair);
+    const Result<Means> means = means_of(layer, head, pair, keys_of(layer, places));
     if (!means && means.error().code == ErrorCode::kUnsupported) {
       return std::vector<double>();
     }
@@ -117,7 +124,7 @@ Result<std::vector<double>> carrier_of(const PairLayer& layer, const Places& pla
                                    (real * std::cos(angle) - imaginary * std::sin(angle));
     }
   }
-  const double rest = mean_product(layer, head, layer.form.rest);
+  const double rest = mean_product(layer, head, layer.form.rest, keys_of(layer, places));
   for (std::size_t n = 0; n < sums.size(); ++n) {
     sums[n] = places.count[n] > 0 ? layer.scale * (sums[n] / places.count[n] + rest) : kNaN;
   }
@@ -130,12 +137,14 @@ std::vector<double> modulated_carrier(const PairLayer& layer, const Places& plac
     return {};
   }
   const position::Modulation& modulation = *layer.form.modulation;
-  const double amplitude = modulation.amplitude_scale * mean_product(layer, head, layer.channels(0));
-  double phase = mean_product(layer, head, layer.channels(1));
+  const double amplitude =
+      modulation.amplitude_scale * mean_product(layer, head, layer.channels(0), keys_of(layer, places));
+  double phase = mean_product(layer, head, layer.channels(1), keys_of(layer, places));
   if (modulation.linear) {
     const at::Tensor query = layer.query.select(0, head).slice(1, layer.channels(1).front());
     const at::Tensor key = layer.key.select(0, head / layer.group).slice(1, layer.channels(1).front());
-    phase = query.to(at::kDouble).mean(0).sum().item<double>() + key.to(at::kDouble).mean(0).sum().item<double>();
+    phase = query.to(at::kDouble).mean(0).sum().item<double>() +
+            key.to(at::kDouble).slice(0, places.skip_keys).mean(0).sum().item<double>();
   }
   std::vector<double> carrier(places.count.size(), kNaN);
   for (const Lag& lag : places.lags) {
@@ -148,8 +157,8 @@ std::vector<double> modulated_carrier(const PairLayer& layer, const Places& plac
 }
 
 // Σ of the logits themselves by distance, all cells in blocks of rows.
-Status add_logits(const PairLayer& layer, std::int64_t head, std::vector<double>& sums, StopToken stop,
-                  const Progress& progress) {
+Status add_logits(const PairLayer& layer, const Places& places, std::int64_t head, std::vector<double>& sums,
+                  StopToken stop, const Progress& progress) {
   const std::shared_ptr<const attention::ScoreSource> source(std::shared_ptr<void>(), layer.scores);
   const attention::ScoreField field(source, layer.mask);
   const auto visit = [&](Range rows, Range columns, const at::Tensor& scores) {
@@ -158,7 +167,7 @@ Status add_logits(const PairLayer& layer, std::int64_t head, std::vector<double>
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       const Range visible = layer.mask.columns({row, row + 1}, layer.length);
       for (std::int64_t column = columns.begin; column < columns.end; ++column, ++cell) {
-        if (visible.contains(column)) {
+        if (visible.contains(column) && column >= places.skip_keys) {
           sums[index(std::abs(row - column))] += static_cast<double>(*cell);
         }
       }
@@ -193,7 +202,7 @@ Result<std::vector<std::vector<double>>> row_sums(const PairLayer& layer, const 
     std::vector<double>& amplitude = sums[0];
     std::vector<double>& phase = sums[1];
     phase.assign(places.count.size(), 0.0);
-    LOCUS_CHECK(add_logits(layer, head, phase, stop, progress));
+    LOCUS_CHECK(add_logits(layer, places, head, phase, stop, progress));
     for (std::size_t n = 0; n < phase.size(); ++n) {
       amplitude[n] *= layer.form.modulation->amplitude_scale;
       phase[n] -= amplitude[n];
@@ -259,12 +268,16 @@ void explain(const std::vector<std::vector<double>>& parts, PairProfile& profile
 
 }  // namespace
 
-Result<PairProfile> pair_profile(const PairSource& source, std::int64_t head, StopToken stop,
+Result<PairProfile> pair_profile(const PairSource& source, std::int64_t head, std::int64_t skip_keys, StopToken stop,
                                  const Progress& progress) {
   const at::NoGradGuard no_grad;
   LOCUS_TRY(const PairLayer layer, PairLayer::of(source));
   LOCUS_CHECK(layer.check_head(head));
-  LOCUS_TRY(const Places places, layer.places());
+  if (skip_keys < 0 || (!layer.grid() && skip_keys >= layer.length)) {
+    return bad_input("first keys left out: expected 0 to " + std::to_string(layer.length - 1) + ", found " +
+                     std::to_string(skip_keys));
+  }
+  LOCUS_TRY(const Places places, layer.places(skip_keys));
   if (layer.form.decay.defined() && !places.step) {
     return unsupported("pairs that fade with distance need positions that count evenly");
   }

@@ -169,11 +169,34 @@ Result<PairPlane> pair_plane(const PairSource& source, std::int64_t head, std::i
   return plane;
 }
 
+PairQuarters pair_quarters(const PairList& pairs, const Field& energy, std::int64_t head) {
+  std::vector<std::int64_t> turning;
+  for (std::int64_t pair = 0; pair < pairs.pairs; ++pair) {
+    if (std::isfinite(pairs.rows[index(pair)].wavelength)) {
+      turning.push_back(pair);
+    }
+  }
+  std::ranges::stable_sort(turning, {}, [&](std::int64_t pair) { return pairs.rows[index(pair)].wavelength; });
+  const auto sum = [&](std::size_t begin, std::size_t end) {
+    double total = 0;
+    for (std::size_t n = begin; n < end; ++n) {
+      total += static_cast<double>(energy.at(head, turning[n]));
+    }
+    return total;
+  };
+  const std::size_t quarter = (turning.size() + 2) / 4;
+  const double all = sum(0, turning.size());
+  if (turning.size() < 4 || !(all > 0)) {
+    return {};
+  }
+  return {sum(0, quarter) / all, sum(turning.size() - quarter, turning.size()) / all};
+}
+
 Result<std::vector<PairStatistics>> pair_statistics(const PairSource& source, StopToken stop) {
   LOCUS_TRY(const Field energy, pair_energy(source, PairNorm::kProduct, stop));
   std::vector<PairStatistics> statistics;
   for (std::int64_t head = 0; head < energy.rows; ++head) {
-    LOCUS_TRY(const PairProfile profile, pair_profile(source, head, stop));
+    LOCUS_TRY(const PairProfile profile, pair_profile(source, head, 0, stop));
     double weight = 0;
     double logarithm = 0;
     std::int64_t strongest = 0;
@@ -184,7 +207,13 @@ Result<std::vector<PairStatistics>> pair_statistics(const PairSource& source, St
       logarithm += own * std::log(wavelength);
       strongest = energy.at(head, pair) > energy.at(head, strongest) ? pair : strongest;
     }
-    PairStatistics own{weight > 0 ? std::exp(logarithm / weight) : kNaN, profile.explained, profile.still_share, kNaN};
+    const PairQuarters quarters = pair_quarters(profile.pairs, energy, head);
+    PairStatistics own{weight > 0 ? std::exp(logarithm / weight) : kNaN,
+                       profile.explained,
+                       profile.still_share,
+                       kNaN,
+                       quarters.fastest,
+                       quarters.slowest};
     if (const auto plane = pair_plane(source, head, strongest)) {
       own.concentration = plane->query_concentration * plane->key_concentration;
     } else if (plane.error().code != ErrorCode::kUnsupported) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/base/field.h"
+#include "core/base/numbers.h"
 #include "core/base/progress.h"
 #include "core/base/result.h"
 
@@ -94,10 +95,11 @@ struct PairProfile {
 // patches, rounded to whole ones, tokens without position left out. With M-RoPE, whose distances are vectors, those
 // between two cells of the text's largest picture, alike. Sums over all cells, by correlation: O(M·T log T)
 // time and O(T) memory, no (T, T) map; TAPA's phase goes through all cells in blocks. The carrier turns the mean
-// unrotated query and key (of all tokens with a position) by each distance:
+// unrotated query and key (of all tokens with a position) by each distance. The first `skip_keys` keys of a text, where
+// many heads have a sink, are left out of cells and mean key:
 //   scale · Σ_m magnitude²·e^{δ·decay_m} · Re( q̄^m conj(k̄^m) e^{ιδθ_m} ) + the rest's product
-Result<PairProfile> pair_profile(const PairSource& source, std::int64_t head, StopToken stop = {},
-                                 const Progress& progress = {});
+Result<PairProfile> pair_profile(const PairSource& source, std::int64_t head, std::int64_t skip_keys = 0,
+                                 StopToken stop = {}, const Progress& progress = {});
 
 // One pair's plane: (T) complex numbers each.
 struct PairPlane {
@@ -113,6 +115,14 @@ struct PairPlane {
 // hold its unrotated queries and keys).
 Result<PairPlane> pair_plane(const PairSource& source, std::int64_t head, std::int64_t pair);
 
+// Shares of Σ e_m over the pairs that turn, by energies (H, M[+1]): of the fastest and of the slowest quarter of these
+// pairs, ordered by wavelength. NaN with fewer than four such pairs.
+struct PairQuarters {
+  double fastest = kNaN;
+  double slowest = kNaN;
+};
+PairQuarters pair_quarters(const PairList& pairs, const Field& energy, std::int64_t head);
+
 // One number per head for what its frequencies do.
 struct PairStatistics {
   // exp(Σ e_m ln λ_m / Σ e_m), λ_m the wavelength and e_m the mean of ‖q^m‖·‖k^m‖: the wavelength around which its
@@ -121,6 +131,8 @@ struct PairStatistics {
   double explained = 0;      // PairProfile::explained
   double still_share = 0;    // PairProfile::still_share
   double concentration = 0;  // of queries times of keys, in the pair of the largest e_m
+  double fastest = 0;        // PairQuarters of e_m
+  double slowest = 0;
 };
 // One entry per head; NaN where a number has no meaning.
 Result<std::vector<PairStatistics>> pair_statistics(const PairSource& source, StopToken stop = {});

@@ -41,6 +41,9 @@ struct StatisticSums {
   double gates = 0;         // Σ g_ij; 0 without gates
   double gate_squares = 0;  // Σ g_ij²
   double cells = 0;         // visible ones
+  // (T) Σ_i A_ij over the queries i ≥ 1, i ≠ j. Of a block of rows: those of `keys`.
+  std::vector<double> received;
+  Range keys;
 };
 
 // At most 64 columns of one head's block of at most 64 rows, as RowScores left them: hidden cells hold no meaning.

@@ -13,6 +13,8 @@ namespace {
 // Hidden cells as logarithms of weights: far enough below to be 0, and finite.
 constexpr float kNoWeight = -100;
 
+constexpr std::int64_t kBlocksAtOnce = 32;  // of 64 rows: their sums by key are kept until all are added
+
 // The weight of `token` in a chunk of weights; 0 where it lies outside.
 double weight_of(const float* weights, Range columns, std::int64_t token, std::int64_t lane) {
   return columns.contains(token) ? static_cast<double>(weights[(token - columns.begin) * kLanes + lane]) : 0;
@@ -28,6 +30,24 @@ void add(StatisticSums& sums, const StatisticSums& other) {
   sums.gates += other.gates;
   sums.gate_squares += other.gate_squares;
   sums.cells += other.cells;
+  for (std::int64_t key = other.keys.begin; key < other.keys.end; ++key) {
+    sums.received[static_cast<std::size_t>(key)] += other.received[static_cast<std::size_t>(key - other.keys.begin)];
+  }
+}
+
+// Adds how much queries i ≥ 1 read of the keys of a chunk of weights, themselves left out.
+void add_received(const LaneKernels& kernels, Range rows, Range columns, float* weights, StatisticSums& sums) {
+  for (std::int64_t column = 0; column < (rows.size() < kLanes ? columns.size() : 0); ++column) {
+    std::fill(weights + column * kLanes + rows.size(), weights + (column + 1) * kLanes, 0.0F);
+  }
+  alignas(64) std::array<float, kChunk> received{};
+  kernels.column_sums(weights, columns.size(), received.data());
+  for (std::int64_t key = columns.begin; key < columns.end; ++key) {
+    const double self = rows.contains(key) ? weight_of(weights, columns, key, key - rows.begin) : 0;
+    const double first = rows.begin == 0 && key > 0 ? weight_of(weights, columns, key, 0) : 0;
+    sums.received[static_cast<std::size_t>(key - sums.keys.begin)] +=
+        static_cast<double>(received[static_cast<std::size_t>(key - columns.begin)]) - self - first;
+  }
 }
 
 // Adds the gates of a chunk, which are 0 in hidden cells.
@@ -62,6 +82,8 @@ StatisticSums FusedScores::block_statistics(std::int64_t head, Range rows, Scrat
   std::array<double, kLanes> entropies{};
   const std::int64_t skipped = rows.begin == 0 ? 1 : 0;  // the first query has no choice
   StatisticSums sums;
+  sums.keys = scores.visible();
+  sums.received.resize(static_cast<std::size_t>(sums.keys.size()));
   for (std::int64_t end = scores.visible().end; end > scores.visible().begin; end -= kChunk) {
     const Range chunk{std::max(scores.visible().begin, end - kChunk), end};
     scores.chunk(chunk, wanted);
@@ -83,6 +105,7 @@ StatisticSums FusedScores::block_statistics(std::int64_t head, Range rows, Scrat
       sums.previous += weight_of(weights, chunk, token - 1, lane);
       sums.first += weight_of(weights, chunk, 0, lane);
     }
+    add_received(kernels, rows, chunk, weights, sums);
     if (wanted.gates) {
       add_gates(scores.gates(), chunk.size(), rows.size(), sums);
     }
@@ -120,16 +143,22 @@ Status FusedScores::each_chunk(const ChunkVisitor& visit, const StopToken& stop)
 Result<std::vector<StatisticSums>> FusedScores::statistics(const StopToken& stop) const {
   const std::int64_t blocks = (program_.length() + kLanes - 1) / kLanes;
   const std::int64_t heads = program_.heads();
-  // Each block is summed by itself, then all in their order: the same whatever the threads.
-  std::vector<StatisticSums> parts(static_cast<std::size_t>(heads * blocks));
-  LOCUS_CHECK(run_tasks<Scratch>(heads * blocks, stop, [&](std::int64_t task, Scratch& scratch) {
-    const std::int64_t begin = (blocks - 1 - task / heads) * kLanes;  // the longest first
-    parts[static_cast<std::size_t>(task)] =
-        block_statistics(task % heads, {begin, std::min(begin + kLanes, program_.length())}, scratch);
-  }));
   std::vector<StatisticSums> sums(static_cast<std::size_t>(heads));
-  for (std::size_t task = 0; task < parts.size(); ++task) {
-    add(sums[task % sums.size()], parts[task]);
+  for (StatisticSums& head : sums) {
+    head.received.resize(static_cast<std::size_t>(program_.length()));
+  }
+  // Each block is summed by itself, then all in their order: the same whatever the threads.
+  for (std::int64_t behind = blocks; behind > 0; behind -= kBlocksAtOnce) {
+    const std::int64_t count = std::min(behind, kBlocksAtOnce);
+    std::vector<StatisticSums> parts(static_cast<std::size_t>(heads * count));
+    LOCUS_CHECK(run_tasks<Scratch>(heads * count, stop, [&](std::int64_t task, Scratch& scratch) {
+      const std::int64_t begin = (behind - 1 - task / heads) * kLanes;  // the longest first
+      parts[static_cast<std::size_t>(task)] =
+          block_statistics(task % heads, {begin, std::min(begin + kLanes, program_.length())}, scratch);
+    }));
+    for (std::size_t task = 0; task < parts.size(); ++task) {
+      add(sums[task % sums.size()], parts[task]);
+    }
   }
   return sums;
 }

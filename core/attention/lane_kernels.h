@@ -59,6 +59,8 @@ struct LaneKernels {
   // acc[l] = Σ_j or max_j of s[j][l] and what acc held.
   void (*sum)(const float* s, std::int64_t columns, float* acc);
   void (*maximum)(const float* s, std::int64_t columns, float* acc);
+  // out[j] = Σ_l s[j][l].
+  void (*column_sums)(const float* s, std::int64_t columns, float* out);
   // From logarithms s of weights: entropy[l] = −Σ_j e^s·s, distance[l] = Σ_j e^s·|token[l] − (first + j)|; s becomes
   // e^s.
   void (*attention_statistics)(float* s, std::int64_t columns, float first, const float* token, float* entropy,

@@ -208,9 +208,9 @@ Result<analysis::PairPlane> pair_plane(const Trace& trace, std::int64_t layer, s
   return wherever<&pair_plane>(&Engine::pair_plane, trace, layer, head, pair);
 }
 
-Result<analysis::PairProfile> pair_profile(const Trace& trace, std::int64_t layer, std::int64_t head, StopToken stop,
-                                           const Progress& progress) {
-  return wherever<&pair_profile>(&Engine::pair_profile, trace, layer, head, stop, progress);
+Result<analysis::PairProfile> pair_profile(const Trace& trace, std::int64_t layer, std::int64_t head,
+                                           std::int64_t skip_keys, StopToken stop, const Progress& progress) {
+  return wherever<&pair_profile>(&Engine::pair_profile, trace, layer, head, skip_keys, stop, progress);
 }
 
 Result<std::vector<std::vector<analysis::PairStatistics>>> pair_statistics(const Trace& trace, StopToken stop,

@@ -30,7 +30,8 @@ Result<analysis::CellParts> pair_parts(const Trace& trace, std::int64_t layer, s
                                        std::int64_t key, const std::vector<double>& distances = {});
 
 Result<analysis::PairProfile> pair_profile(const Trace& trace, std::int64_t layer, std::int64_t head,
-                                           StopToken stop = {}, const Progress& progress = {});
+                                           std::int64_t skip_keys = 0, StopToken stop = {},
+                                           const Progress& progress = {});
 
 Result<analysis::PairPlane> pair_plane(const Trace& trace, std::int64_t layer, std::int64_t head, std::int64_t pair);
 

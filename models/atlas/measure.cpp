@@ -184,7 +184,8 @@ void Measure::plan_windows(Kind kind) {
     }
     if (wants("heads")) {
       for (const char* name : {"heads.entropy", "heads.relative-entropy", "heads.distance", "heads.previous",
-                               "heads.first", "heads.self", "heads.bias-mean", "heads.bias-deviation"}) {
+                               "heads.first", "heads.self", "heads.sink", "heads.sink-first", "heads.bias-mean",
+                               "heads.bias-deviation"}) {
         add(name, {heads});
       }
       for (const char* name : kShares) {
@@ -206,6 +207,8 @@ void Measure::plan_windows(Kind kind) {
       for (const auto& [name, norm] : kPairNorms) {
         add(name, {heads, static_cast<std::int64_t>(pairs->rows.size())});
       }
+      add("pairs.fastest", {heads});
+      add("pairs.slowest", {heads});
     }
   }
   for (const std::int64_t layer : mixing_) {
@@ -325,6 +328,8 @@ Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>
       one("heads.previous", habits.previous_token);
       one("heads.first", habits.first_token);
       one("heads.self", habits.self);
+      one("heads.sink", habits.sink.weight);
+      one("heads.sink-first", habits.sink.key < 0 ? kNaN : habits.sink.key == 0 ? 1 : 0);
       one("heads.bias-mean", means.bias_mean);
       one("heads.bias-deviation", means.bias_deviation);
       std::array<double, analysis::kSinkKeys> over{};
@@ -412,6 +417,12 @@ Status Measure::measure_pairs(const Trace& trace, Kind kind, std::vector<double>
       const Field& energy = energies[static_cast<std::size_t>(norm)];
       const std::vector<double> values(energy.values.begin(), energy.values.end());
       put(kind, name, layer, 0, values, numbers);
+    }
+    const Field& energy = energies[static_cast<std::size_t>(analysis::PairNorm::kProduct)];
+    for (std::int64_t head = 0; head < energy.rows; ++head) {
+      const analysis::PairQuarters quarters = analysis::pair_quarters(*pairs_[n], energy, head);
+      put(kind, "pairs.fastest", layer, static_cast<std::size_t>(head), std::span(&quarters.fastest, 1), numbers);
+      put(kind, "pairs.slowest", layer, static_cast<std::size_t>(head), std::span(&quarters.slowest, 1), numbers);
     }
   }
   return {};

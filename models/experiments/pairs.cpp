@@ -94,10 +94,10 @@ Result<analysis::CellParts> local::pair_parts(const Trace& trace, std::int64_t l
 }
 
 Result<analysis::PairProfile> local::pair_profile(const Trace& trace, std::int64_t layer, std::int64_t head,
-                                                  StopToken stop, const Progress& progress) {
+                                                  std::int64_t skip_keys, StopToken stop, const Progress& progress) {
   return guarded([&]() -> Result<analysis::PairProfile> {
     LOCUS_TRY(const analysis::PairSource source, source_of(trace, layer));
-    return analysis::pair_profile(source, head, stop, progress);
+    return analysis::pair_profile(source, head, skip_keys, stop, progress);
   });
 }
 

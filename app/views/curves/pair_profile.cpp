@@ -15,13 +15,23 @@ namespace locus::views {
 
 namespace {
 
-struct PairCurves : analysis::PairProfile {};
+struct PairCurves : analysis::PairProfile {
+  double sink = 0;  // mean weight of the first token, where it is left out as a sink
+};
+
+struct PairCurvesKey {
+  HeadRef head;
+  std::int64_t skip = 0;  // first keys that are left out; kSkipSinks: the first token where the head sinks there
+
+  friend bool operator==(const PairCurvesKey&, const PairCurvesKey&) = default;
+};
+
 std::size_t cached_bytes(const PairCurves& profile) {
   const std::size_t curves = profile.count.size() + profile.logit.size() + profile.carrier.size();
   return sizeof profile + views::cached_bytes(profile.parts) + pair_bytes(profile.pairs) + curves * sizeof(double);
 }
 
-class PairProfile final : public MeasuredView<HeadRef, PairCurves> {
+class PairProfile final : public MeasuredView<PairCurvesKey, PairCurves> {
  public:
   const ViewInfo& info() const override { return info_; }
   Selection pick(const ViewInput& input, const Hit& hit) const override {
@@ -34,16 +44,22 @@ class PairProfile final : public MeasuredView<HeadRef, PairCurves> {
   }
 
  protected:
-  Result<HeadRef> measure_key(const ViewInput& input, std::size_t column) const override {
+  Result<PairCurvesKey> measure_key(const ViewInput& input, std::size_t column) const override {
     LOCUS_CHECK(needs_one_head(input));
     LOCUS_CHECK(band_of(input));
     LOCUS_CHECK(band_of(input, "without"));
-    return head_of_column(input, column);
+    return PairCurvesKey{head_of_column(input, column), option<std::int64_t>(input, "skip-first")};
   }
-  Result<PairCurves> measure(const HeadRef& key, const MeasureContext& context) const override {
+  Result<PairCurves> measure(const PairCurvesKey& key, const MeasureContext& context) const override {
+    const models::Trace& trace = *context.column.trace;
+    double sink = 0;
+    if (key.skip == kSkipSinks && trace.image_grid().rows == 0) {
+      LOCUS_TRY(sink, sink_weight(trace, key.head, context.stop));
+    }
+    const std::int64_t skip = key.skip == kSkipSinks ? (sink > 0 ? 1 : 0) : key.skip;
     LOCUS_TRY(auto profile,
-              models::pair_profile(*context.column.trace, key.layer, key.head, context.stop, context.progress));
-    return PairCurves{std::move(profile)};
+              models::pair_profile(trace, key.head.layer, key.head.head, skip, context.stop, context.progress));
+    return PairCurves{std::move(profile), sink};
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override {
@@ -77,6 +93,10 @@ class PairProfile final : public MeasuredView<HeadRef, PairCurves> {
                    choice("data", "Data",
                           "What is exported: the contributions of all pairs, or the curves with their counts",
                           {"parts", "curves"}),
+                   whole("skip-first", "Leave out first keys",
+                         "Number of keys to exclude at the start of the text; -1: the first token where it has more "
+                         "than 0.3 of the head's weight",
+                         kSkipSinks, kSkipSinks, 64, "sinks"),
                    band_control()},
   });
 };
@@ -172,6 +192,9 @@ Result<figure::Figure> PairProfile::draw(const ViewInput& input, const Numbers& 
     const auto layer = static_cast<std::size_t>(head_of_column(input, n).layer);
     if (input.columns[n].trace->model().layer_info[layer].soft_cap > 0) {
       panel.note += "; logits before the cap";
+    }
+    if (profile.sink > 0) {
+      panel.note += "; " + sink_note(profile.sink);
     }
     if (enough != profile.count) {
       panel.note += "; " + rare_note();

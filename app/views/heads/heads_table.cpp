@@ -21,6 +21,8 @@ const std::array<HeadStatistic, kHeadStatistics> kHeadStatisticList{{
     {"previous-token", "previous", "weight on the previous token", false, "previous"},
     {"first-token", "first", "weight on the first token", false, "first"},
     {"self", "self", "weight on the token itself", false, "self"},
+    {"sink", "sink", "largest mean weight on one key", false, "sink"},
+    {"sink-token", "sink at", "index of that key"},
     {"on-images", "on images", "weight of words on the pictures before them"},
     {"on-text", "on text", "weight of words behind a picture on everything else"},
     {"induction", "induction", "induction score", false, "induction"},
@@ -30,6 +32,8 @@ const std::array<HeadStatistic, kHeadStatistics> kHeadStatisticList{{
     {"carrier", "carrier", "R² of the carrier over distance", true},
     {"still-pairs", "still", "share of the variance from pairs that never complete a turn", true},
     {"concentration", "resultant", "mean resultant length of the strongest pair"},
+    {"fastest", "fast", "share of the norms in the fastest quarter of the pairs", false, "fastest"},
+    {"slowest", "slow", "share of the norms in the slowest quarter of the pairs", false, "slowest"},
     {"place", "place", "share of the place in the variance of the logits", false, "place"},
     {"word", "word", "share of the word in the variance of the logits", false, "word"},
     {"both", "both", "share of place and word together in the variance of the logits", false, "both"},
@@ -74,17 +78,23 @@ Result<HeadRows> measure_heads(const Column& column, std::int64_t repeats, const
     const analysis::HeadStatistics& s = each.statistics;
     const double repeated = induction ? static_cast<double>(induction->at(each.layer, each.head)) : kNaN;
     const auto& layer = pairs[static_cast<std::size_t>(each.layer)];
-    const analysis::PairStatistics own =
-        layer.empty() ? analysis::PairStatistics{kNaN, kNaN, kNaN, kNaN} : layer[static_cast<std::size_t>(each.head)];
+    const analysis::PairStatistics own = layer.empty() ? analysis::PairStatistics{kNaN, kNaN, kNaN, kNaN, kNaN, kNaN}
+                                                       : layer[static_cast<std::size_t>(each.head)];
     const auto at = static_cast<std::size_t>(each.layer);
     const bool divided = at < split.size() && !split[at].heads.empty();
     const analysis::Addressing shares =
         divided ? split[at].heads[static_cast<std::size_t>(each.head)] : analysis::Addressing{kNaN, kNaN, kNaN};
-    rows.push_back({each.layer,
-                    each.head,
-                    {s.entropy, s.relative_entropy, s.mean_distance, s.previous_token, s.first_token, s.self,
-                     each.on_images, each.on_text, repeated, s.gate_selectivity, each.distance_bias, own.centroid,
-                     own.explained, own.still_share, own.concentration, shares.place, shares.word, shares.both}});
+    rows.push_back({each.layer, each.head, {s.entropy,          s.relative_entropy,
+                                            s.mean_distance,    s.previous_token,
+                                            s.first_token,      s.self,
+                                            s.sink.weight,      s.sink.key < 0 ? kNaN : static_cast<double>(s.sink.key),
+                                            each.on_images,     each.on_text,
+                                            repeated,           s.gate_selectivity,
+                                            each.distance_bias, own.centroid,
+                                            own.explained,      own.still_share,
+                                            own.concentration,  own.fastest,
+                                            own.slowest,        shares.place,
+                                            shares.word,        shares.both}});
   }
   return rows;
 }

@@ -12,7 +12,7 @@
 
 namespace locus::views {
 
-constexpr std::size_t kHeadStatistics = 18;
+constexpr std::size_t kHeadStatistics = 22;
 
 // A statistic's name on the command line and in data, above its column, and in full.
 struct HeadStatistic {

@@ -272,11 +272,30 @@ Names layers_down(const GridShape& shape) {
   return shape.blocks > 1 ? shared_names(std::move(names)) : nullptr;
 }
 
+constexpr std::uint32_t kWhite = 0xFFFFFFFF;
+
+figure::Curve dividing_line(double x, std::int64_t rows, float width_px) {
+  figure::Curve line;
+  line.x = {x, x};
+  line.y = {0, static_cast<double>(rows)};
+  line.color = kWhite;
+  line.width_px = width_px;
+  return line;
+}
+
+// How many neighbouring heads share a key head, in every layer alike; 1 where each has its own, or all have one.
+std::int64_t key_group(const models::ModelInfo& model) {
+  const bool alike = std::ranges::all_of(model.layer_info, [&](const models::LayerInfo& layer) {
+    return layer.kv_heads == 0 || layer.kv_heads == model.kv_heads;
+  });
+  return alike && model.kv_heads > 1 && model.heads % model.kv_heads == 0 ? model.heads / model.kv_heads : 1;
+}
+
 figure::Panel grid_panel(const ViewInput& input, const Column& column, const RefinedMap& mosaic,
                          const figure::ColorScale& scale) {
   const GridShape shape = shape_of(input, column);
-  constexpr std::uint32_t kWhite = 0xFFFFFFFF;
   constexpr float kBetweenBlocks = 6;
+  constexpr float kBetweenGroups = 3;
   using Direction = figure::Marker::Direction;
   figure::Panel panel;
   name_after(column, panel);
@@ -296,14 +315,15 @@ figure::Panel grid_panel(const ViewInput& input, const Column& column, const Ref
       panel.layers.emplace_back(figure::Marker{direction, static_cast<double>(n), "", kWhite, false});
     }
   }
+  if (const std::int64_t group = key_group(column.trace->model()); group > 1) {
+    for (std::int64_t n = group; n < shape.columns(); n += group) {
+      panel.layers.emplace_back(dividing_line(static_cast<double>(n), shape.rows, kBetweenGroups));
+    }
+    panel.note = std::to_string(group) + " heads between wider lines share a key head";
+  }
   for (std::int64_t block = 1; block < shape.blocks; ++block) {
     const auto x = static_cast<double>(block * shape.heads);
-    figure::Curve between;
-    between.x = {x, x};
-    between.y = {0, static_cast<double>(shape.rows)};
-    between.color = kWhite;
-    between.width_px = kBetweenBlocks;
-    panel.layers.emplace_back(std::move(between));
+    panel.layers.emplace_back(dividing_line(x, shape.rows, kBetweenBlocks));
   }
   return panel;
 }
@@ -327,7 +347,8 @@ Result<figure::Figure> AttentionGrid::figure(const ViewInput& input) const {
         scale_of(input, sign_of(input, input.quantity), colored, n, largest_of(mosaics[n], input.reduction, shares[n]));
     figure::Panel panel = grid_panel(input, input.columns[n], mosaics[n], scale);
     panel.color_bar_label = shown_quantity(input, own_range) + (done.empty() ? "" : ", " + done);
-    panel.note = beyond_text(*input.columns[n].trace);
+    const std::string beyond = beyond_text(*input.columns[n].trace);
+    panel.note += (panel.note.empty() || beyond.empty() ? "" : "; ") + beyond;
     figure.panels.push_back(std::move(panel));
   }
   note_flat_columns(input, figure);

@@ -38,6 +38,7 @@ constexpr std::size_t kReadRows = 5;
 constexpr std::size_t kAlikeHeads = 5;  // of each checkpoint
 constexpr std::int64_t kPictureCells = 150;
 constexpr int kPicturePx = 150;
+constexpr double kLeastSink = 0.1;  // of a weight that is named
 constexpr int kLeastCardWidth = 190;
 constexpr int kHeadRole = Qt::UserRole;  // of an item: checkpoint, layer, head
 
@@ -77,6 +78,32 @@ QLabel* make_words(QWidget* parent, const char* object_name) {
   QLabel* label = make_label(parent, object_name);
   label->setTextInteractionFlags(Qt::TextSelectableByMouse);
   return label;
+}
+
+// "sink: “.” (token 12), 0.31" and "key head 1 shared with heads 3, 5"; empty where there is neither.
+QString keys_text(const models::Trace& trace, const views::Fingerprint& print, std::int64_t layer, std::int64_t head) {
+  QStringList lines;
+  if (print.sink_key >= 0 && print.sink_key < trace.keys() && print.sink >= kLeastSink) {
+    lines << QStringLiteral("sink: “%1” (token %2), %3")
+                 .arg(qt(trace.key_tokens()[static_cast<std::size_t>(print.sink_key)].label))
+                 .arg(print.sink_key)
+                 .arg(qt(share_text(print.sink)));
+  }
+  const models::ModelInfo& model = trace.model();
+  const std::int64_t own = model.layer_info.empty() ? 0 : model.layer_info[static_cast<std::size_t>(layer)].kv_heads;
+  const std::int64_t key_heads = own > 0 ? own : model.kv_heads;
+  if (key_heads > 0 && key_heads < model.heads && head >= 0) {
+    const std::int64_t size = model.heads / key_heads;
+    QStringList others;
+    for (std::int64_t other = head / size * size; other < head / size * size + size; ++other) {
+      others << (other == head ? QStringList() : QStringList(QString::number(other)));
+    }
+    lines << QStringLiteral("key head %1, shared with %2 %3")
+                 .arg(head / size)
+                 .arg(others.size() == 1 ? QStringLiteral("head") : QStringLiteral("heads"),
+                      others.join(QStringLiteral(", ")));
+  }
+  return lines.join(QLatin1Char('\n'));
 }
 
 // An empty one takes no room.
@@ -187,6 +214,8 @@ QWidget* HeadDock::make_body() {
   }
   shares_said_ = make_words(content_, "head-shares");
   layout->addWidget(shares_said_);
+  keys_ = make_words(content_, "head-keys");
+  layout->addWidget(keys_);
   pairs_ = make_words(content_, "head-pairs");
   layout->addWidget(pairs_);
 
@@ -458,6 +487,7 @@ void HeadDock::show_numbers() {
   set_row(
       numbers_[3], head.distance / longest,
       known && std::isfinite(head.distance) ? QStringLiteral("%1 tokens").arg(qt(fixed_text(head.distance, 1))) : none);
+  say(*keys_, keys_text(*column.trace, head, input.layer, input.head));
   for (const NumberRow& row : numbers_) {
     row.text->setToolTip(print && !print->ok() ? qt(print->error().message) : QString());
   }

@@ -95,6 +95,7 @@ class HeadDock : public QDockWidget {
   QLabel* shares_said_ = nullptr;
   std::vector<NumberRow> reads_;
   QLabel* reads_said_ = nullptr;
+  QLabel* keys_ = nullptr;  // its sink, and the heads with the same key head
   QLabel* pairs_ = nullptr;
   QPushButton* measure_ = nullptr;
   QLabel* effect_ = nullptr;

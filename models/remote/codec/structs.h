@@ -120,6 +120,10 @@ void members(Structs, Is<analysis::DistanceProfile> auto& x, auto& visit) {
   visit("rows_used", x.rows_used);
   visit("rows", x.rows);
 }
+void members(Structs, Is<analysis::Sink> auto& x, auto& visit) {
+  visit("key", x.key);
+  visit("weight", x.weight);
+}
 void members(Structs, Is<analysis::HeadStatistics> auto& x, auto& visit) {
   visit("entropy", x.entropy);
   visit("relative_entropy", x.relative_entropy);
@@ -128,6 +132,7 @@ void members(Structs, Is<analysis::HeadStatistics> auto& x, auto& visit) {
   visit("first_token", x.first_token);
   visit("self", x.self);
   visit("gate_selectivity", x.gate_selectivity);
+  visit("sink", x.sink);
 }
 void members(Structs, Is<analysis::AttentionChange> auto& x, auto& visit) {
   visit("row_l1", x.row_l1);
@@ -178,6 +183,8 @@ void members(Structs, Is<analysis::PairStatistics> auto& x, auto& visit) {
   visit("explained", x.explained);
   visit("still_share", x.still_share);
   visit("concentration", x.concentration);
+  visit("fastest", x.fastest);
+  visit("slowest", x.slowest);
 }
 
 void members(Structs, Is<analysis::AddressingOptions> auto& x, auto& visit) {

@@ -53,6 +53,7 @@ struct Twin {
   std::map<std::int64_t, Mean> weight, logit;  // by bin
   std::map<std::int64_t, Mean> pixels;
   std::map<std::int64_t, Mean> sink, over;         // by key
+  std::map<std::int64_t, Mean> received;           // by key, of other queries
   std::map<std::int64_t, Mean> distance, squares;  // logits by distance
   Mean entropy, relative, away, previous, first, self;
   double largest = 0, far = 0, marked = 0;
@@ -106,6 +107,9 @@ Twin twin_of(const attention::ScoreField& field, std::int64_t head, std::int64_t
         twin.sink[j].add(weight);
         twin.over[j].add(weight > kSinkThreshold ? 1 : 0);
       }
+      if (i > 0 && i != j) {
+        twin.received[j].add(weight);
+      }
       twin.largest = i > 0 && j > 0 ? std::max(twin.largest, weight) : twin.largest;
       twin.far += j > 0 && distance >= 64 ? weight : 0;
       if (j > 0 && j <= i) {  // the key after an earlier occurrence
@@ -125,6 +129,22 @@ Twin twin_of(const attention::ScoreField& field, std::int64_t head, std::int64_t
     }
   }
   return twin;
+}
+
+// The key of the largest mean, of those that enough queries see.
+std::pair<std::int64_t, double> sink_of(const Twin& twin) {
+  double most = 0;
+  for (const auto& [key, mean] : twin.received) {
+    most = std::max(most, mean.count);
+  }
+  std::pair<std::int64_t, double> sink{-1, kNaN};
+  for (const auto& [key, mean] : twin.received) {
+    const bool seen = mean.count >= 16 && mean.count >= most / 4;
+    if (seen && (sink.first < 0 || mean.value() > sink.second)) {
+      sink = {key, mean.value()};
+    }
+  }
+  return sink;
 }
 
 void expect_like_twin(const attention::ScoreField& field, std::int64_t map_size) {
@@ -165,6 +185,9 @@ void expect_like_twin(const attention::ScoreField& field, std::int64_t map_size)
     expect_near(found.statistics.previous_token, twin.previous.value(), kTolerance, "previous");
     expect_near(found.statistics.first_token, twin.first.value(), kTolerance, "first");
     expect_near(found.statistics.self, twin.self.value(), kTolerance, "self");
+    const auto [key, weight] = sink_of(twin);
+    EXPECT_EQ(found.statistics.sink.key, key);
+    expect_near(found.statistics.sink.weight, weight, kTolerance, "sink");
     const std::int64_t far_queries = field.mask().causal ? length - 64 : length;
     expect_near(found.largest, twin.largest, kTolerance, "largest");
     expect_near(found.far, length > 64 ? twin.far / static_cast<double>(far_queries) : kNaN, kTolerance, "far");

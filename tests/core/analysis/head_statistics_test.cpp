@@ -78,6 +78,26 @@ TEST(HeadStatistics, NameTheHabitOfEachHead) {
   EXPECT_NEAR(sink.first_token, 1, 1e-6);
   EXPECT_NEAR(sink.previous_token, 1.0 / (kStatisticsLength - 1), 1e-6);  // query 1's previous token is the first
   EXPECT_TRUE(std::isnan(uniform.gate_selectivity));
+  EXPECT_EQ(sink.sink.key, 0);
+  EXPECT_NEAR(sink.sink.weight, 1, 1e-6);
+}
+
+// A delimiter as sink; late keys, which the last queries alone read, are none, however much they are read.
+TEST(HeadStatistics, ASinkNeedNotBeTheFirstToken) {
+  at::Tensor logits = at::zeros({2, kStatisticsLength, kStatisticsLength});
+  logits.select(0, 0).select(1, 7).fill_(100);
+  logits.select(0, 1).select(1, kStatisticsLength - 3).fill_(100);
+  const auto statistics = head_statistics(test::causal_field(logits));
+  ASSERT_TRUE(statistics.ok()) << statistics.error().describe();
+  EXPECT_EQ((*statistics)[0].sink.key, 7);
+  EXPECT_NEAR((*statistics)[0].sink.weight, 1, 1e-6);
+  // Uniform over the i + 1 keys before the late one: key 0, which the longest rows see as the others do.
+  double uniform = 0;
+  for (int i = 1; i < kStatisticsLength - 3; ++i) {
+    uniform += 1.0 / (i + 1);
+  }
+  EXPECT_EQ((*statistics)[1].sink.key, 0);
+  EXPECT_NEAR((*statistics)[1].sink.weight, uniform / (kStatisticsLength - 1), 1e-6);
 }
 
 TEST(HeadStatistics, GateSelectivityIsTheDeviationOverVisibleCells) {
@@ -118,6 +138,11 @@ TEST(HeadStatistics, OnePassOverTheRowsFindsWhatTheMapsHold) {
       expect_near(found.previous_token, wanted.previous_token);
       expect_near(found.first_token, wanted.first_token);
       expect_near(found.self, wanted.self);
+      EXPECT_EQ(found.sink.key, wanted.sink.key);
+      EXPECT_EQ(found.sink.key < 0, each.length < 17);
+      if (wanted.sink.key >= 0) {
+        expect_near(found.sink.weight, wanted.sink.weight);
+      }
       EXPECT_EQ(std::isnan(found.gate_selectivity), std::isnan(wanted.gate_selectivity));
       if (!std::isnan(wanted.gate_selectivity)) {
         expect_near(found.gate_selectivity, wanted.gate_selectivity);

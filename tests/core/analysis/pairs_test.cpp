@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "core/attention/score_field.h"
@@ -363,6 +364,36 @@ TEST_P(Pairs, profilesAreMeansOverTheCellsOfADistance) {
   }
 }
 
+// Without the first keys: means over the other cells, and a carrier of the other keys' mean.
+TEST_P(Pairs, profilesCanLeaveOutTheFirstKeys) {
+  constexpr std::int64_t kSkipped = 2;
+  const std::int64_t head = 2;
+  const auto profile = analysis::pair_profile(layer_.source(), head, kSkipped);
+  ASSERT_TRUE(profile.ok()) << profile.error().describe();
+  if (layer_.test.image || layer_.test.pictured) {
+    EXPECT_EQ(profile->count, analysis::pair_profile(layer_.source(), head)->count);
+    return;
+  }
+  std::vector<double> sums(profile->count.size());
+  std::vector<double> counts(profile->count.size());
+  const at::Tensor logits = layer_.logits[head].to(at::kDouble).contiguous();
+  for (std::int64_t i = 0; i < logits.size(0); ++i) {
+    for (std::int64_t j = kSkipped; j < logits.size(1); ++j) {
+      if (layer_.test.mask.visible(i, j)) {
+        sums[static_cast<std::size_t>(std::abs(i - j))] += logits[i][j].item<double>();
+        counts[static_cast<std::size_t>(std::abs(i - j))] += 1;
+      }
+    }
+  }
+  for (std::size_t n = 0; n < counts.size(); ++n) {
+    EXPECT_EQ(profile->count[n], counts[n]) << n;
+    if (counts[n] > 0) {
+      expect_near(profile->logit[n], sums[n] / counts[n], 1e-5, "mean logit at " + std::to_string(n));
+    }
+  }
+  EXPECT_EQ(analysis::pair_profile(layer_.source(), head, kTokens).error().code, ErrorCode::kBadInput);
+}
+
 TEST_P(Pairs, carriersAreTheProfileOfMeanQueryAndMeanKey) {
   const std::int64_t head = 1;
   const auto profile = analysis::pair_profile(layer_.source(), head);
@@ -555,7 +586,7 @@ TEST(Pairs, whatDoesNotExistIsRefused) {
   EXPECT_EQ(analysis::pair_plane(layer.source(), 0, 8).error().code, ErrorCode::kBadInput);
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_EQ(analysis::pair_profile(layer.source(), 0, stop.get_token()).error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(analysis::pair_profile(layer.source(), 0, 0, stop.get_token()).error().code, ErrorCode::kCancelled);
   EXPECT_EQ(analysis::pair_energy(layer.source(), analysis::PairNorm::kKey, stop.get_token()).error().code,
             ErrorCode::kCancelled);
 }
@@ -577,10 +608,33 @@ TEST(Pairs, statisticsSummariseEnergyAndProfile) {
     strongest = energy->at(2, m) > energy->at(2, strongest) ? m : strongest;
   }
   expect_near((*statistics)[2].centroid, std::exp(sum / weight), 1e-6, "centroid");
+  const auto pair = [&](std::int64_t m) { return static_cast<double>(energy->at(2, m)); };
+  expect_near((*statistics)[2].fastest, (pair(0) + pair(1)) / weight, 1e-6, "fastest quarter");
+  expect_near((*statistics)[2].slowest, (pair(6) + pair(7)) / weight, 1e-6, "slowest quarter");
   EXPECT_EQ((*statistics)[2].explained, profile->explained);
   EXPECT_EQ((*statistics)[2].still_share, profile->still_share);
   const auto plane = analysis::pair_plane(layer.source(), 2, strongest);
   EXPECT_DOUBLE_EQ((*statistics)[2].concentration, plane->query_concentration * plane->key_concentration);
+}
+
+// Quarters are of the pairs that turn, ordered by wavelength, whatever their numbers.
+TEST(Pairs, quartersAreOfThePairsThatTurn) {
+  constexpr double kStill = std::numeric_limits<double>::infinity();
+  analysis::PairList list;
+  for (const double wavelength : {40.0, 10.0, kStill, 20.0, 30.0, kStill}) {
+    list.rows.push_back({"", wavelength});
+  }
+  list.pairs = 5;  // and the rest
+  Field energy = Field::zeros(1, 6);
+  energy.values = {1, 2, 100, 3, 4, 50};
+  const analysis::PairQuarters quarters = analysis::pair_quarters(list, energy, 0);
+  EXPECT_DOUBLE_EQ(quarters.fastest, 0.2);
+  EXPECT_DOUBLE_EQ(quarters.slowest, 0.1);
+  list.pairs = 4;
+  EXPECT_TRUE(std::isnan(analysis::pair_quarters(list, energy, 0).fastest));
+  energy.values.assign(6, 0);
+  list.pairs = 5;
+  EXPECT_TRUE(std::isnan(analysis::pair_quarters(list, energy, 0).slowest));
 }
 
 TEST(Pairs, theStateOfTapeMayBeAnything) {

@@ -16,7 +16,8 @@ Result<std::vector<Fingerprint>> fingerprints(const Column& column, const Range&
   list.reserve(table.size());
   for (const models::HeadRow& row : table) {
     const analysis::HeadStatistics& s = row.statistics;
-    list.push_back({s.previous_token, s.first_token, kNaN, s.mean_distance, s.entropy, s.self, row.on_images});
+    list.push_back({s.previous_token, s.first_token, kNaN, s.mean_distance, s.entropy, s.self, row.on_images,
+                    s.sink.weight, s.sink.key});
   }
   return list;
 }

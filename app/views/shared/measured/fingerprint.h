@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/views/shared/view.h"
+#include "core/base/numbers.h"
 
 namespace locus::views {
 
@@ -18,6 +19,8 @@ struct Fingerprint {
   double entropy = 0;    // −Σ_j A_ij ln A_ij, nats
   double self = 0;       // weight on the token itself, A_ii
   double images = 0;     // weight of words on the pictures before them; NaN of texts without pictures
+  double sink = kNaN;    // the largest mean weight on one key, of those that enough queries see, and that key
+  std::int64_t sink_key = -1;
 };
 
 // One per head of these layers, layer by layer; induction is NaN: see induction_scores(). Errors: kUnsupported for
