@@ -231,6 +231,11 @@ Products products() {
   return engine().products();
 }
 
+Result<RepeatedLoss> repeated_loss(const Model& model, const Trace& trace, const RepeatedTextOptions& options,
+                                   StopToken stop, const Progress& progress) {
+  return wherever<&repeated_loss>(&Engine::repeated_loss, model, trace, options, stop, progress);
+}
+
 Runtime runtime() {
   return engine().runtime();
 }
@@ -238,6 +243,10 @@ Runtime runtime() {
 Result<std::vector<StabilityRow>> shift_stability(const Model& model, const Trace& plain, const Move& move,
                                                   StopToken stop, const Progress& progress) {
   return wherever<&shift_stability>(&Engine::shift_stability, model, plain, move, stop, progress);
+}
+
+Result<StateNorms> state_norms(const Model& model, const Trace& trace, StopToken stop, const Progress& progress) {
+  return wherever<&state_norms>(&Engine::state_norms, model, trace, stop, progress);
 }
 
 Result<std::vector<TokenPair>> strongest_token_pairs(const Model& model, const Trace& trace,

@@ -18,8 +18,10 @@
 #include "models/api/move_curve.h"
 #include "models/api/pairs.h"
 #include "models/api/process_group.h"
+#include "models/api/repeated_text.h"
 #include "models/api/run_estimate.h"
 #include "models/api/score_sources.h"
+#include "models/api/state_norms.h"
 #include "models/api/train.h"
 #include "models/api/verify.h"
 #include "models/api/weight_kinds.h"
@@ -67,11 +69,13 @@
   FUNCTION(models, pictures_estimate)     \
   FUNCTION(models, predictions_at)        \
   FUNCTION(models, products)              \
+  FUNCTION(models, repeated_loss)         \
   FUNCTION(models, runtime)               \
   FUNCTION(models, score_sources)         \
   FUNCTION(models, set_families_folder)   \
   FUNCTION(models, set_threads)           \
   FUNCTION(models, shift_stability)       \
+  FUNCTION(models, state_norms)           \
   FUNCTION(models, strongest_token_pairs) \
   FUNCTION(models, suggest_family)        \
   FUNCTION(models, swap_scores)           \

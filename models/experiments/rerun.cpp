@@ -4,7 +4,7 @@
 
 namespace locus::models {
 
-Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string& what) {
+Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string& what, Needs needs) {
   LOCUS_TRY(const TraceData* const data, data_of(trace));
   const LoadedModel* const loaded = loaded_model_of(model);
   const ModelInfo& info = model.info();
@@ -13,10 +13,10 @@ Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string
     return unsupported(what + ": expected a checkpoint of one side that can be run again", info.name);
   }
   LOCUS_TRY(const transformer::Transformer* const transformer, loaded->checkpoint().ready());
-  if (!transformer->spec().head) {
+  if (needs == Needs::kPredictions && !transformer->spec().head) {
     return unsupported(what + ": " + info.name + " has no head, so it predicts nothing");
   }
-  if (transformer->spec().token_score) {
+  if (needs == Needs::kPredictions && transformer->spec().token_score) {
     return unsupported(what + ": " + info.name + " gives each token one number and predicts no token");
   }
   Rerun run{*loaded, *transformer, *data, {}};

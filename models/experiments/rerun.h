@@ -18,9 +18,13 @@ struct Rerun {
   Layout layout() const { return {data.grid.columns, data.images}; }
 };
 
+enum class Needs { kPredictions, kStates };
+
 // Finds the model that runs `trace` again, which came from `model`; `what` begins the errors: kUnsupported for traces
-// of files, encoder–decoders, and models without a head; those of loading and of LoadedModel::edit_layers().
-Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string& what);
+// of files, encoder–decoders, and, where predictions are needed, models without a head; those of loading and of
+// LoadedModel::edit_layers().
+Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string& what,
+                       Needs needs = Needs::kPredictions);
 
 // kTooLarge where logits of every token would be more than 2·10⁹ numbers.
 Status check_logits(const Rerun& run, const std::string& what);

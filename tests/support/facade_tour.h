@@ -22,8 +22,10 @@
 #include "models/api/model.h"
 #include "models/api/move_curve.h"
 #include "models/api/pairs.h"
+#include "models/api/repeated_text.h"
 #include "models/api/run_estimate.h"
 #include "models/api/score_sources.h"
+#include "models/api/state_norms.h"
 #include "models/api/verify.h"
 #include "models/api/weight_kinds.h"
 #include "models/remote/codec/structs.h"
@@ -166,6 +168,8 @@ inline void FacadeTour::go_through_analyses(const models::Model& model, const Tr
   say("match_heads", models::match_heads(*run, *run));
   say("shift_stability", models::shift_stability(model, *run, {8, {}}));
   say("length_curve", models::length_curve(model, run->tokens()));
+  say("repeated_loss", models::repeated_loss(model, *run, {.period = 12, .inputs = 2}));
+  say("state_norms", models::state_norms(model, *run));
   say("head_kernel", models::head_kernel(model, *run, {1, 2, 40}));
   say("strongest_token_pairs", models::strongest_token_pairs(model, *run, {0, 1, 40}, 3, 5));
   say("strongest_token_pairs, none", models::strongest_token_pairs(model, *run, {0, 1, 40}, 3, 0));

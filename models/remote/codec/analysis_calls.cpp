@@ -1,6 +1,8 @@
-// Calls of models/api/analyses.h and verify.h.
+// Calls of models/api/analyses.h, repeated_text.h, state_norms.h and verify.h.
 #include "models/api/analyses.h"
 
+#include "models/api/repeated_text.h"
+#include "models/api/state_norms.h"
 #include "models/api/verify.h"
 #include "models/remote/codec/call.h"
 #include "models/remote/codec/checks.h"
@@ -87,6 +89,27 @@ struct Expected<&models::shift_stability> : AnyAnswer {
     return check_length(answer, model.info().layers, "a row for each layer");
   }
 };
+template <>
+struct Expected<&models::repeated_loss> : AnyAnswer {
+  static Status check(const models::RepeatedLoss& answer, const models::Model&, const models::Trace&,
+                      const models::RepeatedTextOptions& options, const auto&...) {
+    const bool inputs = answer.first.rows == (options.own_text ? 1 : options.inputs);
+    return remote::check(inputs && answer.first.columns >= 1 && answer.first.columns < options.period &&
+                             answer.second.rows == answer.first.rows && answer.second.columns == answer.first.columns,
+                         "a loss for each token of both copies");
+  }
+};
+template <>
+struct Expected<&models::state_norms> : AnyAnswer {
+  static Status check(const models::StateNorms& answer, const models::Model&, const models::Trace& trace,
+                      const auto&...) {
+    bool fits = true;
+    for (const Field* field : {&answer.stream, &answer.largest, &answer.value}) {
+      fits = fits && field->rows == trace.model().layers && field->columns == trace.length();
+    }
+    return remote::check(fits, "a number for each layer and token");
+  }
+};
 
 #define LOCUS_ANALYSIS_CALLS(CALL)                             \
   CALL("distance_bias", false, &models::distance_bias)         \
@@ -99,6 +122,8 @@ struct Expected<&models::shift_stability> : AnyAnswer {
   CALL("match_heads", false, &models::match_heads)             \
   CALL("shift_stability", false, &models::shift_stability)     \
   CALL("length_curve", false, &models::length_curve)           \
+  CALL("repeated_loss", false, &models::repeated_loss)         \
+  CALL("state_norms", false, &models::state_norms)             \
   CALL("verify", false, &models::verify)                       \
   CALL("verify_expected", false, &models::verify_expected)
 LOCUS_CALLS(analysis_calls, LOCUS_ANALYSIS_CALLS)

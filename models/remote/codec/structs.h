@@ -14,7 +14,9 @@
 #include "models/api/model.h"
 #include "models/api/move_curve.h"
 #include "models/api/pairs.h"
+#include "models/api/repeated_text.h"
 #include "models/api/score_sources.h"
+#include "models/api/state_norms.h"
 #include "models/api/verify.h"
 #include "models/api/weight_kinds.h"
 #include "models/remote/codec/codec.h"
@@ -535,6 +537,21 @@ void members(Structs, Is<models::ScoreSources> auto& x, auto& visit) {
   visit("weight", x.weight);
   visit("query_token", x.query_token);
   visit("key_token", x.key_token);
+}
+void members(Structs, Is<models::RepeatedTextOptions> auto& x, auto& visit) {
+  visit.count("period", x.period, kMostTokens);
+  visit.count("inputs", x.inputs, kMostRepeats);
+  visit("seed", x.seed);
+  visit("own_text", x.own_text);
+}
+void members(Structs, Is<models::RepeatedLoss> auto& x, auto& visit) {
+  visit("first", x.first);
+  visit("second", x.second);
+}
+void members(Structs, Is<models::StateNorms> auto& x, auto& visit) {
+  visit("stream", x.stream);
+  visit("largest", x.largest);
+  visit("value", x.value);
 }
 void members(Structs, Is<models::LogitLens> auto& x, auto& visit) {
   visit("probability", x.probability);

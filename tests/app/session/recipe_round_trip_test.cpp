@@ -80,6 +80,8 @@ std::map<std::string, Drawn> figures() {
       {"move", {"text-rope text-rope:2000", R"("options": {"move": {"tokens": "8:10", "by": "-4:4:2"}})"}},
       {"reading", {"text-rope", R"("head": 3, "options": {"reading": {"of": "head"}})"}},
       {"logit-lens", {"text-rope", R"("options": {"logit-lens": {"token": "e"}})"}},
+      {"repeated-text", {"text-rope text-rope#3", R"("options": {"repeated-text": {"period": 12, "inputs": 3}})"}},
+      {"state-norms", {"text-rope", R"("options": {"state-norms": {"of": "values"}})"}},
       {"logit-attribution",
        {"text-rope text-rope:2000", R"("options": {"logit-attribution": {"against": "e", "at": 5}})"}},
       {"score-sources",

@@ -155,10 +155,11 @@ TEST(MeasuredView, EveryParameterIsPartOfAKey) {
 
 // What measures through the analyses, which read what a run keeps.
 const std::vector<std::string> kAnalyses{
-    "addressing", "distance-profile",  "distance-bias", "length-curve", "shift-stability",
-    "heads",      "head-difference",   "kernel",        "knock-out",    "move",
-    "logit-lens", "logit-attribution", "effect",        "atlas",        "score-sources",
-    "mean-map",   "loss-by-position",  "training",      "needle",       "examples"};
+    "addressing",    "distance-profile",  "distance-bias", "length-curve", "shift-stability",
+    "heads",         "head-difference",   "kernel",        "knock-out",    "move",
+    "logit-lens",    "logit-attribution", "effect",        "atlas",        "score-sources",
+    "mean-map",      "loss-by-position",  "training",      "needle",       "examples",
+    "repeated-text", "state-norms"};
 
 // Two runs, or two atlases of steps.
 ViewInput columns_for(const View& view) {

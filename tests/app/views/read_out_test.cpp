@@ -160,7 +160,7 @@ const std::set<std::string>& without_cells() {
                                            "effect",         "length-curve",     "task-accuracy", "training-curve",
                                            "training",       "loss-by-position", "atlas",         "logit-attribution",
                                            "memory",         "addressing",       "score-sources", "learned-positions",
-                                           "examples"};
+                                           "examples",       "repeated-text"};
   return names;
 }
 

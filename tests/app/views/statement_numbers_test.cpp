@@ -128,6 +128,21 @@ std::vector<std::string> sum_and_waves(const ViewInput& input, const Data& data)
   return said;
 }
 
+// Means over the tokens of both copies, and their difference.
+std::vector<std::string> means_of_copies(const ViewInput& input, const Data& data) {
+  const std::string& name = input.columns.front().name;
+  const auto mean = [&](const char* what) {
+    double sum = 0;
+    for (std::int64_t row = 0; row < data.shape[0]; ++row) {
+      sum += number_at(data, row, test_views::column_named(data, name + what));
+    }
+    return sum / static_cast<double>(data.shape[0]);
+  };
+  const double first = mean(" first copy");
+  const double second = mean(" second copy");
+  return {short_number(first), short_number(second), short_number(std::abs(first - second))};
+}
+
 // What is measured in the text, less what it is above the kernel over all cells, and that; of 32 queries and more
 // without distances that fewer than 16 have.
 std::vector<std::string> less_the_shift(const ViewInput& input, const Data& data) {
@@ -364,6 +379,9 @@ const std::map<std::string, std::vector<Case>>& listed_cases() {
       {"memory", {{.columns = "hybrid/qwen3_next hybrid/lfm2"}}},
       {"logit-lens", {{.columns = two}, {.columns = two, .options = word("token", "e")}}},
       {"logit-attribution", {{.columns = two}}},
+      {"repeated-text",
+       {{.columns = "text-rope text-rope#3", .options = {{"period", std::int64_t{12}}}, .derived = means_of_copies}}},
+      {"state-norms", {{.columns = two}, {.columns = two, .options = {{"relative", false}}}}},
       {"score-sources", {{.columns = two, .derived = logit_of_terms, .layer = 2, .head = 1}}},
   };
   return kCases;

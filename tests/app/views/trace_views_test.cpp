@@ -16,7 +16,7 @@ namespace {
 // What needs the model itself, a picture, files beside weights or a second column, whatever the trace holds.
 std::map<std::string, std::string> with_what_no_trace_has(std::map<std::string, std::string> more) {
   for (const char* view : {"knock-out", "move", "effect", "length-curve", "logit-lens", "logit-attribution",
-                           "score-sources", "shift-stability"}) {
+                           "score-sources", "shift-stability", "repeated-text", "state-norms"}) {
     more[view] = "runs the model again; part is a trace without one";
   }
   for (const char* view : {"attention-image", "pe-dot-product-2d"}) {
