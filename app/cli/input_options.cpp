@@ -190,8 +190,8 @@ Result<models::Edits> EditOptions::read() const {
     LOCUS_TRY(edits, models::parse_edits(text, *file_));
   }
   for (const std::string& words : typed_) {
-    LOCUS_TRY(models::Edit edit, models::parse_edit(words, edits.size()));
-    edits.push_back(std::move(edit));
+    LOCUS_TRY(const models::Edits own, models::parse_edit_line(words, edits.size()));
+    edits.insert(edits.end(), own.begin(), own.end());
   }
   return edits;
 }

@@ -82,8 +82,10 @@ enum class DecayTo {
 
 // Layers or heads.
 struct Places {
-  std::vector<std::int64_t> indices;  // empty: all
+  std::vector<std::int64_t> indices;  // empty: all, or those of the kind
+  std::string kind = {};              // of layers: "global", which see all keys, or "local", a window or chunk of them
 
+  // Precondition: no kind, see with_layers().
   bool has(std::int64_t index) const;
   friend bool operator==(const Places&, const Places&) = default;
 };
@@ -115,7 +117,7 @@ struct Edit {
 using Edits = std::vector<Edit>;
 
 // `{"edits": [{"edit": "head", "layer": 3, "head": 1, "to": "zero"}, …]}`: fields as in the table above, layer and head
-// a number, a list or "all", ranges [begin, end].
+// a number, a list or "all", a layer also "global" or "local", ranges [begin, end].
 std::string to_json(const Edits& edits);
 // Errors: kBadInput, naming the file, the edit's index and the field, what is expected and what was found.
 Result<Edits> parse_edits(const std::string& json, const std::string& file);
@@ -128,6 +130,15 @@ std::string to_text(const Edit& edit);
 std::string label_of(const Edits& edits);
 // `index` is the edit's place in the list, for errors: those of parse_edits().
 Result<Edit> parse_edit(const std::string& text, std::size_t index);
+
+// The edits of one line: the short form of one, or "heads induction > 0.3 zero of FILE", which is `head L.H zero` for
+// every head of the atlas FILE whose mean of the statistic (as the file names it; "heads." may be left out) is above, or
+// with < below, the number. Errors: those of parse_edit() and open_atlas(); kBadInput where no head is meant.
+Result<Edits> parse_edit_line(const std::string& text, std::size_t index);
+
+// The same edits with the layers of the model in place of "global" and "local". Errors: kBadInput where it has none of
+// that kind, and for a kind of heads.
+Result<Edits> with_layers(Edits edits, const ModelInfo& model);
 
 // "edits[2].layer", for errors.
 std::string field_name(std::size_t index, const std::string& field);

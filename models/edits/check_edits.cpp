@@ -118,7 +118,29 @@ bool Places::has(std::int64_t index) const {
   return indices.empty() || std::find(indices.begin(), indices.end(), index) != indices.end();
 }
 
-Status check_edits(const Edits& edits, const ModelInfo& model, std::int64_t length) {
+Result<Edits> with_layers(Edits edits, const ModelInfo& model) {
+  for (std::size_t n = 0; n < edits.size(); ++n) {
+    if (!edits[n].head.kind.empty()) {
+      return bad_input(field_name(n, "head") + ": expected numbers of heads or all, found " + edits[n].head.kind);
+    }
+    Places& layers = edits[n].layer;
+    for (std::size_t layer = 0; layer < (layers.kind.empty() ? 0 : model.layer_info.size()); ++layer) {
+      const LayerInfo& info = model.layer_info[layer];
+      if (info.attends && (info.window > 0 || info.chunk > 0) == (layers.kind == "local")) {
+        layers.indices.push_back(static_cast<std::int64_t>(layer));
+      }
+    }
+    if (!layers.kind.empty() && layers.indices.empty()) {
+      return bad_input(field_name(n, "layer") + ": expected a checkpoint with " + layers.kind +
+                       " layers, found none in this one");
+    }
+    layers.kind.clear();
+  }
+  return edits;
+}
+
+Status check_edits(const Edits& given, const ModelInfo& model, std::int64_t length) {
+  LOCUS_TRY(const Edits edits, with_layers(given, model));
   for (std::size_t n = 0; n < edits.size(); ++n) {
     const Edit& edit = edits[n];
     for (const EditField& field : form_of(edit.kind).fields) {

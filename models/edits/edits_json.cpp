@@ -59,9 +59,13 @@ Expected read_value(const json& value, std::vector<double>& out) {
 }
 
 Expected read_value(const json& value, Places& out) {
-  const char* const expected = "a number from 0, a list of such numbers or \"all\"";
-  out.indices.clear();
+  const char* const expected = "a number from 0, a list of such numbers, \"all\", or of layers \"global\" or \"local\"";
+  out = {};
   if (value == "all") {
+    return {};
+  }
+  if (value == "global" || value == "local") {
+    out.kind = value.get<std::string>();
     return {};
   }
   for (const json& index : value.is_array() ? value : json::array({value})) {
@@ -113,6 +117,9 @@ json value_of(const std::vector<double>& value) {
   return list.size() == 1 ? list[0] : list;
 }
 json value_of(const Places& value) {
+  if (!value.kind.empty()) {
+    return value.kind;
+  }
   return value.indices.empty() ? json("all") : value.indices.size() == 1 ? json(value.indices[0]) : json(value.indices);
 }
 json value_of(HeadTo value) {

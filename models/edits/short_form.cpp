@@ -99,7 +99,7 @@ std::string text_of(const Places& value) {
   for (const std::int64_t index : value.indices) {
     text += (text.empty() ? "" : ",") + std::to_string(index);
   }
-  return text.empty() ? "all" : text;
+  return !value.kind.empty() ? value.kind : text.empty() ? "all" : text;
 }
 std::string text_of(HeadTo value) {
   return std::string(word_of(kHeadWords, value));

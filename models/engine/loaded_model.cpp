@@ -44,10 +44,8 @@ Result<std::shared_ptr<const Model>> LoadedModel::edited(Edits edits) const {
   if (!edits.empty() && checkpoint_->parts().encoder) {
     return unsupported("edits: expected a model of one side, found an encoder–decoder", info().name);
   }
-  const Status fits = check_edits(edits, info());
-  if (!fits.ok()) {
-    return fits.error();
-  }
+  LOCUS_CHECK(check_edits(edits, info()));
+  LOCUS_TRY(edits, with_layers(std::move(edits), info()));
   return std::shared_ptr<const Model>(new LoadedModel(checkpoint_, std::move(edits)));
 }
 

@@ -177,24 +177,24 @@ void EditsDialog::add_row(const std::string& text, bool on) {
   row->setCheckState(on ? Qt::Checked : Qt::Unchecked);
 }
 
-std::optional<models::Edit> EditsDialog::typed() {
+models::Edits EditsDialog::typed() {
   const std::string text = line_->text().trimmed().toStdString();
   error_label_->clear();
   if (text.empty()) {
-    return std::nullopt;
+    return {};
   }
   const Checkpoint* checkpoint = studio_.checkpoints().find(id_);
-  auto edit = models::parse_edit(text, static_cast<std::size_t>(list_->count()));
-  if (edit.ok() && checkpoint != nullptr && checkpoint->info() != nullptr) {
+  auto edits = models::parse_edit_line(text, static_cast<std::size_t>(list_->count()));
+  if (edits.ok() && checkpoint != nullptr && checkpoint->info() != nullptr) {
     const Status fits =
-        models::check_edits({*edit}, *checkpoint->info(), checkpoint->trace ? checkpoint->trace->length() : 0);
-    edit = fits.ok() ? edit : Result<models::Edit>(fits.error());
+        models::check_edits(*edits, *checkpoint->info(), checkpoint->trace ? checkpoint->trace->length() : 0);
+    edits = fits.ok() ? edits : Result<models::Edits>(fits.error());
   }
-  if (!edit.ok()) {
-    error_label_->setText(qt(own_words(edit.error().message)));
-    return std::nullopt;
+  if (!edits.ok()) {
+    error_label_->setText(qt(own_words(edits.error().message)));
+    return {};
   }
-  return *edit;
+  return *edits;
 }
 
 models::Edits EditsDialog::edits() {
@@ -205,15 +205,17 @@ models::Edits EditsDialog::edits() {
       edits.push_back(*edit);
     }
   }
-  if (const auto more = typed()) {
-    edits.push_back(*more);
-  }
+  const models::Edits more = typed();
+  edits.insert(edits.end(), more.begin(), more.end());
   return edits;
 }
 
 void EditsDialog::take_typed() {
-  if (const auto edit = typed()) {
-    add_row(models::to_text(*edit), true);
+  const models::Edits taken = typed();
+  for (const models::Edit& edit : taken) {
+    add_row(models::to_text(edit), true);
+  }
+  if (!taken.empty()) {
     line_->clear();
     apply_soon();
   }

@@ -42,7 +42,7 @@ class EditsDialog : public QDialog {
   // The edits that are on, and the typed one if it is valid.
   models::Edits edits();
   // The typed edit; empty: nothing is typed, or it is invalid and the line below it says why.
-  std::optional<models::Edit> typed();
+  models::Edits typed();
 
   Studio& studio_;
   const int id_;

@@ -8,8 +8,10 @@
 #include <cmath>
 #include <limits>
 
+#include "models/api/atlas.h"
 #include "models/api/model.h"
 #include "models/edits/formula.h"
+#include "tests/support/paths.h"
 
 namespace locus::test {
 namespace {
@@ -216,6 +218,83 @@ TEST(Edits, AModelAndATextLimitThem) {
   EXPECT_EQ(found("bias 0.0 d/L"), "");
   EXPECT_NE(found("bias 0.0 d/").find("edits[0].formula: \"d/\" at character"), std::string::npos);
   EXPECT_NE(found("angles 0.0 2^d").find("unknown name d; known: m, M, D, base, L, T"), std::string::npos);
+}
+
+TEST(Edits, KindsOfLayersAreThoseOfTheModel) {
+  models::ModelInfo info = small_model();
+  info.layer_info.resize(4);
+  info.layer_info[0].window = 8;
+  info.layer_info[2].chunk = 4;
+  info.layer_info[3].attends = false;
+  const auto layers = [&](const std::string& text) {
+    const auto edit = models::parse_edit(text, 0);
+    EXPECT_TRUE(edit.ok()) << text;
+    EXPECT_EQ(models::to_text(*edit), text);
+    EXPECT_EQ(*models::parse_edits(models::to_json({*edit}), "e.json"), Edits{*edit});
+    const auto resolved = models::with_layers({*edit}, info);
+    EXPECT_TRUE(resolved.ok()) << text;
+    EXPECT_EQ(resolved->front().layer.kind, "");
+    return resolved->front().layer.indices;
+  };
+  EXPECT_EQ(layers("head local.all zero"), (std::vector<std::int64_t>{0, 2}));
+  EXPECT_EQ(layers("head global.1 zero"), (std::vector<std::int64_t>{1}));
+  EXPECT_EQ(layers("head all.1 zero"), (std::vector<std::int64_t>()));
+  EXPECT_TRUE(models::check_edits({*models::parse_edit("scale local.3 by 2", 0)}, info).ok());
+  EXPECT_EQ(models::check_edits({*models::parse_edit("scale local.4 by 2", 0)}, info).error().describe(),
+            "edits[0].head: expected 0 to 3, found 4");
+  EXPECT_EQ(models::check_edits({*models::parse_edit("head 0.local zero", 0)}, info).error().describe(),
+            "edits[0].head: expected numbers of heads or all, found local");
+  info.layer_info[0].window = info.layer_info[2].chunk = 0;
+  EXPECT_EQ(models::check_edits({*models::parse_edit("head local.0 zero", 0)}, info).error().describe(),
+            "edits[0].layer: expected a checkpoint with local layers, found none in this one");
+}
+
+TEST(Edits, ALineCanNameTheHeadsOfAnAtlas) {
+  const std::string file = source_dir() + "/assets/atlases/text-rope-800.safetensors";
+  const auto atlas = models::open_atlas(file);
+  ASSERT_TRUE(atlas.ok()) << atlas.error().describe();
+  std::vector<std::string> above;
+  std::vector<std::string> below;
+  for (std::int64_t layer = 0; layer < (*atlas)->info().layers; ++layer) {
+    const auto values = (*atlas)->values("heads.previous", layer);
+    for (std::int64_t head = 0; head < (*atlas)->info().heads; ++head) {
+      const std::string place = "head " + std::to_string(layer) + "." + std::to_string(head);
+      (values->mean[static_cast<std::size_t>(head)] > 0.2 ? above : below).push_back(place);
+    }
+  }
+  ASSERT_FALSE(above.empty());
+  ASSERT_FALSE(below.empty());
+  const auto texts = [&](const std::string& line) {
+    const auto edits = models::parse_edit_line(line, 1);
+    EXPECT_TRUE(edits.ok()) << line << ": " << edits.error().describe();
+    std::vector<std::string> said;
+    for (const Edit& edit : *edits) {
+      said.push_back(models::to_text(edit));
+    }
+    return said;
+  };
+  const auto with = [](std::vector<std::string> places, const std::string& change) {
+    for (std::string& place : places) {
+      place += change;
+    }
+    return places;
+  };
+  EXPECT_EQ(texts("heads previous > 0.2 zero of " + file), with(above, " zero"));
+  EXPECT_EQ(texts("heads heads.previous<0.2 mean of " + file), with(below, " mean"));
+  EXPECT_EQ(texts("head 3.1 zero"), std::vector<std::string>{"head 3.1 zero"});
+  const auto refused = [](const std::string& line) {
+    const auto edits = models::parse_edit_line(line, 1);
+    return edits.ok() ? "" : edits.error().describe();
+  };
+  EXPECT_NE(refused("heads previous > 2 zero of " + file).find("expected a head with heads.previous > 2"),
+            std::string::npos);
+  EXPECT_NE(refused("heads previous > 2 zero of " + file).find("found at most 0."), std::string::npos);
+  EXPECT_NE(refused("heads previous > 0.2 of " + file).find("edits[1]: expected \"heads STATISTIC"), std::string::npos);
+  EXPECT_NE(refused("heads previous zero of " + file).find("edits[1]: expected"), std::string::npos);
+  EXPECT_NE(refused("heads wish > 0 zero of " + file).find("wish"), std::string::npos);
+  EXPECT_NE(refused("heads profile.weight > 0 zero of " + file).find("one number for each head"), std::string::npos);
+  EXPECT_NE(refused("heads previous > 0.2 zero of nowhere.safetensors").find("nowhere"), std::string::npos);
+  EXPECT_NE(refused("heads previous > 0.2 dance of " + file).find("edits[1].to"), std::string::npos);
 }
 
 TEST(Edits, TheFirstDifferenceIsTheLowestLayerEdited) {
