@@ -201,7 +201,8 @@ Action declare_atlas(Arguments& arguments) {
   arguments.flag("--resume", atlas.resume, "continue the atlas in --out, with the same options");
   arguments.flag("--overwrite", atlas.overwrite, "replace the atlas in --out");
   arguments.flag("--compact", atlas.compact,
-                 "write intervals instead of replicates at the end: a small file that cannot be continued");
+                 "write intervals instead of replicates at the end: a small file that cannot be continued; with --resume, "
+                 "also of a file that is finished");
   std::string names;
   for (const models::AtlasStatistic& each : all) {
     names += "\n  " + each.name + ": " + each.meaning;

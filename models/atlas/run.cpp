@@ -99,10 +99,15 @@ class Run {
       return bad_input("cannot resume this atlas: " + other, options_.out.string());
     }
     contents_.info.done = there->info().done;
-    if (contents_.info.done == options_.windows) {
+    const bool finished = contents_.info.done == options_.windows;
+    if (finished && (!options_.compact || is_compact(options_.out))) {
       return 1.0;
     }
     LOCUS_TRY(const Contents before, read_contents(options_.out));
+    if (finished) {
+      LOCUS_CHECK(write_atlas(options_.out, before, true));
+      return 1.0;
+    }
     LOCUS_CHECK(sums_.read_from(before, options_.out.string()));
     if (examples_) {
       examples_->read_from(before.examples);

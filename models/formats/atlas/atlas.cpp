@@ -222,6 +222,13 @@ bool is_atlas(const std::filesystem::path& path) {
 
 namespace atlas {
 
+bool is_compact(const std::filesystem::path& path) {
+  const auto file = open_file(path);
+  return file.ok() && std::ranges::any_of(file->tables, [&](const TableName& name) {
+           return file->source->find(tensor_name(name) + ".interval") != nullptr;
+         });
+}
+
 Result<Contents> read_contents(const std::filesystem::path& path) {
   LOCUS_TRY(OpenedAtlas file, open_file(path));
   Contents contents;

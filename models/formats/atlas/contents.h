@@ -92,6 +92,9 @@ Interval bootstrap_interval(const double* replicates, std::size_t entries, std::
 // that cannot be resumed.
 Status write_atlas(const std::filesystem::path& path, const Contents& contents, bool compact = false);
 
+// Whether the file, an atlas, keeps intervals instead of replicates.
+bool is_compact(const std::filesystem::path& path);
+
 // Reads a file that is not compact. Errors: open_atlas()'s; kBadInput for a compact one.
 Result<Contents> read_contents(const std::filesystem::path& path);
 

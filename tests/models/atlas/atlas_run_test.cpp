@@ -151,6 +151,22 @@ TEST_F(AtlasRun, CompactFilesHaveTheSameIntervals) {
   EXPECT_LT(std::filesystem::file_size(options_.out), std::filesystem::file_size(folder_.path() / "atlas.safetensors"));
 }
 
+// A finished file becomes compact without a run; once more changes nothing.
+TEST_F(AtlasRun, AFinishedFileCanBeMadeCompact) {
+  ASSERT_EQ(error(), "");
+  const auto full = models::open_atlas(options_.out).value()->values("heads.previous", 0).value();
+  const auto size = std::filesystem::file_size(options_.out);
+  options_.resume = options_.compact = true;
+  for (int n = 0; n < 2; ++n) {
+    ASSERT_EQ(error(), "");
+    const auto compact = models::open_atlas(options_.out).value()->values("heads.previous", 0).value();
+    EXPECT_TRUE(alike(compact.mean, full.mean));
+    EXPECT_TRUE(alike(compact.low, full.low));
+    EXPECT_TRUE(alike(compact.high, full.high));
+    EXPECT_LT(std::filesystem::file_size(options_.out), size);
+  }
+}
+
 TEST_F(AtlasRun, TellsWhatCannotBeMade) {
   options_.what = {"moods"};
   EXPECT_NE(error().find("--what: expected some of profile, heads"), std::string::npos) << error();
