@@ -101,6 +101,9 @@ void InputOptions::declare(Arguments& arguments) {
   arguments.text("--pixels", pixels_,
                  "safetensors file with pixel_values [3, H, W], already normalised; beside a text, of all its images",
                  FileUse::kRead);
+  arguments.text("--picture", picture_,
+                 "change the images first: 'shift 8 0; rotate 15', with steps shift, rotate, scale, mirror, crop, "
+                 "occlude, blur, noise, brightness and border");
   arguments.text("--decoder-text", decoder_text_, "text that the decoder has read, after its start token");
   arguments.text("--decoder-ids", decoder_ids_, "the same as token ids; without either option, only the start token");
   arguments.integer("--position-start", position_start_, {}, "position of the first token");
@@ -119,6 +122,9 @@ Result<models::Input> InputOptions::read() const {
   }
   if (pixels_ && !images_.empty()) {
     return usage("expected --image or --pixels beside a text, found both");
+  }
+  if (picture_ && images_.empty()) {
+    return usage("--picture: expected an --image to change, found none");
   }
   if (decoder_text_ && decoder_ids_) {
     return usage("expected at most one of --decoder-text, --decoder-ids, found 2");
@@ -141,6 +147,9 @@ Result<models::Input> InputOptions::read() const {
     input.image = images_.front();
   }
   input.pixels = pixels_;
+  if (picture_) {
+    LOCUS_TRY(input.picture, models::parse_picture_changes(*picture_));
+  }
   if (texts == 1) {
     input.images.assign(images_.begin(), images_.end());
   }

@@ -13,7 +13,7 @@
 
 namespace locus::cli {
 
-// --text, --text-file, --ids, --image, --pixels, --position-start.
+// --text, --text-file, --ids, --image, --pixels, --picture, --position-start.
 class InputOptions {
  public:
   void declare(Arguments& arguments);
@@ -29,6 +29,7 @@ class InputOptions {
   std::optional<std::string> ids_;
   std::vector<std::string> images_;
   std::optional<std::string> pixels_;
+  std::optional<std::string> picture_;
   std::optional<std::string> decoder_text_;
   std::optional<std::string> decoder_ids_;
   std::int64_t position_start_ = 0;

@@ -49,6 +49,9 @@ void add_input(Words& words, const models::Input& input) {
   if (input.pixels) {
     add(words, "--pixels", working_path(*input.pixels));
   }
+  if (!input.picture.empty()) {
+    add(words, "--picture", models::to_text(input.picture));
+  }
   if (input.decoder_text) {
     add(words, "--decoder-text", *input.decoder_text);
   } else if (input.decoder_ids) {

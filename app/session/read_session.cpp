@@ -42,6 +42,13 @@ models::Input read_input(const Node& reader, const std::filesystem::path& folder
   for (const std::string& image : images) {
     input.images.push_back(find_stored(image, folder));
   }
+  std::string changes;
+  reader.get("picture", changes);
+  if (auto picture = models::parse_picture_changes(changes); picture.ok()) {
+    input.picture = *std::move(picture);
+  } else {
+    reader.fail(picture.error());
+  }
   reader.get("token_types", input.token_types);
   reader.get("ids", input.ids);
   reader.get("decoder_ids", input.decoder_ids);

@@ -157,6 +157,9 @@ Tree to_tree(const models::Input& input, const PathName& name) {
   for (const std::filesystem::path& image : input.images) {
     object["images"].push_back(name(image));
   }
+  if (!input.picture.empty()) {
+    object["picture"] = models::to_text(input.picture);
+  }
   if (!input.token_types.empty()) {
     object["token_types"] = input.token_types;
   }

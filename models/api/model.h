@@ -23,6 +23,7 @@
 #include "core/base/result.h"
 #include "core/base/settings.h"
 #include "models/api/edits.h"
+#include "models/api/picture_changes.h"
 
 namespace locus::models {
 
@@ -168,6 +169,7 @@ struct Input {
   std::optional<std::filesystem::path> image = {};
   std::vector<std::filesystem::path> images = {};    // beside text or ids, in the order of the text
   std::optional<std::filesystem::path> pixels = {};  // safetensors with pixel_values [3, H, W], already normalised
+  PictureChanges picture = {};                       // of `image` and each of `images`, before they are preprocessed
   std::optional<std::string> decoder_text = {};      // behind the start token; no special tokens are added
   std::optional<std::vector<std::int64_t>> decoder_ids = {};  // nothing is added
   // 0: of the prefix, whose tokens see each other; 1: behind it. For models that have one; empty: all are of it.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "models/api/model.h"
+#include "models/engine/opened_pictures.h"
 #include "models/engine/sentence.h"
 #include "models/engine/throughput.h"
 #include "models/image/image.h"
@@ -77,8 +78,9 @@ class Checkpoint {
   // Warnings of a load at the first run about values that are not finite; info() stays as it was shared.
   const std::vector<std::string>& value_warnings() const { return value_warnings_; }
 
-  // Caches: the last text, and the speed of this machine on the transformer, the encoder of an encoder–decoder, and the image tower.
+  // Caches: the last text, the last pictures, and the speed of this machine on the transformer, the encoder of an encoder–decoder, and the image tower.
   LastText& last_text() const { return last_text_; }
+  OpenedPictures& opened_pictures() const { return opened_pictures_; }
   CachedThroughput& throughput() const { return throughput_; }
   CachedThroughput& encoder_throughput() const { return encoder_throughput_; }
   CachedThroughput& tower_throughput() const { return tower_throughput_; }
@@ -92,6 +94,7 @@ class Checkpoint {
   mutable bool loaded_ = false;
   mutable std::vector<std::string> value_warnings_;
   mutable LastText last_text_;
+  mutable OpenedPictures opened_pictures_;
   mutable CachedThroughput throughput_;
   mutable CachedThroughput encoder_throughput_;
   mutable CachedThroughput tower_throughput_;

@@ -8,6 +8,7 @@
 #include "core/base/guarded.h"
 #include "models/engine/picture_text_reader.h"
 #include "models/formats/tensor_source.h"
+#include "models/image/change.h"
 #include "models/image/image.h"
 
 namespace locus::models {
@@ -60,7 +61,16 @@ std::vector<text::Token> tokens_of(const std::vector<std::int64_t>& ids) {
   return tokens;
 }
 
+Status InputReader::check_changes(const Input& input) {
+  if (!input.picture.empty() && !input.image && input.images.empty()) {
+    return usage("picture: expected an image to change, found " +
+                 std::string(input.pixels ? "pixels, which are normalised already" : "none"));
+  }
+  return {};
+}
+
 Result<PreparedInput> InputReader::read(const Input& input) const {
+  LOCUS_CHECK(check_changes(input));
   if (parts_.vision) {
     return PictureTextReader(*this, parts_).read(input);
   }
@@ -111,6 +121,18 @@ Result<std::vector<text::Token>> InputReader::encode(const std::string& text, bo
     last.special = special;
   }
   return last.tokens;
+}
+
+Result<std::shared_ptr<const image::OpenedPicture>> InputReader::open_picture(const std::filesystem::path& file,
+                                                                              const PictureChanges& changes,
+                                                                              std::int64_t patch) const {
+  LOCUS_TRY(const std::shared_ptr<const image::OpenedPicture> opened, checkpoint_.opened_pictures().open(file));
+  if (changes.empty()) {
+    return opened;
+  }
+  LOCUS_TRY(image::Picture changed,
+            within(image::change_picture(opened->picture, changes, parts_.preprocessing, patch), file.string()));
+  return std::make_shared<const image::OpenedPicture>(image::OpenedPicture{std::move(changed), opened->warning});
 }
 
 Result<PreparedInput> InputReader::prepare_text(const transformer::Transformer& model, const Input& input) const {
@@ -211,11 +233,11 @@ Result<at::Tensor> InputReader::pixels_of(const Input& input, PreparedInput& pre
   if (parts_.unread) {
     return *parts_.unread;
   }
-  LOCUS_TRY(const image::OpenedPicture file, image::open_picture(*input.image));
-  if (!file.warning.empty()) {
-    prepared.warnings.push_back(file.warning);
+  LOCUS_TRY(const auto file, open_picture(*input.image, input.picture, stem.patch));
+  if (!file->warning.empty()) {
+    prepared.warnings.push_back(file->warning);
   }
-  LOCUS_TRY(image::Pixels pixels, image::preprocess(file.picture, parts_.preprocessing, stem.patch));
+  LOCUS_TRY(image::Pixels pixels, image::preprocess(file->picture, parts_.preprocessing, stem.patch));
   prepared.picture = {pixels.shown.width, pixels.shown.height,
                       std::make_shared<const std::vector<std::uint8_t>>(std::move(pixels.shown.rgba))};
   return at::from_blob(const_cast<float*>(pixels.values.data()), {3, pixels.height, pixels.width}, at::kFloat).clone();

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,11 +23,18 @@ class InputReader {
 
   // Token ids of a text; those of the last one are kept, as an estimate and the run after it ask for the same. Errors: kBadInput for a checkpoint without a tokenizer that Locus reads.
   Result<std::vector<text::Token>> encode(const std::string& text, bool special) const;
+  // The picture of a file under these changes, with what there is to say of the file; `patch` is that of
+  // image::change_picture(). Errors: its own, and those of opening.
+  Result<std::shared_ptr<const image::OpenedPicture>> open_picture(const std::filesystem::path& file,
+                                                                   const PictureChanges& changes,
+                                                                   std::int64_t patch) const;
   // Ids and positions of these tokens for this model. Errors: kBadInput for none, and for an id outside its vocabulary.
   Result<PreparedInput> prepare_tokens(const transformer::Transformer& model, const std::vector<text::Token>& tokens,
                                        std::int64_t start) const;
 
  private:
+  // kUsage for changes of a picture without a picture's file.
+  static Status check_changes(const Input& input);
   Result<PreparedInput> prepare_text(const transformer::Transformer& model, const Input& input) const;
   Result<PreparedInput> prepare_pair(const Input& input) const;
   Result<PreparedInput> prepare_image(const Input& input) const;

@@ -1,8 +1,7 @@
 #include "models/engine/kept_pictures.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace locus::models {
@@ -70,26 +69,16 @@ void KeptPictures::keep_trace(const Seen& seen, std::shared_ptr<const RecordedTr
   trace_ = std::move(trace);
 }
 
-std::optional<KeptPictures::File> KeptPictures::file_of(const std::filesystem::path& path) {
-  struct stat found {};
-  if (::stat(path.c_str(), &found) != 0) {
-    return std::nullopt;
-  }
-  return File{path,
-              {static_cast<std::int64_t>(found.st_dev), static_cast<std::int64_t>(found.st_ino),
-               static_cast<std::int64_t>(found.st_size), found.st_mtim.tv_sec, found.st_mtim.tv_nsec,
-               found.st_ctim.tv_sec, found.st_ctim.tv_nsec}};
-}
-
 Result<std::shared_ptr<const PreparedPicture>> KeptPictures::file(
-    const std::filesystem::path& path, const std::function<Result<PreparedPicture>()>& prepare) {
+    const std::filesystem::path& path, const PictureChanges& changes,
+    const std::function<Result<PreparedPicture>()>& prepare) {
   // Asked before it is read: a file that changes meanwhile is read again next time.
-  const std::optional<File> now = file_of(path);
+  const std::optional<FileStamp> now = stamp_of(path);
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [known, prepared] : files_) {
-      if (now && known == *now) {
-        return prepared;
+    for (const File& known : files_) {
+      if (now && known.stamp == *now && known.changes == changes) {
+        return known.prepared;
       }
     }
   }
@@ -97,8 +86,8 @@ Result<std::shared_ptr<const PreparedPicture>> KeptPictures::file(
   auto prepared = std::make_shared<const PreparedPicture>(std::move(made));
   if (now) {
     const std::lock_guard lock(mutex_);
-    std::erase_if(files_, [&](const auto& other) { return other.first.path == path; });
-    files_.emplace_front(*now, prepared);
+    std::erase_if(files_, [&](const File& other) { return other.stamp.path == path && other.stamp != *now; });
+    files_.push_front({*now, changes, prepared});
     files_.resize(std::min(files_.size(), kMaxPictures));
   }
   return prepared;

@@ -4,20 +4,17 @@
 
 #include <ATen/ATen.h>
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
 #include "models/api/model.h"
+#include "models/engine/opened_pictures.h"
 #include "models/transformer/transformer.h"
 
 namespace locus::models {
@@ -59,23 +56,21 @@ class KeptPictures {
   std::shared_ptr<const RecordedTrace> find_trace(const Seen& seen) const;
   void keep_trace(const Seen& seen, std::shared_ptr<const RecordedTrace> trace);
 
-  // Pixels as the file was prepared; by `prepare` where that was not kept, or the file has changed. Errors: those of
-  // `prepare`.
-  Result<std::shared_ptr<const PreparedPicture>> file(const std::filesystem::path& path,
+  // Pixels as the file was prepared under these changes; by `prepare` where that was not kept, or the file has changed.
+  // Errors: those of `prepare`.
+  Result<std::shared_ptr<const PreparedPicture>> file(const std::filesystem::path& path, const PictureChanges& changes,
                                                       const std::function<Result<PreparedPicture>()>& prepare);
 
  private:
-  // A stamp that tells a file from itself before a change.
   struct File {
-    std::filesystem::path path;
-    std::array<std::int64_t, 7> stamp{};  // device, inode, size, and times of the last changes
-    friend bool operator==(const File&, const File&) = default;
+    FileStamp stamp;
+    PictureChanges changes;
+    std::shared_ptr<const PreparedPicture> prepared;
   };
-  static std::optional<File> file_of(const std::filesystem::path& path);
 
   mutable std::mutex mutex_;
   std::deque<std::shared_ptr<const SeenPicture>> seen_;  // the last one in front
-  std::deque<std::pair<File, std::shared_ptr<const PreparedPicture>>> files_;
+  std::deque<File> files_;                               // likewise
   Seen traced_;
   std::shared_ptr<const RecordedTrace> trace_;
 };

@@ -133,7 +133,7 @@ Result<std::shared_ptr<TextImages>> PictureTextReader::images(const Input& input
     return text;
   }
   for (const std::filesystem::path& file : input.images) {
-    LOCUS_TRY(const std::shared_ptr<const PreparedPicture> picture, prepared_picture(file));
+    LOCUS_TRY(const std::shared_ptr<const PreparedPicture> picture, prepared_picture(file, input.picture));
     if (!picture->warning.empty()) {
       warnings.push_back(picture->warning);
     }
@@ -144,7 +144,7 @@ Result<std::shared_ptr<TextImages>> PictureTextReader::images(const Input& input
 
 Result<std::shared_ptr<const PreparedPicture>> PictureTextReader::prepared_pixels(
     const std::filesystem::path& file) const {
-  return parts_.vision->kept().file(file, [&]() -> Result<PreparedPicture> {
+  return parts_.vision->kept().file(file, {}, [&]() -> Result<PreparedPicture> {
     PreparedPicture made;
     LOCUS_TRY(made.parts, parts_.vision->read(file));
     return made;
@@ -152,20 +152,21 @@ Result<std::shared_ptr<const PreparedPicture>> PictureTextReader::prepared_pixel
 }
 
 Result<std::shared_ptr<const PreparedPicture>> PictureTextReader::prepared_picture(
-    const std::filesystem::path& file) const {
+    const std::filesystem::path& file, const PictureChanges& changes) const {
   if (parts_.unread_pictures) {
     return *parts_.unread_pictures;
   }
-  return parts_.vision->kept().file(file, [&] { return prepare_picture(file); });
+  return parts_.vision->kept().file(file, changes, [&] { return prepare_picture(file, changes); });
 }
 
-Result<PreparedPicture> PictureTextReader::prepare_picture(const std::filesystem::path& file) const {
+Result<PreparedPicture> PictureTextReader::prepare_picture(const std::filesystem::path& file,
+                                                           const PictureChanges& changes) const {
   PreparedPicture made;
-  LOCUS_TRY(const image::OpenedPicture picture, image::open_picture(file));
-  made.warning = picture.warning;
   const std::int64_t cell = parts_.vision->tower().spec().image.patch * parts_.vision->connector().spec().cell();
+  LOCUS_TRY(const auto picture, reader_.open_picture(file, changes, cell));
+  made.warning = picture->warning;
   LOCUS_TRY(const std::vector<image::Pixels> parts,
-            within(image::preprocess_all(picture.picture, parts_.preprocessing, cell), file.string()));
+            within(image::preprocess_all(picture->picture, parts_.preprocessing, cell), file.string()));
   for (const image::Pixels& pixels : parts) {
     const at::Tensor values =
         at::from_blob(const_cast<float*>(pixels.values.data()), {3, pixels.height, pixels.width}, at::kFloat).clone();

@@ -25,9 +25,10 @@ class PictureTextReader {
 
  private:
   Result<PreparedInput> prepare(const Input& input) const;
-  Result<PreparedPicture> prepare_picture(const std::filesystem::path& file) const;
+  Result<PreparedPicture> prepare_picture(const std::filesystem::path& file, const PictureChanges& changes) const;
   Result<std::shared_ptr<const PreparedPicture>> prepared_pixels(const std::filesystem::path& file) const;
-  Result<std::shared_ptr<const PreparedPicture>> prepared_picture(const std::filesystem::path& file) const;
+  Result<std::shared_ptr<const PreparedPicture>> prepared_picture(const std::filesystem::path& file,
+                                                                  const PictureChanges& changes) const;
   // With all placeholders of the pictures.
   Result<std::vector<text::Token>> tokens(const Input& input, const TextImages& images,
                                           std::vector<std::string>& warnings) const;

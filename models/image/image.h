@@ -73,6 +73,26 @@ struct Pixels {
   Picture shown;
 };
 
+// Pixels of a picture that a patch of the model is wide and high: `patch`, enlarged as the resizing makes the picture
+// smaller.
+struct PatchSize {
+  double width = 0;
+  double height = 0;
+};
+// Where pixels of a picture lie on the grid of patches: column = x0 + x·dx, row = y0 + y·dy, centres of pixels and of
+// patches being whole numbers.
+struct PatchGrid {
+  double x0 = 0;
+  double dx = 0;
+  double y0 = 0;
+  double dy = 0;
+};
+// `cell` is the side of the whole patches that preprocess() crops to. Errors: those of preprocess() for this size.
+Result<PatchSize> patch_size(std::int64_t width, std::int64_t height, const Preprocessing& options, std::int64_t cell);
+// Errors also: kUnsupported for a picture that is cut into tiles.
+Result<PatchGrid> patch_grid(std::int64_t width, std::int64_t height, const Preprocessing& options, std::int64_t cell,
+                             std::int64_t patch);
+
 // Resizes, crops to whole patches (cells) of `patch` pixels, rescales and normalises.
 Result<Pixels> preprocess(const Picture& picture, const Preprocessing& options, std::int64_t patch);
 // All inputs made from a picture: itself, or its tiles row by row and then the whole.

@@ -120,6 +120,46 @@ Result<std::vector<Pixels>> preprocess_all(const Picture& picture, const Preproc
   return all;
 }
 
+namespace {
+
+// Behind the resizing, at least one pixel.
+Result<Size> resized_size(std::int64_t width, std::int64_t height, const Preprocessing& options, std::int64_t cell) {
+  LOCUS_TRY(const Size size,
+            options.resize ? resized({width, height, {}}, options, cell) : Result<Size>(Size{width, height}));
+  if (width < 1 || height < 1 || size.width < 1 || size.height < 1) {
+    return bad_input("expected a picture with pixels, found " + std::to_string(width) + " × " + std::to_string(height));
+  }
+  return size;
+}
+
+}  // namespace
+
+Result<PatchSize> patch_size(std::int64_t width, std::int64_t height, const Preprocessing& options, std::int64_t cell) {
+  LOCUS_TRY(const Size size, resized_size(width, height, options, cell));
+  const auto of = [&](std::int64_t own, std::int64_t seen) {
+    return static_cast<double>(cell) * static_cast<double>(own) / static_cast<double>(seen);
+  };
+  return PatchSize{of(width, size.width), of(height, size.height)};
+}
+
+Result<PatchGrid> patch_grid(std::int64_t width, std::int64_t height, const Preprocessing& options, std::int64_t cell,
+                             std::int64_t patch) {
+  if (options.rule == ResizeRule::kTiles) {
+    return unsupported("expected a picture in one part, found a family that cuts it into tiles");
+  }
+  LOCUS_TRY(const Size size, resized_size(width, height, options, cell));
+  const auto along = [&](std::int64_t own, std::int64_t seen, std::int64_t cropped, double& first, double& step) {
+    const auto margin_px = static_cast<double>(options.center_crop ? margin(seen, cropped) : 0);
+    const auto side = static_cast<double>(patch);
+    step = static_cast<double>(seen) / static_cast<double>(own) / side;
+    first = 0.5 * step - margin_px / side - 0.5;
+  };
+  PatchGrid grid;
+  along(width, size.width, options.crop_width, grid.x0, grid.dx);
+  along(height, size.height, options.crop_height, grid.y0, grid.dy);
+  return grid;
+}
+
 Result<Pixels> preprocess(const Picture& picture, const Preprocessing& options, std::int64_t patch) {
   LOCUS_CHECK(check(picture, options, patch));
   Picture shown = picture;

@@ -22,6 +22,7 @@ void LiveInput::type(const std::string& text) {
   models::Input input;
   input.text = text;
   input.images = pictures_after(value_.text.value_or(""), text, value_.images, removed_);
+  input.picture = input.images.empty() ? models::PictureChanges() : value_.picture;
   input.decoder_text = value_.decoder_text;
   input.decoder_ids = value_.decoder_ids;
   input.position_start = value_.position_start;

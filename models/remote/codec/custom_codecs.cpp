@@ -19,7 +19,7 @@ constexpr std::int64_t kMaxSide = std::int64_t{1} << 40;  // of a field; its cel
 
 }  // namespace
 
-// ---- Settings, Edits
+// ---- Settings, Edits, PictureChanges
 
 json Codec<Settings>::write(Writer& /*writer*/, const Settings& value) {
   return models::to_json(value);
@@ -49,6 +49,24 @@ void Codec<models::Edits>::read(Reader& reader, const json& tree, models::Edits&
     return reader.fail(edits.error());
   }
   value = *std::move(edits);
+}
+
+json Codec<models::PictureChanges>::write(Writer& /*writer*/, const models::PictureChanges& value) {
+  return models::to_text(value);
+}
+
+void Codec<models::PictureChanges>::read(Reader& reader, const json& tree, models::PictureChanges& value) {
+  std::string text;
+  read_text(reader, tree, false, text);
+  value.clear();
+  if (!reader.ok()) {
+    return;
+  }
+  auto changes = models::parse_picture_changes(text);
+  if (!changes.ok()) {
+    return reader.fail(changes.error());
+  }
+  value = *std::move(changes);
 }
 
 // ---- Field

@@ -65,6 +65,7 @@ constexpr std::int64_t kMostListed = 1'000'000;  // entries of a list of the bes
 // NOLINTEND(bugprone-macro-parentheses)
 LOCUS_OWN_FORM(Settings);
 LOCUS_OWN_FORM(models::Edits);
+LOCUS_OWN_FORM(models::PictureChanges);
 LOCUS_OWN_FORM(Field);                           // what a causal map hides at the end of its rows is counted
 LOCUS_OWN_FORM(std::vector<models::TokenInfo>);  // by columns
 LOCUS_OWN_FORM(models::Picture);
@@ -336,6 +337,7 @@ void members(Structs, Is<models::Input> auto& x, auto& visit) {
   visit("image", x.image);
   visit("images", x.images);
   visit("pixels", x.pixels);
+  visit("picture", x.picture);
   visit.bytes("decoder_text", x.decoder_text);
   visit("decoder_ids", x.decoder_ids);
   visit("token_types", x.token_types);
