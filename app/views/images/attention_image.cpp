@@ -16,6 +16,7 @@ namespace locus::views {
 namespace {
 
 constexpr const char* kNeutralText = "Describe the image.";
+constexpr std::uint32_t kAreaColor = 0x4CC9F0FF;  // apart from the frame of the query
 
 // Measures (layers · heads, T): a row per head, layer by layer.
 class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
@@ -45,11 +46,14 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
   ImageOptions options_of(const ViewInput& input) const {
     const bool rollout = option<bool>(input, "rollout");
     const auto neutral = option<std::string>(input, "neutral");
-    return {(option<bool>(input, "all-heads") || input.head == kAll) && !rollout, rollout,
+    return {(option<bool>(input, "all-heads") || input.head == kAll) && !rollout,
+            rollout,
             !option<bool>(input, "relative") || rollout ? ""
             : neutral.empty()                           ? kNeutralText
                                                         : neutral,
-            option<bool>(input, "plain")};
+            option<bool>(input, "plain"),
+            option<std::string>(input, "outline") == "both",
+            option<bool>(input, "area")};
   }
 
   ViewInfo info_ = described({
@@ -78,6 +82,10 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
                "that every text reads stand back"),
            words("neutral", "Neutral text", "The text that is read in place of what stands behind the pictures",
                  kNeutralText),
+           choice("outline", "Outline", "half: the patches with half of the weight; both: those with 80 % of it too",
+                  {"half", "both"}),
+           toggle("area", "Largest area",
+                  "Frame the largest area within the outline of half of the weight, and say its box and share"),
            toggle("plain", "Picture too", "The picture itself, beside the others", true),
            number("opacity", "Tint", "How dark is what is not read, or how much of the image a colormap covers", 0.7,
                   0.0, 1.0)},
@@ -135,8 +143,20 @@ figure::Panel AttentionImage::tile_panel(const ViewInput& input, const ImageTile
 namespace {
 
 void add_outline(const ViewInput& input, const ImageOptions& options, const ImageTile& tile, figure::Panel& panel) {
-  if (options.of_weights(input.quantity) && options.neutral.empty() && is_seen(tile.area.picture)) {
-    add_lines(outline_of(half_of_weight(*tile.patches), tile.patches->columns), panel);
+  if (!has_outlines(input, options) || !is_seen(tile.area.picture)) {
+    return;
+  }
+  const Field& patches = *tile.patches;
+  if (options.wide) {
+    constexpr double kWide = 0.8;
+    add_lines(outline_of(most_of_weight(patches, kWide), patches.columns), panel, true);
+  }
+  add_lines(outline_of(half_of_weight(patches), patches.columns), panel);
+  if (const auto blob = options.area ? largest_blob(patches, half_of_weight(patches)) : std::nullopt) {
+    const auto top = static_cast<double>(blob->top);
+    const auto left = static_cast<double>(blob->left);
+    panel.layers.emplace_back(figure::Box{
+        {left, left + static_cast<double>(blob->columns)}, {top, top + static_cast<double>(blob->rows)}, kAreaColor});
   }
 }
 
@@ -270,12 +290,19 @@ Result<Data> AttentionImage::table(const ViewInput& input, const Numbers& all) c
         data.values.push_back(of_quantity ? as_data(input.quantity, value) : value);
       }
     }
+    std::string areas_said;
+    for (const PatchArea& area : areas) {
+      const std::string said =
+          options.area && has_outlines(input, options) ? area_text(patches_of(*row, area.cells)) : "";
+      areas_said += said.empty() ? "" : "; " + (area.name.empty() ? "" : area.name + ", ") + said;
+    }
     const std::int64_t heads = options.all_heads ? model.heads : 1;
     const HeadRef own = head_of_column(input, 0);
     const std::int64_t layer = input.layer == kAll ? n / heads : own.layer;
     data.titles.push_back(column.name + ", " +
                           (options.rollout ? std::string("rollout")
-                                           : head_label(model, layer, options.all_heads ? n % heads : own.head)));
+                                           : head_label(model, layer, options.all_heads ? n % heads : own.head)) +
+                          areas_said);
   }
   return data;
 }

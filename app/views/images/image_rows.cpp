@@ -77,6 +77,23 @@ std::string words_of_query(const Field& row, const Field& patches, const Column&
 
 }  // namespace
 
+bool has_outlines(const ViewInput& input, const ImageOptions& options) {
+  return options.of_weights(input.quantity) && options.neutral.empty();
+}
+
+std::string area_text(const Field& patches) {
+  const auto blob = largest_blob(patches, half_of_weight(patches));
+  if (!blob) {
+    return {};
+  }
+  const auto from_to = [](const char* what, std::int64_t first, std::int64_t count) {
+    return std::string(what) + (count == 1 ? " " : "s ") + std::to_string(first) +
+           (count == 1 ? "" : " to " + std::to_string(first + count - 1));
+  };
+  return from_to("row", blob->top, blob->rows) + ", " + from_to("column", blob->left, blob->columns) + ": " +
+         fixed_text(blob->share, 2) + " of the weight on the picture";
+}
+
 std::vector<std::int64_t> shown_heads(const ViewInput& input, std::size_t column, const ImageOptions& options) {
   if (!options.all_heads) {
     return {options.rollout ? kMean : head_of_column(input, column).head};
@@ -203,7 +220,8 @@ std::string note_of_tile(const ImageTile& tile, const Column& column, const View
   const std::string outlined = count == 0 ? ""
                                           : "; outlined: the " + std::to_string(count) + " of " +
                                                 std::to_string(half.size()) + " patches with half of its weight here";
-  return words_of_query(*tile.row, *tile.patches, column, query) + outlined;
+  const std::string area = options.area ? area_text(*tile.patches) : "";
+  return words_of_query(*tile.row, *tile.patches, column, query) + outlined + (area.empty() ? "" : "; framed: " + area);
 }
 
 std::string statement_of_image(const std::vector<ImageTile>& tiles, const ViewInput& input, std::size_t of,

@@ -28,6 +28,8 @@ struct ImageOptions {
   bool rollout = false;
   std::string neutral;
   bool plain = false;  // the pictures themselves too
+  bool wide = false;   // the outline of 80 % of the weight too
+  bool area = false;   // the largest area within the outline of half is framed, with its numbers
 
   bool of_weights(models::Quantity quantity) const { return rollout || quantity == models::Quantity::kWeight; }
 };
@@ -58,6 +60,12 @@ struct ImageTile : ImagePanel {
   FieldPointer patches;
 };
 std::vector<ImageTile> image_tiles(const ViewInput& input, const ImageOptions& options, const Fields& all);
+
+// Whether outlines are drawn: of weights as they are.
+bool has_outlines(const ViewInput& input, const ImageOptions& options);
+// "rows 2 to 5, columns 3 to 7: 0.31 of the weight on the picture": the largest area of the patches with half of it;
+// empty where there is none.
+std::string area_text(const Field& patches);
 
 // The name of the colours.
 std::string image_label(const ViewInput& input, const ImageOptions& options);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -150,6 +151,76 @@ TEST(ImageViews, HalfOfTheWeightIsInTheFewestPatches) {
   EXPECT_EQ(std::ranges::count(half_of_weight(patches_with(1, 4, {0.2F, 0.2F, 0.2F, none})), true), 3);  // ties
   EXPECT_EQ(std::ranges::count(half_of_weight(patches_with(1, 2, {0, none})), true), 0);
   EXPECT_EQ(std::ranges::count(half_of_weight(patches_with(1, 1, {0.3F})), true), 1);
+}
+
+TEST(ImageViews, AnyShareOfTheWeightIsInTheFewestPatches) {
+  const Field patches = patches_with(2, 3, {0.4F, 0.1F, 0.2F, 0.3F, 0.05F, 0.15F});  // 1.2 in all
+  EXPECT_EQ(most_of_weight(patches, 0.8), (std::vector<bool>{true, false, true, true, false, true}));
+  EXPECT_EQ(most_of_weight(patches, 0.3), (std::vector<bool>{true, false, false, false, false, false}));
+  EXPECT_EQ(most_of_weight(patches, 1), std::vector<bool>(6, true));
+}
+
+// Of random grids against labels that spread until nothing changes.
+TEST(ImageViews, TheLargestAreaIsThatOfLabelsThatSpread) {
+  constexpr std::int64_t kRows = 5;
+  constexpr std::int64_t kColumns = 7;
+  std::uint32_t state = 1;
+  const auto random = [&] { return (state = state * 1664525U + 1013904223U) >> 8; };
+  for (int round = 0; round < 200; ++round) {
+    std::vector<float> values;
+    std::vector<bool> inside;
+    for (std::int64_t n = 0; n < kRows * kColumns; ++n) {
+      values.push_back(static_cast<float>(1 + random() % 997));
+      inside.push_back(random() % 3 == 0);
+    }
+    std::vector<std::int64_t> label(inside.size());
+    for (std::size_t n = 0; n < label.size(); ++n) {
+      label[n] = inside[n] ? static_cast<std::int64_t>(n) : -1;
+    }
+    for (bool more = true; more;) {
+      more = false;
+      for (std::int64_t a = 0; a < kRows * kColumns; ++a) {
+        for (const std::int64_t b : {a + 1, a + kColumns}) {
+          const bool beside = b < kRows * kColumns && (b == a + kColumns || b % kColumns != 0);
+          auto& one = label[static_cast<std::size_t>(a)];
+          if (beside && one >= 0 && label[static_cast<std::size_t>(b)] >= 0 &&
+              one != label[static_cast<std::size_t>(b)]) {
+            one = label[static_cast<std::size_t>(b)] = std::min(one, label[static_cast<std::size_t>(b)]);
+            more = true;
+          }
+        }
+      }
+    }
+    double all = 0;
+    std::map<std::int64_t, PatchBlob> blobs;
+    for (std::size_t n = 0; n < label.size(); ++n) {
+      all += static_cast<double>(values[n]);
+      if (label[n] >= 0) {
+        const auto row = static_cast<std::int64_t>(n) / kColumns;
+        const auto column = static_cast<std::int64_t>(n) % kColumns;
+        auto [at, made] = blobs.try_emplace(label[n], PatchBlob{row, column, 0, 0, 0, 0});
+        PatchBlob& blob = at->second;  // rows and columns: the last ones
+        blob.left = std::min(blob.left, column);
+        blob.rows = std::max(blob.rows, row);
+        blob.columns = std::max(blob.columns, column);
+        ++blob.patches;
+        blob.share += static_cast<double>(values[n]);
+      }
+    }
+    const auto found = largest_blob(patches_with(kRows, kColumns, values), inside);
+    ASSERT_EQ(found.has_value(), !blobs.empty());
+    const PatchBlob* most = nullptr;
+    for (const auto& [first, blob] : blobs) {
+      most = most == nullptr || blob.share > most->share ? &blob : most;
+    }
+    if (most != nullptr) {
+      EXPECT_NEAR(found->share, most->share / all, 1e-12);
+      EXPECT_EQ(found->patches, most->patches);
+      EXPECT_EQ(std::vector({found->top, found->left, found->rows, found->columns}),
+                std::vector({most->top, most->left, most->rows - most->top + 1, most->columns - most->left + 1}));
+    }
+  }
+  EXPECT_FALSE(largest_blob(patches_with(1, 1, {1}), {false}).has_value());
 }
 
 // Every edge between a flagged cell and another is walked once, and nothing else; loops are closed.

@@ -92,30 +92,94 @@ std::optional<PatchPlace> patch_place(const models::ImageSpan& cells, std::int64
   return PatchPlace{cell_interval(column), cell_interval(row)};
 }
 
-std::vector<bool> half_of_weight(const Field& patches) {
-  const auto weight = [&](std::size_t n) {
-    const float value = patches.values[n];
-    return std::isfinite(value) && value > 0 ? static_cast<double>(value) : 0;
-  };
+namespace {
+
+double weight_at(const Field& patches, std::size_t n) {
+  const float value = patches.values[n];
+  return std::isfinite(value) && value > 0 ? static_cast<double>(value) : 0;
+}
+
+double whole_weight(const Field& patches) {
+  double all = 0;
+  for (std::size_t n = 0; n < patches.values.size(); ++n) {
+    all += weight_at(patches, n);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<bool> most_of_weight(const Field& patches, double share) {
   std::vector<std::size_t> order(patches.values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return weight_at(patches, a) > weight_at(patches, b); });
   double all = 0;
   for (const std::size_t n : order) {
-    all += weight(n);
+    all += weight_at(patches, n);
   }
   std::vector<bool> inside(order.size(), false);
   double sum = 0;
   double last = 0;
   for (const std::size_t n : order) {
-    if (weight(n) <= 0 || (2 * sum >= all && weight(n) < last)) {
+    const double weight = weight_at(patches, n);
+    if (weight <= 0 || (sum >= share * all && weight < last)) {
       break;
     }
     inside[n] = true;
-    last = weight(n);
+    last = weight;
     sum += last;
   }
   return inside;
+}
+
+std::optional<PatchBlob> largest_blob(const Field& patches, const std::vector<bool>& inside) {
+  std::optional<PatchBlob> largest;
+  std::vector<bool> seen(inside.size(), false);
+  const double all = whole_weight(patches);
+  for (std::size_t first = 0; first < inside.size(); ++first) {
+    if (!inside[first] || seen[first]) {
+      continue;
+    }
+    std::vector<std::size_t> open{first};
+    seen[first] = true;
+    std::int64_t top = patches.rows;
+    std::int64_t bottom = 0;
+    std::int64_t left = patches.columns;
+    std::int64_t right = 0;
+    PatchBlob blob;
+    while (!open.empty()) {
+      const std::size_t n = open.back();
+      open.pop_back();
+      const std::int64_t row = static_cast<std::int64_t>(n) / patches.columns;
+      const std::int64_t column = static_cast<std::int64_t>(n) % patches.columns;
+      top = std::min(top, row);
+      bottom = std::max(bottom, row + 1);
+      left = std::min(left, column);
+      right = std::max(right, column + 1);
+      ++blob.patches;
+      blob.share += all > 0 ? weight_at(patches, n) / all : 0;
+      const auto visit = [&](std::int64_t r, std::int64_t c) {
+        const auto at = static_cast<std::size_t>(r * patches.columns + c);
+        if (r >= 0 && r < patches.rows && c >= 0 && c < patches.columns && inside[at] && !seen[at]) {
+          seen[at] = true;
+          open.push_back(at);
+        }
+      };
+      visit(row - 1, column);
+      visit(row + 1, column);
+      visit(row, column - 1);
+      visit(row, column + 1);
+    }
+    blob.top = top;
+    blob.left = left;
+    blob.rows = bottom - top;
+    blob.columns = right - left;
+    if (!largest || blob.share > largest->share) {
+      largest = blob;
+    }
+  }
+  return largest;
 }
 
 namespace {
@@ -238,7 +302,7 @@ figure::Panel darkened_panel(const models::Picture& picture, FieldPointer patche
   return panel;
 }
 
-void add_lines(const PictureLines& lines, figure::Panel& panel) {
+void add_lines(const PictureLines& lines, figure::Panel& panel, bool thin) {
   if (lines.x.empty()) {
     return;
   }
@@ -251,7 +315,7 @@ void add_lines(const PictureLines& lines, figure::Panel& panel) {
     curve.x = lines.x;
     curve.y = lines.y;
     curve.color = stroke.color;
-    curve.width_px = stroke.width_px;
+    curve.width_px = thin ? stroke.width_px / 2 : stroke.width_px;
     panel.layers.emplace_back(std::move(curve));
   }
 }

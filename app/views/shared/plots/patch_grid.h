@@ -53,9 +53,23 @@ struct PictureLines {
   std::vector<double> x;
   std::vector<double> y;
 };
-// The fewest patches that have half of the weight on all of them, and those that tie with the last of these: a flag a
-// patch, row by row. None where there is no weight.
-std::vector<bool> half_of_weight(const Field& patches);
+// The fewest patches that have this share of the weight on all of them, and those that tie with the last of these: a
+// flag for each patch, row by row. None where there is no weight.
+std::vector<bool> most_of_weight(const Field& patches, double share);
+inline std::vector<bool> half_of_weight(const Field& patches) {
+  return most_of_weight(patches, 0.5);
+}
+// Flagged patches that hang together by their sides.
+struct PatchBlob {
+  std::int64_t top = 0;  // its box, in patches
+  std::int64_t left = 0;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t patches = 0;
+  double share = 0;  // of the weight on all patches
+};
+// The one with the most weight, of equal ones the first row by row; empty where no patch is flagged.
+std::optional<PatchBlob> largest_blob(const Field& patches, const std::vector<bool>& inside);
 // The outlines of the flagged cells of a grid of so many columns: closed loops.
 PictureLines outline_of(const std::vector<bool>& inside, std::int64_t columns);
 
@@ -73,8 +87,8 @@ figure::Panel darkened_panel(const models::Picture& picture, FieldPointer patche
                              double darkness);
 // The picture as it is.
 figure::Panel picture_panel(const models::Picture& picture, const models::ImageSpan& cells);
-// Lines that are seen on any colour of a picture.
-void add_lines(const PictureLines& lines, figure::Panel& panel);
+// Lines that are seen on any colour of a picture; thin ones for what is second to others.
+void add_lines(const PictureLines& lines, figure::Panel& panel, bool thin = false);
 // Room above the picture with the word in it, and an arrow from there to the middle of a patch; without a patch the room
 // and nothing in it.
 void add_arrow(const std::string& word, const std::string& said, const models::ImageSpan& cells,
