@@ -25,6 +25,7 @@
 #include "app/workbench/input/ids_panel.h"
 #include "app/workbench/input/input_files.h"
 #include "app/workbench/input/patch_picture.h"
+#include "app/workbench/input/picture_controls.h"
 #include "app/workbench/input/position_ruler.h"
 #include "app/workbench/input/ruler_link.h"
 #include "app/workbench/input/token_menu.h"
@@ -66,6 +67,9 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   ids_input_ = new IdsInput(studio_, *ids_, *editor_);
   strip_ = new TokenStrip(body);
   arcs_ = new ArcLink(studio_, *strip_, *editor_, this);
+  auto* changes = new PictureControls(studio_, *picture_, body);
+  connect(changes, &PictureControls::failed, this, &InputDock::failed);
+  layout->addWidget(changes);
   splitter_ = new QSplitter(Qt::Vertical, body);
   splitter_->addWidget(stack_);
   auto* tokens = new QWidget(body);

@@ -1,10 +1,14 @@
 #include "app/workbench/input/patch_picture.h"
 
+#include <QApplication>
 #include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
+#include <QWheelEvent>
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "app/views/shared/plots/patch_grid.h"
@@ -28,6 +32,10 @@ PatchPicture::PatchPicture(QWidget* parent) : QWidget(parent) {
 }
 
 void PatchPicture::set_file(const QString& path) {
+  if (path == file_ && error_.isEmpty()) {
+    return;
+  }
+  file_ = path;
   trace_.reset();
   error_.clear();
   const auto picture = image::load_picture(path.toStdString());
@@ -122,9 +130,59 @@ std::optional<std::int64_t> PatchPicture::token_at(const QPointF& point) const {
 }
 
 void PatchPicture::mousePressEvent(QMouseEvent* event) {
-  if (const auto token = token_at(event->position())) {
+  if (event->button() == Qt::LeftButton) {
+    pressed_ = event->position();
+    dragged_ = false;
+    turns_ = event->modifiers().testFlag(Qt::ShiftModifier);
+  }
+}
+
+void PatchPicture::mouseMoveEvent(QMouseEvent* event) {
+  const QRectF at = place();
+  if (!pressed_ || !trace_ || at.isEmpty()) {
+    return;
+  }
+  const QPointF by = event->position() - *pressed_;
+  if (!dragged_ && by.manhattanLength() < QApplication::startDragDistance()) {
+    return;
+  }
+  if (!std::exchange(dragged_, true)) {
+    Q_EMIT drag_begun();
+  }
+  if (turns_) {
+    const auto angle = [&](const QPointF& point) {
+      return std::atan2(point.y() - at.center().y(), point.x() - at.center().x());
+    };
+    const double turn = angle(event->position()) - angle(*pressed_);
+    Q_EMIT turned(std::remainder(turn, 2 * std::numbers::pi) * 180 / std::numbers::pi);
+    return;
+  }
+  const models::ImageGrid& grid = trace_->image_grid();
+  Q_EMIT moved(by.x() / at.width() * static_cast<double>(grid.columns),
+               by.y() / at.height() * static_cast<double>(grid.rows));
+}
+
+void PatchPicture::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton || !pressed_) {
+    return;
+  }
+  pressed_.reset();
+  if (std::exchange(dragged_, false)) {
+    Q_EMIT drag_ended();
+  } else if (const auto token = token_at(event->position())) {
     Q_EMIT clicked(*token);
   }
+}
+
+void PatchPicture::wheelEvent(QWheelEvent* event) {
+  if (!event->modifiers().testFlag(Qt::ControlModifier) || event->angleDelta().y() == 0) {
+    QWidget::wheelEvent(event);
+    return;
+  }
+  constexpr double kNotch = 120;
+  constexpr double kFactor = 1.1;  // of a notch
+  Q_EMIT scaled(std::pow(kFactor, event->angleDelta().y() / kNotch));
+  event->accept();
 }
 
 bool PatchPicture::event(QEvent* event) {

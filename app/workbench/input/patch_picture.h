@@ -1,5 +1,5 @@
 // PatchPicture: the image of the input with its patch grid, a tooltip for the patch under the pointer, and pinning by
-// click.
+// click. Dragging moves the image, with Shift turns it; the wheel with Ctrl scales it.
 #pragma once
 
 #include <QImage>
@@ -17,7 +17,7 @@ class PatchPicture : public QWidget {
  public:
   explicit PatchPicture(QWidget* parent);
 
-  // Shows the file, until there is a run of it.
+  // Shows the file, until there is a run of it; the file that is shown already stays as it is.
   void set_file(const QString& path);
   // The reason why the file cannot be shown; empty: it can.
   const QString& error() const { return error_; }
@@ -29,10 +29,19 @@ class PatchPicture : public QWidget {
 
  Q_SIGNALS:
   void clicked(std::int64_t token);
+  void drag_begun();
+  // Between drag_begun() and drag_ended(), since it began: by so many patches; by so many degrees, clockwise.
+  void moved(double right, double down);
+  void turned(double degrees);
+  void drag_ended();
+  void scaled(double factor);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
   bool event(QEvent* event) override;
 
  private:
@@ -40,9 +49,13 @@ class PatchPicture : public QWidget {
   std::optional<std::int64_t> token_at(const QPointF& point) const;
 
   QImage image_;
+  QString file_;
   QString error_;
   std::shared_ptr<const models::Trace> trace_;
   std::int64_t pinned_ = -1;
+  std::optional<QPointF> pressed_;
+  bool dragged_ = false;
+  bool turns_ = false;
 };
 
 }  // namespace locus::workbench

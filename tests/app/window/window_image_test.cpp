@@ -1,6 +1,11 @@
-// An image as an input: what cannot be read says so.
+// An image as an input: what cannot be read says so; it is moved by hand and by numbers.
 #include "tests/support/window.h"
 
+#include <QDoubleSpinBox>
+#include <QLineEdit>
+#include <QMouseEvent>
+#include <QToolButton>
+#include <QWheelEvent>
 #include <fstream>
 
 #include "app/workbench/input/patch_picture.h"
@@ -12,6 +17,26 @@ class WindowImage : public WindowTest {
  protected:
   std::string file(const char* name) const { return config_.path().toStdString() + "/" + name; }
   PatchPicture& picture() { return *window_->findChild<PatchPicture*>(); }
+  std::string changes() const { return models::to_text(window_->studio().input().picture); }
+  template <class Widget>
+  Widget& named(const char* name) {
+    return *window_->findChild<Widget*>(QLatin1String(name));
+  }
+  void mouse(QEvent::Type type, const QPointF& at, Qt::KeyboardModifiers modifiers = {}) {
+    const bool moves = type == QEvent::MouseMove;
+    QMouseEvent event(type, at, picture().mapToGlobal(at), moves ? Qt::NoButton : Qt::LeftButton,
+                      type == QEvent::MouseButtonRelease ? Qt::NoButton : Qt::LeftButton, modifiers);
+    QApplication::sendEvent(&picture(), &event);
+  }
+  // A run of an image of 3 × 5 patches.
+  void open_picture() {
+    open("eyes");
+    QImage green(50, 30, QImage::Format_RGB32);
+    green.fill(Qt::green);
+    ASSERT_TRUE(green.save(QString::fromStdString(file("whole.png"))));
+    window_->open_path(file("whole.png"));
+    ASSERT_TRUE(settle());
+  }
 };
 
 TEST_F(WindowImage, ABrokenImageSaysSo) {
@@ -31,6 +56,84 @@ TEST_F(WindowImage, ABrokenImageSaysSo) {
   }
   window_->open_path(file("whole.png"));
   EXPECT_TRUE(picture().error().isEmpty());
+}
+
+TEST_F(WindowImage, DraggingMovesItInOneStepOfUndo) {
+  open_picture();
+  EXPECT_TRUE(named<QWidget>("picture-line").isVisibleTo(window_.get()));
+  const QSizeF shown = QSizeF(50, 30).scaled(QSizeF(picture().size()), Qt::KeepAspectRatio);
+  const QPointF middle(picture().width() / 2.0, picture().height() / 2.0);
+  const auto patches = [&](double right, double down) {
+    return middle + QPointF(right * shown.width() / 5, down * shown.height() / 3);
+  };
+  mouse(QEvent::MouseButtonPress, middle);
+  for (const double part : {0.3, 0.6, 1.0}) {
+    mouse(QEvent::MouseMove, patches(part * 1.25, part * -0.5));
+  }
+  mouse(QEvent::MouseButtonRelease, patches(1.25, -0.5));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(changes(), "shift 1.25p -0.5p");
+  EXPECT_EQ(named<QLineEdit>("picture-line").text(), QStringLiteral("shift 1.25p -0.5p"));
+  EXPECT_DOUBLE_EQ(named<QDoubleSpinBox>("picture-x").value(), 1.25);
+  mouse(QEvent::MouseButtonPress, middle);  // on from there
+  mouse(QEvent::MouseMove, patches(-0.25, 0));
+  mouse(QEvent::MouseButtonRelease, patches(-0.25, 0));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(changes(), "shift 1p -0.5p");
+  window_->studio().undo();
+  EXPECT_EQ(changes(), "shift 1.25p -0.5p");
+  window_->studio().undo();
+  EXPECT_EQ(changes(), "");
+  window_->studio().redo();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(changes(), "shift 1.25p -0.5p");
+}
+
+TEST_F(WindowImage, AClickPinsAndADragWithShiftTurns) {
+  open_picture();
+  const QPointF middle(picture().width() / 2.0, picture().height() / 2.0);
+  mouse(QEvent::MouseButtonPress, middle);
+  mouse(QEvent::MouseButtonRelease, middle);
+  EXPECT_EQ(window_->studio().state().query.index, 1 + 7);  // behind the class token
+  const QPointF right = middle + QPointF(40, 0);
+  const QPointF below = middle + QPointF(0, 40);
+  mouse(QEvent::MouseButtonPress, right, Qt::ShiftModifier);
+  mouse(QEvent::MouseMove, below, Qt::ShiftModifier);
+  mouse(QEvent::MouseButtonRelease, below, Qt::ShiftModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(changes(), "rotate 90");
+  EXPECT_EQ(window_->studio().state().query.index, 1 + 7);
+  QWheelEvent wheel(middle, picture().mapToGlobal(middle), {}, QPoint(0, 120), Qt::NoButton, Qt::ControlModifier,
+                    Qt::NoScrollPhase, false);
+  QApplication::sendEvent(&picture(), &wheel);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(changes(), "rotate 90; scale 1.1");
+}
+
+TEST_F(WindowImage, NumbersAndTheLineChangeIt) {
+  open_picture();
+  named<QDoubleSpinBox>("picture-y").setValue(-0.125);
+  named<QDoubleSpinBox>("picture-degrees").setValue(15);
+  EXPECT_EQ(changes(), "rotate 15; shift 0p -0.125p");
+  named<QToolButton>("picture-mirror").click();
+  EXPECT_EQ(changes(), "rotate 15; mirror; shift 0p -0.125p");
+  named<QDoubleSpinBox>("picture-degrees").setValue(0);
+  EXPECT_EQ(changes(), "mirror; shift 0p -0.125p");
+  auto& line = named<QLineEdit>("picture-line");
+  line.setText(QStringLiteral("blur 2;shift 3 0"));
+  Q_EMIT line.editingFinished();
+  EXPECT_EQ(changes(), "blur 2; shift 3 0");
+  EXPECT_EQ(named<QDoubleSpinBox>("picture-x").suffix(), QStringLiteral(" px"));
+  EXPECT_FALSE(named<QToolButton>("picture-mirror").isChecked());
+  line.setText(QStringLiteral("blur sideways"));
+  Q_EMIT line.editingFinished();
+  EXPECT_EQ(changes(), "blur 2; shift 3 0");
+  EXPECT_NE(window_->last_message().indexOf(QStringLiteral("found sideways")), -1);
+  named<QToolButton>("picture-reset").click();
+  EXPECT_EQ(changes(), "");
+  ASSERT_TRUE(settle());
+  type("a text");
+  EXPECT_FALSE(named<QWidget>("picture-line").isVisibleTo(window_.get()));
 }
 
 }  // namespace
