@@ -218,6 +218,12 @@ Result<std::vector<std::vector<analysis::PairStatistics>>> pair_statistics(const
   return wherever<&pair_statistics>(&Engine::pair_statistics, trace, stop, progress);
 }
 
+Result<std::vector<PictureStabilityPoint>> picture_stability(const Model& model, const Trace& trace,
+                                                             const PictureSweep& sweep, StopToken stop,
+                                                             const Progress& progress) {
+  return wherever<&picture_stability>(&Engine::picture_stability, model, trace, sweep, stop, progress);
+}
+
 Estimate pictures_estimate(const Model& model, const Input& input, const RunOptions& options) {
   return wherever<&pictures_estimate>(&Engine::pictures_estimate, model, input, options);
 }

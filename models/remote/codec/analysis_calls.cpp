@@ -1,6 +1,7 @@
 // Calls of models/api/analyses.h, repeated_text.h, state_norms.h and verify.h.
 #include "models/api/analyses.h"
 
+#include "models/api/picture_stability.h"
 #include "models/api/repeated_text.h"
 #include "models/api/state_norms.h"
 #include "models/api/verify.h"
@@ -110,6 +111,17 @@ struct Expected<&models::state_norms> : AnyAnswer {
     return remote::check(fits, "a number for each layer and token");
   }
 };
+template <>
+struct Expected<&models::picture_stability> : AnyAnswer {
+  static Status check(const std::vector<models::PictureStabilityPoint>& answer, const models::Model&,
+                      const models::Trace&, const models::PictureSweep& sweep, const auto&...) {
+    bool fits = answer.size() == sweep.by.size();
+    for (std::size_t n = 0; fits && n < answer.size(); ++n) {
+      fits = answer[n].layers.size() == answer.front().layers.size();
+    }
+    return remote::check(fits, "a number of each layer for each amount");
+  }
+};
 
 #define LOCUS_ANALYSIS_CALLS(CALL)                             \
   CALL("distance_bias", false, &models::distance_bias)         \
@@ -121,6 +133,7 @@ struct Expected<&models::state_norms> : AnyAnswer {
   CALL("head_difference", false, &models::head_difference)     \
   CALL("match_heads", false, &models::match_heads)             \
   CALL("shift_stability", false, &models::shift_stability)     \
+  CALL("picture_stability", false, &models::picture_stability) \
   CALL("length_curve", false, &models::length_curve)           \
   CALL("repeated_loss", false, &models::repeated_loss)         \
   CALL("state_norms", false, &models::state_norms)             \

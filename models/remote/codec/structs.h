@@ -14,6 +14,7 @@
 #include "models/api/model.h"
 #include "models/api/move_curve.h"
 #include "models/api/pairs.h"
+#include "models/api/picture_stability.h"
 #include "models/api/repeated_text.h"
 #include "models/api/score_sources.h"
 #include "models/api/state_norms.h"
@@ -35,6 +36,8 @@ template <>
 inline constexpr int kValues<models::HeadTo> = 7;
 template <>
 inline constexpr int kValues<models::TheoryAngle> = 2;
+template <>
+inline constexpr int kValues<models::PictureMove> = 4;
 template <>
 inline constexpr int kValues<models::KnockOutMeasure> = 3;
 template <>
@@ -443,6 +446,21 @@ void members(Structs, Is<models::Move> auto& x, auto& visit) {
 void members(Structs, Is<models::StabilityRow> auto& x, auto& visit) {
   visit("attention", x.attention);
   visit("dot_product_percent", x.dot_product_percent);
+}
+void members(Structs, Is<models::PictureSweep> auto& x, auto& visit) {
+  visit("move", x.move);
+  visit("by", x.by);
+  visit("undo", x.undo);
+}
+void members(Structs, Is<models::PictureStabilityRow> auto& x, auto& visit) {
+  visit("attention", x.attention);
+  visit("states", x.states);
+}
+void members(Structs, Is<models::PictureStabilityPoint> auto& x, auto& visit) {
+  visit("by", x.by);
+  visit("patches", x.patches);
+  visit("layers", x.layers);
+  visit("prediction", x.prediction);
 }
 void members(Structs, Is<analysis::Part> auto& x, auto& visit) {
   visit("sum", x.sum);

@@ -76,6 +76,12 @@ std::size_t grid_entry(const ViewInput& input, const Data& data, const Field& mo
   return static_cast<std::size_t>((((r / size) * model.heads + c / size) * length + row) * length + key);
 }
 
+// Rows of the table are amounts, its columns the amount, patches, prediction, and the layers of each measure.
+std::size_t moved_entry(const ViewInput& /*input*/, const Data& data, const Field& /*field*/, std::int64_t r,
+                        std::int64_t c) {
+  return static_cast<std::size_t>(c * data.shape[1] + 3 + r);
+}
+
 // The table's columns are layer and head, then every statistic; the figure leaves out those that no head has.
 std::size_t heads_entry(const ViewInput& /*input*/, const Data& data, const Field& /*field*/, std::int64_t r,
                         std::int64_t c) {
@@ -126,6 +132,7 @@ std::vector<Sentence> listed_sentences() {
       {"pe-dot-product", "text-rope", {{"cosine", "true"}, {"centred", "true"}}},
       {"pe-dot-product", "text-rope", {}, Quantity::kWeight, 2, true},
       {"pe-dot-product-2d", "shapes-seqpe"},
+      {"picture-stability", "shapes-seqpe", {{"steps", "1"}}, Quantity::kWeight, 0, false, moved_entry},
       {"pe-dot-product-2d", "shapes-seqpe", {}, Quantity::kWeight, 1, false, second_panel},
       {"gates", "text-cope"},
       {"positions", "text-cope"},

@@ -19,7 +19,7 @@ std::map<std::string, std::string> with_what_no_trace_has(std::map<std::string, 
                            "score-sources", "shift-stability", "repeated-text", "state-norms"}) {
     more[view] = "runs the model again; part is a trace without one";
   }
-  for (const char* view : {"attention-image", "pe-dot-product-2d"}) {
+  for (const char* view : {"attention-image", "pe-dot-product-2d", "picture-stability"}) {
     more[view] = "needs an image; part read text without a picture in it";
   }
   for (const char* view : {"atlas", "examples", "loss-by-position", "mean-map", "needle", "training"}) {

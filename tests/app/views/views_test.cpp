@@ -90,7 +90,7 @@ TEST(Views, TracesThatKeepNoQueriesAndKeysAreRefusedByName) {
     EXPECT_EQ(figure.error().code, ErrorCode::kUnsupported);
     EXPECT_NE(figure.error().describe().find("fake"), std::string::npos);
   }
-  for (const char* const name : {"shift-stability", "length-curve"}) {
+  for (const char* const name : {"shift-stability", "length-curve", "picture-stability"}) {
     EXPECT_EQ(view_of(name).available(fake_text().columns[0]).error().code, ErrorCode::kUnsupported) << name;
   }
 }

@@ -1,0 +1,122 @@
+// What changes when a picture is moved: trained models with known answers, and what is refused.
+#include "models/api/picture_stability.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "tests/support/opened.h"
+#include "tests/support/paths.h"
+#include "tests/support/pictured_text.h"
+
+namespace locus::models {
+namespace {
+
+struct Seen {
+  std::shared_ptr<const Model> model;
+  std::shared_ptr<const Trace> trace;
+};
+
+Seen seen_by(const std::string& checkpoint, const std::string& changes = "") {
+  const auto model = open(test::source_dir() + "/assets/checkpoints/" + checkpoint);
+  EXPECT_TRUE(model.ok());
+  Input input;
+  input.image = test::source_dir() + "/assets/samples/star.png";
+  input.picture = *parse_picture_changes(changes);
+  const auto trace = (*model)->run(input);
+  EXPECT_TRUE(trace.ok()) << (trace.ok() ? "" : trace.error().describe());
+  return {*model, *trace};
+}
+
+std::vector<PictureStabilityPoint> points_of(const Seen& seen, PictureMove move, std::vector<double> by,
+                                             bool undo = true) {
+  const auto points = picture_stability(*seen.model, *seen.trace, {move, std::move(by), undo});
+  EXPECT_TRUE(points.ok()) << (points.ok() ? "" : points.error().describe());
+  return points.ok() ? *points : std::vector<PictureStabilityPoint>();
+}
+
+// The same runs, and nothing moved: nothing changes.
+TEST(PictureStability, NothingChangesWhereNothingMoves) {
+  const Seen seen = seen_by("shapes-learned");
+  for (const auto& [move, none] : {std::pair(PictureMove::kRight, 0.0), std::pair(PictureMove::kRotate, 0.0),
+                                   std::pair(PictureMove::kScale, 1.0)}) {
+    const auto points = points_of(seen, move, {none});
+    ASSERT_EQ(points.size(), 1U);
+    EXPECT_EQ(points[0].patches, seen.trace->image_grid().rows * seen.trace->image_grid().columns);
+    EXPECT_NEAR(points[0].prediction, 0, 1e-6);
+    for (const PictureStabilityRow& row : points[0].layers) {
+      EXPECT_NEAR(row.attention, 0, 1e-6);
+      EXPECT_NEAR(row.states, 0, 1e-6);
+    }
+  }
+}
+
+// The first layer under encodings of relative places: its queries and keys come from the patches alone, so that its
+// map moves with the picture. Under learned places it does not; they are in the states too.
+TEST(PictureStability, TheFirstLayerOfRelativeEncodingsMovesWithThePicture) {
+  for (const char* const relative : {"shapes-rope-mixed", "shapes-grid-bias"}) {
+    const auto points = points_of(seen_by(relative), PictureMove::kRight, {-1, -0.5, 1});
+    ASSERT_EQ(points.size(), 3U);
+    for (const std::size_t whole : {0U, 2U}) {
+      EXPECT_LT(points[whole].layers.front().attention, 2e-4) << relative;
+      EXPECT_LT(points[whole].layers.front().states, 2e-3) << relative;
+    }
+    EXPECT_GT(points[1].layers.front().states, 0.02) << relative;
+  }
+  const auto learned = points_of(seen_by("shapes-learned"), PictureMove::kRight, {1});
+  EXPECT_GT(learned[0].layers.front().attention, 0.02);
+  EXPECT_GT(learned[0].layers.front().states, 0.02);
+}
+
+// A patch further in one step, or by changes that the input has already.
+TEST(PictureStability, MovesOnFromTheChangesOfTheInput) {
+  const auto far = points_of(seen_by("shapes-rope-mixed", "shift 1p 0"), PictureMove::kDown, {1});
+  EXPECT_LT(far[0].layers.front().attention, 2e-4);
+  const Seen cropped = seen_by("shapes-rope-mixed", "crop 10% 10% 80% 80%");
+  const auto after = points_of(cropped, PictureMove::kRight, {1});
+  EXPECT_LT(after[0].layers.front().attention, 2e-4);
+}
+
+TEST(PictureStability, ComparedWhereTheyAreThePatchesOfAMovedPictureDiffer) {
+  const Seen seen = seen_by("shapes-rope-mixed");
+  const auto still = points_of(seen, PictureMove::kRight, {1}, false);
+  EXPECT_EQ(still[0].patches, seen.trace->image_grid().rows * seen.trace->image_grid().columns);
+  EXPECT_GT(still[0].layers.front().states, 0.1);
+}
+
+// The tower of a vision-language model, whose patches stand cell by cell.
+TEST(PictureStability, OfAVisionLanguageModelItIsTheTower) {
+  const auto model = open(test::pictured_folder("qwen2_5_vl"));
+  ASSERT_TRUE(model.ok());
+  Input input;
+  input.image = test::source_dir() + "/assets/samples/star.png";
+  const auto trace = (*model)->run(input);
+  ASSERT_TRUE(trace.ok()) << trace.error().describe();
+  const auto points = picture_stability(**model, **trace, {PictureMove::kRight, {0, 1}});
+  ASSERT_TRUE(points.ok()) << points.error().describe();
+  EXPECT_EQ(static_cast<std::int64_t>(points->front().layers.size()), (*model)->info().vision_layers);
+  EXPECT_NEAR(points->front().layers.front().attention, 0, 1e-6);
+  EXPECT_NEAR(points->front().prediction, 0, 1e-6);
+  EXPECT_GT(points->back().layers.front().states, 0);
+}
+
+TEST(PictureStability, RefusesWhatHasNoPictureToMove) {
+  const Seen seen = seen_by("shapes-learned");
+  const auto code = [](const auto& result) { return result.ok() ? ErrorCode::kInternal : result.error().code; };
+  EXPECT_EQ(code(picture_stability(*seen.model, *seen.trace, {PictureMove::kRight, {}})), ErrorCode::kBadInput);
+  EXPECT_EQ(code(picture_stability(*seen.model, *seen.trace, {PictureMove::kRight, std::vector<double>(130, 0)})),
+            ErrorCode::kBadInput);
+  const auto text = open(test::source_dir() + "/assets/checkpoints/text-rope");
+  Input words;
+  words.text = "no picture";
+  const auto read = (*text)->run(words);
+  EXPECT_EQ(code(picture_stability(**text, **read, {PictureMove::kRight, {1}})), ErrorCode::kUnsupported);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(code(picture_stability(*seen.model, *seen.trace, {PictureMove::kRight, {1}}, stop.get_token())),
+            ErrorCode::kCancelled);
+}
+
+}  // namespace
+}  // namespace locus::models
