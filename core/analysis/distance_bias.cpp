@@ -74,7 +74,12 @@ class Counterfactual {
                          " depends on more than the two tokens and their distance");
     }
     if (computed->encoding().follows_between()) {
-      return unsupported("counterfactual pairs: edits of this layer name tokens, which these pairs are not");
+      return unsupported("counterfactual pairs: scores of this layer depend on other tokens too, by edits or by " +
+                         what.name);
+    }
+    if (!computed->encoding().is_linear()) {
+      return unsupported("counterfactual pairs: " + what.name +
+                         " makes a score of more than one head's query and key as they were projected");
     }
     const position::Prepared& prepared = computed->prepared();
     const at::Tensor& query = prepared.content_query.defined() ? prepared.content_query : prepared.query;

@@ -221,8 +221,11 @@ Status has_kernel(const PositionEncoding& encoding, std::int64_t layer) {
   if (about.updates) {
     return unsupported(begin + " has positions that every layer renews from the text: there is none before any text");
   }
+  if (encoding.follows_between()) {
+    return unsupported(begin + " scores a key by the tokens between it and the query: there are none before any text");
+  }
   if (!encoding.is_linear()) {
-    return unsupported(begin + " norms queries and keys: the mean of its logits is not that of the means");
+    return unsupported(begin + " is not linear in queries and keys: the mean of its logits is not that of the means");
   }
   const auto* const paired = dynamic_cast<const position::Paired*>(&encoding);
   if (paired != nullptr) {

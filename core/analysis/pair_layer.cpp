@@ -51,6 +51,16 @@ Result<PairLayer> PairLayer::of(const PairSource& source) {
   layer.mask = source.mask;
   layer.query = readable(prepared.query);
   layer.key = readable(prepared.key);
+  // A file may say another head width than its vectors have.
+  for (std::int64_t row = 0; row < layer.rows(); ++row) {
+    for (const std::int64_t channel : layer.channels(row)) {
+      if (channel >= std::min(layer.query.size(2), layer.key.size(2))) {
+        return bad_input("pairs of encoding " + scores.encoding().description().name +
+                         ": expected queries and keys of more than " + std::to_string(channel) + " channels, found " +
+                         std::to_string(layer.query.size(2)) + " and " + std::to_string(layer.key.size(2)));
+      }
+    }
+  }
   layer.ids = prepared.positions.ids.to(at::kCPU, at::kDouble);
   if (layer.ids.dim() == 1) {
     layer.ids = layer.ids.unsqueeze(1);

@@ -1,19 +1,12 @@
 #include "core/position/fox.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "core/position/list.h"
+#include "core/position/shared/forgetting.h"
 #include "core/position/shared/fresh_weights.h"
 
 namespace locus::position {
-
-namespace {
-
-// The logarithm of a gate of 0: so low that what lies before it gets no weight, and sums of it are still exact.
-constexpr double kClosed = -1e4;
-
-}  // namespace
 
 const OptionTable<FoxOptions> FoxOptions::kTable{
     {"bias", &FoxOptions::bias, "what the bias of the gates starts at; used by training alone"},
@@ -65,12 +58,7 @@ Prepared Fox::prepare(const State& state, std::int64_t layer, const Projections&
 }
 
 at::Tensor Fox::log_gates(const Prepared& prepared) const {
-  if (!prepared.given_gates.defined()) {
-    return prepared.gate_query;
-  }
-  const at::Tensor given = prepared.given_gates.unsqueeze(-1);
-  const at::Tensor logs = given.log().clamp_min(kClosed).to(prepared.gate_query.scalar_type());
-  return at::where(given.isnan(), prepared.gate_query, logs);
+  return gates_with_given(prepared.gate_query, prepared.given_gates);
 }
 
 TileScores Fox::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
@@ -80,13 +68,8 @@ TileScores Fox::score(const Prepared& prepared, const Tile& tile, const Wanted& 
   if (wanted.content) {
     scores.content = content;
   }
-  const std::int64_t begin = std::min(tile.rows.begin, tile.columns.begin);
-  const std::int64_t end = std::max(tile.rows.end, tile.columns.end);
-  const at::Tensor gates = tile_rows(log_gates(prepared), {tile.layer, tile.heads, {begin, end}, {}}).squeeze(-1);
-  const at::Tensor sums = gates.cumsum(-1, at::kDouble);  // (B, h, end − begin)
-  const auto of = [&](Range tokens) { return sums.slice(-1, tokens.begin - begin, tokens.end - begin); };
-  const at::Tensor forgotten = (of(tile.rows).unsqueeze(-1) - of(tile.columns).unsqueeze(-2)).to(content.scalar_type());
-  scores.logits = wanted.content || at::GradMode::is_enabled() ? content + forgotten : content.add_(forgotten);
+  const at::Tensor lost = forgotten(log_gates(prepared), tile, content);
+  scores.logits = wanted.content || at::GradMode::is_enabled() ? content + lost : content.add_(lost);
   return scores;
 }
 

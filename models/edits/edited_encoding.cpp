@@ -110,24 +110,30 @@ Prepared EditedEncoding::prepare(const position::State& state, std::int64_t laye
   };
   for (std::int64_t h = 0; h < heads; ++h) {
     const HeadEdits& head = heads_[static_cast<std::size_t>(h)];
-    const auto all = [&](at::Tensor& turned, const at::Tensor& plain) {
+    const auto all = [&](at::Tensor& turned, const at::Tensor& plain, const at::Tensor& phases) {
       const at::Tensor own = plain_of(plain, turned, h).clone();
+      // Angles of the chosen pairs, less those that the head's queries have at every position.
+      const auto less = [&](const at::Tensor& angles, const at::Tensor& chosen) {
+        return phases.defined() ? angles - phases[h].index_select(0, chosen) : angles;
+      };
       if (head.angles) {
         std::vector<std::int64_t> pairs(static_cast<std::size_t>(form->pairs()));
         for (std::size_t m = 0; m < pairs.size(); ++m) {
           pairs[m] = static_cast<std::int64_t>(m);
         }
-        const at::Tensor angles = angles_of(*form, prepared.positions, *head.angles, at::tensor(pairs, at::kLong), h);
-        turn(turned.select(1, h), own, *form, pairs, angles, prepared.positions.prefix);
+        const at::Tensor chosen = at::tensor(pairs, at::kLong);
+        const at::Tensor angles = angles_of(*form, prepared.positions, *head.angles, chosen, h);
+        turn(turned.select(1, h), own, *form, pairs, less(angles, chosen), prepared.positions.prefix);
       }
       if (!head.still.empty()) {
         const auto count = static_cast<std::int64_t>(head.still.size());
         const at::Tensor none = at::zeros({prepared.positions.size(), count}, at::kDouble);
-        turn(turned.select(1, h), own, *form, head.still, none, prepared.positions.prefix);
+        turn(turned.select(1, h), own, *form, head.still, less(none, at::tensor(head.still, at::kLong)),
+             prepared.positions.prefix);
       }
     };
-    all(prepared.query, prepared.content_query);
-    all(prepared.key, prepared.content_key);
+    all(prepared.query, prepared.content_query, form->query_phases);
+    all(prepared.key, prepared.content_key, {});
     for (const std::int64_t pair : head.dropped) {
       for (const std::int64_t channel : form->channels[static_cast<std::size_t>(pair)]) {
         prepared.query.select(1, h).select(-1, channel).zero_();

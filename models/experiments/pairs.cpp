@@ -270,6 +270,9 @@ Result<MeetingParts> meeting_parts(const analysis::PairSource& source, const mod
                                    std::int64_t query, std::int64_t key, at::Tensor query_parts, at::Tensor key_parts) {
   const position::PositionEncoding& encoding = source.scores.encoding();
   const std::string& name = encoding.description().name;
+  if (!encoding.is_linear()) {
+    return unsupported("score sources: the score of " + name + " is not linear in queries and keys");
+  }
   MeetingParts meet{std::move(query_parts), std::move(key_parts), encoding.scale()};
   const Result<analysis::PairLayer> layer = analysis::PairLayer::of(source);
   if (!layer.ok() && layer.error().code != ErrorCode::kUnsupported) {
@@ -277,7 +280,7 @@ Result<MeetingParts> meeting_parts(const analysis::PairSource& source, const mod
   }
   if (!layer.ok()) {
     const bool adds = dynamic_cast<const position::AddsToContent*>(&encoding) != nullptr;
-    if (!adds && !(encoding.is_dot_product() && encoding.is_linear())) {
+    if (!adds && !encoding.is_dot_product()) {
       return unsupported("score sources: the score of " + name +
                          " is no product of query and key with a bias beside it");
     }

@@ -7,12 +7,16 @@ namespace locus::position {
 namespace {
 
 // Defaults of an encoding without pairs.
-std::string instead(const Description& about) {
+std::string instead(const PositionEncoding& encoding) {
+  const Description& about = encoding.description();
   if (about.has_gates) {
     return "counts gates and adds an embedding of the count";
   }
   if (about.forgets) {
     return "adds the gates of the tokens between";
+  }
+  if (encoding.needs_carry()) {
+    return "follows the tokens between key and query";
   }
   if (about.rotates) {
     return "changes whole queries and keys";
@@ -31,13 +35,13 @@ std::string instead(const Description& about) {
 Result<PairForm> pair_form(const PositionEncoding& encoding, const Prepared& prepared, std::int64_t layer) {
   if (const auto* paired = dynamic_cast<const Paired*>(&encoding)) {
     LOCUS_TRY(PairForm form, paired->pair_form(prepared, layer));
-    for (at::Tensor* numbers : {&form.frequencies, &form.decay}) {
+    for (at::Tensor* numbers : {&form.frequencies, &form.decay, &form.query_phases}) {
       *numbers = numbers->defined() ? numbers->to(at::kCPU) : *numbers;
     }
     return form;
   }
-  const Description& about = encoding.description();
-  return unsupported("encoding " + about.name + " turns no pairs of channels: it " + instead(about));
+  return unsupported("encoding " + encoding.description().name + " turns no pairs of channels: it " +
+                     instead(encoding));
 }
 
 std::vector<std::vector<std::int64_t>> pair_channels(std::int64_t pairs, PairLayout layout) {

@@ -34,8 +34,10 @@ struct PairForm {
   std::vector<std::vector<std::int64_t>> planes;
   at::Tensor frequencies;  // (1 or H, M, P) float64 θ, radians a step; undefined: a state of its own, or a modulation
   at::Tensor offsets;      // (M) float64 radians more at every position; undefined: none
-  double magnitude = 1;    // of cos and sin, held by q and by k once each
-  at::Tensor decay;        // (M) float64, ln of the factor a token of distance; undefined: none
+  // (H, M) float64 radians by which the queries of a head are turned less, wherever they stand (PoPE's δ); undefined: none.
+  at::Tensor query_phases;
+  double magnitude = 1;            // of cos and sin, held by q and by k once each
+  at::Tensor decay;                // (M) float64, ln of the factor a token of distance; undefined: none
   std::vector<std::string> names;  // of the pairs; empty: their numbers
   // q and k are turned by a state that the text has changed: what they were is the content alone, not to be had by
   // turning back. `frequencies` are the state's at its start.

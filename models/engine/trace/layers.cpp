@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/numbers.h"
+#include "core/position/path.h"
 #include "core/position/rope.h"
 #include "models/edits/run_edits.h"
 #include "models/engine/trace/open_trace.h"
@@ -122,6 +123,24 @@ Status restore_content(const UsedEncoding* used, position::Prepared& prepared) {
   return rope->restore_content(*used->start, prepared);
 }
 
+// Whether PaTH has for every key what turns the keys before it, in vectors as wide as they are.
+Status check_reflections(const UsedEncoding* used, const position::Prepared& prepared, const std::string& where) {
+  const auto* const path = used == nullptr ? nullptr : dynamic_cast<const position::Path*>(used->encoding.get());
+  if (path == nullptr) {
+    return {};
+  }
+  const std::int64_t width = path->shape().head_width;
+  const at::Tensor& kept = prepared.gate_key;
+  if (prepared.query.size(3) != width || !kept.defined() || kept.size(1) != prepared.key.size(1) ||
+      kept.size(3) != width + 1) {
+    return bad_input("expected " + std::to_string(width + 1) + " numbers per key head and token, and q and k of " +
+                         std::to_string(width) + ", found " + (kept.defined() ? std::to_string(kept.size(3)) : "none") +
+                         " and " + std::to_string(prepared.query.size(3)),
+                     where);
+  }
+  return {};
+}
+
 Result<std::shared_ptr<const attention::ComputedScores>> computed(const OpenTrace& trace, const TraceLayer& layer,
                                                                   const UsedEncoding* used, const attention::Mask& mask,
                                                                   double soft_cap, const std::string& prefix) {
@@ -151,6 +170,7 @@ Result<std::shared_ptr<const attention::ComputedScores>> computed(const OpenTrac
                          (prepared.gate_query.defined() ? std::to_string(prepared.gate_query.size(3)) : "none"),
                      trace.file.where(prefix + "q_gate"));
   }
+  LOCUS_CHECK(check_reflections(used, prepared, trace.file.where(prefix + "k_gate")));
   LOCUS_CHECK(restore_content(used, prepared));
   LOCUS_TRY(at::Tensor sums, trace.file.float_tensor(prefix + "log_sum_exp", {model.heads, trace.length()}));
   at::Tensor chosen;

@@ -54,6 +54,10 @@ std::vector<AddressingCase> addressing_cases() {
       {"rope in chunks", "rope", {}, AddressingWay::kPairs, 2, {true, 0, 10}},
       {"rope both ways", "rope", {}, AddressingWay::kPairs, 4, {false, 0, 0}},
       {"xpos", "xpos", {}},
+      {"pope", "pope", {{"start", text("uniform")}}},
+      {"pope partial", "pope", {{"start", text("uniform")}, {"fraction", 0.375}}, AddressingWay::kPairs, 1},
+      {"dape", "dape", {}, AddressingWay::kTable},
+      {"dape over rope", "dape", {{"over", text("rope")}}, AddressingWay::kTable},
       {"randpe", "randpe", {}},
       {"rope-axial", "rope-axial", {}, AddressingWay::kPairs, 2, {false, 0, 0}, true},
       {"rope-mixed", "rope-mixed", {}, AddressingWay::kPairs, 4, {false, 0, 0}, true},
@@ -486,7 +490,11 @@ TEST(Addressing, permutationsOfWhatStandsBetweenAreUnbiased) {
       {"cope", {{"with", std::string("rope")}}},
       {"cope", {{"with", std::string("rope")}, {"gates", std::string("sep-key")}}},
       {"cope", {{"with", std::string("rope")}, {"gates", std::string("value")}}},
-      {"fox", {}}};
+      {"fox", {}},
+      {"path", {{"taps", std::int64_t{0}}}},
+      {"path", {{"taps", std::int64_t{0}}, {"gates", true}}},
+      {"selective", {}},
+      {"stick-breaking", {}}};
   for (const auto& [name, options] : cases) {
     const AddressingLayer layer({name, name, options}, kShort);
     const auto found = analysis::addressing(layer.source());

@@ -50,6 +50,11 @@ TEST(EncodingRelations, relativeEncodingsAreInvariantUnderShifts) {
       {"relative", {}},
       {"relative-capped", {{"length", std::int64_t{5}}}},
       {"tapa", {}},
+      {"pope", {}},
+      {"path", {}},
+      {"selective", {}},
+      {"stick-breaking", {}},
+      {"dape", {}},
       {"cope", {{"with", std::string("rope")}}}};
   for (const auto& [name, options] : relative) {
     EXPECT_LE(change_by_shift(name, options, 37), 1e-4) << name;

@@ -42,6 +42,11 @@ std::vector<Case> cases() {
   };
   add("rope-interleaved-partial", "rope", {{"layout", word("interleaved")}, {"fraction", 0.5}});
   add("rope-yarn", "rope", {{"scaling", word("yarn")}, {"factor", 4.0}});
+  add("pope-partial", "pope", {{"fraction", 0.5}, {"per_layer", false}, {"start", word("uniform")}});
+  add("path-whole", "path", {{"rank", std::int64_t{0}}, {"taps", std::int64_t{0}}});
+  add("path-fox", "path", {{"rank", std::int64_t{3}}, {"taps", std::int64_t{2}}, {"gates", true}});
+  add("dape-alibi", "dape", {{"over", word("alibi")}, {"hidden", std::int64_t{5}}});
+  add("dape-rope", "dape", {{"over", word("rope")}});
   add("xpos-half", "xpos", {{"layout", word("half")}});
   add("alibi-before", "alibi", {{"before_scaling", true}});
   add("alibi-bidirectional", "alibi", {}, false);

@@ -90,6 +90,7 @@ TEST(EditedEncodings, OtherAnglesAreThoseOfAnotherBase) {
   expect_same(spec_of("rope", {{"fraction", 0.5}}), spec_of("rope", {{"fraction", 0.5}, {"base", 50.0}}),
               {"angles all.all 50^(-m/M)"});
   expect_same(spec_of("xpos"), spec_of("xpos", base), {"angles all.all 50^(-m/M)"});
+  expect_same(spec_of("pope"), spec_of("pope", base), {"angles all.all 50^(-m/M)"});  // δ stays
   expect_same(spec_of("rope"), spec_of("rope", {{"scaling", std::string("linear")}, {"factor", 4.0}}),
               {"angles all.all 10000^(-m/M)/4"});
   // No angle at all is no position.
