@@ -59,7 +59,11 @@ std::vector<Spec> all_parts() {
   Spec two;  // a bias by distance, and positions that are added
   two.trained_length = 8;
   two.encodings = {{"t5", {}}, {"learned", {}}};
-  return {plain, separate, latent, direct, inputs, learned, two};
+  Spec forgetting;
+  forgetting.encodings = {{"fox", {}}};
+  Spec reflecting;
+  reflecting.encodings = {{"path", {{"gates", true}}}};
+  return {plain, separate, latent, direct, inputs, learned, two, forgetting, reflecting};
 }
 
 // Patterns of all parameters: "layers.N.attention.query.weight".
