@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "core/base/block_bytes.h"
+#include "core/base/block_grids.h"
 #include "core/base/block_packing.h"
 #include "core/base/block_tables.h"
 #include "core/base/checked.h"
@@ -15,17 +17,8 @@ namespace locus::blocks {
 
 namespace {
 
-std::uint8_t byte_at(const std::byte* block, std::size_t at) {
-  return std::to_integer<std::uint8_t>(block[at]);
-}
 int signed_at(const std::byte* block, std::size_t at) {
   return static_cast<std::int8_t>(byte_at(block, at));
-}
-std::uint16_t word_at(const std::byte* block, std::size_t at) {
-  return static_cast<std::uint16_t>(byte_at(block, at) | byte_at(block, at + 1) << 8U);
-}
-float half_at(const std::byte* block, std::size_t at) {
-  return float_of_half(word_at(block, at));
 }
 
 void expand_f32(const std::byte* block, float* values) {
@@ -94,10 +87,6 @@ void expand_mxfp4(const std::byte* block, float* values) {
   const int exponent = byte_at(block, 0);
   const float d = exponent == 255 ? std::nanf("") : std::ldexp(1.0F, exponent - 128);
   expand_table(kFourBitFloats, d, block + 1, values);
-}
-
-const std::uint8_t* bytes_of(const std::byte* block, std::size_t at) {
-  return reinterpret_cast<const std::uint8_t*>(block + at);
 }
 
 // values[n] = scale·q − least, n < count, of q = (low[n] >> low_shift & mask) | (high[n] >> high_shift & high_mask)
@@ -190,7 +179,84 @@ void expand_q6_k(const std::byte* block, float* values) {
   }
 }
 
-constexpr std::array<Format, 15> kFormats{{
+// Groups of 32 in steps of IQ4_NL, each with a scale of six bits: four in `low` nibbles, two in the bits of a word.
+void expand_iq4_xs(const std::byte* block, float* values) {
+  const float d = half_at(block, 0);
+  for (std::size_t group = 0; group < 8; ++group) {
+    const int low = (byte_at(block, 4 + group / 2) >> (group % 2 * 4)) & 15;
+    const int high = (word_at(block, 2) >> (2 * group)) & 3;
+    expand_table(kNormalSteps, d * static_cast<float>((low | high << 4) - 32), block + 8 + 16 * group,
+                 values + 32 * group);
+  }
+}
+
+// −1, 0 and 1 as digits of base three, five a byte, the first the highest: the byte is their fraction of 3^5, times 256
+// and rounded up, so that a product with 3^n leaves digit n + 1 as the first. Bytes hold numbers n, n + count, ….
+void expand_digits(const std::byte* bytes, std::size_t count, std::size_t digits, float d, float* values) {
+  unsigned power = 1;
+  for (std::size_t digit = 0; digit < digits; ++digit, power *= 3) {
+    for (std::size_t n = 0; n < count; ++n) {
+      const unsigned rest = byte_at(bytes, n) * power & 255U;
+      *values++ = static_cast<float>(static_cast<int>(rest * 3 >> 8U) - 1) * d;
+    }
+  }
+}
+void expand_tq1_0(const std::byte* block, float* values) {
+  const float d = half_at(block, 52);
+  expand_digits(block, 32, 5, d, values);
+  expand_digits(block + 32, 16, 5, d, values + 160);
+  expand_digits(block + 48, 4, 4, d, values + 240);
+}
+// In halves of 128 numbers: a byte holds numbers n, n + 32, n + 64 and n + 96.
+void expand_tq2_0(const std::byte* block, float* values) {
+  const float d = half_at(block, 64);
+  for (std::size_t group = 0; group < 8; ++group) {
+    const std::uint8_t* const bytes = bytes_of(block, group / 4 * 32);
+    for (std::size_t n = 0; n < 32; ++n) {
+      values[32 * group + n] = static_cast<float>(((bytes[n] >> (group % 4 * 2)) & 3) - 1) * d;
+    }
+  }
+}
+
+// Neighbours share a byte, the first in its lowest bits.
+void expand_q1_0(const std::byte* block, float* values) {
+  const float d = half_at(block, 0);
+  for (std::size_t n = 0; n < 128; ++n) {
+    values[n] = ((byte_at(block, 2 + n / 8) >> (n % 8)) & 1) != 0 ? d : -d;
+  }
+}
+void expand_q2_0(const std::byte* block, float* values) {
+  const float d = half_at(block, 0);
+  for (std::size_t n = 0; n < 64; ++n) {
+    values[n] = static_cast<float>(((byte_at(block, 2 + n / 4) >> (n % 4 * 2)) & 3) - 1) * d;
+  }
+}
+
+// Numbers of no exponent are whole multiples of the least; there is no infinity. Written so that compilers make vectors
+// of it.
+float float8_value(unsigned bits) {
+  const unsigned size = bits & 127U;
+  const float small = static_cast<float>(static_cast<int>(size)) * 0x1p-9F;
+  const float large = std::bit_cast<float>((size + 960U) << 20U);
+  const float value = size < 8 ? small : size < 127 ? large : std::numeric_limits<float>::quiet_NaN();
+  return bits > 127 ? -value : value;
+}
+
+// Four groups of 16, numbers n and n + 8 in a byte, behind their scales: 8-bit floats without a sign, of which the one
+// that is no number counts as 0. The table has twice the numbers.
+void expand_nvfp4(const std::byte* block, float* values) {
+  for (std::size_t group = 0; group < 4; ++group) {
+    const unsigned bits = byte_at(block, group);
+    // Half as many bits of exponent as binary16 has: its number is 2^8 times as small.
+    const float scale = bits == 127 ? 0 : float_of_half(static_cast<std::uint16_t>((bits & 127U) << 7U)) * 128;
+    for (std::size_t n = 0; n < 16; ++n) {
+      const unsigned both = byte_at(block, 4 + 8 * group + n % 8);
+      values[16 * group + n] = static_cast<float>(kFourBitFloats[n < 8 ? both & 15U : both >> 4U]) * scale;
+    }
+  }
+}
+
+constexpr std::array<Format, 28> kFormats{{
     {"F32", 0, 4, 1, 4, expand_f32, pack_f32},
     {"F16", 1, 2, 1, 2, expand_f16, pack_f16},
     {"Q4_0", 2, 18, 32, 1, expand_q4_0, pack_q4_0},
@@ -203,20 +269,24 @@ constexpr std::array<Format, 15> kFormats{{
     {"Q4_K", 12, 144, 256, 1, expand_q4_k, pack_q4_k},
     {"Q5_K", 13, 176, 256, 1, expand_q5_k, pack_q5_k},
     {"Q6_K", 14, 210, 256, 1, expand_q6_k, pack_q6_k},
+    {"IQ2_XXS", 16, 66, 256, 1, expand_iq2_xxs},
+    {"IQ2_XS", 17, 74, 256, 1, expand_iq2_xs},
+    {"IQ3_XXS", 18, 98, 256, 1, expand_iq3_xxs},
+    {"IQ1_S", 19, 50, 256, 1, expand_iq1_s},
     {"IQ4_NL", 20, 18, 32, 1, expand_iq4_nl},
+    {"IQ3_S", 21, 110, 256, 1, expand_iq3_s},
+    {"IQ2_S", 22, 82, 256, 1, expand_iq2_s},
+    {"IQ4_XS", 23, 136, 256, 1, expand_iq4_xs},
+    {"IQ1_M", 29, 56, 256, 1, expand_iq1_m},
     {"BF16", 30, 2, 1, 2, expand_bf16, pack_bf16},
+    {"TQ1_0", 34, 54, 256, 1, expand_tq1_0},
+    {"TQ2_0", 35, 66, 256, 1, expand_tq2_0},
     {"MXFP4", 39, 17, 32, 1, expand_mxfp4},
+    {"NVFP4", 40, 36, 64, 1, expand_nvfp4},
+    {"Q1_0", 41, 18, 128, 1, expand_q1_0},
+    {"Q2_0", 42, 18, 64, 1, expand_q2_0},
 }};
 
-// Numbers of no exponent are whole multiples of the least; there is no infinity. Written so that compilers make vectors
-// of it.
-float float8_value(unsigned bits) {
-  const unsigned size = bits & 127U;
-  const float small = static_cast<float>(static_cast<int>(size)) * 0x1p-9F;
-  const float large = std::bit_cast<float>((size + 960U) << 20U);
-  const float value = size < 8 ? small : size < 127 ? large : std::numeric_limits<float>::quiet_NaN();
-  return bits > 127 ? -value : value;
-}
 void expand_float8(const std::byte* block, float* values) {
   *values = float8_value(byte_at(block, 0));
 }
@@ -242,7 +312,6 @@ void expand_scaled_int4(const std::byte* block, float* values) {
   }
 }
 
-constexpr std::uint32_t kInNoFile = 0xFFFFFFFF;
 constexpr Format kFloat8{"F8_E4M3", kInNoFile, 1, 1, 1, expand_float8};
 constexpr Format kScaledFloat8{"F8_E4M3", kInNoFile, 36, 32, 1, expand_scaled_float8<32>};
 constexpr Format kWideFloat8{"F8_E4M3", kInNoFile, 132, 128, 1, expand_scaled_float8<128>};

@@ -58,6 +58,10 @@ Result<std::shared_ptr<const text::Tokenizer>> tokenizer_of(const families::Chec
   LOCUS_TRY(tables.add_begin, metadata->boolean("tokenizer.ggml.add_bos_token"));
   LOCUS_TRY(tables.add_end, metadata->boolean("tokenizer.ggml.add_eos_token"));
   LOCUS_TRY(tables.space_before, metadata->boolean("tokenizer.ggml.add_space_prefix"));
+  LOCUS_TRY(tables.remove_extra_spaces, metadata->boolean("tokenizer.ggml.remove_extra_whitespaces"));
+  LOCUS_TRY(const std::vector<std::int64_t> charsmap, metadata->integers("tokenizer.ggml.precompiled_charsmap"));
+  std::transform(charsmap.begin(), charsmap.end(), std::back_inserter(tables.charsmap),
+                 [](std::int64_t byte) { return static_cast<char>(byte); });
   return text::tokenizer_of(tables);
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/base/shown.h"
 #include "models/text/bpe/byte_level.h"
+#include "models/text/sentence_piece/charsmap.h"
 #include "models/text/sentence_piece/model.h"
 #include "models/text/utf8.h"
 
@@ -36,15 +37,46 @@ constexpr const char* kGpt4oPattern =
 constexpr const char* kQwen35Pattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
+// DeepSeek's first models and its models for programs; a line end is always a word.
+constexpr const char* kLineEnd = R"([\r\n])";
+constexpr const char* kDeepSeekHan = R"([一-龥ࠀ-一가-\x{D7FF}]+)";
+// DeepSeek V3: up to three digits, words of Chinese and Japanese, and the rest.
+constexpr const char* kThreeDigits = R"(\p{N}{1,3})";
+constexpr const char* kHanAndKana = R"([一-龥぀-ゟ゠-ヿ]+)";
+constexpr const char* kDeepSeek3Pattern =
+    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+// BLOOM and its relatives: runs without space and punctuation.
+constexpr const char* kBloomPattern = R"( ?[^(\s|.,!?…。，、।۔،)]+)";
+constexpr const char* kBailingPattern =
+    R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)";
+constexpr const char* kSeedPattern =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
 const std::vector<WordPattern>& word_patterns() {
   static const std::vector<WordPattern> patterns{
-      {{"gpt-2", "phi-2", "mpt", "olmo", "jais", "trillion"}, {kGpt2Pattern}},
-      {{"llama-bpe", "llama3", "llama-v3", "falcon3", "smaug-bpe", "dbrx"}, {kLlama3Pattern}, true, true},
-      {{"qwen2", "deepseek-r1-qwen", "stablelm2", "hunyuan"}, {kQwen2Pattern}},
+      {{"gpt-2", "phi-2", "mpt", "olmo", "jais", "trillion", "jina-es", "jina-de", "jina-v2-es", "jina-v2-de",
+        "gigachat", "a.x-4.0", "mellum", "modern-bert", "exaone4", "granite-docling"},
+       {kGpt2Pattern}},
+      {{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "midm-2.0", "lfm2", "jina-v5-nano"},
+       {kLlama3Pattern},
+       true,
+       true},
+      {{"smaug-bpe", "dbrx"}, {kLlama3Pattern}, true, true},
+      {{"chatglm-bpe", "glm4"}, {kLlama3Pattern}},
+      {{"qwen2", "deepseek-r1-qwen", "stablelm2", "hunyuan", "megrez", "kormo", "f2llmv2", "solar-open", "grok-2"},
+       {kQwen2Pattern}},
       {{"qwen35"}, {kQwen35Pattern}},
-      {{"smollm", "starcoder", "refact", "command-r", "codeshell"}, {kOneDigit, kGpt2Pattern}},
+      {{"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b", "mellum2"},
+       {kOneDigit, kGpt2Pattern}},
       {{"tekken"}, {kTekkenPattern}, true, true},
-      {{"gpt-4o", "llama4"}, {kGpt4oPattern}}};
+      {{"gpt-4o", "llama4", "kanana2", "minimax-m2", "talkie"}, {kGpt4oPattern}},
+      {{"deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"}, {kThreeDigits, kHanAndKana, kDeepSeek3Pattern}},
+      {{"deepseek-coder"}, {kLineEnd, R"(\s?\p{L}+)", R"(\s?\p{P}+)", kDeepSeekHan, kOneDigit}},
+      {{"falcon"}, {R"([\p{P}\$\+<=>\^~\|`]+)", kGpt2Pattern, "[0-9][0-9][0-9]"}},
+      {{"bloom", "poro-chat", "gpt3-finnish"}, {kBloomPattern}},
+      {{"viking"}, {kBloomPattern, kOneDigit}},
+      {{"bailingmoe", "bailingmoe2", "llada-moe"}, {kBailingPattern}},
+      {{"seed-coder"}, {kSeedPattern}}};
   return patterns;
 }
 
@@ -131,7 +163,7 @@ std::optional<std::array<std::int32_t, 256>> byte_ids(const TokenTables& tables)
   return std::find(ids.begin(), ids.end(), -1) == ids.end() ? std::optional(ids) : std::nullopt;
 }
 
-TokenizerResult scored_merges(const TokenTables& tables) {
+Status check_scores(const TokenTables& tables) {
   const std::size_t count = tables.tokens.size();
   if (tables.scores.size() != count ||
       !std::all_of(tables.scores.begin(), tables.scores.end(), [](double score) { return std::isfinite(score); })) {
@@ -139,6 +171,12 @@ TokenizerResult scored_merges(const TokenTables& tables) {
                          (tables.scores.size() == count ? "others" : std::to_string(tables.scores.size())),
                      tables.file);
   }
+  return {};
+}
+
+TokenizerResult scored_merges(const TokenTables& tables) {
+  const std::size_t count = tables.tokens.size();
+  LOCUS_CHECK(check_scores(tables));
   SentencePieceModel model;
   model.kind = SentencePieceModel::Kind::kBpe;
   // With a space before the text, programs that read such files split a text at the user-defined pieces and add the
@@ -208,6 +246,56 @@ TokenizerResult byte_merges(const TokenTables& tables) {
   return within(make_pipeline(std::move(parts)), tables.file);
 }
 
+// Unigram pieces, as of T5 and XLM-RoBERTa.
+TokenizerResult likeliest_pieces(const TokenTables& tables) {
+  LOCUS_CHECK(check_scores(tables));
+  SentencePieceModel model;
+  model.kind = SentencePieceModel::Kind::kUnigram;
+  for (std::size_t id = 0; id < tables.tokens.size(); ++id) {
+    model.pieces.push_back({piece_of(tables, id), static_cast<float>(tables.scores[id]), type_of(tables, id)});
+  }
+  const auto unknown = std::find_if(model.pieces.begin(), model.pieces.end(),
+                                    [](const ModelPiece& piece) { return piece.type == Type::kUnknown; });
+  const std::int64_t found = unknown == model.pieces.end() ? 0 : unknown - model.pieces.begin();
+  model.unknown = static_cast<std::int32_t>(tables.unknown.value_or(found));
+  model.begin = static_cast<std::int32_t>(tables.begin.value_or(-1));
+  model.end = static_cast<std::int32_t>(tables.end.value_or(-1));
+  model.bytes = byte_ids(tables);
+  model.dummy_prefix = tables.space_before.value_or(true);
+  model.remove_extra_spaces = tables.remove_extra_spaces.value_or(false);
+  if (!tables.charsmap.empty()) {
+    LOCUS_TRY(model.charsmap, within(Charsmap::parse(tables.charsmap), tables.file));
+  }
+  TokenizerConfig config;
+  config.add_bos = tables.add_begin.value_or(false);
+  config.add_eos = tables.add_end.value_or(true);
+  config.added = named_tokens(tables, false);
+  return make_sentence_piece(std::move(model), config, tables.file);
+}
+
+// WordPiece: such tables mark the first part of a word with U+2581 in place of the others with ##. A table without
+// capital letters is one of words in small letters.
+TokenizerResult word_parts(const TokenTables& tables) {
+  constexpr std::string_view kFirst = "▁";
+  std::string lines;
+  bool capitals = false;
+  for (const std::string_view token : tables.tokens) {
+    const bool named = token.starts_with('[') && token.ends_with(']');
+    const bool first = token.starts_with(kFirst);
+    if (token.find_first_of("\r\n") != token.npos) {
+      return bad_input("expected tokens of one line, found \"" + shown(token, 60) + "\"", tables.file);
+    }
+    capitals = capitals || (!named && std::any_of(token.begin(), token.end(),
+                                                  [](char letter) { return letter >= 'A' && letter <= 'Z'; }));
+    lines += named || first ? "" : "##";
+    lines += first && !named ? token.substr(kFirst.size()) : token;
+    lines += '\n';
+  }
+  TokenizerConfig config;
+  config.lowercase = !capitals;
+  return parse_word_list(lines, tables.file, config);
+}
+
 }  // namespace
 
 TokenizerResult tokenizer_of(const TokenTables& tables) {
@@ -218,7 +306,13 @@ TokenizerResult tokenizer_of(const TokenTables& tables) {
   if (tables.model == "gpt2") {
     return byte_merges(tables);
   }
-  return unsupported("tokenizer.ggml.model: expected llama or gpt2, found \"" + shown(tables.model) + "\"",
+  if (tables.model == "t5") {
+    return likeliest_pieces(tables);
+  }
+  if (tables.model == "bert") {
+    return word_parts(tables);
+  }
+  return unsupported("tokenizer.ggml.model: expected llama, gpt2, t5 or bert, found \"" + shown(tables.model) + "\"",
                      tables.file);
 }
 

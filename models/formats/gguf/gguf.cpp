@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -56,6 +57,15 @@ std::optional<DType> plain_type(std::uint32_t number) {
     default:
       return std::nullopt;
   }
+}
+
+// Types of other files, and of none: repacked for some processors, or intermediate results.
+std::string other_type(std::uint32_t number) {
+  static const std::map<std::uint32_t, std::string> names{
+      {4, "Q4_2"},      {5, "Q4_3"},      {9, "Q8_1"},        {15, "Q8_K"},       {31, "Q4_0_4_4"},
+      {32, "Q4_0_4_8"}, {33, "Q4_0_8_8"}, {36, "IQ4_NL_4_4"}, {37, "IQ4_NL_4_8"}, {38, "IQ4_NL_8_8"}};
+  const auto found = names.find(number);
+  return found == names.end() ? "type " + std::to_string(number) : found->second;
 }
 
 class GgufReader {
@@ -185,11 +195,9 @@ class GgufReader {
     const blocks::Format* format = blocks::format_of(type);
     const std::optional<DType> plain = plain_type(type);
     if (format == nullptr && !plain) {
-      std::string known;
-      for (const blocks::Format& each : blocks::formats()) {
-        known += (known.empty() ? "" : ", ") + std::string(each.name);
-      }
-      return unsupported("expected weights of the types " + known + ", found type " + std::to_string(type), where);
+      return unsupported("expected weights of a type that files have today (locus help gguf), found " +
+                             other_type(type) + ": download the model in another of them",
+                         where);
     }
     entry.format = plain ? nullptr : format;
     entry.dtype = plain.value_or(DType::kBlocks);

@@ -5,12 +5,16 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "core/base/sha256.h"
 #include "tests/support/golden.h"
+#include "tests/support/paths.h"
 
 namespace locus::blocks {
 namespace {
@@ -33,6 +37,41 @@ TEST(BlockFormats, ExpandToTheReferencesValues) {
     ++compared;
   }
   EXPECT_EQ(compared, 10);
+}
+
+// The numbers of random blocks, which make_block_formats.py says how to make again: all rows of every grid are in them.
+TEST(BlockFormats, ExpandToTheNumbersOfThePackageGguf) {
+  const auto stored =
+      nlohmann::json::parse(std::ifstream(test::source_dir() + "/tests/golden/block_formats.json"), nullptr, false);
+  ASSERT_TRUE(stored.is_object());
+  const auto count = stored.at("blocks").get<std::int64_t>();
+  int compared = 0;
+  for (const Format& format : formats()) {
+    if (format.name == "F32" || format.name == "F16") {
+      continue;
+    }
+    const std::string name(format.name);
+    ASSERT_TRUE(stored.at("formats").contains(name)) << name;
+    const auto& row = stored.at("formats").at(name);
+    std::vector<std::byte> blocks;
+    for (std::int64_t n = 0; static_cast<std::int64_t>(blocks.size()) < count * format.bytes; ++n) {
+      const std::string digest = sha256(name + " " + std::to_string(n));
+      for (std::size_t at = 0; at < digest.size(); at += 2) {
+        blocks.push_back(static_cast<std::byte>(std::stoi(digest.substr(at, 2), nullptr, 16)));
+      }
+    }
+    for (const auto& place : row.at("cleared")) {
+      for (std::int64_t block = 0; block < count; ++block) {
+        blocks.at(static_cast<std::size_t>(block * format.bytes) + place.get<std::size_t>()) &= std::byte{0xBF};
+      }
+    }
+    std::vector<float> values(static_cast<std::size_t>(count * format.elements));
+    expand(format, blocks.data(), count, values.data());
+    const std::string_view bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+    EXPECT_EQ(sha256(bytes), row.at("values").get<std::string>()) << name;
+    ++compared;
+  }
+  EXPECT_EQ(compared, 26);
 }
 
 // Block by block the smallest cases of the two formats without reference values: the tables, and powers of two.

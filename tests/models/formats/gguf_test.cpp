@@ -137,8 +137,10 @@ TEST(Gguf, RefusesNumbersThatTheFileCannotHold) {
   EXPECT_HAS(with_tensor({4}, 0, kHuge), "expected a place within");
   EXPECT_HAS(with_tensor({1024}, 0, 512), "within the 780 of the file's data, found 4096 from byte 512");
   EXPECT_HAS(with_tensor({4}, 0, 64), "found an overlap");
-  EXPECT_HAS(with_tensor({4}, 16, 512, ErrorCode::kUnsupported),
-             "Q4_K, Q5_K, Q6_K, IQ4_NL, BF16, MXFP4, found type 16");
+  EXPECT_HAS(with_tensor({4}, 31, 512, ErrorCode::kUnsupported),
+             "found Q4_0_4_4: download the model in another of them");
+  EXPECT_HAS(with_tensor({4}, 99, 512, ErrorCode::kUnsupported), "found type 99");
+  EXPECT_HAS(with_tensor({128}, 16, 512), "rows of a multiple of 256 numbers for IQ2_XXS, found [128]");
 }
 
 TEST(Gguf, RefusesOtherVersionsAndDoubledNames) {

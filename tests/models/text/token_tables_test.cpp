@@ -177,6 +177,13 @@ TEST(TokenTables, CutWordsAsTheirNameSays) {
   EXPECT_EQ(with("tekken", "aA"), (std::vector<std::int64_t>{4, 6}));
   EXPECT_EQ(with("qwen2", "aA"), (std::vector<std::int64_t>{7}));
   EXPECT_EQ(with("gpt-4o", "12"), (std::vector<std::int64_t>{2}));
+  for (const char* const pre : {"glm4", "deepseek-v3", "falcon", "bloom", "exaone4", "minimax-m2"}) {
+    EXPECT_EQ(with(pre, "12 a"), (std::vector<std::int64_t>{2, 5})) << pre;
+  }
+  for (const char* const pre : {"exaone", "deepseek-coder", "viking", "bailingmoe", "seed-coder", "solar-open"}) {
+    EXPECT_EQ(with(pre, "12 a"), (std::vector<std::int64_t>{0, 1, 5})) << pre;
+  }
+  EXPECT_EQ(with("deepseek-v3", "a中"), (std::vector<std::int64_t>{4}));  // no bytes of 中 among the tokens
   // A mark behind a letter, in two bytes.
   const std::string first = to_byte_level("\xCC");
   const std::string second = to_byte_level("\x81");
@@ -187,6 +194,47 @@ TEST(TokenTables, CutWordsAsTheirNameSays) {
   EXPECT_EQ(with("qwen2", "a\xCC\x81"), (std::vector<std::int64_t>{4, 8, 9}));
   EXPECT_EQ(with("qwen35", "a\xCC\x81"), (std::vector<std::int64_t>{10, 9}));
   EXPECT_EQ(with("qwen35", "12"), (std::vector<std::int64_t>{0, 1}));
+}
+
+// The likeliest pieces, where merges would take others, with a space before the text and one token behind it.
+TEST(TokenTables, ChooseTheLikeliestPieces) {
+  TokenTables tables;
+  tables.file = "a.gguf";
+  tables.model = "t5";
+  tables.tokens = {"<pad>", "</s>", "<unk>", "▁", "a", "b", "c", "▁a", "bc", "▁ab", "<extra_id_0>"};
+  tables.scores = {0, 0, 0, -3, -4, -4, -4, -2, -1.5, -2.5, 0};
+  tables.types = {3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 4};
+  tables.end = 1;
+  tables.unknown = 2;
+  const auto tokenizer = tokenizer_of(tables);
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().describe();
+  EXPECT_EQ(encoded(**tokenizer, "abc"), (std::vector<std::int64_t>{7, 8, 1}));
+  EXPECT_EQ(encoded(**tokenizer, "ab", false), (std::vector<std::int64_t>{9}));
+  EXPECT_EQ(encoded(**tokenizer, "a x"), (std::vector<std::int64_t>{7, 3, 2, 1}));
+  EXPECT_EQ(encoded(**tokenizer, "<extra_id_0>a", false).front(), 10);
+  EXPECT_EQ((*tokenizer)->decode(std::vector<std::int64_t>{7, 8}), "abc");
+  tables.space_before = false;
+  tables.add_end = false;
+  EXPECT_EQ(encoded(**tokenizer_of(tables), "abc"), (std::vector<std::int64_t>{4, 8}));
+  tables.charsmap = "abc";
+  EXPECT_FALSE(tokenizer_of(tables).ok());
+}
+
+// Words and their parts; a table in small letters reads capitals and accents as those.
+TEST(TokenTables, FindWordsAndTheirParts) {
+  TokenTables tables;
+  tables.file = "a.gguf";
+  tables.model = "bert";
+  tables.tokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "▁play", "ing", "▁e", "▁!", "s"};
+  const auto tokenizer = tokenizer_of(tables);
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().describe();
+  EXPECT_EQ(encoded(**tokenizer, "Playing É!"), (std::vector<std::int64_t>{2, 4, 5, 6, 7, 3}));
+  EXPECT_EQ(encoded(**tokenizer, "plays x", false), (std::vector<std::int64_t>{4, 8, 1}));
+  EXPECT_EQ((*tokenizer)->decode(std::vector<std::int64_t>{2, 4, 5, 7, 3}), "playing!");
+  tables.tokens.emplace_back("▁Play");
+  EXPECT_EQ(encoded(**tokenizer_of(tables), "Playing É!"), (std::vector<std::int64_t>{2, 9, 5, 1, 7, 3}));
+  tables.tokens.emplace_back("a\nb");
+  EXPECT_HAS(tokenizer_of(tables).error().describe(), "expected tokens of one line, found");
 }
 
 TEST(TokenTables, RefuseTablesThatDoNotFit) {
@@ -213,7 +261,7 @@ TEST(TokenTables, RefuseTablesThatDoNotFit) {
   EXPECT_HAS(refusal(tables), "found -1");
   tables = pieces();
   tables.model = "rwkv";
-  EXPECT_HAS(refusal(tables, ErrorCode::kUnsupported), "expected llama or gpt2, found \"rwkv\"");
+  EXPECT_HAS(refusal(tables, ErrorCode::kUnsupported), "expected llama, gpt2, t5 or bert, found \"rwkv\"");
   tables.model = "gpt2";
   tables.pre = "default";
   EXPECT_HAS(refusal(tables, ErrorCode::kUnsupported), "tokenizer.ggml.pre: cutting words as \"default\"");
