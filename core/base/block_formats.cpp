@@ -306,9 +306,11 @@ void expand_scaled_int4(const std::byte* block, float* values) {
   std::memcpy(&scale, block, sizeof scale);
   const int zero = byte_at(block, 4);
   const std::uint8_t* const bytes = bytes_of(block, 5);
-  for (std::size_t n = 0; n < kElements / 2; ++n) {
-    values[2 * n] = static_cast<float>((bytes[n] & 15) - zero) * scale;
-    values[2 * n + 1] = static_cast<float>((bytes[n] >> 4) - zero) * scale;
+  for (std::size_t group = 0; group < kElements; group += 32) {
+    for (std::size_t n = 0; n < 16; ++n) {
+      values[group + n] = static_cast<float>((bytes[group / 2 + n] & 15) - zero) * scale;
+      values[group + n + 16] = static_cast<float>((bytes[group / 2 + n] >> 4) - zero) * scale;
+    }
   }
 }
 
@@ -316,6 +318,7 @@ constexpr Format kFloat8{"F8_E4M3", kInNoFile, 1, 1, 1, expand_float8};
 constexpr Format kScaledFloat8{"F8_E4M3", kInNoFile, 36, 32, 1, expand_scaled_float8<32>};
 constexpr Format kWideFloat8{"F8_E4M3", kInNoFile, 132, 128, 1, expand_scaled_float8<128>};
 constexpr Format kScaledInt4{"INT4", kInNoFile, 21, 32, 1, expand_scaled_int4<32>};
+constexpr Format kMiddleInt4{"INT4", kInNoFile, 37, 64, 1, expand_scaled_int4<64>};
 constexpr Format kWideInt4{"INT4", kInNoFile, 69, 128, 1, expand_scaled_int4<128>};
 
 char upper(char letter) {
@@ -351,7 +354,7 @@ const Format& scaled_float8(std::int64_t elements) {
   return elements == kWideFloat8.elements ? kWideFloat8 : kScaledFloat8;
 }
 const Format& scaled_int4(std::int64_t elements) {
-  return elements == kWideInt4.elements ? kWideInt4 : kScaledInt4;
+  return elements == kWideInt4.elements ? kWideInt4 : elements == kMiddleInt4.elements ? kMiddleInt4 : kScaledInt4;
 }
 
 std::optional<std::int64_t> row_bytes(const Format& format, std::int64_t elements) {

@@ -35,8 +35,8 @@ const Format* format_of(std::string_view name);
 
 // Formats of no GGUF file, in which Locus holds what other files keep as numbers and scales apart
 // (models/formats/quantised). One number of 8 bits without a scale, with 1, 4 and 3 bits (float8_e4m3fn); `elements`, 32
-// or 128, of them behind their scale, float32; and `elements` numbers q of 4 bits, two a byte, the low ones first, behind
-// a scale d, float32, and a byte z: d·(q − z). Each product is rounded.
+// or 128, of them behind their scale, float32; and `elements` numbers q of 4 bits, n and n + 16 of 32 in a byte, behind a
+// scale d, float32, and a byte z: d·(q − z), here also 64. Each product is rounded. More are in held_formats.h.
 const Format& float8();
 const Format& scaled_float8(std::int64_t elements);
 const Format& scaled_int4(std::int64_t elements);

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/base/block_tables.h"
+#include "core/base/held_formats.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -48,6 +49,7 @@ namespace avx2 {
 #define LOCUS_WIDTH 8
 #include "core/products/block_kernels.inc"
 #include "core/products/digit_kernels.inc"
+#include "core/products/held_kernels.inc"
 #undef LOCUS_WIDTH
 #pragma GCC pop_options
 }  // namespace avx2
@@ -87,6 +89,9 @@ bool has_byte_products() {
 
 BlockDot block_dot(const blocks::Format& format, std::int64_t version, bool byte_products) {
 #if defined(LOCUS_VECTOR_TARGETS)
+  if (const BlockDot held = version > 0 ? block_kernels::avx2::held_dot_of(format) : nullptr; held != nullptr) {
+    return held;
+  }
   return version == 2 && byte_products ? block_kernels::avx512_vnni::digit_dot_of(format.name)
          : version == 2                ? block_kernels::avx512::digit_dot_of(format.name)
          : version == 1                ? block_kernels::avx2::digit_dot_of(format.name)

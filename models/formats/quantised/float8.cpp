@@ -25,7 +25,7 @@ class Float8Rows final : public AssembledRows {
     const std::int64_t width = weight_.shape.back();
     for (std::int64_t n = 0; n < count; ++n) {
       const std::int64_t row = first + n * step;
-      const std::byte* const numbers = weight_.storage.data() + row * width;
+      const std::byte* const numbers = first_byte(weight_) + row * width;
       for (std::int64_t k = 0; k < width; k += format_.elements, out += format_.bytes) {
         const float scale = scale_at(row, k);
         if (format_.quantised()) {

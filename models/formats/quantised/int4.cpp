@@ -23,7 +23,7 @@ constexpr std::array<unsigned, 8> kAwqOrder{0, 4, 1, 5, 2, 6, 3, 7};
 
 std::uint32_t word_at(const TensorInfo& tensor, std::int64_t n) {
   std::uint32_t word = 0;
-  std::memcpy(&word, tensor.storage.data() + (tensor.offset + n) * 4, sizeof word);
+  std::memcpy(&word, first_byte(tensor) + n * 4, sizeof word);
   return word;
 }
 
@@ -72,9 +72,7 @@ class Int4Rows final : public AssembledRows {
       std::memcpy(block, &d, sizeof d);
       block[4] = static_cast<std::byte>(zero(group, output));
     }
-    std::byte& pair = block[5 + within / 2];
-    const auto q = static_cast<std::byte>(number(output, k));
-    pair = within % 2 == 0 ? q : pair | q << 4;
+    put_nibble(block + 5, within, static_cast<unsigned>(number(output, k)));
   }
 
   const std::array<unsigned, 8>& order() const { return parts_.awq ? kAwqOrder : kInOrder; }
@@ -97,13 +95,6 @@ class Int4Rows final : public AssembledRows {
   Int4Parts parts_;
   const blocks::Format& format_;
 };
-
-Status check_part(const TensorInfo& tensor, DType dtype, const std::vector<std::int64_t>& shape, const TensorInfo& of) {
-  const bool fits = tensor.shape == shape && tensor.contiguous() &&
-                    (dtype == DType::kF32 ? is_of_floats(tensor) : tensor.dtype == dtype);
-  const std::string types = dtype == DType::kF32 ? "F16, BF16 or F32" : std::string(to_text(dtype));
-  return fits ? Status() : Status(misfit(tensor, types + " " + shape_text(shape) + " for " + of.name));
-}
 
 // The group of each input, empty where groups of `size` follow each other.
 Result<std::vector<std::int64_t>> groups_of(const TensorInfo& indices, const Int4Parts& parts) {
@@ -162,13 +153,8 @@ Result<Int4Parts> int4_parts(Taken& taken, const TensorInfo& numbers, const std:
 
 // Blocks as long as a group allows; plain numbers where neighbours belong to different groups.
 const blocks::Format& int4_format(const Int4Parts& parts) {
-  for (const std::int64_t elements : {128, 32}) {
-    const bool whole = parts.size >= parts.inputs || parts.size % elements == 0;
-    if (parts.groups.empty() && parts.inputs % elements == 0 && whole) {
-      return blocks::scaled_int4(elements);
-    }
-  }
-  return *blocks::format_of("F32");
+  const std::int64_t elements = parts.groups.empty() ? longest_block(parts.inputs, parts.size) : 0;
+  return elements > 0 ? blocks::scaled_int4(elements) : *blocks::format_of("F32");
 }
 
 }  // namespace

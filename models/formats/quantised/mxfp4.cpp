@@ -28,8 +28,8 @@ class Mxfp4Rows final : public AssembledRows {
     for (std::int64_t n = 0; n < count; ++n) {
       const std::int64_t begin = (first + n * step) * groups;
       for (std::int64_t group = begin; group < begin + groups; ++group, out += mxfp4_blocks().bytes) {
-        *out = scales_.storage[static_cast<std::size_t>(group)];
-        const std::byte* const pairs = numbers_.storage.data() + group * kHalf;
+        *out = first_byte(scales_)[group];
+        const std::byte* const pairs = first_byte(numbers_) + group * kHalf;
         for (std::int64_t k = 0; k < kHalf; ++k) {
           const unsigned shift = k % 2 == 0 ? 0 : 4;
           const std::byte low = pairs[k / 2] >> shift & std::byte{15};

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,23 +17,33 @@ namespace locus::formats {
 
 // What a configuration says of its weights.
 struct Quantisation {
-  enum class Method { kNone, kFloat8, kMxfp4, kGptq, kAwq };
+  enum class Method { kNone, kFloat8, kMxfp4, kGptq, kAwq, kCompressed, kMlx, kBitsAndBytes };
   // The numbers that share a scale; 0: all of that direction.
   struct Block {
     std::int64_t rows = 0;
     std::int64_t columns = 0;
   };
+  // Whole numbers of `bits` bits, `group` inputs of a row to a scale, 0: the whole row. kMlx with `float4`: numbers as
+  // in MXFP4.
+  struct Packing {
+    std::int64_t bits = 4;
+    std::int64_t group = 0;
+    bool float4 = false;
+  };
 
   Method method = Method::kNone;
-  std::string context;        // of the configuration, for errors
-  std::vector<Block> blocks;  // kFloat8: any of these
+  std::string context;            // of the configuration, for errors
+  std::vector<Block> blocks;      // kFloat8, kCompressed: any of these
+  std::vector<Packing> packings;  // kCompressed: any of these; kMlx: the one of modules without one of their own
+  std::map<std::string, Packing, std::less<>> modules;  // kMlx: their own, by the names of modules
   // kGptq and kAwq: inputs of a group, −1: all; whether zeros are stored less one; whether inputs may be in any group.
   std::int64_t group = -1;
   bool less_one = false;
   bool any_order = false;
 };
 
-// What `quantization_config` says (or `compression_config`, or that of `text_config`); kNone where there is none.
+// What `quantization_config` says (or `compression_config`, that of `text_config`, or MLX's `quantization`); kNone where
+// there is none.
 // Errors: kUnsupported naming the method that is not read, and what to download instead; kBadInput naming the field.
 Result<Quantisation> quantisation_of(const Config& config);
 

@@ -28,12 +28,15 @@ Result<DType> parse_dtype(std::string_view name) {
       return dtype;
     }
   }
+  if (name == "U32") {
+    return DType::kI32;  // words of packed numbers, of which nobody reads the sign
+  }
   if (name == blocks::float8().name) {
     return DType::kBlocks;  // of one number
   }
-  for (const std::string_view known : {"U16", "U32", "U64", "F8_E5M2", "F8_E8M0", "F4", "F6_E2M3", "F6_E3M2", "C64"}) {
+  for (const std::string_view known : {"U16", "U64", "F8_E5M2", "F8_E8M0", "F4", "F6_E2M3", "F6_E3M2", "C64"}) {
     if (name == known) {
-      return unsupported("expected a dtype of F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL, F8_E4M3, found " +
+      return unsupported("expected a dtype of F64, F32, F16, BF16, I64, I32, U32, I16, I8, U8, BOOL, F8_E4M3, found " +
                          std::string(name));
     }
   }

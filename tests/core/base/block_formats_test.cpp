@@ -132,7 +132,7 @@ TEST(BlockFormats, ExpandNumbersBehindTheirScales) {
       EXPECT_EQ(values[static_cast<std::size_t>(elements - 1)], expected * scale);
     }
   }
-  for (const std::int64_t elements : {32, 128}) {
+  for (const std::int64_t elements : {32, 64, 128}) {
     const Format& format = scaled_int4(elements);
     ASSERT_EQ(format.elements, elements);
     ASSERT_EQ(format.bytes, 5 + elements / 2);
@@ -145,8 +145,8 @@ TEST(BlockFormats, ExpandNumbersBehindTheirScales) {
     std::array<float, 128> values{};
     format.expand(block.data(), values.data());
     for (std::size_t n = 0; n < 16; ++n) {
-      EXPECT_EQ(values[2 * n], (static_cast<float>(n) - 7) * scale);
-      EXPECT_EQ(values[2 * n + 1], (8 - static_cast<float>(n)) * scale);
+      EXPECT_EQ(values[n], (static_cast<float>(n) - 7) * scale);
+      EXPECT_EQ(values[n + 16], (8 - static_cast<float>(n)) * scale);
     }
   }
 }

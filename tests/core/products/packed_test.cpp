@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/held_formats.h"
 #include "core/products/block_kernels.h"
 #include "core/products/linear.h"
 #include "tests/support/golden.h"
@@ -37,6 +38,9 @@ Packed matrix_of(const blocks::Format& format, std::int64_t outputs, std::int64_
     for (std::size_t at = 0; scaled && at < bytes->size(); at += static_cast<std::size_t>(format.bytes)) {
       const float scale = 0.01F * static_cast<float>(1 + std::rand() % 9);
       std::memcpy(bytes->data() + at, &scale, sizeof scale);
+      if (format.name.ends_with('+')) {
+        std::memcpy(bytes->data() + at + sizeof scale, &scale, sizeof scale);
+      }
     }
   }
   return {&format, bytes->data(), outputs, inputs, 0, bytes};
@@ -49,7 +53,11 @@ at::Tensor expected_product(const at::Tensor& x, const at::Tensor& weight) {
 // All block formats: those of files, and those that quantised safetensors are assembled to.
 std::vector<const blocks::Format*> all_formats() {
   std::vector<const blocks::Format*> all{&blocks::float8(), &blocks::scaled_float8(32), &blocks::scaled_float8(128),
-                                         &blocks::scaled_int4(32), &blocks::scaled_int4(128)};
+                                         &blocks::normal_float4(), &blocks::coded_float4()};
+  for (const std::int64_t elements : {32, 64, 128}) {
+    all.insert(all.end(), {&blocks::scaled_int4(elements), &blocks::scaled_int8(elements),
+                           &blocks::affine_int4(elements), &blocks::affine_int8(elements)});
+  }
   for (const blocks::Format& format : blocks::formats()) {
     all.push_back(&format);
   }
@@ -78,7 +86,8 @@ TEST(Packed, MultipliesAsTheExpandedNumbers) {
 TEST(Packed, MultipliesAlikeWithEveryVersion) {
   at::manual_seed(2);
   int tested = 0;
-  for (const blocks::Format& format : blocks::formats()) {
+  for (const blocks::Format* const each : all_formats()) {
+    const blocks::Format& format = *each;
     const std::int64_t inputs = format.elements == 32 ? 1056 : 1024;  // an odd number of small blocks
     const Packed matrix = matrix_of(format, 6, inputs);
     const at::Tensor x = at::randn({inputs});
@@ -103,7 +112,8 @@ TEST(Packed, MultipliesAlikeWithEveryVersion) {
       ++tested;
     }
   }
-  EXPECT_EQ(tested, 10 * runnable_versions());
+  // IQ4_XS and the 16 formats of other files have a kernel with AVX2, which AVX-512 uses too.
+  EXPECT_EQ(tested, 10 * runnable_versions() + 17 * (runnable_versions() - 1));
 }
 
 // Three digits and a step a group of 32 are x within half a step, but for the rounding of x / step; what is not finite
@@ -127,11 +137,31 @@ TEST(Packed, TokensInDigits) {
     at::Tensor spoiled = at::ones({1024});
     spoiled[40] = odd;
     const BlockToken other(spoiled.data_ptr<float>(), 1024);
-    for (const char* const name : {"Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "MXFP4", "Q4_K", "Q5_K", "Q6_K", "Q8_0"}) {
-      const Packed matrix = matrix_of(*blocks::format_of(name), 2, 1024);
+    for (const blocks::Format* const format : all_formats()) {
+      const std::string_view name = format->name;
+      const BlockDot dot = block_dot(*format);
+      if (dot == nullptr) {
+        continue;
+      }
+      const Packed matrix = matrix_of(*format, 2, 1024);
       float y[2] = {};
-      block_dot (*matrix.format)(matrix.data, 2, 1024, other, y);
+      dot(matrix.data, 2, 1024, other, y);
       EXPECT_FALSE(std::isfinite(y[0]) || std::isfinite(y[1])) << name;
+    }
+  }
+}
+
+// An 8-bit float that is no number makes the product none, wherever it lies.
+TEST(Packed, KeepsWhatIsNoNumber) {
+  const at::Tensor x = at::ones({256});
+  for (const std::int64_t elements : {32, 128}) {
+    for (const std::int64_t place : {0, 9, 23, 31}) {
+      Packed matrix = matrix_of(blocks::scaled_float8(elements), 2, 256);
+      const auto bytes = std::static_pointer_cast<const std::vector<std::byte>>(matrix.owner);
+      const_cast<std::vector<std::byte>&>(*bytes).at(static_cast<std::size_t>(4 + place)) = std::byte{0xFF};
+      const at::Tensor y = products::linear(x, packed_tensor(std::move(matrix)));
+      EXPECT_TRUE(std::isnan(y[0].item<float>()));
+      EXPECT_FALSE(std::isnan(y[1].item<float>()));
     }
   }
 }

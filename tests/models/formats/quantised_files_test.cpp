@@ -21,9 +21,10 @@ struct Part {
 };
 
 std::int64_t bytes_of_part(const Part& part) {
-  std::int64_t count = part.dtype == "F32" || part.dtype == "I32"    ? 4
-                       : part.dtype == "F16" || part.dtype == "BF16" ? 2
-                                                                     : 1;
+  std::int64_t count = part.dtype == "I64"                                                 ? 8
+                       : part.dtype == "F32" || part.dtype == "I32" || part.dtype == "U32" ? 4
+                       : part.dtype == "F16" || part.dtype == "BF16"                       ? 2
+                                                                                           : 1;
   for (const std::int64_t size : part.shape) {
     count *= size;
   }
@@ -180,14 +181,183 @@ TEST(QuantisedFiles, PartsOfGptqAndAwqFitEachOther) {
   EXPECT_SAYS(refusal(read(kAwq, {numbers, zeros, scales})), "tensor a.qzeros: expected I32 [1, 8] for a.qweight");
 }
 
+std::string longs(const std::vector<std::int64_t>& numbers) {
+  std::string text(numbers.size() * 8, '\0');
+  std::memcpy(text.data(), numbers.data(), text.size());
+  return text;
+}
+
+TEST(QuantisedFiles, PartsOfMlxFitEachOther) {
+  const auto read_mlx = [](const std::string& quantisation, const std::vector<Part>& parts) {
+    return with_whole_weights(source_of(parts), *said(R"({"quantization": {)" + quantisation + "}}"));
+  };
+  const char* const kMlx = R"("group_size": 32, "bits": 4, "b": {"group_size": 32, "bits": 8}, "c": false)";
+  const Part weight{"a.weight", "U32", {3, 8}};
+  const Part scales{"a.scales", "F16", {3, 2}};
+  const Part biases{"a.biases", "F16", {3, 2}};
+  const auto source = read_mlx(kMlx, {weight,
+                                      scales,
+                                      biases,
+                                      {"b.weight", "U32", {2, 5, 8}},
+                                      {"b.scales", "BF16", {2, 5, 1}},
+                                      {"b.biases", "BF16", {2, 5, 1}},
+                                      {"c.weight", "BF16", {4}}});
+  ASSERT_TRUE(source.ok()) << source.error().describe();
+  ASSERT_EQ((*source)->tensors().size(), 3U);
+  EXPECT_EQ((*source)->find("a.weight")->shape, (std::vector<std::int64_t>{3, 64}));
+  EXPECT_EQ((*source)->find("a.weight")->type_name(), "MLX 4-bit");
+  EXPECT_EQ((*source)->find("b.weight")->shape, (std::vector<std::int64_t>{2, 5, 32}));
+  EXPECT_EQ((*source)->find("b.weight")->type_name(), "MLX 8-bit");
+  EXPECT_SAYS(refusal(read_mlx(kMlx, {weight, {"a.scales", "F16", {3, 1}}, biases})),
+              "tensor a.scales: expected F16, BF16 or F32 [3, 2] for a.weight, found F16 [3, 1]");
+  EXPECT_SAYS(refusal(read_mlx(kMlx, {weight, scales, {"a.biases", "U8", {3, 2}}})), "found U8 [3, 2]");
+  EXPECT_SAYS(refusal(read_mlx(kMlx, {weight, scales})), "tensor a.biases: expected a tensor beside a.weight");
+  EXPECT_SAYS(refusal(read_mlx(kMlx, {weight})), "tensor a.scales: expected a tensor beside a.weight");
+  EXPECT_SAYS(refusal(read_mlx(kMlx, {{"a.weight", "U32", {8}}, scales, biases})), "a matrix of words of 32 bits, or a stack");
+  EXPECT_SAYS(refusal(read_mlx(kMlx, {{"a.weight", "U32", {3, 3}}, scales, biases})),
+              "expected rows of whole groups of 32 numbers of 4 bits, found I32 [3, 3]");
+  EXPECT_SAYS(refusal(read_mlx(R"("group_size": 32, "bits": 3)", {{"a.weight", "U32", {3, 4}}, scales, biases})),
+              "rows of whole groups of 32 numbers of 3 bits");
+  EXPECT_SAYS(refusal(read_mlx(kMlx, {{"c.weight", "BF16", {4}}})),
+              "expected weights as quantization_config describes");
+  const char* const kFloats = R"("group_size": 32, "bits": 4, "mode": "mxfp4")";
+  EXPECT_TRUE(read_mlx(kFloats, {weight, {"a.scales", "U8", {3, 2}}}).ok());
+  EXPECT_SAYS(refusal(read_mlx(kFloats, {weight, scales})), "tensor a.scales: expected U8 [3, 2] for a.weight");
+  EXPECT_SAYS(refusal(said(R"({"quantization": {"group_size": 0, "bits": 4}})")),
+              "group_size: expected at least 1, found 0");
+}
+
+TEST(QuantisedFiles, PartsOfCompressedTensorsFitEachOther) {
+  const auto group = [](const char* weights) {
+    return R"("quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {)" +
+           std::string(weights) + "}}}";
+  };
+  const std::string packed =
+      group(R"("num_bits": 4, "type": "int", "strategy": "group", "group_size": 16, "symmetric": false)");
+  const Part numbers{"a.weight_packed", "I32", {10, 4}};
+  const Part shape{"a.weight_shape", "I64", {2}, longs({10, 32})};
+  const Part scales{"a.weight_scale", "BF16", {10, 2}};
+  const Part zeros{"a.weight_zero_point", "I32", {2, 2}};
+  const auto source = read(packed, {numbers, shape, scales, zeros});
+  ASSERT_TRUE(source.ok()) << source.error().describe();
+  ASSERT_EQ((*source)->tensors().size(), 1U);
+  EXPECT_EQ((*source)->tensors()[0].name, "a.weight");
+  EXPECT_EQ((*source)->tensors()[0].shape, (std::vector<std::int64_t>{10, 32}));
+  EXPECT_EQ((*source)->tensors()[0].type_name(), "INT4");
+  EXPECT_SAYS(
+      refusal(read(packed, {numbers, {"a.weight_shape", "I64", {2}, longs({10, 64})}, scales, zeros})),
+      "tensor a.weight_scale: expected scales [10, 4] for numbers of 4 bits of I32 [10, 4], found BF16 [10, 2]");
+  for (const std::vector<std::int64_t>& wrong :
+       std::vector<std::vector<std::int64_t>>{{9, 32}, {10, -1}, {10, 1 << 30}}) {
+    EXPECT_SAYS(refusal(read(packed, {numbers, {"a.weight_shape", "I64", {2}, longs(wrong)}, scales, zeros})),
+                "tensor a.weight_shape: expected two whole numbers, 10 and the inputs of a row");
+  }
+  EXPECT_SAYS(refusal(read(packed, {numbers, scales, zeros})), "tensor a.weight_shape: expected a tensor beside");
+  EXPECT_SAYS(refusal(read(packed, {numbers, shape, zeros})), "tensor a.weight_scale: expected a tensor beside");
+  EXPECT_SAYS(refusal(read(packed, {numbers, shape, scales, {"a.weight_zero_point", "I32", {10, 2}}})),
+              "tensor a.weight_zero_point: expected I32 [2, 2] for a.weight_packed, found I32 [10, 2]");
+  EXPECT_SAYS(refusal(read(packed, {{"a.weight_packed", "U8", {10, 4}}, shape, scales})), "expected a matrix of I32");
+  std::vector<std::int32_t> order(32, 1);
+  order[3] = 2;
+  EXPECT_SAYS(refusal(read(packed, {numbers, shape, scales, {"a.weight_g_idx", "I32", {32}, words(order)}})),
+              "tensor a.weight_g_idx: expected groups from 0 to 1, found 2");
+  order[3] = 0;
+  EXPECT_TRUE(read(packed, {numbers, shape, scales, {"a.weight_g_idx", "I32", {32}, words(order)}}).ok());
+  EXPECT_SAYS(refusal(read(packed, {numbers, shape, scales, {"a.weight_g_idx", "I32", {4}}})), "expected I32 [32]");
+  const std::string rows = group(R"("num_bits": 8, "type": "int", "strategy": "channel")");
+  const Part eight{"a.weight", "I8", {10, 32}};
+  EXPECT_TRUE(read(rows, {eight, {"a.weight_scale", "F32", {10, 1}}}).ok());
+  EXPECT_TRUE(read(rows, {eight, {"a.weight_scale", "F32", {1}}}).ok());
+  EXPECT_SAYS(refusal(read(rows, {eight, {"a.weight_scale", "F32", {10, 2}}})),
+              "expected scales [10, 1] for numbers of 8 bits of I8 [10, 32], found F32 [10, 2]");
+  EXPECT_SAYS(refusal(read(rows, {eight, {"a.weight_scale", "I8", {10, 1}}})), "scales of F32, BF16 or F16");
+  EXPECT_SAYS(refusal(read(rows, {eight})), "tensor a.weight_scale: expected a tensor beside a.weight");
+  EXPECT_SAYS(refusal(read(rows, {eight, {"a.weight_scale", "F32", {10, 1}}, {"a.weight_zero_point", "I8", {10}}})),
+              "tensor a.weight_zero_point: expected I8 [10, 1]");
+}
+
+TEST(QuantisedFiles, PartsOfBitsandbytesFitEachOther) {
+  const char* const kBits = R"("quant_method": "bitsandbytes", "load_in_4bit": true)";
+  const std::vector<float> codes{-1.0F,
+                                 -0.6961928009986877F,
+                                 -0.5250730514526367F,
+                                 -0.39491748809814453F,
+                                 -0.28444138169288635F,
+                                 -0.18477343022823334F,
+                                 -0.09105003625154495F,
+                                 0.0F,
+                                 0.07958029955625534F,
+                                 0.16093020141124725F,
+                                 0.24611230194568634F,
+                                 0.33791524171829224F,
+                                 0.44070982933044434F,
+                                 0.5626170039176941F,
+                                 0.7229568362236023F,
+                                 1.0F};
+  std::string map(64, '\0');
+  std::memcpy(map.data(), codes.data(), map.size());
+  const auto state = [](const std::string& text) {
+    return Part{"a.weight.quant_state.bitsandbytes__nf4", "U8", {static_cast<std::int64_t>(text.size())}, text};
+  };
+  const Part weight{"a.weight", "U8", {96, 1}};
+  const Part scales{"a.weight.absmax", "F32", {3}};
+  const Part quantiles{"a.weight.quant_map", "F32", {16}, map};
+  const Part plain = state(R"({"quant_type": "nf4", "blocksize": 64, "dtype": "bfloat16", "shape": [3, 64]})");
+  const auto source = read(kBits, {weight, scales, quantiles, plain});
+  ASSERT_TRUE(source.ok()) << source.error().describe();
+  ASSERT_EQ((*source)->tensors().size(), 1U);
+  EXPECT_EQ((*source)->tensors()[0].shape, (std::vector<std::int64_t>{3, 64}));
+  EXPECT_EQ((*source)->tensors()[0].type_name(), "NF4");
+  const Part nested = state(
+      R"({"quant_type": "nf4", "blocksize": 64, "shape": [3, 64], "nested_blocksize": 256, "nested_offset": 0.5})");
+  const Part small{"a.weight.absmax", "U8", {3}};
+  const Part outer{"a.weight.nested_absmax", "F32", {1}};
+  const Part levels{"a.weight.nested_quant_map", "F32", {256}};
+  EXPECT_TRUE(read(kBits, {weight, small, quantiles, nested, outer, levels}).ok());
+  EXPECT_SAYS(refusal(read(kBits, {weight, small, quantiles, nested, outer})), "tensor a.weight.nested_quant_map");
+  EXPECT_SAYS(refusal(read(kBits, {weight, small, quantiles, nested, {"a.weight.nested_absmax", "F32", {2}}, levels})),
+              "tensor a.weight.nested_absmax: expected F16, BF16 or F32 [1] for a.weight, found F32 [2]");
+  EXPECT_SAYS(refusal(read(kBits, {weight, small, quantiles, plain, outer, levels})), "nested_blocksize");
+  EXPECT_SAYS(refusal(read(kBits, {weight, {"a.weight.absmax", "F32", {2}}, quantiles, plain})),
+              "tensor a.weight.absmax: expected F16, BF16 or F32 [3] for a.weight, found F32 [2]");
+  EXPECT_SAYS(refusal(read(kBits, {weight, scales, plain})), "tensor a.weight.quant_map: expected a tensor beside");
+  EXPECT_SAYS(
+      refusal(read(kBits, {weight, scales, {"a.weight.quant_map", "F32", {16}}, plain}), ErrorCode::kUnsupported),
+      "expected the 16 numbers of NF4, found others");
+  EXPECT_SAYS(refusal(read(kBits, {{"a.weight", "U8", {90, 1}}, scales, quantiles, plain})),
+              "tensor a.weight: expected 96 bytes U8 for a matrix [3, 64], found U8 [90, 1]");
+  EXPECT_SAYS(refusal(read(kBits, {weight, scales, quantiles, state("{")})), "quant_state.bitsandbytes__nf4");
+  EXPECT_SAYS(refusal(read(kBits, {weight, scales, quantiles, state(R"({"quant_type": "fp4"})")})),
+              "expected nf4, as in the tensor's name, found \"fp4\"");
+  for (const char* const wrong : {"[3]", "[3, -64]", "[4611686018427387904, 4]"}) {
+    EXPECT_SAYS(
+        refusal(read(kBits, {weight, scales, quantiles,
+                             state(R"({"quant_type": "nf4", "blocksize": 64, "shape": )" + std::string(wrong) + "}")}),
+                ErrorCode::kUnsupported),
+        "shape: expected the shape of a matrix");
+  }
+  EXPECT_SAYS(refusal(read(kBits, {weight, scales, quantiles,
+                                   state(R"({"quant_type": "nf4", "blocksize": 0, "shape": [3, 64]})")})),
+              "blocksize");
+  const Part eight{"a.weight", "I8", {3, 64}};
+  EXPECT_TRUE(read(kBits, {eight, {"a.SCB", "F32", {3}}, {"a.weight_format", "U8", {}}}).ok());
+  EXPECT_SAYS(refusal(read(kBits, {eight})), "tensor a.SCB: expected a tensor beside a.weight");
+  EXPECT_SAYS(refusal(read(kBits, {eight, {"a.SCB", "F32", {64}}})), "expected F16, BF16 or F32 [3] for a.weight");
+  EXPECT_SAYS(refusal(read(kBits, {eight, {"a.SCB", "F32", {3}}, {"a.weight_format", "U8", {}, "\1"}}),
+                      ErrorCode::kUnsupported),
+              "tensor a.weight_format: expected 0, rows one after another");
+}
+
 // What is not read is refused by name, before a file is opened.
 TEST(QuantisedFiles, OtherMethodsAreNamed) {
   const std::vector<std::pair<const char*, const char*>> methods{
-      {R"({"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": true}})", "bitsandbytes in 4 bits"},
-      {R"({"quantization_config": {"load_in_8bit": true}})", "bitsandbytes in 8 bits"},
-      {R"({"quantization": {"group_size": 64, "bits": 4}})", "the packed weights of MLX"},
-      {R"({"quantization": {"group_size": 64, "bits": 4}, "quantization_config": {"group_size": 64, "bits": 4}})",
-       "the packed weights of MLX"},
+      {R"({"quantization_config": {"quant_method": "bitsandbytes", "bnb_4bit_quant_storage": "bfloat16"}})",
+       "bnb_4bit_quant_storage bfloat16"},
+      {R"({"model_type": "gpt2", "quantization_config": {"load_in_8bit": true}})", "bitsandbytes of gpt2"},
+      {R"({"quantization": {"group_size": 64, "bits": 7}})", "MLX in 7 bits, groups of 64"},
+      {R"({"quantization": {"group_size": 64, "bits": 4, "mode": "mxfp4"}})", "MLX in 4 bits, groups of 64"},
+      {R"({"quantization": {"group_size": 16, "bits": 4, "mode": "nvfp4"}})", "MLX in the mode nvfp4"},
+      {R"({"quantization": {"group_size": 64, "bits": 4, "a.b": {"bits": 9}}})", "MLX in 9 bits"},
       {R"({"quantization_config": {"quant_method": "hqq"}})", "quant_method hqq"},
       {R"({"quantization_config": {"quant_method": "eetq"}})", "quant_method eetq"},
       {R"({"quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4"}})", "modelopt"},
@@ -204,14 +374,14 @@ TEST(QuantisedFiles, OtherMethodsAreNamed) {
       {R"({"model_type": "gpt2", "quantization_config": {"quant_method": "gptq"}})", "GPTQ of gpt2"},
       {R"({"quantization_config": {"quant_method": "awq", "version": "gemv"}})", "AWQ in another form"},
       {R"({"quantization_config": {"quant_method": "awq", "zero_point": false}})", "AWQ in another form"},
-      {R"({"quantization_config": {"quant_method": "compressed-tensors", "format": "pack-quantized"}})",
-       "compressed-tensors in the format pack-quantized"},
+      {R"({"quantization_config": {"quant_method": "compressed-tensors", "format": "nvfp4-pack-quantized"}})",
+       "compressed-tensors in the format nvfp4-pack-quantized"},
       {R"({"quantization_config": {"quant_method": "compressed-tensors", "transform_config": {"a": 1}}})",
        "compressed-tensors with a transform_config"},
       {R"({"quantization_config": {"quant_method": "compressed-tensors", "sparsity_config": {"format": "sparse-24-bitmask"}}})",
        "sparse-24-bitmask"},
-      {R"({"quantization_config": {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "int"}}}}})",
-       "compressed-tensors with int of 8 bits"},
+      {R"({"quantization_config": {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 2, "type": "int"}}}}})",
+       "compressed-tensors with int of 2 bits"},
       {R"({"quantization_config": {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "float", "strategy": "token"}}}}})",
        "strategy token"},
   };
@@ -235,6 +405,9 @@ TEST(QuantisedFiles, WeightsWithoutADescriptionAreRefused) {
        std::vector<std::vector<Part>>{{{"a.weight", "F8_E4M3", {2, 2}}, {"a.weight_scale", "F32", {}}},
                                       {{"a.weight", "BF16", {2, 2}}, {"a.weight_scale_inv", "F32", {}}},
                                       {{"a.qweight", "I32", {2, 8}}},
+                                      {{"a.weight", "U32", {2, 8}}, {"a.scales", "F16", {2, 1}}},
+                                      {{"a.weight", "I8", {2, 8}}, {"a.SCB", "F32", {2}}},
+                                      {{"a.weight_packed", "I32", {2, 8}}, {"a.weight_shape", "I64", {2}}},
                                       {{"a.weight", "U8", {8, 1}}, {"a.weight.absmax", "F32", {1}}}}) {
     EXPECT_SAYS(refusal(with_whole_weights(source_of(parts), Quantisation()), ErrorCode::kUnsupported),
                 "expected a quantization_config in config.json, found quantised weights without one");
