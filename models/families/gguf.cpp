@@ -319,6 +319,9 @@ Result<CheckpointFiles> adapt_hybrid(CheckpointFiles checkpoint, const GgufHybri
   if (fields.contains("rope_theta")) {
     LOCUS_CHECK(add_gguf_scaling(file, std::string(hybrid.shared.name) + ".", fields));
   }
+  if (hybrid.shared.name == "gpt-oss" && fields.contains("rope_scaling")) {
+    fields["rope_scaling"]["truncate"] = false;  // which files do not say
+  }
   if (hybrid.shared.name == "falcon-h1" && fields["tie_word_embeddings"]) {
     checkpoint.notes.push_back(file.gguf()->file() +
                                ": tensor output.weight: expected one, found none: logits are those of the embedding, "
@@ -359,9 +362,10 @@ Result<CheckpointFiles> adapt_gguf(CheckpointFiles checkpoint) {
   }
   LOCUS_TRY(const auto named, metadata->text("general.architecture"));
   const auto architectures = gguf_architectures();
+  LOCUS_TRY(const auto experts, metadata->integer(std::string(named.value_or("")) + ".expert_count"));
   const auto found = std::find_if(architectures.begin(), architectures.end(),
                                   [&](const GgufArchitecture& each) { return each.name == named.value_or(""); });
-  if (found == architectures.end()) {
+  if (found == architectures.end() || (found->name == "llama" && experts.value_or(0) > 0)) {
     std::vector<std::string_view> names;
     for (const GgufArchitecture& each : architectures) {
       names.push_back(each.name);

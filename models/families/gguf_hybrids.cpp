@@ -61,7 +61,7 @@ void set_shape(TensorInfo& tensor, std::vector<std::int64_t> shape) {
 // Experts, one by one.
 Result<std::vector<GgufTensor>> split_experts(const TensorInfo& tensor, const std::string& name) {
   std::vector<GgufTensor> experts;
-  const std::int64_t whole = tensor.shape.size() == 3 ? tensor.shape.front() : 0;
+  const std::int64_t whole = tensor.shape.size() == 3 || tensor.shape.size() == 2 ? tensor.shape.front() : 0;
   const auto count = static_cast<std::size_t>(whole);
   if (whole < 1 || count > tensor.storage.size() || tensor.storage.size() % count != 0) {
     return bad_input("expected experts of the same size, found " + formats::shape_text(tensor.shape),
@@ -101,9 +101,10 @@ GgufFields kinds_of(const std::vector<bool>& marked, const char* yes, const char
   return kinds;
 }
 
-// Fields of experts under the family's names; `count` is set to 0 where the file has none.
-Status add_experts(const GgufReading& reading, GgufFields& fields, const char* count, const char* chosen,
-                   const char* inner) {
+}  // namespace
+
+Status add_gguf_experts(const GgufReading& reading, GgufFields& fields, const char* count, const char* chosen,
+                        const char* inner) {
   LOCUS_TRY(const std::int64_t experts, reading.integer("expert_count", 0));
   fields[count] = experts;
   if (experts == 0) {
@@ -116,7 +117,7 @@ Status add_experts(const GgufReading& reading, GgufFields& fields, const char* c
   return {};
 }
 
-Status add_router(const GgufReading& reading, GgufFields& fields, const char* normalised, const char* factor) {
+Status add_gguf_router(const GgufReading& reading, GgufFields& fields, const char* normalised, const char* factor) {
   LOCUS_TRY(fields[normalised], reading.boolean("expert_weights_norm", true));
   LOCUS_TRY(fields[factor], reading.number("expert_weights_scale", 1.0));
   constexpr std::int64_t kSigmoid = 2;
@@ -125,6 +126,8 @@ Status add_router(const GgufReading& reading, GgufFields& fields, const char* no
                             : Status(unsupported("expected 2, a sigmoid, found " + std::to_string(gating),
                                                  reading.context("expert_gating_func")));
 }
+
+namespace {
 
 Status add_qwen(const GgufReading& reading, GgufFields& fields) {
   if (reading.first("ssm_in.weight") != nullptr) {
@@ -141,7 +144,7 @@ Status add_qwen(const GgufReading& reading, GgufFields& fields) {
   LOCUS_TRY(fields["linear_value_head_dim"], divided(reading, "ssm.inner_size", "ssm.time_step_rank"));
   fields["layer_types"] = kinds_of(reading.having("ssm_a"), "linear_attention", "full_attention");
   fields["linear_value_heads_tiled"] = fields["model_type"] != "qwen3_next" && keys != values;
-  LOCUS_CHECK(add_experts(reading, fields, "num_experts", "num_experts_per_tok", "moe_intermediate_size"));
+  LOCUS_CHECK(add_gguf_experts(reading, fields, "num_experts", "num_experts_per_tok", "moe_intermediate_size"));
   if (fields["num_experts"] == 0) {
     fields.erase("num_experts");
     return {};
@@ -192,7 +195,7 @@ Status add_granite(const GgufReading& reading, GgufFields& fields) {
   LOCUS_CHECK(add_expansion(reading, fields));
   fields["layer_types"] = kinds_of(reading.having("ssm_a"), "mamba", "attention");
   fields["position_embedding_type"] = rotates(reading) ? "rope" : "nope";
-  LOCUS_CHECK(add_experts(reading, fields, "num_local_experts", "num_experts_per_tok", ""));
+  LOCUS_CHECK(add_gguf_experts(reading, fields, "num_local_experts", "num_experts_per_tok", ""));
   // Without experts the file gives another width than that of its feed-forward.
   const TensorInfo* const gate =
       reading.first(fields["num_local_experts"] == 0 ? "ffn_gate.weight" : "ffn_gate_shexp.weight");
@@ -254,8 +257,8 @@ Status add_nemotron(const GgufReading& reading, GgufFields& fields) {
     return {};
   }
   fields.erase("intermediate_size");
-  LOCUS_CHECK(add_experts(reading, fields, "n_routed_experts", "num_experts_per_tok", "moe_intermediate_size"));
-  LOCUS_CHECK(add_router(reading, fields, "norm_topk_prob", "routed_scaling_factor"));
+  LOCUS_CHECK(add_gguf_experts(reading, fields, "n_routed_experts", "num_experts_per_tok", "moe_intermediate_size"));
+  LOCUS_CHECK(add_gguf_router(reading, fields, "norm_topk_prob", "routed_scaling_factor"));
   LOCUS_TRY(fields["n_shared_experts"], reading.integer("expert_shared_count", 0));
   LOCUS_TRY(fields["moe_shared_expert_intermediate_size"], reading.integer("expert_shared_feed_forward_length", 1));
   LOCUS_TRY(fields["n_group"], reading.integer("expert_group_count", 1));
@@ -291,9 +294,9 @@ Status add_lfm2(const GgufReading& reading, GgufFields& fields) {
 Status add_lfm2_moe(const GgufReading& reading, GgufFields& fields) {
   LOCUS_CHECK(add_short_convolution(reading, fields));
   LOCUS_TRY(fields["num_dense_layers"], reading.integer("leading_dense_block_count", 0));
-  LOCUS_CHECK(add_experts(reading, fields, "num_experts", "num_experts_per_tok", "moe_intermediate_size"));
+  LOCUS_CHECK(add_gguf_experts(reading, fields, "num_experts", "num_experts_per_tok", "moe_intermediate_size"));
   fields["use_expert_bias"] = reading.first("exp_probs_b.bias") != nullptr;
-  return add_router(reading, fields, "norm_topk_prob", "routed_scaling_factor");
+  return add_gguf_router(reading, fields, "norm_topk_prob", "routed_scaling_factor");
 }
 
 Status add_kimi(const GgufReading& reading, GgufFields& fields) {
@@ -317,11 +320,11 @@ Status add_kimi(const GgufReading& reading, GgufFields& fields) {
   LOCUS_TRY(fields["linear_conv_kernel_dim"], reading.integer("ssm.conv_kernel"));
   fields["layer_types"] = kinds_of(reading.having("ssm_a"), "linear_attention", "full_attention");
   LOCUS_TRY(fields["first_k_dense_replace"], reading.integer("leading_dense_block_count", 0));
-  LOCUS_CHECK(add_experts(reading, fields, "num_experts", "num_experts_per_token", "moe_intermediate_size"));
+  LOCUS_CHECK(add_gguf_experts(reading, fields, "num_experts", "num_experts_per_token", "moe_intermediate_size"));
   LOCUS_TRY(fields["num_shared_experts"], reading.integer("expert_shared_count", 0));
   LOCUS_TRY(fields["num_expert_group"], reading.integer("expert_group_count", 1));
   LOCUS_TRY(fields["topk_group"], reading.integer("expert_group_used_count", 1));
-  return add_router(reading, fields, "moe_renormalize", "routed_scaling_factor");
+  return add_gguf_router(reading, fields, "moe_renormalize", "routed_scaling_factor");
 }
 
 // Marked layers as one of every `period`, from `offset` on. Errors: kUnsupported for other places.
@@ -361,7 +364,7 @@ Status add_jamba(const GgufReading& reading, GgufFields& fields) {
   LOCUS_CHECK(add_period(reading, attends, "attention", "attn_layer_period", "attn_layer_offset", fields));
   const std::vector<bool> sparse = reading.having("ffn_gate_inp.weight");
   LOCUS_CHECK(add_period(reading, sparse, "experts", "expert_layer_period", "expert_layer_offset", fields));
-  LOCUS_CHECK(add_experts(reading, fields, "num_experts", "num_experts_per_tok", ""));
+  LOCUS_CHECK(add_gguf_experts(reading, fields, "num_experts", "num_experts_per_tok", ""));
   if (std::find(sparse.begin(), sparse.end(), true) == sparse.end()) {
     fields["num_experts"] = 1;
   }
@@ -498,35 +501,40 @@ Stems joined_stems(const Stems& one, const Stems& other) {
   return all;
 }
 
+std::vector<GgufHybrid> joined_hybrids(std::vector<GgufHybrid> hybrids) {
+  hybrids.insert(hybrids.end(), gguf_decoders().begin(), gguf_decoders().end());
+  return hybrids;
+}
+
 }  // namespace
 
 const std::vector<GgufHybrid>& gguf_hybrids() {
-  static const std::vector<GgufHybrid> hybrids{
-      {{"qwen3next", "qwen3_next", false, true, kDeltaStems}, add_qwen},
-      {{"qwen35", "qwen3_5_text", false, true, kDeltaStems}, add_qwen},
-      {{"qwen35moe", "qwen3_5_moe_text", false, true, kDeltaStems}, add_qwen},
-      {{"granitehybrid", "bamba", true, false, joined_stems(kMambaStems, kFeedForwardStems)},
-       add_bamba,
-       {{"output_norm", "model.final_layernorm"}},
-       is_bamba},
-      {{"granitehybrid", "granitemoehybrid", true, false, joined_stems(kMambaStems, kGraniteStems)}, add_granite},
-      {{"nemotron_h", "nemotron_h", true, false, kNemotronStems},
-       add_nemotron,
-       {{"token_embd", "model.embeddings"}, {"output_norm", "model.norm_f"}}},
-      {{"nemotron_h_moe", "nemotron_h", true, false, kNemotronStems},
-       add_nemotron,
-       {{"token_embd", "model.embeddings"}, {"output_norm", "model.norm_f"}}},
-      {{"falcon-h1", "falcon_h1", false, false, joined_stems(kMambaStems, kFeedForwardStems)},
-       add_falcon,
-       {{"output_norm", "model.final_layernorm"}}},
-      {{"lfm2", "lfm2", false, false, kConvolutionStems}, add_lfm2, {{"token_embd_norm", "model.embedding_norm"}}},
-      {{"lfm2moe", "lfm2_moe", false, false, kConvolutionStems},
-       add_lfm2_moe,
-       {{"token_embd_norm", "model.embedding_norm"}}},
-      {{"kimi-linear", "kimi_linear", false, false, kKimiStems}, add_kimi},
-      {{"jamba", "jamba", false, false, joined_stems(kJambaStems, kFeedForwardStems)},
-       add_jamba,
-       {{"output_norm", "model.final_layernorm"}}}};
+  static const std::vector<GgufHybrid> hybrids = joined_hybrids(
+      {{{"qwen3next", "qwen3_next", false, true, kDeltaStems}, add_qwen},
+       {{"qwen35", "qwen3_5_text", false, true, kDeltaStems}, add_qwen},
+       {{"qwen35moe", "qwen3_5_moe_text", false, true, kDeltaStems}, add_qwen},
+       {{"granitehybrid", "bamba", true, false, joined_stems(kMambaStems, kFeedForwardStems)},
+        add_bamba,
+        {{"output_norm", "model.final_layernorm"}},
+        is_bamba},
+       {{"granitehybrid", "granitemoehybrid", true, false, joined_stems(kMambaStems, kGraniteStems)}, add_granite},
+       {{"nemotron_h", "nemotron_h", true, false, kNemotronStems},
+        add_nemotron,
+        {{"token_embd", "model.embeddings"}, {"output_norm", "model.norm_f"}}},
+       {{"nemotron_h_moe", "nemotron_h", true, false, kNemotronStems},
+        add_nemotron,
+        {{"token_embd", "model.embeddings"}, {"output_norm", "model.norm_f"}}},
+       {{"falcon-h1", "falcon_h1", false, false, joined_stems(kMambaStems, kFeedForwardStems)},
+        add_falcon,
+        {{"output_norm", "model.final_layernorm"}}},
+       {{"lfm2", "lfm2", false, false, kConvolutionStems}, add_lfm2, {{"token_embd_norm", "model.embedding_norm"}}},
+       {{"lfm2moe", "lfm2_moe", false, false, kConvolutionStems},
+        add_lfm2_moe,
+        {{"token_embd_norm", "model.embedding_norm"}}},
+       {{"kimi-linear", "kimi_linear", false, false, kKimiStems}, add_kimi},
+       {{"jamba", "jamba", false, false, joined_stems(kJambaStems, kFeedForwardStems)},
+        add_jamba,
+        {{"output_norm", "model.final_layernorm"}}}});
   return hybrids;
 }
 
@@ -682,7 +690,7 @@ Result<std::vector<GgufTensor>> hybrid_tensors(const GgufHybrid& hybrid, const G
                          : 0;
   info.negated_exponential = own == "ssm_a";
   if (whole.name.find(".J.") != std::string::npos) {
-    if (info.shape.size() == 2) {  // writers leave out a dimension of 1
+    if (info.shape.size() == 2 && !own.ends_with(".bias")) {  // writers leave out a dimension of 1
       set_shape(info, {1, info.shape[0], info.shape[1]});
     }
     return split_experts(info, whole.name);

@@ -1,5 +1,5 @@
-// GGUF architectures whose layers mix tokens in different ways: attention in some, a mixer in others. They are read, not
-// written.
+// GGUF architectures that are read, not written: those whose layers mix tokens in different ways, attention in some, a
+// mixer in others, and decoders that have experts or norms in other places than those of gguf.h.
 //
 // Changes made by the converter of llama.cpp, all of which are undone: rates are stored as −e^x, vectors as matrices, a
 // norm in the groups it is taken over, experts as one tensor, rows of q and k in pairs (Granite, Nemotron), norms as
@@ -62,7 +62,17 @@ struct GgufHybrid {
   bool (*applies)(const GgufReading& reading) = nullptr;
 };
 
+// Also those of gguf_decoders().
 const std::vector<GgufHybrid>& gguf_hybrids();
+// Architectures of attention alone that are read, not written.
+const std::vector<GgufHybrid>& gguf_decoders();
+
+// Fields of experts under the family's names; `count` is set to 0 where the file has none, and no field where a name is
+// empty.
+Status add_gguf_experts(const GgufReading& reading, GgufFields& fields, const char* count, const char* chosen,
+                        const char* inner);
+// Whether the chosen weights are normalised, and their factor. Errors: kUnsupported for a router other than a sigmoid.
+Status add_gguf_router(const GgufReading& reading, GgufFields& fields, const char* normalised, const char* factor);
 
 // The fields of config.json but for vocabulary and RoPE's scaling. Errors: kBadInput naming the value that is missing
 // or wrong; kUnsupported for what the family does not compute.

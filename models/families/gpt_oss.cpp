@@ -56,6 +56,8 @@ const Family kGptOss = [] {
   family.names.push_back({to + "up.bias", from + "gate_up_proj_bias", Layout::kAsIs, up});
   family.names.push_back({to + "down.weight", from + "down_proj", Layout::kTransposed, whole});
   family.names.push_back({to + "down.bias", from + "down_proj_bias", Layout::kAsIs, whole});
+  // In GGUF files, expert by expert.
+  family.names.push_back({to + "{gate,up,down}", from + "J.{gate,up,down}_proj"});
   return family;
 }();
 
