@@ -485,6 +485,10 @@ Result<Split> split_by_contents(const AddressingSource& source, const Addressing
     return unsupported("encoding " + about.name +
                        " computes a token's position from its content: the two have no parts of their own");
   }
+  if (about.rotates && !about.scores && !encoding.is_linear()) {
+    return unsupported("encoding " + about.name +
+                       " keeps contents that are not what the layer projects: they cannot be put elsewhere");
+  }
   if (about.updates && source.state == nullptr) {
     return unsupported("this trace does not hold the state of encoding " + about.name);
   }

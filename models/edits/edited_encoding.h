@@ -85,6 +85,7 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   bool needs_carry() const override { return own_->needs_carry(); }
   bool follows_between() const override { return own_->follows_between() || by_token_; }
   bool is_dot_product() const override { return false; }
+  bool is_linear() const override { return own_->is_linear(); }
   at::Tensor learned_positions(const position::Prepared& prepared) const override {
     return own_->learned_positions(prepared);
   }
