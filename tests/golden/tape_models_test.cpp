@@ -17,11 +17,11 @@ std::string config(const std::string& type, int layers, const std::string& more 
          std::to_string(layers) + more + "}";
 }
 
-struct Opened {
+struct OpenedTape {
   test::TemporaryFolder folder;
   std::shared_ptr<const models::Model> model;
 
-  Opened(const test::Golden& golden, const std::string& json) {
+  OpenedTape(const test::Golden& golden, const std::string& json) {
     folder.write("config.json", json);
     test::write_tensors(folder.path() / "model.safetensors", test::with_prefix(golden, "w."));
     model = test::open_model(folder.path());
@@ -30,7 +30,7 @@ struct Opened {
 
 TEST(TapeModels, GivesTheReferenceLogitsAtAnyStart) {
   const test::Golden golden("tape");
-  const Opened opened(golden, config("adape", 2));
+  const OpenedTape opened(golden, config("adape", 2));
   ASSERT_TRUE(opened.model);
   EXPECT_EQ(opened.model->info().family, "tape");
   EXPECT_TRUE(opened.model->info().unexpected.empty());
@@ -43,7 +43,7 @@ TEST(TapeModels, GivesTheReferenceLogitsAtAnyStart) {
 
 TEST(TapeModels, HalvedPositionsAreLinearScaling) {
   const test::Golden golden("tape");
-  const Opened opened(golden, config("adape", 2));
+  const OpenedTape opened(golden, config("adape", 2));
   models::OpenOptions options;
   options.overrides.rope_scaling = "linear:2";
   const auto model = test::open_model(opened.folder.path(), options);
@@ -56,7 +56,7 @@ TEST(TapeModels, HalvedPositionsAreLinearScaling) {
 TEST(TapeModels, AblationsGiveTheReferenceLogits) {
   for (const std::string type : {"adawoeq", "adavector", "adattention", "adamlp"}) {
     const test::Golden golden("tape_" + type);
-    const Opened opened(golden, config(type, 3));
+    const OpenedTape opened(golden, config(type, 3));
     ASSERT_TRUE(opened.model) << type;
     for (std::int64_t row = 0; row < 2; ++row) {
       const at::Tensor ids = golden["input_ids"][row];
@@ -72,8 +72,8 @@ TEST(TapeModels, YarnAsTheAuthorsRunIt) {
   const test::Golden golden("tape_adayarn");
   const std::string scaling =
       R"(, "rope_scaling": {"type": "adayarn", "factor": 8.0}, "original_max_position_embeddings": )";
-  const Opened beyond(golden, config("adayarn", 3, scaling + "8"));
-  const Opened within(golden, config("adayarn", 3, scaling + "16"));
+  const OpenedTape beyond(golden, config("adayarn", 3, scaling + "8"));
+  const OpenedTape within(golden, config("adayarn", 3, scaling + "16"));
   ASSERT_TRUE(beyond.model && within.model);
   EXPECT_TRUE(beyond.model->info().unexpected.empty());
   for (std::int64_t row = 0; row < 2; ++row) {
@@ -87,7 +87,7 @@ TEST(TapeModels, YarnAsTheAuthorsRunIt) {
 TEST(TapeModels, ShowsTheAttentionAndTheDotProductsOfTheStateEnteringEachLayer) {
   const test::Golden golden("tape");
   const test::Golden layers("tape_layers");
-  const Opened opened(golden, config("adape", 2));
+  const OpenedTape opened(golden, config("adape", 2));
   ASSERT_TRUE(opened.model);
   models::Input input;
   input.ids = test::ids_of(golden["input_ids"][1]);
