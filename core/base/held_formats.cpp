@@ -28,7 +28,7 @@ constexpr std::array<float, 16> kNormalFloats{
     1.0F,
 };
 constexpr std::array<float, 16> kCodedFloats{0.0F,       0.0625F / 12, 8.0F / 12,  1.0F,          4.0F / 12,  0.5F,
-                                             2.0F / 12,  0.25F,        -0.0F,      -0.0625F / 12, -8.0F / 12, -1.0F,
+                                             2.0F / 12,  0.25F,        0.0F,       -0.0625F / 12, -8.0F / 12, -1.0F,
                                              -4.0F / 12, -0.5F,        -2.0F / 12, -0.25F};
 
 float float_at(const std::byte* block, std::size_t at) {

@@ -25,12 +25,7 @@ class Description {
     return config_.integer(path(name), fallback);
   }
   Result<bool> boolean(std::string_view name, bool fallback) const { return config_.boolean(path(name), fallback); }
-  std::string kind(std::string_view name) const { return config_.kind(path(name)); }
-  // Names of all fields.
-  Result<std::vector<std::string>> names() const {
-    LOCUS_TRY(const Config object, config_.object(field_));
-    return object.names();
-  }
+  Result<Config> object() const { return config_.object(field_); }
   // Names of an object's fields; none where there is no object.
   Result<std::vector<std::string>> names(std::string_view name) const {
     if (!has(name)) {
@@ -228,13 +223,12 @@ Result<Quantisation> describe_int4(const Description& said, const std::string& m
 }
 
 // MLX: one packing for all modules, and others under their names; a module that is false is not packed.
-Result<Quantisation::Packing> packing_of(const Description& said, const std::string& module,
+Result<Quantisation::Packing> packing_of(const Description& said, const Config& object,
                                          const Quantisation::Packing& otherwise) {
-  const std::string field = module.empty() ? "" : module + ".";
   Quantisation::Packing packing;
-  LOCUS_TRY(packing.bits, said.integer(field + "bits", otherwise.bits));
-  LOCUS_TRY(packing.group, said.integer(field + "group_size", otherwise.group));
-  LOCUS_TRY(const std::string mode, said.text(field + "mode", otherwise.float4 ? "mxfp4" : "affine"));
+  LOCUS_TRY(packing.bits, object.integer("bits", otherwise.bits));
+  LOCUS_TRY(packing.group, object.integer("group_size", otherwise.group));
+  LOCUS_TRY(const std::string mode, object.text("mode", otherwise.float4 ? "mxfp4" : "affine"));
   packing.float4 = mode == "mxfp4";
   if (mode != "affine" && mode != "mxfp4") {
     return said.refused("MLX in the mode " + shown(mode));
@@ -245,25 +239,23 @@ Result<Quantisation::Packing> packing_of(const Description& said, const std::str
     return said.refused("MLX in " + std::to_string(packing.bits) + " bits, groups of " + std::to_string(packing.group));
   }
   if (packing.group < 1) {
-    return bad_input("expected at least 1, found " + std::to_string(packing.group), said.context(field + "group_size"));
+    return bad_input("expected at least 1, found " + std::to_string(packing.group), object.context("group_size"));
   }
   return packing;
 }
 
 Result<Quantisation> describe_mlx(const Description& said) {
   Quantisation quantisation = described_as(Quantisation::Method::kMlx, said);
-  LOCUS_TRY(const Quantisation::Packing all, packing_of(said, "", {4, 64, false}));
+  LOCUS_TRY(const Config object, said.object());
+  LOCUS_TRY(const Quantisation::Packing all, packing_of(said, object, {4, 64, false}));
   quantisation.packings.push_back(all);
-  LOCUS_TRY(const std::vector<std::string> names, said.names());
-  for (const std::string& name : names) {
-    if (name == "bits" || name == "group_size" || name == "mode") {
-      continue;
-    }
-    if (said.kind(name) == "object") {
-      LOCUS_TRY(const Quantisation::Packing own, packing_of(said, name, all));
+  for (const std::string& name : object.names()) {
+    if (object.kind(name) == "object") {
+      LOCUS_TRY(const Config module, object.object(name));  // whose name has dots
+      LOCUS_TRY(const Quantisation::Packing own, packing_of(said, module, all));
       quantisation.modules.emplace(name, own);
     } else {
-      said.pass_over({name});
+      static_cast<void>(object.has(name));
     }
   }
   return quantisation;

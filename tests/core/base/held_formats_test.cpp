@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -68,6 +69,7 @@ TEST(HeldFormats, ExpandCodes) {
   }
   EXPECT_EQ(code_of(normal_float4())[15], 1);
   EXPECT_EQ(code_of(coded_float4())[3], 1);
+  EXPECT_FALSE(std::signbit(code_of(coded_float4())[8]));  // 0 is there twice
 }
 
 }  // namespace

@@ -191,29 +191,30 @@ TEST(QuantisedFiles, PartsOfMlxFitEachOther) {
   const auto read_mlx = [](const std::string& quantisation, const std::vector<Part>& parts) {
     return with_whole_weights(source_of(parts), *said(R"({"quantization": {)" + quantisation + "}}"));
   };
-  const char* const kMlx = R"("group_size": 32, "bits": 4, "b": {"group_size": 32, "bits": 8}, "c": false)";
+  const char* const kMlx = R"("group_size": 32, "bits": 4, "x.b": {"group_size": 32, "bits": 8}, "c": false)";
   const Part weight{"a.weight", "U32", {3, 8}};
   const Part scales{"a.scales", "F16", {3, 2}};
   const Part biases{"a.biases", "F16", {3, 2}};
   const auto source = read_mlx(kMlx, {weight,
                                       scales,
                                       biases,
-                                      {"b.weight", "U32", {2, 5, 8}},
-                                      {"b.scales", "BF16", {2, 5, 1}},
-                                      {"b.biases", "BF16", {2, 5, 1}},
+                                      {"x.b.weight", "U32", {2, 5, 8}},
+                                      {"x.b.scales", "BF16", {2, 5, 1}},
+                                      {"x.b.biases", "BF16", {2, 5, 1}},
                                       {"c.weight", "BF16", {4}}});
   ASSERT_TRUE(source.ok()) << source.error().describe();
   ASSERT_EQ((*source)->tensors().size(), 3U);
   EXPECT_EQ((*source)->find("a.weight")->shape, (std::vector<std::int64_t>{3, 64}));
   EXPECT_EQ((*source)->find("a.weight")->type_name(), "MLX 4-bit");
-  EXPECT_EQ((*source)->find("b.weight")->shape, (std::vector<std::int64_t>{2, 5, 32}));
-  EXPECT_EQ((*source)->find("b.weight")->type_name(), "MLX 8-bit");
+  EXPECT_EQ((*source)->find("x.b.weight")->shape, (std::vector<std::int64_t>{2, 5, 32}));
+  EXPECT_EQ((*source)->find("x.b.weight")->type_name(), "MLX 8-bit");
   EXPECT_SAYS(refusal(read_mlx(kMlx, {weight, {"a.scales", "F16", {3, 1}}, biases})),
               "tensor a.scales: expected F16, BF16 or F32 [3, 2] for a.weight, found F16 [3, 1]");
   EXPECT_SAYS(refusal(read_mlx(kMlx, {weight, scales, {"a.biases", "U8", {3, 2}}})), "found U8 [3, 2]");
   EXPECT_SAYS(refusal(read_mlx(kMlx, {weight, scales})), "tensor a.biases: expected a tensor beside a.weight");
   EXPECT_SAYS(refusal(read_mlx(kMlx, {weight})), "tensor a.scales: expected a tensor beside a.weight");
-  EXPECT_SAYS(refusal(read_mlx(kMlx, {{"a.weight", "U32", {8}}, scales, biases})), "a matrix of words of 32 bits, or a stack");
+  EXPECT_SAYS(refusal(read_mlx(kMlx, {{"a.weight", "U32", {8}}, scales, biases})),
+              "a matrix of words of 32 bits, or a stack");
   EXPECT_SAYS(refusal(read_mlx(kMlx, {{"a.weight", "U32", {3, 3}}, scales, biases})),
               "expected rows of whole groups of 32 numbers of 4 bits, found I32 [3, 3]");
   EXPECT_SAYS(refusal(read_mlx(R"("group_size": 32, "bits": 3)", {{"a.weight", "U32", {3, 4}}, scales, biases})),
@@ -245,8 +246,8 @@ TEST(QuantisedFiles, PartsOfCompressedTensorsFitEachOther) {
   EXPECT_EQ((*source)->tensors()[0].shape, (std::vector<std::int64_t>{10, 32}));
   EXPECT_EQ((*source)->tensors()[0].type_name(), "INT4");
   EXPECT_SAYS(
-      refusal(read(packed, {numbers, {"a.weight_shape", "I64", {2}, longs({10, 64})}, scales, zeros})),
-      "tensor a.weight_scale: expected scales [10, 4] for numbers of 4 bits of I32 [10, 4], found BF16 [10, 2]");
+      refusal(read(packed, {numbers, {"a.weight_shape", "I64", {2}, longs({10, 16})}, scales, zeros})),
+      "tensor a.weight_scale: expected scales [10, 1] for numbers of 4 bits of I32 [10, 4], found BF16 [10, 2]");
   for (const std::vector<std::int64_t>& wrong :
        std::vector<std::vector<std::int64_t>>{{9, 32}, {10, -1}, {10, 1 << 30}}) {
     EXPECT_SAYS(refusal(read(packed, {numbers, {"a.weight_shape", "I64", {2}, longs(wrong)}, scales, zeros})),
