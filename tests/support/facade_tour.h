@@ -22,6 +22,7 @@
 #include "models/api/model.h"
 #include "models/api/move_curve.h"
 #include "models/api/pairs.h"
+#include "models/api/picture_stability.h"
 #include "models/api/repeated_text.h"
 #include "models/api/run_estimate.h"
 #include "models/api/score_sources.h"
@@ -167,6 +168,7 @@ inline void FacadeTour::go_through_analyses(const models::Model& model, const Tr
   say("head_difference", models::head_difference(*run, *run));
   say("match_heads", models::match_heads(*run, *run));
   say("shift_stability", models::shift_stability(model, *run, {8, {}}));
+  say("picture_stability", models::picture_stability(model, *run, {.by = {1}}));
   say("length_curve", models::length_curve(model, run->tokens()));
   say("repeated_loss", models::repeated_loss(model, *run, {.period = 12, .inputs = 2}));
   say("state_norms", models::state_norms(model, *run));

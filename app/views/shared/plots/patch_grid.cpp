@@ -158,7 +158,7 @@ std::optional<PatchBlob> largest_blob(const Field& patches, const std::vector<bo
       left = std::min(left, column);
       right = std::max(right, column + 1);
       ++blob.patches;
-      blob.share += all > 0 ? weight_at(patches, n) / all : 0;
+      blob.share += weight_at(patches, n);  // divided at the end, so that equal areas stay equal
       const auto visit = [&](std::int64_t r, std::int64_t c) {
         const auto at = static_cast<std::size_t>(r * patches.columns + c);
         if (r >= 0 && r < patches.rows && c >= 0 && c < patches.columns && inside[at] && !seen[at]) {
@@ -178,6 +178,9 @@ std::optional<PatchBlob> largest_blob(const Field& patches, const std::vector<bo
     if (!largest || blob.share > largest->share) {
       largest = blob;
     }
+  }
+  if (largest) {
+    largest->share = all > 0 ? largest->share / all : 0;
   }
   return largest;
 }
