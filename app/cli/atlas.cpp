@@ -200,9 +200,10 @@ Action declare_atlas(Arguments& arguments) {
                  "write the examples as a folder for HeadVis; PATH may then be an atlas, alone", FileUse::kWritten);
   arguments.flag("--resume", atlas.resume, "continue the atlas in --out, with the same options");
   arguments.flag("--overwrite", atlas.overwrite, "replace the atlas in --out");
-  arguments.flag("--compact", atlas.compact,
-                 "write intervals instead of replicates at the end: a small file that cannot be continued; with --resume, "
-                 "also of a file that is finished");
+  arguments.flag(
+      "--compact", atlas.compact,
+      "write intervals instead of replicates at the end: a small file that cannot be continued; with --resume, "
+      "also of a file that is finished");
   std::string names;
   for (const models::AtlasStatistic& each : all) {
     names += "\n  " + each.name + ": " + each.meaning;

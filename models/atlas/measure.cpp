@@ -183,9 +183,9 @@ void Measure::plan_windows(Kind kind) {
       add("profile.logit", {heads, bins});
     }
     if (wants("heads")) {
-      for (const char* name : {"heads.entropy", "heads.relative-entropy", "heads.distance", "heads.previous",
-                               "heads.first", "heads.self", "heads.sink", "heads.sink-first", "heads.bias-mean",
-                               "heads.bias-deviation"}) {
+      for (const char* name :
+           {"heads.entropy", "heads.relative-entropy", "heads.distance", "heads.previous", "heads.first", "heads.self",
+            "heads.sink", "heads.sink-first", "heads.bias-mean", "heads.bias-deviation"}) {
         add(name, {heads});
       }
       for (const char* name : kShares) {

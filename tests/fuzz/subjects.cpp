@@ -328,8 +328,8 @@ class Collection {
     const fs::path golden = fs::path(test::source_dir()) / "tests/golden";
     const fs::path source = golden / "variants";
     const fs::path copies = fresh("published");
-    for (const char* form :
-         {"fp8-channels", "mxfp4", "gptq-order", "awq", "packed-int4", "int8-channels", "mlx-mixed", "nf4", "llm-int8"}) {
+    for (const char* form : {"fp8-channels", "mxfp4", "gptq-order", "awq", "packed-int4", "int8-channels", "mlx-mixed",
+                             "nf4", "llm-int8"}) {
       const fs::path folder = copies / form;
       fs::copy(golden / "quantised" / form, folder, fs::copy_options::overwrite_existing | fs::copy_options::recursive);
       const std::vector<Command> commands{{"info", folder, "--json"}, {"run", folder, "--ids", "1,5,9,3", "--json"}};

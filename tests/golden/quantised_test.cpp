@@ -140,23 +140,21 @@ TEST_P(Quantised, ConvertsToPlainWeights) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, Quantised,
-                         testing::Values(Form{"fp8-blocks", "F8_E4M3"}, Form{"fp8-static", "F8_E4M3"},
-                                         Form{"fp8-channels", "F8_E4M3", false}, Form{"mxfp4", "MXFP4", true, 0.54},
-                                         Form{"gptq", "GPTQ 4-bit", true, 0.66},
-                                         Form{"gptq-order", "GPTQ 4-bit", false},
-                                         Form{"gptq-v2", "GPTQ 4-bit", true, 0.66},
-                                         Form{"awq", "AWQ 4-bit", true, 0.66},
-                                         Form{"packed-int4", "INT4", true, 0.66}, Form{"packed-int8", "INT8", true, 1.2},
-                                         Form{"int8-channels", "INT8", true, 1.2},
-                                         Form{"mlx-4bit", "MLX 4-bit", true, 0.63},
-                                         Form{"mlx-mixed", "MLX 8-bit", true, 1.25, true}, Form{"nf4", "NF4", true, 0.57},
-                                         Form{"fp4", "FP4", false}, Form{"llm-int8", "LLM.int8", true, 1.2}),
-                         [](const auto& tested) {
-                           std::string name = tested.param.name;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Forms, Quantised,
+    testing::Values(Form{"fp8-blocks", "F8_E4M3"}, Form{"fp8-static", "F8_E4M3"},
+                    Form{"fp8-channels", "F8_E4M3", false}, Form{"mxfp4", "MXFP4", true, 0.54},
+                    Form{"gptq", "GPTQ 4-bit", true, 0.66}, Form{"gptq-order", "GPTQ 4-bit", false},
+                    Form{"gptq-v2", "GPTQ 4-bit", true, 0.66}, Form{"awq", "AWQ 4-bit", true, 0.66},
+                    Form{"packed-int4", "INT4", true, 0.66}, Form{"packed-int8", "INT8", true, 1.2},
+                    Form{"int8-channels", "INT8", true, 1.2}, Form{"mlx-4bit", "MLX 4-bit", true, 0.63},
+                    Form{"mlx-mixed", "MLX 8-bit", true, 1.25, true}, Form{"nf4", "NF4", true, 0.57},
+                    Form{"fp4", "FP4", false}, Form{"llm-int8", "LLM.int8", true, 1.2}),
+    [](const auto& tested) {
+      std::string name = tested.param.name;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
 
 }  // namespace
 }  // namespace locus
