@@ -36,7 +36,7 @@ std::vector<PictureStepForm> all_steps() {
       {PictureStep::kMirror, "mirror", {{"axis", false, 0, 1, 0, true, true, kMirrors}}},
       {PictureStep::kCrop, "crop", {left, top, width, height}},
       {PictureStep::kOcclude, "occlude", {left, top, width, height, {"level", false, 0, 255, 128, true, true}}},
-      {PictureStep::kBlur, "blur", {{"deviation", true, 0, 200, 2}}},
+      {PictureStep::kBlur, "blur", {{"deviation", true, 0, 200, 0}}},
       {PictureStep::kNoise, "noise", {{"deviation", false, 0, 255, 16}, {"seed", false, 0, kMaxSeed, 1, true, true}}},
       {PictureStep::kBrightness, "brightness", {{"factor", false, 0, 10, 1}}},
       {PictureStep::kBorder, "border", {{"kind", false, 0, 4, 0, false, true, kBorders}}}};

@@ -44,8 +44,14 @@ auto last_of(Changes& changes, PictureStep step) {
 
 PictureNumber number_of(const PictureChanges& changes, PictureStep step, std::size_t index) {
   const auto found = last_of(changes, step);
-  return found == changes.end() ? PictureNumber{initial_step(step).numbers[index].value, models::LengthUnit::kPatches}
-                                : found->numbers[index];
+  if (found == changes.end()) {
+    return {initial_step(step).numbers[index].value, models::LengthUnit::kPatches};
+  }
+  PictureNumber number = found->numbers[index];
+  if (number.value == 0) {  // is as long in every unit
+    number.unit = models::LengthUnit::kPatches;
+  }
+  return number;
 }
 
 PictureChanges with_number(PictureChanges changes, PictureStep step, std::size_t index, PictureNumber number) {

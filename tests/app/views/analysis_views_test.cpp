@@ -256,7 +256,7 @@ TEST(AnalysisViews, HeadsAreMeasuredAndSorted) {
   ViewInput input = input_of();
   input.options = {{"repeats", std::int64_t{1}}};
   const Data data = exported("heads", input);
-  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{16, 20}));
+  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{16, 24}));
   const Field induction = induction_of(*input.columns[0].model);
   double last = 1;
   for (std::int64_t row = 0; row < 16; ++row) {

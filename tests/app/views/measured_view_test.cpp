@@ -170,8 +170,10 @@ ViewInput columns_for(const View& view) {
   return input;
 }
 
+// Of pictures, too: picture-stability runs its model again.
 bool is_analysis(const std::string& view) {
-  return view.starts_with("pair-") || std::count(kAnalyses.begin(), kAnalyses.end(), view) > 0;
+  return view.starts_with("pair-") || view == "picture-stability" ||
+         std::count(kAnalyses.begin(), kAnalyses.end(), view) > 0;
 }
 
 // A look reports no progress, for nothing is measured, and keeps nothing new; nor do the data of what is shown.

@@ -57,6 +57,11 @@ ViewInput input_for(const View& view) {
   if (view.info().name == "learned-positions") {
     real.columns = {test::column_of(test::bundled("text-repo"), kSentences, "text-repo")};
   }
+  if (view.info().name == "picture-stability") {
+    models::Input picture;
+    picture.image = test::source_dir() + "/assets/samples/star.png";
+    real.columns = {test::column_of(test::bundled("shapes-learned"), picture, "shapes-learned")};
+  }
   if (view.info().name == "task-accuracy") {
     real.columns.pop_back();  // nothing is recorded with that base
   }
