@@ -269,7 +269,7 @@ TEST_F(GgufHybrids, ErrorsRefuseWhatIsNotComputed) {
   const std::string unknown = refused(renamed_in(bytes_of("jamba"), "jamba", "mamba"));
   EXPECT_SAYS(unknown,
               "qwen3next, qwen35, qwen35moe, granitehybrid, nemotron_h, nemotron_h_moe, falcon-h1, lfm2, "
-              "lfm2moe, kimi-linear, jamba, found mamba");
+              "lfm2moe, kimi-linear, jamba, qwen2moe, ");
 }
 
 // Without a head of its own, a Falcon-H1's logits are those of the embedding with the embedding's factor; rates are below 0.
