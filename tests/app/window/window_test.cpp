@@ -234,6 +234,9 @@ TEST_F(Window, AnImageDroppedOnTheCanvasIsRunAndAClickChoosesAPatch) {
   QMouseEvent down(QEvent::MouseButtonPress, middle, small->mapToGlobal(middle), Qt::LeftButton, Qt::LeftButton,
                    Qt::NoModifier);
   QCoreApplication::sendEvent(small, &down);
+  QMouseEvent up(QEvent::MouseButtonRelease, middle, small->mapToGlobal(middle), Qt::LeftButton, Qt::NoButton,
+                 Qt::NoModifier);
+  QCoreApplication::sendEvent(small, &up);
   EXPECT_EQ(window_->studio().state().query, views::kNone);  // the same patch once more
   window_->findChild<QToolButton*>(QStringLiteral("type-text"))->click();
   type("one");
