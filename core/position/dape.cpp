@@ -90,10 +90,12 @@ TileScores Dape::score(const Prepared& prepared, const Tile& tile, const Wanted&
   const TileScores plain = over_->score(prepared, all, {.content = wanted.content || !over_rope()});
   const at::Tensor inputs =
       over_rope() ? plain.logits : at::cat({plain.content, plain.logits - plain.content}, 1);  // (B, H or 2H, R, K)
-  const at::Tensor hidden = at::leaky_relu(
-      at::linear(inputs.movedim(1, -1), hidden_weight_.of(tile.layer), hidden_bias_.of(tile.layer)), kSlopeBelow);
-  const at::Tensor weight = output_weight_.of(tile.layer).slice(0, tile.heads.begin, tile.heads.end);
-  const at::Tensor bias = output_bias_.of(tile.layer).slice(0, tile.heads.begin, tile.heads.end);
+  const auto as_scores = [&](const at::Tensor& parameter) { return parameter.to(inputs.scalar_type()); };
+  const at::Tensor hidden = at::leaky_relu(at::linear(inputs.movedim(1, -1), as_scores(hidden_weight_.of(tile.layer)),
+                                                      as_scores(hidden_bias_.of(tile.layer))),
+                                           kSlopeBelow);
+  const at::Tensor weight = as_scores(output_weight_.of(tile.layer)).slice(0, tile.heads.begin, tile.heads.end);
+  const at::Tensor bias = as_scores(output_bias_.of(tile.layer)).slice(0, tile.heads.begin, tile.heads.end);
   const auto chosen = [&](const at::Tensor& map) { return map.slice(1, tile.heads.begin, tile.heads.end); };
   TileScores scores;
   scores.logits = chosen(plain.logits) + at::linear(hidden, weight, bias).movedim(-1, 1);

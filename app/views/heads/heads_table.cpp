@@ -22,7 +22,7 @@ const std::array<HeadStatistic, kHeadStatistics> kHeadStatisticList{{
     {"first-token", "first", "weight on the first token", false, "first"},
     {"self", "self", "weight on the token itself", false, "self"},
     {"sink", "sink", "largest mean weight on one key", false, "sink"},
-    {"sink-token", "sink at", "index of that key"},
+    {"sink-token", "sink at", "index of that key", false, "", true},
     {"on-images", "on images", "weight of words on the pictures before them"},
     {"on-text", "on text", "weight of words behind a picture on everything else"},
     {"induction", "induction", "induction score", false, "induction"},
@@ -127,7 +127,8 @@ Result<HeadRows> atlas_heads(const models::Atlas& atlas) {
 }
 
 std::string cell_text(const HeadRow& row, std::size_t statistic) {
-  const std::string value = short_number(row.values[statistic]);
+  const bool counts = kHeadStatisticList[statistic].counts && !std::isnan(row.values[statistic]);
+  const std::string value = counts ? fixed_text(row.values[statistic], 0) : short_number(row.values[statistic]);
   if (!row.of_atlas || std::isnan(row.half[statistic])) {
     return value;
   }

@@ -21,6 +21,7 @@ struct HeadStatistic {
   const char* meaning;
   bool has_sign = false;      // may be below 0
   const char* of_atlas = "";  // its name among those of atlases (atlas_values.h); empty: none
+  bool counts = false;        // whole numbers
 };
 extern const std::array<HeadStatistic, kHeadStatistics> kHeadStatisticList;
 
