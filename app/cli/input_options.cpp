@@ -102,7 +102,7 @@ void InputOptions::declare(Arguments& arguments) {
                  "safetensors file with pixel_values [3, H, W], already normalised; beside a text, of all its images",
                  FileUse::kRead);
   arguments.text("--picture", picture_,
-                 "change the images first: 'shift 8 0; rotate 15', with steps shift, rotate, scale, mirror, crop, "
+                 "change the images first: shift 8 0; rotate 15, with steps shift, rotate, scale, mirror, crop, "
                  "occlude, blur, noise, brightness and border");
   arguments.text("--decoder-text", decoder_text_, "text that the decoder has read, after its start token");
   arguments.text("--decoder-ids", decoder_ids_, "the same as token ids; without either option, only the start token");

@@ -269,7 +269,7 @@ TokenizerResult likeliest_pieces(const TokenTables& tables) {
   TokenizerConfig config;
   config.add_bos = tables.add_begin.value_or(false);
   config.add_eos = tables.add_end.value_or(true);
-  config.added = named_tokens(tables, false);
+  config.added = named_tokens(tables, true);
   return make_sentence_piece(std::move(model), config, tables.file);
 }
 

@@ -14,6 +14,7 @@
 #include "models/transformer/weights.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/conformance.h"
+#include "tests/support/gguf_files.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"
 
@@ -22,71 +23,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using test::expect_library_values;
+using test::hybrid_file;
+using test::HybridFile;
+using test::run_of;
+
 constexpr double kSameWeights = 1e-4;  // of shares of maps in float32
-const char* const kFolder = "gguf";
-
-fs::path hybrid_file(const std::string& name) {
-  return fs::path(test::source_dir()) / "tests" / "conformance" / kFolder / (name + ".gguf");
-}
-
-std::shared_ptr<const models::Trace> run_of(const models::Model& model, const models::Input& input) {
-  models::RunOptions options;
-  options.all_logits = true;
-  const auto trace = model.run(input, options);
-  EXPECT_TRUE(trace.ok()) << trace.error().describe();
-  return trace.ok() ? *trace : nullptr;
-}
-
-struct HybridFile {
-  std::string name;
-  std::string family;
-};
 class GgufHybrids : public testing::TestWithParam<HybridFile> {};
-
-// The file's maps and logits are those that the library computes from the checkpoint.
-void expect_library_values(const HybridFile& file) {
-  const test::ConformanceType stored(file.name, kFolder);
-  const auto model = test::open_model(hybrid_file(file.name));
-  ASSERT_NE(model, nullptr);
-  EXPECT_EQ(model->info().family, file.family);
-  EXPECT_EQ(model->info().unexpected, std::vector<std::string>());
-  EXPECT_EQ(model->info().warnings, std::vector<std::string>());
-  const auto trace = run_of(*model, {.ids = stored.data().at("input").at("ids").get<std::vector<std::int64_t>>()});
-  ASSERT_NE(trace, nullptr);
-  EXPECT_EQ(stored.difference(*trace), "");
-}
 
 TEST_P(GgufHybrids, GiveTheLibrarysMapsAndLogits) {
   expect_library_values(GetParam());
 }
 
-// Decoders of attention alone, which are read but not written.
-class GgufDecoders : public testing::TestWithParam<HybridFile> {};
-
-TEST_P(GgufDecoders, GiveTheLibrarysMapsAndLogits) {
-  expect_library_values(GetParam());
-}
-
-INSTANTIATE_TEST_SUITE_P(Files, GgufDecoders,
-                         testing::Values(HybridFile{"mixtral", "mixtral"}, HybridFile{"qwen2moe", "qwen2_moe"},
-                                         HybridFile{"qwen3moe", "qwen3_moe"}, HybridFile{"olmoe", "olmoe"},
-                                         HybridFile{"gpt-oss", "gpt_oss"}, HybridFile{"glm4moe", "glm4_moe"},
-                                         HybridFile{"glm4", "glm4"}, HybridFile{"gemma", "gemma"},
-                                         HybridFile{"granite", "granite"}, HybridFile{"command-r", "cohere"},
-                                         HybridFile{"cohere2", "cohere2"}, HybridFile{"olmo", "olmo"},
-                                         HybridFile{"olmo2", "olmo2"}, HybridFile{"exaone4", "exaone4"},
-                                         HybridFile{"smollm3", "smollm3"}, HybridFile{"starcoder2", "starcoder2"},
-                                         HybridFile{"stablelm", "stablelm"}, HybridFile{"nemotron", "nemotron"},
-                                         HybridFile{"arcee", "arcee"}, HybridFile{"seed_oss", "seed_oss"}),
-                         [](const auto& tested) {
-                           std::string name = tested.param.name;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
-
 // Head by head: heads in another order, or scaled against each other, would give the same logits.
 TEST_P(GgufHybrids, ImplyTheCheckpointsMaps) {
-  const test::ConformanceType stored(GetParam().name, kFolder);
+  const test::ConformanceType stored(GetParam().name, test::kGgufFolder);
   const test::TemporaryFolder folder;
   folder.write("config.json", stored.data().at("config").dump());
   stored.write_tensors(folder.path());
