@@ -143,6 +143,15 @@ std::vector<std::string> means_of_copies(const ViewInput& input, const Data& dat
   return {short_number(first), short_number(second), short_number(std::abs(first - second))};
 }
 
+// The amounts across, in the first column of the data.
+std::vector<std::string> amounts(const ViewInput& /*input*/, const Data& data) {
+  std::vector<std::string> said;
+  for (std::int64_t row = 0; row < data.shape[0]; ++row) {
+    said.push_back(number_text(number_at(data, row, 0)));
+  }
+  return said;
+}
+
 // What is measured in the text, less what it is above the kernel over all cells, and that; of 32 queries and more
 // without distances that fewer than 16 have.
 std::vector<std::string> less_the_shift(const ViewInput& input, const Data& data) {
@@ -330,7 +339,9 @@ const std::map<std::string, std::vector<Case>>& listed_cases() {
       {"shift-stability", {{.columns = "text-rope text-tape", .options = word("move", "tokens")}}},
       {"picture-stability",
        {{.columns = "shapes-rope-mixed shapes-learned", .options = {{"steps", std::int64_t{1}}}},
-        {.columns = "shapes-seqpe", .options = {{"steps", std::int64_t{1}}, {"move", std::string("scale")}}}}},
+        {.columns = "shapes-seqpe",
+         .options = {{"steps", std::int64_t{1}}, {"move", std::string("scale")}},
+         .derived = amounts}}},
       {"knock-out",
        {{.columns = two,
          .options = {{"null", std::int64_t{2}}},
