@@ -167,6 +167,12 @@ ViewInput columns_for(const View& view) {
   if (!view.info().of_runs) {
     input.columns = {test::atlas_column("early", 100, 0.5), test::atlas_column("late", 300)};
   }
+  if (view.info().name == "picture-stability") {
+    models::Input picture;
+    picture.image = test::source_dir() + "/assets/samples/star.png";
+    input.columns = {test::column_of(test::bundled("shapes-learned"), picture, "shapes-learned")};
+    input.options.set("steps", std::int64_t{1});
+  }
   return input;
 }
 
