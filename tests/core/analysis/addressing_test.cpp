@@ -325,6 +325,9 @@ TEST_P(Addressing, spectraSumToTheSharesAndAreTheTwins) {
   EXPECT_NEAR(sum(found->place), found->head.place, 1e-6);
   EXPECT_NEAR(sum(found->word), found->head.word, 1e-6);
   EXPECT_NEAR(sum(found->both), found->head.both, 1e-6);
+  if (layer_.test.name == "pope") {
+    return;  // a channel at 0 still has a magnitude, so that no query has one pair alone
+  }
   const auto form = position::pair_form(*layer_.encoding, layer_.prepared, 0);
   const std::vector<std::int64_t> queries = layer_.queries();
   const auto rows = static_cast<std::int64_t>(found->place.size());
