@@ -114,11 +114,11 @@ TEST_F(WindowImage, NumbersAndTheLineChangeIt) {
   open_picture();
   named<QDoubleSpinBox>("picture-y").setValue(-0.125);
   named<QDoubleSpinBox>("picture-degrees").setValue(15);
-  EXPECT_EQ(changes(), "rotate 15; shift 0p -0.125p");
+  EXPECT_EQ(changes(), "rotate 15; shift 0 -0.125p");
   named<QToolButton>("picture-mirror").click();
-  EXPECT_EQ(changes(), "rotate 15; mirror; shift 0p -0.125p");
+  EXPECT_EQ(changes(), "rotate 15; mirror; shift 0 -0.125p");
   named<QDoubleSpinBox>("picture-degrees").setValue(0);
-  EXPECT_EQ(changes(), "mirror; shift 0p -0.125p");
+  EXPECT_EQ(changes(), "mirror; shift 0 -0.125p");
   auto& line = named<QLineEdit>("picture-line");
   line.setText(QStringLiteral("blur 2;shift 3 0"));
   Q_EMIT line.editingFinished();
