@@ -86,7 +86,9 @@ TEST_F(WindowControls, TheWheelReportsWhatHasComeUnderThePointer) {
   ASSERT_TRUE(wait([this] { return window_->canvas()->content().camera == views::Camera{{6, 8}, {8, 6}}; }));
   ASSERT_TRUE(wait([this] { return window_->canvas()->layout_is_current(); }));
   const figure::Rect plot = window_->canvas()->layout()->panels[0].plot;
-  const QPointF at = QPointF(plot.x + 4, plot.y + 4) / window_->canvas()->devicePixelRatio();
+  constexpr double kInside =
+      16;  // the labels of other cells may be wider, by a few pixels, and the plot begins behind them
+  const QPointF at = QPointF(plot.x + kInside, plot.y + kInside) / window_->canvas()->devicePixelRatio();
   const auto send = [&](QEvent* event) { QCoreApplication::sendEvent(window_->canvas(), event); };
   QMouseEvent move(QEvent::MouseMove, at, window_->canvas()->mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
   send(&move);
