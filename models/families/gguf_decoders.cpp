@@ -148,6 +148,7 @@ Status add_exaone4(const GgufReading& reading, GgufFields& fields) {
   if (window > 0) {
     fields["sliding_window"] = window;
     fields["sliding_window_pattern"] = "LLLG";  // of all models that have one
+    return reading.check_windows(4);
   }
   return {};
 }

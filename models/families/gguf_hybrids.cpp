@@ -626,6 +626,27 @@ Result<bool> GgufReading::boolean(std::string_view value, bool fallback) const {
   return found.value_or(fallback);
 }
 
+Status GgufReading::check_windows(std::int64_t period) const {
+  constexpr std::string_view kLayers = "attention.sliding_window_pattern";
+  if (!has(kLayers)) {
+    return {};
+  }
+  LOCUS_TRY(const std::vector<bool> windows, file_->gguf()->booleans(prefix_ + std::string(kLayers)));
+  if (std::ssize(windows) < layers_) {
+    return bad_input("expected " + std::to_string(layers_) + " layers, found " + std::to_string(windows.size()),
+                     context(kLayers));
+  }
+  for (std::int64_t layer = 0; layer < layers_; ++layer) {
+    if (windows[static_cast<std::size_t>(layer)] != ((layer + 1) % period != 0)) {
+      return unsupported("expected a window in all layers but each " + std::to_string(period) + "th, found layer " +
+                             std::to_string(layer) + (windows[static_cast<std::size_t>(layer)] ? " with" : " without") +
+                             " one",
+                         context(kLayers));
+    }
+  }
+  return {};
+}
+
 // ---- all of them
 
 Status add_hybrid_fields(const GgufHybrid& hybrid, const GgufReading& reading, GgufFields& fields) {

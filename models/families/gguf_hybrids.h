@@ -44,6 +44,10 @@ class GgufReading {
   Result<bool> boolean(std::string_view value, bool fallback) const;
   std::string context(std::string_view value) const;
 
+  // Checks the layers that have a window, where the file lists them: all but every `period`-th. Errors: kBadInput for
+  // what is no such list; kUnsupported for other layers.
+  Status check_windows(std::int64_t period) const;
+
  private:
   GgufReading(const formats::TensorSource& file, std::string_view architecture);
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/base/atomic_file.h"
+#include "tests/support/checkpoint_folder.h"
 #include "tests/support/gguf_files.h"
 
 namespace locus {
@@ -34,6 +36,27 @@ INSTANTIATE_TEST_SUITE_P(Files, GgufDecoders,
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+// The file lists the layers that have a window; the family takes all but every fourth.
+TEST_F(GgufDecoders, RefuseWindowsInOtherLayers) {
+  auto read = read_file(test::hybrid_file("exaone4"), std::size_t{1} << 26);
+  ASSERT_TRUE(read.ok()) << read.error().describe();
+  std::string& bytes = *read;
+  const std::string key = "exaone4.attention.sliding_window_pattern";
+  const std::size_t found = bytes.find(key);
+  ASSERT_NE(found, std::string::npos);
+  const std::size_t first = found + key.size() + 4 + 4 + 8;  // types of the value and of its items, their number
+  ASSERT_EQ(bytes.substr(first, 4), std::string("\1\1\1\0", 4));
+  bytes[first] = 0;
+  const test::TemporaryFolder folder;
+  folder.write("exaone4.gguf", bytes);
+  const auto opened = models::open(folder.path() / "exaone4.gguf");
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(opened.error().describe().find("expected a window in all layers but each 4th, found layer 0 without one"),
+            std::string::npos)
+      << opened.error().describe();
+}
 
 }  // namespace
 }  // namespace locus

@@ -134,6 +134,21 @@ Result<std::optional<std::string_view>> GgufMetadata::text(std::string_view name
   return std::optional(std::string_view(reinterpret_cast<const char*>(value->bytes.data()), value->bytes.size()));
 }
 
+Result<std::vector<bool>> GgufMetadata::booleans(std::string_view name) const {
+  std::vector<bool> booleans;
+  const GgufValue* value = find(name);
+  if (value == nullptr) {
+    return booleans;
+  }
+  if (!value->list || value->type != GgufType::kBool) {
+    return wrong(name, "a list of true and false", *value);
+  }
+  for (std::size_t n = 0; n < value->count; ++n) {
+    booleans.push_back(value_at<std::uint8_t>(value->bytes, n) != 0);
+  }
+  return booleans;
+}
+
 Result<std::vector<std::int64_t>> GgufMetadata::integers(std::string_view name) const {
   std::vector<std::int64_t> integers;
   const GgufValue* value = find(name);

@@ -64,6 +64,7 @@ class GgufMetadata {
   Result<std::optional<bool>> boolean(std::string_view name) const;
   Result<std::optional<std::string_view>> text(std::string_view name) const;
   // Empty where the name does not exist.
+  Result<std::vector<bool>> booleans(std::string_view name) const;
   Result<std::vector<std::int64_t>> integers(std::string_view name) const;
   Result<std::vector<double>> numbers(std::string_view name) const;
   Result<std::vector<std::string_view>> texts(std::string_view name) const;
