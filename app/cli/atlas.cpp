@@ -86,8 +86,8 @@ Status make_one(const std::string& path, const models::AtlasOptions& options, co
     return {};
   }
   if (summary.was_finished) {
-    console.print(out + ": this atlas is complete with " + std::to_string(summary.windows) +
-                  " windows; there is nothing to do");
+    console.print(out + ": this atlas is complete with " + std::to_string(summary.windows) + " windows; " +
+                  (summary.made_compact ? "intervals have taken the place of replicates" : "there is nothing to do"));
     return {};
   }
   console.print(out + ": " + std::to_string(summary.done) + " windows, " + general_text(summary.windows_per_second, 3) +

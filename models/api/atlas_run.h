@@ -60,6 +60,7 @@ struct AtlasSummary {
   double windows_per_second = 0;  // of this call
   bool stopped = false;           // by the StopToken; what was done is in the file
   bool was_finished = false;      // a resume found the atlas done
+  bool made_compact = false;      // … and wrote intervals in the place of its replicates
 };
 
 // Makes the atlas of the checkpoint at `path`, of which `model` was opened. The file is written every `save_seconds`

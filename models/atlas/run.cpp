@@ -67,6 +67,9 @@ class Run {
     return state[0] > 0;
   }
 
+  // Whether begin() found a finished atlas and wrote intervals in the place of its replicates.
+  bool made_compact() const { return made_compact_; }
+
   Result<AtlasSummary> run(const OnAtlasProgress& on_progress, const StopToken& stop) {
     started_ = saved_ = Clock::now();
     first_ = contents_.info.done;
@@ -106,6 +109,7 @@ class Run {
     LOCUS_TRY(const Contents before, read_contents(options_.out));
     if (finished) {
       LOCUS_CHECK(write_atlas(options_.out, before, true));
+      made_compact_ = true;
       return 1.0;
     }
     LOCUS_CHECK(sums_.read_from(before, options_.out.string()));
@@ -217,7 +221,7 @@ class Run {
   }
 
   Result<AtlasSummary> finish(bool stopped) {
-    AtlasSummary summary{contents_.info.done, options_.windows, 0, stopped, false};
+    AtlasSummary summary{contents_.info.done, options_.windows, 0, stopped};
     summary.windows_per_second =
         static_cast<double>(contents_.info.done - first_) / std::max(seconds_since(started_), 1e-9);
     if (leads() && (contents_.info.done > first_ || !stopped)) {
@@ -238,6 +242,7 @@ class Run {
   std::int64_t block_;
   Contents contents_;
   std::int64_t first_ = 0;  // windows done before this call
+  bool made_compact_ = false;
   Clock::time_point started_;
   Clock::time_point saved_;
 };
@@ -320,7 +325,7 @@ Result<AtlasSummary> make_checked(const Model& model, const std::filesystem::pat
   Run run(model, options, windows, measure, facts);
   LOCUS_TRY(const bool finished, run.begin());
   if (finished) {
-    return AtlasSummary{options.windows, options.windows, 0, false, true};
+    return AtlasSummary{options.windows, options.windows, 0, false, true, run.made_compact()};
   }
   return run.run(on_progress, stop);
 }
