@@ -38,6 +38,10 @@ Result<std::vector<const attention::ScoreField*>> all_scores(const Trace& trace)
   return fields;
 }
 
+bool begins_with_special(const std::vector<TokenInfo>& tokens) {
+  return tokens.size() > 1 && tokens[0].bytes.empty() && !tokens[1].bytes.empty();
+}
+
 void report_layer(const Progress& progress, std::size_t layer, std::size_t layers) {
   report(progress, static_cast<double>(layer) / static_cast<double>(layers),
          "layer " + std::to_string(layer + 1) + " of " + std::to_string(layers));

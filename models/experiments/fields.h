@@ -18,6 +18,9 @@ Result<const attention::ScoreField*> scores_of(const Trace& trace, std::int64_t 
 // One per layer.
 Result<std::vector<const attention::ScoreField*>> all_scores(const Trace& trace);
 
+// Whether a text begins with a token that stands for no text, such as <bos>.
+bool begins_with_special(const std::vector<TokenInfo>& tokens);
+
 void report_layer(const Progress& progress, std::size_t layer, std::size_t layers);
 
 // (L, H) zeros with their axes named.

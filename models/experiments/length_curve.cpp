@@ -65,10 +65,6 @@ class Stretches {
   std::int64_t count_ = 1;
 };
 
-bool begins_with_special(const std::vector<TokenInfo>& tokens) {
-  return tokens.size() > 1 && tokens[0].bytes.empty() && !tokens[1].bytes.empty();
-}
-
 Input window_input(const std::vector<TokenInfo>& tokens, const Window& window) {
   Input input;
   input.position_start = static_cast<std::int64_t>(tokens.front().position);

@@ -17,8 +17,7 @@ namespace {
 
 // The special token that begins the run's text; none where it begins with text.
 std::vector<std::int64_t> first_special(const std::vector<TokenInfo>& tokens) {
-  const bool special = tokens.size() > 1 && tokens[0].bytes.empty() && !tokens[1].bytes.empty();
-  return special ? std::vector{tokens.front().id} : std::vector<std::int64_t>();
+  return begins_with_special(tokens) ? std::vector{tokens.front().id} : std::vector<std::int64_t>();
 }
 
 // (N) lists of P ids.

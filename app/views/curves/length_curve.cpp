@@ -30,12 +30,7 @@ class LengthCurve final : public MeasuredView<LengthCurveKey, LengthPoints> {
   const ViewInfo& info() const override { return info_; }
   Status fits(const Column& column) const override {
     LOCUS_CHECK(View::fits(column));
-    LOCUS_CHECK(needs_model(column, info_.title));
-    LOCUS_CHECK(needs_text_alone(column, info_.title));
-    if (!column.trace->model().causal) {
-      return unsupported("Length curve scores the next token; " + column.name + " sees both ways");
-    }
-    return {};
+    return needs_causal_text(column, info_.title);
   }
 
  protected:

@@ -36,28 +36,10 @@ class LogitLensView final : public MeasuredView<std::string, Lens> {
                : Status();
   }
   // A cell is a query of a layer.
-  Selection pick(const ViewInput& input, const Hit& hit) const override {
-    Selection selection;
-    if (hit.panel < input.columns.size()) {
-      const models::Trace& trace = *input.columns[hit.panel].trace;
-      if (const auto cell = cell_at(hit, trace.model().layers, trace.length())) {
-        selection.column = static_cast<std::int64_t>(hit.panel);
-        selection.layer = cell->row;
-        selection.query = token_at(input, input.columns[hit.panel], cell->column);
-      }
-    }
-    return selection;
-  }
+  Selection pick(const ViewInput& input, const Hit& hit) const override { return pick_layer_token(input, hit); }
   std::vector<std::string> said_of(const ViewInput& input, const Hit& hit) const override;
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override {
-    std::vector<Place> places;
-    for (std::size_t panel = 0; selection.layer && selection.query && panel < input.columns.size(); ++panel) {
-      const std::int64_t query = own_token(input, *selection.query, input.columns[panel]);
-      if (query != kNone) {
-        places.push_back({panel, cell_interval(query), cell_interval(*selection.layer)});
-      }
-    }
-    return places;
+    return layer_token_places(input, selection);
   }
 
  protected:

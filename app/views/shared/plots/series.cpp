@@ -100,6 +100,14 @@ Status needs_text_alone(const Column& column, const std::string& title) {
                            " read a text with pictures in it");
 }
 
+Status needs_causal_text(const Column& column, const std::string& title) {
+  LOCUS_CHECK(needs_model(column, title));
+  LOCUS_CHECK(needs_text_alone(column, title));
+  return column.trace->model().causal
+             ? Status()
+             : unsupported(title + " scores the next token; " + column.name + " sees both ways");
+}
+
 Status needs_model(const Column& column, const std::string& title) {
   if (!column.model) {
     return unsupported(title + " runs the model again; " + column.name + " is a trace without one");

@@ -262,4 +262,28 @@ std::vector<Place> cell_places(const ViewInput& input, const Selection& selectio
   return places;
 }
 
+Selection pick_layer_token(const ViewInput& input, const Hit& hit) {
+  Selection selection;
+  if (hit.panel < input.columns.size()) {
+    const models::Trace& trace = *input.columns[hit.panel].trace;
+    if (const auto cell = cell_at(hit, trace.model().layers, trace.length())) {
+      selection.column = static_cast<std::int64_t>(hit.panel);
+      selection.layer = cell->row;
+      selection.query = token_at(input, input.columns[hit.panel], cell->column);
+    }
+  }
+  return selection;
+}
+
+std::vector<Place> layer_token_places(const ViewInput& input, const Selection& selection) {
+  std::vector<Place> places;
+  for (std::size_t panel = 0; selection.layer && selection.query && panel < input.columns.size(); ++panel) {
+    const std::int64_t query = own_token(input, *selection.query, input.columns[panel]);
+    if (query != kNone) {
+      places.push_back({panel, cell_interval(query), cell_interval(*selection.layer)});
+    }
+  }
+  return places;
+}
+
 }  // namespace locus::views

@@ -59,4 +59,9 @@ Selection pick_cell(const ViewInput& input, const Hit& hit);
 // The places of a cell in every column's panel, and in that of their difference.
 std::vector<Place> cell_places(const ViewInput& input, const Selection& selection);
 
+// The cell of a panel of layers by tokens, one panel a column: layer and token, which is called a query.
+Selection pick_layer_token(const ViewInput& input, const Hit& hit);
+// The places of a layer and token in every column's panel.
+std::vector<Place> layer_token_places(const ViewInput& input, const Selection& selection);
+
 }  // namespace locus::views
