@@ -183,7 +183,7 @@ class BlockAdder {
     }
   }
 
-  // Of the queries i ≥ 1, themselves left out.
+  // Adds what the queries i ≥ 1 give to each key, themselves left out.
   void add_received(const Cells& cells, const float* weights) {
     alignas(64) std::array<float, kChunk> received{};
     kernels_.column_sums(weights, cells.columns.size(), received.data());

@@ -21,7 +21,7 @@ const Format& affine_int8(std::int64_t elements);
 // them.
 const Format& normal_float4();
 const Format& coded_float4();
-// Those numbers; `format` is one of the two.
+// The 16 numbers c of normal_float4() or coded_float4().
 const float* code_of(const Format& format);
 
 }  // namespace locus::blocks

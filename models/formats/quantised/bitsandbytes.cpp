@@ -26,7 +26,7 @@ struct CodedParts {
   std::int64_t inputs = 0;   // K
   std::int64_t size = 0;     // numbers to a scale
   TensorInfo scales;
-  // Of scales that are bytes.
+  // Present where scales are bytes: their scales and the numbers that the bytes stand for.
   std::optional<TensorInfo> nested;
   std::optional<TensorInfo> nested_map;
   std::int64_t nested_size = 0;

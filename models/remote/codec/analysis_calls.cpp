@@ -37,7 +37,7 @@ struct Allowed<&models::theory_curves> {
   static Status check(const auto& /*trace*/, std::int64_t /*layer*/, std::int64_t /*head*/,
                       const std::vector<double>& /*distances*/, models::TheoryAngle /*angle*/, std::int64_t pairs,
                       std::uint64_t /*seed*/) {
-    return check_count("pairs", pairs, kMostPairs);
+    return check_count("pairs", pairs, kMaxPairs);
   }
 };
 template <>

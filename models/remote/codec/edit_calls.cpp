@@ -56,7 +56,7 @@ template <>
 struct Allowed<&models::knock_out_shuffled> {
   static Status check(const auto& /*model*/, const auto& /*trace*/, const models::KnockOutOptions& /*options*/,
                       std::int64_t copies, const auto&...) {
-    return check_count("copies", copies, kMostRepeats);
+    return check_count("copies", copies, kMaxRepeats);
   }
 };
 template <>

@@ -28,7 +28,7 @@ template <>
 struct Allowed<&models::strongest_token_pairs> {
   static Status check(const auto& /*model*/, const auto& /*trace*/, const models::KernelRequest& /*request*/,
                       std::int64_t /*distance*/, std::int64_t count, const auto&...) {
-    return check_count("count", count, kMostListed);
+    return check_count("count", count, kMaxListed);
   }
 };
 template <>

@@ -51,10 +51,10 @@ inline constexpr int kValues<analysis::AddressingWay> = 4;
 
 // How often a server does something for one call: no more than the command line and the views ask for. Lengths are
 // bounded by the memory of a run.
-constexpr std::int64_t kMostPairs = 1'000'000;  // of sampled tokens, and resamples of them
-constexpr std::int64_t kMostRepeats = 1024;     // of runs on random or shuffled inputs
-constexpr std::int64_t kMostTokens = std::int64_t{1} << 24;
-constexpr std::int64_t kMostListed = 1'000'000;  // entries of a list of the best
+constexpr std::int64_t kMaxPairs = 1'000'000;  // of sampled tokens, and resamples of them
+constexpr std::int64_t kMaxRepeats = 1024;     // of runs on random or shuffled inputs
+constexpr std::int64_t kMaxTokens = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxListed = 1'000'000;  // entries of a list of the best
 
 // ---- those of their own form (custom_codecs.cpp)
 
@@ -90,12 +90,12 @@ void members(Structs, Is<FieldAxis> auto& x, auto& visit) {
 void members(Structs, Is<analysis::DistanceBiasOptions> auto& x, auto& visit) {
   visit("near", x.near);
   visit("far", x.far);
-  visit.count("pairs", x.pairs, kMostPairs);
+  visit.count("pairs", x.pairs, kMaxPairs);
   visit("pairing", x.pairing);
   visit("head", x.head);
   visit("skip_keys", x.skip_keys);
   visit("seed", x.seed);
-  visit.count("resamples", x.resamples, kMostPairs);
+  visit.count("resamples", x.resamples, kMaxPairs);
 }
 void members(Structs, Is<analysis::DistanceBias> auto& x, auto& visit) {
   visit("differences", x.differences);
@@ -195,10 +195,10 @@ void members(Structs, Is<analysis::PairStatistics> auto& x, auto& visit) {
 
 void members(Structs, Is<analysis::AddressingOptions> auto& x, auto& visit) {
   visit("weights", x.weights);
-  visit.count("queries", x.queries, kMostTokens);
+  visit.count("queries", x.queries, kMaxTokens);
   visit("least_keys", x.least_keys);
   visit("cells", x.cells);
-  visit.count("permutations", x.permutations, kMostRepeats);
+  visit.count("permutations", x.permutations, kMaxRepeats);
   visit("seed", x.seed);
 }
 void members(Structs, Is<analysis::Addressing> auto& x, auto& visit) {
@@ -355,7 +355,7 @@ void members(Structs, Is<models::Estimate> auto& x, auto& visit) {
   visit("longest", x.longest);
 }
 void members(Structs, Is<models::GenerateOptions> auto& x, auto& visit) {
-  visit.count("count", x.count, kMostTokens);
+  visit.count("count", x.count, kMaxTokens);
   visit("temperature", x.temperature);
   visit("seed", x.seed);
 }
@@ -395,9 +395,9 @@ void members(Structs, Is<models::Similarity> auto& x, auto& visit) {
   visit("centred", x.centred);
 }
 void members(Structs, Is<models::PositionRequest> auto& x, auto& visit) {
-  visit.count("length", x.length, kMostTokens);
-  visit.count("rows", x.rows, kMostTokens);
-  visit.count("columns", x.columns, kMostTokens);
+  visit.count("length", x.length, kMaxTokens);
+  visit.count("rows", x.rows, kMaxTokens);
+  visit.count("columns", x.columns, kMaxTokens);
   visit("overrides", x.overrides);
 }
 void members(Structs, Is<models::WeightKind> auto& x, auto& visit) {
@@ -417,7 +417,7 @@ void members(Structs, Is<models::TheoryCurve> auto& x, auto& visit) {
   visit("note", x.note);
 }
 void members(Structs, Is<models::HeadTableOptions> auto& x, auto& visit) {
-  visit.count("bias_pairs", x.bias_pairs, kMostPairs);
+  visit.count("bias_pairs", x.bias_pairs, kMaxPairs);
   visit("seed", x.seed);
   visit("layers", x.layers);
 }
@@ -430,8 +430,8 @@ void members(Structs, Is<models::HeadRow> auto& x, auto& visit) {
   visit("on_text", x.on_text);
 }
 void members(Structs, Is<models::InductionOptions> auto& x, auto& visit) {
-  visit.count("period", x.period, kMostTokens);
-  visit.count("repeats", x.repeats, kMostRepeats);
+  visit.count("period", x.period, kMaxTokens);
+  visit.count("repeats", x.repeats, kMaxRepeats);
   visit("seed", x.seed);
 }
 void members(Structs, Is<models::HeadMatch> auto& x, auto& visit) {
@@ -498,8 +498,8 @@ void members(Structs, EffectOfSomeKind auto& x, auto& visit) {
 void members(Structs, Is<models::KernelRequest> auto& x, auto& visit) {
   visit("layer", x.layer);
   visit("head", x.head);
-  visit.count("reach", x.reach, kMostTokens);
-  visit.count("sample", x.sample, kMostTokens);
+  visit.count("reach", x.reach, kMaxTokens);
+  visit.count("sample", x.sample, kMaxTokens);
 }
 void members(Structs, Is<models::TokenPair> auto& x, auto& visit) {
   visit("query", x.query);
@@ -559,8 +559,8 @@ void members(Structs, Is<models::ScoreSources> auto& x, auto& visit) {
   visit("key_token", x.key_token);
 }
 void members(Structs, Is<models::RepeatedTextOptions> auto& x, auto& visit) {
-  visit.count("period", x.period, kMostTokens);
-  visit.count("inputs", x.inputs, kMostRepeats);
+  visit.count("period", x.period, kMaxTokens);
+  visit.count("inputs", x.inputs, kMaxRepeats);
   visit("seed", x.seed);
   visit("own_text", x.own_text);
 }

@@ -45,7 +45,7 @@ template <>
 inline constexpr bool kWrites<&models::Trace::write> = true;
 template <>
 struct Allowed<&models::Trace::top> {
-  static Status check(const auto& /*trace*/, std::int64_t count) { return check_count("count", count, kMostListed); }
+  static Status check(const auto& /*trace*/, std::int64_t count) { return check_count("count", count, kMaxListed); }
 };
 
 template <>

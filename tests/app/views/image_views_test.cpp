@@ -160,7 +160,7 @@ TEST(ImageViews, AnyShareOfTheWeightIsInTheFewestPatches) {
   EXPECT_EQ(most_of_weight(patches, 1), std::vector<bool>(6, true));
 }
 
-// Of random grids against labels that spread until nothing changes.
+// Compares random grids with labels that spread until nothing changes.
 TEST(ImageViews, TheLargestAreaIsThatOfLabelsThatSpread) {
   constexpr std::int64_t kRows = 5;
   constexpr std::int64_t kColumns = 7;
