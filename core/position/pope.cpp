@@ -58,7 +58,7 @@ const Description& Pope::about() {
       .name = "pope",
       .title = "Polar coordinates (PoPE)",
       .paper = "Gopalakrishnan et al. 2025, arXiv:2509.10534",
-      .equation = "Σ_c μ^q_ic μ^k_jc cos((i − j)·base^(−c/D) − δ_c)/√D, μ = ln(1 + e^x)",
+      .equation = "Σ_c μ^q_ic μ^k_jc cos((i − j)·base^(−c/M) − δ_c)/√D, μ = ln(1 + e^x)",
       .content = "Σ_c μ^q_ic μ^k_jc/√D, all phases 0",
       .parameters = {{"phase", "(H, M)", "δ, used within −2π to 0"}},
       .options = PopeOptions::kTable.described(),
