@@ -65,6 +65,12 @@ std::vector<double> amounts(const MoveKind& kind, double most, std::int64_t step
   return by;
 }
 
+Control most_control() {
+  Control control = number("most", "Up to", "The largest amount; 0: 1 patch, 45 degrees, a factor of 1.5", 0.0, 0, 180);
+  control.lowest = "usual";
+  return control;
+}
+
 class PictureStability final : public MeasuredView<PictureStabilityKey, MovedPictures> {
  public:
   const ViewInfo& info() const override { return info_; }
@@ -102,7 +108,7 @@ class PictureStability final : public MeasuredView<PictureStabilityKey, MovedPic
           "change of the prediction.",
       .controls = {choice("move", "Move", "right, down: shift by patches; rotate: degrees clockwise; scale: a factor",
                           {"right", "down", "rotate", "scale"}),
-                   number("most", "Up to", "The largest amount; 0: 1 patch, 45 degrees, a factor of 1.5", 0.0, 0, 180),
+                   most_control(),
                    whole("steps", "Steps", "Number of amounts on either side of the picture as it is", 8, 1, 32),
                    choice(
                        "measure", "Of",
