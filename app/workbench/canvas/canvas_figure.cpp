@@ -62,13 +62,21 @@ std::shared_ptr<const figure::Figure> CanvasFigure::chosen() {
   return chosen_.figure;
 }
 
-// One more panel in each row if a difference is shown.
+// One more panel in each row if a difference is shown. Panels of one row that are heads of one checkpoint are no columns.
 std::optional<std::size_t> CanvasFigure::column_of(const figure::Figure& made, std::size_t panel) const {
   const std::size_t columns = studio_.checkpoints().shown().size();
   const auto across = static_cast<std::size_t>(made.columns);
   if (columns < 2 || made.panels.size() < columns || across < columns || across > columns + 1 ||
       panel % across >= columns) {
     return std::nullopt;
+  }
+  const auto name_of = [&](std::size_t n) {
+    return made.panels[n].names.empty() ? std::string() : made.panels[n].names.front();
+  };
+  for (std::size_t n = 1; n < columns; ++n) {
+    if (!name_of(n).empty() && name_of(n) == name_of(n - 1)) {
+      return std::nullopt;
+    }
   }
   return panel % across;
 }

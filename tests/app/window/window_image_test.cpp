@@ -6,6 +6,7 @@
 #include <QMouseEvent>
 #include <QToolButton>
 #include <QWheelEvent>
+#include <algorithm>
 #include <fstream>
 
 #include "app/workbench/input/patch_picture.h"
@@ -134,6 +135,29 @@ TEST_F(WindowImage, NumbersAndTheLineChangeIt) {
   ASSERT_TRUE(settle());
   type("a text");
   EXPECT_FALSE(named<QWidget>("picture-line").isVisibleTo(window_.get()));
+}
+
+// A row is the heads of one checkpoint then: its panels are marked by none, and have no reference beside them.
+TEST_F(WindowImage, HeadsOfARowAreNoColumns) {
+  open_picture();
+  open("eyes-2");
+  open("eyes-3");
+  const auto marked = [this] {
+    const auto& shown = window_->canvas()->content().figure;
+    return shown ? std::ranges::count_if(shown->panels,
+                                         [](const figure::Panel& each) { return each.title.starts_with("▸ "); })
+                 : -1;
+  };
+  session::ViewState state = window_->studio().state();
+  state.view = "attention-image";
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(wait([&] { return marked() == 1; }, 5000));
+  session::set_option(state, "attention-image", "all-heads", true);
+  window_->studio().change(state);
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(wait([this] { return window_->canvas()->content().figure->panels.size() >= 12; }, 5000));
+  EXPECT_EQ(marked(), 0);
 }
 
 }  // namespace
