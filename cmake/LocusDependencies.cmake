@@ -67,11 +67,12 @@ locus_pkg(locus_curl libcurl>=7.85)
 locus_pkg(locus_crypto libcrypto>=3)
 
 if(LOCUS_IMAGES)
-  # Files are decoded with the library of their format (models/image/decode.h); OpenCV's own codecs write those of tests.
-  find_package(OpenCV REQUIRED COMPONENTS core imgproc imgcodecs)
+  # Pictures are decoded with the library of their format (models/image/decode.h), videos by OpenCV's videoio; OpenCV's own
+  # codecs write those of tests.
+  find_package(OpenCV REQUIRED COMPONENTS core imgproc imgcodecs videoio)
   add_library(locus_opencv INTERFACE)
   target_include_directories(locus_opencv SYSTEM INTERFACE ${OpenCV_INCLUDE_DIRS})
-  target_link_libraries(locus_opencv INTERFACE opencv_core opencv_imgproc)
+  target_link_libraries(locus_opencv INTERFACE opencv_core opencv_imgproc opencv_videoio)
   locus_pkg(locus_png libpng)
   locus_pkg(locus_jpeg libjpeg)
   locus_pkg(locus_webp libwebp)

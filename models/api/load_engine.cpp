@@ -121,6 +121,7 @@ void load() {
   State& all = state();
   const bool limited = address_space_is_limited();
   int fitting = limited ? limit_threads() : 0;
+  ::setenv("OPENCV_FFMPEG_LOGLEVEL", "-8", 0);  // FFmpeg's reports on damaged videos become errors, not output
   void* const library = dlopen(engine_path().c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
     fail_to_load();

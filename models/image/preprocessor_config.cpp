@@ -4,9 +4,11 @@
 #include <optional>
 #include <string_view>
 
+#include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "models/formats/json/json.h"
 #include "models/image/image.h"
+#include "models/image/video.h"
 
 namespace locus::image {
 namespace {
@@ -238,6 +240,85 @@ Result<Preprocessing> parse_preprocessor(const std::string& json, const std::str
     return parse_timm(inner);
   }
   return object.find("input_size") != nullptr ? parse_timm(object) : parse_hugging_face(object);
+}
+
+namespace {
+
+// A number that is finite, above 0 and at most `most`; absent or null: the fallback.
+Result<double> rate(const JsonObject& object, const char* name, double fallback, double most) {
+  const Json* const value = object.find(name);
+  if (value == nullptr || value->is_null()) {
+    return fallback;
+  }
+  const double number = value->is_number() ? value->get<double>() : std::nan("");
+  return number > 0 && number <= most ? Result<double>(number)
+                                      : object.wrong(name, "a number above 0, at most " + number_text(most));
+}
+
+Result<std::int64_t> frames_in(const JsonObject& object, const char* name, std::int64_t fallback, std::int64_t least) {
+  const Json* const value = object.find(name);
+  if (value == nullptr || value->is_null()) {
+    return fallback;
+  }
+  const std::optional<std::int64_t> number = whole_number(*value, least, kMaxVideoFrames);
+  return number ? Result<std::int64_t>(*number)
+                : object.wrong(name, "frames from " + std::to_string(least) + " to " + std::to_string(kMaxVideoFrames));
+}
+
+// Limits of pixels, mean and deviation of a frame.
+Status read_frame(const JsonObject& object, VideoRule rule, Preprocessing& options) {
+  constexpr std::int64_t kMostPixels = std::int64_t{1} << 40;
+  LOCUS_TRY(options.least_pixels, member(object, "size", "shortest_edge", options.least_pixels, kMostPixels));
+  LOCUS_TRY(options.most_pixels, member(object, "size", "longest_edge", options.most_pixels, kMostPixels));
+  if (rule != VideoRule::kStamps) {  // whose processor has no such fields
+    LOCUS_TRY(options.least_pixels, object.integer("min_pixels", options.least_pixels));
+    LOCUS_TRY(options.most_pixels, object.integer("max_pixels", options.most_pixels));
+  }
+  if (options.least_pixels < 1 || options.most_pixels < options.least_pixels || options.most_pixels > kMostPixels) {
+    return object.wrong("size", "longest_edge of at least shortest_edge, both in pixels");
+  }
+  LOCUS_TRY(options.interpolation, interpolation(object, 3));
+  LOCUS_TRY(options.resize, object.boolean("do_resize", true));
+  LOCUS_TRY(const bool rescale, object.boolean("do_rescale", true));
+  LOCUS_TRY(options.rescale, object.number("rescale_factor", 1.0 / 255));
+  if (!std::isfinite(options.rescale)) {
+    return object.wrong("rescale_factor", "a finite number");
+  }
+  options.rescale = rescale ? options.rescale : 1;
+  LOCUS_CHECK(read_channels(object, "image_mean", false, options.mean));
+  LOCUS_CHECK(read_channels(object, "image_std", true, options.deviation));
+  LOCUS_TRY(const bool normalize, object.boolean("do_normalize", true));
+  if (!normalize) {
+    options.mean = {0, 0, 0};
+    options.deviation = {1, 1, 1};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<VideoOptions> parse_video_preprocessor(const std::string& json, const std::string& file, VideoRule rule) {
+  constexpr double kMostFps = 1000;
+  constexpr std::int64_t kMostTokens = std::int64_t{1} << 24;
+  LOCUS_TRY(const Json document, parse_json(json, file));
+  LOCUS_TRY(const JsonObject object, JsonObject::of(document, file));
+  VideoOptions options = video_options(rule);
+  LOCUS_CHECK(read_frame(object, rule, options.picture));
+  LOCUS_TRY(options.fps, rate(object, "fps", options.fps, kMostFps));
+  LOCUS_TRY(options.count, frames_in(object, "num_frames", 0, 1));
+  LOCUS_TRY(options.least_frames, frames_in(object, "min_frames", options.least_frames, 1));
+  LOCUS_TRY(options.most_frames, frames_in(object, "max_frames", options.most_frames, 1));
+  LOCUS_TRY(options.group, object.integer("temporal_patch_size", options.group));
+  if (options.group < 1 || options.group > 16) {
+    return object.wrong("temporal_patch_size", "1 to 16");
+  }
+  const Json* const capped = object.find("cap_pixels_per_frame");
+  options.capped = capped != nullptr && capped->is_boolean() && capped->get<bool>();
+  LOCUS_TRY(options.most_tokens, object.integer("max_video_tokens", options.most_tokens));
+  if (options.most_tokens < 1 || options.most_tokens > kMostTokens) {
+    return object.wrong("max_video_tokens", "1 to " + std::to_string(kMostTokens));
+  }
+  return options;
 }
 
 }  // namespace locus::image

@@ -42,4 +42,46 @@ Result<models::Input> pictured_input(const std::string& family, bool files) {
   return input;
 }
 
+std::string grey_gif(int frames, int width, int height, int hundredths) {
+  std::string bytes = "GIF89a";
+  const auto add16 = [&bytes](int value) {
+    bytes += static_cast<char>(value & 255);
+    bytes += static_cast<char>(value >> 8);
+  };
+  add16(width);
+  add16(height);
+  bytes += "\xF6";
+  bytes.append(2, '\0');
+  for (int level = 0; level < 128; ++level) {
+    bytes.append(3, static_cast<char>(2 * level));
+  }
+  for (int frame = 0; frame < frames; ++frame) {
+    bytes += "\x21\xF9\x04\x04";
+    add16(hundredths);
+    bytes.append(2, '\0');
+    bytes += "\x2C";
+    add16(0);
+    add16(0);
+    add16(width);
+    add16(height);
+    bytes.append(1, '\0');
+    bytes += "\x07";
+    std::string codes;
+    for (int pixel = 0; pixel < width * height; ++pixel) {
+      if (pixel % 100 == 0) {
+        codes += "\x80";
+      }
+      codes += static_cast<char>(frame % 128);
+    }
+    codes += "\x81";
+    for (std::size_t at = 0; at < codes.size(); at += 255) {
+      const std::string part = codes.substr(at, 255);
+      bytes += static_cast<char>(part.size());
+      bytes += part;
+    }
+    bytes.append(1, '\0');
+  }
+  return bytes + "\x3B";
+}
+
 }  // namespace locus::test
