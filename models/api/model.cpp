@@ -152,6 +152,17 @@ Result<Field> Trace::overview_band(const MapRequest& /*request*/, std::int64_t /
   return unsupported("this trace has no bands of an overview");
 }
 
+std::string picture_name(const std::vector<ImageSpan>& pictures, std::size_t n) {
+  if (n < pictures.size() && pictures[n].video >= 0) {
+    return "video " + std::to_string(pictures[n].video + 1) + ", frame " + std::to_string(pictures[n].frame);
+  }
+  std::size_t number = 1;
+  for (std::size_t before = 0; before < std::min(n, pictures.size()); ++before) {
+    number += pictures[before].video < 0 ? 1 : 0;
+  }
+  return "image " + std::to_string(number);
+}
+
 const std::vector<ImageSpan>& Trace::images() const {
   static const std::vector<ImageSpan> none;
   return none;

@@ -161,13 +161,14 @@ struct OpenOptions {
 // ---- an input
 
 // Exactly one of text, ids, image or pixels is given; a vision-language model takes text or ids and beside them images
-// or pixels. What an encoder–decoder's decoder has read stands beside it; with neither text nor ids of its own it is
+// and videos, or pixels. What an encoder–decoder's decoder has read stands beside it; with neither text nor ids of its own it is
 // the start token alone.
 struct Input {
   std::optional<std::string> text = {};
   std::optional<std::vector<std::int64_t>> ids = {};
   std::optional<std::filesystem::path> image = {};
   std::vector<std::filesystem::path> images = {};    // beside text or ids, in the order of the text
+  std::vector<std::filesystem::path> videos = {};    // likewise, of families that read videos
   std::optional<std::filesystem::path> pixels = {};  // safetensors with pixel_values [3, H, W], already normalised
   PictureChanges picture = {};                       // of `image` and each of `images`, before they are preprocessed
   std::optional<std::string> decoder_text = {};      // behind the start token; no special tokens are added
@@ -272,13 +273,18 @@ struct ImageGrid {
 };
 
 // A picture within a text: the tokens that stand for it, and the cells that they are, row by row; rows == 0 where they
-// are no grid and stand one after another. Between two rows a family may have tokens that are no cells.
+// are no grid and stand one after another. Between two rows a family may have tokens that are no cells. A video is several
+// of these, one for each group of frames that the tower sees together.
 struct ImageSpan {
   std::int64_t first = 0;
   std::int64_t count = 0;  // cells
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::int64_t pitch = 0;  // tokens from a row to the next
+  std::int64_t pitch = 0;   // tokens from a row to the next
+  std::int64_t video = -1;  // of the input's videos the one that it is of; -1: it is a picture
+  std::int64_t frame = 0;   // which of that video's groups of frames it is
+  std::int64_t step = 0;    // what `t` of its cells is behind that of the first cells of its block (M-RoPE)
+  double seconds = 0;       // when it is in the video
 
   // The token of cell n, which is row n / columns.
   std::int64_t token(std::int64_t cell) const {
@@ -290,6 +296,10 @@ struct ImageSpan {
   }
   friend bool operator==(const ImageSpan&, const ImageSpan&) = default;
 };
+
+// "image 2", "video 1, frame 3": the name of one of a text's pictures. Images and videos are counted from 1, each by
+// themselves, and frames from 0, as rows and columns are.
+std::string picture_name(const std::vector<ImageSpan>& pictures, std::size_t n);
 
 // The image as the model saw it: resized and cropped, before normalisation. Empty for text, and for traces of images
 // that another program wrote.

@@ -15,6 +15,7 @@
 #include "models/engine/sentence.h"
 #include "models/engine/throughput.h"
 #include "models/image/image.h"
+#include "models/image/video.h"
 #include "models/text/tokenizer.h"
 #include "models/transformer/transformer.h"
 #include "models/transformer/weights.h"
@@ -34,8 +35,10 @@ struct CheckpointParts {
   std::shared_ptr<const text::Tokenizer> decoder_tokenizer;  // of an encoder–decoder, where it is another; else null
   std::optional<SentenceSteps> sentence;  // from states to one vector, where the checkpoint has the steps
   image::Preprocessing preprocessing;
+  image::VideoOptions video;    // of a model that takes videos
   std::optional<Error> unread;  // why texts (tokenizer) or pictures (preprocessing) are refused; ids and pixels are not
   std::optional<Error> unread_pictures;  // the same of the pictures in a text
+  std::optional<Error> unread_videos;    // and of its videos
   // Why nothing is computed although the checkpoint opens: tensors that the configuration does not use.
   std::optional<Error> unexpected_tensors;
   std::map<std::int64_t, std::string> labels;  // of an image model's classes

@@ -74,8 +74,10 @@ Result<PreparedInput> InputReader::read(const Input& input) const {
   if (parts_.vision) {
     return PictureTextReader(*this, parts_).read(input);
   }
-  if (!input.images.empty()) {
-    return bad_input("this model takes no images beside text or ids", parts_.info.name);
+  if (!input.images.empty() || !input.videos.empty()) {
+    return bad_input(
+        std::string("this model takes no ") + (input.images.empty() ? "videos" : "images") + " beside text or ids",
+        parts_.info.name);
   }
   const int given = (input.text ? 1 : 0) + (input.ids ? 1 : 0) + (input.image ? 1 : 0) + (input.pixels ? 1 : 0);
   if (given != 1) {

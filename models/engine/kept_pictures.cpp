@@ -8,7 +8,8 @@ namespace locus::models {
 
 namespace {
 
-constexpr std::size_t kMaxPictures = 16;
+constexpr std::size_t kMaxFiles = 16;
+constexpr std::size_t kMaxPictures = 512;  // a long video has half of its frames as pictures
 constexpr std::size_t kMaxBytes = std::size_t{512} << 20;
 
 std::size_t bytes_of(const at::Tensor& tensor) {
@@ -32,10 +33,14 @@ bool same_grid(const ImageGrid& a, const ImageGrid& b) {
 
 std::shared_ptr<const SeenPicture> KeptPictures::find(const TowerImage& image, bool hidden) const {
   const std::lock_guard lock(mutex_);
+  const at::Tensor& pixels = image.batch.pixels;
   for (const auto& seen : seen_) {
-    const at::Tensor& pixels = image.batch.pixels;
-    const bool same = same_grid(seen->grid, image.grid) && (seen->hidden || !hidden) &&
-                      (seen->pixels.is_same(pixels) || at::equal(seen->pixels, pixels));
+    if (seen->pixels.is_same(pixels) && same_grid(seen->grid, image.grid) && (seen->hidden || !hidden)) {
+      return seen;
+    }
+  }
+  for (const auto& seen : seen_) {
+    const bool same = same_grid(seen->grid, image.grid) && (seen->hidden || !hidden) && at::equal(seen->pixels, pixels);
     if (same) {
       return seen;
     }
@@ -71,13 +76,13 @@ void KeptPictures::keep_trace(const Seen& seen, std::shared_ptr<const RecordedTr
 
 Result<std::shared_ptr<const PreparedPicture>> KeptPictures::file(
     const std::filesystem::path& path, const PictureChanges& changes,
-    const std::function<Result<PreparedPicture>()>& prepare) {
+    const std::function<Result<PreparedPicture>()>& prepare, bool video) {
   // Asked before it is read: a file that changes meanwhile is read again next time.
   const std::optional<FileStamp> now = stamp_of(path);
   {
     const std::lock_guard lock(mutex_);
     for (const File& known : files_) {
-      if (now && known.stamp == *now && known.changes == changes) {
+      if (now && known.stamp == *now && known.changes == changes && known.video == video) {
         return known.prepared;
       }
     }
@@ -87,8 +92,8 @@ Result<std::shared_ptr<const PreparedPicture>> KeptPictures::file(
   if (now) {
     const std::lock_guard lock(mutex_);
     std::erase_if(files_, [&](const File& other) { return other.stamp.path == path && other.stamp != *now; });
-    files_.push_front({*now, changes, prepared});
-    files_.resize(std::min(files_.size(), kMaxPictures));
+    files_.push_front({*now, changes, video, prepared});
+    files_.resize(std::min(files_.size(), kMaxFiles));
   }
   return prepared;
 }

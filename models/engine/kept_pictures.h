@@ -21,11 +21,15 @@ namespace locus::models {
 
 class RecordedTrace;
 
-// One picture as the tower takes it.
+// One picture, or group of a video's frames, as the tower takes it.
 struct TowerImage {
   transformer::Batch batch;
   ImageGrid grid;
   Picture picture;
+  std::int64_t video = -1;  // as ImageSpan has them
+  std::int64_t frame = 0;
+  std::int64_t step = 0;
+  double seconds = 0;
 };
 
 // The tower's output for one picture.
@@ -38,7 +42,7 @@ struct SeenPicture {
   bool hidden = false;              // whether `tower` has its states
 };
 
-// A picture file, read and prepared: one part, or its tiles.
+// A picture file, read and prepared: one part, or its tiles. Of a video its groups of frames.
 struct PreparedPicture {
   std::vector<TowerImage> parts;
   std::string warning;
@@ -56,15 +60,18 @@ class KeptPictures {
   std::shared_ptr<const RecordedTrace> find_trace(const Seen& seen) const;
   void keep_trace(const Seen& seen, std::shared_ptr<const RecordedTrace> trace);
 
-  // Pixels as the file was prepared under these changes; by `prepare` where that was not kept, or the file has changed.
+  // Pixels as the file was prepared under these changes, or as a video; by `prepare` where that was not kept, or the file
+  // has changed.
   // Errors: those of `prepare`.
   Result<std::shared_ptr<const PreparedPicture>> file(const std::filesystem::path& path, const PictureChanges& changes,
-                                                      const std::function<Result<PreparedPicture>()>& prepare);
+                                                      const std::function<Result<PreparedPicture>()>& prepare,
+                                                      bool video = false);
 
  private:
   struct File {
     FileStamp stamp;
     PictureChanges changes;
+    bool video = false;
     std::shared_ptr<const PreparedPicture> prepared;
   };
 

@@ -129,6 +129,29 @@ Result<std::vector<std::string>> open_image(const families::CheckpointFiles& che
   return read_pictures(checkpoint, parts.transformer->spec().image, plan, parts.preprocessing, parts.unread);
 }
 
+// How videos become frames, where the folder says; a file that cannot be read refuses videos alone.
+Result<std::vector<std::string>> read_videos(const families::CheckpointFiles& checkpoint, image::VideoRule rule,
+                                             CheckpointParts& parts) {
+  parts.video = image::video_options(rule);
+  std::error_code failure;
+  for (const char* const name : {"video_preprocessor_config.json", "preprocessor_config.json"}) {
+    const fs::path file = checkpoint.folder / name;
+    if (rule == image::VideoRule::kNone || !fs::exists(file, failure)) {
+      continue;
+    }
+    Result<std::string> text = read_file(file, kConfigLimit);
+    const Result<image::VideoOptions> read =
+        text.ok() ? image::parse_video_preprocessor(*text, file.string(), rule) : text.error();
+    if (!read.ok()) {
+      parts.unread_videos = read.error();
+      return std::vector<std::string>{read.error().describe() + " (how videos are prepared is not read: no videos)"};
+    }
+    parts.video = *read;
+    break;
+  }
+  return std::vector<std::string>();
+}
+
 // Both: texts, and the pictures in them.
 Result<std::vector<std::string>> open_mixed(const families::CheckpointFiles& checkpoint, const families::Plan& plan,
                                             CheckpointParts& parts) {
@@ -137,6 +160,8 @@ Result<std::vector<std::string>> open_mixed(const families::CheckpointFiles& che
             read_pictures(checkpoint, plan.vision->tower.spec.image, plan.vision->tower, parts.preprocessing,
                           parts.unread_pictures));
   warnings.insert(warnings.end(), more.begin(), more.end());
+  LOCUS_TRY(const std::vector<std::string> of_videos, read_videos(checkpoint, plan.vision->videos, parts));
+  warnings.insert(warnings.end(), of_videos.begin(), of_videos.end());
   return warnings;
 }
 

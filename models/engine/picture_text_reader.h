@@ -19,8 +19,8 @@ class PictureTextReader {
 
   // A picture alone is a text of its mark. Errors: kUsage, kBadInput.
   Result<PreparedInput> read(const Input& input) const;
-  // The input's pictures as the tower takes them; what is made of a file is kept. Adds warnings about the files.
-  // Errors: those of reading and preparing a picture.
+  // The input's pictures as the tower takes them, and behind them the frames of its videos; what is made of a file is
+  // kept. Adds warnings about the files. Errors: those of reading and preparing a picture or a video.
   Result<std::shared_ptr<TextImages>> images(const Input& input, std::vector<std::string>& warnings) const;
 
  private:
@@ -29,6 +29,8 @@ class PictureTextReader {
   Result<std::shared_ptr<const PreparedPicture>> prepared_pixels(const std::filesystem::path& file) const;
   Result<std::shared_ptr<const PreparedPicture>> prepared_picture(const std::filesystem::path& file,
                                                                   const PictureChanges& changes) const;
+  Result<PreparedPicture> prepare_video(const std::filesystem::path& file) const;
+  Result<std::shared_ptr<const PreparedPicture>> prepared_video(const std::filesystem::path& file) const;
   // With all placeholders of the pictures.
   Result<std::vector<text::Token>> tokens(const Input& input, const TextImages& images,
                                           std::vector<std::string>& warnings) const;

@@ -7,7 +7,7 @@
 namespace locus::models {
 
 Estimate local::pictures_estimate(const Model& model, const Input& input, const RunOptions& options) {
-  if (input.images.empty() && !input.pixels) {
+  if (input.images.empty() && input.videos.empty() && !input.pixels) {
     return {};
   }
   const LoadedModel* const loaded = loaded_model_of(model);

@@ -193,6 +193,8 @@ std::shared_ptr<const Trace> TraceMaker::trace_of(PreparedInput prepared, const 
     }
     data.pixels = parts_.vision->pixel_values(pictures->images);
     data.image_grids = Vision::grids(pictures->images);
+    data.video_pixels = parts_.vision->pixel_values(pictures->images, true);
+    data.video_grids = Vision::grids(pictures->images, true);
     data.vision = vision_trace(*pictures, *observed.images);
   }
   if (parts_.transformer->spec().has_mixers()) {

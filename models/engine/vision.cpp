@@ -1,6 +1,7 @@
 #include "models/engine/vision.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "models/formats/tensor_source.h"
@@ -45,6 +46,30 @@ Result<at::Tensor> read_numbers(const formats::Source& source, const std::filesy
   return transformer::to_tensor_as_stored(*info, source).contiguous();
 }
 
+// Seconds between the groups of frames of each video; 1 where the file has none.
+Result<std::vector<double>> read_seconds(const formats::Source& source, const std::filesystem::path& file,
+                                         std::int64_t videos) {
+  constexpr double kMaxSeconds = 1e6;
+  const std::string where = file.string() + ": tensor second_per_grid_ts";
+  const formats::TensorInfo* const info = source->find("second_per_grid_ts");
+  if (info == nullptr) {
+    return std::vector<double>(static_cast<std::size_t>(videos), 1);
+  }
+  if (info->shape != std::vector<std::int64_t>{videos}) {
+    return bad_input("expected shape [" + std::to_string(videos) + "], found " + transformer::shape_text(info->shape),
+                     where);
+  }
+  const at::Tensor seconds = transformer::to_tensor(*info, source).to(at::kDouble).contiguous();
+  const auto* const from = seconds.data_ptr<double>();
+  std::vector<double> list(from, from + videos);
+  for (const double each : list) {
+    if (!(each >= 0 && each <= kMaxSeconds)) {
+      return bad_input("expected seconds from 0 to 1000000, found another number", where);
+    }
+  }
+  return list;
+}
+
 std::string size_text(std::int64_t rows, std::int64_t columns) {
   return std::to_string(rows) + " × " + std::to_string(columns);
 }
@@ -61,6 +86,8 @@ Result<std::unique_ptr<Vision>> Vision::create(const families::VisionPlan& plan,
     made->connectors_.push_back(std::move(connector));
   }
   made->placeholders_ = plan.placeholders;
+  made->videos_ = plan.videos;
+  made->tokens_per_second_ = plan.tokens_per_second;
   return made;
 }
 
@@ -98,14 +125,27 @@ Result<TowerImage> Vision::image_of(const at::Tensor& pixels) const {
   if (stem.frames == 0) {
     return image_of(pixels.unsqueeze(0), rows, columns);
   }
-  // (channels, cell rows, m, patch, cell columns, m, patch) -> cells, patches of a cell, channels, patch × patch
+  return image_of_frames(pixels.unsqueeze(0).expand({stem.frames, -1, -1, -1}));
+}
+
+Result<TowerImage> Vision::image_of_frames(const at::Tensor& frames) const {
+  const transformer::ImageStem& stem = tower_->spec().image;
+  const std::int64_t side = stem.patch * connector().spec().cell();
+  const std::int64_t height = frames.size(2);
+  const std::int64_t width = frames.size(3);
+  if (height < side || width < side || height % side != 0 || width % side != 0) {
+    return bad_input("expected frames of whole cells of " + std::to_string(side) + " pixels, found " +
+                     size_text(height, width));
+  }
+  const std::int64_t rows = height / stem.patch;
+  const std::int64_t columns = width / stem.patch;
+  // (frames, channels, cell rows, m, patch, cell columns, m, patch) -> cells, patches of a cell, channels, frames, patch ×
+  // patch
   const std::int64_t cell = stem.cell;
   const at::Tensor apart =
-      pixels.reshape({stem.channels, rows / cell, cell, stem.patch, columns / cell, cell, stem.patch})
-          .permute({1, 4, 2, 5, 0, 3, 6})
-          .reshape({rows * columns, stem.channels, 1, stem.patch, stem.patch});
-  const at::Tensor frames = apart.expand({-1, -1, stem.frames, -1, -1});
-  return image_of(frames.reshape({1, rows * columns, -1}), rows, columns);
+      frames.reshape({stem.frames, stem.channels, rows / cell, cell, stem.patch, columns / cell, cell, stem.patch})
+          .permute({2, 5, 3, 6, 1, 0, 4, 7});
+  return image_of(apart.reshape({1, rows * columns, -1}), rows, columns);
 }
 
 Result<TowerImage> Vision::image_of(const at::Tensor& patches, std::int64_t rows, std::int64_t columns) const {
@@ -123,53 +163,100 @@ Result<TowerImage> Vision::image_of(const at::Tensor& patches, std::int64_t rows
   return image;
 }
 
+Result<std::vector<TowerImage>> Vision::read_patches(const formats::Source& source, const std::filesystem::path& file,
+                                                     bool videos) const {
+  const transformer::ImageStem& stem = tower_->spec().image;
+  const std::string name = videos ? "pixel_values_videos" : "pixel_values";
+  const std::string grid_name = videos ? "video_grid_thw" : "image_grid_thw";
+  const std::string where = file.string() + ": tensor " + name;
+  const std::string grid_where = file.string() + ": tensor " + grid_name;
+  const formats::TensorInfo* const info = source->find(name);
+  const std::int64_t row = stem.channels * stem.frames * stem.patch * stem.patch;
+  const std::string expected = "[patches, " + std::to_string(row) + "]";
+  if (info == nullptr) {
+    return bad_input("expected shape " + expected + ", found none", where);
+  }
+  const std::vector<std::int64_t>& shape = info->shape;
+  if (shape.size() != 2 || shape[1] != row || shape[0] < 1) {
+    return bad_input("expected shape " + expected + ", found " + transformer::shape_text(shape), where);
+  }
+  const at::Tensor pixels = transformer::to_tensor(*info, source);
+  LOCUS_TRY(const at::Tensor grids, read_numbers(source, file, grid_name, 3));
+  if (!grids.defined()) {
+    return bad_input(std::string("expected shape [") + (videos ? "videos" : "images") + ", 3], found none", grid_where);
+  }
+  std::vector<double> seconds(static_cast<std::size_t>(grids.size(0)), 1);
+  if (videos) {
+    LOCUS_TRY(seconds, read_seconds(source, file, grids.size(0)));
+  }
+  std::vector<TowerImage> images;
+  std::int64_t first = 0;
+  for (std::int64_t n = 0; n < grids.size(0); ++n) {
+    const auto* grid = grids.data_ptr<std::int64_t>() + 3 * n;
+    const std::int64_t most_frames = videos ? kMaxImages : 1;
+    const bool whole = grid[0] >= 1 && grid[0] <= most_frames && grid[1] > 0 && grid[2] > 0 && grid[1] <= kMaxPatches &&
+                       grid[2] <= kMaxPatches / grid[1] && grid[1] % stem.cell == 0 && grid[2] % stem.cell == 0 &&
+                       grid[0] * grid[1] * grid[2] <= shape[0] - first;
+    if (!whole) {
+      return bad_input(std::string("expected ") + (videos ? "frames" : "1") +
+                           ", rows and columns of whole cells of the " + std::to_string(shape[0] - first) +
+                           " patches left, found " + std::to_string(grid[0]) + ", " + std::to_string(grid[1]) + ", " +
+                           std::to_string(grid[2]),
+                       grid_where);
+    }
+    const std::int64_t count = grid[1] * grid[2];
+    for (std::int64_t frame = 0; frame < grid[0]; ++frame, first += count) {
+      LOCUS_TRY(TowerImage image, image_of(pixels.slice(0, first, first + count).unsqueeze(0), grid[1], grid[2]));
+      if (videos) {
+        const double own = seconds[static_cast<std::size_t>(n)];
+        image.video = n;
+        image.frame = frame;
+        image.seconds = static_cast<double>(frame) * own;
+        image.step = videos_ == image::VideoRule::kIndex     ? frame
+                     : videos_ == image::VideoRule::kSeconds ? image::seconds_step(frame, own, tokens_per_second_)
+                                                             : 0;
+      }
+      images.push_back(std::move(image));
+    }
+  }
+  return first == shape[0] ? Result<std::vector<TowerImage>>(std::move(images))
+                           : bad_input("expected the " + std::to_string(first) + " patches of " + grid_name +
+                                           ", found " + std::to_string(shape[0]),
+                                       where);
+}
+
 Result<std::vector<TowerImage>> Vision::read(const std::filesystem::path& file) const {
   const transformer::ImageStem& stem = tower_->spec().image;
   LOCUS_TRY(const formats::Source source, formats::open_tensors(file));
   const std::string where = file.string() + ": tensor pixel_values";
   const formats::TensorInfo* const info = source->find("pixel_values");
-  const std::int64_t row = stem.channels * stem.frames * stem.patch * stem.patch;
-  const std::string expected = stem.frames > 0 ? "[patches, " + std::to_string(row) + "]"
-                                               : "[images, " + std::to_string(stem.channels) + ", H, W]";
+  const bool has_videos = source->find("pixel_values_videos") != nullptr;
+  if (has_videos && videos_ == image::VideoRule::kNone) {
+    return bad_input("expected none, since this model reads no videos, found one",
+                     file.string() + ": tensor pixel_values_videos");
+  }
+  std::vector<TowerImage> images;
+  if (stem.frames > 0) {
+    if (info != nullptr || !has_videos) {
+      LOCUS_TRY(images, read_patches(source, file, false));
+    }
+    if (has_videos) {
+      LOCUS_TRY(std::vector<TowerImage> frames, read_patches(source, file, true));
+      std::move(frames.begin(), frames.end(), std::back_inserter(images));
+    }
+    return images;
+  }
+  const std::string expected = "[images, " + std::to_string(stem.channels) + ", H, W]";
   if (info == nullptr) {
     return bad_input("expected shape " + expected + ", found none", where);
   }
   const std::vector<std::int64_t>& shape = info->shape;
-  const bool fits = stem.frames > 0 ? shape.size() == 2 && shape[1] == row && shape[0] > 0
-                                    : shape.size() == 4 && shape[1] == stem.channels && shape[0] > 0 &&
-                                          shape[0] <= kMaxImages && shape[2] > 0 && shape[3] > 0;
+  const bool fits = shape.size() == 4 && shape[1] == stem.channels && shape[0] > 0 && shape[0] <= kMaxImages &&
+                    shape[2] > 0 && shape[3] > 0;
   if (!fits) {
     return bad_input("expected shape " + expected + ", found " + transformer::shape_text(shape), where);
   }
   const at::Tensor pixels = transformer::to_tensor(*info, source);
-  std::vector<TowerImage> images;
-  if (stem.frames > 0) {
-    LOCUS_TRY(const at::Tensor grids, read_numbers(source, file, "image_grid_thw", 3));
-    if (!grids.defined()) {
-      return bad_input("expected shape [images, 3], found none", file.string() + ": tensor image_grid_thw");
-    }
-    std::int64_t first = 0;
-    for (std::int64_t n = 0; n < grids.size(0); ++n) {
-      const auto* grid = grids.data_ptr<std::int64_t>() + 3 * n;
-      const bool whole = grid[0] == 1 && grid[1] > 0 && grid[2] > 0 && grid[1] <= kMaxPatches &&
-                         grid[2] <= kMaxPatches / grid[1] && grid[1] % stem.cell == 0 && grid[2] % stem.cell == 0 &&
-                         grid[1] * grid[2] <= shape[0] - first;
-      if (!whole) {
-        return bad_input("expected 1, rows and columns of whole cells of the " + std::to_string(shape[0] - first) +
-                             " patches left, found " + std::to_string(grid[0]) + ", " + std::to_string(grid[1]) + ", " +
-                             std::to_string(grid[2]),
-                         file.string() + ": tensor image_grid_thw");
-      }
-      const std::int64_t count = grid[1] * grid[2];
-      LOCUS_TRY(TowerImage image, image_of(pixels.slice(0, first, first + count).unsqueeze(0), grid[1], grid[2]));
-      images.push_back(std::move(image));
-      first += count;
-    }
-    return first == shape[0] ? Result<std::vector<TowerImage>>(std::move(images))
-                             : bad_input("expected the " + std::to_string(first) +
-                                             " patches of image_grid_thw, found " + std::to_string(shape[0]),
-                                         where);
-  }
   LOCUS_TRY(const at::Tensor sizes, read_numbers(source, file, "image_sizes", 2));
   if (sizes.defined() && sizes.size(0) != shape[0]) {
     return bad_input("expected " + std::to_string(shape[0]) + " rows, found " + std::to_string(sizes.size(0)),

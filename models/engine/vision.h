@@ -15,6 +15,7 @@
 #include "models/api/model.h"
 #include "models/engine/kept_pictures.h"
 #include "models/families/engine/vision.h"
+#include "models/formats/tensor_source.h"
 #include "models/image/image.h"
 #include "models/transformer/connector.h"
 #include "models/transformer/transformer.h"
@@ -34,7 +35,7 @@ struct TextImages {
 // Whether positions of a text are vectors (t, h, w): one of its encodings has sections.
 bool has_vector_positions(const transformer::Spec& spec);
 // (T, 3) float64: a picture's cells stand at its row and column, and the text goes on at the largest position so far
-// + 1.
+// + 1. Frames of a video that stand side by side are one block, each at its step of time.
 at::Tensor vector_positions(const std::vector<ImageSpan>& spans, std::int64_t length, double start);
 
 // The tower's output for all pictures of a text.
@@ -57,19 +58,25 @@ class Vision {
   const transformer::Connector& connector() const { return connectors_.front(); }
   std::int64_t deepstack() const { return static_cast<std::int64_t>(connectors_.size()) - 1; }
   const families::Placeholders& placeholders() const { return placeholders_; }
+  image::VideoRule videos() const { return videos_; }
+  double tokens_per_second() const { return tokens_per_second_; }
 
   // Normalised pixels of one picture, (channels, H, W), as the tower takes them. Errors: kBadInput for a picture that
   // is not whole cells.
   Result<TowerImage> image_of(const at::Tensor& pixels) const;
+  // The same of the frames that the tower sees together, (ImageStem::frames, channels, H, W).
+  Result<TowerImage> image_of_frames(const at::Tensor& frames) const;
   // Rows of patches of one picture, as ImageStem::frames says, of a grid of rows × columns. Errors: kBadInput.
   Result<TowerImage> image_of(const at::Tensor& patches, std::int64_t rows, std::int64_t columns) const;
-  // The pictures of a file: pixel_values, with image_grid_thw or image_sizes where the family has them. Errors:
+  // The pictures of a file: pixel_values, with image_grid_thw or image_sizes where the family has them; behind them the
+  // frames of its videos: pixel_values_videos, video_grid_thw and, for times in seconds, second_per_grid_ts. Errors:
   // kBadInput naming file, tensor, expected and found.
   Result<std::vector<TowerImage>> read(const std::filesystem::path& file) const;
 
-  // pixel_values of a file with these pictures, and their grids (n, 3) as image_grid_thw.
-  at::Tensor pixel_values(const std::vector<TowerImage>& images) const;
-  static at::Tensor grids(const std::vector<TowerImage>& images);
+  // pixel_values of a file with these pictures, and their grids (n, 3) as image_grid_thw; with `videos` those of the
+  // frames among them, one grid a video. Undefined where there is none.
+  at::Tensor pixel_values(const std::vector<TowerImage>& images, bool videos = false) const;
+  static at::Tensor grids(const std::vector<TowerImage>& images, bool videos = false);
 
   // The tower's maps of all pictures, one after another, and its states: a trace without text.
   TraceData trace(const std::vector<TowerImage>& images, const SeenImages& seen) const;
@@ -88,6 +95,9 @@ class Vision {
 
  private:
   Vision() = default;
+  // The pictures in rows of patches and their grids. Errors: as read().
+  Result<std::vector<TowerImage>> read_patches(const formats::Source& source, const std::filesystem::path& file,
+                                               bool videos) const;
   // The tower's output for one picture.
   Result<std::shared_ptr<const SeenPicture>> see(const TowerImage& image,
                                                  const transformer::ObserveOptions& options) const;
@@ -95,6 +105,8 @@ class Vision {
   std::unique_ptr<transformer::Transformer> tower_;
   std::vector<transformer::Connector> connectors_;  // the first gives the vectors, the others what deepstack adds
   families::Placeholders placeholders_;
+  image::VideoRule videos_ = image::VideoRule::kNone;
+  double tokens_per_second_ = 1;
   std::unique_ptr<KeptPictures> kept_ = std::make_unique<KeptPictures>();
 };
 

@@ -110,32 +110,41 @@ TraceData Vision::trace(const std::vector<TowerImage>& images, const SeenImages&
   return data;
 }
 
-at::Tensor Vision::grids(const std::vector<TowerImage>& images) {
-  at::Tensor grids = at::ones({static_cast<std::int64_t>(images.size()), 3}, at::kLong);
-  for (std::size_t n = 0; n < images.size(); ++n) {
-    grids[static_cast<std::int64_t>(n)][1] = images[n].grid.rows;
-    grids[static_cast<std::int64_t>(n)][2] = images[n].grid.columns;
+at::Tensor Vision::grids(const std::vector<TowerImage>& images, bool videos) {
+  std::vector<std::int64_t> grids;
+  std::int64_t last = -1;
+  for (const TowerImage& image : images) {
+    if ((image.video >= 0) != videos) {
+      continue;
+    }
+    if (videos && image.video == last) {
+      ++grids[grids.size() - 3];
+      continue;
+    }
+    last = image.video;
+    grids.insert(grids.end(), {1, image.grid.rows, image.grid.columns});
   }
-  return grids;
+  return grids.empty() ? at::Tensor() : at::tensor(at::ArrayRef<std::int64_t>(grids), at::kLong).view({-1, 3});
 }
 
-at::Tensor Vision::pixel_values(const std::vector<TowerImage>& images) const {
+at::Tensor Vision::pixel_values(const std::vector<TowerImage>& images, bool videos) const {
   std::vector<at::Tensor> parts;
-  if (tower_->spec().image.frames > 0) {
-    for (const TowerImage& image : images) {
-      parts.push_back(image.batch.pixels[0]);
-    }
-    return at::cat(parts);
-  }
   std::int64_t height = 0;
   std::int64_t width = 0;
+  const bool patches = tower_->spec().image.frames > 0;
   for (const TowerImage& image : images) {
-    height = std::max(height, image.batch.pixels.size(2));
-    width = std::max(width, image.batch.pixels.size(3));
+    if ((image.video >= 0) != videos) {
+      continue;
+    }
+    parts.push_back(patches ? image.batch.pixels[0] : image.batch.pixels);
+    height = patches ? 0 : std::max(height, parts.back().size(2));
+    width = patches ? 0 : std::max(width, parts.back().size(3));
   }
-  for (const TowerImage& image : images) {
-    const at::Tensor& pixels = image.batch.pixels;
-    parts.push_back(at::constant_pad_nd(pixels, {0, width - pixels.size(3), 0, height - pixels.size(2)}, 0));
+  if (parts.empty()) {
+    return {};
+  }
+  for (at::Tensor& part : parts) {
+    part = patches ? part : at::constant_pad_nd(part, {0, width - part.size(3), 0, height - part.size(2)}, 0);
   }
   return at::cat(parts);
 }

@@ -1,5 +1,7 @@
 // models/api/analyses.h: the pictures of a run with a neutral text behind them.
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "models/api/analyses.h"
@@ -20,8 +22,12 @@ Result<TracePointer> local::neutral_run(const Model& model, const Trace& trace, 
                        (given == nullptr ? "a file of a run" : "ids"));
   }
   Input input = *given;
-  const std::size_t last = input.text->rfind(kPictureMark);
-  input.text = last == std::string::npos ? neutral : input.text->substr(0, last + kPictureMark.size()) + " " + neutral;
+  std::size_t end = 0;  // of the last mark
+  for (const std::string_view mark : {kPictureMark, kVideoMark}) {
+    const std::size_t last = input.text->rfind(mark);
+    end = last == std::string::npos ? end : std::max(end, last + mark.size());
+  }
+  input.text = end == 0 ? neutral : input.text->substr(0, end) + " " + neutral;
   LOCUS_TRY(TracePointer run, model.run(input, {}, std::move(stop), progress));
   const std::vector<ImageSpan>& cells = run->images();
   for (std::size_t n = 0; n < trace.images().size(); ++n) {

@@ -225,6 +225,8 @@ Status compare_pictures(const TraceData& data, const formats::Source& file, cons
   const at::Tensor& places = data.position_ids;
   std::vector<std::pair<std::string, at::Tensor>> found{{"pixel_values", data.pixels},
                                                         {"image_grid_thw", data.image_grids},
+                                                        {"pixel_values_videos", data.video_pixels},
+                                                        {"video_grid_thw", data.video_grids},
                                                         {"mm_mask", mask},
                                                         {"position_ids", places.dim() == 2 ? places.t() : places},
                                                         {"vision.output", tower.read},
@@ -233,7 +235,7 @@ Status compare_pictures(const TraceData& data, const formats::Source& file, cons
     found.emplace_back("deepstack." + std::to_string(k), data.image_rows->added[k]);
   }
   for (const auto& [name, tensor] : found) {
-    if (const at::Tensor want = stored(file, name); want.defined()) {
+    if (const at::Tensor want = stored(file, name); want.defined() && tensor.defined()) {
       comparison.add(name, tensor.to(at::kFloat), want.to(at::kFloat));
     }
   }
@@ -280,7 +282,11 @@ Result<Input> expected_input(const formats::Source& file, const std::filesystem:
   input.ids = expected_ids(file, "input_ids");
   if (input.ids && model.vision_layers > 0) {
     input.images = pictures_beside(path);
-    if (input.images.empty() && file->find("pixel_values") != nullptr) {
+    if (file->find("pixel_values_videos") != nullptr) {
+      input.images.clear();
+    }
+    if (input.images.empty() &&
+        (file->find("pixel_values") != nullptr || file->find("pixel_values_videos") != nullptr)) {
       input.pixels = path;
     }
     input.token_types = expected_ids(file, "token_type_ids").value_or(std::vector<std::int64_t>());

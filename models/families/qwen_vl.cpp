@@ -123,16 +123,36 @@ transformer::ConnectorSpec merger(const VisionPlan& plan, const Plan& text, tran
   return spec;
 }
 
+// A video's placeholder, where config.json names one.
+Status take_videos(const CheckpointFiles& checkpoint, image::VideoRule rule, VisionPlan& plan) {
+  LOCUS_TRY(plan.placeholders.video_id, token_id_or_none(checkpoint.config, {"video_token_id"}));
+  plan.videos = plan.placeholders.video_id < 0 ? image::VideoRule::kNone : rule;
+  return {};
+}
+
 Status finish_qwen2(const CheckpointFiles& checkpoint, const Config& /*vision*/, Plan& text, VisionPlan& plan) {
   LOCUS_CHECK(check_sections(checkpoint, text));
+  LOCUS_CHECK(take_videos(checkpoint, image::VideoRule::kIndex, plan));
   plan.connector = merger(plan, text, plan.tower.spec.norm, plan.tower.spec.depth(), false);
   plan.names = {
       {"connector.norm", "merger.ln_q"}, {"connector.first", "merger.mlp.0"}, {"connector.second", "merger.mlp.2"}};
   return {};
 }
 
+Status finish_qwen25(const CheckpointFiles& checkpoint, const Config& vision, Plan& text, VisionPlan& plan) {
+  constexpr double kMaxTokensPerSecond = 1e6;
+  LOCUS_CHECK(finish_qwen2(checkpoint, vision, text, plan));
+  LOCUS_CHECK(take_videos(checkpoint, image::VideoRule::kSeconds, plan));
+  LOCUS_TRY(plan.tokens_per_second, vision.number("tokens_per_second", 4.0));
+  return plan.tokens_per_second > 0 && plan.tokens_per_second <= kMaxTokensPerSecond
+             ? Status()
+             : Status(bad_input("expected a number above 0, at most 1000000, found another",
+                                vision.context("tokens_per_second")));
+}
+
 Status finish_qwen3(const CheckpointFiles& checkpoint, const Config& vision, Plan& text, VisionPlan& plan) {
   LOCUS_CHECK(check_sections(checkpoint, text));
+  LOCUS_CHECK(take_videos(checkpoint, image::VideoRule::kStamps, plan));
   text.spec.encodings.front().options.set("section_layout", std::string("interleaved"));
   plan.connector = merger(plan, text, transformer::Norm::kLayer, plan.tower.spec.depth(), false);
   std::vector<std::int64_t> after{8, 16, 24};
@@ -178,6 +198,7 @@ Result<Plan> read_qwen2(const CheckpointFiles& checkpoint) {
 Result<Plan> read_qwen25(const CheckpointFiles& checkpoint) {
   VisionTable table = qwen_table();
   table.tower = [](const Config&) { return Result<Family>(tower25()); };
+  table.finish = finish_qwen25;
   return read_vision(checkpoint, table);
 }
 

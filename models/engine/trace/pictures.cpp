@@ -12,6 +12,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kMaxAdded = 4096;  // tensors deepstack.K
+constexpr std::int64_t kMaxStep = std::int64_t{1} << 40;
+constexpr double kMaxSeconds = 1e9;
 
 std::int64_t last_token(const ImageSpan& span) {
   return span.token(span.count - 1);
@@ -25,6 +27,15 @@ Result<ImageSpan> read_span(const JsonObject& object, std::int64_t from, std::in
   LOCUS_TRY(span.rows, size_of(object, "rows", 0, length));
   LOCUS_TRY(span.columns, size_of(object, "columns", 0, length));
   LOCUS_TRY(span.pitch, size_of(object, "pitch", span.columns, length));
+  if (object.find("video") != nullptr) {
+    LOCUS_TRY(span.video, size_of(object, "video", -1, length));
+    LOCUS_TRY(span.frame, size_of(object, "frame", -1, length));
+    LOCUS_TRY(span.step, size_of(object, "step", 0, kMaxStep));
+    LOCUS_TRY(span.seconds, object.number("seconds", 0));
+    if (!(span.seconds >= 0 && span.seconds <= kMaxSeconds)) {
+      return bad_input("expected seconds from 0 to 1e9, found another number", object.where());
+    }
+  }
   const bool grid = span.rows > 0 && span.rows * span.columns == span.count && span.pitch >= span.columns;
   const bool none = span.rows == 0 && span.columns == 0;
   if (span.count < 1 || span.first < from || !(grid || none) || last_token(span) >= length) {
@@ -82,6 +93,8 @@ std::vector<std::pair<std::string, at::Tensor>> picture_tensors(const TraceData&
   }
   add("pixel_values", data.pixels);
   add("image_grid_thw", data.image_grids);
+  add("pixel_values_videos", data.video_pixels);
+  add("video_grid_thw", data.video_grids);
   if (data.image_rows) {
     add("image_embeds", data.image_rows->vectors);
     for (std::size_t k = 0; k < data.image_rows->added.size(); ++k) {
@@ -102,6 +115,10 @@ json picture_list(const TraceData& data) {
                     {"rows", span.rows},
                     {"columns", span.columns},
                     {"pitch", span.pitch}});
+    if (span.video >= 0) {
+      list.back().update(
+          {{"video", span.video}, {"frame", span.frame}, {"step", span.step}, {"seconds", span.seconds}});
+    }
   }
   return list;
 }
@@ -122,6 +139,8 @@ Status read_pictures(OpenTrace& trace) {
                 ? trace.file.float_tensor("pixel_values", {-1, -1})
                 : trace.file.float_tensor("pixel_values", {-1, -1, -1, -1}));
   LOCUS_TRY(trace.data.image_grids, trace.file.tensor("image_grid_thw", {-1, 3}));
+  LOCUS_TRY(trace.data.video_pixels, trace.file.float_tensor("pixel_values_videos", {-1, -1}));
+  LOCUS_TRY(trace.data.video_grids, trace.file.tensor("video_grid_thw", {-1, 3}));
   LOCUS_TRY(const at::Tensor vectors, trace.file.float_tensor("image_embeds", {tokens.size(0), -1}));
   if (!vectors.defined()) {
     return {};

@@ -1,9 +1,11 @@
 // The pictures of a text in a trace file:
 //   pixel_values, image_grid_thw   what the tower took, as the family has them
+//   pixel_values_videos, video_grid_thw   the same of videos
 //   image_embeds [N, C], mm_mask [T], deepstack.K [N, C]   what stands in the text, where, and what is added there
 //   layers.N.blocks [T] int64      tokens of one number (not below 0) see each other whatever their order; metadata
 //                                  `blocks`: "alone" where they see nothing else, else "beside the order"
-//   metadata images                a list of {first, count, rows, columns, pitch}, as ImageSpan has them
+//   metadata images                a list of {first, count, rows, columns, pitch}, as ImageSpan has them; of each group of
+//                                  a video's frames also {video, frame, step, seconds}
 //   vision.…                       the tower's side: position_ids, layers.N.…, metadata vision.encoding, …
 #pragma once
 

@@ -79,8 +79,10 @@ struct TraceData {
   std::vector<Picture> pictures;                             // as they were seen; empty of pixels
   std::shared_ptr<const attention::Blocks> blocks;           // which tokens see each other; null: by order alone
   at::Tensor image_grids;                                    // (images, 3) int64 frames, rows, columns in patches
-  at::Tensor read;                                           // (P, C') of the tower that the connector read
-  std::shared_ptr<transformer::RowStore> rows;               // where they lie, of a run that continued another
+  at::Tensor video_pixels;                                   // the same of the text's videos
+  at::Tensor video_grids;
+  at::Tensor read;                              // (P, C') of the tower that the connector read
+  std::shared_ptr<transformer::RowStore> rows;  // where they lie, of a run that continued another
   // How the most likely outputs are shown, by id.
   std::function<std::string(std::int64_t)> label;
 };

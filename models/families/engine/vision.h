@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/families/engine/family.h"
+#include "models/image/video.h"
 #include "models/transformer/connector.h"
 
 namespace locus::families {
@@ -22,7 +23,8 @@ enum class ImageBlocks {
 // Placeholders of a picture in a text, as the family's processor writes them: `before`, then for each row of vectors as
 // many `id` and, in families that end rows, `row_end` (`last_row_end` after the last row), then `after`. −1: none.
 struct Placeholders {
-  std::int64_t id = -1;  // id of each vector's placeholder
+  std::int64_t id = -1;        // id of each vector's placeholder
+  std::int64_t video_id = -1;  // that of a video's
   std::int64_t before = -1;
   std::int64_t after = -1;
   std::string_view before_word = {};  // words of those two, where only the tokenizer knows their ids
@@ -43,6 +45,8 @@ struct VisionPlan {
   std::vector<transformer::ConnectorSpec> deepstack;
   std::vector<Name> names;  // "connector.…", and "deepstack.N.…"
   Placeholders placeholders;
+  image::VideoRule videos = image::VideoRule::kNone;
+  double tokens_per_second = 1;  // steps of a position's time (kSeconds)
 };
 
 // Prefixes that files use for a part, and a tensor that identifies the prefix.

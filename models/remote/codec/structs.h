@@ -339,6 +339,7 @@ void members(Structs, Is<models::Input> auto& x, auto& visit) {
   visit("ids", x.ids);
   visit("image", x.image);
   visit("images", x.images);
+  visit("videos", x.videos);
   visit("pixels", x.pixels);
   visit("picture", x.picture);
   visit.bytes("decoder_text", x.decoder_text);
@@ -381,6 +382,10 @@ void members(Structs, Is<models::ImageSpan> auto& x, auto& visit) {
   visit("rows", x.rows);
   visit("columns", x.columns);
   visit("pitch", x.pitch);
+  visit("video", x.video);
+  visit("frame", x.frame);
+  visit("step", x.step);
+  visit("seconds", x.seconds);
 }
 void members(Structs, Is<models::MapRequest> auto& x, auto& visit) {
   visit("layer", x.layer);

@@ -43,7 +43,8 @@ Status check_grid(const TraceSummary& own, const std::string& peer) {
                    "expected a grid of the tokens, found another number of patches", peer));
   for (const models::ImageSpan& span : own.images) {
     const bool counts = span.first >= 0 && span.count >= 1 && span.count <= length && span.rows >= 0 &&
-                        span.columns >= 0 && span.pitch >= 0 && span.pitch <= length;
+                        span.columns >= 0 && span.pitch >= 0 && span.pitch <= length && span.video >= -1 &&
+                        span.video < length && span.frame >= 0 && span.frame < length;
     const auto cells = checked_product({span.rows, span.columns});
     LOCUS_CHECK(hold(counts && (span.rows == 0 || (cells == span.count && span.pitch >= span.columns)) &&
                          span.first < length && span.token(span.count - 1) < length,
