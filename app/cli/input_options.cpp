@@ -98,6 +98,12 @@ void InputOptions::declare(Arguments& arguments) {
   arguments.repeated("--image", images_,
                      "input image (PNG, JPEG, WebP, TIFF); beside a text, for each mark <image> in it one", "FILE");
   arguments.files("--image", FileUse::kRead, [this] { return images_; });
+  arguments.repeated(
+      "--video", videos_,
+      "input video (MP4, WebM, GIF) of a model that reads videos; beside a text, for each mark <video> in "
+      "it one",
+      "FILE");
+  arguments.files("--video", FileUse::kRead, [this] { return videos_; });
   arguments.text("--pixels", pixels_,
                  "safetensors file with pixel_values [3, H, W], already normalised; beside a text, of all its images",
                  FileUse::kRead);
@@ -110,18 +116,20 @@ void InputOptions::declare(Arguments& arguments) {
 }
 
 bool InputOptions::given() const {
-  return text_ || text_file_ || ids_ || !images_.empty() || pixels_ || decoder_text_ || decoder_ids_;
+  return text_ || text_file_ || ids_ || !images_.empty() || !videos_.empty() || pixels_ || decoder_text_ ||
+         decoder_ids_;
 }
 
 Result<models::Input> InputOptions::read() const {
   const int texts = int{text_.has_value()} + int{text_file_.has_value()} + int{ids_.has_value()};
-  const int pictures = static_cast<int>(images_.size()) + int{pixels_.has_value()};
+  const int pictures = static_cast<int>(images_.size() + videos_.size()) + int{pixels_.has_value()};
   if (texts > 1 || (texts == 0 && pictures != 1)) {
-    return usage("expected exactly one of --text, --text-file, --ids, --image, --pixels, found " +
+    return usage("expected exactly one of --text, --text-file, --ids, --image, --video, --pixels, found " +
                  std::to_string(texts + pictures));
   }
-  if (pixels_ && !images_.empty()) {
-    return usage("expected --image or --pixels beside a text, found both");
+  if (pixels_ && !(images_.empty() && videos_.empty())) {
+    return usage(std::string("expected ") + (images_.empty() ? "--video" : "--image") +
+                 " or --pixels beside a text, found both");
   }
   if (picture_ && images_.empty()) {
     return usage("--picture: expected an --image to change, found none");
@@ -150,6 +158,7 @@ Result<models::Input> InputOptions::read() const {
   if (picture_) {
     LOCUS_TRY(input.picture, models::parse_picture_changes(*picture_));
   }
+  input.videos.assign(videos_.begin(), videos_.end());
   if (texts == 1) {
     input.images.assign(images_.begin(), images_.end());
   }

@@ -13,13 +13,12 @@
 
 namespace locus::cli {
 
-// --text, --text-file, --ids, --image, --pixels, --picture, --position-start.
+// --text, --text-file, --ids, --image, --video, --pixels, --picture, --position-start.
 class InputOptions {
  public:
   void declare(Arguments& arguments);
-  // Errors: kUsage unless exactly one input is given, beside which a text may have images, or for --ids that are no
-  // numbers; kBadInput for an unreadable or
-  // empty text.
+  // Errors: kUsage unless exactly one input is given, beside which a text may have images and videos, or for --ids that
+  // are no numbers; kBadInput for an unreadable or empty text.
   Result<models::Input> read() const;
   bool given() const;
 
@@ -28,6 +27,7 @@ class InputOptions {
   std::optional<std::string> text_file_;
   std::optional<std::string> ids_;
   std::vector<std::string> images_;
+  std::vector<std::string> videos_;
   std::optional<std::string> pixels_;
   std::optional<std::string> picture_;
   std::optional<std::string> decoder_text_;

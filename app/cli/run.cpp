@@ -127,11 +127,12 @@ Json run_json(const models::Trace& trace, const models::Generation* generated, c
   return json;
 }
 
-// "[image 1, 4 × 4 cells]".
-std::string picture_text(const models::ImageSpan& image, std::size_t n) {
+// "[image 1, 4 × 4 cells]", "[video 1, frame 0, 4 × 4 cells]".
+std::string picture_text(const std::vector<models::ImageSpan>& images, std::size_t n) {
+  const models::ImageSpan& image = images[n];
   const std::string cells =
       image.rows > 0 ? std::to_string(image.rows) + " × " + std::to_string(image.columns) : std::to_string(image.count);
-  return "[image " + std::to_string(n + 1) + ", " + cells + " cells]";
+  return "[" + models::picture_name(images, n) + ", " + cells + " cells]";
 }
 
 // The first of them; all of a picture are one.
@@ -143,7 +144,7 @@ void print_tokens(const models::Trace& trace, const std::string& whose, Console&
   for (int shown = 0; token < trace.length() && shown < kShownTokens; ++shown) {
     const auto image = std::ranges::find_if(images, [token](const auto& each) { return each.holds(token); });
     if (image != images.end()) {
-      line += " " + picture_text(*image, static_cast<std::size_t>(image - images.begin()));
+      line += " " + picture_text(images, static_cast<std::size_t>(image - images.begin()));
       token = image->token(image->count - 1) + 1;
     } else {
       line += " " + trace.tokens()[static_cast<std::size_t>(token)].label;

@@ -24,6 +24,9 @@ void add_input(const models::Input& input, InputFiles& files) {
   for (const std::filesystem::path& image : input.images) {
     files.add(image);
   }
+  for (const std::filesystem::path& video : input.videos) {
+    files.add(video);
+  }
 }
 
 }  // namespace

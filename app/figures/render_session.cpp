@@ -82,6 +82,7 @@ std::vector<fs::path> sources_of(const std::vector<session::CheckpointEntry>& en
     }
   }
   sources.insert(sources.end(), input.images.begin(), input.images.end());
+  sources.insert(sources.end(), input.videos.begin(), input.videos.end());
   return sources;
 }
 

@@ -46,6 +46,9 @@ void add_input(Words& words, const models::Input& input) {
   for (const std::filesystem::path& image : input.images) {
     add(words, "--image", working_path(image));
   }
+  for (const std::filesystem::path& video : input.videos) {
+    add(words, "--video", working_path(video));
+  }
   if (input.pixels) {
     add(words, "--pixels", working_path(*input.pixels));
   }

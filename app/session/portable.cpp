@@ -85,6 +85,7 @@ Status check_names(const Session& session) {
     }
   }
   paths.insert(paths.end(), session.input.images.begin(), session.input.images.end());
+  paths.insert(paths.end(), session.input.videos.begin(), session.input.videos.end());
   for (const fs::path& path : paths) {
     if (!is_utf8(working_path(path))) {
       return bad_input("expected a path in UTF-8, since the recipe of a figure names it, found another: rename it",

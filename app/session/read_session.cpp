@@ -42,6 +42,11 @@ models::Input read_input(const Node& reader, const std::filesystem::path& folder
   for (const std::string& image : images) {
     input.images.push_back(find_stored(image, folder));
   }
+  std::vector<std::string> videos;
+  reader.get("videos", videos);
+  for (const std::string& video : videos) {
+    input.videos.push_back(find_stored(video, folder));
+  }
   std::string changes;
   reader.get("picture", changes);
   if (auto picture = models::parse_picture_changes(changes); picture.ok()) {

@@ -95,8 +95,10 @@ Result<Recipe> parse_recipe(const std::string& text, const std::string& file) {
       find_again(**path, (*path)->string(), "", {folder});
     }
   }
-  for (fs::path& image : input.images) {
-    find_again(image, image.string(), "", {folder});
+  for (std::vector<fs::path>* const files : {&input.images, &input.videos}) {
+    for (fs::path& file : *files) {
+      find_again(file, file.string(), "", {folder});
+    }
   }
   return recipe;
 }

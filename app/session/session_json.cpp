@@ -157,6 +157,9 @@ Tree to_tree(const models::Input& input, const PathName& name) {
   for (const std::filesystem::path& image : input.images) {
     object["images"].push_back(name(image));
   }
+  for (const std::filesystem::path& video : input.videos) {
+    object["videos"].push_back(name(video));
+  }
   if (!input.picture.empty()) {
     object["picture"] = models::to_text(input.picture);
   }

@@ -133,6 +133,13 @@ class Collection {
       add(folder / "model.safetensors", Form::kSafetensors, {{"info", folder}, pixels});
       add(folder / "expected.safetensors", Form::kSafetensors, {pixels});
       add(folder / "image0.png", Form::kBytes, {run});
+      if (family == "qwen2_vl") {
+        std::ofstream(folder / "a.gif", std::ios::binary) << test::grey_gif(6, 24, 16, 20);
+        test::write_video(folder / "b.avi", 6, 24, 16, 5);
+        for (const char* name : {"a.gif", "b.avi"}) {
+          add(folder / name, Form::kBytes, {{"run", folder, "--ids", "1,73,2", "--video", folder / name}});
+        }
+      }
       if (family == "qwen3_vl" || family == "gemma3") {
         const fs::path trace = fresh("traces") / (family + ".safetensors");
         Command write = run;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "models/text/tokenizer.h"
@@ -131,6 +132,77 @@ TEST_F(CliPictures, MistakesAreOneLine) {
                  "found both");
   expect_mistake(run_locus({"run", model, "--image", picture(0), "--image", picture(1)}), 2, "expected exactly one of");
   expect_error(run_locus({"run", path(), "--text", "one", "--image", picture(0)}), 3, "takes no images");
+}
+
+class CliVideos : public CliPictures {
+ protected:
+  void SetUp() override {
+    CliPictures::SetUp();
+    video_ = (folder_ / "clip.gif").string();
+    write(video_, locus::test::grey_gif(4, 16, 16, 50));
+  }
+  static void write(const fs::path& file, const std::string& bytes) { std::ofstream(file, std::ios::binary) << bytes; }
+  // The tokens of a group of frames of four cells.
+  static std::vector<std::int64_t> group() { return {69, 73, 73, 73, 73, 70}; }
+
+  std::string video_;
+};
+
+TEST_F(CliVideos, AreRefusedByName) {
+  const auto run = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"run", folder_.string()});
+    return run_locus(words);
+  };
+  write(folder_ / "cut.gif", locus::test::grey_gif(4, 16, 16, 50).substr(0, 300));
+  expect_mistake(run({"--ids", "1,73", "--video", (folder_ / "cut.gif").string()}), 3, "cut.gif");
+  write(folder_ / "list.mp4", "#EXTM3U\nhttp://example.org/a.ts\n");
+  expect_mistake(run({"--ids", "1,73", "--video", (folder_ / "list.mp4").string()}), 3, "list.mp4");
+  expect_mistake(run({"--ids", "1,73", "--video", (folder_ / "none.mp4").string()}), 3, "none.mp4");
+  expect_mistake(
+      run({"--ids", "1,73", "--video", video_}), 3,
+      "expected 1 mark <video>, one for each video, or 8 tokens of id 73 with the times of frames between them");
+  expect_mistake(run({"--ids", "1", "--video", video_, "--pixels", video_}), 2, "--video or --pixels");
+  expect_mistake(run({"--text", "1<video>2"}), 3, "0 marks <video>");
+  expect_error(run_locus({"run", path(), "--text", "one", "--video", video_}), 3, "takes no videos");
+}
+
+// Ids that hold all of a video's tokens: two groups of frames of four cells.
+TEST_F(CliVideos, TakeIdsWithAllTheirTokens) {
+  const auto run = run_locus(
+      {"run", folder_.string(), "--ids", "1,2,69,73,73,73,73,70,3,69,73,73,73,73,70,4", "--video", video_, "--json"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(json::parse(run.out).at("input_ids").get<std::vector<std::int64_t>>(),
+            joined({{1, 2}, group(), {3}, group(), {4}}));
+  const auto shown =
+      run_locus({"run", folder_.string(), "--ids", "1,69,73,73,73,73,70,3,69,73,73,73,73,70", "--video", video_});
+  ASSERT_EQ(shown.status, 0) << shown.err;
+  EXPECT_NE(shown.out.find("[video 1, frame 0, 2 × 2 cells]"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("[video 1, frame 1, 2 × 2 cells]"), std::string::npos) << shown.out;
+}
+
+// Qwen2-VL: one block of all groups for a mark, a placeholder, or a video alone.
+TEST_F(CliVideos, StandWhereTheirMarksAre) {
+  const fs::path folder = file("qwen2");
+  fs::remove_all(folder);
+  fs::copy(locus::test::pictured_folder("qwen2_vl"), folder);
+  ASSERT_TRUE(locus::text::write_byte_tokenizer(folder).ok());
+  const std::vector<std::int64_t> block{69, 73, 73, 73, 73, 73, 73, 73, 73, 70};
+  const auto ids_of = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"run", folder.string()});
+    words.emplace_back("--json");
+    const auto run = run_locus(words);
+    EXPECT_EQ(run.status, 0) << run.err;
+    return run.status == 0 ? json::parse(run.out).at("input_ids").get<std::vector<std::int64_t>>()
+                           : std::vector<std::int64_t>();
+  };
+  EXPECT_EQ(ids_of({"--text", "1<video>2", "--video", video_}), joined({{'1'}, block, {'2'}}));
+  EXPECT_EQ(ids_of({"--ids", "1,69,73,70,2", "--video", video_}), joined({{1}, block, {2}}));
+  EXPECT_EQ(ids_of({"--video", video_}), block);
+  EXPECT_EQ(ids_of({"--text", "12", "--video", video_}), joined({block, {'1', '2'}}));
+  const auto both = ids_of({"--text", "1<video>2<image>3", "--video", video_, "--image", picture(0)});
+  EXPECT_EQ(std::count(both.begin(), both.end(), 73), 8);
+  EXPECT_EQ(std::count(both.begin(), both.end(), 72), 8);
+  EXPECT_LT(std::find(both.begin(), both.end(), 73), std::find(both.begin(), both.end(), 72));
 }
 
 }  // namespace
