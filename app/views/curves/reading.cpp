@@ -50,8 +50,17 @@ struct Parts {
 Parts parts_of(const models::Trace& trace, std::int64_t query) {
   const std::vector<models::ImageSpan>& images = trace.images();
   Parts parts;
+  std::vector<std::size_t> part_of;  // of each picture; all frames of a video are one
   for (std::size_t n = 0; n < images.size(); ++n) {
-    parts.names.push_back("image " + std::to_string(n + 1));
+    if (images[n].video < 0) {
+      part_of.push_back(parts.names.size());
+      parts.names.push_back(models::picture_name(images, n));
+    } else if (n > 0 && images[n - 1].video == images[n].video) {
+      part_of.push_back(part_of.back());
+    } else {
+      part_of.push_back(parts.names.size());
+      parts.names.push_back("video " + std::to_string(images[n].video + 1));
+    }
   }
   const std::size_t words = parts.names.size();
   parts.names.insert(parts.names.end(), {images.empty() ? "other tokens" : "words", "first token", "itself"});
@@ -59,7 +68,7 @@ Parts parts_of(const models::Trace& trace, std::int64_t query) {
   parts.of_key.front() = words + 1;
   for (std::size_t n = 0; n < images.size(); ++n) {
     for (std::int64_t cell = 0; cell < images[n].count; ++cell) {
-      parts.of_key[static_cast<std::size_t>(images[n].token(cell))] = n;
+      parts.of_key[static_cast<std::size_t>(images[n].token(cell))] = part_of[n];
     }
   }
   parts.of_key[static_cast<std::size_t>(query)] = words + 2;

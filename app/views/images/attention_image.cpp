@@ -53,7 +53,8 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
                                                         : neutral,
             option<bool>(input, "plain"),
             option<std::string>(input, "outline") == "both",
-            option<bool>(input, "area")};
+            option<bool>(input, "area"),
+            option<std::int64_t>(input, "frame")};
   }
 
   ViewInfo info_ = described({
@@ -87,6 +88,10 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
            toggle("area", "Largest area",
                   "Frame the largest area within the outline of half of the weight, and say its box and share"),
            toggle("plain", "Picture too", "The picture itself, beside the others", true),
+           whole("frame", "Frame",
+                 "Of a text with videos: this group of frames of each video alone, counted from 0; -1: all beside each "
+                 "other",
+                 -1, -1, 9999),
            number("opacity", "Tint", "How dark is what is not read, or how much of the image a colormap covers", 0.7,
                   0.0, 1.0)},
   });
@@ -257,7 +262,7 @@ Result<Data> AttentionImage::table(const ViewInput& input, const Numbers& all) c
   const Column& column = input.columns[0];
   const ImageOptions options = options_of(input);
   const models::ModelInfo& model = column.trace->model();
-  const std::vector<PatchArea> areas = patch_areas(*column.trace);
+  const std::vector<PatchArea> areas = shown_areas(*column.trace, options);
   const models::ImageSpan& first = areas.front().cells;
   const bool alike = std::ranges::all_of(areas, [&](const PatchArea& area) {
     return area.cells.rows == first.rows && area.cells.columns == first.columns;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -108,11 +109,26 @@ std::vector<std::int64_t> shown_layers(const ViewInput& input, std::size_t colum
   return counted_from_zero(input.columns[column].trace->model().layers);
 }
 
+std::vector<PatchArea> shown_areas(const models::Trace& trace, const ImageOptions& options) {
+  std::vector<PatchArea> areas = patch_areas(trace);
+  if (options.frame < 0) {
+    return areas;
+  }
+  std::map<std::int64_t, std::int64_t> last;  // frame of each video
+  for (const PatchArea& area : areas) {
+    last[area.cells.video] = std::max(last[area.cells.video], area.cells.frame);
+  }
+  std::erase_if(areas, [&](const PatchArea& area) {
+    return area.cells.video >= 0 && area.cells.frame != std::min(options.frame, last[area.cells.video]);
+  });
+  return areas;
+}
+
 std::vector<ImagePanel> image_panels(const ViewInput& input, const ImageOptions& options) {
   std::vector<ImagePanel> panels;
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
     const std::vector<std::int64_t> heads = shown_heads(input, n, options);
-    const std::vector<PatchArea> areas = patch_areas(*input.columns[n].trace);
+    const std::vector<PatchArea> areas = shown_areas(*input.columns[n].trace, options);
     for (std::size_t h = 0; h < heads.size(); ++h) {
       for (const PatchArea& area : areas) {
         panels.push_back({n, h, heads[h], area});

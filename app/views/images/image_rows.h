@@ -27,12 +27,16 @@ struct ImageOptions {
   bool all_heads = false;
   bool rollout = false;
   std::string neutral;
-  bool plain = false;  // the pictures themselves too
-  bool wide = false;   // the outline of 80 % of the weight too
-  bool area = false;   // the largest area within the outline of half is framed, with its numbers
+  bool plain = false;       // the pictures themselves too
+  bool wide = false;        // the outline of 80 % of the weight too
+  bool area = false;        // the largest area within the outline of half is framed, with its numbers
+  std::int64_t frame = -1;  // of each video the group of frames that is shown; -1: all
 
   bool of_weights(models::Quantity quantity) const { return rollout || quantity == models::Quantity::kWeight; }
 };
+
+// patch_areas() with the chosen frames of videos alone; of a video with fewer its last one.
+std::vector<PatchArea> shown_areas(const models::Trace& trace, const ImageOptions& options);
 
 // The content of one panel: of a column, head by head, the pictures beside each other.
 struct ImagePanel {

@@ -414,7 +414,8 @@ void InputDock::choose_file() {
   const QString path = QFileDialog::getOpenFileName(
       this, QStringLiteral("Open a text or an image"), {},
       QStringLiteral(
-          "Texts and images (*.txt *.md *.py *.csv *.json *.png *.jpg *.jpeg *.webp *.tif *.tiff);;All files (*)"));
+          "Texts, images and videos (*.txt *.md *.py *.csv *.json *.png *.jpg *.jpeg *.webp *.tif *.tiff *.mp4 *.webm "
+          "*.gif);;All files (*)"));
   if (!path.isEmpty()) {
     open(path.toStdString());
   }
@@ -423,6 +424,8 @@ void InputDock::choose_file() {
 void InputDock::open(const std::filesystem::path& path) {
   if (is_image(path)) {
     open_image(path);
+  } else if (is_video(path)) {
+    open_video(path);
   } else {
     open_text(path);
   }
@@ -447,18 +450,32 @@ void InputDock::open_image(const std::filesystem::path& path) {
     studio_.inputs().set_input(image_of_file(path));
     return;
   }
+  insert_file(path, kImageMark, &models::Input::images);
+}
+
+void InputDock::open_video(const std::filesystem::path& path) {
+  if (!studio_.checkpoints().takes_pictures()) {
+    Q_EMIT failed(QStringLiteral("%1: expected an open model that reads videos, found none").arg(qt(path.string())));
+    return;
+  }
+  insert_file(path, kVideoMark, &models::Input::videos);
+}
+
+void InputDock::insert_file(const std::filesystem::path& path, std::string_view mark,
+                            std::vector<std::filesystem::path> models::Input::*files) {
   models::Input next = studio_.input();
   if (!next.text) {
     next = {};
     next.text.emplace();
   }
   const std::size_t caret = std::min(next.text == editor_->bytes() ? editor_->caret() : 0, next.text->size());
-  const std::size_t place = std::min(marks_before(*next.text, caret), next.images.size());
-  next.text->insert(caret, "<image>");
-  next.images.insert(next.images.begin() + static_cast<std::ptrdiff_t>(place), path);
+  std::vector<std::filesystem::path>& own = next.*files;
+  const std::size_t place = std::min(marks_before(*next.text, caret, mark), own.size());
+  next.text->insert(caret, mark);
+  own.insert(own.begin() + static_cast<std::ptrdiff_t>(place), path);
   next.pixels.reset();
   studio_.inputs().set_input(next);
-  editor_->set_caret(caret + std::string_view("<image>").size());
+  editor_->set_caret(caret + mark.size());
 }
 
 }  // namespace locus::workbench

@@ -3,6 +3,8 @@
 
 #include <QDockWidget>
 #include <filesystem>
+#include <string_view>
+#include <vector>
 
 #include "app/workbench/state/studio.h"
 
@@ -32,6 +34,7 @@ class InputDock : public QDockWidget {
   // reason.
   bool open_text(const std::filesystem::path& path, bool any = false);
   void open_image(const std::filesystem::path& path);
+  void open_video(const std::filesystem::path& path);
   ExactEditor& editor() { return *editor_; }
   // Shows the text, or the ids, and gives them the keyboard.
   void give_keyboard();
@@ -54,6 +57,9 @@ class InputDock : public QDockWidget {
   bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
+  // Puts the mark at the caret of the text, and the file among those of its marks.
+  void insert_file(const std::filesystem::path& path, std::string_view mark,
+                   std::vector<std::filesystem::path> models::Input::*files);
   void open(const std::filesystem::path& path);
   void show_input();
   void show_page(QWidget* page);

@@ -25,6 +25,10 @@ bool is_image(const std::filesystem::path& path) {
   return ends_with_any(path, {".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp"});
 }
 
+bool is_video(const std::filesystem::path& path) {
+  return ends_with_any(path, {".mp4", ".m4v", ".mov", ".webm", ".mkv", ".gif", ".avi"});
+}
+
 bool is_text(const std::filesystem::path& path) {
   return ends_with_any(path, {".txt", ".md", ".py", ".cpp", ".h", ".csv", ".tex"});
 }

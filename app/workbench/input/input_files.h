@@ -10,6 +10,7 @@ namespace locus::workbench {
 
 // The kind of a file by its name.
 bool is_image(const std::filesystem::path& path);
+bool is_video(const std::filesystem::path& path);
 bool is_text(const std::filesystem::path& path);
 
 // The reason why bytes do not look like text: a zero byte, or many bytes that are invalid UTF-8 or control characters.

@@ -324,8 +324,8 @@ QString TokenStrip::thumbnail_text(int picture) const {
 }
 
 QString TokenStrip::thumbnail_help(int picture) const {
-  return QStringLiteral("image %1, %2 cells: a click %3")
-      .arg(picture + 1)
+  return QStringLiteral("%1, %2 cells: a click %3")
+      .arg(qt(models::picture_name(trace_->images(), static_cast<std::size_t>(picture))))
       .arg(trace_->images()[static_cast<std::size_t>(picture)].count)
       .arg(open_.contains(picture) ? QStringLiteral("folds them") : QStringLiteral("shows them"));
 }

@@ -136,6 +136,9 @@ void FileOpener::open(const std::filesystem::path& path) {
   } else if (file && is_image(path)) {
     input_.open_image(path);
     remember(path);
+  } else if (file && is_video(path)) {
+    input_.open_video(path);
+    remember(path);
   } else if (file && is_text(path)) {
     if (input_.open_text(path)) {
       remember(path);
@@ -198,7 +201,7 @@ void FileOpener::open_first(const std::vector<std::filesystem::path>& paths) {
   if (!paths.empty()) {
     // Texts and images need something to run on.
     const bool only_inputs = std::all_of(paths.begin(), paths.end(), [&](const auto& path) {
-      return std::filesystem::is_regular_file(path, code) && (is_text(path) || is_image(path));
+      return std::filesystem::is_regular_file(path, code) && (is_text(path) || is_image(path) || is_video(path));
     });
     if (only_inputs && !bundled.empty()) {
       sessions_.open(bundled);

@@ -12,7 +12,8 @@ LiveInput::LiveInput(int debounce_ms) : pause_ms_(debounce_ms) {
 }
 
 bool LiveInput::empty() const {
-  return !value_.ids && !value_.image && !value_.pixels && (!value_.text || value_.text->empty());
+  return !value_.ids && !value_.image && value_.videos.empty() && !value_.pixels &&
+         (!value_.text || value_.text->empty());
 }
 
 void LiveInput::type(const std::string& text) {
@@ -22,6 +23,7 @@ void LiveInput::type(const std::string& text) {
   models::Input input;
   input.text = text;
   input.images = pictures_after(value_.text.value_or(""), text, value_.images, removed_);
+  input.videos = pictures_after(value_.text.value_or(""), text, value_.videos, removed_videos_, kVideoMark);
   input.picture = input.images.empty() ? models::PictureChanges() : value_.picture;
   input.decoder_text = value_.decoder_text;
   input.decoder_ids = value_.decoder_ids;

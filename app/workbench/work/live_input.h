@@ -49,6 +49,7 @@ class LiveInput : public QObject {
  private:
   models::Input value_;
   std::vector<std::filesystem::path> removed_;  // pictures whose markers were deleted, newest last
+  std::vector<std::filesystem::path> removed_videos_;
   QTimer debounce_;
   const int pause_ms_;
   bool untimed_ = false;       // the work on the present input has not been noted

@@ -29,7 +29,7 @@ std::optional<Question> question_of(const models::Model& model, const models::In
   if (was_agreed || within(estimate, limits.time_ms, limits.memory_share)) {
     return std::nullopt;
   }
-  Question question{length, static_cast<std::int64_t>(input.images.size()), estimate, 0, 0};
+  Question question{length, static_cast<std::int64_t>(input.images.size() + input.videos.size()), estimate, 0, 0};
   const models::Estimate pictures = models::pictures_estimate(model, input, options);
   const auto short_run = [&](std::int64_t tokens_of_it) {
     return models::with_pictures(models::run_estimate(model, tokens_of_it, options), pictures);

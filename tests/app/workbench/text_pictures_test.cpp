@@ -29,6 +29,18 @@ TEST(TextPictures, GoWithTheirMarkAndComeBackWithIt) {
   EXPECT_EQ(pictures_after("", text, {}, removed), (Pictures{"a", "b"}));
 }
 
+TEST(TextPictures, AreToldFromVideos) {
+  Pictures removed;
+  const std::string text = "x<image>y<video>z";
+  EXPECT_EQ(pictures_after(text, "x<image>yz", {"clip"}, removed, kVideoMark), Pictures());
+  EXPECT_EQ(removed, Pictures{"clip"});
+  EXPECT_EQ(pictures_after("x<image>yz", text, {}, removed, kVideoMark), Pictures{"clip"});
+  EXPECT_EQ(pictures_after(text, "x<image>yz", {"a"}, removed), Pictures{"a"});
+  EXPECT_EQ(marks_before(text, text.size()), 1U);
+  EXPECT_EQ(marks_before(text, text.size(), kVideoMark), 1U);
+  EXPECT_EQ(marks_before(text, 3, kVideoMark), 0U);
+}
+
 // A mark that is cut in two is none; a mark without a picture stays without.
 TEST(TextPictures, AreFewerThanMarksThatNobodyFilled) {
   Pictures removed;

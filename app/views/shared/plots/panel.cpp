@@ -8,7 +8,8 @@ namespace locus::views {
 
 namespace {
 
-// On an axis a cell of a picture is "image 1 0,3" (row, column): its label is longer than an axis has room for.
+// On an axis a cell of a picture is "image 1 0,3" (row, column), or "video 1, frame 2 0,3": its label is longer than an
+// axis has room for.
 std::vector<std::string> labels_of(const std::vector<models::TokenInfo>& tokens,
                                    const std::vector<models::ImageSpan>& images) {
   std::vector<std::string> names;
@@ -18,7 +19,7 @@ std::vector<std::string> labels_of(const std::vector<models::TokenInfo>& tokens,
   }
   for (std::size_t n = 0; n < images.size(); ++n) {
     for (std::int64_t cell = 0; images[n].rows > 0 && cell < images[n].count; ++cell) {
-      names[static_cast<std::size_t>(images[n].token(cell))] = "image " + std::to_string(n + 1) + " " +
+      names[static_cast<std::size_t>(images[n].token(cell))] = models::picture_name(images, n) + " " +
                                                                std::to_string(cell / images[n].columns) + "," +
                                                                std::to_string(cell % images[n].columns);
     }

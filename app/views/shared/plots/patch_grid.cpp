@@ -58,7 +58,7 @@ std::vector<PatchArea> patch_areas(const models::Trace& trace) {
   const std::vector<models::Picture> pictures = trace.pictures();
   for (std::size_t n = 0; n < images.size(); ++n) {
     if (images[n].rows > 0) {
-      areas.push_back({images[n], images.size() > 1 ? "image " + std::to_string(n + 1) : "",
+      areas.push_back({images[n], images.size() > 1 ? models::picture_name(images, n) : "",
                        n < pictures.size() ? pictures[n] : models::Picture()});
     }
   }

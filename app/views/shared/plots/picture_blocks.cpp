@@ -34,7 +34,7 @@ PictureBlocks blocks_of(const models::Trace& trace) {
     const models::Picture small = n < pictures.size() ? small_picture(pictures[n], kSmallSide) : models::Picture();
     const auto end = static_cast<double>(image.token(image.count - 1) + 1);
     blocks.list.push_back({{static_cast<double>(image.first), end},
-                           "image " + std::to_string(n + 1),
+                           models::picture_name(images, n),
                            small.rgba,
                            small.width,
                            small.height});
