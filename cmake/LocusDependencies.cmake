@@ -67,12 +67,14 @@ locus_pkg(locus_curl libcurl>=7.85)
 locus_pkg(locus_crypto libcrypto>=3)
 
 if(LOCUS_IMAGES)
-  # Pictures are decoded with the library of their format (models/image/decode.h), videos by OpenCV's videoio; OpenCV's own
-  # codecs write those of tests.
+  # Pictures are decoded with the library of their format (models/image/decode.h), videos by OpenCV's videoio, which
+  # liblocus_video.so alone is linked with; OpenCV's own codecs write the pictures of tests.
   find_package(OpenCV REQUIRED COMPONENTS core imgproc imgcodecs videoio)
   add_library(locus_opencv INTERFACE)
   target_include_directories(locus_opencv SYSTEM INTERFACE ${OpenCV_INCLUDE_DIRS})
-  target_link_libraries(locus_opencv INTERFACE opencv_core opencv_imgproc opencv_videoio)
+  target_link_libraries(locus_opencv INTERFACE opencv_core opencv_imgproc)
+  add_library(locus_videoio INTERFACE)
+  target_link_libraries(locus_videoio INTERFACE locus_opencv opencv_videoio)
   locus_pkg(locus_png libpng)
   locus_pkg(locus_jpeg libjpeg)
   locus_pkg(locus_webp libwebp)

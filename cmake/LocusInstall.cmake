@@ -24,6 +24,9 @@ add_custom_target(locus_installed_texts ALL DEPENDS ${texts})
 
 install(TARGETS locus RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS locus_shared locus_engine LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/locus)
+if(TARGET locus_video)
+  install(TARGETS locus_video LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/locus)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/assets/atlases ${PROJECT_SOURCE_DIR}/assets/checkpoints ${PROJECT_SOURCE_DIR}/assets/families
                   ${PROJECT_SOURCE_DIR}/assets/samples ${PROJECT_SOURCE_DIR}/assets/sessions
         DESTINATION ${CMAKE_INSTALL_DATADIR}/locus/assets)

@@ -307,13 +307,4 @@ Result<TakenVideo> take_frames(FrameSource& source, const VideoOptions& options,
   return taken;
 }
 
-#if !LOCUS_IMAGES
-
-Result<TakenVideo> open_video(const std::filesystem::path& path, const VideoOptions& /*options*/,
-                              std::int64_t /*cell*/) {
-  return unsupported("this build opens no videos (LOCUS_IMAGES=OFF)", path.string());
-}
-
-#endif
-
 }  // namespace locus::image

@@ -106,7 +106,7 @@ struct TakenVideo {
 Result<TakenVideo> take_frames(FrameSource& source, const VideoOptions& options, std::int64_t cell);
 
 // The same of a file: MP4, WebM, GIF or AVI. The pixels of a frame are checked before any is decoded. Errors: those,
-// naming the file; kBadInput for another format; kUnsupported in a build without OpenCV.
+// naming the file; kBadInput for another format; kUnsupported in a program without OpenCV's videoio (video_capture.h).
 Result<TakenVideo> open_video(const std::filesystem::path& path, const VideoOptions& options, std::int64_t cell);
 
 }  // namespace locus::image

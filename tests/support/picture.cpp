@@ -3,7 +3,6 @@
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
-#include <opencv2/videoio.hpp>
 #include <stdexcept>
 
 #include "tests/support/layouts.h"
@@ -62,20 +61,6 @@ std::vector<std::uint8_t> decoded_by_opencv(const std::filesystem::path& file) {
                : picture.channels() == 3 ? cv::COLOR_BGR2RGBA
                                          : cv::COLOR_BGRA2RGBA);
   return {rgba.datastart, rgba.dataend};
-}
-
-void write_video(const std::filesystem::path& file, int frames, int width, int height, double fps) {
-  const std::string ending = file.extension().string();
-  const int codec = ending == ".avi"   ? cv::VideoWriter::fourcc('M', 'J', 'P', 'G')
-                    : ending == ".mp4" ? cv::VideoWriter::fourcc('m', 'p', '4', 'v')
-                                       : cv::VideoWriter::fourcc('V', 'P', '8', '0');
-  cv::VideoWriter writer(file.string(), codec, fps, cv::Size(width, height));
-  if (!writer.isOpened()) {
-    throw std::runtime_error("cannot write " + file.string());
-  }
-  for (int n = 0; n < frames; ++n) {
-    writer.write(cv::Mat(height, width, CV_8UC3, cv::Scalar::all(4 * n % 256)));
-  }
 }
 
 }  // namespace locus::test

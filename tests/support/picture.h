@@ -18,8 +18,4 @@ void write_rgb(const std::filesystem::path& file, std::vector<std::uint8_t> rgb,
 // RGBA, 8 bits per channel, row-major; samples of 16 bits are divided by 257.
 std::vector<std::uint8_t> decoded_by_opencv(const std::filesystem::path& file);
 
-// A video of Motion JPEG (.avi), MPEG-4 (.mp4) or VP8 (.webm); frame n is of one grey, 4n. Throws std::runtime_error where
-// this OpenCV has no encoder for it.
-void write_video(const std::filesystem::path& file, int frames, int width, int height, double fps);
-
 }  // namespace locus::test
