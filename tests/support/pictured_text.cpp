@@ -42,6 +42,14 @@ Result<models::Input> pictured_input(const std::string& family, bool files) {
   return input;
 }
 
+Result<models::Input> filmed_input(const std::string& family) {
+  models::Input input;
+  input.pixels = std::filesystem::path(source_dir()) / "tests/golden/videos" / (family + ".safetensors");
+  LOCUS_TRY(const formats::Source source, formats::open_tensors(*input.pixels));
+  input.ids = whole_numbers(source->find("input_ids"));
+  return input;
+}
+
 std::string grey_gif(int frames, int width, int height, int hundredths) {
   std::string bytes = "GIF89a";
   const auto add16 = [&bytes](int value) {

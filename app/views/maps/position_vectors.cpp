@@ -35,6 +35,7 @@ const char* component_name(const Field& components, std::int64_t row) {
 }
 constexpr double kPictureTint = 0.75;
 constexpr std::size_t kPanelsInARow = 3;
+constexpr std::size_t kMaxAreas = 12;  // pictures, and frames of videos, that are drawn; the strip has all
 
 // The content of a panel: the strip of a column (no area), or one component on one of its pictures.
 struct VectorPanel {
@@ -49,7 +50,7 @@ std::vector<VectorPanel> panels_of_vectors(const ViewInput& input) {
     panels.push_back({n, 0, 0});
   }
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
-    const std::size_t areas = patch_areas(*input.columns[n].trace).size();
+    const std::size_t areas = std::min(patch_areas(*input.columns[n].trace).size(), kMaxAreas);
     for (std::size_t area = 1; area <= areas; ++area) {
       if (has_position_vectors(input.columns[n])) {
         panels.push_back({n, area, 1});
@@ -93,6 +94,9 @@ figure::Panel vector_strip(const ViewInput& input, const Column& column) {
   panel.y = cells_down("", field.rows, shared_names(std::move(names)));
   panel.note = "the next token stands at " + fixed_text(static_cast<double>(largest) + 1, 0) +
                (field.rows == 3 ? " in all three" : "");
+  if (const std::size_t areas = patch_areas(*column.trace).size(); areas > kMaxAreas) {
+    panel.note += "; " + std::to_string(kMaxAreas) + " of " + std::to_string(areas) + " pictures are drawn";
+  }
   panel.layers.emplace_back(cells_with_texts(std::move(field), 1));
   if (const std::int64_t query = own_token(input, input.query, column); query != kNone) {
     panel.layers.emplace_back(figure::Box{cell_interval(query), rows, 0});
@@ -115,6 +119,10 @@ figure::Panel vector_picture(const ViewInput& input, const Column& column, const
   std::get<figure::HeatMap>(panel.layers.back()).texts = map.texts;
   panel.title = (input.columns.size() > 1 ? column.name + " · " : "") + (area.name.empty() ? "picture" : area.name) +
                 " · " + component_name(components, static_cast<std::int64_t>(component));
+  if (area.cells.video >= 0 && components.rows == 3) {
+    panel.title += ", t = " + fixed_text(static_cast<double>(components.at(0, area.cells.first)), 0) + " (" +
+                   fixed_text(area.cells.seconds, 1) + " s)";
+  }
   panel.follows_camera = false;
   if (const std::int64_t query = own_token(input, input.query, column); query != kNone) {
     mark_patch(area.cells, query, panel);
