@@ -131,6 +131,7 @@ class ExamplesView final : public MeasuredView<ExamplesKey, HeadWindows> {
   Status fits(const Column& column) const override;
   Selection pick(const ViewInput& input, const Hit& hit) const override;
   std::vector<std::string> said_of(const ViewInput& input, const Hit& hit) const override;
+  bool names_tokens() const override { return false; }  // those of the windows, which said_of() has, are no run's
 
  protected:
   Result<ExamplesKey> measure_key(const ViewInput& input, std::size_t column) const override {

@@ -86,8 +86,7 @@ TEST_F(WindowControls, TheWheelReportsWhatHasComeUnderThePointer) {
   ASSERT_TRUE(wait([this] { return window_->canvas()->content().camera == views::Camera{{6, 8}, {8, 6}}; }));
   ASSERT_TRUE(wait([this] { return window_->canvas()->layout_is_current(); }));
   const figure::Rect plot = window_->canvas()->layout()->panels[0].plot;
-  constexpr double kInside =
-      16;  // the labels of other cells may be wider, by a few pixels, and the plot begins behind them
+  constexpr double kInside = 16;  // pixels: wider labels of other cells move the plot's edge by a few
   const QPointF at = QPointF(plot.x + kInside, plot.y + kInside) / window_->canvas()->devicePixelRatio();
   const auto send = [&](QEvent* event) { QCoreApplication::sendEvent(window_->canvas(), event); };
   QMouseEvent move(QEvent::MouseMove, at, window_->canvas()->mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
@@ -100,6 +99,21 @@ TEST_F(WindowControls, TheWheelReportsWhatHasComeUnderThePointer) {
   }
   EXPECT_TRUE(wait([this] { return window_->studio().pointed().key.index == 0; }));
   ASSERT_TRUE(settle());
+}
+
+TEST_F(WindowControls, ANewFigureReportsTheCellUnderAPointerThatRests) {
+  open("gentle");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(wait([this] { return window_->canvas()->layout_is_current(); }));
+  const figure::Rect plot = window_->canvas()->layout()->panels[0].plot;
+  const QPointF at = QPointF(plot.x + 16, plot.y + plot.height - 16) / window_->canvas()->devicePixelRatio();
+  QMouseEvent move(QEvent::MouseMove, at, window_->canvas()->mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
+  QCoreApplication::sendEvent(window_->canvas(), &move);
+  ASSERT_EQ(window_->studio().pointed().query.index, 12);
+  type("one");
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(wait([this] { return window_->studio().pointed().query.index == 2; }, 5000));
 }
 
 TEST_F(WindowControls, TheReferenceIsShownOnlyWhileShiftIsHeldOnTheCanvas) {
