@@ -224,12 +224,12 @@ TEST(Video, RefusesOrBoundsDamagedGifs) {
 TEST(Video, RefusesWhatIsNoVideo) {
   SKIP_WITHOUT_VIDEOS();
   const VideoFile file("video.mp4");
-  for (const std::string bytes : {std::string(), std::string("#EXTM3U\n#EXT-X-VERSION:3\nhttp://example.org/a.ts\n"),
-                                  std::string("ffconcat version 1.0\nfile 'other.mp4'\n"),
-                                  std::string("\0\0\0\x18"
-                                              "ftypmp42",
-                                              12),
-                                  std::string("\x1A\x45\xDF\xA3", 4), std::string(200, 'x')}) {
+  for (const std::string& bytes : {std::string(), std::string("#EXTM3U\n#EXT-X-VERSION:3\nhttp://example.org/a.ts\n"),
+                                   std::string("ffconcat version 1.0\nfile 'other.mp4'\n"),
+                                   std::string("\0\0\0\x18"
+                                               "ftypmp42",
+                                               12),
+                                   std::string("\x1A\x45\xDF\xA3", 4), std::string(200, 'x')}) {
     const auto refused = file.open_bytes(bytes);
     ASSERT_FALSE(refused.ok());
     expect_bounded(refused, file.path);
