@@ -323,8 +323,8 @@ struct ImageStem {
   bool patch_norm = false;  // norm of the patches before anything is added
   bool position_embedding =
       false;  // learned positions of the patches, in addition to the encoding (RoPE-ViT's use_ape)
-  // Frames of a picture in one patch (all equal); the pixels then come as rows of patches, (P, channels·frames·patch²),
-  // in cells of cell × cell patches. 0: the pixels come as a picture, whose patches are read row by row.
+  // Frames in one patch, which are all equal for a picture; the pixels then come as rows of patches, (P,
+  // channels·frames·patch²), in cells of cell × cell patches. 0: they come as a picture, whose patches are read row by row.
   std::int64_t frames = 0;
   std::int64_t cell = 1;
 

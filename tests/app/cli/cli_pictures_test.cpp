@@ -134,54 +134,59 @@ TEST_F(CliPictures, MistakesAreOneLine) {
   expect_error(run_locus({"run", path(), "--text", "one", "--image", picture(0)}), 3, "takes no images");
 }
 
-class CliVideos : public CliPictures {
- protected:
-  void SetUp() override {
-    CliPictures::SetUp();
-    video_ = (folder_ / "clip.gif").string();
-    write(video_, locus::test::grey_gif(4, 16, 16, 50));
-  }
-  static void write(const fs::path& file, const std::string& bytes) { std::ofstream(file, std::ios::binary) << bytes; }
-  // The tokens of a group of frames of four cells.
-  static std::vector<std::int64_t> group() { return {69, 73, 73, 73, 73, 70}; }
+void write_bytes(const fs::path& file, const std::string& bytes) {
+  std::ofstream(file, std::ios::binary) << bytes;
+}
 
-  std::string video_;
-};
+// Four grey frames of 16 × 16 pixels, half a second each: two groups of 2 × 2 cells.
+std::string written_clip(const fs::path& folder) {
+  const fs::path file = folder / "clip.gif";
+  write_bytes(file, locus::test::grey_gif(4, 16, 16, 50));
+  return file.string();
+}
 
-TEST_F(CliVideos, AreRefusedByName) {
+// The tokens of a group of frames of four cells.
+std::vector<std::int64_t> group_of_frames() {
+  return {69, 73, 73, 73, 73, 70};
+}
+
+TEST_F(CliPictures, VideosAreRefusedByName) {
+  const std::string video = written_clip(folder_);
   const auto run = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {"run", folder_.string()});
     return run_locus(words);
   };
-  write(folder_ / "cut.gif", locus::test::grey_gif(4, 16, 16, 50).substr(0, 300));
+  write_bytes(folder_ / "cut.gif", locus::test::grey_gif(4, 16, 16, 50).substr(0, 300));
   expect_mistake(run({"--ids", "1,73", "--video", (folder_ / "cut.gif").string()}), 3, "cut.gif");
-  write(folder_ / "list.mp4", "#EXTM3U\nhttp://example.org/a.ts\n");
+  write_bytes(folder_ / "list.mp4", "#EXTM3U\nhttp://example.org/a.ts\n");
   expect_mistake(run({"--ids", "1,73", "--video", (folder_ / "list.mp4").string()}), 3, "list.mp4");
   expect_mistake(run({"--ids", "1,73", "--video", (folder_ / "none.mp4").string()}), 3, "none.mp4");
   expect_mistake(
-      run({"--ids", "1,73", "--video", video_}), 3,
+      run({"--ids", "1,73", "--video", video}), 3,
       "expected 1 mark <video>, one for each video, or 8 tokens of id 73 with the times of frames between them");
-  expect_mistake(run({"--ids", "1", "--video", video_, "--pixels", video_}), 2, "--video or --pixels");
+  expect_mistake(run({"--ids", "1", "--video", video, "--pixels", video}), 2, "--video or --pixels");
   expect_mistake(run({"--text", "1<video>2"}), 3, "0 marks <video>");
-  expect_error(run_locus({"run", path(), "--text", "one", "--video", video_}), 3, "takes no videos");
+  expect_error(run_locus({"run", path(), "--text", "one", "--video", video}), 3, "takes no videos");
 }
 
 // Ids that hold all of a video's tokens: two groups of frames of four cells.
-TEST_F(CliVideos, TakeIdsWithAllTheirTokens) {
+TEST_F(CliPictures, VideosTakeIdsWithAllTheirTokens) {
+  const std::string video = written_clip(folder_);
   const auto run = run_locus(
-      {"run", folder_.string(), "--ids", "1,2,69,73,73,73,73,70,3,69,73,73,73,73,70,4", "--video", video_, "--json"});
+      {"run", folder_.string(), "--ids", "1,2,69,73,73,73,73,70,3,69,73,73,73,73,70,4", "--video", video, "--json"});
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_EQ(json::parse(run.out).at("input_ids").get<std::vector<std::int64_t>>(),
-            joined({{1, 2}, group(), {3}, group(), {4}}));
+            joined({{1, 2}, group_of_frames(), {3}, group_of_frames(), {4}}));
   const auto shown =
-      run_locus({"run", folder_.string(), "--ids", "1,69,73,73,73,73,70,3,69,73,73,73,73,70", "--video", video_});
+      run_locus({"run", folder_.string(), "--ids", "1,69,73,73,73,73,70,3,69,73,73,73,73,70", "--video", video});
   ASSERT_EQ(shown.status, 0) << shown.err;
   EXPECT_NE(shown.out.find("[video 1, frame 0, 2 × 2 cells]"), std::string::npos) << shown.out;
   EXPECT_NE(shown.out.find("[video 1, frame 1, 2 × 2 cells]"), std::string::npos) << shown.out;
 }
 
 // Qwen2-VL: one block of all groups for a mark, a placeholder, or a video alone.
-TEST_F(CliVideos, StandWhereTheirMarksAre) {
+TEST_F(CliPictures, VideosStandWhereTheirMarksAre) {
+  const std::string video = written_clip(folder_);
   const fs::path folder = file("qwen2");
   fs::remove_all(folder);
   fs::copy(locus::test::pictured_folder("qwen2_vl"), folder);
@@ -195,11 +200,11 @@ TEST_F(CliVideos, StandWhereTheirMarksAre) {
     return run.status == 0 ? json::parse(run.out).at("input_ids").get<std::vector<std::int64_t>>()
                            : std::vector<std::int64_t>();
   };
-  EXPECT_EQ(ids_of({"--text", "1<video>2", "--video", video_}), joined({{'1'}, block, {'2'}}));
-  EXPECT_EQ(ids_of({"--ids", "1,69,73,70,2", "--video", video_}), joined({{1}, block, {2}}));
-  EXPECT_EQ(ids_of({"--video", video_}), block);
-  EXPECT_EQ(ids_of({"--text", "12", "--video", video_}), joined({block, {'1', '2'}}));
-  const auto both = ids_of({"--text", "1<video>2<image>3", "--video", video_, "--image", picture(0)});
+  EXPECT_EQ(ids_of({"--text", "1<video>2", "--video", video}), joined({{'1'}, block, {'2'}}));
+  EXPECT_EQ(ids_of({"--ids", "1,69,73,70,2", "--video", video}), joined({{1}, block, {2}}));
+  EXPECT_EQ(ids_of({"--video", video}), block);
+  EXPECT_EQ(ids_of({"--text", "12", "--video", video}), joined({block, {'1', '2'}}));
+  const auto both = ids_of({"--text", "1<video>2<image>3", "--video", video, "--image", picture(0)});
   EXPECT_EQ(std::count(both.begin(), both.end(), 73), 8);
   EXPECT_EQ(std::count(both.begin(), both.end(), 72), 8);
   EXPECT_LT(std::find(both.begin(), both.end(), 73), std::find(both.begin(), both.end(), 72));
