@@ -126,6 +126,23 @@ TEST(Video, TakesShortVideosWhole) {
   EXPECT_EQ(times[0].seconds, 0);
 }
 
+// Of 250 frames at 25 a second two a second are taken: a group is one second long, and two positions of Qwen2.5-VL.
+TEST(Video, CountsTimesInGroupsOrInSeconds) {
+  const VideoOptions seconds = small_frames(VideoRule::kSeconds);
+  const auto indices = sampled_frames(250, 25, seconds);
+  ASSERT_TRUE(indices.ok());
+  ASSERT_EQ(indices->size(), 20U);
+  const auto in_seconds = group_times(*indices, 250, 25, seconds, 2);
+  const auto in_groups = group_times(*indices, 250, 25, small_frames(), 2);
+  ASSERT_EQ(in_seconds.size(), 10U);
+  for (std::size_t n = 0; n < in_seconds.size(); ++n) {
+    EXPECT_EQ(in_seconds[n].step, static_cast<std::int64_t>(2 * n));
+    EXPECT_EQ(in_groups[n].step, static_cast<std::int64_t>(n));
+    EXPECT_NEAR(in_seconds[n].seconds, static_cast<double>(n) + 0.24, 0.03);  // frames 25n and 25n + 12
+  }
+  EXPECT_EQ(seconds_step(3, 0.3, 2), 1);  // 1.8, rounded down
+}
+
 TEST(Video, ReadsTheProcessorsFields) {
   const auto options = parse_video_preprocessor(
       R"({"size": {"shortest_edge": 4096, "longest_edge": 25165824}, "fps": 4, "min_frames": 2, "max_frames": 32,
