@@ -216,7 +216,7 @@ TEST(Video, ReadsEveryFrameOfAGif) {
   for (std::size_t n = 0; n < video->frames.size(); ++n) {
     EXPECT_EQ(video->frames[n].width, 24);
     EXPECT_EQ(video->frames[n].height, 16);
-    EXPECT_NEAR(video->frames[n].rgba[4 * 100], 2 * video->indices[n], 3);  // through YUV and back
+    EXPECT_NEAR(video->frames[n].rgba[4 * 100], 2 * static_cast<double>(video->indices[n]), 3);  // through YUV and back
   }
 }
 
@@ -285,7 +285,8 @@ TEST(Video, ReadsTheFormatsThatAreNamed) {
     EXPECT_TRUE(video->warning.empty()) << video->warning;
     EXPECT_EQ(video->indices, (std::vector<std::int64_t>{0, 12, 25, 37}));
     for (std::size_t n = 0; n < video->frames.size(); ++n) {
-      EXPECT_NEAR(video->frames[n].rgba[4 * 1000], 4 * video->indices[n], 8);  // the codecs lose some levels
+      EXPECT_NEAR(video->frames[n].rgba[4 * 1000], 4 * static_cast<double>(video->indices[n]),
+                  8);  // the codecs lose some levels
     }
     const std::string whole = bytes_of(file.path);
     for (const double part : {0.02, 0.3, 0.5, 0.9, 0.99}) {
