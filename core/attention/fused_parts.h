@@ -49,6 +49,8 @@ inline float* values_of(RowScores& scores, Quantity quantity, const float* sums,
     case Quantity::kC2p:
     case Quantity::kP2c:
     case Quantity::kImplied:
+    case Quantity::kDeviation:
+    case Quantity::kCarried:
       break;
   }
   return scores.logits();

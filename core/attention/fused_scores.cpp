@@ -42,6 +42,8 @@ bool FusedScores::has(Quantity quantity) const {
     case Quantity::kC2p:
     case Quantity::kP2c:
     case Quantity::kImplied:
+    case Quantity::kDeviation:
+    case Quantity::kCarried:
       break;
   }
   return false;

@@ -58,6 +58,8 @@ Result<at::Tensor> ImpliedScores::scores(Quantity quantity, Range heads, Range r
     case Quantity::kPosition:
     case Quantity::kC2p:
     case Quantity::kP2c:
+    case Quantity::kDeviation:
+    case Quantity::kCarried:
       break;
   }
   return unsupported("a layer without a soft-max has no " + describe(quantity));

@@ -4,6 +4,7 @@
 #include "core/attention/attend.h"
 #include "core/attention/fused_scores.h"
 #include "core/attention/score_field.h"
+#include "core/position/shared/transforming.h"
 
 namespace locus::attention {
 
@@ -17,6 +18,21 @@ at::Tensor term(const position::TileScores& scores, const std::string& name) {
     }
   }
   return {};
+}
+
+// (h, R, K) of what stands between key and query.
+Result<at::Tensor> transformed(const position::PositionEncoding& encoding, const position::Prepared& prepared,
+                               Quantity quantity, const position::Tile& tile) {
+  const position::Transforming* const own = encoding.transforming();
+  if (own == nullptr) {
+    return unsupported("encoding " + encoding.description().name + " has no " + describe(quantity));
+  }
+  if (prepared.key.size(3) > position::Transforming::kMaxWidth) {
+    return too_large(describe(quantity) + ": heads of " + std::to_string(prepared.key.size(3)) +
+                     " channels, of at most " + std::to_string(position::Transforming::kMaxWidth));
+  }
+  return (quantity == Quantity::kDeviation ? own->deviation(prepared, tile) : own->carried(prepared, tile))
+      .select(0, 0);
 }
 
 }  // namespace
@@ -59,6 +75,9 @@ std::shared_ptr<const FusedScores> ComputedScores::fused(const Mask& mask) const
 Result<at::Tensor> ComputedScores::scores(Quantity quantity, Range heads, Range rows, Range columns,
                                           at::Tensor& carry) const {
   const at::NoGradGuard no_grad;
+  if (quantity == Quantity::kDeviation || quantity == Quantity::kCarried) {
+    return transformed(*encoding_, prepared_, quantity, {layer_, heads, rows, columns});
+  }
   position::Wanted wanted;
   wanted.content = quantity == Quantity::kContent || quantity == Quantity::kContribution;
   wanted.gates = quantity == Quantity::kGate;
@@ -105,6 +124,9 @@ Result<at::Tensor> ComputedScores::scores(Quantity quantity, Range heads, Range 
       break;
     case Quantity::kP2c:
       result = term(scores, "p2c");
+      break;
+    case Quantity::kDeviation:
+    case Quantity::kCarried:
       break;
     case Quantity::kImplied:
       return unsupported("implied weights are those of layers without a soft-max: ask for the side \"mixer\"");

@@ -23,6 +23,8 @@ constexpr std::array<Words, kQuantities.size()> kWords{{
     {"c2p", "content-to-position part"},
     {"p2c", "position-to-content part"},
     {"implied", "implied weight"},
+    {"deviation", "deviation from the identity"},
+    {"carried", "cosine of the carried key"},
 }};
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <string>
 
 #include "core/position/list.h"
@@ -12,8 +14,9 @@ namespace locus::position {
 
 namespace {
 
-constexpr std::int64_t kKeys = 64;     // that a block of queries passes at once
-constexpr double kLeastSquare = 1e-6;  // added to |w|², so that a w of zeros stays one
+constexpr std::int64_t kKeys = 64;                        // that a block of queries passes at once
+constexpr double kLeastSquare = 1e-6;                     // added to |w|², so that a w of zeros stays one
+constexpr std::int64_t kNumbers = std::int64_t{1} << 24;  // of the products P that are held at once
 constexpr std::int64_t kMaxTaps = 64;
 constexpr std::int64_t kMaxRank = std::int64_t{1} << 20;
 
@@ -53,6 +56,7 @@ const Description& Path::about() {
                      {"layers.N.gate_bias", "(H)", "likewise"}},
       .options = PathOptions::kTable.described(),
       .scores = true,
+      .transforms = true,
   };
   return description;
 }
@@ -216,6 +220,16 @@ at::Tensor Path::deviation(const Prepared& prepared, const Tile& tile) const {
   const std::int64_t rows = tile.rows.size();
   const std::int64_t batch = prepared.query.size(0);
   const std::int64_t heads = tile.heads.size();
+  const std::int64_t at_once = std::max<std::int64_t>(1, kNumbers / (batch * heads * width * width));
+  if (rows > at_once) {
+    std::vector<at::Tensor> parts;
+    for (std::int64_t begin = tile.rows.begin; begin < tile.rows.end; begin += at_once) {
+      Tile part = tile;
+      part.rows = {begin, std::min(begin + at_once, tile.rows.end)};
+      parts.push_back(deviation(prepared, part));
+    }
+    return at::cat(parts, 2);
+  }
   const at::Tensor unit = at::eye(width, prepared.query.options());
   // P_ij of every row, (B, h, R, D, D): from I at its own token leftwards.
   at::Tensor product = unit.expand({batch, heads, rows, width, width}).clone();
@@ -235,6 +249,98 @@ at::Tensor Path::deviation(const Prepared& prepared, const Tile& tile) const {
     later.sub_(direction.unsqueeze(-1) * along * own.strength.view({batch, heads, 1, 1, 1}));
   }
   return out;
+}
+
+at::Tensor Path::carried(const Prepared& prepared, const Tile& tile) const {
+  const at::NoGradGuard no_grad;
+  const at::Tensor keys = tile_columns(prepared.key, tile, prepared.query.size(1));  // (B, h, K, D)
+  const at::Tensor lengths = keys.square().sum(-1).sqrt();
+  at::Tensor moved = keys.clone();
+  at::Tensor out = at::zeros({keys.size(0), keys.size(1), tile.rows.size(), keys.size(2)}, keys.options());
+  for (std::int64_t t = std::min(tile.columns.begin, tile.rows.begin); t < tile.rows.end; ++t) {
+    const std::int64_t before =
+        std::clamp<std::int64_t>(t - tile.columns.begin, 0, keys.size(2));  // keys that t changes
+    if (before > 0) {
+      const Reflections own = reflections(prepared, tile.layer, tile.heads, {t, t + 1});  // (B, h, 1, D)
+      at::Tensor earlier = moved.slice(2, 0, before);
+      const at::Tensor along = at::matmul(earlier, own.direction.transpose(-1, -2));  // (B, h, before, 1)
+      earlier.sub_(along * own.direction * own.strength.unsqueeze(-1));
+    }
+    if (tile.rows.contains(t)) {
+      const at::Tensor both = lengths * moved.square().sum(-1).sqrt();
+      out.select(2, t - tile.rows.begin).copy_(at::where(both > 0, (moved * keys).sum(-1) / both, 0.0));
+    }
+  }
+  return out;
+}
+
+TransformSteps Path::steps(const Prepared& prepared, std::int64_t layer, std::int64_t head, std::int64_t query,
+                           std::int64_t key, const StopToken& stop) const {
+  const at::NoGradGuard no_grad;
+  const auto width = static_cast<std::size_t>(shape_.head_width);
+  const auto count = static_cast<std::size_t>(query - key);
+  const auto numbers = [](const at::Tensor& tensor) {
+    const at::Tensor host = tensor.to(at::kCPU, at::kDouble).contiguous();
+    return std::vector<double>(host.data_ptr<double>(), host.data_ptr<double>() + host.numel());
+  };
+  const Tile cell{layer, {head, head + 1}, {query, query + 1}, {key, key + 1}};
+  const std::vector<double> asked = numbers(tile_rows(prepared.query, cell)[0]);
+  const std::vector<double> own = numbers(tile_columns(prepared.key, cell, prepared.query.size(1))[0]);
+  std::vector<double> strength;
+  std::vector<double> directions;  // (count, D)
+  if (count > 0) {
+    const Reflections between = reflections(prepared, layer, cell.heads, {key + 1, query + 1});
+    strength = numbers(between.strength[0]);
+    directions = numbers(between.direction[0]);
+  }
+  const auto dot = [&](const double* a, const double* b) { return std::inner_product(a, a + width, b, 0.0); };
+  // Turns `vector` by the token `n` behind the key; what it had along the token's direction.
+  const auto turn = [&](std::size_t n, std::vector<double>& vector) {
+    const double* const w = directions.data() + n * width;
+    const double along = dot(vector.data(), w);
+    for (std::size_t c = 0; c < width; ++c) {
+      vector[c] -= strength[n] * along * w[c];
+    }
+    return along;
+  };
+  std::vector<double> of_query(count);  // along w_t, behind all tokens after t
+  std::vector<double> vector = asked;
+  for (std::size_t n = count; n-- > 0;) {
+    of_query[n] = turn(n, vector);
+  }
+  TransformSteps steps;
+  steps.content = scale() * dot(own.data(), asked.data());
+  steps.logit = scale() * dot(own.data(), vector.data());
+  steps.strength = {std::numeric_limits<double>::quiet_NaN()};
+  steps.change = {0};
+  steps.carried = {1};
+  steps.deviation = {0};
+  steps.determinant = {1};
+  std::vector<double> product(width * width);  // P_tj
+  for (std::size_t c = 0; c < width; ++c) {
+    product[c * width + c] = 1;
+  }
+  vector = own;
+  const double length = std::sqrt(dot(own.data(), own.data()));
+  for (std::size_t n = 0; n < count && !stop.stop_requested(); ++n) {
+    const double of_key = turn(n, vector);
+    const double both = length * std::sqrt(dot(vector.data(), vector.data()));
+    double squares = 0;
+    for (std::size_t row = 0; row < width; ++row) {
+      double* const values = product.data() + row * width;
+      const double along = dot(values, directions.data() + n * width);
+      for (std::size_t c = 0; c < width; ++c) {
+        values[c] -= strength[n] * along * directions[n * width + c];
+        squares += std::pow(values[c] - (row == c ? 1 : 0), 2);
+      }
+    }
+    steps.strength.push_back(strength[n]);
+    steps.change.push_back(-strength[n] * of_key * of_query[n] * scale());
+    steps.carried.push_back(both > 0 ? dot(vector.data(), own.data()) / both : 0);
+    steps.deviation.push_back(std::sqrt(squares));
+    steps.determinant.push_back(steps.determinant.back() * (1 - strength[n]));
+  }
+  return steps;
 }
 
 Entry path_encoding() {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/position/shared/layer_parameter.h"
+#include "core/position/shared/transforming.h"
 #include "core/position/shared/with_options.h"
 
 namespace locus::position {
@@ -31,7 +32,7 @@ struct PathOptions : TableOptions<PathOptions> {
 // diagonal leftwards, 64 keys at a time: within them, with X the carried queries (R, D), W (64, D) and β,
 //   (I + triu₁(β ⊙ WWᵀ)) U = β ⊙ WXᵀ,   logits = XKᵀ − Uᵀ tril₋₁(WKᵀ),   X ← X − UᵀW
 // where row t of U counts for queries i ≥ t alone: O(T²·D) time, and no P of D × D.
-class Path final : public WithOptions<Path, PathOptions> {
+class Path final : public WithOptions<Path, PathOptions>, public Transforming {
  public:
   static const Description& about();
   // kBadInput where the model is not causal.
@@ -45,6 +46,7 @@ class Path final : public WithOptions<Path, PathOptions> {
   bool is_linear() const override { return false; }
   bool is_dot_product() const override { return false; }
   bool needs_carry() const override { return true; }
+  const Transforming* transforming() const override { return this; }
   at::Tensor log_gates(const Prepared& prepared) const override;
   double macs(std::int64_t layer, std::int64_t length) const override;
   Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
@@ -57,8 +59,10 @@ class Path final : public WithOptions<Path, PathOptions> {
     at::Tensor strength;
   };
   Reflections reflections(const Prepared& prepared, std::int64_t layer, Range heads, Range tokens) const;
-  // (B, h, R, K) ‖P_ij − I‖_F of P_ij = H_{j+1} … H_i, 0 on the diagonal; cells j > i hold no meaning.
-  at::Tensor deviation(const Prepared& prepared, const Tile& tile) const;
+  at::Tensor deviation(const Prepared& prepared, const Tile& tile) const override;
+  at::Tensor carried(const Prepared& prepared, const Tile& tile) const override;
+  TransformSteps steps(const Prepared& prepared, std::int64_t layer, std::int64_t head, std::int64_t query,
+                       std::int64_t key, const StopToken& stop = {}) const override;
 
  private:
   LayerParameter down_;         // (r, C) W₁, one per layer

@@ -37,6 +37,10 @@ at::Tensor PositionEncoding::learned_positions(const Prepared& /*prepared*/) con
   return {};
 }
 
+Prepared PositionEncoding::placed(const Prepared& prepared, const at::Tensor& /*positions*/) const {
+  return prepared;
+}
+
 at::Tensor PositionEncoding::log_gates(const Prepared& /*prepared*/) const {
   return {};
 }

@@ -116,6 +116,8 @@ struct Parameter {
   at::Tensor* value = nullptr;
 };
 
+class Transforming;
+
 class PositionEncoding {
  public:
   explicit PositionEncoding(ModelShape shape) : shape_(shape) {}
@@ -171,6 +173,11 @@ class PositionEncoding {
   // (B, H, T, 1) where the tokens stand by an encoding that learns it (Description::learns_positions), undefined for
   // others.
   virtual at::Tensor learned_positions(const Prepared& prepared) const;
+  // The same tokens at these positions (B, H, T, 1) instead of those that it learned; as they are for others, and where
+  // the queries and keys before the encoding's part are not there.
+  virtual Prepared placed(const Prepared& prepared, const at::Tensor& positions) const;
+  // This encoding, where it changes keys on their way to a query (Description::transforms); null for others.
+  virtual const Transforming* transforming() const { return nullptr; }
   // logits are exactly scale() · query·keyᵀ: drivers may use a plain matrix product.
   virtual bool is_dot_product() const { return true; }
   // Multiply-accumulates that it adds to those of a layer over T tokens, what is computed once counted with layer 0;

@@ -283,6 +283,11 @@ Result<std::int64_t> token_named(const Model& model, const std::string& word) {
   return engine().token_named(model, word);
 }
 
+Result<TransformSteps> transform_steps(const Trace& trace, std::int64_t layer, std::int64_t head, std::int64_t query,
+                                       std::int64_t key, StopToken stop) {
+  return wherever<&transform_steps>(&Engine::transform_steps, trace, layer, head, query, key, stop);
+}
+
 const EncodingUse* turning_encoding(const ModelInfo& info, const std::string& layers) {
   return engine().turning_encoding(info, layers);
 }

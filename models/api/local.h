@@ -24,6 +24,7 @@
 #include "models/api/score_sources.h"
 #include "models/api/state_norms.h"
 #include "models/api/train.h"
+#include "models/api/transform_steps.h"
 #include "models/api/verify.h"
 #include "models/api/weight_kinds.h"
 #include "models/image/image.h"
@@ -83,6 +84,7 @@
   FUNCTION(models, swap_scores)           \
   FUNCTION(models, theory_curves)         \
   FUNCTION(models, token_named)           \
+  FUNCTION(models, transform_steps)       \
   FUNCTION(models, turning_encoding)      \
   FUNCTION(models, usual_layers)          \
   FUNCTION(models, verify)                \

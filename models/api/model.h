@@ -44,6 +44,7 @@ struct EncodingUse {
   bool has_parts = false;         // DeBERTa's c2p and p2c
   bool forgets = false;           // FoX: a gate of every token
   bool learns_positions = false;  // RePo: a position of every token for each head
+  bool transforms = false;        // PaTH: the tokens between key and query change the key
 };
 
 // The properties that layers have of their own.
@@ -126,6 +127,7 @@ struct ModelInfo {
   bool has_parts() const { return any(&EncodingUse::has_parts); }
   bool forgets() const { return any(&EncodingUse::forgets); }
   bool learns_positions() const { return any(&EncodingUse::learns_positions); }
+  bool transforms() const { return any(&EncodingUse::transforms); }
   std::string content() const;
   bool any(bool EncodingUse::*has) const;
   // A layer's own encoding; null: none.

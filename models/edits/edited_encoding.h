@@ -92,6 +92,8 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   at::Tensor log_gates(const position::Prepared& prepared) const override {
     return own_->log_gates(gates_ ? with_gates(prepared) : prepared);
   }
+  // Edits change logits, not what stands between key and query.
+  const position::Transforming* transforming() const override { return own_->transforming(); }
   double scale() const override { return own_->scale(); }
   bool hard_attention() const override { return own_->hard_attention(); }
   at::Tensor state_values(const position::State& state, std::int64_t layer) const override {

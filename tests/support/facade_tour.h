@@ -27,6 +27,7 @@
 #include "models/api/run_estimate.h"
 #include "models/api/score_sources.h"
 #include "models/api/state_norms.h"
+#include "models/api/transform_steps.h"
 #include "models/api/verify.h"
 #include "models/api/weight_kinds.h"
 #include "models/remote/codec/structs.h"
@@ -172,6 +173,7 @@ inline void FacadeTour::go_through_analyses(const models::Model& model, const Tr
   say("length_curve", models::length_curve(model, run->tokens()));
   say("repeated_loss", models::repeated_loss(model, *run, {.period = 12, .inputs = 2}));
   say("state_norms", models::state_norms(model, *run));
+  say("transform_steps", models::transform_steps(*run, 1, 0, 9, 3));
   say("head_kernel", models::head_kernel(model, *run, {1, 2, 40}));
   say("strongest_token_pairs", models::strongest_token_pairs(model, *run, {0, 1, 40}, 3, 5));
   say("strongest_token_pairs, none", models::strongest_token_pairs(model, *run, {0, 1, 40}, 3, 0));
@@ -260,6 +262,13 @@ inline void FacadeTour::go_through_files(const models::Model& model, const Trace
     keep("run of a file", (*deit)->run(pixels));
     const models::Estimate pictures = models::pictures_estimate(**deit, pixels, {});  // its time is the machine's
     say("pictures_estimate", pictures.fits && pictures.time_ms >= 0);
+  }
+  if (const auto path = models::open(at_(families / "path_attn")); path.ok()) {
+    models::Input ids;
+    ids.ids = {3, 1, 4, 1, 5, 9, 2, 6};
+    const auto turned = (*path)->run(ids);
+    say("transform_steps of PaTH",
+        turned.ok() ? models::transform_steps(**turned, 1, 2, 6, 1) : Result<models::TransformSteps>(turned.error()));
   }
   const auto none = models::open_trace(at_(folder_ / "none"));
   say("open_trace of none", none.ok());

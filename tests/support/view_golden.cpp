@@ -15,6 +15,7 @@
 #include "core/base/atomic_file.h"
 #include "tests/support/fake_atlas.h"
 #include "tests/support/fake_model.h"
+#include "tests/support/family_column.h"
 #include "tests/support/golden_run.h"
 #include "tests/support/keep_driver.h"
 #include "tests/support/layouts.h"
@@ -88,6 +89,10 @@ Result<views::Column> column_of(const std::string& word, const models::Input& in
   constexpr std::string_view kHybrid = "hybrid:";
   if (word.starts_with(kHybrid)) {
     return test::hybrid_column(word.substr(kHybrid.size()));
+  }
+  constexpr std::string_view kFamily = "family:";
+  if (word.starts_with(kFamily)) {
+    return test::family_column(word.substr(kFamily.size()));
   }
   LOCUS_TRY(const std::filesystem::path path, path_of(word.substr(0, sign), folder));
   LOCUS_TRY(auto model, models::open(path, options));

@@ -171,6 +171,7 @@ void ViewBar::refresh() {
   const bool content = any([](const models::ModelInfo& model) { return !model.content().empty(); });
   const bool parts = any([](const models::ModelInfo& model) { return model.has_parts(); });
   const bool mixers = any([](const models::ModelInfo& model) { return model.of_mixers(); });
+  const bool transforms = any([](const models::ModelInfo& model) { return model.transforms(); });
   const bool logits = any([](const models::ModelInfo& model) { return !model.of_mixers(); });
   for (int n = 0; n < quantity_->count(); ++n) {
     const models::Quantity quantity = kQuantities[static_cast<std::size_t>(n)];
@@ -179,15 +180,17 @@ void ViewBar::refresh() {
     const bool of_parts = quantity == models::Quantity::kC2p || quantity == models::Quantity::kP2c;
     const bool of_mixers = quantity == models::Quantity::kImplied;
     const bool of_logits = quantity == models::Quantity::kLogit;
-    const QString why = of_mixers   ? QStringLiteral("Only layers without a softmax have implied maps: side mixer")
-                        : of_logits ? QStringLiteral("A layer without a softmax has no logits")
-                        : of_parts  ? QStringLiteral("Only disentangled attention (DeBERTa) has these parts")
-                        : of_gates  ? QStringLiteral("Only contextual encodings (CoPE) have gates and positions")
+    const bool of_transforms = quantity == models::Quantity::kDeviation || quantity == models::Quantity::kCarried;
+    const QString why = of_mixers       ? QStringLiteral("Only layers without a softmax have implied maps: side mixer")
+                        : of_logits     ? QStringLiteral("A layer without a softmax has no logits")
+                        : of_parts      ? QStringLiteral("Only disentangled attention (DeBERTa) has these parts")
+                        : of_transforms ? QStringLiteral("Only PaTH changes keys on their way to a query")
+                        : of_gates      ? QStringLiteral("Only contextual encodings (CoPE) have gates and positions")
                         : of_content
                             ? QStringLiteral("This encoding has no part that can be separated from the content")
                             : QString();
     const bool possible = (!of_parts || parts) && (!of_gates || gates) && (!of_content || content || mixers) &&
-                          (!of_mixers || mixers) && (!of_logits || logits);
+                          (!of_mixers || mixers) && (!of_logits || logits) && (!of_transforms || transforms);
     set_enabled(quantity_, n, possible, possible ? QString::fromStdString(views::quantity_label(quantity)) : why);
   }
   filling_ = false;

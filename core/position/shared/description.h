@@ -44,6 +44,7 @@ struct Description {
   bool has_parts = false;         // DeBERTa: c2p and p2c
   bool forgets = false;           // FoX: gates of the tokens between key and query add to the logit
   bool learns_positions = false;  // RePo: a layer's input says where each token stands, for each head
+  bool transforms = false;        // PaTH: the tokens between key and query change the key
   // Its options base and scaling, where it lists them, set the waves of its positions, so that another RoPE base or
   // scaling reaches it; where `waves_where` names an option, only while that has the value.
   bool has_waves = false;

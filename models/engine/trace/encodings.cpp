@@ -85,6 +85,7 @@ Status read_encoding(OpenTrace& trace, json object, const std::vector<std::int64
   known.has_gates = description.has_gates;
   known.forgets = description.forgets;
   known.learns_positions = description.learns_positions;
+  known.transforms = description.transforms;
   known.content = description.content;
   if (used.encoding->accepts(trace.positions).ok()) {
     used.start = used.encoding->begin(trace.positions, 1);

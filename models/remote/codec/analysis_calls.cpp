@@ -1,9 +1,10 @@
-// Calls of models/api/analyses.h, repeated_text.h, state_norms.h and verify.h.
+// Calls of models/api/analyses.h, repeated_text.h, state_norms.h, transform_steps.h and verify.h.
 #include "models/api/analyses.h"
 
 #include "models/api/picture_stability.h"
 #include "models/api/repeated_text.h"
 #include "models/api/state_norms.h"
+#include "models/api/transform_steps.h"
 #include "models/api/verify.h"
 #include "models/remote/codec/call.h"
 #include "models/remote/codec/checks.h"
@@ -123,6 +124,19 @@ struct Expected<&models::picture_stability> : AnyAnswer {
   }
 };
 
+template <>
+struct Expected<&models::transform_steps> : AnyAnswer {
+  static Status check(const models::TransformSteps& answer, const models::Trace&, std::int64_t, std::int64_t,
+                      std::int64_t query, std::int64_t key, const auto&...) {
+    const std::int64_t count = query - key + 1;
+    for (const auto* list :
+         {&answer.strength, &answer.change, &answer.carried, &answer.deviation, &answer.determinant}) {
+      LOCUS_CHECK(check_length(*list, count, "a number of each token"));
+    }
+    return {};
+  }
+};
+
 #define LOCUS_ANALYSIS_CALLS(CALL)                             \
   CALL("distance_bias", false, &models::distance_bias)         \
   CALL("distance_profile", false, &models::distance_profile)   \
@@ -137,6 +151,7 @@ struct Expected<&models::picture_stability> : AnyAnswer {
   CALL("length_curve", false, &models::length_curve)           \
   CALL("repeated_loss", false, &models::repeated_loss)         \
   CALL("state_norms", false, &models::state_norms)             \
+  CALL("transform_steps", false, &models::transform_steps)     \
   CALL("verify", false, &models::verify)                       \
   CALL("verify_expected", false, &models::verify_expected)
 LOCUS_CALLS(analysis_calls, LOCUS_ANALYSIS_CALLS)

@@ -18,6 +18,7 @@
 #include "models/api/repeated_text.h"
 #include "models/api/score_sources.h"
 #include "models/api/state_norms.h"
+#include "models/api/transform_steps.h"
 #include "models/api/verify.h"
 #include "models/api/weight_kinds.h"
 #include "models/remote/codec/codec.h"
@@ -283,6 +284,7 @@ void members(Structs, Is<models::EncodingUse> auto& x, auto& visit) {
   visit("has_parts", x.has_parts);
   visit("forgets", x.forgets);
   visit("learns_positions", x.learns_positions);
+  visit("transforms", x.transforms);
 }
 void members(Structs, Is<models::LayerInfo> auto& x, auto& visit) {
   visit("encoding", x.encoding);
@@ -577,6 +579,15 @@ void members(Structs, Is<models::StateNorms> auto& x, auto& visit) {
   visit("stream", x.stream);
   visit("largest", x.largest);
   visit("value", x.value);
+}
+void members(Structs, Is<models::TransformSteps> auto& x, auto& visit) {
+  visit("logit", x.logit);
+  visit("content", x.content);
+  visit("strength", x.strength);
+  visit("change", x.change);
+  visit("carried", x.carried);
+  visit("deviation", x.deviation);
+  visit("determinant", x.determinant);
 }
 void members(Structs, Is<models::LogitLens> auto& x, auto& visit) {
   visit("probability", x.probability);

@@ -201,8 +201,9 @@ TEST(Manual, EveryTaskQuantityAndFamilyHasItsPlace) {
     }
   }
   using locus::models::Quantity;
-  for (const Quantity quantity : {Quantity::kWeight, Quantity::kLogit, Quantity::kContent, Quantity::kContribution,
-                                  Quantity::kGate, Quantity::kPosition, Quantity::kC2p, Quantity::kP2c}) {
+  for (const Quantity quantity :
+       {Quantity::kWeight, Quantity::kLogit, Quantity::kContent, Quantity::kContribution, Quantity::kGate,
+        Quantity::kPosition, Quantity::kC2p, Quantity::kP2c, Quantity::kDeviation, Quantity::kCarried}) {
     EXPECT_TRUE(names(page("attention"), locus::models::to_text(quantity)));
   }
   for (const locus::families::Family& family : locus::families::families()) {

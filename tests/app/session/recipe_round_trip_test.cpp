@@ -79,6 +79,11 @@ std::map<std::string, Drawn> figures() {
       {"knock-out", {"text-rope", R"("options": {"knock-out": {"to": "uniform", "measure": "kl", "null": 8}})"}},
       {"learned-positions",
        {"text-repo", R"("layer": 1, "head": 2, "options": {"learned-positions": {"head": true}})"}},
+      {"transform",
+       {"family:path_attn", R"("layer": 1, "head": 2, "options": {"transform": {"of": "carried"}})",
+        R"("ids": [3, 1, 4, 1, 5, 9, 2, 6])"}},
+      {"transform-steps",
+       {"family:path_attn", R"("layer": 1, "head": 2, "query": 6, "key": 1)", R"("ids": [3, 1, 4, 1, 5, 9, 2, 6])"}},
       {"memory", {"hybrid:qwen3_next hybrid:lfm2", R"("layer": 0)", R"("ids": [11, 76, 88, 57, 25, 39])"}},
       {"move", {"text-rope text-rope:2000", R"("options": {"move": {"tokens": "8:10", "by": "-4:4:2"}})"}},
       {"reading", {"text-rope", R"("head": 3, "options": {"reading": {"of": "head"}})"}},
@@ -97,8 +102,8 @@ std::map<std::string, Drawn> figures() {
   return figures;
 }
 
-// "text-rope:2000" is the checkpoint with another RoPE base, "text-rope#3" the one without its head 0.3, "atlas:text-rope-800" a bundled atlas, "hybrid:lfm2" a tiny
-// model, which is written into `folder`.
+// "text-rope:2000" is the checkpoint with another RoPE base, "text-rope#3" the one without its head 0.3, "atlas:text-rope-800" a bundled atlas, "family:fox" one of
+// tests/golden/families, "hybrid:lfm2" a tiny model, which is written into `folder`.
 std::string columns_json(const std::string& names, const std::filesystem::path& folder) {
   std::istringstream words(names);
   std::string json;
@@ -110,6 +115,10 @@ std::string columns_json(const std::string& names, const std::filesystem::path& 
       std::filesystem::create_directories(own);
       locus::test::write_hybrid(word.substr(7), own);
       json += R"({"path": ")" + own.string() + "\"}";
+      continue;
+    }
+    if (word.starts_with("family:")) {
+      json += R"({"path": ")" + locus::test::source_dir() + "/tests/golden/families/" + word.substr(7) + "\"}";
       continue;
     }
     if (word.starts_with("atlas:")) {

@@ -11,6 +11,7 @@
 #include "tests/support/exported_views.h"
 #include "tests/support/fake_atlas.h"
 #include "tests/support/fake_model.h"
+#include "tests/support/family_column.h"
 #include "tests/support/hybrid.h"
 
 namespace locus::views {
@@ -167,6 +168,9 @@ ViewInput columns_for(const View& view) {
   if (!view.info().of_runs) {
     input.columns = {test::atlas_column("early", 100, 0.5), test::atlas_column("late", 300)};
   }
+  if (view.info().name == "transform-steps") {
+    input.columns = {test::family_column("path_attn"), test::family_column("path_attn")};
+  }
   if (view.info().name == "picture-stability") {
     models::Input picture;
     picture.image = test::source_dir() + "/assets/samples/star.png";
@@ -178,7 +182,7 @@ ViewInput columns_for(const View& view) {
 
 // Of pictures, too: picture-stability runs its model again.
 bool is_analysis(const std::string& view) {
-  return view.starts_with("pair-") || view == "picture-stability" ||
+  return view.starts_with("pair-") || view == "picture-stability" || view == "transform-steps" ||
          std::count(kAnalyses.begin(), kAnalyses.end(), view) > 0;
 }
 
@@ -229,11 +233,10 @@ TEST(MeasuredView, NoLookReadsARunAgain) {
   const Column image{"image", std::make_shared<test::FakeModel>(shape), std::make_shared<test::FakeTrace>(shape, "")};
   Column hybrid = test::hybrid_column("qwen3_next");
   hybrid.trace = hybrid.trace->side(models::Side::kMixer);
-  const std::vector<std::vector<Column>> pairs{two_of("text-rope", text),
-                                               two_of("flip-flop-cope", ids),
-                                               two_of("text-repo", text),
-                                               {image, image},
-                                               {hybrid, hybrid}};
+  const Column path = test::family_column("path_attn");
+  const std::vector<std::vector<Column>> pairs{
+      two_of("text-rope", text), two_of("flip-flop-cope", ids), two_of("text-repo", text), {image, image}, {path, path},
+      {hybrid, hybrid}};
   for (const View* view : views()) {
     if (!view->info().uses_input || is_analysis(view->info().name)) {
       continue;  // shows files; or reads more than maps, as the test above sees by its progress

@@ -20,6 +20,7 @@
 #include "tests/support/atlas_inputs.h"
 #include "tests/support/bundled.h"
 #include "tests/support/exported_views.h"
+#include "tests/support/family_column.h"
 #include "tests/support/paths.h"
 
 namespace locus::views {
@@ -45,6 +46,8 @@ ViewInput sentence_input(const Sentence& of) {
   ViewInput input;
   if (of.checkpoint == "atlas") {
     input = test::made_up_input();
+  } else if (of.checkpoint.starts_with("family:")) {
+    input.columns.push_back(test::family_column(of.checkpoint.substr(7)));
   } else if (of.checkpoint.starts_with("shapes")) {
     models::Input image;
     image.image = test::source_dir() + "/assets/samples/circle-square.png";
@@ -138,6 +141,8 @@ std::vector<Sentence> listed_sentences() {
       {"positions", "text-cope"},
       {"position-attention", "text-cope"},
       {"position-attention", "text-rope"},
+      {"transform", "family:path_attn"},
+      {"transform", "family:path_attn", {{"of", "carried"}}},
       {"heads", "text-rope", {{"rows", "4096"}}, Quantity::kWeight, 0, false, heads_entry},
       {"heads", "text-rope", {{"as", "map"}, {"statistic", "entropy"}}},
       {"head-difference"},
@@ -162,12 +167,12 @@ std::vector<Sentence> listed_sentences() {
 
 // Views without cells of a map in their first panel, or that are covered below.
 const std::set<std::string>& without_cells() {
-  static const std::set<std::string> names{"attention-text", "distance-profile", "distance-bias", "kernel",
-                                           "pair-scores",    "pair-profile",     "pair-plane",    "shift-stability",
-                                           "effect",         "length-curve",     "task-accuracy", "training-curve",
-                                           "training",       "loss-by-position", "atlas",         "logit-attribution",
-                                           "memory",         "addressing",       "score-sources", "learned-positions",
-                                           "examples",       "repeated-text"};
+  static const std::set<std::string> names{"attention-text",  "distance-profile", "distance-bias", "kernel",
+                                           "pair-scores",     "pair-profile",     "pair-plane",    "shift-stability",
+                                           "effect",          "length-curve",     "task-accuracy", "training-curve",
+                                           "training",        "loss-by-position", "atlas",         "logit-attribution",
+                                           "memory",          "addressing",       "score-sources", "learned-positions",
+                                           "transform-steps", "examples",         "repeated-text"};
   return names;
 }
 

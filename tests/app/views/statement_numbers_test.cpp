@@ -15,8 +15,10 @@
 #include "app/views/shared/statement.h"
 #include "core/base/numbers.h"
 #include "models/api/addressing.h"
+#include "models/api/transform_steps.h"
 #include "tests/support/atlas_inputs.h"
 #include "tests/support/exported_views.h"
+#include "tests/support/family_column.h"
 #include "tests/support/hybrid.h"
 
 namespace locus::views {
@@ -302,6 +304,13 @@ std::vector<std::string> logit_of_terms(const ViewInput& /*input*/, const Data& 
   return {short_number(sum)};
 }
 
+// Of one cell in PaTH: its logit, and what it would be if no token changed the key.
+std::vector<std::string> logit_and_content(const ViewInput& input, const Data& /*data*/) {
+  const auto steps = models::transform_steps(*input.columns.front().trace, input.layer, input.head, input.query.index,
+                                             input.key.index);
+  return {short_number(steps->logit), short_number(steps->content)};
+}
+
 const std::map<std::string, std::vector<Case>>& listed_cases() {
   const auto word = [](const char* name, const char* value) { return Settings{{name, std::string(value)}}; };
   const std::string two = "text-rope text-rope:2000";
@@ -389,7 +398,11 @@ const std::map<std::string, std::vector<Case>>& listed_cases() {
       {"head-difference",
        {{.columns = two, .together = true}, {.columns = two, .options = word("match", "best"), .together = true}}},
       {"reading", {{.columns = two, .derived = layer_means}, {.columns = two, .options = word("of", "heads")}}},
-      {"learned-positions", {{.columns = "text-repo", .derived = orders}}},
+      {"learned-positions",
+       {{.columns = "text-repo", .derived = orders}, {.columns = "text-repo", .options = word("of", "attention")}}},
+      {"transform",
+       {{.columns = "family/path_attn"}, {.columns = "family/path_attn", .options = word("of", "carried")}}},
+      {"transform-steps", {{.columns = "family/path_attn", .derived = logit_and_content}}},
       {"memory", {{.columns = "hybrid/qwen3_next hybrid/lfm2"}}},
       {"logit-lens", {{.columns = two}, {.columns = two, .options = word("token", "e")}}},
       {"logit-attribution", {{.columns = two}}},
@@ -419,6 +432,10 @@ Column column_of(const std::string& word) {
   constexpr std::string_view kHybrid = "hybrid/";
   if (word.starts_with(kHybrid)) {
     return test::hybrid_column(word.substr(kHybrid.size()));
+  }
+  constexpr std::string_view kFamily = "family/";
+  if (word.starts_with(kFamily)) {
+    return test::family_column(word.substr(kFamily.size()));
   }
   const bool edited = word.find('#') != std::string::npos;
   static std::map<std::string, Column> known;  // a run each, whatever views show it

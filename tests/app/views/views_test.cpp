@@ -19,6 +19,7 @@
 #include "tests/support/fake_atlas.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/fake_views.h"
+#include "tests/support/family_column.h"
 #include "tests/support/hybrid.h"
 
 namespace locus::views {
@@ -56,6 +57,9 @@ ViewInput input_for(const View& view) {
   }
   if (view.info().name == "learned-positions") {
     real.columns = {test::column_of(test::bundled("text-repo"), kSentences, "text-repo")};
+  }
+  if (view.info().name.starts_with("transform")) {
+    real.columns = {test::family_column("path_attn")};
   }
   if (view.info().name == "picture-stability") {
     models::Input picture;

@@ -94,6 +94,8 @@ struct FusedLayer {
       case Quantity::kC2p:
       case Quantity::kP2c:
       case Quantity::kImplied:
+      case Quantity::kDeviation:
+      case Quantity::kCarried:
         break;
     }
     if (!map.defined()) {

@@ -19,7 +19,8 @@ TEST(Quantity, NamesReadBack) {
   EXPECT_EQ(to_text(Quantity::kP2c), "p2c");
   EXPECT_EQ(describe(Quantity::kP2c), "position-to-content part");
   EXPECT_EQ(parse_quantity("wieght").error().message,
-            "unknown quantity wieght; known: weight, logit, content, contribution, gate, position, c2p, p2c, implied");
+            "unknown quantity wieght; known: weight, logit, content, contribution, gate, position, c2p, p2c, implied, "
+            "deviation, carried");
 }
 
 }  // namespace

@@ -60,11 +60,13 @@ Sign sign_of(models::Quantity quantity) {
       return Sign::kWeight;
     case models::Quantity::kGate:
     case models::Quantity::kPosition:
+    case models::Quantity::kDeviation:
       return Sign::kPositive;
     case models::Quantity::kContribution:
     case models::Quantity::kC2p:
     case models::Quantity::kP2c:
     case models::Quantity::kImplied:
+    case models::Quantity::kCarried:
       return Sign::kZeroCentred;
     case models::Quantity::kLogit:
     case models::Quantity::kContent:
