@@ -75,7 +75,8 @@ OwnRotation own_rotation(const models::ModelInfo& info, const std::string& layer
   return own;
 }
 
-WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(parent), studio_(studio), id_(id) {
+WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent)
+    : QDialog(parent), studio_(studio), id_(id), effect_(studio.worker()) {
   const Checkpoint* checkpoint = studio_.checkpoints().find(id_);
   name_ = checkpoint == nullptr ? QString() : qt(checkpoint->name);
   info_ = checkpoint == nullptr || checkpoint->info() == nullptr ? models::ModelInfo{} : *checkpoint->info();
@@ -119,6 +120,10 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(pa
   number_row->addWidget(add_slider("what-if-factor-slider", QStringLiteral("Factor"), factor_), 1);
   number_row->addWidget(factor_);
   form->addRow(number_label_, number_row);
+  effect_label_ = make_label(this, "what-if-effect");
+  effect_label_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  effect_label_->setMinimumHeight(2 * effect_label_->fontMetrics().lineSpacing());  // the sliders keep their places
+  form->addRow(QStringLiteral("Effect"), effect_label_);
   auto* buttons = make_close_box(this);
   buttons->button(QDialogButtonBox::Close)->setAutoDefault(false);  // Enter ends typing a number or layers
   form->addRow(buttons);
@@ -130,6 +135,32 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent) : QDialog(pa
     choose_scaling();
     move();
   });
+  for (const auto signal :
+       {&Studio::runs_changed, &Studio::checkpoints_changed, &Studio::figure_changed, &Studio::state_changed}) {
+    connect(&studio_, signal, this, &WhatIfDialog::say_effect);
+  }
+  connect(&studio_.columns().runs(), &CheckpointRuns::started, &effect_, &WhatIfEffect::hold);
+  connect(&effect_, &WhatIfEffect::changed, this, &WhatIfDialog::say_effect);
+  connect(this, &QDialog::finished, &effect_, &WhatIfEffect::hold);
+  say_effect();
+}
+
+// What the choice changes of the predictions, once its column has run.
+void WhatIfDialog::say_effect() {
+  const Checkpoint* const own = studio_.checkpoints().find(id_);
+  const Checkpoint* const changed = studio_.checkpoints().find(column_);
+  if (own == nullptr || changed == nullptr) {
+    effect_label_->setText(own_.base > 0 ? QStringLiteral("none yet: the checkpoint is as it was") : QString());
+    return;
+  }
+  // Behind the figure: what is seen first is drawn first.
+  if (isVisible() && !studio_.checkpoints().waiting() && !studio_.scheduler().is_stale()) {
+    effect_.ask(*own, *changed);
+  }
+  const auto* const effect = effect_.of(*changed);
+  effect_label_->setText(effect == nullptr ? QStringLiteral("…")
+                         : effect->ok()    ? qt(effect_text(**effect))
+                                           : qt(effect->error().describe()));
 }
 
 // Takes the label and the range of the scaling's number; the value too where it is another number than before.

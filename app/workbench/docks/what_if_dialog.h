@@ -1,10 +1,12 @@
 // WhatIfDialog: sliders for the base and the scaling of a checkpoint's rotary encoding, initially at the checkpoint's
-// own values. Changes run while they move, in a column beside the checkpoint's. Does not block the window.
+// own values. Changes run while they move, in a column beside the checkpoint's, and the divergence of the predictions
+// is said below them. Does not block the window.
 #pragma once
 
 #include <QDialog>
 #include <QTimer>
 
+#include "app/workbench/work/what_if_effect.h"
 #include "models/api/model.h"
 
 class QComboBox;
@@ -40,6 +42,7 @@ class WhatIfDialog : public QDialog {
   void choose_layers();
   void say_own();
   void choose_scaling();
+  void say_effect();
   std::string layers() const;
   models::Overrides overrides() const;
 
@@ -55,6 +58,8 @@ class WhatIfDialog : public QDialog {
   QComboBox* layers_ = nullptr;
   QLabel* number_label_ = nullptr;  // of the scaling's number
   QLabel* error_label_ = nullptr;
+  QLabel* effect_label_ = nullptr;
+  WhatIfEffect effect_;
   QTimer moved_;
 };
 

@@ -335,6 +335,61 @@ TEST_F(WindowOpening, WhatIfRunsAsItsSlidersMove) {
   ASSERT_TRUE(settle());
 }
 
+TEST_F(WindowOpening, WhatIfSaysTheDivergenceBesideItsSliders) {
+  opener_ = [](const fs::path& path, const models::OpenOptions& options, const StopToken&, const Progress&) {
+    return models::open(path, options);
+  };
+  window_.reset();
+  make_window();
+  session::CheckpointEntry entry;
+  entry.path = test::source_dir() + "/assets/checkpoints/text-rope";
+  entry.shown = true;
+  window_->studio().column_actions().open(entry);
+  type("One boat, two boats.");
+  ASSERT_TRUE(settle());
+  const auto& all = window_->studio().checkpoints().all();
+  ASSERT_EQ(all.size(), 1U);
+  WhatIfDialog dialog(window_->studio(), all[0].id, window_.get());
+  dialog.setAttribute(Qt::WA_DeleteOnClose, false);
+  dialog.show();
+  const auto* said = dialog.findChild<QLabel*>(QStringLiteral("what-if-effect"));
+  EXPECT_TRUE(said->text().startsWith(QStringLiteral("none yet")));
+  const auto effect_of = [](const std::string& scaling) {
+    std::vector<std::shared_ptr<const models::Trace>> runs;
+    for (const std::string& each : {std::string(), scaling}) {
+      models::OpenOptions options;
+      options.overrides.rope_scaling = each;
+      const auto model = models::open(test::source_dir() + "/assets/checkpoints/text-rope", options);
+      models::Input input;
+      input.text = "One boat, two boats.";
+      models::RunOptions logits;
+      logits.all_logits = true;
+      runs.push_back(*(*model)->run(input, logits));
+    }
+    return *models::effect_between(runs[0], runs[1]);
+  };
+  auto* scaling = dialog.findChild<QComboBox*>(QStringLiteral("what-if-scaling"));
+  auto* number = dialog.findChild<QDoubleSpinBox*>(QStringLiteral("what-if-factor"));
+  scaling->setCurrentText(QStringLiteral("proportional"));
+  for (const double share : {0.25, 0.5}) {
+    number->setValue(share);
+    const models::Effect effect = effect_of("proportional:" + std::string(share == 0.25 ? "0.25" : "0.5"));
+    EXPECT_GT(effect.kl.back(), 0);
+    const QString wanted = qt(effect_text(effect));
+    EXPECT_TRUE(wanted.startsWith(QStringLiteral("KL ")) && wanted.contains(QStringLiteral("; loss ")));
+    EXPECT_TRUE(wait([&] { return said->text() == wanted; }))
+        << said->text().toStdString() << " instead of " << wanted.toStdString();
+  }
+  scaling->setCurrentText(QStringLiteral("clipped, hard"));
+  number->setValue(4);
+  const QString clipped = qt(effect_text(effect_of("clipped:4:hard")));
+  EXPECT_TRUE(wait([&] { return said->text() == clipped; }))
+      << said->text().toStdString() << " instead of " << clipped.toStdString();
+  scaling->setCurrentIndex(0);  // as the checkpoint
+  EXPECT_TRUE(wait([&] { return said->text().startsWith(QStringLiteral("KL 0 nats")); })) << said->text().toStdString();
+  ASSERT_TRUE(settle());
+}
+
 // Gemma 3 has another base where it sees a window alone: the dialog begins with the layers that config.json means.
 TEST_F(WindowOpening, WhatIfOffersTheLayersThatObey) {
   opener_ = [](const fs::path& path, const models::OpenOptions& options, const StopToken&, const Progress&) {
