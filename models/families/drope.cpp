@@ -1,5 +1,9 @@
 // DroPE: Llama and Qwen2 trained with RoPE, then without it (arXiv:2512.12167). Their files still have a rope_theta, which
 // means nothing.
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
 #include "core/base/shown.h"
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
@@ -8,15 +12,30 @@ namespace locus::families {
 
 namespace {
 
+struct Normed {
+  std::string_view type;
+  transformer::QueryNormForm form;
+  transformer::NormedSides sides;
+};
+constexpr Normed kNormed[]{
+    {"nope", transformer::QueryNormForm::kNone, transformer::NormedSides::kBoth},
+    {"qk_norm_nope", transformer::QueryNormForm::kWhole, transformer::NormedSides::kBoth},
+    {"q_norm_nope", transformer::QueryNormForm::kWhole, transformer::NormedSides::kQuery},
+    {"k_norm_nope", transformer::QueryNormForm::kWhole, transformer::NormedSides::kKey},
+};
+
 Status finish_drope(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const std::string type, config.text("attention_type", "nope"));
-  if (type != "nope" && type != "qk_norm_nope") {
-    return unsupported("expected nope or qk_norm_nope, found " + shown(type), config.context("attention_type"));
+  const auto* const found = std::ranges::find_if(kNormed, [&](const Normed& each) { return type == each.type; });
+  if (found == std::end(kNormed)) {
+    return unsupported("expected nope, qk_norm_nope, q_norm_nope or k_norm_nope, found " + shown(type),
+                       config.context("attention_type"));
   }
   plan.spec.encodings = {{"none", {}}};
   plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
-    layer.attention.norm.form = type == "nope" ? transformer::QueryNormForm::kNone : transformer::QueryNormForm::kWhole;
+    layer.attention.norm.form = found->form;
+    layer.attention.norm.sides = found->sides;
     layer.attention.norm.eps = plan.spec.norm_eps;
   });
   return {};

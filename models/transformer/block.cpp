@@ -128,7 +128,7 @@ at::Tensor Block::gated(const at::Tensor& heads, const at::Tensor& input) const 
 
 at::Tensor Block::split_normed(const at::Tensor& x, std::int64_t heads, const std::vector<NormWeights>& weights) const {
   const QueryNorm& norm = layer_.attention.norm;
-  switch (norm.form) {
+  switch (weights.empty() ? QueryNormForm::kNone : norm.form) {  // a side that is not normed has none
     case QueryNormForm::kNone:
       return split_heads(x, heads);
     case QueryNormForm::kWhole:

@@ -564,7 +564,8 @@ Result<std::vector<RunPart>> score_parts(const Transformer& model, const Batch& 
   const std::int64_t group = attention.heads / attention.kv_heads;
   const at::Tensor whole =
       side.key ? doubled(projected.key[0][side.head / group][0]) : doubled(projected.query[0][side.head][0]);
-  const bool all = attention.norm.form == QueryNormForm::kWhole;
+  const bool normed = side.key ? attention.norm.norms_key() : attention.norm.norms_query();
+  const bool all = normed && attention.norm.form == QueryNormForm::kWhole;
   const auto [projection, rows] = projection_rows(attention, block.weights(), side.head, side.key, all);
   const at::Tensor matrix = doubled(products::dense(products::narrow_rows(projection.weight, rows.begin, rows.end)));
   at::Tensor vectors = at::matmul(stream.vectors(), matrix.t());  // (S, D)
@@ -573,7 +574,7 @@ Result<std::vector<RunPart>> score_parts(const Transformer& model, const Batch& 
   if (projection.bias.defined()) {
     vectors.select(0, biases).add_(doubled(projection.bias.slice(0, rows.begin, rows.end)));
   }
-  if (attention.norm.form != QueryNormForm::kNone) {
+  if (normed) {
     const auto& norms = side.key ? block.weights().key_norm : block.weights().query_norm;
     const bool own = attention.norm.form == QueryNormForm::kOwn;
     const std::int64_t number = side.key ? side.head / group : side.head;

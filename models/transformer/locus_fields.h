@@ -20,6 +20,8 @@ inline constexpr WordTable<QueryNormForm, 4> kForms{{{"none", QueryNormForm::kNo
                                                      {"head", QueryNormForm::kHead},
                                                      {"own", QueryNormForm::kOwn},
                                                      {"whole", QueryNormForm::kWhole}}};
+inline constexpr WordTable<NormedSides, 3> kNormedSides{
+    {{"both", NormedSides::kBoth}, {"query", NormedSides::kQuery}, {"key", NormedSides::kKey}}};
 inline constexpr WordTable<Pool, 5> kPools{{{"class", Pool::kClass},
                                             {"patches", Pool::kPatches},
                                             {"all", Pool::kAll},
@@ -151,6 +153,7 @@ void visit_layer(Visit& visit, LayerSpec& layer) {
   visit("query_norm_weight", attention.norm.weight);
   visit("query_norm_bias", attention.norm.bias);
   visit("query_norm_eps", attention.norm.eps);
+  visit.name("query_norm_sides", kNormedSides, attention.norm.sides);
   visit("latent_rank", attention.latent.rank);
   visit("latent_query_rank", attention.latent.query_rank);
   visit("latent_rotated", attention.latent.rotated);

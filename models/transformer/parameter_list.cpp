@@ -42,9 +42,6 @@ void ParameterList::norms(const std::string& name, NormPlace place, NormWeights&
 void ParameterList::query_norm(const std::string& name, const AttentionSpec& attention, std::int64_t heads,
                                std::vector<NormWeights>& weights) {
   const QueryNorm& form = attention.norm;
-  if (form.form == QueryNormForm::kNone) {
-    return;
-  }
   const bool own = form.form == QueryNormForm::kOwn;
   const std::int64_t width =
       form.form == QueryNormForm::kWhole ? heads * attention.projected_width() : attention.projected_width();
@@ -82,8 +79,10 @@ void ParameterList::attention(const std::string& prefix, const AttentionSpec& sp
   } else {
     linear(prefix + "qkv", query + key + value, spec_.width, spec.query_bias, layer.qkv);
   }
-  query_norm(prefix + "query_norm", spec, spec.heads, layer.query_norm);
-  if (spec.source < 0) {
+  if (spec.norm.norms_query()) {
+    query_norm(prefix + "query_norm", spec, spec.heads, layer.query_norm);
+  }
+  if (spec.source < 0 && spec.norm.norms_key()) {
     query_norm(prefix + "key_norm", spec, spec.kv_heads, layer.key_norm);
   }
   if (spec.sinks) {

@@ -33,6 +33,7 @@ enum class QkvLayout { kFused, kPerHead, kSeparate };
 // Norm of q and k before the encoding. Head: each head by one vector (D). Own: each head by its own vector. Whole: all
 // heads together, before they are split (H·D).
 enum class QueryNormForm { kNone, kHead, kOwn, kWhole };
+enum class NormedSides { kBoth, kQuery, kKey };
 
 struct QueryNorm {
   QueryNormForm form = QueryNormForm::kNone;
@@ -40,7 +41,10 @@ struct QueryNorm {
   bool weight = true;
   bool bias = false;
   double eps = 1e-6;
+  NormedSides sides = NormedSides::kBoth;
 
+  bool norms_query() const { return form != QueryNormForm::kNone && sides != NormedSides::kKey; }
+  bool norms_key() const { return form != QueryNormForm::kNone && sides != NormedSides::kQuery; }
   friend bool operator==(const QueryNorm&, const QueryNorm&) = default;
 };
 

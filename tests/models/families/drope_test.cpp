@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "models/engine/trace/recorded_trace.h"
 #include "tests/support/changed_type.h"
 #include "tests/support/golden.h"
 
@@ -60,12 +61,61 @@ TEST(Drope, NormsQueriesAndKeysOverAllHeads) {
   EXPECT_EQ((*normed(1).open())->info().unexpected, std::vector<std::string>());
 }
 
+// The scores of layer 0, whose input no norm of q or k changes, from the queries and keys of a child without norms.
+TEST(Drope, NormsOneSideAlone) {
+  models::Input input;
+  input.ids = {5, 17, 3, 17, 60, 8, 9, 17, 44, 2};
+  const auto run_of = [&](const test::ChangedType& child) {
+    const auto model = child.open();
+    EXPECT_TRUE(model.ok()) << (model.ok() ? "" : model.error().describe());
+    EXPECT_EQ((*model)->info().unexpected, std::vector<std::string>());
+    return *(*model)->run(input);
+  };
+  const models::TraceData plain =
+      test::recorded(*run_of(test::ChangedType("llama", {}, {{"model_type", "llama_drope"}})));
+  const position::Prepared& own = plain.layers.front().computed->prepared();
+  for (const std::string side : {"q", "k"}) {
+    const test::ChangedType child("llama",
+                                  [&](test::Tensors& tensors) {
+                                    for (const std::string layer : {"0", "1", "2", "3"}) {
+                                      const std::string self = "model.layers." + layer + ".self_attn." + side;
+                                      const std::int64_t width = tensors.at(self + "_proj.weight").size(0);
+                                      tensors[self + "_norm.weight"] = at::linspace(0.5, 1.5, width);
+                                    }
+                                  },
+                                  {{"model_type", "llama_drope"}, {"attention_type", side + "_norm_nope"}});
+    const auto normed = [&](const at::Tensor& heads) {  // (1, H, T, D)
+      const at::Tensor all = heads.transpose(1, 2).flatten(2).to(at::kDouble);
+      const at::Tensor scaled =
+          all * at::rsqrt(all.square().mean(-1, true) + 1e-6) * at::linspace(0.5, 1.5, all.size(2), at::kDouble);
+      return scaled.unflatten(-1, {heads.size(1), heads.size(3)}).transpose(1, 2);
+    };
+    const at::Tensor query = side == "q" ? normed(own.query) : own.query.to(at::kDouble);
+    const at::Tensor key = side == "k" ? normed(own.key) : own.key.to(at::kDouble);
+    const at::Tensor want = at::matmul(query, key.repeat_interleave(query.size(1) / key.size(1), 1).transpose(2, 3)) /
+                            std::sqrt(static_cast<double>(query.size(3)));
+    const auto trace = run_of(child);
+    for (std::int64_t head = 0; head < query.size(1); ++head) {
+      const auto map = trace->map({0, head, models::Quantity::kLogit, {}, {}});
+      ASSERT_TRUE(map.ok()) << map.error().describe();
+      for (std::int64_t i = 0; i < map->rows; ++i) {
+        for (std::int64_t j = 0; j <= i; ++j) {
+          const double wanted = want[0][head][i][j].item<double>();
+          EXPECT_NEAR(map->at(i, j), wanted, kSame * (1 + std::abs(wanted))) << side << head << " " << i << " " << j;
+        }
+      }
+    }
+  }
+}
+
 TEST(Drope, OtherKindsAreRefused) {
   const auto model =
-      test::ChangedType("llama", {}, {{"model_type", "llama_drope"}, {"attention_type", "q_norm_nope"}}).open();
+      test::ChangedType("llama", {}, {{"model_type", "llama_drope"}, {"attention_type", "v_norm_nope"}}).open();
   ASSERT_FALSE(model.ok());
-  EXPECT_NE(model.error().describe().find("attention_type: expected nope or qk_norm_nope, found q_norm_nope"),
-            std::string::npos);
+  EXPECT_NE(model.error().describe().find("attention_type: expected nope, qk_norm_nope, q_norm_nope or k_norm_nope, "
+                                          "found v_norm_nope"),
+            std::string::npos)
+      << model.error().describe();
 }
 
 TEST(Drope, FlagsOfClippedPairsAreAScaling) {

@@ -198,6 +198,14 @@ const std::vector<Kind> kKinds = with_mixers({
      each<[](LayerSpec& layer) { layer.attention_norm = layer.feed_forward_norm = NormPlace::kBoth; }>},
     {"norms on the sum",
      each<[](LayerSpec& layer) { layer.attention_norm = layer.feed_forward_norm = NormPlace::kPost; }>},
+    {"queries alone normed", each<[](LayerSpec& layer) {
+       layer.attention.norm.form = QueryNormForm::kWhole;
+       layer.attention.norm.sides = transformer::NormedSides::kQuery;
+     }>},
+    {"keys alone normed, each head by its own", each<[](LayerSpec& layer) {
+       layer.attention.norm.form = QueryNormForm::kOwn;
+       layer.attention.norm.sides = transformer::NormedSides::kKey;
+     }>},
     {"no norms", each<[](LayerSpec& layer) { layer.attention_norm = layer.feed_forward_norm = NormPlace::kNone; }>},
     {"parallel with one norm", each<[](LayerSpec& layer) { layer.parallel = layer.shared_norm = true; }>},
     {"parallel with two norms", each<[](LayerSpec& layer) { layer.parallel = true; }>},

@@ -20,7 +20,7 @@ Spec unusual() {
   layer.attention = {6, 2, 10, 12, QkvLayout::kPerHead};
   layer.attention.set_qkv_bias(true);
   layer.attention.output_bias = layer.attention.sinks = true;
-  layer.attention.norm = {QueryNormForm::kOwn, Norm::kLayer, false, true, 1e-3};
+  layer.attention.norm = {QueryNormForm::kOwn, Norm::kLayer, false, true, 1e-3, NormedSides::kKey};
   layer.attention.scale = 0.3;
   layer.attention.soft_cap = 50;
   layer.attention.window = 9;
