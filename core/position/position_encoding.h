@@ -74,7 +74,8 @@ struct Prepared {
   at::Tensor content_query;  // (B, H, T, D) before the encoding's part; undefined when equal to `query`
   at::Tensor content_key;    // (B, Hkv, T, D); undefined when equal to `key`
   at::Tensor gate_query;     // (B, H, T, D) CoPE: what the gates are computed from; undefined when equal to `query`.
-                             // (B, H, T, 1) FoX: the logarithm of each token's gate; RePo: each token's position
+                             // (B, H, T, 1) FoX: the logarithm of each token's gate; RePo: each token's position;
+                             // GRAPE: see there
   at::Tensor gate_key;       // (B, Hkv, T, D) likewise
   at::Tensor given_gates;    // (B, H, T) float64: gates from 0 to 1 of the keys instead of the encoding's, whose own
                              // hold where this is NaN; undefined: none is given

@@ -155,6 +155,67 @@ TEST(Trace, ForgetGatesAreExpectedWhereTheEncodingHasThem) {
   }
 }
 
+// The terms of GRAPE are a number of each token and head: others, and none, are refused. Without its parameters, which
+// say what its pairs turn by, there is no map of queries and keys.
+TEST(Trace, TermsAreExpectedWhereGrapeHasThem) {
+  const test::TemporaryFolder folder;
+  at::manual_seed(5);
+  const at::Tensor rows = at::randn({2, 5, 4});
+  const at::Tensor terms = at::rand({2, 5, 1});
+  const auto opened = [&](const std::string& encoding, const std::vector<std::pair<std::string, at::Tensor>>& more) {
+    std::vector<formats::OutputTensor> tensors;
+    std::vector<std::pair<std::string, at::Tensor>> all{{"layers.0.q", rows}, {"layers.0.k", rows}};
+    all.insert(all.end(), more.begin(), more.end());
+    for (const auto& [name, tensor] : all) {
+      tensors.push_back({name,
+                         formats::DType::kF32,
+                         tensor.sizes().vec(),
+                         {static_cast<const std::byte*>(tensor.data_ptr()), tensor.nbytes()}});
+    }
+    const auto path = folder.path() / "grape.safetensors";
+    const Status written = formats::write_safetensors(
+        path, tensors, {{"locus.format", "trace/1"}, {"encoding", encoding}, {"causal", "true"}, {"width", "8"}});
+    EXPECT_TRUE(written.ok()) << written.error().describe();
+    return test::open_trace(path);
+  };
+  const auto additive = [&](const at::Tensor& of_query, const at::Tensor& of_key) {
+    std::vector<std::pair<std::string, at::Tensor>> more{{"layers.0.encoding.rate", at::ones({2})},
+                                                         {"layers.0.encoding.key_direction", at::ones({2, 4})},
+                                                         {"layers.0.encoding.query_direction", at::ones({2, 4})}};
+    for (const auto& [name, tensor] : {std::pair("layers.0.q_gate", of_query), std::pair("layers.0.k_gate", of_key)}) {
+      if (tensor.defined()) {
+        more.emplace_back(name, tensor);
+      }
+    }
+    return opened(R"({"name": "grape", "form": "additive", "gated": "both"})", more);
+  };
+  const auto whole = additive(terms, terms);
+  ASSERT_TRUE(whole.ok()) << whole.error().describe();
+  const auto map = (*whole)->map({0, 1, models::Quantity::kContribution, {}, {}});
+  ASSERT_TRUE(map.ok()) << map.error().describe();
+  for (std::int64_t i = 0; i < 5; ++i) {
+    for (std::int64_t j = 0; j <= i; ++j) {
+      const double term = terms[1][i][0].item<double>() + terms[1][j][0].item<double>();
+      EXPECT_NEAR(map->at(i, j), -static_cast<double>(i - j) * term, 1e-5) << i << " " << j;
+    }
+  }
+  for (const at::Tensor& wrong : {at::Tensor(), rows}) {
+    for (const bool of_key : {false, true}) {
+      const auto refused = additive(of_key ? terms : wrong, of_key ? wrong : terms);
+      ASSERT_FALSE(refused.ok());
+      EXPECT_EQ(refused.error().code, ErrorCode::kBadInput);
+      EXPECT_NE(refused.error().describe().find(of_key ? "layers.0.k_gate" : "layers.0.q_gate"), std::string::npos)
+          << refused.error().describe();
+    }
+  }
+  const std::string turned = R"({"name": "grape"})";
+  const auto known = opened(turned, {{"layers.0.encoding.log_frequencies", at::randn({2})}});
+  ASSERT_TRUE(known.ok()) << known.error().describe();
+  EXPECT_TRUE((*known)->map({0, 1, models::Quantity::kLogit, {}, {}}).ok());
+  const auto unknown = opened(turned, {});
+  EXPECT_FALSE(unknown.ok() && (*unknown)->map({0, 1, models::Quantity::kLogit, {}, {}}).ok());
+}
+
 TEST(Trace, QueriesAndKeysAloneAreEnough) {
   constexpr std::int64_t kLength = 150;
   constexpr std::int64_t kPixels = 30;

@@ -1,6 +1,7 @@
 // The position encodings that a trace names, and their tensors.
 #include <algorithm>
 
+#include "core/position/grape.h"
 #include "core/position/list.h"
 #include "models/engine/trace/open_trace.h"
 #include "models/formats/json/settings_json.h"
@@ -77,7 +78,9 @@ Status read_encoding(OpenTrace& trace, json object, const std::vector<std::int64
   const position::Description& description = (*made)->description();
   EncodingUse& known = model.encodings.back();
   known.has_parts = description.has_parts;
-  if (!used.complete && description.scores) {
+  // GRAPE's frequencies are its parameters.
+  const bool needs_all = description.scores || dynamic_cast<const position::Grape*>(made->get()) != nullptr;
+  if (!used.complete && needs_all) {
     model.warnings.push_back("the trace lacks tensors of its encoding: only stored maps can be shown");
     return {};
   }

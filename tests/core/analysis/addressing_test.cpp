@@ -56,6 +56,8 @@ std::vector<AddressingCase> addressing_cases() {
       {"xpos", "xpos", {}},
       {"pope", "pope", {{"start", text("uniform")}}},
       {"pope partial", "pope", {{"start", text("uniform")}, {"fraction", 0.375}}, AddressingWay::kPairs, 1},
+      {"grape", "grape", {}},
+      {"grape additive", "grape", {{"form", text("additive")}, {"gated", text("both")}}, AddressingWay::kTable},
       {"dape", "dape", {}, AddressingWay::kTable},
       {"dape over rope", "dape", {{"over", text("rope")}}, AddressingWay::kTable},
       {"randpe", "randpe", {}},

@@ -51,6 +51,10 @@ TEST(EncodingRelations, relativeEncodingsAreInvariantUnderShifts) {
       {"relative-capped", {{"length", std::int64_t{5}}}},
       {"tapa", {}},
       {"pope", {}},
+      {"repo", {}},
+      {"grape", {}},
+      {"grape", {{"form", std::string("contextual")}}},
+      {"grape", {{"form", std::string("additive")}, {"gated", std::string("both")}}},
       {"path", {}},
       {"selective", {}},
       {"stick-breaking", {}},
@@ -65,6 +69,29 @@ TEST(EncodingRelations, relativeEncodingsAreInvariantUnderShifts) {
 TEST(EncodingRelations, fireChangesWithTheQueryAndDynamicNtkWithTheLength) {
   EXPECT_GT(change_by_shift("fire", {{"length", std::int64_t{4}}}, 37), 1e-2);
   EXPECT_GT(change_by_shift("rope", {{"scaling", std::string("dynamic")}, {"factor", 2.0}}, 200), 1e-3);
+}
+
+// p̂ of the last form of GRAPE is turned by the position itself.
+TEST(EncodingRelations, grapesPathsAreNotRelative) {
+  EXPECT_GT(change_by_shift("grape", {{"form", std::string("path")}}, 37), 1e-2);
+}
+
+// Before training the frequencies are RoPE's, in both forms that have them; equal steps of a clock are positions.
+TEST(EncodingRelations, grapeBeginsAsRopeThatTurnsTheOtherWay) {
+  const position::ModelShape shape = shape_of(4, 8, 2);
+  const position::Projections projections = random_projections(shape, 1, kTokens);
+  const auto logits = [&](const position::PositionEncoding& encoding) {
+    const position::State state = encoding.begin(Positions::sequence(kTokens), 1);
+    return causal_cells(whole_map(encoding, encoding.prepare(state, 0, projections)).logits);
+  };
+  const Settings swapped{{"layout", std::string("swapped")}};
+  EXPECT_CLOSE(logits(*encoding("grape", {}, shape)), logits(*encoding("rope", swapped, shape)), 1e-5);
+  const auto clock = encoding("grape", {{"form", std::string("contextual")}}, shape);
+  parameter(*clock, "layers.0.clock_bias").fill_(16 * std::log(3.0));  // steps of σ(ln 3) = ¾
+  Settings slower = swapped;
+  slower.set("scaling", std::string("linear"));
+  slower.set("factor", 4.0 / 3);
+  EXPECT_CLOSE(logits(*clock), logits(*encoding("rope", slower, shape)), 1e-5);
 }
 
 // TAPE's Table 3: 12 layers of 12 heads at 1,024 tokens, 165.69 G multiply-accumulates with FIRE, 160.46 with RoPE.

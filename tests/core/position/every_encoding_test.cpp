@@ -45,6 +45,12 @@ std::vector<Case> cases() {
   add("pope-partial", "pope", {{"fraction", 0.5}, {"per_layer", false}, {"start", word("uniform")}});
   add("path-whole", "path", {{"rank", std::int64_t{0}}, {"taps", std::int64_t{0}}});
   add("path-fox", "path", {{"rank", std::int64_t{3}}, {"taps", std::int64_t{2}}, {"gates", true}});
+  add("grape-contextual", "grape", {{"form", word("contextual")}, {"scale", 2.0}});
+  add("grape-clocks", "grape", {{"form", word("contextual")}, {"per_head", true}});
+  add("grape-additive", "grape", {{"form", word("additive")}});
+  add("grape-by-queries", "grape", {{"form", word("additive")}, {"gated", word("query")}});
+  add("grape-by-both", "grape", {{"form", word("additive")}, {"gated", word("both")}});
+  add("grape-path", "grape", {{"form", word("path")}, {"width", std::int64_t{6}}});
   add("dape-alibi", "dape", {{"over", word("alibi")}, {"hidden", std::int64_t{5}}});
   add("dape-rope", "dape", {{"over", word("rope")}});
   add("xpos-half", "xpos", {{"layout", word("half")}});
