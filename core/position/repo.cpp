@@ -91,18 +91,26 @@ at::Tensor Repo::places(const at::Tensor& hidden, std::int64_t layer) const {
 
 Prepared Repo::prepare(const State& state, std::int64_t layer, const Projections& projections) const {
   Prepared prepared = PositionEncoding::prepare(state, layer, projections);
-  prepared.gate_query = places(projections.hidden, layer).unsqueeze(-1);  // (B, H, T, 1)
-  const at::Tensor frequencies = inverse_frequencies(shape_.head_width, options_.base).to(prepared.query.device());
-  const at::Tensor angles = prepared.gate_query.to(at::kDouble) * frequencies;  // (B, H, T, M)
+  prepared.content_query = projections.query;
+  prepared.content_key = projections.key;
+  return placed(prepared, places(projections.hidden, layer).unsqueeze(-1));  // (B, H, T, 1)
+}
+
+Prepared Repo::placed(const Prepared& prepared, const at::Tensor& positions) const {
+  if (!prepared.content_query.defined() || !prepared.content_key.defined()) {
+    return prepared;
+  }
+  Prepared moved = prepared;
+  moved.gate_query = positions;
+  const at::Tensor frequencies = inverse_frequencies(shape_.head_width, options_.base).to(positions.device());
+  const at::Tensor angles = positions.to(at::kDouble) * frequencies;  // (B, H, T, M)
   const Rotation turn{angles.cos(), angles.sin()};
   // A key that several queries share stands in another place for each of them.
-  const at::Tensor& key = projections.key;
-  const bool shares = key.size(1) != shape_.heads;
-  prepared.content_query = projections.query;
-  prepared.content_key = key;
-  prepared.query = rotate(projections.query, turn, PairLayout::kHalf);
-  prepared.key = rotate(shares ? key.repeat_interleave(shape_.heads / key.size(1), 1) : key, turn, PairLayout::kHalf);
-  return prepared;
+  const at::Tensor& key = prepared.content_key;
+  const std::int64_t group = shape_.heads / key.size(1);
+  moved.query = rotate(prepared.content_query, turn, PairLayout::kHalf);
+  moved.key = rotate(group > 1 ? key.repeat_interleave(group, 1) : key, turn, PairLayout::kHalf);
+  return moved;
 }
 
 Entry repo_encoding() {

@@ -41,6 +41,7 @@ class Repo final : public WithOptions<Repo, RepoOptions> {
   double macs(std::int64_t layer, std::int64_t length) const override;
   Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
   at::Tensor learned_positions(const Prepared& prepared) const override { return prepared.gate_query; }
+  Prepared placed(const Prepared& prepared, const at::Tensor& positions) const override;
 
  private:
   // (B, H, T) z of the layer's input (B, T, C).

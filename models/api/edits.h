@@ -15,15 +15,18 @@
 //   angles     layer, head, formula          θ of pair m, a formula of m, M, D, base, L, T
 //   gates      layer, head, tokens, to       the gates of those keys (all without tokens) are `to`, 0 to 1; of FoX also
 //                                            their geometric mean over the run: ALiBi with the slope of this text
+//   place      layer, head, tokens, to       where the head puts those tokens (all without tokens) by an encoding that
+//                                            learns positions (RePo): a number, "by" a number more, "index", "mix" p of
+//                                            the index and 1 − p of its own, "round", or "sorted" in the text's order
 //   decay      layer, head, to               how the state of a mixer's head decays, see DecayTo
 //   unwrite    layer, head, tokens           those tokens write nothing into the state
 //   reset      layer, head, at               the state is emptied before that token
 //   mixer zero layer, head                   the output of a mixer's head is 0
 //
-// The last four are of layers without a soft-max, and count the heads of their mixers.
+// From `decay` on they are of layers without a soft-max, and count the heads of their mixers.
 //
-// Everything counts from 0, ranges are [begin, end). Edits of one head combine in the order angles, pairs, gates, scale,
-// bias, edge, head, whatever the list's; scales multiply, biases add, edges join, a dropped pair stays dropped, and of
+// Everything counts from 0, ranges are [begin, end). Edits of one head combine in the order angles, pairs, gates, place,
+// scale, bias, edge, head, whatever the list's; of `place` one after the other; scales multiply, biases add, edges join, a dropped pair stays dropped, and of
 // several `angles`, `gates`, `head`, `decay` or `positions` of one place the last one holds. A `head` edit decides over all others of its
 // head, but `mean` over none. `positions` come before `shift`s, which add up. Logits are those that the soft-max sees:
 // after a cap, where the layer has one; beyond ±1e12 they are held there.
@@ -56,7 +59,8 @@ enum class EditKind {
   kUnwrite,
   kReset,
   kMixerZero,
-  kGates
+  kGates,
+  kPlace
 };
 
 // The change of a head.

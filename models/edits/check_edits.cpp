@@ -38,6 +38,15 @@ Status check_formula(const Edit& edit, const ModelInfo& model, const std::string
     }
     return {};
   }
+  if (edit.kind == EditKind::kPlace) {
+    if (!parse_place(edit.formula)) {
+      return bad_input(field + ": expected " + std::string(kPlaceForms) + ", found " + shown(edit.formula));
+    }
+    return model.learns_positions()
+               ? Status()
+               : Status(unsupported(field +
+                                    ": expected a checkpoint that learns positions (RePo), found none in this one"));
+  }
   const bool bias = edit.kind == EditKind::kBias;
   const Result<Formula> formula = Formula::compile(edit.formula, bias ? bias_variables() : angle_variables());
   if (!formula.ok()) {

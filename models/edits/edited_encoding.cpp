@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace locus::models {
 
@@ -87,7 +88,8 @@ EditedEncoding::EditedEncoding(std::shared_ptr<const position::PositionEncoding>
       mask_(mask) {
   for (const HeadEdits& head : heads_) {
     gates_ = gates_ || !head.gates.empty();
-    by_token_ = by_token_ || !head.gates.empty() || !head.edges.empty() ||
+    places_ = places_ || !head.places.empty();
+    by_token_ = by_token_ || !head.gates.empty() || !head.places.empty() || !head.edges.empty() ||
                 (head.to && *head.to != HeadTo::kUniform && *head.to != HeadTo::kContent);
     turns_ = turns_ || head.turns();
   }
@@ -149,7 +151,8 @@ position::TileScores EditedEncoding::score(const Prepared& prepared, const posit
   for (std::int64_t head = tile.heads.begin; head < tile.heads.end; ++head) {
     asked.content = asked.content || heads_[static_cast<std::size_t>(head)].to == HeadTo::kContent;
   }
-  position::TileScores scores = own_->score(gates_ ? with_gates(prepared) : prepared, tile, asked, carry);
+  const Prepared gated = gates_ ? with_gates(prepared) : prepared;
+  position::TileScores scores = own_->score(places_ ? with_places(gated) : gated, tile, asked, carry);
   if (soft_cap_ > 0) {
     scores.logits = at::tanh(scores.logits / soft_cap_) * soft_cap_;
     if (scores.content.defined()) {
@@ -191,6 +194,43 @@ Prepared EditedEncoding::with_gates(const Prepared& prepared) const {
     }
   }
   return given;
+}
+
+Prepared EditedEncoding::with_places(const Prepared& prepared) const {
+  using Kind = PlaceValue::Kind;
+  at::Tensor places = own_->learned_positions(prepared).clone();  // (B, H, T, 1)
+  const std::int64_t tokens = places.size(2);
+  for (std::int64_t h = 0; h < static_cast<std::int64_t>(heads_.size()); ++h) {
+    for (const HeadPlace& place : heads_[static_cast<std::size_t>(h)].places) {
+      const Range range = place.tokens.empty() ? Range{0, tokens} : place.tokens.clamped({0, tokens});
+      if (range.empty()) {
+        continue;
+      }
+      at::Tensor part = places.select(1, h).squeeze(-1).slice(1, range.begin, range.end);  // (B, n)
+      const at::Tensor index = at::arange(range.begin, range.end, part.options());
+      switch (place.to.kind) {
+        case Kind::kAt:
+          part.fill_(place.to.number);
+          break;
+        case Kind::kBy:
+          part.add_(place.to.number);
+          break;
+        case Kind::kIndex:
+          part.copy_(index.expand_as(part));
+          break;
+        case Kind::kMix:
+          part.copy_(part * (1 - place.to.number) + index * place.to.number);
+          break;
+        case Kind::kRound:
+          part.round_();
+          break;
+        case Kind::kSorted:
+          part.copy_(std::get<0>(part.sort(1)));
+          break;
+      }
+    }
+  }
+  return own_->placed(prepared, places);
 }
 
 at::Tensor EditedEncoding::changed(const HeadEdits& edits, const at::Tensor& logits, const at::Tensor& places,

@@ -16,6 +16,7 @@
 #include "core/position/position_encoding.h"
 #include "core/position/shared/pair_form.h"
 #include "models/api/edits.h"
+#include "models/edits/fields.h"
 #include "models/edits/formula.h"
 
 namespace locus::models {
@@ -38,12 +39,19 @@ struct HeadGates {
   std::optional<double> value;  // none: the geometric mean of the head's gates over the run
 };
 
+// Positions that the head does not compute: of these tokens (empty: of all).
+struct HeadPlace {
+  Range tokens;
+  PlaceValue to;
+};
+
 // Edits of one head, in the order of application.
 struct HeadEdits {
   std::optional<at::Tensor> angles;   // (M) float64 θ instead of the encoding's
   std::vector<std::int64_t> still;    // pairs
   std::vector<std::int64_t> dropped;  // pairs
   std::vector<HeadGates> gates;       // the last of a token holds
+  std::vector<HeadPlace> places;      // one after the other
   double scale = 1;
   std::vector<std::shared_ptr<const BiasFormula>> biases;
   std::vector<std::pair<Range, Range>> edges;  // queries, keys
@@ -52,7 +60,7 @@ struct HeadEdits {
   // True if the edits change the input of the soft-max, before cells are masked.
   bool changes() const { return scale != 1 || !biases.empty(); }
   bool turns() const { return angles || !still.empty() || !dropped.empty(); }
-  bool scores() const { return changes() || !gates.empty() || !edges.empty() || to; }
+  bool scores() const { return changes() || !gates.empty() || !places.empty() || !edges.empty() || to; }
 };
 
 // Limit of edited scores: beyond it neither float32 sums nor differences of scores are meaningful.
@@ -87,7 +95,7 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   bool is_dot_product() const override { return false; }
   bool is_linear() const override { return own_->is_linear(); }
   at::Tensor learned_positions(const position::Prepared& prepared) const override {
-    return own_->learned_positions(prepared);
+    return own_->learned_positions(places_ ? with_places(prepared) : prepared);
   }
   at::Tensor log_gates(const position::Prepared& prepared) const override {
     return own_->log_gates(gates_ ? with_gates(prepared) : prepared);
@@ -114,6 +122,8 @@ class EditedEncoding final : public position::PositionEncoding, public position:
  private:
   // With Prepared::given_gates of the edited heads.
   position::Prepared with_gates(const position::Prepared& prepared) const;
+  // With the positions of the edited heads.
+  position::Prepared with_places(const position::Prepared& prepared) const;
   // (B, R, K) scaled and biased in float64, clamped to ±kMaxScore; −∞ where a formula masks.
   at::Tensor changed(const HeadEdits& edits, const at::Tensor& logits, const at::Tensor& places,
                      const position::Tile& tile, std::int64_t head) const;
@@ -131,6 +141,7 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   bool by_token_ = false;
   bool turns_ = false;
   bool gates_ = false;
+  bool places_ = false;
   mutable std::atomic<bool> overflowed_{false};
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
@@ -41,7 +42,7 @@ constexpr std::array kResetFields{EditField{"layer", &Edit::layer}, EditField{"h
                                   EditField{"at", &Edit::at, true}};
 constexpr std::array kMixerZeroFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head}};
 
-constexpr std::array<EditForm, 16> kForms{{{EditKind::kPositions, "positions", kPositionsFields},
+constexpr std::array<EditForm, 17> kForms{{{EditKind::kPositions, "positions", kPositionsFields},
                                            {EditKind::kShift, "shift", kShiftFields},
                                            {EditKind::kHead, "head", kHeadFields},
                                            {EditKind::kEdge, "edge", kEdgeFields},
@@ -56,7 +57,10 @@ constexpr std::array<EditForm, 16> kForms{{{EditKind::kPositions, "positions", k
                                            {EditKind::kUnwrite, "unwrite", kUnwriteFields},
                                            {EditKind::kReset, "reset", kResetFields},
                                            {EditKind::kMixerZero, "mixer zero", kMixerZeroFields},
-                                           {EditKind::kGates, "gates", kGatesFields}}};
+                                           {EditKind::kGates, "gates", kGatesFields},
+                                           {EditKind::kPlace, "place", kGatesFields}}};
+
+constexpr double kMaxPlace = 1e9;  // a position whose angles still mean something
 
 }  // namespace
 
@@ -99,6 +103,28 @@ std::optional<GateValue> parse_gate(std::string_view text) {
   }
   const std::optional<double> value = parse_number<double>(text);
   return value && *value >= 0 && *value <= 1 ? std::optional(GateValue{value}) : std::nullopt;
+}
+
+std::optional<PlaceValue> parse_place(std::string_view text) {
+  using Kind = PlaceValue::Kind;
+  const std::size_t space = text.find(' ');
+  const std::size_t begin = text.find_first_not_of(' ', space);
+  const bool one = space == std::string_view::npos || begin == std::string_view::npos;
+  const std::string_view word = text.substr(0, space);
+  if (one) {
+    for (const auto& [name, kind] :
+         {std::pair("index", Kind::kIndex), std::pair("round", Kind::kRound), std::pair("sorted", Kind::kSorted)}) {
+      if (word == name) {
+        return PlaceValue{kind};
+      }
+    }
+  } else if (word != "by" && word != "mix") {
+    return std::nullopt;
+  }
+  const std::optional<double> number = parse_number<double>(one ? word : text.substr(begin));
+  const Kind kind = one ? Kind::kAt : word == "by" ? Kind::kBy : Kind::kMix;
+  const bool fits = number && std::abs(*number) <= kMaxPlace && (kind != Kind::kMix || (*number >= 0 && *number <= 1));
+  return fits ? std::optional(PlaceValue{kind, *number}) : std::nullopt;
 }
 
 std::string form_names() {

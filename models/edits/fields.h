@@ -55,6 +55,16 @@ struct GateValue {
 };
 std::optional<GateValue> parse_gate(std::string_view text);
 
+// Where tokens are put: "2.5", "by -3", "index", "mix 0.3" (from 0 to 1), "round", "sorted". Nothing where `text` is none.
+struct PlaceValue {
+  enum class Kind { kAt, kBy, kIndex, kMix, kRound, kSorted };
+  Kind kind = Kind::kAt;
+  double number = 0;
+};
+std::optional<PlaceValue> parse_place(std::string_view text);
+inline constexpr std::string_view kPlaceForms =
+    "a number, by a number, mix and a number from 0 to 1, index, round or sorted";
+
 inline constexpr WordTable<HeadTo, 7> kHeadWords{{{"zero", HeadTo::kZero},
                                                   {"mean", HeadTo::kMean},
                                                   {"uniform", HeadTo::kUniform},

@@ -75,6 +75,8 @@ class LayerBinder {
         return take_angles(edit, index);
       case EditKind::kGates:
         return take_gates(edit, index);
+      case EditKind::kPlace:
+        return take_place(edit, index);
     }
     return {};
   }
@@ -311,6 +313,22 @@ class LayerBinder {
                                (about.has_gates ? " has a gate for each query and key, and no mean of a token's"
                                                 : " has no gates")),
                    index, "to");
+  }
+
+  // Layers that learn no positions are left as they are, unless they are named.
+  Status take_place(const Edit& edit, std::size_t index) {
+    const std::optional<PlaceValue> place = parse_place(edit.formula);
+    if (!place) {
+      return bad_input(field_name(index, "to") + ": expected " + std::string(kPlaceForms) + ", found " +
+                       shown(edit.formula));
+    }
+    const position::Description& about = layer_.encoding->description();
+    if (about.learns_positions) {
+      return each(edit, [&](HeadEdits& head) { head.places.push_back({edit.tokens, *place}); });
+    }
+    return edit.layer.indices.empty()
+               ? Status()
+               : Status(of_edit(unsupported("encoding " + about.name + " learns no positions"), index, "to"));
   }
 
   const ModelInfo& model_;

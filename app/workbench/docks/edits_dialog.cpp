@@ -61,6 +61,11 @@ constexpr std::array<EditPreset, 2> kForgetPresets{
     {{"Nothing is forgotten: all gates are 1", "gates all.all 1"},
      {"What is forgotten does not depend on the text: gates are their mean", "gates all.all mean"}}};
 
+constexpr std::array<EditPreset, 3> kPlacePresets{
+    {{"Every token stands at its index", "place all.all index"},
+     {"Tokens stand in the order of the text", "place all.all sorted"},
+     {"This head moves the first token by 5", "place {P} tokens 0:1 by 5"}}};
+
 // "edits[2].head: expected …" without the field of a file that nobody sees here: the line is one edit.
 std::string own_words(const std::string& message) {
   const std::size_t end = message.find(']');
@@ -110,6 +115,9 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
   }
   if (checkpoint != nullptr && checkpoint->info() != nullptr && checkpoint->info()->forgets()) {
     offer(kForgetPresets);
+  }
+  if (checkpoint != nullptr && checkpoint->info() != nullptr && checkpoint->info()->learns_positions()) {
+    offer(kPlacePresets);
   }
   offer(kPresets);
   column->addWidget(presets_);

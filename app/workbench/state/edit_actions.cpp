@@ -60,6 +60,12 @@ models::Edit gates_edit(const EditedPlace& place, const Range& tokens, const cha
   return edit;
 }
 
+models::Edit place_edit(const EditedPlace& place, const Range& tokens, const char* to) {
+  models::Edit edit = gates_edit(place, tokens, to);
+  edit.kind = models::EditKind::kPlace;
+  return edit;
+}
+
 models::Edit pairs_edit(const EditedPlace& place, const Range& pairs, models::PairsDo action) {
   models::Edit edit = edit_of(models::EditKind::kPairs, place);
   edit.pairs = pairs;
@@ -162,6 +168,19 @@ std::vector<EditChoice> EditActions::choices(const views::Selection& there, std:
                         ? QStringLiteral("Gate 1 at token %1: head %2 forgets nothing there").arg(place.key).arg(named)
                         : QStringLiteral("Gate 1 at token %1: head %2 always counts it").arg(place.key).arg(named),
                     gates_edit(place, token, "1")});
+  }
+  if (encoding != nullptr && encoding->learns_positions) {
+    list.push_back({"edit-place-index", QStringLiteral("Head %1 takes the index for its positions").arg(named),
+                    place_edit(place, {}, "index")});
+    if (place.key != views::kNone) {
+      const Range token = between(place.key, place.key);
+      list.push_back({"edit-place-later",
+                      QStringLiteral("Token %1 one step later in head %2").arg(place.key).arg(named),
+                      place_edit(place, token, "by 1")});
+      list.push_back({"edit-place-earlier",
+                      QStringLiteral("Token %1 one step earlier in head %2").arg(place.key).arg(named),
+                      place_edit(place, token, "by -1")});
+    }
   }
   if (place.query != views::kNone && place.key != views::kNone) {
     list.push_back({"edit-edge", QStringLiteral("Mask this cell"), edge_edit(place, place)});

@@ -380,6 +380,21 @@ TEST_F(WindowEdits, AGateIsSetFromTheMenuOfItsKey) {
   window_->findChild<QMenu*>(QStringLiteral("canvas-menu"))->close();
 }
 
+TEST_F(WindowEdits, ALearnedPositionIsMovedFromTheMenuOfItsKey) {
+  window_->studio().column_actions().remove(column(0).id);
+  open((test::source_dir() + "/assets/checkpoints/text-repo").c_str());
+  ASSERT_TRUE(settle());
+  Q_EMIT window_->canvas()->context_requested(figure::Hit{0, 2.5, 8.5, -1}, QPoint(40, 40));
+  auto* menu = window_->findChild<QMenu*>(QStringLiteral("edits-menu"));
+  ASSERT_NE(menu, nullptr);
+  const std::string place =
+      std::to_string(window_->studio().state().layer) + "." + std::to_string(window_->studio().state().head);
+  expect_choices(*menu, {{"edit-place-index", "place " + place + " index"},
+                         {"edit-place-later", "place " + place + " tokens 2:3 by 1"},
+                         {"edit-place-earlier", "place " + place + " tokens 2:3 by -1"}});
+  window_->findChild<QMenu*>(QStringLiteral("canvas-menu"))->close();
+}
+
 // On the side of the mixers, whose layers have no attention to mask.
 TEST_F(WindowEdits, AMixersHeadIsEditedFromTheMenuOfItsPlace) {
   window_->studio().column_actions().remove(column(0).id);

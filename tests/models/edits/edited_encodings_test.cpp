@@ -360,6 +360,66 @@ TEST(EditedEncodings, ForgetGatesAreThoseGiven) {
   EXPECT_CLOSE(lives({"gates 1.0 0.5"}).slice(0, 1), expected.slice(0, 1), 1e-6);
 }
 
+// Learned positions that are moved by hand: the logits are made of the run's queries and keys before their rotation.
+TEST(EditedEncodings, PlacesAreThoseGiven) {
+  const at::NoGradGuard no_grad;
+  for (const std::int64_t key_heads : {4, 2}) {
+    Spec spec = spec_of("repo");
+    spec.each([&](std::int64_t, transformer::LayerSpec& layer) { layer.attention.kv_heads = key_heads; });
+    const auto model = model_of(spec);
+    const Subject subject = subject_of(*model);
+    const Observation plain = observed(subject, subject.batch);
+    constexpr std::int64_t kHead = 2;
+    for (const std::int64_t layer : {0, 1}) {
+      const position::Prepared& own = plain.layers[static_cast<std::size_t>(layer)].prepared;
+      const at::Tensor z = own.gate_query[0].select(0, kHead).squeeze(-1).to(at::kDouble);
+      const at::Tensor query = own.content_query[0].select(0, kHead).to(at::kDouble);
+      const at::Tensor key = own.content_key[0].select(0, kHead / (4 / key_heads)).to(at::kDouble);
+      const std::int64_t pairs = query.size(1) / 2;
+      const auto with = [&](const at::Tensor& places) {
+        return [&, places](at::Tensor& logits) {
+          for (std::int64_t i = 0; i < kTokens; ++i) {
+            for (std::int64_t j = 0; j <= i; ++j) {
+              double sum = 0;
+              for (std::int64_t m = 0; m < pairs; ++m) {
+                const double angle = (places[i].item<double>() - places[j].item<double>()) *
+                                     std::pow(10000.0, -static_cast<double>(m) / static_cast<double>(pairs));
+                const double qa = query[i][m].item<double>();
+                const double qb = query[i][m + pairs].item<double>();
+                const double ka = key[j][m].item<double>();
+                const double kb = key[j][m + pairs].item<double>();
+                sum += std::cos(angle) * (qa * ka + qb * kb) + std::sin(angle) * (qb * ka - qa * kb);
+              }
+              logits[i][j] = sum / std::sqrt(2.0 * static_cast<double>(pairs));
+            }
+          }
+        };
+      };
+      const std::string at = "place " + place(layer, kHead);
+      const at::Tensor index = at::arange(kTokens, at::kDouble);
+      expect_twin(subject, {edits_of({at + "by 0"}), layer, kHead, with(z)});
+      expect_twin(subject, {edits_of({at + "index"}), layer, kHead, with(index)});
+      expect_twin(subject, {edits_of({at + "mix 0.25"}), layer, kHead, with(0.75 * z + 0.25 * index)});
+      expect_twin(subject, {edits_of({at + "sorted"}), layer, kHead, with(std::get<0>(z.sort(0)))});
+      at::Tensor some = z.clone();
+      some.slice(0, 4, 7).fill_(3.5);
+      some.slice(0, 6, 9).sub_(2);
+      some.slice(0, 12, 14).copy_(z.slice(0, 12, 14).round());
+      expect_twin(subject, {edits_of({at + "tokens 4:7 3.5", at + "tokens 6:9 by -2", at + "tokens 12:14 round"}),
+                            layer, kHead, with(some)});
+      // What the text shows of the places follows them, and no other head moves.
+      const auto batch = edited(subject, edits_of({at + "tokens 4:7 3.5", at + "tokens 6:9 by -2"}));
+      const auto& encoding = subject.model.encoding_of(*batch, layer);
+      const at::Tensor shown =
+          encoding->learned_positions(observed(subject, *batch).layers[static_cast<std::size_t>(layer)].prepared)[0]
+              .squeeze(-1)
+              .to(at::kDouble);
+      EXPECT_CLOSE(shown.select(0, kHead).slice(0, 0, 9), some.slice(0, 0, 9), 1e-6);
+      EXPECT_CLOSE(shown.select(0, 0), own.gate_query[0].select(0, 0).squeeze(-1).to(at::kDouble), 1e-6);
+    }
+  }
+}
+
 // Gates of given keys, for all queries. z_i[p] is read off where all gates are 1 (p = i − j + 1) and where all are 0.
 TEST(EditedEncodings, ContextualGatesAreThoseGiven) {
   const at::NoGradGuard no_grad;
@@ -437,6 +497,14 @@ TEST(EditedEncodings, WhatAnEncodingCannotTakeIsRefused) {
             "edits[0].to: expected a number from 0 to 1 or mean, found 1.5");
   EXPECT_EQ(refused(spec_of("fox"), "gates 0.0 tokens 20:22 1", ErrorCode::kBadInput),
             "edits[0].tokens: expected a range within 0 to 21, found 20 to 22");
+  EXPECT_EQ(refused(spec_of("rope"), "place 0.0 by 1", ErrorCode::kUnsupported),
+            "edits[0].to: expected a checkpoint that learns positions (RePo), found none in this one");
+  for (const std::string wrong : {"mix 1.5", "mix", "by", "by x", "left 2", "inf", "2e9"}) {
+    EXPECT_EQ(
+        refused(spec_of("repo"), "place 0.0 " + wrong, ErrorCode::kBadInput),
+        "edits[0].to: expected a number, by a number, mix and a number from 0 to 1, index, round or sorted, found " +
+            wrong);
+  }
   EXPECT_EQ(refused(spec_of("rope"), "shift 20:22 by 1", ErrorCode::kBadInput),
             "edits[0].tokens: expected a range within 0 to 21, found 20 to 22");
 }

@@ -24,7 +24,7 @@ using models::HeadTo;
 using models::PairsDo;
 
 Edits every_kind() {
-  Edits edits(16);
+  Edits edits(17);
   for (std::size_t n = 0; n < edits.size(); ++n) {
     edits[n].kind = static_cast<EditKind>(n);
   }
@@ -58,6 +58,9 @@ Edits every_kind() {
   edits[14].layer.indices = {0};
   edits[15].tokens = {4, 6};
   edits[15].formula = "0.5";
+  edits[16].layer.indices = {2};
+  edits[16].tokens = {4, 6};
+  edits[16].formula = "by -1.5";
   return edits;
 }
 
@@ -112,6 +115,11 @@ TEST(Edits, ShortFormsAreTheTablesWords) {
   EXPECT_EQ(models::to_text(edits[14]), "mixer zero 0.all");
   EXPECT_EQ(models::to_text(edits[15]), "gates all.all tokens 4:6 0.5");
   EXPECT_EQ(models::to_text(*models::parse_edit("gates 1.0 mean", 0)), "gates 1.0 mean");
+  EXPECT_EQ(models::to_text(edits[16]), "place 2.all tokens 4:6 by -1.5");
+  for (const char* const place :
+       {"place 1.0 2.5", "place 1.0 index", "place 1.0 mix 0.25", "place 1.0 tokens 3:9 sorted"}) {
+    EXPECT_EQ(models::to_text(*models::parse_edit(place, 0)), place);
+  }
   for (const auto& [other, same] :
        {std::pair{"  head  3.1   zero ", "head 3.1 to zero"},
         std::pair{"positions 3:9 7", "positions tokens 3:9 start 7 step 1"},
