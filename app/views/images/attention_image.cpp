@@ -15,6 +15,8 @@ namespace locus::views {
 
 namespace {
 
+constexpr double kSinkFactor = 5;
+constexpr double kMaxSinkFactor = 1e6;
 constexpr const char* kNeutralText = "Describe the image.";
 constexpr std::uint32_t kAreaColor = 0x4CC9F0FF;  // apart from the frame of the query
 
@@ -54,6 +56,7 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
             option<bool>(input, "plain"),
             option<std::string>(input, "outline") == "both",
             option<bool>(input, "area"),
+            rollout ? 0 : option<double>(input, "sinks"),
             option<std::int64_t>(input, "frame")};
   }
 
@@ -87,6 +90,10 @@ class AttentionImage final : public MeasuredView<AttentionImageKey, Field> {
                   {"half", "both"}),
            toggle("area", "Largest area",
                   "Frame the largest area within the outline of half of the weight, and say its box and share"),
+           number("sinks", "Sink cells over",
+                  "Mark the cells that all queries together read over so many times as much as with equal weights, in "
+                  "the mean over the layer's heads; 0: none are marked",
+                  kSinkFactor, 0.0, kMaxSinkFactor),
            toggle("plain", "Picture too", "The picture itself, beside the others", true),
            whole("frame", "Frame",
                  "Of a text with videos: this group of frames of each video alone, counted from 0; -1: all beside each "
@@ -128,6 +135,7 @@ Result<AttentionImageKey> AttentionImage::measure_key(const ViewInput& input, st
     key.heads = shown_heads(input, column, options);
     key.quantity = input.quantity;
     key.neutral = options.neutral;
+    key.sinks = options.sinks > 0;
   }
   if (!key.neutral.empty() && key.quantity != models::Quantity::kWeight) {
     return usage("option relative: expected the weight, found the " + quantity_label(key.quantity));
@@ -226,12 +234,13 @@ Result<figure::Figure> AttentionImage::draw(const ViewInput& input, const Number
       panel.struck = "head " + std::to_string(tile.head);
     }
     if (!options.all_heads) {
-      panel.note = note_of_tile(tile, column, input, options);
+      panel.note = note_of_tile(tile, column, input, options) + note_of_sinks(tile, column, options);
     }
     if (!options.all_heads && (!input.scale.shared || n + 1 == tiles.size())) {
       panel.color_bar_label = image_label(input, options);
     }
     add_outline(input, options, tile, panel);
+    add_sinks(tile.sinks, tile.area.cells, panel);
     mark_patch(tile.area.cells, patch_query(input, column), panel);
     figure.panels.push_back(std::move(panel));
   }
@@ -286,7 +295,8 @@ Result<Data> AttentionImage::table(const ViewInput& input, const Numbers& all) c
     data.shape.insert(data.shape.end(), {first.rows, first.columns});
   }
   const Field& rows = *all.front();
-  for (std::int64_t n = 0; n < rows.rows; ++n) {
+  const std::int64_t sink_rows = options.sinks > 0 ? std::ssize(shown_layers(input, 0)) : 0;  // behind the heads'
+  for (std::int64_t n = 0; n < rows.rows - sink_rows; ++n) {
     const auto row =
         options.rollout ? all.front() : query_row(rows, static_cast<std::size_t>(n), patch_query(input, column));
     const bool of_quantity = !options.rollout && options.neutral.empty();
@@ -295,13 +305,18 @@ Result<Data> AttentionImage::table(const ViewInput& input, const Numbers& all) c
         data.values.push_back(of_quantity ? as_data(input.quantity, value) : value);
       }
     }
+    const std::int64_t heads = options.all_heads ? model.heads : 1;
     std::string areas_said;
     for (const PatchArea& area : areas) {
       const std::string said =
           options.area && has_outlines(input, options) ? area_text(patches_of(*row, area.cells)) : "";
       areas_said += said.empty() ? "" : "; " + (area.name.empty() ? "" : area.name + ", ") + said;
+      if (sink_rows > 0) {
+        const std::int64_t row = rows.rows - sink_rows + n / heads;
+        const std::string sinks = sinks_text(sink_cells(rows, row, area.cells, options.sinks), area.cells);
+        areas_said += sinks.empty() ? "" : "; " + (area.name.empty() ? "" : area.name + ", ") + sinks;
+      }
     }
-    const std::int64_t heads = options.all_heads ? model.heads : 1;
     const HeadRef own = head_of_column(input, 0);
     const std::int64_t layer = input.layer == kAll ? n / heads : own.layer;
     data.titles.push_back(column.name + ", " +

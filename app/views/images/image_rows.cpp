@@ -174,6 +174,11 @@ Result<Field> measure_image(const AttentionImageKey& key, const MeasureContext& 
   if (!key.neutral.empty()) {
     LOCUS_CHECK(divide_by_neutral(key, context, rows));
   }
+  if (key.sinks) {
+    LOCUS_TRY(const std::shared_ptr<const Field> ratios, kept_sink_ratios(context, key.layers));
+    rows.values.insert(rows.values.end(), ratios->values.begin(), ratios->values.end());
+    rows.rows += ratios->rows;
+  }
   return rows;
 }
 
@@ -187,10 +192,15 @@ std::vector<ImageTile> image_tiles(const ViewInput& input, const ImageOptions& o
   std::vector<ImageTile> tiles;
   for (const ImagePanel& panel : image_panels(input, options)) {
     const Column& column = input.columns[panel.column];
-    ImageTile tile{panel, nullptr, nullptr};
+    ImageTile tile{panel, nullptr, nullptr, {}};
     tile.row =
         options.rollout ? all[panel.column] : query_row(*all[panel.column], panel.number, patch_query(input, column));
     tile.patches = std::make_shared<const Field>(patches_of(*tile.row, panel.area.cells));
+    if (options.sinks > 0) {
+      const Field& rows = *all[panel.column];
+      const std::int64_t layers = std::ssize(shown_layers(input, panel.column));
+      tile.sinks = sink_cells(rows, rows.rows - layers, panel.area.cells, options.sinks);
+    }
     tiles.push_back(std::move(tile));
   }
   return tiles;
@@ -238,6 +248,17 @@ std::string note_of_tile(const ImageTile& tile, const Column& column, const View
                                                 std::to_string(half.size()) + " patches with half of its weight here";
   const std::string area = options.area ? area_text(*tile.patches) : "";
   return words_of_query(*tile.row, *tile.patches, column, query) + outlined + (area.empty() ? "" : "; framed: " + area);
+}
+
+std::string note_of_sinks(const ImageTile& tile, const Column& column, const ImageOptions& options) {
+  if (options.sinks > 0 && column.trace->length() > kMaxSinkTokens) {
+    return "; sink cells are not looked for in over " + std::to_string(kMaxSinkTokens) + " tokens";
+  }
+  const std::size_t count = tile.sinks.size();
+  return count == 0
+             ? ""
+             : "; " + std::to_string(count) + (count == 1 ? " sink cell, read over " : " sink cells, read over ") +
+                   short_number(options.sinks) + " times as much as with equal weights";
 }
 
 std::string statement_of_image(const std::vector<ImageTile>& tiles, const ViewInput& input, std::size_t of,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/views/images/sink_cells.h"
 #include "app/views/shared/measured/measured_view.h"
 #include "app/views/shared/plots/patch_grid.h"
 
@@ -19,6 +20,7 @@ struct AttentionImageKey {
   std::int64_t query = 0;
   bool rollout = false;  // through all layers: of no layer, head or quantity
   std::string neutral;   // the text whose reading divides that of the query; empty: none
+  bool sinks = false;    // the ratios of sink_ratios() too
 
   friend bool operator==(const AttentionImageKey&, const AttentionImageKey&) = default;
 };
@@ -30,6 +32,7 @@ struct ImageOptions {
   bool plain = false;       // the pictures themselves too
   bool wide = false;        // the outline of 80 % of the weight too
   bool area = false;        // the largest area within the outline of half is framed, with its numbers
+  double sinks = 0;         // cells that are read over so many times as much as with equal weights are marked; 0: none
   std::int64_t frame = -1;  // of each video the group of frames that is shown; -1: all
 
   bool of_weights(models::Quantity quantity) const { return rollout || quantity == models::Quantity::kWeight; }
@@ -53,7 +56,7 @@ std::vector<ImagePanel> plain_panels(const ViewInput& input, const ImageOptions&
 std::vector<std::int64_t> shown_heads(const ViewInput& input, std::size_t column, const ImageOptions& options);
 std::vector<std::int64_t> shown_layers(const ViewInput& input, std::size_t column);
 
-// (layers · heads, T): a row per head, layer by layer. With a neutral text each cell's weight is divided by what the
+// (layers · heads, T): a row per head, layer by layer; with sinks then a row of sink_ratios() per layer. With a neutral text each cell's weight is divided by what the
 // last token of that text gives to the cell, 1 being as much; all other tokens are NaN then. Errors: the trace's;
 // neutral_run()'s.
 Result<Field> measure_image(const AttentionImageKey& key, const MeasureContext& context);
@@ -62,6 +65,7 @@ Result<Field> measure_image(const AttentionImageKey& key, const MeasureContext& 
 struct ImageTile : ImagePanel {
   FieldPointer row;  // (1, T)
   FieldPointer patches;
+  std::vector<SinkCell> sinks;
 };
 std::vector<ImageTile> image_tiles(const ViewInput& input, const ImageOptions& options, const Fields& all);
 
@@ -76,6 +80,8 @@ std::string image_label(const ViewInput& input, const ImageOptions& options);
 // Below a tile: the query, and what it gives to tokens that are no patches; of a text what it gives to the picture.
 std::string note_of_tile(const ImageTile& tile, const Column& column, const ViewInput& input,
                          const ImageOptions& options);
+// Behind it: how many sink cells are marked, or why none are looked for.
+std::string note_of_sinks(const ImageTile& tile, const Column& column, const ImageOptions& options);
 // The patch of a text's pictures that a word reads most; none for a query that is a patch itself, and where several tie.
 struct ReadPatch {
   std::size_t tile = 0;

@@ -70,6 +70,7 @@ TEST(ImageViews, PatchesAreTheQuerysRowWithoutClassTokenAndRegisters) {
 TEST(ImageViews, TheImageLiesUnderTheWholeGridAndTheQueryIsFramed) {
   ViewInput input = fake_image();
   input.query = kPrefix + 7;  // row 1, column 2
+  input.options.set("sinks", 0.0);
   const auto figure = view_of("attention-image").figure(input);
   ASSERT_TRUE(figure.ok()) << figure.error().describe();
   const figure::Panel& panel = figure->panels.front();
