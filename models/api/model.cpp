@@ -156,11 +156,12 @@ std::string picture_name(const std::vector<ImageSpan>& pictures, std::size_t n) 
   if (n < pictures.size() && pictures[n].video >= 0) {
     return "video " + std::to_string(pictures[n].video + 1) + ", frame " + std::to_string(pictures[n].frame);
   }
-  std::size_t number = 1;
+  const bool whole = n < pictures.size() && pictures[n].whole;
+  std::size_t number = whole ? 0 : 1;  // a whole picture stands behind its tiles, and is of their number
   for (std::size_t before = 0; before < std::min(n, pictures.size()); ++before) {
-    number += pictures[before].video < 0 ? 1 : 0;
+    number += pictures[before].video < 0 && !pictures[before].whole ? 1 : 0;
   }
-  return "image " + std::to_string(number);
+  return "image " + std::to_string(number) + (whole ? " whole" : "");
 }
 
 const std::vector<ImageSpan>& Trace::images() const {

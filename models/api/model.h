@@ -276,31 +276,69 @@ struct ImageGrid {
 
 // A picture within a text: the tokens that stand for it, and the cells that they are, row by row; rows == 0 where they
 // are no grid and stand one after another. Between two rows a family may have tokens that are no cells. A video is several
-// of these, one for each group of frames that the tower sees together.
+// of these, one for each group of frames that the tower sees together. The cells of a picture that was cut into tiles are
+// those of the whole picture; their tokens stand tile by tile.
 struct ImageSpan {
   std::int64_t first = 0;
   std::int64_t count = 0;  // cells
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::int64_t pitch = 0;   // tokens from a row to the next
-  std::int64_t video = -1;  // of the input's videos the one that it is of; -1: it is a picture
-  std::int64_t frame = 0;   // which of that video's groups of frames it is
-  std::int64_t step = 0;    // what `t` of its cells is behind that of the first cells of its block (M-RoPE)
-  double seconds = 0;       // when it is in the video
+  std::int64_t pitch = 0;      // tokens from a row to the next, within a tile
+  std::int64_t video = -1;     // of the input's videos the one that it is of; -1: it is a picture
+  std::int64_t frame = 0;      // which of that video's groups of frames it is
+  std::int64_t step = 0;       // what `t` of its cells is behind that of the first cells of its block (M-RoPE)
+  double seconds = 0;          // when it is in the video
+  std::int64_t tile_rows = 0;  // cells of a tile; 0: the picture is in one part
+  std::int64_t tile_columns = 0;
+  std::int64_t tile_pitch = 0;  // tokens from a tile to the next, row by row
+  bool whole = false;           // the whole picture once more, behind its tiles, which are the span before
 
   // The token of cell n, which is row n / columns.
   std::int64_t token(std::int64_t cell) const {
-    return first + (rows > 0 ? cell / columns * pitch + cell % columns : cell);
+    if (rows == 0) {
+      return first + cell;
+    }
+    const std::int64_t row = cell / columns;
+    const std::int64_t column = cell % columns;
+    if (tile_rows == 0) {
+      return first + row * pitch + column;
+    }
+    const std::int64_t tile = row / tile_rows * (columns / tile_columns) + column / tile_columns;
+    return first + tile * tile_pitch + row % tile_rows * pitch + column % tile_columns;
   }
-  bool holds(std::int64_t token) const {
+  // The cell that a token is; −1: none of these.
+  std::int64_t cell(std::int64_t token) const {
     const std::int64_t offset = token - first;
-    return offset >= 0 && (rows > 0 ? offset / pitch < rows && offset % pitch < columns : offset < count);
+    if (offset < 0) {
+      return -1;
+    }
+    if (rows == 0) {
+      return offset < count ? offset : -1;
+    }
+    if (tile_rows == 0) {
+      return offset / pitch < rows && offset % pitch < columns ? offset / pitch * columns + offset % pitch : -1;
+    }
+    const std::int64_t across = columns / tile_columns;
+    const std::int64_t tile = offset / tile_pitch;
+    const std::int64_t row = offset % tile_pitch / pitch;
+    const std::int64_t column = offset % tile_pitch % pitch;
+    return tile < rows / tile_rows * across && row < tile_rows && column < tile_columns
+               ? (tile / across * tile_rows + row) * columns + tile % across * tile_columns + column
+               : -1;
+  }
+  bool holds(std::int64_t token) const { return cell(token) >= 0; }
+  // Whether tiles, where there are some, divide the grid, and do not overlap.
+  bool tiles_fit() const {
+    return tile_rows == 0 ? tile_columns == 0 && tile_pitch == 0
+                          : tile_rows > 0 && tile_columns > 0 && rows > 0 && rows % tile_rows == 0 &&
+                                columns % tile_columns == 0 && pitch >= tile_columns && tile_pitch >= tile_columns &&
+                                (tile_pitch - tile_columns) / pitch >= tile_rows - 1;
   }
   friend bool operator==(const ImageSpan&, const ImageSpan&) = default;
 };
 
-// "image 2", "video 1, frame 3": the name of one of a text's pictures. Images and videos are counted from 1, each by
-// themselves, and frames from 0, as rows and columns are.
+// "image 2", "video 1, frame 3": the name of one of a text's pictures; "image 2 whole": what stands behind its tiles.
+// Images and videos are counted from 1, each by themselves, and frames from 0, as rows and columns are.
 std::string picture_name(const std::vector<ImageSpan>& pictures, std::size_t n);
 
 // The image as the model saw it: resized and cropped, before normalisation. Empty for text, and for traces of images

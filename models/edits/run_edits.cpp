@@ -145,9 +145,12 @@ class LayerBinder {
     }
     return each(edit, [&](HeadEdits& head) {
       for (std::int64_t row = edit.rows.begin; row < edit.rows.end; ++row) {
-        const std::int64_t first = span.token(row * span.columns);
-        head.edges.emplace_back(Range{0, layer_.positions.size()},
-                                Range{first + edit.columns.begin, first + edit.columns.end});
+        for (std::int64_t column = edit.columns.begin, end = 0; column < edit.columns.end; column = end) {
+          end = span.tile_rows > 0 ? std::min((column / span.tile_columns + 1) * span.tile_columns, edit.columns.end)
+                                   : edit.columns.end;
+          const std::int64_t first = span.token(row * span.columns + column);
+          head.edges.emplace_back(Range{0, layer_.positions.size()}, Range{first, first + end - column});
+        }
       }
     });
   }

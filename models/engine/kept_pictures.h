@@ -21,7 +21,7 @@ namespace locus::models {
 
 class RecordedTrace;
 
-// One picture, or group of a video's frames, as the tower takes it.
+// One picture, one of its tiles, or a group of a video's frames, as the tower takes it.
 struct TowerImage {
   transformer::Batch batch;
   ImageGrid grid;
@@ -30,6 +30,7 @@ struct TowerImage {
   std::int64_t frame = 0;
   std::int64_t step = 0;
   double seconds = 0;
+  image::TilePlace tile = {};
 };
 
 // The tower's output for one picture.

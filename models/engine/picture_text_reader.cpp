@@ -1,6 +1,7 @@
 #include "models/engine/picture_text_reader.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "models/engine/input_reader.h"
@@ -51,43 +52,122 @@ Result<std::vector<std::int64_t>> placeholder_tokens(const Vision& vision, const
   return found;
 }
 
-std::vector<ImageSpan> spans_of(const Vision& vision, const TextImages& text, const std::vector<std::int64_t>& tokens) {
+// What the tower takes as one, from its `first` token on.
+ImageSpan span_of(const Vision& vision, const TowerImage& image, std::span<const std::int64_t> tokens) {
   const std::int64_t cell = vision.connector().spec().cell();
-  std::vector<ImageSpan> spans;
-  std::size_t next = 0;
-  for (const TowerImage& image : text.images) {
-    const std::int64_t count = vision.count(image);
-    const std::int64_t rows = image.grid.rows / cell;
-    const std::int64_t columns = image.grid.columns / cell;
-    ImageSpan span{tokens[next], count, rows, columns, columns};
-    if (rows > 1 && rows * columns == count) {
-      span.pitch = tokens[next + static_cast<std::size_t>(columns)] - span.first;
-    }
-    bool grid = rows * columns == count;
-    for (std::int64_t cell = 0; grid && cell < count; ++cell) {
-      grid = tokens[next + static_cast<std::size_t>(cell)] == span.token(cell);
-    }
-    ImageSpan& own = spans.emplace_back(grid ? span : ImageSpan{span.first, count});
-    own.video = image.video;
-    own.frame = image.frame;
-    own.step = image.step;
-    own.seconds = image.seconds;
-    next += static_cast<std::size_t>(count);
+  const std::int64_t count = vision.count(image);
+  const std::int64_t rows = image.grid.rows / cell;
+  const std::int64_t columns = image.grid.columns / cell;
+  ImageSpan span{tokens.front(), count, rows, columns, columns};
+  if (rows > 1 && rows * columns == count) {
+    span.pitch = tokens[static_cast<std::size_t>(columns)] - span.first;
   }
-  return spans;
+  bool grid = rows * columns == count;
+  for (std::int64_t n = 0; grid && n < count; ++n) {
+    grid = tokens[static_cast<std::size_t>(n)] == span.token(n);
+  }
+  return grid ? span : ImageSpan{span.first, count};
+}
+
+// The spans of a picture's tiles as one; without cells where their tokens are in no order that a span can say.
+ImageSpan joined_tiles(const image::TilePlace& grid, const std::vector<ImageSpan>& tiles) {
+  const ImageSpan& first = tiles.front();
+  ImageSpan all = first;
+  all.tile_rows = first.rows;
+  all.tile_columns = first.columns;
+  all.tile_pitch = tiles[1].first - first.first;
+  all.rows = first.rows * grid.rows;
+  all.columns = first.columns * grid.columns;
+  all.count = all.rows * all.columns;
+  for (std::size_t n = 0; n < tiles.size(); ++n) {
+    ImageSpan expected = first;
+    expected.first += static_cast<std::int64_t>(n) * all.tile_pitch;
+    if (!(tiles[n] == expected) || first.rows == 0) {
+      return {};
+    }
+  }
+  return all.tiles_fit() ? all : ImageSpan();
+}
+
+// A picture of which tiles, row by row, are the parts.
+Picture joined_pictures(const image::TilePlace& grid, std::span<const TowerImage> tiles) {
+  const Picture& first = tiles.front().picture;
+  for (const TowerImage& tile : tiles) {
+    if (!tile.picture.rgba || tile.picture.width != first.width || tile.picture.height != first.height) {
+      return {};
+    }
+  }
+  Picture whole{first.width * grid.columns, first.height * grid.rows, nullptr};
+  std::vector<std::uint8_t> rgba(static_cast<std::size_t>(4 * whole.width * whole.height));
+  for (const TowerImage& tile : tiles) {
+    for (std::int64_t row = 0; row < first.height; ++row) {
+      const auto from = tile.picture.rgba->begin() + 4 * row * first.width;
+      std::copy(
+          from, from + 4 * first.width,
+          rgba.begin() + 4 * ((tile.tile.row * first.height + row) * whole.width + tile.tile.column * first.width));
+    }
+  }
+  whole.rgba = std::make_shared<const std::vector<std::uint8_t>>(std::move(rgba));
+  return whole;
+}
+
+// Where the pictures stand, and what is seen of them.
+void place_pictures(const Vision& vision, const std::vector<std::int64_t>& tokens, TextImages& text) {
+  std::span<const std::int64_t> rest = tokens;
+  std::size_t next = 0;
+  for (const std::size_t parts : text.parts) {
+    const auto own = std::span<const TowerImage>(text.images).subspan(next, parts);
+    std::vector<ImageSpan> spans;
+    for (const TowerImage& image : own) {
+      ImageSpan& span = spans.emplace_back(span_of(vision, image, rest));
+      span.video = image.video;
+      span.frame = image.frame;
+      span.step = image.step;
+      span.seconds = image.seconds;
+      rest = rest.subspan(static_cast<std::size_t>(vision.count(image)));
+    }
+    next += parts;
+    const image::TilePlace& grid = own.front().tile;
+    const auto tiles = static_cast<std::size_t>(grid.rows * grid.columns);
+    const ImageSpan joined =
+        tiles > 1 && tiles < parts
+            ? joined_tiles(grid, {spans.begin(), spans.begin() + static_cast<std::ptrdiff_t>(tiles)})
+            : ImageSpan();
+    if (joined.count > 0) {
+      text.spans.push_back(joined);
+      text.pictures.push_back(joined_pictures(grid, own.first(tiles)));
+    }
+    for (std::size_t n = joined.count > 0 ? tiles : 0; n < parts; ++n) {
+      spans[n].whole = joined.count > 0;
+      text.spans.push_back(spans[n]);
+      text.pictures.push_back(own[n].picture);
+    }
+  }
 }
 
 // "image 1, row 3, column 4", "video 1, frame 2, row 3, column 4".
 void name_cells(const std::vector<ImageSpan>& spans, std::vector<TokenInfo>& tokens) {
   for (std::size_t n = 0; n < spans.size(); ++n) {
     const ImageSpan& span = spans[n];
+    const std::string image = picture_name(spans, n);
     for (std::int64_t cell = 0; cell < span.count; ++cell) {
       const std::string place = span.rows > 0 ? ", row " + std::to_string(cell / span.columns) + ", column " +
                                                     std::to_string(cell % span.columns)
                                               : ", cell " + std::to_string(cell);
-      tokens[static_cast<std::size_t>(span.token(cell))].label = picture_name(spans, n) + place;
+      tokens[static_cast<std::size_t>(span.token(cell))].label = image + place;
     }
   }
+}
+
+// The pictures that are no videos.
+std::size_t pictures_of(const TextImages& text) {
+  std::size_t pictures = 0;
+  std::size_t next = 0;
+  for (const std::size_t parts : text.parts) {
+    pictures += text.images[next].video < 0 ? 1 : 0;
+    next += parts;
+  }
+  return pictures;
 }
 
 // Of each video the text before each of its blocks: before each of its groups of frames where that says their times.
@@ -182,6 +262,7 @@ Result<std::shared_ptr<TextImages>> PictureTextReader::images(const Input& input
   if (input.pixels) {
     LOCUS_TRY(const std::shared_ptr<const PreparedPicture> pictures, prepared_pixels(*input.pixels));
     text->images = pictures->parts;
+    text->parts.assign(text->images.size(), 1);  // a file of pixels does not say which are tiles
     return text;
   }
   for (const std::filesystem::path& file : input.images) {
@@ -190,6 +271,7 @@ Result<std::shared_ptr<TextImages>> PictureTextReader::images(const Input& input
       warnings.push_back(picture->warning);
     }
     text->images.insert(text->images.end(), picture->parts.begin(), picture->parts.end());
+    text->parts.push_back(picture->parts.size());
   }
   for (std::size_t n = 0; n < input.videos.size(); ++n) {
     LOCUS_TRY(const std::shared_ptr<const PreparedPicture> video, prepared_video(input.videos[n]));
@@ -200,6 +282,7 @@ Result<std::shared_ptr<TextImages>> PictureTextReader::images(const Input& input
       text->images.push_back(part);
       text->images.back().video = static_cast<std::int64_t>(n);
     }
+    text->parts.push_back(video->parts.size());
   }
   return text;
 }
@@ -283,6 +366,15 @@ Result<PreparedPicture> PictureTextReader::prepare_picture(const std::filesystem
   const std::int64_t cell = parts_.vision->tower().spec().image.patch * parts_.vision->connector().spec().cell();
   LOCUS_TRY(const auto picture, reader_.open_picture(file, changes, cell));
   made.warning = picture->warning;
+  if (made.warning.empty() && parts_.preprocessing.rule == image::ResizeRule::kSize) {
+    const image::TilePlace grid =
+        image::canvas_of(picture->picture.width, picture->picture.height, parts_.preprocessing);
+    if (grid.rows * grid.columns > 1) {
+      made.warning = file.string() + ": the family's processor would cut this picture into " +
+                     std::to_string(grid.rows) + " × " + std::to_string(grid.columns) +
+                     " tiles; crop_to_patches in preprocessor_config.json turns that off";
+    }
+  }
   LOCUS_TRY(const std::vector<image::Pixels> parts,
             within(image::preprocess_all(picture->picture, parts_.preprocessing, cell), file.string()));
   for (const image::Pixels& pixels : parts) {
@@ -291,6 +383,7 @@ Result<PreparedPicture> PictureTextReader::prepare_picture(const std::filesystem
     LOCUS_TRY(TowerImage own, within(parts_.vision->image_of(values), file.string()));
     own.picture = {pixels.shown.width, pixels.shown.height,
                    std::make_shared<const std::vector<std::uint8_t>>(pixels.shown.rgba)};
+    own.tile = pixels.tile;
     made.parts.push_back(std::move(own));
   }
   return made;
@@ -307,10 +400,7 @@ Result<std::vector<text::Token>> PictureTextReader::tokens(const Input& input, c
       return reader_.encode(piece, special);
     };
     LOCUS_TRY(MarkedText marked,
-              encode_marked(*input.text,
-                            static_cast<std::size_t>(std::ranges::count_if(
-                                images.images, [](const TowerImage& each) { return each.video < 0; })),
-                            stamps_of(images.images, stamped), kind, encode_piece));
+              encode_marked(*input.text, pictures_of(images), stamps_of(images.images, stamped), kind, encode_piece));
     tokens = std::move(marked.tokens);
     if (marked.in_front) {
       warnings.push_back("the text has no mark " + std::string(input.videos.empty() ? kPictureMark : kVideoMark) +
@@ -324,15 +414,28 @@ Result<std::vector<text::Token>> PictureTextReader::tokens(const Input& input, c
   }
   const std::int64_t cell = vision.connector().spec().cell();
   std::vector<PictureShape> shapes;
-  for (const TowerImage& image : images.images) {
-    const PictureShape shape{image.grid.rows / cell, image.grid.columns / cell, vision.count(image)};
-    if (image.video < 0) {
-      shapes.push_back(shape.rows * shape.columns == shape.count ? shape : PictureShape{0, 0, shape.count});
-    } else if (stamped || image.frame == 0) {
-      shapes.push_back({0, 0, shape.count, image.video});
-    } else {
-      shapes.back().count += shape.count;
+  std::size_t next = 0;
+  for (const std::size_t parts : images.parts) {
+    const auto own = std::span<const TowerImage>(images.images).subspan(next, parts);
+    next += parts;
+    if (own.front().video >= 0) {
+      for (const TowerImage& image : own) {
+        if (stamped || image.frame == 0) {
+          shapes.push_back({0, 0, 0, image.video});
+        }
+        shapes.back().count += vision.count(image);
+      }
+      continue;
     }
+    PictureShape shape{0, 0, 0};
+    for (const TowerImage& image : own) {
+      shape.count += vision.count(image);
+    }
+    const ImageGrid& grid = own.front().grid;
+    if (parts == 1 && grid.rows / cell * (grid.columns / cell) == shape.count) {
+      shape = {grid.rows / cell, grid.columns / cell, shape.count};
+    }
+    shapes.push_back(shape);
   }
   return expand_placeholders(std::move(tokens), kind, shapes);
 }
@@ -364,7 +467,7 @@ Result<PreparedInput> PictureTextReader::prepare(const Input& input) const {
   const auto length = static_cast<std::int64_t>(ids.size());
   if (!text->images.empty()) {
     text->tokens = at::tensor(at::ArrayRef<std::int64_t>(found), at::kLong);
-    text->spans = spans_of(vision, *text, found);
+    place_pictures(vision, found, *text);
     if (has_vector_positions(parts_.transformer->spec())) {
       prepared.batch.positions.ids = vector_positions(text->spans, length, start);
       for (std::size_t n = 0; n < prepared.tokens.size(); ++n) {

@@ -188,9 +188,7 @@ std::shared_ptr<const Trace> TraceMaker::trace_of(PreparedInput prepared, const 
   }
   if (pictures) {
     data.images = pictures->spans;
-    for (const TowerImage& image : pictures->images) {
-      data.pictures.push_back(image.picture);
-    }
+    data.pictures = pictures->pictures;
     data.pixels = parts_.vision->pixel_values(pictures->images);
     data.image_grids = Vision::grids(pictures->images);
     data.video_pixels = parts_.vision->pixel_values(pictures->images, true);

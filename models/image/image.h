@@ -37,7 +37,8 @@ enum class ResizeRule {
   kSize,     // height × width, or the shorter edge
   kPixels,   // the nearest whole cells, between two numbers of pixels (Qwen2-VL, GLM-4V)
   kLongest,  // the longer edge at most, then up to whole cells (Pixtral)
-  kTiles     // the longer edge, then up to whole tiles (Idefics 3)
+  kTiles,    // the longer edge, then up to whole tiles (Idefics 3)
+  kCanvas    // the rows × columns of tiles whose aspect is nearest to the picture's (InternVL)
 };
 
 // Fields of preprocessor_config.json (Hugging Face) or of a timm pretrained_cfg.
@@ -53,6 +54,8 @@ struct Preprocessing {
   std::int64_t longest_edge = 0;  // kLongest, kTiles
   std::int64_t tile = 0;          // kTiles: side of the tower's input in pixels
   bool split = true;              // kTiles: larger pictures become tiles, followed by the whole picture
+  std::int64_t least_tiles = 1;   // kCanvas; a tile is height × width
+  std::int64_t most_tiles = 0;    // kCanvas; of kSize: what the file turns off, 0 for nothing
   Interpolation interpolation = Interpolation::kBilinear;
   bool center_crop = false;
   std::int64_t crop_height = 224;
@@ -65,13 +68,29 @@ struct Preprocessing {
 // Parses the text of a preprocessor_config.json. Errors: kBadInput naming field, expected, found.
 Result<Preprocessing> parse_preprocessor(const std::string& json, const std::string& file);
 
+// Place of a tile in the grid of its picture's tiles; rows == 0: a whole picture.
+struct TilePlace {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t row = 0;
+  std::int64_t column = 0;
+
+  friend bool operator==(const TilePlace&, const TilePlace&) = default;
+};
+
 // (3, height, width) float32, row-major, and the picture before normalisation, which views draw under the patches.
 struct Pixels {
   std::int64_t height = 0;
   std::int64_t width = 0;
   std::vector<float> values;
   Picture shown;
+  TilePlace tile;  // kCanvas
 };
+
+// The grid of tiles of a picture by kCanvas, and by kSize where the file turned it off: at most `most_tiles`, at least
+// `least_tiles`, of the aspect nearest to the picture's; of equally near ones the larger while the picture has more than
+// half of its pixels. 1 × 1 where no grid has so many.
+TilePlace canvas_of(std::int64_t width, std::int64_t height, const Preprocessing& options);
 
 // Pixels of a picture that a patch of the model is wide and high: `patch`, enlarged as the resizing makes the picture
 // smaller.
@@ -93,7 +112,8 @@ Result<PatchSize> patch_size(std::int64_t width, std::int64_t height, const Prep
 Result<PatchGrid> patch_grid(std::int64_t width, std::int64_t height, const Preprocessing& options, std::int64_t cell,
                              std::int64_t patch);
 
-// Resizes, crops to whole patches (cells) of `patch` pixels, rescales and normalises.
+// Resizes, crops to whole patches (cells) of `patch` pixels, rescales and normalises. Errors: kBadInput, kTooLarge;
+// kUnsupported for a picture that kCanvas cuts into tiles.
 Result<Pixels> preprocess(const Picture& picture, const Preprocessing& options, std::int64_t patch);
 // All inputs made from a picture: itself, or its tiles row by row and then the whole.
 Result<std::vector<Pixels>> preprocess_all(const Picture& picture, const Preprocessing& options, std::int64_t patch);

@@ -82,6 +82,27 @@ Pixels normalised(Picture shown, const Preprocessing& options) {
   return pixels;
 }
 
+// The tiles of a canvas row by row, followed by the whole picture where they are several.
+std::vector<Pixels> canvas_tiles(const Picture& picture, const Preprocessing& options) {
+  const TilePlace grid = canvas_of(picture.width, picture.height, options);
+  const Size tile{options.width, options.height};
+  const Picture large = resample(picture, grid.columns * tile.width, grid.rows * tile.height, options.interpolation);
+  const bool several = grid.rows * grid.columns > 1;
+  std::vector<Pixels> all;
+  for (std::int64_t row = 0; row < grid.rows; ++row) {
+    for (std::int64_t column = 0; column < grid.columns; ++column) {
+      all.push_back(normalised(window(large, tile, column * tile.width, row * tile.height), options));
+      if (several) {
+        all.back().tile = {grid.rows, grid.columns, row, column};
+      }
+    }
+  }
+  if (several) {
+    all.push_back(normalised(resample(picture, tile.width, tile.height, options.interpolation), options));
+  }
+  return all;
+}
+
 // The picture in tiles of `side` pixels row by row, followed by the whole.
 std::vector<Picture> tiles_of(const Picture& picture, const Preprocessing& options) {
   const std::int64_t side = options.tile;
@@ -101,6 +122,14 @@ std::vector<Picture> tiles_of(const Picture& picture, const Preprocessing& optio
 
 Result<std::vector<Pixels>> preprocess_all(const Picture& picture, const Preprocessing& options, std::int64_t patch) {
   std::vector<Pixels> all;
+  if (options.rule == ResizeRule::kCanvas) {
+    LOCUS_CHECK(check(picture, options, patch));
+    if (options.width % patch != 0 || options.height % patch != 0) {
+      return bad_input("expected tiles of whole patches of " + std::to_string(patch) + " pixels, found tiles of " +
+                       std::to_string(options.width) + " × " + std::to_string(options.height));
+    }
+    return canvas_tiles(picture, options);
+  }
   if (options.rule != ResizeRule::kTiles) {
     LOCUS_TRY(Pixels whole, preprocess(picture, options, patch));
     all.push_back(std::move(whole));
@@ -121,6 +150,17 @@ Result<std::vector<Pixels>> preprocess_all(const Picture& picture, const Preproc
 }
 
 namespace {
+
+Status in_one_part(std::int64_t width, std::int64_t height, const Preprocessing& options) {
+  if (options.rule != ResizeRule::kCanvas || width < 1 || height < 1) {
+    return {};
+  }
+  const TilePlace grid = canvas_of(width, height, options);
+  return grid.rows * grid.columns == 1
+             ? Status()
+             : unsupported("expected a picture in one part, found one in " + std::to_string(grid.rows) + " × " +
+                           std::to_string(grid.columns) + " tiles");
+}
 
 // Behind the resizing, at least one pixel.
 Result<Size> resized_size(std::int64_t width, std::int64_t height, const Preprocessing& options, std::int64_t cell) {
@@ -147,6 +187,7 @@ Result<PatchGrid> patch_grid(std::int64_t width, std::int64_t height, const Prep
   if (options.rule == ResizeRule::kTiles) {
     return unsupported("expected a picture in one part, found a family that cuts it into tiles");
   }
+  LOCUS_CHECK(in_one_part(width, height, options));
   LOCUS_TRY(const Size size, resized_size(width, height, options, cell));
   const auto along = [&](std::int64_t own, std::int64_t seen, std::int64_t cropped, double& first, double& step) {
     const auto margin_px = static_cast<double>(options.center_crop ? margin(seen, cropped) : 0);
@@ -162,6 +203,7 @@ Result<PatchGrid> patch_grid(std::int64_t width, std::int64_t height, const Prep
 
 Result<Pixels> preprocess(const Picture& picture, const Preprocessing& options, std::int64_t patch) {
   LOCUS_CHECK(check(picture, options, patch));
+  LOCUS_CHECK(in_one_part(picture.width, picture.height, options));
   Picture shown = picture;
   if (options.resize) {
     LOCUS_TRY(const Size size, resized(picture, options, patch));

@@ -16,6 +16,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::int64_t kLargestSide = 16384;
+constexpr std::int64_t kMaxTiles = 256;  // of one picture
 
 Result<std::int64_t> side(const JsonObject& object, const std::string& name, const Json& value) {
   const std::optional<std::int64_t> pixels = whole_number(value, 1, kLargestSide);
@@ -168,6 +169,19 @@ Status read_rule(const JsonObject& object, const RuleOf& rule, Preprocessing& op
   }
   if (rule.rule == ResizeRule::kLongest) {
     LOCUS_TRY(options.longest_edge, member(object, "size", "longest_edge", 1024, kLargestSide));
+  } else if (rule.processor == "GotOcr2") {
+    LOCUS_TRY(options.least_tiles, object.integer("min_patches", 1));
+    LOCUS_TRY(options.most_tiles, object.integer("max_patches", 12));
+    if (options.most_tiles < 1 || options.most_tiles > kMaxTiles) {
+      return object.wrong("max_patches", "1 to " + std::to_string(kMaxTiles));
+    }
+    if (options.least_tiles < 1 || options.least_tiles > options.most_tiles) {
+      return object.wrong("min_patches", "1 to max_patches");
+    }
+    LOCUS_TRY(const bool cut, object.boolean("crop_to_patches", false));
+    options.rule = cut && options.most_tiles > 1 ? ResizeRule::kCanvas : ResizeRule::kSize;
+    options.resize = options.resize || options.rule == ResizeRule::kCanvas;  // tiles are always cut from a canvas
+    options.height = options.width = 384;
   } else if (rule.rule == ResizeRule::kTiles) {
     LOCUS_TRY(options.longest_edge, member(object, "size", "longest_edge", 1456, kLargestSide));
     LOCUS_TRY(options.tile, member(object, "max_image_size", "longest_edge", 364, kLargestSide));
@@ -176,30 +190,35 @@ Status read_rule(const JsonObject& object, const RuleOf& rule, Preprocessing& op
   return {};
 }
 
-// Refuses crops beside the picture: one picture is one input here.
-Status refuse_cuts(const JsonObject& object) {
+// Refuses crops beside the picture, and tiles of processors that have none here.
+Status refuse_cuts(const JsonObject& object, bool tiles) {
   for (const char* const name : {"do_pan_and_scan", "crop_to_patches"}) {
     const Json* const value = object.find(name);
-    if (value != nullptr && value->is_boolean() && value->get<bool>()) {
+    const bool known = tiles && std::string_view(name) == "crop_to_patches";
+    if (value != nullptr && value->is_boolean() && value->get<bool>() && !known) {
       return object.wrong(name, "false: pictures are not cut into such parts");
     }
   }
   return {};
 }
 
+bool takes_size(ResizeRule rule) {
+  return rule == ResizeRule::kSize || rule == ResizeRule::kCanvas;
+}
+
 Result<Preprocessing> parse_hugging_face(const JsonObject& object) {
   Preprocessing options;
-  LOCUS_CHECK(refuse_cuts(object));
   LOCUS_TRY(options.resize, object.boolean("do_resize", true));
   LOCUS_TRY(const std::string old_type, object.text("feature_extractor_type", ""));
   LOCUS_TRY(const std::string type, object.text("image_processor_type", old_type));
   const auto rule =
       std::find_if(kRules.begin(), kRules.end(), [&](const RuleOf& each) { return type.starts_with(each.processor); });
+  LOCUS_CHECK(refuse_cuts(object, rule != kRules.end() && rule->processor == "GotOcr2"));
   LOCUS_TRY(options.interpolation, interpolation(object, rule == kRules.end() ? 2 : rule->resample));
   if (rule != kRules.end()) {
     LOCUS_CHECK(read_rule(object, *rule, options));
   }
-  if (const Json* size = object.find("size"); size != nullptr && options.rule == ResizeRule::kSize) {
+  if (const Json* size = object.find("size"); size != nullptr && takes_size(options.rule)) {
     // A number means a square, but for CLIP and its successors the shorter edge.
     LOCUS_TRY(const Extent extents, extent(object, "size", *size, type.starts_with("CLIP")));
     options.height = extents.height;

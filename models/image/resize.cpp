@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <string>
 #include <vector>
@@ -101,6 +102,29 @@ Result<std::vector<Size>> tile_sizes(Size picture, const Preprocessing& options)
   return std::vector<Size>{size, large};
 }
 
+TilePlace canvas_of(std::int64_t width, std::int64_t height, const Preprocessing& options) {
+  const double aspect = static_cast<double>(width) / static_cast<double>(height);
+  const double pixels = static_cast<double>(width) * static_cast<double>(height);
+  const double tile = static_cast<double>(options.width) * static_cast<double>(options.height);
+  TilePlace best{1, 1, 0, 0};
+  double nearest = std::numeric_limits<double>::infinity();
+  for (std::int64_t count = 1; count <= options.most_tiles; ++count) {
+    for (std::int64_t columns = 1; columns <= count && count >= options.least_tiles; ++columns) {
+      if (count % columns != 0) {
+        continue;
+      }
+      const std::int64_t rows = count / columns;
+      const double apart = std::abs(aspect - static_cast<double>(columns) / static_cast<double>(rows));
+      const bool larger = apart == nearest && pixels > 0.5 * tile * static_cast<double>(count);
+      if (apart < nearest || larger) {
+        nearest = apart;
+        best = {rows, columns, 0, 0};
+      }
+    }
+  }
+  return best;
+}
+
 Result<Size> size_by_rule(Size picture, const Preprocessing& options, std::int64_t cell) {
   switch (options.rule) {
     case ResizeRule::kPixels:
@@ -110,6 +134,10 @@ Result<Size> size_by_rule(Size picture, const Preprocessing& options, std::int64
     case ResizeRule::kTiles: {
       LOCUS_TRY(const std::vector<Size> sizes, tile_sizes(picture, options));
       return sizes.back();
+    }
+    case ResizeRule::kCanvas: {
+      const TilePlace grid = canvas_of(picture.width, picture.height, options);
+      return Size{grid.columns * options.width, grid.rows * options.height};
     }
     case ResizeRule::kSize:
       break;

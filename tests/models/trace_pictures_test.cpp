@@ -94,10 +94,39 @@ TEST_F(TracePictures, AreRefusedWhereTheyDoNotFitTheText) {
   expect_refused(parts, with(R"([{"first": 2, "count": 4, "rows": 2, "columns": 3}])"), "images[0]: expected count");
   expect_refused(parts, with(R"([{"first": 6, "count": 4, "rows": 2, "columns": 2}])"), "before token 9");
   expect_refused(parts, with(R"([{"first": 2, "count": 4, "rows": 2, "columns": 2, "pitch": 1}])"), "pitch 1");
+  const auto tiled = [&](const std::string& more) {
+    return with(R"([{"first": 2, "count": 4, "rows": 2, "columns": 2, "pitch": 1, )" + more + "}]");
+  };
+  expect_refused(parts, tiled(R"("tile_rows": 2)"), "expected tiles that divide");
+  expect_refused(parts, tiled(R"("tile_rows": 2, "tile_columns": 1, "tile_pitch": 1)"), "tile_pitch 1");
+  expect_refused(parts, tiled(R"("tile_rows": 3, "tile_columns": 1, "tile_pitch": 3)"), "tile_rows 3");
+  expect_refused(parts, tiled(R"("tile_rows": 2, "tile_columns": 2, "tile_pitch": 4)"), "pitch 1");
+  expect_refused(parts, tiled(R"("tile_rows": 2, "tile_columns": 1, "tile_pitch": 6)"), "before token 9");
+  expect_refused(parts, tiled(R"("tile_rows": -1, "tile_columns": 1, "tile_pitch": 2)"), "tile_rows");
+  expect_refused(parts, tiled(R"("whole": 3)"), "whole");
   expect_refused(parts, with(R"([{"first": -2, "count": 4, "rows": 2, "columns": 2}])"), "first");
   expect_refused(parts, with(R"([{"first": 2, "count": 4}, {"first": 3, "count": 1}])"), "images[1]");
   expect_refused(parts, with(R"([{"first": 2, "count": 4}])"), "tensor mm_mask");
   expect_refused(parts, with(R"([{"first": 1, "count": 1000000000000}])"), "count");
+}
+
+// Two tiles of two rows and one column: cells of a row stand in different tiles.
+TEST_F(TracePictures, TilesAreReadAtTheirPlace) {
+  PictureParts parts = pictured_parts();
+  parts["mm_mask"] = at::zeros({kMixedTokens}, at::kLong);
+  parts["mm_mask"].index_fill_(0, at::tensor({2, 3, 5, 6}, at::kLong), 1);
+  PictureMetadata metadata = pictured_metadata();
+  metadata["images"] = R"([{"first": 2, "count": 4, "rows": 2, "columns": 2, "pitch": 1,
+                            "tile_rows": 2, "tile_columns": 1, "tile_pitch": 3}])";
+  const auto trace = opened(parts, metadata);
+  ASSERT_TRUE(trace.ok()) << trace.error().describe();
+  const models::ImageSpan& span = (*trace)->images().front();
+  EXPECT_EQ(span.token(0), 2);
+  EXPECT_EQ(span.token(1), 5);
+  EXPECT_EQ(span.token(2), 3);
+  EXPECT_EQ(span.token(3), 6);
+  EXPECT_EQ(span.cell(4), -1);
+  EXPECT_EQ(span.cell(5), 1);
 }
 
 TEST_F(TracePictures, TensorsHaveTheShapesOfThePictures) {

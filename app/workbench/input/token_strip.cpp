@@ -340,8 +340,9 @@ QImage TokenStrip::cell_picture(std::int64_t token) const {
   if (whole.isNull() || image.rows < 1) {
     return {};
   }
-  const std::int64_t row = (token - image.first) / image.pitch;
-  const std::int64_t column = (token - image.first) % image.pitch;
+  const std::int64_t cell = std::max<std::int64_t>(image.cell(token), 0);
+  const std::int64_t row = cell / image.columns;
+  const std::int64_t column = cell % image.columns;
   const auto edge = [](std::int64_t n, std::int64_t cells, int pixels) { return static_cast<int>(n * pixels / cells); };
   const int left = edge(column, image.columns, whole.width());
   const int top = edge(row, image.rows, whole.height());

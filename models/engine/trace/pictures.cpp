@@ -36,7 +36,19 @@ Result<ImageSpan> read_span(const JsonObject& object, std::int64_t from, std::in
       return bad_input("expected seconds from 0 to 1e9, found another number", object.where());
     }
   }
-  const bool grid = span.rows > 0 && span.rows * span.columns == span.count && span.pitch >= span.columns;
+  LOCUS_TRY(span.tile_rows, size_of(object, "tile_rows", 0, length));
+  LOCUS_TRY(span.tile_columns, size_of(object, "tile_columns", 0, length));
+  LOCUS_TRY(span.tile_pitch, size_of(object, "tile_pitch", 0, length));
+  LOCUS_TRY(span.whole, object.boolean("whole", false));
+  if (!span.tiles_fit()) {
+    return bad_input("expected tiles that divide " + std::to_string(span.rows) + " × " + std::to_string(span.columns) +
+                         " cells one after another, found tile_rows " + std::to_string(span.tile_rows) +
+                         ", tile_columns " + std::to_string(span.tile_columns) + ", tile_pitch " +
+                         std::to_string(span.tile_pitch) + ", pitch " + std::to_string(span.pitch),
+                     object.where());
+  }
+  const std::int64_t across = span.tile_rows > 0 ? span.tile_columns : span.columns;
+  const bool grid = span.rows > 0 && span.rows * span.columns == span.count && span.pitch >= across;
   const bool none = span.rows == 0 && span.columns == 0;
   if (span.count < 1 || span.first < from || !(grid || none) || last_token(span) >= length) {
     return bad_input("expected count = rows × columns cells (rows 0: no grid) behind token " +
@@ -76,6 +88,7 @@ at::Tensor cell_tokens(const std::vector<ImageSpan>& spans) {
       tokens.push_back(span.token(cell));
     }
   }
+  std::ranges::sort(tokens);  // of tiles, cells of a row stand apart
   return at::tensor(at::ArrayRef<std::int64_t>(tokens), at::kLong);
 }
 
@@ -118,6 +131,14 @@ json picture_list(const TraceData& data) {
     if (span.video >= 0) {
       list.back().update(
           {{"video", span.video}, {"frame", span.frame}, {"step", span.step}, {"seconds", span.seconds}});
+    }
+    if (span.tile_rows > 0) {
+      list.back()["tile_rows"] = span.tile_rows;
+      list.back()["tile_columns"] = span.tile_columns;
+      list.back()["tile_pitch"] = span.tile_pitch;
+    }
+    if (span.whole) {
+      list.back()["whole"] = true;
     }
   }
   return list;

@@ -5,7 +5,8 @@
 //   layers.N.blocks [T] int64      tokens of one number (not below 0) see each other whatever their order; metadata
 //                                  `blocks`: "alone" where they see nothing else, else "beside the order"
 //   metadata images                a list of {first, count, rows, columns, pitch}, as ImageSpan has them; of each group of
-//                                  a video's frames also {video, frame, step, seconds}
+//                                  a video's frames also {video, frame, step, seconds}, of tiles {tile_rows,
+//                                  tile_columns, tile_pitch}; {whole: true} of the whole picture behind them
 //   vision.…                       the tower's side: position_ids, layers.N.…, metadata vision.encoding, …
 #pragma once
 

@@ -388,6 +388,10 @@ void members(Structs, Is<models::ImageSpan> auto& x, auto& visit) {
   visit("frame", x.frame);
   visit("step", x.step);
   visit("seconds", x.seconds);
+  visit("tile_rows", x.tile_rows);
+  visit("tile_columns", x.tile_columns);
+  visit("tile_pitch", x.tile_pitch);
+  visit("whole", x.whole);
 }
 void members(Structs, Is<models::MapRequest> auto& x, auto& visit) {
   visit("layer", x.layer);

@@ -44,9 +44,11 @@ Status check_grid(const TraceSummary& own, const std::string& peer) {
   for (const models::ImageSpan& span : own.images) {
     const bool counts = span.first >= 0 && span.count >= 1 && span.count <= length && span.rows >= 0 &&
                         span.columns >= 0 && span.pitch >= 0 && span.pitch <= length && span.video >= -1 &&
-                        span.video < length && span.frame >= 0 && span.frame < length;
+                        span.video < length && span.frame >= 0 && span.frame < length && span.tiles_fit() &&
+                        span.tile_pitch <= length;
+    const std::int64_t across = span.tile_rows > 0 ? span.tile_columns : span.columns;
     const auto cells = checked_product({span.rows, span.columns});
-    LOCUS_CHECK(hold(counts && (span.rows == 0 || (cells == span.count && span.pitch >= span.columns)) &&
+    LOCUS_CHECK(hold(counts && (span.rows == 0 || (cells == span.count && span.pitch >= across)) &&
                          span.first < length && span.token(span.count - 1) < length,
                      "expected a picture of the text's tokens, found one beyond them", peer));
   }

@@ -59,6 +59,53 @@ TEST(PicturedNumbers, RelativeAttentionIsDividedByThatOfTheNeutralText) {
   }
 }
 
+// The grids of several pictures in one row: 2 × 2 and 1 × 2 tiles of 2 × 2 cells, each with the whole picture behind it.
+TEST(PicturedNumbers, TilesAreAtTheirPlaceInThePicture) {
+  const auto model = models::open(test::pictured_folder("internvl_tiles"));
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  auto given = test::pictured_input("internvl_tiles", true);
+  ASSERT_TRUE(given.ok()) << given.error().describe();
+  given->pixels.reset();
+  ViewInput input;
+  input.columns.push_back(test::column_of(*model, *given));
+  input.layer = 1;
+  input.head = 2;
+  const models::Trace& trace = *input.columns.front().trace;
+  const std::int64_t last = trace.length() - 1;
+  const auto row = trace.map({1, 2, models::Quantity::kWeight, {last, last + 1}, {}});
+  ASSERT_TRUE(row.ok()) << row.error().describe();
+  std::vector<float> expected;
+  const auto add = [&](std::int64_t first, std::int64_t down, std::int64_t across) {
+    for (std::int64_t y = 0; y < 2 * down; ++y) {
+      for (std::int64_t x = 0; x < 2 * across; ++x) {
+        expected.push_back(row->at(0, first + (y / 2 * across + x / 2) * 4 + y % 2 * 2 + x % 2));
+      }
+    }
+  };
+  add(4, 2, 2);
+  add(20, 1, 1);
+  add(28, 1, 2);
+  add(36, 1, 1);
+  const auto data = view_of("attention-image").data(input);
+  ASSERT_TRUE(data.ok()) << data.error().describe();
+  EXPECT_EQ(data->values, expected);
+  EXPECT_EQ(data->shape, (std::vector<std::int64_t>{32}));
+  const auto figure = view_of("attention-image").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  ASSERT_EQ(figure->panels.size(), 8U);  // and the pictures themselves
+  EXPECT_NE(figure->panels[0].title.find("image 1"), std::string::npos);
+  EXPECT_NE(figure->panels[1].title.find("image 1 whole"), std::string::npos);
+  EXPECT_NE(figure->panels[2].title.find("image 2"), std::string::npos);
+  EXPECT_EQ(figure->panels[0].x.view.high, 4);
+  const Selection picked = view_of("attention-image").pick(input, {0, 2.5, 1.5, -1});  // row 1, column 2
+  EXPECT_EQ(picked.query, 4 + 4 + 2);
+  const auto places = view_of("attention-image").places(input, picked);
+  ASSERT_FALSE(places.empty());
+  EXPECT_EQ(places.front().panel, 0U);
+  EXPECT_EQ(places.front().x.low, 2);
+  EXPECT_EQ(places.front().y.low, 1);
+}
+
 TEST(PicturedNumbers, RelativeAttentionIsOfWeightsOfATypedText) {
   ViewInput input = captions_input();
   input.options = {{"relative", true}};

@@ -84,5 +84,9 @@ TEST(PicturedViews, OfVideosShowOneFrameOrAll) {
   }
 }
 
+TEST(PicturedViews, OfTiles) {
+  expect_drawn_or_refused("internvl_tiles");
+}
+
 }  // namespace
 }  // namespace locus::views

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "models/image/image.h"
 
@@ -197,6 +198,58 @@ TEST(Preprocess, ReadsTimmsFields) {
   EXPECT_EQ(parsed->interpolation, Interpolation::kBicubic);
 }
 
+// The library's choice (transformers 5.24.0, get_optimal_tiled_canvas).
+TEST(Preprocess, TilesAreThoseOfTheNearestAspect) {
+  struct Case {
+    std::int64_t width, height, tile, least, most, rows, columns;
+  };
+  const std::vector<Case> cases{
+      {448, 448, 448, 1, 12, 1, 1},   {900, 900, 448, 1, 12, 2, 2},   {897, 900, 448, 1, 12, 2, 2},
+      {1344, 448, 448, 1, 12, 1, 3},  {4000, 30, 448, 1, 12, 1, 12},  {30, 4000, 448, 1, 12, 12, 1},
+      {1920, 1080, 448, 1, 12, 2, 4}, {1920, 1080, 448, 7, 12, 2, 4}, {1225, 700, 448, 1, 12, 2, 4},
+      {525, 300, 448, 1, 12, 1, 2},   {64, 64, 448, 5, 6, 3, 2},      {500, 500, 448, 3, 3, 3, 1},
+      {23, 10, 448, 2, 40, 3, 7},     {16384, 1, 24, 1, 256, 1, 256}, {2428, 975, 448, 2, 15, 2, 5},
+      {1942, 2474, 448, 1, 23, 5, 4}, {1922, 54, 224, 2, 10, 1, 10},  {1927, 2938, 448, 4, 16, 3, 2},
+      {617, 2618, 24, 2, 20, 9, 2},   {63, 1598, 448, 1, 9, 9, 1},    {176, 2422, 224, 1, 12, 12, 1},
+      {2437, 1937, 448, 4, 17, 3, 4}, {2983, 1618, 448, 4, 8, 2, 4},  {400, 1498, 24, 2, 19, 8, 2},
+      {1057, 889, 448, 4, 24, 4, 5},  {1726, 1234, 448, 4, 22, 3, 4}, {2188, 1438, 448, 4, 22, 2, 3},
+      {1380, 952, 448, 1, 12, 2, 3}};
+  for (const Case& each : cases) {
+    Preprocessing options;
+    options.height = options.width = each.tile;
+    options.least_tiles = each.least;
+    options.most_tiles = each.most;
+    const TilePlace grid = canvas_of(each.width, each.height, options);
+    EXPECT_EQ(grid, (TilePlace{each.rows, each.columns, 0, 0})) << each.width << " × " << each.height;
+  }
+}
+
+TEST(Preprocess, APictureInTilesIsNotOneInput) {
+  const auto parsed = parse_preprocessor(
+      R"({"image_processor_type": "GotOcr2ImageProcessor", "crop_to_patches": true, "size": {"height": 8, "width": 8}})",
+      "file.json");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().describe();
+  const Picture wide{16, 8, std::vector<std::uint8_t>(std::size_t{16} * 8 * 4, 9)};
+  const auto tiles = preprocess_all(wide, *parsed, 4);
+  ASSERT_TRUE(tiles.ok()) << tiles.error().describe();
+  ASSERT_EQ(tiles->size(), 3U);  // and the whole
+  EXPECT_EQ((*tiles)[1].tile, (TilePlace{1, 2, 0, 1}));
+  EXPECT_EQ((*tiles)[2].tile, TilePlace());
+  EXPECT_EQ(preprocess(wide, *parsed, 4).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(patch_grid(16, 8, *parsed, 4, 4).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(preprocess_all(wide, *parsed, 3).error().code, ErrorCode::kBadInput);  // tiles of no whole patches
+  const Picture square{8, 8, std::vector<std::uint8_t>(std::size_t{8} * 8 * 4, 9)};
+  EXPECT_TRUE(preprocess(square, *parsed, 4).ok());
+  EXPECT_TRUE(patch_grid(8, 8, *parsed, 4, 4).ok());
+  EXPECT_EQ(preprocess_all(square, *parsed, 4)->size(), 1U);
+  const auto large = parse_preprocessor(
+      R"({"image_processor_type": "GotOcr2ImageProcessor", "crop_to_patches": true, "do_resize": false,
+          "max_patches": 256, "min_patches": 256, "size": {"height": 16384, "width": 16384}})",
+      "file.json");
+  ASSERT_TRUE(large.ok()) << large.error().describe();
+  EXPECT_EQ(preprocess_all(square, *large, 4).error().code, ErrorCode::kTooLarge);
+}
+
 TEST(Preprocess, WrongFieldsAreNamed) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"size": "big"})", "size"},
@@ -207,6 +260,12 @@ TEST(Preprocess, WrongFieldsAreNamed) {
       {R"({"image_mean": [1, "a", 1]})", "image_mean"},
       {R"({"do_resize": 3})", "do_resize"},
       {R"({"pretrained_cfg": {"input_size": [224]}})", "input_size"},
+      {R"({"image_processor_type": "GotOcr2ImageProcessor", "max_patches": 0})", "max_patches"},
+      {R"({"image_processor_type": "GotOcr2ImageProcessor", "max_patches": 257})", "max_patches"},
+      {R"({"image_processor_type": "GotOcr2ImageProcessor", "min_patches": 13})", "min_patches"},
+      {R"({"image_processor_type": "GotOcr2ImageProcessor", "min_patches": 1.5})", "min_patches"},
+      {R"({"image_processor_type": "GotOcr2ImageProcessor", "crop_to_patches": "yes"})", "crop_to_patches"},
+      {R"({"image_processor_type": "CLIPImageProcessor", "crop_to_patches": true})", "crop_to_patches"},
       {R"([])", "object"},
       {R"({"a": 1, "a": 2})", "twice"},
   };

@@ -18,10 +18,10 @@ std::vector<std::string> labels_of(const std::vector<models::TokenInfo>& tokens,
     names.push_back(token.label);
   }
   for (std::size_t n = 0; n < images.size(); ++n) {
+    const std::string image = models::picture_name(images, n);
     for (std::int64_t cell = 0; images[n].rows > 0 && cell < images[n].count; ++cell) {
-      names[static_cast<std::size_t>(images[n].token(cell))] = models::picture_name(images, n) + " " +
-                                                               std::to_string(cell / images[n].columns) + "," +
-                                                               std::to_string(cell % images[n].columns);
+      names[static_cast<std::size_t>(images[n].token(cell))] =
+          image + " " + std::to_string(cell / images[n].columns) + "," + std::to_string(cell % images[n].columns);
     }
   }
   return names;

@@ -81,15 +81,9 @@ std::optional<std::int64_t> patch_at(const models::ImageSpan& cells, const Hit& 
 }
 
 std::optional<PatchPlace> patch_place(const models::ImageSpan& cells, std::int64_t token) {
-  if (token < cells.first || cells.rows == 0) {
-    return std::nullopt;
-  }
-  const std::int64_t row = (token - cells.first) / cells.pitch;
-  const std::int64_t column = (token - cells.first) % cells.pitch;
-  if (row >= cells.rows || column >= cells.columns) {
-    return std::nullopt;
-  }
-  return PatchPlace{cell_interval(column), cell_interval(row)};
+  const std::int64_t cell = cells.rows > 0 ? cells.cell(token) : -1;
+  return cell >= 0 ? std::optional(PatchPlace{cell_interval(cell % cells.columns), cell_interval(cell / cells.columns)})
+                   : std::nullopt;
 }
 
 namespace {

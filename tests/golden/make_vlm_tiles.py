@@ -1,0 +1,113 @@
+#!/usr/bin/python3
+"""Remakes families-vlm/internvl_tiles and the cases internvl_* of families-vlm/preprocess with the installed transformers:
+pictures that are cut into tiles, with the weights of families-vlm/internvl.
+
+usage: make_vlm_tiles.py            (needs torch, transformers 5 and pillow; made with torch 2.13.0, transformers 5.24.0)
+
+expected.safetensors has the tensors of its neighbours: input_ids, mm_mask, pixel_values (tiles row by row, then the whole
+picture), vision.layers.N.attention (all tiles one after another, 0 between them), vision.output, image_embeds, position_ids,
+layers.N.attention, logits; computed in float64, stored in float32."""
+import json
+import pathlib
+import shutil
+
+import numpy as np
+import torch
+from PIL import Image
+from safetensors.torch import load_file, save_file
+from transformers import InternVLForConditionalGeneration
+from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2ImageProcessorPil
+
+FOLDER = pathlib.Path(__file__).resolve().parent / "families-vlm"
+START, END = 70, 71  # ids around a picture, in no config
+SIZES = {"internvl_tiles": [(40, 38), (16, 30)]}  # height, width
+CASES = {  # what preprocessor_config.json says, and a picture's height and width
+    "internvl_wide": ({"max_patches": 12}, (23, 95)),
+    "internvl_tall": ({"max_patches": 6}, (61, 20)),
+    "internvl_least": ({"min_patches": 4, "max_patches": 6}, (16, 16)),
+    "internvl_tie": ({"max_patches": 6}, (40, 70)),  # 2 × 1 and 3 × 2 are as near: the larger, since the picture is
+    "internvl_one": ({"max_patches": 12}, (20, 22)),  # one tile, and no whole picture behind it
+}
+
+
+def picture(height, width, seed):
+    """A smooth picture with edges, so that every resampling kernel counts."""
+    random = np.random.default_rng(seed)
+    y, x = np.mgrid[0:height, 0:width]
+    waves = [np.sin(x * a + y * b + c) for a, b, c in random.uniform(-0.7, 0.7, (3, 3))]
+    levels = 128 + 80 * np.stack(waves, -1) + 40 * (x[..., None] > width / 2) * (y[..., None] > height / 3)
+    return Image.fromarray(np.clip(levels, 0, 255).astype(np.uint8), "RGB")
+
+
+def config_of(changes):
+    config = json.loads((FOLDER / "internvl" / "preprocessor_config.json").read_text())
+    return {**config, "crop_to_patches": True, **changes}
+
+
+def pixels_of(config, pictures):
+    """[tiles, 3, S, S] and the number of tiles of each picture."""
+    made = GotOcr2ImageProcessorPil(**{name: value for name, value in config.items() if not name.endswith("_class")})(
+        pictures, return_tensors="pt")
+    return made["pixel_values"].to(torch.float32), [int(n) for n in made["num_patches"]]
+
+
+def whole(maps):
+    """[H, P, P] of maps [tiles, H, p, p]: each tile sees itself alone."""
+    return torch.stack([torch.block_diag(*maps[:, head]) for head in range(maps.shape[1])])
+
+
+def make(name):
+    folder = FOLDER / name
+    folder.mkdir(exist_ok=True)
+    for file in ("config.json", "model.safetensors"):
+        shutil.copy(FOLDER / "internvl" / file, folder / file)
+    config = config_of({"max_patches": 6})
+    (folder / "preprocessor_config.json").write_text(json.dumps(config, indent=2) + "\n")
+    pictures = [picture(*size, seed) for seed, size in enumerate(SIZES[name])]
+    for n, each in enumerate(pictures):
+        each.save(folder / f"image{n}.png")
+    pixels, tiles = pixels_of(config, pictures)
+    model = InternVLForConditionalGeneration.from_pretrained(FOLDER / "internvl", attn_implementation="eager").double().eval()
+    cells = json.loads((folder / "config.json").read_text())["image_seq_length"]
+    placeholder = model.config.image_token_id
+    ids = [1, 5, 9] + [START] + [placeholder] * (tiles[0] * cells) + [END, 12, 30] + [START] + \
+        [placeholder] * (tiles[1] * cells) + [END, 8, 21, 33]
+    given = torch.tensor([ids])
+    with torch.no_grad():
+        tower = model.model.vision_tower(pixels.double(), output_attentions=True, output_hidden_states=True)
+        embeds = model.model.get_image_features(pixels.double())
+        embeds = getattr(embeds, "pooler_output", embeds)
+        out = model(input_ids=given, pixel_values=pixels.double(), output_attentions=True)
+    width = embeds[0].shape[-1] if isinstance(embeds, (list, tuple)) else embeds.shape[-1]
+    embeds = torch.cat([each.reshape(-1, width) for each in embeds])
+    expected = {"input_ids": given[0], "mm_mask": (given[0] == placeholder).long(), "pixel_values": pixels,
+                "vision.output": tower.last_hidden_state[:, 1:].flatten(0, 1), "image_embeds": embeds,
+                "position_ids": torch.arange(len(ids)), "logits": out.logits[0]}
+    for n, maps in enumerate(tower.attentions):
+        expected[f"vision.layers.{n}.attention"] = whole(maps)
+    for n, maps in enumerate(out.attentions):
+        expected[f"layers.{n}.attention"] = maps[0]
+    save_file({key: (value if value.dtype == torch.long else value.to(torch.float32)).contiguous()
+               for key, value in expected.items()}, folder / "expected.safetensors")
+    print(name, "tiles", tiles, "tokens", len(ids), "largest logit", float(out.logits.abs().max()))
+
+
+def make_cases():
+    folder = FOLDER / "preprocess"
+    cases = json.loads((folder / "cases.json").read_text())
+    expected = load_file(folder / "expected.safetensors")
+    for seed, (name, (changes, size)) in enumerate(CASES.items()):
+        config = config_of(changes)
+        each = picture(*size, 10 + seed)
+        each.save(folder / f"{name}0.png")
+        cases[name] = {"images": [f"{name}0.png"], "preprocessor_config": config}
+        expected[name + ".pixel_values"], tiles = pixels_of(config, [each])
+        print(name, tiles)
+    (folder / "cases.json").write_text(json.dumps(cases, indent=1))
+    save_file(expected, folder / "expected.safetensors")
+
+
+if __name__ == "__main__":
+    for name in SIZES:
+        make(name)
+    make_cases()
