@@ -1,6 +1,6 @@
 // Rows of texts with pictures: one token more behind a picture against one behind as many tokens of text, the tower
-// against whole maps, and how long three pictures take until a head of the text can be shown. Weights are random, of a
-// tower and a text of GPT-2-small's shape.
+// against whole maps, the next figure of a picture that is moved against the forward pass, and how long three pictures
+// take until a head of the text can be shown. Weights are random, of a tower and a text of GPT-2-small's shape.
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,6 +18,7 @@
 #include "models/transformer/locus_config.h"
 #include "tests/bench/groups.h"
 #include "tests/bench/runs.h"
+#include "tests/models/image/pictures.h"
 
 namespace locus::bench {
 
@@ -86,6 +87,7 @@ class Pictures {
     LOCUS_CHECK(write_checkpoint());
     LOCUS_CHECK(typed());
     LOCUS_CHECK(towers());
+    LOCUS_CHECK(moved());
     return first_figure();
   }
 
@@ -206,6 +208,46 @@ class Pictures {
     const std::int64_t patches = tower.spec().image.rows * tower.spec().image.columns;
     rig_.add("tower of " + layers + " over " + std::to_string(patches) + " patches", times, "ATen with whole maps",
              Target::kRatioAtMost, 0.5);
+    return {};
+  }
+
+  // A picture of 1024 × 1024 pixels that is one pixel further each time, as by hand: prepared, seen and read, until a
+  // head of the text can be shown. The forward pass alone: the tower, and the text with words in place of the cells.
+  Status moved() {
+    const std::int64_t side = rig_.quick() ? 96 : 1024;
+    const std::filesystem::path file = folder_->path() / "moved.png";
+    const auto paint = [](std::int64_t x, std::int64_t y) {
+      return image::Colour{static_cast<std::uint8_t>(x), static_cast<std::uint8_t>(y),
+                           static_cast<std::uint8_t>(x * y / 64)};
+    };
+    LOCUS_CHECK(write_file(file, image::png_of(side, side, paint)));
+    Input input = input_of(1, true);
+    input.pixels.reset();
+    input.images = {file};
+    auto next_figure = [&, pixels = 0]() mutable -> Status {
+      PictureChange shift;
+      shift.numbers[0].value = ++pixels;
+      input.picture = {shift};
+      LOCUS_TRY(const std::shared_ptr<const Trace> trace, model_->run(input, {}));
+      MapRequest request;
+      request.layer = trace->model().layers / 2;
+      return status_of(trace->overview(request, 512, 512, Reduction::kMax));
+    };
+    if (const Status first = next_figure(); !first.ok()) {
+      return first.error().code == ErrorCode::kUnsupported ? Status() : first;  // a build without OpenCV
+    }
+    const Vision& vision = *loaded_model_of(*model_)->checkpoint().parts().vision;
+    LOCUS_TRY(const std::vector<TowerImage> images, vision.read(pixels_of(1)));
+    transformer::ObserveOptions states;
+    states.hidden = true;
+    const Input words = input_of(1, false);
+    const auto forward = [&]() -> Status {
+      LOCUS_CHECK(status_of(vision.tower().observe(images.front().batch, states)));
+      return status_of(model_->run(words, {}));
+    };
+    LOCUS_TRY(const Timed times, rig_.time(next_figure, forward));
+    rig_.add("next figure of a moved picture of " + std::to_string(side) + " × " + std::to_string(side) + " pixels",
+             times, "forward pass of the tower and the text", Target::kRatioAtMost, 1.1);
     return {};
   }
 
