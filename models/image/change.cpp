@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/base/numbers.h"
@@ -263,6 +264,12 @@ Result<Picture> change_picture(const Picture& picture, const models::PictureChan
   if (changes.empty()) {
     return picture;
   }
+  const bool sized = picture.width > 0 && picture.height > 0;
+  if (!sized || std::ssize(picture.rgba) / picture.height / 4 != picture.width) {
+    return bad_input("expected a picture with pixels, found " +
+                     size_text(static_cast<double>(picture.width), static_cast<double>(picture.height)) + " with " +
+                     std::to_string(picture.rgba.size()) + " bytes");
+  }
   if (picture.width > kMaxSide || picture.height > kMaxSide) {
     return too_large("picture: expected sides of at most " + std::to_string(kMaxSide) + " pixels to change it, found " +
                      std::to_string(picture.width) + " × " + std::to_string(picture.height));
@@ -273,8 +280,9 @@ Result<Picture> change_picture(const Picture& picture, const models::PictureChan
       LOCUS_CHECK(changed.apply(change));
     }
     return changed.taken();
-  } catch (const std::exception& exception) {  // cv::Exception, std::bad_alloc
-    return too_large("picture: cannot be changed: " + std::string(exception.what()));
+  } catch (const std::exception& exception) {       // cv::Exception, std::bad_alloc
+    const std::string_view what(exception.what());  // OpenCV's ends in a line feed
+    return too_large("picture: cannot be changed: " + std::string(what.substr(0, what.find('\n'))));
   }
 }
 

@@ -26,8 +26,8 @@ struct Affine {
 Affine affine_of(const models::PictureChange& change, std::int64_t width, std::int64_t height, PatchSize patch);
 
 // The changed picture; `patch` is the side of a patch in pixels behind the preprocessing, in a vision-language model of
-// a cell of merged patches. Errors: kBadInput for a crop
-// or a rectangle outside the picture; kTooLarge for sides that OpenCV does not take and for a blur of too many pixels;
+// a cell of merged patches. Errors: kBadInput for a picture without pixels, and for a crop or a rectangle outside it;
+// kTooLarge for sides that OpenCV does not take and for a blur of too many pixels;
 // kUnsupported in a build without OpenCV.
 Result<Picture> change_picture(const Picture& picture, const models::PictureChanges& changes,
                                const Preprocessing& options, std::int64_t patch);

@@ -5,6 +5,8 @@
 
 #include <numeric>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "models/image/change.h"
 
@@ -118,6 +120,89 @@ TEST(PictureChanges, WhatDoesNotFitThePictureIsRefused) {
   EXPECT_EQ(blurred.ok() ? ErrorCode::kInternal : blurred.error().code, ErrorCode::kTooLarge);
   const auto wide = changed(picture_of(40000, 1), "mirror");
   EXPECT_EQ(wide.ok() ? ErrorCode::kInternal : wide.error().code, ErrorCode::kTooLarge);
+}
+
+TEST(PictureChanges, APictureWithoutPixelsIsRefused) {
+  if (!draws()) {
+    GTEST_SKIP() << "no OpenCV";
+  }
+  for (const Picture& none :
+       {Picture{0, 0, {}}, Picture{4, 0, {}}, Picture{0, 4, {}}, Picture{-2, -2, {}},
+        Picture{4, 4, std::vector<std::uint8_t>(16)}, Picture{2, 2, std::vector<std::uint8_t>(64)}}) {
+    for (const char* const line : {"rotate 15", "shift 8 0", "crop 0 0 1 1", "blur 2", "noise 16", "brightness 2"}) {
+      const auto out = changed(none, line);
+      ASSERT_FALSE(out.ok()) << line;
+      EXPECT_EQ(out.error().code, ErrorCode::kBadInput) << line;
+      EXPECT_NE(out.error().describe().find("expected a picture with pixels"), std::string::npos);
+    }
+  }
+}
+
+// The largest picture that is opened: refused where a step would take too long, else changed in its size; wide and thin.
+TEST(PictureChanges, LargePicturesAreBounded) {
+  if (!draws()) {
+    GTEST_SKIP() << "no OpenCV";
+  }
+  for (const auto& [width, height] : {std::pair(32767, 1), std::pair(1, 32767), std::pair(40000, 2)}) {
+    const auto out = changed(picture_of(width, height), "rotate 15");
+    ASSERT_FALSE(out.ok());
+    EXPECT_EQ(out.error().code, ErrorCode::kTooLarge);
+    EXPECT_NE(out.error().describe().find("sides of at most 32766 pixels"), std::string::npos);
+  }
+  for (const auto& [width, height] : {std::pair(32766, 1), std::pair(1, 32766)}) {
+    for (const char* const line : {"shift 99999 -99999", "border reflect; shift -99999 99999", "border wrap; rotate 45",
+                                   "scale 20; rotate 90", "mirror; mirror up-down"}) {
+      const auto out = changed(picture_of(width, height), line);
+      ASSERT_TRUE(out.ok()) << line << ": " << out.error().describe();
+      EXPECT_EQ(out->rgba.size(), static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 4) << line;
+    }
+  }
+  const Picture whole{10000, 10000, std::vector<std::uint8_t>(400'000'000, 255)};
+  const auto blurred = changed(whole, "blur 21");  // over 2e9 deviations × pixels
+  EXPECT_EQ(blurred.ok() ? ErrorCode::kInternal : blurred.error().code, ErrorCode::kTooLarge);
+  const auto part = changed(whole, "crop 9999 9999 1 1; rotate 15");
+  ASSERT_TRUE(part.ok()) << part.error().describe();
+  EXPECT_EQ(part->rgba.size(), 4U);
+  const auto outside = changed(whole, "crop 9999 9999 2 1");
+  EXPECT_EQ(outside.ok() ? ErrorCode::kInternal : outside.error().code, ErrorCode::kBadInput);
+}
+
+// Angles beyond a turn, next to none, and factors whose product leaves every picture: pixels of the picture, or its border.
+TEST(PictureChanges, OddAnglesAndFactorsGivePixels) {
+  if (!draws()) {
+    GTEST_SKIP() << "no OpenCV";
+  }
+  const Picture picture = picture_of(31, 17);
+  for (const char* const line : {"rotate 3600", "rotate -3600", "rotate 360; rotate 720", "rotate 1e-300", "rotate -0",
+                                 "shift 0 1e-300", "scale 1", "shift 99999 0; shift -99999 0"}) {
+    const auto out = changed(picture, line);
+    ASSERT_TRUE(out.ok()) << line << ": " << out.error().describe();
+    EXPECT_EQ(out->rgba, picture.rgba) << line;
+  }
+  std::string larger = "scale 20";
+  std::string smaller = "scale 0.05";
+  for (int n = 1; n < 32; ++n) {
+    larger += "; scale 20";
+    smaller += "; scale 0.05";
+  }
+  for (const std::string& line :
+       {larger, smaller, std::string("rotate 89.99999999"), std::string("rotate 3599.5; scale 0.05"),
+        std::string("border black; shift 99999 99999"), std::string("border wrap; scale 0.05")}) {
+    for (const auto& [width, height] : {std::pair(31, 17), std::pair(1, 1), std::pair(1, 9)}) {
+      const auto out = changed(picture_of(width, height), line);
+      ASSERT_TRUE(out.ok()) << line << ": " << out.error().describe();
+      ASSERT_EQ(out->rgba.size(), static_cast<std::size_t>(width * height * 4)) << line;
+    }
+  }
+  for (const char* const line :
+       {"rotate 3600.1",  "rotate -1e9",    "rotate -inf",   "rotate nan(1)",      "rotate 0x1p4", "rotate 1,5",
+        "rotate 15°",     "scale -1",       "scale inf",     "scale nan",          "scale 0.049",  "brightness nan",
+        "brightness -1",  "blur nan",       "blur -1",       "noise nan",          "noise 3 -1",   "noise 3 1e30",
+        "crop nan 0 1 1", "crop 0 0 inf 1", "crop 0 0 -3 1", "occlude 0 0 1 1 nan"}) {
+    const auto changes = parse_picture_changes(line);
+    ASSERT_FALSE(changes.ok()) << line;
+    EXPECT_EQ(changes.error().code, ErrorCode::kUsage) << line;
+  }
 }
 
 TEST(PictureChanges, StepsThatMoveAreOneResampling) {
