@@ -56,9 +56,9 @@ std::vector<ImagePanel> plain_panels(const ViewInput& input, const ImageOptions&
 std::vector<std::int64_t> shown_heads(const ViewInput& input, std::size_t column, const ImageOptions& options);
 std::vector<std::int64_t> shown_layers(const ViewInput& input, std::size_t column);
 
-// (layers · heads, T): a row per head, layer by layer; with sinks then a row of sink_ratios() per layer. With a neutral text each cell's weight is divided by what the
-// last token of that text gives to the cell, 1 being as much; all other tokens are NaN then. Errors: the trace's;
-// neutral_run()'s.
+// (layers · heads, T): a row per head, layer by layer; with sinks then a row of sink_ratios() per layer. With a neutral
+// text each cell's weight is divided by what the last token of that text gives to the cell, 1 being as much; all other
+// tokens are NaN then. Errors: the trace's; neutral_run()'s.
 Result<Field> measure_image(const AttentionImageKey& key, const MeasureContext& context);
 
 // A panel with its numbers.
