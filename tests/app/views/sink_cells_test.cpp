@@ -23,7 +23,7 @@ using test_views::fake;
 using test_views::fake_image;
 using test_views::view_of;
 
-constexpr double kTolerance = 1e-4;  // of float32 means over heads
+constexpr double kRatioTolerance = 1e-4;  // of float32 means over heads
 
 // Of one key, from every head's whole map; a weight of 0 is a key that is not seen.
 double ratio_by_heads(const models::Trace& trace, std::int64_t layer, std::int64_t key) {
@@ -77,7 +77,7 @@ void expect_ratios(const models::Trace& trace) {
       const auto found = static_cast<double>(ratios->at(row, key));
       EXPECT_EQ(std::isnan(found), std::isnan(expected)) << key;
       if (!std::isnan(expected)) {
-        EXPECT_NEAR(found, expected, kTolerance * (1 + expected)) << key;
+        EXPECT_NEAR(found, expected, kRatioTolerance * (1 + expected)) << key;
         ++measured;
       }
     }
