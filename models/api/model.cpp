@@ -157,9 +157,9 @@ std::string picture_name(const std::vector<ImageSpan>& pictures, std::size_t n) 
     return "video " + std::to_string(pictures[n].video + 1) + ", frame " + std::to_string(pictures[n].frame);
   }
   const bool whole = n < pictures.size() && pictures[n].whole;
-  std::size_t number = whole ? 0 : 1;  // a whole picture stands behind its tiles, and is of their number
-  for (std::size_t before = 0; before < std::min(n, pictures.size()); ++before) {
-    number += pictures[before].video < 0 && !pictures[before].whole ? 1 : 0;
+  std::int64_t number = whole && pictures.front().whole ? 1 : 0;  // in front of its tiles
+  for (std::size_t each = 0; each <= n && each < pictures.size(); ++each) {
+    number += pictures[each].whole || pictures[each].video >= 0 ? 0 : 1;
   }
   return "image " + std::to_string(number) + (whole ? " whole" : "");
 }

@@ -291,7 +291,8 @@ struct ImageSpan {
   std::int64_t tile_rows = 0;  // cells of a tile; 0: the picture is in one part
   std::int64_t tile_columns = 0;
   std::int64_t tile_pitch = 0;  // tokens from a tile to the next, row by row
-  bool whole = false;           // the whole picture once more, behind its tiles, which are the span before
+  bool whole = false;           // the whole picture once more, beside its tiles, which are the span before or behind
+  bool ended = false;           // behind each row stands a token that is no cell, with a vector of the picture too
 
   // The token of cell n, which is row n / columns.
   std::int64_t token(std::int64_t cell) const {
@@ -327,8 +328,17 @@ struct ImageSpan {
                : -1;
   }
   bool holds(std::int64_t token) const { return cell(token) >= 0; }
-  // Whether tiles, where there are some, divide the grid, and do not overlap.
+  // The token behind the cells of a row.
+  std::int64_t row_end(std::int64_t row) const { return token(row * columns) + columns; }
+  bool ends(std::int64_t token) const {
+    const std::int64_t offset = token - first;
+    return ended && offset >= 0 && offset / pitch < rows && offset % pitch == columns;
+  }
+  // Whether tiles, where there are some, divide the grid and do not overlap, and ends of rows have room.
   bool tiles_fit() const {
+    if (ended) {
+      return rows > 0 && tile_rows == 0 && tile_columns == 0 && tile_pitch == 0 && pitch > columns;
+    }
     return tile_rows == 0 ? tile_columns == 0 && tile_pitch == 0
                           : tile_rows > 0 && tile_columns > 0 && rows > 0 && rows % tile_rows == 0 &&
                                 columns % tile_columns == 0 && pitch >= tile_columns && tile_pitch >= tile_columns &&
@@ -337,7 +347,7 @@ struct ImageSpan {
   friend bool operator==(const ImageSpan&, const ImageSpan&) = default;
 };
 
-// "image 2", "video 1, frame 3": the name of one of a text's pictures; "image 2 whole": what stands behind its tiles.
+// "image 2", "video 1, frame 3": the name of one of a text's pictures; "image 2 whole": what stands beside its tiles.
 // Images and videos are counted from 1, each by themselves, and frames from 0, as rows and columns are.
 std::string picture_name(const std::vector<ImageSpan>& pictures, std::size_t n);
 

@@ -31,6 +31,8 @@ struct TowerImage {
   std::int64_t step = 0;
   double seconds = 0;
   image::TilePlace tile = {};
+  std::int64_t source_width = 0;  // of the picture that it was cut from, where a family asks for it
+  std::int64_t source_height = 0;
 };
 
 // The tower's output for one picture.

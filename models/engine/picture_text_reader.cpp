@@ -19,7 +19,26 @@ namespace {
 // say so. Puts the pictures, which come with those of videos behind the others, into the order of the text. Errors:
 // kBadInput where a picture's tokens are mixed with those of a video.
 Result<std::vector<std::int64_t>> placeholder_tokens(const Vision& vision, const std::vector<text::Token>& tokens,
-                                                     std::vector<TowerImage>& images) {
+                                                     TextImages& text) {
+  struct Unit {
+    std::span<const TowerImage> images;
+    std::int64_t count = 0;  // tokens
+  };
+  std::vector<Unit> pictures;
+  std::vector<Unit> frames;
+  std::size_t first = 0;
+  for (const std::size_t parts : text.parts) {
+    const auto own = std::span<const TowerImage>(text.images).subspan(first, parts);
+    first += parts;
+    if (own.front().video < 0) {
+      LOCUS_TRY(const std::int64_t count, vision.count(own));
+      pictures.push_back({own, count});
+      continue;
+    }
+    for (std::size_t n = 0; n < parts; ++n) {
+      frames.push_back({own.subspan(n, 1), vision.count(own[n])});
+    }
+  }
   const families::Placeholders& kind = vision.placeholders();
   std::vector<std::int64_t> found;
   for (std::size_t n = 0; n < tokens.size(); ++n) {
@@ -27,28 +46,32 @@ Result<std::vector<std::int64_t>> placeholder_tokens(const Vision& vision, const
       found.push_back(static_cast<std::int64_t>(n));
     }
   }
-  const auto is_video = [&](std::int64_t at) { return tokens[static_cast<std::size_t>(at)].id == kind.video_id; };
-  auto next_image = images.begin();
-  auto next_video = std::ranges::find_if(images, [](const TowerImage& image) { return image.video >= 0; });
-  const auto images_end = next_video;
+  const auto is_video = [&](std::int64_t at) {
+    return kind.video_id >= 0 && kind.video_id != kind.id && tokens[static_cast<std::size_t>(at)].id == kind.video_id;
+  };
+  auto picture = pictures.begin();
+  auto frame = frames.begin();
   std::vector<TowerImage> ordered;
+  std::vector<std::size_t> parts;
   for (std::size_t at = 0; at < found.size();) {
-    const bool video = kind.video_id >= 0 && kind.video_id != kind.id && is_video(found[at]);
-    auto& next = video ? next_video : next_image;
-    const auto end =
-        at + static_cast<std::size_t>(next == (video ? images.end() : images_end) ? 0 : vision.count(*next));
+    const bool video = is_video(found[at]);
+    auto& next = video ? frame : picture;
+    const auto end = at + static_cast<std::size_t>(next == (video ? frames.end() : pictures.end()) ? 0 : next->count);
     bool own = end > at && end <= found.size();
     for (std::size_t n = at; own && n < end; ++n) {
-      own = video == (kind.video_id >= 0 && is_video(found[n]));
+      own = video == is_video(found[n]);
     }
     if (!own) {
       return bad_input(std::string("expected the tokens of a ") + (video ? "video" : "picture") +
                        " together, found others between them");
     }
-    ordered.push_back(*next++);
+    ordered.insert(ordered.end(), next->images.begin(), next->images.end());
+    parts.push_back(next->images.size());
+    ++next;
     at = end;
   }
-  images = std::move(ordered);
+  text.images = std::move(ordered);
+  text.parts = std::move(parts);
   return found;
 }
 
@@ -111,12 +134,55 @@ Picture joined_pictures(const image::TilePlace& grid, std::span<const TowerImage
   return whole;
 }
 
+// The part of a picture whose patches are these cells.
+Picture cut_out(const Picture& whole, const image::CellWindow& cells, std::int64_t patch) {
+  if (!whole.rgba) {
+    return {};
+  }
+  Picture part{cells.columns * patch, cells.rows * patch, nullptr};
+  std::vector<std::uint8_t> rgba;
+  rgba.reserve(static_cast<std::size_t>(4 * part.width * part.height));
+  for (std::int64_t row = 0; row < part.height; ++row) {
+    const auto from = whole.rgba->begin() + 4 * ((cells.top * patch + row) * whole.width + cells.left * patch);
+    rgba.insert(rgba.end(), from, from + 4 * part.width);
+  }
+  part.rgba = std::make_shared<const std::vector<std::uint8_t>>(std::move(rgba));
+  return part;
+}
+
+// The whole picture, and behind it the cells of all tiles that it covers, with an end of each row.
+void place_rows(const Vision& vision, std::span<const TowerImage> picture, std::span<const std::int64_t>& rest,
+                TextImages& text) {
+  ImageSpan whole = span_of(vision, picture.front(), rest);
+  whole.whole = true;
+  text.spans.push_back(whole);
+  text.pictures.push_back(picture.front().picture);
+  rest = rest.subspan(static_cast<std::size_t>(whole.count));
+  const image::CellWindow window = Vision::covered(picture);
+  ImageSpan rows{rest.front(), window.rows * window.columns, window.rows, window.columns, window.columns + 1};
+  rows.ended = true;
+  const auto count = static_cast<std::size_t>(rows.count + rows.rows);
+  bool contiguous = true;
+  for (std::size_t n = 0; n < count; ++n) {
+    contiguous = contiguous && rest[n] == rest.front() + static_cast<std::int64_t>(n);
+  }
+  text.spans.push_back(contiguous ? rows : ImageSpan{rest.front(), static_cast<std::int64_t>(count)});
+  text.pictures.push_back(
+      cut_out(joined_pictures(picture.back().tile, picture.subspan(1)), window, vision.tower().spec().image.patch));
+  rest = rest.subspan(count);
+}
+
 // Where the pictures stand, and what is seen of them.
 void place_pictures(const Vision& vision, const std::vector<std::int64_t>& tokens, TextImages& text) {
   std::span<const std::int64_t> rest = tokens;
   std::size_t next = 0;
   for (const std::size_t parts : text.parts) {
     const auto own = std::span<const TowerImage>(text.images).subspan(next, parts);
+    if (vision.ends_rows()) {
+      place_rows(vision, own, rest, text);
+      next += parts;
+      continue;
+    }
     std::vector<ImageSpan> spans;
     for (const TowerImage& image : own) {
       ImageSpan& span = spans.emplace_back(span_of(vision, image, rest));
@@ -155,6 +221,9 @@ void name_cells(const std::vector<ImageSpan>& spans, std::vector<TokenInfo>& tok
                                                     std::to_string(cell % span.columns)
                                               : ", cell " + std::to_string(cell);
       tokens[static_cast<std::size_t>(span.token(cell))].label = image + place;
+    }
+    for (std::int64_t row = 0; span.ended && row < span.rows; ++row) {
+      tokens[static_cast<std::size_t>(span.row_end(row))].label = image + ", end of row " + std::to_string(row);
     }
   }
 }
@@ -259,10 +328,21 @@ bool has_vector_positions(const transformer::Spec& spec) {
 Result<std::shared_ptr<TextImages>> PictureTextReader::images(const Input& input,
                                                               std::vector<std::string>& warnings) const {
   auto text = std::make_shared<TextImages>();
+  const bool pinpoints = parts_.preprocessing.rule == image::ResizeRule::kPinpoints;
+  if ((input.pixels || !input.images.empty()) && !parts_.unread_pictures && pinpoints != parts_.vision->ends_rows()) {
+    return unsupported(pinpoints ? "image_processor_type: expected one of a model without image_newline, found tiles "
+                                   "whose rows have ends"
+                                 : "image_processor_type: expected LlavaNextImageProcessor, whose tiles this model "
+                                   "reads, found another or none",
+                       parts_.info.name + ": preprocessor_config.json");
+  }
   if (input.pixels) {
     LOCUS_TRY(const std::shared_ptr<const PreparedPicture> pictures, prepared_pixels(*input.pixels));
     text->images = pictures->parts;
     text->parts.assign(text->images.size(), 1);  // a file of pixels does not say which are tiles
+    if (parts_.vision->ends_rows()) {
+      LOCUS_TRY(text->parts, parts_.vision->find_tiles(*input.pixels, parts_.preprocessing, text->images));
+    }
     return text;
   }
   for (const std::filesystem::path& file : input.images) {
@@ -384,6 +464,8 @@ Result<PreparedPicture> PictureTextReader::prepare_picture(const std::filesystem
     own.picture = {pixels.shown.width, pixels.shown.height,
                    std::make_shared<const std::vector<std::uint8_t>>(pixels.shown.rgba)};
     own.tile = pixels.tile;
+    own.source_width = picture->picture.width;
+    own.source_height = picture->picture.height;
     made.parts.push_back(std::move(own));
   }
   return made;
@@ -427,10 +509,8 @@ Result<std::vector<text::Token>> PictureTextReader::tokens(const Input& input, c
       }
       continue;
     }
-    PictureShape shape{0, 0, 0};
-    for (const TowerImage& image : own) {
-      shape.count += vision.count(image);
-    }
+    PictureShape shape;
+    LOCUS_TRY(shape.count, vision.count(own));
     const ImageGrid& grid = own.front().grid;
     if (parts == 1 && grid.rows / cell * (grid.columns / cell) == shape.count) {
       shape = {grid.rows / cell, grid.columns / cell, shape.count};
@@ -458,7 +538,7 @@ Result<PreparedInput> PictureTextReader::prepare(const Input& input) const {
   }
   LOCUS_TRY(const std::shared_ptr<TextImages> text, images(input, warnings));
   LOCUS_TRY(const std::vector<text::Token> ids, tokens(input, *text, warnings));
-  LOCUS_TRY(const std::vector<std::int64_t> found, placeholder_tokens(vision, ids, text->images));
+  LOCUS_TRY(const std::vector<std::int64_t> found, placeholder_tokens(vision, ids, *text));
   const auto start = static_cast<double>(input.position_start + kind.first_position);
   LOCUS_TRY(PreparedInput prepared,
             reader_.prepare_tokens(*parts_.transformer, ids, input.position_start + kind.first_position));
@@ -468,6 +548,7 @@ Result<PreparedInput> PictureTextReader::prepare(const Input& input) const {
   if (!text->images.empty()) {
     text->tokens = at::tensor(at::ArrayRef<std::int64_t>(found), at::kLong);
     place_pictures(vision, found, *text);
+    text->order = vision.order(text->images, text->parts);
     if (has_vector_positions(parts_.transformer->spec())) {
       prepared.batch.positions.ids = vector_positions(text->spans, length, start);
       for (std::size_t n = 0; n < prepared.tokens.size(); ++n) {

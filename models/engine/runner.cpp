@@ -69,6 +69,7 @@ Status Runner::observe_images(PreparedInput& prepared, const transformer::Observ
   timed.pause = time.not_counting(options.pause);
   LOCUS_TRY(SeenImages seen, transformer::with_cause(parts_.vision->observe(prepared.vision->images, timed),
                                                      checkpoint_.value_warnings()));
+  seen.rows.vectors = parts_.vision->arranged(seen.rows.vectors, prepared.vision->order);
   seen.rows.tokens = prepared.vision->tokens.to(seen.rows.vectors.device());
   prepared.batch.images = std::make_shared<const transformer::ImageRows>(seen.rows);
   observed.images = std::make_shared<const SeenImages>(std::move(seen));

@@ -13,6 +13,7 @@ namespace {
 // Patches of one picture; more are a mistake.
 constexpr std::int64_t kMaxPatches = 65536;
 constexpr std::int64_t kMaxImages = 4096;
+constexpr std::int64_t kMaxSourceSide = std::int64_t{1} << 24;
 
 // The connectors' parameters under the names that a plan has for them.
 std::vector<transformer::Parameter> connector_parameters(std::vector<transformer::Connector>& connectors) {
@@ -88,6 +89,7 @@ Result<std::unique_ptr<Vision>> Vision::create(const families::VisionPlan& plan,
   made->placeholders_ = plan.placeholders;
   made->videos_ = plan.videos;
   made->tokens_per_second_ = plan.tokens_per_second;
+  made->newline_width_ = plan.newline ? text_width : 0;
   return made;
 }
 
@@ -98,8 +100,11 @@ Result<transformer::WeightBinding> Vision::bind_weights(const families::VisionPl
   for (const families::Name& row : plan.names) {
     names.name(row.parameter, row.tensor, row.layout, row.piece);
   }
-  LOCUS_TRY(transformer::WeightBinding own,
-            transformer::bind_weights(connector_parameters(connectors_), names, checkpoint));
+  std::vector<transformer::Parameter> parameters = connector_parameters(connectors_);
+  if (newline_width_ > 0) {
+    parameters.push_back({"newline", {newline_width_}, &newline_});
+  }
+  LOCUS_TRY(transformer::WeightBinding own, transformer::bind_weights(parameters, names, checkpoint));
   binding.add(std::move(own));
   return binding;
 }
@@ -108,6 +113,9 @@ void Vision::to(at::Device device) {
   tower_->to(device);
   for (transformer::Connector& connector : connectors_) {
     connector.to(device);
+  }
+  if (newline_.defined() && !device.is_cpu()) {
+    newline_ = newline_.to(device);
   }
 }
 
@@ -257,7 +265,8 @@ Result<std::vector<TowerImage>> Vision::read(const std::filesystem::path& file) 
     return bad_input("expected shape " + expected + ", found " + transformer::shape_text(shape), where);
   }
   const at::Tensor pixels = transformer::to_tensor(*info, source);
-  LOCUS_TRY(const at::Tensor sizes, read_numbers(source, file, "image_sizes", 2));
+  LOCUS_TRY(const at::Tensor sizes, ends_rows() ? Result<at::Tensor>(at::Tensor())  // those of pictures before tiles
+                                                : read_numbers(source, file, "image_sizes", 2));
   if (sizes.defined() && sizes.size(0) != shape[0]) {
     return bad_input("expected " + std::to_string(shape[0]) + " rows, found " + std::to_string(sizes.size(0)),
                      file.string() + ": tensor image_sizes");
@@ -281,6 +290,105 @@ Result<std::vector<TowerImage>> Vision::read(const std::filesystem::path& file) 
 
 std::int64_t Vision::count(const TowerImage& image) const {
   return connector().spec().count(image.grid.rows, image.grid.columns, tower_->prefix_tokens());
+}
+
+image::CellWindow Vision::covered(std::span<const TowerImage> picture) {
+  const TowerImage& tile = picture.back();
+  return image::covered_cells(tile.tile.rows * tile.grid.rows, tile.tile.columns * tile.grid.columns, tile.source_width,
+                              tile.source_height);
+}
+
+Result<std::int64_t> Vision::count(std::span<const TowerImage> picture) const {
+  if (!ends_rows()) {
+    std::int64_t sum = 0;
+    for (const TowerImage& part : picture) {
+      sum += count(part);
+    }
+    return sum;
+  }
+  const image::CellWindow window = covered(picture);
+  if (window.rows < 1 || window.columns < 1) {
+    return bad_input("expected a picture that covers a row and a column of cells, found one of " +
+                     size_text(picture.back().source_height, picture.back().source_width) + " pixels");
+  }
+  return count(picture.front()) + window.rows * (window.columns + 1);
+}
+
+at::Tensor Vision::order(const std::vector<TowerImage>& images, const std::vector<std::size_t>& parts) const {
+  if (!ends_rows()) {
+    return {};
+  }
+  std::int64_t newline = 0;  // behind the vectors of all parts
+  for (const TowerImage& image : images) {
+    newline += count(image);
+  }
+  std::vector<std::int64_t> order;
+  std::size_t next = 0;
+  std::int64_t first = 0;  // vector of the picture
+  for (const std::size_t own : parts) {
+    const auto picture = std::span<const TowerImage>(images).subspan(next, own);
+    const TowerImage& tile = picture.back();
+    const std::int64_t cells = count(tile);
+    for (std::int64_t cell = 0; cell < cells; ++cell) {
+      order.push_back(first + cell);
+    }
+    const image::CellWindow window = covered(picture);
+    for (std::int64_t row = window.top; row < window.top + window.rows; ++row) {
+      for (std::int64_t column = window.left; column < window.left + window.columns; ++column) {
+        const std::int64_t of = row / tile.grid.rows * tile.tile.columns + column / tile.grid.columns;
+        order.push_back(first + (1 + of) * cells + row % tile.grid.rows * tile.grid.columns +
+                        column % tile.grid.columns);
+      }
+      order.push_back(newline);
+    }
+    next += own;
+    first += static_cast<std::int64_t>(own) * cells;
+  }
+  return at::tensor(at::ArrayRef<std::int64_t>(order), at::kLong);
+}
+
+at::Tensor Vision::arranged(const at::Tensor& vectors, const at::Tensor& order) const {
+  return order.defined() ? at::cat({vectors, newline_.to(vectors.scalar_type()).unsqueeze(0)})
+                               .index_select(0, order.to(vectors.device()))
+                         : vectors;
+}
+
+Result<std::vector<std::size_t>> Vision::find_tiles(const std::filesystem::path& file,
+                                                    const image::Preprocessing& options,
+                                                    std::vector<TowerImage>& images) const {
+  LOCUS_TRY(const formats::Source source, formats::open_tensors(file));
+  LOCUS_TRY(const at::Tensor sizes, read_numbers(source, file, "image_sizes", 2));
+  const std::string where = file.string() + ": tensor image_sizes";
+  if (!sizes.defined()) {
+    return bad_input("expected shape [images, 2], found none", where);
+  }
+  std::vector<std::size_t> parts;
+  std::size_t next = 0;
+  for (std::int64_t n = 0; n < sizes.size(0); ++n) {
+    const auto* const size = sizes.data_ptr<std::int64_t>() + 2 * n;
+    if (size[0] < 1 || size[1] < 1 || size[0] > kMaxSourceSide || size[1] > kMaxSourceSide) {
+      return bad_input("expected heights and widths from 1 to " + std::to_string(kMaxSourceSide) + ", found " +
+                           size_text(size[0], size[1]),
+                       where);
+    }
+    const image::TilePlace grid = image::canvas_of(size[1], size[0], options);
+    const auto own = static_cast<std::size_t>(1 + grid.rows * grid.columns);
+    for (std::size_t part = 0; part < own && next + part < images.size(); ++part) {
+      TowerImage& image = images[next + part];
+      image.source_height = size[0];
+      image.source_width = size[1];
+      if (part > 0) {
+        const auto tile = static_cast<std::int64_t>(part) - 1;
+        image.tile = {grid.rows, grid.columns, tile / grid.columns, tile % grid.columns};
+      }
+    }
+    parts.push_back(own);
+    next += own;
+  }
+  return next == images.size() ? Result<std::vector<std::size_t>>(std::move(parts))
+                               : bad_input("expected pictures of " + std::to_string(images.size()) +
+                                               " parts, as pixel_values has, found " + std::to_string(next),
+                                           where);
 }
 
 double Vision::connector_macs(const TowerImage& image) const {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct TextImages {
   at::Tensor tokens;              // (N) int64, of the text: whose embeddings are replaced
   std::vector<ImageSpan> spans;   // of each run of those tokens; of a picture in tiles one for all tiles
   std::vector<Picture> pictures;  // of the spans
+  at::Tensor order;  // (N) int64: which of the connector's vectors stands at each of `tokens`; undefined: one by one
 };
 
 // Whether positions of a text are vectors (t, h, w): one of its encodings has sections.
@@ -84,8 +86,22 @@ class Vision {
   // The tower's maps of all pictures, one after another, and its states: a trace without text.
   TraceData trace(const std::vector<TowerImage>& images, const SeenImages& seen) const;
 
-  // Vectors that a picture becomes.
+  // Vectors that the connector makes of it.
   std::int64_t count(const TowerImage& image) const;
+  // Vectors that a picture becomes, of these parts. Errors: kBadInput for a picture so thin that its tiles cover no cell.
+  Result<std::int64_t> count(std::span<const TowerImage> picture) const;
+  // Whether ends of rows have a vector: pictures are arranged() then.
+  bool ends_rows() const { return newline_width_ > 0; }
+  // The cells of a picture's tiles that it covers; its parts are the whole and the tiles.
+  static image::CellWindow covered(std::span<const TowerImage> picture);
+  // TextImages::order of these pictures: the whole, then row by row the cells of all tiles, each with its end.
+  at::Tensor order(const std::vector<TowerImage>& images, const std::vector<std::size_t>& parts) const;
+  // The vectors in this order; as they are where it is undefined.
+  at::Tensor arranged(const at::Tensor& vectors, const at::Tensor& order) const;
+  // Says of the pictures of a file of pixels, with the heights and widths that it has for them, which tiles they are;
+  // how many parts each has. Errors: kBadInput naming file, tensor, expected and found.
+  Result<std::vector<std::size_t>> find_tiles(const std::filesystem::path& file, const image::Preprocessing& options,
+                                              std::vector<TowerImage>& images) const;
   // Multiply-accumulates of all connectors for it.
   double connector_macs(const TowerImage& image) const;
   // Runs the tower over each picture that it has not seen just before. Errors: those of Transformer::observe().
@@ -110,6 +126,8 @@ class Vision {
   families::Placeholders placeholders_;
   image::VideoRule videos_ = image::VideoRule::kNone;
   double tokens_per_second_ = 1;
+  std::int64_t newline_width_ = 0;  // 0: rows have no ends
+  at::Tensor newline_;
   std::unique_ptr<KeptPictures> kept_ = std::make_unique<KeptPictures>();
 };
 

@@ -47,7 +47,8 @@ std::optional<analysis::KeyParts> picture_parts(const Trace& trace) {
   analysis::KeyParts parts{std::vector<std::int64_t>(length, 1), std::vector<bool>(length, false), 2};
   for (std::size_t token = 0; token < length; ++token) {
     const auto index = static_cast<std::int64_t>(token);
-    const bool cell = std::ranges::any_of(images, [&](const ImageSpan& span) { return span.holds(index); });
+    const bool cell =
+        std::ranges::any_of(images, [&](const ImageSpan& span) { return span.holds(index) || span.ends(index); });
     parts.of_key[token] = cell ? 0 : 1;
     parts.query[token] = !cell && index > images.front().token(images.front().count - 1);
   }

@@ -36,6 +36,11 @@ void leave_out_cells(const std::vector<ImageSpan>& pictures, double* losses, std
         losses[token - 1] = kNaN;
       }
     }
+    for (std::int64_t row = 0; picture.ended && row < picture.rows; ++row) {
+      if (const std::int64_t token = picture.row_end(row); token > 0 && token <= count) {
+        losses[token - 1] = kNaN;
+      }
+    }
   }
 }
 

@@ -335,6 +335,7 @@ Result<std::shared_ptr<const transformer::ImageRows>> replayed_pictures(const Lo
     return states;
   };
   LOCUS_TRY(transformer::ImageRows rows, loaded.checkpoint().parts().vision->rows(images, run));
+  rows.vectors = loaded.checkpoint().parts().vision->arranged(rows.vectors, prepared.vision->order);
   rows.tokens = prepared.vision->tokens;
   return std::make_shared<const transformer::ImageRows>(std::move(rows));
 }

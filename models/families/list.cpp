@@ -67,6 +67,7 @@ const std::vector<Family>& families() {
       kT5,
       kErnie45,
       kLlava,
+      kLlavaNext,
       kMistral3,
       kQwen2Vl,
       kQwen25Vl,

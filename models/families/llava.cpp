@@ -1,5 +1,5 @@
 // LLaVA: CLIP's tower, the states before its last layer, two projections with a GELU between them. Pixtral in this form
-// has its own tower.
+// has its own tower. LLaVA-NeXT cuts pictures into tiles.
 #include "models/families/engine/vision.h"
 #include "models/families/list.h"
 
@@ -43,6 +43,22 @@ Status finish_llava(const CheckpointFiles& checkpoint, const Config& /*vision*/,
   return {};
 }
 
+// Pictures of any size: tiles beside the whole picture, and a vector that ends each row of cells.
+Status finish_llava_next(const CheckpointFiles& checkpoint, const Config& vision, Plan& text, VisionPlan& plan) {
+  LOCUS_CHECK(finish_llava(checkpoint, vision, text, plan));
+  if (plan.connector.class_tokens) {
+    return unsupported("expected default, found full", checkpoint.config.context("vision_feature_select_strategy"));
+  }
+  return check_fixed_fields(checkpoint.config, {{"use_image_newline_parameter", {true}}});
+}
+
+Result<Family> llava_next_tower(const Config& vision) {
+  const std::string type = text_or_nothing(vision, "model_type");
+  return type == "clip_vision_model" ? Result<Family>(clip_tower())
+                                     : Result<Family>(unsupported("expected clip_vision_model, found " + shown(type),
+                                                                  vision.context("model_type")));
+}
+
 const VisionTable kLlavaTable{
     .tower = llava_tower,
     .tower_tensors = {{"vision_tower.", "model.vision_tower."}, {}},
@@ -52,8 +68,23 @@ const VisionTable kLlavaTable{
     .finish = finish_llava,
 };
 
+const VisionTable kLlavaNextTable{
+    .tower = llava_next_tower,
+    .tower_tensors = {{"vision_tower.", "model.vision_tower."}, {}},
+    .text_tensors = {{"language_model.model.", "model.language_model."}, "embed_tokens.weight"},
+    .head_prefixes = {"language_model.", ""},
+    .connector_tensors = {{"multi_modal_projector.", "model.multi_modal_projector."}, "linear_1.weight"},
+    .newline_tensors = {{"", "model."}, "image_newline"},
+    .finish = finish_llava_next,
+};
+
 }  // namespace
 
+const Family kLlavaNext{
+    .name = "llava_next",
+    .read = [](const CheckpointFiles& checkpoint) { return read_vision(checkpoint, kLlavaNextTable); },
+    .harmless = {"image_seq_length", "vocab_size", "image_grid_pinpoints", "vision_config.vocab_size",
+                 "vision_config.image_size", "vision_config.head_dim"}};
 const Family kLlava{.name = "llava",
                     .read = [](const CheckpointFiles& checkpoint) { return read_vision(checkpoint, kLlavaTable); },
                     .harmless = {"image_seq_length", "vocab_size", "vision_config.vocab_size",

@@ -34,11 +34,12 @@ enum class Interpolation { kNearest, kBilinear, kBicubic, kLanczos };
 
 // Rule for the size of a resized picture.
 enum class ResizeRule {
-  kSize,     // height × width, or the shorter edge
-  kPixels,   // the nearest whole cells, between two numbers of pixels (Qwen2-VL, GLM-4V)
-  kLongest,  // the longer edge at most, then up to whole cells (Pixtral)
-  kTiles,    // the longer edge, then up to whole tiles (Idefics 3)
-  kCanvas    // the rows × columns of tiles whose aspect is nearest to the picture's (InternVL)
+  kSize,      // height × width, or the shorter edge
+  kPixels,    // the nearest whole cells, between two numbers of pixels (Qwen2-VL, GLM-4V)
+  kLongest,   // the longer edge at most, then up to whole cells (Pixtral)
+  kTiles,     // the longer edge, then up to whole tiles (Idefics 3)
+  kCanvas,    // the rows × columns of tiles whose aspect is nearest to the picture's (InternVL)
+  kPinpoints  // within the listed size that keeps most of the picture, on black (LLaVA-NeXT)
 };
 
 // Fields of preprocessor_config.json (Hugging Face) or of a timm pretrained_cfg.
@@ -56,6 +57,7 @@ struct Preprocessing {
   bool split = true;              // kTiles: larger pictures become tiles, followed by the whole picture
   std::int64_t least_tiles = 1;   // kCanvas; a tile is height × width
   std::int64_t most_tiles = 0;    // kCanvas; of kSize: what the file turns off, 0 for nothing
+  std::vector<std::array<std::int64_t, 2>> pinpoints = {};  // kPinpoints: height, width, in whole tiles
   Interpolation interpolation = Interpolation::kBilinear;
   bool center_crop = false;
   std::int64_t crop_height = 224;
@@ -84,12 +86,25 @@ struct Pixels {
   std::int64_t width = 0;
   std::vector<float> values;
   Picture shown;
-  TilePlace tile;  // kCanvas
+  TilePlace tile;  // kCanvas, kPinpoints
 };
+
+// Cells of a canvas of tiles that the picture covers, by kPinpoints: without those that are only black.
+struct CellWindow {
+  std::int64_t top = 0;
+  std::int64_t left = 0;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+
+  friend bool operator==(const CellWindow&, const CellWindow&) = default;
+};
+// Of a canvas of so many cells with a picture of width × height in its middle.
+CellWindow covered_cells(std::int64_t rows, std::int64_t columns, std::int64_t width, std::int64_t height);
 
 // The grid of tiles of a picture by kCanvas, and by kSize where the file turned it off: at most `most_tiles`, at least
 // `least_tiles`, of the aspect nearest to the picture's; of equally near ones the larger while the picture has more than
-// half of its pixels. 1 × 1 where no grid has so many.
+// half of its pixels; 1 × 1 where no grid has so many. By kPinpoints that of the size that keeps most of the picture's
+// pixels, of equal ones the smallest.
 TilePlace canvas_of(std::int64_t width, std::int64_t height, const Preprocessing& options);
 
 // Pixels of a picture that a patch of the model is wide and high: `patch`, enlarged as the resizing makes the picture
@@ -113,9 +128,9 @@ Result<PatchGrid> patch_grid(std::int64_t width, std::int64_t height, const Prep
                              std::int64_t patch);
 
 // Resizes, crops to whole patches (cells) of `patch` pixels, rescales and normalises. Errors: kBadInput, kTooLarge;
-// kUnsupported for a picture that kCanvas cuts into tiles.
+// kUnsupported for a picture that kCanvas or kPinpoints cuts into tiles.
 Result<Pixels> preprocess(const Picture& picture, const Preprocessing& options, std::int64_t patch);
-// All inputs made from a picture: itself, or its tiles row by row and then the whole.
+// All inputs made from a picture: itself, or its tiles row by row and then the whole (kPinpoints: the whole first).
 Result<std::vector<Pixels>> preprocess_all(const Picture& picture, const Preprocessing& options, std::int64_t patch);
 
 }  // namespace locus::image

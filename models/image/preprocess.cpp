@@ -103,6 +103,32 @@ std::vector<Pixels> canvas_tiles(const Picture& picture, const Preprocessing& op
   return all;
 }
 
+// The whole picture, then the tiles of the canvas in whose middle it lies, row by row.
+std::vector<Pixels> pinpoint_tiles(const Picture& picture, const Preprocessing& options) {
+  const TilePlace grid = canvas_of(picture.width, picture.height, options);
+  const Size tile{options.width, options.height};
+  const Size canvas{grid.columns * tile.width, grid.rows * tile.height};
+  const double across = static_cast<double>(canvas.width) / static_cast<double>(picture.width);
+  const double down = static_cast<double>(canvas.height) / static_cast<double>(picture.height);
+  const auto within_canvas = [](std::int64_t side, double scale, std::int64_t most) {
+    return std::min(static_cast<std::int64_t>(std::ceil(static_cast<double>(side) * scale)), most);
+  };
+  const Size size = across < down ? Size{canvas.width, within_canvas(picture.height, across, canvas.height)}
+                                  : Size{within_canvas(picture.width, down, canvas.width), canvas.height};
+  const Picture large = resample(picture, size.width, size.height, options.interpolation);
+  const std::int64_t left = (canvas.width - size.width) / 2;
+  const std::int64_t top = (canvas.height - size.height) / 2;
+  std::vector<Pixels> all;
+  all.push_back(normalised(resample(picture, tile.width, tile.height, options.interpolation), options));
+  for (std::int64_t row = 0; row < grid.rows; ++row) {
+    for (std::int64_t column = 0; column < grid.columns; ++column) {
+      all.push_back(normalised(window(large, tile, column * tile.width - left, row * tile.height - top), options));
+      all.back().tile = {grid.rows, grid.columns, row, column};
+    }
+  }
+  return all;
+}
+
 // The picture in tiles of `side` pixels row by row, followed by the whole.
 std::vector<Picture> tiles_of(const Picture& picture, const Preprocessing& options) {
   const std::int64_t side = options.tile;
@@ -122,13 +148,13 @@ std::vector<Picture> tiles_of(const Picture& picture, const Preprocessing& optio
 
 Result<std::vector<Pixels>> preprocess_all(const Picture& picture, const Preprocessing& options, std::int64_t patch) {
   std::vector<Pixels> all;
-  if (options.rule == ResizeRule::kCanvas) {
+  if (options.rule == ResizeRule::kCanvas || options.rule == ResizeRule::kPinpoints) {
     LOCUS_CHECK(check(picture, options, patch));
     if (options.width % patch != 0 || options.height % patch != 0) {
       return bad_input("expected tiles of whole patches of " + std::to_string(patch) + " pixels, found tiles of " +
                        std::to_string(options.width) + " × " + std::to_string(options.height));
     }
-    return canvas_tiles(picture, options);
+    return options.rule == ResizeRule::kCanvas ? canvas_tiles(picture, options) : pinpoint_tiles(picture, options);
   }
   if (options.rule != ResizeRule::kTiles) {
     LOCUS_TRY(Pixels whole, preprocess(picture, options, patch));
@@ -152,11 +178,11 @@ Result<std::vector<Pixels>> preprocess_all(const Picture& picture, const Preproc
 namespace {
 
 Status in_one_part(std::int64_t width, std::int64_t height, const Preprocessing& options) {
-  if (options.rule != ResizeRule::kCanvas || width < 1 || height < 1) {
+  if ((options.rule != ResizeRule::kCanvas && options.rule != ResizeRule::kPinpoints) || width < 1 || height < 1) {
     return {};
   }
   const TilePlace grid = canvas_of(width, height, options);
-  return grid.rows * grid.columns == 1
+  return grid.rows * grid.columns == 1 && options.rule == ResizeRule::kCanvas
              ? Status()
              : unsupported("expected a picture in one part, found one in " + std::to_string(grid.rows) + " × " +
                            std::to_string(grid.columns) + " tiles");

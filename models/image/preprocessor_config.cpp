@@ -17,6 +17,7 @@ using Json = nlohmann::json;
 
 constexpr std::int64_t kLargestSide = 16384;
 constexpr std::int64_t kMaxTiles = 256;  // of one picture
+constexpr std::size_t kMaxPinpoints = 1024;
 
 Result<std::int64_t> side(const JsonObject& object, const std::string& name, const Json& value) {
   const std::optional<std::int64_t> pixels = whole_number(value, 1, kLargestSide);
@@ -129,11 +130,12 @@ struct RuleOf {
   std::int64_t resample;
   std::int64_t least, most;  // pixels, where the file has none
 };
-constexpr std::array<RuleOf, 6> kRules{{{"Qwen2VL", ResizeRule::kPixels, 3, 3136, 1003520},
+constexpr std::array<RuleOf, 7> kRules{{{"Qwen2VL", ResizeRule::kPixels, 3, 3136, 1003520},
                                         {"Glm4v", ResizeRule::kPixels, 3, 12544, 11760000},
                                         {"Pixtral", ResizeRule::kLongest, 3, 0, 0},
                                         {"Idefics3", ResizeRule::kTiles, 1, 0, 0},
                                         {"SmolVLM", ResizeRule::kTiles, 1, 0, 0},
+                                        {"LlavaNextImage", ResizeRule::kPinpoints, 3, 0, 0},
                                         {"GotOcr2", ResizeRule::kSize, 3, 0, 0}}};
 
 // A member of an object, or the fallback where either is absent.
@@ -203,7 +205,39 @@ Status refuse_cuts(const JsonObject& object, bool tiles) {
 }
 
 bool takes_size(ResizeRule rule) {
-  return rule == ResizeRule::kSize || rule == ResizeRule::kCanvas;
+  return rule == ResizeRule::kSize || rule == ResizeRule::kCanvas || rule == ResizeRule::kPinpoints;
+}
+
+// The sizes of canvases, in whole tiles of one side, which is that of the whole picture too.
+Status read_pinpoints(const JsonObject& object, Preprocessing& options) {
+  const std::int64_t side = options.height;
+  if (options.width != side || options.crop_height != side || options.crop_width != side) {
+    return object.wrong("crop_size", "the side of size, in both directions");
+  }
+  const std::string expected = "1 to " + std::to_string(kMaxPinpoints) + " pairs of height and width, up to " +
+                               std::to_string(kMaxTiles) + " tiles of " + std::to_string(side) + " pixels";
+  const Json* const list = object.find("image_grid_pinpoints");
+  if (list == nullptr) {
+    options.pinpoints = {{336, 672}, {672, 336}, {672, 672}, {1008, 336}, {336, 1008}};
+  } else if (!list->is_array() || list->empty() || list->size() > kMaxPinpoints) {
+    return object.wrong("image_grid_pinpoints", expected);
+  }
+  for (std::size_t n = 0; list != nullptr && n < list->size(); ++n) {
+    const Json& pair = (*list)[n];
+    const auto height = pair.is_array() && pair.size() == 2 ? whole_number(pair[0], 1, kLargestSide) : std::nullopt;
+    const auto width = height ? whole_number(pair[1], 1, kLargestSide) : std::nullopt;
+    if (!width) {
+      return object.wrong("image_grid_pinpoints", expected);
+    }
+    options.pinpoints.push_back({*height, *width});
+  }
+  for (const auto& [height, width] : options.pinpoints) {
+    if (height % side != 0 || width % side != 0 || height / side * (width / side) > kMaxTiles) {
+      return object.wrong("image_grid_pinpoints", expected);
+    }
+  }
+  options.resize = true;  // tiles are always cut from a canvas
+  return {};
 }
 
 Result<Preprocessing> parse_hugging_face(const JsonObject& object) {
@@ -232,6 +266,9 @@ Result<Preprocessing> parse_hugging_face(const JsonObject& object) {
     LOCUS_TRY(const Extent extents, extent(object, "crop_size", *size, false));
     options.crop_height = extents.height;
     options.crop_width = extents.width;
+  }
+  if (options.rule == ResizeRule::kPinpoints) {
+    LOCUS_CHECK(read_pinpoints(object, options));
   }
   LOCUS_TRY(const bool rescale, object.boolean("do_rescale", true));
   LOCUS_TRY(options.rescale, object.number("rescale_factor", 1.0 / 255));

@@ -102,7 +102,51 @@ Result<std::vector<Size>> tile_sizes(Size picture, const Preprocessing& options)
   return std::vector<Size>{size, large};
 }
 
+namespace {
+
+TilePlace pinpoint_of(std::int64_t width, std::int64_t height, const Preprocessing& options) {
+  TilePlace best{1, 1, 0, 0};
+  std::int64_t most = 0;
+  std::int64_t least_wasted = std::numeric_limits<std::int64_t>::max();
+  for (const auto& [high, wide] : options.pinpoints) {
+    const double scale = std::min(static_cast<double>(wide) / static_cast<double>(width),
+                                  static_cast<double>(high) / static_cast<double>(height));
+    const auto scaled = [scale](std::int64_t side) {
+      return static_cast<std::int64_t>(static_cast<double>(side) * scale);
+    };
+    const std::int64_t kept = std::min(scaled(width) * scaled(height), width * height);
+    const std::int64_t wasted = wide * high - kept;
+    if (kept > most || (kept == most && wasted < least_wasted)) {
+      most = kept;
+      least_wasted = wasted;
+      best = {high / options.height, wide / options.width, 0, 0};
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+CellWindow covered_cells(std::int64_t rows, std::int64_t columns, std::int64_t width, std::int64_t height) {
+  const auto wide = static_cast<double>(width);
+  const auto high = static_cast<double>(height);
+  // The library rounds to seven decimals before it cuts them off.
+  const auto whole = [](double cells) { return static_cast<std::int64_t>(std::nearbyint(cells * 1e7) / 1e7); };
+  CellWindow window{0, 0, rows, columns};
+  if (wide / high > static_cast<double>(columns) / static_cast<double>(rows)) {
+    window.top = (rows - whole(high * (static_cast<double>(columns) / wide))) / 2;
+    window.rows -= 2 * window.top;
+  } else {
+    window.left = (columns - whole(wide * (static_cast<double>(rows) / high))) / 2;
+    window.columns -= 2 * window.left;
+  }
+  return window;
+}
+
 TilePlace canvas_of(std::int64_t width, std::int64_t height, const Preprocessing& options) {
+  if (options.rule == ResizeRule::kPinpoints) {
+    return pinpoint_of(width, height, options);
+  }
   const double aspect = static_cast<double>(width) / static_cast<double>(height);
   const double pixels = static_cast<double>(width) * static_cast<double>(height);
   const double tile = static_cast<double>(options.width) * static_cast<double>(options.height);
@@ -135,7 +179,8 @@ Result<Size> size_by_rule(Size picture, const Preprocessing& options, std::int64
       LOCUS_TRY(const std::vector<Size> sizes, tile_sizes(picture, options));
       return sizes.back();
     }
-    case ResizeRule::kCanvas: {
+    case ResizeRule::kCanvas:
+    case ResizeRule::kPinpoints: {
       const TilePlace grid = canvas_of(picture.width, picture.height, options);
       return Size{grid.columns * options.width, grid.rows * options.height};
     }

@@ -104,6 +104,9 @@ TEST_F(TracePictures, AreRefusedWhereTheyDoNotFitTheText) {
   expect_refused(parts, tiled(R"("tile_rows": 2, "tile_columns": 1, "tile_pitch": 6)"), "before token 9");
   expect_refused(parts, tiled(R"("tile_rows": -1, "tile_columns": 1, "tile_pitch": 2)"), "tile_rows");
   expect_refused(parts, tiled(R"("whole": 3)"), "whole");
+  expect_refused(parts, tiled(R"("ended": true)"), "room for their ends");
+  expect_refused(parts, with(R"([{"first": 3, "count": 4, "rows": 2, "columns": 2, "pitch": 4, "ended": true}])"),
+                 "before token 9");
   expect_refused(parts, with(R"([{"first": -2, "count": 4, "rows": 2, "columns": 2}])"), "first");
   expect_refused(parts, with(R"([{"first": 2, "count": 4}, {"first": 3, "count": 1}])"), "images[1]");
   expect_refused(parts, with(R"([{"first": 2, "count": 4}])"), "tensor mm_mask");

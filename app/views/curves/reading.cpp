@@ -70,6 +70,9 @@ Parts parts_of(const models::Trace& trace, std::int64_t query) {
     for (std::int64_t cell = 0; cell < images[n].count; ++cell) {
       parts.of_key[static_cast<std::size_t>(images[n].token(cell))] = part_of[n];
     }
+    for (std::int64_t row = 0; images[n].ended && row < images[n].rows; ++row) {
+      parts.of_key[static_cast<std::size_t>(images[n].row_end(row))] = n;
+    }
   }
   parts.of_key[static_cast<std::size_t>(query)] = words + 2;
   return parts;

@@ -16,7 +16,7 @@ constexpr std::int64_t kMaxStep = std::int64_t{1} << 40;
 constexpr double kMaxSeconds = 1e9;
 
 std::int64_t last_token(const ImageSpan& span) {
-  return span.token(span.count - 1);
+  return span.token(span.count - 1) + (span.ended ? 1 : 0);
 }
 
 // One entry of `images`, behind the tokens of the one before.
@@ -40,11 +40,12 @@ Result<ImageSpan> read_span(const JsonObject& object, std::int64_t from, std::in
   LOCUS_TRY(span.tile_columns, size_of(object, "tile_columns", 0, length));
   LOCUS_TRY(span.tile_pitch, size_of(object, "tile_pitch", 0, length));
   LOCUS_TRY(span.whole, object.boolean("whole", false));
+  LOCUS_TRY(span.ended, object.boolean("ended", false));
   if (!span.tiles_fit()) {
     return bad_input("expected tiles that divide " + std::to_string(span.rows) + " × " + std::to_string(span.columns) +
-                         " cells one after another, found tile_rows " + std::to_string(span.tile_rows) +
-                         ", tile_columns " + std::to_string(span.tile_columns) + ", tile_pitch " +
-                         std::to_string(span.tile_pitch) + ", pitch " + std::to_string(span.pitch),
+                         " cells one after another, and rows with room for their ends, found tile_rows " +
+                         std::to_string(span.tile_rows) + ", tile_columns " + std::to_string(span.tile_columns) +
+                         ", tile_pitch " + std::to_string(span.tile_pitch) + ", pitch " + std::to_string(span.pitch),
                      object.where());
   }
   const std::int64_t across = span.tile_rows > 0 ? span.tile_columns : span.columns;
@@ -86,6 +87,9 @@ at::Tensor cell_tokens(const std::vector<ImageSpan>& spans) {
   for (const ImageSpan& span : spans) {
     for (std::int64_t cell = 0; cell < span.count; ++cell) {
       tokens.push_back(span.token(cell));
+    }
+    for (std::int64_t row = 0; span.ended && row < span.rows; ++row) {
+      tokens.push_back(span.row_end(row));
     }
   }
   std::ranges::sort(tokens);  // of tiles, cells of a row stand apart
@@ -139,6 +143,9 @@ json picture_list(const TraceData& data) {
     }
     if (span.whole) {
       list.back()["whole"] = true;
+    }
+    if (span.ended) {
+      list.back()["ended"] = true;
     }
   }
   return list;

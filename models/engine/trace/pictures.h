@@ -6,7 +6,8 @@
 //                                  `blocks`: "alone" where they see nothing else, else "beside the order"
 //   metadata images                a list of {first, count, rows, columns, pitch}, as ImageSpan has them; of each group of
 //                                  a video's frames also {video, frame, step, seconds}, of tiles {tile_rows,
-//                                  tile_columns, tile_pitch}; {whole: true} of the whole picture behind them
+//                                  tile_columns, tile_pitch}; {whole: true} of the whole picture beside
+//                                  them, {ended: true} where a token behind each row has a vector too
 //   vision.…                       the tower's side: position_ids, layers.N.…, metadata vision.encoding, …
 #pragma once
 

@@ -132,6 +132,11 @@ Result<Plan> read_vision(const CheckpointFiles& checkpoint, const VisionTable& t
   for (Name& row : plan->names) {
     row.tensor = prefix + row.tensor;
   }
+  if (!table.newline_tensors.prefixes.empty()) {
+    const std::string name(table.newline_tensors.anchor);
+    plan->newline = true;
+    plan->names.push_back({"newline", checkpoint.prefix_of(table.newline_tensors.prefixes, name) + name});
+  }
   LOCUS_CHECK(within(transformer::validate(plan->tower.spec), checkpoint.config.file()));
   text.vision = std::move(plan);
   return text;

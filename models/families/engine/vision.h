@@ -44,6 +44,9 @@ struct VisionPlan {
   // Vectors added to the picture's tokens after text layer 0, 1, …
   std::vector<transformer::ConnectorSpec> deepstack;
   std::vector<Name> names;  // "connector.…", and "deepstack.N.…"
+  // A picture is its whole and then the cells of its tiles, without those that it does not cover, with the vector
+  // `newline` behind each row.
+  bool newline = false;
   Placeholders placeholders;
   image::VideoRule videos = image::VideoRule::kNone;
   double tokens_per_second = 1;  // steps of a position's time (kSeconds)
@@ -65,6 +68,7 @@ struct VisionTable {
   Result<Family> (*text)(const CheckpointFiles& checkpoint, const Config& text) = nullptr;
   bool flat = false;  // fields of the text are at the top level, without text_config
   Spelling connector_tensors = {};
+  Spelling newline_tensors = {};  // of the vector behind each row of cells; no prefixes: families without one
   // Sets connector, its names without prefix, deepstack and placeholders; the plan's tower and `text` are complete.
   Status (*finish)(const CheckpointFiles& checkpoint, const Config& vision, Plan& text, VisionPlan& plan) = nullptr;
 };

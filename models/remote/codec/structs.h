@@ -392,6 +392,7 @@ void members(Structs, Is<models::ImageSpan> auto& x, auto& visit) {
   visit("tile_columns", x.tile_columns);
   visit("tile_pitch", x.tile_pitch);
   visit("whole", x.whole);
+  visit("ended", x.ended);
 }
 void members(Structs, Is<models::MapRequest> auto& x, auto& visit) {
   visit("layer", x.layer);

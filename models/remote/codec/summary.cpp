@@ -49,7 +49,7 @@ Status check_grid(const TraceSummary& own, const std::string& peer) {
     const std::int64_t across = span.tile_rows > 0 ? span.tile_columns : span.columns;
     const auto cells = checked_product({span.rows, span.columns});
     LOCUS_CHECK(hold(counts && (span.rows == 0 || (cells == span.count && span.pitch >= across)) &&
-                         span.first < length && span.token(span.count - 1) < length,
+                         span.first < length && span.token(span.count - 1) + (span.ended ? 1 : 0) < length,
                      "expected a picture of the text's tokens, found one beyond them", peer));
   }
   return {};

@@ -86,6 +86,7 @@ TEST(PicturedViews, OfVideosShowOneFrameOrAll) {
 
 TEST(PicturedViews, OfTiles) {
   expect_drawn_or_refused("internvl_tiles");
+  expect_drawn_or_refused("llava_next");
 }
 
 }  // namespace

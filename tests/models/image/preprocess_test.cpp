@@ -224,6 +224,37 @@ TEST(Preprocess, TilesAreThoseOfTheNearestAspect) {
   }
 }
 
+// The library's choice, and what it cuts off (transformers 5.24.0, select_best_resolution and unpad_image), for tiles of
+// 336 pixels with 24 × 24 cells.
+TEST(Preprocess, PinpointsKeepMostOfThePicture) {
+  struct Case {
+    std::int64_t width, height, rows, columns, top, left, covered_rows, covered_columns;
+  };
+  const std::vector<Case> cases{
+      {336, 336, 1, 2, 0, 12, 24, 24},  {100, 100, 1, 2, 0, 12, 24, 24},  {672, 672, 2, 2, 0, 0, 48, 48},
+      {1000, 333, 1, 3, 0, 0, 24, 72},  {640, 480, 2, 2, 6, 0, 36, 48},   {480, 640, 2, 2, 0, 6, 48, 36},
+      {524, 1276, 3, 1, 7, 0, 58, 24},  {735, 1520, 3, 1, 11, 0, 50, 24}, {1415, 1629, 2, 2, 0, 3, 48, 42},
+      {1724, 1931, 2, 2, 0, 3, 48, 42}, {1336, 1516, 2, 2, 0, 3, 48, 42}, {1086, 1889, 2, 2, 0, 10, 48, 28},
+      {1722, 60, 1, 3, 11, 0, 2, 72},   {1590, 954, 2, 2, 10, 0, 28, 48}, {511, 1932, 3, 1, 0, 2, 72, 20},
+      {107, 1330, 3, 1, 0, 9, 72, 6},   {322, 1846, 3, 1, 0, 6, 72, 12},  {762, 232, 1, 3, 1, 0, 22, 72}};
+  const auto parsed = parse_preprocessor(
+      R"({"image_processor_type": "LlavaNextImageProcessor", "size": {"shortest_edge": 336}})", "file.json");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().describe();
+  for (const Case& each : cases) {
+    const TilePlace grid = canvas_of(each.width, each.height, *parsed);
+    EXPECT_EQ(grid, (TilePlace{each.rows, each.columns, 0, 0})) << each.width << " × " << each.height;
+    EXPECT_EQ(covered_cells(24 * grid.rows, 24 * grid.columns, each.width, each.height),
+              (CellWindow{each.top, each.left, each.covered_rows, each.covered_columns}))
+        << each.width << " × " << each.height;
+  }
+  EXPECT_EQ(covered_cells(24, 48, 5000, 1).rows, 0);
+  EXPECT_EQ(covered_cells(24, 48, 1, 5000).columns, 0);
+  const Picture square{8, 8, std::vector<std::uint8_t>(std::size_t{8} * 8 * 4, 9)};
+  EXPECT_EQ(preprocess_all(square, *parsed, 14)->size(), 3U);
+  EXPECT_EQ(preprocess(square, *parsed, 14).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(patch_grid(8, 8, *parsed, 14, 14).error().code, ErrorCode::kUnsupported);
+}
+
 TEST(Preprocess, APictureInTilesIsNotOneInput) {
   const auto parsed = parse_preprocessor(
       R"({"image_processor_type": "GotOcr2ImageProcessor", "crop_to_patches": true, "size": {"height": 8, "width": 8}})",
@@ -266,6 +297,24 @@ TEST(Preprocess, WrongFieldsAreNamed) {
       {R"({"image_processor_type": "GotOcr2ImageProcessor", "min_patches": 1.5})", "min_patches"},
       {R"({"image_processor_type": "GotOcr2ImageProcessor", "crop_to_patches": "yes"})", "crop_to_patches"},
       {R"({"image_processor_type": "CLIPImageProcessor", "crop_to_patches": true})", "crop_to_patches"},
+      {R"({"image_processor_type": "LlavaNextImageProcessor", "size": {"shortest_edge": 8},
+           "crop_size": {"height": 16, "width": 8}})",
+       "crop_size"},
+      {R"({"image_processor_type": "LlavaNextImageProcessor", "size": {"shortest_edge": 8},
+           "image_grid_pinpoints": [[16, 12]]})",
+       "image_grid_pinpoints"},
+      {R"({"image_processor_type": "LlavaNextImageProcessor", "size": {"shortest_edge": 8},
+           "image_grid_pinpoints": [[16]]})",
+       "image_grid_pinpoints"},
+      {R"({"image_processor_type": "LlavaNextImageProcessor", "size": {"shortest_edge": 8},
+           "image_grid_pinpoints": []})",
+       "image_grid_pinpoints"},
+      {R"({"image_processor_type": "LlavaNextImageProcessor", "size": {"shortest_edge": 8},
+           "image_grid_pinpoints": [[2064, 8]]})",
+       "image_grid_pinpoints"},
+      {R"({"image_processor_type": "LlavaNextImageProcessor", "size": {"shortest_edge": 8},
+           "image_grid_pinpoints": [[16, -8]]})",
+       "image_grid_pinpoints"},
       {R"([])", "object"},
       {R"({"a": 1, "a": 2})", "twice"},
   };
