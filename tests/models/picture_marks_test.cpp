@@ -36,7 +36,7 @@ Result<std::vector<text::Token>> byte_tokens(const std::string& piece, bool spec
   return tokens;
 }
 
-std::vector<std::int64_t> ids_of(const std::vector<text::Token>& tokens) {
+std::vector<std::int64_t> marked_ids(const std::vector<text::Token>& tokens) {
   std::vector<std::int64_t> ids;
   for (const text::Token& token : tokens) {
     ids.push_back(token.id);
@@ -53,15 +53,16 @@ MarkedText marked(const std::string& text, std::size_t pictures, const VideoStam
 using Ids = std::vector<std::int64_t>;
 
 TEST(PictureMarks, OfPicturesAndVideosStandInTheirOrder) {
-  EXPECT_EQ(ids_of(marked("a<video>b<image>c<video>", 1, {{""}, {""}}).tokens),
+  EXPECT_EQ(marked_ids(marked("a<video>b<image>c<video>", 1, {{""}, {""}}).tokens),
             (Ids{kFirst, 'a', kVideo, 'b', kImage, 'c', kVideo}));
-  EXPECT_EQ(ids_of(marked("<video>", 0, {{""}}).tokens), (Ids{kFirst, kVideo}));
-  EXPECT_EQ(ids_of(marked("a<video>", 0, {}).tokens), (Ids{kFirst, 'a', kVideo}));  // one too many, which is said later
+  EXPECT_EQ(marked_ids(marked("<video>", 0, {{""}}).tokens), (Ids{kFirst, kVideo}));
+  EXPECT_EQ(marked_ids(marked("a<video>", 0, {}).tokens),
+            (Ids{kFirst, 'a', kVideo}));  // one too many, which is said later
 }
 
 TEST(PictureMarks, OfVideosWithTimesAreOneForEachGroup) {
   const MarkedText text = marked("ab<video>c", 0, {{"<1>", "<2>"}});
-  EXPECT_EQ(ids_of(text.tokens), (Ids{kFirst, 'a', 'b', '<', '1', '>', kVideo, '<', '2', '>', kVideo, 'c'}));
+  EXPECT_EQ(marked_ids(text.tokens), (Ids{kFirst, 'a', 'b', '<', '1', '>', kVideo, '<', '2', '>', kVideo, 'c'}));
   EXPECT_FALSE(text.in_front);
   for (const text::Token& token : text.tokens) {  // bytes are of the text alone
     EXPECT_LE(token.bytes.end, 10);
@@ -73,12 +74,12 @@ TEST(PictureMarks, OfVideosWithTimesAreOneForEachGroup) {
 TEST(PictureMarks, MissingOnesStandInFront) {
   const MarkedText text = marked("ab", 1, {{"<1>", "<2>"}});
   EXPECT_TRUE(text.in_front);
-  EXPECT_EQ(ids_of(text.tokens), (Ids{kFirst, kImage, '<', '1', '>', kVideo, '<', '2', '>', kVideo, 'a', 'b'}));
+  EXPECT_EQ(marked_ids(text.tokens), (Ids{kFirst, kImage, '<', '1', '>', kVideo, '<', '2', '>', kVideo, 'a', 'b'}));
 }
 
 TEST(PictureMarks, OfTheChatTemplateBecomeTimesToo) {
   const std::string words = "<|vision_start|><|video_pad|><|vision_end|>";
-  EXPECT_EQ(ids_of(marked("a" + words + "b", 0, {{"<1>"}}).tokens), (Ids{kFirst, 'a', '<', '1', '>', kVideo, 'b'}));
+  EXPECT_EQ(marked_ids(marked("a" + words + "b", 0, {{"<1>"}}).tokens), (Ids{kFirst, 'a', '<', '1', '>', kVideo, 'b'}));
   // Of a family without times they are words that its tokenizer knows.
   EXPECT_EQ(marked("a" + words, 0, {{""}}).tokens.size(), 2 + words.size() + 1);
 }
@@ -91,7 +92,7 @@ TEST(PictureMarks, ExpandToTheTokensOfTheirBlocks) {
     }
     const auto made = expand_placeholders(tokens, placeholders(), blocks);
     EXPECT_TRUE(made.ok()) << made.error().describe();
-    return made.ok() ? ids_of(*made) : Ids();
+    return made.ok() ? marked_ids(*made) : Ids();
   };
   const std::vector<PictureShape> blocks{{1, 2, 2}, {0, 0, 3, 0}};
   EXPECT_EQ(expanded({kVideo, 5, kImage}, blocks),
