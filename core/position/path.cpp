@@ -338,7 +338,8 @@ TransformSteps Path::steps(const Prepared& prepared, std::int64_t layer, std::in
     steps.change.push_back(-strength[n] * of_key * of_query[n] * scale());
     steps.carried.push_back(both > 0 ? dot(vector.data(), own.data()) / both : 0);
     steps.deviation.push_back(std::sqrt(squares));
-    steps.determinant.push_back(steps.determinant.back() * (1 - strength[n]));
+    const double* const w = directions.data() + n * width;
+    steps.determinant.push_back(steps.determinant.back() * (1 - strength[n] * dot(w, w)));
   }
   return steps;
 }

@@ -20,7 +20,7 @@ struct TransformSteps {
   std::vector<double> change;       // `logit` less that with H_t = I
   std::vector<double> carried;      // cos(P_tjᵀ k_j, k_j)
   std::vector<double> deviation;    // ‖P_tj − I‖_F
-  std::vector<double> determinant;  // det P_tj = Π (1 − β_s), s = j+1 … t
+  std::vector<double> determinant;  // det P_tj = Π (1 − β_s ‖w_s‖²), s = j+1 … t
 };
 
 // Errors: kUnsupported for a layer whose encoding changes no keys, and for traces without queries and keys; kTooLarge for
