@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "app/session/shared_options.h"
 #include "app/workbench/input/patch_picture.h"
 
 namespace locus::workbench {
