@@ -67,7 +67,7 @@ TEST_F(CliOutputs, EveryOptionThatNamesAFileSaysSo) {
   for (const NamedFiles& files : declared.parser.files()) {
     named[files.command].insert(files.name);
   }
-  const std::set<std::string> input{"--edits", "--image", "--pixels", "--text-file", "PATH"};
+  const std::set<std::string> input{"--edits", "--image", "--pixels", "--video", "--text-file", "PATH"};
   auto with = [&](std::set<std::string> more) {
     more.insert(input.begin(), input.end());
     return more;
