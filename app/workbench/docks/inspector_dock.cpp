@@ -36,9 +36,11 @@ constexpr int kPositionRow = 8;
 constexpr int kC2pRow = 9;
 constexpr int kP2cRow = 10;
 constexpr int kImpliedRow = 11;
-constexpr int kSinkRow = 12;
-constexpr int kEncodingRow = 13;
-constexpr int kDrawnRow = 14;
+constexpr int kDeviationRow = 12;
+constexpr int kCarriedRow = 13;
+constexpr int kSinkRow = 14;
+constexpr int kEncodingRow = 15;
+constexpr int kDrawnRow = 16;
 constexpr int kFirstValueRow = 3;
 
 // The cells' values with as many digits as have room in the table, and how wide they are then.
@@ -194,6 +196,8 @@ QStringList InspectorDock::cell_names() const {
           QStringLiteral("c2p"),
           QStringLiteral("p2c"),
           QStringLiteral("implied"),
+          QStringLiteral("deviation"),
+          QStringLiteral("carried"),
           QStringLiteral("sink"),
           QStringLiteral("encoding"),
           QStringLiteral("value")};
@@ -235,6 +239,7 @@ std::vector<InspectorDock::CellRow> InspectorDock::cell_rows() const {
   const auto hide = [&](int row, bool hidden) { rows[static_cast<std::size_t>(row)].shown = !hidden; };
   const bool gates = any([](const models::ModelInfo& info) { return info.has_gates(); });
   const bool parts = any([](const models::ModelInfo& info) { return info.has_parts(); });
+  const bool transforms = any([](const models::ModelInfo& info) { return info.transforms(); });
   const bool sinks = any([](const models::ModelInfo& info) {
     return std::any_of(info.layer_info.begin(), info.layer_info.end(),
                        [](const models::LayerInfo& layer) { return layer.sink; });
@@ -247,6 +252,8 @@ std::vector<InspectorDock::CellRow> InspectorDock::cell_rows() const {
   hide(kPositionRow, !gates || drawn);
   hide(kC2pRow, !parts || drawn);
   hide(kP2cRow, !parts || drawn);
+  hide(kDeviationRow, !transforms || drawn);
+  hide(kCarriedRow, !transforms || drawn);
   const auto given = [&](int row) {
     return std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) {
       return cell.values[static_cast<std::size_t>(row - kFirstValueRow)].value.has_value();
@@ -293,7 +300,7 @@ void InspectorDock::fill_by_models(const std::vector<CellRow>& rows) {
   const QStringList values = cell_names();
   std::vector<int> seen;
   for (const int row : {kDrawnRow, kWeightRow, kLogitRow, kContributionRow, kContentRow, kGateRow, kPositionRow,
-                        kC2pRow, kP2cRow, kImpliedRow, kSinkRow, 0, 1, 2}) {
+                        kC2pRow, kP2cRow, kImpliedRow, kDeviationRow, kCarriedRow, kSinkRow, 0, 1, 2}) {
     const CellRow& own = rows[static_cast<std::size_t>(row)];
     const bool said_once = row < kFirstValueRow && QSet<QString>(own.texts.begin(), own.texts.end()).size() == 1;
     const bool nowhere = std::all_of(own.texts.begin(), own.texts.end(),

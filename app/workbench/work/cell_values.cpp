@@ -16,9 +16,9 @@ namespace locus::workbench {
 namespace {
 
 constexpr std::array kCellQuantities = {
-    models::Quantity::kContent, models::Quantity::kContribution, models::Quantity::kLogit,
-    models::Quantity::kWeight,  models::Quantity::kGate,         models::Quantity::kPosition,
-    models::Quantity::kC2p,     models::Quantity::kP2c,          models::Quantity::kImplied};
+    models::Quantity::kContent, models::Quantity::kContribution, models::Quantity::kLogit,  models::Quantity::kWeight,
+    models::Quantity::kGate,    models::Quantity::kPosition,     models::Quantity::kC2p,    models::Quantity::kP2c,
+    models::Quantity::kImplied, models::Quantity::kDeviation,    models::Quantity::kCarried};
 
 // The rotary pairs that give most to the cell's logit, with their wavelengths and signs.
 std::string strongest_pairs(const models::Trace& trace, const models::MapRequest& where) {
@@ -68,7 +68,9 @@ Cell cell_of(const views::Column& column, const models::MapRequest& where, bool 
     const bool of_gates = quantity == models::Quantity::kGate || quantity == models::Quantity::kPosition;
     const bool of_parts = quantity == models::Quantity::kC2p || quantity == models::Quantity::kP2c;
     const bool of_mixers = quantity == models::Quantity::kImplied;
-    if ((of_gates && !model.has_gates()) || (of_parts && !model.has_parts()) || (of_mixers && !model.of_mixers())) {
+    const bool of_transforms = quantity == models::Quantity::kDeviation || quantity == models::Quantity::kCarried;
+    if ((of_gates && !model.has_gates()) || (of_parts && !model.has_parts()) || (of_mixers && !model.of_mixers()) ||
+        (of_transforms && !model.transforms())) {
       cell.values.push_back({quantity, std::nullopt});
       continue;
     }
