@@ -122,8 +122,7 @@ std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
   const figure::Style style = content_.dark ? figure::Style::dark(text, 1) : figure::Style::light(text, 1);
   placed_.update(QSize(width_px, std::max(1, height_px)), style,
                  overlay_ == nullptr ? std::string() : overlay_->statement());
-  const bool laid_out = std::exchange(reported_layout_, placed_.layout_id()) != placed_.layout_id();
-  if (std::exchange(turned_, false) || (laid_out && rests_)) {
+  if (std::exchange(turned_, false)) {
     QTimer::singleShot(0, this, &Canvas::report_place);
   }
   for (const std::string& line : content_.tooltip.lines) {
@@ -313,7 +312,6 @@ bool Canvas::event(QEvent* event) {
       if (!overlay_holds_) {  // else the overlay is being dragged beyond the canvas
         imgui_.feed(event, dpr());
       }
-      rests_ = false;
       Q_EMIT left();
       request_frames();
       break;
@@ -364,7 +362,6 @@ void Canvas::mouseMoveEvent(QMouseEvent* event) {
   }
   drag_.set_last(at);
   const auto hit = taken ? std::nullopt : hit_at(at);
-  rests_ = !taken;
   if (hit) {
     Q_EMIT hovered(*hit);
   } else {

@@ -139,8 +139,6 @@ class Canvas : public QVulkanWindow {
   double overlay_ms_ = 0;       // in the last frame
   ImGuiBridge imgui_;
   bool turned_ = false;  // the wheel has moved the figure under the pointer, and no frame has shown it yet
-  bool rests_ = false;   // the pointer is on the figure: a new figure may have another cell there
-  std::uint64_t reported_layout_ = 0;  // whose cell under the pointer was reported
   int frames_wanted_ = 0;
   bool focus_shown_ = false;
 };

@@ -101,21 +101,6 @@ TEST_F(WindowControls, TheWheelReportsWhatHasComeUnderThePointer) {
   ASSERT_TRUE(settle());
 }
 
-TEST_F(WindowControls, ANewFigureReportsTheCellUnderAPointerThatRests) {
-  open("gentle");
-  type("one two three");
-  ASSERT_TRUE(settle());
-  ASSERT_TRUE(wait([this] { return window_->canvas()->layout_is_current(); }));
-  const figure::Rect plot = window_->canvas()->layout()->panels[0].plot;
-  const QPointF at = QPointF(plot.x + 16, plot.y + plot.height - 16) / window_->canvas()->devicePixelRatio();
-  QMouseEvent move(QEvent::MouseMove, at, window_->canvas()->mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
-  QCoreApplication::sendEvent(window_->canvas(), &move);
-  ASSERT_EQ(window_->studio().pointed().query.index, 12);
-  type("one");
-  ASSERT_TRUE(settle());
-  EXPECT_TRUE(wait([this] { return window_->studio().pointed().query.index == 2; }, 5000));
-}
-
 TEST_F(WindowControls, TheReferenceIsShownOnlyWhileShiftIsHeldOnTheCanvas) {
   open("gentle");
   open("steep");

@@ -22,6 +22,10 @@ struct PathTwin {
   position::Prepared prepared;
 
   const position::Path& path() const { return dynamic_cast<const position::Path&>(*encoding); }
+  // (D) float64 w_t of a head.
+  at::Tensor direction(std::int64_t head, std::int64_t token) const {
+    return path().reflections(prepared, 0, {head, head + 1}, {token, token + 1}).direction.flatten();
+  }
   // (D, D) float64 H_t of a head.
   at::Tensor reflection(std::int64_t head, std::int64_t token) const {
     const auto own = path().reflections(prepared, 0, {head, head + 1}, {token, token + 1});
@@ -129,7 +133,9 @@ TEST(PathSteps, EachStepIsWhatIsLostWithoutIt) {
       EXPECT_NEAR(steps.determinant[n], at::linalg_det(product).item<double>(), kStepTolerance) << token;
       EXPECT_NEAR(steps.carried[n], cosine_between(at::matmul(product.t(), own), own), kStepTolerance) << token;
       const at::Tensor reflection = made.reflection(head, token);
-      EXPECT_NEAR(steps.strength[n], static_cast<double>(kStepWidth) - reflection.trace().item<double>(), 1e-5)
+      const double length = made.direction(head, token).square().sum().item<double>();  // a little below 1
+      EXPECT_NEAR(steps.strength[n] * length, static_cast<double>(kStepWidth) - reflection.trace().item<double>(),
+                  kStepTolerance)
           << token;
     }
   }

@@ -388,7 +388,7 @@ TEST(EditedEncodings, PlacesAreThoseGiven) {
                 const double qb = query[i][m + pairs].item<double>();
                 const double ka = key[j][m].item<double>();
                 const double kb = key[j][m + pairs].item<double>();
-                sum += std::cos(angle) * (qa * ka + qb * kb) + std::sin(angle) * (qb * ka - qa * kb);
+                sum += std::cos(angle) * (qa * ka + qb * kb) - std::sin(angle) * (qb * ka - qa * kb);
               }
               logits[i][j] = sum / std::sqrt(2.0 * static_cast<double>(pairs));
             }
@@ -397,7 +397,6 @@ TEST(EditedEncodings, PlacesAreThoseGiven) {
       };
       const std::string at = "place " + place(layer, kHead);
       const at::Tensor index = at::arange(kTokens, at::kDouble);
-      expect_twin(subject, {edits_of({at + "by 0"}), layer, kHead, with(z)});
       expect_twin(subject, {edits_of({at + "index"}), layer, kHead, with(index)});
       expect_twin(subject, {edits_of({at + "mix 0.25"}), layer, kHead, with(0.75 * z + 0.25 * index)});
       expect_twin(subject, {edits_of({at + "sorted"}), layer, kHead, with(std::get<0>(z.sort(0)))});

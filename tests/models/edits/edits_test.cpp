@@ -172,7 +172,7 @@ TEST(Edits, WhatIsWrongIsNamedByIndexAndField) {
   EXPECT_EQ(
       refused(R"({"edits": [{"edit": "wish"}]})"),
       "e.json: edits[0].edit: expected one of positions, shift, head, edge, scale, pairs, bias, angles, positions "
-      "flat, shift image, mask image, decay, unwrite, reset, mixer zero, gates, found \"wish\"");
+      "flat, shift image, mask image, decay, unwrite, reset, mixer zero, gates, place, found \"wish\"");
   EXPECT_NE(refused(R"({"edits": [{"edit": "shift", "tokens": [0, 1], "by": 1, "size": 3}]})")
                 .find("edits[0].size: expected no such field of shift"),
             std::string::npos);
