@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -104,11 +106,7 @@ class FakeTrace : public models::Trace {
       }
       return sum / static_cast<double>(shape_.heads);
     }
-    double total = 0;
-    for (std::int64_t k = 0; k < (info_.causal ? i + 1 : length()); ++k) {
-      total += std::exp(logit(layer, head, i, k));
-    }
-    return std::exp(logit(layer, head, i, j)) / total;
+    return std::exp(logit(layer, head, i, j)) / row_total(layer, head, i);
   }
   double gate(std::int64_t i, std::int64_t j) const { return 1 / (1 + std::exp(static_cast<double>((i + j) % 5) - 2)); }
   double position(std::int64_t i, std::int64_t j) const {
@@ -258,7 +256,24 @@ class FakeTrace : public models::Trace {
     }
   }
 
+  // Σ_k exp(logit) of a row, kept: a map of T² cells would need T³ of them.
+  double row_total(std::int64_t layer, std::int64_t head, std::int64_t i) const {
+    const std::lock_guard lock(totals_mutex_);
+    std::vector<double>& totals = totals_[{layer, head}];
+    totals.resize(static_cast<std::size_t>(length()), -1);
+    double& total = totals[static_cast<std::size_t>(i)];
+    if (total < 0) {
+      total = 0;
+      for (std::int64_t k = 0; k < (info_.causal ? i + 1 : length()); ++k) {
+        total += std::exp(logit(layer, head, i, k));
+      }
+    }
+    return total;
+  }
+
   FakeShape shape_;
+  mutable std::mutex totals_mutex_;
+  mutable std::map<std::pair<std::int64_t, std::int64_t>, std::vector<double>> totals_;  // by layer and head
   std::string text_;
   models::ModelInfo info_;
   std::vector<models::TokenInfo> tokens_;
