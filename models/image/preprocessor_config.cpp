@@ -240,6 +240,24 @@ Status read_pinpoints(const JsonObject& object, Preprocessing& options) {
   return {};
 }
 
+// What the levels of a channel become: rescaling, mean and deviation.
+Status read_levels(const JsonObject& object, Preprocessing& options) {
+  LOCUS_TRY(const bool rescale, object.boolean("do_rescale", true));
+  LOCUS_TRY(options.rescale, object.number("rescale_factor", 1.0 / 255));
+  if (!std::isfinite(options.rescale)) {
+    return object.wrong("rescale_factor", "a finite number");
+  }
+  options.rescale = rescale ? options.rescale : 1;
+  LOCUS_CHECK(read_channels(object, "image_mean", false, options.mean));
+  LOCUS_CHECK(read_channels(object, "image_std", true, options.deviation));
+  LOCUS_TRY(const bool normalize, object.boolean("do_normalize", true));
+  if (!normalize) {
+    options.mean = {0, 0, 0};
+    options.deviation = {1, 1, 1};
+  }
+  return {};
+}
+
 Result<Preprocessing> parse_hugging_face(const JsonObject& object) {
   Preprocessing options;
   LOCUS_TRY(options.resize, object.boolean("do_resize", true));
@@ -270,19 +288,7 @@ Result<Preprocessing> parse_hugging_face(const JsonObject& object) {
   if (options.rule == ResizeRule::kPinpoints) {
     LOCUS_CHECK(read_pinpoints(object, options));
   }
-  LOCUS_TRY(const bool rescale, object.boolean("do_rescale", true));
-  LOCUS_TRY(options.rescale, object.number("rescale_factor", 1.0 / 255));
-  if (!std::isfinite(options.rescale)) {
-    return object.wrong("rescale_factor", "a finite number");
-  }
-  options.rescale = rescale ? options.rescale : 1;
-  LOCUS_CHECK(read_channels(object, "image_mean", false, options.mean));
-  LOCUS_CHECK(read_channels(object, "image_std", true, options.deviation));
-  LOCUS_TRY(const bool normalize, object.boolean("do_normalize", true));
-  if (!normalize) {
-    options.mean = {0, 0, 0};
-    options.deviation = {1, 1, 1};
-  }
+  LOCUS_CHECK(read_levels(object, options));
   return options;
 }
 
@@ -323,44 +329,31 @@ Result<std::int64_t> frames_in(const JsonObject& object, const char* name, std::
 
 // Limits of pixels, mean and deviation of a frame.
 Status read_frame(const JsonObject& object, VideoRule rule, Preprocessing& options) {
-  constexpr std::int64_t kMostPixels = std::int64_t{1} << 40;
-  LOCUS_TRY(options.least_pixels, member(object, "size", "shortest_edge", options.least_pixels, kMostPixels));
-  LOCUS_TRY(options.most_pixels, member(object, "size", "longest_edge", options.most_pixels, kMostPixels));
+  constexpr std::int64_t kMaxPixels = std::int64_t{1} << 40;
+  LOCUS_TRY(options.least_pixels, member(object, "size", "shortest_edge", options.least_pixels, kMaxPixels));
+  LOCUS_TRY(options.most_pixels, member(object, "size", "longest_edge", options.most_pixels, kMaxPixels));
   if (rule != VideoRule::kStamps) {  // whose processor has no such fields
     LOCUS_TRY(options.least_pixels, object.integer("min_pixels", options.least_pixels));
     LOCUS_TRY(options.most_pixels, object.integer("max_pixels", options.most_pixels));
   }
-  if (options.least_pixels < 1 || options.most_pixels < options.least_pixels || options.most_pixels > kMostPixels) {
+  if (options.least_pixels < 1 || options.most_pixels < options.least_pixels || options.most_pixels > kMaxPixels) {
     return object.wrong("size", "longest_edge of at least shortest_edge, both in pixels");
   }
   LOCUS_TRY(options.interpolation, interpolation(object, 3));
   LOCUS_TRY(options.resize, object.boolean("do_resize", true));
-  LOCUS_TRY(const bool rescale, object.boolean("do_rescale", true));
-  LOCUS_TRY(options.rescale, object.number("rescale_factor", 1.0 / 255));
-  if (!std::isfinite(options.rescale)) {
-    return object.wrong("rescale_factor", "a finite number");
-  }
-  options.rescale = rescale ? options.rescale : 1;
-  LOCUS_CHECK(read_channels(object, "image_mean", false, options.mean));
-  LOCUS_CHECK(read_channels(object, "image_std", true, options.deviation));
-  LOCUS_TRY(const bool normalize, object.boolean("do_normalize", true));
-  if (!normalize) {
-    options.mean = {0, 0, 0};
-    options.deviation = {1, 1, 1};
-  }
-  return {};
+  return read_levels(object, options);
 }
 
 }  // namespace
 
 Result<VideoOptions> parse_video_preprocessor(const std::string& json, const std::string& file, VideoRule rule) {
-  constexpr double kMostFps = 1000;
-  constexpr std::int64_t kMostTokens = std::int64_t{1} << 24;
+  constexpr double kMaxFps = 1000;
+  constexpr std::int64_t kMaxTokens = std::int64_t{1} << 24;
   LOCUS_TRY(const Json document, parse_json(json, file));
   LOCUS_TRY(const JsonObject object, JsonObject::of(document, file));
   VideoOptions options = video_options(rule);
   LOCUS_CHECK(read_frame(object, rule, options.picture));
-  LOCUS_TRY(options.fps, rate(object, "fps", options.fps, kMostFps));
+  LOCUS_TRY(options.fps, rate(object, "fps", options.fps, kMaxFps));
   LOCUS_TRY(options.count, frames_in(object, "num_frames", 0, 1));
   LOCUS_TRY(options.least_frames, frames_in(object, "min_frames", options.least_frames, 1));
   LOCUS_TRY(options.most_frames, frames_in(object, "max_frames", options.most_frames, 1));
@@ -368,11 +361,10 @@ Result<VideoOptions> parse_video_preprocessor(const std::string& json, const std
   if (options.group < 1 || options.group > 16) {
     return object.wrong("temporal_patch_size", "1 to 16");
   }
-  const Json* const capped = object.find("cap_pixels_per_frame");
-  options.capped = capped != nullptr && capped->is_boolean() && capped->get<bool>();
+  LOCUS_TRY(options.capped, object.boolean("cap_pixels_per_frame", false));
   LOCUS_TRY(options.most_tokens, object.integer("max_video_tokens", options.most_tokens));
-  if (options.most_tokens < 1 || options.most_tokens > kMostTokens) {
-    return object.wrong("max_video_tokens", "1 to " + std::to_string(kMostTokens));
+  if (options.most_tokens < 1 || options.most_tokens > kMaxTokens) {
+    return object.wrong("max_video_tokens", "1 to " + std::to_string(kMaxTokens));
   }
   return options;
 }
