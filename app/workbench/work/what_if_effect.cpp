@@ -17,8 +17,10 @@ std::string new_slot() {
   return "effect of what if " + std::to_string(++count);
 }
 
+constexpr double kMaxKeptBytes = 256e6;  // of logits, between two values of a slider
+
 struct Compared {
-  std::shared_ptr<const models::Trace> own;
+  std::shared_ptr<const models::Trace> own;  // null: too large to be kept
   models::EffectNumbers effect;
 };
 
@@ -51,6 +53,11 @@ void WhatIfEffect::ask(const Checkpoint& own, const Checkpoint& changed_column) 
         }
         LOCUS_TRY(auto run, after->run(input, all, stop, progress));
         LOCUS_TRY(made.effect, models::effect_between(made.own, std::move(run)));
+        const double bytes =
+            4.0 * static_cast<double>(made.own->length()) * static_cast<double>(before->info().vocabulary);
+        if (bytes > kMaxKeptBytes) {
+          made.own.reset();
+        }
         return made;
       },
       [self = QPointer<WhatIfEffect>(this)](Result<Compared> made) {

@@ -1,6 +1,6 @@
 // WhatIfEffect: what another base or scaling changes in a checkpoint's predictions. The worker runs the column's input
 // with both, behind the figure, and compares the output of every token; the checkpoint's own run is kept for the next
-// value of a slider.
+// value of a slider, unless its logits take more than 256 MB.
 #pragma once
 
 #include <QObject>
