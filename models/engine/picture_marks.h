@@ -28,7 +28,7 @@ struct PictureShape {
   bool is_video() const { return video >= 0; }
 };
 
-// Of each video the text before each of its blocks, "<0.3 seconds>" or nothing.
+// The text before each block of each video: "<0.3 seconds>" or nothing.
 using VideoStamps = std::vector<std::vector<std::string>>;
 
 // The tokens of a text whose marks are placeholders, for a video one for each of its blocks behind its stamp; pictures

@@ -239,7 +239,7 @@ std::size_t pictures_of(const TextImages& text) {
   return pictures;
 }
 
-// Of each video the text before each of its blocks: before each of its groups of frames where that says their times.
+// The text before each block of each video; a group of frames is a block where the text says their times.
 VideoStamps stamps_of(const std::vector<TowerImage>& images, bool stamped) {
   VideoStamps stamps;
   for (const TowerImage& image : images) {

@@ -29,7 +29,7 @@ struct TraceData;
 // The pictures of a text, and where they stand in it.
 struct TextImages {
   std::vector<TowerImage> images;
-  // Of each picture, how many of `images` it is: itself, or tiles and the whole, or a video's groups of frames.
+  // How many of `images` each picture is: itself alone, tiles and the whole, or a video's groups of frames.
   std::vector<std::size_t> parts;
   at::Tensor tokens;              // (N) int64, of the text: whose embeddings are replaced
   std::vector<ImageSpan> spans;   // of each run of those tokens; of a picture in tiles one for all tiles

@@ -98,7 +98,7 @@ struct CellWindow {
 
   friend bool operator==(const CellWindow&, const CellWindow&) = default;
 };
-// Of a canvas of so many cells with a picture of width × height in its middle.
+// The cells of a canvas of rows × columns that a picture of width × height in its middle covers.
 CellWindow covered_cells(std::int64_t rows, std::int64_t columns, std::int64_t width, std::int64_t height);
 
 // The grid of tiles of a picture by kCanvas, and by kSize where the file turned it off: at most `most_tiles`, at least

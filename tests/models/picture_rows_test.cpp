@@ -2,13 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "models/engine/trace/recorded_trace.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/pictured_text.h"

@@ -41,9 +41,7 @@ class TransformStepsView final : public MeasuredView<TransformKey, CarriedKey> {
  protected:
   Status fits(const Column& column) const override {
     LOCUS_CHECK(View::fits(column));
-    return column.trace->model().transforms()
-               ? Status()
-               : unsupported(info_.title + " are PaTH's; " + column.name + " changes no keys on their way");
+    return needs_transforms(column, info_.title);
   }
   Result<TransformKey> measure_key(const ViewInput& input, std::size_t column) const override;
   Result<CarriedKey> measure(const TransformKey& key, const MeasureContext& context) const override {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "app/views/shared/plots/series.h"
 #include "app/views/shared/score_maps/map_view.h"
 #include "app/views/shared/view.h"
 #include "core/base/controls.h"
@@ -17,9 +18,7 @@ class Transform final : public MapView {
  protected:
   Status fits(const Column& column) const override {
     LOCUS_CHECK(View::fits(column));
-    return column.trace->model().transforms()
-               ? Status()
-               : unsupported(info_.title + " is PaTH's; " + column.name + " changes no keys on their way");
+    return needs_transforms(column, info_.title);
   }
   Result<RefinedMap> field(const ViewInput& input, const Column& column, const MapWindow& window) const override {
     return fetch_refined(input, column, request(input), window);

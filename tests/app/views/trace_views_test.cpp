@@ -29,8 +29,8 @@ std::map<std::string, std::string> with_what_no_trace_has(std::map<std::string, 
   more["training-curve"] = "no loss.csv beside the weights";
   more["task-accuracy"] = "no training.json beside the weights";
   more["learned-positions"] = "Learned positions are RePo's; part learns none";
-  more["transform"] = "is PaTH's; part changes no keys on their way";
-  more["transform-steps"] = "are PaTH's; part changes no keys on their way";
+  more["transform"] = ": part changes no keys on their way, as PaTH does";
+  more["transform-steps"] = ": part changes no keys on their way, as PaTH does";
   more["memory"] = "is of layers without a softmax and of forget gates; part has neither";
   more["head-difference"] = "expected two checkpoints";
   return more;

@@ -100,9 +100,9 @@ TEST(Transform, StepsBeginWithTheFirstKeyAndEndWithTheLastQuery) {
 TEST(Transform, RefusesOtherEncodings) {
   const Column rope = test_views::input_of().columns.front();
   EXPECT_EQ(view_of("transform").available(rope).error().message,
-            "Accumulated transformation is PaTH's; text-rope changes no keys on their way");
+            "Accumulated transformation: text-rope changes no keys on their way, as PaTH does");
   EXPECT_EQ(view_of("transform-steps").available(rope).error().message,
-            "Steps of the transformation are PaTH's; text-rope changes no keys on their way");
+            "Steps of the transformation: text-rope changes no keys on their way, as PaTH does");
 }
 
 }  // namespace

@@ -100,6 +100,12 @@ Status needs_text_alone(const Column& column, const std::string& title) {
                            " read a text with pictures in it");
 }
 
+Status needs_transforms(const Column& column, const std::string& title) {
+  return column.trace->model().transforms()
+             ? Status()
+             : unsupported(title + ": " + column.name + " changes no keys on their way, as PaTH does");
+}
+
 Status needs_causal_text(const Column& column, const std::string& title) {
   LOCUS_CHECK(needs_model(column, title));
   LOCUS_CHECK(needs_text_alone(column, title));

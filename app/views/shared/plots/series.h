@@ -62,6 +62,9 @@ Status needs_text_alone(const Column& column, const std::string& title);
 // A run that scores the next token is possible: needs_model, needs_text_alone, and a causal model. Errors: kUnsupported.
 Status needs_causal_text(const Column& column, const std::string& title);
 
+// The model's encoding changes keys on their way to a query (PaTH). Errors: kUnsupported.
+Status needs_transforms(const Column& column, const std::string& title);
+
 // A line through these points.
 figure::Curve curve_through(std::string name, std::vector<double> x, std::vector<double> y);
 
