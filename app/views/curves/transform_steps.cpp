@@ -117,6 +117,12 @@ figure::Panel panel_over_tokens(const CarriedKey& carried, const Column& column,
   return panel;
 }
 
+// "logit 1.2", "logit without forget gates 1.2".
+std::string logit_text(const CarriedKey& carried, const Column& column) {
+  return std::string(column.trace->model().forgets() ? "logit without forget gates " : "logit ") +
+         short_number(carried.logit);
+}
+
 figure::Panel change_panel(const CarriedKey& carried, const Column& column) {
   figure::Panel panel = panel_over_tokens(carried, column, "change of the logit");
   Extent extent;
@@ -125,8 +131,7 @@ figure::Panel change_panel(const CarriedKey& carried, const Column& column) {
   panel.y.view = extent.padded();
   panel.layers.emplace_back(grouped_bars("change", carried.change, 0, 1));
   panel.layers.emplace_back(horizontal_line(0));
-  panel.note =
-      "logit " + short_number(carried.logit) + ", " + short_number(carried.content) + " if no token changed the key";
+  panel.note = logit_text(carried, column) + ", " + short_number(carried.content) + " if no token changed the key";
   return panel;
 }
 
@@ -159,7 +164,7 @@ std::string named_token(const Column& column, std::int64_t token) {
 // "logit 1.2, −0.31 if no token changed the key; token 7 "e" changes it most, by 0.84; the key arrives with a cosine of
 // 0.12".
 std::string steps_line(const CarriedKey& carried, const Column& column) {
-  std::string line = "logit " + short_number(carried.logit);
+  std::string line = logit_text(carried, column);
   if (carried.change.size() < 2) {
     return line + ": nothing stands between a token and itself";
   }
