@@ -454,7 +454,8 @@ void InputDock::open_image(const std::filesystem::path& path) {
 }
 
 void InputDock::open_video(const std::filesystem::path& path) {
-  if (!studio_.checkpoints().takes_pictures()) {
+  // A checkpoint that is still opening may read them; the run says where none does.
+  if (!studio_.checkpoints().takes_pictures() && !studio_.checkpoints().waiting()) {
     Q_EMIT failed(QStringLiteral("%1: expected an open model that reads videos, found none").arg(qt(path.string())));
     return;
   }
