@@ -513,7 +513,12 @@ void InspectorDock::title_predictions(bool any) {
       line = QStringLiteral("Choose a token: click a cell, or a token below.");
     }
   } else if (!columns.empty() && any) {
-    const auto last = [](const Checkpoint* each) { return qt(shown_token(*each->trace, each->trace->length() - 1)); };
+    constexpr int kNameCharacters = 16;  // a longer name, as of a picture's cell, would widen the dock
+    const auto last = [this](const Checkpoint* each) {
+      const QFontMetrics metrics = predictions_box_->fontMetrics();
+      return metrics.elidedText(qt(shown_token(*each->trace, each->trace->length() - 1)), Qt::ElideRight,
+                                kNameCharacters * metrics.averageCharWidth());
+    };
     const bool alike =
         std::ranges::all_of(columns, [&](const Checkpoint* each) { return last(each) == last(columns.front()); });
     title = alike ? QStringLiteral("Next token after “%1”").arg(last(columns.front()))
