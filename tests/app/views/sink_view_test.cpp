@@ -129,7 +129,7 @@ TEST(SinkView, DebertasPartsAreInTheInspectorAndTheMap) {
   const auto cells = workbench::cell_values(view_of("attention"), input, 3, 9, {});
   ASSERT_TRUE(cells.ok());
   const auto& values = cells->front().values;
-  ASSERT_EQ(values.size(), 10U);
+  ASSERT_EQ(values.size(), 12U);
   const auto value = [&](std::size_t n) { return values[n].value.value_or(NAN); };
   EXPECT_NEAR(value(0) + value(6) + value(7), value(2), 1e-5);  // content + c2p + p2c is the logit
   EXPECT_NEAR(value(6) + value(7), value(1), 1e-5);             // the contribution
