@@ -82,7 +82,8 @@ RunBytes run_bytes(const transformer::Transformer& model, std::int64_t length, c
     const position::Description& what = encoding.description();
     const double mixer = kept_numbers(layer.mixer);
     kept += tokens * (mixer + (layer.attends ? kept_numbers(attention, what, options) : 0));
-    kept += tokens * (keeps(options, "hidden") ? static_cast<double>(spec.output_width()) : 0);
+    const bool shifts = options.continuable && spec.shifts();
+    kept += tokens * (shifts || keeps(options, "hidden") ? static_cast<double>(spec.output_width()) : 0);
     const double attends = layer.attends ? 1 : 0;
     const double query = attends * static_cast<double>(attention.heads * attention.head_width);
     const double key = attends * static_cast<double>(attention.kv_heads * attention.head_width);

@@ -113,6 +113,27 @@ at::Tensor Block::norm_after(const at::Tensor& x, const NormWeights& weights) co
   return normalise(x, weights, norm_.norm, after_eps_);
 }
 
+at::Tensor Block::output_normed(const at::Tensor& heads) const {
+  if (!layer_.attention.output_norm_own) {
+    return norm(heads, weights_.output_norm);
+  }
+  const at::Tensor each = heads.view({heads.size(0), heads.size(1), layer_.attention.heads, -1});
+  const at::Tensor scaled = normalise(each, {}, norm_.norm, norm_.eps).flatten(2);
+  const NormWeights& own = weights_.output_norm;
+  const at::Tensor weighted = own.weight.defined() ? scaled * own.weight : scaled;
+  return own.bias.defined() ? weighted + own.bias : weighted;
+}
+
+at::Tensor Block::shifted(const at::Tensor& x, const at::Tensor& earlier, const Linear& weights,
+                          const Linear& shift) const {
+  const at::Tensor own = linear(x, weights);  // (B, T, Hkv·D)
+  const at::Tensor first = earlier.defined() ? linear(earlier, weights) : at::zeros_like(own.narrow(1, 0, 1));
+  const at::Tensor before = at::cat({first, own.narrow(1, 0, own.size(1) - 1)}, 1);
+  const at::Tensor share = at::sigmoid(linear(x, shift)).unsqueeze(-1);  // (B, T, Hkv, 1)
+  const std::vector<std::int64_t> split{own.size(0), own.size(1), layer_.attention.kv_heads, -1};
+  return (share * before.view(split) + (1 - share) * own.view(split)).flatten(2);
+}
+
 at::Tensor Block::gated(const at::Tensor& heads, const at::Tensor& input) const {
   const OutputGate& gate = layer_.attention.gate;
   if (gate.form == GateForm::kNone) {
@@ -163,7 +184,7 @@ at::Tensor Block::scaled_query(const at::Tensor& query, const position::Position
 }
 
 position::Projections Block::project(const at::Tensor& x, const position::PositionEncoding& encoding,
-                                     const position::Positions& positions) const {
+                                     const position::Positions& positions, const at::Tensor& earlier) const {
   const AttentionSpec& attention = layer_.attention;
   if (attention.latent.rank > 0) {
     position::Projections latent = project_latent(x);
@@ -186,8 +207,10 @@ position::Projections Block::project(const at::Tensor& x, const position::Positi
   }
   if (attention.qkv == QkvLayout::kSeparate) {
     query = linear(x, weights_.query);
-    key = linear(x, weights_.key);
-    value = attention.key_as_value ? key : linear(x, weights_.value);
+    key = attention.key_shift ? shifted(x, earlier, weights_.key, weights_.key_shift) : linear(x, weights_.key);
+    value = attention.key_as_value  ? key
+            : attention.value_shift ? shifted(x, earlier, weights_.value, weights_.value_shift)
+                                    : linear(x, weights_.value);
   } else if (attention.qkv == QkvLayout::kPerHead) {
     const std::int64_t group = heads / kv_heads;
     const at::Tensor all = linear(x, weights_.qkv).view({x.size(0), x.size(1), kv_heads, group + 2, width});
@@ -249,7 +272,10 @@ position::Projections Block::project_latent(const at::Tensor& x) const {
 
 Result<attention::Attended> Block::attend(const at::Tensor& normed, const LayerRun& run, LayerRecord& seen,
                                           at::Tensor& state_values) const {
-  position::Projections projections = project(normed, run.encoding, run.state.positions);
+  const at::Tensor earlier = layer_.attention.shifts() && run.continued != nullptr
+                                 ? attention_input(run.continued->last_entering(index_)) * layer_.attention_input
+                                 : at::Tensor();
+  position::Projections projections = project(normed, run.encoding, run.state.positions, earlier);
   if (layer_.attention.source >= 0) {
     const position::Projections& source = (*run.shared)[static_cast<std::size_t>(layer_.attention.source)];
     projections.key = source.key;
@@ -392,7 +418,7 @@ Result<at::Tensor> Block::mix(const at::Tensor& normed, const LayerRun& run, Lay
     LOCUS_TRY(attended, attend(input, run, seen, state_values));
     at::Tensor heads = merge_heads(wanted(attended.output, 2, run));
     heads = layer_.attention.difference != 0 ? differences(heads) : heads;
-    heads = layer_.attention.output_norm ? norm(heads, weights_.output_norm) : heads;
+    heads = layer_.attention.output_norm ? output_normed(heads) : heads;
     heads = gated(heads, wanted(input, 1, run));
     keep(&LayerWrites::heads, heads, run);
     branch = scaled(linear(heads, weights_.output), layer_.attention_output);

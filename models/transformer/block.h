@@ -73,6 +73,7 @@ struct LayerWeights {
   std::vector<NormWeights> query_norm, key_norm;                      // one, or one per head
   at::Tensor sinks;                                                   // (H)
   at::Tensor difference_a, difference_b, difference_c, difference_d;  // (D), differential attention
+  Linear key_shift, value_shift;                                      // (Hkv, C)
   Linear bonus;                                                       // (Hkv, Hkv·Dv), the learned part of scores,
   at::Tensor bonus_rate;                                              // and its A (Hkv)
   NormWeights output_norm;
@@ -188,9 +189,10 @@ class Block {
     return before(layer_.attention_norm) ? norm(x, weights_.attention_norm) : x;
   }
   // Queries, keys and values of that input for tokens at these positions, before the encoding is applied. Keys and
-  // values are undefined in a layer that attends to those of another.
+  // values are undefined in a layer that attends to those of another. `earlier` (B, 1, C): the input of the token before
+  // the first, where there is one and tokens are shifted.
   position::Projections project(const at::Tensor& input, const position::PositionEncoding& encoding,
-                                const position::Positions& positions) const;
+                                const position::Positions& positions, const at::Tensor& earlier = {}) const;
   // (B, T, C) -> (B, T, C). Errors: those of `run.attend`.
   Result<at::Tensor> operator()(const at::Tensor& x, const LayerRun& run) const;
 
@@ -203,6 +205,10 @@ class Block {
   // The attention's output (B, R, H·Dv) through its gate; `input` (B, R, C).
   at::Tensor gated(const at::Tensor& heads, const at::Tensor& input) const;
   position::Projections project_latent(const at::Tensor& x) const;
+  // Norm of the attention's output (B, R, H·Dv), of all heads or of each by itself.
+  at::Tensor output_normed(const at::Tensor& heads) const;
+  // Keys or values (B, T, Hkv·D) by `weights` of x, each with its share of the one before (AttentionSpec::key_shift).
+  at::Tensor shifted(const at::Tensor& x, const at::Tensor& earlier, const Linear& weights, const Linear& shift) const;
   // Splits q or k (B, T, H·D) into heads and normalises it before or after the split, as the layer's QueryNorm says.
   at::Tensor split_normed(const at::Tensor& x, std::int64_t heads, const std::vector<NormWeights>& weights) const;
   at::Tensor scaled_query(const at::Tensor& query, const position::PositionEncoding& encoding,

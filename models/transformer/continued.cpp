@@ -69,7 +69,8 @@ std::optional<Continued> Continued::begin(const Transformer& model, const Reused
   }
   for (std::size_t n = 0; n < reused.layers.size(); ++n) {
     const LayerRecord& layer = reused.layers[n];
-    if ((spec.layers[n].attends && !layer.value.defined()) || (options.hidden && !layer.hidden.defined()) ||
+    const bool hidden = options.hidden || spec.shifts();
+    if ((spec.layers[n].attends && !layer.value.defined()) || (hidden && !layer.hidden.defined()) ||
         (spec.layers[n].has_mixer() && batch.size() == 1 && layer.implied == nullptr)) {
       return std::nullopt;
     }

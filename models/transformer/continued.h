@@ -31,6 +31,8 @@ class Continued {
   // The map of the prefix and then of the tokens after it, and the marks of both; those of `now` count the tokens after
   // the prefix.
   void reuse_prefix_mixer(std::int64_t layer, LayerRecord& now) const;
+  // (B, 1, C), the last token of the prefix as it entered a layer that shifts tokens.
+  at::Tensor last_entering(std::int64_t layer) const { return of(layer).hidden.narrow(1, tokens_ - 1, 1); }
   // (B, T, C) entering the layer, prefix included.
   at::Tensor hidden(std::int64_t layer, const at::Tensor& after);
   // Ends the run after the last layer; returns the store of its rows.

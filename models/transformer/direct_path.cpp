@@ -551,6 +551,9 @@ Result<std::vector<RunPart>> score_parts(const Transformer& model, const Batch& 
   if (attention.key_bonus) {
     return unsupported(place + " has a learned part of its scores");
   }
+  if (side.key && attention.key_shift) {
+    return unsupported(place + " gives keys a share of the token before");
+  }
   StreamParts stream(model, batch, seen, kept, side.row);
   for (std::int64_t n = 0; n < layer; ++n) {
     stream.pass(n);

@@ -105,6 +105,9 @@ void visit_layer(Visit& visit, LayerSpec& layer) {
   visit("key_as_value", attention.key_as_value);
   visit("key_source", attention.source);
   visit("output_norm", attention.output_norm);
+  visit("output_norm_own", attention.output_norm_own);
+  visit("key_shift", attention.key_shift);
+  visit("value_shift", attention.value_shift);
   visit("intermediate_size", layer.feed_forward.inner);
   visit.name("attention_norm_place", kPlaces, layer.attention_norm);
   visit.name("feed_forward_norm_place", kPlaces, layer.feed_forward_norm);

@@ -98,6 +98,12 @@ void ParameterList::attention(const std::string& prefix, const AttentionSpec& sp
     linear(prefix + "bonus", spec.kv_heads, value, spec.key_bias, layer.bonus);
     tensor(prefix + "bonus_rate", {spec.kv_heads}, layer.bonus_rate);
   }
+  if (spec.key_shift) {
+    linear(prefix + "key_shift", spec.kv_heads, spec_.width, false, layer.key_shift);
+  }
+  if (spec.value_shift) {
+    linear(prefix + "value_shift", spec.kv_heads, spec_.width, false, layer.value_shift);
+  }
   if (spec.output_norm) {
     norm(prefix + "output_norm", spec.heads * spec.values(), layer.output_norm);
   }

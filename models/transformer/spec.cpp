@@ -62,6 +62,15 @@ Status check_special(const AttentionSpec& attention) {
   return {};
 }
 
+// Keys and values that the token before gives a part of.
+Status check_shift(const AttentionSpec& attention) {
+  if (attention.qkv != QkvLayout::kSeparate || attention.latent.rank != 0 || attention.source >= 0 ||
+      attention.key_as_value || attention.key_bonus || attention.difference != 0) {
+    return bad_input("token shift: expected keys and values of two matrices, of this layer alone");
+  }
+  return {};
+}
+
 Status check_attention(const AttentionSpec& attention) {
   LOCUS_CHECK(check_size("heads", attention.heads, kLargestSize));
   LOCUS_CHECK(check_size("kv_heads", attention.kv_heads, attention.heads));
@@ -95,6 +104,12 @@ Status check_attention(const AttentionSpec& attention) {
   const Latent& latent = attention.latent;
   if (attention.difference != 0 || attention.key_bonus) {
     LOCUS_CHECK(check_special(attention));
+  }
+  if (attention.shifts()) {
+    LOCUS_CHECK(check_shift(attention));
+  }
+  if (attention.output_norm_own && !attention.output_norm) {
+    return bad_input("norm of the heads' outputs: expected one, where each head has its own");
   }
   if (attention.key_as_value && (attention.qkv != QkvLayout::kSeparate || attention.values() != attention.head_width ||
                                  attention.key_bias != attention.value_bias)) {
@@ -251,7 +266,8 @@ Status check_cross(const Spec& spec) {
     plain.latent = {};
     plain.norm = {};
     plain.window = plain.chunk = 0;
-    plain.value_norm = plain.key_as_value = plain.output_norm = false;
+    plain.value_norm = plain.key_as_value = plain.output_norm = plain.output_norm_own = false;
+    plain.key_shift = plain.value_shift = false;
     plain.source = -1;
     plain.soft_cap = plain.clip = 0;
     plain.tuning = {};
@@ -400,7 +416,8 @@ double attention_macs(const AttentionSpec& attention, double width, double keys)
   const double gates = attention.gate.form == GateForm::kHead      ? heads
                        : attention.gate.form == GateForm::kChannel ? heads * value
                                                                    : 0;
-  return projections + gates * width + heads * (head + value) * keys;
+  const double shifts = key_heads * ((attention.key_shift ? 1 : 0) + (attention.value_shift ? 1 : 0));
+  return projections + (gates + shifts) * width + heads * (head + value) * keys;
 }
 
 // Multiply-accumulates of a token: projections, convolution, and what its recurrence reads and writes of its state.
@@ -499,6 +516,9 @@ Status validate(const Spec& spec) {
     LOCUS_CHECK(check_parts(layer));
   }
   LOCUS_CHECK(check_mixers(spec));
+  if (spec.shifts() && (!spec.causal || spec.is_image())) {
+    return bad_input("token shift: expected a causal text model");
+  }
   LOCUS_CHECK(check_size("width", spec.width, kLargestSize));
   for (const LayerSpec& layer : spec.layers) {
     LOCUS_CHECK(check_feed_forward(layer.feed_forward));
@@ -597,6 +617,11 @@ bool Spec::attends_everywhere() const {
 
 bool Spec::shares_keys() const {
   return std::any_of(layers.begin(), layers.end(), [](const LayerSpec& each) { return each.attention.source >= 0; });
+}
+
+bool Spec::shifts() const {
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const LayerSpec& each) { return each.attends && each.attention.shifts(); });
 }
 
 double multiply_accumulates(const Spec& spec, std::int64_t length) {

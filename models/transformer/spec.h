@@ -95,9 +95,10 @@ struct AttentionSpec {
   bool value_bias = false;
   bool output_bias = false;
   QueryNorm norm = {};
-  bool value_norm = false;    // RMSNorm without a weight of each head's value, with the epsilon of `norm` (Gemma 4)
-  bool key_as_value = false;  // the value is the key before its norm and the encoding (Gemma 4)
-  bool output_norm = false;   // norm of all heads' outputs (H·Dv) before the output projection (BitNet)
+  bool value_norm = false;       // RMSNorm without a weight of each head's value, with the epsilon of `norm` (Gemma 4)
+  bool key_as_value = false;     // the value is the key before its norm and the encoding (Gemma 4)
+  bool output_norm = false;      // norm of all heads' outputs (H·Dv) before the output projection (BitNet);
+  bool output_norm_own = false;  // with it: of each head's output by itself (FoX)
   // Layer whose keys and values this one attends to instead of own ones, an earlier one of the same shape (Gemma 4);
   // −1: its own.
   std::int64_t source = -1;
@@ -119,11 +120,17 @@ struct AttentionSpec {
   // Learned part of every key's scores (Doge): e^{A·softplus(W v)} of the values v of all key heads, one number for each
   // of them. It is the last channel of a key, which a query multiplies by 1; q and k are projected to D − 1 channels.
   bool key_bonus = false;
+  // Token shift (FoX): a key, or value, becomes a·(that of the token before) + (1 − a)·(its own), before its norm, with
+  // a = σ(w·x) of each key head; before the first token there is 0.
+  bool key_shift = false;
+  bool value_shift = false;
 
   std::int64_t values() const { return value_width > 0 ? value_width : head_width; }
   // Channels of a head that q and k are projected to; of a head's value.
   std::int64_t projected_width() const { return head_width - (key_bonus ? 1 : 0); }
   std::int64_t projected_values() const { return difference != 0 ? values() / 2 : values(); }
+  // Whether keys or values need the input of the token before.
+  bool shifts() const { return key_shift || value_shift; }
   // Channels that the output projection reads.
   std::int64_t outputs() const { return heads * projected_values(); }
   void set_qkv_bias(bool bias) { query_bias = key_bias = value_bias = bias; }
@@ -413,6 +420,8 @@ struct Spec {
   bool has_rounds() const { return first().round != Round::kWithin; }
   // Class and register tokens before the patches; 0 for text.
   std::int64_t prefix_tokens() const { return is_image() ? image.class_tokens + image.registers : 0; }
+  // Whether the attention of any layer shifts tokens.
+  bool shifts() const;
   // Whether the layers have cross-attention; all of them or none.
   bool crosses() const { return first().cross.has_value(); }
   std::int64_t depth() const { return static_cast<std::int64_t>(layers.size()); }

@@ -453,7 +453,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     }
     LayerRecord& record = observation.layers[static_cast<std::size_t>(n)];
     x = rounds.entering(layer.spec(), std::move(x));
-    if (options.hidden) {
+    if (options.hidden || (options.values && spec_->shifts())) {
       record.hidden = all ? x : continued->hidden(n, x);
     }
     // The last layer computes only the rows that the head reads, except with routing of all tokens, cross-attention, or

@@ -15,6 +15,7 @@
 //   layers.N.attention.{query_down, query_up, latent_down, latent_up}.weight   layers.N.attention.{query_latent_norm,
 //     latent_norm}.weight
 //   layers.N.attention.{query_norm, key_norm}[.HEAD].{weight, bias}   layers.N.attention.sinks [H]
+//   layers.N.attention.{key_shift, value_shift}.weight [Hkv, C]
 //   layers.N.attention.output.{weight [C, H·D], bias}
 //   layers.N.cross_norm.*   layers.N.cross.{query, key, value, output}.*
 //   layers.N.feed_forward.{gate, up [I, C], down [C, I]}.*
@@ -78,7 +79,8 @@ struct Observation;
 
 struct ObserveOptions {
   bool hidden = false;
-  bool values = false;      // values of attention and marks of mixers, for a next run's ReusedTokens
+  // Values of attention, marks of mixers, and `hidden` where tokens are shifted, for a next run's ReusedTokens.
+  bool values = false;
   bool routing = false;     // experts of each token
   bool all_logits = false;  // logits of every token instead of the last (text); an image always has one row of classes
   // Logits of these tokens instead (text; without reused tokens); of an image, the rows whose `writes` are kept.

@@ -179,6 +179,14 @@ const std::vector<Kind> kKinds = with_mixers({
      }},
     {"norms within the branches",
      each<[](LayerSpec& layer) { layer.attention.output_norm = layer.feed_forward.inner_norm = true; }>},
+    {"norms of the heads' outputs, each by itself", each<[](LayerSpec& layer) {
+       layer.attention.output_norm = layer.attention.output_norm_own = true;
+     }>},
+    {"keys and values with a share of the token before", each<[](LayerSpec& layer) {
+       layer.attention.qkv = transformer::QkvLayout::kSeparate;
+       layer.attention.norm.form = QueryNormForm::kOwn;
+       layer.attention.key_shift = layer.attention.value_shift = true;
+     }>},
     {"per-layer embeddings",
      [](Spec& spec) {
        spec.layer_inputs = {6, spec.vocabulary};
@@ -422,6 +430,37 @@ TEST(Block, ACorrectionChoosesByLogitsOrByScores) {
   const transformer::Routing by_logits = routing_of(experts, {3.0F, 4.0F, 1.0F}, correction);
   EXPECT_EQ(by_logits.experts.item<std::int64_t>(), 1);
   EXPECT_NEAR(by_logits.weights.item<float>(), 1 / (1 + std::exp(-4.0F)), 1e-6F);
+}
+
+// A share of the token before for each key head, token by token.
+TEST(Block, AShiftIsOfTheTokenBefore) {
+  const at::NoGradGuard no_grad;
+  const auto kind = std::find_if(kKinds.begin(), kKinds.end(), [](const Kind& each) {
+    return std::string_view(each.name) == "keys and values with a share of the token before";
+  });
+  const auto model = test::kind_model(*kind);
+  const transformer::Batch batch = batch_of(*model);
+  transformer::ObserveOptions options;
+  options.values = true;
+  const auto seen = model->observe(batch, options);
+  ASSERT_TRUE(seen.ok());
+  ASSERT_TRUE(seen->layers[0].hidden.defined());  // a run that continues this one begins with the token before it
+  const transformer::Block& block = model->block(0);
+  const std::int64_t heads = block.spec().attention.kv_heads;
+  const at::Tensor input = block.attention_input(seen->layers[0].hidden);  // (B, T, C)
+  const at::Tensor plain = at::matmul(input, block.weights().value.weight.t());
+  const at::Tensor asked = at::matmul(input, block.weights().value_shift.weight.t());  // (B, T, Hkv)
+  const std::int64_t width = plain.size(2) / heads;
+  for (std::int64_t b = 0; b < plain.size(0); ++b) {
+    for (std::int64_t t = 0; t < plain.size(1); ++t) {
+      for (std::int64_t h = 0; h < heads; ++h) {
+        const double share = 1 / (1 + std::exp(-asked[b][t][h].item<double>()));
+        const auto own = [&](std::int64_t token) { return plain[b][token].slice(0, h * width, (h + 1) * width); };
+        const at::Tensor before = t == 0 ? at::zeros({width}) : own(t - 1);
+        EXPECT_CLOSE(seen->layers[0].value[b][h][t], share * before + (1 - share) * own(t), 1e-5);
+      }
+    }
+  }
 }
 
 TEST(Block, StreamingEqualsWholeMaps) {

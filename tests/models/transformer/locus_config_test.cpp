@@ -26,6 +26,7 @@ Spec unusual() {
   layer.attention.window = 9;
   layer.attention.chunk = 16;
   layer.attention.value_norm = layer.attention.output_norm = layer.output_scale = true;
+  layer.attention.output_norm_own = true;
   layer.attention.tuning = {0.1, 4, 0, false, true};
   layer.attention.value_scale = 0.7;
   layer.attention.clip = 6;
@@ -104,8 +105,8 @@ TEST(LocusConfig, KeepsEveryField) {
   for (const auto& [name, value] : plain.items()) {
     if (name != "model_type" && name != "key_as_value" && name != "key_source" && name != "state_width" &&
         name.rfind("layer_inputs", 0) != 0 && name != "causal" && name != "dropped_token" && name != "attends" &&
-        name != "feeds" && name != "difference" && name != "key_bonus" && name != "round" &&
-        name.rfind("latent_", 0) != 0 && name.rfind("convolution", 0) != 0) {
+        name != "feeds" && name != "difference" && name != "key_bonus" && name != "round" && name != "key_shift" &&
+        name != "value_shift" && name.rfind("latent_", 0) != 0 && name.rfind("convolution", 0) != 0) {
       EXPECT_NE(value, written[name]) << name;
     }
   }
@@ -172,6 +173,30 @@ TEST(LocusConfig, KeepsDifferencesBonusesAndRounds) {
   EXPECT_EQ(*read, spec);
   spec.layers[0].attention.value_width = layer.attention.head_width;
   EXPECT_FALSE(validate(spec).ok());
+}
+
+TEST(LocusConfig, KeepsTokenShifts) {
+  Spec spec;
+  LayerSpec layer;
+  layer.attention.qkv = QkvLayout::kSeparate;
+  spec.repeat(layer, 2);
+  spec.layers[0].attention.key_shift = true;
+  spec.layers[1].attention.value_shift = true;
+  const auto read = parse_locus_config(json::parse(locus_config(spec).dump()), "config.json");
+  ASSERT_TRUE(read.ok()) << read.error().describe();
+  EXPECT_EQ(*read, spec);
+  // One matrix for q, k and v, keys of another layer, values that are the keys, tokens that see those after them, and
+  // norms of heads without a norm.
+  const auto refused = [&](auto change) {
+    Spec wrong = spec;
+    change(wrong, wrong.layers[1].attention);
+    return !validate(wrong).ok();
+  };
+  EXPECT_TRUE(refused([](Spec&, AttentionSpec& attention) { attention.qkv = QkvLayout::kFused; }));
+  EXPECT_TRUE(refused([](Spec&, AttentionSpec& attention) { attention.source = 0; }));
+  EXPECT_TRUE(refused([](Spec&, AttentionSpec& attention) { attention.key_as_value = true; }));
+  EXPECT_TRUE(refused([](Spec& wrong, AttentionSpec&) { wrong.causal = false; }));
+  EXPECT_TRUE(refused([](Spec&, AttentionSpec& attention) { attention.output_norm_own = true; }));
 }
 
 TEST(LocusConfig, KeepsConvolutions) {
