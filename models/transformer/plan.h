@@ -51,8 +51,9 @@ struct Piece {
   bool interleaved = false;  // every of-th row from `index` on, instead of consecutive ones
   std::int64_t blocks = 1;   // the rows come in this many equal blocks, each with its own parts (CodeGen)
   bool stacked = false;      // the tensor has one more dimension in front: of its J-th item
+  bool by_item = false;      // the J-th of as many equal parts as there are parameters of the row
 
-  bool whole() const { return of == 1 && !stacked; }
+  bool whole() const { return of == 1 && !stacked && !by_item; }
 };
 
 // One row of names: a parameter of Transformer and the checkpoint's tensor. Words in braces expand to one row each:

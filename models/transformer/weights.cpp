@@ -85,6 +85,11 @@ std::vector<std::int64_t> stored_shape(const Parameter& parameter, const Binding
   if (!shape.empty()) {  // a scalar has no parts
     shape.front() *= binding.piece.of;
   }
+  if (binding.piece.by_item && !shape.empty()) {
+    const std::int64_t rows = shape.front();
+    const std::int64_t all = tensor == nullptr || tensor->shape.empty() ? 0 : tensor->shape.front();
+    shape.front() = std::max(all - all % rows, (binding.item + 1) * rows);
+  }
   if (binding.layout == Layout::kTransposed) {
     std::reverse(shape.begin(), shape.end());
   }
@@ -124,6 +129,10 @@ at::Tensor part_of(at::Tensor value, const WeightBinding::Part& part) {
   if (binding.layout == Layout::kTransposed) {
     value = value.t();
   }
+  if (binding.piece.by_item) {
+    const std::int64_t rows = part.parameter.shape.front();
+    return value.narrow(0, binding.item * rows, rows);
+  }
   if (binding.piece.blocks > 1) {
     return value.unflatten(0, {binding.piece.blocks, binding.piece.of, -1})
         .select(1, binding.piece.index)
@@ -152,6 +161,23 @@ bool ends_with_any(const std::string& name, const std::vector<std::string>& endi
     }
     return name.size() >= ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
   });
+}
+
+// Parts by item cover their tensor, so that none of its rows is left out.
+Status check_items(const std::vector<WeightBinding::Part>& parts) {
+  std::map<const TensorInfo*, std::int64_t> rows;
+  for (const WeightBinding::Part& part : parts) {
+    if (part.binding.piece.by_item) {
+      rows[part.tensor] += part.parameter.shape.front();
+    }
+  }
+  for (const auto& [tensor, count] : rows) {
+    if (tensor->shape.front() != count) {
+      return bad_input("expected " + std::to_string(count) + " rows, found " + std::to_string(tensor->shape.front()),
+                       tensor->file.string() + ": tensor " + tensor->name);
+    }
+  }
+  return {};
 }
 
 Error missing(const std::vector<std::pair<Binding, const Parameter*>>& absent, const CheckpointFiles& checkpoint) {
@@ -206,6 +232,7 @@ Result<WeightBinding> bind_weights(const std::vector<Parameter>& parameters, con
   if (!absent.empty()) {
     return missing(absent, checkpoint);
   }
+  LOCUS_CHECK(check_items(binding.parts));
   std::vector<formats::Source> sources{checkpoint.tensors};
   sources.insert(sources.end(), plan.further.begin(), plan.further.end());
   for (const formats::Source& source : sources) {
@@ -321,7 +348,7 @@ bool stays_stored(const WeightBinding& binding, const WeightBinding::Part& part,
 // Whether rows that are made of several tensors are those of the parameter: only they are read.
 bool reads_rows(const WeightBinding::Part& part) {
   const TensorInfo& tensor = *part.tensor;
-  return tensor.assembled != nullptr && part.binding.piece.blocks == 1 &&
+  return tensor.assembled != nullptr && part.binding.piece.blocks == 1 && !part.binding.piece.by_item &&
          part.binding.layout == (tensor.columns ? Layout::kTransposed : Layout::kAsIs) &&
          tensor.shape.size() == (part.binding.piece.stacked ? 3 : 2);
 }
@@ -338,7 +365,7 @@ bool stays_packed(const WeightBinding& binding, const WeightBinding::Part& part,
     return reads_rows(part) && part.tensor->blocks->quantised();
   }
   return part.tensor->shape.size() == 2 && own.layout == Layout::kAsIs && !own.piece.stacked &&
-         !own.piece.interleaved && own.piece.blocks == 1;
+         !own.piece.interleaved && own.piece.blocks == 1 && !own.piece.by_item;
 }
 
 at::Tensor packed_part(const WeightBinding::Part& part) {
@@ -471,7 +498,7 @@ at::Tensor joined(const Pieces& pieces, const Binding& binding) {
     }
     items.push_back(binding.layout == Layout::kTransposed ? value.t() : value);
   }
-  return binding.piece.stacked ? at::stack(items) : items.front();
+  return binding.piece.stacked ? at::stack(items) : binding.piece.by_item ? at::cat(items) : items.front();
 }
 
 }  // namespace
@@ -487,7 +514,8 @@ std::vector<std::pair<std::string, at::Tensor>> stored_tensors(Transformer& mode
     if (fresh) {
       order.push_back(binding.tensor);
     }
-    place->second.second[binding.piece.stacked ? binding.item : 0][binding.piece.index] =
+    const bool items = binding.piece.stacked || binding.piece.by_item;
+    place->second.second[items ? binding.item : 0][binding.piece.index] =
         binding.layout == Layout::kPlusOne ? value - 1 : value;
   }
   std::vector<std::pair<std::string, at::Tensor>> tensors;

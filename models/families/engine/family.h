@@ -41,6 +41,7 @@ struct Draft {
   std::int64_t plain_width = 0;  // latent attention: channels of a head without rotation
   bool attention_bias = false;   // biases of q, k, v and the output
   bool qkv_bias = false;         // biases of q, k and v
+  double query_norm_eps = 0;     // epsilon of the norm of q and k; 0: that of the other norms
   std::int64_t token_width = 0;  // width of the embeddings, which may be the model's; 0: the model's
 };
 

@@ -159,7 +159,7 @@ Result<transformer::Spec> spec_of(Draft draft, const Config& config) {
     draft.spec.embedding_width = draft.token_width;
   }
   if (attention.norm.form != transformer::QueryNormForm::kNone) {
-    attention.norm.eps = draft.spec.norm_eps;
+    attention.norm.eps = draft.query_norm_eps > 0 ? draft.query_norm_eps : draft.spec.norm_eps;
   }
   if (draft.attention_bias || draft.qkv_bias) {
     attention.set_qkv_bias(true);

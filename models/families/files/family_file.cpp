@@ -183,7 +183,7 @@ struct FileField {
 };
 
 bool is_formula(const Node& node) {
-  constexpr std::array<const char*, 6> kFormulas{"field", "sqrt", "inverse", "plus", "times", "over"};
+  constexpr std::array<const char*, 7> kFormulas{"field", "sqrt", "inverse", "plus", "times", "over", "multiple"};
   return std::any_of(kFormulas.begin(), kFormulas.end(), [&](const char* name) { return node.has(name); });
 }
 

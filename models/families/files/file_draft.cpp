@@ -33,6 +33,9 @@ Tree written_row(const Name& row) {
   if (row.piece.stacked) {
     words.emplace_back("stacked");
   }
+  if (row.piece.by_item) {
+    words.emplace_back("heads");
+  }
   if (row.layout != Layout::kAsIs) {
     words.emplace_back(row.layout == Layout::kTransposed ? "transposed"
                        : row.layout == Layout::kReshaped ? "reshaped"

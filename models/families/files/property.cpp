@@ -20,6 +20,7 @@ LOCUS_PLACE(bool, norm_bias, spec.norm_bias)
 LOCUS_PLACE(bool, embedding_norm, spec.embedding_norm)
 LOCUS_PLACE(bool, embedding_norm_weight, spec.embedding_norm_weight)
 LOCUS_PLACE(double, after_norm_eps, spec.after_norm_eps)
+LOCUS_PLACE(double, query_norm_eps, query_norm_eps)
 LOCUS_PLACE(bool, early_norm, spec.early_norm)
 LOCUS_PLACE(std::int64_t, embedding_width, spec.embedding_width)
 LOCUS_PLACE(std::int64_t, token_width, token_width)
@@ -65,6 +66,9 @@ LOCUS_PLACE(bool, shared_norm, layer.shared_norm)
 LOCUS_PLACE(bool, value_norm, layer.attention.value_norm)
 LOCUS_PLACE(bool, key_as_value, layer.attention.key_as_value)
 LOCUS_PLACE(bool, output_norm, layer.attention.output_norm)
+LOCUS_PLACE(bool, output_norm_own, layer.attention.output_norm_own)
+LOCUS_PLACE(bool, key_shift, layer.attention.key_shift)
+LOCUS_PLACE(bool, value_shift, layer.attention.value_shift)
 LOCUS_PLACE(bool, inner_norm, layer.feed_forward.inner_norm)
 LOCUS_PLACE(bool, output_scale, layer.output_scale)
 LOCUS_PLACE(std::int64_t, input_width, spec.layer_inputs.width)
@@ -138,6 +142,7 @@ std::vector<Property> all_properties() {
       {"embedding_norm", kModel, Slot(embedding_norm)},
       {"embedding_norm_weight", kModel, Slot(embedding_norm_weight)},
       {"after_norm_eps", kModel, Slot(after_norm_eps)},
+      {"attention.norm.eps", kModel, Slot(query_norm_eps)},
       {"early_norm", kModel, Slot(early_norm)},
       {"embedding_width", kModel, Slot(embedding_width)},
       {"token_width", kModel, Slot(token_width)},
@@ -218,6 +223,9 @@ std::vector<Property> all_properties() {
       {"attention.value_norm", kLayer, Slot(value_norm)},
       {"attention.key_as_value", kLayer, Slot(key_as_value)},
       {"attention.output_norm", kLayer, Slot(output_norm)},
+      {"attention.output_norm.own", kLayer, Slot(output_norm_own)},
+      {"attention.key_shift", kLayer, Slot(key_shift)},
+      {"attention.value_shift", kLayer, Slot(value_shift)},
       {"attention.tuning_start", kLayer, Slot(tuning_start)},
       {"attention.tuning_whole", kLayer, Slot(tuning_whole)},
       {"attention.tuning_power", kLayer, Slot(tuning_power)},

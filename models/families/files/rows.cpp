@@ -48,6 +48,7 @@ std::vector<Spec> all_parts() {
   Spec separate = plain;
   separate.layers.front().attention.qkv = transformer::QkvLayout::kSeparate;
   separate.layers.front().attention.norm.form = transformer::QueryNormForm::kOwn;
+  separate.layers.front().attention.key_shift = separate.layers.front().attention.value_shift = true;
   transformer::Experts& experts = separate.layers.front().feed_forward.experts;
   experts.count = experts.shared = 2;
   experts.router_bias = experts.correction = experts.shared_gate = true;
@@ -139,10 +140,12 @@ void read_word(const Node& node, Name& row) {
     row.layout = Layout::kReshaped;
   } else if (word == "stacked") {
     row.piece.stacked = true;
+  } else if (word == "heads") {
+    row.piece.by_item = true;
   } else if (word == "rows") {
     row.piece.interleaved = true;
   } else if (!read_part(word, row.piece) && !read_blocks(word, row.piece)) {
-    node.fail("a part as 1/2, transposed, plus one, reshaped, stacked, rows or 4 blocks");
+    node.fail("a part as 1/2, transposed, plus one, reshaped, stacked, heads, rows or 4 blocks");
   }
 }
 
@@ -163,6 +166,11 @@ Name read_name(const Node& node, const std::string& parameter) {
     });
   }
   const bool whole = braces_are_whole(parameter) && braces_are_whole(row.tensor);
+  const Piece& piece = row.piece;
+  const bool parts = piece.of > 1 || piece.blocks > 1 || piece.stacked || piece.interleaved;
+  if (piece.by_item && (parts || row.layout != Layout::kAsIs)) {
+    node.fail("heads alone");
+  }
   if (row.tensor.empty() || !whole || spelled_out(parameter).size() != spelled_out(row.tensor).size()) {
     node.fail("a tensor with as many words in braces as the parameter");
     row.parameter.clear();

@@ -58,6 +58,9 @@ double computed(const std::string& name, const std::vector<double>& of) {
   if (name == "over") {
     return of.front() / of.back();
   }
+  if (name == "multiple") {
+    return of.back() * std::ceil(std::floor(of.front()) / of.back());
+  }
   double result = name == "plus" ? 0 : 1;
   for (const double each : of) {
     result = name == "plus" ? result + each : result * each;
@@ -72,8 +75,9 @@ std::vector<Value> read_operands(const std::string& name, const Node& node) {
     return operands;
   }
   node.each([&](const Node& item) { operands.push_back(Value::read(item)); });
-  if (operands.empty() || (name == "over" && operands.size() != 2)) {
-    node.fail(name == "over" ? "a list of two values" : "a list of values");
+  const bool two = name == "over" || name == "multiple";
+  if (operands.empty() || (two && operands.size() != 2)) {
+    node.fail(two ? "a list of two values" : "a list of values");
     operands.assign(2, Value());
   }
   return operands;
@@ -144,9 +148,11 @@ Value Value::read(const Node& node) {
     };
     return value;
   }
-  const bool known = first == "sqrt" || first == "inverse" || first == "plus" || first == "times" || first == "over";
+  const bool known = first == "sqrt" || first == "inverse" || first == "plus" || first == "times" || first == "over" ||
+                     first == "multiple";
   if (!known || node.value().fields().size() != 1) {
-    node.fail(bad_input(node.path() + ": expected one of field, sqrt, inverse, plus, times, over, found " + first));
+    node.fail(
+        bad_input(node.path() + ": expected one of field, sqrt, inverse, plus, times, over, multiple, found " + first));
     return value;
   }
   std::vector<Value> operands = read_operands(first, node.field(first));

@@ -21,7 +21,8 @@ struct LayerOf {
 
 // A constant; {"field": PATH, "or": VALUE, "null": VALUE}, where PATH may be several spellings "a|b", `or` is the value
 // of an absent field and `null` that of a null (without it, null counts as absent; without `or`, the field is required);
-// {"sqrt"|"inverse": VALUE}; {"plus"|"times": [VALUE, …]}; {"over": [VALUE, VALUE]}.
+// {"sqrt"|"inverse": VALUE}; {"plus"|"times": [VALUE, …]}; {"over": [VALUE, VALUE]};
+// {"multiple": [x, n]}, the smallest multiple of n that is no less than ⌊x⌋.
 class Value {
  public:
   // Remembers a wrong value as the node's error.

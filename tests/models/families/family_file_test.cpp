@@ -146,6 +146,12 @@ TEST_F(FamilyFile, WrongFilesAreRefusedInOneLineWithTheirPlace) {
        "$.tensors.layers.N.attention.{query,key}"},
       {R"({"family": 1, "name": "x", "inherits": "llama", "tensors": {"final_norm": ["norm", "3/2"]}})",
        "$.tensors.final_norm[1]"},
+      {R"({"family": 1, "name": "x", "inherits": "llama", "tensors": {"final_norm": ["norm", "heads", "1/2"]}})",
+       "$.tensors.final_norm"},
+      {R"({"family": 1, "name": "x", "inherits": "llama", "set": {"width": {"multiple": [1]}}})",
+       "$.set.width.multiple"},
+      {R"({"family": 1, "name": "x", "inherits": "llama", "set": {"logit_cap": {"multiple": [5, 0]}}})",
+       "$.set.logit_cap"},
       {R"({"family": 1, "name": "x", "inherits": "llama", "tensors": {"final_norm": "a", "final_norm.weight": "b"}})",
        "two for final_norm.weight"},
       {R"({"family": 1, "name": "x", "inherits": "llama", "tensors": {"final_norm": null}})",
@@ -314,11 +320,15 @@ TEST_F(FamilyFile, ValuesAreFormulasOfFields) {
   const std::string file = R"({"family": 1, "name": "x", "inherits": "llama", "set": {
       "embedding_scale": {"sqrt": {"field": "hidden_size"}},
       "logit_scale": {"over": [{"field": "base|old_base", "or": 8, "null": 2}, {"plus": [{"field": "hidden_size"}, 16]}]},
-      "residual_scale": {"inverse": {"times": [2, {"field": "depth", "or": 2}]}}}})";
+      "residual_scale": {"inverse": {"times": [2, {"field": "depth", "or": 2}]}},
+      "logit_cap": {"multiple": [{"field": "cap", "or": 7.5}, 4]}}})";
   const families::Plan absent = plan_of_file(file, "{" + kShape + "}");
   EXPECT_EQ(absent.spec.embedding_scale, 4);
   EXPECT_EQ(absent.spec.logit_scale, 0.25);
   EXPECT_EQ(absent.spec.residual_scale, 0.25);
+  EXPECT_EQ(absent.spec.logit_cap, 8);
+  EXPECT_EQ(plan_of_file(file, "{" + kShape + R"(, "cap": 8.9})").spec.logit_cap, 8);
+  EXPECT_EQ(plan_of_file(file, "{" + kShape + R"(, "cap": 9})").spec.logit_cap, 12);
   const families::Plan present = plan_of_file(file, "{" + kShape + R"(, "base": null, "depth": 5})");
   EXPECT_EQ(present.spec.logit_scale, 0.0625);
   EXPECT_EQ(present.spec.residual_scale, 0.1);
