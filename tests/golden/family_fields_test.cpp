@@ -77,6 +77,12 @@ const std::map<std::string, std::set<std::string>>& without_effect() {
       {"fox",
        {"decay_time_max", "decay_time_min", "fgate_bias_init", "fuse_cross_entropy", "fuse_norm", "hidden_ratio",
         "ogate_act", "rope_base"}},
+      // the same; its output gate is on
+      {"fox-pro",
+       {"decay_time_max", "decay_time_min", "fgate_bias_init", "fuse_cross_entropy", "fuse_norm", "hidden_ratio",
+        "log_pruning_tolerance", "rope_base"}},
+      {"forgetting_transformer",
+       {"fuse_cross_entropy", "fuse_linear_cross_entropy", "fuse_norm", "fuse_swiglu", "hidden_ratio", "use_l2warp"}},
       {"gemma2", {"sliding_window_pattern"}},
       {"gemma3_text", {"attn_logit_softcapping"}},  // of Gemma 2 alone
       {"gpt_neo", {"attention_types"}},             // attention_layers is what it comes to
