@@ -26,6 +26,15 @@ at::Tensor behind(Range tokens, Range rows, c10::Device device) {
   return at::arange(tokens.begin, tokens.end, options).unsqueeze(1) > at::arange(rows.begin, rows.end, options);
 }
 
+// (B, h, n) strengths of these heads and tokens, with those of `given` (B, H, T) where it is no NaN.
+at::Tensor with_given(const at::Tensor& strength, const at::Tensor& given, Range heads, Range tokens) {
+  if (!given.defined()) {
+    return strength;
+  }
+  const at::Tensor own = given.slice(1, heads.begin, heads.end).slice(2, tokens.begin, tokens.end);
+  return at::where(own.isnan(), strength, own.to(strength.scalar_type()));
+}
+
 }  // namespace
 
 const OptionTable<PathOptions> PathOptions::kTable{
@@ -167,7 +176,15 @@ Path::Reflections Path::reflections(const Prepared& prepared, std::int64_t layer
     direction = at::silu(sum);
   }
   const at::Tensor length = (direction.square().sum(-1, true) + kLeastSquare).sqrt();
-  return {direction / length, at::sigmoid(kept.slice(2, before).select(-1, width)) * 2};
+  const at::Tensor strength = at::sigmoid(kept.slice(2, before).select(-1, width)) * 2;
+  return {direction / length, with_given(strength, prepared.given_strengths, heads, tokens)};
+}
+
+at::Tensor Path::strengths(const Prepared& prepared) const {
+  const std::int64_t heads = prepared.query.size(1);
+  const at::Tensor own = at::sigmoid(prepared.gate_key.select(-1, shape_.head_width)) * 2;  // (B, Hkv, T)
+  const at::Tensor all = own.repeat_interleave(heads / own.size(1), 1);
+  return with_given(all, prepared.given_strengths, {0, heads}, {0, own.size(2)});
 }
 
 TileScores Path::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,

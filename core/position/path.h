@@ -53,12 +53,13 @@ class Path final : public WithOptions<Path, PathOptions>, public Transforming {
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                    const at::Tensor& carry) const override;
 
-  // (B, h, n, D) w and (B, h, n) β of these tokens, of each query head's key head.
+  // (B, h, n, D) w and (B, h, n) β of these tokens, of each query head's key head, or given for that query head.
   struct Reflections {
     at::Tensor direction;
     at::Tensor strength;
   };
   Reflections reflections(const Prepared& prepared, std::int64_t layer, Range heads, Range tokens) const;
+  at::Tensor strengths(const Prepared& prepared) const override;
   at::Tensor deviation(const Prepared& prepared, const Tile& tile) const override;
   at::Tensor carried(const Prepared& prepared, const Tile& tile) const override;
   TransformSteps steps(const Prepared& prepared, std::int64_t layer, std::int64_t head, std::int64_t query,

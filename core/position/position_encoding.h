@@ -79,7 +79,8 @@ struct Prepared {
   at::Tensor gate_key;       // (B, Hkv, T, D) likewise
   at::Tensor given_gates;    // (B, H, T) float64: gates from 0 to 1 of the keys instead of the encoding's, whose own
                              // hold where this is NaN; undefined: none is given
-  Positions positions;       // of the T tokens
+  at::Tensor given_strengths;  // (B, H, T) float64: β of the tokens instead of PaTH's own, likewise
+  Positions positions;         // of the T tokens
 };
 
 // A rectangle of one layer's scores.

@@ -88,6 +88,7 @@ EditedEncoding::EditedEncoding(std::shared_ptr<const position::PositionEncoding>
       mask_(mask) {
   for (const HeadEdits& head : heads_) {
     gates_ = gates_ || !head.gates.empty();
+    strengths_ = strengths_ || !head.strengths.empty();
     places_ = places_ || !head.places.empty();
     by_token_ = by_token_ || !head.gates.empty() || !head.places.empty() || !head.edges.empty() ||
                 (head.to && *head.to != HeadTo::kUniform && *head.to != HeadTo::kContent);
@@ -152,7 +153,8 @@ position::TileScores EditedEncoding::score(const Prepared& prepared, const posit
     asked.content = asked.content || heads_[static_cast<std::size_t>(head)].to == HeadTo::kContent;
   }
   const Prepared gated = gates_ ? with_gates(prepared) : prepared;
-  position::TileScores scores = own_->score(places_ ? with_places(gated) : gated, tile, asked, carry);
+  const Prepared given = strengths_ ? with_strengths(gated) : gated;
+  position::TileScores scores = own_->score(places_ ? with_places(given) : given, tile, asked, carry);
   if (soft_cap_ > 0) {
     scores.logits = at::tanh(scores.logits / soft_cap_) * soft_cap_;
     if (scores.content.defined()) {
@@ -190,6 +192,28 @@ Prepared EditedEncoding::with_gates(const Prepared& prepared) const {
       } else {
         const at::Tensor logs = own_->log_gates(prepared).select(1, h).squeeze(-1).to(at::kDouble);
         part.copy_(logs.mean(1, true).exp().expand_as(part));
+      }
+    }
+  }
+  return given;
+}
+
+Prepared EditedEncoding::with_strengths(const Prepared& prepared) const {
+  Prepared given = prepared;
+  const std::int64_t tokens = prepared.key.size(2);
+  const auto heads = static_cast<std::int64_t>(heads_.size());
+  given.given_strengths = at::full({prepared.key.size(0), heads, tokens}, std::numeric_limits<double>::quiet_NaN(),
+                                   prepared.key.options().dtype(at::kDouble));
+  for (std::int64_t h = 0; h < heads; ++h) {
+    at::Tensor own = given.given_strengths.select(1, h);  // (B, T)
+    for (const HeadStrengths& strengths : heads_[static_cast<std::size_t>(h)].strengths) {
+      const Range range = strengths.tokens.empty() ? Range{0, tokens} : strengths.tokens.clamped({0, tokens});
+      at::Tensor part = own.slice(1, range.begin, std::max(range.begin, range.end));
+      if (strengths.value) {
+        part.fill_(*strengths.value);
+      } else {
+        const at::Tensor all = own_->transforming()->strengths(prepared).select(1, h).to(at::kDouble);
+        part.copy_(all.mean(1, true).expand_as(part));
       }
     }
   }

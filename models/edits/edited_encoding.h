@@ -15,6 +15,7 @@
 #include "core/attention/attend.h"
 #include "core/position/position_encoding.h"
 #include "core/position/shared/pair_form.h"
+#include "core/position/shared/transforming.h"
 #include "models/api/edits.h"
 #include "models/edits/fields.h"
 #include "models/edits/formula.h"
@@ -39,6 +40,12 @@ struct HeadGates {
   std::optional<double> value;  // none: the geometric mean of the head's gates over the run
 };
 
+// β that the head does not compute: of these tokens (empty: of all).
+struct HeadStrengths {
+  Range tokens;
+  std::optional<double> value;  // none: the mean of the head's over the run
+};
+
 // Positions that the head does not compute: of these tokens (empty: of all).
 struct HeadPlace {
   Range tokens;
@@ -47,11 +54,12 @@ struct HeadPlace {
 
 // Edits of one head, in the order of application.
 struct HeadEdits {
-  std::optional<at::Tensor> angles;   // (M) float64 θ instead of the encoding's
-  std::vector<std::int64_t> still;    // pairs
-  std::vector<std::int64_t> dropped;  // pairs
-  std::vector<HeadGates> gates;       // the last of a token holds
-  std::vector<HeadPlace> places;      // one after the other
+  std::optional<at::Tensor> angles;      // (M) float64 θ instead of the encoding's
+  std::vector<std::int64_t> still;       // pairs
+  std::vector<std::int64_t> dropped;     // pairs
+  std::vector<HeadGates> gates;          // the last of a token holds
+  std::vector<HeadStrengths> strengths;  // likewise
+  std::vector<HeadPlace> places;         // one after the other
   double scale = 1;
   std::vector<std::shared_ptr<const BiasFormula>> biases;
   std::vector<std::pair<Range, Range>> edges;  // queries, keys
@@ -60,13 +68,15 @@ struct HeadEdits {
   // True if the edits change the input of the soft-max, before cells are masked.
   bool changes() const { return scale != 1 || !biases.empty(); }
   bool turns() const { return angles || !still.empty() || !dropped.empty(); }
-  bool scores() const { return changes() || !gates.empty() || !places.empty() || !edges.empty() || to; }
+  bool scores() const {
+    return changes() || !gates.empty() || !strengths.empty() || !places.empty() || !edges.empty() || to;
+  }
 };
 
 // Limit of edited scores: beyond it neither float32 sums nor differences of scores are meaningful.
 inline constexpr double kMaxScore = 1e12;
 
-class EditedEncoding final : public position::PositionEncoding, public position::Paired {
+class EditedEncoding final : public position::PositionEncoding, public position::Paired, public position::Transforming {
  public:
   // `heads` has an entry per head. The cap of the logits is applied here (0: none), so that edits act on the input of
   // the soft-max. `grid_columns`: columns of an image's patches; 0 for text. `mask`: the layer's.
@@ -100,8 +110,21 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   at::Tensor log_gates(const position::Prepared& prepared) const override {
     return own_->log_gates(gates_ ? with_gates(prepared) : prepared);
   }
-  // Edits change logits, not what stands between key and query.
-  const position::Transforming* transforming() const override { return own_->transforming(); }
+  // Of edits of logits alone, what stands between key and query stays that of the encoding.
+  const position::Transforming* transforming() const override { return strengths_ ? this : own_->transforming(); }
+  at::Tensor strengths(const position::Prepared& prepared) const override {
+    return own_->transforming()->strengths(with_strengths(prepared));
+  }
+  at::Tensor deviation(const position::Prepared& prepared, const position::Tile& tile) const override {
+    return own_->transforming()->deviation(with_strengths(prepared), tile);
+  }
+  at::Tensor carried(const position::Prepared& prepared, const position::Tile& tile) const override {
+    return own_->transforming()->carried(with_strengths(prepared), tile);
+  }
+  position::TransformSteps steps(const position::Prepared& prepared, std::int64_t layer, std::int64_t head,
+                                 std::int64_t query, std::int64_t key, const StopToken& stop) const override {
+    return own_->transforming()->steps(with_strengths(prepared), layer, head, query, key, stop);
+  }
   double scale() const override { return own_->scale(); }
   bool hard_attention() const override { return own_->hard_attention(); }
   at::Tensor state_values(const position::State& state, std::int64_t layer) const override {
@@ -122,6 +145,8 @@ class EditedEncoding final : public position::PositionEncoding, public position:
  private:
   // With Prepared::given_gates of the edited heads.
   position::Prepared with_gates(const position::Prepared& prepared) const;
+  // With Prepared::given_strengths of the edited heads.
+  position::Prepared with_strengths(const position::Prepared& prepared) const;
   // With the positions of the edited heads.
   position::Prepared with_places(const position::Prepared& prepared) const;
   // (B, R, K) scaled and biased in float64, clamped to ±kMaxScore; −∞ where a formula masks.
@@ -141,6 +166,7 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   bool by_token_ = false;
   bool turns_ = false;
   bool gates_ = false;
+  bool strengths_ = false;
   bool places_ = false;
   mutable std::atomic<bool> overflowed_{false};
 };

@@ -42,7 +42,7 @@ constexpr std::array kResetFields{EditField{"layer", &Edit::layer}, EditField{"h
                                   EditField{"at", &Edit::at, true}};
 constexpr std::array kMixerZeroFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head}};
 
-constexpr std::array<EditForm, 17> kForms{{{EditKind::kPositions, "positions", kPositionsFields},
+constexpr std::array<EditForm, 18> kForms{{{EditKind::kPositions, "positions", kPositionsFields},
                                            {EditKind::kShift, "shift", kShiftFields},
                                            {EditKind::kHead, "head", kHeadFields},
                                            {EditKind::kEdge, "edge", kEdgeFields},
@@ -58,9 +58,19 @@ constexpr std::array<EditForm, 17> kForms{{{EditKind::kPositions, "positions", k
                                            {EditKind::kReset, "reset", kResetFields},
                                            {EditKind::kMixerZero, "mixer zero", kMixerZeroFields},
                                            {EditKind::kGates, "gates", kGatesFields},
-                                           {EditKind::kPlace, "place", kGatesFields}}};
+                                           {EditKind::kPlace, "place", kGatesFields},
+                                           {EditKind::kBeta, "beta", kGatesFields}}};
 
 constexpr double kMaxPlace = 1e9;  // a position whose angles still mean something
+
+// "mean", or a number from 0 to `most`.
+std::optional<GateValue> parse_up_to(std::string_view text, double most) {
+  if (text == "mean") {
+    return GateValue{};
+  }
+  const std::optional<double> value = parse_number<double>(text);
+  return value && *value >= 0 && *value <= most ? std::optional(GateValue{value}) : std::nullopt;
+}
 
 }  // namespace
 
@@ -98,11 +108,11 @@ std::optional<Wavelengths> parse_wavelengths(std::string_view text) {
 }
 
 std::optional<GateValue> parse_gate(std::string_view text) {
-  if (text == "mean") {
-    return GateValue{};
-  }
-  const std::optional<double> value = parse_number<double>(text);
-  return value && *value >= 0 && *value <= 1 ? std::optional(GateValue{value}) : std::nullopt;
+  return parse_up_to(text, 1);
+}
+
+std::optional<GateValue> parse_beta(std::string_view text) {
+  return parse_up_to(text, 2);
 }
 
 std::optional<PlaceValue> parse_place(std::string_view text) {

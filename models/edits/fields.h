@@ -54,6 +54,8 @@ struct GateValue {
   std::optional<double> value;
 };
 std::optional<GateValue> parse_gate(std::string_view text);
+// The same of a β, a number from 0 to 2.
+std::optional<GateValue> parse_beta(std::string_view text);
 
 // Where tokens are put: "2.5", "by -3", "index", "mix 0.3" (from 0 to 1), "round", "sorted". Nothing where `text` is none.
 struct PlaceValue {

@@ -77,6 +77,8 @@ class LayerBinder {
         return take_gates(edit, index);
       case EditKind::kPlace:
         return take_place(edit, index);
+      case EditKind::kBeta:
+        return take_beta(edit, index);
     }
     return {};
   }
@@ -332,6 +334,22 @@ class LayerBinder {
     return edit.layer.indices.empty()
                ? Status()
                : Status(of_edit(unsupported("encoding " + about.name + " learns no positions"), index, "to"));
+  }
+
+  // Layers whose tokens change no keys are left as they are, unless they are named.
+  Status take_beta(const Edit& edit, std::size_t index) {
+    const std::optional<GateValue> beta = parse_beta(edit.formula);
+    if (!beta) {
+      return bad_input(field_name(index, "to") + ": expected a number from 0 to 2 or mean, found " +
+                       shown(edit.formula));
+    }
+    const position::Description& about = layer_.encoding->description();
+    if (about.transforms) {
+      return each(edit, [&](HeadEdits& head) { head.strengths.push_back({edit.tokens, beta->value}); });
+    }
+    return edit.layer.indices.empty()
+               ? Status()
+               : Status(of_edit(unsupported("encoding " + about.name + " changes no keys"), index, "to"));
   }
 
   const ModelInfo& model_;

@@ -61,6 +61,11 @@ constexpr std::array<EditPreset, 2> kForgetPresets{
     {{"Nothing is forgotten: all gates are 1", "gates all.all 1"},
      {"What is forgotten does not depend on the text: gates are their mean", "gates all.all mean"}}};
 
+constexpr std::array<EditPreset, 3> kBetaPresets{
+    {{"No token changes the keys before it: all β are 0", "beta all.all 0"},
+     {"Every token erases its direction: all β are 1", "beta all.all 1"},
+     {"How much tokens change does not depend on the text: β are their mean", "beta all.all mean"}}};
+
 constexpr std::array<EditPreset, 3> kPlacePresets{
     {{"Every token stands at its index", "place all.all index"},
      {"Tokens stand in the order of the text", "place all.all sorted"},
@@ -101,7 +106,7 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
   presets_->addItem(QStringLiteral("Begin with…"));
   const auto offer = [this](std::span<const EditPreset> presets) {
     for (const EditPreset& preset : presets) {
-      presets_->addItem(QLatin1String(preset.name), QLatin1String(preset.text));
+      presets_->addItem(QString::fromUtf8(preset.name), QLatin1String(preset.text));
     }
   };
   if (checkpoint != nullptr && checkpoint->trace && !checkpoint->trace->images().empty()) {
@@ -118,6 +123,9 @@ EditsDialog::EditsDialog(Studio& studio, int id, QWidget* parent) : QDialog(pare
   }
   if (checkpoint != nullptr && checkpoint->info() != nullptr && checkpoint->info()->learns_positions()) {
     offer(kPlacePresets);
+  }
+  if (checkpoint != nullptr && checkpoint->info() != nullptr && checkpoint->info()->transforms()) {
+    offer(kBetaPresets);
   }
   offer(kPresets);
   column->addWidget(presets_);

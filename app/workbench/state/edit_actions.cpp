@@ -66,6 +66,12 @@ models::Edit place_edit(const EditedPlace& place, const Range& tokens, const cha
   return edit;
 }
 
+models::Edit beta_edit(const EditedPlace& place, const Range& tokens, const char* to) {
+  models::Edit edit = gates_edit(place, tokens, to);
+  edit.kind = models::EditKind::kBeta;
+  return edit;
+}
+
 models::Edit pairs_edit(const EditedPlace& place, const Range& pairs, models::PairsDo action) {
   models::Edit edit = edit_of(models::EditKind::kPairs, place);
   edit.pairs = pairs;
@@ -168,6 +174,21 @@ std::vector<EditChoice> EditActions::choices(const views::Selection& there, std:
                         ? QStringLiteral("Gate 1 at token %1: head %2 forgets nothing there").arg(place.key).arg(named)
                         : QStringLiteral("Gate 1 at token %1: head %2 always counts it").arg(place.key).arg(named),
                     gates_edit(place, token, "1")});
+  }
+  if (encoding != nullptr && encoding->transforms) {
+    list.push_back(
+        {"edit-betas-zero", QStringLiteral("Head %1 changes no keys: all β 0").arg(named), beta_edit(place, {}, "0")});
+    list.push_back({"edit-betas-mean", QStringLiteral("Head %1 changes keys evenly: all β their mean").arg(named),
+                    beta_edit(place, {}, "mean")});
+    if (place.key != views::kNone) {
+      const Range token = between(place.key, place.key);
+      list.push_back({"edit-beta-zero",
+                      QStringLiteral("β 0 at token %1: head %2 leaves the keys before it").arg(place.key).arg(named),
+                      beta_edit(place, token, "0")});
+      list.push_back({"edit-beta-one",
+                      QStringLiteral("β 1 at token %1: head %2 erases its direction").arg(place.key).arg(named),
+                      beta_edit(place, token, "1")});
+    }
   }
   if (encoding != nullptr && encoding->learns_positions) {
     list.push_back({"edit-place-index", QStringLiteral("Head %1 takes the index for its positions").arg(named),

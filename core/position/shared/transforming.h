@@ -32,6 +32,8 @@ class Transforming {
   static constexpr std::int64_t kMaxWidth = 4096;
 
   virtual ~Transforming() = default;
+  // (B, H, T) β of every token for each query head; those of Prepared::given_strengths in their place.
+  virtual at::Tensor strengths(const Prepared& prepared) const = 0;
   // (B, h, R, K) ‖P_ij − I‖_F, 0 on the diagonal; cells j > i hold no meaning. Precondition: D ≤ kMaxWidth.
   virtual at::Tensor deviation(const Prepared& prepared, const Tile& tile) const = 0;
   // (B, h, R, K) cos(P_ijᵀ k_j, k_j), 1 on the diagonal and 0 for a key that is erased; likewise.

@@ -80,7 +80,7 @@ std::map<std::string, Drawn> figures() {
       {"learned-positions",
        {"text-repo", R"("layer": 1, "head": 2, "options": {"learned-positions": {"head": true}})"}},
       {"transform",
-       {"family:path_attn", R"("layer": 1, "head": 2, "options": {"transform": {"of": "carried"}})",
+       {"family:path_attn family:path_attn#2", R"("layer": 1, "head": 2, "options": {"transform": {"of": "carried"}})",
         R"("ids": [3, 1, 4, 1, 5, 9, 2, 6])"}},
       {"transform-steps",
        {"family:path_attn", R"("layer": 1, "head": 2, "query": 6, "key": 1)", R"("ids": [3, 1, 4, 1, 5, 9, 2, 6])"}},
@@ -103,7 +103,7 @@ std::map<std::string, Drawn> figures() {
 }
 
 // "text-rope:2000" is the checkpoint with another RoPE base, "text-rope#3" the one without its head 0.3, "atlas:text-rope-800" a bundled atlas, "family:fox" one of
-// tests/golden/families, "hybrid:lfm2" a tiny model, which is written into `folder`.
+// tests/golden/families, "family:path_attn#2" with other strengths of two tokens in its head 1.2, "hybrid:lfm2" a tiny model, which is written into `folder`.
 std::string columns_json(const std::string& names, const std::filesystem::path& folder) {
   std::istringstream words(names);
   std::string json;
@@ -118,7 +118,12 @@ std::string columns_json(const std::string& names, const std::filesystem::path& 
       continue;
     }
     if (word.starts_with("family:")) {
-      json += R"({"path": ")" + locus::test::source_dir() + "/tests/golden/families/" + word.substr(7) + "\"}";
+      json += R"({"path": ")" + locus::test::source_dir() + "/tests/golden/families/" +
+              word.substr(7, word.find('#') - 7) + "\"";
+      json += word.find('#') == std::string::npos
+                  ? "}"
+                  : R"(, "edits": [{"edit": "beta", "layer": 1, "head": )" + word.substr(word.find('#') + 1) +
+                        R"(, "tokens": [3, 5], "to": "1"}]})";
       continue;
     }
     if (word.starts_with("atlas:")) {

@@ -380,6 +380,40 @@ TEST_F(WindowEdits, AGateIsSetFromTheMenuOfItsKey) {
   window_->findChild<QMenu*>(QStringLiteral("canvas-menu"))->close();
 }
 
+TEST_F(WindowEdits, AStrengthIsSetFromTheMenuOfItsKey) {
+  window_->studio().column_actions().remove(column(0).id);
+  models::Input input;
+  input.ids = {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+  window_->studio().inputs().set_input(input);
+  open((test::source_dir() + "/tests/golden/families/path_attn").c_str());
+  ASSERT_TRUE(settle());
+  Q_EMIT window_->canvas()->context_requested(figure::Hit{0, 2.5, 8.5, -1}, QPoint(40, 40));
+  auto* menu = window_->findChild<QMenu*>(QStringLiteral("edits-menu"));
+  ASSERT_NE(menu, nullptr);
+  const std::string place =
+      std::to_string(window_->studio().state().layer) + "." + std::to_string(window_->studio().state().head);
+  expect_choices(*menu, {{"edit-betas-zero", "beta " + place + " 0"},
+                         {"edit-betas-mean", "beta " + place + " mean"},
+                         {"edit-beta-zero", "beta " + place + " tokens 2:3 0"},
+                         {"edit-beta-one", "beta " + place + " tokens 2:3 1"}});
+  window_->findChild<QMenu*>(QStringLiteral("canvas-menu"))->close();
+  EditsDialog dialog(window_->studio(), column(0).id, window_.get());
+  dialog.setAttribute(Qt::WA_DeleteOnClose, false);
+  auto* presets = find<QComboBox>(dialog, "edits-presets");
+  auto* line = find<QLineEdit>(dialog, "edits-line");
+  int betas = 0;
+  for (int n = 1; n < presets->count(); ++n) {
+    Q_EMIT presets->activated(n);
+    const auto edit = models::parse_edit(line->text().toStdString(), 0);
+    ASSERT_TRUE(edit.ok()) << line->text().toStdString();
+    if (edit->kind == models::EditKind::kBeta) {
+      ++betas;
+      EXPECT_TRUE(models::check_edits({*edit}, *column(0).info(), column(0).trace->length()).ok());
+    }
+  }
+  EXPECT_EQ(betas, 3);
+}
+
 TEST_F(WindowEdits, ALearnedPositionIsMovedFromTheMenuOfItsKey) {
   window_->studio().column_actions().remove(column(0).id);
   open((test::source_dir() + "/assets/checkpoints/text-repo").c_str());

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "core/position/list.h"
+#include "core/position/path.h"
 #include "models/engine/model_info.h"
 #include "tests/models/edits/twins.h"
 #include "tests/support/encodings.h"
@@ -360,6 +361,109 @@ TEST(EditedEncodings, ForgetGatesAreThoseGiven) {
   EXPECT_CLOSE(lives({"gates 1.0 0.5"}).slice(0, 1), expected.slice(0, 1), 1e-6);
 }
 
+// Strengths that are given, by the product of all changes between key and query: k_jᵀ H_{j+1} … H_i q_i.
+TEST(EditedEncodings, StrengthsAreThoseGiven) {
+  const at::NoGradGuard no_grad;
+  for (const bool gates : {false, true}) {
+    const auto model = model_of(spec_of("path", {{"rank", std::int64_t{3}}, {"gates", gates}}));
+    const Subject subject = subject_of(*model);
+    const Observation plain = observed(subject, subject.batch);
+    constexpr std::int64_t kHead = 2;
+    for (const std::int64_t layer : {0, 1}) {
+      const position::Prepared& own = plain.layers[static_cast<std::size_t>(layer)].prepared;
+      const auto& path = dynamic_cast<const position::Path&>(*subject.model.layer_encoding(layer));
+      const position::Path::Reflections turns = path.reflections(own, layer, {kHead, kHead + 1}, {0, kTokens});
+      const at::Tensor directions = turns.direction[0][0].to(at::kDouble);  // (T, D)
+      const at::Tensor strengths = turns.strength[0][0].to(at::kDouble);    // (T)
+      const at::Tensor query = own.query[0].select(0, kHead).to(at::kDouble);
+      const at::Tensor key = own.key[0].select(0, kHead / 2).to(at::kDouble);
+      const at::Tensor logs = gates ? own.gate_query[0].select(0, kHead).squeeze(-1).to(at::kDouble)  // with the scale
+                                    : at::zeros({kTokens}, at::kDouble);
+      const auto with = [&](const at::Tensor& betas) {
+        return [&, betas](at::Tensor& logits) {
+          for (std::int64_t j = 0; j < kTokens; ++j) {
+            at::Tensor moved = key[j].clone();
+            double lost = 0;
+            for (std::int64_t i = j; i < kTokens; ++i) {
+              if (i > j) {
+                moved = moved - betas[i] * at::dot(moved, directions[i]) * directions[i];
+                lost += logs[i].item<double>();
+              }
+              logits[i][j] = at::dot(moved, query[i]).item<double>() / std::sqrt(8.0) + lost;
+            }
+          }
+        };
+      };
+      const std::string at = "beta " + place(layer, kHead);
+      expect_twin(subject, {edits_of({at + "0"}), layer, kHead, with(at::zeros_like(strengths))});
+      expect_twin(subject, {edits_of({at + "1"}), layer, kHead, with(at::ones_like(strengths))});
+      expect_twin(subject, {edits_of({at + "2"}), layer, kHead, with(at::full_like(strengths, 2))});
+      expect_twin(subject, {edits_of({at + "mean"}), layer, kHead, with(strengths.mean().expand(kTokens))});
+      at::Tensor some = strengths.clone();
+      some.slice(0, 4, 7).fill_(0.25);
+      some[5] = strengths.mean();
+      const Edits edits = edits_of({at + "tokens 4:7 0.25", at + "tokens 5:6 mean"});
+      expect_twin(subject, {edits, layer, kHead, with(some)});
+      expect_content(subject, layer, kHead);
+      // What the views show of the changes follows them, and no other head, nor the key head's other query head, does.
+      const auto batch = edited(subject, edits);
+      const Observation seen = observed(subject, *batch);
+      const position::Prepared& now = seen.layers[static_cast<std::size_t>(layer)].prepared;
+      const position::Transforming& shown = *subject.model.encoding_of(*batch, layer)->transforming();
+      EXPECT_CLOSE(shown.strengths(now)[0][kHead].to(at::kDouble), some, 1e-6);
+      EXPECT_CLOSE(shown.strengths(now)[0][kHead + 1], path.strengths(own)[0][kHead + 1], 1e-6);
+      const position::TransformSteps steps = shown.steps(now, layer, kHead, 9, 3, {});
+      ASSERT_EQ(steps.strength.size(), 7U);
+      for (std::size_t n = 1; n < steps.strength.size(); ++n) {
+        EXPECT_NEAR(steps.strength[n], some[3 + static_cast<std::int64_t>(n)].item<double>(), 1e-6);
+      }
+      // A token's share of the logit is what is missing once its strength is 0.
+      const auto without = edited(subject, edits_of({at + "tokens 6:7 0"}));
+      const position::TransformSteps all = path.steps(own, layer, kHead, 9, 3);
+      const position::TransformSteps less =
+          subject.model.encoding_of(*without, layer)->transforming()->steps(own, layer, kHead, 9, 3);
+      EXPECT_NEAR(less.logit, all.logit - all.change[3], 1e-6);
+      at::Tensor logits = at::zeros({kTokens, kTokens}, at::kDouble);
+      with(some)(logits);
+      EXPECT_NEAR(steps.logit + logs.slice(0, 4, 10).sum().item<double>(), logits[9][3].item<double>(), 1e-5);
+      const position::Tile tile{layer, {kHead, kHead + 1}, {0, kTokens}, {0, kTokens}};
+      EXPECT_GT(deviation(shown.deviation(now, tile).tril(), path.deviation(now, tile).tril()), 1e-3);
+      EXPECT_NEAR(shown.deviation(now, tile)[0][0][9][3].item<double>(), steps.deviation.back(), 1e-4);
+      EXPECT_NEAR(shown.carried(now, tile)[0][0][9][3].item<double>(), steps.carried.back(), 1e-4);
+    }
+  }
+}
+
+// β of 0 or 1 in all heads is a checkpoint whose strength does not depend on the text: u = 0, and b = −∞ or 0.
+TEST(EditedEncodings, GivenStrengthsAreThoseOfAnotherCheckpoint) {
+  const at::NoGradGuard no_grad;
+  const Spec spec = spec_of("path", {{"rank", std::int64_t{3}}});
+  const auto model = model_of(spec);
+  const Subject subject = subject_of(*model);
+  for (const auto& [text, bias] : {std::pair("beta all.all 0", -80.0), std::pair("beta all.all 1", 0.0)}) {
+    SCOPED_TRACE(text);
+    const auto other = model_of(spec);
+    for (const transformer::Parameter& parameter : other->parameters()) {
+      if (parameter.name.ends_with(".strength")) {
+        parameter.value->zero_();
+      } else if (parameter.name.ends_with(".strength_bias")) {
+        parameter.value->fill_(bias);
+      }
+    }
+    const Subject forced = subject_of(*other);
+    const auto batch = edited(subject, edits_of({text}));
+    ASSERT_TRUE(batch.ok()) << batch.error().describe();
+    const at::Tensor wanted = observed(forced, forced.batch).logits;
+    EXPECT_CLOSE(observed(subject, *batch).logits, wanted, kSameLogits);
+    EXPECT_GT(deviation(observed(subject, subject.batch).logits, wanted), 1e-3);
+  }
+  // Without any change of keys nothing is left of the encoding.
+  const auto none = edited(subject, edits_of({"beta all.all 0"}));
+  const auto content = edited(subject, edits_of({"head all.all content"}));
+  ASSERT_TRUE(none.ok() && content.ok());
+  EXPECT_CLOSE(observed(subject, *none).logits, observed(subject, *content).logits, kSameLogits);
+}
+
 // Learned positions that are moved by hand: the logits are made of the run's queries and keys before their rotation.
 TEST(EditedEncodings, PlacesAreThoseGiven) {
   const at::NoGradGuard no_grad;
@@ -495,6 +599,14 @@ TEST(EditedEncodings, WhatAnEncodingCannotTakeIsRefused) {
   EXPECT_EQ(refused(spec_of("fox"), "gates 0.0 1.5", ErrorCode::kBadInput),
             "edits[0].to: expected a number from 0 to 1 or mean, found 1.5");
   EXPECT_EQ(refused(spec_of("fox"), "gates 0.0 tokens 20:22 1", ErrorCode::kBadInput),
+            "edits[0].tokens: expected a range within 0 to 21, found 20 to 22");
+  EXPECT_EQ(refused(spec_of("fox"), "beta 0.0 1", ErrorCode::kUnsupported),
+            "edits[0].to: expected a checkpoint whose tokens change keys (PaTH), found none in this one");
+  for (const std::string wrong : {"2.5", "-1", "nan", "half", "1 1"}) {
+    EXPECT_EQ(refused(spec_of("path"), "beta 0.0 " + wrong, ErrorCode::kBadInput),
+              "edits[0].to: expected a number from 0 to 2 or mean, found " + wrong);
+  }
+  EXPECT_EQ(refused(spec_of("path"), "beta 0.0 tokens 20:22 1", ErrorCode::kBadInput),
             "edits[0].tokens: expected a range within 0 to 21, found 20 to 22");
   EXPECT_EQ(refused(spec_of("rope"), "place 0.0 by 1", ErrorCode::kUnsupported),
             "edits[0].to: expected a checkpoint that learns positions (RePo), found none in this one");
