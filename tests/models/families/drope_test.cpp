@@ -1,8 +1,10 @@
 // Llamas without RoPE (DroPE) against a Llama whose tokens all stand at position 0, and RoPE with clipped pairs.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "models/api/analyses.h"
 #include "models/engine/trace/recorded_trace.h"
 #include "tests/support/changed_type.h"
 #include "tests/support/golden.h"
@@ -37,6 +39,34 @@ TEST(Drope, IsItsParentWithoutRotation) {
     const test::ChangedType scaled(parent, {}, {{"model_type", parent + "_drope"}, {"softmax_scale", half}});
     EXPECT_CLOSE(logits(scaled.open(), {}),
                  logits(plain.open(), {"positions 0:10 start 0 step 0", "scale all.all by 0.5"}), kSame);
+  }
+}
+
+// Parent and child are compared head by head and by length; at one position for all tokens the parent has the child's maps.
+TEST(Drope, StandsBesideItsParent) {
+  const test::ChangedType plain("llama");
+  const test::ChangedType dropped("llama", {}, {{"model_type", "llama_drope"}});
+  const auto parent = plain.open();
+  const auto child = dropped.open();
+  ASSERT_TRUE(parent.ok() && child.ok());
+  models::Input input;
+  input.ids = {5, 17, 3, 17, 60, 8, 9, 17, 44, 2};
+  const auto still = (*parent)->edited({*models::parse_edit("positions 0:10 start 0 step 0", 0)});
+  ASSERT_TRUE(still.ok());
+  const auto first = *(*parent)->run(input);
+  const auto second = *(*child)->run(input);
+  const auto far = models::head_difference(*first, *second);
+  const auto near = models::head_difference(**(*still)->run(input), *second);
+  ASSERT_TRUE(far.ok() && near.ok()) << (far.ok() ? near : far).error().describe();
+  const auto largest = [](const Field& field) { return *std::max_element(field.values.begin(), field.values.end()); };
+  EXPECT_GT(largest(*far), 1e-2F);
+  EXPECT_LT(largest(*near), 1e-5F);
+  for (const auto& [model, trace] : {std::pair(*parent, first), std::pair(*child, second)}) {
+    const auto points = models::length_curve(*model, trace->tokens(), {.lengths = {4, 8}});
+    ASSERT_TRUE(points.ok()) << points.error().describe();
+    ASSERT_EQ(points->size(), 2U);
+    EXPECT_EQ(points->front().scored, 9);
+    EXPECT_EQ(points->back().scored, 9);
   }
 }
 
