@@ -97,6 +97,37 @@ void add_names(const std::vector<Name>& names, const std::string& prefix, Plan& 
   }
 }
 
+// A tensor of a row in the first layer, of the first item.
+std::string of_first_layer(const std::string& tensor) {
+  std::string name;
+  for (const std::string_view part : split(tensor, ".")) {
+    const bool joined = part.ends_with("_J");
+    name += (name.empty() ? "" : ".") + (part == "N" || part == "J" ? std::string("0")
+                                         : joined                   ? std::string(part.substr(0, part.size() - 1)) + "0"
+                                                                    : std::string(part));
+  }
+  return name;
+}
+
+// Of several rows of one parameter of the layers, the one whose tensor the checkpoint has comes first: a file that is
+// written again gets the names that it had.
+void order_rows(const CheckpointFiles& checkpoint, Plan& plan) {
+  const auto is_there = [&](const Name& row) {
+    const std::string tensor = of_first_layer(row.tensor);
+    return checkpoint.find(tensor) != nullptr || checkpoint.find(tensor + ".weight") != nullptr ||
+           checkpoint.find(tensor + ".bias") != nullptr;
+  };
+  for (auto row = plan.names.begin(); row != plan.names.end(); ++row) {
+    const auto next = std::find_if(row + 1, plan.names.end(), [&](const Name& each) {
+      return each.parameter == row->parameter && each.parameter.starts_with("layers.") && !is_there(*row) &&
+             is_there(each);
+    });
+    if (next != plan.names.end()) {
+      std::rotate(row, next, next + 1);
+    }
+  }
+}
+
 // Equality except for the layout of q, k and v, and for encoding options with default values.
 bool same(transformer::Spec left, transformer::Spec right) {
   for (transformer::Spec* spec : {&left, &right}) {
@@ -226,6 +257,7 @@ Result<Plan> read_plan(const Family& family, const CheckpointFiles& checkpoint) 
   LOCUS_TRY(Plan plan,
             family.read != nullptr ? family.read(checkpoint) : read_table(family, checkpoint, checkpoint.config));
   if (checkpoint.tensors != nullptr) {
+    order_rows(checkpoint, plan);
     settle_head(checkpoint, plan);
   }
   return plan;
