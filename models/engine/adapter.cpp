@@ -129,7 +129,9 @@ class Adapter {
     table.extra_json = base.tensors->extra_json();
     table.owners = {base.tensors, tensors_};
     LOCUS_CHECK(check_memory(table));
-    const bool columns = families::model_type(base) == "gpt2";
+    // GRAPE's models say gpt2 too, and have plain matrices.
+    const bool columns =
+        families::model_type(base) == "gpt2" && base.find("transformer.h.0.attn.c_q.weight") == nullptr;
     for (const auto& [module, parts] : modules_) {
       LOCUS_TRY(TensorInfo* const weight, tensor_of(module + ".weight", table));
       const std::string_view last = std::string_view(module).substr(module.rfind('.') + 1);

@@ -8,6 +8,7 @@ const std::vector<Family>& families() {
       kSeqpeGpt2,
       kSeqpeVit,
       kTape,
+      kGrape,
       kGpt2,
       kLlama,
       kMistral,

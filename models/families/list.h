@@ -59,6 +59,7 @@ extern const Family kGptNeox;
 extern const Family kGptOss;
 extern const Family kGranite;
 extern const Family kGraniteHybrid;
+extern const Family kGrape;
 extern const Family kHrmText;
 extern const Family kHunyuan;
 extern const Family kHunyuanMoe;

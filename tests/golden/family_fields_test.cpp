@@ -56,6 +56,25 @@ bool says_nothing(const std::string& field) {
          field.starts_with("summary_");
 }
 
+// Fields of GRAPE's folders that are initial values, or that their classes do not read.
+const std::set<std::string>& grape_fields() {
+  static const std::set<std::string> kNames{"bias",
+                                            "block_size",
+                                            "scale_attn_by_inverse_layer_idx",
+                                            "embedding_init_std",
+                                            "hidden_init_std_factor",
+                                            "grape_base",
+                                            "grape_ctx_init_omega",
+                                            "keygated_omega_init",
+                                            "keygated_u_init_std",
+                                            "querygated_omega_init",
+                                            "querygated_v_init_std",
+                                            "querykeygated_omega_init",
+                                            "q_rank",
+                                            "rank"};
+  return kNames;
+}
+
 // Fields that mean something, and nothing in these very folders: what makes them count is not set there, or another
 // field says it too.
 const std::map<std::string, std::set<std::string>>& without_effect() {
@@ -86,6 +105,12 @@ const std::map<std::string, std::set<std::string>>& without_effect() {
       {"gemma2", {"sliding_window_pattern"}},
       {"gemma3_text", {"attn_logit_softcapping"}},  // of Gemma 2 alone
       {"gpt_neo", {"attention_types"}},             // attention_layers is what it comes to
+      {"grape-both", grape_fields()},
+      {"grape-contextual", grape_fields()},
+      {"grape-key", grape_fields()},
+      {"grape-multiplicative", grape_fields()},
+      {"grape-path", grape_fields()},
+      {"grape-query", grape_fields()},
       // num_experts_per_tok; the experts' activation is its own
       {"gpt_oss", {"experts_per_token", "hidden_act", "initial_context_length"}},
       {"llama4_text", {"interleave_moe_layer_step", "no_rope_layer_interval"}},  // moe_layers, no_rope_layers
