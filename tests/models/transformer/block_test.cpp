@@ -457,7 +457,7 @@ TEST(Block, AShiftIsOfTheTokenBefore) {
         const double share = 1 / (1 + std::exp(-asked[b][t][h].item<double>()));
         const auto own = [&](std::int64_t token) { return plain[b][token].slice(0, h * width, (h + 1) * width); };
         const at::Tensor before = t == 0 ? at::zeros({width}) : own(t - 1);
-        EXPECT_CLOSE(seen->layers[0].value[b][h][t], share * before + (1 - share) * own(t), 1e-5);
+        EXPECT_CLOSE(seen->layers[0].value[b][h][t], share * before + (1 - share) * own(t), kTolerance);
       }
     }
   }
