@@ -53,7 +53,8 @@ TEST(FoxModels, GiveTheAuthorsLogits) {
   for (const std::string name : {"fox", "fox-pro", "forgetting_transformer"}) {
     SCOPED_TRACE(name);
     const Golden golden("families/" + name + "/expected");
-    const auto model = Changed(name).open();
+    const Changed folder(name);
+    const auto model = folder.open();
     ASSERT_TRUE(model.ok()) << model.error().describe();
     EXPECT_EQ((*model)->info().first_encoding().name, "fox");
     EXPECT_EQ((*model)->info().warnings, std::vector<std::string>());
