@@ -1,15 +1,19 @@
 #include "core/position/fox.h"
 
 #include <cmath>
+#include <string>
 
 #include "core/position/list.h"
 #include "core/position/shared/forgetting.h"
 #include "core/position/shared/fresh_weights.h"
+#include "core/position/shared/rotation.h"
 
 namespace locus::position {
 
 const OptionTable<FoxOptions> FoxOptions::kTable{
     {"bias", &FoxOptions::bias, "what the bias of the gates starts at; used by training alone"},
+    {"rope", &FoxOptions::rope, "q and k are turned by RoPE too"},
+    {"base", &FoxOptions::base, "its base: θ_m = base^(−2m/D)", Above{1}},
 };
 
 Status FoxOptions::check() const {
@@ -32,7 +36,20 @@ const Description& Fox::about() {
   return description;
 }
 
-Status Fox::settle(const FoxOptions& /*options*/, const ModelShape& shape) {
+const Description& Fox::description() const {
+  static const Description turning = [] {
+    Description description = about();
+    description.rotates = true;
+    description.content = "q·k/√D, unrotated";
+    return description;
+  }();
+  return options_.rope ? turning : about();
+}
+
+Status Fox::settle(const FoxOptions& options, const ModelShape& shape) {
+  if (options.rope && shape.head_width % 2 != 0) {
+    return bad_input("encoding fox: expected heads of an even width, found " + std::to_string(shape.head_width));
+  }
   return shape.causal
              ? Status()
              : Status(bad_input("encoding fox: expected a causal model, found one whose tokens see those after them"));
@@ -50,8 +67,17 @@ double Fox::macs(std::int64_t /*layer*/, std::int64_t length) const {
   return static_cast<double>(length) * static_cast<double>(shape_.heads * shape_.width);
 }
 
+State Fox::begin(const Positions& positions, std::int64_t batch) const {
+  if (!options_.rope) {
+    return PositionEncoding::begin(positions, batch);
+  }
+  return {positions, rotation(positions.ids, inverse_frequencies(shape_.head_width, options_.base)).packed()};
+}
+
 Prepared Fox::prepare(const State& state, std::int64_t layer, const Projections& projections) const {
-  Prepared prepared = PositionEncoding::prepare(state, layer, projections);
+  Prepared prepared = options_.rope
+                          ? turned(projections, state.positions, Rotation::unpacked(state.table), PairLayout::kHalf)
+                          : PositionEncoding::prepare(state, layer, projections);
   const at::Tensor asked = at::linear(projections.hidden, gate_.of(layer), bias_.of(layer));  // (B, T, H)
   prepared.gate_query = at::log_sigmoid(asked).transpose(1, 2).unsqueeze(-1);
   return prepared;
@@ -64,12 +90,14 @@ at::Tensor Fox::log_gates(const Prepared& prepared) const {
 TileScores Fox::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                       const at::Tensor& /*carry*/) const {
   TileScores scores;
-  at::Tensor content = scaled_dot(prepared.query, prepared.key, tile, scale());
-  if (wanted.content) {
-    scores.content = content;
+  at::Tensor product = scaled_dot(prepared.query, prepared.key, tile, scale());
+  if (wanted.content && !options_.rope) {
+    scores.content = product;
+  } else if (wanted.content && prepared.content_query.defined()) {
+    scores.content = scaled_dot(prepared.content_query, prepared.content_key, tile, scale());
   }
-  const at::Tensor lost = forgotten(log_gates(prepared), tile, content);
-  scores.logits = wanted.content || at::GradMode::is_enabled() ? content + lost : content.add_(lost);
+  const at::Tensor lost = forgotten(log_gates(prepared), tile, product);
+  scores.logits = wanted.content || at::GradMode::is_enabled() ? product + lost : product.add_(lost);
   return scores;
 }
 

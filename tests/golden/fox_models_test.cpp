@@ -50,7 +50,7 @@ class Changed {
 };
 
 TEST(FoxModels, GiveTheAuthorsLogits) {
-  for (const std::string name : {"fox", "fox-pro", "forgetting_transformer"}) {
+  for (const std::string name : {"fox", "fox-pro", "fox-rope", "forgetting_transformer"}) {
     SCOPED_TRACE(name);
     const Golden golden("families/" + name + "/expected");
     const Changed folder(name);
@@ -104,13 +104,13 @@ TEST(FoxModels, RefuseWhatWasNotCompared) {
     json value;
   };
   for (const Field& field :
-       {Field{"fox-pro", "use_rope", true}, Field{"fox-pro", "fgate_type", "bias_only"},
-        Field{"fox-pro", "fgate_type", "none"}, Field{"fox-pro", "ogate_act", "silu"},
-        Field{"fox-pro", "qk_norm_share_param_across_head", true}, Field{"fox-pro", "num_kv_heads", 1},
-        Field{"fox-pro", "window_size", 8}, Field{"fox-pro", "attention_bias", true},
-        Field{"fox-pro", "hidden_act", "sigmoid"}, Field{"forgetting_transformer", "window_size", 8},
-        Field{"forgetting_transformer", "qkv_bias", true}, Field{"forgetting_transformer", "attnres_block_size", 2},
-        Field{"forgetting_transformer", "use_rope", true}, Field{"forgetting_transformer", "hidden_act", "powlu"}}) {
+       {Field{"fox-pro", "fgate_type", "bias_only"}, Field{"fox-pro", "fgate_type", "none"},
+        Field{"fox-pro", "ogate_act", "silu"}, Field{"fox-pro", "qk_norm_share_param_across_head", true},
+        Field{"fox-pro", "num_kv_heads", 1}, Field{"fox-pro", "window_size", 8},
+        Field{"fox-pro", "attention_bias", true}, Field{"fox-pro", "hidden_act", "sigmoid"},
+        Field{"forgetting_transformer", "window_size", 8}, Field{"forgetting_transformer", "qkv_bias", true},
+        Field{"forgetting_transformer", "attnres_block_size", 2}, Field{"forgetting_transformer", "use_rope", true},
+        Field{"forgetting_transformer", "hidden_act", "powlu"}}) {
     SCOPED_TRACE(std::string(field.folder) + " " + field.name);
     const auto model = Changed(field.folder, {{field.name, field.value}}).open();
     ASSERT_FALSE(model.ok());

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes what the whole models of the forgetting transformer compute: families/fox-pro, families/forgetting_transformer and
-fox_models.safetensors.
+"""Makes what the whole models of the forgetting transformer compute: families/fox-pro, families/fox-rope,
+families/forgetting_transformer and fox_models.safetensors.
 
 usage: make_fox.py AUTHORS FLA VALUES LAYERS         (needs torch, einops and safetensors)
 
 AUTHORS is a copy of github.com/zhixuan-lin/forgetting-transformer (883f260), FLA one of
 github.com/fla-org/flash-linear-attention (bc3b101). Their modules are read as they are, without the library transformers
-and with kernels for a GPU replaced by the formulas below. VALUES holds weights and logits `pro.*` of the authors' code with
+and with kernels for a GPU replaced by the formulas below. VALUES holds weights and logits `pro.*` and `rope.*` of the authors' code with
 its kernels, and LAYERS (fla_layers.safetensors) those of FLA's layers: the replacements give the same, within 1e-5.
 
 fox_models.safetensors: `logits.FLAGS` of the weights of fox-pro with some of its five parts, FLAGS five digits for qk_norm,
@@ -62,6 +62,22 @@ class GroupNorm(nn.Module):
 
 def token_shift(x, before, own):
     return torch.cat([torch.zeros_like(x[:, :1]), x[:, :-1]], 1) * before.unsqueeze(-1) + x * own.unsqueeze(-1)
+
+
+class Rotary(nn.Module):
+    def __init__(self, width, base):
+        super().__init__()
+        self.rates = base ** -(torch.arange(0, width, 2).double() / width)
+
+    def forward(self, q, k, *_):
+        angles = (torch.arange(q.shape[1]).double().unsqueeze(1) * self.rates).unsqueeze(1)  # (T, 1, D/2)
+        cos, sin = angles.cos().float(), angles.sin().float()
+
+        def turn(x):
+            a, b = x.chunk(2, -1)
+            return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+
+        return turn(q), turn(k)
 
 
 class Configuration:
@@ -122,7 +138,7 @@ stand_in("fox.token_shift", token_shift=token_shift)
 stand_in("fox.layernorm", GroupNorm=GroupNorm, RMSNorm=RMSNorm)
 stand_in("fox.fuse_norm_gate", FusedGroupNormGated=GroupNorm)
 stand_in("fox.fused_cross_entropy", FusedCrossEntropyLoss=Ignored)
-stand_in("fox.rotary", RotaryEmbedding=None)
+stand_in("fox.rotary", RotaryEmbedding=Rotary)
 stand_in("forgetting_transformer.ops.forgetting_attention",
          forgetting_attention=lambda q, k, v, g, **_: attention(q, k, v, g))
 folder = authors / "src/forgetting_transformer/model/forgetting_transformer"
@@ -202,6 +218,13 @@ own, weights, logits, attentions = with_parts([True] * 5)
 near(logits, stored["pro.logits"])
 write("fox-pro", own | {"qk_norm_share_param_across_head": False, "log_pruning_tolerance": None}, weights, ids,
       stored["pro.logits"], attentions)
+turning = config | {"use_rope": True}
+weights = {name.removeprefix("rope.w."): value for name, value in stored.items() if name.startswith("rope.w.")}
+made = fox.ForgettingTransformerForCausalLM(fox.ForgettingTransformerConfig(**turning))
+made.load_state_dict(weights)
+logits, attentions = compute(made, stored["rope.input_ids"])
+near(logits, stored["rope.logits"])
+write("fox-rope", turning, weights, stored["rope.input_ids"], stored["rope.logits"], attentions)
 some = {}
 for n in range(5):
     for flags in ([k == n for k in range(5)], [k != n for k in range(5)]):

@@ -497,6 +497,7 @@ TEST(Addressing, permutationsOfWhatStandsBetweenAreUnbiased) {
       {"cope", {{"with", std::string("rope")}, {"gates", std::string("sep-key")}}},
       {"cope", {{"with", std::string("rope")}, {"gates", std::string("value")}}},
       {"fox", {}},
+      {"fox", {{"rope", true}}},
       {"path", {{"taps", std::int64_t{0}}}},
       {"path", {{"taps", std::int64_t{0}}, {"gates", true}}},
       {"selective", {}},

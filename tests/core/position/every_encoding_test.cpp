@@ -43,6 +43,7 @@ std::vector<Case> cases() {
   add("rope-interleaved-partial", "rope", {{"layout", word("interleaved")}, {"fraction", 0.5}});
   add("rope-yarn", "rope", {{"scaling", word("yarn")}, {"factor", 4.0}});
   add("pope-partial", "pope", {{"fraction", 0.5}, {"per_layer", false}, {"start", word("uniform")}});
+  add("fox-rope", "fox", {{"rope", true}});
   add("path-whole", "path", {{"rank", std::int64_t{0}}, {"taps", std::int64_t{0}}});
   add("path-fox", "path", {{"rank", std::int64_t{3}}, {"taps", std::int64_t{2}}, {"gates", true}});
   add("grape-contextual", "grape", {{"form", word("contextual")}, {"scale", 2.0}});
