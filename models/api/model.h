@@ -99,11 +99,12 @@ struct ModelInfo {
   std::int64_t head_width = 0;  // D
   std::int64_t vocabulary = 0;  // classes of an image model
   std::int64_t parameters = 0;
-  std::int64_t trained_length = 0;  // 0 when unknown
-  std::int64_t vision_layers = 0;   // of a vision-language model's tower; 0: no such model
-  std::string connector;            // from the tower to the text: "linear 4096, gelu, linear 4096"
-  std::int64_t image_tokens = 0;    // a picture of the tower's own size; 0: they follow from its size
-  std::int64_t placeholder = -1;    // the id that stands for each of them
+  std::int64_t trained_length = 0;      // 0 when unknown
+  std::int64_t vision_layers = 0;       // of a vision-language model's tower; 0: no such model
+  std::string connector;                // from the tower to the text: "linear 4096, gelu, linear 4096"
+  std::int64_t image_tokens = 0;        // a picture of the tower's own size; 0: they follow from its size
+  std::int64_t placeholder = -1;        // the id that stands for each of them
+  std::int64_t video_placeholder = -1;  // the same of videos; -1: it reads none
   std::int64_t encoder_layers = 0;  // of an encoder–decoder, whose decoder all else here is about; 0: no such model
   std::string dtype;                // of most weights in the layers: "float32", "bfloat16", "Q4_K", …
   bool causal = true;

@@ -58,6 +58,8 @@ class InputDock : public QDockWidget {
 
  private:
   // Puts the mark at the caret of the text, and the file among those of its marks.
+  void insert_into_ids(const std::filesystem::path& path, bool video,
+                       std::vector<std::filesystem::path> models::Input::*files);
   void insert_file(const std::filesystem::path& path, std::string_view mark,
                    std::vector<std::filesystem::path> models::Input::*files);
   void open(const std::filesystem::path& path);

@@ -317,6 +317,7 @@ void members(Structs, Is<models::ModelInfo> auto& x, auto& visit) {
   visit("connector", x.connector);
   visit("image_tokens", x.image_tokens);
   visit("placeholder", x.placeholder);
+  visit("video_placeholder", x.video_placeholder);
   visit("encoder_layers", x.encoder_layers);
   visit("dtype", x.dtype);
   visit("causal", x.causal);
