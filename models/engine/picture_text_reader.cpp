@@ -15,6 +15,8 @@ namespace locus::models {
 
 namespace {
 
+static_assert(kMaxTakenFrames == image::kMaxVideoFrames);
+
 // The tokens that stand for pictures, one after another; pictures that stand side by side are two runs where the counts
 // say so. Puts the pictures, which come with those of videos behind the others, into the order of the text. Errors:
 // kBadInput where a picture's tokens are mixed with those of a video.
@@ -256,6 +258,25 @@ VideoStamps stamps_of(const std::vector<TowerImage>& images, bool stamped) {
   return stamps;
 }
 
+// What there is to say where other frames were taken than were asked for; empty: nothing.
+std::string other_frames(const image::TakenVideo& video, const image::VideoOptions& options,
+                         const VideoFrames& frames) {
+  const std::string taken = std::to_string(video.indices.size()) + " frames are taken: ";
+  if (frames.fps) {
+    const double wanted = static_cast<double>(video.total) / video.fps * *frames.fps;
+    const bool few = wanted < static_cast<double>(std::min(options.least_frames, video.total));
+    const bool many = wanted > static_cast<double>(std::min(options.most_frames, video.total));
+    if (few || many) {
+      return taken + "the model's processor takes " + std::to_string(options.least_frames) + " to " +
+             std::to_string(options.most_frames) + ", and the video has " + std::to_string(video.total);
+    }
+  }
+  if (frames.count && *frames.count > video.total) {
+    return taken + "the video has " + std::to_string(video.total);
+  }
+  return {};
+}
+
 Result<std::shared_ptr<const attention::Blocks>> text_blocks(families::ImageBlocks kind, const at::Tensor& placeholders,
                                                              const std::vector<std::int64_t>& types,
                                                              std::int64_t length) {
@@ -354,7 +375,7 @@ Result<std::shared_ptr<TextImages>> PictureTextReader::images(const Input& input
     text->parts.push_back(picture->parts.size());
   }
   for (std::size_t n = 0; n < input.videos.size(); ++n) {
-    LOCUS_TRY(const std::shared_ptr<const PreparedPicture> video, prepared_video(input.videos[n]));
+    LOCUS_TRY(const std::shared_ptr<const PreparedPicture> video, prepared_video(input.videos[n], input.video_frames));
     if (!video->warning.empty()) {
       warnings.push_back(video->warning);
     }
@@ -384,8 +405,8 @@ Result<std::shared_ptr<const PreparedPicture>> PictureTextReader::prepared_pictu
   return parts_.vision->kept().file(file, changes, [&] { return prepare_picture(file, changes); });
 }
 
-Result<std::shared_ptr<const PreparedPicture>> PictureTextReader::prepared_video(
-    const std::filesystem::path& file) const {
+Result<std::shared_ptr<const PreparedPicture>> PictureTextReader::prepared_video(const std::filesystem::path& file,
+                                                                                 const VideoFrames& frames) const {
   if (parts_.vision->videos() == image::VideoRule::kNone) {
     return unsupported("expected pictures alone, since models of this family read no videos, found a video",
                        file.string());
@@ -394,20 +415,29 @@ Result<std::shared_ptr<const PreparedPicture>> PictureTextReader::prepared_video
     return *parts_.unread_videos;
   }
   return parts_.vision->kept().file(
-      file, {}, [&] { return prepare_video(file); }, true);
+      file, {}, [&] { return prepare_video(file, frames); }, frames);
 }
 
 // Groups of frames, each shown by its first one; the last group is filled with the last frame.
-Result<PreparedPicture> PictureTextReader::prepare_video(const std::filesystem::path& file) const {
+Result<PreparedPicture> PictureTextReader::prepare_video(const std::filesystem::path& file,
+                                                         const VideoFrames& frames_taken) const {
   const Vision& vision = *parts_.vision;
   const std::int64_t cell = vision.tower().spec().image.patch * vision.connector().spec().cell();
   image::VideoOptions options = parts_.video;
   options.group = vision.tower().spec().image.frames;
+  if (frames_taken.fps) {
+    options.fps = *frames_taken.fps;
+    options.count = 0;
+  }
+  options.count = frames_taken.count.value_or(options.count);
   LOCUS_TRY(image::TakenVideo video, image::open_video(file, options, cell));
   const std::vector<image::GroupTime> times =
       image::group_times(video.indices, video.total, video.fps, options, vision.tokens_per_second());
   PreparedPicture made;
   made.warning = video.warning;
+  if (const std::string other = other_frames(video, options, frames_taken); !other.empty()) {
+    made.warning += (made.warning.empty() ? file.string() + ": " : "; ") + other;
+  }
   image::Preprocessing own = options.picture;
   own.resize = false;  // frames come at their last size
   own.rule = image::ResizeRule::kSize;

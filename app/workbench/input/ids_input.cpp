@@ -52,6 +52,7 @@ void IdsInput::begin() {
     input.images = studio_.input().images;
     input.picture = input.images.empty() ? models::PictureChanges() : studio_.input().picture;
     input.videos = studio_.input().videos;
+    input.video_frames = studio_.input().video_frames;
     input.pixels = studio_.input().text ? studio_.input().pixels : std::nullopt;
   }
   studio_.inputs().set_input(input);

@@ -30,6 +30,7 @@
 #include "app/workbench/input/ruler_link.h"
 #include "app/workbench/input/token_menu.h"
 #include "app/workbench/input/token_strip.h"
+#include "app/workbench/input/video_controls.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/exact_editor.h"
 #include "app/workbench/widgets/flow_layout.h"
@@ -70,6 +71,7 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   auto* changes = new PictureControls(studio_, *picture_, body);
   connect(changes, &PictureControls::failed, this, &InputDock::failed);
   layout->addWidget(changes);
+  layout->addWidget(new VideoControls(studio_, body));
   splitter_ = new QSplitter(Qt::Vertical, body);
   splitter_->addWidget(stack_);
   auto* tokens = new QWidget(body);

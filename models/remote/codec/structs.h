@@ -343,6 +343,8 @@ void members(Structs, Is<models::Input> auto& x, auto& visit) {
   visit("image", x.image);
   visit("images", x.images);
   visit("videos", x.videos);
+  visit("video_fps", x.video_frames.fps);
+  visit("video_frames", x.video_frames.count);
   visit("pixels", x.pixels);
   visit("picture", x.picture);
   visit.bytes("decoder_text", x.decoder_text);
