@@ -161,7 +161,8 @@ void place_rows(const Vision& vision, std::span<const TowerImage> picture, std::
   text.pictures.push_back(picture.front().picture);
   rest = rest.subspan(static_cast<std::size_t>(whole.count));
   const image::CellWindow window = Vision::covered(picture);
-  ImageSpan rows{rest.front(), window.rows * window.columns, window.rows, window.columns, window.columns + 1};
+  const ImageGrid cells = vision.reduced(picture);
+  ImageSpan rows{rest.front(), cells.rows * cells.columns, cells.rows, cells.columns, cells.columns + 1};
   rows.ended = true;
   const auto count = static_cast<std::size_t>(rows.count + rows.rows);
   bool contiguous = true;
@@ -172,6 +173,15 @@ void place_rows(const Vision& vision, std::span<const TowerImage> picture, std::
   text.pictures.push_back(
       cut_out(joined_pictures(picture.back().tile, picture.subspan(1)), window, vision.tower().spec().image.patch));
   rest = rest.subspan(count);
+}
+
+// What a model whose tiles have ends of rows says of another processor.
+const char* vision_processor(const Vision& vision) {
+  return vision.reduces()
+             ? "image_processor_type: expected LlavaOnevisionImageProcessor, whose tiles this model reads, "
+               "found another or none"
+             : "image_processor_type: expected LlavaNextImageProcessor, whose tiles this model reads, "
+               "found another or none";
 }
 
 // Where the pictures stand, and what is seen of them.
@@ -353,8 +363,7 @@ Result<std::shared_ptr<TextImages>> PictureTextReader::images(const Input& input
   if ((input.pixels || !input.images.empty()) && !parts_.unread_pictures && pinpoints != parts_.vision->ends_rows()) {
     return unsupported(pinpoints ? "image_processor_type: expected one of a model without image_newline, found tiles "
                                    "whose rows have ends"
-                                 : "image_processor_type: expected LlavaNextImageProcessor, whose tiles this model "
-                                   "reads, found another or none",
+                                 : vision_processor(*parts_.vision),
                        parts_.info.name + ": preprocessor_config.json");
   }
   if (input.pixels) {
@@ -365,6 +374,11 @@ Result<std::shared_ptr<TextImages>> PictureTextReader::images(const Input& input
       LOCUS_TRY(text->parts, parts_.vision->find_tiles(*input.pixels, parts_.preprocessing, text->images));
     }
     return text;
+  }
+  if (parts_.vision->reduces() && input.images.size() > 1) {
+    warnings.emplace_back(
+        "each picture is cut into tiles, as the family's processor does with a list of pictures; of one message with "
+        "several pictures it makes a square of each");
   }
   for (const std::filesystem::path& file : input.images) {
     LOCUS_TRY(const std::shared_ptr<const PreparedPicture> picture, prepared_picture(file, input.picture));

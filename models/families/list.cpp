@@ -68,6 +68,7 @@ const std::vector<Family>& families() {
       kErnie45,
       kLlava,
       kLlavaNext,
+      kLlavaOnevision,
       kMistral3,
       kQwen2Vl,
       kQwen25Vl,

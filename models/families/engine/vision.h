@@ -48,6 +48,7 @@ struct VisionPlan {
   // A picture is its whole and then the cells of its tiles, without those that it does not cover, with the vector
   // `newline` behind each row.
   bool newline = false;
+  std::int64_t most_tiles = 0;  // of newline: more cells than of so many tiles are reduced, bilinearly; 0: none are
   Placeholders placeholders;
   image::VideoRule videos = image::VideoRule::kNone;
   double tokens_per_second = 1;  // steps of a position's time (kSeconds)
