@@ -137,7 +137,9 @@ TimelineBar::Axis TimelineBar::axis() const {
 }
 
 int TimelineBar::frames() const {
-  if (std::ranges::count(studio_.view().info().controls, kFrameOption, &Parameter::name) == 0) {
+  const bool has_option = std::ranges::any_of(studio_.view().info().controls,
+                                              [](const auto& control) { return control.name == kFrameOption; });
+  if (!has_option) {
     return 0;
   }
   std::int64_t most = 0;

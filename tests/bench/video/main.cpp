@@ -2,6 +2,7 @@
 // brings some two hundred libraries. MPEG-4 in MP4, 30 frames a second, each another picture that moves.
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <opencv2/core.hpp>
 #include <opencv2/videoio.hpp>
 #include <string>
