@@ -108,7 +108,7 @@ void InputOptions::declare(Arguments& arguments) {
                    "frames a second that are taken of videos, within the least and the most of the model's processor "
                    "(default: its own, mostly 2)");
   arguments.integer("--video-frames", frames_.count, {1, static_cast<double>(models::kMaxTakenFrames)},
-                    "frames that are taken of each video, in whole groups of the model (default: by frames a second)");
+                    "frames that are taken of each video (default: by frames a second)");
   arguments.text("--pixels", pixels_,
                  "safetensors file with pixel_values [3, H, W], already normalised; beside a text, of all its images",
                  FileUse::kRead);

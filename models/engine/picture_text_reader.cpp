@@ -281,8 +281,10 @@ std::string other_frames(const image::TakenVideo& video, const image::VideoOptio
              std::to_string(options.most_frames) + ", and the video has " + std::to_string(video.total);
     }
   }
-  if (frames.count && *frames.count > video.total) {
-    return taken + "the video has " + std::to_string(video.total);
+  if (frames.count && *frames.count != static_cast<std::int64_t>(video.indices.size())) {
+    return taken + (*frames.count > video.total
+                        ? "the video has " + std::to_string(video.total)
+                        : "the model's processor takes whole groups of " + std::to_string(options.group));
   }
   return {};
 }

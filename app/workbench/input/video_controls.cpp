@@ -28,9 +28,9 @@ VideoControls::VideoControls(Studio& studio, QWidget* parent) : QWidget(parent),
   fps_->setSingleStep(kFpsStep);
   fps_->setSuffix(QStringLiteral(" frames a second"));
   fps_->setSpecialValueText(QStringLiteral("frames a second: the model's"));
-  count_ = make_spin_box<QSpinBox>(
-      this, "video-frames", QStringLiteral("Frames of videos"), 0, static_cast<int>(models::kMaxTakenFrames), 0,
-      QStringLiteral("Frames that are taken of each video, in whole groups of the model; 0: by frames a second"));
+  count_ = make_spin_box<QSpinBox>(this, "video-frames", QStringLiteral("Frames of videos"), 0,
+                                   static_cast<int>(models::kMaxTakenFrames), 0,
+                                   QStringLiteral("Frames that are taken of each video; 0: by frames a second"));
   count_->setSuffix(QStringLiteral(" frames"));
   count_->setSpecialValueText(QStringLiteral("frames: by the second"));
   for (QAbstractSpinBox* const box : {static_cast<QAbstractSpinBox*>(fps_), static_cast<QAbstractSpinBox*>(count_)}) {
