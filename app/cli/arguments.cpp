@@ -76,6 +76,13 @@ void Arguments::integer(const std::string& name, std::int64_t& value, Bounds bou
           [&value](const SettingValue& given) { value = std::get<std::int64_t>(given); });
 }
 
+void Arguments::integer(const std::string& name, std::optional<std::int64_t>& value, Bounds bounds,
+                        const std::string& help) {
+  Parameter parameter = whole(name, name, help, 0, bounds.low, bounds.high);
+  parameter.fallback = std::string();  // there is none
+  checked(name, parameter, "N", [&value](const SettingValue& given) { value = std::get<std::int64_t>(given); });
+}
+
 void Arguments::number(const std::string& name, double& value, Bounds bounds, const std::string& help) {
   checked(name, locus::number(name, name, help, value, bounds.low, bounds.high), "X",
           [&value](const SettingValue& given) { value = std::get<double>(given); });

@@ -70,6 +70,7 @@ class Arguments {
   void text(const std::string& name, std::optional<std::string>& value, const std::string& help,
             FileUse use = FileUse::kNone);
   void integer(const std::string& name, std::int64_t& value, Bounds bounds, const std::string& help);
+  void integer(const std::string& name, std::optional<std::int64_t>& value, Bounds bounds, const std::string& help);
   void number(const std::string& name, double& value, Bounds bounds, const std::string& help);
   void number(const std::string& name, std::optional<double>& value, Bounds bounds, const std::string& help);
   // Given several times, or with several values after it: `--corpus A B --corpus C`.

@@ -104,6 +104,11 @@ void InputOptions::declare(Arguments& arguments) {
       "it one",
       "FILE");
   arguments.files("--video", FileUse::kRead, [this] { return videos_; });
+  arguments.number("--video-fps", frames_.fps, {models::kMinVideoFps, models::kMaxVideoFps},
+                   "frames a second that are taken of videos, within the least and the most of the model's processor "
+                   "(default: its own, mostly 2)");
+  arguments.integer("--video-frames", frames_.count, {1, static_cast<double>(models::kMaxTakenFrames)},
+                    "frames that are taken of each video (default: by frames a second)");
   arguments.text("--pixels", pixels_,
                  "safetensors file with pixel_values [3, H, W], already normalised; beside a text, of all its images",
                  FileUse::kRead);
@@ -134,6 +139,13 @@ Result<models::Input> InputOptions::read() const {
   if (picture_ && images_.empty()) {
     return usage("--picture: expected an --image to change, found none");
   }
+  if (!frames_.empty() && videos_.empty()) {
+    return usage(std::string(frames_.fps ? "--video-fps" : "--video-frames") +
+                 ": expected a --video whose frames to take, found none");
+  }
+  if (frames_.fps && frames_.count) {
+    return usage("expected at most one of --video-fps, --video-frames, found 2");
+  }
   if (decoder_text_ && decoder_ids_) {
     return usage("expected at most one of --decoder-text, --decoder-ids, found 2");
   }
@@ -159,6 +171,7 @@ Result<models::Input> InputOptions::read() const {
     LOCUS_TRY(input.picture, models::parse_picture_changes(*picture_));
   }
   input.videos.assign(videos_.begin(), videos_.end());
+  input.video_frames = frames_;
   if (texts == 1) {
     input.images.assign(images_.begin(), images_.end());
   }

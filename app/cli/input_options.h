@@ -13,7 +13,7 @@
 
 namespace locus::cli {
 
-// --text, --text-file, --ids, --image, --video, --pixels, --picture, --position-start.
+// --text, --text-file, --ids, --image, --video, --video-fps, --video-frames, --pixels, --picture, --position-start.
 class InputOptions {
  public:
   void declare(Arguments& arguments);
@@ -28,6 +28,7 @@ class InputOptions {
   std::optional<std::string> ids_;
   std::vector<std::string> images_;
   std::vector<std::string> videos_;
+  models::VideoFrames frames_;
   std::optional<std::string> pixels_;
   std::optional<std::string> picture_;
   std::optional<std::string> decoder_text_;

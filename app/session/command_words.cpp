@@ -49,6 +49,12 @@ void add_input(Words& words, const models::Input& input) {
   for (const std::filesystem::path& video : input.videos) {
     add(words, "--video", working_path(video));
   }
+  if (input.video_frames.fps) {
+    add(words, "--video-fps", number_text(*input.video_frames.fps));
+  }
+  if (input.video_frames.count) {
+    add(words, "--video-frames", std::to_string(*input.video_frames.count));
+  }
   if (input.pixels) {
     add(words, "--pixels", working_path(*input.pixels));
   }

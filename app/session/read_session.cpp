@@ -47,6 +47,11 @@ models::Input read_input(const Node& reader, const std::filesystem::path& folder
   for (const std::string& video : videos) {
     input.videos.push_back(find_stored(video, folder));
   }
+  reader.get("video_fps", input.video_frames.fps);
+  reader.get("video_frames", input.video_frames.count);
+  if (const Status frames = models::check_frames(input.video_frames); !frames.ok()) {
+    reader.fail(frames.error());
+  }
   std::string changes;
   reader.get("picture", changes);
   if (auto picture = models::parse_picture_changes(changes); picture.ok()) {

@@ -160,6 +160,8 @@ Tree to_tree(const models::Input& input, const PathName& name) {
   for (const std::filesystem::path& video : input.videos) {
     object["videos"].push_back(name(video));
   }
+  put("video_fps", input.video_frames.fps, object);
+  put("video_frames", input.video_frames.count, object);
   if (!input.picture.empty()) {
     object["picture"] = models::to_text(input.picture);
   }

@@ -296,4 +296,19 @@ std::string describe(const ProcessGroup* group) {
              : "rank " + std::to_string(group->rank()) + " of " + std::to_string(group->size()) + " on " + host_name();
 }
 
+Status check_frames(const VideoFrames& frames) {
+  if (frames.fps && frames.count) {
+    return bad_input("video_fps: expected it or video_frames, found both");
+  }
+  if (frames.fps && !(*frames.fps >= kMinVideoFps && *frames.fps <= kMaxVideoFps)) {
+    return bad_input("video_fps: expected frames a second from " + general_text(kMinVideoFps, 4) + " to " +
+                     general_text(kMaxVideoFps, 4) + ", found " + general_text(*frames.fps, 4));
+  }
+  if (frames.count && (*frames.count < 1 || *frames.count > kMaxTakenFrames)) {
+    return bad_input("video_frames: expected frames from 1 to " + std::to_string(kMaxTakenFrames) + ", found " +
+                     std::to_string(*frames.count));
+  }
+  return {};
+}
+
 }  // namespace locus::models

@@ -99,11 +99,12 @@ struct ModelInfo {
   std::int64_t head_width = 0;  // D
   std::int64_t vocabulary = 0;  // classes of an image model
   std::int64_t parameters = 0;
-  std::int64_t trained_length = 0;  // 0 when unknown
-  std::int64_t vision_layers = 0;   // of a vision-language model's tower; 0: no such model
-  std::string connector;            // from the tower to the text: "linear 4096, gelu, linear 4096"
-  std::int64_t image_tokens = 0;    // a picture of the tower's own size; 0: they follow from its size
-  std::int64_t placeholder = -1;    // the id that stands for each of them
+  std::int64_t trained_length = 0;      // 0 when unknown
+  std::int64_t vision_layers = 0;       // of a vision-language model's tower; 0: no such model
+  std::string connector;                // from the tower to the text: "linear 4096, gelu, linear 4096"
+  std::int64_t image_tokens = 0;        // a picture of the tower's own size; 0: they follow from its size
+  std::int64_t placeholder = -1;        // the id that stands for each of them
+  std::int64_t video_placeholder = -1;  // the same of videos; -1: it reads none
   std::int64_t encoder_layers = 0;  // of an encoder–decoder, whose decoder all else here is about; 0: no such model
   std::string dtype;                // of most weights in the layers: "float32", "bfloat16", "Q4_K", …
   bool causal = true;
@@ -165,12 +166,28 @@ struct OpenOptions {
 // Exactly one of text, ids, image or pixels is given; a vision-language model takes text or ids and beside them images
 // and videos, or pixels. What an encoder–decoder's decoder has read stands beside it; with neither text nor ids of its own it is
 // the start token alone.
+// Which frames of videos are taken in place of those that the family's processor takes by itself: so many a second,
+// within its least and its most, or so many in all. At most one of the two.
+struct VideoFrames {
+  std::optional<double> fps = {};
+  std::optional<std::int64_t> count = {};
+
+  bool empty() const { return !fps && !count; }
+  friend bool operator==(const VideoFrames&, const VideoFrames&) = default;
+};
+inline constexpr double kMinVideoFps = 0.001;
+inline constexpr double kMaxVideoFps = 1000;
+inline constexpr std::int64_t kMaxTakenFrames = 18'000;
+// Errors: kBadInput naming the field for a number out of these bounds, and for both.
+Status check_frames(const VideoFrames& frames);
+
 struct Input {
   std::optional<std::string> text = {};
   std::optional<std::vector<std::int64_t>> ids = {};
   std::optional<std::filesystem::path> image = {};
   std::vector<std::filesystem::path> images = {};    // beside text or ids, in the order of the text
   std::vector<std::filesystem::path> videos = {};    // likewise, of families that read videos
+  VideoFrames video_frames = {};                     // of each of them
   std::optional<std::filesystem::path> pixels = {};  // safetensors with pixel_values [3, H, W], already normalised
   PictureChanges picture = {};                       // of `image` and each of `images`, before they are preprocessed
   std::optional<std::string> decoder_text = {};      // behind the start token; no special tokens are added

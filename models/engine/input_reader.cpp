@@ -66,7 +66,10 @@ Status InputReader::check_changes(const Input& input) {
     return usage("picture: expected an image to change, found " +
                  std::string(input.pixels ? "pixels, which are normalised already" : "none"));
   }
-  return {};
+  if (!input.video_frames.empty() && input.videos.empty()) {
+    return usage("video frames: expected a video whose frames to take, found none");
+  }
+  return check_frames(input.video_frames);
 }
 
 Result<PreparedInput> InputReader::read(const Input& input) const {

@@ -33,7 +33,7 @@ class InputReader {
                                        std::int64_t start) const;
 
  private:
-  // kUsage for changes of a picture without a picture's file.
+  // kUsage for changes of a picture, or a choice of frames, without such a file; kBadInput for the choice itself.
   static Status check_changes(const Input& input);
   Result<PreparedInput> prepare_text(const transformer::Transformer& model, const Input& input) const;
   Result<PreparedInput> prepare_pair(const Input& input) const;

@@ -76,7 +76,7 @@ void KeptPictures::keep_trace(const Seen& seen, std::shared_ptr<const RecordedTr
 
 Result<std::shared_ptr<const PreparedPicture>> KeptPictures::file(
     const std::filesystem::path& path, const PictureChanges& changes,
-    const std::function<Result<PreparedPicture>()>& prepare, bool video) {
+    const std::function<Result<PreparedPicture>()>& prepare, const std::optional<VideoFrames>& video) {
   // Asked before it is read: a file that changes meanwhile is read again next time.
   const std::optional<FileStamp> now = stamp_of(path);
   {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/base/result.h"
@@ -63,18 +64,18 @@ class KeptPictures {
   std::shared_ptr<const RecordedTrace> find_trace(const Seen& seen) const;
   void keep_trace(const Seen& seen, std::shared_ptr<const RecordedTrace> trace);
 
-  // Pixels as the file was prepared under these changes, or as a video; by `prepare` where that was not kept, or the file
+  // Pixels as the file was prepared under these changes, or as a video of which these frames are taken; by `prepare` where that was not kept, or the file
   // has changed.
   // Errors: those of `prepare`.
   Result<std::shared_ptr<const PreparedPicture>> file(const std::filesystem::path& path, const PictureChanges& changes,
                                                       const std::function<Result<PreparedPicture>()>& prepare,
-                                                      bool video = false);
+                                                      const std::optional<VideoFrames>& video = {});
 
  private:
   struct File {
     FileStamp stamp;
     PictureChanges changes;
-    bool video = false;
+    std::optional<VideoFrames> video;  // empty: a picture
     std::shared_ptr<const PreparedPicture> prepared;
   };
 

@@ -115,6 +115,7 @@ ModelInfo checkpoint_info(const CheckpointParts& parts, const families::Checkpoi
     info.vision_layers = tower.depth();
     info.connector = parts.vision->connector().spec().text();
     info.placeholder = parts.vision->placeholders().id;
+    info.video_placeholder = parts.vision->placeholders().video_id;
     info.image_tokens =
         tower.encodings.front().name == "learned"
             ? parts.vision->connector().spec().count(tower.image.rows, tower.image.columns, tower.image.class_tokens)

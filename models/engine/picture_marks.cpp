@@ -99,10 +99,16 @@ Result<Held> held_of(std::int64_t found, std::int64_t id, const std::vector<Pict
   if (found == count) {
     return Held::kOneEach;
   }
-  return bad_input("expected " + std::to_string(marks) + (marks == 1 ? " mark " : " marks ") +
-                   std::string(videos ? kVideoMark : kPictureMark) + ", one for each " +
-                   (videos ? "video" : "picture") + ", or " + std::to_string(needed) + " tokens of id " +
-                   std::to_string(id) + (count > marks ? " with the times of frames between them" : "") + ", found " +
+  const std::string mark(videos ? kVideoMark : kPictureMark);
+  const std::string what = videos ? "video" : "picture";
+  if (count == 0) {
+    return bad_input("expected a " + what + " for each mark " + mark + " and each token of id " + std::to_string(id) +
+                     ", found " + std::to_string(found) + " of these and no " + what);
+  }
+  return bad_input("expected " + std::to_string(marks) + (marks == 1 ? " mark " : " marks ") + mark +
+                   (count > marks ? " in a text" : "") + ", one for each " + what + ", or " + std::to_string(needed) +
+                   " tokens of id " + std::to_string(id) +
+                   (count > marks ? " with the times of frames between them" : "") + ", found " +
                    std::to_string(found));
 }
 

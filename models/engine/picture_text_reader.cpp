@@ -15,6 +15,8 @@ namespace locus::models {
 
 namespace {
 
+static_assert(kMaxTakenFrames == image::kMaxVideoFrames);
+
 // The tokens that stand for pictures, one after another; pictures that stand side by side are two runs where the counts
 // say so. Puts the pictures, which come with those of videos behind the others, into the order of the text. Errors:
 // kBadInput where a picture's tokens are mixed with those of a video.
@@ -159,7 +161,8 @@ void place_rows(const Vision& vision, std::span<const TowerImage> picture, std::
   text.pictures.push_back(picture.front().picture);
   rest = rest.subspan(static_cast<std::size_t>(whole.count));
   const image::CellWindow window = Vision::covered(picture);
-  ImageSpan rows{rest.front(), window.rows * window.columns, window.rows, window.columns, window.columns + 1};
+  const ImageGrid cells = vision.reduced(picture);
+  ImageSpan rows{rest.front(), cells.rows * cells.columns, cells.rows, cells.columns, cells.columns + 1};
   rows.ended = true;
   const auto count = static_cast<std::size_t>(rows.count + rows.rows);
   bool contiguous = true;
@@ -170,6 +173,15 @@ void place_rows(const Vision& vision, std::span<const TowerImage> picture, std::
   text.pictures.push_back(
       cut_out(joined_pictures(picture.back().tile, picture.subspan(1)), window, vision.tower().spec().image.patch));
   rest = rest.subspan(count);
+}
+
+// What a model whose tiles have ends of rows says of another processor.
+const char* vision_processor(const Vision& vision) {
+  return vision.reduces()
+             ? "image_processor_type: expected LlavaOnevisionImageProcessor, whose tiles this model reads, "
+               "found another or none"
+             : "image_processor_type: expected LlavaNextImageProcessor, whose tiles this model reads, "
+               "found another or none";
 }
 
 // Where the pictures stand, and what is seen of them.
@@ -256,6 +268,27 @@ VideoStamps stamps_of(const std::vector<TowerImage>& images, bool stamped) {
   return stamps;
 }
 
+// What there is to say where other frames were taken than were asked for; empty: nothing.
+std::string other_frames(const image::TakenVideo& video, const image::VideoOptions& options,
+                         const VideoFrames& frames) {
+  const std::string taken = std::to_string(video.indices.size()) + " frames are taken: ";
+  if (frames.fps) {
+    const double wanted = static_cast<double>(video.total) / video.fps * *frames.fps;
+    const bool few = wanted < static_cast<double>(std::min(options.least_frames, video.total));
+    const bool many = wanted > static_cast<double>(std::min(options.most_frames, video.total));
+    if (few || many) {
+      return taken + "the model's processor takes " + std::to_string(options.least_frames) + " to " +
+             std::to_string(options.most_frames) + ", and the video has " + std::to_string(video.total);
+    }
+  }
+  if (frames.count && *frames.count != static_cast<std::int64_t>(video.indices.size())) {
+    return taken + (*frames.count > video.total
+                        ? "the video has " + std::to_string(video.total)
+                        : "the model's processor takes whole groups of " + std::to_string(options.group));
+  }
+  return {};
+}
+
 Result<std::shared_ptr<const attention::Blocks>> text_blocks(families::ImageBlocks kind, const at::Tensor& placeholders,
                                                              const std::vector<std::int64_t>& types,
                                                              std::int64_t length) {
@@ -332,8 +365,7 @@ Result<std::shared_ptr<TextImages>> PictureTextReader::images(const Input& input
   if ((input.pixels || !input.images.empty()) && !parts_.unread_pictures && pinpoints != parts_.vision->ends_rows()) {
     return unsupported(pinpoints ? "image_processor_type: expected one of a model without image_newline, found tiles "
                                    "whose rows have ends"
-                                 : "image_processor_type: expected LlavaNextImageProcessor, whose tiles this model "
-                                   "reads, found another or none",
+                                 : vision_processor(*parts_.vision),
                        parts_.info.name + ": preprocessor_config.json");
   }
   if (input.pixels) {
@@ -345,6 +377,11 @@ Result<std::shared_ptr<TextImages>> PictureTextReader::images(const Input& input
     }
     return text;
   }
+  if (parts_.vision->reduces() && input.images.size() > 1) {
+    warnings.emplace_back(
+        "each picture is cut into tiles, as the family's processor does with a list of pictures; of one message with "
+        "several pictures it makes a square of each");
+  }
   for (const std::filesystem::path& file : input.images) {
     LOCUS_TRY(const std::shared_ptr<const PreparedPicture> picture, prepared_picture(file, input.picture));
     if (!picture->warning.empty()) {
@@ -354,7 +391,7 @@ Result<std::shared_ptr<TextImages>> PictureTextReader::images(const Input& input
     text->parts.push_back(picture->parts.size());
   }
   for (std::size_t n = 0; n < input.videos.size(); ++n) {
-    LOCUS_TRY(const std::shared_ptr<const PreparedPicture> video, prepared_video(input.videos[n]));
+    LOCUS_TRY(const std::shared_ptr<const PreparedPicture> video, prepared_video(input.videos[n], input.video_frames));
     if (!video->warning.empty()) {
       warnings.push_back(video->warning);
     }
@@ -384,8 +421,8 @@ Result<std::shared_ptr<const PreparedPicture>> PictureTextReader::prepared_pictu
   return parts_.vision->kept().file(file, changes, [&] { return prepare_picture(file, changes); });
 }
 
-Result<std::shared_ptr<const PreparedPicture>> PictureTextReader::prepared_video(
-    const std::filesystem::path& file) const {
+Result<std::shared_ptr<const PreparedPicture>> PictureTextReader::prepared_video(const std::filesystem::path& file,
+                                                                                 const VideoFrames& frames) const {
   if (parts_.vision->videos() == image::VideoRule::kNone) {
     return unsupported("expected pictures alone, since models of this family read no videos, found a video",
                        file.string());
@@ -394,20 +431,29 @@ Result<std::shared_ptr<const PreparedPicture>> PictureTextReader::prepared_video
     return *parts_.unread_videos;
   }
   return parts_.vision->kept().file(
-      file, {}, [&] { return prepare_video(file); }, true);
+      file, {}, [&] { return prepare_video(file, frames); }, frames);
 }
 
 // Groups of frames, each shown by its first one; the last group is filled with the last frame.
-Result<PreparedPicture> PictureTextReader::prepare_video(const std::filesystem::path& file) const {
+Result<PreparedPicture> PictureTextReader::prepare_video(const std::filesystem::path& file,
+                                                         const VideoFrames& frames_taken) const {
   const Vision& vision = *parts_.vision;
   const std::int64_t cell = vision.tower().spec().image.patch * vision.connector().spec().cell();
   image::VideoOptions options = parts_.video;
   options.group = vision.tower().spec().image.frames;
+  if (frames_taken.fps) {
+    options.fps = *frames_taken.fps;
+    options.count = 0;
+  }
+  options.count = frames_taken.count.value_or(options.count);
   LOCUS_TRY(image::TakenVideo video, image::open_video(file, options, cell));
   const std::vector<image::GroupTime> times =
       image::group_times(video.indices, video.total, video.fps, options, vision.tokens_per_second());
   PreparedPicture made;
   made.warning = video.warning;
+  if (const std::string other = other_frames(video, options, frames_taken); !other.empty()) {
+    made.warning += (made.warning.empty() ? file.string() + ": " : "; ") + other;
+  }
   image::Preprocessing own = options.picture;
   own.resize = false;  // frames come at their last size
   own.rule = image::ResizeRule::kSize;
@@ -538,6 +584,14 @@ Result<PreparedInput> PictureTextReader::prepare(const Input& input) const {
   }
   LOCUS_TRY(const std::shared_ptr<TextImages> text, images(input, warnings));
   LOCUS_TRY(const std::vector<text::Token> ids, tokens(input, *text, warnings));
+  const bool unread = kind.unread_video_id >= 0 && std::ranges::any_of(ids, [&](const text::Token& each) {
+                        return each.id == kind.unread_video_id;
+                      });
+  if (unread) {
+    return unsupported("expected no token of id " + std::to_string(kind.unread_video_id) +
+                           ", which stands for a video, since models of this family read no videos, found one",
+                       parts_.info.name);
+  }
   LOCUS_TRY(const std::vector<std::int64_t> found, placeholder_tokens(vision, ids, *text));
   const auto start = static_cast<double>(input.position_start + kind.first_position);
   LOCUS_TRY(PreparedInput prepared,

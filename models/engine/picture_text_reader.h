@@ -29,8 +29,9 @@ class PictureTextReader {
   Result<std::shared_ptr<const PreparedPicture>> prepared_pixels(const std::filesystem::path& file) const;
   Result<std::shared_ptr<const PreparedPicture>> prepared_picture(const std::filesystem::path& file,
                                                                   const PictureChanges& changes) const;
-  Result<PreparedPicture> prepare_video(const std::filesystem::path& file) const;
-  Result<std::shared_ptr<const PreparedPicture>> prepared_video(const std::filesystem::path& file) const;
+  Result<PreparedPicture> prepare_video(const std::filesystem::path& file, const VideoFrames& frames) const;
+  Result<std::shared_ptr<const PreparedPicture>> prepared_video(const std::filesystem::path& file,
+                                                                const VideoFrames& frames) const;
   // With all placeholders of the pictures.
   Result<std::vector<text::Token>> tokens(const Input& input, const TextImages& images,
                                           std::vector<std::string>& warnings) const;

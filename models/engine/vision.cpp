@@ -1,6 +1,8 @@
 #include "models/engine/vision.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -90,6 +92,7 @@ Result<std::unique_ptr<Vision>> Vision::create(const families::VisionPlan& plan,
   made->videos_ = plan.videos;
   made->tokens_per_second_ = plan.tokens_per_second;
   made->newline_width_ = plan.newline ? text_width : 0;
+  made->most_tiles_ = plan.most_tiles;
   return made;
 }
 
@@ -292,6 +295,38 @@ std::int64_t Vision::count(const TowerImage& image) const {
   return connector().spec().count(image.grid.rows, image.grid.columns, tower_->prefix_tokens());
 }
 
+namespace {
+
+// Python's a // b of numbers above 0.
+std::int64_t floor_divided(double a, double b) {
+  const double quotient = (a - std::fmod(a, b)) / b;
+  const double below = std::floor(quotient);
+  return static_cast<std::int64_t>(below) + (quotient - below > 0.5 ? 1 : 0);
+}
+
+// Cells on both sides of a reduced one, and the part of the second: bilinear between middles, without widening.
+struct Between {
+  std::int64_t first = 0;
+  std::int64_t second = 0;
+  double part = 0;
+};
+Between between(std::int64_t cell, std::int64_t from, std::int64_t to) {
+  const double at =
+      std::max(0.0, (static_cast<double>(cell) + 0.5) * static_cast<double>(from) / static_cast<double>(to) - 0.5);
+  const auto first = std::min(static_cast<std::int64_t>(at), from - 1);
+  return {first, std::min(first + 1, from - 1), at - static_cast<double>(first)};
+}
+
+struct Corners {
+  std::array<std::int64_t, 4> index{};
+  std::array<double, 4> shares{};
+};
+Corners alone(std::int64_t vector) {
+  return {{vector, vector, vector, vector}, {1, 0, 0, 0}};
+}
+
+}  // namespace
+
 image::CellWindow Vision::covered(std::span<const TowerImage> picture) {
   const TowerImage& tile = picture.back();
   return image::covered_cells(tile.tile.rows * tile.grid.rows, tile.tile.columns * tile.grid.columns, tile.source_width,
@@ -306,15 +341,29 @@ Result<std::int64_t> Vision::count(std::span<const TowerImage> picture) const {
     }
     return sum;
   }
-  const image::CellWindow window = covered(picture);
-  if (window.rows < 1 || window.columns < 1) {
+  const ImageGrid cells = reduced(picture);
+  if (cells.rows < 1 || cells.columns < 1) {
     return bad_input("expected a picture that covers a row and a column of cells, found one of " +
                      size_text(picture.back().source_height, picture.back().source_width) + " pixels");
   }
-  return count(picture.front()) + window.rows * (window.columns + 1);
+  return count(picture.front()) + cells.rows * (cells.columns + 1);
 }
 
-at::Tensor Vision::order(const std::vector<TowerImage>& images, const std::vector<std::size_t>& parts) const {
+ImageGrid Vision::reduced(std::span<const TowerImage> picture) const {
+  constexpr double kMost = 1.1;  // of both sides, which stay as they are
+  const image::CellWindow window = covered(picture);
+  const std::int64_t side = picture.back().grid.rows;
+  const double ratio = most_tiles_ == 0 || side == 0 ? 1
+                                                     : std::sqrt(static_cast<double>(window.rows * window.columns) /
+                                                                 static_cast<double>(most_tiles_ * side * side));
+  if (ratio <= kMost) {
+    return {window.rows, window.columns};
+  }
+  const auto whole = [ratio](std::int64_t cells) { return floor_divided(static_cast<double>(cells), ratio); };
+  return {whole(window.rows), whole(window.columns)};
+}
+
+VectorOrder Vision::order(const std::vector<TowerImage>& images, const std::vector<std::size_t>& parts) const {
   if (!ends_rows()) {
     return {};
   }
@@ -322,7 +371,8 @@ at::Tensor Vision::order(const std::vector<TowerImage>& images, const std::vecto
   for (const TowerImage& image : images) {
     newline += count(image);
   }
-  std::vector<std::int64_t> order;
+  std::vector<Corners> order;
+  bool any_reduced = false;
   std::size_t next = 0;
   std::int64_t first = 0;  // vector of the picture
   for (const std::size_t own : parts) {
@@ -330,27 +380,56 @@ at::Tensor Vision::order(const std::vector<TowerImage>& images, const std::vecto
     const TowerImage& tile = picture.back();
     const std::int64_t cells = count(tile);
     for (std::int64_t cell = 0; cell < cells; ++cell) {
-      order.push_back(first + cell);
+      order.push_back(alone(first + cell));
     }
     const image::CellWindow window = covered(picture);
-    for (std::int64_t row = window.top; row < window.top + window.rows; ++row) {
-      for (std::int64_t column = window.left; column < window.left + window.columns; ++column) {
-        const std::int64_t of = row / tile.grid.rows * tile.tile.columns + column / tile.grid.columns;
-        order.push_back(first + (1 + of) * cells + row % tile.grid.rows * tile.grid.columns +
-                        column % tile.grid.columns);
+    const ImageGrid to = reduced(picture);
+    any_reduced = any_reduced || to.rows != window.rows || to.columns != window.columns;
+    const auto vector_at = [&](std::int64_t row, std::int64_t column) {
+      row += window.top;
+      column += window.left;
+      const std::int64_t of = row / tile.grid.rows * tile.tile.columns + column / tile.grid.columns;
+      return first + (1 + of) * cells + row % tile.grid.rows * tile.grid.columns + column % tile.grid.columns;
+    };
+    for (std::int64_t row = 0; row < to.rows; ++row) {
+      const Between down = between(row, window.rows, to.rows);
+      for (std::int64_t column = 0; column < to.columns; ++column) {
+        const Between across = between(column, window.columns, to.columns);
+        order.push_back({{vector_at(down.first, across.first), vector_at(down.first, across.second),
+                          vector_at(down.second, across.first), vector_at(down.second, across.second)},
+                         {(1 - down.part) * (1 - across.part), (1 - down.part) * across.part,
+                          down.part * (1 - across.part), down.part * across.part}});
       }
-      order.push_back(newline);
+      order.push_back(alone(newline));
     }
     next += own;
     first += static_cast<std::int64_t>(own) * cells;
   }
-  return at::tensor(at::ArrayRef<std::int64_t>(order), at::kLong);
+  std::vector<std::int64_t> index;
+  std::vector<double> shares;
+  for (const Corners& each : order) {
+    index.insert(index.end(), each.index.begin(), each.index.end());
+    shares.insert(shares.end(), each.shares.begin(), each.shares.end());
+  }
+  constexpr std::int64_t kCorners = 4;
+  const at::Tensor corners = at::tensor(at::ArrayRef<std::int64_t>(index), at::kLong).view({-1, kCorners});
+  if (!any_reduced) {
+    return {corners.select(1, 0).contiguous(), {}};
+  }
+  return {corners, at::tensor(at::ArrayRef<double>(shares), at::kDouble).view({-1, kCorners})};
 }
 
-at::Tensor Vision::arranged(const at::Tensor& vectors, const at::Tensor& order) const {
-  return order.defined() ? at::cat({vectors, newline_.to(vectors.scalar_type()).unsqueeze(0)})
-                               .index_select(0, order.to(vectors.device()))
-                         : vectors;
+at::Tensor Vision::arranged(const at::Tensor& vectors, const VectorOrder& order) const {
+  if (!order.index.defined()) {
+    return vectors;
+  }
+  const at::Tensor all = at::cat({vectors, newline_.to(vectors.scalar_type()).unsqueeze(0)});
+  const at::Tensor index = order.index.to(vectors.device());
+  if (!order.shares.defined()) {
+    return all.index_select(0, index);
+  }
+  const at::Tensor corners = all.index_select(0, index.flatten()).view({index.size(0), index.size(1), all.size(1)});
+  return (corners * order.shares.to(vectors.device(), vectors.scalar_type()).unsqueeze(-1)).sum(1);
 }
 
 Result<std::vector<std::size_t>> Vision::find_tiles(const std::filesystem::path& file,

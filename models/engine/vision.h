@@ -26,6 +26,12 @@ namespace locus::models {
 
 struct TraceData;
 
+// Which of the connector's vectors stands at each token of pictures; an undefined index: one by one.
+struct VectorOrder {
+  at::Tensor index;   // (N) int64, or (N, 4) of reduced pictures
+  at::Tensor shares;  // (N, 4) float64 of those four; undefined: one alone
+};
+
 // The pictures of a text, and where they stand in it.
 struct TextImages {
   std::vector<TowerImage> images;
@@ -34,7 +40,7 @@ struct TextImages {
   at::Tensor tokens;              // (N) int64, of the text: whose embeddings are replaced
   std::vector<ImageSpan> spans;   // of each run of those tokens; of a picture in tiles one for all tiles
   std::vector<Picture> pictures;  // of the spans
-  at::Tensor order;  // (N) int64: which of the connector's vectors stands at each of `tokens`; undefined: one by one
+  VectorOrder order;              // at each of `tokens`
 };
 
 // Whether positions of a text are vectors (t, h, w): one of its encodings has sections.
@@ -94,10 +100,14 @@ class Vision {
   bool ends_rows() const { return newline_width_ > 0; }
   // The cells of a picture's tiles that it covers; its parts are the whole and the tiles.
   static image::CellWindow covered(std::span<const TowerImage> picture);
+  // The rows and columns that these cells are reduced to; as they are where the family reduces none.
+  ImageGrid reduced(std::span<const TowerImage> picture) const;
   // TextImages::order of these pictures: the whole, then row by row the cells of all tiles, each with its end.
-  at::Tensor order(const std::vector<TowerImage>& images, const std::vector<std::size_t>& parts) const;
+  VectorOrder order(const std::vector<TowerImage>& images, const std::vector<std::size_t>& parts) const;
   // The vectors in this order; as they are where it is undefined.
-  at::Tensor arranged(const at::Tensor& vectors, const at::Tensor& order) const;
+  at::Tensor arranged(const at::Tensor& vectors, const VectorOrder& order) const;
+  // Whether cells of large pictures are reduced.
+  bool reduces() const { return most_tiles_ > 0; }
   // Says of the pictures of a file of pixels, with the heights and widths that it has for them, which tiles they are;
   // how many parts each has. Errors: kBadInput naming file, tensor, expected and found.
   Result<std::vector<std::size_t>> find_tiles(const std::filesystem::path& file, const image::Preprocessing& options,
@@ -128,6 +138,7 @@ class Vision {
   double tokens_per_second_ = 1;
   std::int64_t newline_width_ = 0;  // 0: rows have no ends
   at::Tensor newline_;
+  std::int64_t most_tiles_ = 0;
   std::unique_ptr<KeptPictures> kept_ = std::make_unique<KeptPictures>();
 };
 

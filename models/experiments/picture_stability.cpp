@@ -43,6 +43,10 @@ Result<std::filesystem::path> picture_of(const Model& model, const Trace& trace)
     return unsupported(what + " needs a checkpoint that can be run again; " + model.info().name +
                        " is a file of a run");
   }
+  if (!input->videos.empty()) {
+    return unsupported(what + " needs one picture of a file and no video; " + model.info().name + " read " +
+                       std::to_string(input->videos.size()) + (input->videos.size() == 1 ? " video" : " videos"));
+  }
   if (input->image) {
     return *input->image;
   }
@@ -151,7 +155,8 @@ Result<PictureGeometry> geometry_of(const LoadedModel& loaded, const Input& inpu
   PictureGeometry geometry{picture.width, picture.height, {}, {}};
   LOCUS_TRY(geometry.patch, image::patch_size(picture.width, picture.height, parts.preprocessing, cell));
   LOCUS_TRY(const image::PatchGrid grid,
-            image::patch_grid(picture.width, picture.height, parts.preprocessing, cell, patch));
+            within(image::patch_grid(picture.width, picture.height, parts.preprocessing, cell, patch),
+                   "picture stability of " + file.string()));
   geometry.to_grid = {{grid.dx, 0, grid.x0, 0, grid.dy, grid.y0}};
   return geometry;
 }

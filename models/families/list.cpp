@@ -69,6 +69,7 @@ const std::vector<Family>& families() {
       kErnie45,
       kLlava,
       kLlavaNext,
+      kLlavaOnevision,
       kMistral3,
       kQwen2Vl,
       kQwen25Vl,

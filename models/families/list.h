@@ -77,6 +77,7 @@ extern const Family kLlamaDrope;
 extern const Family kLlama;
 extern const Family kLlava;
 extern const Family kLlavaNext;
+extern const Family kLlavaOnevision;
 extern const Family kLocus;
 extern const Family kM2m100;
 extern const Family kMarian;

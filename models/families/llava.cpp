@@ -1,8 +1,13 @@
 // LLaVA: CLIP's tower, the states before its last layer, two projections with a GELU between them. Pixtral in this form
-// has its own tower. LLaVA-NeXT cuts pictures into tiles.
+// has its own tower. LLaVA-NeXT cuts pictures into tiles; LLaVA-OneVision too, with SigLIP's tower and states behind its
+// last layer, and with fewer cells of large pictures.
 #include "models/families/engine/vision.h"
 #include "models/families/list.h"
 
+#include <optional>
+#include <string_view>
+
+#include "core/base/numbers.h"
 #include "core/base/shown.h"
 
 namespace locus::families {
@@ -52,6 +57,38 @@ Status finish_llava_next(const CheckpointFiles& checkpoint, const Config& vision
   return check_fixed_fields(checkpoint.config, {{"use_image_newline_parameter", {true}}});
 }
 
+// "anyres_max_9": 9.
+Result<std::int64_t> most_tiles(const Config& config) {
+  constexpr std::string_view kStart = "anyres_max_";
+  constexpr std::int64_t kMaxOfTiles = 256;
+  LOCUS_TRY(const std::string ratio, config.text("vision_aspect_ratio", "anyres_max_9"));
+  const auto number = ratio.starts_with(kStart)
+                          ? parse_number<std::int64_t>(std::string_view(ratio).substr(kStart.size()))
+                          : std::nullopt;
+  return number && *number >= 1 && *number <= kMaxOfTiles
+             ? Result<std::int64_t>(*number)
+             : Result<std::int64_t>(unsupported("expected anyres_max_1 to anyres_max_256, found " + shown(ratio),
+                                                config.context("vision_aspect_ratio")));
+}
+
+// States behind the last layer, without its norm; all patches, as SigLIP has no class token.
+Status finish_onevision(const CheckpointFiles& checkpoint, const Config& vision, Plan& text, VisionPlan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_CHECK(finish_llava(checkpoint, vision, text, plan));
+  plan.connector.class_tokens = false;
+  LOCUS_TRY(plan.connector.states, feature_layers(config, "vision_feature_layer", -1, plan.tower.spec.depth()));
+  LOCUS_TRY(plan.most_tiles, most_tiles(config));
+  return check_fixed_fields(config, {{"vision_feature_select_strategy", {"full"}}});
+}
+
+Result<Family> onevision_tower(const Config& vision) {
+  const std::string type = text_or_nothing(vision, "model_type");
+  return type == "siglip_vision_model"
+             ? Result<Family>(plain_siglip_tower())
+             : Result<Family>(
+                   unsupported("expected siglip_vision_model, found " + shown(type), vision.context("model_type")));
+}
+
 Result<Family> llava_next_tower(const Config& vision) {
   const std::string type = text_or_nothing(vision, "model_type");
   return type == "clip_vision_model" ? Result<Family>(clip_tower())
@@ -78,8 +115,27 @@ const VisionTable kLlavaNextTable{
     .finish = finish_llava_next,
 };
 
+// transformers 5 writes the tower without vision_model.
+const VisionTable kOnevisionTable{
+    .tower = onevision_tower,
+    .tower_tensors = {{"vision_tower.vision_model.", "model.vision_tower.vision_model.", "vision_tower.",
+                       "model.vision_tower."},
+                      {}},
+    .text_tensors = {{"language_model.model.", "model.language_model."}, "embed_tokens.weight"},
+    .head_prefixes = {"language_model.", ""},
+    .connector_tensors = {{"multi_modal_projector.", "model.multi_modal_projector."}, "linear_1.weight"},
+    .newline_tensors = {{"", "model."}, "image_newline"},
+    .finish = finish_onevision,
+};
+
 }  // namespace
 
+const Family kLlavaOnevision{
+    .name = "llava_onevision",
+    .read = [](const CheckpointFiles& checkpoint) { return read_vision(checkpoint, kOnevisionTable); },
+    .harmless = {"image_seq_length", "vocab_size", "image_grid_pinpoints", "video_token_index",
+                 "use_image_newline_parameter", "vision_config.vocab_size", "vision_config.image_size",
+                 "vision_config.head_dim"}};
 const Family kLlavaNext{
     .name = "llava_next",
     .read = [](const CheckpointFiles& checkpoint) { return read_vision(checkpoint, kLlavaNextTable); },

@@ -39,7 +39,7 @@ enum class ResizeRule {
   kLongest,   // the longer edge at most, then up to whole cells (Pixtral)
   kTiles,     // the longer edge, then up to whole tiles (Idefics 3)
   kCanvas,    // the rows × columns of tiles whose aspect is nearest to the picture's (InternVL)
-  kPinpoints  // within the listed size that keeps most of the picture, on black (LLaVA-NeXT)
+  kPinpoints  // within the listed size that keeps most of the picture, on black (LLaVA-NeXT, LLaVA-OneVision)
 };
 
 // Fields of preprocessor_config.json (Hugging Face) or of a timm pretrained_cfg.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "models/image/image.h"
@@ -71,11 +72,15 @@ Pixels normalised(Picture shown, const Preprocessing& options) {
   pixels.height = shown.height;
   const auto plane = static_cast<std::size_t>(shown.width * shown.height);
   pixels.values.resize(3 * plane);
+  constexpr std::size_t kLevels = 256;
   for (std::size_t channel = 0; channel < 3; ++channel) {
+    std::array<float, kLevels> becomes{};
+    for (std::size_t level = 0; level < kLevels; ++level) {
+      const double value = options.rescale * static_cast<double>(level);
+      becomes[level] = static_cast<float>((value - options.mean[channel]) / options.deviation[channel]);
+    }
     for (std::size_t at = 0; at < plane; ++at) {
-      const double value = options.rescale * shown.rgba[4 * at + channel];
-      pixels.values[channel * plane + at] =
-          static_cast<float>((value - options.mean[channel]) / options.deviation[channel]);
+      pixels.values[channel * plane + at] = becomes[shown.rgba[4 * at + channel]];
     }
   }
   pixels.shown = std::move(shown);

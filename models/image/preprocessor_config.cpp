@@ -130,13 +130,17 @@ struct RuleOf {
   std::int64_t resample;
   std::int64_t least, most;  // pixels, where the file has none
 };
-constexpr std::array<RuleOf, 7> kRules{{{"Qwen2VL", ResizeRule::kPixels, 3, 3136, 1003520},
+constexpr std::array<RuleOf, 8> kRules{{{"Qwen2VL", ResizeRule::kPixels, 3, 3136, 1003520},
                                         {"Glm4v", ResizeRule::kPixels, 3, 12544, 11760000},
                                         {"Pixtral", ResizeRule::kLongest, 3, 0, 0},
                                         {"Idefics3", ResizeRule::kTiles, 1, 0, 0},
                                         {"SmolVLM", ResizeRule::kTiles, 1, 0, 0},
                                         {"LlavaNextImage", ResizeRule::kPinpoints, 3, 0, 0},
+                                        {"LlavaOnevisionImage", ResizeRule::kPinpoints, 3, 0, 0},
                                         {"GotOcr2", ResizeRule::kSize, 3, 0, 0}}};
+
+constexpr std::int64_t kOnevisionSide = 384;
+constexpr std::int64_t kOnevisionTiles = 6;  // at most, in either direction
 
 // A member of an object, or the fallback where either is absent.
 Result<std::int64_t> member(const JsonObject& object, const char* name, const char* inner, std::int64_t fallback,
@@ -184,6 +188,8 @@ Status read_rule(const JsonObject& object, const RuleOf& rule, Preprocessing& op
     options.rule = cut && options.most_tiles > 1 ? ResizeRule::kCanvas : ResizeRule::kSize;
     options.resize = options.resize || options.rule == ResizeRule::kCanvas;  // tiles are always cut from a canvas
     options.height = options.width = 384;
+  } else if (rule.processor == "LlavaOnevisionImage") {
+    options.height = options.width = kOnevisionSide;
   } else if (rule.rule == ResizeRule::kTiles) {
     LOCUS_TRY(options.longest_edge, member(object, "size", "longest_edge", 1456, kLargestSide));
     LOCUS_TRY(options.tile, member(object, "max_image_size", "longest_edge", 364, kLargestSide));
@@ -209,7 +215,7 @@ bool takes_size(ResizeRule rule) {
 }
 
 // The sizes of canvases, in whole tiles of one side, which is that of the whole picture too.
-Status read_pinpoints(const JsonObject& object, Preprocessing& options) {
+Status read_pinpoints(const JsonObject& object, const RuleOf& rule, Preprocessing& options) {
   const std::int64_t side = options.height;
   if (options.width != side || options.crop_height != side || options.crop_width != side) {
     return object.wrong("crop_size", "the side of size, in both directions");
@@ -217,7 +223,12 @@ Status read_pinpoints(const JsonObject& object, Preprocessing& options) {
   const std::string expected = "1 to " + std::to_string(kMaxPinpoints) + " pairs of height and width, up to " +
                                std::to_string(kMaxTiles) + " tiles of " + std::to_string(side) + " pixels";
   const Json* const list = object.find("image_grid_pinpoints");
-  if (list == nullptr) {
+  if (list == nullptr && rule.processor == "LlavaOnevisionImage") {
+    for (std::int64_t n = 0; n < kOnevisionTiles * kOnevisionTiles; ++n) {
+      options.pinpoints.push_back(
+          {(n / kOnevisionTiles + 1) * kOnevisionSide, (n % kOnevisionTiles + 1) * kOnevisionSide});
+    }
+  } else if (list == nullptr) {
     options.pinpoints = {{336, 672}, {672, 336}, {672, 672}, {1008, 336}, {336, 1008}};
   } else if (!list->is_array() || list->empty() || list->size() > kMaxPinpoints) {
     return object.wrong("image_grid_pinpoints", expected);
@@ -286,7 +297,7 @@ Result<Preprocessing> parse_hugging_face(const JsonObject& object) {
     options.crop_width = extents.width;
   }
   if (options.rule == ResizeRule::kPinpoints) {
-    LOCUS_CHECK(read_pinpoints(object, options));
+    LOCUS_CHECK(read_pinpoints(object, *rule, options));
   }
   LOCUS_CHECK(read_levels(object, options));
   return options;

@@ -221,13 +221,14 @@ double support_of(Interpolation interpolation) {
 // The input range of one output pixel.
 struct Taps {
   std::int64_t first = 0;
-  std::vector<std::int64_t> weights;  // in units of 2^−22
+  std::vector<std::int32_t> weights;  // in units of 2^−22; sums of 255 times them fit into 32 bits, as in Pillow
 };
 
 constexpr int kWeightBits = 22;
+constexpr std::int32_t kHalf = std::int32_t{1} << (kWeightBits - 1);
 
-std::int64_t fixed(double weight) {
-  return std::llround(weight * static_cast<double>(std::int64_t{1} << kWeightBits));
+std::int32_t fixed(double weight) {
+  return static_cast<std::int32_t>(std::llround(weight * static_cast<double>(std::int64_t{1} << kWeightBits)));
 }
 
 std::vector<Taps> taps_of(std::int64_t from, std::int64_t to, Interpolation interpolation) {
@@ -257,35 +258,54 @@ std::vector<Taps> taps_of(std::int64_t from, std::int64_t to, Interpolation inte
   return all;
 }
 
-std::uint8_t rounded(std::int64_t sum) {
-  return static_cast<std::uint8_t>(std::clamp<std::int64_t>(sum >> kWeightBits, 0, 255));
+std::uint8_t rounded(std::int32_t sum) {
+  return static_cast<std::uint8_t>(std::clamp<std::int32_t>(sum >> kWeightBits, 0, 255));
 }
 
-// One axis of `lines` lines; neighbours along it are `step` pixels apart, lines `line_step`.
-struct Axis {
-  std::int64_t lines = 0;
-  std::int64_t step = 1;
-  std::int64_t line_step = 0;
-};
-
-void pass(const std::vector<std::uint8_t>& from, Axis in, std::vector<std::uint8_t>& to, Axis out,
-          const std::vector<Taps>& taps) {
-  for (std::int64_t line = 0; line < in.lines; ++line) {
-    for (std::size_t n = 0; n < taps.size(); ++n) {
-      constexpr std::int64_t kHalf = std::int64_t{1} << (kWeightBits - 1);
-      std::int64_t sums[4] = {kHalf, kHalf, kHalf, kHalf};
-      const std::uint8_t* pixel = from.data() + 4 * (line * in.line_step + taps[n].first * in.step);
-      for (const std::int64_t weight : taps[n].weights) {
+// Each row to as many pixels as there are taps.
+void resample_rows(const Picture& picture, const std::vector<Taps>& taps, std::vector<std::uint8_t>& to) {
+  std::uint8_t* result = to.data();
+  for (std::int64_t y = 0; y < picture.height; ++y) {
+    const std::uint8_t* const row = picture.rgba.data() + 4 * y * picture.width;
+    for (const Taps& each : taps) {
+      std::int32_t sums[4] = {kHalf, kHalf, kHalf, kHalf};
+      const std::uint8_t* pixel = row + 4 * each.first;
+      for (const std::int32_t weight : each.weights) {
         for (int channel = 0; channel < 4; ++channel) {
           sums[channel] += weight * pixel[channel];
         }
-        pixel += 4 * in.step;
+        pixel += 4;
       }
-      std::uint8_t* result = to.data() + 4 * (line * out.line_step + static_cast<std::int64_t>(n) * out.step);
       for (int channel = 0; channel < 4; ++channel) {
         result[channel] = rounded(sums[channel]);
       }
+      result += 4;
     }
+  }
+}
+
+// Each column likewise: parts of rows are added, in the order of memory.
+void resample_columns(const Picture& picture, const std::vector<Taps>& taps, std::vector<std::uint8_t>& to) {
+  constexpr std::int64_t kPart = 256;
+  const std::int64_t line = 4 * picture.width;
+  std::uint8_t* result = to.data();
+  for (const Taps& each : taps) {
+    for (std::int64_t begin = 0; begin < line; begin += kPart) {
+      const std::int64_t count = std::min(kPart, line - begin);
+      std::array<std::int32_t, kPart> sums;
+      sums.fill(kHalf);
+      const std::uint8_t* row = picture.rgba.data() + each.first * line + begin;
+      for (const std::int32_t weight : each.weights) {
+        for (std::int64_t n = 0; n < count; ++n) {
+          sums[static_cast<std::size_t>(n)] += weight * row[n];
+        }
+        row += line;
+      }
+      for (std::int64_t n = 0; n < count; ++n) {
+        result[begin + n] = rounded(sums[static_cast<std::size_t>(n)]);
+      }
+    }
+    result += line;
   }
 }
 
@@ -299,14 +319,13 @@ Picture resample(const Picture& picture, std::int64_t width, std::int64_t height
   Picture wide = picture;
   if (width != picture.width) {
     wide = blank(width, picture.height);
-    pass(picture.rgba, {picture.height, 1, picture.width}, wide.rgba, {picture.height, 1, width},
-         taps_of(picture.width, width, interpolation));
+    resample_rows(picture, taps_of(picture.width, width, interpolation), wide.rgba);
   }
   if (height == picture.height) {
     return wide;
   }
   Picture result = blank(width, height);
-  pass(wide.rgba, {width, width, 1}, result.rgba, {width, width, 1}, taps_of(picture.height, height, interpolation));
+  resample_columns(wide, taps_of(picture.height, height, interpolation), result.rgba);
   return result;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <future>
+#include <optional>
 #include <utility>
 
 #include "core/base/numbers.h"
@@ -227,42 +229,85 @@ struct Pass {
   std::int64_t read = 0;
 };
 
+// Frames at their last size, in their order: one is resampled while the next one is decoded, where there is a thread
+// for it.
+class ResizedFrames {
+ public:
+  ResizedFrames(const VideoOptions& options, Size size) : interpolation_(options.picture.interpolation), size_(size) {}
+
+  // `times` copies of the frame.
+  void add(Picture frame, std::size_t times) {
+    finish();
+    times_ = times;
+    if (frame.width == size_.width && frame.height == size_.height) {
+      keep(std::move(frame));
+      return;
+    }
+    resampling_ = std::async(std::launch::async | std::launch::deferred,
+                             [frame = std::move(frame), size = size_, how = interpolation_] {
+                               return resample(frame, size.width, size.height, how);
+                             });
+  }
+  std::vector<Picture> take() {
+    finish();
+    return std::move(frames_);
+  }
+
+ private:
+  void finish() {
+    if (resampling_.valid()) {
+      keep(resampling_.get());
+    }
+  }
+  void keep(Picture frame) {
+    frames_.insert(frames_.end(), times_ - 1, frame);
+    frames_.push_back(std::move(frame));
+  }
+
+  Interpolation interpolation_;
+  Size size_;
+  std::size_t times_ = 1;
+  std::vector<Picture> frames_;
+  std::future<Picture> resampling_;
+};
+
 // Goes to the end and keeps the frames of `indices`.
 Result<Pass> read_pass(FrameSource& source, const std::vector<std::int64_t>& indices, const VideoOptions& options,
                        std::int64_t cell) {
   Pass pass;
   const auto count = static_cast<std::int64_t>(indices.size());
-  Size size;
+  std::optional<ResizedFrames> frames;
   std::size_t wanted = 0;
   while (true) {
     LOCUS_TRY(const bool more, source.next());
     if (!more) {
+      pass.frames = frames ? frames->take() : std::vector<Picture>();
       return pass;
     }
     if (pass.read == kMaxVideoFrames) {
       return too_large("expected a video of at most " + std::to_string(kMaxVideoFrames) + " frames, found more");
     }
     if (wanted < indices.size() && indices[wanted] == pass.read) {
-      LOCUS_TRY(const Picture picture, source.frame());
+      LOCUS_TRY(Picture picture, source.frame());
       const bool whole = picture.width > 0 && picture.height > 0 &&
                          picture.rgba.size() == static_cast<std::size_t>(4 * picture.width * picture.height);
       if (!whole) {
         return bad_input("expected frames with pixels, found " + size_of({picture.width, picture.height}));
       }
-      if (pass.frames.empty()) {
-        size = {picture.width, picture.height};
+      if (!frames) {
+        Size size{picture.width, picture.height};
         if (options.picture.resize) {
           LOCUS_TRY(size, video_size(size, count, options, cell));
         }
         LOCUS_CHECK(check_pixels(size, count));
+        frames.emplace(options, size);
       }
-      pass.frames.push_back(picture.width == size.width && picture.height == size.height
-                                ? picture
-                                : resample(picture, size.width, size.height, options.picture.interpolation));
       // A step of less than a frame takes one twice.
+      std::size_t times = 1;
       for (++wanted; wanted < indices.size() && indices[wanted] == pass.read; ++wanted) {
-        pass.frames.push_back(pass.frames.back());
+        ++times;
       }
+      frames->add(std::move(picture), times);
     }
     ++pass.read;
   }

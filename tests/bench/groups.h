@@ -18,6 +18,7 @@ Status bench_products(Rig& rig);    // products.cpp
 Status bench_one_token(Rig& rig);   // products.cpp
 Status bench_knock_out(Rig& rig);   // knock_out.cpp
 Status bench_pictures(Rig& rig);    // pictures.cpp
+Status bench_videos(Rig& rig);      // videos.cpp
 Status bench_atlas(Rig& rig);       // atlas.cpp
 Status bench_opening(Rig& rig);     // opening.cpp
 Status bench_tokenizers(Rig& rig);  // tokenizers.cpp

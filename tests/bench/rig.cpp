@@ -111,12 +111,12 @@ std::string target_text(const Row& row) {
 
 std::span<const Group> model_groups() {
   static constexpr std::array kGroups{
-      Group{"forward", bench_forward},      Group{"pytorch", bench_pytorch},     Group{"scores", bench_scores},
-      Group{"pairs", bench_pairs},          Group{"encodings", bench_encodings}, Group{"hybrids", bench_hybrids},
-      Group{"estimates", bench_estimates},  Group{"stored", bench_stored},       Group{"quantised", bench_quantised},
-      Group{"products", bench_products},    Group{"one-token", bench_one_token}, Group{"knock-out", bench_knock_out},
-      Group{"pictures", bench_pictures},    Group{"atlas", bench_atlas},         Group{"opening", bench_opening},
-      Group{"tokenizers", bench_tokenizers}};
+      Group{"forward", bench_forward},     Group{"pytorch", bench_pytorch},      Group{"scores", bench_scores},
+      Group{"pairs", bench_pairs},         Group{"encodings", bench_encodings},  Group{"hybrids", bench_hybrids},
+      Group{"estimates", bench_estimates}, Group{"stored", bench_stored},        Group{"quantised", bench_quantised},
+      Group{"products", bench_products},   Group{"one-token", bench_one_token},  Group{"knock-out", bench_knock_out},
+      Group{"pictures", bench_pictures},   Group{"videos", bench_videos},        Group{"atlas", bench_atlas},
+      Group{"opening", bench_opening},     Group{"tokenizers", bench_tokenizers}};
   return kGroups;
 }
 

@@ -103,6 +103,30 @@ TEST(Videos, HaveTheProcessorsTimes) {
   }
 }
 
+// Rates and numbers of frames that are asked for: what a group of Qwen2.5-VL is in seconds, and its positions t.
+TEST(Videos, HaveTheModelsPositionsAtOtherRates) {
+  constexpr double kTokensPerSecond = 2;  // of the tiny checkpoint
+  const json& cases = expected_videos()["rates"];
+  ASSERT_EQ(cases.size(), 18U);
+  for (const json& each : cases) {
+    SCOPED_TRACE(each.dump());
+    image::VideoOptions options = image::video_options(image::VideoRule::kSeconds);
+    options.fps = each.value("fps_asked", 2.0);
+    options.count = each.value("num_frames", std::int64_t{0});
+    const auto taken = image::sampled_frames(each["total"], each["fps"], options);
+    ASSERT_TRUE(taken.ok()) << taken.error().describe();
+    const auto times = image::group_times(*taken, each["total"], each["fps"], options, kTokensPerSecond);
+    const auto want = each["t"].get<std::vector<std::int64_t>>();
+    ASSERT_EQ(times.size(), want.size());
+    for (std::size_t n = 0; n < times.size(); ++n) {
+      EXPECT_EQ(times[n].step + 2, want[n]) << n;
+    }
+    const double seconds = each["seconds"];
+    EXPECT_EQ(times.back().step,
+              image::seconds_step(static_cast<std::int64_t>(times.size()) - 1, seconds, kTokensPerSecond));
+  }
+}
+
 // The blocks of a text as the reader would make them: a run of one placeholder is a picture, or the frames of a video.
 std::vector<models::ImageSpan> spans_of_text(const json& text) {
   constexpr std::int64_t kVideoId = 73;

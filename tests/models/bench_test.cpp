@@ -118,6 +118,8 @@ TEST(Bench, AQuickRunGivesEveryRow) {
                            "4 × 256 tokens by transposed bfloat16 weights, 128 outputs",
                            "one token by 256 × 2048 weights, Q4_K",
                            "next figure of a moved picture of 96 × 96 pixels",
+                           "video of 8 frames of 192 × 108 pixels, all taken: opened",
+                           "video of 8 frames of 192 × 108 pixels: memory",
                            "GPT-2-small opened, first map, T = 16",
                            "tokens of 0.002 MB of text, vocabulary learned"}) {
     EXPECT_EQ(names.count(name), 1U) << name;

@@ -105,6 +105,9 @@ TEST(PictureMarks, ExpandToTheTokensOfTheirBlocks) {
   ASSERT_FALSE(wrong.ok());
   EXPECT_EQ(wrong.error().code, ErrorCode::kBadInput);
   EXPECT_NE(wrong.error().message.find("1 mark <video>"), std::string::npos) << wrong.error().message;
+  const auto none = expand_placeholders({{kVideo, {}}, {5, {}}}, placeholders(), {});
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().message.find("found 1 of these and no video"), std::string::npos) << none.error().message;
 }
 
 }  // namespace

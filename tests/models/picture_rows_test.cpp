@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -104,6 +106,53 @@ TEST_F(PictureRows, AnotherProcessorIsRefused) {
   EXPECT_EQ(trace.error().code, ErrorCode::kUnsupported);
   EXPECT_NE(trace.error().describe().find("expected LlavaNextImageProcessor"), std::string::npos)
       << trace.error().describe();
+}
+
+// LLaVA-OneVision: the 8 × 8 cells of 2 × 2 tiles become 5 × 5, those of a row of two tiles stay 4 × 8.
+TEST_F(PictureRows, CellsOfLargePicturesAreReduced) {
+  const auto model = test::open_model(test::pictured_folder("llava_onevision"));
+  ASSERT_NE(model, nullptr);
+  models::Input input = *test::pictured_input("llava_onevision", true);
+  input.pixels.reset();
+  const auto trace = model->run(input);
+  ASSERT_TRUE(trace.ok()) << trace.error().describe();
+  const std::vector<models::ImageSpan>& images = (*trace)->images();
+  ASSERT_EQ(images.size(), 4U);  // of each picture the whole and its rows
+  EXPECT_TRUE(images[0].whole);
+  EXPECT_EQ(images[1].rows, 5);
+  EXPECT_EQ(images[1].columns, 5);
+  EXPECT_TRUE(images[1].ended);
+  EXPECT_EQ(images[3].rows, 4);
+  EXPECT_EQ(images[3].columns, 8);
+}
+
+TEST_F(PictureRows, OfOneVisionRefuseWhatIsNotRead) {
+  const test::TemporaryFolder folder;
+  const fs::path from = test::pictured_folder("llava_onevision");
+  for (const char* const name : {"config.json", "model.safetensors"}) {
+    fs::copy(from / name, folder.path());
+  }
+  const auto model = test::open_model(folder.path());
+  ASSERT_NE(model, nullptr);
+  models::Input input = *test::pictured_input("llava_onevision", true);
+  input.pixels.reset();
+  const auto without = model->run(input);
+  ASSERT_FALSE(without.ok());
+  EXPECT_NE(without.error().describe().find("expected LlavaOnevisionImageProcessor"), std::string::npos)
+      << without.error().describe();
+  models::Input film;
+  film.ids = std::vector<std::int64_t>{1, 73, 2};
+  const auto video = model->run(film);
+  ASSERT_FALSE(video.ok());
+  EXPECT_NE(video.error().describe().find("read no videos"), std::string::npos) << video.error().describe();
+  nlohmann::json config = nlohmann::json::parse(std::ifstream(from / "config.json"));
+  for (const char* const ratio : {"square", "anyres_max_", "anyres_max_0", "anyres_max_999", "anyres_max_9x"}) {
+    config["vision_aspect_ratio"] = ratio;
+    std::ofstream(folder.path() / "config.json") << config;
+    const auto other = models::open(folder.path());
+    ASSERT_FALSE(other.ok()) << ratio;
+    EXPECT_NE(other.error().describe().find("vision_aspect_ratio"), std::string::npos) << other.error().describe();
+  }
 }
 
 }  // namespace

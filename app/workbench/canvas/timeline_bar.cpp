@@ -5,10 +5,12 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QRegularExpression>
+#include <QSignalBlocker>
 #include <QSlider>
 #include <QToolButton>
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
@@ -19,7 +21,7 @@ namespace {
 
 constexpr int kTickMs = 450;
 constexpr int kStepMs = 700;
-constexpr int kOfSteps = 1;  // entry of the list, behind layers
+constexpr const char* kFrameOption = "frame";  // of views: −1 shows all
 
 std::optional<std::int64_t> step_in_name(const std::filesystem::path& path) {
   static const QRegularExpression kName(QStringLiteral(R"(^(?:step|checkpoint)[-_]?(\d{1,18})(?:\.\w+)?$)"),
@@ -61,12 +63,14 @@ TimelineBar::TimelineBar(Studio& studio, QWidget* parent) : QWidget(parent), stu
   connect(play_, &QToolButton::clicked, this, &TimelineBar::toggle_play);
   line->addWidget(play_);
   axis_ = make_named<QComboBox>(this, "timeline-axis", QStringLiteral("What the timeline goes through"),
-                                QStringLiteral("Layers of the model, or steps of its training"));
-  axis_->addItems({QStringLiteral("layers"), QStringLiteral("steps")});
-  connect(axis_, &QComboBox::activated, this, &TimelineBar::refresh);
+                                QStringLiteral("Layers of the model, frames of a video, or steps of the training"));
+  connect(axis_, &QComboBox::activated, this, [this] {
+    chosen_ = static_cast<Axis>(axis_->currentData().toInt());
+    refresh();
+  });
   line->addWidget(axis_);
   slider_ = new QSlider(Qt::Horizontal, this);
-  give_name(slider_, "timeline-slider", QStringLiteral("Layer or step; arrows, Home and End"));
+  give_name(slider_, "timeline-slider", QStringLiteral("Layer, frame or step; arrows, Home and End"));
   slider_->setPageStep(4);
   connect(slider_, &QSlider::valueChanged, this, [this](int place) {
     if (!filling_) {
@@ -119,22 +123,56 @@ void TimelineBar::set_hidden(bool hidden) {
 
 // ---- the place
 
-bool TimelineBar::of_steps() const {
-  const bool layers = studio_.view().info().uses_layer;
-  return !series_.empty() && (!layers || axis_->currentIndex() == kOfSteps);
+bool TimelineBar::has(Axis axis) const {
+  return axis == Axis::kLayers   ? studio_.view().info().uses_layer
+         : axis == Axis::kFrames ? frames() > 1
+                                 : !series_.empty();
+}
+
+TimelineBar::Axis TimelineBar::axis() const {
+  if (chosen_ && has(*chosen_)) {
+    return *chosen_;
+  }
+  return has(Axis::kFrames) ? Axis::kFrames : has(Axis::kLayers) || series_.empty() ? Axis::kLayers : Axis::kSteps;
+}
+
+int TimelineBar::frames() const {
+  const bool has_option = std::ranges::any_of(studio_.view().info().controls,
+                                              [](const auto& control) { return control.name == kFrameOption; });
+  if (!has_option) {
+    return 0;
+  }
+  std::int64_t most = 0;
+  for (const Checkpoint* const each : studio_.checkpoints().shown()) {
+    for (const models::ImageSpan& span : each->trace->images()) {
+      most = span.video < 0 ? most : std::max(most, span.frame + 1);
+    }
+  }
+  return static_cast<int>(most);
 }
 
 int TimelineBar::count() const {
-  if (of_steps()) {
-    return static_cast<int>(series_.size());
+  switch (axis()) {
+    case Axis::kFrames:
+      return frames() + 1;  // all of them first
+    case Axis::kSteps:
+      return static_cast<int>(series_.size());
+    case Axis::kLayers:
+      break;
   }
   const bool any = studio_.view().info().uses_layer && !studio_.checkpoints().shown().empty();
   return any ? studio_.checkpoints().largest_layer(studio_.state().side, studio_.state().by_depth) + 1 : 0;
 }
 
 int TimelineBar::place() const {
-  if (!of_steps()) {
+  if (axis() == Axis::kLayers) {
     return static_cast<int>(studio_.state().layer);
+  }
+  if (axis() == Axis::kFrames) {
+    const auto own = studio_.state().options.find(studio_.state().view);
+    const auto frame =
+        own == studio_.state().options.end() ? Result<std::int64_t>(-1) : own->second.integer(kFrameOption, -1);
+    return static_cast<int>(std::clamp<std::int64_t>(frame.ok() ? *frame + 1 : 0, 0, frames()));
   }
   const auto shown = std::ranges::find_if(series_, [this](const SeriesStep& each) {
     const Checkpoint* checkpoint = studio_.checkpoints().find(each.id);
@@ -143,9 +181,24 @@ int TimelineBar::place() const {
   return shown == series_.end() ? 0 : static_cast<int>(shown - series_.begin());
 }
 
+// The entries of the list are what there is to go through.
+void TimelineBar::list_axes() {
+  const QSignalBlocker blocked(axis_);
+  axis_->clear();
+  for (const auto& [axis, name] :
+       {std::pair(Axis::kLayers, QStringLiteral("layers")), std::pair(Axis::kFrames, QStringLiteral("frames")),
+        std::pair(Axis::kSteps, QStringLiteral("steps"))}) {
+    if (has(axis)) {
+      axis_->addItem(name, static_cast<int>(axis));
+    }
+  }
+  axis_->setCurrentIndex(axis_->findData(static_cast<int>(axis())));
+  axis_->setVisible(axis_->count() > 1);
+}
+
 void TimelineBar::refresh() {
   series_ = series_of(studio_.checkpoints());
-  axis_->setVisible(!series_.empty() && studio_.view().info().uses_layer);
+  list_axes();
   const int places = count();
   show_or_hide();
   if (places < 2) {
@@ -158,11 +211,20 @@ void TimelineBar::refresh() {
   slider_->setRange(0, places - 1);
   slider_->setValue(now);
   filling_ = false;
-  label_->setText(of_steps() ? QStringLiteral("step %1, %2 of %3")
-                                   .arg(series_[static_cast<std::size_t>(now)].step)
-                                   .arg(now + 1)
-                                   .arg(places)
-                             : QStringLiteral("layer %1 of %2").arg(now).arg(places));
+  switch (axis()) {
+    case Axis::kLayers:
+      label_->setText(QStringLiteral("layer %1 of %2").arg(now).arg(places));
+      break;
+    case Axis::kFrames:
+      label_->setText(now == 0 ? QStringLiteral("all %1 frames").arg(places - 1)
+                               : QStringLiteral("frame %1 of %2").arg(now - 1).arg(places - 1));
+      break;
+    case Axis::kSteps:
+      label_->setText(QStringLiteral("step %1, %2 of %3")
+                          .arg(series_[static_cast<std::size_t>(now)].step)
+                          .arg(now + 1)
+                          .arg(places));
+  }
   // The longest of its words, so that the slider keeps its length.
   label_->setMinimumWidth(std::max(label_->minimumWidth(), label_->sizeHint().width()));
   slider_->setAccessibleDescription(label_->text());
@@ -170,7 +232,7 @@ void TimelineBar::refresh() {
 }
 
 void TimelineBar::go_to(int place) {
-  if (of_steps()) {
+  if (axis() == Axis::kSteps) {
     const std::vector<SeriesStep> series = series_;
     const auto wanted = static_cast<std::size_t>(std::clamp(place, 0, static_cast<int>(series.size()) - 1));
     studio_.columns().set_shown(series[wanted].id, true);
@@ -183,7 +245,11 @@ void TimelineBar::go_to(int place) {
     return;
   }
   session::ViewState state = studio_.state();
-  state.layer = place;
+  if (axis() == Axis::kFrames) {
+    state.options[state.view].set(kFrameOption, std::int64_t{place} - 1);
+  } else {
+    state.layer = place;
+  }
   moving_.isActive() ? studio_.amend(state) : studio_.change(state);
   moving_.start();
 }
@@ -191,7 +257,8 @@ void TimelineBar::go_to(int place) {
 // ---- playing
 
 Status TimelineBar::can_play() const {
-  return count() > 1 ? Status() : usage("this view has no layers to play, and no steps of a training are open");
+  return count() > 1 ? Status()
+                     : usage("this view has no layers or frames to play, and no steps of a training are open");
 }
 
 void TimelineBar::toggle_play() {

@@ -1,5 +1,6 @@
-// TimelineBar: a slider below the figure that moves or plays the layer, or the training steps of a series of open
-// checkpoints or atlases. Layers of a run are drawn from what it keeps; nothing runs again for them.
+// TimelineBar: a slider below the figure that moves or plays the layer, the frames of a video in views that show one at a
+// time, or the training steps of a series of open checkpoints or atlases. Layers and frames of a run are drawn from what
+// it keeps; nothing runs again for them.
 #pragma once
 
 #include <QString>
@@ -36,7 +37,7 @@ class TimelineBar : public QWidget {
   TimelineBar(Studio& studio, QWidget* parent);
 
   // Whether the user wants it; until one has said so, a small window gives its line to the figure. It is shown where
-  // the view has layers, or there is a series.
+  // the view has layers or frames, or there is a series.
   void set_wanted(bool wanted);
   bool is_wanted() const;
   // Hides it together with everything around the figure.
@@ -53,7 +54,13 @@ class TimelineBar : public QWidget {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
-  bool of_steps() const;  // else of layers
+  enum class Axis { kLayers, kFrames, kSteps };
+  bool has(Axis axis) const;
+  // The one that the user chose last, where it is there; otherwise frames before layers, and those before steps.
+  Axis axis() const;
+  // Groups of frames of the longest shown video; 0 where the view has no option for one of them.
+  int frames() const;
+  void list_axes();
   int count() const;
   int place() const;
   void refresh();
@@ -64,13 +71,14 @@ class TimelineBar : public QWidget {
 
   Studio& studio_;
   QToolButton* play_ = nullptr;
-  QComboBox* axis_ = nullptr;  // layers or steps; shown where both are there
+  QComboBox* axis_ = nullptr;  // shown where there are several
   QSlider* slider_ = nullptr;
   QLabel* label_ = nullptr;
   std::vector<SeriesStep> series_;
   QTimer tick_;                 // while it plays
   QTimer moving_;               // while it runs, moves are one step for undo()
   std::optional<bool> wanted_;  // by the user
+  std::optional<Axis> chosen_;  // likewise
   bool hidden_ = false;
   bool filling_ = false;
 };

@@ -48,6 +48,13 @@ void IdsInput::begin() {
   const bool text = !columns.empty() && columns.front()->trace->image_grid().rows == 0;
   models::Input input;
   input.ids = text ? token_ids(columns.front()->trace->tokens()) : std::vector<std::int64_t>();
+  if (text && !columns.front()->entry.text) {  // the ids of pictures and videos stand among those of the text
+    input.images = studio_.input().images;
+    input.picture = input.images.empty() ? models::PictureChanges() : studio_.input().picture;
+    input.videos = studio_.input().videos;
+    input.video_frames = studio_.input().video_frames;
+    input.pixels = studio_.input().text ? studio_.input().pixels : std::nullopt;
+  }
   studio_.inputs().set_input(input);
   panel_.take_focus();
 }

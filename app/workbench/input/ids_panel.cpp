@@ -6,7 +6,9 @@
 #include <QSpinBox>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <random>
+#include <string_view>
 
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/exact_editor.h"
@@ -109,6 +111,11 @@ void IdsPanel::set_ids(const std::vector<std::int64_t>& ids) {
   editor_->setPlainText(words.join(QStringLiteral(", ")));
   filling_ = false;
   error_->hide();
+}
+
+std::size_t IdsPanel::caret() const {
+  const std::string typed = editor_->bytes();
+  return split_words(std::string_view(typed).substr(0, std::min(editor_->caret(), typed.size())), kBetween).size();
 }
 
 void IdsPanel::read() {

@@ -28,6 +28,7 @@ class IdsPanel : public QWidget {
   explicit IdsPanel(QWidget* parent);
 
   void set_ids(const std::vector<std::int64_t>& ids);  // emits no signal
+  std::size_t caret() const;                           // ids that begin before it
   void set_vocabulary(std::int64_t vocabulary);        // smallest one of the shown models
   // The menu of tokenizers; its owner fills it when it opens.
   QMenu& lenders() { return *lenders_; }

@@ -30,6 +30,7 @@
 #include "app/workbench/input/ruler_link.h"
 #include "app/workbench/input/token_menu.h"
 #include "app/workbench/input/token_strip.h"
+#include "app/workbench/input/video_controls.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/exact_editor.h"
 #include "app/workbench/widgets/flow_layout.h"
@@ -70,6 +71,7 @@ InputDock::InputDock(Studio& studio, const std::filesystem::path& samples, QWidg
   auto* changes = new PictureControls(studio_, *picture_, body);
   connect(changes, &PictureControls::failed, this, &InputDock::failed);
   layout->addWidget(changes);
+  layout->addWidget(new VideoControls(studio_, body));
   splitter_ = new QSplitter(Qt::Vertical, body);
   splitter_->addWidget(stack_);
   auto* tokens = new QWidget(body);
@@ -462,9 +464,41 @@ void InputDock::open_video(const std::filesystem::path& path) {
   insert_file(path, kVideoMark, &models::Input::videos);
 }
 
+// A placeholder at the caret, which stands for the whole file.
+void InputDock::insert_into_ids(const std::filesystem::path& path, bool video,
+                                std::vector<std::filesystem::path> models::Input::*files) {
+  const QString name = qt(path.string());
+  const QString what = video ? QStringLiteral("videos") : QStringLiteral("pictures");
+  const std::int64_t id = studio_.checkpoints().placeholder(video);
+  if (id < 0) {
+    Q_EMIT failed(QStringLiteral("%1: expected a shown model that reads %2 beside ids, found none").arg(name, what));
+    return;
+  }
+  models::Input next = studio_.input();
+  std::vector<std::filesystem::path>& own = next.*files;
+  auto marked = single_marks(*next.ids, ids_->caret(), id, own.size());
+  if (!marked) {
+    Q_EMIT failed(QStringLiteral("%1: expected ids with one id %2, or one run of it, for each of %3 %4, found others")
+                      .arg(name)
+                      .arg(id)
+                      .arg(own.size())
+                      .arg(what));
+    return;
+  }
+  marked->ids.insert(marked->ids.begin() + static_cast<std::ptrdiff_t>(marked->caret), id);
+  own.insert(own.begin() + static_cast<std::ptrdiff_t>(marked->place), path);
+  next.ids = std::move(marked->ids);
+  next.pixels.reset();
+  studio_.inputs().set_input(next);
+}
+
 void InputDock::insert_file(const std::filesystem::path& path, std::string_view mark,
                             std::vector<std::filesystem::path> models::Input::*files) {
   models::Input next = studio_.input();
+  if (next.ids) {
+    insert_into_ids(path, mark == kVideoMark, files);
+    return;
+  }
   if (!next.text) {
     next = {};
     next.text.emplace();

@@ -57,7 +57,10 @@ class InputDock : public QDockWidget {
   bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
-  // Puts the mark at the caret of the text, and the file among those of its marks.
+  // Puts a placeholder at the caret of the ids, and the file among those of its placeholders.
+  void insert_into_ids(const std::filesystem::path& path, bool video,
+                       std::vector<std::filesystem::path> models::Input::*files);
+  // Puts the mark at the caret of the text, and the file among those of its marks; or into the ids.
   void insert_file(const std::filesystem::path& path, std::string_view mark,
                    std::vector<std::filesystem::path> models::Input::*files);
   void open(const std::filesystem::path& path);

@@ -50,12 +50,8 @@ void InputActions::set_decoder_input(const std::string& typed) {
 void InputActions::set_ids(const std::vector<std::int64_t>& ids) {
   if (value().ids != ids) {
     drop_generation();
-    models::Input typed;
-    typed.ids = ids;
-    typed.decoder_text = value().decoder_text;
-    typed.decoder_ids = value().decoder_ids;
-    typed.position_start = value().position_start;
-    input_.set(typed);
+    const CheckpointList& open = studio_.checkpoints();
+    input_.set(input_.with_ids(ids, open.placeholder(false), open.placeholder(true)));
   }
 }
 

@@ -26,7 +26,7 @@ class InputActions {
   // The typed input of the decoder of encoder–decoders: a text, or ids if no open checkpoint has a tokenizer; empty:
   // the decoder's start token alone.
   void set_decoder_input(const std::string& typed);
-  // Typed ids: run at once.
+  // Typed ids: run at once. Pictures and videos of the ids before stay with their placeholders.
   void set_ids(const std::vector<std::int64_t>& ids);
   // Sets another input, run at once; undo() restores the one before.
   void set_input(const models::Input& input);

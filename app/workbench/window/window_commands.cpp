@@ -315,7 +315,7 @@ void add_timeline_commands(CommandRegistry& commands, TimelineBar& timeline, QSe
                 QStringLiteral("timeline-shown"),
                 {},
                 [&timeline] { return timeline.is_wanted(); }});
-  commands.add({kView, QStringLiteral("&Play layers or steps"), control_shift(Qt::Key_T),
+  commands.add({kView, QStringLiteral("&Play layers, frames or steps"), control_shift(Qt::Key_T),
                 [&timeline] { timeline.toggle_play(); }, QStringLiteral("play"),
                 [&timeline] { return timeline.can_play(); }, [&timeline] { return timeline.is_playing(); }});
 }

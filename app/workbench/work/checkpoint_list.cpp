@@ -220,6 +220,18 @@ bool CheckpointList::takes_pictures() const {
                              [](const Checkpoint& each) { return each.model && each.model->info().vision_layers > 0; });
 }
 
+std::int64_t CheckpointList::placeholder(bool video) const {
+  for (const Checkpoint& each : list_) {
+    if (each.entry.shown && each.model && each.model->info().vision_layers > 0) {
+      const std::int64_t id = video ? each.model->info().video_placeholder : each.model->info().placeholder;
+      if (id >= 0) {
+        return id;
+      }
+    }
+  }
+  return -1;
+}
+
 std::optional<Question> CheckpointList::question() const {
   std::optional<Question> all;
   for (const Checkpoint& each : list_) {

@@ -96,6 +96,8 @@ class CheckpointList {
   bool has_sides() const;
   bool has_decoder() const;
   bool takes_pictures() const;
+  // The id that stands for a picture, or a video, in ids: of the first shown model that reads them; -1: none does.
+  std::int64_t placeholder(bool video) const;
   // What the shown checkpoints read whose kind is known: texts (also while none is), ids alone, or pictures alone.
   enum class Reads { kText, kIds, kPicture };
   Reads reads() const;

@@ -25,10 +25,28 @@ void LiveInput::type(const std::string& text) {
   input.images = pictures_after(value_.text.value_or(""), text, value_.images, removed_);
   input.videos = pictures_after(value_.text.value_or(""), text, value_.videos, removed_videos_, kVideoMark);
   input.picture = input.images.empty() ? models::PictureChanges() : value_.picture;
+  input.video_frames = input.videos.empty() ? models::VideoFrames() : value_.video_frames;
   input.decoder_text = value_.decoder_text;
   input.decoder_ids = value_.decoder_ids;
   input.position_start = value_.position_start;
   type(input);
+}
+
+models::Input LiveInput::with_ids(const std::vector<std::int64_t>& ids, std::int64_t image, std::int64_t video) {
+  models::Input input;
+  input.ids = ids;
+  if (value_.ids && image >= 0) {
+    input.images = files_of_ids(*value_.ids, ids, image, value_.images, removed_);
+    input.picture = input.images.empty() ? models::PictureChanges() : value_.picture;
+  }
+  if (value_.ids && video >= 0) {
+    input.videos = files_of_ids(*value_.ids, ids, video, value_.videos, removed_videos_);
+    input.video_frames = input.videos.empty() ? models::VideoFrames() : value_.video_frames;
+  }
+  input.decoder_text = value_.decoder_text;
+  input.decoder_ids = value_.decoder_ids;
+  input.position_start = value_.position_start;
+  return input;
 }
 
 void LiveInput::type(const models::Input& input) {

@@ -29,6 +29,9 @@ class LiveInput : public QObject {
   void type(const std::string& text);
   // The same for an input of which another part is typed.
   void type(const models::Input& input);
+  // These ids with the files of the present ones, each at its placeholder; without files where there are no ids now. A
+  // placeholder that is -1 has no files.
+  models::Input with_ids(const std::vector<std::int64_t>& ids, std::int64_t image, std::int64_t video);
   // Sets another input; due() follows at once.
   void set(const models::Input& input);
   // Sets another input without due(): the caller runs it.

@@ -15,6 +15,31 @@ std::size_t marks_within(std::string_view text, std::string_view mark) {
   return count;
 }
 
+std::size_t runs_of(const std::vector<std::int64_t>& ids, std::int64_t placeholder) {
+  std::size_t runs = 0;
+  for (std::size_t n = 0; n < ids.size(); ++n) {
+    runs += ids[n] == placeholder && (n == 0 || ids[n - 1] != placeholder) ? 1 : 0;
+  }
+  return runs;
+}
+
+std::size_t count_of(const std::vector<std::int64_t>& ids, std::int64_t placeholder) {
+  return static_cast<std::size_t>(std::count(ids.begin(), ids.end(), placeholder));
+}
+
+// A text whose words are ids, and whose marks are placeholders or, with `runs`, runs of them.
+std::string text_of_ids(const std::vector<std::int64_t>& ids, std::int64_t placeholder, bool runs) {
+  std::string text;
+  for (std::size_t n = 0; n < ids.size(); ++n) {
+    if (ids[n] != placeholder) {
+      text += std::to_string(ids[n]) + ' ';
+    } else if (!runs || n == 0 || ids[n - 1] != placeholder) {
+      text += kImageMark;
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::size_t marks_before(const std::string& text, std::size_t byte, std::string_view mark) {
@@ -54,6 +79,39 @@ std::vector<std::filesystem::path> pictures_after(const std::string& before, con
   next.insert(next.end(), between.begin(), between.end());
   next.insert(next.end(), pictures.end() - static_cast<std::ptrdiff_t>(last), pictures.end());
   return next;
+}
+
+std::optional<MarkedIds> single_marks(const std::vector<std::int64_t>& ids, std::size_t caret, std::int64_t placeholder,
+                                      std::size_t files) {
+  const bool single = count_of(ids, placeholder) == files;
+  if (!single && runs_of(ids, placeholder) != files) {
+    return std::nullopt;
+  }
+  MarkedIds marked;
+  for (std::size_t n = 0; n < ids.size(); ++n) {
+    if (n == caret) {
+      marked.caret = marked.ids.size();
+    }
+    if (single || ids[n] != placeholder || n == 0 || ids[n - 1] != placeholder) {
+      marked.ids.push_back(ids[n]);
+    }
+  }
+  marked.caret = caret < ids.size() ? marked.caret : marked.ids.size();
+  const auto before = marked.ids.begin() + static_cast<std::ptrdiff_t>(marked.caret);
+  marked.place = static_cast<std::size_t>(std::count(marked.ids.begin(), before, placeholder));
+  return marked;
+}
+
+std::vector<std::filesystem::path> files_of_ids(const std::vector<std::int64_t>& before,
+                                                const std::vector<std::int64_t>& after, std::int64_t placeholder,
+                                                const std::vector<std::filesystem::path>& files,
+                                                std::vector<std::filesystem::path>& removed) {
+  const bool single = count_of(before, placeholder) == files.size();
+  if (!single && runs_of(before, placeholder) != files.size()) {
+    return files;
+  }
+  return pictures_after(text_of_ids(before, placeholder, !single), text_of_ids(after, placeholder, !single), files,
+                        removed, kImageMark);
 }
 
 }  // namespace locus::workbench

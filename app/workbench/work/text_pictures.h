@@ -1,7 +1,9 @@
 // Pictures and videos in a text that is being typed: each belongs to a marker `<image>` or `<video>` and moves with it.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,5 +22,24 @@ std::vector<std::filesystem::path> pictures_after(const std::string& before, con
                                                   const std::vector<std::filesystem::path>& pictures,
                                                   std::vector<std::filesystem::path>& removed,
                                                   std::string_view mark = kImageMark);
+
+// Ids with a placeholder for each of `files` files, a caret among them, and the file that one put there would be.
+struct MarkedIds {
+  std::vector<std::int64_t> ids;
+  std::size_t caret = 0;  // in ids
+  std::size_t place = 0;  // in the files
+};
+// Each run of the placeholder becomes one, where runs and files are one to one; empty where neither runs nor single
+// placeholders are.
+std::optional<MarkedIds> single_marks(const std::vector<std::int64_t>& ids, std::size_t caret, std::int64_t placeholder,
+                                      std::size_t files);
+
+// The files of the ids `after`, given those of `before`, as pictures_after() of a text: a placeholder is a mark, or a
+// run of them where a file has several. All files stay where they are neither, as with the times of a video's frames
+// between its placeholders.
+std::vector<std::filesystem::path> files_of_ids(const std::vector<std::int64_t>& before,
+                                                const std::vector<std::int64_t>& after, std::int64_t placeholder,
+                                                const std::vector<std::filesystem::path>& files,
+                                                std::vector<std::filesystem::path>& removed);
 
 }  // namespace locus::workbench

@@ -127,6 +127,11 @@ Result<Plan> read_vision(const CheckpointFiles& checkpoint, const VisionTable& t
   LOCUS_TRY(plan->placeholders.after, token_id_or_none(checkpoint.config, {"vision_end_token_id", "image_end_token_id",
                                                                            "eoi_token_index", "eoi_token_id"}));
   LOCUS_CHECK(table.finish(checkpoint, vision, text, *plan));
+  Placeholders& kind = plan->placeholders;
+  if (kind.video_id < 0) {
+    const auto unread = token_id_or_none(checkpoint.config, {"video_token_id", "video_token_index"});
+    kind.unread_video_id = unread.ok() && *unread != kind.id ? *unread : -1;
+  }
   const std::string prefix =
       checkpoint.prefix_of(table.connector_tensors.prefixes, std::string(table.connector_tensors.anchor));
   for (Name& row : plan->names) {

@@ -23,8 +23,9 @@ enum class ImageBlocks {
 // Placeholders of a picture in a text, as the family's processor writes them: `before`, then for each row of vectors as
 // many `id` and, in families that end rows, `row_end` (`last_row_end` after the last row), then `after`. −1: none.
 struct Placeholders {
-  std::int64_t id = -1;        // id of each vector's placeholder
-  std::int64_t video_id = -1;  // that of a video's
+  std::int64_t id = -1;               // id of each vector's placeholder
+  std::int64_t video_id = -1;         // that of a video's
+  std::int64_t unread_video_id = -1;  // the same of a family whose videos are not read: such a token is refused
   std::int64_t before = -1;
   std::int64_t after = -1;
   std::string_view before_word = {};  // words of those two, where only the tokenizer knows their ids
@@ -47,6 +48,7 @@ struct VisionPlan {
   // A picture is its whole and then the cells of its tiles, without those that it does not cover, with the vector
   // `newline` behind each row.
   bool newline = false;
+  std::int64_t most_tiles = 0;  // of newline: more cells than of so many tiles are reduced, bilinearly; 0: none are
   Placeholders placeholders;
   image::VideoRule videos = image::VideoRule::kNone;
   double tokens_per_second = 1;  // steps of a position's time (kSeconds)

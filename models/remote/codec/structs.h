@@ -317,6 +317,7 @@ void members(Structs, Is<models::ModelInfo> auto& x, auto& visit) {
   visit("connector", x.connector);
   visit("image_tokens", x.image_tokens);
   visit("placeholder", x.placeholder);
+  visit("video_placeholder", x.video_placeholder);
   visit("encoder_layers", x.encoder_layers);
   visit("dtype", x.dtype);
   visit("causal", x.causal);
@@ -342,6 +343,8 @@ void members(Structs, Is<models::Input> auto& x, auto& visit) {
   visit("image", x.image);
   visit("images", x.images);
   visit("videos", x.videos);
+  visit("video_fps", x.video_frames.fps);
+  visit("video_frames", x.video_frames.count);
   visit("pixels", x.pixels);
   visit("picture", x.picture);
   visit.bytes("decoder_text", x.decoder_text);

@@ -97,7 +97,7 @@ Status check_info(const models::ModelInfo& info, const std::string& peer) {
   LOCUS_CHECK(count(info.encoder_layers, kMaxLayers, "encoder_layers"));
   LOCUS_CHECK(count(info.vision_layers, kMaxLayers, "vision_layers"));
   for (const std::int64_t value : {info.width, info.head_width, info.vocabulary, info.parameters, info.trained_length,
-                                   info.image_tokens, info.placeholder + 1}) {
+                                   info.image_tokens, info.placeholder + 1, info.video_placeholder + 1}) {
     LOCUS_CHECK(count(value, kAny, "sizes"));
   }
   LOCUS_CHECK(hold(info.layer_info.empty() || static_cast<std::int64_t>(info.layer_info.size()) == info.layers,

@@ -125,7 +125,8 @@ TEST_F(CliPictures, MistakesAreOneLine) {
   const std::string model = folder_.string();
   expect_mistake(run_locus({"run", model, "--text", "1<image>2", "--image", picture(0), "--image", picture(1)}), 3,
                  "expected 2 marks <image>, one for each picture, or 17 tokens of id 72, found 1");
-  expect_mistake(run_locus({"run", model, "--text", "1<image>2"}), 3, "expected 0 marks <image>");
+  expect_mistake(run_locus({"run", model, "--text", "1<image>2"}), 3,
+                 "expected a picture for each mark <image> and each token of id 72, found 1 of these and no picture");
   expect_mistake(run_locus({"run", model, "--ids", "1,2", "--image", picture(0)}), 3, "expected 1 mark <image>");
   expect_mistake(run_locus({"run", model, "--text", "1<image>", "--image", file("none.png")}), 3, "none.png");
   expect_mistake(run_locus({"run", model, "--text", "1<image>", "--image", picture(0), "--pixels", picture(0)}), 2,
@@ -163,10 +164,25 @@ TEST_F(CliPictures, VideosAreRefusedByName) {
   expect_mistake(run({"--ids", "1,73", "--video", (folder_ / "none.mp4").string()}), 3, "none.mp4");
   expect_mistake(
       run({"--ids", "1,73", "--video", video}), 3,
-      "expected 1 mark <video>, one for each video, or 8 tokens of id 73 with the times of frames between them");
+      "expected 1 mark <video> in a text, one for each video, or 8 tokens of id 73 with the times of frames between "
+      "them, found 1");
   expect_mistake(run({"--ids", "1", "--video", video, "--pixels", video}), 2, "--video or --pixels");
-  expect_mistake(run({"--text", "1<video>2"}), 3, "0 marks <video>");
+  expect_mistake(run({"--text", "1<video>2"}), 3,
+                 "expected a video for each mark <video> and each token of id 73, found 1 of these and no video");
   expect_error(run_locus({"run", path(), "--text", "one", "--video", video}), 3, "takes no videos");
+  for (const std::string fps : {"0", "-1", "nan", "inf", "1001", "two"}) {
+    expect_mistake(run({"--ids", "1,73", "--video", video, "--video-fps", fps}), 2, "--video-fps");
+  }
+  for (const std::string frames : {"0", "-2", "18001", "1.5", "nan"}) {
+    expect_mistake(run({"--ids", "1,73", "--video", video, "--video-frames", frames}), 2, "--video-frames");
+  }
+  expect_mistake(run({"--ids", "1,73", "--video", video, "--video-frames", "4", "--video-fps", "1"}), 2,
+                 "expected at most one of --video-fps, --video-frames");
+  expect_mistake(run({"--ids", "1", "--video-fps", "1"}), 2, "--video-fps: expected a --video");
+  const std::string without = locus::test::pictured_folder("glm4v").string();
+  expect_mistake(run_locus({"run", without, "--ids", "1,73,2"}), 4,
+                 "expected no token of id 73, which stands for a video, since models of this family read no videos");
+  expect_mistake(run_locus({"run", without, "--ids", "1,73,2", "--video", video}), 4, "read no videos");
 }
 
 // Ids that hold all of a video's tokens: two groups of frames of four cells.
@@ -206,6 +222,10 @@ TEST_F(CliPictures, VideosStandWhereTheirMarksAre) {
   EXPECT_EQ(ids_of({"--text", "12", "--video", video}), joined({block, {'1', '2'}}));
   const auto both = ids_of({"--text", "1<video>2<image>3", "--video", video, "--image", picture(0)});
   EXPECT_EQ(std::count(both.begin(), both.end(), 73), 8);
+  const std::vector<std::int64_t> group{69, 73, 73, 73, 73, 70};  // of two frames
+  EXPECT_EQ(ids_of({"--video", video, "--video-frames", "2"}), group);
+  EXPECT_EQ(ids_of({"--video", video, "--video-frames", "4"}), block);
+  EXPECT_EQ(ids_of({"--video", video, "--video-fps", "1000"}), block);  // it has four frames
   EXPECT_EQ(std::count(both.begin(), both.end(), 72), 8);
   EXPECT_LT(std::find(both.begin(), both.end(), 73), std::find(both.begin(), both.end(), 72));
 }

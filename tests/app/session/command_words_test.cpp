@@ -71,6 +71,20 @@ TEST_F(CommandWords, NameTheLayersOfAnOverride) {
       << shell_line(*words);
 }
 
+TEST_F(CommandWords, NameTheFramesOfVideos) {
+  Recipe made = recipe();
+  made.session.state.view = "attention";
+  made.session.input.videos = {"/clip.mp4"};
+  made.session.input.video_frames.fps = 0.1;
+  auto words = command_words(made);
+  ASSERT_TRUE(words.ok()) << words.error().describe();
+  EXPECT_NE(shell_line(*words).find(" --video /clip.mp4 --video-fps 0.1"), std::string::npos) << shell_line(*words);
+  made.session.input.video_frames = {{}, 16};
+  words = command_words(made);
+  ASSERT_TRUE(words.ok()) << words.error().describe();
+  EXPECT_NE(shell_line(*words).find(" --video-frames 16"), std::string::npos) << shell_line(*words);
+}
+
 TEST_F(CommandWords, NameTheBaseOfAdapters) {
   Recipe made = recipe();
   made.session.state.view = "attention";

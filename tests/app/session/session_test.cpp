@@ -64,6 +64,21 @@ TEST(Session, WhatIsSavedIsWhatIsLoaded) {
   EXPECT_NE(to_json(saved, folder).find("\"rope_base_layers\": \"global\""), std::string::npos);
 }
 
+TEST(Session, TheFramesOfVideosAreKept) {
+  const auto folder = scratch();
+  for (const models::VideoFrames& frames : {models::VideoFrames{0.1, {}}, models::VideoFrames{{}, 16}}) {
+    session::Session saved = example(folder);
+    saved.input.text = "<video>";
+    saved.input.videos = {folder / "clip.mp4"};
+    saved.input.video_frames = frames;
+    ASSERT_TRUE(session::save_session(saved, folder / "s.locus.json").ok());
+    const auto loaded = session::load_session(folder / "s.locus.json");
+    ASSERT_TRUE(loaded.ok()) << loaded.error().describe();
+    EXPECT_EQ(loaded->input.video_frames, frames);
+    EXPECT_EQ(loaded->input.videos, saved.input.videos);
+  }
+}
+
 TEST(Session, PathsMoveWithTheFolder) {
   const auto folder = scratch();
   std::filesystem::create_directories(folder / "here");
@@ -172,7 +187,14 @@ TEST(Session, BadFilesAreOneClearError) {
            {"{\"locus\": \"session/1\", \"checkpoints\": [{\"path\": \"a\", \"edits\": [{\"edit\": \"wish\"}]}]}",
             "checkpoints[0]: edits[0].edit: expected one of positions"},
            {"{\"locus\": \"session/1\", \"input\": {\"ids\": 5}}", "ids: expected a list"},
-           {"{\"locus\": \"session/1\", \"input\": {\"ids\": [1, \"a\"]}}", "ids[1]"}}) {
+           {"{\"locus\": \"session/1\", \"input\": {\"ids\": [1, \"a\"]}}", "ids[1]"},
+           {"{\"locus\": \"session/1\", \"input\": {\"video_fps\": 0}}", "video_fps: expected frames a second from"},
+           {"{\"locus\": \"session/1\", \"input\": {\"video_fps\": -1}}", "video_fps"},
+           {"{\"locus\": \"session/1\", \"input\": {\"video_fps\": 1e9}}", "video_fps"},
+           {"{\"locus\": \"session/1\", \"input\": {\"video_fps\": \"fast\"}}", "video_fps"},
+           {"{\"locus\": \"session/1\", \"input\": {\"video_frames\": 0}}", "video_frames: expected frames from 1"},
+           {"{\"locus\": \"session/1\", \"input\": {\"video_frames\": 18001}}", "video_frames"},
+           {"{\"locus\": \"session/1\", \"input\": {\"video_frames\": 8, \"video_fps\": 1}}", "found both"}}) {
     ASSERT_TRUE(write_file(file, text).ok());
     const auto loaded = session::load_session(file);
     ASSERT_FALSE(loaded.ok()) << text;

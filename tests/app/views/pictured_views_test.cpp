@@ -87,6 +87,7 @@ TEST(PicturedViews, OfVideosShowOneFrameOrAll) {
 TEST(PicturedViews, OfTiles) {
   expect_drawn_or_refused("internvl_tiles");
   expect_drawn_or_refused("llava_next");
+  expect_drawn_or_refused("llava_onevision");
 }
 
 }  // namespace

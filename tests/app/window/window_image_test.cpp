@@ -11,6 +11,8 @@
 
 #include "app/session/shared_options.h"
 #include "app/workbench/input/patch_picture.h"
+#include "app/workbench/widgets/exact_editor.h"
+#include "tests/support/pictured_text.h"
 
 namespace locus::workbench {
 namespace {
@@ -40,6 +42,46 @@ class WindowImage : public WindowTest {
     ASSERT_TRUE(settle());
   }
 };
+
+// A model that reads videos, and no texts.
+TEST_F(WindowImage, AVideoStandsAtTheCaretOfIds) {
+  opener_ = models::open;
+  make_window();
+  const std::string clip = file("clip.gif");
+  std::ofstream(clip, std::ios::binary) << test::grey_gif(4, 16, 16, 50);  // two groups of 2 × 2 cells
+  open(test::pictured_folder("qwen2_vl").c_str());
+  Studio& studio = window_->studio();
+  studio.inputs().set_ids({1, 2, 3});
+  ASSERT_TRUE(settle());
+  auto* editor = window_->findChild<ExactEditor*>(QStringLiteral("ids-editor"));
+  ASSERT_EQ(editor->bytes(), "1, 2, 3");
+  editor->set_caret(2);
+  window_->open_path(clip);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(studio.input().ids, (std::vector<std::int64_t>{1, 73, 2, 3}));
+  EXPECT_EQ(studio.input().videos, std::vector<std::filesystem::path>{clip});
+  const auto shown = studio.checkpoints().shown();
+  ASSERT_EQ(shown.size(), 1U);
+  EXPECT_EQ(shown.front()->trace->length(), 13);  // 8 cells between their first and last id
+  EXPECT_EQ(shown.front()->trace->images().size(), 2U);
+  studio.inputs().set_ids({1, 73, 2, 3, 4});
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(studio.input().videos.size(), 1U);
+  studio.inputs().set_ids({1, 2, 3, 4});
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(studio.input().videos.empty());
+}
+
+TEST_F(WindowImage, AVideoBesideIdsNeedsAModelThatReadsVideos) {
+  open("a");
+  window_->studio().inputs().set_ids({1, 2, 3});
+  ASSERT_TRUE(settle());
+  std::ofstream(file("clip.gif"), std::ios::binary) << test::grey_gif(4, 16, 16, 50);
+  window_->open_path(file("clip.gif"));
+  EXPECT_NE(window_->last_message().indexOf(QLatin1String("reads videos")), -1)
+      << window_->last_message().toStdString();
+  EXPECT_TRUE(window_->studio().input().videos.empty());
+}
 
 TEST_F(WindowImage, ABrokenImageSaysSo) {
   QImage green(20, 12, QImage::Format_RGB32);

@@ -1,16 +1,19 @@
 // The timeline below the figure: layers and steps by a slider, by keys and by playing; the wipe between two columns.
 #include "tests/support/window.h"
 
+#include <QComboBox>
 #include <QLabel>
 #include <QMouseEvent>
 #include <QSlider>
 #include <QToolButton>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 
 #include "app/views/shared/plots/map_lines.h"
 #include "app/workbench/canvas/canvas_link.h"
 #include "app/workbench/canvas/timeline_bar.h"
+#include "tests/support/pictured_text.h"
 
 namespace locus::workbench {
 namespace {
@@ -83,6 +86,43 @@ TEST_F(WindowTimeline, ItGoesWhereThereIsNothingToGoThrough) {
   EXPECT_FALSE(bar().isVisible());
   action("timeline-shown").trigger();
   EXPECT_TRUE(bar().isVisible());
+}
+
+// Two groups of frames: all of them first, then one at a time; layers are in the list.
+TEST_F(WindowTimeline, FramesOfAVideoAreShownOneAtATime) {
+  opener_ = models::open;
+  make_window();
+  window_->resize(1200, 900);
+  const std::string clip = config_.path().toStdString() + "/clip.gif";
+  std::ofstream(clip, std::ios::binary) << test::grey_gif(4, 16, 16, 50);
+  open(test::pictured_folder("qwen2_vl").c_str());
+  models::Input input;
+  input.ids = std::vector<std::int64_t>{1, 73, 2};
+  input.videos = {clip};
+  window_->studio().inputs().set_input(input);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(label(), QStringLiteral("layer 0 of 2"));
+  show("attention-image");
+  auto* axis = window_->findChild<QComboBox*>(QStringLiteral("timeline-axis"));
+  EXPECT_EQ(axis->currentText(), QStringLiteral("frames"));
+  EXPECT_EQ(label(), QStringLiteral("all 2 frames"));
+  const auto frame = [this] { return *window_->studio().state().options.at("attention-image").integer("frame", -1); };
+  press(&slider(), Qt::Key_Right);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(frame(), 0);
+  EXPECT_EQ(label(), QStringLiteral("frame 0 of 2"));
+  press(&slider(), Qt::Key_Home);
+  EXPECT_EQ(frame(), -1);
+  action("play").trigger();
+  ASSERT_TRUE(wait([&] { return frame() == 1; }));
+  ASSERT_TRUE(wait([this] { return !bar().is_playing(); }));
+  EXPECT_EQ(layer(), 0);
+  axis->setCurrentIndex(axis->findText(QStringLiteral("layers")));
+  Q_EMIT axis->activated(axis->currentIndex());
+  press(&slider(), Qt::Key_End);
+  EXPECT_EQ(layer(), 1);
+  EXPECT_EQ(frame(), 1);
+  ASSERT_TRUE(settle());
 }
 
 // Until one has asked for it.

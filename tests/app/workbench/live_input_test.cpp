@@ -49,6 +49,29 @@ TEST_F(LiveInput, AnotherInputRunsAtOnceAndEndsTheWait) {
   EXPECT_TRUE(input_.empty());
 }
 
+TEST_F(LiveInput, TypingKeepsTheFramesThatAreTakenOfAVideo) {
+  models::Input input;
+  input.text = "x<video>";
+  input.videos = {"clip.mp4"};
+  input.video_frames.fps = 1;
+  input_.set(input);
+  input_.type("xy<video>");
+  EXPECT_EQ(input_.value().video_frames, input.video_frames);
+  input_.type("xy");
+  EXPECT_TRUE(input_.value().video_frames.empty());
+  models::Input ids;
+  ids.ids = std::vector<std::int64_t>{1, 9, 2};
+  ids.videos = {"clip.mp4"};
+  ids.video_frames.count = 8;
+  input_.set(ids);
+  const models::Input more = input_.with_ids({1, 9, 2, 3}, 8, 9);
+  EXPECT_EQ(more.videos, ids.videos);
+  EXPECT_EQ(more.video_frames, ids.video_frames);
+  const models::Input none = input_.with_ids({1, 2, 3}, 8, 9);
+  EXPECT_TRUE(none.videos.empty());
+  EXPECT_TRUE(none.video_frames.empty());
+}
+
 TEST_F(LiveInput, TypingKeepsTheStartPosition) {
   models::Input input;
   input.text = "x";

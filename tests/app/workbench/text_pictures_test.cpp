@@ -49,6 +49,46 @@ TEST(TextPictures, AreFewerThanMarksThatNobodyFilled) {
   EXPECT_EQ(pictures_after("x", "x<image>", {}, removed), Pictures());
 }
 
+using Ids = std::vector<std::int64_t>;
+
+// Placeholders of id 9: one for each file, or as many as its cells.
+TEST(TextPictures, StandInIdsAtTheirPlaceholders) {
+  const auto single = single_marks({1, 9, 2, 9}, 2, 9, 2);
+  ASSERT_TRUE(single);
+  EXPECT_EQ(single->ids, (Ids{1, 9, 2, 9}));
+  EXPECT_EQ(single->caret, 2U);
+  EXPECT_EQ(single->place, 1U);
+  const auto runs = single_marks({1, 9, 9, 9, 2, 9, 9}, 4, 9, 2);
+  ASSERT_TRUE(runs);
+  EXPECT_EQ(runs->ids, (Ids{1, 9, 2, 9}));
+  EXPECT_EQ(runs->caret, 2U);
+  EXPECT_EQ(runs->place, 1U);
+  const auto within = single_marks({1, 9, 9, 9, 2}, 2, 9, 1);  // the caret in a run is behind its file
+  ASSERT_TRUE(within);
+  EXPECT_EQ(within->caret, 2U);
+  EXPECT_EQ(within->place, 1U);
+  const auto end = single_marks({1, 9, 9}, 3, 9, 1);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->caret, 2U);
+  EXPECT_FALSE(single_marks({9, 9, 1, 9}, 0, 9, 1));  // a video with times between its placeholders
+  const auto none = single_marks({}, 0, 9, 0);
+  ASSERT_TRUE(none);
+  EXPECT_TRUE(none->ids.empty());
+}
+
+TEST(TextPictures, GoWithTheirPlaceholderInIds) {
+  Pictures removed;
+  const Pictures two{"a", "b"};
+  EXPECT_EQ(files_of_ids({1, 9, 2, 9}, {1, 9, 2, 9, 3}, 9, two, removed), two);
+  EXPECT_EQ(files_of_ids({1, 9, 2, 9}, {1, 2, 9}, 9, two, removed), Pictures{"b"});
+  EXPECT_EQ(removed, Pictures{"a"});
+  EXPECT_EQ(files_of_ids({1, 2, 9}, {1, 9, 2, 9}, 9, {"b"}, removed), two);
+  EXPECT_EQ(files_of_ids({9, 9, 2, 9, 9}, {9, 9, 2}, 9, two, removed), Pictures{"a"});
+  EXPECT_EQ(files_of_ids({9, 9, 2}, {2}, 9, {"a"}, removed), Pictures());
+  EXPECT_EQ(files_of_ids({9, 9, 2, 9, 9}, {9, 9}, 9, {"film"}, removed),
+            Pictures{"film"});  // its groups are not told apart
+}
+
 TEST(TextPictures, AreCountedBeforeTheCaret) {
   const std::string text = "x<image>y<image>";
   EXPECT_EQ(marks_before(text, 0), 0U);

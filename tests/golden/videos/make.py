@@ -91,6 +91,27 @@ def times():
     return cases
 
 
+def rates(models):
+    """Qwen2.5-VL: seconds of a group and positions t of a video's groups, behind two tokens, at rates and numbers of frames that
+    are asked for."""
+    cases = []
+    processor = Qwen2VLVideoProcessor()
+    for total, fps in [(100, 25.0), (250, 29.97), (64, 24.0)]:
+        for asked in ({"fps": 0.5}, {"fps": 1}, {"fps": 3.7}, {"fps": 12.5}, {"num_frames": 6}, {"num_frames": 33}):
+            meta = VideoMetadata(total_num_frames=total, fps=fps, duration=total / fps)
+            own = processor if "fps" in asked else Qwen2VLVideoProcessor(fps=None)
+            meta.frames_indices = own.sample_frames(meta, **asked).tolist()
+            seconds = processor.temporal_patch_size / meta.sampled_fps
+            groups = (len(meta.frames_indices) + 1) // 2
+            ids = [1, 5] + [VIDEO] * (4 * groups)
+            made, _ = models["qwen2_5_vl"].model.get_rope_index(
+                torch.tensor([ids]), types_of(ids), video_grid_thw=torch.tensor([[groups, 4, 4]]),
+                second_per_grid_ts=torch.tensor([seconds], dtype=torch.float32))
+            cases.append({"total": total, "fps": fps, **{("fps_asked" if key == "fps" else key): value for key, value in asked.items()},
+                           "seconds": seconds, "t": made[0, 0, 2::4].tolist()})
+    return cases
+
+
 def vision_ids(name, thw, kind):
     cells = thw[1] * thw[2] // 4
     if name == "qwen3_vl" and kind == VIDEO:
@@ -183,7 +204,8 @@ def main():
         folder = os.path.join(HERE, "..", "families-vlm", name)
         models[name] = kind.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).double().eval()
         run(name, models[name])
-    expected = {"sampling": sampling(), "sizes": sizes(), "capped": capped(), "times": times(), "positions": positions(models)}
+    expected = {"sampling": sampling(), "sizes": sizes(), "capped": capped(), "times": times(), "positions": positions(models),
+                "rates": rates(models)}
     with open(os.path.join(HERE, "expected.json"), "w") as file:
         file.write("{\n")
         for n, (key, cases) in enumerate(expected.items()):

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/base/atomic_file.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/layouts.h"
 #include "tests/support/opened.h"
@@ -107,6 +108,49 @@ TEST(PictureStability, OfAVisionLanguageModelItIsTheTower) {
   EXPECT_NEAR(points->front().layers.front().attention, 0, 1e-6);
   EXPECT_NEAR(points->front().prediction, 0, 1e-6);
   EXPECT_GT(points->back().layers.front().states, 0);
+}
+
+Result<std::vector<PictureStabilityPoint>> moved_points(const std::string& family, const Input& input) {
+  LOCUS_TRY(const auto model, open(test::pictured_folder(family)));
+  LOCUS_TRY(const auto trace, model->run(input));
+  return picture_stability(*model, *trace, {PictureMove::kRight, {0, 1}});
+}
+
+// Tiles share their places; a picture that is one tile is a grid like any other.
+TEST(PictureStability, RefusesPicturesInTilesByName) {
+  for (const std::string family : {"internvl_tiles", "llava_next"}) {
+    SCOPED_TRACE(family);
+    Input input;
+    input.image = test::pictured_folder(family) / "image0.png";
+    const auto points = moved_points(family, input);
+    ASSERT_FALSE(points.ok());
+    EXPECT_EQ(points.error().code, ErrorCode::kUnsupported);
+    EXPECT_NE(points.error().describe().find("image0.png: expected a picture in one part, found one in "),
+              std::string::npos)
+        << points.error().describe();
+  }
+  const test::TemporaryFolder folder;
+  Input input;
+  input.image = folder.path() / "small.png";
+  test::write_picture(*input.image, 16, 16);
+  const auto points = moved_points("internvl_tiles", input);
+  ASSERT_TRUE(points.ok()) << points.error().describe();
+  EXPECT_NEAR(points->front().layers.front().states, 0, 1e-6);
+  EXPECT_NEAR(points->front().prediction, 0, 1e-6);
+  EXPECT_GT(points->back().layers.front().states, 0);
+}
+
+TEST(PictureStability, RefusesVideosByName) {
+  const test::TemporaryFolder folder;
+  Input input;
+  input.ids = std::vector<std::int64_t>{1, 72, 73, 2};
+  input.images = {test::pictured_folder("qwen2_vl") / "image0.png"};
+  input.videos = {folder.path() / "clip.gif"};
+  ASSERT_TRUE(write_file(input.videos.front(), test::grey_gif(4, 16, 16, 50)).ok());
+  const auto points = moved_points("qwen2_vl", input);
+  ASSERT_FALSE(points.ok());
+  EXPECT_NE(points.error().message.find("no video; qwen2_vl read 1 video"), std::string::npos)
+      << points.error().describe();
 }
 
 TEST(PictureStability, RefusesWhatHasNoPictureToMove) {

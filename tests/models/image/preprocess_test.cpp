@@ -255,6 +255,20 @@ TEST(Preprocess, PinpointsKeepMostOfThePicture) {
   EXPECT_EQ(patch_grid(8, 8, *parsed, 14, 14).error().code, ErrorCode::kUnsupported);
 }
 
+// LLaVA-OneVision: up to six tiles of 384 pixels in either direction, where the file lists no sizes.
+TEST(Preprocess, OneVisionHasSizesOfItsOwn) {
+  const auto parsed = parse_preprocessor(R"({"image_processor_type": "LlavaOnevisionImageProcessor"})", "file.json");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().describe();
+  EXPECT_EQ(parsed->rule, ResizeRule::kPinpoints);
+  EXPECT_EQ(parsed->height, 384);
+  EXPECT_EQ(parsed->interpolation, Interpolation::kBicubic);
+  ASSERT_EQ(parsed->pinpoints.size(), 36U);
+  EXPECT_EQ(parsed->pinpoints.front(), (std::array<std::int64_t, 2>{384, 384}));
+  EXPECT_EQ(parsed->pinpoints[7], (std::array<std::int64_t, 2>{768, 768}));
+  EXPECT_EQ(parsed->pinpoints.back(), (std::array<std::int64_t, 2>{2304, 2304}));
+  EXPECT_EQ(canvas_of(1900, 700, *parsed), (TilePlace{2, 5, 0, 0}));
+}
+
 TEST(Preprocess, APictureInTilesIsNotOneInput) {
   const auto parsed = parse_preprocessor(
       R"({"image_processor_type": "GotOcr2ImageProcessor", "crop_to_patches": true, "size": {"height": 8, "width": 8}})",
