@@ -138,13 +138,17 @@ Prepared Cope::prepare(const State& state, std::int64_t layer, const Projections
 }
 
 double Cope::macs(std::int64_t layer, std::int64_t length) const {
-  if (!counts(layer)) {
-    return 0;
-  }
   const auto tokens = static_cast<double>(length);
   const auto width = static_cast<double>(shape_.heads * shape_.head_width);
   double sum = 0;
-  if (options_.gates != "key") {  // else the logits' own products
+  if (options_.with == "relative") {
+    sum += tokens * width * static_cast<double>(std::min(options_.relative_length, length));
+  }
+  if (!counts(layer)) {
+    return sum;
+  }
+  const bool unrotated = options_.with == "rope" && !options_.rotate_gates;
+  if (options_.gates != "key" || unrotated) {  // else the logits' own products
     sum += tokens * tokens * width;
   }
   if (options_.gates == "sep-key") {
