@@ -17,10 +17,9 @@ State PositionEncoding::begin(const Positions& positions, std::int64_t /*batch*/
   return {positions, {}};
 }
 
-Result<std::vector<TrainingPositions>> PositionEncoding::training_positions(const Positions& natural,
-                                                                            std::int64_t sequences,
+Result<std::vector<TrainingPositions>> PositionEncoding::training_positions(const Positions& natural, Range sequences,
                                                                             std::uint64_t /*seed*/) const {
-  return std::vector<TrainingPositions>{{natural, sequences}};
+  return std::vector<TrainingPositions>{{natural, sequences.size()}};
 }
 
 at::Tensor PositionEncoding::training_loss(std::uint64_t /*seed*/) const {

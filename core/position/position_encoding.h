@@ -53,7 +53,7 @@ struct State {
   at::Tensor table;  // meaning is the encoding's own: cos and sin, SeqPE's E (T, d), TAPE's e (B, H, T, M, L, R) …
 };
 
-// Training sequences that share their positions.
+// Neighbouring training sequences that share their positions.
 struct TrainingPositions {
   Positions positions;
   std::int64_t sequences = 0;
@@ -143,10 +143,11 @@ class PositionEncoding {
 
   // The state a run over `positions` starts with.
   virtual State begin(const Positions& positions, std::int64_t batch) const;
-  // Where `sequences` training sequences stand that would be evaluated at `natural`: there, unless the encoding trains
-  // on others (RandPE: a sorted sample; SeqPE: some of them shifted). Deterministic in `seed`. kBadInput for positions
-  // that the encoding cannot be trained on.
-  virtual Result<std::vector<TrainingPositions>> training_positions(const Positions& natural, std::int64_t sequences,
+  // Where the training sequences `sequences` of a step's batch stand that would otherwise stand at `natural`: there,
+  // unless the encoding trains on others (RandPE: one sorted sample for all; SeqPE: some of them shifted, each by
+  // itself, the last ones). What is drawn for a sequence depends on `seed` and its number in the batch, so that parts of
+  // a batch differ. kBadInput for positions that the encoding cannot be trained on.
+  virtual Result<std::vector<TrainingPositions>> training_positions(const Positions& natural, Range sequences,
                                                                     std::uint64_t seed) const;
   // The loss of every training step that shapes the encoding itself, added to the task's (SeqPE: α·L_δ + β·L_OOD), a
   // differentiable scalar; undefined for all others. Deterministic in `seed`.

@@ -62,7 +62,7 @@ Randpe::Randpe(const ModelShape& shape, RandpeOptions options, std::unique_ptr<P
   description_.content = inner_->description().content;
 }
 
-Result<std::vector<TrainingPositions>> Randpe::training_positions(const Positions& natural, std::int64_t sequences,
+Result<std::vector<TrainingPositions>> Randpe::training_positions(const Positions& natural, Range sequences,
                                                                   std::uint64_t seed) const {
   LOCUS_CHECK(accepts(natural));
   const std::int64_t length = natural.size();
@@ -72,7 +72,7 @@ Result<std::vector<TrainingPositions>> Randpe::training_positions(const Position
   }
   const at::Generator generator = at::detail::createCPUGenerator(seed);
   const at::Tensor drawn = at::randperm(options_.length_max, generator, at::kLong).slice(0, 0, length);
-  return std::vector<TrainingPositions>{{{std::get<0>(drawn.sort()).to(at::kDouble), 0}, sequences}};
+  return std::vector<TrainingPositions>{{{std::get<0>(drawn.sort()).to(at::kDouble), 0}, sequences.size()}};
 }
 
 Entry randpe_encoding() {

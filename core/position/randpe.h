@@ -31,7 +31,7 @@ class Randpe final : public WithOptions<Randpe, RandpeOptions>, public Paired {
   Randpe(const ModelShape& shape, RandpeOptions options, std::unique_ptr<PositionEncoding> inner);
 
   const Description& description() const override { return description_; }
-  Result<std::vector<TrainingPositions>> training_positions(const Positions& natural, std::int64_t sequences,
+  Result<std::vector<TrainingPositions>> training_positions(const Positions& natural, Range sequences,
                                                             std::uint64_t seed) const override;
   State begin(const Positions& positions, std::int64_t batch) const override { return inner_->begin(positions, batch); }
   at::Tensor embed(const State& state) const override { return inner_->embed(state); }

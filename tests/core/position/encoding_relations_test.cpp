@@ -302,7 +302,7 @@ TEST(EncodingRelations, xposReachesTokens131072Apart) {
 TEST(EncodingRelations, randpeTrainsOnSortedSamples) {
   const auto randpe = encoding("randpe", {{"length_max", std::int64_t{100}}}, shape_of(2, 8));
   const auto drawn = [&](std::int64_t length, std::uint64_t seed) {
-    const auto groups = randpe->training_positions(Positions::sequence(length), 3, seed);
+    const auto groups = randpe->training_positions(Positions::sequence(length), {0, 3}, seed);
     EXPECT_TRUE(groups.ok() && groups->size() == 1 && groups->front().sequences == 3);
     return groups->front().positions.ids;
   };
@@ -314,8 +314,8 @@ TEST(EncodingRelations, randpeTrainsOnSortedSamples) {
   EXPECT_TRUE(drawn(40, 1).equal(ids));
   EXPECT_FALSE(drawn(40, 2).equal(ids));
   EXPECT_TRUE(drawn(100, 3).equal(at::arange(100, at::kDouble)));
-  EXPECT_FALSE(randpe->training_positions(Positions::sequence(101), 1, 1).ok());
-  EXPECT_FALSE(randpe->training_positions(Positions::grid(2, 2), 1, 1).ok());
+  EXPECT_FALSE(randpe->training_positions(Positions::sequence(101), {0, 1}, 1).ok());
+  EXPECT_FALSE(randpe->training_positions(Positions::grid(2, 2), {0, 1}, 1).ok());
 }
 
 TEST(EncodingRelations, kerpleParametersStayAbove1Percent) {
