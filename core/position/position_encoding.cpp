@@ -22,6 +22,10 @@ Result<std::vector<TrainingPositions>> PositionEncoding::training_positions(cons
   return std::vector<TrainingPositions>{{natural, sequences.size()}};
 }
 
+Positions PositionEncoding::evaluation_positions(const Positions& natural) const {
+  return natural;
+}
+
 at::Tensor PositionEncoding::training_loss(std::uint64_t /*seed*/) const {
   return {};
 }

@@ -149,6 +149,9 @@ class PositionEncoding {
   // a batch differ. kBadInput for positions that the encoding cannot be trained on.
   virtual Result<std::vector<TrainingPositions>> training_positions(const Positions& natural, Range sequences,
                                                                     std::uint64_t seed) const;
+  // Where the tokens of a run stand that would otherwise stand at `natural`, 0 … T − 1 or later: there, unless the
+  // encoding draws positions in evaluation too (RandPE). Tokens may stand elsewhere when there are more of them.
+  virtual Positions evaluation_positions(const Positions& natural) const;
   // The loss of every training step that shapes the encoding itself, added to the task's (SeqPE: α·L_δ + β·L_OOD), a
   // differentiable scalar; undefined for all others. Deterministic in `seed`.
   virtual at::Tensor training_loss(std::uint64_t seed) const;

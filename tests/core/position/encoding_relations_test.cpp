@@ -318,6 +318,33 @@ TEST(EncodingRelations, randpeTrainsOnSortedSamples) {
   EXPECT_FALSE(randpe->training_positions(Positions::grid(2, 2), {0, 1}, 1).ok());
 }
 
+// Evaluation draws as training does, by a seed of its own that the configuration keeps.
+TEST(EncodingRelations, randpeDrawsPositionsInEvaluationOnRequest) {
+  const auto with = [](std::int64_t seed, const std::string& evaluation = "drawn") {
+    return encoding("randpe", {{"length_max", std::int64_t{100}}, {"evaluation", evaluation}, {"seed", seed}},
+                    shape_of(2, 8));
+  };
+  const Positions natural = Positions::sequence(40);
+  EXPECT_TRUE(encoding("randpe", {}, shape_of(2, 8))->evaluation_positions(natural).ids.equal(natural.ids));
+  EXPECT_TRUE(with(7, "natural")->evaluation_positions(natural).ids.equal(natural.ids));
+  const auto drawn = with(7);
+  const at::Tensor ids = drawn->evaluation_positions(natural).ids;
+  EXPECT_TRUE(ids.equal(drawn->training_positions(natural, {0, 1}, 7)->front().positions.ids));
+  EXPECT_TRUE(ids.equal(with(7)->evaluation_positions(natural).ids));
+  EXPECT_FALSE(ids.equal(with(8)->evaluation_positions(natural).ids));
+  EXPECT_TRUE((ids.slice(0, 1) > ids.slice(0, 0, -1)).all().item<bool>());
+  EXPECT_LT(ids[-1].item<double>(), 100);
+  EXPECT_FALSE(ids.equal(natural.ids));
+  EXPECT_TRUE(drawn->evaluation_positions(Positions::sequence(40, 5)).ids.equal(ids + 5));
+  EXPECT_TRUE(drawn->evaluation_positions(Positions::sequence(100)).ids.equal(at::arange(100, at::kDouble)));
+  EXPECT_TRUE(drawn->accepts(Positions::sequence(100)).ok());
+  EXPECT_NE(drawn->accepts(Positions::sequence(101)).error().message.find("length_max"), std::string::npos);
+  EXPECT_TRUE(with(7, "natural")->accepts(Positions::sequence(101)).ok());
+  EXPECT_EQ(drawn->settings().text("evaluation", "").value(), "drawn");
+  EXPECT_EQ(drawn->settings().integer("seed", 0).value(), 7);
+  EXPECT_EQ(drawn->evaluation_positions(Positions::sequence(0)).ids.numel(), 0);
+}
+
 TEST(EncodingRelations, kerpleParametersStayAbove1Percent) {
   const auto kerple = encoding("kerple-log", {}, shape_of(2, 8));
   for (const position::Parameter& parameter : kerple->parameters()) {
