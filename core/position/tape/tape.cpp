@@ -29,7 +29,7 @@ const Description& Tape::about() {
                      {"layers.N.pe.up_proj", "(I, F)", "model: e to I gated numbers; zero at first. F = H when shared"},
                      {"layers.N.pe.x_proj", "(I, C)", "model: the gates from the feed-forward's output"},
                      {"layers.N.pe.down_proj", "(F, I)", "model: back to e"},
-                     {"layers.N.pe.w1", "(F, I)", "paper: W1 of Eq. 8; F = H, or (H, M·L, I) in full"},
+                     {"layers.N.pe.w1", "(F, I)", "paper: W1 of Eq. 8; F = H, H·M·L in whole, or (H, M·L, I) in full"},
                      {"layers.N.pe.w2", "(F, I)", "paper: W2 of Eq. 8; zero at first"},
                      {"layers.N.pe.psi.w1", "(P, C)", "paper: first layer of ψ"},
                      {"layers.N.pe.psi.b1", "(P)", "paper: its bias"},
@@ -83,6 +83,9 @@ void Tape::initialise() {
     case TapeMixing::kFull:
       mixed = blocks_.blocks * blocks_.rows;
       per_head = {heads};
+      break;
+    case TapeMixing::kWhole:
+      mixed = heads * blocks_.blocks * blocks_.rows;
       break;
     case TapeMixing::kVector:
       mixed = shape_.head_width;
@@ -294,8 +297,9 @@ namespace {
 
 constexpr Words kForms{WordTable<TapeForm, 2>{{{"model", TapeForm::kModel}, {"paper", TapeForm::kPaper}}}};
 constexpr Words kSoftmaxes{WordTable<TapeSoftmax, 2>{{{"head", TapeSoftmax::kHead}, {"block", TapeSoftmax::kBlock}}}};
-constexpr Words kMixings{WordTable<TapeMixing, 4>{{{"shared", TapeMixing::kShared},
+constexpr Words kMixings{WordTable<TapeMixing, 5>{{{"shared", TapeMixing::kShared},
                                                    {"full", TapeMixing::kFull},
+                                                   {"whole", TapeMixing::kWhole},
                                                    {"vector", TapeMixing::kVector},
                                                    {"non-equivariant", TapeMixing::kNonEquivariant}}}};
 constexpr Words kStarts{WordTable<TapeStart, 2>{{{"rope", TapeStart::kRope}, {"fourier", TapeStart::kFourier}}}};
@@ -308,8 +312,8 @@ const OptionTable<TapeOptions> kTapeOptions{
     {"softmax", &TapeOptions::softmax,
      "ẽ averages with one soft-max a head, or a block (Eq. 7; the default of the paper's form)", kSoftmaxes},
     {"mixing", &TapeOptions::mixing,
-     "what the weights mix: shared (heads; survives id shifts), full (blocks and rows of a head), vector (channels), "
-     "non-equivariant (heads with R, or with channels)",
+     "what the weights mix: shared (heads; survives id shifts), full (blocks and rows of a head), whole (those of all "
+     "heads, ML × I of Eq. 8), vector (channels), non-equivariant (heads with R, or with channels)",
      kMixings},
     {"updates", &TapeOptions::updates, "both, or only the update after the attention or the feed-forward (Table 6)",
      kUpdates},
