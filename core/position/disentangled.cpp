@@ -71,6 +71,7 @@ const Description& Disentangled::about() {
       .options = DisentangledOptions::kTable.described(),
       .scores = true,
       .has_parts = true,
+      .no_distance = "a row of its table holds many of them, and counts as query and key make it",
   };
   return description;
 }

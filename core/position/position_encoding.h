@@ -207,6 +207,12 @@ class PositionEncoding {
   // `output` (B, R, C): the feed-forward's output, before the residual.
   virtual void after_feed_forward(State& state, std::int64_t layer, const at::Tensor& output) const;
 
+  // (K) float64 how far the tile's keys stand behind its one query, for its one head, as description().distance defines
+  // it; NaN where a key has no distance. Errors: kUnsupported where nothing stands for a distance, saying why, and where
+  // this layer or state has none. The state enters the layer. By default the difference of position ids or of learned
+  // positions, or the length of the difference of two vectors().
+  virtual Result<at::Tensor> distances(const State& state, const Prepared& prepared, const Tile& tile) const;
+
   // (1 or H, T, X) vectors whose inner products are ⟨e_i, e_j⟩ of the state entering `layer` (first of the batch), or
   // undefined where the encoding has none.
   virtual at::Tensor vectors(const State& state, std::int64_t layer) const;

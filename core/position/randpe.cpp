@@ -61,6 +61,7 @@ const Description& Randpe::about() {
       .rotates = true,
       .has_dot_product = true,
       .has_waves = true,
+      .distance = kIndexDistance,
   };
   return description;
 }
@@ -78,6 +79,7 @@ Randpe::Randpe(const ModelShape& shape, RandpeOptions options, std::unique_ptr<P
   description_.embeds = inner_->description().embeds;
   description_.rotates = inner_->description().rotates;
   description_.content = inner_->description().content;
+  description_.distance = inner_->description().distance;
 }
 
 Status Randpe::accepts(const Positions& positions) const {

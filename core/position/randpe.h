@@ -51,6 +51,9 @@ class Randpe final : public WithOptions<Randpe, RandpeOptions>, public Paired {
     return inner_->prepare(state, layer, projections);
   }
   at::Tensor vectors(const State& state, std::int64_t layer) const override { return inner_->vectors(state, layer); }
+  Result<at::Tensor> distances(const State& state, const Prepared& prepared, const Tile& tile) const override {
+    return inner_->distances(state, prepared, tile);
+  }
   // Over sinusoids: kUnsupported.
   Result<PairForm> pair_form(const Prepared& prepared, std::int64_t layer) const override {
     return position::pair_form(*inner_, prepared, layer);

@@ -137,6 +137,14 @@ Prepared Cope::prepare(const State& state, std::int64_t layer, const Projections
   return prepared;
 }
 
+Result<at::Tensor> Cope::distances(const State& /*state*/, const Prepared& prepared, const Tile& tile) const {
+  if (!counts(tile.layer)) {
+    return unsupported("encoding cope: this layer counts no keys");
+  }
+  const TileScores scores = score(prepared, tile, Wanted{.positions = true}, {});
+  return scores.positions.select(0, 0).select(0, 0).select(0, 0).to(at::kCPU, at::kDouble);
+}
+
 double Cope::macs(std::int64_t layer, std::int64_t length) const {
   const auto tokens = static_cast<double>(length);
   const auto width = static_cast<double>(shape_.heads * shape_.head_width);
@@ -324,6 +332,7 @@ const Description& Cope::about() {
       .has_gates = true,
       .has_waves = true,
       .waves_where = {"with", "rope"},
+      .distance = "p_ij",
   };
   return description;
 }

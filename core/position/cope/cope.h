@@ -73,6 +73,8 @@ class Cope final : public WithOptions<Cope, CopeOptions>, public RowFormed {
   std::optional<RowForm> row_form(const Prepared& prepared, std::int64_t layer) const override;
   bool hard_attention() const override { return options_.hard_attention; }
   at::Tensor vectors(const State& state, std::int64_t layer) const override;
+  // p_ij, clamped; kUnsupported for layers that count nothing.
+  Result<at::Tensor> distances(const State& state, const Prepared& prepared, const Tile& tile) const override;
 
  private:
   at::Tensor gate_logits(const Prepared& prepared, const Tile& tile) const;

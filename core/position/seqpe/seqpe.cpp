@@ -54,6 +54,7 @@ const Description& Seqpe::about() {
       .grid_options = [](std::int64_t, std::int64_t) -> Settings {
         return {{"dimensions", std::int64_t{2}}};
       },
+      .distance = kVectorDistance,
   };
   return description;
 }
