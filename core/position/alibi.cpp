@@ -45,6 +45,7 @@ const Description& Alibi::about() {
       .content = "q·k/√D",
       .options = AlibiOptions::kTable.described(),
       .scores = true,
+      .distance = kIndexDistance,
   };
   return description;
 }

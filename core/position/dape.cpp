@@ -35,6 +35,7 @@ const Description& Dape::about() {
                      {"layers.N.correction.2.bias", "(H)", "b₂"}},
       .options = DapeOptions::kTable.described(),
       .scores = true,
+      .no_distance = "a network mixes the biases of all heads with what the tokens are",
   };
   return description;
 }

@@ -71,6 +71,7 @@ const Description& Disentangled::about() {
       .options = DisentangledOptions::kTable.described(),
       .scores = true,
       .has_parts = true,
+      .no_distance = "a row of its table holds many of them, and counts as query and key make it",
   };
   return description;
 }
@@ -182,7 +183,9 @@ TileScores Disentangled::score(const Prepared& prepared, const Tile& tile, const
 }
 
 double Disentangled::macs(std::int64_t /*layer*/, std::int64_t length) const {
-  const auto rows = static_cast<double>(std::min(2 * options_.span(), 2 * length - 1));
+  const auto farthest = static_cast<double>(length - 1);
+  const at::Tensor ends = disentangled_rows(at::tensor({-farthest, farthest}, at::kDouble), options_);
+  const auto rows = static_cast<double>(ends[1].item<std::int64_t>() - ends[0].item<std::int64_t>() + 1);
   const auto width = static_cast<double>(shape_.heads * shape_.head_width);
   const auto key_width = static_cast<double>(shape_.kv_heads * shape_.head_width);
   const double met = static_cast<double>(length) * rows * width;

@@ -52,6 +52,7 @@ const Description& Fire::about() {
                      {"mlp.2.bias", "(H)", "second layer"}},
       .options = FireOptions::kTable.described(),
       .scores = true,
+      .no_distance = "its network turns a share of the distance that a query can see into any bias",
   };
   return description;
 }

@@ -32,6 +32,7 @@ const Description& Fox::about() {
       .options = FoxOptions::kTable.described(),
       .scores = true,
       .forgets = true,
+      .no_distance = "its gates say how much of a key is kept",
   };
   return description;
 }

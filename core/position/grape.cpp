@@ -95,6 +95,7 @@ const Description& Grape::about() {
       .options = GrapeOptions::kTable.described(),
       .rotates = true,
       .has_dot_product = true,
+      .distance = kIndexDistance,
   };
   return description;
 }
@@ -104,6 +105,7 @@ const Description& Grape::description() const {
     Description description = about();
     description.has_dot_product = description.rotates = false;
     description.scores = description.learns_positions = true;
+    description.distance = "Φ_i − Φ_j";
     return description;
   }();
   static const Description scoring = [] {
@@ -112,7 +114,16 @@ const Description& Grape::description() const {
     description.scores = true;
     return description;
   }();
-  return options_.form == Form::kMultiplicative ? about() : options_.form == Form::kContextual ? contextual : scoring;
+  static const Description path = [] {
+    Description description = scoring;
+    description.distance = "";
+    description.no_distance = "gates of pairs of tokens say how much of a key is kept";
+    return description;
+  }();
+  return options_.form == Form::kMultiplicative ? about()
+         : options_.form == Form::kContextual   ? contextual
+         : options_.form == Form::kPath         ? path
+                                                : scoring;
 }
 
 Status Grape::settle(const GrapeOptions& options, const ModelShape& shape) {

@@ -19,6 +19,7 @@ Description described_kerple(const char* name, const char* title, const char* eq
       .parameters = {{"p", "(H)", "at least 0.01"}, {"a", "(H)", "at least 0.01"}},
       .options = KerpleOptions::kTable.described(),
       .scores = true,
+      .distance = kIndexDistance,
   };
 }
 

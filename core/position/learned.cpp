@@ -84,6 +84,7 @@ const Description& Learned::about() {
                 {"grid_columns", columns},
                 {"beyond", std::string("interpolate")}};
       },
+      .distance = kVectorDistance,
   };
   return description;
 }

@@ -13,6 +13,7 @@ const Description& None::about() {
       .paper = "Kazemnejad et al. 2023, arXiv:2305.19466",
       .equation = "q_i·k_j/√D",
       .content = "q·k/√D",
+      .no_distance = "it sees no positions",
   };
   return description;
 }

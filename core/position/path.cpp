@@ -66,6 +66,7 @@ const Description& Path::about() {
       .options = PathOptions::kTable.described(),
       .scores = true,
       .transforms = true,
+      .no_distance = "the tokens between change the key, one after the other",
   };
   return description;
 }

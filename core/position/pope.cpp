@@ -65,6 +65,7 @@ const Description& Pope::about() {
       .rotates = true,
       .has_dot_product = true,
       .has_waves = true,
+      .distance = kIndexDistance,
   };
   return description;
 }

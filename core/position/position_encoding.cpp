@@ -17,10 +17,13 @@ State PositionEncoding::begin(const Positions& positions, std::int64_t /*batch*/
   return {positions, {}};
 }
 
-Result<std::vector<TrainingPositions>> PositionEncoding::training_positions(const Positions& natural,
-                                                                            std::int64_t sequences,
+Result<std::vector<TrainingPositions>> PositionEncoding::training_positions(const Positions& natural, Range sequences,
                                                                             std::uint64_t /*seed*/) const {
-  return std::vector<TrainingPositions>{{natural, sequences}};
+  return std::vector<TrainingPositions>{{natural, sequences.size()}};
+}
+
+Positions PositionEncoding::evaluation_positions(const Positions& natural) const {
+  return natural;
 }
 
 at::Tensor PositionEncoding::training_loss(std::uint64_t /*seed*/) const {
@@ -82,6 +85,33 @@ void PositionEncoding::after_attention(State& /*state*/, std::int64_t /*layer*/,
 
 void PositionEncoding::after_feed_forward(State& /*state*/, std::int64_t /*layer*/,
                                           const at::Tensor& /*output*/) const {}
+
+Result<at::Tensor> PositionEncoding::distances(const State& state, const Prepared& prepared, const Tile& tile) const {
+  const Description& what = description();
+  const std::int64_t row = tile.rows.begin;
+  const std::int64_t head = tile.heads.begin;
+  if (what.distance.empty()) {
+    return unsupported("encoding " + what.name + " has no distance between tokens: " + what.no_distance);
+  }
+  if (what.learns_positions) {
+    const at::Tensor places = learned_positions(prepared);  // (B, H, T, 1)
+    const at::Tensor own = places.select(0, 0).select(0, head).flatten().to(at::kCPU, at::kDouble);
+    return own[row] - own.slice(0, tile.columns.begin, tile.columns.end);
+  }
+  if (what.distance == kVectorDistance) {
+    const at::Tensor all = state.table.defined() ? vectors(state, tile.layer) : at::Tensor();
+    if (!all.defined()) {
+      return unsupported("encoding " + what.name + ": the vectors of the positions are not kept");
+    }
+    const at::Tensor own = all.select(0, all.size(0) == 1 ? 0 : head).to(at::kCPU, at::kDouble);  // (T, X)
+    return (own.slice(0, tile.columns.begin, tile.columns.end) - own[row]).norm(2, -1);
+  }
+  if (prepared.positions.dimensions() != 1) {
+    return unsupported("encoding " + what.name + ": positions of several components have no one distance");
+  }
+  const at::Tensor ids = prepared.positions.ids.to(at::kCPU, at::kDouble);
+  return ids[row] - ids.slice(0, tile.columns.begin, tile.columns.end);
+}
 
 at::Tensor PositionEncoding::vectors(const State& /*state*/, std::int64_t /*layer*/) const {
   return {};

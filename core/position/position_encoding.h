@@ -53,7 +53,7 @@ struct State {
   at::Tensor table;  // meaning is the encoding's own: cos and sin, SeqPE's E (T, d), TAPE's e (B, H, T, M, L, R) …
 };
 
-// Training sequences that share their positions.
+// Neighbouring training sequences that share their positions.
 struct TrainingPositions {
   Positions positions;
   std::int64_t sequences = 0;
@@ -144,11 +144,15 @@ class PositionEncoding {
 
   // The state a run over `positions` starts with.
   virtual State begin(const Positions& positions, std::int64_t batch) const;
-  // Where `sequences` training sequences stand that would be evaluated at `natural`: there, unless the encoding trains
-  // on others (RandPE: a sorted sample; SeqPE: some of them shifted). Deterministic in `seed`. kBadInput for positions
-  // that the encoding cannot be trained on.
-  virtual Result<std::vector<TrainingPositions>> training_positions(const Positions& natural, std::int64_t sequences,
+  // Where the training sequences `sequences` of a step's batch stand that would otherwise stand at `natural`: there,
+  // unless the encoding trains on others (RandPE: one sorted sample for all; SeqPE: some of them shifted, each by
+  // itself, the last ones). What is drawn for a sequence depends on `seed` and its number in the batch, so that parts of
+  // a batch differ. kBadInput for positions that the encoding cannot be trained on.
+  virtual Result<std::vector<TrainingPositions>> training_positions(const Positions& natural, Range sequences,
                                                                     std::uint64_t seed) const;
+  // Where the tokens of a run stand that would otherwise stand at `natural`, 0 … T − 1 or later: there, unless the
+  // encoding draws positions in evaluation too (RandPE). Tokens may stand elsewhere when there are more of them.
+  virtual Positions evaluation_positions(const Positions& natural) const;
   // The loss of every training step that shapes the encoding itself, added to the task's (SeqPE: α·L_δ + β·L_OOD), a
   // differentiable scalar; undefined for all others. Deterministic in `seed`.
   virtual at::Tensor training_loss(std::uint64_t seed) const;
@@ -203,6 +207,12 @@ class PositionEncoding {
   virtual void after_attention(State& state, std::int64_t layer, const Attended& attended) const;
   // `output` (B, R, C): the feed-forward's output, before the residual.
   virtual void after_feed_forward(State& state, std::int64_t layer, const at::Tensor& output) const;
+
+  // (K) float64 how far the tile's keys stand behind its one query, for its one head, as description().distance defines
+  // it; NaN where a key has no distance. Errors: kUnsupported where nothing stands for a distance, saying why, and where
+  // this layer or state has none. The state enters the layer. By default the difference of position ids or of learned
+  // positions, or the length of the difference of two vectors().
+  virtual Result<at::Tensor> distances(const State& state, const Prepared& prepared, const Tile& tile) const;
 
   // (1 or H, T, X) vectors whose inner products are ⟨e_i, e_j⟩ of the state entering `layer` (first of the batch), or
   // undefined where the encoding has none.

@@ -11,6 +11,20 @@
 
 namespace locus::position {
 
+namespace {
+
+constexpr Words kEvaluations{
+    WordTable<RandpeEvaluation, 2>{{{"natural", RandpeEvaluation::kNatural}, {"drawn", RandpeEvaluation::kDrawn}}}};
+
+// (count) float64: sorted different numbers of 0 … `below` − 1.
+at::Tensor sorted_sample(std::int64_t below, std::int64_t count, std::uint64_t seed) {
+  const at::Generator generator = at::detail::createCPUGenerator(seed);
+  const at::Tensor drawn = at::randperm(below, generator, at::kLong).slice(0, 0, count);
+  return std::get<0>(drawn.sort()).to(at::kDouble);
+}
+
+}  // namespace
+
 const OptionTable<RandpeOptions> kRandpeOptions{
     {"over", &RandpeOptions::over, "the encoding of the sampled positions: rope or sinusoidal",
      OneOf{{"rope", "sinusoidal"}}},
@@ -18,6 +32,10 @@ const OptionTable<RandpeOptions> kRandpeOptions{
      Whole{1, std::int64_t{1} << 31}},
     {"layout", &RandpeOptions::layout, "of the encoding below (sinusoidal: interleaved)", kLayoutWords},
     {"base", &RandpeOptions::base, "of the encoding below"},
+    {"evaluation", &RandpeOptions::evaluation,
+     "positions outside training: natural, 0 … T − 1; drawn, a sorted sample of 0 … L_max − 1 for each length",
+     kEvaluations},
+    {"seed", &RandpeOptions::seed, "drawn: of the sample", Whole{0, std::int64_t{1} << 53}},
 };
 
 Result<RandpeOptions> RandpeOptions::from(const Settings& settings) {
@@ -43,6 +61,7 @@ const Description& Randpe::about() {
       .rotates = true,
       .has_dot_product = true,
       .has_waves = true,
+      .distance = kIndexDistance,
   };
   return description;
 }
@@ -60,9 +79,19 @@ Randpe::Randpe(const ModelShape& shape, RandpeOptions options, std::unique_ptr<P
   description_.embeds = inner_->description().embeds;
   description_.rotates = inner_->description().rotates;
   description_.content = inner_->description().content;
+  description_.distance = inner_->description().distance;
 }
 
-Result<std::vector<TrainingPositions>> Randpe::training_positions(const Positions& natural, std::int64_t sequences,
+Status Randpe::accepts(const Positions& positions) const {
+  LOCUS_CHECK(inner_->accepts(positions));
+  if (options_.evaluation == RandpeEvaluation::kDrawn && positions.size() > options_.length_max) {
+    return bad_input("encoding randpe: expected at most " + std::to_string(options_.length_max) +
+                     " tokens, length_max, of which positions are drawn, found " + std::to_string(positions.size()));
+  }
+  return {};
+}
+
+Result<std::vector<TrainingPositions>> Randpe::training_positions(const Positions& natural, Range sequences,
                                                                   std::uint64_t seed) const {
   LOCUS_CHECK(accepts(natural));
   const std::int64_t length = natural.size();
@@ -70,9 +99,17 @@ Result<std::vector<TrainingPositions>> Randpe::training_positions(const Position
     return bad_input("encoding randpe: expected a training length of 0 … " + std::to_string(options_.length_max) +
                      ", found " + std::to_string(length));
   }
-  const at::Generator generator = at::detail::createCPUGenerator(seed);
-  const at::Tensor drawn = at::randperm(options_.length_max, generator, at::kLong).slice(0, 0, length);
-  return std::vector<TrainingPositions>{{{std::get<0>(drawn.sort()).to(at::kDouble), 0}, sequences}};
+  const at::Tensor drawn = sorted_sample(options_.length_max, length, seed);
+  return std::vector<TrainingPositions>{{{drawn, 0}, sequences.size()}};
+}
+
+Positions Randpe::evaluation_positions(const Positions& natural) const {
+  const std::int64_t length = natural.size();
+  if (options_.evaluation == RandpeEvaluation::kNatural || length == 0 || !accepts(natural).ok()) {
+    return natural;
+  }
+  const at::Tensor drawn = sorted_sample(options_.length_max, length, static_cast<std::uint64_t>(options_.seed));
+  return {drawn + natural.ids[0], natural.prefix};
 }
 
 Entry randpe_encoding() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/position/list.h"
 #include "core/position/shared/additive_bias.h"
@@ -21,6 +22,7 @@ Description described_relative(const char* name, const char* title, const char* 
                       "e, one vector a distance, shared by heads"}},
       .options = RelativeOptions::kTable.described(),
       .scores = true,
+      .distance = kIndexDistance,
   };
 }
 
@@ -143,6 +145,16 @@ TileScores Relative::score(const Prepared& prepared, const Tile& tile, const Wan
     scores.content = content;
   }
   return scores;
+}
+
+Result<at::Tensor> Relative::distances(const State& state, const Prepared& prepared, const Tile& tile) const {
+  LOCUS_TRY(const at::Tensor apart, PositionEncoding::distances(state, prepared, tile));
+  const std::int64_t rows = embedding_.of(tile.layer).size(0);
+  const auto last = static_cast<double>(shape_.causal ? rows - 1 : rows / 2);
+  if (beyond_ == BeyondTable::kLast) {
+    return apart.clamp(-last, last);
+  }
+  return apart.masked_fill(apart.abs() > last, std::numeric_limits<double>::quiet_NaN());
 }
 
 double Relative::macs(std::int64_t layer, std::int64_t length) const {

@@ -43,6 +43,8 @@ class Relative final : public WithOptions<Relative, RelativeOptions>, public Add
   bool is_dot_product() const override { return false; }
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                    const at::Tensor& carry) const override;
+  // Beyond the table NaN, or the last distance.
+  Result<at::Tensor> distances(const State& state, const Prepared& prepared, const Tile& tile) const override;
   // Every query meets the vectors of the distances that there are.
   double macs(std::int64_t layer, std::int64_t length) const override;
 

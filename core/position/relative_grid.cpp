@@ -52,6 +52,7 @@ const Description& RelativeGrid::about() {
             "b, one number an offset and head; the last three: class to patch, patch to class, class to class"}},
       .options = RelativeGridOptions::kTable.described(),
       .scores = true,
+      .no_distance = "patches stand in rows and columns",
   };
   return description;
 }

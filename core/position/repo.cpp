@@ -46,6 +46,7 @@ const Description& Repo::about() {
       .options = RepoOptions::kTable.described(),
       .rotates = true,
       .learns_positions = true,
+      .distance = "z_i − z_j",
   };
   return description;
 }

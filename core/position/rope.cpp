@@ -129,6 +129,7 @@ const Description& Rope::about() {
       .rotates = true,
       .has_dot_product = true,
       .has_waves = true,
+      .distance = kIndexDistance,
   };
   return description;
 }

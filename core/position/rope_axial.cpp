@@ -64,6 +64,7 @@ const Description& RopeAxial::about() {
       .rotates = true,
       .has_dot_product = true,
       .has_waves = true,
+      .no_distance = "patches stand in rows and columns",
   };
   return description;
 }

@@ -33,6 +33,7 @@ const Description& RopeMixed::about() {
       .options = RopeMixedOptions::kTable.described(),
       .rotates = true,
       .has_dot_product = true,
+      .no_distance = "patches stand in rows and columns",
   };
   return description;
 }

@@ -22,6 +22,7 @@ const Description& Selective::about() {
       .equation = "q_i·k_j/√D − Σ_{j<m<i} max(0, q⁰_m·k⁰_j/√D), q⁰ and k⁰ of head 0",
       .content = "q·k/√D",
       .scores = true,
+      .no_distance = "tokens hide earlier ones, wherever they stand",
   };
   return description;
 }

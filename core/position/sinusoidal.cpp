@@ -40,6 +40,7 @@ const Description& Sinusoidal::about() {
       .embeds = true,
       .has_dot_product = true,
       .has_waves = true,
+      .distance = kVectorDistance,
   };
   return description;
 }

@@ -29,6 +29,7 @@ const Description& StickBreaking::about() {
       .equation = "ln A_ij, A_ij = σ(s_ij) Π_{j<l<i} (1 − σ(s_il)), s = q·k/√D",
       .content = "s_ij = q·k/√D, 0 of the token itself",
       .scores = true,
+      .no_distance = "keys take their share one after the other",
   };
   return description;
 }

@@ -48,6 +48,7 @@ const Description& T5::about() {
       .parameters = {{"relative_attention_bias", "(buckets, H)", "b, one number a bucket and head"}},
       .options = T5Options::kTable.described(),
       .scores = true,
+      .no_distance = "a bucket holds many of them and gives them one bias",
   };
   return description;
 }

@@ -83,6 +83,7 @@ const Description& Tapa::about() {
                      {"layers.N.phase", "(H, D, D)", "𝒩 of Eq. 10, with phase=general"}},
       .options = TapaOptions::kTable.described(),
       .scores = true,
+      .distance = "turns |i − j|^α·φ_ij",
   };
   return description;
 }
@@ -142,6 +143,14 @@ at::Tensor Tapa::phase(const at::Tensor& rows, const at::Tensor& columns, const 
     return query.sum(-1, true) + (key.sum(-1) * scale).unsqueeze(-2);
   }
   return at::matmul(query, key.transpose(-1, -2));
+}
+
+Result<at::Tensor> Tapa::distances(const State& /*state*/, const Prepared& prepared, const Tile& tile) const {
+  const at::Tensor rows = tile_rows(prepared.query, tile);
+  const at::Tensor columns = tile_columns(prepared.key, tile, prepared.query.size(1));
+  const at::Tensor phase = this->phase(rows, columns, tile).select(0, 0).select(0, 0).select(0, 0);  // (K)
+  return phase.to(at::kCPU, at::kDouble) *
+         tapa_distance(tile_distances(prepared.positions, tile), options_.alpha).select(0, 0).to(at::kCPU);
 }
 
 TileScores Tapa::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,

@@ -40,6 +40,8 @@ class Tapa final : public WithOptions<Tapa, TapaOptions>, public Paired {
   bool is_dot_product() const override { return false; }
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                    const at::Tensor& carry) const override;
+  // |i − j|^α·φ_ij, the turns of the cosine.
+  Result<at::Tensor> distances(const State& state, const Prepared& prepared, const Tile& tile) const override;
   // Amplitude and phase; of the general phase kUnsupported, whose matrices mix all channels.
   Result<PairForm> pair_form(const Prepared& prepared, std::int64_t layer) const override;
 

@@ -45,6 +45,7 @@ const Description& Xpos::about() {
       .rotates = true,
       .scores = true,
       .has_waves = true,
+      .distance = kIndexDistance,
   };
   return description;
 }

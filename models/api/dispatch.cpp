@@ -224,6 +224,11 @@ Result<std::vector<PictureStabilityPoint>> picture_stability(const Model& model,
   return wherever<&picture_stability>(&Engine::picture_stability, model, trace, sweep, stop, progress);
 }
 
+Result<PerceivedDistances> perceived_distances(const Trace& trace, std::int64_t layer, std::int64_t head,
+                                               std::int64_t query, StopToken stop) {
+  return wherever<&perceived_distances>(&Engine::perceived_distances, trace, layer, head, query, stop);
+}
+
 Estimate pictures_estimate(const Model& model, const Input& input, const RunOptions& options) {
   return wherever<&pictures_estimate>(&Engine::pictures_estimate, model, input, options);
 }

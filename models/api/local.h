@@ -17,6 +17,7 @@
 #include "models/api/model.h"
 #include "models/api/move_curve.h"
 #include "models/api/pairs.h"
+#include "models/api/perceived_distance.h"
 #include "models/api/picture_stability.h"
 #include "models/api/process_group.h"
 #include "models/api/repeated_text.h"
@@ -68,6 +69,7 @@
   FUNCTION(models, pair_plane)            \
   FUNCTION(models, pair_profile)          \
   FUNCTION(models, pair_statistics)       \
+  FUNCTION(models, perceived_distances)   \
   FUNCTION(models, picture_stability)     \
   FUNCTION(models, pictures_estimate)     \
   FUNCTION(models, predictions_at)        \

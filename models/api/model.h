@@ -45,6 +45,8 @@ struct EncodingUse {
   bool forgets = false;           // FoX: a gate of every token
   bool learns_positions = false;  // RePo: a position of every token for each head
   bool transforms = false;        // PaTH: the tokens between key and query change the key
+  std::string distance = {};      // what stands for the distance from query to key: "i − j"; empty: nothing does,
+  std::string no_distance = {};   // for this reason, a clause
 };
 
 // The properties that layers have of their own.

@@ -139,6 +139,11 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   at::Tensor vectors(const position::State& state, std::int64_t layer) const override {
     return own_->vectors(state, layer);
   }
+  Result<at::Tensor> distances(const position::State& state, const position::Prepared& prepared,
+                               const position::Tile& tile) const override {
+    const position::Prepared placed = places_ ? with_places(prepared) : prepared;
+    return own_->distances(state, gates_ ? with_gates(placed) : placed, tile);
+  }
   // Errors: kUnsupported; edited logits are not a sum over pairs.
   Result<position::PairForm> pair_form(const position::Prepared& prepared, std::int64_t layer) const override;
 

@@ -55,6 +55,23 @@ std::shared_ptr<const attention::Blocks> with_one_more(const std::shared_ptr<con
   return attention::Blocks::make(std::move(of), blocks->alone);
 }
 
+// Positions of the prompt and of `count` tokens behind it: they go on at the largest so far + 1. An encoding that draws
+// positions draws those of all these tokens at once, unless edits have moved the prompt's.
+position::Positions continued_positions(const transformer::Transformer& model, const PreparedInput& prepared,
+                                        std::int64_t start, std::int64_t count) {
+  position::Positions positions = prepared.batch.positions;
+  const position::Positions natural =
+      position::Positions::sequence(positions.size() + count, static_cast<double>(start));
+  const position::Positions drawn = model.encoding().evaluation_positions(natural);
+  if (!drawn.ids.is_same(natural.ids) && at::equal(positions.ids, prepared.unedited.ids)) {
+    return drawn;
+  }
+  const at::Tensor more = at::arange(count, at::kDouble) + positions.ids.max().item<double>() + 1;
+  positions.ids =
+      at::cat({positions.ids, positions.ids.dim() == 1 ? more : more.unsqueeze(1).expand({-1, positions.ids.size(1)})});
+  return positions;
+}
+
 }  // namespace
 
 Result<Generation> Runner::generate(const Input& input, const GenerateOptions& options, const RunOptions& run_options,
@@ -73,14 +90,16 @@ Result<Generation> Runner::generate(const Input& input, const GenerateOptions& o
     RunOptions kept = run_options;
     kept.continuable = true;
     LOCUS_CHECK(Estimator(checkpoint_).check_memory(std::max(length, prepared.longest()), kept, prepared.vision.get()));
-    // Tokens go on at the largest position so far + 1.
-    position::Positions positions = prepared.batch.positions;
-    const double next = positions.ids.max().item<double>() + 1;
-    const at::Tensor more = at::arange(options.count, at::kDouble) + next;
-    positions.ids = at::cat(
-        {positions.ids, positions.ids.dim() == 1 ? more : more.unsqueeze(1).expand({-1, positions.ids.size(1)})});
+    const position::Positions positions =
+        continued_positions(*parts_.transformer, prepared, input.position_start, options.count);
     LOCUS_CHECK(parts_.transformer->accepts(positions));
     LOCUS_TRY(const transformer::Transformer* model, checkpoint_.ready());
+    if (positions.ids.dim() == 1) {
+      prepared.batch.positions = positions.slice({0, prompt});
+      for (std::int64_t n = 0; n < prompt; ++n) {
+        prepared.tokens[static_cast<std::size_t>(n)].position = positions.ids[n].item<double>();
+      }
+    }
 
     RunOptions each = kept;
     each.all_logits = false;
@@ -133,7 +152,8 @@ Result<Generation> Runner::generate(const Input& input, const GenerateOptions& o
       const std::int64_t id = generation.ids[n];
       const std::int64_t to = texts && n < ends.size() ? before + static_cast<std::int64_t>(ends[n]) : from;
       prepared.tokens.push_back({id, tokenizer != nullptr ? tokenizer->label(id) : std::to_string(id),
-                                 texts ? Range{from, to} : Range{}, next + static_cast<double>(n)});
+                                 texts ? Range{from, to} : Range{},
+                                 positions.ids[prompt + static_cast<std::int64_t>(n)].max().item<double>()});
       from = to;
     }
     prepared.text += texts ? generation.text : "";

@@ -189,8 +189,8 @@ Result<PreparedInput> InputReader::prepare_tokens(const transformer::Transformer
                        std::to_string(id));
     }
     ids[n] = id;
-    prepared.tokens.push_back({id, tokenizer != nullptr ? tokenizer->label(id) : std::to_string(id), tokens[n].bytes,
-                               static_cast<double>(start) + static_cast<double>(n)});
+    prepared.tokens.push_back(
+        {id, tokenizer != nullptr ? tokenizer->label(id) : std::to_string(id), tokens[n].bytes, 0});
   }
   prepared.batch.positions = model.positions(length, static_cast<double>(start));
   if (const std::int64_t padding = model.spec().padding; padding >= 0) {
@@ -198,9 +198,10 @@ Result<PreparedInput> InputReader::prepare_tokens(const transformer::Transformer
     const at::Tensor counts = prepared.batch.ids[0].ne(padding).to(at::kDouble);
     at::Tensor& places = prepared.batch.positions.ids;
     places = at::where(counts.gt(0), counts.cumsum(0) - 1 + static_cast<double>(start), at::full_like(counts, -1));
-    for (std::size_t n = 0; n < tokens.size(); ++n) {
-      prepared.tokens[n].position = places[static_cast<std::int64_t>(n)].item<double>();
-    }
+  }
+  const at::Tensor places = prepared.batch.positions.ids.contiguous();
+  for (std::size_t n = 0; n < tokens.size(); ++n) {
+    prepared.tokens[n].position = places.data_ptr<double>()[n];
   }
   return prepared;
 }

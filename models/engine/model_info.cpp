@@ -80,7 +80,8 @@ ModelInfo shape_info(const transformer::Transformer& model) {
     const position::PositionEncoding& encoding = *model.encodings()[n].encoding;
     const position::Description& what = encoding.description();
     info.encodings.push_back({what.name, encoding.settings(), what.has_gates, what.has_dot_product, what.content,
-                              what.has_parts, what.forgets, what.learns_positions, what.transforms});
+                              what.has_parts, what.forgets, what.learns_positions, what.transforms, what.distance,
+                              what.no_distance});
   }
   for (const transformer::LayerSpec& layer : spec.layers) {
     const transformer::AttentionSpec& own = layer.attention;

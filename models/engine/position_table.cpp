@@ -75,7 +75,7 @@ Result<std::shared_ptr<const PositionTable>> position_table(const Checkpoint& ch
     }
     LOCUS_TRY(const auto encoding, encoding_with(parts, request.overrides, layer));
     const position::Positions positions = grid ? parts.transformer->grid_positions(request.rows, request.columns)
-                                               : parts.transformer->positions(request.length);
+                                               : position::Positions::sequence(request.length);
     LOCUS_CHECK(encoding->accepts(positions));
     const position::State state = encoding->begin(positions, 1);
     const std::int64_t number = parts.transformer->encoding_layer(layer);

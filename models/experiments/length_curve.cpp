@@ -10,6 +10,7 @@
 #include "models/engine/loaded_model.h"
 #include "models/experiments/at_once.h"
 #include "models/experiments/fields.h"
+#include "models/experiments/rerun.h"
 
 namespace locus::models {
 
@@ -65,9 +66,9 @@ class Stretches {
   std::int64_t count_ = 1;
 };
 
-Input window_input(const std::vector<TokenInfo>& tokens, const Window& window) {
+Input window_input(const Model& model, const std::vector<TokenInfo>& tokens, const Window& window) {
   Input input;
-  input.position_start = static_cast<std::int64_t>(tokens.front().position);
+  input.position_start = position_start_of(model, tokens);
   input.ids.emplace();
   for (std::int64_t n = window.begin; n < window.end; ++n) {
     input.ids->push_back(tokens[static_cast<std::size_t>(n)].id);
@@ -81,7 +82,7 @@ Input window_input(const std::vector<TokenInfo>& tokens, const Window& window) {
 // Negative log-likelihoods of the tokens window.first … window.end.
 Result<std::vector<double>> score_window(const Model& model, const std::vector<TokenInfo>& tokens, const Window& window,
                                          const StopToken& stop) {
-  LOCUS_TRY(const TracePointer trace, model.run(window_input(tokens, window), {.all_logits = true}, stop));
+  LOCUS_TRY(const TracePointer trace, model.run(window_input(model, tokens, window), {.all_logits = true}, stop));
   return guarded([&]() -> Result<std::vector<double>> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(const TraceData* data, data_of(*trace));
@@ -188,7 +189,7 @@ Result<std::vector<LengthPoint>> local::length_curve(const Model& model, const s
   const auto available = static_cast<std::int64_t>(tokens.size());
   const std::vector<std::int64_t> lengths = options.lengths.empty() ? suggested_lengths(available) : options.lengths;
   LOCUS_CHECK(check_options(model, lengths, available, options));
-  const auto start = static_cast<std::int64_t>(tokens.front().position);
+  const std::int64_t start = position_start_of(model, tokens);
   const Stretches stretches(tokens);
   std::optional<Error> refused;
   bool any = false;

@@ -31,6 +31,19 @@ Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string
   return run;
 }
 
+std::int64_t position_start_of(const Model& model, const std::vector<TokenInfo>& tokens) {
+  if (tokens.empty()) {
+    return 0;
+  }
+  double first = tokens.front().position;
+  if (const LoadedModel* const loaded = loaded_model_of(model); loaded != nullptr) {
+    const auto transformer = loaded->checkpoint().ready();
+    const auto length = static_cast<std::int64_t>(tokens.size());
+    first -= transformer.ok() ? (*transformer)->positions(length).ids[0].item<double>() : 0;
+  }
+  return static_cast<std::int64_t>(first);
+}
+
 Status check_logits(const Rerun& run, const std::string& what) {
   constexpr double kMaxLogits = 2e9;
   const std::int64_t vocabulary = run.loaded.info().vocabulary;

@@ -1,7 +1,9 @@
 // A run that is made again: what analyses that change something begin with.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "models/engine/loaded_model.h"
 #include "models/engine/trace/recorded_trace.h"
@@ -25,6 +27,10 @@ enum class Needs { kPredictions, kStates };
 // LoadedModel::edit_layers().
 Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string& what,
                        Needs needs = Needs::kPredictions);
+
+// Input::position_start of the run that these tokens are the whole of: the first one's position, less what an encoding
+// that draws positions adds to it. 0 without tokens.
+std::int64_t position_start_of(const Model& model, const std::vector<TokenInfo>& tokens);
 
 // kTooLarge where logits of every token would be more than 2·10⁹ numbers.
 Status check_logits(const Rerun& run, const std::string& what);

@@ -4,12 +4,13 @@
 #include "core/base/guarded.h"
 #include "models/api/local.h"
 #include "models/experiments/fields.h"
+#include "models/experiments/rerun.h"
 
 namespace locus::models {
 
 namespace {
 
-Result<Input> moved_input(const Trace& plain, const Move& move) {
+Result<Input> moved_input(const Model& model, const Trace& plain, const Move& move) {
   if ((move.ids == 0) == move.in_front.empty()) {
     return bad_input("shift stability: expected either later position ids or tokens in front");
   }
@@ -21,8 +22,7 @@ Result<Input> moved_input(const Trace& plain, const Move& move) {
   for (const TokenInfo& token : plain.tokens()) {
     moved.ids->push_back(token.id);
   }
-  const double start = plain.tokens().empty() ? 0 : plain.tokens().front().position;
-  moved.position_start = static_cast<std::int64_t>(start) + move.ids;
+  moved.position_start = position_start_of(model, plain.tokens()) + move.ids;
   return moved;
 }
 
@@ -47,7 +47,7 @@ Result<std::optional<double>> vectors_change(const TraceData& plain, const Trace
 
 Result<std::vector<StabilityRow>> local::shift_stability(const Model& model, const Trace& plain, const Move& move,
                                                          StopToken stop, const Progress& progress) {
-  LOCUS_TRY(const Input input, moved_input(plain, move));
+  LOCUS_TRY(const Input input, moved_input(model, plain, move));
   report(progress, 0, "the moved tokens");
   LOCUS_TRY(const TracePointer moved, model.run(input, {}, stop));
   return guarded([&]() -> Result<std::vector<StabilityRow>> {

@@ -124,9 +124,12 @@ class Trainer {
     Random random{options_.seed, kPositionStream, static_cast<std::uint64_t>(record_.step)};
     const std::uint64_t seed = random.next();
     const double scale = 1.0 / static_cast<double>(std::max<std::int64_t>(counted, 1));
+    std::int64_t first = 0;  // sequence of the part in the batch
     for (const Examples& examples : parts) {
-      LOCUS_TRY(const auto groups, model_.encoding().training_positions(network_.view().natural_positions(examples),
-                                                                        examples.size(), seed));
+      const Range sequences{first, first + examples.size()};
+      first = sequences.end;
+      LOCUS_TRY(const auto groups,
+                model_.encoding().training_positions(network_.view().natural_positions(examples), sequences, seed));
       std::int64_t begin = 0;
       for (const position::TrainingPositions& group : groups) {
         if (const Examples own = shares_.of(examples, begin, group.sequences); own.size() > 0) {
@@ -287,7 +290,7 @@ Result<TrainSummary> train_checked(TrainOptions given, const OnProgress& on_prog
                                           ? model->grid_positions(task->image().rows, task->image().columns)
                                           : model->positions(options.length);
   LOCUS_CHECK(model->accepts(natural));
-  LOCUS_TRY(const auto groups, model->encoding().training_positions(natural, 1, options.seed));
+  LOCUS_TRY(const auto groups, model->encoding().training_positions(natural, {0, 1}, options.seed));
   LOCUS_CHECK(model->accepts(groups.front().positions));
   const Shares shares(options.group.get());
   std::optional<Claim> claimed;

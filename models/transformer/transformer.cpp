@@ -95,7 +95,7 @@ Spec full_spec(const Transformer& model) {
 }
 
 position::Positions Transformer::positions(std::int64_t length, double start) const {
-  return position::Positions::sequence(length, start);
+  return encoding().evaluation_positions(position::Positions::sequence(length, start));
 }
 
 position::Positions Transformer::grid_positions(std::int64_t rows, std::int64_t columns) const {

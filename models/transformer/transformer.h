@@ -144,8 +144,8 @@ class Transformer {
   // Moves every parameter.
   void to(at::Device device);
 
-  // start … start + T − 1 for text; for an image of rows × columns patches the patch grid behind class and register
-  // tokens.
+  // start … start + T − 1 for text, or where the encoding puts so many tokens in evaluation; for an image of rows ×
+  // columns patches the patch grid behind class and register tokens.
   position::Positions positions(std::int64_t length, double start = 0) const;
   position::Positions grid_positions(std::int64_t rows, std::int64_t columns) const;
   // The patches, in the order of the stem's pixels, in groups of tile × tile for layers with attention tiles; null

@@ -22,6 +22,7 @@
 #include "models/api/model.h"
 #include "models/api/move_curve.h"
 #include "models/api/pairs.h"
+#include "models/api/perceived_distance.h"
 #include "models/api/picture_stability.h"
 #include "models/api/repeated_text.h"
 #include "models/api/run_estimate.h"
@@ -174,6 +175,8 @@ inline void FacadeTour::go_through_analyses(const models::Model& model, const Tr
   say("repeated_loss", models::repeated_loss(model, *run, {.period = 12, .inputs = 2}));
   say("state_norms", models::state_norms(model, *run));
   say("transform_steps", models::transform_steps(*run, 1, 0, 9, 3));
+  say("perceived_distances", models::perceived_distances(*run, 1, 0, 9));
+  say("perceived_distances of no query", models::perceived_distances(*run, 1, 0, 999));
   say("head_kernel", models::head_kernel(model, *run, {1, 2, 40}));
   say("strongest_token_pairs", models::strongest_token_pairs(model, *run, {0, 1, 40}, 3, 5));
   say("strongest_token_pairs, none", models::strongest_token_pairs(model, *run, {0, 1, 40}, 3, 0));

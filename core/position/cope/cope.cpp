@@ -137,14 +137,26 @@ Prepared Cope::prepare(const State& state, std::int64_t layer, const Projections
   return prepared;
 }
 
-double Cope::macs(std::int64_t layer, std::int64_t length) const {
-  if (!counts(layer)) {
-    return 0;
+Result<at::Tensor> Cope::distances(const State& /*state*/, const Prepared& prepared, const Tile& tile) const {
+  if (!counts(tile.layer)) {
+    return unsupported("encoding cope: this layer counts no keys");
   }
+  const TileScores scores = score(prepared, tile, Wanted{.positions = true}, {});
+  return scores.positions.select(0, 0).select(0, 0).select(0, 0).to(at::kCPU, at::kDouble);
+}
+
+double Cope::macs(std::int64_t layer, std::int64_t length) const {
   const auto tokens = static_cast<double>(length);
   const auto width = static_cast<double>(shape_.heads * shape_.head_width);
   double sum = 0;
-  if (options_.gates != "key") {  // else the logits' own products
+  if (options_.with == "relative") {
+    sum += tokens * width * static_cast<double>(std::min(options_.relative_length, length));
+  }
+  if (!counts(layer)) {
+    return sum;
+  }
+  const bool unrotated = options_.with == "rope" && !options_.rotate_gates;
+  if (options_.gates != "key" || unrotated) {  // else the logits' own products
     sum += tokens * tokens * width;
   }
   if (options_.gates == "sep-key") {
@@ -320,6 +332,7 @@ const Description& Cope::about() {
       .has_gates = true,
       .has_waves = true,
       .waves_where = {"with", "rope"},
+      .distance = "p_ij",
   };
   return description;
 }

@@ -67,11 +67,14 @@ class Cope final : public WithOptions<Cope, CopeOptions>, public RowFormed {
   TileScores score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                    const at::Tensor& carry) const override;
   bool needs_carry() const override { return true; }
+  // Gates whose products are not the logits' own, what a query's positions turn into, and Shaw's vectors.
   double macs(std::int64_t layer, std::int64_t length) const override;
   bool is_dot_product() const override { return false; }
   std::optional<RowForm> row_form(const Prepared& prepared, std::int64_t layer) const override;
   bool hard_attention() const override { return options_.hard_attention; }
   at::Tensor vectors(const State& state, std::int64_t layer) const override;
+  // p_ij, clamped; kUnsupported for layers that count nothing.
+  Result<at::Tensor> distances(const State& state, const Prepared& prepared, const Tile& tile) const override;
 
  private:
   at::Tensor gate_logits(const Prepared& prepared, const Tile& tile) const;

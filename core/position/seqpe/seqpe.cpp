@@ -54,6 +54,7 @@ const Description& Seqpe::about() {
       .grid_options = [](std::int64_t, std::int64_t) -> Settings {
         return {{"dimensions", std::int64_t{2}}};
       },
+      .distance = kVectorDistance,
   };
   return description;
 }
@@ -302,6 +303,7 @@ at::Tensor Seqpe::vectors(const State& state, std::int64_t /*layer*/) const {
 namespace {
 
 constexpr std::int64_t kLongest = 20000;
+constexpr std::uint64_t kSequenceStep = 0x9E3779B97F4A7C15U;  // between the seeds of two sequences of a batch
 constexpr Words kIntegrations{WordTable<SeqpeIntegration, 4>{{{"sum", SeqpeIntegration::kSum},
                                                               {"mul", SeqpeIntegration::kMul},
                                                               {"bias", SeqpeIntegration::kBias},
@@ -324,7 +326,8 @@ const OptionTable<SeqpeTraining> kTrainingOptions{
      Above{0, true}},
     {"transfer_loss", &SeqpeTraining::transfer_loss,
      "training: weight β of L_OOD, which makes shifted positions like trained ones", Above{0, true}},
-    {"shift", &SeqpeTraining::shift, "training: share of the sequences that start at a random position"},
+    {"shift", &SeqpeTraining::shift,
+     "training: share of the sequences that start at a random position, each at its own"},
     {"longest", &SeqpeTraining::longest,
      "training: positions of both losses and shifts are below it; at most base^digits", AnyValue{}, "20000"},
     {"loss_batch", &SeqpeTraining::loss_batch, "training: pivots of L_δ, groups of L_OOD", Whole{1, 65536}},
@@ -384,27 +387,31 @@ std::int64_t Seqpe::trained_side() const {
   return static_cast<std::int64_t>(std::sqrt(static_cast<double>(shape_.trained_length)));
 }
 
-Result<std::vector<TrainingPositions>> Seqpe::training_positions(const Positions& natural, std::int64_t sequences,
-                                                                 std::uint64_t seed) const {
-  LOCUS_CHECK(accepts(natural));
-  std::mt19937_64 random(seed);
-  std::int64_t shifted = 0;
-  for (std::int64_t n = 0; n < sequences; ++n) {
-    shifted += static_cast<double>(random() >> 11) * 0x1p-53 < options_.training.shift ? 1 : 0;
-  }
-  at::Tensor moved = natural.ids.clone();
+Positions Seqpe::at_random_start(const Positions& natural, std::mt19937_64& random) const {
+  const at::Tensor moved = natural.ids.clone();
   for (std::int64_t axis = 0; axis < natural.dimensions(); ++axis) {
     const at::Tensor ids = natural.dimensions() == 1 ? moved : moved.select(1, axis);
     const at::Tensor own = ids.slice(0, natural.prefix);
     const std::int64_t length = own.numel() > 0 ? static_cast<std::int64_t>(own.max().item<double>()) + 1 : 0;
     own.add_(static_cast<double>(random_start(length, options_.training.longest, 1, random)));
   }
-  std::vector<TrainingPositions> groups;
-  if (shifted < sequences) {
-    groups.push_back({natural, sequences - shifted});
+  return {moved, natural.prefix};
+}
+
+Result<std::vector<TrainingPositions>> Seqpe::training_positions(const Positions& natural, Range sequences,
+                                                                 std::uint64_t seed) const {
+  LOCUS_CHECK(accepts(natural));
+  std::vector<TrainingPositions> groups{{natural, 0}};
+  for (std::int64_t n = sequences.begin; n < sequences.end; ++n) {
+    std::mt19937_64 random(seed + kSequenceStep * static_cast<std::uint64_t>(n + 1));
+    if (static_cast<double>(random() >> 11) * 0x1p-53 < options_.training.shift) {
+      groups.push_back({at_random_start(natural, random), 1});
+    } else {
+      ++groups.front().sequences;
+    }
   }
-  if (shifted > 0) {
-    groups.push_back({{moved, natural.prefix}, shifted});
+  if (groups.front().sequences == 0) {
+    groups.erase(groups.begin());
   }
   return groups;
 }

@@ -63,8 +63,8 @@ class Seqpe final : public WithOptions<Seqpe, SeqpeOptions>, public RowFormed {
   // kBadInput for a wrong number of dimensions, a position that is negative, not whole, or has too many digits, and
   // for tokens without position where there is no cls_token_pos_embed.
   Status accepts(const Positions& positions) const override;
-  // A share of the sequences moved by one random z a dimension.
-  Result<std::vector<TrainingPositions>> training_positions(const Positions& natural, std::int64_t sequences,
+  // App. A.5: a share of the sequences, each moved by its own random z a dimension.
+  Result<std::vector<TrainingPositions>> training_positions(const Positions& natural, Range sequences,
                                                             std::uint64_t seed) const override;
   // α·L_δ + β·L_OOD (Eq. 15, its KL summed over rows as printed); undefined when both weights are 0.
   at::Tensor training_loss(std::uint64_t seed) const override;
@@ -96,6 +96,8 @@ class Seqpe final : public WithOptions<Seqpe, SeqpeOptions>, public RowFormed {
   };
 
   SeqpeSampling sampling() const;
+  // The same tokens, moved by a z of every dimension that is drawn from `random`.
+  Positions at_random_start(const Positions& natural, std::mt19937_64& random) const;
   // The trained length, a dimension.
   std::int64_t trained_side() const;
   at::Tensor encode(const Positions& positions) const;

@@ -54,7 +54,15 @@ struct Description {
   // The encoding that it begins as, and the options that it then takes over from it.
   std::string begins_as = {};
   std::vector<std::string> taken_over = {};
+  // What stands for the distance from a query i back to a key j in what it computes (PositionEncoding::distances());
+  // empty: nothing does, and `no_distance` says why, as a clause.
+  std::string distance = {};
+  std::string no_distance = {};
 };
+
+// Distances that several encodings have: of position ids, and of the vectors of positions.
+inline constexpr const char* kIndexDistance = "i − j";
+inline constexpr const char* kVectorDistance = "‖e_i − e_j‖";
 
 // Whether another RoPE base or scaling (`option`: "base", "scaling") reaches an encoding with these options.
 bool can_override(const Description& description, std::string_view option, const Settings& options);

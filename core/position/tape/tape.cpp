@@ -1,5 +1,6 @@
 #include "core/position/tape/tape.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -9,6 +10,10 @@
 
 namespace locus::position {
 namespace {
+
+constexpr double kDistanceSteps = 8;                         // a token, of the distances that are tried
+constexpr std::int64_t kMaxReach = std::int64_t{1} << 17;    // of ids whose distance is found
+constexpr std::int64_t kMaxMatches = std::int64_t{1} << 24;  // of keys and distances at once
 
 // A new linear layer's weights as PyTorch draws them: uniform in ±1/√inputs.
 at::Tensor linear_weights(const std::vector<std::int64_t>& sizes, std::int64_t inputs) {
@@ -29,7 +34,7 @@ const Description& Tape::about() {
                      {"layers.N.pe.up_proj", "(I, F)", "model: e to I gated numbers; zero at first. F = H when shared"},
                      {"layers.N.pe.x_proj", "(I, C)", "model: the gates from the feed-forward's output"},
                      {"layers.N.pe.down_proj", "(F, I)", "model: back to e"},
-                     {"layers.N.pe.w1", "(F, I)", "paper: W1 of Eq. 8; F = H, or (H, M·L, I) in full"},
+                     {"layers.N.pe.w1", "(F, I)", "paper: W1 of Eq. 8; F = H, H·M·L in whole, or (H, M·L, I) in full"},
                      {"layers.N.pe.w2", "(F, I)", "paper: W2 of Eq. 8; zero at first"},
                      {"layers.N.pe.psi.w1", "(P, C)", "paper: first layer of ψ"},
                      {"layers.N.pe.psi.b1", "(P)", "paper: its bias"},
@@ -43,6 +48,7 @@ const Description& Tape::about() {
       .waves_where = {"start", "rope"},
       .begins_as = "rope",
       .taken_over = {"base", "layout"},
+      .distance = "distance whose RoPE is nearest to e_i e_jᵀ",
   };
   return description;
 }
@@ -83,6 +89,9 @@ void Tape::initialise() {
     case TapeMixing::kFull:
       mixed = blocks_.blocks * blocks_.rows;
       per_head = {heads};
+      break;
+    case TapeMixing::kWhole:
+      mixed = heads * blocks_.blocks * blocks_.rows;
       break;
     case TapeMixing::kVector:
       mixed = shape_.head_width;
@@ -240,6 +249,38 @@ at::Tensor Tape::vectors(const State& state, std::int64_t /*layer*/) const {
   return state.table.select(0, 0).flatten(-3);
 }
 
+Result<at::Tensor> Tape::distances(const State& state, const Prepared& prepared, const Tile& tile) const {
+  if (options_.start != TapeStart::kRope || blocks_.rows != 2 || blocks_.columns != 2) {
+    return unsupported("encoding tape: only blocks of 2 × 2 that began as RoPE's have a distance");
+  }
+  if (!state.table.defined()) {
+    return unsupported("encoding tape: its state is not kept");
+  }
+  const at::Tensor e = state.table.select(0, 0).select(0, tile.heads.begin).to(at::kCPU, at::kDouble);  // (T, M, 2, 2)
+  const at::Tensor keys = e.slice(0, tile.columns.begin, tile.columns.end);
+  const at::Tensor between = at::matmul(e[tile.rows.begin], keys.transpose(-1, -2));  // (K, M, 2, 2)
+  const auto entry = [&](std::int64_t a, std::int64_t b) { return between.select(2, a).select(2, b); };
+  const at::Tensor waves = at::cat({entry(0, 0) + entry(1, 1), entry(0, 1) - entry(1, 0)}, 1);  // (K, 2M)
+  LOCUS_TRY(const at::Tensor apart, PositionEncoding::distances(state, prepared, tile));
+  const double reach = apart.numel() > 0 ? apart.abs().max().item<double>() : 0;
+  if (reach > kMaxReach) {
+    return too_large("encoding tape: a distance is found up to " + std::to_string(kMaxReach) + ", found ids " +
+                     std::to_string(static_cast<std::int64_t>(reach)) + " apart");
+  }
+  const RotaryFrequencies start = options_.scaling.frequencies(
+      2 * blocks_.blocks, options_.base, options_.scaling.length_of(prepared.positions.ids), shape_.trained_length);
+  const double steps = std::ceil(reach) * kDistanceSteps;
+  const at::Tensor tried = at::arange(-steps, steps + 1, at::kDouble) / kDistanceSteps;  // (G)
+  const at::Tensor angles = at::outer(start.inverse.to(at::kCPU, at::kDouble), tried);   // (M, G)
+  const at::Tensor rotations = at::cat({angles.cos(), angles.sin()}, 0);                 // (2M, G)
+  const std::int64_t block = std::max<std::int64_t>(1, kMaxMatches / tried.numel());
+  std::vector<at::Tensor> found;
+  for (std::int64_t first = 0; first < waves.size(0); first += block) {
+    found.push_back(at::matmul(waves.slice(0, first, first + block), rotations).argmax(1));
+  }
+  return found.empty() ? at::empty({0}, at::kDouble) : tried.index_select(0, at::cat(found));
+}
+
 at::Tensor Tape::contextualised(const Attended& attended) const {
   const std::vector<std::int64_t> axes{blocks_.blocks, blocks_.rows, blocks_.columns};
   if (options_.softmax == TapeSoftmax::kHead) {
@@ -294,8 +335,9 @@ namespace {
 
 constexpr Words kForms{WordTable<TapeForm, 2>{{{"model", TapeForm::kModel}, {"paper", TapeForm::kPaper}}}};
 constexpr Words kSoftmaxes{WordTable<TapeSoftmax, 2>{{{"head", TapeSoftmax::kHead}, {"block", TapeSoftmax::kBlock}}}};
-constexpr Words kMixings{WordTable<TapeMixing, 4>{{{"shared", TapeMixing::kShared},
+constexpr Words kMixings{WordTable<TapeMixing, 5>{{{"shared", TapeMixing::kShared},
                                                    {"full", TapeMixing::kFull},
+                                                   {"whole", TapeMixing::kWhole},
                                                    {"vector", TapeMixing::kVector},
                                                    {"non-equivariant", TapeMixing::kNonEquivariant}}}};
 constexpr Words kStarts{WordTable<TapeStart, 2>{{{"rope", TapeStart::kRope}, {"fourier", TapeStart::kFourier}}}};
@@ -308,8 +350,8 @@ const OptionTable<TapeOptions> kTapeOptions{
     {"softmax", &TapeOptions::softmax,
      "ẽ averages with one soft-max a head, or a block (Eq. 7; the default of the paper's form)", kSoftmaxes},
     {"mixing", &TapeOptions::mixing,
-     "what the weights mix: shared (heads; survives id shifts), full (blocks and rows of a head), vector (channels), "
-     "non-equivariant (heads with R, or with channels)",
+     "what the weights mix: shared (heads; survives id shifts), full (blocks and rows of a head), whole (those of all "
+     "heads, ML × I of Eq. 8), vector (channels), non-equivariant (heads with R, or with channels)",
      kMixings},
     {"updates", &TapeOptions::updates, "both, or only the update after the attention or the feed-forward (Table 6)",
      kUpdates},

@@ -84,6 +84,11 @@ class Tape final : public WithOptions<Tape, TapeOptions>, public Paired {
   // (H, T, M·L·R): ⟨e_i, e_j⟩ = Σ over M, L and R; from a RoPE start Σ cos·cos + sin·sin over all D channels.
   at::Tensor vectors(const State& state, std::int64_t layer) const override;
 
+  // The d at which Σ_m ‖e_im e_jmᵀ − R(d·θ_m)‖² is least, R(φ) = [[cos φ, sin φ], [−sin φ, cos φ]], in steps of an eighth
+  // up to the farthest id to both sides: what RoPE would call as far. In the first layer i − j. kUnsupported unless the
+  // state began as RoPE's and has blocks of 2 × 2, kTooLarge for ids farther apart than 2¹⁷.
+  Result<at::Tensor> distances(const State& state, const Prepared& prepared, const Tile& tile) const override;
+
   // A pair is a block of the state; from a RoPE start of 2 × 2 blocks it turned a plane once.
   Result<PairForm> pair_form(const Prepared& prepared, std::int64_t layer) const override;
 

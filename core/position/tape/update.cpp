@@ -53,6 +53,12 @@ at::Tensor TapeMix::rows_of(const at::Tensor& e, const at::Tensor& gate, const T
           at::matmul((inner * gate.unsqueeze(1).unsqueeze(3)).flatten(2, 3), down.transpose(-1, -2));
       return mixed.unflatten(2, {e.size(2), -1}).unflatten(-1, {e.size(3), e.size(4)}).permute({0, 1, 2, 4, 5, 3});
     }
+    case TapeMixing::kWhole: {
+      const at::Tensor columns = e.permute({0, 2, 5, 1, 3, 4}).flatten(3);  // (B, T, R, H·M·L)
+      return gated(columns, gate.unsqueeze(2), up, down)
+          .unflatten(-1, {e.size(1), e.size(3), e.size(4)})
+          .permute({0, 3, 1, 4, 5, 2});
+    }
     case TapeMixing::kNonEquivariant: {
       const at::Tensor columns = e.permute({0, 2, 3, 4, 1, 5}).flatten(-2);  // (B, T, M, L, H·R)
       return gated(columns, wide_gate, up, down).unflatten(-1, {e.size(1), -1}).permute({0, 4, 1, 2, 3, 5});

@@ -20,6 +20,8 @@ enum class TapeMixing {
   kShared,  // heads, alike for every m, l, r: F = H. The only one whose logits survive a shift of all ids
   kFull,    // blocks and rows of one head, weights per head: F = M·L. Equivariant for one common Q, but a shift
             // turns every block by its own angle, so logits change under it
+  kWhole,   // blocks and rows of all heads at once, F = H·M·L: Eq. 8 as printed, whose M blocks are those of all
+            // channels. Equivariant as kFull is, and changes under a shift as it does
   kVector,  // channels of the authors' (cos, sin), alike for every head: F = D (the code's vector embedding)
   kNonEquivariant,  // heads and the R axis (paper: F = H·R), or heads and channels (the authors' code: F = H·D)
 };

@@ -78,6 +78,7 @@ Status read_encoding(OpenTrace& trace, json object, const std::vector<std::int64
   const position::Description& description = (*made)->description();
   EncodingUse& known = model.encodings.back();
   known.has_parts = description.has_parts;
+  known.no_distance = description.no_distance;
   // GRAPE's frequencies are its parameters.
   const bool needs_all = description.scores || dynamic_cast<const position::Grape*>(made->get()) != nullptr;
   if (!used.complete && needs_all) {
@@ -89,6 +90,7 @@ Status read_encoding(OpenTrace& trace, json object, const std::vector<std::int64
   known.forgets = description.forgets;
   known.learns_positions = description.learns_positions;
   known.transforms = description.transforms;
+  known.distance = description.distance;
   known.content = description.content;
   if (used.encoding->accepts(trace.positions).ok()) {
     used.start = used.encoding->begin(trace.positions, 1);

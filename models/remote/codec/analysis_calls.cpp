@@ -1,6 +1,7 @@
-// Calls of models/api/analyses.h, repeated_text.h, state_norms.h, transform_steps.h and verify.h.
+// Calls of models/api/analyses.h, perceived_distance.h, repeated_text.h, state_norms.h, transform_steps.h and verify.h.
 #include "models/api/analyses.h"
 
+#include "models/api/perceived_distance.h"
 #include "models/api/picture_stability.h"
 #include "models/api/repeated_text.h"
 #include "models/api/state_norms.h"
@@ -137,22 +138,31 @@ struct Expected<&models::transform_steps> : AnyAnswer {
   }
 };
 
-#define LOCUS_ANALYSIS_CALLS(CALL)                             \
-  CALL("distance_bias", false, &models::distance_bias)         \
-  CALL("distance_profile", false, &models::distance_profile)   \
-  CALL("theory_curves", false, &models::theory_curves)         \
-  CALL("head_table", false, &models::head_table)               \
-  CALL("induction_map", false, &models::induction_map)         \
-  CALL("attention_rollout", false, &models::attention_rollout) \
-  CALL("head_difference", false, &models::head_difference)     \
-  CALL("match_heads", false, &models::match_heads)             \
-  CALL("shift_stability", false, &models::shift_stability)     \
-  CALL("picture_stability", false, &models::picture_stability) \
-  CALL("length_curve", false, &models::length_curve)           \
-  CALL("repeated_loss", false, &models::repeated_loss)         \
-  CALL("state_norms", false, &models::state_norms)             \
-  CALL("transform_steps", false, &models::transform_steps)     \
-  CALL("verify", false, &models::verify)                       \
+template <>
+struct Expected<&models::perceived_distances> : AnyAnswer {
+  static Status check(const models::PerceivedDistances& answer, const models::Trace&, std::int64_t, std::int64_t,
+                      std::int64_t query, const auto&...) {
+    return check_length(answer.distance, query + 1, "a number of each key up to the query");
+  }
+};
+
+#define LOCUS_ANALYSIS_CALLS(CALL)                                 \
+  CALL("distance_bias", false, &models::distance_bias)             \
+  CALL("distance_profile", false, &models::distance_profile)       \
+  CALL("theory_curves", false, &models::theory_curves)             \
+  CALL("head_table", false, &models::head_table)                   \
+  CALL("induction_map", false, &models::induction_map)             \
+  CALL("attention_rollout", false, &models::attention_rollout)     \
+  CALL("head_difference", false, &models::head_difference)         \
+  CALL("match_heads", false, &models::match_heads)                 \
+  CALL("shift_stability", false, &models::shift_stability)         \
+  CALL("picture_stability", false, &models::picture_stability)     \
+  CALL("length_curve", false, &models::length_curve)               \
+  CALL("repeated_loss", false, &models::repeated_loss)             \
+  CALL("state_norms", false, &models::state_norms)                 \
+  CALL("transform_steps", false, &models::transform_steps)         \
+  CALL("perceived_distances", false, &models::perceived_distances) \
+  CALL("verify", false, &models::verify)                           \
   CALL("verify_expected", false, &models::verify_expected)
 LOCUS_CALLS(analysis_calls, LOCUS_ANALYSIS_CALLS)
 

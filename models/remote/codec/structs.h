@@ -14,6 +14,7 @@
 #include "models/api/model.h"
 #include "models/api/move_curve.h"
 #include "models/api/pairs.h"
+#include "models/api/perceived_distance.h"
 #include "models/api/picture_stability.h"
 #include "models/api/repeated_text.h"
 #include "models/api/score_sources.h"
@@ -285,6 +286,8 @@ void members(Structs, Is<models::EncodingUse> auto& x, auto& visit) {
   visit("forgets", x.forgets);
   visit("learns_positions", x.learns_positions);
   visit("transforms", x.transforms);
+  visit("distance", x.distance);
+  visit("no_distance", x.no_distance);
 }
 void members(Structs, Is<models::LayerInfo> auto& x, auto& visit) {
   visit("encoding", x.encoding);
@@ -596,6 +599,10 @@ void members(Structs, Is<models::TransformSteps> auto& x, auto& visit) {
   visit("carried", x.carried);
   visit("deviation", x.deviation);
   visit("determinant", x.determinant);
+}
+void members(Structs, Is<models::PerceivedDistances> auto& x, auto& visit) {
+  visit("definition", x.definition);
+  visit("distance", x.distance);
 }
 void members(Structs, Is<models::LogitLens> auto& x, auto& visit) {
   visit("probability", x.probability);

@@ -1,10 +1,12 @@
 // Task addition (McLeish et al. 2024; TAPE §5.1): the sum of two numbers, digit by digit. "21+43=64." with plain
 // digits; reversed, every number begins with its ones, so that carries follow the text. Operands of 1 … `length` digits
-// in training; "longer" has at least one longer operand, up to twice as long. The map is the error of every pair of
-// lengths up to there.
+// in training; "longer" has at least one longer operand, up to twice as long. All pairs of lengths are alike frequent,
+// or in buckets all lengths of the longer operand: the other, at either side, has any length up to that. The map is the
+// error of every pair of lengths.
 #include <algorithm>
 #include <string>
 
+#include "core/base/shown.h"
 #include "models/training/symbol_task.h"
 #include "models/training/task_list.h"
 
@@ -40,14 +42,20 @@ std::string number(std::int64_t digits, Random& random) {
 class Addition final : public SymbolTask {
  public:
   // Two operands, a sum with one more digit, and three signs.
-  Addition(std::int64_t length, bool reversed)
-      : SymbolTask(3 * length + 4, {"in", "longer"}), length_(length), reversed_(reversed) {}
+  Addition(std::int64_t length, bool reversed, bool buckets)
+      : SymbolTask(3 * length + 4, {"in", "longer"}), length_(length), reversed_(reversed), buckets_(buckets) {}
 
   Line training_line(Random& random) const override {
+    if (buckets_) {
+      return bucket_line(random.between(1, length_), random);
+    }
     const std::int64_t left = random.between(1, length_);
     return line(left, random.between(1, length_), random);
   }
   Line evaluation_line(std::size_t split, Random& random) const override {
+    if (buckets_) {
+      return bucket_line(split == 0 ? random.between(1, length_) : random.between(length_ + 1, 2 * length_), random);
+    }
     const std::int64_t longest = split == 0 ? length_ : 2 * length_;
     std::int64_t left = 0;
     std::int64_t right = 0;
@@ -73,6 +81,12 @@ class Addition final : public SymbolTask {
   }
 
  private:
+  // The longer operand has `longer` digits; both sides are as often the longer one.
+  Line bucket_line(std::int64_t longer, Random& random) const {
+    const std::int64_t other = random.between(1, longer);
+    return random.below(2) == 0 ? line(longer, other, random) : line(other, longer, random);
+  }
+
   Line line(std::int64_t left_digits, std::int64_t right_digits, Random& random) const {
     std::string left = number(left_digits, random);
     std::string right = number(right_digits, random);
@@ -90,16 +104,21 @@ class Addition final : public SymbolTask {
 
   std::int64_t length_;
   bool reversed_;
+  bool buckets_;
 };
 
 Result<std::unique_ptr<Task>> make_addition(const TaskRequest& request) {
-  LOCUS_CHECK(request.options.only({"length", "digits"}));
+  LOCUS_CHECK(request.options.only({"length", "digits", "operands"}));
   LOCUS_TRY(const std::int64_t length, option_in(request.options, "length", 10, 1, 1024));
   LOCUS_TRY(const std::string digits, request.options.text("digits", "reversed"));
   if (digits != "reversed" && digits != "plain") {
-    return usage("option digits: expected reversed or plain, found " + digits);
+    return usage("option digits: expected reversed or plain, found " + shown(digits));
   }
-  return std::unique_ptr<Task>(std::make_unique<Addition>(length, digits == "reversed"));
+  LOCUS_TRY(const std::string operands, request.options.text("operands", "pairs"));
+  if (operands != "pairs" && operands != "buckets") {
+    return usage("option operands: expected pairs or buckets, found " + shown(operands));
+  }
+  return std::unique_ptr<Task>(std::make_unique<Addition>(length, digits == "reversed", operands == "buckets"));
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ ViewInput columns_for(const View& view) {
 // Of pictures, too: picture-stability runs its model again.
 bool is_analysis(const std::string& view) {
   return view.starts_with("pair-") || view == "picture-stability" || view == "transform-steps" ||
-         std::count(kAnalyses.begin(), kAnalyses.end(), view) > 0;
+         view == "perceived-distance" || std::count(kAnalyses.begin(), kAnalyses.end(), view) > 0;
 }
 
 // A look reports no progress, for nothing is measured, and keeps nothing new; nor do the data of what is shown.

@@ -167,12 +167,13 @@ std::vector<Sentence> listed_sentences() {
 
 // Views without cells of a map in their first panel, or that are covered below.
 const std::set<std::string>& without_cells() {
-  static const std::set<std::string> names{"attention-text",  "distance-profile", "distance-bias", "kernel",
-                                           "pair-scores",     "pair-profile",     "pair-plane",    "shift-stability",
-                                           "effect",          "length-curve",     "task-accuracy", "training-curve",
-                                           "training",        "loss-by-position", "atlas",         "logit-attribution",
-                                           "memory",          "addressing",       "score-sources", "learned-positions",
-                                           "transform-steps", "examples",         "repeated-text"};
+  static const std::set<std::string> names{
+      "attention-text",  "distance-profile", "distance-bias", "kernel",
+      "pair-scores",     "pair-profile",     "pair-plane",    "shift-stability",
+      "effect",          "length-curve",     "task-accuracy", "training-curve",
+      "training",        "loss-by-position", "atlas",         "logit-attribution",
+      "memory",          "addressing",       "score-sources", "learned-positions",
+      "transform-steps", "examples",         "repeated-text", "perceived-distance"};
   return names;
 }
 

@@ -311,6 +311,36 @@ std::vector<std::string> logit_and_content(const ViewInput& input, const Data& /
   return {short_number(steps->logit), short_number(steps->content)};
 }
 
+// Of each column: what the farthest key is at, at how many steps it falls, and its R² with the distance in tokens.
+std::vector<std::string> agreements(const ViewInput& /*input*/, const Data& data) {
+  std::vector<std::string> said;
+  for (std::int64_t column = 1; column < data.shape[1]; ++column) {
+    std::vector<double> y;
+    for (std::int64_t row = 0; row < data.shape[0] && std::isfinite(number_at(data, row, column)); ++row) {
+      y.push_back(number_at(data, row, column));
+    }
+    const auto count = static_cast<double>(y.size());
+    double mean = 0;
+    int falls = 0;
+    for (std::size_t n = 0; n < y.size(); ++n) {
+      mean += y[n] / count;
+      falls += n > 0 && y[n] < y[n - 1] ? 1 : 0;
+    }
+    double xx = 0;
+    double yy = 0;
+    double xy = 0;
+    for (std::size_t n = 0; n < y.size(); ++n) {
+      const double x = static_cast<double>(n) - (count - 1) / 2;
+      xx += x * x;
+      yy += (y[n] - mean) * (y[n] - mean);
+      xy += x * (y[n] - mean);
+    }
+    said.insert(said.end(), {short_number(y.back()), std::to_string(y.size() - 1), std::to_string(falls),
+                             short_number(xy * xy / (xx * yy))});
+  }
+  return said;
+}
+
 const std::map<std::string, std::vector<Case>>& listed_cases() {
   const auto word = [](const char* name, const char* value) { return Settings{{name, std::string(value)}}; };
   const std::string two = "text-rope text-rope:2000";
@@ -403,6 +433,10 @@ const std::map<std::string, std::vector<Case>>& listed_cases() {
       {"transform",
        {{.columns = "family/path_attn"}, {.columns = "family/path_attn", .options = word("of", "carried")}}},
       {"transform-steps", {{.columns = "family/path_attn", .derived = logit_and_content}}},
+      {"perceived-distance",
+       {{.columns = two, .derived = agreements},
+        {.columns = "text-cope text-tape", .derived = agreements},
+        {.columns = "text-tapa text-seqpe", .options = {{"shares", false}}, .derived = agreements}}},
       {"memory", {{.columns = "hybrid/qwen3_next hybrid/lfm2"}}},
       {"logit-lens", {{.columns = two}, {.columns = two, .options = word("token", "e")}}},
       {"logit-attribution", {{.columns = two}}},

@@ -99,13 +99,15 @@ TEST_F(TraceViews, QueriesAndKeysAlone) {
   const ViewInput alone = input("layers\\.\\d+\\.[qk]|input_ids", {"locus.format"});
   ASSERT_NE(alone.columns[0].trace, nullptr);
   const std::string no_pairs = "encoding none turns no pairs of channels";
-  expect_reasons(alone, with_what_no_trace_has({{"gates", "Gates are CoPE's; part has none"},
-                                                {"positions", "Contextual positions are CoPE's; part has none"},
-                                                {"pe-dot-product", "(none) has no vector for a position"},
-                                                {"pair-energy", no_pairs},
-                                                {"pair-scores", no_pairs},
-                                                {"pair-profile", no_pairs},
-                                                {"pair-plane", no_pairs}}));
+  expect_reasons(alone,
+                 with_what_no_trace_has({{"gates", "Gates are CoPE's; part has none"},
+                                         {"positions", "Contextual positions are CoPE's; part has none"},
+                                         {"pe-dot-product", "(none) has no vector for a position"},
+                                         {"perceived-distance", "no distance between tokens is defined in part (none)"},
+                                         {"pair-energy", no_pairs},
+                                         {"pair-scores", no_pairs},
+                                         {"pair-profile", no_pairs},
+                                         {"pair-plane", no_pairs}}));
   expect_differences(alone);
 }
 
@@ -124,6 +126,7 @@ TEST_F(TraceViews, MapsAlone) {
   expect_reasons(maps, with_what_no_trace_has({{"gates", "Gates are CoPE's; part names no encoding"},
                                                {"positions", "Contextual positions are CoPE's; part names no encoding"},
                                                {"pe-dot-product", "(not named) has no vector for a position"},
+                                               {"perceived-distance", "in part (no encoding is named)"},
                                                {"position-attention", "(no encoding is named)"},
                                                {"distance-bias", "does not store the logit"},
                                                {"pair-energy", no_pairs},

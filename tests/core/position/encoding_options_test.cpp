@@ -91,6 +91,8 @@ TEST(EncodingOptions, valuesOutsideTheirRange) {
       {"sinusoidal", {{"spacing", word("closed")}}, shape_of(1, 2), "at least 4"},
       {"randpe", {{"length_max", whole(0)}}, usual, "length_max"},
       {"randpe", {{"over", word("alibi")}}, usual, "over"},
+      {"randpe", {{"evaluation", word("random")}}, usual, "evaluation"},
+      {"randpe", {{"seed", whole(-1)}}, usual, "seed"},
       {"relative", {{"length", whole(-1)}}, usual, "length"},
       {"relative-capped", {}, untrained, "length"},
       {"t5", {{"buckets", whole(6)}}, usual, "buckets"},

@@ -1,10 +1,12 @@
 // What one encoding has to do with another, with shifts and with far positions.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <tuple>
 
+#include "core/position/disentangled.h"
 #include "core/position/randpe.h"
 #include "tests/support/encodings.h"
 #include "tests/support/golden.h"
@@ -121,6 +123,58 @@ TEST(EncodingRelations, tablesOfDistancesCostTheirProductsWithEveryQuery) {
   Settings one = table;
   one.set("p2c", false);
   EXPECT_EQ(encoding("disentangled", one, shape)->macs(0, 100), met + rows * static_cast<double>(shape.width) * 2 * 8);
+}
+
+// A logarithm gives far keys few rows: those that a walk over all cells meets, and what lies between them.
+TEST(EncodingRelations, disentangledRowsThatNoDistanceReachesCostNothing) {
+  const position::ModelShape shape = shape_of(4, 8, 2);
+  const std::int64_t tokens = 20;
+  const Settings table{{"buckets", std::int64_t{16}}, {"max_distance", std::int64_t{64}}};
+  position::DisentangledOptions options;
+  options.buckets = 16;
+  options.max_distance = 64;
+  std::int64_t first = 2 * options.span();
+  std::int64_t last = -1;
+  for (std::int64_t query = 0; query < tokens; ++query) {
+    for (std::int64_t key = 0; key < tokens; ++key) {
+      const at::Tensor distance = at::full({1}, static_cast<double>(query - key), at::kDouble);
+      const std::int64_t row = position::disentangled_rows(distance, options)[0].item<std::int64_t>();
+      first = std::min(first, row);
+      last = std::max(last, row);
+    }
+  }
+  ASSERT_LT(last - first + 1, 2 * options.span());
+  double products = 0;
+  for (std::int64_t row = first; row <= last; ++row) {
+    for (std::int64_t head = 0; head < 4; ++head) {
+      products += 2 * static_cast<double>(tokens) * 8;                          // every query, and every key
+      products += static_cast<double>(shape.width) * (head % 2 == 0 ? 16 : 8);  // Pq; and Pk of two heads at once
+    }
+  }
+  EXPECT_EQ(encoding("disentangled", table, shape)->macs(0, tokens), products);
+}
+
+// Gates that are not the logits' own products, and Shaw's vectors beside positions.
+TEST(EncodingRelations, copeCostsItsGatesAndItsTables) {
+  position::ModelShape shape = shape_of(4, 8, 2);
+  shape.layers = 2;
+  const double tokens = 24;
+  const double width = 4 * 8;
+  const auto cost = [&](Settings options, std::int64_t layer = 0) {
+    options.set("p_max", std::int64_t{15});
+    return encoding("cope", options, shape)->macs(layer, 24);
+  };
+  const double positions = tokens * 16 * width;
+  const double gates = tokens * tokens * width;
+  EXPECT_EQ(cost({}), positions);
+  EXPECT_EQ(cost({{"gates", std::string("value")}}), positions + gates);
+  EXPECT_EQ(cost({{"with", std::string("rope")}}), positions + gates);
+  EXPECT_EQ(cost({{"with", std::string("rope")}, {"rotate_gates", true}}), positions);
+  const Settings shaw{{"with", std::string("relative")}, {"relative_length", std::int64_t{10}}};
+  EXPECT_EQ(cost(shaw), positions + tokens * 10 * width);
+  Settings sparse = shaw;
+  sparse.set("every", std::int64_t{2});
+  EXPECT_EQ(cost(sparse, 1), tokens * 10 * width);
 }
 
 TEST(EncodingRelations, copeWithOpenGatesCountsTokens) {
@@ -248,7 +302,7 @@ TEST(EncodingRelations, xposReachesTokens131072Apart) {
 TEST(EncodingRelations, randpeTrainsOnSortedSamples) {
   const auto randpe = encoding("randpe", {{"length_max", std::int64_t{100}}}, shape_of(2, 8));
   const auto drawn = [&](std::int64_t length, std::uint64_t seed) {
-    const auto groups = randpe->training_positions(Positions::sequence(length), 3, seed);
+    const auto groups = randpe->training_positions(Positions::sequence(length), {0, 3}, seed);
     EXPECT_TRUE(groups.ok() && groups->size() == 1 && groups->front().sequences == 3);
     return groups->front().positions.ids;
   };
@@ -260,8 +314,35 @@ TEST(EncodingRelations, randpeTrainsOnSortedSamples) {
   EXPECT_TRUE(drawn(40, 1).equal(ids));
   EXPECT_FALSE(drawn(40, 2).equal(ids));
   EXPECT_TRUE(drawn(100, 3).equal(at::arange(100, at::kDouble)));
-  EXPECT_FALSE(randpe->training_positions(Positions::sequence(101), 1, 1).ok());
-  EXPECT_FALSE(randpe->training_positions(Positions::grid(2, 2), 1, 1).ok());
+  EXPECT_FALSE(randpe->training_positions(Positions::sequence(101), {0, 1}, 1).ok());
+  EXPECT_FALSE(randpe->training_positions(Positions::grid(2, 2), {0, 1}, 1).ok());
+}
+
+// Evaluation draws as training does, by a seed of its own that the configuration keeps.
+TEST(EncodingRelations, randpeDrawsPositionsInEvaluationOnRequest) {
+  const auto with = [](std::int64_t seed, const std::string& evaluation = "drawn") {
+    return encoding("randpe", {{"length_max", std::int64_t{100}}, {"evaluation", evaluation}, {"seed", seed}},
+                    shape_of(2, 8));
+  };
+  const Positions natural = Positions::sequence(40);
+  EXPECT_TRUE(encoding("randpe", {}, shape_of(2, 8))->evaluation_positions(natural).ids.equal(natural.ids));
+  EXPECT_TRUE(with(7, "natural")->evaluation_positions(natural).ids.equal(natural.ids));
+  const auto drawn = with(7);
+  const at::Tensor ids = drawn->evaluation_positions(natural).ids;
+  EXPECT_TRUE(ids.equal(drawn->training_positions(natural, {0, 1}, 7)->front().positions.ids));
+  EXPECT_TRUE(ids.equal(with(7)->evaluation_positions(natural).ids));
+  EXPECT_FALSE(ids.equal(with(8)->evaluation_positions(natural).ids));
+  EXPECT_TRUE((ids.slice(0, 1) > ids.slice(0, 0, -1)).all().item<bool>());
+  EXPECT_LT(ids[-1].item<double>(), 100);
+  EXPECT_FALSE(ids.equal(natural.ids));
+  EXPECT_TRUE(drawn->evaluation_positions(Positions::sequence(40, 5)).ids.equal(ids + 5));
+  EXPECT_TRUE(drawn->evaluation_positions(Positions::sequence(100)).ids.equal(at::arange(100, at::kDouble)));
+  EXPECT_TRUE(drawn->accepts(Positions::sequence(100)).ok());
+  EXPECT_NE(drawn->accepts(Positions::sequence(101)).error().message.find("length_max"), std::string::npos);
+  EXPECT_TRUE(with(7, "natural")->accepts(Positions::sequence(101)).ok());
+  EXPECT_EQ(drawn->settings().text("evaluation", "").value(), "drawn");
+  EXPECT_EQ(drawn->settings().integer("seed", 0).value(), 7);
+  EXPECT_EQ(drawn->evaluation_positions(Positions::sequence(0)).ids.numel(), 0);
 }
 
 TEST(EncodingRelations, kerpleParametersStayAbove1Percent) {

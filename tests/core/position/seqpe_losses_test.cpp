@@ -167,6 +167,56 @@ TEST(SeqpeLosses, StartsAreMovedForTheGivenShare) {
   EXPECT_EQ(position::random_start(512, 512, 1.0, random), 0);
 }
 
+// App. A.5: every shifted sequence of a batch has a start of its own, and those of a batch that is cut are the same.
+TEST(SeqpeLosses, EveryShiftedSequenceHasItsOwnStart) {
+  constexpr std::int64_t length = 16;
+  constexpr std::int64_t count = 400;
+  const std::int64_t limit = 5000;
+  const auto encoding = [&](double share, std::int64_t dimensions, std::int64_t longest) {
+    position::ModelShape shape;
+    shape.heads = shape.kv_heads = 2;
+    shape.width = kWidth;
+    shape.head_width = kWidth / 2;
+    return *position::make_encoding("seqpe", {{"dimensions", dimensions}, {"shift", share}, {"longest", longest}},
+                                    shape);
+  };
+  // Positions of each sequence, those that stay first.
+  const auto batch = [](const position::PositionEncoding& made, const Positions& natural, Range sequences) {
+    std::vector<at::Tensor> rows;
+    const auto groups = made.training_positions(natural, sequences, 11);
+    EXPECT_TRUE(groups.ok());
+    for (const position::TrainingPositions& group : *groups) {
+      EXPECT_EQ(group.positions.prefix, natural.prefix);
+      rows.insert(rows.end(), static_cast<std::size_t>(group.sequences), group.positions.ids);
+    }
+    EXPECT_EQ(static_cast<std::int64_t>(rows.size()), sequences.size());
+    return at::stack(rows);
+  };
+  const Positions natural = Positions::sequence(length);
+  const at::Tensor rows = batch(*encoding(0.25, 1, limit), natural, {0, count});  // (B, T)
+  const at::Tensor starts = rows.select(1, 0);
+  EXPECT_TRUE((rows - starts.unsqueeze(1)).equal(natural.ids.expand({count, length})))
+      << "the context keeps its length";
+  EXPECT_GE(starts.min().item<double>(), 0);
+  EXPECT_LT(starts.max().item<double>(), static_cast<double>(limit - length));
+  const at::Tensor moved = starts.masked_select(starts > 0);
+  EXPECT_NEAR(static_cast<double>(moved.numel()) / static_cast<double>(count), 0.25, 0.07);
+  EXPECT_GT(std::get<0>(at::_unique(moved)).numel(), moved.numel() - 5) << "starts are shared";
+  const at::Tensor cut = at::cat(
+      {batch(*encoding(0.25, 1, limit), natural, {0, 150}), batch(*encoding(0.25, 1, limit), natural, {150, count})});
+  EXPECT_TRUE(std::get<0>(cut.select(1, 0).sort()).equal(std::get<0>(starts.sort())));
+  EXPECT_TRUE(batch(*encoding(0, 1, limit), natural, {0, 5}).equal(natural.ids.expand({5, length})));
+  // Rows and columns of a grid move by themselves; the class token stays.
+  const Positions grid = Positions::grid(3, 4);
+  const at::Tensor patches = batch(*encoding(1, 2, 50), grid, {0, 40});  // (B, 1 + 12, 2)
+  const at::Tensor corner = patches.select(1, 1);
+  EXPECT_TRUE((patches.slice(1, 1) - corner.unsqueeze(1)).equal(grid.ids.slice(0, 1).expand({40, 12, 2})));
+  EXPECT_EQ(patches.select(1, 0).abs().max().item<double>(), 0);
+  EXPECT_FALSE(corner.select(1, 0).equal(corner.select(1, 1)));
+  EXPECT_LT(corner.select(1, 0).max().item<double>(), 47);
+  EXPECT_LT(corner.select(1, 1).max().item<double>(), 46);
+}
+
 TEST(SeqpeLosses, TheTeacherIsNotTrained) {
   const at::Tensor teacher = at::randn({2, 5, 8}).requires_grad_();
   const at::Tensor student = at::randn({2, 5, 8}).requires_grad_();

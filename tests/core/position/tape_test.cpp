@@ -6,6 +6,8 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/position/list.h"
 #include "tests/support/golden.h"
 #include "tests/support/llama.h"
@@ -90,7 +92,8 @@ TEST(Tape, SharedMixingIsInvariantUnderShiftedIds) {
 
 TEST(Tape, OtherMixingsAreNot) {
   for (const Settings& options :
-       {with({{"mixing", "full"}}), with({{"mixing", "vector"}}), with({{"mixing", "non-equivariant"}}),
+       {with({{"mixing", "full"}}), with({{"mixing", "whole"}}), with({{"mixing", "vector"}}),
+        with({{"mixing", "non-equivariant"}}), with({{"mixing", "whole"}, {"form", "paper"}}),
         with({{"mixing", "full"}, {"form", "paper"}}), with({{"mixing", "non-equivariant"}, {"form", "paper"}}),
         with({}, {{"rows", std::int64_t{4}}, {"columns", std::int64_t{1}}})}) {
     EXPECT_GT(Subject(options).change_by_shift(), 1e-2);
@@ -118,6 +121,8 @@ TEST(Tape, OrthogonalEquivarianceOfEquationFive) {
   std::vector<Settings> all = equivariant();
   all.push_back(with({{"mixing", "full"}}));
   all.push_back(with({{"mixing", "full"}, {"form", "paper"}}));
+  all.push_back(with({{"mixing", "whole"}}));
+  all.push_back(with({{"mixing", "whole"}, {"form", "paper"}}));
   std::uint64_t seed = 1;
   for (const Settings& options : all) {
     ++seed;
@@ -158,7 +163,8 @@ TEST(Tape, ANewTapeIsRopeUntilOneWeightMoves) {
   const auto rope = *position::make_encoding("rope", {}, tape_shape());
   for (const Settings& options :
        {Settings{}, with({{"mixing", "full"}}), with({{"mixing", "vector"}}), with({{"mixing", "non-equivariant"}}),
-        with({{"form", "paper"}}), with({{"form", "paper"}, {"mixing", "full"}})}) {
+        with({{"form", "paper"}}), with({{"form", "paper"}, {"mixing", "full"}}), with({{"mixing", "whole"}}),
+        with({{"form", "paper"}, {"mixing", "whole"}})}) {
     Subject subject(options, 1, true, at::kFloat);
     const at::Tensor wanted =
         test::run_llama(subject.weights, *rope, subject.ids, Positions::sequence(kTapeLength)).logits;
@@ -191,7 +197,8 @@ TEST(Tape, APrefixHasTheSameRows) {
 }
 
 TEST(Tape, EveryWeightThatALaterLayerSeesHasAGradient) {
-  for (const Settings& options : {Settings{}, with({{"form", "paper"}})}) {
+  for (const Settings& options : {Settings{}, with({{"form", "paper"}}), with({{"mixing", "whole"}}),
+                                  with({{"form", "paper"}, {"mixing", "whole"}})}) {
     Subject subject(options);
     for (const position::Parameter& parameter : subject.encoding->parameters()) {
       parameter.value->requires_grad_();
@@ -224,6 +231,86 @@ TEST(Tape, SharedKeyHeadsAreRepeatedAndTilesAreSlices) {
   const auto slice = [](const at::Tensor& x) { return x.slice(1, 1, 3).slice(2, 4, 9).slice(3, 2, 11); };
   EXPECT_CLOSE(encoding->score(prepared, tile, content).logits, slice(map.logits), 1e-6);
   EXPECT_CLOSE(encoding->score(prepared, tile, content).content, slice(map.content), 1e-6);
+}
+
+// Eq. 8 with W1 and W2 of H·M·L × I, as sums over numbers; with one head, full mixing is the same.
+TEST(Tape, WholeMixingIsEquationEightOverAllHeads) {
+  constexpr std::int64_t heads = 3;
+  constexpr std::int64_t entries = 2 * 4;  // M·L
+  constexpr std::int64_t inner = 5;
+  const position::TapeBlocks blocks{2, 4, 3, 4, position::PairLayout::kHalf};
+  const position::TapeMix mix{position::TapeMixing::kWhole, false, at::randn({inner, heads * entries}, at::kDouble),
+                              at::randn({heads * entries, inner}, at::kDouble)};
+  const at::Tensor e = at::randn({2, heads, 6, 2, 4, 3}, at::kDouble);  // (B, H, T, M, L, R)
+  const at::Tensor gate = at::randn({2, 6, inner}, at::kDouble);
+  const at::Tensor mixed = mix(e, gate, blocks);
+  ASSERT_EQ(mixed.sizes(), e.sizes());
+  const auto flat = [](const at::Tensor& state, std::int64_t entry, std::int64_t r) {  // state (H, M, L, R)
+    return state[entry / entries][entry / 4 % 2][entry % 4][r].item<double>();
+  };
+  for (const auto& [b, t] : {std::pair{0, 0}, std::pair{0, 5}, std::pair{1, 3}}) {
+    const at::Tensor own = e.select(0, b).select(1, t);
+    const at::Tensor got = mixed.select(0, b).select(1, t);
+    for (std::int64_t r = 0; r < 3; ++r) {
+      for (std::int64_t to = 0; to < heads * entries; ++to) {
+        double wanted = 0;
+        for (std::int64_t i = 0; i < inner; ++i) {
+          double projected = 0;
+          for (std::int64_t from = 0; from < heads * entries; ++from) {
+            projected += mix.up[i][from].item<double>() * flat(own, from, r);
+          }
+          wanted += mix.down[to][i].item<double>() * gate[b][t][i].item<double>() * projected;
+        }
+        EXPECT_NEAR(flat(got, to, r), wanted, 1e-12 * (1 + std::abs(wanted)));
+      }
+    }
+  }
+  const at::Tensor up = mix.up.slice(1, 0, entries);
+  const at::Tensor down = mix.down.slice(0, 0, entries);
+  const position::TapeMix one{position::TapeMixing::kWhole, false, up, down};
+  const position::TapeMix full{position::TapeMixing::kFull, false, up.unsqueeze(0), down.unsqueeze(0)};
+  EXPECT_CLOSE(one(e.slice(1, 0, 1), gate, blocks), full(e.slice(1, 0, 1), gate, blocks), 1e-12);
+}
+
+// Central differences along random directions, through three layers of either form.
+TEST(Tape, WholeMixingHasTheGradientOfItsValues) {
+  for (const Settings& options : {with({{"mixing", "whole"}}), with({{"mixing", "whole"}, {"form", "paper"}})}) {
+    Subject subject(options);
+    const auto value = [&] { return subject.run().logits.tanh().sum(); };
+    for (const position::Parameter& parameter : subject.encoding->parameters()) {
+      parameter.value->requires_grad_();
+    }
+    value().backward();
+    for (const position::Parameter& parameter : subject.encoding->parameters()) {
+      if (!parameter.value->grad().defined()) {
+        continue;  // of the last layer
+      }
+      const at::Tensor direction = at::randn_like(parameter.value->detach());
+      const double wanted = (parameter.value->grad() * direction).sum().item<double>();
+      const at::NoGradGuard no_gradients;
+      constexpr double step = 1e-5;
+      parameter.value->add_(direction, step);
+      const double above = value().item<double>();
+      parameter.value->add_(direction, -2 * step);
+      const double below = value().item<double>();
+      parameter.value->add_(direction, step);
+      EXPECT_NEAR((above - below) / (2 * step), wanted, 1e-5 * (1 + std::abs(wanted))) << parameter.name;
+    }
+  }
+}
+
+// Every head's blocks and rows meet I columns twice, for each of R.
+TEST(Tape, WholeMixingCostsItsProducts) {
+  const auto cost = [](const std::string& mixing) {
+    return (*position::make_encoding("tape", with({{"mixing", mixing}}), tape_shape()))->macs(0, 24);
+  };
+  const double inner = 4 * 4;               // I
+  const double entries = 4 * 4 * 2;         // H·M·L
+  const double products = 2 * entries * 2;  // to I and back, for each column of R
+  const double gates = inner * 32;
+  EXPECT_EQ(cost("whole"), cost("full"));
+  const auto still = *position::make_encoding("tape", with({{"updates", "attention"}}), tape_shape());
+  EXPECT_EQ(cost("whole"), still->macs(0, 24) + 24 * (gates + inner * products));
 }
 
 TEST(Tape, LongTextsGoThroughInBlocks) {
@@ -270,7 +357,7 @@ TEST(Tape, OptionsThatDoNotFitAreErrors) {
   EXPECT_NE(message({{"rows", std::int64_t{3}}}).find("rows"), std::string::npos);
   EXPECT_NE(message({{"columns", std::int64_t{-1}}}).find("columns"), std::string::npos);
   EXPECT_NE(message({{"position_size", std::int64_t{-4}}}).find("position_size"), std::string::npos);
-  EXPECT_NE(message(with({{"mixing", "some"}})).find("shared, full, vector"), std::string::npos);
+  EXPECT_NE(message(with({{"mixing", "some"}})).find("shared, full, whole, vector"), std::string::npos);
   EXPECT_NE(message(with({{"form", "paper"}, {"mixing", "vector"}})).find("vector"), std::string::npos);
   EXPECT_NE(message({{"base", 0.5}}).find("base"), std::string::npos);
   EXPECT_NE(message(with({{"start", "fourier"}}, {{"columns", std::int64_t{3}}})), "made");

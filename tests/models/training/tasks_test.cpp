@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -150,6 +151,58 @@ TEST(Tasks, AdditionAdds) {
     EXPECT_EQ(cell.symbols.find('+'), 9U);
     EXPECT_EQ(cell.symbols.find('='), 12U);
   }
+}
+
+// In buckets, the longer operand has every length alike, whichever it is, and the other every length up to it.
+TEST(Tasks, AdditionsBucketsFixTheLongerOperand) {
+  constexpr int kLines = 12000;
+  const auto task = task_of("addition", {{"length", std::int64_t{6}}, {"operands", std::string("buckets")}});
+  const auto pairs = task_of("addition", {{"length", std::int64_t{6}}});
+  const auto lengths = [](const Line& line) {
+    const std::size_t plus = line.symbols.find('+');
+    return std::pair(static_cast<int>(plus), static_cast<int>(line.symbols.find('=') - plus - 1));
+  };
+  const auto counted = [&](const auto& draw) {
+    std::map<std::pair<int, int>, double> counts;
+    for (std::uint64_t seed = 0; seed < kLines; ++seed) {
+      Random random{seed, 77};
+      counts[lengths(draw(random))] += 1.0 / kLines;
+    }
+    return counts;
+  };
+  for (const int split : {-1, 0, 1}) {  // −1: training
+    const int least = split == 1 ? 7 : 1;
+    const int most = split == 1 ? 12 : 6;
+    auto counts = counted([&](Random& random) {
+      return split < 0 ? symbols(task).training_line(random)
+                       : symbols(task).evaluation_line(static_cast<std::size_t>(split), random);
+    });
+    double all = 0;
+    for (int left = 1; left <= most; ++left) {
+      for (int right = 1; right <= most; ++right) {
+        const int longer = std::max(left, right);
+        // 1/6 a bucket, 1/longer the other's length, half of them at this side unless both are equal.
+        const double share = longer < least ? 0 : 1.0 / 6 / longer / (left == right ? 1 : 2);
+        EXPECT_NEAR(counts[std::pair(left, right)], share, 4 * std::sqrt(share / kLines) + 1e-12)
+            << split << ": " << left << ", " << right;
+        all += counts[std::pair(left, right)];
+      }
+    }
+    EXPECT_NEAR(all, 1, 1e-9);
+  }
+  const auto plain = counted([&](Random& random) { return symbols(pairs).training_line(random); });
+  EXPECT_NEAR(plain.at({1, 1}), 1.0 / 36, 0.006);
+  // A cell of the map is the same sums, however training draws.
+  for (const std::int64_t n : {0, 1, 2}) {
+    EXPECT_EQ(symbols(task).map_line(9, 2, 1, n).symbols, symbols(pairs).map_line(9, 2, 1, n).symbols);
+  }
+  EXPECT_EQ(task->length(), pairs->length());
+  TaskRequest request;
+  request.options = {{"operands", std::string("halves")}};
+  const auto refused = make_task("addition", request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("pairs or buckets, found halves"), std::string::npos)
+      << refused.error().message;
 }
 
 TEST(Tasks, PasskeyIsInTheText) {

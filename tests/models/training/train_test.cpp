@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "models/engine/loaded_model.h"
+#include "models/engine/trace/recorded_trace.h"
+#include "models/experiments/rerun.h"
 #include "models/formats/tensor_source.h"
 #include "models/transformer/locus_config.h"
 #include "tests/support/golden.h"
@@ -208,6 +210,89 @@ at::Tensor logits_of(const fs::path& folder) {
   batch.ids = at::arange(97, 117).unsqueeze(0);
   batch.positions = (*transformer)->positions(20);
   return (*transformer)->forward(batch);
+}
+
+// Runs, continuations and evaluation of a checkpoint that says so stand where its encoding draws positions.
+TEST_F(Train, RandpeEvaluatesAtDrawnPositions) {
+  const auto trained = [this](const std::string& out, const std::string& evaluation) {
+    TrainOptions options = tiny(folder_, out);
+    options.steps = 4;
+    options.encoding = "randpe";
+    options.encoding_options = {{"over", std::string("sinusoidal")},
+                                {"length_max", std::int64_t{64}},
+                                {"evaluation", evaluation},
+                                {"seed", std::int64_t{3}}};
+    const auto summary = train(options);
+    EXPECT_TRUE(summary.ok()) << (summary.ok() ? "" : summary.error().describe());
+    const auto model = locus::models::open(options.out, locus::models::OpenOptions());
+    EXPECT_TRUE(model.ok()) << (model.ok() ? "" : model.error().describe());
+    return *model;
+  };
+  const auto drawn = trained("drawn", "drawn");
+  const auto natural = trained("natural", "natural");
+  const auto bits = [this](const std::string& name) {
+    locus::training::EvaluateOptions options;
+    options.task = "text";
+    options.validate = {{folder_ / "corpus.txt", ""}};
+    const auto evaluated = locus::training::evaluate(folder_ / name, options);
+    EXPECT_TRUE(evaluated.ok()) << (evaluated.ok() ? "" : evaluated.error().describe());
+    return evaluated->splits.front().second;
+  };
+  EXPECT_GT(std::abs(bits("drawn") - bits("natural")), 1e-4);
+  const auto transformer = dynamic_cast<const locus::models::LoadedModel&>(*drawn).checkpoint().ready();
+  const auto positions_of = [](const locus::models::Trace& trace) {
+    std::vector<double> list;
+    for (const locus::models::TokenInfo& token : trace.tokens()) {
+      list.push_back(token.position);
+    }
+    return at::tensor(list, at::kDouble);
+  };
+  locus::models::Input input;
+  input.ids.emplace();
+  for (std::int64_t n = 0; n < 20; ++n) {
+    input.ids->push_back(97 + n);
+  }
+  const locus::models::RunOptions all{.all_logits = true};
+  const auto run = drawn->run(input, all);
+  ASSERT_TRUE(run.ok()) << run.error().describe();
+  const at::Tensor places = (*transformer)->positions(20).ids;
+  EXPECT_TRUE((places.slice(0, 1) > places.slice(0, 0, -1)).all().item<bool>());
+  EXPECT_GT(places[-1].item<double>(), 20);
+  EXPECT_TRUE(positions_of(**run).equal(places));
+  locus::transformer::Batch batch;
+  batch.ids = at::arange(97, 117).unsqueeze(0);
+  batch.positions = {places, 0};
+  const auto logits = [](const locus::models::Trace& trace) {
+    return locus::models::recorded_of(trace)->data().logits;
+  };
+  {
+    const at::NoGradGuard no_grad;
+    EXPECT_CLOSE(logits(**run), (*transformer)->forward(batch)[0], 1e-4);
+    batch.positions = locus::position::Positions::sequence(20);
+    EXPECT_GT(locus::test::deviation(logits(**run), (*transformer)->forward(batch)[0]), 1e-3);
+  }
+  // One sample as long as prompt and continuation, as if all were given.
+  const auto generated = drawn->generate(input, {.count = 3}, all);
+  ASSERT_TRUE(generated.ok()) << generated.error().describe();
+  EXPECT_TRUE(positions_of(*generated->trace).equal((*transformer)->positions(23).ids));
+  locus::models::Input whole = input;
+  whole.ids->insert(whole.ids->end(), generated->ids.begin(), generated->ids.end());
+  const auto again = drawn->run(whole, all);
+  ASSERT_TRUE(again.ok());
+  EXPECT_CLOSE(logits(*generated->trace), logits(**again), 1e-4);
+  // What a sample begins with is no start; later ids are the sample's, moved.
+  input.position_start = 5;
+  const auto later = drawn->run(input, all);
+  ASSERT_TRUE(later.ok());
+  EXPECT_TRUE(positions_of(**later).equal(places + 5));
+  EXPECT_EQ(locus::models::position_start_of(*drawn, (*later)->tokens()), 5);
+  EXPECT_EQ(locus::models::position_start_of(*drawn, (*run)->tokens()), 0);
+  EXPECT_EQ(locus::models::position_start_of(*natural, (*natural->run(input, all))->tokens()), 5);
+  input.position_start = 0;
+  input.ids->resize(65, 97);
+  const auto longer = drawn->run(input, all);
+  ASSERT_FALSE(longer.ok());
+  EXPECT_NE(longer.error().message.find("length_max"), std::string::npos);
 }
 
 // TAPE taken from a RoPE checkpoint computes what that does until it is trained; then its own parameters alone move.
