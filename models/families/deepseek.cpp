@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/base/shown.h"
+#include "models/families/engine/computed.h"
 #include "models/families/engine/layer_kinds.h"
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
@@ -35,6 +36,21 @@ void name_stacked_experts(Family& family) {
   family.names.push_back({to + "gate.weight", from + "gate_up_proj", {}, {.index = 0, .of = 2, .stacked = true}});
   family.names.push_back({to + "up.weight", from + "gate_up_proj", {}, {.index = 1, .of = 2, .stacked = true}});
   family.names.push_back({to + "down.weight", from + "down_proj", {}, {.stacked = true}});
+}
+
+Status join_latent(const CheckpointFiles& checkpoint, Plan& plan) {
+  std::vector<OfLatent> joined;
+  for (std::int64_t n = 0; n < plan.spec.depth() && checkpoint.tensors != nullptr; ++n) {
+    const std::string prefix = layer_prefix("model.layers.", n) + "self_attn.";
+    if (checkpoint.find(prefix + "k_b_proj.weight") != nullptr) {
+      joined.push_back({prefix + "kv_b_proj.weight", prefix + "k_b_proj.weight", prefix + "v_b_proj.weight"});
+    }
+  }
+  if (!joined.empty()) {
+    LOCUS_CHECK(compute_latent(checkpoint, joined, plan));
+    plan.skipped.insert(plan.skipped.end(), {"attn_k_b.weight", "attn_v_b.weight"});
+  }
+  return {};
 }
 
 namespace {
@@ -86,6 +102,7 @@ Status finish_v2(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_CHECK(check_repeated(config, "head_dim", plan.spec.first().attention.latent.rotated));
   LOCUS_CHECK(finish_attention(config, plan, true));
+  LOCUS_CHECK(join_latent(checkpoint, plan));
   LOCUS_TRY(const std::string method, config.text("topk_method", "greedy"));
   LOCUS_TRY(const bool normalised, config.boolean("norm_topk_prob", false));
   LOCUS_CHECK(check_fixed_fields(config, {{"scoring_func", {"softmax"}}}));
@@ -107,6 +124,7 @@ Status finish_youtu(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_CHECK(check_repeated(config, "head_dim", plan.spec.first().attention.latent.rotated));
   LOCUS_TRY(const bool interleaved, config.boolean("rope_interleave", true));
+  LOCUS_CHECK(join_latent(checkpoint, plan));
   return finish_attention(config, plan, interleaved);
 }
 
@@ -132,7 +150,8 @@ Status finish_indexed(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_TRY(const std::vector<bool> indexed,
             layers_of_type(config, "layer_types", plan.spec.depth(), "indexed_attention", "indexed_attention",
                            [](std::int64_t) { return true; }));
-  for (const char* const part : {"wq_b.weight", "wk.weight", "k_norm.weight", "k_norm.bias", "weights_proj.weight"}) {
+  for (const char* const part : {"wq_b.weight", "wk.weight", "k_norm.weight", "k_norm.bias", "weights_proj.weight",
+                                 "attn_q_b.weight", "attn_k.weight", "proj.weight"}) {  // the last three of GGUF files
     plan.skipped.push_back("indexer." + std::string(part));
   }
   LOCUS_CHECK(set_dense_layers(config, plan, 3, "n_shared_experts"));

@@ -114,22 +114,6 @@ Status finish_qwen(const CheckpointFiles& checkpoint, Plan& plan) {
   return set_mixers(config, plan, mixer, "full_attention_interval");
 }
 
-// The up projections of latent attention that are two tensors of a file.
-Status join_latent(const CheckpointFiles& checkpoint, Plan& plan) {
-  std::vector<OfLatent> joined;
-  for (std::int64_t n = 0; n < plan.spec.depth() && checkpoint.tensors != nullptr; ++n) {
-    const std::string prefix = layer_prefix("model.layers.", n) + "self_attn.";
-    if (checkpoint.find(prefix + "k_b_proj.weight") != nullptr) {
-      joined.push_back({prefix + "kv_b_proj.weight", prefix + "k_b_proj.weight", prefix + "v_b_proj.weight"});
-    }
-  }
-  if (!joined.empty()) {
-    LOCUS_CHECK(compute_latent(checkpoint, joined, plan));
-    plan.skipped.insert(plan.skipped.end(), {"attn_k_b.weight", "attn_v_b.weight"});
-  }
-  return {};
-}
-
 // Convolutions of q, k and v that are three tensors of a file.
 Status join_convolutions(const CheckpointFiles& checkpoint, Plan& plan, const std::string& mixer) {
   std::vector<OfRows> joined;

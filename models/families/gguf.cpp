@@ -69,30 +69,6 @@ class GgufTensors final : public formats::TensorSource {
   std::map<std::string, const TensorInfo*, std::less<>> names_;
 };
 
-// The numbers of a float32 vector; empty where the file has no such tensor. Errors: kBadInput.
-Result<std::vector<double>> vector_of(const formats::TensorSource& file, std::string_view name) {
-  std::vector<double> numbers;
-  const TensorInfo* tensor = file.find(name);
-  if (tensor == nullptr) {
-    return numbers;
-  }
-  constexpr std::int64_t kLongest = 4096;
-  if (tensor->dtype != formats::DType::kF32 || tensor->shape.size() != 1 || tensor->elements() > kLongest) {
-    return bad_input(
-        "expected at most " + std::to_string(kLongest) + " float32 numbers, found " + std::string(tensor->type_name()),
-        tensor->file.string() + ": tensor " + tensor->name);
-  }
-  for (std::int64_t n = 0; n < tensor->elements(); ++n) {
-    float number = 0;
-    std::memcpy(&number, tensor->storage.data() + n * 4, sizeof number);
-    if (!(number > 0) || !std::isfinite(number)) {
-      return bad_input("expected numbers above 0", tensor->file.string() + ": tensor " + tensor->name);
-    }
-    numbers.push_back(static_cast<double>(number));
-  }
-  return numbers;
-}
-
 // Divisor of frequency m in Llama 3.1 and its successors, with the three numbers that all of them share.
 double llama3_divisor(double base, double width, double pair, double factor) {
   constexpr double kLow = 1;
@@ -128,14 +104,40 @@ Fields divisors_as_scaling(const std::vector<double>& divisors, double base) {
   return {{"rope_type", "longrope"}, {"short_factor", divisors}, {"long_factor", divisors}, {"attention_factor", 1.0}};
 }
 
+// Adds what a file says of YaRN beside its factor to `block`. The multiplier of the logarithm is mscale_all_dim, a tenth
+// of it in files of DeepSeek, which mean mscale by it too; in other files mscale is 1. Errors: kUnsupported for another
+// extrapolation factor than 1.
+Status add_yarn(const GgufMetadata& metadata, const std::string& prefix, Fields& block) {
+  const std::string scaling = prefix + "rope.scaling.";
+  for (const auto& [value, field] :
+       {std::pair{"yarn_attn_factor", "attention_factor"}, std::pair{"yarn_beta_fast", "beta_fast"},
+        std::pair{"yarn_beta_slow", "beta_slow"}}) {
+    LOCUS_TRY(const auto number, metadata.number(scaling + value));
+    if (number) {
+      block[field] = *number;
+    }
+  }
+  LOCUS_TRY(const auto beyond, metadata.number(scaling + "yarn_ext_factor"));
+  if (beyond.value_or(1) != 1) {
+    return unsupported("expected 1, found " + std::to_string(*beyond), metadata.context(scaling + "yarn_ext_factor"));
+  }
+  LOCUS_TRY(const auto multiplier, metadata.number(scaling + "yarn_log_multiplier"));
+  if (multiplier.value_or(0) != 0) {
+    const bool tenth = prefix == "deepseek2." || prefix == "deepseek32." || prefix == "glm-dsa.";
+    block["mscale_all_dim"] = tenth ? *multiplier / 0.1 : *multiplier;
+    block["mscale"] = tenth ? block["mscale_all_dim"] : Fields(1.0);
+  }
+  return {};
+}
+
 // Adds config.json's rope_scaling to `fields`, which holds rope_theta already, from the tensor rope_freqs, from Phi's
 // two lists of factors, or from rope.scaling.*; nothing where there is none. `prefix` is the architecture's ("llama.").
 // Errors: kBadInput for a tensor of factors that is none; kUnsupported for another kind of scaling.
 Status add_gguf_scaling(const formats::TensorSource& file, const std::string& prefix, Fields& fields) {
   const formats::GgufMetadata& metadata = *file.gguf();
-  LOCUS_TRY(const std::vector<double> divisors, vector_of(file, "rope_freqs.weight"));
-  LOCUS_TRY(const std::vector<double> long_factors, vector_of(file, "rope_factors_long.weight"));
-  LOCUS_TRY(const std::vector<double> short_factors, vector_of(file, "rope_factors_short.weight"));
+  LOCUS_TRY(const std::vector<double> divisors, gguf_vector(file, "rope_freqs.weight"));
+  LOCUS_TRY(const std::vector<double> long_factors, gguf_vector(file, "rope_factors_long.weight"));
+  LOCUS_TRY(const std::vector<double> short_factors, gguf_vector(file, "rope_factors_short.weight"));
   LOCUS_TRY(const auto original, metadata.integer(prefix + "rope.scaling.original_context_length"));
   LOCUS_TRY(const auto attention, metadata.number(prefix + "rope.scaling.attn_factor"));
   if (!long_factors.empty() || !short_factors.empty()) {
@@ -168,10 +170,13 @@ Status add_gguf_scaling(const formats::TensorSource& file, const std::string& pr
   if (original) {
     fields["rope_scaling"]["original_max_position_embeddings"] = *original;
   }
-  if (type == "yarn" && attention.value_or(1) != 1) {
+  if (type != "yarn") {
+    return {};
+  }
+  if (attention.value_or(1) != 1) {
     fields["rope_scaling"]["attention_factor"] = *attention * (0.1 * std::log(factor.value_or(1)) + 1);
   }
-  return {};
+  return add_yarn(metadata, prefix, fields["rope_scaling"]);
 }
 
 Status add_gguf_vocabulary(const formats::TensorSource& file, Fields& fields) {
@@ -309,6 +314,15 @@ class GgufConfig {
   std::int64_t head_width_ = 0;
 };
 
+// Makes RoPE's base and scaling those of the layers without a window, beside the block of the others.
+void divide_rope(Fields& fields) {
+  Fields block = fields.value("rope_scaling", Fields{{"rope_type", "default"}});
+  block["rope_theta"] = fields["rope_theta"];
+  fields["rope_parameters"]["full_attention"] = std::move(block);
+  fields.erase("rope_scaling");
+  fields.erase("rope_theta");
+}
+
 // Makes a hybrid's file a checkpoint of its family.
 Result<CheckpointFiles> adapt_hybrid(CheckpointFiles checkpoint, const GgufHybrid& hybrid, const GgufReading& reading) {
   const formats::TensorSource& file = *checkpoint.tensors;
@@ -318,6 +332,14 @@ Result<CheckpointFiles> adapt_hybrid(CheckpointFiles checkpoint, const GgufHybri
   const std::int64_t head_width = fields.value("head_dim", std::int64_t{0});
   if (fields.contains("rope_theta")) {
     LOCUS_CHECK(add_gguf_scaling(file, std::string(hybrid.shared.name) + ".", fields));
+  }
+  if (fields.contains("rope_theta") && fields.contains("rope_parameters") &&
+      fields["rope_parameters"].contains("sliding_attention")) {
+    divide_rope(fields);
+  }
+  if (fields.contains("llama_4_scaling_beta")) {
+    fields["rope_scaling"]["llama_4_scaling_beta"] = fields["llama_4_scaling_beta"];
+    fields.erase("llama_4_scaling_beta");
   }
   if (hybrid.shared.name == "gpt-oss" && fields.contains("rope_scaling")) {
     fields["rope_scaling"]["truncate"] = false;  // which files do not say
@@ -353,6 +375,29 @@ const GgufHybrid* hybrid_of(std::string_view name, const GgufReading& reading) {
 }
 
 }  // namespace
+
+Result<std::vector<double>> gguf_vector(const formats::TensorSource& file, std::string_view name) {
+  std::vector<double> numbers;
+  const TensorInfo* tensor = file.find(name);
+  if (tensor == nullptr) {
+    return numbers;
+  }
+  constexpr std::int64_t kLongest = 4096;
+  if (tensor->dtype != formats::DType::kF32 || tensor->shape.size() != 1 || tensor->elements() > kLongest) {
+    return bad_input(
+        "expected at most " + std::to_string(kLongest) + " float32 numbers, found " + std::string(tensor->type_name()),
+        tensor->file.string() + ": tensor " + tensor->name);
+  }
+  for (std::int64_t n = 0; n < tensor->elements(); ++n) {
+    float number = 0;
+    std::memcpy(&number, tensor->storage.data() + n * 4, sizeof number);
+    if (!(number > 0) || !std::isfinite(number)) {
+      return bad_input("expected numbers above 0", tensor->file.string() + ": tensor " + tensor->name);
+    }
+    numbers.push_back(static_cast<double>(number));
+  }
+  return numbers;
+}
 
 Result<CheckpointFiles> adapt_gguf(CheckpointFiles checkpoint) {
   const std::shared_ptr<const GgufMetadata> metadata =

@@ -503,6 +503,10 @@ Stems joined_stems(const Stems& one, const Stems& other) {
 
 std::vector<GgufHybrid> joined_hybrids(std::vector<GgufHybrid> hybrids) {
   hybrids.insert(hybrids.end(), gguf_decoders().begin(), gguf_decoders().end());
+  for (const std::vector<GgufHybrid>& more :
+       {gguf_latent_decoders(), gguf_older_models(), std::vector<GgufHybrid>{gguf_gemma4()}}) {
+    hybrids.insert(hybrids.end(), more.begin(), more.end());
+  }
   return hybrids;
 }
 
@@ -581,6 +585,14 @@ const TensorInfo* GgufReading::first(std::string_view tensor) const {
   return nullptr;
 }
 
+const TensorInfo* GgufReading::outside(std::string_view tensor) const {
+  return file_->find(tensor);
+}
+
+Result<std::vector<double>> GgufReading::vector_outside(std::string_view tensor) const {
+  return gguf_vector(*file_, tensor);
+}
+
 bool GgufReading::has(std::string_view value) const {
   return file_->gguf()->has(prefix_ + std::string(value));
 }
@@ -613,6 +625,27 @@ Result<std::int64_t> GgufReading::integer(std::string_view value, std::optional<
   return one;
 }
 
+Result<std::vector<std::int64_t>> GgufReading::integers(std::string_view value) const {
+  const std::string name = prefix_ + std::string(value);
+  const formats::GgufValue* const found = file_->gguf()->find(name);
+  std::vector<std::int64_t> listed;
+  if (found != nullptr && found->list) {
+    LOCUS_TRY(listed, file_->gguf()->integers(name));
+  } else {
+    LOCUS_TRY(const std::int64_t all, integer(value));
+    listed.assign(static_cast<std::size_t>(layers_), all);
+  }
+  if (std::ssize(listed) < layers_) {
+    return bad_input("expected " + std::to_string(layers_) + " layers, found " + std::to_string(listed.size()),
+                     context(value));
+  }
+  listed.resize(static_cast<std::size_t>(layers_));
+  if (const std::int64_t least = *std::min_element(listed.begin(), listed.end()); least < 1) {
+    return bad_input("expected at least 1 in each layer, found " + std::to_string(least), context(value));
+  }
+  return listed;
+}
+
 Result<double> GgufReading::number(std::string_view value, std::optional<double> fallback) const {
   LOCUS_TRY(const auto found, file_->gguf()->number(prefix_ + std::string(value)));
   if (!found && !fallback) {
@@ -624,6 +657,11 @@ Result<double> GgufReading::number(std::string_view value, std::optional<double>
 Result<bool> GgufReading::boolean(std::string_view value, bool fallback) const {
   LOCUS_TRY(const auto found, file_->gguf()->boolean(prefix_ + std::string(value)));
   return found.value_or(fallback);
+}
+
+Result<std::string> GgufReading::text(std::string_view value, std::string_view fallback) const {
+  LOCUS_TRY(const auto found, file_->gguf()->text(prefix_ + std::string(value)));
+  return std::string(found.value_or(fallback));
 }
 
 Status GgufReading::check_windows(std::int64_t period) const {
@@ -647,6 +685,30 @@ Status GgufReading::check_windows(std::int64_t period) const {
   return {};
 }
 
+Result<GgufFields> GgufReading::window_types(std::int64_t period) const {
+  constexpr std::string_view kLayers = "attention.sliding_window_pattern";
+  const std::string name = prefix_ + std::string(kLayers);
+  std::vector<bool> windowed;
+  const formats::GgufValue* const found = file_->gguf()->find(name);
+  if (found != nullptr && found->list) {
+    LOCUS_TRY(windowed, file_->gguf()->booleans(name));
+  } else {
+    LOCUS_TRY(const std::int64_t own, integer(kLayers, period));
+    if (own < 1) {
+      return bad_input("expected at least 1, found " + std::to_string(own), context(kLayers));
+    }
+    for (std::int64_t layer = 0; layer < layers_; ++layer) {
+      windowed.push_back((layer + 1) % own != 0);
+    }
+  }
+  if (std::ssize(windowed) < layers_) {
+    return bad_input("expected " + std::to_string(layers_) + " layers, found " + std::to_string(windowed.size()),
+                     context(kLayers));
+  }
+  windowed.resize(static_cast<std::size_t>(layers_));
+  return kinds_of(windowed, "sliding_attention", "full_attention");
+}
+
 // ---- all of them
 
 Status add_hybrid_fields(const GgufHybrid& hybrid, const GgufReading& reading, GgufFields& fields) {
@@ -656,8 +718,10 @@ Status add_hybrid_fields(const GgufHybrid& hybrid, const GgufReading& reading, G
   LOCUS_TRY(const std::int64_t heads, reading.integer("attention.head_count"));
   fields["hidden_size"] = width;
   fields["num_attention_heads"] = heads;
-  LOCUS_TRY(const std::int64_t key_heads, reading.integer("attention.head_count_kv", heads));
-  fields["num_key_value_heads"] = key_heads == 0 ? heads : key_heads;
+  if (!hybrid.own_shapes) {
+    LOCUS_TRY(const std::int64_t key_heads, reading.integer("attention.head_count_kv", heads));
+    fields["num_key_value_heads"] = key_heads == 0 ? heads : key_heads;
+  }
   LOCUS_TRY(const double old_eps, reading.number("attention.layer_norm_epsilon", 1e-5));
   LOCUS_TRY(const double eps, reading.number("attention.layer_norm_rms_epsilon", old_eps));
   fields["rms_norm_eps"] = eps;
@@ -682,9 +746,11 @@ Status add_hybrid_fields(const GgufHybrid& hybrid, const GgufReading& reading, G
   if (reading.has("context_length")) {
     LOCUS_TRY(fields["max_position_embeddings"], reading.integer("context_length"));
   }
-  LOCUS_TRY(const std::int64_t inner, reading.integer("feed_forward_length", 0));
-  if (inner > 0) {
-    fields["intermediate_size"] = inner;
+  if (!hybrid.own_shapes) {
+    LOCUS_TRY(const std::int64_t inner, reading.integer("feed_forward_length", 0));
+    if (inner > 0) {
+      fields["intermediate_size"] = inner;
+    }
   }
   return hybrid.add_fields(reading, fields);
 }
@@ -692,7 +758,7 @@ Status add_hybrid_fields(const GgufHybrid& hybrid, const GgufReading& reading, G
 Result<std::vector<GgufTensor>> hybrid_tensors(const GgufHybrid& hybrid, const GgufReading& reading,
                                                std::int64_t head_width, const TensorInfo& tensor) {
   const auto [layer, own] = place_of_block(tensor.name);
-  if (layer >= reading.layers()) {
+  if (layer >= reading.layers() || (hybrid.unused != nullptr && hybrid.unused(reading, layer, own))) {
     return std::vector<GgufTensor>();
   }
   GgufTensor whole{tensor, {}};
@@ -702,7 +768,7 @@ Result<std::vector<GgufTensor>> hybrid_tensors(const GgufHybrid& hybrid, const G
         {"token_embd", "model.embed_tokens"}, {"output_norm", "model.norm"}, {"output", "lm_head"}};
     whole.name = other_name(joined_stems(hybrid.outside, kOutside), own);
   } else if (const std::string name = other_name(gguf_stems(hybrid.shared), own); !name.empty()) {
-    whole.name = "model.layers." + std::to_string(layer) + "." + name;
+    whole.name = std::string(hybrid.layers) + std::to_string(layer) + "." + name;
   }
   info.one_added = hybrid.shared.one_added && own.ends_with("norm.weight") && own != "ssm_norm.weight";
   info.interleaved = hybrid.shared.interleaved && (own == "attn_q.weight" || own == "attn_k.weight" ||

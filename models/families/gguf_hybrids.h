@@ -35,18 +35,29 @@ class GgufReading {
   // The layers that have this tensor, and the first of them; null where none has.
   std::vector<bool> having(std::string_view tensor) const;
   const formats::TensorInfo* first(std::string_view tensor) const;
+  // A tensor outside layers; null where there is none.
+  const formats::TensorInfo* outside(std::string_view tensor) const;
+  // gguf_vector() of it.
+  Result<std::vector<double>> vector_outside(std::string_view tensor) const;
 
   bool has(std::string_view value) const;
   // A value; kBadInput where it is absent and has no fallback. A list of values of layers counts as one where all but
   // its zeros are equal; kUnsupported where they differ.
   Result<std::int64_t> integer(std::string_view value, std::optional<std::int64_t> fallback = {}) const;
+  // The values of all layers, from a list or from one of them all. Errors: kBadInput for a shorter list, and for less
+  // than 1.
+  Result<std::vector<std::int64_t>> integers(std::string_view value) const;
   Result<double> number(std::string_view value, std::optional<double> fallback = {}) const;
   Result<bool> boolean(std::string_view value, bool fallback) const;
+  Result<std::string> text(std::string_view value, std::string_view fallback) const;
   std::string context(std::string_view value) const;
 
   // Checks the layers that have a window, where the file lists them: all but every `period`-th. Errors: kBadInput for
   // what is no such list; kUnsupported for other layers.
   Status check_windows(std::int64_t period) const;
+  // "sliding_attention" or "full_attention" for each layer: as the file lists them, else all but every `period`-th are
+  // windowed. Errors: kBadInput for what is no such list.
+  Result<GgufFields> window_types(std::int64_t period) const;
 
  private:
   GgufReading(const formats::TensorSource& file, std::string_view architecture);
@@ -64,12 +75,26 @@ struct GgufHybrid {
   std::vector<std::pair<std::string_view, std::string_view>> outside = {};
   // Tells two rows with the same name apart: whether the file is of this one.
   bool (*applies)(const GgufReading& reading) = nullptr;
+  // What the family's names of a layer's tensors begin with, before its number.
+  std::string_view layers = "model.layers.";
+  // Key heads and widths of feed-forwards differ between layers: add_fields() alone reads them.
+  bool own_shapes = false;
+  // Whether the model does not use this tensor of a layer; null: it uses all.
+  bool (*unused)(const GgufReading& reading, std::int64_t layer, std::string_view tensor) = nullptr;
 };
 
 // Also those of gguf_decoders().
 const std::vector<GgufHybrid>& gguf_hybrids();
-// Architectures of attention alone that are read, not written.
+// Architectures of attention alone that are read, not written; of these, those with latent attention, and those of
+// encoders and of decoders whose names are not Llama's.
 const std::vector<GgufHybrid>& gguf_decoders();
+std::vector<GgufHybrid> gguf_latent_decoders();
+std::vector<GgufHybrid> gguf_older_models();
+GgufHybrid gguf_gemma4();
+
+// The numbers of a float32 vector; empty where the file has no such tensor. Errors: kBadInput for more than 4096
+// numbers, and for one that is not above 0.
+Result<std::vector<double>> gguf_vector(const formats::TensorSource& file, std::string_view name);
 
 // Fields of experts under the family's names; `count` is set to 0 where the file has none, and no field where a name is
 // empty.

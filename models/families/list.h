@@ -155,6 +155,8 @@ Status finish_llama(const CheckpointFiles& checkpoint, Plan& plan);
 
 // llama() with latent attention: its widths, ranks and projections.
 Family latent_llama(std::string_view name);
+// Makes kv_b_proj of the layers where a file holds it as k_b_proj and v_b_proj. Errors: compute_latent().
+Status join_latent(const CheckpointFiles& checkpoint, Plan& plan);
 
 // Names the matrices of experts that a file stacks in two tensors, gate_up_proj and down_proj.
 void name_stacked_experts(Family& family);

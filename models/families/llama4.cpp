@@ -86,6 +86,7 @@ const Family kLlama4 = [] {
   family.names.push_back({from + "J.gate.weight", from + "gate_up_proj", Layout::kTransposed, gate});
   family.names.push_back({from + "J.up.weight", from + "gate_up_proj", Layout::kTransposed, up});
   family.names.push_back({from + "J.down.weight", from + "down_proj", Layout::kTransposed, {.stacked = true}});
+  family.names.push_back({from + "J.{gate,up,down}", from + "J.{gate,up,down}_proj"});  // of GGUF files
   family.names.push_back({"layers.N.feed_forward.router", "layers.N.feed_forward.router"});
   family.names.push_back(
       {"layers.N.feed_forward.shared.{gate,up,down}", "layers.N.feed_forward.shared_expert.{gate,up,down}_proj"});

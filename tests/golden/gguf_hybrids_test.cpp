@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <span>
 
-#include "core/base/atomic_file.h"
 #include "models/api/convert.h"
 #include "models/families/gguf_hybrids.h"
 #include "models/formats/tensor_source.h"
@@ -23,10 +22,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using test::bytes_of;
 using test::expect_library_values;
 using test::hybrid_file;
 using test::HybridFile;
+using test::opening_refusal;
+using test::renamed_in;
 using test::run_of;
+using test::with_value;
 
 constexpr double kSameWeights = 1e-4;  // of shares of maps in float32
 class GgufHybrids : public testing::TestWithParam<HybridFile> {};
@@ -130,40 +133,6 @@ TEST_F(GgufHybrids, BlocksAreTheirFloats) {
 }
 
 // ---- damaged files
-
-std::string bytes_of(const std::string& name) {
-  return *read_file(hybrid_file(name), 1 << 20);
-}
-
-// Replaces every `from` by `to`, of the same length.
-std::string renamed_in(std::string bytes, const std::string& from, const std::string& to) {
-  EXPECT_EQ(from.size(), to.size());
-  std::size_t at = bytes.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  for (; at != std::string::npos; at = bytes.find(from, at + 1)) {
-    bytes.replace(at, from.size(), to);
-  }
-  return bytes;
-}
-
-// Sets a value of 32 bits.
-std::string with_value(std::string bytes, const std::string& name, std::uint32_t value) {
-  const std::size_t at = bytes.find(name);
-  EXPECT_NE(at, std::string::npos) << name;
-  std::memcpy(bytes.data() + at + name.size() + 4, &value, sizeof value);
-  return bytes;
-}
-
-std::string opening_refusal(const std::string& bytes, ErrorCode code = ErrorCode::kBadInput) {
-  const test::TemporaryFolder folder;
-  folder.write("m.gguf", bytes);
-  const auto model = models::open(folder.path() / "m.gguf", {});
-  if (model.ok()) {
-    return "opens";
-  }
-  EXPECT_EQ(model.error().code, code) << model.error().describe();
-  return model.error().describe();
-}
 
 #define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 

@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/base/atomic_file.h"
 #include "models/api/model.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/conformance.h"
@@ -44,6 +47,42 @@ inline void expect_library_values(const HybridFile& file) {
   const auto trace = run_of(*model, {.ids = stored.data().at("input").at("ids").get<std::vector<std::int64_t>>()});
   ASSERT_NE(trace, nullptr);
   EXPECT_EQ(stored.difference(*trace), "");
+}
+
+// ---- damaged files
+
+inline std::string bytes_of(const std::string& name) {
+  return *read_file(hybrid_file(name), 1 << 20);
+}
+
+// Replaces every `from` by `to`, of the same length.
+inline std::string renamed_in(std::string bytes, const std::string& from, const std::string& to) {
+  EXPECT_EQ(from.size(), to.size());
+  std::size_t at = bytes.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  for (; at != std::string::npos; at = bytes.find(from, at + 1)) {
+    bytes.replace(at, from.size(), to);
+  }
+  return bytes;
+}
+
+// Sets a value of 32 bits.
+inline std::string with_value(std::string bytes, const std::string& name, std::uint32_t value) {
+  const std::size_t at = bytes.find(name);
+  EXPECT_NE(at, std::string::npos) << name;
+  std::memcpy(bytes.data() + at + name.size() + 4, &value, sizeof value);
+  return bytes;
+}
+
+inline std::string opening_refusal(const std::string& bytes, ErrorCode code = ErrorCode::kBadInput) {
+  const TemporaryFolder folder;
+  folder.write("m.gguf", bytes);
+  const auto model = models::open(folder.path() / "m.gguf", {});
+  if (model.ok()) {
+    return "opens";
+  }
+  EXPECT_EQ(model.error().code, code) << model.error().describe();
+  return model.error().describe();
 }
 
 }  // namespace locus::test

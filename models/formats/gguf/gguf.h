@@ -32,7 +32,8 @@ Result<Source> read_gguf(std::span<const std::byte> bytes, std::shared_ptr<const
 std::vector<std::filesystem::path> gguf_parts(const std::filesystem::path& path);
 
 // The file at `path` and its other parts as one source. Errors: read_gguf()'s; kBadInput for a part that is missing,
-// states another number of parts, or belongs to another model.
+// states another number or another number of parts or none where the first states one, or another architecture than the
+// first; for a tensor in two parts, and for another number of tensors than the first part states.
 Result<Source> open_gguf(const std::filesystem::path& path);
 
 }  // namespace locus::formats

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/shown.h"
 #include "models/formats/gguf/gguf.h"
 #include "models/formats/mapped_file.h"
 #include "models/formats/tensor_table.h"
@@ -42,10 +43,15 @@ Result<Source> open_gguf_part(const fs::path& path) {
   return read_gguf(file->bytes(), file, path);
 }
 
-// Checks that a part states its number and the number of parts, where it is one of several.
-Status check_gguf_part(const GgufMetadata& metadata, int number, int count) {
+// Checks that a part states its number and the number of parts, where it is one of several: all do, or none.
+Status check_gguf_part(const GgufMetadata& metadata, const GgufMetadata& first, int number, int count) {
   LOCUS_TRY(const std::optional<std::int64_t> own, metadata.integer("split.no"));
   LOCUS_TRY(const std::optional<std::int64_t> parts, metadata.integer("split.count"));
+  for (const char* const value : {"split.no", "split.count"}) {
+    if (first.has(value) && !metadata.has(value)) {
+      return bad_input("expected a value, as in " + first.file() + ", found none", metadata.context(value));
+    }
+  }
   if (parts.value_or(count) != count) {
     return bad_input("expected " + std::to_string(count) + " parts as in its name, found " + std::to_string(*parts),
                      metadata.context("split.count"));
@@ -55,7 +61,24 @@ Status check_gguf_part(const GgufMetadata& metadata, int number, int count) {
         "expected part " + std::to_string(number) + ", counted from 0, as in its name, found " + std::to_string(*own),
         metadata.context("split.no"));
   }
+  LOCUS_TRY(const auto model, first.text("general.architecture"));
+  LOCUS_TRY(const auto same, metadata.text("general.architecture"));
+  if (same && same != model) {
+    return bad_input(
+        "expected " + shown(model.value_or("none")) + ", as in " + first.file() + ", found " + shown(*same),
+        metadata.context("general.architecture"));
+  }
   return {};
+}
+
+// Checks the number of tensors of all parts, which the first states. Errors: kBadInput.
+Status check_gguf_tensors(const GgufMetadata& metadata, std::size_t found) {
+  LOCUS_TRY(const std::optional<std::int64_t> stated, metadata.integer("split.tensors.count"));
+  return stated.value_or(static_cast<std::int64_t>(found)) == static_cast<std::int64_t>(found)
+             ? Status()
+             : Status(bad_input("expected as many as the parts have, " + std::to_string(found) + ", found " +
+                                    std::to_string(*stated),
+                                metadata.context("split.tensors.count")));
 }
 
 }  // namespace
@@ -77,17 +100,16 @@ Result<Source> open_gguf(const fs::path& path) {
   TensorTable table;
   for (std::size_t n = 0; n < parts.size(); ++n) {
     LOCUS_TRY(const Source part, open_gguf_part(parts[n]));
-    LOCUS_CHECK(check_gguf_part(*part->gguf(), static_cast<int>(n), static_cast<int>(parts.size())));
+    table.gguf = n == 0 ? part->gguf() : table.gguf;
+    LOCUS_CHECK(check_gguf_part(*part->gguf(), *table.gguf, static_cast<int>(n), static_cast<int>(parts.size())));
     if (parts.size() == 1) {
       return part;
-    }
-    if (n == 0) {
-      table.gguf = part->gguf();
     }
     table.tensors.insert(table.tensors.end(), part->tensors().begin(), part->tensors().end());
     table.files.push_back(parts[n]);
     table.owners.push_back(part);
   }
+  LOCUS_CHECK(check_gguf_tensors(*table.gguf, table.tensors.size()));
   return make_source(std::move(table));
 }
 

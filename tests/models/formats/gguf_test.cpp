@@ -172,14 +172,25 @@ class Parts {
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 
-  fs::path write(const std::string& name, const std::string& tensor, std::uint16_t number, std::uint16_t count) const {
+  static GgufBytes part(std::uint16_t number, std::uint16_t count, std::int32_t tensors) {
     GgufBytes bytes;
-    bytes.text("general.architecture", tensor);
     bytes.value("split.no", 2, raw(number));
     bytes.value("split.count", 2, raw(count));
+    bytes.value("split.tensors.count", 5, raw(tensors));
+    return bytes;
+  }
+  // A file with one tensor.
+  fs::path write(const std::string& name, GgufBytes bytes, const std::string& tensor) const {
     bytes.tensor(tensor, {4}, 0, 0);
     EXPECT_TRUE(write_file(folder_ / name, bytes.file(16)).ok());
     return folder_ / name;
+  }
+  fs::path write(const std::string& name, const std::string& tensor, std::uint16_t number, std::uint16_t count) const {
+    GgufBytes bytes = part(number, count, 3);
+    if (number == 0) {  // the first part alone holds the model's values
+      bytes.text("general.architecture", "a");
+    }
+    return write(name, bytes, tensor);
   }
   const fs::path& folder() const { return folder_; }
 
@@ -207,7 +218,22 @@ TEST(Gguf, JoinsTheFilesOfASplitModel) {
   parts.write("m-00002-of-00003.gguf", "b", 2, 3);
   EXPECT_HAS(refusal(first), "split.no: expected part 1, counted from 0, as in its name, found 2");
   parts.write("m-00002-of-00003.gguf", "b", 1, 4);
-  EXPECT_HAS(refusal(first), "split.count: expected 3 parts as in its name, found 4");
+  EXPECT_HAS(refusal(first), "m-00002-of-00003.gguf: metadata split.count: expected 3 parts as in its name, found 4");
+  const std::string third = "m-00003-of-00003.gguf";
+  parts.write("m-00002-of-00003.gguf", "b", 1, 3);
+  parts.write(third, GgufBytes(), "c");
+  EXPECT_HAS(refusal(first), third + ": metadata split.no: expected a value, as in ");
+  GgufBytes other = Parts::part(2, 3, 3);
+  other.text("general.architecture", "z");
+  parts.write(third, other, "c");
+  EXPECT_HAS(refusal(first), third + ": metadata general.architecture: expected a, as in ");
+  parts.write(third, Parts::part(2, 3, 3), "c");
+  EXPECT_TRUE(open_tensors(first).ok());
+  parts.write("m-00001-of-00003.gguf", Parts::part(0, 3, 4), "a");
+  EXPECT_HAS(refusal(first),
+             "m-00001-of-00003.gguf: metadata split.tensors.count: expected as many as the parts have, 3, found 4");
+  EXPECT_HAS(refusal(parts.write("renamed.gguf", Parts::part(0, 3, 1), "a")),
+             "renamed.gguf: metadata split.count: expected 1 parts as in its name, found 3");
   EXPECT_EQ(gguf_parts("x/m-00001-of-00000.gguf").size(), 1U);
   EXPECT_EQ(gguf_parts("x/m-00001-of-99999.gguf").size(), 1U);
   EXPECT_EQ(gguf_parts("x/m.gguf").front(), "x/m.gguf");
