@@ -122,7 +122,9 @@ std::uint32_t Canvas::prepare_frame(int width_px, int height_px) {
   const figure::Style style = content_.dark ? figure::Style::dark(text, 1) : figure::Style::light(text, 1);
   placed_.update(QSize(width_px, std::max(1, height_px)), style,
                  overlay_ == nullptr ? std::string() : overlay_->statement());
-  if (std::exchange(turned_, false)) {
+  const bool moved = std::exchange(laid_out_, placed_.layout_id()) != placed_.layout_id() && reports_ > 0;
+  reports_ -= moved ? 1 : 0;
+  if (std::exchange(turned_, false) || moved) {
     QTimer::singleShot(0, this, &Canvas::report_place);
   }
   for (const std::string& line : content_.tooltip.lines) {
@@ -370,6 +372,13 @@ void Canvas::mouseMoveEvent(QMouseEvent* event) {
   if (taken) {
     Q_EMIT over_overlay();
   }
+}
+
+void Canvas::report_place_again() {
+  constexpr int kMaxReports = 4;  // what is pointed at may change the layout: without a limit, it might not end
+  reports_ = kMaxReports;
+  turned_ = true;
+  request_frames();
 }
 
 // What is under the pointer, which has not moved, once the figure has.

@@ -55,6 +55,9 @@ class Canvas : public QVulkanWindow {
 
   // Zooms around the middle of the figure until one cell is one device pixel.
   void zoom_to_cells();
+  // Emits hovered() or left() for the resting pointer once the next frame is laid out, and after the next few changes of
+  // the layout: a figure's sentence may come after it.
+  void report_place_again();
   // Draws a frame around the canvas while it has the keyboard's focus.
   void show_focus(bool shown);
   bool focus_shown() const { return focus_shown_; }
@@ -138,7 +141,9 @@ class Canvas : public QVulkanWindow {
   bool overlay_holds_ = false;  // a button went down on it and is still held
   double overlay_ms_ = 0;       // in the last frame
   ImGuiBridge imgui_;
-  bool turned_ = false;  // the wheel has moved the figure under the pointer, and no frame has shown it yet
+  int reports_ = 0;             // layouts after which report_place() is still to come
+  std::uint64_t laid_out_ = 0;  // layout of the last frame
+  bool turned_ = false;  // the figure has moved under the pointer or is another one, and no frame has shown it yet
   int frames_wanted_ = 0;
   bool focus_shown_ = false;
 };

@@ -13,6 +13,8 @@ CanvasPointer::CanvasPointer(Studio& studio, viewport::Canvas& canvas, CanvasFig
   connect(&canvas_, &viewport::Canvas::boxed, this, &CanvasPointer::draw_box);
   connect(&canvas_, &viewport::Canvas::context_requested, this, &CanvasPointer::request_menu);
   connect(&actions_, &CanvasActions::opened, this, &CanvasPointer::forget);
+  connect(&studio_, &Studio::state_changed, this, &CanvasPointer::follow_view);
+  connect(&studio_, &Studio::figure_changed, this, &CanvasPointer::follow_view);
   connect(&studio_, &Studio::state_changed, this, [this] {
     if (const views::ViewInput input = studio_.view_input();
         selection_.query && !selection_.key && !input.columns.empty()) {
@@ -22,16 +24,20 @@ CanvasPointer::CanvasPointer(Studio& studio, viewport::Canvas& canvas, CanvasFig
 }
 
 void CanvasPointer::forget() {
+  rests_ = rests_ || hit_.has_value();
   hit_.reset();
   selection_ = {};
 }
 
 void CanvasPointer::hover(const figure::Hit& hit) {
   if (!figure_.can_point()) {
-    leave();
+    clear();
+    rests_ = true;
     return;
   }
+  rests_ = false;
   hit_ = hit;
+  view_ = studio_.state().view;
   const views::ViewInput input = studio_.view_input();
   const views::Selection before = selection_;
   selection_ = input.columns.empty() ? views::Selection{} : figure_.pick(input, hit);
@@ -57,7 +63,25 @@ void CanvasPointer::inspect(const views::ViewInput& input) {
   }
 }
 
+// A place of another view's figure means nothing in this one: the canvas reports the pointer's place there once, when it
+// is drawn. Reporting it after every layout would not end, since what is pointed at may change the layout.
+void CanvasPointer::follow_view() {
+  if (hit_ && view_ != studio_.state().view) {
+    clear();
+    rests_ = true;
+  }
+  if (rests_ && figure_.can_point()) {
+    rests_ = false;
+    canvas_.report_place_again();
+  }
+}
+
 void CanvasPointer::leave() {
+  clear();
+  rests_ = false;
+}
+
+void CanvasPointer::clear() {
   if (!hit_) {
     return;
   }

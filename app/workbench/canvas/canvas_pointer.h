@@ -52,6 +52,8 @@ class CanvasPointer : public QObject {
  private:
   void hover(const figure::Hit& hit);
   void leave();
+  void clear();
+  void follow_view();
   void click(const figure::Hit& hit);
   void draw_box(const figure::Hit& from, const figure::Hit& to, bool finished);
   void inspect(const views::ViewInput& input);
@@ -65,6 +67,8 @@ class CanvasPointer : public QObject {
   std::optional<figure::Hit> hit_;
   views::Selection selection_;
   std::optional<CanvasBox> box_;
+  std::string view_;    // that hit_ was made in
+  bool rests_ = false;  // the pointer is on the canvas, but hit_ is not known until there is another figure
 };
 
 }  // namespace locus::workbench

@@ -13,6 +13,7 @@
 #include <span>
 #include <utility>
 
+#include "app/workbench/state/edit_actions.h"
 #include "app/workbench/state/studio.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/manual_window.h"
@@ -70,19 +71,6 @@ constexpr std::array<EditPreset, 3> kPlacePresets{
     {{"Every token stands at its index", "place all.all index"},
      {"Tokens stand in the order of the text", "place all.all sorted"},
      {"This head moves the first token by 5", "place {P} tokens 0:1 by 5"}}};
-
-// "edits[2].head: expected …" without the field of a file that nobody sees here: the line is one edit.
-std::string own_words(const std::string& message) {
-  const std::size_t end = message.find(']');
-  if (!message.starts_with("edits[") || end == std::string::npos) {
-    return message;
-  }
-  std::string rest = message.substr(end + 1);
-  if (rest.starts_with(".edit: ") || rest.starts_with(": ")) {
-    return rest.substr(rest.find(' ') + 1);
-  }
-  return rest.starts_with(".") ? rest.substr(1) : rest;
-}
 
 }  // namespace
 
@@ -207,7 +195,7 @@ models::Edits EditsDialog::typed() {
     edits = fits.ok() ? edits : Result<models::Edits>(fits.error());
   }
   if (!edits.ok()) {
-    error_label_->setText(qt(own_words(edits.error().message)));
+    error_label_->setText(qt(message_of_one_edit(edits.error())));
     return {};
   }
   return *edits;

@@ -146,6 +146,7 @@ QWidget* InspectorDock::make_cell() {
 QWidget* InspectorDock::make_predictions() {
   auto* box = new QGroupBox(QStringLiteral("Next token"), this);
   predictions_box_ = box;
+  box->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // its title does not widen the dock
   auto* layout = make_layout<QVBoxLayout>(box, 4);
   predictions_title_ = new QLabel(box);
   predictions_title_->setObjectName(QStringLiteral("predictions-line"));
@@ -513,11 +514,14 @@ void InspectorDock::title_predictions(bool any) {
       line = QStringLiteral("Choose a token: click a cell, or a token below.");
     }
   } else if (!columns.empty() && any) {
-    constexpr int kNameCharacters = 16;  // a longer name, as of a picture's cell, would widen the dock
     const auto last = [this](const Checkpoint* each) {
+      constexpr int kShortest = 6;
+      constexpr int kLongest = 16;
       const QFontMetrics metrics = predictions_box_->fontMetrics();
+      const int letter = metrics.averageCharWidth();
+      const int room = predictions_box_->width() - metrics.horizontalAdvance(QStringLiteral("Next token after “” "));
       return metrics.elidedText(qt(shown_token(*each->trace, each->trace->length() - 1)), Qt::ElideRight,
-                                kNameCharacters * metrics.averageCharWidth());
+                                std::clamp(room, kShortest * letter, kLongest * letter));
     };
     const bool alike =
         std::ranges::all_of(columns, [&](const Checkpoint* each) { return last(each) == last(columns.front()); });

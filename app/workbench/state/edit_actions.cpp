@@ -123,6 +123,19 @@ bool lacks_edit(const Studio& studio) {
   });
 }
 
+std::string message_of_one_edit(const Error& error) {
+  const std::string& message = error.message;
+  const std::size_t end = message.find(']');
+  if (!message.starts_with("edits[") || end == std::string::npos) {
+    return message;
+  }
+  std::string rest = message.substr(end + 1);
+  if (rest.starts_with(".edit: ") || rest.starts_with(": ")) {
+    return rest.substr(rest.find(' ') + 1);
+  }
+  return rest.starts_with(".") ? rest.substr(1) : rest;
+}
+
 bool EditActions::can_edit(std::size_t column) const {
   const auto columns = studio_.checkpoints().shown();
   return column < columns.size() && columns[column]->model && columns[column]->model->info().encoder_layers == 0;

@@ -19,6 +19,9 @@ struct EditChoice {
 // Whether the view shows what edits change, and the columns, which it could show, have none.
 bool lacks_edit(const Studio& studio);
 
+// "edits[2].head: expected …" without the place in a list: the message where a single edit was typed.
+std::string message_of_one_edit(const Error& error);
+
 class EditActions : public QObject {
   Q_OBJECT
 

@@ -70,7 +70,7 @@ CommandPalette::CommandPalette(std::vector<Command> commands, Typed typed, QWidg
   auto* layout = new QVBoxLayout(this);
   line_ = make_named<QLineEdit>(this, "palette-line", QStringLiteral("Find a command"));
   line_->setPlaceholderText(
-      QStringLiteral("a view, layer 2, head 3.2, an option, a figure, a checkpoint, a menu's entry"));
+      QStringLiteral("a view, layer 2, head 3.2, head 3.2 zero, an option, a figure, a checkpoint, a menu's entry"));
   line_->installEventFilter(this);
   layout->addWidget(line_);
   list_ = make_named<QListWidget>(this, "palette-list", QStringLiteral("Commands that were found"));
@@ -95,7 +95,8 @@ void CommandPalette::refresh() {
     add_item(command);
   }
   if (found_.empty()) {
-    (new QListWidgetItem(QStringLiteral("no name contains these words"), list_))->setFlags(Qt::NoItemFlags);
+    (new QListWidgetItem(QStringLiteral("no command has these words in its name, and no edit begins so"), list_))
+        ->setFlags(Qt::NoItemFlags);
   }
   list_->setCurrentRow(0);
 }

@@ -12,6 +12,7 @@
 #include "app/session/state_fields.h"
 #include "app/views/shared/score_maps/score_map.h"
 #include "app/workbench/state/change_state.h"
+#include "app/workbench/state/edit_actions.h"
 #include "app/workbench/widgets/fold_box.h"
 #include "app/workbench/widgets/popover.h"
 #include "app/workbench/widgets/qt_text.h"
@@ -132,6 +133,28 @@ std::vector<Command> head_commands(Studio& studio, const QString& typed) {
     state.head = head;
   });
   return {command};
+}
+
+std::vector<Command> edit_commands(Studio& studio, const QString& typed) {
+  const auto edit = models::parse_edit(typed.trimmed().toStdString(), 0);
+  if (!edit.ok()) {
+    return {};
+  }
+  std::vector<Command> list;
+  const auto columns = studio.checkpoints().shown();
+  for (std::size_t n = 0; n < columns.size(); ++n) {
+    const Checkpoint& each = *columns[n];
+    if (!EditActions(studio).can_edit(n)) {
+      continue;
+    }
+    const Status fits = models::check_edits({*edit}, each.model->info(), each.trace ? each.trace->length() : 0);
+    list.push_back({QStringLiteral("Edit %1: %2").arg(qt(each.name), qt(models::to_text(*edit))),
+                    fits.ok() ? QStringLiteral("in a column beside it") : qt(message_of_one_edit(fits.error())),
+                    [&studio, id = each.id, edit = *edit] { EditActions(studio).open_beside(id, edit); },
+                    {},
+                    fits.ok()});
+  }
+  return list;
 }
 
 std::vector<Command> place_commands(Studio& studio) {

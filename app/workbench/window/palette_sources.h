@@ -17,6 +17,8 @@ void append(std::vector<Command>& list, std::vector<Command> more);
 std::vector<Command> menu_commands(const QString& path, QMenu& menu);
 // The head that is typed: "head 3.2", "3.2", "layer 3 head 2".
 std::vector<Command> head_commands(Studio& studio, const QString& typed);
+// The edit that is typed ("head 0.3 zero"), of each shown checkpoint; a checkpoint that it does not fit says why.
+std::vector<Command> edit_commands(Studio& studio, const QString& typed);
 // The check boxes of a panel.
 std::vector<Command> switch_commands(const QString& path, const QWidget& panel);
 // The buttons of a panel; those that are disabled say why.

@@ -84,9 +84,12 @@ void show_palette(QMainWindow& window, Studio& studio, InputDock& input) {
   append(list, option_commands(studio, window));
   append(list, state_commands(studio, window));
   auto* card = window.findChild<HeadDock*>(QStringLiteral("head-dock"));
-  auto* palette = new CommandPalette(
-      std::move(list), [&studio, card](const QString& words) { return with_cards(head_commands(studio, words), card); },
-      &window);
+  const auto of_words = [&studio, card](const QString& words) {
+    std::vector<Command> typed = with_cards(head_commands(studio, words), card);
+    append(typed, edit_commands(studio, words));
+    return typed;
+  };
+  auto* palette = new CommandPalette(std::move(list), of_words, &window);
   palette->show();
   palette->activateWindow();
 }

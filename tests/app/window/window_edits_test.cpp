@@ -17,6 +17,7 @@
 #include "app/workbench/input/position_ruler.h"
 #include "app/workbench/state/live_edit.h"
 #include "app/workbench/widgets/manual_window.h"
+#include "app/workbench/window/palette_sources.h"
 #include "models/api/effect.h"
 #include "tests/support/paths.h"
 
@@ -482,6 +483,25 @@ TEST_F(WindowEdits, EnterMakesAKnockOutsCellAColumn) {
   window_->studio().undo();
   ASSERT_TRUE(settle());
   EXPECT_EQ(window_->studio().checkpoints().all().size(), 1U);
+}
+
+TEST_F(WindowEdits, ThePaletteTakesATypedEdit) {
+  Studio& studio = window_->studio();
+  press(window_->canvas(), Qt::Key_K, {}, Qt::ControlModifier);
+  auto* line = find<QLineEdit>(*window_, "palette-line");
+  ASSERT_NE(line, nullptr);
+  line->setText(QStringLiteral("head 1.0 zero"));
+  press(line, Qt::Key_Return);
+  ASSERT_TRUE(wait([&] { return studio.checkpoints().all().size() == 2; }));
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(column(1).entry.edits.size(), 1U);
+  EXPECT_EQ(models::to_text(column(1).entry.edits.front()), "head 1.0 zero");
+  const auto beyond = edit_commands(studio, QStringLiteral("head 7.1 zero"));
+  ASSERT_FALSE(beyond.empty());
+  EXPECT_FALSE(beyond.front().available);
+  EXPECT_TRUE(beyond.front().hint.startsWith(QStringLiteral("layer: "))) << beyond.front().hint.toStdString();
+  EXPECT_TRUE(edit_commands(studio, QStringLiteral("head 1.0 zer")).empty());
+  EXPECT_TRUE(edit_commands(studio, QString()).empty());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <QClipboard>
 #include <QGroupBox>
 #include <QLabel>
+#include <QMouseEvent>
 #include <QTableWidget>
 #include <algorithm>
 
@@ -77,6 +78,35 @@ TEST_F(WindowTooltip, PositionsAreReadWithoutTokensAndWithoutScores) {
   EXPECT_FALSE(cell().isRowHidden(row_named("weight")));
   EXPECT_TRUE(cell().isRowHidden(row_named("value")));
   EXPECT_EQ(row_named("position i"), -1);
+}
+
+// The pointer rests while a key or a menu opens another view: what is said is of that view.
+TEST_F(WindowTooltip, ARestingPointerReadsTheNextView) {
+  open("gentle");
+  type("one two three");
+  ASSERT_TRUE(settle());
+  viewport::Canvas* const canvas = window_->canvas();
+  ASSERT_TRUE(wait([&] { return canvas->layout() != nullptr && canvas->layout_is_current(); }));
+  const figure::Rect plot = canvas->layout()->panels.front().plot;
+  const QPointF at = QPointF(plot.x + 0.3 * plot.width, plot.y + 0.6 * plot.height) / canvas->devicePixelRatio();
+  const auto move = [&] {
+    QMouseEvent event(QEvent::MouseMove, at, canvas->mapToGlobal(at), Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(canvas, &event);
+  };
+  move();
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(says("attention weight")) << lines();
+  for (const auto& [view, row] : {std::pair("pe-dot-product", "position i = "), std::pair("attention", "query ")}) {
+    show(view);
+    const auto reads_its_place = [&, row = std::string(row)] {
+      const auto hit = canvas->layout_is_current()
+                           ? figure::hit_test(*canvas->layout(), at.x() * canvas->devicePixelRatio(),
+                                              at.y() * canvas->devicePixelRatio())
+                           : std::nullopt;
+      return hit && says(row + std::to_string(static_cast<int>(hit->y)));
+    };
+    EXPECT_TRUE(wait(reads_its_place)) << view << ": " << lines();
+  }
 }
 
 TEST_F(WindowTooltip, WhatIsDrawnLeadsWhateverTheQuantity) {
