@@ -1,5 +1,5 @@
-// GGUF files of decoders of attention alone, made as those of hybrids: they give the values that the library computes from
-// the checkpoints that were converted.
+// GGUF files of decoders and encoders of attention alone, made as those of hybrids: they give the values that the library
+// computes from the checkpoints that were converted.
 #include <gtest/gtest.h>
 
 #include <algorithm>
