@@ -69,6 +69,14 @@ const Stems kExaoneMoeExperts{{"exp_probs_b.bias", "mlp.e_score_correction_bias"
                               {"ffn_gate_exps", "mlp.experts.J.gate_proj"},
                               {"ffn_up_exps", "mlp.experts.J.up_proj"},
                               {"ffn_down_exps", "mlp.experts.J.down_proj"}};
+const Stems kDotsExperts{{"exp_probs_b.bias", "mlp.gate.e_score_correction_bias"},
+                         {"ffn_gate_inp", "mlp.gate"},
+                         {"ffn_gate_shexp", "mlp.shared_experts.gate_proj"},
+                         {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
+                         {"ffn_down_shexp", "mlp.shared_experts.down_proj"},
+                         {"ffn_gate_exps", "mlp.experts.J.gate_proj"},
+                         {"ffn_up_exps", "mlp.experts.J.up_proj"},
+                         {"ffn_down_exps", "mlp.experts.J.down_proj"}};
 const Stems kHunyuanExperts{{"attn_q_norm", "self_attn.query_layernorm"},
                             {"attn_k_norm", "self_attn.key_layernorm"},
                             {"ffn_gate_inp", "mlp.gate.wg"},
@@ -95,15 +103,6 @@ const Stems kTrinityStems{{"post_attention_norm", "post_attention_layernorm"},
                           {"ffn_gate_exps", "mlp.experts.J.gate_proj"},
                           {"ffn_up_exps", "mlp.experts.J.up_proj"},
                           {"ffn_down_exps", "mlp.experts.J.down_proj"}};
-const Stems kLagunaStems{{"attn_gate", "self_attn.g_proj"},
-                         {"exp_probs_b.bias", "mlp.experts.e_score_correction_bias"},
-                         {"ffn_gate_inp", "mlp.gate"},
-                         {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
-                         {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
-                         {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
-                         {"ffn_gate_exps", "mlp.experts.J.gate_proj"},
-                         {"ffn_up_exps", "mlp.experts.J.up_proj"},
-                         {"ffn_down_exps", "mlp.experts.J.down_proj"}};
 const Stems kMiniMaxExperts{{"exp_probs_b.bias", "block_sparse_moe.e_score_correction_bias"},
                             {"ffn_gate_inp", "block_sparse_moe.gate"},
                             {"ffn_gate_exps", "block_sparse_moe.experts.J.w1"},
@@ -194,6 +193,13 @@ Status add_glm4_moe(const GgufReading& reading, GgufFields& fields) {
   LOCUS_TRY(fields["topk_group"], reading.integer("expert_group_used_count", 1));
   fields["use_qk_norm"] = has_tensor(reading, "attn_q_norm.weight");
   fields["attention_bias"] = has_tensor(reading, "attn_q.bias");
+  return {};
+}
+
+Status add_dots1(const GgufReading& reading, GgufFields& fields) {
+  LOCUS_CHECK(add_glm4_moe(reading, fields));
+  fields.erase("use_qk_norm");
+  LOCUS_TRY(fields["norm_topk_prob"], reading.boolean("expert_weights_norm", false));
   return {};
 }
 
@@ -531,6 +537,7 @@ const std::vector<GgufHybrid>& gguf_decoders() {
       {{"nemotron", "nemotron", false, true}, add_nemotron_dense},
       {{"arcee", "arcee", true, false}, add_nothing},
       {{"seed_oss", "seed_oss", false, false, kSecondNorm}, add_seed_oss},
+      {{"dots1", "dots1", false, false, kDotsExperts}, add_dots1},
       {{"llama4", "llama4_text", false, false, kLlama4Stems}, add_llama4},
       {{"ernie4_5", "ernie4_5", false, false}, add_ernie},
       {{"ernie4_5-moe", "ernie4_5_moe", false, false, kErnieExperts}, add_ernie_moe},

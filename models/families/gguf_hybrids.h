@@ -1,10 +1,11 @@
 // GGUF architectures that are read, not written: those whose layers mix tokens in different ways, attention in some, a
-// mixer in others, and decoders that have experts or norms in other places than those of gguf.h.
+// mixer in others, decoders that have experts, norms or names in other places than those of gguf.h, and encoders.
 //
 // Changes made by the converter of llama.cpp, all of which are undone: rates are stored as −e^x, vectors as matrices, a
 // norm in the groups it is taken over, experts as one tensor, rows of q and k in pairs (Granite, Nemotron), norms as
 // 1 + weight (Qwen), value heads in the order of their place within a key head (Qwen 3.5), the up projection of latent
-// attention as two tensors (Kimi). Factors that Falcon-H1's matrices were multiplied with stay in them.
+// attention as two tensors (Kimi, DeepSeek), rows of q, k and v that checkpoints have head by head one after the other
+// (Pythia, BLOOM, Falcon), matrices the other way round (GPT-2). Factors that Falcon-H1's matrices were multiplied with stay in them.
 #pragma once
 
 #include <cstdint>

@@ -33,6 +33,13 @@ const OlderStems kFalconTwoStems{{"attn_norm", "ln_mlp"},
                                  {"ffn_down", "mlp.dense_4h_to_h"}};
 const OlderStems kModernbertStems{{"attn_norm", "attn_norm"}, {"attn_qkv", "attn.Wqkv"}, {"attn_output", "attn.Wo"},
                                   {"ffn_norm", "mlp_norm"},   {"ffn_up", "mlp.Wi"},      {"ffn_down", "mlp.Wo"}};
+const OlderStems kNomicStems{{"attn_qkv", "attn.Wqkv"},     {"attn_output", "attn.out_proj"},
+                             {"attn_output_norm", "norm1"}, {"ffn_gate", "mlp.fc12"},
+                             {"ffn_up", "mlp.fc11"},        {"ffn_down", "mlp.fc2"},
+                             {"layer_output_norm", "norm2"}};
+const OlderStems kEmbeddingGemmaStems{{"ffn_norm", "pre_feedforward_layernorm"},
+                                      {"post_attention_norm", "post_attention_layernorm"},
+                                      {"post_ffw_norm", "post_feedforward_layernorm"}};
 const OlderStems kMptStems{{"attn_norm", "norm_1"}, {"attn_qkv", "attn.Wqkv"}, {"attn_output", "attn.out_proj"},
                            {"ffn_norm", "norm_2"},  {"ffn_up", "ffn.up_proj"}, {"ffn_down", "ffn.down_proj"}};
 const OlderStems kBertStems{{"attn_q", "attention.self.query"},
@@ -187,6 +194,29 @@ Status add_bert(const GgufReading& reading, GgufFields& fields) {
   return {};
 }
 
+Status add_nomic_bert(const GgufReading& reading, GgufFields& fields) {
+  LOCUS_CHECK(refuse_causal(reading));
+  const formats::TensorInfo* const types = reading.outside("token_types.weight");
+  fields["type_vocab_size"] = types == nullptr || types->shape.empty() ? 0 : types->shape.front();
+  fields["hidden_act"] = "silu";
+  LOCUS_TRY(fields["rope_theta"], reading.number("rope.freq_base"));
+  move_field(fields, "rms_norm_eps", "layer_norm_eps");
+  drop_fields(fields, {"num_key_value_heads"});
+  return {};
+}
+
+// Half of the window is seen to each side; every sixth layer has none.
+Status add_embedding_gemma(const GgufReading& reading, GgufFields& fields) {
+  fields["use_bidirectional_attention"] = true;
+  fields["tie_word_embeddings"] = false;  // files have no head
+  fields["query_pre_attn_scalar"] = fields["head_dim"];
+  LOCUS_TRY(fields["sliding_window"], reading.integer("attention.sliding_window"));
+  LOCUS_TRY(fields["sliding_window_pattern"], reading.integer("attention.sliding_window_pattern", 6));
+  LOCUS_TRY(fields["rope_theta"], reading.number("rope.freq_base"));
+  LOCUS_TRY(fields["rope_local_base_freq"], reading.number("rope.freq_base_swa", 10000.0));
+  return {};
+}
+
 Status add_eurobert(const GgufReading& reading, GgufFields& fields) {
   LOCUS_CHECK(refuse_causal(reading));
   LOCUS_TRY(fields["rope_theta"], reading.number("rope.freq_base", 10000.0));
@@ -235,6 +265,14 @@ std::vector<GgufHybrid> gguf_older_models() {
             {"token_embd_norm", "model.embeddings.norm"},
             {"output_norm", "model.final_norm"}}},
           {{"bert", "bert", false, false, kBertStems}, add_bert, bert, nullptr, "encoder.layer."},
+          {{"nomic-bert", "nomic_bert", false, false, kNomicStems},
+           add_nomic_bert,
+           {{"token_embd", "embeddings.word_embeddings"},
+            {"token_types", "embeddings.token_type_embeddings"},
+            {"token_embd_norm", "emb_ln"}},
+           nullptr,
+           "encoder.layers."},
+          {{"gemma-embedding", "gemma3_text", false, true, kEmbeddingGemmaStems}, add_embedding_gemma},
           {{"eurobert", "eurobert", false, false}, add_eurobert}};
 }
 

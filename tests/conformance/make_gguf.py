@@ -25,6 +25,8 @@ YARN = dict(rope_type="yarn", rope_theta=10000.0, factor=4.0, original_max_posit
 LATENT = dict(num_key_value_heads=2, n_shared_experts=1, num_experts_per_tok=2, n_routed_experts=4, head_dim=8, first_k_dense_replace=1,
               mlp_layer_types=["dense", "sparse", "sparse"], layer_types="drop")
 SIGMOID = dict(scoring_func="sigmoid", topk_method="noaux_tc", first_k_dense_replace=1)
+NOMIC = dict(n_positions=8192, max_trained_positions=2048, activation_function="swiglu", causal=False, rotary_emb_fraction=1.0, qkv_proj_bias=False,
+             mlp_fc1_bias=False, mlp_fc2_bias=False, prenorm=False, rotary_emb_base=1000.0, rotary_emb_interleaved=False, rotary_emb_scale_base=None)
 WINDOWS = dict(num_hidden_layers=4, sliding_window=5, layer_types=["sliding_attention"] * 3 + ["full_attention"])
 GEMMA4 = dict(num_hidden_layers=4, layer_types=["sliding_attention", "full_attention"] * 2, global_head_dim=32, sliding_window=5)
 # Name of the file: the library's type, settings of the tiny configuration, and fields as the published configurations have them, which the
@@ -121,8 +123,13 @@ FILES = {
     "modern-bert": ("modernbert", dict(num_hidden_layers=4, local_attention=6, layer_types=["full_attention"] + ["sliding_attention"] * 2 + ["full_attention"]),
                     dict(global_attn_every_n_layers=3)),
     "eurobert": ("eurobert", {}, dict(classifier_pooling="mean")),
+    "nomic-bert": ("nomic_bert", dict(num_hidden_layers=2), NOMIC),
+    "gemma-embedding": ("gemma3_text", dict(num_hidden_layers=6, layer_types=["sliding_attention"] * 5 + ["full_attention"], sliding_window=6,
+                                            query_pre_attn_scalar=16, use_bidirectional_attention=True), dict(architectures=["Gemma3TextModel"])),
+    "dots1": ("dots1", dict(first_k_dense_replace=1, n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=1, routed_scaling_factor=1.5,
+                            norm_topk_prob=True, layer_types="drop"), dict(scoring_func="sigmoid", topk_method="noaux_tc")),
 }
-WITHOUT_HEAD = ("bert", "roberta", "distilbert", "modernbert", "eurobert")  # types whose heads the converter leaves out
+WITHOUT_HEAD = ("bert", "roberta", "distilbert", "modernbert", "eurobert", "nomic_bert", "gemma3_text")  # types whose heads the converter leaves out
 
 
 # Names of tensors as published, where the library writes others; and where it writes none: blocks that predict further tokens.
@@ -178,7 +185,7 @@ def convert(program, folder, config, out):
     for each in (kind, getattr(kind, "Ministral3Model", kind)):
         each.set_vocab = lambda self: None
     # Of the tokenizer, the converter reads the number of tokens.
-    json.dump(dict(model=dict(vocab={str(n): n for n in range(config["vocab_size"])}), added_tokens=[]), open(f"{folder}/tokenizer.json", "w"))
+    json.dump(dict(model=dict(type="WordPiece", vocab={str(n): n for n in range(config["vocab_size"])}), added_tokens=[]), open(f"{folder}/tokenizer.json", "w"))
     kind.no_mtp = "mtp_num_hidden_layers" not in config
     with torch.inference_mode():
         kind(Path(folder), gguf.LlamaFileType.ALL_F32, Path(out), eager=True, model_name=Path(out).stem).write()

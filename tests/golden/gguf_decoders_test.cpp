@@ -1,5 +1,5 @@
-// GGUF files of decoders of attention alone, made as those of hybrids: they give the values that the library computes from
-// the checkpoints that were converted.
+// GGUF files of decoders and encoders of attention alone, made as those of hybrids: they give the values that the library
+// computes from the checkpoints that were converted.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,7 +46,8 @@ INSTANTIATE_TEST_SUITE_P(
         HybridFile{"gptneox", "gpt_neox"}, HybridFile{"gptneox-serial", "gpt_neox"}, HybridFile{"bloom", "bloom"},
         HybridFile{"falcon", "falcon"}, HybridFile{"falcon-one", "falcon"}, HybridFile{"bert-roberta", "bert"},
         HybridFile{"bert-distil", "bert"}, HybridFile{"modern-bert", "modernbert"}, HybridFile{"bert", "bert"},
-        HybridFile{"eurobert", "eurobert"}),
+        HybridFile{"eurobert", "eurobert"}, HybridFile{"nomic-bert", "nomic_bert"},
+        HybridFile{"gemma-embedding", "gemma3_text"}, HybridFile{"dots1", "dots1"}),
     [](const auto& tested) {
       std::string name = tested.param.name;
       std::replace(name.begin(), name.end(), '-', '_');
