@@ -101,7 +101,7 @@ Result<Perceived> PerceivedDistance::measure(const PerceivedKey& key, const Meas
   return Perceived{key, std::move(found.definition), std::move(found.distance)};
 }
 
-double largest_of(const Perceived& perceived) {
+double largest_perceived(const Perceived& perceived) {
   double largest = 0;
   for (const double each : perceived.distance) {
     largest = std::isfinite(each) ? std::max(largest, std::abs(each)) : largest;
@@ -179,7 +179,7 @@ figure::Panel shared_panel(const ViewInput& input, const std::vector<const Perce
   std::size_t longest = 0;
   std::vector<std::string> places;
   for (std::size_t n = 0; n < all.size(); ++n) {
-    const double largest = largest_of(*all[n]);
+    const double largest = largest_perceived(*all[n]);
     std::vector<double> share = all[n]->distance;
     for (double& each : share) {
       each = largest > 0 ? each / largest : each;

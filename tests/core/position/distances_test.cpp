@@ -24,10 +24,10 @@ using position::Prepared;
 using position::State;
 using position::Tile;
 
-constexpr std::int64_t kTokens = 24;
+constexpr std::int64_t kDistanceTokens = 24;
 
 // The keys 0 … query of one head in layer 0.
-Tile row_of(std::int64_t head, std::int64_t query) {
+Tile row_of_head(std::int64_t head, std::int64_t query) {
   return {0, {head, head + 1}, {query, query + 1}, {0, query + 1}};
 }
 
@@ -44,7 +44,7 @@ struct Given {
   position::Projections projections;
 
   at::Tensor row(std::int64_t head, std::int64_t query) const {
-    const auto found = encoding->distances(state, prepared, row_of(head, query));
+    const auto found = encoding->distances(state, prepared, row_of_head(head, query));
     EXPECT_TRUE(found.ok()) << (found.ok() ? "" : found.error().describe());
     return found.ok() ? *found : at::empty({0}, at::kDouble);
   }
@@ -52,9 +52,9 @@ struct Given {
 
 // Random parameters, and tokens at these ids.
 Given given(const std::string& name, const Settings& options, const position::ModelShape& shape,
-            at::Tensor ids = at::arange(kTokens, at::kDouble)) {
+            at::Tensor ids = at::arange(kDistanceTokens, at::kDouble)) {
   at::manual_seed(4);
-  Given made{encoding(name, options, shape), {}, {}, random_projections(shape, 1, kTokens)};
+  Given made{encoding(name, options, shape), {}, {}, random_projections(shape, 1, kDistanceTokens)};
   randomise(*made.encoding, 0.4, 9);
   made.state = made.encoding->begin({std::move(ids), 0}, 1);
   made.prepared = made.encoding->prepare(made.state, 0, made.projections);
@@ -70,7 +70,7 @@ TEST(Distances, EveryEncodingDefinesOneOrSaysWhyItHasNone) {
       EXPECT_TRUE(about.distance.empty()) << about.name;
       continue;
     }
-    const auto found = made.encoding->distances(made.state, made.prepared, row_of(1, 9));
+    const auto found = made.encoding->distances(made.state, made.prepared, row_of_head(1, 9));
     ASSERT_EQ(found.ok(), !about.distance.empty()) << about.name;
     if (found.ok()) {
       EXPECT_EQ(found->sizes(), at::IntArrayRef({10})) << about.name;
@@ -83,14 +83,14 @@ TEST(Distances, EveryEncodingDefinesOneOrSaysWhyItHasNone) {
 }
 
 TEST(Distances, OfIndicesAreThoseOfThePositionIds) {
-  const at::Tensor ids = at::arange(kTokens, at::kDouble) * 1.5 + 7;
+  const at::Tensor ids = at::arange(kDistanceTokens, at::kDouble) * 1.5 + 7;
   for (const std::string name : {"rope", "xpos", "alibi", "kerple-log", "kerple-power", "pope", "grape", "randpe"}) {
     const Given made = given(name, {}, shape_of(2, 8), ids);
     EXPECT_CLOSE(made.row(1, 20), (20 - at::arange(21, at::kDouble)) * 1.5, 1e-12) << name;
   }
   const auto components = encoding("rope", {{"sections", std::vector<double>{2, 1, 1}}}, shape_of(2, 8));
-  const Positions vectors{at::zeros({kTokens, 3}, at::kDouble), 0};
-  const auto found = components->distances({vectors, {}}, at_positions(vectors), row_of(0, 9));
+  const Positions vectors{at::zeros({kDistanceTokens, 3}, at::kDouble), 0};
+  const auto found = components->distances({vectors, {}}, at_positions(vectors), row_of_head(0, 9));
   ASSERT_FALSE(found.ok());
   EXPECT_NE(found.error().message.find("several components"), std::string::npos);
 }
@@ -122,7 +122,7 @@ TEST(Distances, OfCopeAreSumsOfGates) {
   position::ModelShape shape = shape_of(2, 8);
   shape.layers = 2;
   const auto sparse = encoding("cope", {{"every", std::int64_t{2}}}, shape);
-  Tile second = row_of(0, 5);
+  Tile second = row_of_head(0, 5);
   second.layer = 1;
   EXPECT_EQ(sparse->distances(made.state, made.prepared, second).error().code, ErrorCode::kUnsupported);
 }
@@ -146,7 +146,7 @@ TEST(Distances, OfTapaAreTheTurnsOfItsCosine) {
     Settings other = options;
     other.set("phase", phase);
     const Given turned = given("tapa", other, shape_of(2, 8));
-    const auto scores = turned.encoding->score(turned.prepared, row_of(1, 15), {.content = true});
+    const auto scores = turned.encoding->score(turned.prepared, row_of_head(1, 15), {.content = true});
     const at::Tensor cosine = (turned.row(1, 15) * (2 * std::numbers::pi)).cos().to(at::kFloat);
     EXPECT_CLOSE(scores.logits.flatten(), scores.content.flatten() * cosine, 2e-3) << phase;
   }
@@ -157,7 +157,7 @@ TEST(Distances, OfVectorsAreTheLengthsOfTheirDifferences) {
            {"seqpe", {}}, {"learned", {}}, {"sinusoidal", {}}, {"randpe", {{"over", std::string("sinusoidal")}}}}) {
     const Given made = given(name, options, shape_of(2, 8));
     const at::Tensor table = made.state.table.to(at::kDouble);  // (T, X)
-    ASSERT_EQ(table.size(0), kTokens) << name;
+    ASSERT_EQ(table.size(0), kDistanceTokens) << name;
     const at::Tensor found = made.row(1, 17);
     for (std::int64_t key = 0; key <= 17; ++key) {
       double square = 0;
@@ -167,7 +167,7 @@ TEST(Distances, OfVectorsAreTheLengthsOfTheirDifferences) {
       }
       EXPECT_NEAR(found[key].item<double>(), std::sqrt(square), 1e-5 * (1 + std::sqrt(square))) << name << " " << key;
     }
-    EXPECT_EQ(made.encoding->distances({made.state.positions, {}}, made.prepared, row_of(1, 17)).error().code,
+    EXPECT_EQ(made.encoding->distances({made.state.positions, {}}, made.prepared, row_of_head(1, 17)).error().code,
               ErrorCode::kUnsupported);
   }
 }
@@ -182,7 +182,7 @@ TEST(Distances, OfLearnedPositionsAreTheirDifferences) {
     EXPECT_NE(made.encoding->description().distance, position::kIndexDistance);
   }
   const Given path = given("grape", {{"form", std::string("path")}}, shape_of(2, 8));
-  EXPECT_NE(path.encoding->distances(path.state, path.prepared, row_of(0, 3)).error().message.find("gates"),
+  EXPECT_NE(path.encoding->distances(path.state, path.prepared, row_of_head(0, 3)).error().message.find("gates"),
             std::string::npos);
 }
 
@@ -210,14 +210,14 @@ TEST(Distances, OfTapeAreThoseOfTheNearestRotations) {
   shape.layers = 3;
   const auto tape = encoding("tape", {}, shape);
   randomise(*tape, 0.3, 7);
-  const at::Tensor ids = at::randint(50, {1, kTokens}, at::detail::createCPUGenerator(3), at::kLong);
-  const LlamaRun run = run_llama(random_llama(shape, 5), *tape, ids, Positions::sequence(kTokens));
-  const Prepared prepared = at_positions(Positions::sequence(kTokens));
+  const at::Tensor ids = at::randint(50, {1, kDistanceTokens}, at::detail::createCPUGenerator(3), at::kLong);
+  const LlamaRun run = run_llama(random_llama(shape, 5), *tape, ids, Positions::sequence(kDistanceTokens));
+  const Prepared prepared = at_positions(Positions::sequence(kDistanceTokens));
   std::int64_t elsewhere = 0;
   for (std::size_t layer = 0; layer < 3; ++layer) {
     const State& state = run.layers[layer].entering;
     for (const auto& [head, query] : {std::pair{0, 23}, std::pair{2, 13}}) {
-      const auto found = tape->distances(state, prepared, row_of(head, query));
+      const auto found = tape->distances(state, prepared, row_of_head(head, query));
       ASSERT_TRUE(found.ok()) << found.error().describe();
       const at::Tensor e = state.table[0][head].to(at::kDouble);  // (T, M, 2, 2)
       for (std::int64_t key = 0; key <= query; ++key) {
@@ -241,11 +241,11 @@ TEST(Distances, OfTapeAreThoseOfTheNearestRotations) {
   for (const Settings& other : {Settings{{"start", std::string("fourier")}},
                                 Settings{{"rows", std::int64_t{1}}, {"columns", std::int64_t{4}}}}) {
     const auto none = encoding("tape", other, shape);
-    const State state = none->begin(Positions::sequence(kTokens), 1);
-    EXPECT_EQ(none->distances(state, prepared, row_of(0, 5)).error().code, ErrorCode::kUnsupported);
+    const State state = none->begin(Positions::sequence(kDistanceTokens), 1);
+    EXPECT_EQ(none->distances(state, prepared, row_of_head(0, 5)).error().code, ErrorCode::kUnsupported);
   }
   const Prepared far = at_positions({at::tensor({0.0, 200000.0}, at::kDouble), 0});
-  EXPECT_EQ(tape->distances(tape->begin(far.positions, 1), far, row_of(0, 1)).error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(tape->distances(tape->begin(far.positions, 1), far, row_of_head(0, 1)).error().code, ErrorCode::kTooLarge);
 }
 
 }  // namespace
