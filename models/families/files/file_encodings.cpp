@@ -163,9 +163,7 @@ std::vector<FileEncoding> read_file_encodings(const Node& node) {
     FileEncoding encoding;
     encoding.name = name;
     value.expect_object();
-    if (value.has("rope")) {
-      read_rope(value, encoding);
-    } else if (value.has("kind")) {
+    if (value.has("kind")) {
       value.get("kind", encoding.kind);
       value.each_field([&](const std::string& option, const Node& set) {
         if (option != "kind") {
@@ -173,6 +171,8 @@ std::vector<FileEncoding> read_file_encodings(const Node& node) {
         }
       });
       check_kind(value, encoding);
+    } else if (value.has("rope")) {
+      read_rope(value, encoding);
     } else {
       value.fail("rope or kind");
     }
