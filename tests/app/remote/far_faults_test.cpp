@@ -377,6 +377,7 @@ TEST_F(FarFaults, AnswersThatDoNotHoldTogetherAreRefused) {
                      {"connector", ""},
                      {"image_tokens", 0},
                      {"placeholder", -1},
+                     {"video_placeholder", -1},
                      {"encoder_layers", 0},
                      {"dtype", "f"},
                      {"causal", true},

@@ -288,7 +288,7 @@ TEST(Tape, WholeMixingHasTheGradientOfItsValues) {
       const at::Tensor direction = at::randn_like(parameter.value->detach());
       const double wanted = (parameter.value->grad() * direction).sum().item<double>();
       const at::NoGradGuard no_gradients;
-      constexpr double step = 1e-5;
+      constexpr double step = 1e-6;
       parameter.value->add_(direction, step);
       const double above = value().item<double>();
       parameter.value->add_(direction, -2 * step);
