@@ -83,8 +83,15 @@ void EffectStrip::refresh() {
     line_->addWidget(label, 1);
     labels_.push_back(label);
   }
+  // More columns than two may stand in several rows, so that no label is below its column.
+  constexpr std::size_t kSideBySide = 2;
+  const bool named = shown.size() > kSideBySide;
   for (std::size_t n = 0; n < shown.size(); ++n) {
-    const QString text = text_of(*shown[n], n);
+    QString text = text_of(*shown[n], n);
+    labels_[n]->setVisible(!named || !text.isEmpty());
+    if (named && !text.isEmpty()) {
+      text.prepend(qt(shown[n]->name) + QStringLiteral(": "));
+    }
     if (labels_[n]->text() != text) {
       labels_[n]->setText(text);
     }

@@ -1,5 +1,6 @@
 // EffectStrip: below each edited column of the canvas, what its edits change: the prediction behind the chosen token
-// before and after, the divergence there, and how many tokens have another first choice. Hidden while nothing is edited.
+// before and after, the divergence there, and how many tokens have another first choice. Of more columns than two, the
+// edited ones share the width and are named. Hidden while nothing is edited.
 #pragma once
 
 #include <QWidget>

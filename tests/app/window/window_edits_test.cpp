@@ -15,6 +15,7 @@
 #include "app/views/shared/plots/series.h"
 #include "app/workbench/docks/edits_dialog.h"
 #include "app/workbench/input/position_ruler.h"
+#include "app/workbench/state/edit_actions.h"
 #include "app/workbench/state/live_edit.h"
 #include "app/workbench/widgets/manual_window.h"
 #include "app/workbench/window/palette_sources.h"
@@ -197,6 +198,23 @@ TEST_F(WindowEdits, TheEffectStandsBelowTheEditedColumn) {
   window_->studio().column_actions().remove(column(1).id);
   ASSERT_TRUE(settle());
   EXPECT_FALSE(strip->isVisible());
+}
+
+// Three columns may stand in two rows: what is said of each edited one names it.
+TEST_F(WindowEdits, TheEffectsOfSeveralColumnsAreNamed) {
+  EditActions actions(window_->studio());
+  for (const char* edit : {"head 2.1 zero", "head 1.0 zero"}) {
+    actions.open_beside(column(0).id, *models::parse_edit(edit, 0));
+    ASSERT_TRUE(settle());
+  }
+  ASSERT_EQ(window_->studio().checkpoints().shown().size(), 3U);
+  EXPECT_FALSE(find<QLabel>(*window_, "effect-0")->isVisible());
+  for (const std::size_t n : {std::size_t{1}, std::size_t{2}}) {
+    const auto* label = find<QLabel>(*window_, n == 1 ? "effect-1" : "effect-2");
+    const QString named = QString::fromStdString(window_->studio().checkpoints().shown()[n]->name) + ": after token ";
+    EXPECT_TRUE(wait([&] { return label->text().startsWith(named); })) << label->text().toStdString();
+    EXPECT_TRUE(label->isVisible());
+  }
 }
 
 TEST_F(WindowEdits, ASilencedHeadIsStruckThroughInTheTitle) {
