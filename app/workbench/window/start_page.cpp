@@ -74,11 +74,13 @@ class LiveCard final : public QToolButton {
     const char* sentence;
   };
 
-  LiveCard(Studio& studio, const Shown& shown, session::Bookmark figure, QWidget* parent)
+  // `stored`: the figure's small picture, shown until it is drawn.
+  LiveCard(Studio& studio, const Shown& shown, session::Bookmark figure, QPixmap stored, QWidget* parent)
       : QToolButton(parent),
         studio_(studio),
         shown_(shown),
         figure_(std::move(figure)),
+        stored_(std::move(stored)),
         slot_(std::string("start ") + shown.figure),
         kitchen_(std::make_shared<Kitchen>()) {
     if (figure_.columns.size() > shown_.columns) {
@@ -119,6 +121,7 @@ class LiveCard final : public QToolButton {
         [card = QPointer<LiveCard>(this)](const Result<paper::Pixels>& pixels) {
           if (card && !pixels.ok()) {
             card->said_ = qt(pixels.error().describe());
+            card->stored_ = {};
             card->update();
           } else if (card) {
             const QImage image(pixels->rgba.data(), pixels->width, pixels->height, QImage::Format_RGBA8888);
@@ -135,7 +138,13 @@ class LiveCard final : public QToolButton {
     QPainter painter(this);
     const QRect at(kBorder, kBorder, kCard.width(), kCard.height());
     painter.fillRect(rect(), palette().color(underMouse() || hasFocus() ? QPalette::AlternateBase : QPalette::Base));
-    if (picture_.isNull()) {
+    if (picture_.isNull() && !stored_.isNull()) {
+      constexpr double kPale = 0.6;
+      const QPixmap small = stored_.scaled(at.size(), Qt::KeepAspectRatio, Qt::SmoothTransformation);
+      painter.setOpacity(kPale);
+      painter.drawPixmap(QRect(at.topLeft() + QPoint((at.width() - small.width()) / 2, 0), small.size()), small);
+      painter.setOpacity(1);
+    } else if (picture_.isNull()) {
       painter.setPen(palette().color(QPalette::PlaceholderText));
       painter.drawText(at, Qt::AlignCenter | Qt::TextWordWrap, said_);
     } else {
@@ -200,6 +209,7 @@ class LiveCard final : public QToolButton {
   Studio& studio_;
   const Shown shown_;
   session::Bookmark figure_;
+  QPixmap stored_;
   const std::string slot_;
   const std::shared_ptr<Kitchen> kitchen_;
   std::string text_;
@@ -231,7 +241,7 @@ StartPage::StartPage(Studio& studio, const std::vector<session::Bookmark>& figur
       body, "start-line",
       QStringLiteral("Locus shows how transformers address positions: what each head attends to, and what its position "
                      "encoding contributes.")));
-  column->addWidget(make_cards(figures));
+  column->addWidget(make_cards(figures, picture));
   column->addWidget(make_ways());
   std::map<QString, std::vector<session::Bookmark>> groups;
   for (const session::Bookmark& figure : figures) {
@@ -248,7 +258,7 @@ StartPage::StartPage(Studio& studio, const std::vector<session::Bookmark>& figur
 
 StartPage::~StartPage() = default;
 
-QWidget* StartPage::make_cards(const std::vector<session::Bookmark>& figures) {
+QWidget* StartPage::make_cards(const std::vector<session::Bookmark>& figures, const FigurePicture& picture) {
   auto* row = new QWidget(this);
   auto* column = make_layout<QVBoxLayout>(row, 0);
   auto* pictures = new QWidget(row);
@@ -260,7 +270,7 @@ QWidget* StartPage::make_cards(const std::vector<session::Bookmark>& figures) {
     if (found == figures.end()) {
       continue;
     }
-    auto* card = new LiveCard(studio_, shown, *found, pictures);
+    auto* card = new LiveCard(studio_, shown, *found, picture ? picture(*found) : QPixmap(), pictures);
     connect(card, &QToolButton::clicked, this, [this, card] { Q_EMIT figure_chosen(card->figure()); });
     line->addWidget(card);
     cards_.push_back(card);

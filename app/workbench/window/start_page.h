@@ -23,7 +23,8 @@ class StartPage : public QScrollArea {
 
  public:
   // `figures`: of the bundled session.
-  StartPage(Studio& studio, const std::vector<session::Bookmark>& figures, const FigurePicture& picture, QWidget* parent);
+  StartPage(Studio& studio, const std::vector<session::Bookmark>& figures, const FigurePicture& picture,
+            QWidget* parent);
   ~StartPage() override;
 
   void set_recent(const QStringList& paths);
@@ -45,7 +46,7 @@ class StartPage : public QScrollArea {
   void keyPressEvent(QKeyEvent* event) override;
 
  private:
-  QWidget* make_cards(const std::vector<session::Bookmark>& figures);
+  QWidget* make_cards(const std::vector<session::Bookmark>& figures, const FigurePicture& picture);
   QWidget* make_ways();
   void add_sheet(QBoxLayout& column, const QString& group, const std::vector<session::Bookmark>& figures,
                  const FigurePicture& picture);
