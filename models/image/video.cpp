@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <deque>
 #include <future>
 #include <optional>
 #include <utility>
@@ -229,7 +230,7 @@ struct Pass {
   std::int64_t read = 0;
 };
 
-// Frames at their last size, in their order: one is resampled while the next one is decoded, where there is a thread
+// Frames at their last size, in their order: some are resampled while the next one is decoded, where there are threads
 // for it.
 class ResizedFrames {
  public:
@@ -237,38 +238,43 @@ class ResizedFrames {
 
   // `times` copies of the frame.
   void add(Picture frame, std::size_t times) {
-    finish();
-    times_ = times;
-    if (frame.width == size_.width && frame.height == size_.height) {
-      keep(std::move(frame));
+    constexpr std::size_t kMaxResampled = 2;  // at once: resampling takes longer than decoding
+    const bool done = frame.width == size_.width && frame.height == size_.height;
+    while (!resampling_.empty() && (done || resampling_.size() >= kMaxResampled)) {
+      finish_first();
+    }
+    if (done) {
+      keep(std::move(frame), times);
       return;
     }
-    resampling_ = std::async(std::launch::async | std::launch::deferred,
-                             [frame = std::move(frame), size = size_, how = interpolation_] {
-                               return resample(frame, size.width, size.height, how);
-                             });
+    resampling_.emplace_back(std::async(std::launch::async | std::launch::deferred,
+                                        [frame = std::move(frame), size = size_, how = interpolation_] {
+                                          return resample(frame, size.width, size.height, how);
+                                        }),
+                             times);
   }
   std::vector<Picture> take() {
-    finish();
+    while (!resampling_.empty()) {
+      finish_first();
+    }
     return std::move(frames_);
   }
 
  private:
-  void finish() {
-    if (resampling_.valid()) {
-      keep(resampling_.get());
-    }
+  void finish_first() {
+    auto [frame, times] = std::move(resampling_.front());
+    resampling_.pop_front();
+    keep(frame.get(), times);
   }
-  void keep(Picture frame) {
-    frames_.insert(frames_.end(), times_ - 1, frame);
+  void keep(Picture frame, std::size_t times) {
+    frames_.insert(frames_.end(), times - 1, frame);
     frames_.push_back(std::move(frame));
   }
 
   Interpolation interpolation_;
   Size size_;
-  std::size_t times_ = 1;
   std::vector<Picture> frames_;
-  std::future<Picture> resampling_;
+  std::deque<std::pair<std::future<Picture>, std::size_t>> resampling_;  // each with its times
 };
 
 // Goes to the end and keeps the frames of `indices`.
