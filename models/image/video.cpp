@@ -48,6 +48,7 @@ std::vector<std::int64_t> spread(std::int64_t total, std::int64_t count) {
   const auto last = static_cast<double>(total - 1);
   const double step = count > 1 ? last / static_cast<double>(count - 1) : 0;
   std::vector<std::int64_t> indices;
+  indices.reserve(static_cast<std::size_t>(count));
   for (std::int64_t n = 0; n < count; ++n) {
     indices.push_back(n > 0 && n + 1 == count ? total - 1 : nearest(step * static_cast<double>(n)));
   }
@@ -122,12 +123,12 @@ VideoOptions video_options(VideoRule rule) {
   options.picture.rule = ResizeRule::kPixels;
   options.picture.interpolation = Interpolation::kBicubic;
   if (rule == VideoRule::kStamps) {
-    options.picture.least_pixels = 128 * 32 * 32;
-    options.picture.most_pixels = 768 * 32 * 32;
+    options.picture.least_pixels = std::int64_t{128} * 32 * 32;
+    options.picture.most_pixels = std::int64_t{768} * 32 * 32;
     options.most_tokens = 768;
   } else {
-    options.picture.least_pixels = 128 * 28 * 28;
-    options.picture.most_pixels = 768 * 28 * 28;
+    options.picture.least_pixels = std::int64_t{128} * 28 * 28;
+    options.picture.most_pixels = std::int64_t{768} * 28 * 28;
     options.most_tokens = 128'000;
     options.picture.mean = {0.48145466, 0.4578275, 0.40821073};
     options.picture.deviation = {0.26862954, 0.26130258, 0.27577711};

@@ -133,7 +133,7 @@ std::string message_of_one_edit(const Error& error) {
   if (rest.starts_with(".edit: ") || rest.starts_with(": ")) {
     return rest.substr(rest.find(' ') + 1);
   }
-  return rest.starts_with(".") ? rest.substr(1) : rest;
+  return rest.starts_with('.') ? rest.substr(1) : rest;
 }
 
 bool EditActions::can_edit(std::size_t column) const {

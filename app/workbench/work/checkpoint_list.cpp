@@ -96,6 +96,7 @@ void CheckpointList::rename(Checkpoint& checkpoint, const models::ModelInfo* ope
 
 std::vector<session::CheckpointEntry> CheckpointList::entries() const {
   std::vector<session::CheckpointEntry> entries;
+  entries.reserve(list_.size());
   for (const Checkpoint& each : list_) {
     entries.push_back(each.entry);
   }

@@ -52,11 +52,11 @@ Status check_gguf_part(const GgufMetadata& metadata, const GgufMetadata& first, 
       return bad_input("expected a value, as in " + first.file() + ", found none", metadata.context(value));
     }
   }
-  if (parts.value_or(count) != count) {
+  if (parts && *parts != count) {
     return bad_input("expected " + std::to_string(count) + " parts as in its name, found " + std::to_string(*parts),
                      metadata.context("split.count"));
   }
-  if (own.value_or(number) != number) {
+  if (own && *own != number) {
     return bad_input(
         "expected part " + std::to_string(number) + ", counted from 0, as in its name, found " + std::to_string(*own),
         metadata.context("split.no"));
@@ -74,11 +74,12 @@ Status check_gguf_part(const GgufMetadata& metadata, const GgufMetadata& first, 
 // Checks the number of tensors of all parts, which the first states. Errors: kBadInput.
 Status check_gguf_tensors(const GgufMetadata& metadata, std::size_t found) {
   LOCUS_TRY(const std::optional<std::int64_t> stated, metadata.integer("split.tensors.count"));
-  return stated.value_or(static_cast<std::int64_t>(found)) == static_cast<std::int64_t>(found)
-             ? Status()
-             : Status(bad_input("expected as many as the parts have, " + std::to_string(found) + ", found " +
-                                    std::to_string(*stated),
-                                metadata.context("split.tensors.count")));
+  if (stated && *stated != static_cast<std::int64_t>(found)) {
+    return bad_input(
+        "expected as many as the parts have, " + std::to_string(found) + ", found " + std::to_string(*stated),
+        metadata.context("split.tensors.count"));
+  }
+  return {};
 }
 
 }  // namespace
