@@ -85,6 +85,12 @@ class Style final : public QProxyStyle {
     return frame ? kFocusPx : QProxyStyle::pixelMetric(metric, option, widget);
   }
 
+  // Without the light copy of disabled text, which makes it the brightest text of a dark menu.
+  int styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget,
+                QStyleHintReturn* result) const override {
+    return hint == SH_EtchDisabledText ? 0 : QProxyStyle::styleHint(hint, option, widget, result);
+  }
+
   void drawComplexControl(ComplexControl control, const QStyleOptionComplex* option, QPainter* painter,
                           const QWidget* widget) const override {
     QProxyStyle::drawComplexControl(control, option, painter, widget);
