@@ -27,11 +27,12 @@
 //
 // From `decay` on they are of layers without a soft-max, and count the heads of their mixers.
 //
-// Everything counts from 0, ranges are [begin, end). Edits of one head combine in the order angles, pairs, gates, beta, place,
-// scale, bias, edge, head, whatever the list's; places are changed one after the other, scales multiply, biases add, edges
-// join, a dropped pair stays dropped, and of several `angles`, `gates`, `beta`, `head`, `decay` or `positions` of one place the
-// last one holds. A `head` edit decides over all others of its head, but `mean` over none. `positions` come before `shift`s, which add up. Logits are those that the soft-max sees:
-// after a cap, where the layer has one; beyond ±1e12 they are held there.
+// Everything counts from 0, ranges are [begin, end). Edits of one head combine in the order angles, pairs, gates, beta,
+// place, scale, bias, edge, head, whatever the list's; places are changed one after the other, scales multiply, biases
+// add, edges join, a dropped pair stays dropped, and of several `angles`, `gates`, `beta`, `head`, `decay` or `positions`
+// of one place the last one holds. A `head` edit decides over all others of its head, but `mean` over none. `positions`
+// come before `shift`s, which add up. Logits are those that the soft-max sees: after a cap, where the layer has one;
+// beyond ±1e12 they are held there.
 #pragma once
 
 #include <cstdint>

@@ -165,11 +165,8 @@ struct OpenOptions {
 
 // ---- an input
 
-// Exactly one of text, ids, image or pixels is given; a vision-language model takes text or ids and beside them images
-// and videos, or pixels. What an encoder–decoder's decoder has read stands beside it; with neither text nor ids of its own it is
-// the start token alone.
-// Which frames of videos are taken in place of those that the family's processor takes by itself: so many a second,
-// within its least and its most, or so many in all. At most one of the two.
+// The frames to take of a video instead of those that the family's processor takes by itself: so many a second, within
+// its least and its most, or so many in all. At most one of the two.
 struct VideoFrames {
   std::optional<double> fps = {};
   std::optional<std::int64_t> count = {};
@@ -183,6 +180,9 @@ inline constexpr std::int64_t kMaxTakenFrames = 18'000;
 // Errors: kBadInput naming the field for a number out of these bounds, and for both.
 Status check_frames(const VideoFrames& frames);
 
+// Exactly one of text, ids, image or pixels is given; a vision-language model takes text or ids and beside them images
+// and videos, or pixels. What an encoder–decoder's decoder has read stands beside it; with neither text nor ids of its
+// own it is the start token alone.
 struct Input {
   std::optional<std::string> text = {};
   std::optional<std::vector<std::int64_t>> ids = {};

@@ -39,8 +39,8 @@ struct PictureStabilityPoint {
 
 // Runs the input of `trace`, which came from `model`, once more as it is and once for each amount, moved by a further
 // step of its picture changes. Of a vision-language model the layers are those of its image tower. Errors: kUnsupported
-// for traces of files, and for inputs of no or several pictures, of videos, of `pixels`, and of pictures that are cut into tiles;
-// kBadInput for no or too many amounts, and for more than 4,096 patches; run()'s.
+// for traces of files, and for inputs of no or several pictures, of videos, of `pixels`, and of pictures that are cut
+// into tiles; kBadInput for no or too many amounts, and for more than 4,096 patches; run()'s.
 Result<std::vector<PictureStabilityPoint>> picture_stability(const Model& model, const Trace& trace,
                                                              const PictureSweep& sweep, StopToken stop = {},
                                                              const Progress& progress = {});

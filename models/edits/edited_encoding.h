@@ -110,7 +110,7 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   at::Tensor log_gates(const position::Prepared& prepared) const override {
     return own_->log_gates(gates_ ? with_gates(prepared) : prepared);
   }
-  // Of edits of logits alone, what stands between key and query stays that of the encoding.
+  // Edits of logits alone leave what stands between key and query as the encoding has it.
   const position::Transforming* transforming() const override { return strengths_ ? this : own_->transforming(); }
   at::Tensor strengths(const position::Prepared& prepared) const override {
     return own_->transforming()->strengths(with_strengths(prepared));

@@ -21,7 +21,8 @@ class InputReader {
   // Tokens of the input, the encoder's of an encoder–decoder. Errors: those of read().
   Result<std::vector<TokenInfo>> tokenize(const Input& input) const;
 
-  // Token ids of a text; those of the last one are kept, as an estimate and the run after it ask for the same. Errors: kBadInput for a checkpoint without a tokenizer that Locus reads.
+  // Token ids of a text; those of the last one are kept, as an estimate and the run after it ask for the same. Errors:
+  // kBadInput for a checkpoint without a tokenizer that Locus reads.
   Result<std::vector<text::Token>> encode(const std::string& text, bool special) const;
   // The picture of a file under these changes, with what there is to say of the file; `patch` is that of
   // image::change_picture(). Errors: its own, and those of opening.

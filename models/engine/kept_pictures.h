@@ -64,8 +64,8 @@ class KeptPictures {
   std::shared_ptr<const RecordedTrace> find_trace(const Seen& seen) const;
   void keep_trace(const Seen& seen, std::shared_ptr<const RecordedTrace> trace);
 
-  // Pixels as the file was prepared under these changes, or as a video of which these frames are taken; by `prepare` where that was not kept, or the file
-  // has changed.
+  // Pixels as the file was prepared under these changes, or as a video of which these frames are taken; by `prepare`
+  // where that was not kept, or the file has changed.
   // Errors: those of `prepare`.
   Result<std::shared_ptr<const PreparedPicture>> file(const std::filesystem::path& path, const PictureChanges& changes,
                                                       const std::function<Result<PreparedPicture>()>& prepare,

@@ -26,9 +26,9 @@ namespace locus::models {
 
 struct TraceData;
 
-// Which of the connector's vectors stands at each token of pictures; an undefined index: one by one.
+// The connector's vectors in the order of the tokens of pictures; an undefined index: one by one.
 struct VectorOrder {
-  at::Tensor index;   // (N) int64, or (N, 4) of reduced pictures
+  at::Tensor index;   // (N) int64 of the vector at each token, or (N, 4) of reduced pictures
   at::Tensor shares;  // (N, 4) float64 of those four; undefined: one alone
 };
 

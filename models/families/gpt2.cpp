@@ -63,7 +63,7 @@ const Family kGpt2 = [] {
   Family family = gpt2("gpt2");
   family.recognises = recognises_gpt2;
   family.finish = finish_gpt2;
-  // Of GGUF files, whose matrices are the other way round.
+  // Names in GGUF files, whose matrices are the other way round.
   family.names.push_back({"layers.N.attention.{qkv,output}", "h.N.attn.c_{attn,proj}_rows"});
   family.names.push_back({"layers.N.feed_forward.{up,down}", "h.N.mlp.c_{fc,proj}_rows"});
   return family;

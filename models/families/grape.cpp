@@ -116,7 +116,7 @@ const Family kGrape = [] {
     draft.spec.tied_head = true;
     draft.layer.feed_forward.inner = 1;  // from the width, see finish_grape()
   };
-  // Those that a file does not have are their class's.
+  // Fields that a file leaves out have the values of its class.
   family.fields = {{{"vocab_size"}, vocabulary, std::int64_t{50304}},
                    {{"n_embd", "hidden_size"}, width, std::int64_t{768}},
                    {{"n_layer", "num_hidden_layers"}, layers, std::int64_t{12}},

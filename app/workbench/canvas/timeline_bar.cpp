@@ -12,6 +12,7 @@
 #include <map>
 #include <utility>
 
+#include "app/session/shared_options.h"
 #include "app/workbench/widgets/build.h"
 #include "app/workbench/widgets/qt_text.h"
 
@@ -246,7 +247,7 @@ void TimelineBar::go_to(int place) {
   }
   session::ViewState state = studio_.state();
   if (axis() == Axis::kFrames) {
-    state.options[state.view].set(kFrameOption, std::int64_t{place} - 1);
+    session::set_option(state, state.view, kFrameOption, std::int64_t{place} - 1);
   } else {
     state.layer = place;
   }

@@ -85,7 +85,7 @@ class Style final : public QProxyStyle {
     return frame ? kFocusPx : QProxyStyle::pixelMetric(metric, option, widget);
   }
 
-  // Without the light copy of disabled text, which makes it the brightest text of a dark menu.
+  // Draws disabled text without its light copy, which would make it the brightest text of a dark menu.
   int styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget,
                 QStyleHintReturn* result) const override {
     return hint == SH_EtchDisabledText ? 0 : QProxyStyle::styleHint(hint, option, widget, result);

@@ -109,8 +109,8 @@ std::string of_first_layer(const std::string& tensor) {
   return name;
 }
 
-// Of several rows of one parameter of the layers, the one whose tensor the checkpoint has comes first: a file that is
-// written again gets the names that it had.
+// Puts the row whose tensor the checkpoint has before others of the same parameter of the layers: a file that is written
+// again gets the names that it had.
 void order_rows(const CheckpointFiles& checkpoint, Plan& plan) {
   const auto is_there = [&](const Name& row) {
     const std::string tensor = of_first_layer(row.tensor);
