@@ -7,43 +7,29 @@ namespace locus::families {
 
 namespace {
 
-using Stems = std::vector<std::pair<std::string_view, std::string_view>>;
+using Stems = GgufStems;
 
-const Stems kQwenExperts{{"ffn_gate_inp", "mlp.gate"},
-                         {"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
-                         {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
-                         {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
-                         {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
-                         {"ffn_gate_exps", "mlp.experts.J.gate_proj"},
-                         {"ffn_up_exps", "mlp.experts.J.up_proj"},
-                         {"ffn_down_exps", "mlp.experts.J.down_proj"}};
+const Stems kQwenExperts = joined_stems({Stems{{"ffn_gate_inp", "mlp.gate"},
+                                               {"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
+                                               {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+                                               {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+                                               {"ffn_down_shexp", "mlp.shared_expert.down_proj"}},
+                                         routed_experts()});
 const Stems kMixtralExperts{{"ffn_gate_inp", "block_sparse_moe.gate"},
                             {"ffn_gate_exps", "block_sparse_moe.experts.J.w1"},
                             {"ffn_up_exps", "block_sparse_moe.experts.J.w3"},
                             {"ffn_down_exps", "block_sparse_moe.experts.J.w2"}};
-const Stems kGptOssStems{{"post_attention_norm", "post_attention_layernorm"},
-                         {"attn_sinks.weight", "self_attn.sinks"},
-                         {"ffn_gate_inp", "mlp.router"},
-                         {"ffn_gate_exps", "mlp.experts.J.gate_proj"},
-                         {"ffn_up_exps", "mlp.experts.J.up_proj"},
-                         {"ffn_down_exps", "mlp.experts.J.down_proj"}};
-const Stems kGlmExperts{{"post_attention_norm", "post_attention_layernorm"},
-                        {"ffn_gate_inp", "mlp.gate"},
-                        {"exp_probs_b.bias", "mlp.gate.e_score_correction_bias"},
-                        {"ffn_gate_shexp", "mlp.shared_experts.gate_proj"},
-                        {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
-                        {"ffn_down_shexp", "mlp.shared_experts.down_proj"},
-                        {"ffn_gate_exps", "mlp.experts.J.gate_proj"},
-                        {"ffn_up_exps", "mlp.experts.J.up_proj"},
-                        {"ffn_down_exps", "mlp.experts.J.down_proj"}};
-const Stems kErnieExperts{{"ffn_gate_inp", "mlp.gate"},
-                          {"exp_probs_b.bias", "mlp.moe_statics.e_score_correction_bias"},
-                          {"ffn_gate_shexp", "mlp.shared_experts.gate_proj"},
-                          {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
-                          {"ffn_down_shexp", "mlp.shared_experts.down_proj"},
-                          {"ffn_gate_exps", "mlp.experts.J.gate_proj"},
-                          {"ffn_up_exps", "mlp.experts.J.up_proj"},
-                          {"ffn_down_exps", "mlp.experts.J.down_proj"}};
+const Stems kGptOssStems = joined_stems({Stems{{"post_attention_norm", "post_attention_layernorm"},
+                                               {"attn_sinks.weight", "self_attn.sinks"},
+                                               {"ffn_gate_inp", "mlp.router"}},
+                                         routed_experts()});
+const Stems kGlmExperts = joined_stems({Stems{{"post_attention_norm", "post_attention_layernorm"},
+                                              {"ffn_gate_inp", "mlp.gate"},
+                                              {"exp_probs_b.bias", "mlp.gate.e_score_correction_bias"}},
+                                        shared_experts(), routed_experts()});
+const Stems kErnieExperts =
+    joined_stems({Stems{{"ffn_gate_inp", "mlp.gate"}, {"exp_probs_b.bias", "mlp.moe_statics.e_score_correction_bias"}},
+                  shared_experts(), routed_experts()});
 const Stems kLlama4Stems{{"ffn_gate", "feed_forward.gate_proj"},
                          {"ffn_up", "feed_forward.up_proj"},
                          {"ffn_down", "feed_forward.down_proj"},
@@ -61,48 +47,33 @@ const Stems kGraniteExperts{{"ffn_gate_inp", "block_sparse_moe.router.layer"},
                             {"ffn_gate_shexp", "shared_mlp.gate_proj"},
                             {"ffn_up_shexp", "shared_mlp.up_proj"},
                             {"ffn_down_shexp", "shared_mlp.output_linear"}};
-const Stems kExaoneMoeExperts{{"exp_probs_b.bias", "mlp.e_score_correction_bias"},
-                              {"ffn_gate_inp", "mlp.gate"},
-                              {"ffn_gate_shexp", "mlp.shared_experts.gate_proj"},
-                              {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
-                              {"ffn_down_shexp", "mlp.shared_experts.down_proj"},
-                              {"ffn_gate_exps", "mlp.experts.J.gate_proj"},
-                              {"ffn_up_exps", "mlp.experts.J.up_proj"},
-                              {"ffn_down_exps", "mlp.experts.J.down_proj"}};
-const Stems kDotsExperts{{"exp_probs_b.bias", "mlp.gate.e_score_correction_bias"},
-                         {"ffn_gate_inp", "mlp.gate"},
-                         {"ffn_gate_shexp", "mlp.shared_experts.gate_proj"},
-                         {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
-                         {"ffn_down_shexp", "mlp.shared_experts.down_proj"},
-                         {"ffn_gate_exps", "mlp.experts.J.gate_proj"},
-                         {"ffn_up_exps", "mlp.experts.J.up_proj"},
-                         {"ffn_down_exps", "mlp.experts.J.down_proj"}};
-const Stems kHunyuanExperts{{"attn_q_norm", "self_attn.query_layernorm"},
-                            {"attn_k_norm", "self_attn.key_layernorm"},
-                            {"ffn_gate_inp", "mlp.gate.wg"},
-                            {"ffn_gate_shexp", "mlp.shared_mlp.gate_proj"},
-                            {"ffn_up_shexp", "mlp.shared_mlp.up_proj"},
-                            {"ffn_down_shexp", "mlp.shared_mlp.down_proj"},
-                            {"ffn_gate_exps", "mlp.experts.J.gate_proj"},
-                            {"ffn_up_exps", "mlp.experts.J.up_proj"},
-                            {"ffn_down_exps", "mlp.experts.J.down_proj"}};
-const Stems kHyV3Experts{{"exp_probs_b", "mlp.expert_bias"},           {"exp_probs_b.bias", "mlp.expert_bias"},
-                         {"ffn_gate_inp", "mlp.router.gate"},          {"ffn_gate_shexp", "mlp.shared_mlp.gate_proj"},
-                         {"ffn_up_shexp", "mlp.shared_mlp.up_proj"},   {"ffn_down_shexp", "mlp.shared_mlp.down_proj"},
-                         {"ffn_gate_exps", "mlp.experts.J.gate_proj"}, {"ffn_up_exps", "mlp.experts.J.up_proj"},
-                         {"ffn_down_exps", "mlp.experts.J.down_proj"}};
-const Stems kTrinityStems{{"post_attention_norm", "post_attention_layernorm"},
-                          {"ffn_norm", "pre_mlp_layernorm"},
-                          {"post_ffw_norm", "post_mlp_layernorm"},
-                          {"attn_gate", "self_attn.gate_proj"},
-                          {"exp_probs_b.bias", "mlp.expert_bias"},
-                          {"ffn_gate_inp", "mlp.router.gate"},
-                          {"ffn_gate_shexp", "mlp.shared_experts.gate_proj"},
-                          {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
-                          {"ffn_down_shexp", "mlp.shared_experts.down_proj"},
-                          {"ffn_gate_exps", "mlp.experts.J.gate_proj"},
-                          {"ffn_up_exps", "mlp.experts.J.up_proj"},
-                          {"ffn_down_exps", "mlp.experts.J.down_proj"}};
+const Stems kExaoneMoeExperts =
+    joined_stems({Stems{{"exp_probs_b.bias", "mlp.e_score_correction_bias"}, {"ffn_gate_inp", "mlp.gate"}},
+                  shared_experts(), routed_experts()});
+const Stems kDotsExperts =
+    joined_stems({Stems{{"exp_probs_b.bias", "mlp.gate.e_score_correction_bias"}, {"ffn_gate_inp", "mlp.gate"}},
+                  shared_experts(), routed_experts()});
+const Stems kHunyuanExperts = joined_stems({Stems{{"attn_q_norm", "self_attn.query_layernorm"},
+                                                  {"attn_k_norm", "self_attn.key_layernorm"},
+                                                  {"ffn_gate_inp", "mlp.gate.wg"},
+                                                  {"ffn_gate_shexp", "mlp.shared_mlp.gate_proj"},
+                                                  {"ffn_up_shexp", "mlp.shared_mlp.up_proj"},
+                                                  {"ffn_down_shexp", "mlp.shared_mlp.down_proj"}},
+                                            routed_experts()});
+const Stems kHyV3Experts = joined_stems({Stems{{"exp_probs_b", "mlp.expert_bias"},
+                                               {"exp_probs_b.bias", "mlp.expert_bias"},
+                                               {"ffn_gate_inp", "mlp.router.gate"},
+                                               {"ffn_gate_shexp", "mlp.shared_mlp.gate_proj"},
+                                               {"ffn_up_shexp", "mlp.shared_mlp.up_proj"},
+                                               {"ffn_down_shexp", "mlp.shared_mlp.down_proj"}},
+                                         routed_experts()});
+const Stems kTrinityStems = joined_stems({Stems{{"post_attention_norm", "post_attention_layernorm"},
+                                                {"ffn_norm", "pre_mlp_layernorm"},
+                                                {"post_ffw_norm", "post_mlp_layernorm"},
+                                                {"attn_gate", "self_attn.gate_proj"},
+                                                {"exp_probs_b.bias", "mlp.expert_bias"},
+                                                {"ffn_gate_inp", "mlp.router.gate"}},
+                                          shared_experts(), routed_experts()});
 const Stems kMiniMaxExperts{{"exp_probs_b.bias", "block_sparse_moe.e_score_correction_bias"},
                             {"ffn_gate_inp", "block_sparse_moe.gate"},
                             {"ffn_gate_exps", "block_sparse_moe.experts.J.w1"},
@@ -420,13 +391,8 @@ Status add_cohere2_moe(const GgufReading& reading, GgufFields& fields) {
   }
   LOCUS_TRY(fields["logit_scale"], reading.number("logit_scale"));
   LOCUS_CHECK(add_gguf_experts(reading, fields, "num_experts", "num_experts_per_tok", "intermediate_size"));
-  constexpr std::int64_t kSigmoidGate = 2;
-  LOCUS_TRY(const std::int64_t gating, reading.integer("expert_gating_func"));
-  if (gating != 1 && gating != kSigmoidGate) {
-    return unsupported("expected 1, a soft-max, or 2, a sigmoid, found " + std::to_string(gating),
-                       reading.context("expert_gating_func"));
-  }
-  fields["expert_selection_fn"] = gating == kSigmoidGate ? "sigmoid" : "softmax";
+  LOCUS_TRY(const bool sigmoid, has_sigmoid_gate(reading));
+  fields["expert_selection_fn"] = sigmoid ? "sigmoid" : "softmax";
   LOCUS_TRY(fields["norm_topk_prob"], reading.boolean("expert_weights_norm", false));
   LOCUS_TRY(fields["num_shared_experts"], reading.integer("expert_shared_count", 0));
   LOCUS_TRY(fields["prefix_dense_intermediate_size"], reading.integer("feed_forward_length"));
@@ -442,16 +408,6 @@ Status add_jais2(const GgufReading& reading, GgufFields& fields) {
   return {};
 }
 
-// The converter writes four times the width, which need not be that of the feed-forward.
-Status add_inner_width(const GgufReading& reading, GgufFields& fields, const char* field) {
-  const formats::TensorInfo* const up = reading.first("ffn_up.weight");
-  if (up == nullptr || up->shape.size() != 2) {
-    return bad_input("expected a matrix blk.0.ffn_up.weight, found none", reading.context("feed_forward_length"));
-  }
-  fields[field] = up->shape.front();
-  return {};
-}
-
 Status add_phi2(const GgufReading& reading, GgufFields& fields) {
   rename_eps(fields, "layer_norm_eps");
   const formats::TensorInfo* const keys = reading.first("attn_k.weight");
@@ -461,7 +417,7 @@ Status add_phi2(const GgufReading& reading, GgufFields& fields) {
   }
   fields["num_key_value_heads"] = keys->shape.front() / fields["head_dim"].get<std::int64_t>();
   LOCUS_TRY(fields["rope_theta"], reading.number("rope.freq_base", 10000.0));
-  return add_inner_width(reading, fields, "intermediate_size");
+  return add_gguf_inner_width(reading, fields, "intermediate_size");
 }
 
 Status add_minimax_m2(const GgufReading& reading, GgufFields& fields) {

@@ -14,7 +14,7 @@ namespace locus::families {
 namespace {
 
 using formats::TensorInfo;
-using Stems = std::vector<std::pair<std::string_view, std::string_view>>;
+using Stems = GgufStems;
 
 constexpr std::string_view kBlockPrefix = "blk.";
 
@@ -117,14 +117,60 @@ Status add_gguf_experts(const GgufReading& reading, GgufFields& fields, const ch
   return {};
 }
 
-Status add_gguf_router(const GgufReading& reading, GgufFields& fields, const char* normalised, const char* factor) {
-  LOCUS_TRY(fields[normalised], reading.boolean("expert_weights_norm", true));
-  LOCUS_TRY(fields[factor], reading.number("expert_weights_scale", 1.0));
+GgufStems joined_stems(std::initializer_list<GgufStems> tables) {
+  GgufStems all;
+  for (const GgufStems& each : tables) {
+    all.insert(all.end(), each.begin(), each.end());
+  }
+  return all;
+}
+
+GgufStems routed_experts() {
+  return {{"ffn_gate_exps", "mlp.experts.J.gate_proj"},
+          {"ffn_up_exps", "mlp.experts.J.up_proj"},
+          {"ffn_down_exps", "mlp.experts.J.down_proj"}};
+}
+
+GgufStems shared_experts() {
+  return {{"ffn_gate_shexp", "mlp.shared_experts.gate_proj"},
+          {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
+          {"ffn_down_shexp", "mlp.shared_experts.down_proj"}};
+}
+
+Result<bool> has_sigmoid_gate(const GgufReading& reading, std::optional<bool> fallback) {
+  constexpr std::int64_t kSoftmax = 1;
+  constexpr std::int64_t kSigmoid = 2;
+  const std::optional<std::int64_t> absent =
+      fallback ? std::optional(*fallback ? kSigmoid : kSoftmax) : std::optional<std::int64_t>();
+  LOCUS_TRY(const std::int64_t gating, reading.integer("expert_gating_func", absent));
+  if (gating != kSoftmax && gating != kSigmoid) {
+    return unsupported("expected 1, a soft-max, or 2, a sigmoid, found " + std::to_string(gating),
+                       reading.context("expert_gating_func"));
+  }
+  return gating == kSigmoid;
+}
+
+Status expect_sigmoid_gate(const GgufReading& reading) {
   constexpr std::int64_t kSigmoid = 2;
   LOCUS_TRY(const std::int64_t gating, reading.integer("expert_gating_func", kSigmoid));
   return gating == kSigmoid ? Status()
                             : Status(unsupported("expected 2, a sigmoid, found " + std::to_string(gating),
                                                  reading.context("expert_gating_func")));
+}
+
+Status add_gguf_inner_width(const GgufReading& reading, GgufFields& fields, const char* field) {
+  const TensorInfo* const up = reading.first("ffn_up.weight");
+  if (up == nullptr || up->shape.size() != 2) {
+    return bad_input("expected a matrix blk.0.ffn_up.weight, found none", reading.context("feed_forward_length"));
+  }
+  fields[field] = up->shape.front();
+  return {};
+}
+
+Status add_gguf_router(const GgufReading& reading, GgufFields& fields, const char* normalised, const char* factor) {
+  LOCUS_TRY(fields[normalised], reading.boolean("expert_weights_norm", true));
+  LOCUS_TRY(fields[factor], reading.number("expert_weights_scale", 1.0));
+  return expect_sigmoid_gate(reading);
 }
 
 namespace {
@@ -495,12 +541,6 @@ const Stems kJambaStems{{"ssm_in", "mamba.in_proj"},
                         {"ffn_up_exps", "feed_forward.experts.J.up_proj"},
                         {"ffn_down_exps", "feed_forward.experts.J.down_proj"}};
 
-Stems joined_stems(const Stems& one, const Stems& other) {
-  Stems all = one;
-  all.insert(all.end(), other.begin(), other.end());
-  return all;
-}
-
 std::vector<GgufHybrid> joined_hybrids(std::vector<GgufHybrid> hybrids) {
   hybrids.insert(hybrids.end(), gguf_decoders().begin(), gguf_decoders().end());
   for (const std::vector<GgufHybrid>& more :
@@ -517,18 +557,18 @@ const std::vector<GgufHybrid>& gguf_hybrids() {
       {{{"qwen3next", "qwen3_next", false, true, kDeltaStems}, add_qwen},
        {{"qwen35", "qwen3_5_text", false, true, kDeltaStems}, add_qwen},
        {{"qwen35moe", "qwen3_5_moe_text", false, true, kDeltaStems}, add_qwen},
-       {{"granitehybrid", "bamba", true, false, joined_stems(kMambaStems, kFeedForwardStems)},
+       {{"granitehybrid", "bamba", true, false, joined_stems({kMambaStems, kFeedForwardStems})},
         add_bamba,
         {{"output_norm", "model.final_layernorm"}},
         is_bamba},
-       {{"granitehybrid", "granitemoehybrid", true, false, joined_stems(kMambaStems, kGraniteStems)}, add_granite},
+       {{"granitehybrid", "granitemoehybrid", true, false, joined_stems({kMambaStems, kGraniteStems})}, add_granite},
        {{"nemotron_h", "nemotron_h", true, false, kNemotronStems},
         add_nemotron,
         {{"token_embd", "model.embeddings"}, {"output_norm", "model.norm_f"}}},
        {{"nemotron_h_moe", "nemotron_h", true, false, kNemotronStems},
         add_nemotron,
         {{"token_embd", "model.embeddings"}, {"output_norm", "model.norm_f"}}},
-       {{"falcon-h1", "falcon_h1", false, false, joined_stems(kMambaStems, kFeedForwardStems)},
+       {{"falcon-h1", "falcon_h1", false, false, joined_stems({kMambaStems, kFeedForwardStems})},
         add_falcon,
         {{"output_norm", "model.final_layernorm"}}},
        {{"lfm2", "lfm2", false, false, kConvolutionStems}, add_lfm2, {{"token_embd_norm", "model.embedding_norm"}}},
@@ -536,7 +576,7 @@ const std::vector<GgufHybrid>& gguf_hybrids() {
         add_lfm2_moe,
         {{"token_embd_norm", "model.embedding_norm"}}},
        {{"kimi-linear", "kimi_linear", false, false, kKimiStems}, add_kimi},
-       {{"jamba", "jamba", false, false, joined_stems(kJambaStems, kFeedForwardStems)},
+       {{"jamba", "jamba", false, false, joined_stems({kJambaStems, kFeedForwardStems})},
         add_jamba,
         {{"output_norm", "model.final_layernorm"}}}});
   return hybrids;
@@ -766,7 +806,7 @@ Result<std::vector<GgufTensor>> hybrid_tensors(const GgufHybrid& hybrid, const G
   if (layer < 0) {
     static const Stems kOutside{
         {"token_embd", "model.embed_tokens"}, {"output_norm", "model.norm"}, {"output", "lm_head"}};
-    whole.name = other_name(joined_stems(hybrid.outside, kOutside), own);
+    whole.name = other_name(joined_stems({hybrid.outside, kOutside}), own);
   } else if (const std::string name = other_name(gguf_stems(hybrid.shared), own); !name.empty()) {
     whole.name = std::string(hybrid.layers) + std::to_string(layer) + "." + name;
   }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -96,6 +97,23 @@ GgufHybrid gguf_gemma4();
 // The numbers of a float32 vector; empty where the file has no such tensor. Errors: kBadInput for more than 4096
 // numbers, and for one that is not above 0.
 Result<std::vector<double>> gguf_vector(const formats::TensorSource& file, std::string_view name);
+
+// Stems of names in GGUF and in the family.
+using GgufStems = std::vector<std::pair<std::string_view, std::string_view>>;
+GgufStems joined_stems(std::initializer_list<GgufStems> tables);
+// Experts as most families name them, and those that every token uses.
+GgufStems routed_experts();
+GgufStems shared_experts();
+
+// Whether experts are scored by a sigmoid, else by a soft-max. Errors: kUnsupported for another function, kBadInput
+// where the file states none and there is no fallback.
+Result<bool> has_sigmoid_gate(const GgufReading& reading, std::optional<bool> fallback = {});
+// Errors: kUnsupported for another function than a sigmoid; none where the file states none.
+Status expect_sigmoid_gate(const GgufReading& reading);
+
+// The width of feed-forwards under the family's name, from the first one's matrix: some converters write four times the
+// model's width for it. Errors: kBadInput without that matrix.
+Status add_gguf_inner_width(const GgufReading& reading, GgufFields& fields, const char* field);
 
 // Fields of experts under the family's names; `count` is set to 0 where the file has none, and no field where a name is
 // empty.

@@ -6,31 +6,21 @@ namespace locus::families {
 
 namespace {
 
-using LatentStems = std::vector<std::pair<std::string_view, std::string_view>>;
-
-constexpr std::int64_t kSoftmaxGate = 1;
-constexpr std::int64_t kSigmoidGate = 2;
-
-const LatentStems kLatentStems{{"attn_kv_a_mqa", "self_attn.kv_a_proj_with_mqa"},
-                               {"attn_kv_a_norm", "self_attn.kv_a_layernorm"},
-                               {"attn_kv_b", "self_attn.kv_b_proj"},
-                               {"attn_k_b", "self_attn.k_b_proj"},
-                               {"attn_v_b", "self_attn.v_b_proj"},
-                               {"attn_q_a", "self_attn.q_a_proj"},
-                               {"attn_q_a_norm", "self_attn.q_a_layernorm"},
-                               {"attn_q_b", "self_attn.q_b_proj"},
-                               {"indexer.k_norm", "self_attn.indexer.k_norm"},
-                               {"indexer.proj", "self_attn.indexer.weights_proj"},
-                               {"indexer.attn_k", "self_attn.indexer.wk"},
-                               {"indexer.attn_q_b", "self_attn.indexer.wq_b"},
-                               {"ffn_gate_inp", "mlp.gate"},
-                               {"exp_probs_b.bias", "mlp.gate.e_score_correction_bias"},
-                               {"ffn_gate_shexp", "mlp.shared_experts.gate_proj"},
-                               {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
-                               {"ffn_down_shexp", "mlp.shared_experts.down_proj"},
-                               {"ffn_gate_exps", "mlp.experts.J.gate_proj"},
-                               {"ffn_up_exps", "mlp.experts.J.up_proj"},
-                               {"ffn_down_exps", "mlp.experts.J.down_proj"}};
+const GgufStems kLatentStems = joined_stems({GgufStems{{"attn_kv_a_mqa", "self_attn.kv_a_proj_with_mqa"},
+                                                       {"attn_kv_a_norm", "self_attn.kv_a_layernorm"},
+                                                       {"attn_kv_b", "self_attn.kv_b_proj"},
+                                                       {"attn_k_b", "self_attn.k_b_proj"},
+                                                       {"attn_v_b", "self_attn.v_b_proj"},
+                                                       {"attn_q_a", "self_attn.q_a_proj"},
+                                                       {"attn_q_a_norm", "self_attn.q_a_layernorm"},
+                                                       {"attn_q_b", "self_attn.q_b_proj"},
+                                                       {"indexer.k_norm", "self_attn.indexer.k_norm"},
+                                                       {"indexer.proj", "self_attn.indexer.weights_proj"},
+                                                       {"indexer.attn_k", "self_attn.indexer.wk"},
+                                                       {"indexer.attn_q_b", "self_attn.indexer.wq_b"},
+                                                       {"ffn_gate_inp", "mlp.gate"},
+                                                       {"exp_probs_b.bias", "mlp.gate.e_score_correction_bias"}},
+                                             shared_experts(), routed_experts()});
 
 // Widths and ranks. Files with one up projection state the widths of a head under their usual names; in those with two
 // these are the latent's.
@@ -100,12 +90,8 @@ Status add_deepseek2(const GgufReading& reading, GgufFields& fields) {
   }
   LOCUS_CHECK(add_latent_experts(reading, fields));
   const bool corrected = reading.first("exp_probs_b.bias") != nullptr;
-  LOCUS_TRY(const std::int64_t gating, reading.integer("expert_gating_func", corrected ? kSigmoidGate : kSoftmaxGate));
-  if (gating != kSigmoidGate && gating != kSoftmaxGate) {
-    return unsupported("expected 1, a soft-max, or 2, a sigmoid, found " + std::to_string(gating),
-                       reading.context("expert_gating_func"));
-  }
-  if (gating == kSigmoidGate) {
+  LOCUS_TRY(const bool sigmoid, has_sigmoid_gate(reading, corrected));
+  if (sigmoid) {
     fields["rope_interleave"] = true;
     return {};
   }
@@ -118,10 +104,7 @@ Status add_deepseek2(const GgufReading& reading, GgufFields& fields) {
 Status add_indexed(const GgufReading& reading, GgufFields& fields) {
   LOCUS_CHECK(add_latent_widths(reading, fields));
   LOCUS_CHECK(add_latent_experts(reading, fields));
-  LOCUS_TRY(const std::int64_t gating, reading.integer("expert_gating_func", kSigmoidGate));
-  if (gating != kSigmoidGate) {
-    return unsupported("expected 2, a sigmoid, found " + std::to_string(gating), reading.context("expert_gating_func"));
-  }
+  LOCUS_CHECK(expect_sigmoid_gate(reading));
   LOCUS_TRY(fields["index_topk"], reading.integer("attention.indexer.top_k"));
   return {};
 }

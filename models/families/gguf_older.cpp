@@ -5,7 +5,7 @@ namespace locus::families {
 
 namespace {
 
-using OlderStems = std::vector<std::pair<std::string_view, std::string_view>>;
+using OlderStems = GgufStems;
 
 const OlderStems kGpt2Stems{{"attn_norm", "ln_1"}, {"attn_qkv", "attn.c_attn"}, {"attn_output", "attn.c_proj"},
                             {"ffn_norm", "ln_2"},  {"ffn_up", "mlp.c_fc"},      {"ffn_down", "mlp.c_proj"}};
@@ -64,6 +64,21 @@ void drop_fields(GgufFields& fields, std::initializer_list<const char*> names) {
   }
 }
 
+// The families compute the width of feed-forwards.
+Status expect_fourfold(const GgufReading& reading, const GgufFields& fields) {
+  LOCUS_TRY(const std::int64_t inner, reading.integer("feed_forward_length"));
+  if (inner != 4 * fields["hidden_size"].get<std::int64_t>()) {
+    return unsupported("expected four times the width, found " + std::to_string(inner),
+                       reading.context("feed_forward_length"));
+  }
+  return {};
+}
+
+void add_token_types(const GgufReading& reading, GgufFields& fields) {
+  const formats::TensorInfo* const types = reading.outside("token_types.weight");
+  fields["type_vocab_size"] = types == nullptr || types->shape.empty() ? 0 : types->shape.front();
+}
+
 Status refuse_causal(const GgufReading& reading) {
   LOCUS_TRY(const bool causal, reading.boolean("attention.causal", true));
   return causal ? Status(unsupported("expected false, found true", reading.context("attention.causal"))) : Status();
@@ -104,11 +119,7 @@ Status add_neox(const GgufReading& reading, GgufFields& fields) {
 }
 
 Status add_bloom(const GgufReading& reading, GgufFields& fields) {
-  LOCUS_TRY(const std::int64_t inner, reading.integer("feed_forward_length"));
-  if (inner != 4 * fields["hidden_size"].get<std::int64_t>()) {
-    return unsupported("expected four times the width, found " + std::to_string(inner),
-                       reading.context("feed_forward_length"));
-  }
+  LOCUS_CHECK(expect_fourfold(reading, fields));
   move_field(fields, "rms_norm_eps", "layer_norm_epsilon");
   move_field(fields, "max_position_embeddings", "seq_length");
   fields["fused_qkv"] = true;
@@ -120,13 +131,8 @@ bool has_two_norms(const GgufReading& reading) {
   return reading.first("attn_norm_2.weight") != nullptr;
 }
 
-// The converter writes four times the width as that of feed-forwards, which may be another.
 Status add_falcon_decoder(const GgufReading& reading, GgufFields& fields) {
-  const formats::TensorInfo* const up = reading.first("ffn_up.weight");
-  if (up == nullptr || up->shape.size() != 2) {
-    return bad_input("expected matrices ffn_up, found none", reading.context("feed_forward_length"));
-  }
-  fields["ffn_hidden_size"] = up->shape.front();
+  LOCUS_CHECK(add_gguf_inner_width(reading, fields, "ffn_hidden_size"));
   const bool two = has_two_norms(reading);
   const bool grouped = two || fields["num_key_value_heads"] != 1;
   fields["new_decoder_architecture"] = grouped;
@@ -170,11 +176,7 @@ Status add_mpt(const GgufReading& reading, GgufFields& fields) {
     return unsupported("expected queries, keys and values that are not clipped, found " + std::to_string(clip),
                        reading.context("attention.clamp_kqv"));
   }
-  LOCUS_TRY(const std::int64_t inner, reading.integer("feed_forward_length"));
-  if (inner != 4 * fields["hidden_size"].get<std::int64_t>()) {
-    return unsupported("expected four times the width, found " + std::to_string(inner),
-                       reading.context("feed_forward_length"));
-  }
+  LOCUS_CHECK(expect_fourfold(reading, fields));
   move_field(fields, "hidden_size", "d_model");
   move_field(fields, "num_hidden_layers", "n_layers");
   move_field(fields, "num_attention_heads", "n_heads");
@@ -187,8 +189,7 @@ Status add_mpt(const GgufReading& reading, GgufFields& fields) {
 // Pooling, and heads of other tasks, are no part of the model here.
 Status add_bert(const GgufReading& reading, GgufFields& fields) {
   LOCUS_CHECK(refuse_causal(reading));
-  const formats::TensorInfo* const types = reading.outside("token_types.weight");
-  fields["type_vocab_size"] = types == nullptr || types->shape.empty() ? 0 : types->shape.front();
+  add_token_types(reading, fields);
   move_field(fields, "rms_norm_eps", "layer_norm_eps");
   drop_fields(fields, {"num_key_value_heads", "head_dim", "rope_theta"});
   return {};
@@ -196,8 +197,7 @@ Status add_bert(const GgufReading& reading, GgufFields& fields) {
 
 Status add_nomic_bert(const GgufReading& reading, GgufFields& fields) {
   LOCUS_CHECK(refuse_causal(reading));
-  const formats::TensorInfo* const types = reading.outside("token_types.weight");
-  fields["type_vocab_size"] = types == nullptr || types->shape.empty() ? 0 : types->shape.front();
+  add_token_types(reading, fields);
   fields["hidden_act"] = "silu";
   LOCUS_TRY(fields["rope_theta"], reading.number("rope.freq_base"));
   move_field(fields, "rms_norm_eps", "layer_norm_eps");
