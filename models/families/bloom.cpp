@@ -4,18 +4,6 @@
 
 namespace locus::families {
 
-namespace {
-
-Status finish_bloom(const CheckpointFiles& checkpoint, Plan& plan) {
-  LOCUS_TRY(const bool fused, checkpoint.config.boolean("fused_qkv", false));  // of GGUF files
-  plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
-    layer.attention.qkv = fused ? transformer::QkvLayout::kFused : layer.attention.qkv;
-  });
-  return {};
-}
-
-}  // namespace
-
 const Family kBloom = [] {
   using namespace slot;
   return Family{
@@ -38,7 +26,7 @@ const Family kBloom = [] {
                  {{"apply_residual_connection_post_layernorm"}, residual_from_norm, false},
                  {{"tie_word_embeddings"}, tied, true},
                  {{"seq_length"}, trained_length, std::int64_t{0}}},
-      .finish = finish_bloom,
+      .finish = [](const CheckpointFiles& checkpoint, Plan& plan) { return set_fused_rows(checkpoint.config, plan); },
       .prefixes = {"transformer.", "", "module."},
       .anchor = "word_embeddings.weight",
       .names = {{"embedding.weight", "word_embeddings.weight"},

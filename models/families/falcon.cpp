@@ -16,14 +16,13 @@ Status finish_falcon(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_TRY(const bool parallel, config.boolean("parallel_attn", true));
   LOCUS_TRY(const std::int64_t norms, config.integer("num_ln_in_parallel_attn", 2));
   LOCUS_TRY(const std::int64_t key_heads, config.integer("num_kv_heads", plan.spec.first().attention.heads));
-  LOCUS_TRY(const bool fused, config.boolean("fused_qkv", false));  // of GGUF files
   plan.spec.each([&](std::int64_t, LayerSpec& layer) {
     layer.attention.kv_heads = grouped ? key_heads : one_key ? 1 : layer.attention.heads;
-    layer.attention.qkv =
-        fused || (one_key && !grouped) ? transformer::QkvLayout::kFused : transformer::QkvLayout::kPerHead;
+    layer.attention.qkv = one_key && !grouped ? transformer::QkvLayout::kFused : transformer::QkvLayout::kPerHead;
     layer.parallel = grouped || parallel;
     layer.shared_norm = layer.parallel && !(grouped && norms == 2);
   });
+  LOCUS_CHECK(set_fused_rows(config, plan));
   const bool two = grouped && norms == 2;
   const std::string prefix =
       checkpoint.prefix_of({"transformer.", "", "module.transformer."}, "word_embeddings.weight");

@@ -16,14 +16,18 @@ Status finish_gpt_neox(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_TRY(const double fraction, block.number("partial_rotary_factor", old_fraction));
   options.set("fraction", fraction);
   plan.spec.encodings = {{"rope", std::move(options)}};
-  LOCUS_TRY(const bool fused, config.boolean("fused_qkv", false));  // of GGUF files
+  return set_fused_rows(config, plan);
+}
+
+}  // namespace
+
+Status set_fused_rows(const Config& config, Plan& plan) {
+  LOCUS_TRY(const bool fused, config.boolean("fused_qkv", false));
   plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
     layer.attention.qkv = fused ? transformer::QkvLayout::kFused : layer.attention.qkv;
   });
   return {};
 }
-
-}  // namespace
 
 const Family kGptNeox = [] {
   using namespace slot;

@@ -158,6 +158,10 @@ Family latent_llama(std::string_view name);
 // Makes kv_b_proj of the layers where a file holds it as k_b_proj and v_b_proj. Errors: compute_latent().
 Status join_latent(const CheckpointFiles& checkpoint, Plan& plan);
 
+// Makes the rows of attention's one matrix q, k and v, not head by head, where the configuration has fused_qkv, as that
+// of a GGUF file does.
+Status set_fused_rows(const Config& config, Plan& plan);
+
 // Names the matrices of experts that a file stacks in two tensors, gate_up_proj and down_proj.
 void name_stacked_experts(Family& family);
 

@@ -55,6 +55,16 @@ class WindowEdits : public WindowTest {
   Child* find(const QObject& parent, const char* name) {
     return parent.findChild<Child*>(QLatin1String(name));
   }
+  // The menu of edits at query 8 and key 2 of the first column; null: there is none.
+  QMenu* menu_of_a_cell() {
+    Q_EMIT window_->canvas()->context_requested(figure::Hit{0, 2.5, 8.5, -1}, QPoint(40, 40));
+    return window_->findChild<QMenu*>(QStringLiteral("edits-menu"));
+  }
+  // "3.1".
+  std::string shown_head() {
+    const session::ViewState& state = window_->studio().state();
+    return std::to_string(state.layer) + "." + std::to_string(state.head);
+  }
   // Each entry of the menu opens a column beside the others, with that edit alone.
   void expect_choices(const QMenu& menu, const std::vector<std::pair<const char*, std::string>>& choices) {
     for (const auto& [name, text] : choices) {
@@ -282,8 +292,7 @@ TEST_F(WindowEdits, PresetsAreEditsThatFit) {
 }
 
 TEST_F(WindowEdits, AHeadIsSilencedAndAnEdgeCutFromTheMenuOfItsPlace) {
-  Q_EMIT window_->canvas()->context_requested(figure::Hit{0, 2.5, 8.5, -1}, QPoint(40, 40));
-  auto* menu = window_->findChild<QMenu*>(QStringLiteral("edits-menu"));
+  QMenu* const menu = menu_of_a_cell();
   ASSERT_NE(menu, nullptr);
   find<QAction>(*menu, "edit-edge")->trigger();
   ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().all().size() == 2; }));
@@ -388,12 +397,10 @@ TEST_F(WindowEdits, AGateIsSetFromTheMenuOfItsKey) {
   window_->studio().column_actions().remove(column(0).id);
   open((test::source_dir() + "/assets/checkpoints/text-cope").c_str());
   ASSERT_TRUE(settle());
-  Q_EMIT window_->canvas()->context_requested(figure::Hit{0, 2.5, 8.5, -1}, QPoint(40, 40));
-  auto* menu = window_->findChild<QMenu*>(QStringLiteral("edits-menu"));
+  QMenu* const menu = menu_of_a_cell();
   ASSERT_NE(menu, nullptr);
   EXPECT_EQ(find<QAction>(*menu, "edit-gates-mean"), nullptr);  // a gate of a query and a key is no token's
-  const std::string place =
-      std::to_string(window_->studio().state().layer) + "." + std::to_string(window_->studio().state().head);
+  const std::string place = shown_head();
   expect_choices(*menu, {{"edit-gate-zero", "gates " + place + " tokens 2:3 0"},
                          {"edit-gate-one", "gates " + place + " tokens 2:3 1"}});
   window_->findChild<QMenu*>(QStringLiteral("canvas-menu"))->close();
@@ -406,11 +413,9 @@ TEST_F(WindowEdits, AStrengthIsSetFromTheMenuOfItsKey) {
   window_->studio().inputs().set_input(input);
   open((test::source_dir() + "/tests/golden/families/path_attn").c_str());
   ASSERT_TRUE(settle());
-  Q_EMIT window_->canvas()->context_requested(figure::Hit{0, 2.5, 8.5, -1}, QPoint(40, 40));
-  auto* menu = window_->findChild<QMenu*>(QStringLiteral("edits-menu"));
+  QMenu* const menu = menu_of_a_cell();
   ASSERT_NE(menu, nullptr);
-  const std::string place =
-      std::to_string(window_->studio().state().layer) + "." + std::to_string(window_->studio().state().head);
+  const std::string place = shown_head();
   expect_choices(*menu, {{"edit-betas-zero", "beta " + place + " 0"},
                          {"edit-betas-mean", "beta " + place + " mean"},
                          {"edit-beta-zero", "beta " + place + " tokens 2:3 0"},
@@ -437,11 +442,9 @@ TEST_F(WindowEdits, ALearnedPositionIsMovedFromTheMenuOfItsKey) {
   window_->studio().column_actions().remove(column(0).id);
   open((test::source_dir() + "/assets/checkpoints/text-repo").c_str());
   ASSERT_TRUE(settle());
-  Q_EMIT window_->canvas()->context_requested(figure::Hit{0, 2.5, 8.5, -1}, QPoint(40, 40));
-  auto* menu = window_->findChild<QMenu*>(QStringLiteral("edits-menu"));
+  QMenu* const menu = menu_of_a_cell();
   ASSERT_NE(menu, nullptr);
-  const std::string place =
-      std::to_string(window_->studio().state().layer) + "." + std::to_string(window_->studio().state().head);
+  const std::string place = shown_head();
   expect_choices(*menu, {{"edit-place-index", "place " + place + " index"},
                          {"edit-place-later", "place " + place + " tokens 2:3 by 1"},
                          {"edit-place-earlier", "place " + place + " tokens 2:3 by -1"}});
@@ -459,8 +462,7 @@ TEST_F(WindowEdits, AMixersHeadIsEditedFromTheMenuOfItsPlace) {
   state.head = 1;
   window_->studio().change(state);
   ASSERT_TRUE(settle());
-  Q_EMIT window_->canvas()->context_requested(figure::Hit{0, 2.5, 8.5, -1}, QPoint(40, 40));
-  auto* menu = window_->findChild<QMenu*>(QStringLiteral("edits-menu"));
+  QMenu* const menu = menu_of_a_cell();
   ASSERT_NE(menu, nullptr);
   EXPECT_EQ(find<QAction>(*menu, "edit-edge"), nullptr);
   EXPECT_EQ(find<QAction>(*menu, "edit-zero"), nullptr);
