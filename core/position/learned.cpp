@@ -27,6 +27,8 @@ at::Tensor resampled(const at::Tensor& grid, std::int64_t rows, std::int64_t col
       return at::upsample_bicubic2d(grid, {rows, columns}, false);
     case TableResampling::kBicubicAntialias:
       return at::_upsample_bicubic2d_aa(grid, {rows, columns}, false);
+    case TableResampling::kBilinear:
+      return at::upsample_bilinear2d(grid, {rows, columns}, false);
     case TableResampling::kBilinearCorners:
       break;
   }
@@ -53,9 +55,10 @@ const OptionTable<LearnedOptions> LearnedOptions::kTable{
      kTableRows},
     {"grid_columns", &LearnedOptions::grid_columns, "columns of that grid", kTableRows},
     {"resample", &LearnedOptions::resample,
-     "how a grid is made another: bicubic, bicubic-antialias, or bilinear-corners (corner upon corner)",
-     Words{WordTable<TableResampling, 3>{{{"bicubic", TableResampling::kBicubic},
+     "how a grid is made another: bicubic, bicubic-antialias, bilinear, or bilinear-corners (corner upon corner)",
+     Words{WordTable<TableResampling, 4>{{{"bicubic", TableResampling::kBicubic},
                                           {"bicubic-antialias", TableResampling::kBicubicAntialias},
+                                          {"bilinear", TableResampling::kBilinear},
                                           {"bilinear-corners", TableResampling::kBilinearCorners}}}}},
 };
 

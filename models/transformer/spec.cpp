@@ -592,10 +592,10 @@ Status validate(const Spec& spec) {
     const std::int64_t read = spec.pool == Pool::kTwoHeads                                       ? 2
                               : spec.pool == Pool::kClass || spec.pool == Pool::kClassAndPatches ? 1
                                                                                                  : 0;
-    if (spec.image.class_tokens < 0 || spec.image.class_tokens > 2 || spec.image.registers < 0 ||
+    if (spec.image.class_tokens < 0 || spec.image.class_tokens > kMaxClassTokens || spec.image.registers < 0 ||
         spec.image.registers > 4096 || (spec.head && spec.image.class_tokens < read)) {
-      return bad_input("class tokens: expected " + std::to_string(read) + " to 2, found " +
-                       std::to_string(spec.image.class_tokens));
+      return bad_input("class tokens: expected " + std::to_string(read) + " to " + std::to_string(kMaxClassTokens) +
+                       ", found " + std::to_string(spec.image.class_tokens));
     }
   }
   return {};

@@ -328,7 +328,7 @@ struct ImageStem {
   std::int64_t rows = 0;  // the trained patch grid
   std::int64_t columns = 0;
   std::int64_t class_tokens =
-      1;  // learned tokens before the patches: 0, 1 (class token) or 2 (class and distillation token)
+      1;  // learned tokens before the patches: 0, 1 (class token), 2 (class and distillation token) or more (Pixio)
   std::int64_t registers = 0;  // learned tokens after those
   bool patch_bias = true;
   bool patch_norm = false;  // norm of the patches before anything is added
@@ -441,6 +441,9 @@ struct Spec {
   }
   friend bool operator==(const Spec&, const Spec&) = default;
 };
+
+// An upper limit of an image's class tokens.
+constexpr std::int64_t kMaxClassTokens = 64;
 
 // An upper limit of the number of layers, checked before a list of them is allocated.
 constexpr std::int64_t kMaxLayers = 4096;

@@ -24,10 +24,12 @@ void Stem::collect(ParameterList& list) {
     if (image.patch_norm) {
       list.norm("patch_norm", spec.width, patch_norm_);
     }
-    if (image.class_tokens > 0) {
+    if (image.class_tokens > 2) {
+      list.tensor("class_token", {image.class_tokens, spec.width}, class_token_);
+    } else if (image.class_tokens > 0) {
       list.tensor("class_token", {spec.width}, class_token_);
     }
-    if (image.class_tokens > 1) {
+    if (image.class_tokens == 2) {
       list.tensor("distillation_token", {spec.width}, distillation_token_);
     }
     if (image.position_embedding) {
@@ -111,7 +113,7 @@ at::Tensor Stem::embed_image(const Batch& batch) const {
   std::vector<at::Tensor> parts;
   for (const at::Tensor* token : {&class_token_, &distillation_token_}) {
     if (token->defined()) {
-      parts.push_back(token->expand({patches.size(0), 1, spec_->width}));
+      parts.push_back(token->view({1, -1, spec_->width}).expand({patches.size(0), -1, -1}));
     }
   }
   if (register_tokens_.defined()) {

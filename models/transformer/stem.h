@@ -66,7 +66,7 @@ class Stem {
   Linear patch_;
   NormWeights patch_norm_;
   at::Tensor patch_position_;
-  at::Tensor class_token_;
+  at::Tensor class_token_;  // (C), or (n, C) of more than two
   at::Tensor distillation_token_;
   at::Tensor register_tokens_;
 };

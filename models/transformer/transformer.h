@@ -9,6 +9,7 @@
 //   embedding.weight [V, C]                      token_type.weight [types, C]      embedding_norm.{weight, bias}
 //   embedding_projection.{weight [C, E], bias}, where the above have a width E of their own
 //   patch.{weight [C, channels, P, P], bias}     class_token [C]   distillation_token [C]   register_tokens [n, C]
+//   class_token [n, C] of more than two, without distillation_token
 //   patch_position [N, C]   patch_norm.{weight, bias}   patch.weight [C, channels, frames, P, P] of patches with frames
 //   layers.N.{attention_norm, attention_after_norm, feed_forward_norm, feed_forward_after_norm}.*
 //   layers.N.attention.qkv.{weight [(H+2Hkv)·D, C], bias}   layers.N.attention.{query, key, value}.*

@@ -66,6 +66,37 @@ TEST(Learned, resamplesTheTableForAnotherGrid) {
   EXPECT_CLOSE(rows.slice(0, 1), at::full({30, 6}, 2.5), 1e-6);
 }
 
+// Sample centres at half steps: row i of h reads the table's row (i + 1/2)·S/h − 1/2, cut off at its ends.
+TEST(Learned, centresLieOnHalfStepsWhereBilinear) {
+  const auto encoding = learned({{"grid_rows", std::int64_t{3}},
+                                 {"grid_columns", std::int64_t{4}},
+                                 {"beyond", std::string("interpolate")},
+                                 {"resample", std::string("bilinear")}});
+  const at::Tensor table = encoding->parameters()[0].value->view({3, 4, 6});
+  const auto place = [](int n, int count, std::int64_t stored) {
+    const double at = (n + 0.5) * static_cast<double>(stored) / count - 0.5;
+    return std::clamp(at, 0.0, static_cast<double>(stored - 1));
+  };
+  for (const auto& [h, w] : {std::pair{5, 7}, {2, 2}, {3, 4}, {1, 6}}) {
+    const at::Tensor rows = encoding->embed(encoding->begin(Positions::grid(h, w, 0), 1)).view({h, w, 6});
+    for (int i = 0; i < h; ++i) {
+      for (int j = 0; j < w; ++j) {
+        const double u = place(i, h, 3);
+        const double v = place(j, w, 4);
+        const auto top = static_cast<std::int64_t>(u);
+        const auto left = static_cast<std::int64_t>(v);
+        const std::int64_t below = std::min(top + 1, std::int64_t{2});
+        const std::int64_t right = std::min(left + 1, std::int64_t{3});
+        const double a = u - static_cast<double>(top);
+        const double b = v - static_cast<double>(left);
+        const at::Tensor want = (table[top][left] * (1 - b) + table[top][right] * b) * (1 - a) +
+                                (table[below][left] * (1 - b) + table[below][right] * b) * a;
+        EXPECT_CLOSE(rows[i][j], want, 1e-6);
+      }
+    }
+  }
+}
+
 // Corner upon corner: row i of h reads the table's row i·(S − 1)/(h − 1), between its two neighbours.
 TEST(Learned, cornersLieOnEachOtherWhereAsked) {
   const auto encoding = learned({{"grid_rows", std::int64_t{3}},
