@@ -16,6 +16,7 @@ struct LearnedOptions : TableOptions<LearnedOptions> {
   // Leading rows of tokens without position (CLS); later such tokens get nothing. Position 0 of a sequence reads the
   // row behind them (OPT), position −1, that of padding, the last of them (RoBERTa).
   std::int64_t class_rows = 0;
+  std::int64_t after_rows = 0;    // trailing rows, of tokens without position behind the patches of a grid
   std::int64_t grid_rows = 0;     // the patch grid the table was trained on; 0: a sequence
   std::int64_t grid_columns = 0;  // likewise
   // Option `resample`: "bicubic" (a = −0.75), "bicubic-antialias" (a = −0.5), "bilinear" (sample centres at half steps;
@@ -50,7 +51,7 @@ class Learned final : public WithOptions<Learned, LearnedOptions> {
   at::Tensor sequence_rows(const at::Tensor& ids) const;
   at::Tensor grid_rows(const Positions& positions) const;
 
-  at::Tensor table_;  // (class_rows + length, C)
+  at::Tensor table_;  // (class_rows + length + after_rows, C)
 };
 
 }  // namespace locus::position

@@ -70,6 +70,7 @@ const std::vector<Family>& families() {
       kIjepa,
       kDpt,
       kPixio,
+      kYolos,
       kDebertaV2,
       kT5,
       kErnie45,

@@ -147,6 +147,7 @@ extern const Family kVitMsn;
 extern const Family kVitTimm;
 extern const Family kWhisper;
 extern const Family kXlmRoberta;
+extern const Family kYolos;
 extern const Family kYoutu;
 
 // ---- llama.cpp

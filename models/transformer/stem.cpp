@@ -38,6 +38,9 @@ void Stem::collect(ParameterList& list) {
     if (image.registers > 0) {
       list.tensor("register_tokens", {image.registers, spec.width}, register_tokens_);
     }
+    if (image.detections > 0) {
+      list.tensor("detection_tokens", {image.detections, spec.width}, detection_tokens_);
+    }
   } else {
     list.matrix("embedding.weight", {spec.vocabulary, spec.token_width()}, embedding_);
     if (spec.token_types > 0) {
@@ -120,6 +123,9 @@ at::Tensor Stem::embed_image(const Batch& batch) const {
     parts.push_back(register_tokens_.unsqueeze(0).expand({patches.size(0), -1, -1}));
   }
   parts.push_back(patches.flatten(2).transpose(1, 2));
+  if (detection_tokens_.defined()) {
+    parts.push_back(detection_tokens_.unsqueeze(0).expand({patches.size(0), -1, -1}));
+  }
   return at::cat(parts, 1);
 }
 

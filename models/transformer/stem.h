@@ -69,6 +69,7 @@ class Stem {
   at::Tensor class_token_;  // (C), or (n, C) of more than two
   at::Tensor distillation_token_;
   at::Tensor register_tokens_;
+  at::Tensor detection_tokens_;
 };
 
 }  // namespace locus::transformer

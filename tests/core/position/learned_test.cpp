@@ -124,12 +124,53 @@ TEST(Learned, cornersLieOnEachOtherWhereAsked) {
   }
 }
 
+// Rows behind the grid's are those of the tokens behind the patches, whatever the grid.
+TEST(Learned, tokensBehindThePatchesHaveRowsOfTheirOwn) {
+  const auto encoding = learned({{"class_rows", std::int64_t{1}},
+                                 {"after_rows", std::int64_t{2}},
+                                 {"grid_rows", std::int64_t{3}},
+                                 {"grid_columns", std::int64_t{4}},
+                                 {"beyond", std::string("interpolate")}});
+  const at::Tensor table = *encoding->parameters()[0].value;
+  ASSERT_EQ(table.size(0), 15);
+  const Positions own = Positions::grid(3, 4, 1, 2);
+  EXPECT_EQ(own.size(), 15);
+  EXPECT_TRUE(encoding->embed(encoding->begin(own, 1)).equal(table));
+  const at::Tensor other = encoding->embed(encoding->begin(Positions::grid(2, 2, 2, 2), 1));
+  ASSERT_EQ(other.size(0), 8);
+  EXPECT_TRUE(other[0].equal(table[0]));
+  EXPECT_TRUE(other[1].eq(0).all().item<bool>());
+  EXPECT_TRUE(other.slice(0, 6).equal(table.slice(0, 13)));
+  EXPECT_CLOSE(other.slice(0, 2, 6),
+               at::upsample_bicubic2d(table.slice(0, 1, 13).view({1, 3, 4, 6}).permute({0, 3, 1, 2}), {2, 2}, false)
+                   .flatten(2)
+                   .squeeze(0)
+                   .t(),
+               1e-6);
+  EXPECT_FALSE(encoding->accepts(Positions::grid(3, 4, 1)).ok());
+  EXPECT_FALSE(encoding->accepts(Positions::grid(3, 4, 1, 3)).ok());
+  for (const char* const other : {"rope-axial", "rope-mixed", "relative-grid"}) {
+    ModelShape shape;
+    shape.trained_length = 12;
+    shape.head_width = 8;
+    const auto made = make_encoding(other, {}, shape);
+    ASSERT_TRUE(made.ok()) << made.error().describe();
+    EXPECT_TRUE((*made)->accepts(Positions::grid(3, 4, 1)).ok());
+    EXPECT_FALSE((*made)->accepts(Positions::grid(3, 4, 1, 2)).ok());
+  }
+  const Positions part = own.slice({12, 15});
+  EXPECT_EQ(part.prefix, 0);
+  EXPECT_EQ(part.suffix, 2);
+  EXPECT_EQ(own.slice({0, 13}).suffix, 0);
+}
+
 TEST(Learned, refusesBadOptions) {
   ModelShape shape;
   EXPECT_FALSE(make_encoding("learned", {}, shape).ok());
   EXPECT_FALSE(make_encoding("learned", {{"length", std::int64_t{-4}}}, shape).ok());
   EXPECT_FALSE(make_encoding("learned", {{"grid_rows", std::int64_t{2}}}, shape).ok());
   EXPECT_FALSE(make_encoding("learned", {{"beyond", std::string("wrap")}}, shape).ok());
+  EXPECT_FALSE(make_encoding("learned", {{"length", std::int64_t{4}}, {"after_rows", std::int64_t{1}}}, shape).ok());
 }
 
 }  // namespace

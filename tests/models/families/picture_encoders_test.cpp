@@ -41,7 +41,8 @@ std::function<void(test::Tensors&)> put_before_names(const std::string& prefix) 
 TEST(PictureEncoders, NamesMayBeginWithTheClassesPart) {
   const std::vector<std::pair<std::string, std::string>> prefixes{
       {"vit_mae", "vit."}, {"vit_msn", "vit."}, {"ijepa", "ijepa."},
-      {"dpt", "dpt."},     {"pixio", "pixio."}, {"data2vec-vision", "data2vec_vision."}};
+      {"dpt", "dpt."},     {"pixio", "pixio."}, {"data2vec-vision", "data2vec_vision."},
+      {"yolos", "vit."}};
   for (const auto& [type, prefix] : prefixes) {
     SCOPED_TRACE(type);
     const models::TraceData plain = picture_run(test::ChangedType(type));
@@ -139,6 +140,57 @@ TEST(PictureEncoders, PartsBehindTheEncoderAreNamedAndNotRead) {
   std::vector<std::string> parts = (*depth)->info().task_heads;
   std::sort(parts.begin(), parts.end());
   EXPECT_EQ(parts, (std::vector<std::string>{"head", "neck"}));
+
+  const test::ChangedType yolos("yolos", [](test::Tensors& tensors) {
+    put_before_names("vit.")(tensors);
+    tensors["class_labels_classifier.layers.0.weight"] = at::zeros({64, 64});
+    tensors["bbox_predictor.layers.0.weight"] = at::zeros({64, 64});
+  });
+  const auto boxes = yolos.open();
+  ASSERT_TRUE(boxes.ok()) << boxes.error().describe();
+  EXPECT_EQ((*boxes)->info().unexpected, std::vector<std::string>());
+  EXPECT_EQ((*boxes)->info().task_heads.size(), 2U);
+}
+
+// The last tokens are detection tokens, in the run and in its file.
+TEST(PictureEncoders, DetectionTokensStandBehindThePatches) {
+  const test::ChangedType yolos("yolos");
+  const auto model = yolos.open();
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  const auto run = (*model)->run(yolos.input(), {});
+  ASSERT_TRUE(run.ok()) << run.error().describe();
+  const test::TemporaryFolder place;
+  ASSERT_TRUE((*run)->write(place.path() / "run.safetensors", {"attention"}).ok());
+  const auto file = models::open_trace(place.path() / "run.safetensors");
+  ASSERT_TRUE(file.ok()) << file.error().describe();
+  for (const std::shared_ptr<const models::Trace>& trace : {*run, *file}) {
+    ASSERT_EQ(trace->length(), 1 + 16 + 5);
+    EXPECT_EQ(trace->image_grid(), (models::ImageGrid{4, 4, 1, 0, 5}));
+    EXPECT_EQ(trace->tokens()[0].label, "CLS");
+    EXPECT_EQ(trace->tokens()[16].label, "3,3");
+    EXPECT_EQ(trace->tokens()[17].label, "DET0");
+    EXPECT_EQ(trace->tokens()[21].label, "DET4");
+  }
+}
+
+// Patches move, detection tokens do not.
+TEST(PictureEncoders, PatchesOfYolosMoveWithoutTheDetectionTokens) {
+  const test::ChangedType yolos("yolos");
+  const auto model = yolos.open();
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  const auto moved = (*model)->edited({*models::parse_edit("shift 0:15 by 1", 0)});
+  ASSERT_TRUE(moved.ok()) << moved.error().describe();
+  const auto trace = (*moved)->run(yolos.input(), {});
+  ASSERT_TRUE(trace.ok()) << trace.error().describe();
+  const models::TraceData data = test::recorded(**trace);
+  EXPECT_EQ(data.position_ids[1][1].item<double>(), 1);
+  EXPECT_TRUE(data.position_ids.slice(0, 17).eq(0).all().item<bool>());
+  EXPECT_FALSE(data.hidden.equal(picture_run(yolos).hidden));
+  const auto beyond = (*model)->edited({*models::parse_edit("shift 0:17 by 1", 0)});
+  ASSERT_TRUE(beyond.ok()) << beyond.error().describe();
+  const auto refused = (*beyond)->run(yolos.input(), {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().describe().find("within 0 to 16"), std::string::npos) << refused.error().describe();
 }
 
 // The authors' files name the feed-forwards as the code does.
@@ -186,7 +238,14 @@ TEST(PictureEncoders, RefusesWhatItDoesNotCompute) {
       {"pixio", {{"n_cls_tokens", 65}}, ErrorCode::kBadInput, "class tokens"},
       {"pixio", {{"mlp_ratio", 0}}, ErrorCode::kBadInput, "mlp_ratio"},
       {"data2vec-vision", {{"use_relative_position_bias", true}}, ErrorCode::kBadInput, "relative_position_bias_table"},
-      {"data2vec-vision", {{"use_mean_pooling", false}}, ErrorCode::kBadInput, "layernorm"}};
+      {"data2vec-vision", {{"use_mean_pooling", false}}, ErrorCode::kBadInput, "layernorm"},
+      {"yolos", {{"image_size", {32, 40}}}, ErrorCode::kBadInput, "embeddings.position_embeddings"},
+      {"yolos", {{"image_size", {32, 48, 3}}}, ErrorCode::kBadInput, "image_size: expected a height and a width"},
+      {"yolos", {{"image_size", 32}}, ErrorCode::kBadInput, "image_size"},
+      {"yolos", {{"image_size", {-32, 48}}}, ErrorCode::kBadInput, "image_size: expected a height and a width"},
+      {"yolos", {{"num_detection_tokens", 0}}, ErrorCode::kBadInput, "num_detection_tokens: expected at least 1"},
+      {"yolos", {{"num_detection_tokens", 5000}}, ErrorCode::kBadInput, "detection tokens: expected 0 to 4096"},
+      {"yolos", {{"num_detection_tokens", 6}}, ErrorCode::kBadInput, "embeddings.detection_tokens"}};
   for (const Wrong& wrong : list) {
     SCOPED_TRACE(std::string(wrong.type) + " " + wrong.fields.dump());
     const auto model = test::ChangedType(wrong.type, {}, wrong.fields).open();
