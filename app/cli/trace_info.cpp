@@ -85,8 +85,11 @@ Json trace_json(const Trace& trace) {
   json["family"] = info.family;
   json["text"] = trace.text();
   json["tokens"] = list_of(trace.tokens(), [](const models::TokenInfo& token) { return token.label; });
-  json["image_grid"] = {
-      {"rows", grid.rows}, {"columns", grid.columns}, {"cls", grid.cls}, {"registers", grid.registers}};
+  json["image_grid"] = {{"rows", grid.rows},
+                        {"columns", grid.columns},
+                        {"cls", grid.cls},
+                        {"registers", grid.registers},
+                        {"detections", grid.detections}};
   json["images"] = trace.images().size();
   json["logits"] = !trace.top(1).empty();
   json["edited"] = !trace.edits().empty();
@@ -128,7 +131,8 @@ void print_trace(const Trace& trace, const std::string& file, Console& console) 
   if (const models::ImageGrid& grid = trace.image_grid(); grid.rows > 0) {
     print_row("picture",
               std::to_string(grid.rows) + " × " + std::to_string(grid.columns) + " patches, " +
-                  std::to_string(grid.cls) + " class and " + std::to_string(grid.registers) + " register tokens",
+                  std::to_string(grid.cls) + " class and " + std::to_string(grid.registers) + " register tokens" +
+                  (grid.detections > 0 ? ", " + std::to_string(grid.detections) + " detection tokens" : ""),
               console);
   }
   if (!trace.images().empty()) {

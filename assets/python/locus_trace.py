@@ -315,9 +315,9 @@ def _check_metadata(metadata, length, layers, widths):
             _check_encoding(own, widths[n], shape.get("trained_length", 0))
     grid = _json(metadata, "image_grid", dict)
     if grid is not None:
-        sizes = [grid.get(key, 0) for key in ("rows", "columns", "cls", "registers")]
-        if not all(_is_count(size) for size in sizes) or sizes[0] * sizes[1] + sizes[2] + sizes[3] != length:
-            raise TraceError(f"metadata image_grid: expected rows × columns + cls + registers = {length}, found {sizes}")
+        sizes = [grid.get(key, 0) for key in ("rows", "columns", "cls", "registers", "detections")]
+        if not all(_is_count(size) for size in sizes) or sizes[0] * sizes[1] + sum(sizes[2:]) != length:
+            raise TraceError(f"metadata image_grid: expected rows × columns + cls + registers + detections = {length}, found {sizes}")
 
 
 ENCODINGS = ("none learned sinusoidal relative relative-capped t5 alibi kerple-log kerple-power fire fox path selective "
@@ -430,7 +430,9 @@ def encoding_of(config, layer):
         return _rope_of(config, layer, rope)
     image, patch = _pair(_field(config, "image_size")), _pair(_field(config, "patch_size"))
     if image and patch:
-        return {"name": "learned", "grid_rows": image[0] // patch[0], "grid_columns": image[1] // patch[1], "beyond": "interpolate"}
+        behind = _field(config, "num_detection_tokens", default=0)
+        return {"name": "learned", "grid_rows": image[0] // patch[0], "grid_columns": image[1] // patch[1], "beyond": "interpolate",
+                **({"after_rows": behind} if behind else {})}
     return {"name": "none" if _field(config, "n_positions", "max_position_embeddings") is None else "learned"}
 
 
@@ -1352,7 +1354,10 @@ class record:
         rest = length - grid[0] * grid[1] if grid else -1
         if rest >= 0 and grid[0] * grid[1] > 0:
             registers = _field(self.config, "num_register_tokens", default=_field(module, "num_reg_tokens", default=0))
-            self.grid = {"rows": grid[0], "columns": grid[1], "cls": max(0, rest - registers), "registers": min(rest, registers)}
+            behind = min(rest, _field(self.config, "num_detection_tokens", default=0))
+            rest -= behind
+            self.grid = {"rows": grid[0], "columns": grid[1], "cls": max(0, rest - registers), "registers": min(rest, registers),
+                         **({"detections": behind} if behind else {})}
 
     # -- the ways to a score --
 
@@ -1885,6 +1890,7 @@ class record:
             return {"name": "none"}
         _, table = max(tables, key=lambda named: len(os.path.commonprefix([named[0], site.name])))
         grid = {"grid_rows": self.grid["rows"], "grid_columns": self.grid["columns"], "beyond": "interpolate"} if self.grid else {}
+        grid.update({"after_rows": self.grid["detections"]} if grid and "detections" in self.grid else {})
         return _sinusoids(table.detach().flatten(0, -2).float().cpu()) or ({"name": "learned", **grid} if own["name"] == "none" else own)
 
     def _tokens(self, prefix, site, kept, tensors, about):
@@ -1932,7 +1938,7 @@ class record:
     def _trained_length(self, layers, tokens):
         encoding = next((layer.encoding for layer in layers.values() if layer.attends), None) or {}
         if self.grid is not None and "grid_rows" in encoding:
-            return encoding["grid_rows"] * encoding["grid_columns"] + encoding.get("class_rows", 0)
+            return encoding["grid_rows"] * encoding["grid_columns"] + encoding.get("class_rows", 0) + encoding.get("after_rows", 0)
         said = _field(self.config, "max_position_embeddings", "n_positions")
         return said if _is_count(said) and said > 0 else tokens
 
@@ -1946,7 +1952,8 @@ class record:
         if self.grid is not None and tables and "grid_rows" in encoding:
             rows = tables[0].shape[-2]
             for layer in layers.values():
-                layer.encoding = {**encoding, "class_rows": rows - encoding["grid_rows"] * encoding["grid_columns"]}
+                patches = encoding["grid_rows"] * encoding["grid_columns"]
+                layer.encoding = {**encoding, "class_rows": rows - patches - encoding.get("after_rows", 0)}
         if len(tables) != 1 or tables[0].shape[-2] != rows or tables[0].numel() != rows * tables[0].shape[-1]:
             return {}
         return {"encoding.position_embedding": tables[0].reshape(rows, -1).float().cpu()}

@@ -16,7 +16,8 @@ constexpr double kTableDeviation = 0.02;
 
 // Rows and columns that the grid positions after the prefix span.
 std::pair<std::int64_t, std::int64_t> grid_extent(const Positions& positions) {
-  const at::Tensor last = std::get<0>(positions.ids.slice(0, positions.prefix).max(0));
+  const Range placed = positions.placed();
+  const at::Tensor last = std::get<0>(positions.ids.slice(0, placed.begin, placed.end).max(0));
   return {static_cast<std::int64_t>(last[0].item<double>()) + 1, static_cast<std::int64_t>(last[1].item<double>()) + 1};
 }
 
@@ -27,6 +28,8 @@ at::Tensor resampled(const at::Tensor& grid, std::int64_t rows, std::int64_t col
       return at::upsample_bicubic2d(grid, {rows, columns}, false);
     case TableResampling::kBicubicAntialias:
       return at::_upsample_bicubic2d_aa(grid, {rows, columns}, false);
+    case TableResampling::kBilinear:
+      return at::upsample_bilinear2d(grid, {rows, columns}, false);
     case TableResampling::kBilinearCorners:
       break;
   }
@@ -49,13 +52,16 @@ const OptionTable<LearnedOptions> LearnedOptions::kTable{
      Words{WordTable<bool, 2>{{{"error", false}, {"interpolate", true}}}}},
     {"class_rows", &LearnedOptions::class_rows,
      "leading rows for tokens without position (CLS); others of them get nothing", kTableRows},
+    {"after_rows", &LearnedOptions::after_rows,
+     "trailing rows for tokens without position behind the patches of a grid (detection tokens)", kTableRows},
     {"grid_rows", &LearnedOptions::grid_rows, "rows of the image grid the table was trained on; 0: a sequence",
      kTableRows},
     {"grid_columns", &LearnedOptions::grid_columns, "columns of that grid", kTableRows},
     {"resample", &LearnedOptions::resample,
-     "how a grid is made another: bicubic, bicubic-antialias, or bilinear-corners (corner upon corner)",
-     Words{WordTable<TableResampling, 3>{{{"bicubic", TableResampling::kBicubic},
+     "how a grid is made another: bicubic, bicubic-antialias, bilinear, or bilinear-corners (corner upon corner)",
+     Words{WordTable<TableResampling, 4>{{{"bicubic", TableResampling::kBicubic},
                                           {"bicubic-antialias", TableResampling::kBicubicAntialias},
+                                          {"bilinear", TableResampling::kBilinear},
                                           {"bilinear-corners", TableResampling::kBilinearCorners}}}}},
 };
 
@@ -63,6 +69,9 @@ Status LearnedOptions::check() const {
   if ((grid_rows == 0) != (grid_columns == 0)) {
     return bad_input("options grid_rows and grid_columns: expected both or none, found " +
                      grid_text(grid_rows, grid_columns));
+  }
+  if (after_rows > 0 && grid_rows == 0) {
+    return bad_input("option after_rows: expected 0 of a sequence, found " + std::to_string(after_rows));
   }
   return {};
 }
@@ -74,7 +83,7 @@ const Description& Learned::about() {
       .paper = "Gehring et al. 2017, arXiv:1705.03122; Radford et al. 2019 (GPT-2)",
       .equation = "x_i + P[i]",
       .content = "",
-      .parameters = {{"position_embedding", "(class_rows + length, C)", "P, one row a position"}},
+      .parameters = {{"position_embedding", "(class_rows + length + after_rows, C)", "P, one row a position"}},
       .options = LearnedOptions::kTable.described(),
       .embeds = true,
       .has_dot_product = true,
@@ -102,14 +111,14 @@ Status Learned::settle(LearnedOptions& options, const ModelShape& shape) {
   if (options.length < 1) {
     return bad_input("option length: expected at least 1, found 0 and no trained length");
   }
-  LOCUS_CHECK(check_table("length", options.class_rows + options.length, shape.width));
+  LOCUS_CHECK(check_table("length", options.class_rows + options.length + options.after_rows, shape.width));
   return {};
 }
 
-Learned::Learned(const ModelShape& shape, const LearnedOptions& options)
-    : WithOptions(shape, options), table_(initial({options.class_rows + options.length, shape.width}, [&] {
-        return at::randn({options.class_rows + options.length, shape.width}) * kTableDeviation;
-      })) {}
+Learned::Learned(const ModelShape& shape, const LearnedOptions& options) : WithOptions(shape, options) {
+  const std::vector<std::int64_t> sizes{options.class_rows + options.length + options.after_rows, shape.width};
+  table_ = initial(sizes, [&] { return at::randn(sizes) * kTableDeviation; });
+}
 
 Status Learned::accepts(const Positions& positions) const {
   if (options_.grid_rows == 0) {
@@ -126,13 +135,17 @@ Status Learned::accepts(const Positions& positions) const {
     }
     return accepts_whole(positions.ids);
   }
-  if (positions.dimensions() != 2 || positions.size() <= positions.prefix) {
+  if (positions.dimensions() != 2 || positions.placed().empty()) {
     return bad_input("encoding learned: expected positions of an image grid of " +
                      grid_text(options_.grid_rows, options_.grid_columns) + ", found those of a sequence");
   }
   if (positions.prefix < options_.class_rows) {
     return bad_input("encoding learned: expected " + std::to_string(options_.class_rows) +
                      " class tokens before the patches, found " + std::to_string(positions.prefix));
+  }
+  if (positions.suffix != options_.after_rows) {
+    return bad_input("encoding learned: expected " + std::to_string(options_.after_rows) +
+                     " tokens behind the patches, found " + std::to_string(positions.suffix));
   }
   const auto [rows, columns] = grid_extent(positions);
   if (positions.ids.min().item<double>() < 0 ||
@@ -178,18 +191,20 @@ at::Tensor Learned::sequence_rows(const at::Tensor& ids) const {
 
 at::Tensor Learned::grid_rows(const Positions& positions) const {
   const auto [rows, columns] = grid_extent(positions);
-  at::Tensor patches = table_.slice(0, options_.class_rows);
+  const std::int64_t behind = options_.class_rows + options_.length;
+  at::Tensor patches = table_.slice(0, options_.class_rows, behind);
   if (rows != options_.grid_rows || columns != options_.grid_columns) {
     const at::Tensor image = patches.view({1, options_.grid_rows, options_.grid_columns, shape_.width});
     const at::Tensor grid = image.permute({0, 3, 1, 2});
     patches =
         resampled(grid, rows, columns, options_.resample).permute({0, 2, 3, 1}).reshape({rows * columns, shape_.width});
   }
-  const at::Tensor ids = positions.ids.slice(0, positions.prefix);
+  const Range placed = positions.placed();
+  const at::Tensor ids = positions.ids.slice(0, placed.begin, placed.end);
   const at::Tensor index = (ids.select(1, 0) * static_cast<double>(columns) + ids.select(1, 1)).to(at::kLong);
   const std::int64_t bare = positions.prefix - options_.class_rows;
   return at::cat({table_.slice(0, 0, options_.class_rows), at::zeros({bare, shape_.width}, table_.options()),
-                  patches.index_select(0, index.to(table_.device()))},
+                  patches.index_select(0, index.to(table_.device())), table_.slice(0, behind)},
                  0);
 }
 

@@ -8,7 +8,7 @@
 
 namespace locus::position {
 
-enum class TableResampling { kBicubic, kBicubicAntialias, kBilinearCorners };
+enum class TableResampling { kBicubic, kBicubicAntialias, kBilinear, kBilinearCorners };
 
 struct LearnedOptions : TableOptions<LearnedOptions> {
   std::int64_t length = 0;   // positions in the table (0: the trained length); a grid's rows·columns
@@ -16,10 +16,11 @@ struct LearnedOptions : TableOptions<LearnedOptions> {
   // Leading rows of tokens without position (CLS); later such tokens get nothing. Position 0 of a sequence reads the
   // row behind them (OPT), position −1, that of padding, the last of them (RoBERTa).
   std::int64_t class_rows = 0;
+  std::int64_t after_rows = 0;    // trailing rows, of tokens without position behind the patches of a grid
   std::int64_t grid_rows = 0;     // the patch grid the table was trained on; 0: a sequence
   std::int64_t grid_columns = 0;  // likewise
-  // Option `resample`: "bicubic" (a = −0.75), "bicubic-antialias" (a = −0.5), or "bilinear-corners" (the corners of
-  // both grids lie on each other; Qwen3-VL).
+  // Option `resample`: "bicubic" (a = −0.75), "bicubic-antialias" (a = −0.5), "bilinear" (sample centres at half steps;
+  // DPT), or "bilinear-corners" (the corners of both grids lie on each other; Qwen3-VL).
   TableResampling resample = TableResampling::kBicubic;
 
   static const OptionTable<LearnedOptions> kTable;
@@ -28,7 +29,7 @@ struct LearnedOptions : TableOptions<LearnedOptions> {
 
 // x_i + P[i]. Fractional ids lie between their neighbours' rows. Sequences beyond the table: an Error, or the table
 // stretched to the sequence's length (linear, sample centres at half steps; SeqPE App. B.1). Images of another grid:
-// an Error, or the table resampled bicubically, as Hugging Face's ViT does.
+// an Error, or the table resampled, bicubically as Hugging Face's ViT does or as the option says.
 class Learned final : public WithOptions<Learned, LearnedOptions> {
  public:
   static const Description& about();
@@ -50,7 +51,7 @@ class Learned final : public WithOptions<Learned, LearnedOptions> {
   at::Tensor sequence_rows(const at::Tensor& ids) const;
   at::Tensor grid_rows(const Positions& positions) const;
 
-  at::Tensor table_;  // (class_rows + length, C)
+  at::Tensor table_;  // (class_rows + length + after_rows, C)
 };
 
 }  // namespace locus::position

@@ -42,6 +42,10 @@ Status accepts_grid(const Positions& positions, const std::string& name) {
   if (positions.dimensions() != 2) {
     return bad_input("encoding " + name + ": expected positions of an image grid, found those of a sequence");
   }
+  if (positions.suffix > 0) {
+    return bad_input("encoding " + name + ": expected no tokens behind the patches, found " +
+                     std::to_string(positions.suffix));
+  }
   return {};
 }
 

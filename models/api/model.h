@@ -287,9 +287,13 @@ double cosine_similarity(const std::vector<float>& a, const std::vector<float>& 
 struct ImageGrid {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::int64_t cls = 0;        // leading class tokens
-  std::int64_t registers = 0;  // leading register tokens after them
+  std::int64_t cls = 0;         // leading class tokens
+  std::int64_t registers = 0;   // leading register tokens after them
+  std::int64_t detections = 0;  // trailing detection tokens behind the patches
 
+  std::int64_t prefix() const { return cls + registers; }
+  // The tokens that are patches.
+  Range patches() const { return {prefix(), prefix() + rows * columns}; }
   friend bool operator==(const ImageGrid&, const ImageGrid&) = default;
 };
 

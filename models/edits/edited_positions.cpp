@@ -23,8 +23,9 @@ at::Tensor grid_ids(const at::Tensor& places, std::int64_t columns) {
 
 // True if the model, its image stem included, supports every position.
 Status accepts(const transformer::Transformer& model, const Positions& positions, const at::Tensor& places) {
-  const std::int64_t patches = positions.size() - positions.prefix;
-  const at::Tensor own = places.slice(0, positions.prefix);
+  const Range placed = positions.placed();
+  const std::int64_t patches = placed.size();
+  const at::Tensor own = places.slice(0, placed.begin, placed.end);
   const at::Tensor none = own.masked_select((own != own.floor()) | (own < 0) | (own >= static_cast<double>(patches)));
   if (model.spec().image.position_embedding && none.numel() > 0) {
     return bad_input("expected the place of one of " + std::to_string(patches) + " patches, found " +
@@ -123,9 +124,9 @@ Result<Positions> edited_positions(const Edits& edits, const Positions& position
   }
   const auto change = [&](const Edit& edit, std::size_t index) -> Status {
     const Range own{edit.tokens.begin + edited.prefix, edit.tokens.end + edited.prefix};
-    if (own.end > places.size(0)) {
+    if (own.end > edited.placed().end) {
       return bad_input(field_name(index, "tokens") + ": expected a range within 0 to " +
-                       std::to_string(places.size(0) - edited.prefix) + ", found " + std::to_string(edit.tokens.begin) +
+                       std::to_string(edited.placed().size()) + ", found " + std::to_string(edit.tokens.begin) +
                        " to " + std::to_string(edit.tokens.end));
     }
     if (vectors) {

@@ -29,6 +29,9 @@ std::vector<TokenInfo> grid_tokens(const ImageGrid& grid) {
       tokens.push_back({index, std::to_string(row) + "," + std::to_string(column), {}, static_cast<double>(index)});
     }
   }
+  for (std::int64_t n = 0; n < grid.detections; ++n) {
+    tokens.push_back({0, "DET" + std::to_string(n), {}, 0});
+  }
   return tokens;
 }
 
@@ -256,7 +259,8 @@ Result<PreparedInput> InputReader::prepare_image(const Input& input) const {
   PreparedInput prepared;
   LOCUS_TRY(const at::Tensor pixels, pixels_of(input, prepared));
   const transformer::ImageStem& stem = parts_.transformer->spec().image;
-  prepared.grid = {pixels.size(1) / stem.patch, pixels.size(2) / stem.patch, stem.class_tokens, stem.registers};
+  prepared.grid = {pixels.size(1) / stem.patch, pixels.size(2) / stem.patch, stem.class_tokens, stem.registers,
+                   stem.detections};
   if (prepared.grid.rows < 1 || prepared.grid.columns < 1 || pixels.size(1) % stem.patch != 0 ||
       pixels.size(2) % stem.patch != 0) {
     return bad_input("expected an image of whole patches of " + std::to_string(stem.patch) + " pixels, found " +

@@ -169,7 +169,7 @@ Result<TowerImage> Vision::image_of(const at::Tensor& patches, std::int64_t rows
   image.batch.pixels = patches.contiguous();
   image.batch.positions = tower_->grid_positions(rows, columns);
   image.batch.tiles = tower_->tiles(image.batch.positions);
-  image.grid = {rows, columns, stem.class_tokens, stem.registers};
+  image.grid = {rows, columns, stem.class_tokens, stem.registers, stem.detections};
   LOCUS_CHECK(tower_->accepts(image.batch.positions));
   return image;
 }

@@ -72,7 +72,7 @@ Result<double> Mover::weight_of(const transformer::Batch& batch, const transform
           record.log_sum_exp, record.chosen, run_.transformer.soft_cap_of(batch, layer)),
       run_.transformer.mask(batch, layer));
   const std::int64_t prefix = batch.positions.prefix;
-  const std::int64_t query = run_.data.grid.cls > 0 ? 0 : batch.positions.size() - 1;
+  const std::int64_t query = run_.data.grid.cls > 0 ? 0 : batch.positions.placed().end - 1;
   LOCUS_TRY(const Field row, field.map({attention::Quantity::kWeight,
                                         options_->head,
                                         {query, query + 1},

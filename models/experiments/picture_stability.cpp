@@ -76,7 +76,7 @@ Result<PatchTokens> patch_tokens(const TraceData& data) {
     patches.columns = static_cast<std::int64_t>(ids.select(1, 1).max().item<double>()) + 1;
   }
   const std::int64_t count = patches.rows * patches.columns;
-  const std::int64_t prefix = ids.size(0) - count;
+  const std::int64_t prefix = ids.size(0) - count - data.grid.detections;
   if (count > kMaxStablePatches) {
     return bad_input("picture stability: expected at most " + std::to_string(kMaxStablePatches) + " patches, found " +
                      std::to_string(count));

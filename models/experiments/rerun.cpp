@@ -26,7 +26,7 @@ Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string
   run.batch.pixels = data->image_rows ? at::Tensor() : data->pixels;
   run.batch.images = data->image_rows;
   run.batch.blocks = data->blocks;
-  run.batch.positions = {data->position_ids, data->grid.cls + data->grid.registers};
+  run.batch.positions = {data->position_ids, data->grid.prefix(), data->grid.detections};
   LOCUS_CHECK(loaded->runner().edit_layers(run.batch, run.layout()));
   return run;
 }

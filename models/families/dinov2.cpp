@@ -11,13 +11,8 @@ namespace {
 Status finish_dinov2(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   transformer::Spec& spec = plan.spec;
-  LOCUS_TRY(const double ratio, config.number("mlp_ratio", 4.0));
   LOCUS_TRY(const bool gated, config.boolean("use_swiglu_ffn", false));
-  const double inner = std::floor(static_cast<double>(spec.width) * ratio);
-  if (!(inner >= 1) || inner > 1e7) {
-    return bad_input("expected an inner width of at least 1", config.context("mlp_ratio"));
-  }
-  const auto plain = static_cast<std::int64_t>(inner);
+  LOCUS_TRY(const std::int64_t plain, inner_of_ratio(spec, config));
   spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
     layer.feed_forward.inner = gated ? (plain * 2 / 3 + 7) / 8 * 8 : plain;
     layer.feed_forward.gated = gated;
@@ -75,6 +70,15 @@ Family dinov2(std::string_view name) {
 }
 
 }  // namespace
+
+Result<std::int64_t> inner_of_ratio(const transformer::Spec& spec, const Config& config) {
+  LOCUS_TRY(const double ratio, config.number("mlp_ratio", 4.0));
+  const double inner = std::floor(static_cast<double>(spec.width) * ratio);
+  if (!(inner >= 1) || inner > 1e7) {
+    return bad_input("expected an inner width of at least 1", config.context("mlp_ratio"));
+  }
+  return static_cast<std::int64_t>(inner);
+}
 
 const Family kDinov2 = dinov2("dinov2");
 

@@ -26,6 +26,7 @@ extern const Family kCohere2Moe;
 extern const Family kCohere;
 extern const Family kComposite;
 extern const Family kCope;
+extern const Family kData2vecVision;
 extern const Family kDeberta;
 extern const Family kDebertaV2;
 extern const Family kDeepseekV2;
@@ -38,6 +39,7 @@ extern const Family kDinov2WithRegisters;
 extern const Family kDinov3;
 extern const Family kDistilbert;
 extern const Family kDoge;
+extern const Family kDpt;
 extern const Family kElectra;
 extern const Family kEmbeddingGemma2;
 extern const Family kErnie45;
@@ -64,6 +66,7 @@ extern const Family kHrmText;
 extern const Family kHunyuan;
 extern const Family kHunyuanMoe;
 extern const Family kIdefics3;
+extern const Family kIjepa;
 extern const Family kInternvl;
 extern const Family kJamba;
 extern const Family kKimiLinear;
@@ -105,6 +108,7 @@ extern const Family kPegasus;
 extern const Family kPhi3;
 extern const Family kPhi;
 extern const Family kPhimoe;
+extern const Family kPixio;
 extern const Family kPlbart;
 extern const Family kQwen25Vl;
 extern const Family kQwen2;
@@ -138,9 +142,12 @@ extern const Family kTapas;
 extern const Family kTape;
 extern const Family kTrocr;
 extern const Family kVit;
+extern const Family kVitMae;
+extern const Family kVitMsn;
 extern const Family kVitTimm;
 extern const Family kWhisper;
 extern const Family kXlmRoberta;
+extern const Family kYolos;
 extern const Family kYoutu;
 
 // ---- llama.cpp
@@ -213,6 +220,11 @@ Family vit(std::string_view name);
 
 // Sets learned positions of class tokens and patches, resampled for other grids.
 void learned_grid(transformer::Spec& spec);
+
+// ---- dinov2.cpp
+
+// Inner width of the feed-forwards, the width times mlp_ratio, rounded down. Errors: kBadInput for less than 1.
+Result<std::int64_t> inner_of_ratio(const transformer::Spec& spec, const Config& config);
 
 // ---- timm.cpp
 

@@ -1,4 +1,5 @@
-// ViT under Hugging Face's names: learned positions of class token and patches, a classifier on the class token.
+// ViT under Hugging Face's names: learned positions of class token and patches, a classifier on the class token. Masked
+// Siamese networks (MSN) are trained otherwise, and have the same layers.
 #include "models/families/list.h"
 
 #include "models/families/engine/slots.h"
@@ -48,6 +49,13 @@ Family vit(std::string_view name) {
 }
 
 const Family kVit = vit("vit");
+
+const Family kVitMsn = [] {
+  Family family = vit("vit_msn");
+  family.set({{"layer_norm_eps"}, slot::norm_eps, 1e-6});
+  family.skipped = {"embeddings.mask_token"};
+  return family;
+}();
 
 Status read_classes(const CheckpointFiles& checkpoint, const std::string& head, transformer::Spec& spec) {
   LOCUS_TRY(const Config labels, group(checkpoint.config, "id2label"));

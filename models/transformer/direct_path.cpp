@@ -212,6 +212,10 @@ Status check_sums(const Transformer& model, const std::string& what, std::int64_
   if (spec.convolution.kernel > 0 && layers > 0) {
     return unsupported(what + ": a convolution after the first layer makes the stream no sum");
   }
+  if (spec.image.positions_after_layers && layers > 0) {
+    return unsupported(what +
+                       ": positions are added behind layers, which makes the stream no sum of what layers write");
+  }
   if (spec.has_rounds()) {
     return unsupported(what + ": layers run in rounds, which begin with a sum of two states");
   }

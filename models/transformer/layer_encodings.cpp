@@ -57,6 +57,11 @@ Result<LayerEncodings> LayerEncodings::create(const Spec& spec) {
               position::make_encoding(wanted[n].name, wanted[n].options, shape_of(spec, layers[n])));
     made.encodings_.push_back({std::move(encoding), layers[n]});
   }
+  for (std::int64_t n = 0; spec.image.positions_after_layers && n + 1 < spec.depth(); ++n) {
+    LOCUS_TRY(std::unique_ptr<position::PositionEncoding> encoding,
+              position::make_encoding(wanted.front().name, wanted.front().options, shape_of(spec, {n})));
+    made.after_.push_back(std::move(encoding));
+  }
   if (spec.crosses()) {
     position::ModelShape shape = shape_of(spec, {});
     shape.layers = spec.depth();
@@ -109,11 +114,22 @@ at::Tensor LayerEncodings::embedding(const position::Positions& positions) const
   return sum;
 }
 
+at::Tensor LayerEncodings::after_layer(std::int64_t layer, const position::Positions& positions) const {
+  const auto n = static_cast<std::size_t>(layer);
+  return n < after_.size() ? after_[n]->embed(after_[n]->begin(positions, 1)) : at::Tensor();
+}
+
 void LayerEncodings::collect(ParameterList& list) const {
   for (std::size_t n = 0; n < encodings_.size(); ++n) {
     const std::string prefix = n == 0 ? "position." : "position." + std::to_string(n) + ".";
     for (const position::Parameter& parameter : encodings_[n].encoding->parameters()) {
       list.tensor(prefix + model_name(parameter.name, encodings_[n].layers), parameter.value->sizes().vec(),
+                  *parameter.value);
+    }
+  }
+  for (std::size_t n = 0; n < after_.size(); ++n) {
+    for (const position::Parameter& parameter : after_[n]->parameters()) {
+      list.tensor("position.after_layers." + std::to_string(n) + "." + parameter.name, parameter.value->sizes().vec(),
                   *parameter.value);
     }
   }

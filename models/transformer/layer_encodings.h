@@ -50,7 +50,9 @@ class LayerEncodings {
   at::Tensor added(at::Tensor x, const std::vector<position::State>& states) const;
   // (T, E), the sum of those vectors at these positions; undefined where no encoding adds any.
   at::Tensor embedding(const position::Positions& positions) const;
-  // Appends the encodings' parameters, under "position." and "position.N.".
+  // (T, C), the positions that are added behind this layer; undefined where none are.
+  at::Tensor after_layer(std::int64_t layer, const position::Positions& positions) const;
+  // Appends the encodings' parameters, under "position.", "position.N." and "position.after_layers.N.".
   void collect(ParameterList& list) const;
 
  private:
@@ -62,6 +64,8 @@ class LayerEncodings {
   std::vector<LayerEncoding> encodings_;
   std::shared_ptr<const position::PositionEncoding> cross_;
   std::vector<Place> places_;  // one entry per layer
+  // Tables of positions that are added behind layers 0, 1, …
+  std::vector<std::shared_ptr<position::PositionEncoding>> after_;
 };
 
 }  // namespace locus::transformer

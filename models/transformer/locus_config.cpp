@@ -95,6 +95,12 @@ ordered_json locus_config(const Spec& spec) {
                        {"registers", spec.image.registers},
                        {"patch_bias", spec.image.patch_bias},
                        {"position_embedding", spec.image.position_embedding}};
+    if (spec.image.detections > 0) {
+      config["image"]["detections"] = spec.image.detections;
+    }
+    if (spec.image.positions_after_layers) {
+      config["image"]["positions_after_layers"] = true;
+    }
   }
   return config;
 }

@@ -108,6 +108,8 @@ Status read_image(const json& image, Spec& spec, const std::string& file) {
   reader.read("columns", spec.image.columns, true);
   reader.read("class_tokens", spec.image.class_tokens);
   reader.read("registers", spec.image.registers);
+  reader.read("detections", spec.image.detections);
+  reader.read("positions_after_layers", spec.image.positions_after_layers);
   reader.read("patch_bias", spec.image.patch_bias);
   reader.read("position_embedding", spec.image.position_embedding);
   return reader.status();

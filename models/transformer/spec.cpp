@@ -372,6 +372,23 @@ Status check_rounds(const Spec& spec) {
   return {};
 }
 
+// Only learned positions have rows for tokens behind the patches.
+Status check_detections(const Spec& spec) {
+  const ImageStem& image = spec.image;
+  if (image.detections == 0 && !image.positions_after_layers) {
+    return {};
+  }
+  const bool learned = std::all_of(spec.encodings.begin(), spec.encodings.end(),
+                                   [](const EncodingSpec& encoding) { return encoding.name == "learned"; });
+  if (image.detections < 0 || image.detections > kMaxDetections || !spec.is_image() || spec.head || !learned ||
+      spec.encodings.empty() || image.frames > 0 || image.cell != 1 || image.position_embedding) {
+    return bad_input("detection tokens: expected 0 to " + std::to_string(kMaxDetections) +
+                     " of an image model with learned positions and without a head, found " +
+                     std::to_string(image.detections));
+  }
+  return {};
+}
+
 // A convolution reads tokens on both sides.
 Status check_convolution(const Spec& spec) {
   const Convolution& convolution = spec.convolution;
@@ -560,6 +577,7 @@ Status validate(const Spec& spec) {
   LOCUS_CHECK(check_layer_inputs(spec));
   LOCUS_CHECK(check_cross(spec));
   LOCUS_CHECK(check_convolution(spec));
+  LOCUS_CHECK(check_detections(spec));
   LOCUS_CHECK(check_rounds(spec));
   if (spec.all_seen < 0 || (spec.all_seen > 0 && spec.is_image())) {
     return bad_input("tokens that are all seen: expected 0 or more of a text, found " + std::to_string(spec.all_seen));
@@ -592,10 +610,10 @@ Status validate(const Spec& spec) {
     const std::int64_t read = spec.pool == Pool::kTwoHeads                                       ? 2
                               : spec.pool == Pool::kClass || spec.pool == Pool::kClassAndPatches ? 1
                                                                                                  : 0;
-    if (spec.image.class_tokens < 0 || spec.image.class_tokens > 2 || spec.image.registers < 0 ||
+    if (spec.image.class_tokens < 0 || spec.image.class_tokens > kMaxClassTokens || spec.image.registers < 0 ||
         spec.image.registers > 4096 || (spec.head && spec.image.class_tokens < read)) {
-      return bad_input("class tokens: expected " + std::to_string(read) + " to 2, found " +
-                       std::to_string(spec.image.class_tokens));
+      return bad_input("class tokens: expected " + std::to_string(read) + " to " + std::to_string(kMaxClassTokens) +
+                       ", found " + std::to_string(spec.image.class_tokens));
     }
   }
   return {};

@@ -328,7 +328,7 @@ struct ImageStem {
   std::int64_t rows = 0;  // the trained patch grid
   std::int64_t columns = 0;
   std::int64_t class_tokens =
-      1;  // learned tokens before the patches: 0, 1 (class token) or 2 (class and distillation token)
+      1;  // learned tokens before the patches: 0, 1 (class token), 2 (class and distillation token) or more (Pixio)
   std::int64_t registers = 0;  // learned tokens after those
   bool patch_bias = true;
   bool patch_norm = false;  // norm of the patches before anything is added
@@ -338,6 +338,9 @@ struct ImageStem {
   // channels·frames·patch²), in cells of cell × cell patches. 0: they come as a picture, whose patches are read row by row.
   std::int64_t frames = 0;
   std::int64_t cell = 1;
+  std::int64_t detections = 0;  // learned tokens behind the patches (YOLOS)
+  // Learned positions are added again behind every layer but the last, from tables of their own (YOLOS).
+  bool positions_after_layers = false;
 
   friend bool operator==(const ImageStem&, const ImageStem&) = default;
 };
@@ -420,6 +423,8 @@ struct Spec {
   bool has_rounds() const { return first().round != Round::kWithin; }
   // Class and register tokens before the patches; 0 for text.
   std::int64_t prefix_tokens() const { return is_image() ? image.class_tokens + image.registers : 0; }
+  // Detection tokens behind the patches; 0 for text.
+  std::int64_t suffix_tokens() const { return is_image() ? image.detections : 0; }
   // Whether the attention of any layer shifts tokens.
   bool shifts() const;
   // Whether the layers have cross-attention; all of them or none.
@@ -441,6 +446,11 @@ struct Spec {
   }
   friend bool operator==(const Spec&, const Spec&) = default;
 };
+
+// An upper limit of an image's class tokens.
+constexpr std::int64_t kMaxClassTokens = 64;
+// The same of its detection tokens.
+constexpr std::int64_t kMaxDetections = 4096;
 
 // An upper limit of the number of layers, checked before a list of them is allocated.
 constexpr std::int64_t kMaxLayers = 4096;

@@ -24,10 +24,12 @@ void Stem::collect(ParameterList& list) {
     if (image.patch_norm) {
       list.norm("patch_norm", spec.width, patch_norm_);
     }
-    if (image.class_tokens > 0) {
+    if (image.class_tokens > 2) {
+      list.tensor("class_token", {image.class_tokens, spec.width}, class_token_);
+    } else if (image.class_tokens > 0) {
       list.tensor("class_token", {spec.width}, class_token_);
     }
-    if (image.class_tokens > 1) {
+    if (image.class_tokens == 2) {
       list.tensor("distillation_token", {spec.width}, distillation_token_);
     }
     if (image.position_embedding) {
@@ -35,6 +37,9 @@ void Stem::collect(ParameterList& list) {
     }
     if (image.registers > 0) {
       list.tensor("register_tokens", {image.registers, spec.width}, register_tokens_);
+    }
+    if (image.detections > 0) {
+      list.tensor("detection_tokens", {image.detections, spec.width}, detection_tokens_);
     }
   } else {
     list.matrix("embedding.weight", {spec.vocabulary, spec.token_width()}, embedding_);
@@ -111,13 +116,16 @@ at::Tensor Stem::embed_image(const Batch& batch) const {
   std::vector<at::Tensor> parts;
   for (const at::Tensor* token : {&class_token_, &distillation_token_}) {
     if (token->defined()) {
-      parts.push_back(token->expand({patches.size(0), 1, spec_->width}));
+      parts.push_back(token->view({1, -1, spec_->width}).expand({patches.size(0), -1, -1}));
     }
   }
   if (register_tokens_.defined()) {
     parts.push_back(register_tokens_.unsqueeze(0).expand({patches.size(0), -1, -1}));
   }
   parts.push_back(patches.flatten(2).transpose(1, 2));
+  if (detection_tokens_.defined()) {
+    parts.push_back(detection_tokens_.unsqueeze(0).expand({patches.size(0), -1, -1}));
+  }
   return at::cat(parts, 1);
 }
 

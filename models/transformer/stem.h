@@ -66,9 +66,10 @@ class Stem {
   Linear patch_;
   NormWeights patch_norm_;
   at::Tensor patch_position_;
-  at::Tensor class_token_;
+  at::Tensor class_token_;  // (C), or (n, C) of more than two
   at::Tensor distillation_token_;
   at::Tensor register_tokens_;
+  at::Tensor detection_tokens_;
 };
 
 }  // namespace locus::transformer

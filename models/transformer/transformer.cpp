@@ -99,7 +99,7 @@ position::Positions Transformer::positions(std::int64_t length, double start) co
 }
 
 position::Positions Transformer::grid_positions(std::int64_t rows, std::int64_t columns) const {
-  position::Positions grid = position::Positions::grid(rows, columns, prefix_tokens());
+  position::Positions grid = position::Positions::grid(rows, columns, prefix_tokens(), suffix_tokens());
   if (const std::int64_t cell = spec_->image.cell; cell > 1) {
     grid.ids = grid.ids.view({rows / cell, cell, columns / cell, cell, 2}).transpose(1, 2).reshape({-1, 2});
   }
@@ -137,6 +137,11 @@ at::Tensor Transformer::convolved(const at::Tensor& entered, std::int64_t layer,
           .transpose(1, 2);
   const at::Tensor read = rows.empty() ? found : found.slice(1, rows.begin, rows.end);
   return normalise(x + activate(form.activation, read), convolution_norm_, spec_->norm, spec_->norm_eps);
+}
+
+at::Tensor Transformer::positioned(const Batch& batch, std::int64_t layer, at::Tensor x) const {
+  const at::Tensor own = encodings_.after_layer(layer, batch.positions);
+  return own.defined() ? x + own.to(x.device()) : x;
 }
 
 at::Tensor Transformer::layer_input(std::int64_t layer, const at::Tensor& ids, const at::Tensor& entered) const {
@@ -263,6 +268,7 @@ Result<at::Tensor> Transformer::run_whole(const Batch& batch, const Attend& atte
     run.mixer_edit = mixer_edit(batch, n);
     LOCUS_TRY(x, layer(x, run));
     x = convolved(entered, n, {}, std::move(x));
+    x = positioned(batch, n, std::move(x));
     x = batch.with_images_after(n, 0, std::move(x));
     x = rounds.leaving(layer.spec(), std::move(x));
   }
@@ -473,6 +479,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
                            &shared, layer_input(n, given.ids, entered), options.values, mixer_edit(batch, n)}));
     x = all_rows && !left.empty() ? x.slice(1, left.begin, left.end) : x;
     x = convolved(entered, n, left, std::move(x));
+    x = positioned(given, n, std::move(x));
     x = batch.with_images_after(n, rows.begin + (n + 1 == depth ? left.begin : 0), std::move(x));
     x = rounds.leaving(layer.spec(), std::move(x));
     const std::string name = "layer " + std::to_string(n);

@@ -9,6 +9,7 @@
 //   embedding.weight [V, C]                      token_type.weight [types, C]      embedding_norm.{weight, bias}
 //   embedding_projection.{weight [C, E], bias}, where the above have a width E of their own
 //   patch.{weight [C, channels, P, P], bias}     class_token [C]   distillation_token [C]   register_tokens [n, C]
+//   class_token [n, C] of more than two, without distillation_token   detection_tokens [n, C]
 //   patch_position [N, C]   patch_norm.{weight, bias}   patch.weight [C, channels, frames, P, P] of patches with frames
 //   layers.N.{attention_norm, attention_after_norm, feed_forward_norm, feed_forward_after_norm}.*
 //   layers.N.attention.qkv.{weight [(H+2Hkv)·D, C], bias}   layers.N.attention.{query, key, value}.*
@@ -30,6 +31,7 @@
 //   low_state [C]
 //   final_norm.*   state_projection.weight [E, C]   head_transform.*   head_norm.*   head.{weight [V, C], bias}   distillation_head.{weight [V, C],
 //   bias} position.<the encoding's own parameter names>; those of further encodings position.1.<…>, position.2.<…>
+//   position.after_layers.N.position_embedding, added behind layer N
 #pragma once
 
 #include <ATen/ATen.h>
@@ -145,7 +147,7 @@ class Transformer {
   void to(at::Device device);
 
   // start … start + T − 1 for text, or where the encoding puts so many tokens in evaluation; for an image of rows ×
-  // columns patches the patch grid behind class and register tokens.
+  // columns patches the patch grid behind class and register tokens and before detection tokens.
   position::Positions positions(std::int64_t length, double start = 0) const;
   position::Positions grid_positions(std::int64_t rows, std::int64_t columns) const;
   // The patches, in the order of the stem's pixels, in groups of tile × tile for layers with attention tiles; null
@@ -153,6 +155,8 @@ class Transformer {
   std::shared_ptr<const attention::Blocks> tiles(const position::Positions& grid) const;
   // Class and register tokens before the patches; 0 for text.
   std::int64_t prefix_tokens() const { return spec_->prefix_tokens(); }
+  // Detection tokens behind the patches; 0 for text.
+  std::int64_t suffix_tokens() const { return spec_->suffix_tokens(); }
 
   // Logits (B, T, V), or (B, 1, classes) for images, or states (B, T, C) without a head; differentiable. The caller has
   // checked ids and accepts().
@@ -186,6 +190,8 @@ class Transformer {
   at::Tensor layer_input(std::int64_t layer, const at::Tensor& ids, const at::Tensor& entered) const;
   // x behind `layer`, plus the convolution of what entered layer 0 where the model has one; `rows`: those that x has.
   at::Tensor convolved(const at::Tensor& entered, std::int64_t layer, Range rows, at::Tensor x) const;
+  // x behind `layer` of an image model, plus the positions that are added there.
+  at::Tensor positioned(const Batch& batch, std::int64_t layer, at::Tensor x) const;
   // Stem, all layers, head.
   Result<at::Tensor> run_whole(const Batch& batch, const Attend& attend, const Attend& cross,
                                std::vector<at::Tensor>* entering = nullptr) const;

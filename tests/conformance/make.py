@@ -233,6 +233,8 @@ def computed(model, given, kind):
     options = dict(output_attentions=True, return_dict=True)
     if kind == "pixels":
         options["pixel_values"] = torch.tensor(tensor("pixel_values", given["pixels"], 0, 1))[None].to(next(model.parameters()).dtype)
+        if model.config.model_type == "vit_mae":  # patches in their order, which noise decides
+            options["noise"] = torch.arange(model.embeddings.patch_embeddings.num_patches, dtype=torch.float64)[None]
     else:
         options["input_ids"] = torch.tensor([given["ids"]])
     if kind in ("causal", "seq2seq"):

@@ -292,6 +292,7 @@ TEST(Trace, WhatItsMetadataSaysIsChecked) {
   for (const auto& [name, text] : std::initializer_list<std::pair<const char*, const char*>>{
            {"image_grid", R"({"rows": 3, "columns": 4, "cls": 1})"},
            {"image_grid", R"({"rows": 2, "columns": 4, "cls": 1, "registers": 4})"},
+           {"image_grid", R"({"rows": 2, "columns": 4, "cls": 1, "detections": 4})"},
            {"shape", R"({"width": 64, "vocabulary": 5000000000, "new": []})"},
            {"causal", "false"},
            {"window", "5"}}) {
@@ -304,6 +305,8 @@ TEST(Trace, WhatItsMetadataSaysIsChecked) {
            {"image_grid", R"({"rows": 1e30, "columns": 4})", "rows: expected a whole number"},
            {"image_grid", R"({"rows": 4, "columns": 4, "cls": -3})", "cls: expected 0 to 13, found -3"},
            {"image_grid", R"({"rows": 5, "columns": 3, "registers": -2})", "registers"},
+           {"image_grid", R"({"rows": 4, "columns": 4, "detections": -3})", "detections: expected 0 to 13, found -3"},
+           {"image_grid", R"({"rows": 3, "columns": 4, "detections": 2})", "found 3 × 4 + 0 + 0 + 2"},
            {"image_grid", R"({"rows": "4", "columns": 4})", "rows: expected a whole number, found \"4\""},
            {"image_grid", R"({"rows": 3, "columns": 4, "cls": [1]})", "cls"},
            {"image_grid", R"({"rows": 3, "columns": 4})", "found 3 × 4 + 0 + 0"},

@@ -75,7 +75,8 @@ Result<MoveKey> Move::measure_key(const ViewInput& input, std::size_t column) co
   const models::Trace& trace = *input.columns[column].trace;
   const auto tokens = option<std::string>(input, "tokens");
   const auto by = option<std::string>(input, "by");
-  const std::int64_t movable = trace.length() - trace.image_grid().cls - trace.image_grid().registers;
+  const models::ImageGrid& grid = trace.image_grid();
+  const std::int64_t movable = grid.rows > 0 ? grid.patches().size() : trace.length();
   MoveKey key;
   key.each = option<std::string>(input, "as") == "map";
   key.tokens =
@@ -206,7 +207,7 @@ Result<figure::Figure> Move::draw_maps(const ViewInput& input, const Numbers& nu
     const Range& tokens = keys[n].tokens;
     const models::Trace& trace = *input.columns[n].trace;
     const std::vector<std::string> labels = token_labels(trace);
-    const auto first = labels.begin() + trace.image_grid().cls + trace.image_grid().registers;
+    const auto first = labels.begin() + trace.image_grid().prefix();
     figure::Panel panel;
     panel.names = {input.columns[n].name};
     panel.title = moved_name(input, n, keys[n]);

@@ -73,6 +73,9 @@ std::string words_of_query(const Field& row, const Field& patches, const Column&
   if (grid.registers > 0) {
     text += ", to registers " + percent(sum(row, grid.cls, grid.registers));
   }
+  if (grid.detections > 0) {
+    text += ", to detection tokens " + percent(sum(row, grid.patches().end, grid.detections));
+  }
   return text;
 }
 

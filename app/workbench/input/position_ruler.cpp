@@ -73,9 +73,10 @@ void PositionRuler::set_trace(std::shared_ptr<const models::Trace> trace, std::i
   trace_ = std::move(trace);
   const models::ImageGrid grid = trace_ ? trace_->image_grid() : models::ImageGrid();
   start_ = grid.rows > 0 ? 0 : start;
-  before_ = grid.rows > 0 ? grid.cls + grid.registers : 0;
+  before_ = grid.prefix();
   places_.clear();
-  for (auto n = static_cast<std::size_t>(before_); trace_ && n < trace_->tokens().size(); ++n) {
+  const std::int64_t end = grid.rows > 0 ? grid.patches().end : trace_ ? trace_->length() : 0;
+  for (auto n = static_cast<std::size_t>(before_); n < static_cast<std::size_t>(end); ++n) {
     places_.push_back(trace_->tokens()[n].position);
   }
   marked_ = marked_.clamped({0, static_cast<std::int64_t>(places_.size())});

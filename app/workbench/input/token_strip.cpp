@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "app/workbench/widgets/build.h"
@@ -58,9 +59,11 @@ void TokenStrip::set_trace(std::shared_ptr<const models::Trace> trace) {
     trace_ = std::move(trace);
     show_positions_ = false;
     const models::ImageGrid grid = trace_ ? trace_->image_grid() : models::ImageGrid();
-    const auto before = grid.cls + grid.registers;  // a patch's position is its own number
+    const auto before = grid.prefix();  // a patch's position is its own number
+    const auto behind = grid.rows > 0 ? grid.patches().end : std::numeric_limits<std::int64_t>::max();
     for (std::size_t n = 0; trace_ && n < trace_->tokens().size(); ++n) {
-      const auto counted = std::max<std::int64_t>(static_cast<std::int64_t>(n) - before, 0);
+      const auto token = static_cast<std::int64_t>(n);
+      const auto counted = token < behind ? std::max<std::int64_t>(token - before, 0) : 0;
       show_positions_ = show_positions_ || trace_->tokens()[n].position != static_cast<double>(counted);
     }
     pictures_.clear();

@@ -104,6 +104,10 @@ Status Seqpe::accepts(const Positions& positions) const {
     return bad_input("encoding seqpe: " + std::to_string(positions.prefix) +
                      " token(s) without position need the option class_token");
   }
+  if (positions.suffix > 0) {
+    return bad_input("encoding seqpe: expected no tokens behind the patches, found " +
+                     std::to_string(positions.suffix));
+  }
   const at::Tensor ids = positions.ids.slice(0, positions.prefix);
   if (ids.numel() == 0) {
     return {};

@@ -33,16 +33,18 @@ Status read_grid(OpenTrace& trace, std::int64_t length) {
   }
   LOCUS_TRY(const JsonObject object, JsonObject::of(stored, trace.file.metadata("image_grid")));
   ImageGrid& grid = trace.data.grid;
-  for (const auto& [name, member] : {std::pair{"rows", &grid.rows}, std::pair{"columns", &grid.columns},
-                                     std::pair{"cls", &grid.cls}, std::pair{"registers", &grid.registers}}) {
+  for (const auto& [name, member] :
+       {std::pair{"rows", &grid.rows}, std::pair{"columns", &grid.columns}, std::pair{"cls", &grid.cls},
+        std::pair{"registers", &grid.registers}, std::pair{"detections", &grid.detections}}) {
     LOCUS_TRY(*member, size_of(object, name, 0, length));
   }
   const auto patches = checked_product({grid.rows, grid.columns});
-  const auto tokens = patches ? checked_sum({*patches, grid.cls, grid.registers}) : std::nullopt;
+  const auto tokens = patches ? checked_sum({*patches, grid.cls, grid.registers, grid.detections}) : std::nullopt;
   if (tokens != length || *patches == 0) {
-    return bad_input("expected rows × columns + cls + registers to be the " + std::to_string(length) +
+    return bad_input("expected rows × columns + cls + registers + detections to be the " + std::to_string(length) +
                          " tokens, found " + std::to_string(grid.rows) + " × " + std::to_string(grid.columns) + " + " +
-                         std::to_string(grid.cls) + " + " + std::to_string(grid.registers),
+                         std::to_string(grid.cls) + " + " + std::to_string(grid.registers) + " + " +
+                         std::to_string(grid.detections),
                      trace.file.metadata("image_grid"));
   }
   return {};
@@ -50,7 +52,7 @@ Status read_grid(OpenTrace& trace, std::int64_t length) {
 
 Status read_positions(OpenTrace& trace, const TensorInfo* info, std::int64_t length) {
   const ImageGrid& grid = trace.data.grid;
-  trace.positions = grid.rows > 0 ? position::Positions::grid(grid.rows, grid.columns, grid.cls + grid.registers)
+  trace.positions = grid.rows > 0 ? position::Positions::grid(grid.rows, grid.columns, grid.prefix(), grid.detections)
                                   : position::Positions::sequence(length);
   if (info != nullptr) {
     // Time, row and column of each token (M-RoPE) are rows of the file.

@@ -327,10 +327,14 @@ class Writer {
       }
     }
     if (data_.grid.rows > 0) {
-      metadata["image_grid"] = text({{"rows", data_.grid.rows},
-                                     {"columns", data_.grid.columns},
-                                     {"cls", data_.grid.cls},
-                                     {"registers", data_.grid.registers}});
+      json grid{{"rows", data_.grid.rows},
+                {"columns", data_.grid.columns},
+                {"cls", data_.grid.cls},
+                {"registers", data_.grid.registers}};
+      if (data_.grid.detections > 0) {
+        grid["detections"] = data_.grid.detections;
+      }
+      metadata["image_grid"] = text(grid);
     }
     return metadata;
   }

@@ -202,6 +202,19 @@ void leave_out_head(const CheckpointFiles& checkpoint, Plan& plan) {
   }
 }
 
+void leave_out_parts(const CheckpointFiles& checkpoint, const std::vector<std::string_view>& parts, Plan& plan) {
+  if (checkpoint.tensors == nullptr) {
+    return;
+  }
+  for (const formats::TensorInfo& tensor : checkpoint.tensors->tensors()) {
+    const std::vector<std::string_view> words = split(tensor.name, ".");
+    const std::size_t first = words.size() > 2 && words.front() == "module" ? 1 : 0;
+    if (first + 1 < words.size() && std::find(parts.begin(), parts.end(), words[first]) != parts.end()) {
+      list_task_head(words[first], tensor.name, plan);
+    }
+  }
+}
+
 void settle_head(const CheckpointFiles& checkpoint, Plan& plan) {
   if (!plan.spec.is_image()) {
     list_task_heads(checkpoint, plan);

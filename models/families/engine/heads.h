@@ -15,6 +15,10 @@ void settle_head(const CheckpointFiles& checkpoint, Plan& plan);
 // Makes the states the outcome whatever the file holds; tensors of the head are not unexpected.
 void leave_out_head(const CheckpointFiles& checkpoint, Plan& plan);
 
+// Lists tensors whose names begin with one of these components, also behind "module.", as parts that nothing reads: the
+// decoder of a masked autoencoder, the neck of a depth estimator.
+void leave_out_parts(const CheckpointFiles& checkpoint, const std::vector<std::string_view>& parts, Plan& plan);
+
 // Whether tensors with this component in their names belong to the head of another task: "classifier".
 bool is_task_head(std::string_view component);
 

@@ -383,6 +383,7 @@ void members(Structs, Is<models::ImageGrid> auto& x, auto& visit) {
   visit("columns", x.columns);
   visit("cls", x.cls);
   visit("registers", x.registers);
+  visit("detections", x.detections);
 }
 void members(Structs, Is<models::ImageSpan> auto& x, auto& visit) {
   visit("first", x.first);

@@ -36,9 +36,10 @@ Status check_tokens(const std::vector<models::TokenInfo>& tokens, const std::str
 Status check_grid(const TraceSummary& own, const std::string& peer) {
   const models::ImageGrid& grid = own.grid;
   const auto length = static_cast<std::int64_t>(own.tokens.size());
-  const bool sizes = grid.rows >= 0 && grid.columns >= 0 && grid.cls >= 0 && grid.registers >= 0;
+  const bool sizes =
+      grid.rows >= 0 && grid.columns >= 0 && grid.cls >= 0 && grid.registers >= 0 && grid.detections >= 0;
   const auto patches = checked_product({grid.rows, grid.columns});
-  const auto all = patches ? checked_sum({*patches, grid.cls, grid.registers}) : std::nullopt;
+  const auto all = patches ? checked_sum({*patches, grid.cls, grid.registers, grid.detections}) : std::nullopt;
   LOCUS_CHECK(hold(sizes && (grid.rows == 0 || (all && *all == length && *patches > 0)),
                    "expected a grid of the tokens, found another number of patches", peer));
   for (const models::ImageSpan& span : own.images) {

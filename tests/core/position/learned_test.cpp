@@ -66,6 +66,37 @@ TEST(Learned, resamplesTheTableForAnotherGrid) {
   EXPECT_CLOSE(rows.slice(0, 1), at::full({30, 6}, 2.5), 1e-6);
 }
 
+// Sample centres at half steps: row i of h reads the table's row (i + 1/2)·S/h − 1/2, cut off at its ends.
+TEST(Learned, centresLieOnHalfStepsWhereBilinear) {
+  const auto encoding = learned({{"grid_rows", std::int64_t{3}},
+                                 {"grid_columns", std::int64_t{4}},
+                                 {"beyond", std::string("interpolate")},
+                                 {"resample", std::string("bilinear")}});
+  const at::Tensor table = encoding->parameters()[0].value->view({3, 4, 6});
+  const auto place = [](int n, int count, std::int64_t stored) {
+    const double at = (n + 0.5) * static_cast<double>(stored) / count - 0.5;
+    return std::clamp(at, 0.0, static_cast<double>(stored - 1));
+  };
+  for (const auto& [h, w] : {std::pair{5, 7}, {2, 2}, {3, 4}, {1, 6}}) {
+    const at::Tensor rows = encoding->embed(encoding->begin(Positions::grid(h, w, 0), 1)).view({h, w, 6});
+    for (int i = 0; i < h; ++i) {
+      for (int j = 0; j < w; ++j) {
+        const double u = place(i, h, 3);
+        const double v = place(j, w, 4);
+        const auto top = static_cast<std::int64_t>(u);
+        const auto left = static_cast<std::int64_t>(v);
+        const std::int64_t below = std::min(top + 1, std::int64_t{2});
+        const std::int64_t right = std::min(left + 1, std::int64_t{3});
+        const double a = u - static_cast<double>(top);
+        const double b = v - static_cast<double>(left);
+        const at::Tensor want = (table[top][left] * (1 - b) + table[top][right] * b) * (1 - a) +
+                                (table[below][left] * (1 - b) + table[below][right] * b) * a;
+        EXPECT_CLOSE(rows[i][j], want, 1e-6);
+      }
+    }
+  }
+}
+
 // Corner upon corner: row i of h reads the table's row i·(S − 1)/(h − 1), between its two neighbours.
 TEST(Learned, cornersLieOnEachOtherWhereAsked) {
   const auto encoding = learned({{"grid_rows", std::int64_t{3}},
@@ -93,12 +124,53 @@ TEST(Learned, cornersLieOnEachOtherWhereAsked) {
   }
 }
 
+// Rows behind the grid's are those of the tokens behind the patches, whatever the grid.
+TEST(Learned, tokensBehindThePatchesHaveRowsOfTheirOwn) {
+  const auto encoding = learned({{"class_rows", std::int64_t{1}},
+                                 {"after_rows", std::int64_t{2}},
+                                 {"grid_rows", std::int64_t{3}},
+                                 {"grid_columns", std::int64_t{4}},
+                                 {"beyond", std::string("interpolate")}});
+  const at::Tensor table = *encoding->parameters()[0].value;
+  ASSERT_EQ(table.size(0), 15);
+  const Positions own = Positions::grid(3, 4, 1, 2);
+  EXPECT_EQ(own.size(), 15);
+  EXPECT_TRUE(encoding->embed(encoding->begin(own, 1)).equal(table));
+  const at::Tensor other = encoding->embed(encoding->begin(Positions::grid(2, 2, 2, 2), 1));
+  ASSERT_EQ(other.size(0), 8);
+  EXPECT_TRUE(other[0].equal(table[0]));
+  EXPECT_TRUE(other[1].eq(0).all().item<bool>());
+  EXPECT_TRUE(other.slice(0, 6).equal(table.slice(0, 13)));
+  EXPECT_CLOSE(other.slice(0, 2, 6),
+               at::upsample_bicubic2d(table.slice(0, 1, 13).view({1, 3, 4, 6}).permute({0, 3, 1, 2}), {2, 2}, false)
+                   .flatten(2)
+                   .squeeze(0)
+                   .t(),
+               1e-6);
+  EXPECT_FALSE(encoding->accepts(Positions::grid(3, 4, 1)).ok());
+  EXPECT_FALSE(encoding->accepts(Positions::grid(3, 4, 1, 3)).ok());
+  for (const char* const other : {"rope-axial", "rope-mixed", "relative-grid"}) {
+    ModelShape shape;
+    shape.trained_length = 12;
+    shape.head_width = 8;
+    const auto made = make_encoding(other, {}, shape);
+    ASSERT_TRUE(made.ok()) << made.error().describe();
+    EXPECT_TRUE((*made)->accepts(Positions::grid(3, 4, 1)).ok());
+    EXPECT_FALSE((*made)->accepts(Positions::grid(3, 4, 1, 2)).ok());
+  }
+  const Positions part = own.slice({12, 15});
+  EXPECT_EQ(part.prefix, 0);
+  EXPECT_EQ(part.suffix, 2);
+  EXPECT_EQ(own.slice({0, 13}).suffix, 0);
+}
+
 TEST(Learned, refusesBadOptions) {
   ModelShape shape;
   EXPECT_FALSE(make_encoding("learned", {}, shape).ok());
   EXPECT_FALSE(make_encoding("learned", {{"length", std::int64_t{-4}}}, shape).ok());
   EXPECT_FALSE(make_encoding("learned", {{"grid_rows", std::int64_t{2}}}, shape).ok());
   EXPECT_FALSE(make_encoding("learned", {{"beyond", std::string("wrap")}}, shape).ok());
+  EXPECT_FALSE(make_encoding("learned", {{"length", std::int64_t{4}}, {"after_rows", std::int64_t{1}}}, shape).ok());
 }
 
 }  // namespace

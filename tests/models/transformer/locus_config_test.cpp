@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 namespace {
 
 using locus::ErrorCode;
@@ -300,6 +302,30 @@ TEST(LocusConfig, KeepsAnImageStem) {
   EXPECT_EQ(read->image.columns, 5);
   EXPECT_EQ(read->image, spec.image);
   EXPECT_FALSE(read->causal);
+}
+
+TEST(LocusConfig, KeepsDetectionTokens) {
+  Spec spec;
+  spec.image = {8, 1, 4, 5};
+  spec.image.detections = 6;
+  spec.image.positions_after_layers = true;
+  spec.causal = spec.tied_head = spec.head = false;
+  spec.encodings = {{"learned",
+                     {{"class_rows", std::int64_t{1}},
+                      {"after_rows", std::int64_t{6}},
+                      {"grid_rows", std::int64_t{4}},
+                      {"grid_columns", std::int64_t{5}}}}};
+  const auto read = parse_locus_config(json::parse(locus_config(spec).dump()), "config.json");
+  ASSERT_TRUE(read.ok()) << read.error().describe();
+  EXPECT_EQ(read->image, spec.image);
+  for (const auto& [detections, head, encoding] :
+       {std::tuple{-1, false, "learned"}, {4097, false, "learned"}, {6, true, "learned"}, {6, false, "rope-axial"}}) {
+    Spec wrong = spec;
+    wrong.image.detections = detections;
+    wrong.head = head;
+    wrong.encodings.front().name = encoding;
+    EXPECT_FALSE(validate(wrong).ok()) << detections << " " << head << " " << encoding;
+  }
 }
 
 TEST(LocusConfig, NamesTheFieldThatIsWrong) {

@@ -13,7 +13,7 @@
 namespace locus::views {
 
 std::int64_t prefix_of(const models::ImageGrid& grid) {
-  return grid.cls + grid.registers;
+  return grid.prefix();
 }
 
 std::int64_t patch_query(const ViewInput& input, const Column& column) {
@@ -35,6 +35,9 @@ std::string patch_label(const models::ImageGrid& grid, std::int64_t token) {
   const std::int64_t patch = token - prefix_of(grid);
   if (patch < 0) {
     return "register " + std::to_string(token - grid.cls);
+  }
+  if (const std::int64_t behind = token - grid.patches().end; behind >= 0) {
+    return "detection token " + std::to_string(behind);
   }
   return "patch " + std::to_string(patch / grid.columns) + ", " + std::to_string(patch % grid.columns);
 }

@@ -1,5 +1,5 @@
 // Patch grids: what the views of images share. Token p of an image run is: class tokens, registers, then the patches
-// row by row; patch (r, c) covers [c, c+1) × [r, r+1) of the panel's axes, row 0 on top.
+// row by row, then detection tokens; patch (r, c) covers [c, c+1) × [r, r+1) of the panel's axes, row 0 on top.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ std::vector<PatchArea> patch_areas(const models::Trace& trace);
 // none either; of a text its last token.
 std::int64_t patch_query(const ViewInput& input, const Column& column);
 
-// "CLS", "register 1", "patch 3, 5" (row, column).
+// "CLS", "register 1", "patch 3, 5" (row, column), "detection token 0".
 std::string patch_label(const models::ImageGrid& grid, std::int64_t token);
 // The same of an image run; of a text the token's label.
 std::string query_label(const models::Trace& trace, std::int64_t token);
