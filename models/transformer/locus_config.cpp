@@ -95,6 +95,9 @@ ordered_json locus_config(const Spec& spec) {
                        {"registers", spec.image.registers},
                        {"patch_bias", spec.image.patch_bias},
                        {"position_embedding", spec.image.position_embedding}};
+    if (spec.image.patch_norm) {
+      config["image"]["patch_norm"] = true;
+    }
   }
   return config;
 }

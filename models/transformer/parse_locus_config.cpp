@@ -109,6 +109,7 @@ Status read_image(const json& image, Spec& spec, const std::string& file) {
   reader.read("class_tokens", spec.image.class_tokens);
   reader.read("registers", spec.image.registers);
   reader.read("patch_bias", spec.image.patch_bias);
+  reader.read("patch_norm", spec.image.patch_norm);
   reader.read("position_embedding", spec.image.position_embedding);
   return reader.status();
 }
