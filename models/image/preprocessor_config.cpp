@@ -290,7 +290,8 @@ Result<Preprocessing> parse_hugging_face(const JsonObject& object) {
   }
   if (const Json* size = object.find("size"); size != nullptr && takes_size(options.rule)) {
     // A number means a square, but for CLIP and its successors the shorter edge.
-    LOCUS_TRY(const Extent extents, extent(object, "size", *size, type.starts_with("CLIP")));
+    const bool shorter = type.starts_with("CLIP") || type.starts_with("ChineseCLIP");
+    LOCUS_TRY(const Extent extents, extent(object, "size", *size, shorter));
     options.height = extents.height;
     options.width = extents.width;
     options.shortest_edge = extents.shortest_edge;

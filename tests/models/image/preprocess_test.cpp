@@ -298,6 +298,17 @@ TEST(Preprocess, APictureInTilesIsNotOneInput) {
   EXPECT_EQ(preprocess_all(square, *large, 4).error().code, ErrorCode::kTooLarge);
 }
 
+TEST(Preprocess, ANumberIsTheShorterEdgeOfClipAndChineseClip) {
+  for (const auto& [type, shorter] :
+       {std::pair{"CLIPImageProcessor", true}, {"ChineseCLIPImageProcessor", true}, {"ViTImageProcessor", false}}) {
+    const auto options =
+        parse_preprocessor(std::string(R"({"image_processor_type": ")") + type + R"(", "size": 30})", "file.json");
+    ASSERT_TRUE(options.ok()) << options.error().describe();
+    EXPECT_EQ(options->shortest_edge, shorter) << type;
+    EXPECT_EQ(options->height, 30);
+  }
+}
+
 // SigLIP 2's processor: as many whole patches as max_num_patches allows. Sizes of transformers 5.24.
 TEST(Preprocess, PatchesAreAsManyAsThereMayBe) {
   const auto options = parse_preprocessor(
