@@ -219,7 +219,7 @@ class PairSplit final : public AddressingSplit {
   std::size_t set_of(std::int64_t head) const { return turns_.size() == 1 ? 0 : index(head); }
   double position(std::int64_t token) const { return layer_.ids[token][0].item<double>(); }
 
-  // (T, M) φ of every token, 0 of those without a position.
+  // (T, M) φ of every token; of those without a position their own angles, or 0.
   at::Tensor angles(std::int64_t set) const {
     at::Tensor angles = at::matmul(layer_.ids, layer_.form.frequencies[set].t());
     if (layer_.form.offsets.defined()) {
@@ -227,6 +227,9 @@ class PairSplit final : public AddressingSplit {
     }
     if (layer_.prefix > 0) {
       angles.slice(0, 0, layer_.prefix).zero_();
+      if (const at::Tensor& own = layer_.form.class_angles; own.defined()) {
+        angles.slice(0, 0, own.size(0)).copy_(own);
+      }
     }
     return angles;
   }

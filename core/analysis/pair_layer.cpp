@@ -171,7 +171,10 @@ Result<Unrotated> unrotated(const PairLayer& layer, std::int64_t head, std::int6
       at[index(p)] = ids.data_ptr<double>()[t * ids.size(1) + p];
     }
     const bool turns = !form.state && t >= layer.prefix;
-    const double angle = turns ? layer.angle(head, pair, at) + offset : 0.0;
+    const bool own = !turns && form.class_angles.defined() && t < form.class_angles.size(0);
+    const double angle = turns ? layer.angle(head, pair, at) + offset
+                         : own ? form.class_angles[t][pair].item<double>()
+                               : 0.0;
     const double cos = std::cos(angle) / (form.state ? 1.0 : form.magnitude);
     const double sin = std::sin(angle) / (form.state ? 1.0 : form.magnitude);
     const auto back = [&](const at::Tensor& real, const at::Tensor& imaginary, std::vector<double>& to_real,

@@ -21,6 +21,15 @@ std::pair<std::int64_t, std::int64_t> grid_extent(const Positions& positions) {
   return {static_cast<std::int64_t>(last[0].item<double>()) + 1, static_cast<std::int64_t>(last[1].item<double>()) + 1};
 }
 
+// (count) the rows of a table of `size` that `count` rows read: i/count among the limits 1/size, 2/size, …
+at::Tensor buckets(std::int64_t count, std::int64_t size) {
+  const double part = 1.0 / static_cast<double>(size);
+  const at::Tensor limits = size > 1 ? at::arange(part, 1.0, part, at::kFloat) : at::empty({0}, at::kFloat);
+  const at::Tensor step = at::full({1}, static_cast<double>(count), at::kFloat).reciprocal();
+  return at::bucketize((at::arange(count, at::kFloat) * step).clamp_max(1.0 - 1e-6), limits, false, true)
+      .clamp_max(size - 1);
+}
+
 // (1, C, rows, columns) of a grid (1, C, h, w).
 at::Tensor resampled(const at::Tensor& grid, std::int64_t rows, std::int64_t columns, TableResampling how) {
   switch (how) {
@@ -30,6 +39,11 @@ at::Tensor resampled(const at::Tensor& grid, std::int64_t rows, std::int64_t col
       return at::_upsample_bicubic2d_aa(grid, {rows, columns}, false);
     case TableResampling::kBilinear:
       return at::upsample_bilinear2d(grid, {rows, columns}, false);
+    case TableResampling::kBilinearAntialias:
+      return at::_upsample_bilinear2d_aa(grid, {rows, columns}, false);
+    case TableResampling::kBuckets:
+      return grid.index_select(2, buckets(rows, grid.size(2)).to(grid.device()))
+          .index_select(3, buckets(columns, grid.size(3)).to(grid.device()));
     case TableResampling::kBilinearCorners:
       break;
   }
@@ -58,11 +72,14 @@ const OptionTable<LearnedOptions> LearnedOptions::kTable{
      kTableRows},
     {"grid_columns", &LearnedOptions::grid_columns, "columns of that grid", kTableRows},
     {"resample", &LearnedOptions::resample,
-     "how a grid is made another: bicubic, bicubic-antialias, bilinear, or bilinear-corners (corner upon corner)",
-     Words{WordTable<TableResampling, 4>{{{"bicubic", TableResampling::kBicubic},
+     "how a grid is made another: bicubic, bicubic-antialias, bilinear, bilinear-antialias, bilinear-corners (corner "
+     "upon corner), or buckets (the row of the same share)",
+     Words{WordTable<TableResampling, 6>{{{"bicubic", TableResampling::kBicubic},
                                           {"bicubic-antialias", TableResampling::kBicubicAntialias},
                                           {"bilinear", TableResampling::kBilinear},
-                                          {"bilinear-corners", TableResampling::kBilinearCorners}}}}},
+                                          {"bilinear-antialias", TableResampling::kBilinearAntialias},
+                                          {"bilinear-corners", TableResampling::kBilinearCorners},
+                                          {"buckets", TableResampling::kBuckets}}}}},
 };
 
 Status LearnedOptions::check() const {
@@ -193,7 +210,9 @@ at::Tensor Learned::grid_rows(const Positions& positions) const {
   const auto [rows, columns] = grid_extent(positions);
   const std::int64_t behind = options_.class_rows + options_.length;
   at::Tensor patches = table_.slice(0, options_.class_rows, behind);
-  if (rows != options_.grid_rows || columns != options_.grid_columns) {
+  // Buckets of the same number are not always those of the same rows: shares are rounded.
+  if (rows != options_.grid_rows || columns != options_.grid_columns ||
+      options_.resample == TableResampling::kBuckets) {
     const at::Tensor image = patches.view({1, options_.grid_rows, options_.grid_columns, shape_.width});
     const at::Tensor grid = image.permute({0, 3, 1, 2});
     patches =

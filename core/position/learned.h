@@ -8,7 +8,7 @@
 
 namespace locus::position {
 
-enum class TableResampling { kBicubic, kBicubicAntialias, kBilinear, kBilinearCorners };
+enum class TableResampling { kBicubic, kBicubicAntialias, kBilinear, kBilinearAntialias, kBilinearCorners, kBuckets };
 
 struct LearnedOptions : TableOptions<LearnedOptions> {
   std::int64_t length = 0;   // positions in the table (0: the trained length); a grid's rows·columns
@@ -20,7 +20,9 @@ struct LearnedOptions : TableOptions<LearnedOptions> {
   std::int64_t grid_rows = 0;     // the patch grid the table was trained on; 0: a sequence
   std::int64_t grid_columns = 0;  // likewise
   // Option `resample`: "bicubic" (a = −0.75), "bicubic-antialias" (a = −0.5), "bilinear" (sample centres at half steps;
-  // DPT), or "bilinear-corners" (the corners of both grids lie on each other; Qwen3-VL).
+  // DPT), "bilinear-antialias" (NaFlex), "bilinear-corners" (the corners of both grids lie on each other; Qwen3-VL), or
+  // "buckets": row i of n reads the table's row ⌊i·S/n⌋ of S, with the roundings of float32 that transformers has
+  // (NaViT's positions, Idefics).
   TableResampling resample = TableResampling::kBicubic;
 
   static const OptionTable<LearnedOptions> kTable;

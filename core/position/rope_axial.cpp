@@ -6,6 +6,7 @@
 
 #include "core/base/shown.h"
 #include "core/position/list.h"
+#include "core/position/shared/fresh_weights.h"
 
 namespace locus::position {
 
@@ -35,6 +36,8 @@ const OptionTable<RopeAxialOptions> RopeAxialOptions::kTable{
      "the "
      "odd ones (Pixtral)",
      Words{WordTable<bool, 2>{{{"shared", false}, {"alternating", true}}}}},
+    {"class_angles", &RopeAxialOptions::class_angles,
+     "first tokens without position (CLS), which turn by trained angles (MLCD)", Whole{0, 64}},
     {"layout", &RopeAxialOptions::layout, "pairs are channels (2m, 2m + 1); half: (m, m + D/2)", kLayoutWords},
 };
 
@@ -64,6 +67,7 @@ const Description& RopeAxial::about() {
       .paper = "Heo et al. 2024, arXiv:2403.13298; Siméoni et al. 2025 (DINOv3), arXiv:2508.10104",
       .equation = "⟨R q, R k⟩/√D, pairs turn by x·f_m and y·f_m, f_m = base^(−4m/D), m < D/4",
       .content = "unrotated q·k/√D, as if both patches stood at one place",
+      .parameters = {{"class_angles", "(class_angles, D/2)", "angles of the first tokens without position"}},
       .options = RopeAxialOptions::kTable.described(),
       .rotates = true,
       .has_dot_product = true,
@@ -81,6 +85,26 @@ Status RopeAxial::settle(RopeAxialOptions& /*options*/, const ModelShape& shape)
   return {};
 }
 
+RopeAxial::RopeAxial(const ModelShape& shape, const RopeAxialOptions& options) : WithOptions(shape, options) {
+  if (options.class_angles > 0) {
+    class_angles_ = normal({options.class_angles, shape.head_width / 2}, 1.0);
+  }
+}
+
+std::vector<Parameter> RopeAxial::parameters() {
+  return options_.class_angles > 0 ? std::vector<Parameter>{{"class_angles", &class_angles_}}
+                                   : std::vector<Parameter>();
+}
+
+Status RopeAxial::accepts(const Positions& positions) const {
+  LOCUS_CHECK(accepts_grid(positions, about().name));
+  if (positions.prefix < options_.class_angles) {
+    return bad_input("encoding rope-axial: expected " + std::to_string(options_.class_angles) +
+                     " class tokens before the patches, found " + std::to_string(positions.prefix));
+  }
+  return {};
+}
+
 at::Tensor RopeAxial::frequencies(std::int64_t axis) const {
   return options_.alternating ? inverse_frequencies(shape_.head_width, options_.base).view({-1, 2}).select(1, axis)
                               : inverse_frequencies(shape_.head_width / 2, options_.base);
@@ -94,7 +118,11 @@ State RopeAxial::begin(const Positions& positions, std::int64_t /*batch*/) const
   const at::Tensor y = angle(0);
   const at::Tensor x = angle(1);
   const at::Tensor pairs = options_.rows_first ? at::cat({y, x}, -1) : at::cat({x, y}, -1);
-  const at::Tensor angles = without_prefix(pairs, positions.prefix);
+  at::Tensor angles = without_prefix(pairs, positions.prefix);
+  if (options_.class_angles > 0) {
+    const at::Tensor own = class_angles_.to(angles.device(), at::kDouble);
+    angles = at::cat({own, angles.slice(0, options_.class_angles)}, 0);
+  }
   return {positions, Rotation{angles.cos(), angles.sin()}.packed()};
 }
 
@@ -124,6 +152,9 @@ Result<PairForm> RopeAxial::pair_form(const Prepared& prepared, std::int64_t /*l
     }
   }
   form.frequencies = at::cat(speeds).unsqueeze(0);
+  if (options_.class_angles > 0) {
+    form.class_angles = class_angles_.detach().to(at::kCPU, at::kDouble);
+  }
   form.offsets = offsets.empty() ? at::Tensor() : at::cat(offsets);
   return form;
 }

@@ -1,7 +1,9 @@
 // RoPE for images, axial: half of the pairs turn with the column, half with the row (RoPE-ViT, DINOv3).
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "core/position/shared/pair_form.h"
 #include "core/position/shared/rotation.h"
@@ -19,6 +21,7 @@ struct RopeAxialOptions : TableOptions<RopeAxialOptions> {
   // Option `frequencies`. "shared": x and y turn with the same f_m. "alternating": of base^(−2k/D), k < D/2, the rows
   // have the even ones and the columns the odd ones (Pixtral).
   bool alternating = false;
+  std::int64_t class_angles = 0;  // first tokens without position, which turn by trained angles (MLCD's class token)
 
   static const OptionTable<RopeAxialOptions> kTable;
 };
@@ -29,15 +32,17 @@ Status accepts_grid(const Positions& positions, const std::string& name);
 // Angles with the rows of tokens without position set to 0, so that these are never turned: (…, T, M) -> (…, T, M).
 at::Tensor without_prefix(const at::Tensor& angles, std::int64_t prefix);
 
-// The first D/4 pairs of patch (row y, column x) turn by x·f_m, the others by y·f_m, f_m = base^(−4m/D), m < D/4.
+// The first D/4 pairs of patch (row y, column x) turn by x·f_m, the others by y·f_m, f_m = base^(−4m/D), m < D/4. The
+// first tokens without position turn by trained angles, where the option says so; the others do not.
 class RopeAxial final : public WithOptions<RopeAxial, RopeAxialOptions>, public Paired {
  public:
   static const Description& about();
   static Status settle(RopeAxialOptions& options, const ModelShape& shape);
 
-  using WithOptions::WithOptions;
+  RopeAxial(const ModelShape& shape, const RopeAxialOptions& options);
 
-  Status accepts(const Positions& positions) const override { return accepts_grid(positions, about().name); }
+  std::vector<Parameter> parameters() override;
+  Status accepts(const Positions& positions) const override;
   // table: (2, T, D/2) float64 cos and sin.
   State begin(const Positions& positions, std::int64_t batch) const override;
   Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
@@ -47,6 +52,8 @@ class RopeAxial final : public WithOptions<RopeAxial, RopeAxialOptions>, public 
  private:
   // (D/4) of the rows (0) or columns (1).
   at::Tensor frequencies(std::int64_t axis) const;
+
+  at::Tensor class_angles_;  // (class_angles, D/2); undefined without
 };
 
 }  // namespace locus::position

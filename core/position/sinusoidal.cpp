@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/position/list.h"
+#include "core/position/rope_axial.h"
 
 namespace locus::position {
 
@@ -27,7 +28,15 @@ const OptionTable<SinusoidalOptions> SinusoidalOptions::kTable{
     {"spacing", &SinusoidalOptions::closed, "rates of the pairs: open, base^(−2m/C); closed, base^(−m/(C/2−1))",
      Words{WordTable<bool, 2>{{{"open", false}, {"closed", true}}}}},
     {"first", &SinusoidalOptions::first, "row of position 0; above 0, padding (position −1) gets nothing", kRows},
+    {"grid", &SinusoidalOptions::grid,
+     "none: a sequence; columns or rows: what the first C/2 channels of an image's patch follow (AIMv2)",
+     Words{WordTable<SineGrid, 3>{
+         {{"none", SineGrid::kNone}, {"columns", SineGrid::kColumns}, {"rows", SineGrid::kRows}}}}},
 };
+
+Status SinusoidalOptions::check() const {
+  return grid == SineGrid::kNone || first == 0 ? Status() : Status(wrong_option("first", "0 in a grid", first));
+}
 
 const Description& Sinusoidal::about() {
   static const Description description{
@@ -53,15 +62,37 @@ Status Sinusoidal::settle(SinusoidalOptions& options, const ModelShape& shape) {
     return bad_input("encoding sinusoidal: expected a model width of at least 4 for closed spacing, found " +
                      std::to_string(shape.width));
   }
+  if (options.grid != SineGrid::kNone && (shape.width % 4 != 0 || (options.closed && shape.width < 8))) {
+    return bad_input("encoding sinusoidal: expected a model width that 4 divides" +
+                     std::string(options.closed ? ", at least 8," : "") + " in a grid, found " +
+                     std::to_string(shape.width));
+  }
   return {};
 }
 
+Status Sinusoidal::accepts(const Positions& positions) const {
+  return options_.grid == SineGrid::kNone ? PositionEncoding::accepts(positions)
+                                          : accepts_grid(positions, about().name);
+}
+
+at::Tensor Sinusoidal::waves(const at::Tensor& ids, std::int64_t width) const {
+  const at::Tensor rates =
+      options_.closed ? closed_frequencies(width, options_.base) : inverse_frequencies(width, options_.base);
+  const Rotation turns = rotation(ids, rates);
+  return options_.layout == PairLayout::kInterleaved ? at::stack({turns.sin, turns.cos}, -1).flatten(-2)
+                                                     : at::cat({turns.sin, turns.cos}, -1);
+}
+
 State Sinusoidal::begin(const Positions& positions, std::int64_t /*batch*/) const {
-  const at::Tensor rates = options_.closed ? closed_frequencies(shape_.width, options_.base)
-                                           : inverse_frequencies(shape_.width, options_.base);
-  const Rotation waves = rotation(positions.ids + static_cast<double>(options_.first), rates);
-  at::Tensor table = options_.layout == PairLayout::kInterleaved ? at::stack({waves.sin, waves.cos}, -1).flatten(-2)
-                                                                 : at::cat({waves.sin, waves.cos}, -1);
+  if (options_.grid != SineGrid::kNone) {
+    const std::int64_t half = shape_.width / 2;
+    const at::Tensor rows = waves(positions.ids.select(1, 0), half);
+    const at::Tensor columns = waves(positions.ids.select(1, 1), half);
+    at::Tensor both = options_.grid == SineGrid::kColumns ? at::cat({columns, rows}, -1) : at::cat({rows, columns}, -1);
+    both.slice(0, 0, positions.prefix).zero_();
+    return {positions, both.to(at::kFloat)};
+  }
+  at::Tensor table = waves(positions.ids + static_cast<double>(options_.first), shape_.width);
   if (options_.first > 0) {
     table = table.masked_fill(positions.ids.eq(-1).unsqueeze(-1), 0);
   }

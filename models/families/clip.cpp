@@ -1,5 +1,9 @@
-// The image towers of CLIP and SigLIP: alone, or as the vision_model part of a file with both towers. The output is
-// every token's state after the last norm, except for SigLIP's classifiers.
+// The image towers of CLIP and SigLIP, and of Chinese-CLIP and MetaCLIP 2, which are CLIP's: alone, or as the
+// vision_model part of a file with both towers. The output is every token's state after the last norm, except for
+// SigLIP's classifiers; of Chinese-CLIP and MetaCLIP 2 it is the state before that norm, as in transformers 5.
+#include <cmath>
+
+#include "models/families/engine/computed.h"
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 
@@ -44,10 +48,15 @@ Status finish_clip(const CheckpointFiles& checkpoint, Plan& plan) {
   // transformers 5 writes a single tower without a prefix; its class normalises only the pooled class token and returns
   // the states before that norm.
   if (checkpoint.find("embeddings.patch_embedding.weight") != nullptr) {
-    plan.spec.final_norm = false;
-    plan.skipped.emplace_back("post_layernorm.*");
+    leave_out_last_norm(plan);
   }
   learned_grid(plan.spec);
+  return {};
+}
+
+Status finish_successor(const CheckpointFiles& checkpoint, Plan& plan) {
+  LOCUS_CHECK(finish_clip(checkpoint, plan));
+  leave_out_last_norm(plan);
   return {};
 }
 
@@ -60,8 +69,8 @@ Status finish_siglip(const CheckpointFiles& checkpoint, Plan& plan) {
   return {};
 }
 
-Family clip() {
-  Family family = tower("clip_vision_model");
+Family clip(std::string_view name = "clip_vision_model") {
+  Family family = tower(name);
   family.fixed = [](Draft& draft) {
     fix_tower(draft);
     draft.spec.image.patch_bias = false;
@@ -71,6 +80,13 @@ Family clip() {
   family.set({{"hidden_act"}, slot::activation, "quick_gelu"});
   family.set({{"patch_size"}, slot::patch, std::int64_t{32}});
   family.finish = finish_clip;
+  return family;
+}
+
+// A tower of the same fields and names (Chinese-CLIP, MetaCLIP 2).
+Family clip_successor(std::string_view name) {
+  Family family = clip(name);
+  family.finish = finish_successor;
   return family;
 }
 
@@ -88,11 +104,59 @@ Family siglip() {
   return family;
 }
 
+// SigLIP 2 of any size (NaFlex): the file has a matrix of patches instead of a convolution.
+Status finish_siglip2(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  transformer::ImageStem& image = plan.spec.image;
+  LOCUS_TRY(const std::int64_t patches, integer_or(config, "num_patches", 256));
+  image.rows = image.columns = std::llround(std::sqrt(static_cast<double>(patches)));
+  if (image.rows * image.rows != patches) {
+    return unsupported("expected the patches of a square, found " + std::to_string(patches),
+                       config.context("num_patches"));
+  }
+  plan.spec.trained_length = patches;
+  LOCUS_CHECK(read_classes(checkpoint, "classifier.weight", plan.spec));
+  learned_grid(plan.spec);
+  plan.spec.encodings.front().options.set("resample", std::string("bilinear-antialias"));
+  if (checkpoint.tensors == nullptr) {
+    return {};
+  }
+  const Family table = tower("");
+  const std::string own =
+      checkpoint.prefix_of(table.prefixes, std::string(table.anchor)) + "embeddings.patch_embedding.";
+  return compute_kernel(checkpoint, {own + "kernel", own + "weight", image.patch, image.channels}, plan);
+}
+
+Family siglip2(std::string_view name) {
+  Family family = siglip();
+  family.name = name;
+  std::erase_if(family.names, [](const Name& row) { return row.parameter == "patch"; });
+  family.names.push_back({"patch.weight", "embeddings.patch_embedding.kernel"});
+  family.names.push_back({"patch.bias", "embeddings.patch_embedding.bias"});
+  family.skipped.emplace_back("embeddings.patch_embedding.weight");
+  family.finish = finish_siglip2;
+  return family;
+}
+
 // The image tower of a file with both towers; its sizes are under vision_config.
-Result<Plan> read_both(const CheckpointFiles& checkpoint) {
+Result<Plan> read_half(const Family& tower, const CheckpointFiles& checkpoint) {
   CheckpointFiles inner = checkpoint;
   LOCUS_TRY(inner.config, group(checkpoint.config, "vision_config"));
-  return read_table(model_type(checkpoint) == "clip" ? clip() : siglip(), inner, inner.config);
+  return read_table(tower, inner, inner.config);
+}
+
+Result<Plan> read_both(const CheckpointFiles& checkpoint) {
+  return read_half(model_type(checkpoint) == "clip" ? clip() : siglip(), checkpoint);
+}
+
+Result<Plan> read_siglip2(const CheckpointFiles& checkpoint) {
+  return read_half(kSiglip2Vision, checkpoint);
+}
+
+// transformers lets vision_config_dict, where it is an object, replace vision_config.
+Result<Plan> read_successor(const CheckpointFiles& checkpoint) {
+  LOCUS_CHECK(check_fixed_fields(checkpoint.config, {{"vision_config_dict"}}));
+  return read_half(model_type(checkpoint) == "chinese_clip" ? kChineseClipVision : kMetaClip2Vision, checkpoint);
 }
 
 // The same with a prefix of another file.
@@ -107,6 +171,13 @@ Family nested(Family family) {
 
 }  // namespace
 
+Family clip_vision(std::string_view name) {
+  return clip(name);
+}
+void leave_out_last_norm(Plan& plan) {
+  plan.spec.final_norm = false;
+  plan.skipped.insert(plan.skipped.end(), {"post_layernorm.weight", "post_layernorm.bias"});
+}
 Family clip_tower() {
   return nested(clip());
 }
@@ -121,7 +192,14 @@ Family plain_siglip_tower() {
 
 const Family kClipVision = clip();
 const Family kSiglipVision = siglip();
+const Family kChineseClipVision = clip_successor("chinese_clip_vision_model");
+const Family kMetaClip2Vision = clip_successor("metaclip_2_vision_model");
 const Family kClip{.name = "clip", .read = read_both, .harmless = {"text_config"}};
+const Family kChineseClip{
+    .name = "chinese_clip", .read = read_successor, .harmless = {"text_config", "text_config_dict"}};
+const Family kMetaClip2{.name = "metaclip_2", .read = read_successor, .harmless = {"text_config", "text_config_dict"}};
+const Family kSiglip2Vision = siglip2("siglip2_vision_model");
+const Family kSiglip2{.name = "siglip2", .read = read_siglip2, .harmless = {"text_config"}};
 const Family kSiglip{.name = "siglip", .read = read_both, .harmless = {"text_config"}};
 
 }  // namespace locus::families

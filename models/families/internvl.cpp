@@ -1,5 +1,5 @@
-// InternVL under the library's names: a ViT with scaled branches, patches joined four by four, and a Qwen2 or Llama
-// text.
+// InternVL under the library's names: a ViT with scaled branches, alone or with patches joined four by four and a Qwen2
+// or Llama text.
 #include <cmath>
 
 #include "core/base/shown.h"
@@ -35,6 +35,9 @@ Status finish_internvl_tower(const CheckpointFiles& checkpoint, Plan& plan) {
   plan.spec.norm = norm == "rms_norm" ? transformer::Norm::kRms : transformer::Norm::kLayer;
   LOCUS_TRY(const bool mean, config.boolean("use_mean_pooling", true));
   plan.spec.final_norm = !mean;
+  if (norm == "rms_norm" && !mean) {  // the last norm is a LayerNorm whatever the others are
+    return unsupported("expected true with rms_norm, found false", config.context("use_mean_pooling"));
+  }
   LOCUS_TRY(const bool normed, config.boolean("use_qk_norm", false));
   LOCUS_CHECK(check_fixed_fields(config, {{"use_absolute_position_embeddings", {true}}}));
   plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
@@ -43,7 +46,6 @@ Status finish_internvl_tower(const CheckpointFiles& checkpoint, Plan& plan) {
   });
   plan.spec.head = false;
   learned_grid(plan.spec);
-  keep_table(plan.spec);
   return {};
 }
 
@@ -85,6 +87,7 @@ Family internvl_tower() {
 
 Status finish_internvl(const CheckpointFiles& checkpoint, const Config& /*vision*/, Plan& text, VisionPlan& plan) {
   const Config& config = checkpoint.config;
+  keep_table(plan.tower.spec);
   LOCUS_TRY(plan.connector.states, feature_layers(config, "vision_feature_layer", -1, plan.tower.spec.depth()));
   LOCUS_TRY(const double ratio, config.number("downsample_ratio", 0.5));
   LOCUS_TRY(const std::string strategy, config.text("vision_feature_select_strategy", "default"));
@@ -114,6 +117,12 @@ const VisionTable kInternvlTable{
 };
 
 }  // namespace
+
+const Family kInternvlVision = [] {
+  Family family = internvl_tower();
+  family.prefixes = {"", "vision_tower.", "model.vision_tower."};
+  return family;
+}();
 
 const Family kInternvl{
     .name = "internvl",

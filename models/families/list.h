@@ -8,6 +8,7 @@
 
 namespace locus::families {
 
+extern const Family kAimv2Vision;
 extern const Family kBailingHybrid;
 extern const Family kBamba;
 extern const Family kBart;
@@ -18,6 +19,8 @@ extern const Family kBigBirdPegasus;
 extern const Family kBlenderbot;
 extern const Family kBlenderbotSmall;
 extern const Family kBloom;
+extern const Family kChineseClip;
+extern const Family kChineseClipVision;
 extern const Family kClip;
 extern const Family kClipText;
 extern const Family kClipVision;
@@ -65,9 +68,12 @@ extern const Family kGrape;
 extern const Family kHrmText;
 extern const Family kHunyuan;
 extern const Family kHunyuanMoe;
+extern const Family kIdefics2Vision;
 extern const Family kIdefics3;
+extern const Family kIdefics3Vision;
 extern const Family kIjepa;
 extern const Family kInternvl;
+extern const Family kInternvlVision;
 extern const Family kJamba;
 extern const Family kKimiLinear;
 extern const Family kLaraMini;
@@ -86,6 +92,8 @@ extern const Family kM2m100;
 extern const Family kMarian;
 extern const Family kMarkupLm;
 extern const Family kMbart;
+extern const Family kMetaClip2;
+extern const Family kMetaClip2Vision;
 extern const Family kMiniMax;
 extern const Family kMiniMaxM3;
 extern const Family kMistral3;
@@ -93,6 +101,8 @@ extern const Family kMistral4;
 extern const Family kMistral;
 extern const Family kMixtral;
 extern const Family kModernbert;
+extern const Family kMlcd;
+extern const Family kMlcdVision;
 extern const Family kMolmo2;
 extern const Family kMoshi;
 extern const Family kMpt;
@@ -109,6 +119,7 @@ extern const Family kPhi3;
 extern const Family kPhi;
 extern const Family kPhimoe;
 extern const Family kPixio;
+extern const Family kPixtral;
 extern const Family kPlbart;
 extern const Family kQwen25Vl;
 extern const Family kQwen2;
@@ -130,10 +141,13 @@ extern const Family kSeamless;
 extern const Family kSeqpeGpt2;
 extern const Family kSeqpeVit;
 extern const Family kSiglip;
+extern const Family kSiglip2;
+extern const Family kSiglip2Vision;
 extern const Family kSiglipText;
 extern const Family kSiglipVision;
 extern const Family kSmolLm3;
 extern const Family kSmolVlm;
+extern const Family kSmolVlmVision;
 extern const Family kSqueezebert;
 extern const Family kStablelm;
 extern const Family kStarcoder2;
@@ -203,6 +217,11 @@ Status shape_grid(transformer::Spec& spec, std::int64_t image_size, const Config
 // Sets the number of classes: num_labels, the head's rows, or id2label. Without the tensor `head` the model has no
 // head; "" means that a head is required.
 Status read_classes(const CheckpointFiles& checkpoint, const std::string& head, transformer::Spec& spec);
+
+// The table of CLIP's image tower, with another model_type.
+Family clip_vision(std::string_view name);
+// Makes the states before CLIP's last norm, which normalises the pooled class token alone, the outcome.
+void leave_out_last_norm(Plan& plan);
 
 // The towers of CLIP and SigLIP within a larger file; their names follow "vision_model.".
 Family clip_tower();

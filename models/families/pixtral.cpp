@@ -1,4 +1,5 @@
-// Pixtral's tower, and Mistral 3 with it: patches are normalised and joined four by four before they are projected.
+// Pixtral's tower, alone and in Mistral 3, where patches are normalised and joined four by four before they are
+// projected.
 #include "models/families/engine/rope.h"
 #include "models/families/engine/slots.h"
 #include "models/families/engine/vision.h"
@@ -9,8 +10,7 @@ namespace locus::families {
 namespace {
 
 Status finish_pixtral_tower(const CheckpointFiles& checkpoint, Plan& plan) {
-  LOCUS_TRY(const Settings rope, rope_options(checkpoint.config, 10000.0));
-  LOCUS_TRY(const double base, rope.number("base", 10000.0));
+  LOCUS_TRY(const double base, axial_base(checkpoint.config, 10000.0, plan.spec.first().attention.head_width));
   plan.spec.encodings = {{"rope-axial",
                           {{"base", base},
                            {"first", std::string("rows")},
@@ -93,6 +93,20 @@ Family pixtral_tower() {
                 {"layers.N.feed_forward.{gate,up,down}", "transformer.layers.N.feed_forward.{gate,up,down}_proj"}},
   };
 }
+
+const Family kPixtral = [] {
+  Family family = pixtral_tower();
+  family.finish = [](const CheckpointFiles& checkpoint, Plan& plan) -> Status {
+    LOCUS_CHECK(finish_pixtral_tower(checkpoint, plan));
+    LOCUS_TRY(const std::int64_t largest, checkpoint.config.integer("image_size", 1024));
+    LOCUS_CHECK(shape_grid(plan.spec, largest, checkpoint.config));
+    plan.spec.trained_length -= 1;
+    plan.spec.head = false;
+    return {};
+  };
+  family.prefixes = {"", "vision_tower.", "model.vision_tower."};
+  return family;
+}();
 
 const Family kMistral3{
     .name = "mistral3",

@@ -39,6 +39,7 @@ enum class ResizeRule {
   kLongest,   // the longer edge at most, then up to whole cells (Pixtral)
   kTiles,     // the longer edge, then up to whole tiles (Idefics 3)
   kCanvas,    // the rows × columns of tiles whose aspect is nearest to the picture's (InternVL)
+  kPatches,   // whole cells, as many as there may be (SigLIP 2 NaFlex)
   kPinpoints  // within the listed size that keeps most of the picture, on black (LLaVA-NeXT, LLaVA-OneVision)
 };
 
@@ -52,6 +53,7 @@ struct Preprocessing {
   std::int64_t least_pixels = 0;  // kPixels; over all frames
   std::int64_t most_pixels = 0;
   std::int64_t frames = 1;
+  std::int64_t most_patches = 0;  // kPatches
   std::int64_t longest_edge = 0;  // kLongest, kTiles
   std::int64_t tile = 0;          // kTiles: side of the tower's input in pixels
   bool split = true;              // kTiles: larger pictures become tiles, followed by the whole picture
@@ -128,7 +130,7 @@ Result<PatchGrid> patch_grid(std::int64_t width, std::int64_t height, const Prep
                              std::int64_t patch);
 
 // Resizes, crops to whole patches (cells) of `patch` pixels, rescales and normalises. Errors: kBadInput, kTooLarge;
-// kUnsupported for a picture that kCanvas or kPinpoints cuts into tiles.
+// kUnsupported for a picture that kCanvas or kPinpoints cuts into tiles, and for kTiles.
 Result<Pixels> preprocess(const Picture& picture, const Preprocessing& options, std::int64_t patch);
 // All inputs made from a picture: itself, or its tiles row by row and then the whole (kPinpoints: the whole first).
 Result<std::vector<Pixels>> preprocess_all(const Picture& picture, const Preprocessing& options, std::int64_t patch);

@@ -183,6 +183,9 @@ Result<std::vector<Pixels>> preprocess_all(const Picture& picture, const Preproc
 namespace {
 
 Status in_one_part(std::int64_t width, std::int64_t height, const Preprocessing& options) {
+  if (options.rule == ResizeRule::kTiles) {
+    return unsupported("expected a picture in one part, found a family that cuts it into tiles");
+  }
   if ((options.rule != ResizeRule::kCanvas && options.rule != ResizeRule::kPinpoints) || width < 1 || height < 1) {
     return {};
   }
@@ -215,9 +218,6 @@ Result<PatchSize> patch_size(std::int64_t width, std::int64_t height, const Prep
 
 Result<PatchGrid> patch_grid(std::int64_t width, std::int64_t height, const Preprocessing& options, std::int64_t cell,
                              std::int64_t patch) {
-  if (options.rule == ResizeRule::kTiles) {
-    return unsupported("expected a picture in one part, found a family that cuts it into tiles");
-  }
   LOCUS_CHECK(in_one_part(width, height, options));
   LOCUS_TRY(const Size size, resized_size(width, height, options, cell));
   const auto along = [&](std::int64_t own, std::int64_t seen, std::int64_t cropped, double& first, double& step) {

@@ -130,9 +130,10 @@ struct RuleOf {
   std::int64_t resample;
   std::int64_t least, most;  // pixels, where the file has none
 };
-constexpr std::array<RuleOf, 8> kRules{{{"Qwen2VL", ResizeRule::kPixels, 3, 3136, 1003520},
+constexpr std::array<RuleOf, 9> kRules{{{"Qwen2VL", ResizeRule::kPixels, 3, 3136, 1003520},
                                         {"Glm4v", ResizeRule::kPixels, 3, 12544, 11760000},
                                         {"Pixtral", ResizeRule::kLongest, 3, 0, 0},
+                                        {"Siglip2", ResizeRule::kPatches, 2, 0, 0},
                                         {"Idefics3", ResizeRule::kTiles, 1, 0, 0},
                                         {"SmolVLM", ResizeRule::kTiles, 1, 0, 0},
                                         {"LlavaNextImage", ResizeRule::kPinpoints, 3, 0, 0},
@@ -172,6 +173,12 @@ Status read_rule(const JsonObject& object, const RuleOf& rule, Preprocessing& op
       options.frames = options.frames >= 1 && options.frames <= 16 ? options.frames : 0;
     }
     return options.frames > 0 ? Status() : object.wrong("temporal_patch_size", "1 to 16");
+  }
+  if (rule.rule == ResizeRule::kPatches) {
+    constexpr std::int64_t kMaxPatches = std::int64_t{1} << 20;
+    LOCUS_TRY(options.most_patches, object.integer("max_num_patches", 256));
+    const bool some = options.most_patches >= 1 && options.most_patches <= kMaxPatches;
+    return some ? Status() : object.wrong("max_num_patches", "1 to " + std::to_string(kMaxPatches));
   }
   if (rule.rule == ResizeRule::kLongest) {
     LOCUS_TRY(options.longest_edge, member(object, "size", "longest_edge", 1024, kLargestSide));
@@ -283,7 +290,8 @@ Result<Preprocessing> parse_hugging_face(const JsonObject& object) {
   }
   if (const Json* size = object.find("size"); size != nullptr && takes_size(options.rule)) {
     // A number means a square, but for CLIP and its successors the shorter edge.
-    LOCUS_TRY(const Extent extents, extent(object, "size", *size, type.starts_with("CLIP")));
+    const bool shorter = type.starts_with("CLIP") || type.starts_with("ChineseCLIP");
+    LOCUS_TRY(const Extent extents, extent(object, "size", *size, shorter));
     options.height = extents.height;
     options.width = extents.width;
     options.shortest_edge = extents.shortest_edge;

@@ -57,6 +57,26 @@ Result<Size> by_pixels(Size picture, const Preprocessing& options, std::int64_t 
   return size;
 }
 
+// The largest factor of the picture at which its cells, rounded up, are at most `most_patches`, found as the library
+// finds it.
+Size by_patches(Size picture, const Preprocessing& options, std::int64_t cell) {
+  constexpr double kStep = 1e-5;
+  const auto unit = static_cast<double>(cell);
+  const auto cells = [&](double factor, std::int64_t side) {
+    return std::max(1.0, std::ceil(static_cast<double>(side) * factor / unit));
+  };
+  double low = kStep / 10;
+  double high = 100;
+  while (high - low >= kStep) {
+    const double factor = (low + high) / 2;
+    const bool fits =
+        cells(factor, picture.height) * cells(factor, picture.width) <= static_cast<double>(options.most_patches);
+    (fits ? low : high) = factor;
+  }
+  return {static_cast<std::int64_t>(cells(low, picture.width)) * cell,
+          static_cast<std::int64_t>(cells(low, picture.height)) * cell};
+}
+
 Size by_longest(Size picture, const Preprocessing& options, std::int64_t cell) {
   const auto edge = static_cast<double>(options.longest_edge);
   const double ratio = std::max(static_cast<double>(picture.height) / edge, static_cast<double>(picture.width) / edge);
@@ -173,6 +193,8 @@ Result<Size> size_by_rule(Size picture, const Preprocessing& options, std::int64
   switch (options.rule) {
     case ResizeRule::kPixels:
       return by_pixels(picture, options, cell);
+    case ResizeRule::kPatches:
+      return by_patches(picture, options, cell);
     case ResizeRule::kLongest:
       return by_longest(picture, options, cell);
     case ResizeRule::kTiles: {

@@ -101,6 +101,9 @@ ordered_json locus_config(const Spec& spec) {
     if (spec.image.positions_after_layers) {
       config["image"]["positions_after_layers"] = true;
     }
+    if (spec.image.patch_norm) {
+      config["image"]["patch_norm"] = true;
+    }
   }
   return config;
 }

@@ -111,6 +111,7 @@ Status read_image(const json& image, Spec& spec, const std::string& file) {
   reader.read("detections", spec.image.detections);
   reader.read("positions_after_layers", spec.image.positions_after_layers);
   reader.read("patch_bias", spec.image.patch_bias);
+  reader.read("patch_norm", spec.image.patch_norm);
   reader.read("position_embedding", spec.image.position_embedding);
   return reader.status();
 }

@@ -110,6 +110,9 @@ at::Tensor Stem::embed_image(const Batch& batch) const {
     return image.patch_norm ? norm(patches, patch_norm_) : patches;
   }
   at::Tensor patches = at::conv2d(pixels, patch_.weight, patch_.bias, image.patch);
+  if (image.patch_norm) {
+    patches = norm(patches.permute({0, 2, 3, 1}), patch_norm_).permute({0, 3, 1, 2});
+  }
   if (const at::Tensor grid = patch_positions(batch, patches.size(2), patches.size(3)); grid.defined()) {
     patches = patches + grid;
   }

@@ -7,7 +7,7 @@ types.txt lists the types, one a line. For each, values/TYPE.json holds the conf
 tensors, the input, and, where the line says `changes`, configurations with one field changed; values/TYPE.safetensors what the library
 computes: some rows of every attention map and of the logits (`probes` below). Weights are not stored: tensors.py makes them from names.
 Needs torch and transformers; the tests need neither."""
-import contextlib, copy, json, os, re, signal, subprocess, sys, tempfile
+import contextlib, copy, importlib, json, os, re, signal, subprocess, sys, tempfile, types
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 import numpy
@@ -63,8 +63,12 @@ COMPUTED = ("rotary_embeddings.inv_freq", "roformer.encoder.embed_positions.weig
             "self_attn.key_decay", "self_attn.diagonal_decay")  # though ESM-2, RoFormer and MiniMax 01 store it
 LARGEST = 5_000_000  # parameters of a tiny model
 PICTURES = set("""vit vit_mae vit_msn deit beit data2vec-vision dinov2 dinov2_with_registers dinov3_vit ijepa siglip_vision_model
-siglip2_vision_model clip_vision_model aimv2_vision_model pixtral hiera swin swinv2 yolos vitdet dpt pixio chinese_clip_vision_model mlcd
-mlcd_vision_model metaclip_2_vision_model internvl_vision idefics3_vision idefics2_vision blip_vision_model""".split())
+siglip2_vision_model clip_vision_model chinese_clip metaclip_2 siglip2 aimv2_vision_model pixtral hiera swin swinv2 yolos vitdet dpt pixio chinese_clip_vision_model mlcd
+mlcd_vision_model metaclip_2_vision_model internvl_vision idefics3_vision idefics2_vision smolvlm_vision blip_vision_model""".split())
+# Types that AutoModel has no class for.
+CLASSES = dict(metaclip_2_vision_model="MetaClip2VisionModel", idefics2_vision="Idefics2VisionTransformer")
+# Height and width of the input of towers that take pictures of any size.
+EXTENTS = dict.fromkeys("pixtral mlcd mlcd_vision_model internvl_vision idefics2_vision idefics3_vision smolvlm_vision siglip2 siglip2_vision_model".split(), (24, 40))
 
 
 def small(config_class, settings):
@@ -97,6 +101,10 @@ def kinds():
     for kind, names, auto in order:
         for name in names:
             found.setdefault(name, ("pixels" if kind == "base" and name in PICTURES else kind, auto))
+    for name, own in CLASSES.items():
+        module = importlib.import_module(transformers.CONFIG_MAPPING[name].__module__.replace("configuration", "modeling"))
+        one = getattr(module, own)
+        found[name] = ("pixels", types.SimpleNamespace(from_config=one._from_config, from_pretrained=one.from_pretrained))
     return found
 
 
@@ -224,6 +232,14 @@ def attending(config, count):
     return layers if len(layers) == count else [n for n in layers if n is not None]
 
 
+def patches(pixels, side):
+    """The input of a tower that takes patches: rows (P, side·side·channels), all of them shown, and the grid."""
+    import torch
+    channels, rows, columns = pixels.shape[0], pixels.shape[1] // side, pixels.shape[2] // side
+    values = pixels.reshape(channels, rows, side, columns, side).permute(1, 3, 2, 4, 0).reshape(1, rows * columns, -1)
+    return dict(pixel_values=values, pixel_attention_mask=torch.ones(1, rows * columns, dtype=torch.long), spatial_shapes=torch.tensor([[rows, columns]]))
+
+
 def computed(model, given, kind):
     """Name → float64 array of a run."""
     import torch
@@ -235,6 +251,8 @@ def computed(model, given, kind):
         options["pixel_values"] = torch.tensor(tensor("pixel_values", given["pixels"], 0, 1))[None].to(next(model.parameters()).dtype)
         if model.config.model_type == "vit_mae":  # patches in their order, which noise decides
             options["noise"] = torch.arange(model.embeddings.patch_embeddings.num_patches, dtype=torch.float64)[None]
+        if model.config.model_type.startswith("siglip2"):
+            options.update(patches(options["pixel_values"][0], getattr(model.config, "vision_config", model.config).patch_size))
     else:
         options["input_ids"] = torch.tensor([given["ids"]])
     if kind in ("causal", "seq2seq"):
@@ -242,7 +260,8 @@ def computed(model, given, kind):
     if kind == "seq2seq":
         options["decoder_input_ids"] = torch.tensor([given["decoder_ids"]])
     with torch.no_grad(), whole_maps(model):
-        out = model(**options)
+        both_halves = kind == "pixels" and hasattr(model, "text_model")
+        out = (model.vision_model if both_halves else model)(**options)
     found = {}
 
     def put(prefix, maps, name="attention"):
@@ -448,7 +467,7 @@ def make(row, kind, auto, path=None):
         if kind == "pixels":
             side = config.get("image_size", 32)
             side = side if isinstance(side, int) else side[0]
-            given = dict(pixels=[config.get("num_channels", 3), side, side])
+            given = dict(pixels=[config.get("num_channels", 3), *EXTENTS.get(name, (side, side))])
         else:
             given = dict(ids=[3 + int(z) % 87 for z in bits("input_ids", 24)])
             if kind == "seq2seq":

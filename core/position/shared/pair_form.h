@@ -32,8 +32,9 @@ struct PairForm {
   std::vector<std::int64_t> rest;                   // channels that do not turn; empty: none
   // The channels of the unrotated query and key that pair m turns, two each: empty where a block is no plane.
   std::vector<std::vector<std::int64_t>> planes;
-  at::Tensor frequencies;  // (1 or H, M, P) float64 θ, radians a step; undefined: a state of its own, or a modulation
-  at::Tensor offsets;      // (M) float64 radians more at every position; undefined: none
+  at::Tensor frequencies;   // (1 or H, M, P) float64 θ, radians a step; undefined: a state of its own, or a modulation
+  at::Tensor offsets;       // (M) float64 radians more at every position; undefined: none
+  at::Tensor class_angles;  // (n, M) float64 radians of the first n tokens without position; undefined: none turns
   // (H, M) float64 radians by which the queries of a head are turned less, wherever they stand (PoPE's δ); undefined: none.
   at::Tensor query_phases;
   double magnitude = 1;            // of cos and sin, held by q and by k once each

@@ -137,6 +137,19 @@ Status compute_latent(const CheckpointFiles& checkpoint, const std::vector<OfLat
   return finish(std::move(table), plan);
 }
 
+Status compute_kernel(const CheckpointFiles& checkpoint, const OfPatches& kernel, Plan& plan) {
+  formats::TensorTable table;
+  LOCUS_TRY(const TensorInfo* const tensor, stored(checkpoint, kernel.tensor));
+  const std::int64_t columns = kernel.patch * kernel.patch * kernel.channels;
+  if (tensor->shape.size() != 2 || tensor->shape.back() != columns) {
+    return other_shape(*tensor, "rows of " + std::to_string(columns) + " numbers");
+  }
+  const at::Tensor value = transformer::to_tensor_as_stored(*tensor, checkpoint.tensors)
+                               .view({tensor->shape.front(), kernel.patch, kernel.patch, kernel.channels});
+  LOCUS_CHECK(add(kernel.name, *tensor, value.permute({0, 3, 1, 2}), table));
+  return finish(std::move(table), plan);
+}
+
 Status compute_sum(const CheckpointFiles& checkpoint, const std::string& name, const std::vector<OneRow>& rows,
                    Plan& plan, const std::vector<float>& also) {
   formats::TensorTable table;

@@ -44,6 +44,17 @@ struct OfLatent {
 // Errors: kBadInput for a tensor that is missing or of another shape than the other's.
 Status compute_latent(const CheckpointFiles& checkpoint, const std::vector<OfLatent>& matrices, Plan& plan);
 
+// A convolution's kernel (C, channels, patch, patch) from a matrix (C, patch·patch·channels) of patches, in which the
+// channels of a pixel stand side by side.
+struct OfPatches {
+  std::string name;
+  std::string tensor;
+  std::int64_t patch = 1;
+  std::int64_t channels = 3;
+};
+// Errors: kBadInput for a tensor that is missing or of another shape. Precondition: sizes that validate() accepts.
+Status compute_kernel(const CheckpointFiles& checkpoint, const OfPatches& kernel, Plan& plan);
+
 // A row of a table, and a factor.
 struct OneRow {
   std::string tensor;

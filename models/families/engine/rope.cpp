@@ -218,6 +218,23 @@ Result<Settings> rope_options(const Config& config, const Config& block, double 
   return options;
 }
 
+Result<double> axial_base(const Config& config, double base, std::int64_t head) {
+  LOCUS_TRY(const std::int64_t written, config.integer("head_dim", head));
+  if (written != head) {
+    return unsupported(
+        "expected hidden_size / num_attention_heads, " + std::to_string(head) + ", found " + std::to_string(written),
+        config.context("head_dim"));
+  }
+  LOCUS_TRY(const Config block, rope_block(config));
+  const std::string_view field = spelled(block, {"rope_type", "type"});
+  LOCUS_TRY(const std::string type, block.text(field, "axial"));
+  if (type != "axial" && type != "default") {
+    return unsupported("expected axial, found " + shown(type), block.context(field));
+  }
+  LOCUS_TRY(const double configured, configured_base(config, base));
+  return block.number("rope_theta", configured);
+}
+
 Result<double> rope_score_factor(const Config& config) {
   LOCUS_TRY(const Config block, rope_block(config));
   LOCUS_TRY(const std::string type, block.text(spelled(block, {"rope_type", "type"}), "default"));

@@ -24,6 +24,10 @@ struct RopeKnown {
 // The same from this block only; `base` where it has no rope_theta.
 Result<Settings> rope_options(const Config& config, const Config& block, double base, const RopeKnown& known = {});
 
+// The base of axial RoPE over rows and columns of heads `head` wide; the block calls it axial, or default as older files
+// do. Errors: kUnsupported for another kind, and for a head_dim that is another width.
+Result<double> axial_base(const Config& config, double base, std::int64_t head);
+
 // The rotated fraction of a head's channels: the block's partial_rotary_factor, else the config's, else `fallback`.
 Result<double> rotated_fraction(const Config& config, double fallback);
 

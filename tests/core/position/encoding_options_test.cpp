@@ -77,6 +77,8 @@ TEST(EncodingOptions, valuesOutsideTheirRange) {
       {"rope-axial", {{"coordinates", word("polar")}}, usual, "coordinates"},
       {"rope-axial", {{"first", word("diagonals")}}, usual, "first"},
       {"rope-axial", {{"layout", word("thirds")}}, usual, "layout"},
+      {"rope-axial", {{"class_angles", whole(-1)}}, usual, "class_angles"},
+      {"rope-axial", {{"class_angles", whole(65)}}, usual, "class_angles"},
       {"relative-grid", {{"grid_rows", whole(-1)}, {"grid_columns", whole(3)}}, usual, "grid_rows"},
       {"relative-grid", {{"grid_rows", whole(4)}}, usual, "grid_columns"},
       {"relative-grid", {{"per_layer", false}}, usual, "shared"},

@@ -164,6 +164,34 @@ TEST(Learned, tokensBehindThePatchesHaveRowsOfTheirOwn) {
   EXPECT_EQ(own.slice({0, 13}).suffix, 0);
 }
 
+// Row i of n reads the table's row ⌊i·S/n⌋.
+TEST(Learned, bucketsAreTheRowsOfTheSameShare) {
+  const auto encoding = learned({{"grid_rows", std::int64_t{3}},
+                                 {"grid_columns", std::int64_t{4}},
+                                 {"beyond", std::string("interpolate")},
+                                 {"resample", std::string("buckets")}});
+  const at::Tensor table = encoding->parameters()[0].value->view({3, 4, 6});
+  for (const auto& [h, w] : {std::pair{5, 7}, {2, 2}, {1, 6}, {3, 4}}) {
+    const at::Tensor rows = encoding->embed(encoding->begin(Positions::grid(h, w, 0), 1)).view({h, w, 6});
+    for (int i = 0; i < h; ++i) {
+      for (int j = 0; j < w; ++j) {
+        EXPECT_TRUE(rows[i][j].equal(table[i * 3 / h][j * 4 / w])) << i << ", " << j;
+      }
+    }
+  }
+}
+
+// Shares are rounded to float32 as transformers rounds them: of 19 rows, the thirteenth reads the twelfth.
+TEST(Learned, bucketsHaveTheRoundingsOfTheLibrary) {
+  const auto encoding = learned(
+      {{"grid_rows", std::int64_t{19}}, {"grid_columns", std::int64_t{1}}, {"resample", std::string("buckets")}});
+  const at::Tensor& table = *encoding->parameters()[0].value;
+  const at::Tensor rows = encoding->embed(encoding->begin(Positions::grid(19, 1, 0), 1));
+  for (int i = 0; i < 19; ++i) {
+    EXPECT_TRUE(rows[i].equal(table[i == 12 ? 11 : i])) << i;
+  }
+}
+
 TEST(Learned, refusesBadOptions) {
   ModelShape shape;
   EXPECT_FALSE(make_encoding("learned", {}, shape).ok());

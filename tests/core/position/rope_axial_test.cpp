@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <string>
 
@@ -38,6 +39,34 @@ TEST(RopeAxial, frequenciesAlternateWhereAsked) {
       EXPECT_NEAR(prepared.query[0][0][t][m + 4].item<double>(), std::sin(angle), 1e-6);
     }
   }
+}
+
+// The first token without position turns by its own angles, the second not at all.
+TEST(RopeAxial, classTokensTurnByTrainedAngles) {
+  ModelShape shape;
+  shape.head_width = 8;
+  shape.width = 8;
+  const auto made =
+      make_encoding("rope-axial", {{"class_angles", std::int64_t{1}}, {"layout", std::string("half")}}, shape);
+  ASSERT_TRUE(made.ok()) << made.error().describe();
+  ASSERT_EQ((*made)->parameters().size(), 1U);
+  *(*made)->parameters()[0].value = at::tensor({0.3F, -1.2F, 2.0F, 5.0F}).view({1, 4});
+  const Positions grid = Positions::grid(2, 2, 2);
+  Projections projections;
+  projections.query = at::zeros({1, 1, 6, 8});
+  projections.query.slice(-1, 0, 4).fill_(1);
+  projections.key = projections.query;
+  const Prepared prepared = (*made)->prepare((*made)->begin(grid, 1), 0, projections);
+  for (int m = 0; m < 4; ++m) {
+    const double angle = std::array{0.3, -1.2, 2.0, 5.0}.at(static_cast<std::size_t>(m));
+    for (const at::Tensor& turned : {prepared.query[0][0], prepared.key[0][0]}) {
+      EXPECT_NEAR(turned[0][m].item<double>(), std::cos(angle), 1e-6);
+      EXPECT_NEAR(turned[0][m + 4].item<double>(), std::sin(angle), 1e-6);
+      EXPECT_EQ(turned[1][m].item<double>(), 1);
+      EXPECT_EQ(turned[2][m].item<double>(), 1);  // patch (0, 0)
+    }
+  }
+  EXPECT_FALSE((*made)->accepts(Positions::grid(2, 2, 0)).ok());
 }
 
 }  // namespace

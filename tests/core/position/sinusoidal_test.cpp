@@ -53,5 +53,42 @@ TEST(Sinusoidal, ClosedSpacingEndsAtTheBase) {
   }
 }
 
+// A patch has the table's rows of its column and of its row, each of half the width; a class token has none.
+TEST(Sinusoidal, AGridHasTheWavesOfColumnsAndRows) {
+  constexpr std::int64_t kWidth = 16;
+  position::ModelShape shape = shape_of(2, kWidth / 2);
+  shape.width = kWidth;
+  const position::Positions grid = position::Positions::grid(3, 5, 1);
+  for (const bool columns_first : {true, false}) {
+    const auto encoding = test::encoding(
+        "sinusoidal",
+        {{"layout", std::string("half")}, {"grid", std::string(columns_first ? "columns" : "rows")}, {"base", 500.0}},
+        shape);
+    ASSERT_TRUE(encoding->accepts(grid).ok());
+    EXPECT_FALSE(encoding->accepts(position::Positions::sequence(4)).ok());
+    const at::Tensor table = encoding->embed(encoding->begin(grid, 1));
+    ASSERT_EQ(table.sizes(), at::IntArrayRef({16, kWidth}));
+    EXPECT_EQ(table[0].abs().max().item<double>(), 0);
+    for (int row = 0; row < 3; ++row) {
+      for (int column = 0; column < 5; ++column) {
+        const at::Tensor own = table[1 + row * 5 + column];
+        for (int i = 0; i < 4; ++i) {
+          const double rate = std::pow(500.0, -i / 4.0);
+          const double first = (columns_first ? column : row) * rate;
+          const double second = (columns_first ? row : column) * rate;
+          EXPECT_NEAR(own[i].item<double>(), std::sin(first), 1e-6);
+          EXPECT_NEAR(own[4 + i].item<double>(), std::cos(first), 1e-6);
+          EXPECT_NEAR(own[8 + i].item<double>(), std::sin(second), 1e-6);
+          EXPECT_NEAR(own[12 + i].item<double>(), std::cos(second), 1e-6);
+        }
+      }
+    }
+  }
+  EXPECT_FALSE(
+      position::make_encoding("sinusoidal", {{"grid", std::string("rows")}, {"first", std::int64_t{1}}}, shape).ok());
+  shape.width = 14;
+  EXPECT_FALSE(position::make_encoding("sinusoidal", {{"grid", std::string("rows")}}, shape).ok());
+}
+
 }  // namespace
 }  // namespace locus::test

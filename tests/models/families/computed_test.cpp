@@ -67,6 +67,29 @@ TEST_F(Computed, BlocksLieOnTheDiagonal) {
   EXPECT_FALSE(families::compute_blocks(files_, {{"m", "none", 1}}, plan_).ok());
 }
 
+// The columns of a row are pixel by pixel its channels.
+TEST_F(Computed, KernelsHaveTheirChannelsInFront) {
+  ASSERT_TRUE(families::compute_kernel(files_, {"k", "a", 2, 1}, plan_).ok());
+  EXPECT_TRUE(found("k").equal(tensors_["a"].view({6, 1, 2, 2})));
+  const std::filesystem::path file = folder_.path() / "patches.safetensors";
+  const at::Tensor rows = at::randn({5, 12});
+  test::write_tensors(file, {{"rows", rows}});
+  files_.tensors = *formats::open_tensors(file);
+  ASSERT_TRUE(families::compute_kernel(files_, {"k", "rows", 2, 3}, plan_).ok());
+  const at::Tensor kernel = found("k");
+  ASSERT_EQ(kernel.sizes(), at::IntArrayRef({5, 3, 2, 2}));
+  for (std::int64_t c = 0; c < 3; ++c) {
+    for (std::int64_t y = 0; y < 2; ++y) {
+      for (std::int64_t x = 0; x < 2; ++x) {
+        EXPECT_TRUE(kernel.select(1, c).select(1, y).select(1, x).equal(rows.select(1, (y * 2 + x) * 3 + c)));
+      }
+    }
+  }
+  EXPECT_NE(error_of(families::compute_kernel(files_, {"k", "rows", 4, 3}, plan_)).find("rows of 48 numbers"),
+            std::string::npos);
+  EXPECT_FALSE(families::compute_kernel(files_, {"k", "none", 2, 3}, plan_).ok());
+}
+
 TEST_F(Computed, RowsAreSummed) {
   ASSERT_TRUE(families::compute_sum(files_, "s", {{"a", 5}, {"b", 0, 2}}, plan_, {1, 2, 3, 4}).ok());
   const at::Tensor wanted = tensors_["a"][5] + 2 * tensors_["b"][0] + at::tensor({1.0F, 2.0F, 3.0F, 4.0F});

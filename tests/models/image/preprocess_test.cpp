@@ -249,6 +249,9 @@ TEST(Preprocess, PinpointsKeepMostOfThePicture) {
   }
   EXPECT_EQ(covered_cells(24, 48, 5000, 1).rows, 0);
   EXPECT_EQ(covered_cells(24, 48, 1, 5000).columns, 0);
+  const auto always = parse_preprocessor(R"({"image_processor_type": "Idefics3ImageProcessor"})", "file.json");
+  ASSERT_TRUE(always.ok()) << always.error().describe();
+  EXPECT_EQ(preprocess(wide, *always, 4).error().code, ErrorCode::kUnsupported);
   const Picture square{8, 8, std::vector<std::uint8_t>(std::size_t{8} * 8 * 4, 9)};
   EXPECT_EQ(preprocess_all(square, *parsed, 14)->size(), 3U);
   EXPECT_EQ(preprocess(square, *parsed, 14).error().code, ErrorCode::kUnsupported);
@@ -295,6 +298,36 @@ TEST(Preprocess, APictureInTilesIsNotOneInput) {
   EXPECT_EQ(preprocess_all(square, *large, 4).error().code, ErrorCode::kTooLarge);
 }
 
+TEST(Preprocess, ANumberIsTheShorterEdgeOfClipAndChineseClip) {
+  for (const auto& [type, shorter] :
+       {std::pair{"CLIPImageProcessor", true}, {"ChineseCLIPImageProcessor", true}, {"ViTImageProcessor", false}}) {
+    const auto options =
+        parse_preprocessor(std::string(R"({"image_processor_type": ")") + type + R"(", "size": 30})", "file.json");
+    ASSERT_TRUE(options.ok()) << options.error().describe();
+    EXPECT_EQ(options->shortest_edge, shorter) << type;
+    EXPECT_EQ(options->height, 30);
+  }
+}
+
+// SigLIP 2's processor: as many whole patches as max_num_patches allows. Sizes of transformers 5.24.
+TEST(Preprocess, PatchesAreAsManyAsThereMayBe) {
+  const auto options = parse_preprocessor(
+      R"({"image_processor_type": "Siglip2ImageProcessorFast", "patch_size": 16, "max_num_patches": 256})",
+      "file.json");
+  ASSERT_TRUE(options.ok()) << options.error().describe();
+  EXPECT_EQ(options->interpolation, Interpolation::kBilinear);
+  struct Sizes {
+    std::int64_t width, height, new_width, new_height;
+  };
+  for (const Sizes& each :
+       {Sizes{640, 480, 288, 224}, {480, 640, 224, 288}, {1000, 100, 800, 80}, {33, 17, 352, 176}}) {
+    const auto pixels = preprocess(gradient(each.width, each.height), *options, 16);
+    ASSERT_TRUE(pixels.ok()) << pixels.error().describe();
+    EXPECT_EQ(pixels->width, each.new_width);
+    EXPECT_EQ(pixels->height, each.new_height);
+  }
+}
+
 TEST(Preprocess, WrongFieldsAreNamed) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"size": "big"})", "size"},
@@ -310,6 +343,8 @@ TEST(Preprocess, WrongFieldsAreNamed) {
       {R"({"image_processor_type": "GotOcr2ImageProcessor", "min_patches": 13})", "min_patches"},
       {R"({"image_processor_type": "GotOcr2ImageProcessor", "min_patches": 1.5})", "min_patches"},
       {R"({"image_processor_type": "GotOcr2ImageProcessor", "crop_to_patches": "yes"})", "crop_to_patches"},
+      {R"({"image_processor_type": "Siglip2ImageProcessor", "max_num_patches": 0})", "max_num_patches"},
+      {R"({"image_processor_type": "Siglip2ImageProcessor", "max_num_patches": 1048577})", "max_num_patches"},
       {R"({"image_processor_type": "CLIPImageProcessor", "crop_to_patches": true})", "crop_to_patches"},
       {R"({"image_processor_type": "LlavaNextImageProcessor", "size": {"shortest_edge": 8},
            "crop_size": {"height": 16, "width": 8}})",

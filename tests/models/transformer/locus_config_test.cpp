@@ -293,6 +293,7 @@ TEST(LocusConfig, KeepsAnImageStem) {
   Spec spec;
   spec.image = {8, 1, 4, 5, 2, 3, false};
   spec.image.position_embedding = true;
+  spec.image.patch_norm = true;
   spec.causal = false;
   const auto read = parse_locus_config(json::parse(locus_config(spec).dump()), "config.json");
   ASSERT_TRUE(read.ok()) << read.error().describe();
