@@ -1,4 +1,5 @@
 // Pixtral's tower, and Mistral 3 with it: patches are normalised and joined four by four before they are projected.
+#include "core/base/shown.h"
 #include "models/families/engine/rope.h"
 #include "models/families/engine/slots.h"
 #include "models/families/engine/vision.h"
@@ -9,8 +10,15 @@ namespace locus::families {
 namespace {
 
 Status finish_pixtral_tower(const CheckpointFiles& checkpoint, Plan& plan) {
-  LOCUS_TRY(const Settings rope, rope_options(checkpoint.config, 10000.0));
-  LOCUS_TRY(const double base, rope.number("base", 10000.0));
+  LOCUS_TRY(const Config block, rope_block(checkpoint.config));
+  LOCUS_TRY(const std::string old_type, block.text("type", "axial"));
+  LOCUS_TRY(const std::string type, block.text("rope_type", old_type));
+  if (type != "axial" && type != "default") {  // transformers takes the second word as the first
+    return unsupported("expected axial or default, found " + shown(type),
+                       block.context(spelled(block, {"rope_type", "type"})));
+  }
+  LOCUS_TRY(const double outer, checkpoint.config.number("rope_theta", 10000.0));
+  LOCUS_TRY(const double base, block.number("rope_theta", outer));
   plan.spec.encodings = {{"rope-axial",
                           {{"base", base},
                            {"first", std::string("rows")},
