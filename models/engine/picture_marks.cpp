@@ -25,7 +25,13 @@ std::vector<text::Token> picture_tokens(const families::Placeholders& kind, cons
   if (kind.before != id_before) {
     add_tokens(tokens, kind.before);
   }
-  if (picture.rows == 0 || kind.row_end < 0 || picture.is_video()) {
+  if (!picture.parts.empty()) {
+    for (const PicturePart& part : picture.parts) {
+      add_tokens(tokens, part.before);
+      add_tokens(tokens, kind.id, part.count);
+      add_tokens(tokens, part.after);
+    }
+  } else if (picture.rows == 0 || kind.row_end < 0 || picture.is_video()) {
     add_tokens(tokens, picture.is_video() ? kind.video_id : kind.id, picture.count);
   } else {
     for (std::int64_t row = 0; row < picture.rows; ++row) {

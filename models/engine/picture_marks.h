@@ -17,13 +17,21 @@ namespace locus::models {
 inline constexpr std::string_view kPictureMark = "<image>";
 inline constexpr std::string_view kVideoMark = "<video>";
 
+// A tile of a picture, or the whole behind them: the ids of the tokens around its placeholders; −1: none.
+struct PicturePart {
+  std::int64_t before = -1;
+  std::int64_t count = 0;
+  std::int64_t after = -1;
+};
+
 // The vectors of one picture: rows × columns, or `count` in no grid (rows 0). A video is one such block, or where times
 // stand in the text one for each group of its frames.
 struct PictureShape {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t count = 0;
-  std::int64_t video = -1;  // of the input's videos the one that it is of; -1: it is a picture
+  std::int64_t video = -1;              // of the input's videos the one that it is of; -1: it is a picture
+  std::vector<PicturePart> parts = {};  // instead of rows, in families that mark parts
 
   bool is_video() const { return video >= 0; }
 };

@@ -542,6 +542,7 @@ Result<std::vector<text::Token>> PictureTextReader::tokens(const Input& input, c
   }
   const std::int64_t cell = vision.connector().spec().cell();
   std::vector<PictureShape> shapes;
+  const bool known = input.text.has_value();  // whether words have ids
   std::size_t next = 0;
   for (const std::size_t parts : images.parts) {
     const auto own = std::span<const TowerImage>(images.images).subspan(next, parts);
@@ -561,9 +562,31 @@ Result<std::vector<text::Token>> PictureTextReader::tokens(const Input& input, c
     if (parts == 1 && grid.rows / cell * (grid.columns / cell) == shape.count) {
       shape = {grid.rows / cell, grid.columns / cell, shape.count};
     }
+    if (kind.marks_parts() && known) {
+      LOCUS_TRY(shape.parts, marked_parts(own, kind));
+    }
+    kind.tiles = kind.tiles || (kind.marks_parts() && (known ? shape.parts.empty() : parts > 1));
     shapes.push_back(shape);
   }
   return expand_placeholders(std::move(tokens), kind, shapes);
+}
+
+Result<std::vector<PicturePart>> PictureTextReader::marked_parts(std::span<const TowerImage> picture,
+                                                                 const families::Placeholders& kind) const {
+  std::vector<PicturePart> parts;
+  for (std::size_t n = 0; n < picture.size(); ++n) {
+    const bool whole = n + 1 == picture.size();
+    const std::string tile = kind.tile_word.empty() ? "" : std::string(kind.tile_word) + std::to_string(n + 1);
+    const std::string before = whole ? std::string(kind.whole_word) : tile;
+    PicturePart& part = parts.emplace_back();
+    part.count = parts_.vision->count(picture[n]);
+    LOCUS_TRY(part.before, word_id(-1, before));
+    LOCUS_TRY(part.after, word_id(-1, kind.part_end_word));
+    if ((!before.empty() && part.before < 0) || (!kind.part_end_word.empty() && part.after < 0)) {
+      return std::vector<PicturePart>();
+    }
+  }
+  return parts;
 }
 
 Result<std::int64_t> PictureTextReader::word_id(std::int64_t id, std::string_view word) const {

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "models/engine/input_reader.h"
+#include "models/engine/picture_marks.h"
 #include "models/engine/vision.h"
 
 namespace locus::models {
@@ -35,6 +37,9 @@ class PictureTextReader {
   // With all placeholders of the pictures.
   Result<std::vector<text::Token>> tokens(const Input& input, const TextImages& images,
                                           std::vector<std::string>& warnings) const;
+  // The parts of a picture with the ids of the words around them; none where the tokenizer does not know one of the words.
+  Result<std::vector<PicturePart>> marked_parts(std::span<const TowerImage> picture,
+                                                const families::Placeholders& kind) const;
   // `id`, or where that is −1 the one that the tokenizer has for `word`; −1: none.
   Result<std::int64_t> word_id(std::int64_t id, std::string_view word) const;
 

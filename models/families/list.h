@@ -9,6 +9,7 @@
 namespace locus::families {
 
 extern const Family kAimv2Vision;
+extern const Family kAyaVision;
 extern const Family kBailingHybrid;
 extern const Family kBamba;
 extern const Family kBart;
@@ -26,6 +27,7 @@ extern const Family kClipText;
 extern const Family kClipVision;
 extern const Family kCohere2;
 extern const Family kCohere2Moe;
+extern const Family kCohere2Vision;
 extern const Family kCohere;
 extern const Family kComposite;
 extern const Family kCope;
@@ -35,6 +37,7 @@ extern const Family kDebertaV2;
 extern const Family kDeepseekV2;
 extern const Family kDeepseekV3;
 extern const Family kDeepseekV32;
+extern const Family kDeepseekVl;
 extern const Family kDeit;
 extern const Family kDiffLlama;
 extern const Family kDinov2;
@@ -155,6 +158,7 @@ extern const Family kT5;
 extern const Family kTapas;
 extern const Family kTape;
 extern const Family kTrocr;
+extern const Family kVipLlava;
 extern const Family kVit;
 extern const Family kVitMae;
 extern const Family kVitMsn;

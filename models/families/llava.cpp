@@ -1,6 +1,6 @@
 // LLaVA: CLIP's tower, the states before its last layer, two projections with a GELU between them. Pixtral in this form
 // has its own tower. LLaVA-NeXT cuts pictures into tiles; LLaVA-OneVision too, with SigLIP's tower and states behind its
-// last layer, and with fewer cells of large pictures.
+// last layer, and with fewer cells of large pictures. ViP-LLaVA normalises and projects the states of several layers.
 #include "models/families/engine/vision.h"
 #include "models/families/list.h"
 
@@ -81,6 +81,23 @@ Status finish_onevision(const CheckpointFiles& checkpoint, const Config& vision,
   return check_fixed_fields(config, {{"vision_feature_select_strategy", {"full"}}});
 }
 
+// The states of several layers beside each other, normalised together.
+Status finish_vipllava(const CheckpointFiles& checkpoint, const Config& vision, Plan& text, VisionPlan& plan) {
+  const Config& config = checkpoint.config;
+  LOCUS_CHECK(finish_llava(checkpoint, vision, text, plan));
+  if (!config.has("vision_feature_layer")) {
+    for (const std::int64_t layer : {-5, -8, -11}) {
+      plan.connector.states.push_back(plan.tower.spec.depth() + 1 + layer);
+    }
+    plan.connector.states.push_back(6);
+  }
+  LOCUS_TRY(const double eps, config.number("projector_layernorm_eps", 1e-5));
+  plan.connector.steps.insert(plan.connector.steps.begin(), norm_step("norm", transformer::Norm::kLayer, eps));
+  plan.names.push_back({"connector.norm", "projector_layernorm"});
+  return check_fixed_fields(config,
+                            {{"vision_feature_select_strategy", {"default"}}, {"multimodal_projector_bias", {true}}});
+}
+
 Result<Family> onevision_tower(const Config& vision) {
   const std::string type = text_or_nothing(vision, "model_type");
   return type == "siglip_vision_model"
@@ -103,6 +120,15 @@ const VisionTable kLlavaTable{
     .head_prefixes = {"language_model.", ""},
     .connector_tensors = {{"multi_modal_projector.", "model.multi_modal_projector."}, "linear_1.weight"},
     .finish = finish_llava,
+};
+
+const VisionTable kVipLlavaTable{
+    .tower = llava_next_tower,
+    .tower_tensors = {{"vision_tower.", "model.vision_tower."}, {}},
+    .text_tensors = {{"language_model.model.", "model.language_model."}, "embed_tokens.weight"},
+    .head_prefixes = {"language_model.", ""},
+    .connector_tensors = {{"multi_modal_projector.", "model.multi_modal_projector."}, "linear_1.weight"},
+    .finish = finish_vipllava,
 };
 
 const VisionTable kLlavaNextTable{
@@ -141,6 +167,11 @@ const Family kLlavaNext{
     .read = [](const CheckpointFiles& checkpoint) { return read_vision(checkpoint, kLlavaNextTable); },
     .harmless = {"image_seq_length", "vocab_size", "image_grid_pinpoints", "vision_config.vocab_size",
                  "vision_config.image_size", "vision_config.head_dim"}};
+const Family kVipLlava{
+    .name = "vipllava",
+    .read = [](const CheckpointFiles& checkpoint) { return read_vision(checkpoint, kVipLlavaTable); },
+    .harmless = {"image_seq_length", "vocab_size", "vision_config.vocab_size", "vision_config.image_size",
+                 "vision_config.head_dim"}};
 const Family kLlava{.name = "llava",
                     .read = [](const CheckpointFiles& checkpoint) { return read_vision(checkpoint, kLlavaTable); },
                     .harmless = {"image_seq_length", "vocab_size", "vision_config.vocab_size",

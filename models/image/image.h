@@ -34,13 +34,14 @@ enum class Interpolation { kNearest, kBilinear, kBicubic, kLanczos };
 
 // Rule for the size of a resized picture.
 enum class ResizeRule {
-  kSize,      // height × width, or the shorter edge
-  kPixels,    // the nearest whole cells, between two numbers of pixels (Qwen2-VL, GLM-4V)
-  kLongest,   // the longer edge at most, then up to whole cells (Pixtral)
-  kTiles,     // the longer edge, then up to whole tiles (Idefics 3)
-  kCanvas,    // the rows × columns of tiles whose aspect is nearest to the picture's (InternVL)
-  kPatches,   // whole cells, as many as there may be (SigLIP 2 NaFlex)
-  kPinpoints  // within the listed size that keeps most of the picture, on black (LLaVA-NeXT, LLaVA-OneVision)
+  kSize,       // height × width, or the shorter edge
+  kPixels,     // the nearest whole cells, between two numbers of pixels (Qwen2-VL, GLM-4V)
+  kLongest,    // the longer edge at most, then up to whole cells (Pixtral)
+  kTiles,      // the longer edge, then up to whole tiles (Idefics 3)
+  kCanvas,     // the rows × columns of tiles whose aspect is nearest to the picture's (InternVL)
+  kPatches,    // whole cells, as many as there may be (SigLIP 2 NaFlex)
+  kPinpoints,  // within the listed size that keeps most of the picture, on black (LLaVA-NeXT, LLaVA-OneVision)
+  kPadded      // the longer edge, then a square with the picture in its middle (DeepSeek-VL)
 };
 
 // Fields of preprocessor_config.json (Hugging Face) or of a timm pretrained_cfg.
@@ -53,12 +54,15 @@ struct Preprocessing {
   std::int64_t least_pixels = 0;  // kPixels; over all frames
   std::int64_t most_pixels = 0;
   std::int64_t frames = 1;
-  std::int64_t most_patches = 0;  // kPatches
-  std::int64_t longest_edge = 0;  // kLongest, kTiles
-  std::int64_t tile = 0;          // kTiles: side of the tower's input in pixels
-  bool split = true;              // kTiles: larger pictures become tiles, followed by the whole picture
-  std::int64_t least_tiles = 1;   // kCanvas; a tile is height × width
-  std::int64_t most_tiles = 0;    // kCanvas; of kSize: what the file turns off, 0 for nothing
+  std::int64_t most_patches = 0;                // kPatches
+  std::int64_t longest_edge = 0;                // kLongest, kTiles, kPadded
+  std::int64_t least_edge = 1;                  // kPadded: of either edge
+  std::array<std::uint8_t, 3> ground{0, 0, 0};  // kPadded: the colour beside the picture
+  std::int64_t tile = 0;                        // kTiles: side of the tower's input in pixels
+  bool split = true;                            // kTiles: larger pictures become tiles, followed by the whole picture
+  std::int64_t least_tiles = 1;                 // kCanvas; a tile is height × width
+  std::int64_t most_tiles = 0;                  // kCanvas; of kSize: what the file turns off, 0 for nothing
+  bool least_scaled = false;  // kCanvas: the canvas that needs the least enlarging instead (Command A Vision)
   std::vector<std::array<std::int64_t, 2>> pinpoints = {};  // kPinpoints: height, width, in whole tiles
   Interpolation interpolation = Interpolation::kBilinear;
   bool center_crop = false;
@@ -106,7 +110,8 @@ CellWindow covered_cells(std::int64_t rows, std::int64_t columns, std::int64_t w
 // The grid of tiles of a picture by kCanvas, and by kSize where the file turned it off: at most `most_tiles`, at least
 // `least_tiles`, of the aspect nearest to the picture's; of equally near ones the larger while the picture has more than
 // half of its pixels; 1 × 1 where no grid has so many. By kPinpoints that of the size that keeps most of the picture's
-// pixels, of equal ones the smallest.
+// pixels, of equal ones the smallest. With least_scaled that which holds the picture with the least enlarging, where none
+// does that which needs the least shrinking; of equal ones the one of fewest tiles, then of fewest columns.
 TilePlace canvas_of(std::int64_t width, std::int64_t height, const Preprocessing& options);
 
 // Pixels of a picture that a patch of the model is wide and high: `patch`, enlarged as the resizing makes the picture

@@ -25,12 +25,14 @@ Result<Size> resized(const Picture& picture, const Preprocessing& options, std::
                                            : size_by_rule({picture.width, picture.height}, options, patch);
 }
 
-// The window of `size` with its top left corner at (left, top); black beyond the picture.
-Picture window(const Picture& picture, Size size, std::int64_t left, std::int64_t top) {
+// The window of `size` with its top left corner at (left, top); one colour, black, beyond the picture.
+Picture window(const Picture& picture, Size size, std::int64_t left, std::int64_t top,
+               const std::array<std::uint8_t, 3>& ground = {0, 0, 0}) {
   Picture result{size.width, size.height,
                  std::vector<std::uint8_t>(static_cast<std::size_t>(size.width * size.height * 4))};
-  for (std::size_t at = 3; at < result.rgba.size(); at += 4) {
-    result.rgba[at] = 255;
+  for (std::size_t at = 0; at < result.rgba.size(); at += 4) {
+    std::copy(ground.begin(), ground.end(), result.rgba.begin() + static_cast<std::ptrdiff_t>(at));
+    result.rgba[at + 3] = 255;
   }
   const std::int64_t first = std::max<std::int64_t>(left, 0);
   const std::int64_t last = std::min(left + size.width, picture.width);
@@ -48,6 +50,14 @@ std::int64_t margin(std::int64_t whole, std::int64_t part) {
   return whole >= part ? (whole - part) / 2 : -((part - whole + 1) / 2);
 }
 
+// By kPadded: the side of the square around the resized picture, and the pixels of it before the picture along an edge.
+std::int64_t padded_side(Size size) {
+  return std::max(size.width, size.height);
+}
+std::int64_t padding(std::int64_t side, std::int64_t edge) {
+  return (side - edge) / 2;
+}
+
 Status check(const Picture& picture, const Preprocessing& options, std::int64_t patch) {
   const auto expected = static_cast<std::size_t>(std::max<std::int64_t>(picture.width * picture.height, 0) * 4);
   if (picture.width <= 0 || picture.height <= 0 || picture.rgba.size() != expected) {
@@ -61,6 +71,11 @@ Status check(const Picture& picture, const Preprocessing& options, std::int64_t 
   if (options.resize && (size.width <= 0 || size.height <= 0 || size.width > kPixelLimit / size.height)) {
     return too_large("expected at most " + std::to_string(kPixelLimit) + " pixels after resizing, found " +
                      std::to_string(size.width) + " × " + std::to_string(size.height));
+  }
+  const std::int64_t side = padded_side(options.resize ? size : Size{picture.width, picture.height});
+  if (options.rule == ResizeRule::kPadded && side > kPixelLimit / side) {
+    return too_large("expected at most " + std::to_string(kPixelLimit) + " pixels after padding, found " +
+                     std::to_string(side) + " × " + std::to_string(side));
   }
   return {};
 }
@@ -221,7 +236,8 @@ Result<PatchGrid> patch_grid(std::int64_t width, std::int64_t height, const Prep
   LOCUS_CHECK(in_one_part(width, height, options));
   LOCUS_TRY(const Size size, resized_size(width, height, options, cell));
   const auto along = [&](std::int64_t own, std::int64_t seen, std::int64_t cropped, double& first, double& step) {
-    const auto margin_px = static_cast<double>(options.center_crop ? margin(seen, cropped) : 0);
+    const std::int64_t before = options.rule == ResizeRule::kPadded ? -padding(padded_side(size), seen) : 0;
+    const auto margin_px = static_cast<double>(options.center_crop ? margin(seen, cropped) : before);
     const auto side = static_cast<double>(patch);
     step = static_cast<double>(seen) / static_cast<double>(own) / side;
     first = 0.5 * step - margin_px / side - 0.5;
@@ -239,6 +255,10 @@ Result<Pixels> preprocess(const Picture& picture, const Preprocessing& options, 
   if (options.resize) {
     LOCUS_TRY(const Size size, resized(picture, options, patch));
     shown = resample(picture, size.width, size.height, options.interpolation);
+  }
+  if (options.rule == ResizeRule::kPadded) {
+    const std::int64_t side = padded_side({shown.width, shown.height});
+    shown = window(shown, {side, side}, -padding(side, shown.width), -padding(side, shown.height), options.ground);
   }
   if (options.center_crop) {
     const Size size{options.crop_width, options.crop_height};

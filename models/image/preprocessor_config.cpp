@@ -130,15 +130,17 @@ struct RuleOf {
   std::int64_t resample;
   std::int64_t least, most;  // pixels, where the file has none
 };
-constexpr std::array<RuleOf, 9> kRules{{{"Qwen2VL", ResizeRule::kPixels, 3, 3136, 1003520},
-                                        {"Glm4v", ResizeRule::kPixels, 3, 12544, 11760000},
-                                        {"Pixtral", ResizeRule::kLongest, 3, 0, 0},
-                                        {"Siglip2", ResizeRule::kPatches, 2, 0, 0},
-                                        {"Idefics3", ResizeRule::kTiles, 1, 0, 0},
-                                        {"SmolVLM", ResizeRule::kTiles, 1, 0, 0},
-                                        {"LlavaNextImage", ResizeRule::kPinpoints, 3, 0, 0},
-                                        {"LlavaOnevisionImage", ResizeRule::kPinpoints, 3, 0, 0},
-                                        {"GotOcr2", ResizeRule::kSize, 3, 0, 0}}};
+constexpr std::array<RuleOf, 11> kRules{{{"Qwen2VL", ResizeRule::kPixels, 3, 3136, 1003520},
+                                         {"Glm4v", ResizeRule::kPixels, 3, 12544, 11760000},
+                                         {"Pixtral", ResizeRule::kLongest, 3, 0, 0},
+                                         {"Siglip2", ResizeRule::kPatches, 2, 0, 0},
+                                         {"Idefics3", ResizeRule::kTiles, 1, 0, 0},
+                                         {"SmolVLM", ResizeRule::kTiles, 1, 0, 0},
+                                         {"LlavaNextImage", ResizeRule::kPinpoints, 3, 0, 0},
+                                         {"LlavaOnevisionImage", ResizeRule::kPinpoints, 3, 0, 0},
+                                         {"GotOcr2", ResizeRule::kSize, 3, 0, 0},
+                                         {"Cohere2Vision", ResizeRule::kSize, 3, 0, 0},
+                                         {"DeepseekVLImage", ResizeRule::kPadded, 3, 0, 0}}};
 
 constexpr std::int64_t kOnevisionSide = 384;
 constexpr std::int64_t kOnevisionTiles = 6;  // at most, in either direction
@@ -182,7 +184,8 @@ Status read_rule(const JsonObject& object, const RuleOf& rule, Preprocessing& op
   }
   if (rule.rule == ResizeRule::kLongest) {
     LOCUS_TRY(options.longest_edge, member(object, "size", "longest_edge", 1024, kLargestSide));
-  } else if (rule.processor == "GotOcr2") {
+  } else if (rule.processor == "GotOcr2" || rule.processor == "Cohere2Vision") {
+    const bool cohere = rule.processor == "Cohere2Vision";
     LOCUS_TRY(options.least_tiles, object.integer("min_patches", 1));
     LOCUS_TRY(options.most_tiles, object.integer("max_patches", 12));
     if (options.most_tiles < 1 || options.most_tiles > kMaxTiles) {
@@ -191,12 +194,16 @@ Status read_rule(const JsonObject& object, const RuleOf& rule, Preprocessing& op
     if (options.least_tiles < 1 || options.least_tiles > options.most_tiles) {
       return object.wrong("min_patches", "1 to max_patches");
     }
-    LOCUS_TRY(const bool cut, object.boolean("crop_to_patches", false));
+    LOCUS_TRY(const bool cut, object.boolean("crop_to_patches", cohere));
     options.rule = cut && options.most_tiles > 1 ? ResizeRule::kCanvas : ResizeRule::kSize;
     options.resize = options.resize || options.rule == ResizeRule::kCanvas;  // tiles are always cut from a canvas
-    options.height = options.width = 384;
+    options.height = options.width = cohere ? 512 : 384;
+    options.least_scaled = cohere && cut;
+    options.most_tiles = cohere && !cut ? 0 : options.most_tiles;  // its processor cuts none then
   } else if (rule.processor == "LlavaOnevisionImage") {
     options.height = options.width = kOnevisionSide;
+  } else if (rule.rule == ResizeRule::kPadded) {
+    options.height = options.width = 384;
   } else if (rule.rule == ResizeRule::kTiles) {
     LOCUS_TRY(options.longest_edge, member(object, "size", "longest_edge", 1456, kLargestSide));
     LOCUS_TRY(options.tile, member(object, "max_image_size", "longest_edge", 364, kLargestSide));
@@ -218,7 +225,8 @@ Status refuse_cuts(const JsonObject& object, bool tiles) {
 }
 
 bool takes_size(ResizeRule rule) {
-  return rule == ResizeRule::kSize || rule == ResizeRule::kCanvas || rule == ResizeRule::kPinpoints;
+  return rule == ResizeRule::kSize || rule == ResizeRule::kCanvas || rule == ResizeRule::kPinpoints ||
+         rule == ResizeRule::kPadded;
 }
 
 // The sizes of canvases, in whole tiles of one side, which is that of the whole picture too.
@@ -276,6 +284,32 @@ Status read_levels(const JsonObject& object, Preprocessing& options) {
   return {};
 }
 
+// The square that a picture is padded to: its side, and its colour, the mean of each channel.
+Status read_padding(const JsonObject& object, Preprocessing& options) {
+  if (options.height != options.width || options.shortest_edge) {
+    return object.wrong("size", "equal height and width");
+  }
+  options.longest_edge = options.height;
+  LOCUS_TRY(options.least_edge, object.integer("min_size", 14));
+  if (options.least_edge < 1 || options.least_edge > options.longest_edge) {
+    return object.wrong("min_size", "1 to the side of size");
+  }
+  LOCUS_TRY(const bool pads, object.boolean("do_pad", true));
+  if (!pads) {
+    return object.wrong("do_pad", "true");
+  }
+  LOCUS_CHECK(read_channels(object, "image_mean", false, options.mean));
+  for (std::size_t n = 0; n < 3; ++n) {
+    constexpr double kLevel = 255;
+    if (options.mean[n] < 0 || options.mean[n] > 1) {
+      return object.wrong("image_mean", "numbers from 0 to 1");
+    }
+    options.ground[n] = static_cast<std::uint8_t>(options.mean[n] * kLevel);
+  }
+  options.center_crop = false;
+  return {};
+}
+
 Result<Preprocessing> parse_hugging_face(const JsonObject& object) {
   Preprocessing options;
   LOCUS_TRY(options.resize, object.boolean("do_resize", true));
@@ -283,7 +317,8 @@ Result<Preprocessing> parse_hugging_face(const JsonObject& object) {
   LOCUS_TRY(const std::string type, object.text("image_processor_type", old_type));
   const auto rule =
       std::find_if(kRules.begin(), kRules.end(), [&](const RuleOf& each) { return type.starts_with(each.processor); });
-  LOCUS_CHECK(refuse_cuts(object, rule != kRules.end() && rule->processor == "GotOcr2"));
+  LOCUS_CHECK(refuse_cuts(
+      object, rule != kRules.end() && (rule->processor == "GotOcr2" || rule->processor == "Cohere2Vision")));
   LOCUS_TRY(options.interpolation, interpolation(object, rule == kRules.end() ? 2 : rule->resample));
   if (rule != kRules.end()) {
     LOCUS_CHECK(read_rule(object, *rule, options));
@@ -306,6 +341,13 @@ Result<Preprocessing> parse_hugging_face(const JsonObject& object) {
   }
   if (options.rule == ResizeRule::kPinpoints) {
     LOCUS_CHECK(read_pinpoints(object, *rule, options));
+  }
+  if (rule != kRules.end() && (rule->processor == "Cohere2Vision" || rule->processor == "DeepseekVLImage")) {
+    options.mean = {0.48145466, 0.4578275, 0.40821073};  // where the file has none
+    options.deviation = {0.26862954, 0.26130258, 0.27577711};
+  }
+  if (options.rule == ResizeRule::kPadded) {
+    LOCUS_CHECK(read_padding(object, options));
   }
   LOCUS_CHECK(read_levels(object, options));
   return options;

@@ -145,6 +145,30 @@ TilePlace pinpoint_of(std::int64_t width, std::int64_t height, const Preprocessi
   return best;
 }
 
+// The share of the picture's size that a canvas allows along its tighter edge: at least 1 enlarges.
+TilePlace least_scaled_canvas(std::int64_t width, std::int64_t height, const Preprocessing& options) {
+  TilePlace best{1, 1, 0, 0};
+  double nearest = 0;
+  bool holds = false;
+  for (std::int64_t count = 1; count <= options.most_tiles; ++count) {
+    for (std::int64_t columns = 1; columns <= count; ++columns) {
+      if (count % columns != 0) {
+        continue;
+      }
+      const std::int64_t rows = count / columns;
+      const double scale = std::min(static_cast<double>(columns * options.height) / static_cast<double>(width),
+                                    static_cast<double>(rows * options.height) / static_cast<double>(height));
+      const bool better = scale >= 1 ? !holds || scale < nearest : !holds && scale > nearest;
+      if (better) {
+        nearest = scale;
+        holds = scale >= 1;
+        best = {rows, columns, 0, 0};
+      }
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 CellWindow covered_cells(std::int64_t rows, std::int64_t columns, std::int64_t width, std::int64_t height) {
@@ -166,6 +190,9 @@ CellWindow covered_cells(std::int64_t rows, std::int64_t columns, std::int64_t w
 TilePlace canvas_of(std::int64_t width, std::int64_t height, const Preprocessing& options) {
   if (options.rule == ResizeRule::kPinpoints) {
     return pinpoint_of(width, height, options);
+  }
+  if (options.least_scaled) {
+    return least_scaled_canvas(width, height, options);
   }
   const double aspect = static_cast<double>(width) / static_cast<double>(height);
   const double pixels = static_cast<double>(width) * static_cast<double>(height);
@@ -205,6 +232,15 @@ Result<Size> size_by_rule(Size picture, const Preprocessing& options, std::int64
     case ResizeRule::kPinpoints: {
       const TilePlace grid = canvas_of(picture.width, picture.height, options);
       return Size{grid.columns * options.width, grid.rows * options.height};
+    }
+    case ResizeRule::kPadded: {
+      const double scale =
+          static_cast<double>(options.longest_edge) / static_cast<double>(std::max(picture.width, picture.height));
+      const auto along = [&](std::int64_t side) {
+        const auto scaled = static_cast<std::int64_t>(std::nearbyint(static_cast<double>(side) * scale));
+        return std::max(scaled, options.least_edge);
+      };
+      return Size{along(picture.width), along(picture.height)};
     }
     case ResizeRule::kSize:
       break;

@@ -29,7 +29,11 @@ at::Tensor cells_of(const at::Tensor& x, std::int64_t rows, std::int64_t columns
 // Output width of a step.
 Result<std::int64_t> width_after(const ConnectorStep& step, std::int64_t width) {
   const std::int64_t most = gathers(step.kind) ? kLargestCell : kLargestWidth;
-  const bool sized = step.kind != ConnectorKind::kNorm && step.kind != ConnectorKind::kActivation;
+  const bool sized = step.kind != ConnectorKind::kNorm && step.kind != ConnectorKind::kActivation &&
+                     step.kind != ConnectorKind::kHalve;
+  if (step.kind == ConnectorKind::kHalve && width % 2 != 0) {
+    return bad_input("connector: expected an even number of channels to halve, found " + std::to_string(width));
+  }
   if (sized && (step.size < 1 || step.size > most)) {
     return bad_input("connector: expected a size from 1 to " + std::to_string(most) + ", found " +
                      std::to_string(step.size));
@@ -37,6 +41,7 @@ Result<std::int64_t> width_after(const ConnectorStep& step, std::int64_t width) 
   const bool joins = step.kind == ConnectorKind::kJoin || step.kind == ConnectorKind::kJoinApart;
   const std::int64_t after = joins                                 ? width * step.size * step.size
                              : step.kind == ConnectorKind::kLinear ? step.size
+                             : step.kind == ConnectorKind::kHalve  ? width / 2
                                                                    : width;
   return after <= kLargestWidth ? Result<std::int64_t>(after)
                                 : bad_input("connector: expected at most " + std::to_string(kLargestWidth) +
@@ -57,6 +62,8 @@ std::string step_text(const ConnectorStep& step) {
       return "linear " + side;
     case ConnectorKind::kActivation:
       return to_text(step.activation);
+    case ConnectorKind::kHalve:
+      return "halves, " + to_text(step.activation);
     case ConnectorKind::kGated:
       break;
   }
@@ -199,6 +206,11 @@ at::Tensor Connector::operator()(const at::Tensor& read, std::int64_t rows, std:
       case ConnectorKind::kActivation:
         x = activate(step.activation, x.clone());
         break;
+      case ConnectorKind::kHalve: {
+        const std::int64_t half = own.outputs;
+        x = x.slice(1, 0, half) * activate(step.activation, x.slice(1, half).clone());
+        break;
+      }
       case ConnectorKind::kGated: {
         const FeedForwardSpec gated{.inner = step.size, .activation = step.activation, .bias = step.bias};
         x = feed_forward(gated, own.gated, x);

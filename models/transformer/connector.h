@@ -27,7 +27,8 @@ enum class ConnectorKind {
   kNorm,
   kLinear,
   kActivation,
-  kGated  // down(activation(gate x) ⊙ up x)
+  kGated,  // down(activation(gate x) ⊙ up x)
+  kHalve   // the first half of the channels ⊙ activation(the second half)
 };
 
 struct ConnectorStep {

@@ -14,13 +14,14 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr WordTable<ConnectorKind, 7> kKinds{{{"join", ConnectorKind::kJoin},
+constexpr WordTable<ConnectorKind, 8> kKinds{{{"join", ConnectorKind::kJoin},
                                               {"join-apart", ConnectorKind::kJoinApart},
                                               {"pool", ConnectorKind::kPool},
                                               {"norm", ConnectorKind::kNorm},
                                               {"linear", ConnectorKind::kLinear},
                                               {"activation", ConnectorKind::kActivation},
-                                              {"gated", ConnectorKind::kGated}}};
+                                              {"gated", ConnectorKind::kGated},
+                                              {"halve", ConnectorKind::kHalve}}};
 constexpr std::size_t kMaxSteps = 64;
 constexpr std::size_t kLongestName = 64;
 
@@ -94,10 +95,11 @@ ordered_json step_json(const ConnectorStep& step) {
   if (step.kind == ConnectorKind::kNorm) {
     object["norm"] = word_of(kNorms, step.norm);
     object["eps"] = step.eps;
-  } else if (step.kind != ConnectorKind::kActivation) {
+  } else if (step.kind != ConnectorKind::kActivation && step.kind != ConnectorKind::kHalve) {
     object["size"] = step.size;
   }
-  if (step.kind == ConnectorKind::kActivation || step.kind == ConnectorKind::kGated) {
+  if (step.kind == ConnectorKind::kActivation || step.kind == ConnectorKind::kGated ||
+      step.kind == ConnectorKind::kHalve) {
     object["activation"] = to_text(step.activation);
   }
   return object;

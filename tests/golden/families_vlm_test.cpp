@@ -210,7 +210,8 @@ TEST(FamiliesVlm, APlaceholderBecomesWhatTheProcessorWrites) {
       }
     }
     input.ids = folded;
-    if (folder.filename() == "idefics3") {
+    const std::string family = folder.filename();  // those that name tiles, which ids alone do not say
+    if (family == "idefics3" || family == "aya_vision" || family == "cohere2_vision") {
       EXPECT_FALSE(model->tokenize(input).ok());
       continue;
     }

@@ -42,7 +42,7 @@ TEST(PreprocessVlm, MakesTheReferencesPixels) {
   const fs::path folder = fs::path(test::source_dir()) / "tests" / "golden" / "families-vlm" / "preprocess";
   const auto cases = nlohmann::json::parse(*read_file(folder / "cases.json", 1 << 20));
   const test::Golden golden("families-vlm/preprocess/expected");
-  EXPECT_EQ(cases.size(), 19U);
+  EXPECT_EQ(cases.size(), 27U);
   for (const auto& [name, each] : cases.items()) {
     SCOPED_TRACE(name);
     const nlohmann::json& config = each["preprocessor_config"];

@@ -110,5 +110,20 @@ TEST(PictureMarks, ExpandToTheTokensOfTheirBlocks) {
   EXPECT_NE(none.error().message.find("found 1 of these and no video"), std::string::npos) << none.error().message;
 }
 
+// Tiles with a word before each, and parts with one behind them.
+TEST(PictureMarks, ExpandToMarkedParts) {
+  families::Placeholders kind = placeholders();
+  const std::vector<PictureShape> tiles{{0, 0, 6, -1, {{7, 2, -1}, {8, 2, -1}, {9, 2, -1}}},
+                                        {0, 0, 1, -1, {{-1, 1, 6}}}};
+  const auto made = expand_placeholders({{kImage, {}}, {5, {}}, {kStart, {}}, {kImage, {}}}, kind, tiles);
+  ASSERT_TRUE(made.ok()) << made.error().describe();
+  EXPECT_EQ(marked_ids(*made),
+            (Ids{kStart, 7, kImage, kImage, 8, kImage, kImage, 9, kImage, kImage, kEnd, 5, kStart, kImage, 6, kEnd}));
+  kind.tiles = true;  // words that the tokenizer does not know
+  const auto refused = expand_placeholders({{kImage, {}}, {kImage, {}}}, kind, tiles);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+}
+
 }  // namespace
 }  // namespace locus::models

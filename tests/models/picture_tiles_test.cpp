@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/engine/trace/recorded_trace.h"
@@ -173,6 +175,65 @@ TEST_F(PictureTiles, TurnedOffAreSaid) {
   ASSERT_FALSE((*run)->model().warnings.empty());
   EXPECT_NE((*run)->model().warnings.back().find("would cut this picture into 2 × 2 tiles"), std::string::npos);
   EXPECT_TRUE(trace_->model().warnings.empty());
+}
+
+// The family's folder with a tokenizer that has the words of pictures but `without`, and "<5>" for id 5.
+void write_worded_folder(const std::string& family, const std::string& without, const test::TemporaryFolder& folder) {
+  for (const auto& entry : fs::directory_iterator(test::pictured_folder(family))) {
+    fs::copy(entry.path(), folder.path());
+  }
+  nlohmann::json words = nlohmann::json::array();
+  const auto add = [&](std::int64_t id, const std::string& word) {
+    if (word != without) {
+      words.push_back({{"id", id}, {"content", word}, {"normalized", false}, {"special", false}});
+    }
+  };
+  for (std::int64_t id = 1; id < 70; ++id) {
+    add(id, "<" + std::to_string(id) + ">");
+  }
+  add(70, "<|START_OF_IMG|>");
+  add(71, "<|END_OF_IMG|>");
+  add(72, "<|IMG_PATCH|>");
+  for (std::int64_t tile = 1; tile <= 7; ++tile) {
+    add(72 + tile, "TILE_" + std::to_string(tile));
+  }
+  add(80, "TILE_GLOBAL");
+  add(81, "<|IMG_LINE_BREAK|>");
+  const nlohmann::json model{{"type", "WordLevel"}, {"vocab", {{"<unk>", 0}}}, {"unk_token", "<unk>"}};
+  folder.write("tokenizer.json", nlohmann::json{{"model", model}, {"added_tokens", words}}.dump());
+}
+
+// A mark becomes what the processors of Aya Vision and Command A Vision write; words that the tokenizer does not know are
+// not left out.
+TEST_F(PictureTiles, AreNamedByTheTokenizersWords) {
+  for (const auto& [family, needed] :
+       {std::pair{"aya_vision", "TILE_GLOBAL"}, std::pair{"cohere2_vision", "<|IMG_LINE_BREAK|>"}}) {
+    SCOPED_TRACE(family);
+    models::Input input;
+    for (const char* const name : {"image0.png", "image1.png"}) {
+      input.images.push_back(test::pictured_folder(family) / name);
+    }
+    const std::string text = "<1><5><9><image><12><30><|START_OF_IMG|><image><8><21><33>";
+    input.text = text;
+    const test::TemporaryFolder folder;
+    write_worded_folder(family, "", folder);
+    const auto model = test::open_model(folder.path());
+    ASSERT_NE(model, nullptr);
+    const auto tokens = model->tokenize(input);
+    ASSERT_TRUE(tokens.ok()) << tokens.error().describe();
+    std::vector<std::int64_t> found;
+    for (const models::TokenInfo& token : *tokens) {
+      found.push_back(token.id);
+    }
+    EXPECT_EQ(found, *test::pictured_input(family)->ids);
+    const test::TemporaryFolder other;
+    write_worded_folder(family, needed, other);
+    const auto unnamed = test::open_model(other.path());
+    ASSERT_NE(unnamed, nullptr);
+    const auto refused = unnamed->tokenize(input);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  }
 }
 
 }  // namespace

@@ -229,7 +229,7 @@ Result<double> axial_base(const Config& config, double base, std::int64_t head) 
   const std::string_view field = spelled(block, {"rope_type", "type"});
   LOCUS_TRY(const std::string type, block.text(field, "axial"));
   if (type != "axial" && type != "default") {
-    return unsupported("expected axial, found " + shown(type), block.context(field));
+    return unsupported("expected axial or default, found " + shown(type), block.context(field));
   }
   LOCUS_TRY(const double configured, configured_base(config, base));
   return block.number("rope_theta", configured);

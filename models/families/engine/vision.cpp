@@ -90,6 +90,28 @@ void without_other_parts(const CheckpointFiles& checkpoint, Plan& text) {
   }
 }
 
+// The towers of CLIP and SigLIP: transformers 5 leaves the component vision_model out of their names. SigLIP's pooling
+// head is no part of what a text reads.
+void settle_tower_names(const CheckpointFiles& checkpoint, const Spelling& spelling, Family& tower) {
+  constexpr std::string_view kComponent = "vision_model.";
+  constexpr std::string_view kEmbeddings = "embeddings.";
+  const auto exists = [&](std::string_view name) {
+    return std::any_of(spelling.prefixes.begin(), spelling.prefixes.end(), [&](std::string_view prefix) {
+      return checkpoint.find(std::string(prefix) + std::string(name)) != nullptr;
+    });
+  };
+  if (tower.anchor.starts_with(kComponent) && !exists(tower.anchor) && exists(tower.anchor.substr(kComponent.size()))) {
+    tower.anchor.remove_prefix(kComponent.size());
+    for (Name& row : tower.names) {
+      row.tensor.erase(0, row.tensor.starts_with(kComponent) ? kComponent.size() : 0);
+    }
+  }
+  const std::string anchor(tower.anchor);
+  if (const std::size_t at = anchor.find(kEmbeddings); tower.name == "siglip_vision_model" && at != anchor.npos) {
+    tower.skipped.push_back(checkpoint.prefix_of(spelling.prefixes, anchor) + anchor.substr(0, at) + "head.*");
+  }
+}
+
 }  // namespace
 
 Result<Plan> read_text_half(const CheckpointFiles& checkpoint, const std::string& why) {
@@ -118,6 +140,7 @@ Result<Plan> read_vision(const CheckpointFiles& checkpoint, const VisionTable& t
     return text;
   }
   LOCUS_TRY(Family tower, std::move(known));
+  settle_tower_names(checkpoint, table.tower_tensors, tower);
   LOCUS_TRY(plan->tower, read_part(std::move(tower), checkpoint, vision, table.tower_tensors));
   plan->tower.spec.head = false;
   LOCUS_TRY(plan->placeholders.id, token_id(checkpoint.config, {"image_token_id", "image_token_index"}));
@@ -206,6 +229,9 @@ ConnectorStep linear_step(std::string name, std::int64_t outputs, bool bias) {
 }
 ConnectorStep activation_step(transformer::Activation activation) {
   return {.kind = ConnectorKind::kActivation, .activation = activation};
+}
+ConnectorStep halve_step(transformer::Activation activation) {
+  return {.kind = ConnectorKind::kHalve, .activation = activation};
 }
 ConnectorStep gated_step(std::string name, std::int64_t inner, transformer::Activation activation) {
   return {

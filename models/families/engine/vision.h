@@ -30,10 +30,16 @@ struct Placeholders {
   std::int64_t after = -1;
   std::string_view before_word = {};  // words of those two, where only the tokenizer knows their ids
   std::string_view after_word = {};
+  // Words before each tile of a picture, with the tile's number from 1 on behind it ("TILE_1"), before the whole picture
+  // behind its tiles, and behind each of these parts; the tokenizer alone knows their ids.
+  std::string_view tile_word = {};
+  std::string_view whole_word = {};
+  std::string_view part_end_word = {};
   std::int64_t row_end = -1;
   std::int64_t last_row_end = -1;
   bool first = false;  // pictures come before all other tokens, including the text's first special token
   bool tiles = false;  // a picture may be cut into tiles, whose markers only the family's processor writes
+  bool marks_parts() const { return !tile_word.empty() || !whole_word.empty() || !part_end_word.empty(); }
   ImageBlocks blocks = ImageBlocks::kNone;
   std::int64_t first_position = 0;
 };
@@ -103,6 +109,7 @@ transformer::ConnectorStep pool_step(std::int64_t side);
 transformer::ConnectorStep norm_step(std::string name, transformer::Norm norm, double eps);
 transformer::ConnectorStep linear_step(std::string name, std::int64_t outputs, bool bias);
 transformer::ConnectorStep activation_step(transformer::Activation activation);
+transformer::ConnectorStep halve_step(transformer::Activation activation);
 transformer::ConnectorStep gated_step(std::string name, std::int64_t inner, transformer::Activation activation);
 
 }  // namespace locus::families

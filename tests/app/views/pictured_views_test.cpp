@@ -88,6 +88,7 @@ TEST(PicturedViews, OfTiles) {
   expect_drawn_or_refused("internvl_tiles");
   expect_drawn_or_refused("llava_next");
   expect_drawn_or_refused("llava_onevision");
+  expect_drawn_or_refused("aya_vision");
 }
 
 }  // namespace

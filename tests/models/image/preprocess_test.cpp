@@ -224,6 +224,75 @@ TEST(Preprocess, TilesAreThoseOfTheNearestAspect) {
   }
 }
 
+// The library's choice (transformers 5.24.0, get_optimal_tiled_canvas of Command A Vision).
+TEST(Preprocess, CommandATilesNeedTheLeastEnlarging) {
+  struct Case {
+    std::int64_t width, height, tile, most, rows, columns;
+  };
+  const std::vector<Case> cases{{512, 512, 512, 12, 1, 1},   {513, 512, 512, 12, 1, 2},   {1024, 1024, 512, 12, 2, 2},
+                                {1025, 512, 512, 12, 1, 3},  {16384, 1, 512, 256, 1, 32}, {1, 16384, 512, 12, 12, 1},
+                                {4000, 3000, 512, 12, 3, 4}, {700, 700, 512, 1, 1, 1},    {512, 1536, 512, 12, 3, 1},
+                                {967, 1243, 24, 20, 5, 4},   {1623, 1962, 24, 2, 2, 1},   {273, 82, 364, 12, 1, 1},
+                                {1186, 242, 24, 12, 2, 6},   {2199, 1476, 364, 4, 2, 2},  {435, 1073, 24, 2, 2, 1},
+                                {2625, 1067, 364, 4, 1, 3},  {676, 1270, 364, 20, 4, 2},  {2998, 1526, 24, 12, 3, 4},
+                                {1383, 2752, 364, 12, 4, 3}, {1020, 729, 24, 12, 3, 4},   {1147, 366, 512, 6, 1, 3},
+                                {30, 1196, 512, 20, 3, 1},   {1277, 2083, 24, 12, 4, 3},  {1736, 2454, 364, 12, 4, 3}};
+  for (const Case& each : cases) {
+    Preprocessing options;
+    options.height = options.width = each.tile;
+    options.most_tiles = each.most;
+    options.least_scaled = true;
+    EXPECT_EQ(canvas_of(each.width, each.height, options), (TilePlace{each.rows, each.columns, 0, 0}))
+        << each.width << " × " << each.height;
+  }
+  const auto parsed = parse_preprocessor(R"({"image_processor_type": "Cohere2VisionImageProcessor"})", "file.json");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().describe();
+  EXPECT_EQ(parsed->rule, ResizeRule::kCanvas);
+  EXPECT_EQ(parsed->height, 512);
+  EXPECT_NEAR(parsed->mean[0], 0.48145466, 1e-12);
+  EXPECT_EQ(preprocess_all(gradient(512, 1536), *parsed, 32)->size(), 4U);
+  const auto off = parse_preprocessor(
+      R"({"image_processor_type": "Cohere2VisionImageProcessor", "crop_to_patches": false})", "file.json");
+  ASSERT_TRUE(off.ok()) << off.error().describe();
+  EXPECT_EQ(off->rule, ResizeRule::kSize);
+  EXPECT_EQ(canvas_of(4000, 3000, *off), (TilePlace{1, 1, 0, 0}));
+}
+
+// DeepSeek-VL: the picture in the middle of a square of the mean's colour; an odd pixel stands right and below.
+TEST(Preprocess, PaddedPicturesStandInTheMiddle) {
+  const auto parsed = parse_preprocessor(
+      R"({"image_processor_type": "DeepseekVLImageProcessor", "size": {"height": 32, "width": 32}, "min_size": 5,
+          "image_mean": [0.5, 0.25, 1], "image_std": [1, 1, 1], "resample": 0})",
+      "file.json");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().describe();
+  const auto pixels = preprocess(gradient(64, 42), *parsed, 8);  // 32 × 21, below 5 rows
+  ASSERT_TRUE(pixels.ok()) << pixels.error().describe();
+  EXPECT_EQ(pixels->width, 32);
+  EXPECT_EQ(pixels->height, 32);
+  EXPECT_EQ(red(pixels->shown, 9, 4), 127);
+  EXPECT_EQ(red(pixels->shown, 9, 5), 19);  // the middle of two pixels
+  EXPECT_EQ(red(pixels->shown, 9, 25), 19);
+  EXPECT_EQ(red(pixels->shown, 9, 26), 127);
+  EXPECT_EQ(pixels->shown.rgba[1], 63);
+  EXPECT_EQ(pixels->shown.rgba[2], 255);
+  EXPECT_EQ(pixels->shown.rgba[3], 255);
+  const auto thin = preprocess(gradient(2, 64), *parsed, 8);  // 5 × 32, behind 13 columns
+  ASSERT_TRUE(thin.ok()) << thin.error().describe();
+  EXPECT_EQ(red(thin->shown, 12, 9), 127);
+  EXPECT_NE(red(thin->shown, 13, 9), 127);
+  EXPECT_NE(red(thin->shown, 17, 9), 127);
+  EXPECT_EQ(red(thin->shown, 18, 9), 127);
+  const auto grid = patch_grid(64, 42, *parsed, 8, 8);
+  ASSERT_TRUE(grid.ok()) << grid.error().describe();
+  EXPECT_NEAR(grid->dy, 21.0 / 42 / 8, 1e-12);
+  EXPECT_NEAR(grid->y0, (5 + 0.25) / 8 - 0.5, 1e-12);  // the middle of the first row of pixels
+  EXPECT_NEAR(grid->x0, 0.25 / 8 - 0.5, 1e-12);
+  Preprocessing whole = *parsed;
+  whole.resize = false;
+  Picture line{200000, 1, std::vector<std::uint8_t>(std::size_t{200000} * 4, 9)};
+  EXPECT_EQ(preprocess(line, whole, 8).error().code, ErrorCode::kTooLarge);
+}
+
 // The library's choice, and what it cuts off (transformers 5.24.0, select_best_resolution and unpad_image), for tiles of
 // 336 pixels with 24 × 24 cells.
 TEST(Preprocess, PinpointsKeepMostOfThePicture) {
@@ -364,6 +433,14 @@ TEST(Preprocess, WrongFieldsAreNamed) {
       {R"({"image_processor_type": "LlavaNextImageProcessor", "size": {"shortest_edge": 8},
            "image_grid_pinpoints": [[16, -8]]})",
        "image_grid_pinpoints"},
+      {R"({"image_processor_type": "Cohere2VisionImageProcessor", "max_patches": 0})", "max_patches"},
+      {R"({"image_processor_type": "Cohere2VisionImageProcessor", "crop_to_patches": 1})", "crop_to_patches"},
+      {R"({"image_processor_type": "DeepseekVLImageProcessor", "size": {"height": 8, "width": 16}})", "size"},
+      {R"({"image_processor_type": "DeepseekVLImageProcessor", "size": {"shortest_edge": 16}})", "size"},
+      {R"({"image_processor_type": "DeepseekVLImageProcessor", "min_size": 385})", "min_size"},
+      {R"({"image_processor_type": "DeepseekVLImageProcessor", "min_size": 0})", "min_size"},
+      {R"({"image_processor_type": "DeepseekVLImageProcessor", "do_pad": false})", "do_pad"},
+      {R"({"image_processor_type": "DeepseekVLImageProcessor", "image_mean": [0.5, 2, 0.5]})", "image_mean"},
       {R"([])", "object"},
       {R"({"a": 1, "a": 2})", "twice"},
   };

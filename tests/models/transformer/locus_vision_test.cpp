@@ -32,6 +32,7 @@ ConnectorSpec every_step() {
                 {.kind = ConnectorKind::kLinear, .name = "inner", .size = 24},
                 {.kind = ConnectorKind::kActivation, .activation = Activation::kSilu},
                 {.kind = ConnectorKind::kGated, .name = "gated", .size = 12, .bias = false},
+                {.kind = ConnectorKind::kHalve, .activation = Activation::kSilu},
                 {.kind = ConnectorKind::kLinear, .name = "2", .size = 32, .bias = false}};
   return spec;
 }
@@ -217,7 +218,9 @@ TEST(LocusVision, RefusesWhatMakesNoModelWithOneLine) {
   expect_refused("/connector/steps/2/name", "a.b", "letters");
   expect_refused("/connector/steps/2/size", INT64_MAX, "size from 1");
   expect_refused("/connector/steps/3/activation", "sharp", "activation");
-  expect_refused("/connector/steps/5/size", 31, "32 channels, found 31");
+  expect_refused("/connector/steps/5/activation", "sharp", "activation");
+  expect_refused("/connector/steps/2/size", 23, "even number of channels to halve, found 23");
+  expect_refused("/connector/steps/6/size", 31, "32 channels, found 31");
 }
 
 }  // namespace
