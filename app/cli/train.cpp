@@ -237,6 +237,8 @@ Action declare_train(Arguments& arguments) {
                  "continue training from the weights of this checkpoint, with its shape instead of that of the flags",
                  FileUse::kCheckpoint);
   arguments.flag("--freeze-base", train.freeze_base, "with --from: train only the parameters of the position encoding");
+  arguments.integer("--lora", train.lora, {0, kMax},
+                    "with --from: train only additions of this rank to the attention's projections (LoRA); 0: none");
   arguments.text("--config", options->config, "take the shape of the model from this config.json (model_type locus)",
                  FileUse::kRead);
   arguments.text("--encoding", train.encoding,

@@ -65,13 +65,15 @@ models::Input read_input(const Node& reader, const std::filesystem::path& folder
   return input;
 }
 
-// Folders of texts that views read, where they lie beside the session.
-void place_texts(ViewState& state, const std::filesystem::path& folder) {
+// Folders of texts and files of results that views read, where they lie beside the session.
+void place_files(ViewState& state, const std::filesystem::path& folder) {
   for (auto& [view, options] : state.options) {
-    const auto texts = options.text("texts", "");
-    std::error_code ignored;
-    if (texts.ok() && !texts->empty() && std::filesystem::is_directory(folder / *texts, ignored)) {
-      options.set("texts", (folder / *texts).lexically_normal().string());
+    for (const char* const name : {"texts", "file"}) {
+      const auto path = options.text(name, "");
+      std::error_code ignored;
+      if (path.ok() && !path->empty() && std::filesystem::exists(folder / *path, ignored)) {
+        options.set(name, (folder / *path).lexically_normal().string());
+      }
     }
   }
 }
@@ -141,7 +143,7 @@ Result<Session> read_session(const Tree& document, const std::string& file, cons
   }
   if (reader.has("state")) {
     session.state = read_state(reader.object("state"), fields);
-    place_texts(session.state, folder);
+    place_files(session.state, folder);
   }
   reader.each_object("checkpoints",
                      [&](const Node& entry) { session.checkpoints.push_back(read_checkpoint(entry, folder)); });
@@ -152,7 +154,7 @@ Result<Session> read_session(const Tree& document, const std::string& file, cons
     entry.get("about", bookmark.about);
     if (entry.has("state")) {
       bookmark.state = read_state(entry.object("state"), fields);
-      place_texts(bookmark.state, folder);
+      place_files(bookmark.state, folder);
     }
     if (entry.has("input")) {
       bookmark.input = read_input(entry.object("input"), folder);

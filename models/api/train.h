@@ -49,6 +49,9 @@ struct TrainOptions {
   // locus`), or of the numbers below.
   std::filesystem::path from;
   bool freeze_base = false;  // with `from`: train the position encoding's parameters alone
+  // With `from`: train additions of this rank to the projections of self-attention alone (LoRA), which are part of the
+  // written weights; 0: none.
+  std::int64_t lora = 0;
   std::filesystem::path config;
 
   std::string encoding;       // empty: that of `from` or `config`, otherwise rope

@@ -1,6 +1,7 @@
 #include "models/training/folder.h"
 #include "models/api/local.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -34,6 +35,8 @@ constexpr const char* kStateFile = "training_state.safetensors";
 constexpr const char* kRecordFile = "training.json";
 constexpr std::size_t kLargestRecord = std::size_t{64} << 20;
 constexpr const char* kCurveHeader = "step,loss,learning_rate,validation";
+// Options that are recorded only where a run has them.
+constexpr std::array<const char*, 6> kOnlyWhereGiven{"from", "freeze_base", "lora", "train_size", "every", "windows"};
 
 struct NamedTensor {
   std::string name;
@@ -68,6 +71,9 @@ ordered_json options_json(const TrainOptions& options) {
   if (!options.from.empty()) {
     json["from"] = base_name(options.from);
     json["freeze_base"] = options.freeze_base;
+    if (options.lora > 0) {
+      json["lora"] = options.lora;
+    }
   }
   json.update(ordered_json{{"encoding", encoding},
                            {"layers", options.layers},
@@ -167,6 +173,13 @@ std::string dumped(const Document& value) {
 
 // Compares the run recorded in `file` with the present one.
 Status check_same(const nlohmann::json& before, const ordered_json& now, const char* file) {
+  for (const char* const name : kOnlyWhereGiven) {
+    if (before.is_object() && before.contains(name) && !now.contains(name)) {
+      return bad_input("cannot resume with other options: " + std::string(name) + " was " +
+                           shown(dumped(before[name])) + ", now nothing",
+                       file);
+    }
+  }
   for (const auto& [name, value] : now.items()) {
     const bool there = before.is_object() && before.contains(name);
     if (!there || before[name] != nlohmann::json(value)) {

@@ -117,11 +117,18 @@ Result<OwnNetwork> OwnNetwork::like(const OwnNetwork& other) {
   if (other.tower) {
     sight = Sight{other.tower->spec(), other.connector->spec(), other.placeholder};
   }
-  return create(other.model->spec(), sight, false, 0);
+  LOCUS_TRY(OwnNetwork made, create(other.model->spec(), sight, false, 0));
+  if (other.low_rank) {
+    made.low_rank = other.low_rank->of(*made.model);
+  }
+  return made;
 }
 
 std::vector<transformer::Parameter> OwnNetwork::parameters() const {
   std::vector<transformer::Parameter> list = model->parameters();
+  if (low_rank) {
+    low_rank->list(list);
+  }
   append(sight_parameters(), "", list);
   return list;
 }
@@ -133,6 +140,12 @@ std::vector<transformer::Parameter> OwnNetwork::sight_parameters() const {
     append(connector->parameters(), "connector.", list);
   }
   return list;
+}
+
+void OwnNetwork::merge() const {
+  if (low_rank) {
+    low_rank->apply();
+  }
 }
 
 void OwnNetwork::to(at::Device device) const {

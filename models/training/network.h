@@ -13,6 +13,7 @@
 
 #include "core/base/result.h"
 #include "models/api/model.h"
+#include "models/training/low_rank.h"
 #include "models/training/task.h"
 #include "models/transformer/connector.h"
 #include "models/transformer/transformer.h"
@@ -53,17 +54,21 @@ struct OwnNetwork {
   std::unique_ptr<transformer::Transformer> tower = nullptr;  // set together with the connector, or not at all
   std::unique_ptr<transformer::Connector> connector = nullptr;
   std::int64_t placeholder = -1;
+  std::unique_ptr<LowRank> low_rank = nullptr;  // of `model`; null: its weights themselves are trained
 
   // Errors: those of Transformer::create() and Connector::create().
   static Result<OwnNetwork> create(const transformer::Spec& spec, const std::optional<Sight>& sight, bool fresh,
                                    std::uint64_t seed);
-  // A network with the specs of another and no weights.
+  // A network with the specs of another and no weights, but for the tensors of low-rank additions, which are shared.
   static Result<OwnNetwork> like(const OwnNetwork& other);
 
   Network view() const { return tower ? Network(*model, *tower, *connector, placeholder) : Network(*model); }
-  // Parameters of the model under their own names, then those of tower and connector: "vision.…" and "connector.…".
+  // Parameters of the model under their own names, with low-rank additions behind what they change (LowRank::list()),
+  // then those of tower and connector: "vision.…" and "connector.…".
   std::vector<transformer::Parameter> parameters() const;
   std::vector<transformer::Parameter> sight_parameters() const;
+  // Brings the model's weights up to date with low-rank additions; nothing to do without.
+  void merge() const;
   void to(at::Device device) const;
 };
 

@@ -26,6 +26,7 @@ void keep_freed_memory() {
 
 double run_share(const OwnNetwork& network, const Examples& examples, const position::Positions& positions,
                  double scale) {
+  network.merge();
   const at::Device device = network.parameters().front().value->device();
   const at::Tensor logits = network.model->forward(network.view().batch(examples, positions, device)).flatten(0, 1);
   const at::Tensor targets = examples.targets.to(device).flatten();

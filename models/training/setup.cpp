@@ -240,10 +240,22 @@ Status copy_weights(const transformer::Transformer& from, transformer::Transform
   return {};
 }
 
+// Adds what alone is trained. Errors: kUsage; where parameters of an encoding would stay as they were drawn.
+Status add_low_rank(const TrainOptions& options, const transformer::Transformer& from, OwnNetwork& network) {
+  const std::vector<transformer::Parameter> parameters = network.parameters();
+  const std::string name = network.model->encoding().description().name;
+  if (name != from.encoding().description().name && std::ranges::any_of(parameters, is_of_encoding)) {
+    return usage("lora: the parameters of the encoding " + name + ", which the checkpoint does not have, would stay " +
+                 "untrained; --freeze-base trains these alone");
+  }
+  LOCUS_TRY(network.low_rank, LowRank::create(*network.model, options.lora, options.seed));
+  return {};
+}
+
 Status choose_trained(const TrainOptions& options, const OwnNetwork& network) {
   bool any = false;
   for (const transformer::Parameter& parameter : network.parameters()) {
-    const bool trained = !options.freeze_base || is_of_encoding(parameter);
+    const bool trained = options.lora > 0 ? is_addition(parameter) : !options.freeze_base || is_of_encoding(parameter);
     parameter.value->requires_grad_(trained);
     any = any || trained;
   }
@@ -286,6 +298,15 @@ Status check(const TrainOptions& options) {
   if (options.freeze_base && options.from.empty()) {
     return usage("freeze base: expected a checkpoint to train further, found none");
   }
+  if (options.lora < 0) {
+    return usage("lora: expected a rank of at least 1, or 0 for none, found " + std::to_string(options.lora));
+  }
+  if (options.lora > 0 && options.from.empty()) {
+    return usage("lora: expected a checkpoint to train further, found none");
+  }
+  if (options.lora > 0 && options.freeze_base) {
+    return usage("expected lora or freeze base, found both");
+  }
   LOCUS_CHECK(models::device_of(options.device));
   if (options.out.empty()) {
     return usage("expected a folder to write to");
@@ -324,6 +345,9 @@ Result<Setup> set_up(const TrainOptions& given, const Task& task) {
   }
   LOCUS_TRY(const at::Device device, models::device_of(given.device));
   setup.network.to(device);
+  if (given.lora > 0) {
+    LOCUS_CHECK(add_low_rank(given, *base.model, setup.network));
+  }
   LOCUS_CHECK(choose_trained(given, setup.network));
   setup.options = given;
   setup.options.length = task.length();

@@ -86,6 +86,7 @@ class Trainer {
       saved_ = resumed ? record_.step : 0;
     }
     LOCUS_CHECK(shares_.spread(network_, optimiser_, record_.step));
+    merge();
     return record_.step == 0 && shares_.leads() ? keep() : Status();
   }
 
@@ -101,6 +102,7 @@ class Trainer {
     if (!std::isfinite(optimiser_.step(rate, options_.clip))) {
       return diverged("the gradient");
     }
+    merge();
     ++record_.step;
     record_.curve.push_back({record_.step, loss, rate, std::numeric_limits<double>::quiet_NaN()});
     TrainProgress progress{.step = record_.step, .steps = options_.steps, .loss = loss, .learning_rate = rate};
@@ -139,11 +141,18 @@ class Trainer {
       }
     }
     for (const transformer::LayerEncoding& used : model_.encodings()) {
-      if (const at::Tensor own = used.encoding->training_loss(seed); own.defined() && shares_.leads()) {
+      const at::Tensor own = used.encoding->training_loss(seed);
+      if (own.defined() && own.requires_grad() && shares_.leads()) {
         own.backward();  // needs no sequences: counted once
       }
     }
     return loss;
+  }
+
+  // Updates the weights that are measured and written, without a gradient.
+  void merge() const {
+    const at::NoGradGuard no_grad;
+    network_.merge();
   }
 
   at::Device device() const { return network_.parameters().front().value->device(); }

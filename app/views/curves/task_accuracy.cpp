@@ -24,12 +24,13 @@ class TaskAccuracy final : public View {
 
   ViewInfo info_ = described({
       .name = "task-accuracy",
-      .caption = "How well a model does its task, on samples like those of its training and on others.",
+      .caption = "How well models do a task, in and out of their training, or other numbers of a file.",
       .shows =
           "The error of task checkpoints, or their accuracy, in and out of the trained distribution: one group of bars "
           "per split, with 95 "
           "% intervals where they are known. Runs that differ only in their seed form one bar, their mean, with the "
-          "smallest and the largest value. Addition is shown as a map by the lengths of its operands.",
+          "smallest and the largest value. Addition is shown as a map by the lengths of its operands. A file may hold any "
+          "other numbers in the same form, with a unit of their own.",
       .uses_input = false,
       .controls =
           {words("file", "Results",

@@ -148,19 +148,26 @@ TEST(Session, TheBundledSessionIsReadable) {
   }
 }
 
-// A folder of texts beside the session is that one, wherever the program runs; one that is not there stays as it is.
-TEST(Session, FoldersOfTextsLieBesideTheFile) {
+// A folder of texts or a file of results beside the session is that one, wherever the program runs; one that is not
+// there stays as it is.
+TEST(Session, FoldersOfTextsAndFilesOfResultsLieBesideTheFile) {
   const auto folder = scratch();
   std::filesystem::create_directories(folder / "samples");
   std::filesystem::create_directories(folder / "sessions");
   std::ofstream(folder / "sessions" / "s.locus.json")
       << R"({"locus": "session/1", "bookmarks": [{"name": "one", "state":
-    {"options": {"length-curve": {"texts": "../samples"}, "knock-out": {"texts": "elsewhere"}}}}]})";
+    {"options": {"length-curve": {"texts": "../samples"}, "knock-out": {"texts": "elsewhere"},
+                 "task-accuracy": {"file": "rows.json"}}}}, {"name": "two", "state":
+    {"options": {"task-accuracy": {"file": "elsewhere.json"}}}}]})";
+  std::ofstream(folder / "sessions" / "rows.json") << "{}";
   const auto loaded = session::load_session(folder / "sessions" / "s.locus.json");
   ASSERT_TRUE(loaded.ok()) << loaded.error().describe();
   const auto& options = loaded->bookmarks[0].state.options;
   EXPECT_EQ(*options.at("length-curve").text("texts", ""), (folder / "samples").string());
   EXPECT_EQ(*options.at("knock-out").text("texts", ""), "elsewhere");
+  EXPECT_EQ(*options.at("task-accuracy").text("file", ""), (folder / "sessions" / "rows.json").string());
+  const auto& other = loaded->bookmarks[1].state.options;
+  EXPECT_EQ(*other.at("task-accuracy").text("file", ""), "elsewhere.json");
 }
 
 TEST(Session, BadFilesAreOneClearError) {

@@ -153,6 +153,17 @@ std::vector<Sentence> listed_sentences() {
       {"reading", "text-rope", {{"of", "heads"}}, Quantity::kWeight, 0, false, column_of_cells("other tokens")},
       {"reading", "text-rope", {{"of", "heads"}}, Quantity::kWeight, 1, false, column_of_cells("first token")},
       {"move", "text-rope", {{"as", "map"}, {"tokens", "8:12"}, {"by", "-2:2"}, {"measure", "weight"}}},
+      {"word-problem",
+       "text-rope",
+       {{"word", "abcajj"}},
+       Quantity::kWeight,
+       0,
+       false,
+       [](const ViewInput&, const Data& data, const Field&, std::int64_t r, std::int64_t c) {
+         constexpr std::int64_t kBefore = 3;  // columns of the table: prefix, identity, logit
+         return c % 6 == 5 ? data.values.size()
+                           : static_cast<std::size_t>(c / 6 * data.shape[1] + kBefore + 5 * r + c % 6);
+       }},
       {"pair-energy",
        "text-rope",
        {},
