@@ -35,6 +35,21 @@ at::Tensor with_given(const at::Tensor& strength, const at::Tensor& given, Range
   return at::where(own.isnan(), strength, own.to(strength.scalar_type()));
 }
 
+// (…, D) of length 1, but for the term that keeps zeros zeros.
+at::Tensor unit_length(const at::Tensor& vectors) {
+  return vectors / (vectors.square().sum(-1, true) + kLeastSquare).sqrt();
+}
+
+// (B, h, n, D) directions of these heads and tokens, with the given one where Prepared::directed says so.
+at::Tensor with_direction(const at::Tensor& directions, const Prepared& prepared, Range heads, Range tokens) {
+  if (!prepared.given_direction.defined()) {
+    return directions;
+  }
+  const at::Tensor given = prepared.given_direction.slice(1, heads.begin, heads.end).unsqueeze(2);  // (B, h, 1, D)
+  const at::Tensor directed = prepared.directed.slice(0, heads.begin, heads.end).slice(1, tokens.begin, tokens.end);
+  return at::where(directed.unsqueeze(-1), given.to(directions.scalar_type()), directions);
+}
+
 }  // namespace
 
 const OptionTable<PathOptions> PathOptions::kTable{
@@ -176,9 +191,9 @@ Path::Reflections Path::reflections(const Prepared& prepared, std::int64_t layer
     }
     direction = at::silu(sum);
   }
-  const at::Tensor length = (direction.square().sum(-1, true) + kLeastSquare).sqrt();
   const at::Tensor strength = at::sigmoid(kept.slice(2, before).select(-1, width)) * 2;
-  return {direction / length, with_given(strength, prepared.given_strengths, heads, tokens)};
+  return {with_direction(unit_length(direction), prepared, heads, tokens),
+          with_given(strength, prepared.given_strengths, heads, tokens)};
 }
 
 at::Tensor Path::strengths(const Prepared& prepared) const {
@@ -186,6 +201,13 @@ at::Tensor Path::strengths(const Prepared& prepared) const {
   const at::Tensor own = at::sigmoid(prepared.gate_key.select(-1, shape_.head_width)) * 2;  // (B, Hkv, T)
   const at::Tensor all = own.repeat_interleave(heads / own.size(1), 1);
   return with_given(all, prepared.given_strengths, {0, heads}, {0, own.size(2)});
+}
+
+at::Tensor Path::mean_direction(const Prepared& prepared, std::int64_t layer) const {
+  Prepared own = prepared;
+  own.given_direction.reset();
+  const Reflections all = reflections(own, layer, {0, own.query.size(1)}, {0, own.gate_key.size(2)});
+  return unit_length(all.direction.mean(2, false, at::kDouble));
 }
 
 TileScores Path::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
@@ -248,13 +270,13 @@ at::Tensor Path::deviation(const Prepared& prepared, const Tile& tile) const {
     }
     return at::cat(parts, 2);
   }
-  const at::Tensor unit = at::eye(width, prepared.query.options());
+  const at::Tensor identity = at::eye(width, prepared.query.options());
   // P_ij of every row, (B, h, R, D, D): from I at its own token leftwards.
-  at::Tensor product = unit.expand({batch, heads, rows, width, width}).clone();
+  at::Tensor product = identity.expand({batch, heads, rows, width, width}).clone();
   at::Tensor out = at::zeros({batch, heads, rows, tile.columns.size()}, prepared.query.options());
   for (std::int64_t j = std::max(tile.rows.end, tile.columns.end) - 1; j >= tile.columns.begin; --j) {
     if (tile.columns.contains(j)) {
-      out.select(-1, j - tile.columns.begin).copy_((product - unit).square().sum({-1, -2}).sqrt());
+      out.select(-1, j - tile.columns.begin).copy_((product - identity).square().sum({-1, -2}).sqrt());
     }
     const std::int64_t first = std::max(j - tile.rows.begin, std::int64_t{0});  // rows whose query is j or later
     if (first >= rows) {

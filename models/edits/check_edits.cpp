@@ -56,6 +56,15 @@ Status check_formula(const Edit& edit, const ModelInfo& model, const std::string
                : Status(unsupported(field +
                                     ": expected a checkpoint whose tokens change keys (PaTH), found none in this one"));
   }
+  if (edit.kind == EditKind::kDirection) {
+    if (edit.formula != kMeanDirection) {
+      return bad_input(field + ": expected mean, found " + shown(edit.formula));
+    }
+    return model.transforms()
+               ? Status()
+               : Status(unsupported(field +
+                                    ": expected a checkpoint whose tokens change keys (PaTH), found none in this one"));
+  }
   const bool bias = edit.kind == EditKind::kBias;
   const Result<Formula> formula = Formula::compile(edit.formula, bias ? bias_variables() : angle_variables());
   if (!formula.ok()) {

@@ -42,7 +42,7 @@ constexpr std::array kResetFields{EditField{"layer", &Edit::layer}, EditField{"h
                                   EditField{"at", &Edit::at, true}};
 constexpr std::array kMixerZeroFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head}};
 
-constexpr std::array<EditForm, 18> kForms{{{EditKind::kPositions, "positions", kPositionsFields},
+constexpr std::array<EditForm, 19> kForms{{{EditKind::kPositions, "positions", kPositionsFields},
                                            {EditKind::kShift, "shift", kShiftFields},
                                            {EditKind::kHead, "head", kHeadFields},
                                            {EditKind::kEdge, "edge", kEdgeFields},
@@ -59,7 +59,8 @@ constexpr std::array<EditForm, 18> kForms{{{EditKind::kPositions, "positions", k
                                            {EditKind::kMixerZero, "mixer zero", kMixerZeroFields},
                                            {EditKind::kGates, "gates", kGatesFields},
                                            {EditKind::kPlace, "place", kGatesFields},
-                                           {EditKind::kBeta, "beta", kGatesFields}}};
+                                           {EditKind::kBeta, "beta", kGatesFields},
+                                           {EditKind::kDirection, "direction", kGatesFields}}};
 
 constexpr double kMaxPlace = 1e9;  // a position whose angles still mean something
 

@@ -62,10 +62,11 @@ constexpr std::array<EditPreset, 2> kForgetPresets{
     {{"Nothing is forgotten: all gates are 1", "gates all.all 1"},
      {"What is forgotten does not depend on the text: gates are their mean", "gates all.all mean"}}};
 
-constexpr std::array<EditPreset, 3> kBetaPresets{
+constexpr std::array<EditPreset, 4> kBetaPresets{
     {{"No token changes the keys before it: all β are 0", "beta all.all 0"},
      {"Every token erases its direction: all β are 1", "beta all.all 1"},
-     {"How much tokens change does not depend on the text: β are their mean", "beta all.all mean"}}};
+     {"How much tokens change does not depend on the text: β are their mean", "beta all.all mean"},
+     {"What tokens change does not depend on the text: directions are their mean", "direction all.all mean"}}};
 
 constexpr std::array<EditPreset, 3> kPlacePresets{
     {{"Every token stands at its index", "place all.all index"},
