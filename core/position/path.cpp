@@ -8,7 +8,6 @@
 
 #include "core/position/list.h"
 #include "core/position/shared/forgetting.h"
-#include "core/position/shared/fresh_weights.h"
 
 namespace locus::position {
 
@@ -18,6 +17,7 @@ constexpr std::int64_t kKeys = 64;                        // that a block of que
 constexpr double kLeastSquare = 1e-6;                     // added to |w|², so that a w of zeros stays one
 constexpr std::int64_t kNumbers = std::int64_t{1} << 24;  // of the products P that are held at once
 constexpr std::int64_t kMaxTaps = 64;
+constexpr double kFirstDeviation = 0.02;  // of matrices and of the convolution, as in the published code
 constexpr std::int64_t kMaxRank = std::int64_t{1} << 20;
 
 // (n, R) whether a token t of `tokens` lies behind the query of a row: those do not turn its keys.
@@ -110,7 +110,8 @@ Status Path::settle(const PathOptions& options, const ModelShape& shape) {
 Path::Path(const ModelShape& shape, const PathOptions& options) : WithOptions(shape, options) {
   const std::int64_t channels = shape.kv_heads * shape.head_width;
   const auto matrix = [&](const char* name, std::int64_t rows, std::int64_t columns) {
-    return LayerParameter(name, shape.layers, true, {rows, columns}, [=] { return uniform({rows, columns}, columns); });
+    const std::vector<std::int64_t> sizes{rows, columns};
+    return LayerParameter(name, shape.layers, true, sizes, [=] { return at::randn(sizes) * kFirstDeviation; });
   };
   const auto vector = [&](const char* name, std::int64_t rows, double value) {
     return LayerParameter(name, shape.layers, true, {rows}, [=] { return at::full({rows}, value); });
@@ -120,11 +121,7 @@ Path::Path(const ModelShape& shape, const PathOptions& options) : WithOptions(sh
   }
   up_ = matrix("direction", channels, options.rank > 0 ? options.rank : shape.width);
   if (options.taps > 0) {
-    convolution_ = LayerParameter("convolution", shape.layers, true, {channels, options.taps}, [&] {
-      at::Tensor own = at::zeros({channels, options.taps});
-      own.select(1, options.taps - 1).fill_(1);
-      return own;
-    });
+    convolution_ = matrix("convolution", channels, options.taps);
   }
   beta_ = matrix("strength", shape.kv_heads, shape.width);
   beta_bias_ = vector("strength_bias", shape.kv_heads, 0);

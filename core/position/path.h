@@ -38,7 +38,7 @@ class Path final : public WithOptions<Path, PathOptions>, public Transforming {
   // kBadInput where the model is not causal.
   static Status settle(const PathOptions& options, const ModelShape& shape);
 
-  // Matrices start uniform in ±1/√inputs, the biases at 0 and at the option `bias`, the convolution passes its token on.
+  // Matrices and the convolution start normal with deviation 0.02, the biases at 0 and at the option `bias`.
   Path(const ModelShape& shape, const PathOptions& options);
 
   const Description& description() const override;

@@ -435,7 +435,7 @@ TEST(EditedEncodings, StrengthsAreThoseGiven) {
 }
 
 // Directions that are the head's mean: by the product of all changes, and, where all tokens share one direction, by
-// P_ij = I − (1 − Π_{j<s≤i} (1 − β_s)) w wᵀ.
+// P_ij = I − (1 − Π_{j<s≤i} (1 − β_s|w|²)) w wᵀ/|w|².
 TEST(EditedEncodings, DirectionsAreTheirMean) {
   const at::NoGradGuard no_grad;
   for (const bool gates : {false, true}) {
@@ -449,8 +449,9 @@ TEST(EditedEncodings, DirectionsAreTheirMean) {
       const position::Path::Reflections turns = path.reflections(own, layer, {kHead, kHead + 1}, {0, kTokens});
       const at::Tensor directions = turns.direction[0][0].to(at::kDouble);  // (T, D)
       const at::Tensor strengths = turns.strength[0][0].to(at::kDouble);    // (T)
-      const at::Tensor sum = directions.sum(0);
-      const at::Tensor mean = sum / sum.norm();
+      const at::Tensor sum = directions.sum(0) / kTokens;
+      const at::Tensor mean = sum / (sum.square().sum() + 1e-6).sqrt();
+      const double square = mean.square().sum().item<double>();
       ASSERT_GT(deviation(directions, mean.expand_as(directions)), 0.1);  // the model's own directions differ
       const at::Tensor query = own.query[0].select(0, kHead).to(at::kDouble);
       const at::Tensor key = own.key[0].select(0, kHead / 2).to(at::kDouble);
@@ -476,9 +477,9 @@ TEST(EditedEncodings, DirectionsAreTheirMean) {
           double kept = 1;
           double lost = 0;
           for (std::int64_t i = j; i < kTokens; ++i) {
-            kept *= i > j ? 1 - strengths[i].item<double>() : 1;
+            kept *= i > j ? 1 - strengths[i].item<double>() * square : 1;
             lost += i > j ? logs[i].item<double>() : 0;
-            const double along = (at::dot(query[i], mean) * at::dot(key[j], mean)).item<double>();
+            const double along = (at::dot(query[i], mean) * at::dot(key[j], mean)).item<double>() / square;
             const double content = at::dot(query[i], key[j]).item<double>();
             logits[i][j] = (content - (1 - kept) * along) / std::sqrt(8.0) + lost;
           }
@@ -506,7 +507,7 @@ TEST(EditedEncodings, DirectionsAreTheirMean) {
       along_one(logits);
       EXPECT_NEAR(steps.logit + logs.slice(0, 4, 10).sum().item<double>(), logits[9][3].item<double>(), 1e-5);
       const position::Tile tile{layer, {kHead - 1, kHead + 1}, {0, kTokens}, {0, kTokens}};
-      const at::Tensor kept = (1 - strengths.slice(0, 4, 10)).prod();
+      const at::Tensor kept = (1 - strengths.slice(0, 4, 10) * square).prod();
       EXPECT_NEAR(shown.deviation(now, tile)[0][1][9][3].item<double>(), std::abs(1 - kept.item<double>()), 1e-4);
       EXPECT_NEAR(shown.carried(now, tile)[0][1][9][3].item<double>(), steps.carried.back(), 1e-4);
       EXPECT_CLOSE(shown.deviation(now, tile).select(1, 0).tril(), path.deviation(own, tile).select(1, 0).tril(), 1e-6);
