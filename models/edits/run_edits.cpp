@@ -54,6 +54,7 @@ class LayerBinder {
       case EditKind::kShift:
       case EditKind::kFlat:
       case EditKind::kShiftImage:
+      case EditKind::kDesign:
       case EditKind::kDecay:
       case EditKind::kUnwrite:
       case EditKind::kReset:
