@@ -29,7 +29,7 @@ if(TARGET locus_video)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/assets/atlases ${PROJECT_SOURCE_DIR}/assets/checkpoints ${PROJECT_SOURCE_DIR}/assets/families
                   ${PROJECT_SOURCE_DIR}/assets/samples ${PROJECT_SOURCE_DIR}/assets/sessions
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/locus/assets)
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/locus/assets PATTERN make_encodings EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/assets/python/locus_trace.py ${PROJECT_SOURCE_DIR}/assets/python/reference.py DESTINATION ${CMAKE_INSTALL_DATADIR}/locus/python)
 install(FILES ${made}/locus.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${made}/locus.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME locus)

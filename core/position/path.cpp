@@ -8,7 +8,6 @@
 
 #include "core/position/list.h"
 #include "core/position/shared/forgetting.h"
-#include "core/position/shared/fresh_weights.h"
 
 namespace locus::position {
 
@@ -18,6 +17,7 @@ constexpr std::int64_t kKeys = 64;                        // that a block of que
 constexpr double kLeastSquare = 1e-6;                     // added to |w|², so that a w of zeros stays one
 constexpr std::int64_t kNumbers = std::int64_t{1} << 24;  // of the products P that are held at once
 constexpr std::int64_t kMaxTaps = 64;
+constexpr double kFirstDeviation = 0.02;  // of matrices and of the convolution, as in the published code
 constexpr std::int64_t kMaxRank = std::int64_t{1} << 20;
 
 // (n, R) whether a token t of `tokens` lies behind the query of a row: those do not turn its keys.
@@ -33,6 +33,21 @@ at::Tensor with_given(const at::Tensor& strength, const at::Tensor& given, Range
   }
   const at::Tensor own = given.slice(1, heads.begin, heads.end).slice(2, tokens.begin, tokens.end);
   return at::where(own.isnan(), strength, own.to(strength.scalar_type()));
+}
+
+// (…, D) of length 1, but for the term that keeps zeros zeros.
+at::Tensor unit_length(const at::Tensor& vectors) {
+  return vectors / (vectors.square().sum(-1, true) + kLeastSquare).sqrt();
+}
+
+// (B, h, n, D) directions of these heads and tokens, with the given one where Prepared::directed says so.
+at::Tensor with_direction(const at::Tensor& directions, const Prepared& prepared, Range heads, Range tokens) {
+  if (!prepared.given_direction.defined()) {
+    return directions;
+  }
+  const at::Tensor given = prepared.given_direction.slice(1, heads.begin, heads.end).unsqueeze(2);  // (B, h, 1, D)
+  const at::Tensor directed = prepared.directed.slice(0, heads.begin, heads.end).slice(1, tokens.begin, tokens.end);
+  return at::where(directed.unsqueeze(-1), given.to(directions.scalar_type()), directions);
 }
 
 }  // namespace
@@ -95,7 +110,8 @@ Status Path::settle(const PathOptions& options, const ModelShape& shape) {
 Path::Path(const ModelShape& shape, const PathOptions& options) : WithOptions(shape, options) {
   const std::int64_t channels = shape.kv_heads * shape.head_width;
   const auto matrix = [&](const char* name, std::int64_t rows, std::int64_t columns) {
-    return LayerParameter(name, shape.layers, true, {rows, columns}, [=] { return uniform({rows, columns}, columns); });
+    const std::vector<std::int64_t> sizes{rows, columns};
+    return LayerParameter(name, shape.layers, true, sizes, [=] { return at::randn(sizes) * kFirstDeviation; });
   };
   const auto vector = [&](const char* name, std::int64_t rows, double value) {
     return LayerParameter(name, shape.layers, true, {rows}, [=] { return at::full({rows}, value); });
@@ -105,11 +121,7 @@ Path::Path(const ModelShape& shape, const PathOptions& options) : WithOptions(sh
   }
   up_ = matrix("direction", channels, options.rank > 0 ? options.rank : shape.width);
   if (options.taps > 0) {
-    convolution_ = LayerParameter("convolution", shape.layers, true, {channels, options.taps}, [&] {
-      at::Tensor own = at::zeros({channels, options.taps});
-      own.select(1, options.taps - 1).fill_(1);
-      return own;
-    });
+    convolution_ = matrix("convolution", channels, options.taps);
   }
   beta_ = matrix("strength", shape.kv_heads, shape.width);
   beta_bias_ = vector("strength_bias", shape.kv_heads, 0);
@@ -176,9 +188,9 @@ Path::Reflections Path::reflections(const Prepared& prepared, std::int64_t layer
     }
     direction = at::silu(sum);
   }
-  const at::Tensor length = (direction.square().sum(-1, true) + kLeastSquare).sqrt();
   const at::Tensor strength = at::sigmoid(kept.slice(2, before).select(-1, width)) * 2;
-  return {direction / length, with_given(strength, prepared.given_strengths, heads, tokens)};
+  return {with_direction(unit_length(direction), prepared, heads, tokens),
+          with_given(strength, prepared.given_strengths, heads, tokens)};
 }
 
 at::Tensor Path::strengths(const Prepared& prepared) const {
@@ -186,6 +198,13 @@ at::Tensor Path::strengths(const Prepared& prepared) const {
   const at::Tensor own = at::sigmoid(prepared.gate_key.select(-1, shape_.head_width)) * 2;  // (B, Hkv, T)
   const at::Tensor all = own.repeat_interleave(heads / own.size(1), 1);
   return with_given(all, prepared.given_strengths, {0, heads}, {0, own.size(2)});
+}
+
+at::Tensor Path::mean_direction(const Prepared& prepared, std::int64_t layer) const {
+  Prepared own = prepared;
+  own.given_direction.reset();
+  const Reflections all = reflections(own, layer, {0, own.query.size(1)}, {0, own.gate_key.size(2)});
+  return unit_length(all.direction.mean(2, false, at::kDouble));
 }
 
 TileScores Path::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
@@ -248,13 +267,13 @@ at::Tensor Path::deviation(const Prepared& prepared, const Tile& tile) const {
     }
     return at::cat(parts, 2);
   }
-  const at::Tensor unit = at::eye(width, prepared.query.options());
+  const at::Tensor identity = at::eye(width, prepared.query.options());
   // P_ij of every row, (B, h, R, D, D): from I at its own token leftwards.
-  at::Tensor product = unit.expand({batch, heads, rows, width, width}).clone();
+  at::Tensor product = identity.expand({batch, heads, rows, width, width}).clone();
   at::Tensor out = at::zeros({batch, heads, rows, tile.columns.size()}, prepared.query.options());
   for (std::int64_t j = std::max(tile.rows.end, tile.columns.end) - 1; j >= tile.columns.begin; --j) {
     if (tile.columns.contains(j)) {
-      out.select(-1, j - tile.columns.begin).copy_((product - unit).square().sum({-1, -2}).sqrt());
+      out.select(-1, j - tile.columns.begin).copy_((product - identity).square().sum({-1, -2}).sqrt());
     }
     const std::int64_t first = std::max(j - tile.rows.begin, std::int64_t{0});  // rows whose query is j or later
     if (first >= rows) {

@@ -38,7 +38,7 @@ class Path final : public WithOptions<Path, PathOptions>, public Transforming {
   // kBadInput where the model is not causal.
   static Status settle(const PathOptions& options, const ModelShape& shape);
 
-  // Matrices start uniform in ±1/√inputs, the biases at 0 and at the option `bias`, the convolution passes its token on.
+  // Matrices and the convolution start normal with deviation 0.02, the biases at 0 and at the option `bias`.
   Path(const ModelShape& shape, const PathOptions& options);
 
   const Description& description() const override;
@@ -60,6 +60,7 @@ class Path final : public WithOptions<Path, PathOptions>, public Transforming {
   };
   Reflections reflections(const Prepared& prepared, std::int64_t layer, Range heads, Range tokens) const;
   at::Tensor strengths(const Prepared& prepared) const override;
+  at::Tensor mean_direction(const Prepared& prepared, std::int64_t layer) const override;
   at::Tensor deviation(const Prepared& prepared, const Tile& tile) const override;
   at::Tensor carried(const Prepared& prepared, const Tile& tile) const override;
   TransformSteps steps(const Prepared& prepared, std::int64_t layer, std::int64_t head, std::int64_t query,

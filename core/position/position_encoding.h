@@ -80,6 +80,8 @@ struct Prepared {
   at::Tensor given_gates;    // (B, H, T) float64: gates from 0 to 1 of the keys instead of the encoding's, whose own
                              // hold where this is NaN; undefined: none is given
   at::Tensor given_strengths;  // (B, H, T) float64: β of the tokens instead of PaTH's own, likewise
+  at::Tensor given_direction;  // (B, H, D) w instead of PaTH's own, of the tokens that `directed` names
+  at::Tensor directed;         // (H, T) bool, with given_direction
   Positions positions;         // of the T tokens
 };
 

@@ -4,6 +4,8 @@
 //   kind       fields                        meaning
 //   positions  tokens, start, step (1)       those tokens get the ids start, start + step, …
 //   shift      tokens, by                    their ids + by; the mask stays that of the token order
+//   positions as  design                     every token stands where another design puts it in a text with pictures: "v2pe",
+//                                            "v2pe:STRIDE", "videorope", "omnirope"
 //   positions flat                           M-RoPE: every token, a picture's cells too, gets the id of a word
 //   shift image  image, by                   the ids of a picture's cells + by: one number, or time, row and column
 //   mask image   image, rows, columns        those cells of a picture are keys of no query
@@ -20,6 +22,8 @@
 //                                            the index and 1 − p of its own, "round", or "sorted" in the text's order
 //   beta       layer, head, tokens, to       β of those tokens (all without tokens) is `to`, 0 to 2, or the head's mean
 //                                            over the run: how much they change the keys before them (PaTH)
+//   direction  layer, head, tokens, to       the direction w of those tokens (all without tokens) is the head's mean over
+//                                            the run, "mean", of unit length: which part of the keys they change (PaTH)
 //   decay      layer, head, to               how the state of a mixer's head decays, see DecayTo
 //   unwrite    layer, head, tokens           those tokens write nothing into the state
 //   reset      layer, head, at               the state is emptied before that token
@@ -28,7 +32,7 @@
 // From `decay` on they are of layers without a soft-max, and count the heads of their mixers.
 //
 // Everything counts from 0, ranges are [begin, end). Edits of one head combine in the order angles, pairs, gates, beta,
-// place, scale, bias, edge, head, whatever the list's; places are changed one after the other, scales multiply, biases
+// direction, place, scale, bias, edge, head, whatever the list's; places are changed one after the other, scales multiply, biases
 // add, edges join, a dropped pair stays dropped, and of several `angles`, `gates`, `beta`, `head`, `decay` or `positions`
 // of one place the last one holds. A `head` edit decides over all others of its head, but `mean` over none. `positions`
 // come before `shift`s, which add up. Logits are those that the soft-max sees: after a cap, where the layer has one;
@@ -64,7 +68,9 @@ enum class EditKind {
   kMixerZero,
   kGates,
   kPlace,
-  kBeta
+  kBeta,
+  kDirection,
+  kDesign
 };
 
 // The change of a head.

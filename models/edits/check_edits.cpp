@@ -5,6 +5,7 @@
 #include "models/api/model.h"
 #include "models/edits/fields.h"
 #include "models/edits/formula.h"
+#include "models/edits/picture_positions.h"
 
 namespace locus::models {
 
@@ -55,6 +56,20 @@ Status check_formula(const Edit& edit, const ModelInfo& model, const std::string
                ? Status()
                : Status(unsupported(field +
                                     ": expected a checkpoint whose tokens change keys (PaTH), found none in this one"));
+  }
+  if (edit.kind == EditKind::kDirection) {
+    if (edit.formula != kMeanDirection) {
+      return bad_input(field + ": expected mean, found " + shown(edit.formula));
+    }
+    return model.transforms()
+               ? Status()
+               : Status(unsupported(field +
+                                    ": expected a checkpoint whose tokens change keys (PaTH), found none in this one"));
+  }
+  if (edit.kind == EditKind::kDesign) {
+    return parse_design(edit.formula) ? Status()
+                                      : Status(bad_input(field + ": expected " + std::string(kDesignForms) +
+                                                         ", found " + shown(edit.formula)));
   }
   const bool bias = edit.kind == EditKind::kBias;
   const Result<Formula> formula = Formula::compile(edit.formula, bias ? bias_variables() : angle_variables());
@@ -124,7 +139,7 @@ bool counts_tokens(const EditField& field) {
 
 bool moves(const Edit& edit) {
   return edit.kind == EditKind::kPositions || edit.kind == EditKind::kShift || edit.kind == EditKind::kFlat ||
-         edit.kind == EditKind::kShiftImage;
+         edit.kind == EditKind::kShiftImage || edit.kind == EditKind::kDesign;
 }
 
 bool of_mixers(const Edit& edit) {

@@ -89,6 +89,7 @@ EditedEncoding::EditedEncoding(std::shared_ptr<const position::PositionEncoding>
   for (const HeadEdits& head : heads_) {
     gates_ = gates_ || !head.gates.empty();
     strengths_ = strengths_ || !head.strengths.empty();
+    directed_ = directed_ || !head.directed.empty();
     places_ = places_ || !head.places.empty();
     by_token_ = by_token_ || !head.gates.empty() || !head.places.empty() || !head.edges.empty() ||
                 (head.to && *head.to != HeadTo::kUniform && *head.to != HeadTo::kContent);
@@ -153,7 +154,7 @@ position::TileScores EditedEncoding::score(const Prepared& prepared, const posit
     asked.content = asked.content || heads_[static_cast<std::size_t>(head)].to == HeadTo::kContent;
   }
   const Prepared gated = gates_ ? with_gates(prepared) : prepared;
-  const Prepared given = strengths_ ? with_strengths(gated) : gated;
+  const Prepared given = strengths_ || directed_ ? with_reflections(gated, tile.layer) : gated;
   position::TileScores scores = own_->score(places_ ? with_places(given) : given, tile, asked, carry);
   if (soft_cap_ > 0) {
     scores.logits = at::tanh(scores.logits / soft_cap_) * soft_cap_;
@@ -215,6 +216,24 @@ Prepared EditedEncoding::with_strengths(const Prepared& prepared) const {
         const at::Tensor all = own_->transforming()->strengths(prepared).select(1, h).to(at::kDouble);
         part.copy_(all.mean(1, true).expand_as(part));
       }
+    }
+  }
+  return given;
+}
+
+Prepared EditedEncoding::with_reflections(const Prepared& prepared, std::int64_t layer) const {
+  Prepared given = strengths_ ? with_strengths(prepared) : prepared;
+  if (!directed_) {
+    return given;
+  }
+  const std::int64_t tokens = prepared.key.size(2);
+  const auto heads = static_cast<std::int64_t>(heads_.size());
+  given.given_direction = own_->transforming()->mean_direction(prepared, layer);
+  given.directed = at::zeros({heads, tokens}, prepared.key.options().dtype(at::kBool));
+  for (std::int64_t h = 0; h < heads; ++h) {
+    for (const Range& named : heads_[static_cast<std::size_t>(h)].directed) {
+      const Range range = named.empty() ? Range{0, tokens} : named.clamped({0, tokens});
+      given.directed.select(0, h).slice(0, range.begin, std::max(range.begin, range.end)).fill_(true);
     }
   }
   return given;

@@ -59,6 +59,7 @@ struct HeadEdits {
   std::vector<std::int64_t> dropped;     // pairs
   std::vector<HeadGates> gates;          // the last of a token holds
   std::vector<HeadStrengths> strengths;  // likewise
+  std::vector<Range> directed;           // tokens (empty: all) whose direction is the head's mean over the run
   std::vector<HeadPlace> places;         // one after the other
   double scale = 1;
   std::vector<std::shared_ptr<const BiasFormula>> biases;
@@ -69,7 +70,8 @@ struct HeadEdits {
   bool changes() const { return scale != 1 || !biases.empty(); }
   bool turns() const { return angles || !still.empty() || !dropped.empty(); }
   bool scores() const {
-    return changes() || !gates.empty() || !strengths.empty() || !places.empty() || !edges.empty() || to;
+    return changes() || !gates.empty() || !strengths.empty() || !directed.empty() || !places.empty() ||
+           !edges.empty() || to;
   }
 };
 
@@ -111,19 +113,24 @@ class EditedEncoding final : public position::PositionEncoding, public position:
     return own_->log_gates(gates_ ? with_gates(prepared) : prepared);
   }
   // Edits of logits alone leave what stands between key and query as the encoding has it.
-  const position::Transforming* transforming() const override { return strengths_ ? this : own_->transforming(); }
+  const position::Transforming* transforming() const override {
+    return strengths_ || directed_ ? this : own_->transforming();
+  }
   at::Tensor strengths(const position::Prepared& prepared) const override {
     return own_->transforming()->strengths(with_strengths(prepared));
   }
+  at::Tensor mean_direction(const position::Prepared& prepared, std::int64_t layer) const override {
+    return own_->transforming()->mean_direction(prepared, layer);
+  }
   at::Tensor deviation(const position::Prepared& prepared, const position::Tile& tile) const override {
-    return own_->transforming()->deviation(with_strengths(prepared), tile);
+    return own_->transforming()->deviation(with_reflections(prepared, tile.layer), tile);
   }
   at::Tensor carried(const position::Prepared& prepared, const position::Tile& tile) const override {
-    return own_->transforming()->carried(with_strengths(prepared), tile);
+    return own_->transforming()->carried(with_reflections(prepared, tile.layer), tile);
   }
   position::TransformSteps steps(const position::Prepared& prepared, std::int64_t layer, std::int64_t head,
                                  std::int64_t query, std::int64_t key, const StopToken& stop) const override {
-    return own_->transforming()->steps(with_strengths(prepared), layer, head, query, key, stop);
+    return own_->transforming()->steps(with_reflections(prepared, layer), layer, head, query, key, stop);
   }
   double scale() const override { return own_->scale(); }
   bool hard_attention() const override { return own_->hard_attention(); }
@@ -152,6 +159,8 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   position::Prepared with_gates(const position::Prepared& prepared) const;
   // With Prepared::given_strengths of the edited heads.
   position::Prepared with_strengths(const position::Prepared& prepared) const;
+  // With the directions of the edited heads too.
+  position::Prepared with_reflections(const position::Prepared& prepared, std::int64_t layer) const;
   // With the positions of the edited heads.
   position::Prepared with_places(const position::Prepared& prepared) const;
   // (B, R, K) scaled and biased in float64, clamped to ±kMaxScore; −∞ where a formula masks.
@@ -172,6 +181,7 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   bool turns_ = false;
   bool gates_ = false;
   bool strengths_ = false;
+  bool directed_ = false;
   bool places_ = false;
   mutable std::atomic<bool> overflowed_{false};
 };

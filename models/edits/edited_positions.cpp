@@ -7,6 +7,7 @@
 #include "core/base/shown.h"
 #include "models/edits/edited_encoding.h"
 #include "models/edits/fields.h"
+#include "models/edits/picture_positions.h"
 #include "models/edits/run_edits.h"
 
 namespace locus::models {
@@ -36,7 +37,30 @@ Status accepts(const transformer::Transformer& model, const Positions& positions
 
 // The field named in the error of a refused edit.
 const char* moved_by(EditKind kind) {
-  return kind == EditKind::kPositions ? "start" : "by";
+  return kind == EditKind::kPositions ? "start" : kind == EditKind::kDesign ? "design" : "by";
+}
+
+// The positions (T, 3) of the design that an edit names.
+Result<at::Tensor> placed_by(const Edit& edit, std::size_t index, const Layout& layout, std::int64_t length,
+                             double start) {
+  const std::optional<PositionDesign> design = parse_design(edit.formula);
+  if (!design) {
+    return bad_input(field_name(index, "design") + ": expected " + std::string(kDesignForms) + ", found " +
+                     shown(edit.formula));
+  }
+  Result<at::Tensor> placed = designed_positions(*design, layout.pictures, length, start);
+  return placed.ok() ? std::move(placed) : Result<at::Tensor>(of_edit(placed.error(), index, "design"));
+}
+
+// Positions that are numbers take a design whose components are equal.
+Status place_numbers(const Edit& edit, std::size_t index, const Layout& layout, at::Tensor& places) {
+  LOCUS_TRY(const at::Tensor placed, placed_by(edit, index, layout, places.size(0), places[0].item<double>()));
+  if (!at::equal(placed.select(1, 0), placed.select(1, 1)) || !at::equal(placed.select(1, 0), placed.select(1, 2))) {
+    return bad_input(field_name(index, "design") +
+                     ": expected v2pe, since positions of this model are numbers, found " + shown(edit.formula));
+  }
+  places.copy_(placed.select(1, 0));
+  return {};
 }
 
 // Changes positions that are vectors: rows of (T, P).
@@ -52,6 +76,15 @@ class Vectors {
       for (std::int64_t token = 0; token < positions_->size(); ++token) {
         std::fill_n(id(token), dimensions(), start + static_cast<double>(token));
       }
+      return {};
+    }
+    if (edit.kind == EditKind::kDesign) {
+      LOCUS_TRY(const at::Tensor placed, placed_by(edit, index, *layout_, positions_->size(), id(0)[0]));
+      if (dimensions() != placed.size(1)) {
+        return unsupported(field_name(index, "design") + ": expected positions of time, row and column, found " +
+                           std::to_string(dimensions()) + " components");
+      }
+      positions_->ids.copy_(placed);
       return {};
     }
     if (edit.kind == EditKind::kShiftImage) {
@@ -135,6 +168,12 @@ Result<Positions> edited_positions(const Edits& edits, const Positions& position
     if (edit.kind == EditKind::kFlat) {
       return bad_input(field_name(index, "") +
                        ": expected positions of time, row and column, found numbers: pictures count as text already");
+    }
+    if (edit.kind == EditKind::kDesign) {
+      if (positions.dimensions() != 1) {
+        return bad_input(field_name(index, "design") + ": expected a text with pictures in it, found an image");
+      }
+      LOCUS_CHECK(place_numbers(edit, index, layout, places));
     }
     if (edit.kind == EditKind::kShiftImage) {
       LOCUS_CHECK(shift_cells(edit, index, layout, ids));

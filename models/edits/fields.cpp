@@ -42,7 +42,9 @@ constexpr std::array kResetFields{EditField{"layer", &Edit::layer}, EditField{"h
                                   EditField{"at", &Edit::at, true}};
 constexpr std::array kMixerZeroFields{EditField{"layer", &Edit::layer}, EditField{"head", &Edit::head}};
 
-constexpr std::array<EditForm, 18> kForms{{{EditKind::kPositions, "positions", kPositionsFields},
+constexpr std::array kDesignFields{EditField{"design", &Edit::formula}};
+
+constexpr std::array<EditForm, 20> kForms{{{EditKind::kPositions, "positions", kPositionsFields},
                                            {EditKind::kShift, "shift", kShiftFields},
                                            {EditKind::kHead, "head", kHeadFields},
                                            {EditKind::kEdge, "edge", kEdgeFields},
@@ -59,7 +61,9 @@ constexpr std::array<EditForm, 18> kForms{{{EditKind::kPositions, "positions", k
                                            {EditKind::kMixerZero, "mixer zero", kMixerZeroFields},
                                            {EditKind::kGates, "gates", kGatesFields},
                                            {EditKind::kPlace, "place", kGatesFields},
-                                           {EditKind::kBeta, "beta", kGatesFields}}};
+                                           {EditKind::kBeta, "beta", kGatesFields},
+                                           {EditKind::kDirection, "direction", kGatesFields},
+                                           {EditKind::kDesign, "positions as", kDesignFields}}};
 
 constexpr double kMaxPlace = 1e9;  // a position whose angles still mean something
 

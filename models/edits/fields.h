@@ -57,6 +57,9 @@ std::optional<GateValue> parse_gate(std::string_view text);
 // The same of a β, a number from 0 to 2.
 std::optional<GateValue> parse_beta(std::string_view text);
 
+// What a direction is set to: there is one form.
+inline constexpr std::string_view kMeanDirection = "mean";
+
 // Where tokens are put: "2.5", "by -3", "index", "mix 0.3" (from 0 to 1), "round", "sorted". Nothing where `text` is none.
 struct PlaceValue {
   enum class Kind { kAt, kBy, kIndex, kMix, kRound, kSorted };

@@ -54,6 +54,7 @@ class LayerBinder {
       case EditKind::kShift:
       case EditKind::kFlat:
       case EditKind::kShiftImage:
+      case EditKind::kDesign:
       case EditKind::kDecay:
       case EditKind::kUnwrite:
       case EditKind::kReset:
@@ -79,6 +80,8 @@ class LayerBinder {
         return take_place(edit, index);
       case EditKind::kBeta:
         return take_beta(edit, index);
+      case EditKind::kDirection:
+        return take_direction(edit, index);
     }
     return {};
   }
@@ -336,16 +339,30 @@ class LayerBinder {
                : Status(of_edit(unsupported("encoding " + about.name + " learns no positions"), index, "to"));
   }
 
-  // Layers whose tokens change no keys are left as they are, unless they are named.
   Status take_beta(const Edit& edit, std::size_t index) {
     const std::optional<GateValue> beta = parse_beta(edit.formula);
     if (!beta) {
       return bad_input(field_name(index, "to") + ": expected a number from 0 to 2 or mean, found " +
                        shown(edit.formula));
     }
+    return each_that_transforms(edit, index, [&](HeadEdits& head) {
+      head.strengths.push_back({edit.tokens, beta->value});
+    });
+  }
+
+  Status take_direction(const Edit& edit, std::size_t index) {
+    if (edit.formula != kMeanDirection) {
+      return bad_input(field_name(index, "to") + ": expected mean, found " + shown(edit.formula));
+    }
+    return each_that_transforms(edit, index, [&](HeadEdits& head) { head.directed.push_back(edit.tokens); });
+  }
+
+  // Layers whose tokens change no keys are left as they are, unless they are named.
+  template <typename Do>
+  Status each_that_transforms(const Edit& edit, std::size_t index, const Do& change) {
     const position::Description& about = layer_.encoding->description();
     if (about.transforms) {
-      return each(edit, [&](HeadEdits& head) { head.strengths.push_back({edit.tokens, beta->value}); });
+      return each(edit, change);
     }
     return edit.layer.indices.empty()
                ? Status()

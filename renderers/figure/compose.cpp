@@ -123,7 +123,7 @@ void add_legend(const Panel& panel, const PanelLayout& place, const Style& style
     } else if (curve != nullptr && curve->base.empty()) {
       const double width = curve_width(*curve, style);
       marks.line({{swatch.x, swatch.center_y()}, {swatch.right(), swatch.center_y()}}, entry.color, width,
-                 curve->dashed ? dash_length(width) : 0);
+                 dash_of(*curve, width));
     } else {
       marks.fill(swatch, faded(entry.color, curve != nullptr ? kAreaOpacity : bar_opacity(panel)));
     }

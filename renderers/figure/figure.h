@@ -109,6 +109,7 @@ struct Curve {
   bool dashed = false;
   std::vector<double> base = {};  // of a stacked area: y stands on it, and between them it is filled; empty: a line
   std::vector<std::uint8_t> hollow = {};  // a dot at each point, 1: a ring; empty: none
+  float dash = 1;                         // length of the dashes of a dashed curve, as a multiple of the usual
 
   double drawn_y(std::size_t n) const { return n < base.size() ? base[n] + y[n] : y[n]; }
 };

@@ -222,8 +222,7 @@ void add_curve_piece(std::vector<Point> points, const Curve& curve, Color color,
   if (static_cast<double>(points.size()) > 4 * context.place.plot.width) {
     points = thinned(points, context.style.pixel > 0 ? context.style.pixel : context.style.text_size / 24);
   }
-  context.marks.add(LineMark{std::move(points), color, width, curve.dashed ? dash_length(width) : 0},
-                    context.place.plot);
+  context.marks.add(LineMark{std::move(points), color, width, dash_of(curve, width)}, context.place.plot);
 }
 
 // The areas between two lines, in pieces where one of them has no value.
@@ -437,6 +436,10 @@ double curve_width(const Curve& curve, const Style& style) {
 
 double dash_length(double width) {
   return 4 * width;
+}
+
+double dash_of(const Curve& curve, double width) {
+  return curve.dashed ? dash_length(width) * static_cast<double>(curve.dash) : 0;
 }
 
 double bar_opacity(const Panel& panel) {

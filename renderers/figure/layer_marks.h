@@ -38,6 +38,8 @@ constexpr double kAreaOpacity = 0.5;  // of a stacked area
 // A curve's width on this canvas: width_px is meant for text of 12 px.
 double curve_width(const Curve& curve, const Style& style);
 double dash_length(double width);
+// The same for a curve of this width; 0: not dashed.
+double dash_of(const Curve& curve, double width);
 // Bars are translucent where several histograms overlap.
 double bar_opacity(const Panel& panel);
 

@@ -103,7 +103,7 @@ struct LayerWriter {
             {"stands", numbers(curve.base)},
             {"color", css(color)},
             {"width", static_cast<double>(curve.width_px)},
-            {"dashed", curve.dashed},
+            {"dashed", curve.dashed ? static_cast<double>(curve.dash) : 0.0},
             {"hollow", flags(curve.hollow)}};
   }
 

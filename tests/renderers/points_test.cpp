@@ -149,5 +149,36 @@ TEST(Points, ABarShowsTheirScale) {
   EXPECT_GT(marks.layout.panels[0].color_bar.width, 0);
 }
 
+// Dashes of a curve, in its plot and in the legend.
+TEST(Points, DashesAreAsLongAsTheCurveSays) {
+  static const text::Typeface typeface;
+  for (const float dash : {1.0F, 0.5F, 3.0F}) {
+    Figure figure;
+    Curve curve;
+    curve.name = "one";
+    curve.x = curve.y = {0, 1};
+    curve.dashed = true;
+    curve.dash = dash;
+    Curve other = curve;
+    other.name = "two";
+    other.dashed = false;
+    Panel& panel = figure.panels.emplace_back();
+    panel.x.view = panel.y.view = {0, 1};
+    panel.layers = {curve, other};
+    const Layout layout = lay_out(figure, 600, 500, Style::light(12, 1), typeface);
+    std::vector<double> dashes;
+    for (const Mark& mark : compose(figure, layout).marks) {
+      const auto* line = std::get_if<LineMark>(&mark.shape);
+      if (line != nullptr && line->dash > 0) {
+        dashes.push_back(line->dash / line->width);
+      }
+    }
+    ASSERT_EQ(dashes.size(), 2U);
+    for (const double each : dashes) {
+      EXPECT_NEAR(each, 4 * static_cast<double>(dash), 1e-6);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace locus::figure

@@ -6,6 +6,7 @@
 #include "app/views/curves/length_differences.h"
 #include "app/views/curves/task_groups.h"
 #include "app/views/shared/measured/text_folder.h"
+#include "app/views/shared/plots/series.h"
 #include "app/views/shared/plots/trained_length.h"
 #include "app/views/shared/view.h"
 #include "core/base/controls.h"
@@ -140,7 +141,9 @@ figure::Panel curve_panel(const ViewInput& input, const LengthCurves& list, bool
   Extent y;
   std::size_t seeds = 1;
   for (const std::vector<std::size_t>& group : columns_by_training(input.columns)) {
-    panel.layers.emplace_back(curve_of(input, list, group, perplexity));
+    figure::Curve own = curve_of(input, list, group, perplexity);
+    tell_apart(panel.layers.size(), own);
+    panel.layers.emplace_back(std::move(own));
     const auto& curve = std::get<figure::Curve>(panel.layers.back());
     seeds = std::max(seeds, group.size());
     x.add(curve.x);

@@ -101,6 +101,7 @@ std::optional<figure::Panel> difference_panel(const ViewInput& input, const Leng
   Extent y;
   for (const std::vector<std::size_t>& group : groups) {  // the first is the line at 0, in its own colour
     figure::Curve curve = difference_curve(input, list, group, groups.front());
+    tell_apart(panel.layers.size(), curve);
     y.add(curve.y);
     y.add(curve.low);
     y.add(curve.high);

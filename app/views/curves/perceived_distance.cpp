@@ -186,7 +186,9 @@ figure::Panel shared_panel(const ViewInput& input, const std::vector<const Perce
     }
     longest = std::max(longest, share.size());
     const std::string name = input.columns[n].name + ": " + all[n]->definition + ", 1 is " + short_number(largest);
-    add_curve(curve_through(name, counted(share.size()), share), across, up, panel);
+    figure::Curve curve = curve_through(name, counted(share.size()), share);
+    tell_apart(n, curve);
+    add_curve(std::move(curve), across, up, panel);
     std::string place = where_of(input.columns[n], all[n]->at);
     if (std::ranges::find(places, place) == places.end()) {
       places.push_back(std::move(place));

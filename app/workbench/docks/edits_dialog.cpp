@@ -44,9 +44,13 @@ constexpr std::array<EditPreset, 15> kPresets{
      {"A larger base", "angles all.all 500000^(-m/M)"}}};
 
 // Templates for texts with pictures.
-constexpr std::array<EditPreset, 3> kPicturePresets{{{"Pictures count as text", "positions flat"},
-                                                     {"The first picture two rows lower", "shift image 0 by 0,2,0"},
-                                                     {"Nobody sees its first cell", "mask image 0 0:1,0:1"}}};
+constexpr std::array<EditPreset, 6> kPicturePresets{
+    {{"Pictures count as text", "positions flat"},
+     {"A picture takes 16 positions (V2PE)", "positions as v2pe"},
+     {"Pictures stand around the diagonal (VideoRoPE)", "positions as videorope"},
+     {"Rows and columns count from 0 (OmniRoPE)", "positions as omnirope"},
+     {"The first picture two rows lower", "shift image 0 by 0,2,0"},
+     {"Nobody sees its first cell", "mask image 0 0:1,0:1"}}};
 
 // Templates for models with layers without a softmax.
 constexpr std::array<EditPreset, 5> kMixerPresets{
@@ -62,10 +66,11 @@ constexpr std::array<EditPreset, 2> kForgetPresets{
     {{"Nothing is forgotten: all gates are 1", "gates all.all 1"},
      {"What is forgotten does not depend on the text: gates are their mean", "gates all.all mean"}}};
 
-constexpr std::array<EditPreset, 3> kBetaPresets{
+constexpr std::array<EditPreset, 4> kBetaPresets{
     {{"No token changes the keys before it: all β are 0", "beta all.all 0"},
      {"Every token erases its direction: all β are 1", "beta all.all 1"},
-     {"How much tokens change does not depend on the text: β are their mean", "beta all.all mean"}}};
+     {"How much tokens change does not depend on the text: β are their mean", "beta all.all mean"},
+     {"What tokens change does not depend on the text: directions are their mean", "direction all.all mean"}}};
 
 constexpr std::array<EditPreset, 3> kPlacePresets{
     {{"Every token stands at its index", "place all.all index"},

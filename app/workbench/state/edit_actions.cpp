@@ -72,6 +72,12 @@ models::Edit beta_edit(const EditedPlace& place, const Range& tokens, const char
   return edit;
 }
 
+models::Edit direction_edit(const EditedPlace& place, const Range& tokens) {
+  models::Edit edit = gates_edit(place, tokens, "mean");
+  edit.kind = models::EditKind::kDirection;
+  return edit;
+}
+
 models::Edit pairs_edit(const EditedPlace& place, const Range& pairs, models::PairsDo action) {
   models::Edit edit = edit_of(models::EditKind::kPairs, place);
   edit.pairs = pairs;
@@ -193,6 +199,9 @@ std::vector<EditChoice> EditActions::choices(const views::Selection& there, std:
         {"edit-betas-zero", QStringLiteral("Head %1 changes no keys: all β 0").arg(named), beta_edit(place, {}, "0")});
     list.push_back({"edit-betas-mean", QStringLiteral("Head %1 changes keys evenly: all β their mean").arg(named),
                     beta_edit(place, {}, "mean")});
+    list.push_back({"edit-directions-mean",
+                    QStringLiteral("Head %1 changes one part of keys: all directions their mean").arg(named),
+                    direction_edit(place, {})});
     if (place.key != views::kNone) {
       const Range token = between(place.key, place.key);
       list.push_back({"edit-beta-zero",
@@ -201,6 +210,9 @@ std::vector<EditChoice> EditActions::choices(const views::Selection& there, std:
       list.push_back({"edit-beta-one",
                       QStringLiteral("β 1 at token %1: head %2 erases its direction").arg(place.key).arg(named),
                       beta_edit(place, token, "1")});
+      list.push_back({"edit-direction-mean",
+                      QStringLiteral("Direction at token %1: head %2 has its mean there").arg(place.key).arg(named),
+                      direction_edit(place, token)});
     }
   }
   if (encoding != nullptr && encoding->learns_positions) {

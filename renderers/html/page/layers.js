@@ -129,7 +129,7 @@ function drawCurve(plot, layer, group) {
       continue;
     }
     const line = drawn('path', { class: 'line', d: asPath(points), stroke: layer.color, 'stroke-width': width });
-    if (layer.dashed) line.setAttribute('stroke-dasharray', `${4 * width} ${2.4 * width}`);
+    if (layer.dashed) line.setAttribute('stroke-dasharray', `${4 * layer.dashed * width} ${2.4 * layer.dashed * width}`);
     group.append(line);
   }
   const unit = plot.page.text / 12;

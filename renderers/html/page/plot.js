@@ -81,7 +81,7 @@ class Plot {
     }
     for (const layer of named) {
       const button = made('button', '', layer.name);
-      const swatch = made('i', layer.kind === 'bars' ? 'filled' : layer.dashed ? 'dashed' : '');
+      const swatch = made('i', layer.kind === 'bars' ? 'filled' : !layer.dashed ? '' : layer.dashed < 1 ? 'dotted' : 'dashed');
       swatch.style.color = layer.color;
       button.prepend(swatch);
       button.type = 'button';

@@ -72,6 +72,25 @@ TEST(PerceivedDistance, DrawsSharesInOnePanelOrOneForEach) {
       << apart->statement;
 }
 
+// Twelve columns and eight colours: no two curves have both colour and dashes in common.
+TEST(PerceivedDistance, ColumnsBeyondThePaletteHaveDashes) {
+  ViewInput input = several();
+  while (input.columns.size() < 12) {
+    input.columns.push_back(input.columns[input.columns.size() % 5]);
+  }
+  const auto figure = view_of("perceived-distance").figure(input);
+  ASSERT_TRUE(figure.ok()) << figure.error().describe();
+  const std::vector<figure::Layer>& layers = figure->panels.front().layers;
+  ASSERT_GE(layers.size(), 13U);
+  for (std::size_t n = 0; n < 12; ++n) {
+    const auto* const curve = std::get_if<figure::Curve>(&layers[n]);
+    ASSERT_NE(curve, nullptr);
+    EXPECT_EQ(curve->color, 0U);
+    EXPECT_EQ(curve->dashed, n >= 8) << n;
+    EXPECT_EQ(curve->dash, 1) << n;
+  }
+}
+
 TEST(PerceivedDistance, BeginsWithTheLastQueryAndNeedsOneHead) {
   ViewInput input = test_views::input_of();
   const std::int64_t length = input.columns.front().trace->length();

@@ -418,8 +418,10 @@ TEST_F(WindowEdits, AStrengthIsSetFromTheMenuOfItsKey) {
   const std::string place = shown_head();
   expect_choices(*menu, {{"edit-betas-zero", "beta " + place + " 0"},
                          {"edit-betas-mean", "beta " + place + " mean"},
+                         {"edit-directions-mean", "direction " + place + " mean"},
                          {"edit-beta-zero", "beta " + place + " tokens 2:3 0"},
-                         {"edit-beta-one", "beta " + place + " tokens 2:3 1"}});
+                         {"edit-beta-one", "beta " + place + " tokens 2:3 1"},
+                         {"edit-direction-mean", "direction " + place + " tokens 2:3 mean"}});
   window_->findChild<QMenu*>(QStringLiteral("canvas-menu"))->close();
   EditsDialog dialog(window_->studio(), column(0).id, window_.get());
   dialog.setAttribute(Qt::WA_DeleteOnClose, false);
@@ -430,12 +432,12 @@ TEST_F(WindowEdits, AStrengthIsSetFromTheMenuOfItsKey) {
     Q_EMIT presets->activated(n);
     const auto edit = models::parse_edit(line->text().toStdString(), 0);
     ASSERT_TRUE(edit.ok()) << line->text().toStdString();
-    if (edit->kind == models::EditKind::kBeta) {
+    if (edit->kind == models::EditKind::kBeta || edit->kind == models::EditKind::kDirection) {
       ++betas;
       EXPECT_TRUE(models::check_edits({*edit}, *column(0).info(), column(0).trace->length()).ok());
     }
   }
-  EXPECT_EQ(betas, 3);
+  EXPECT_EQ(betas, 4);
 }
 
 TEST_F(WindowEdits, ALearnedPositionIsMovedFromTheMenuOfItsKey) {

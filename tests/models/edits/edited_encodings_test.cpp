@@ -434,6 +434,87 @@ TEST(EditedEncodings, StrengthsAreThoseGiven) {
   }
 }
 
+// Directions that are the head's mean: by the product of all changes, and, where all tokens share one direction, by
+// P_ij = I − (1 − Π_{j<s≤i} (1 − β_s|w|²)) w wᵀ/|w|².
+TEST(EditedEncodings, DirectionsAreTheirMean) {
+  const at::NoGradGuard no_grad;
+  for (const bool gates : {false, true}) {
+    const auto model = model_of(spec_of("path", {{"rank", std::int64_t{3}}, {"gates", gates}}));
+    const Subject subject = subject_of(*model);
+    const Observation plain = observed(subject, subject.batch);
+    constexpr std::int64_t kHead = 1;
+    for (const std::int64_t layer : {0, 1}) {
+      const position::Prepared& own = plain.layers[static_cast<std::size_t>(layer)].prepared;
+      const auto& path = dynamic_cast<const position::Path&>(*subject.model.layer_encoding(layer));
+      const position::Path::Reflections turns = path.reflections(own, layer, {kHead, kHead + 1}, {0, kTokens});
+      const at::Tensor directions = turns.direction[0][0].to(at::kDouble);  // (T, D)
+      const at::Tensor strengths = turns.strength[0][0].to(at::kDouble);    // (T)
+      const at::Tensor sum = directions.sum(0) / kTokens;
+      const at::Tensor mean = sum / (sum.square().sum() + 1e-6).sqrt();
+      const double square = mean.square().sum().item<double>();
+      ASSERT_GT(deviation(directions, mean.expand_as(directions)), 0.1);  // the model's own directions differ
+      const at::Tensor query = own.query[0].select(0, kHead).to(at::kDouble);
+      const at::Tensor key = own.key[0].select(0, kHead / 2).to(at::kDouble);
+      const at::Tensor logs = gates ? own.gate_query[0].select(0, kHead).squeeze(-1).to(at::kDouble)  // with the scale
+                                    : at::zeros({kTokens}, at::kDouble);
+      const auto with = [&](const at::Tensor& ways, const at::Tensor& betas) {
+        return [&, ways, betas](at::Tensor& logits) {
+          for (std::int64_t j = 0; j < kTokens; ++j) {
+            at::Tensor moved = key[j].clone();
+            double lost = 0;
+            for (std::int64_t i = j; i < kTokens; ++i) {
+              if (i > j) {
+                moved = moved - betas[i] * at::dot(moved, ways[i]) * ways[i];
+                lost += logs[i].item<double>();
+              }
+              logits[i][j] = at::dot(moved, query[i]).item<double>() / std::sqrt(8.0) + lost;
+            }
+          }
+        };
+      };
+      const auto along_one = [&](at::Tensor& logits) {
+        for (std::int64_t j = 0; j < kTokens; ++j) {
+          double kept = 1;
+          double lost = 0;
+          for (std::int64_t i = j; i < kTokens; ++i) {
+            kept *= i > j ? 1 - strengths[i].item<double>() * square : 1;
+            lost += i > j ? logs[i].item<double>() : 0;
+            const double along = (at::dot(query[i], mean) * at::dot(key[j], mean)).item<double>() / square;
+            const double content = at::dot(query[i], key[j]).item<double>();
+            logits[i][j] = (content - (1 - kept) * along) / std::sqrt(8.0) + lost;
+          }
+        }
+      };
+      const std::string at = "direction " + place(layer, kHead);
+      expect_twin(subject, {edits_of({at + "mean"}), layer, kHead, along_one});
+      at::Tensor some = directions.clone();
+      some.slice(0, 4, 7).copy_(mean.expand({3, 8}));
+      some[9] = mean;
+      at::Tensor betas = strengths.clone();
+      betas.slice(0, 6, 8).fill_(1.5);
+      const Edits edits =
+          edits_of({at + "tokens 4:7 mean", at + "tokens 9:10 mean", "beta " + place(layer, kHead) + "tokens 6:8 1.5"});
+      expect_twin(subject, {edits, layer, kHead, with(some, betas)});
+      expect_content(subject, layer, kHead);
+      // What the views show of the changes follows them, in this head alone: the key head's other query head keeps its own.
+      const auto batch = edited(subject, edits_of({at + "mean"}));
+      ASSERT_TRUE(batch.ok()) << batch.error().describe();
+      const Observation seen = observed(subject, *batch);
+      const position::Prepared& now = seen.layers[static_cast<std::size_t>(layer)].prepared;
+      const position::Transforming& shown = *subject.model.encoding_of(*batch, layer)->transforming();
+      const position::TransformSteps steps = shown.steps(now, layer, kHead, 9, 3, {});
+      at::Tensor logits = at::zeros({kTokens, kTokens}, at::kDouble);
+      along_one(logits);
+      EXPECT_NEAR(steps.logit + logs.slice(0, 4, 10).sum().item<double>(), logits[9][3].item<double>(), 1e-5);
+      const position::Tile tile{layer, {kHead - 1, kHead + 1}, {0, kTokens}, {0, kTokens}};
+      const at::Tensor kept = (1 - strengths.slice(0, 4, 10) * square).prod();
+      EXPECT_NEAR(shown.deviation(now, tile)[0][1][9][3].item<double>(), std::abs(1 - kept.item<double>()), 1e-4);
+      EXPECT_NEAR(shown.carried(now, tile)[0][1][9][3].item<double>(), steps.carried.back(), 1e-4);
+      EXPECT_CLOSE(shown.deviation(now, tile).select(1, 0).tril(), path.deviation(own, tile).select(1, 0).tril(), 1e-6);
+    }
+  }
+}
+
 // β of 0 or 1 in all heads is a checkpoint whose strength does not depend on the text: u = 0, and b = −∞ or 0.
 TEST(EditedEncodings, GivenStrengthsAreThoseOfAnotherCheckpoint) {
   const at::NoGradGuard no_grad;
@@ -608,6 +689,9 @@ TEST(EditedEncodings, WhatAnEncodingCannotTakeIsRefused) {
   }
   EXPECT_EQ(refused(spec_of("path"), "beta 0.0 tokens 20:22 1", ErrorCode::kBadInput),
             "edits[0].tokens: expected a range within 0 to 21, found 20 to 22");
+  EXPECT_EQ(refused(spec_of("fox"), "direction 0.0 mean", ErrorCode::kUnsupported),
+            "edits[0].to: expected a checkpoint whose tokens change keys (PaTH), found none in this one");
+  EXPECT_EQ(refused(spec_of("path"), "direction 0.0 1", ErrorCode::kBadInput), "edits[0].to: expected mean, found 1");
   EXPECT_EQ(refused(spec_of("rope"), "place 0.0 by 1", ErrorCode::kUnsupported),
             "edits[0].to: expected a checkpoint that learns positions (RePo), found none in this one");
   for (const std::string wrong : {"mix 1.5", "mix", "by", "by x", "left 2", "inf", "2e9"}) {

@@ -3,6 +3,7 @@
 
 #include "models/api/effect.h"
 #include "models/api/knock_out.h"
+#include "models/edits/picture_positions.h"
 #include "tests/models/edits/twins.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/pictured_text.h"
@@ -78,6 +79,42 @@ TEST(EditedPictures, FlatPositionsCountCellsAsWords) {
   const at::Tensor ids = model.plain().position_ids;
   const std::int64_t length = ids.size(0);
   model.expect_at("positions flat", at::arange(length, at::kDouble).unsqueeze(1).expand({length, 3}).contiguous());
+}
+
+// Cells and the words behind them stand where a design puts them; the values are those of PicturePositions.
+TEST(EditedPictures, DesignsPlaceAllTokens) {
+  const PicturedModel model("qwen3_vl");
+  const std::int64_t length = model.plain().position_ids.size(0);
+  for (const std::string design : {"v2pe", "v2pe:2.5", "videorope", "omnirope"}) {
+    const auto placed = models::designed_positions(*models::parse_design(design), model.pictures(), length,
+                                                   model.plain().position_ids[0][0].item<double>());
+    ASSERT_TRUE(placed.ok()) << placed.error().describe();
+    model.expect_at("positions as " + design, *placed);
+  }
+  EXPECT_NE(model.refused("positions as circle")
+                .find("edits[0].design: expected v2pe, v2pe:STRIDE, videorope or "
+                      "omnirope, found circle"),
+            std::string::npos);
+  // The first picture's first row, by hand: t and rows stay, columns count from 0.
+  const auto omni = model.run({"positions as omnirope"});
+  const models::ImageSpan& first = model.pictures()[0];
+  const at::Tensor ids = data_of(*omni).position_ids;
+  for (std::int64_t column = 0; column < first.columns; ++column) {
+    EXPECT_EQ(ids[first.first + column][0].item<double>(), static_cast<double>(first.first));
+    EXPECT_EQ(ids[first.first + column][1].item<double>(), 0);
+    EXPECT_EQ(ids[first.first + column][2].item<double>(), static_cast<double>(column));
+  }
+}
+
+TEST(EditedPictures, PositionsThatAreNumbersTakeV2peAlone) {
+  const PicturedModel model("llava");
+  const std::int64_t length = model.plain().position_ids.size(0);
+  const auto placed = models::designed_positions(*models::parse_design("v2pe:3"), model.pictures(), length,
+                                                 model.plain().position_ids[0].item<double>());
+  ASSERT_TRUE(placed.ok()) << placed.error().describe();
+  model.expect_at("positions as v2pe:3", placed->select(1, 0).contiguous());
+  EXPECT_NE(model.refused("positions as omnirope").find("edits[0].design: expected v2pe, since positions of this"),
+            std::string::npos);
 }
 
 TEST(EditedPictures, APictureMovesByComponent) {

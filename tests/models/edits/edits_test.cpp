@@ -24,7 +24,7 @@ using models::HeadTo;
 using models::PairsDo;
 
 Edits every_kind() {
-  Edits edits(18);
+  Edits edits(20);
   for (std::size_t n = 0; n < edits.size(); ++n) {
     edits[n].kind = static_cast<EditKind>(n);
   }
@@ -64,6 +64,10 @@ Edits every_kind() {
   edits[17].layer.indices = {1};
   edits[17].tokens = {4, 6};
   edits[17].formula = "1.5";
+  edits[18].layer.indices = {1};
+  edits[18].tokens = {4, 6};
+  edits[18].formula = "mean";
+  edits[19].formula = "v2pe:64";
   return edits;
 }
 
@@ -121,6 +125,9 @@ TEST(Edits, ShortFormsAreTheTablesWords) {
   EXPECT_EQ(models::to_text(edits[16]), "place 2.all tokens 4:6 by -1.5");
   EXPECT_EQ(models::to_text(edits[17]), "beta 1.all tokens 4:6 1.5");
   EXPECT_EQ(models::to_text(*models::parse_edit("beta 1.0 mean", 0)), "beta 1.0 mean");
+  EXPECT_EQ(models::to_text(edits[19]), "positions as v2pe:64");
+  EXPECT_EQ(models::to_text(edits[18]), "direction 1.all tokens 4:6 mean");
+  EXPECT_EQ(models::to_text(*models::parse_edit("direction 1.0 mean", 0)), "direction 1.0 mean");
   for (const char* const place :
        {"place 1.0 2.5", "place 1.0 index", "place 1.0 mix 0.25", "place 1.0 tokens 3:9 sorted"}) {
     EXPECT_EQ(models::to_text(*models::parse_edit(place, 0)), place);
@@ -177,7 +184,9 @@ TEST(Edits, WhatIsWrongIsNamedByIndexAndField) {
   EXPECT_EQ(
       refused(R"({"edits": [{"edit": "wish"}]})"),
       "e.json: edits[0].edit: expected one of positions, shift, head, edge, scale, pairs, bias, angles, positions "
-      "flat, shift image, mask image, decay, unwrite, reset, mixer zero, gates, place, beta, found \"wish\"");
+      "flat, shift image, mask image, decay, unwrite, reset, mixer zero, gates, place, beta, direction, positions as, "
+      "found "
+      "\"wish\"");
   EXPECT_NE(refused(R"({"edits": [{"edit": "shift", "tokens": [0, 1], "by": 1, "size": 3}]})")
                 .find("edits[0].size: expected no such field of shift"),
             std::string::npos);
@@ -210,6 +219,7 @@ TEST(Edits, WhatIsWrongIsNamedByIndexAndField) {
   EXPECT_NE(refused_words("reset 0.0 at -1").find("edits[2].at"), std::string::npos);
   EXPECT_NE(refused_words("mixer zero 0").find("edits[2].head"), std::string::npos);
   EXPECT_NE(refused_words("positions flat 3").find("found 3"), std::string::npos);
+  EXPECT_NE(refused_words("positions as").find("edits[2].design"), std::string::npos);
 }
 
 TEST(Edits, AModelAndATextLimitThem) {

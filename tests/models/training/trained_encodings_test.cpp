@@ -1,10 +1,13 @@
-// Every encoding of text, by the list of all: what locus train writes opens again and measures as it did at its last
-// step.
+// Every encoding of text, by the list of all: what locus train writes opens again, measures as it did at its last step
+// and beyond the trained length, and a stopped training ends where another one does.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
+#include <stop_token>
 
 #include "core/position/list.h"
 #include "models/api/train.h"
@@ -15,35 +18,72 @@ namespace {
 namespace fs = std::filesystem;
 using namespace locus::training;
 
-class TrainedEncodings : public testing::TestWithParam<std::string> {};
+std::string bytes_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
+class TrainedEncodings : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) / ("locus_trained_" + GetParam());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    std::ofstream(folder_ / "corpus.txt") << std::string(400, 'a') + std::string(400, 'b') + std::string(400, 'a');
+    options_.corpus = {{folder_ / "corpus.txt", "Letters"}};
+    options_.validate = options_.corpus;
+    options_.length = 24;
+    options_.encoding = GetParam();
+    options_.layers = 2;
+    options_.heads = 2;
+    options_.width = 16;
+    options_.batch = 2;
+    options_.steps = 2;
+    options_.threads = 1;
+    options_.out = folder_ / "out";
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  fs::path folder_;
+  TrainOptions options_;
+};
+
+// Beyond the trained length, a table of learned positions alone has none.
 TEST_P(TrainedEncodings, OpensAgainAndMeasuresTheSame) {
-  const fs::path folder = fs::path(testing::TempDir()) / ("locus_trained_" + GetParam());
-  fs::remove_all(folder);
-  fs::create_directories(folder);
-  std::ofstream(folder / "corpus.txt") << std::string(400, 'a') + std::string(400, 'b') + std::string(400, 'a');
-  TrainOptions options;
-  options.corpus = {{folder / "corpus.txt", "Letters"}};
-  options.validate = options.corpus;
-  options.length = 24;
-  options.encoding = GetParam();
-  options.layers = 2;
-  options.heads = 2;
-  options.width = 16;
-  options.batch = 2;
-  options.steps = 2;
-  options.threads = 1;
-  options.out = folder / "out";
-  const auto summary = train(options);
+  const auto summary = train(options_);
   ASSERT_TRUE(summary.ok()) << summary.error().describe();
   EvaluateOptions evaluation;
-  evaluation.task = options.task;
-  evaluation.validate = options.validate;
-  evaluation.splits = {"in"};
-  const auto measured = evaluate(options.out, evaluation);
+  evaluation.task = options_.task;
+  evaluation.validate = options_.validate;
+  evaluation.task_options.set("contexts", std::vector<double>{48, 192});
+  const auto measured = evaluate(options_.out, evaluation);
   ASSERT_TRUE(measured.ok()) << measured.error().describe();
+  ASSERT_EQ(measured->splits.size(), 3U);
   EXPECT_NEAR(measured->splits.front().second, summary->splits.at("in"), 1e-5);
-  fs::remove_all(folder);
+  for (std::size_t n = 1; n < 3; ++n) {
+    EXPECT_EQ(std::isfinite(measured->splits[n].second), GetParam() != "learned") << measured->splits[n].first;
+  }
+}
+
+TEST_P(TrainedEncodings, GoesOnWhereItWasStopped) {
+  options_.steps = 4;
+  ASSERT_TRUE(train(options_).ok());
+  TrainOptions cut = options_;
+  cut.out = folder_ / "cut";
+  std::stop_source stop;
+  const auto stop_at_two = [&stop](const TrainProgress& progress) {
+    if (progress.step == 2) {
+      stop.request_stop();
+    }
+  };
+  const auto first = train(cut, stop_at_two, stop.get_token());
+  ASSERT_TRUE(first.ok()) << first.error().describe();
+  EXPECT_EQ(first->steps, 2);
+  cut.resume = true;
+  const auto second = train(cut);
+  ASSERT_TRUE(second.ok()) << second.error().describe();
+  EXPECT_EQ(second->steps, 4);
+  EXPECT_EQ(bytes_of(cut.out / "model.safetensors"), bytes_of(options_.out / "model.safetensors"));
 }
 
 std::vector<std::string> of_text() {

@@ -1,11 +1,14 @@
 #include "app/views/shared/plots/series.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "core/base/numbers.h"
+#include "renderers/figure/style.h"
 
 namespace locus::views {
 
@@ -140,6 +143,15 @@ std::string place_text(const figure::Axis& axis, double at) {
     return whole ? (at < 0 ? "−" : "") + fixed_text(size, 0) : short_number(at);
   }
   return axis.label + (axis.label.empty() ? "" : " ") + (*axis.cell_names)[static_cast<std::size_t>(cell)];
+}
+
+void tell_apart(std::size_t number, figure::Curve& curve) {
+  constexpr std::array<float, 4> kDashes{0, 1, 0.4F, 2.5F};  // 0: none
+  const float dash = kDashes[number / std::tuple_size_v<decltype(figure::Style::palette)> % kDashes.size()];
+  if (dash > 0) {
+    curve.dashed = true;
+    curve.dash = dash;
+  }
 }
 
 void add_curve(figure::Curve curve, Extent& x, Extent& y, figure::Panel& panel) {

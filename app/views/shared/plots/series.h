@@ -68,6 +68,9 @@ Status needs_transforms(const Column& column, const std::string& title);
 // A line through these points.
 figure::Curve curve_through(std::string name, std::vector<double> x, std::vector<double> y);
 
+// Dashes of other lengths for the curves after each round of the palette's colours, so that no two of 32 look alike.
+void tell_apart(std::size_t number, figure::Curve& curve);
+
 // One more curve of a panel, which the extents of its axes hold.
 void add_curve(figure::Curve curve, Extent& x, Extent& y, figure::Panel& panel);
 

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Makes picture_positions.json: where three designs put the tokens of texts with pictures, in float64 and from the formulas alone.
+
+usage: make_picture_positions.py [PUBLISHED]         (with PUBLISHED: needs torch)
+
+PUBLISHED is a copy of github.com/JJJYmmm/Multimodal-RoPEs (cd413b9): its position makers get the same texts and must say the same
+numbers. They count from 0 and take a text's videos frame by frame, so that texts that start elsewhere, or have videos, are left out.
+"""
+import fractions
+import json
+import math
+import pathlib
+import sys
+
+# A text is words (a number) and pictures ([frames, rows, columns]).
+TEXTS = [
+    {"start": 0, "parts": [3, [1, 2, 4], 2]},
+    {"start": 0, "parts": [1, [1, 5, 3], 4, [1, 1, 1], 1, [1, 3, 8], 6]},
+    {"start": 0, "parts": [2, [1, 4, 4], 1, [1, 2, 16], 3]},
+    {"start": 7, "parts": [[1, 3, 3], [1, 2, 2], 5]},
+    {"start": 0, "parts": [2, [4, 2, 3], 3]},
+]
+DESIGNS = ["v2pe", "v2pe:64", "v2pe:2.5", "videorope", "omnirope"]
+
+
+def positions(design, text):
+    name, _, stride = design.partition(":")
+    stride = fractions.Fraction(stride or "16")
+    next_word, rows = fractions.Fraction(text["start"]), []
+    for part in text["parts"]:
+        if isinstance(part, int):
+            rows += [(next_word + n,) * 3 for n in range(part)]
+            next_word += part
+            continue
+        frames, height, width = part
+        cells = [(f, r, c) for f in range(frames) for r in range(height) for c in range(width)]
+        if name == "v2pe":
+            last = next_word - 1
+            rows += [(last + stride * (k + 1) / len(cells),) * 3 for k in range(len(cells))]
+            next_word = math.ceil(last + stride) + 1
+        elif name == "videorope":
+            times = [next_word + 2 * f for f in range(frames)]
+            rows += [(times[f], times[f] + r - (height - 1) // 2, times[f] + c - (width - 1) // 2) for f, r, c in cells]
+            next_word = times[-1] + 1
+        else:
+            rows += [(next_word + f, r, c) for f, r, c in cells]
+            next_word += max(frames, height, width)
+    return [[float(each) for each in row] for row in rows]
+
+
+def published(folder, design, text):
+    """The same by the published code; None where it has no such text."""
+    if text["start"] != 0 or any(not isinstance(part, int) and part[0] > 1 for part in text["parts"]):
+        return None
+    import types
+    import torch
+    sys.path.insert(0, str(folder))
+    from multimodal_ropes.configs.omnirope import OmniRopeConfig
+    from multimodal_ropes.configs.v2pe import V2PEConfig
+    from multimodal_ropes.configs.videorope import VideoRopeConfig
+    from multimodal_ropes.pos_design import omnirope, v2pe, videorope
+    WORD, START, CELL = 1, 2, 3
+    ids, grids = [], []
+    for part in text["parts"]:
+        if isinstance(part, int):
+            ids += [WORD] * part
+        else:
+            ids[-1:] = [START]
+            ids += [CELL] * (part[1] * part[2])
+            grids.append(part)
+    config = types.SimpleNamespace(image_token_id=CELL, video_token_id=4, vision_start_token_id=START,
+                                   vision_config=types.SimpleNamespace(spatial_merge_size=1))
+    name, _, stride = design.partition(":")
+    make, extra = {"v2pe": (v2pe.get_v2pe_index, V2PEConfig(128, visual_stride=float(stride or 16))),
+                   "videorope": (videorope.get_videorope_index, VideoRopeConfig(128)),
+                   "omnirope": (omnirope.get_omnirope_index, OmniRopeConfig(128))}[name]
+    found, _ = make(types.SimpleNamespace(config=config), torch.tensor([ids]), image_grid_thw=torch.tensor(grids), extra_config=extra)
+    return found[:, 0].T.tolist()
+
+
+def main():
+    values, compared = [], 0
+    for text in TEXTS:
+        for design in DESIGNS:
+            own = positions(design, text)
+            values.append({"design": design, **text, "positions": own})
+            other = published(pathlib.Path(sys.argv[1]), design, text) if len(sys.argv) > 1 else None
+            if other is not None:
+                worst = max(abs(a - b) for x, y in zip(own, other, strict=True) for a, b in zip(x, y, strict=True))
+                assert worst < 1e-4, (design, text, worst)  # theirs are float32
+                compared += 1
+    file = pathlib.Path(__file__).resolve().parent / "picture_positions.json"
+    file.write_text("[" + ",\n".join(json.dumps(each, separators=(",", ":")) for each in values) + "]\n")
+    print(f"{len(values)} texts, {compared} of them as published")
+
+
+if __name__ == "__main__":
+    main()
