@@ -136,7 +136,8 @@ TEST(RunEstimate, OfOneTextIsAlwaysTheSame) {
 // What the connectors of a family multiply: its matrices with as many vectors as a picture becomes.
 TEST(RunEstimate, ConnectorsCountTheirMatrices) {
   int counted = 0;
-  for (const char* family : {"qwen2_vl", "qwen3_vl", "llava", "gemma3", "idefics3", "internvl", "mistral3"}) {
+  for (const char* family :
+       {"qwen2_vl", "qwen3_vl", "llava", "gemma3", "idefics3", "internvl", "mistral3", "aya_vision", "vipllava"}) {
     const auto model = open(test::pictured_folder(family), OpenOptions());
     ASSERT_TRUE(model.ok()) << model.error().describe();
     ASSERT_TRUE((*model)->read_weights({}, {}).ok());
