@@ -102,6 +102,9 @@ Status finish_qwen(const CheckpointFiles& checkpoint, Plan& plan) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const double fraction, rotated_fraction(config, 0.25));
   LOCUS_CHECK(set_rope(config, plan, 10000.0, "half", fraction));
+  if (plan.spec.encodings.front().options.has("sections")) {
+    LOCUS_CHECK(interleave_sections(plan, {}));
+  }
   LOCUS_CHECK(keep_dense_layers(config, plan));
   LOCUS_TRY(MixerSpec mixer, delta_mixer(config, plan.spec.norm_eps));
   mixer.qkv = kLayout;
@@ -325,6 +328,13 @@ Family qwen(std::string_view name) {
   return family;
 }
 
+// Fields of the published files of Qwen3.5, of which the library reads none.
+void set_published_fields(Family& family) {
+  family.fixed_fields = {{"attn_output_gate", {true}}};
+  family.harmless = {"mamba_ssm_dtype", "mtp_num_hidden_layers", "mtp_use_dedicated_embeddings",
+                     "rope_parameters.mrope_interleaved", "rope_scaling.mrope_interleaved"};
+}
+
 void add_experts(Family& family) {
   auto fixed = family.fixed;
   family.fixed = [fixed](Draft& draft) {
@@ -356,13 +366,17 @@ const Family kQwen3Next = [] {
 
 const Family kQwen35 = [] {
   Family family = qwen("qwen3_5_text");
+  set_published_fields(family);
+  family.harmless.emplace_back("mlp_only_layers");  // of experts
   family.finish = finish_qwen<QkvLayout::kFused>;
   return family;
 }();
 
 const Family kQwen35Moe = [] {
   Family family = qwen("qwen3_5_moe_text");
+  set_published_fields(family);
   add_experts(family);
+  name_stacked_experts(family);
   family.finish = finish_qwen<QkvLayout::kFused>;
   return family;
 }();

@@ -1,4 +1,4 @@
-// GLM-4V: Qwen2-VL's patches and rotation with a learned position table, a convolution over each cell, and a text with
+// GLM-4.1V and GLM-4.6V Flash: Qwen2-VL's patches and rotation with a learned position table, a convolution over each cell, and a text with
 // norms on both sides of its branches and rotary pairs of neighbouring channels.
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
@@ -10,7 +10,8 @@ namespace {
 Status finish_glm_tower(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_CHECK(shape_grid(plan.spec, checkpoint.config));
   learned_grid(plan.spec);
-  plan.spec.encodings.push_back(qwen_rotation());
+  LOCUS_TRY(transformer::EncodingSpec rotation, qwen_rotation(checkpoint.config));
+  plan.spec.encodings.push_back(std::move(rotation));
   plan.spec.each([](std::int64_t, transformer::LayerSpec& layer) { layer.encoding = 1; });
   return {};
 }
@@ -44,7 +45,7 @@ Family glm_tower() {
 }
 
 Status finish_glm_text(const CheckpointFiles& checkpoint, Plan& plan) {
-  LOCUS_TRY(const double fraction, rotated_fraction(checkpoint.config, 0.5));
+  LOCUS_TRY(const double fraction, rotated_fraction(checkpoint.config, 1.0));
   return set_rope(checkpoint.config, plan, 10000.0, "interleaved", fraction);
 }
 
@@ -96,5 +97,7 @@ const VisionTable kGlm4vTable{
 
 const Family kGlm4v{.name = "glm4v",
                     .read = [](const CheckpointFiles& checkpoint) { return read_vision(checkpoint, kGlm4vTable); }};
+const Family kGlm46v{.name = "glm46v",
+                     .read = [](const CheckpointFiles& checkpoint) { return read_vision(checkpoint, kGlm4vTable); }};
 
 }  // namespace locus::families

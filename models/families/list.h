@@ -58,6 +58,7 @@ extern const Family kGemma3;
 extern const Family kGemma3Vision;
 extern const Family kGemma4;
 extern const Family kGemma4Unified;
+extern const Family kGlm46v;
 extern const Family kGlm4v;
 extern const Family kGlmMoeDsa;
 extern const Family kGpt2;
@@ -131,6 +132,8 @@ extern const Family kQwen2Moe;
 extern const Family kQwen2Vl;
 extern const Family kQwen35;
 extern const Family kQwen35Moe;
+extern const Family kQwen35MoeVl;
+extern const Family kQwen35Vl;
 extern const Family kQwen3;
 extern const Family kQwen3Moe;
 extern const Family kQwen3Next;
@@ -264,8 +267,12 @@ Result<Plan> read_timm(const CheckpointFiles& checkpoint);
 // with fixed epsilons.
 Family qwen_tower(std::string_view name);
 
-// Its rotary encoding of rows and columns.
-transformer::EncodingSpec qwen_rotation();
+// Its rotary encoding of rows and columns, with the base of this vision_config. Errors: kUnsupported for a scaled one.
+Result<transformer::EncodingSpec> qwen_rotation(const Config& vision);
+
+// Makes the text's M-RoPE interleaved: pair m turns with component m mod 3 while its section lasts, else with the first.
+// Sections that go beyond the rotated pairs end with them; without sections they are `usual`.
+Status interleave_sections(Plan& text, const std::vector<double>& usual);
 
 // Errors: kUnsupported where M-RoPE of the text has no sections.
 Status check_sections(const CheckpointFiles& checkpoint, const Plan& text);

@@ -1,9 +1,11 @@
-// Qwen2-VL, Qwen2.5-VL and Qwen3-VL: patches two by two become one vector, and a token's position is time, row, column.
+// Qwen2-VL, Qwen2.5-VL, Qwen3-VL and Qwen3.5: patches two by two become one vector, and a token's position is time, row,
+// column.
 #include "models/families/list.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/shown.h"
 #include "models/families/engine/slots.h"
 
 namespace locus::families {
@@ -22,7 +24,8 @@ Status finish_tower2(const CheckpointFiles& checkpoint, Plan& plan) {
   plan.spec.each([&](std::int64_t, transformer::LayerSpec& layer) {
     layer.feed_forward.inner = static_cast<std::int64_t>(inner);
   });
-  plan.spec.encodings = {qwen_rotation()};
+  LOCUS_TRY(transformer::EncodingSpec rotation, qwen_rotation(checkpoint.config));
+  plan.spec.encodings = {std::move(rotation)};
   return {};
 }
 
@@ -43,7 +46,8 @@ Status finish_tower25(const CheckpointFiles& checkpoint, Plan& plan) {
     const bool tiled = std::find(whole.begin(), whole.end(), n) == whole.end();
     layer.attention.tile = tiled ? cells * plan.spec.image.cell : 0;
   });
-  plan.spec.encodings = {qwen_rotation()};
+  LOCUS_TRY(transformer::EncodingSpec rotation, qwen_rotation(config));
+  plan.spec.encodings = {std::move(rotation)};
   return {};
 }
 
@@ -58,7 +62,8 @@ Status finish_tower3(const CheckpointFiles& checkpoint, Plan& plan) {
   plan.spec.image.rows = plan.spec.image.columns = side;
   learned_grid(plan.spec);
   plan.spec.encodings.front().options.set("resample", std::string("bilinear-corners"));
-  plan.spec.encodings.push_back(qwen_rotation());
+  LOCUS_TRY(transformer::EncodingSpec rotation, qwen_rotation(config));
+  plan.spec.encodings.push_back(std::move(rotation));
   plan.spec.each([](std::int64_t, transformer::LayerSpec& layer) { layer.encoding = 1; });
   return {};
 }
@@ -150,11 +155,18 @@ Status finish_qwen25(const CheckpointFiles& checkpoint, const Config& vision, Pl
                                 vision.context("tokens_per_second")));
 }
 
+// Qwen3.5: Qwen3-VL without deepstack.
+Status finish_qwen35(const CheckpointFiles& checkpoint, const Config& /*vision*/, Plan& text, VisionPlan& plan) {
+  LOCUS_CHECK(take_videos(checkpoint, image::VideoRule::kStamps, plan));
+  LOCUS_CHECK(interleave_sections(text, {11, 11, 10}));
+  plan.connector = merger(plan, text, transformer::Norm::kLayer, plan.tower.spec.depth(), false);
+  plan.names = {{"connector.norm", "merger.norm"}, {"connector.{first,second}", "merger.linear_fc{1,2}"}};
+  return {};
+}
+
 Status finish_qwen3(const CheckpointFiles& checkpoint, const Config& vision, Plan& text, VisionPlan& plan) {
   LOCUS_CHECK(check_sections(checkpoint, text));
-  LOCUS_CHECK(take_videos(checkpoint, image::VideoRule::kStamps, plan));
-  text.spec.encodings.front().options.set("section_layout", std::string("interleaved"));
-  plan.connector = merger(plan, text, transformer::Norm::kLayer, plan.tower.spec.depth(), false);
+  LOCUS_CHECK(finish_qwen35(checkpoint, vision, text, plan));
   std::vector<std::int64_t> after{8, 16, 24};
   if (vision.has("deepstack_visual_indexes")) {
     LOCUS_TRY(after, vision.integers("deepstack_visual_indexes"));
@@ -172,10 +184,8 @@ Status finish_qwen3(const CheckpointFiles& checkpoint, const Config& vision, Pla
     }
     plan.deepstack.push_back(merger(plan, text, transformer::Norm::kLayer, layer + 1, true));
   }
-  plan.names = {{"connector.norm", "merger.norm"},
-                {"connector.{first,second}", "merger.linear_fc{1,2}"},
-                {"deepstack.N.norm", "deepstack_merger_list.N.norm"},
-                {"deepstack.N.{first,second}", "deepstack_merger_list.N.linear_fc{1,2}"}};
+  plan.names.push_back({"deepstack.N.norm", "deepstack_merger_list.N.norm"});
+  plan.names.push_back({"deepstack.N.{first,second}", "deepstack_merger_list.N.linear_fc{1,2}"});
   return {};
 }
 
@@ -212,10 +222,54 @@ Result<Plan> read_qwen3(const CheckpointFiles& checkpoint) {
   return read_vision(checkpoint, table);
 }
 
+Result<Plan> read_qwen35(const CheckpointFiles& checkpoint) {
+  VisionTable table = qwen_table();
+  table.tower = [](const Config&) { return Result<Family>(tower3()); };
+  table.text = [](const CheckpointFiles& files, const Config& text) {
+    return family_named(model_type(files) + "_text", text);
+  };
+  table.flat = false;
+  table.connector_tensors.anchor = "merger.linear_fc1.weight";
+  table.finish = finish_qwen35;
+  return read_vision(checkpoint, table);
+}
+
 }  // namespace
 
-transformer::EncodingSpec qwen_rotation() {
-  return {"rope-axial", {{"base", 10000.0}, {"first", std::string("rows")}, {"layout", std::string("half")}}};
+Result<transformer::EncodingSpec> qwen_rotation(const Config& vision) {
+  LOCUS_TRY(const Config block, rope_block(vision));
+  LOCUS_TRY(const std::string type, block.text(spelled(block, {"rope_type", "type"}), "axial"));
+  if (type != "axial" && type != "default") {
+    return unsupported("expected axial or default, found " + shown(type),
+                       block.context(spelled(block, {"rope_type", "type"})));
+  }
+  LOCUS_TRY(const double own, vision.number("rope_theta", 10000.0));
+  LOCUS_TRY(const double base, block.number("rope_theta", own));
+  return transformer::EncodingSpec{"rope-axial",
+                                   {{"base", base}, {"first", std::string("rows")}, {"layout", std::string("half")}}};
+}
+
+Status interleave_sections(Plan& text, const std::vector<double>& usual) {
+  Settings& options = text.spec.encodings.front().options;
+  std::vector<double> sections = usual;
+  if (options.has("sections")) {
+    LOCUS_TRY(sections, options.numbers("sections"));
+  }
+  options.set("section_layout", std::string("interleaved"));
+  LOCUS_TRY(const double fraction, options.number("fraction", 1.0));
+  const auto width = static_cast<double>(text.spec.first().attention.head_width);
+  const double pairs = std::floor(std::floor(width * fraction + 1e-6) / 2);
+  const bool whole =
+      std::all_of(sections.begin(), sections.end(), [](double each) { return each >= 0 && each == std::floor(each); });
+  // Other lists are refused with the encoding.
+  if (sections.size() == 3 && whole) {
+    for (std::size_t k = 1; k < 3; ++k) {
+      sections[k] = std::min(sections[k], std::floor((pairs + 2 - static_cast<double>(k)) / 3));
+    }
+    sections[0] = pairs - sections[1] - sections[2];
+  }
+  options.set("sections", std::move(sections));
+  return {};
 }
 
 Status check_sections(const CheckpointFiles& checkpoint, const Plan& text) {
@@ -265,5 +319,14 @@ const std::vector<std::string_view> kQwenHarmless{
 const Family kQwen2Vl{.name = "qwen2_vl", .read = read_qwen2, .harmless = kQwenHarmless};
 const Family kQwen25Vl{.name = "qwen2_5_vl", .read = read_qwen25, .harmless = kQwenHarmless};
 const Family kQwen3Vl{.name = "qwen3_vl", .read = read_qwen3, .harmless = kQwenHarmless};
+const std::vector<std::string_view> kQwen35Harmless = [] {
+  std::vector<std::string_view> all = kQwenHarmless;
+  all.insert(all.end(), {"text_config.rope_parameters.mrope_interleaved", "text_config.mamba_ssm_dtype",
+                         "text_config.mlp_only_layers", "text_config.mtp_num_hidden_layers",
+                         "text_config.mtp_use_dedicated_embeddings", "vision_config.deepstack_visual_indexes"});
+  return all;
+}();
+const Family kQwen35Vl{.name = "qwen3_5", .read = read_qwen35, .harmless = kQwen35Harmless};
+const Family kQwen35MoeVl{.name = "qwen3_5_moe", .read = read_qwen35, .harmless = kQwen35Harmless};
 
 }  // namespace locus::families

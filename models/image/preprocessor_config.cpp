@@ -130,8 +130,9 @@ struct RuleOf {
   std::int64_t resample;
   std::int64_t least, most;  // pixels, where the file has none
 };
-constexpr std::array<RuleOf, 11> kRules{{{"Qwen2VL", ResizeRule::kPixels, 3, 3136, 1003520},
+constexpr std::array<RuleOf, 12> kRules{{{"Qwen2VL", ResizeRule::kPixels, 3, 3136, 1003520},
                                          {"Glm4v", ResizeRule::kPixels, 3, 12544, 11760000},
+                                         {"Glm46V", ResizeRule::kPixels, 3, 12544, 11760000},
                                          {"Pixtral", ResizeRule::kLongest, 3, 0, 0},
                                          {"Siglip2", ResizeRule::kPatches, 2, 0, 0},
                                          {"Idefics3", ResizeRule::kTiles, 1, 0, 0},
@@ -170,7 +171,7 @@ Status read_rule(const JsonObject& object, const RuleOf& rule, Preprocessing& op
     if (options.least_pixels < 1 || options.most_pixels < options.least_pixels) {
       return object.wrong("max_pixels", "at least min_pixels");
     }
-    if (rule.processor == "Glm4v") {
+    if (rule.processor.starts_with("Glm4")) {
       LOCUS_TRY(options.frames, object.integer("temporal_patch_size", 2));
       options.frames = options.frames >= 1 && options.frames <= 16 ? options.frames : 0;
     }

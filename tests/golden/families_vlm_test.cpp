@@ -60,11 +60,30 @@ test::Golden mixed_expected(const fs::path& folder) {
 }
 
 void expect_maps(const models::TraceData& data, const test::Golden& golden, const std::string& side) {
+  ASSERT_EQ(data.model.layer_info.size(), data.layers.size());
   for (std::size_t n = 0; n < data.layers.size(); ++n) {
+    const std::string name = side + "layers." + std::to_string(n) + ".attention";
+    if (!data.model.layer_info[n].attends) {  // the reference has no map of such a layer
+      EXPECT_FALSE(golden.has(name)) << name;
+      continue;
+    }
     const auto map = models::whole_map(*data.layers[n].scores, attention::Quantity::kWeight);
     ASSERT_TRUE(map.ok());
-    EXPECT_CLOSE(*map, golden[side + "layers." + std::to_string(n) + ".attention"], kMixedTolerance) << side << n;
+    EXPECT_CLOSE(*map, golden[name], kMixedTolerance) << name;
   }
+}
+
+// The states entering each layer, where the reference has them; how many it has.
+std::size_t expect_states(const models::TraceData& data, const test::Golden& golden, const std::string& side) {
+  std::size_t found = 0;
+  for (std::size_t n = 0; n < data.layers.size(); ++n) {
+    const std::string name = side + "layers." + std::to_string(n) + ".hidden";
+    if (golden.has(name)) {
+      EXPECT_CLOSE(data.layers[n].hidden, golden[name], kMixedTolerance) << name;
+      ++found;
+    }
+  }
+  return found;
 }
 
 // From the pictures' files and from their pixels: every tensor that the reference names.
@@ -79,6 +98,7 @@ TEST(FamiliesVlm, GiveTheReferencesPixelsMapsAndLogits) {
       const test::Golden golden = mixed_expected(folder);
       models::RunOptions options;
       options.all_logits = true;
+      options.keep = {"logits", "hidden"};
       const auto trace = model->run(mixed_input(folder, golden, files), options);
       ASSERT_TRUE(trace.ok()) << trace.error().describe();
       const models::TraceData& data = test::recorded(**trace);
@@ -97,6 +117,10 @@ TEST(FamiliesVlm, GiveTheReferencesPixelsMapsAndLogits) {
       }
       expect_maps(tower, golden, "vision.");
       expect_maps(data, golden, "");
+      if (golden.has("layers.0.hidden")) {
+        EXPECT_EQ(expect_states(tower, golden, "vision."), tower.layers.size());
+        EXPECT_EQ(expect_states(data, golden, ""), data.layers.size());
+      }
       EXPECT_CLOSE(data.logits, golden["logits"], kMixedTolerance);
     }
   }

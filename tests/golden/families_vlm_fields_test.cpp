@@ -1,0 +1,206 @@
+// Fields of vision-language checkpoints as transformers saves them: other values give what the library gives, or are
+// refused by name; experts stacked in two tensors; the text half alone.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "models/engine/trace/recorded_trace.h"
+#include "tests/support/checkpoint_folder.h"
+#include "tests/support/golden.h"
+#include "tests/support/paths.h"
+#include "tests/support/pictured_text.h"
+
+namespace locus {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr double kFieldsTolerance = 1e-4;
+
+// A copy of tests/golden/families-vlm/FAMILY whose config.json and tensors may be changed.
+class ChangedVlm {
+ public:
+  explicit ChangedVlm(const std::string& family) : family_(family) {
+    for (const auto& entry : fs::directory_iterator(test::pictured_folder(family))) {
+      if (entry.path().filename() != "expected.safetensors") {
+        fs::copy(entry.path(), place_.path());
+      }
+    }
+  }
+
+  const fs::path& path() const { return place_.path(); }
+
+  void config(const std::function<void(json&)>& change) const {
+    std::ifstream file(place_.path() / "config.json");
+    json config = json::parse(file);
+    change(config);
+    place_.write("config.json", config.dump());
+  }
+
+  void tensors(const std::function<test::Tensors(const test::Tensors&)>& change) const {
+    fs::remove(place_.path() / "model.safetensors");
+    test::write_tensors(place_.path() / "model.safetensors",
+                        change(test::Golden("families-vlm/" + family_ + "/model").arrays()));
+  }
+
+  // The error of opening it; "" where it opens.
+  std::string error() const {
+    const auto model = test::open(place_.path());
+    return model.ok() ? "" : model.error().describe();
+  }
+
+  // The logits of its own ids and pixels.
+  at::Tensor logits() const {
+    const auto model = test::open_model(place_.path());
+    const auto input = test::pictured_input(family_);
+    if (model == nullptr || !input.ok()) {
+      return {};
+    }
+    EXPECT_TRUE(model->info().unexpected.empty());
+    EXPECT_TRUE(model->info().warnings.empty());
+    models::RunOptions options;
+    options.all_logits = true;
+    const auto trace = model->run(*input, options);
+    EXPECT_TRUE(trace.ok()) << (trace.ok() ? "" : trace.error().describe());
+    return trace.ok() ? test::recorded(**trace).logits : at::Tensor();
+  }
+
+ private:
+  std::string family_;
+  test::TemporaryFolder place_;
+};
+
+json& sections_of(json& config) {
+  return config["text_config"]["rope_parameters"]["mrope_section"];
+}
+
+// Interleaved sections end with the pairs that turn; a file may leave them out.
+TEST(FamiliesVlmFields, SectionsOfQwen35EndWithThePairsThatTurn) {
+  const test::Golden golden("families-vlm/qwen3_5/expected");
+  for (const json& sections : {json{9, 2, 1}, json{0, 2, 1}, json{3, 20, 1}}) {
+    SCOPED_TRACE(sections.dump());
+    const ChangedVlm changed("qwen3_5");
+    changed.config([&](json& config) { sections_of(config) = sections; });
+    EXPECT_CLOSE(changed.logits(), golden["logits"], kFieldsTolerance);
+  }
+  for (const json& sections : {json(), json{2, 2, 2}, json{11, 11, 10}}) {
+    SCOPED_TRACE(sections.dump());
+    const ChangedVlm changed("qwen3_5");
+    changed.config([&](json& config) {
+      if (sections.is_null()) {
+        config["text_config"]["rope_parameters"].erase("mrope_section");
+      } else {
+        sections_of(config) = sections;
+      }
+    });
+    EXPECT_CLOSE(changed.logits(), golden["logits.without_sections"], kFieldsTolerance);
+  }
+}
+
+struct RefusedField {
+  const char* family;
+  const char* at;     // JSON pointer
+  const char* value;  // JSON; empty: taken out
+  const char* named;  // a part of the error
+};
+
+TEST(FamiliesVlmFields, WrongOnesAreRefusedByName) {
+  const std::vector<RefusedField> all{
+      {"qwen3_5", "/text_config/rope_parameters/mrope_section", "[3, 2]", "sections"},
+      {"qwen3_5", "/text_config/rope_parameters/mrope_section", "[3, -1, 4]", "sections"},
+      {"qwen3_5", "/text_config/rope_parameters/mrope_section", "[3.5, 1.5, 1]", "sections"},
+      {"qwen3_5", "/text_config/rope_parameters/mrope_section", "\"3, 2, 1\"", "mrope_section"},
+      {"qwen3_5", "/text_config/attn_output_gate", "false", "attn_output_gate"},
+      {"qwen3_5", "/vision_config/rope_parameters/rope_type", "\"yarn\"", "rope_type"},
+      {"qwen3_5", "/vision_config/rope_parameters/rope_theta", "\"100\"", "rope_theta"},
+      {"qwen3_5", "/vision_config/rope_parameters/rope_theta", "0", "base"},
+      {"qwen3_5", "/vision_config/num_position_embeddings", "24", "num_position_embeddings"},
+      {"qwen3_5", "/vision_config/spatial_merge_size", "0", "expected"},
+      {"qwen3_5", "/image_token_id", "", "image_token_id"},
+      {"qwen3_5", "/image_token_id", "-1", "image_token_id"},
+      {"qwen3_5", "/video_token_id", "\"x\"", "video_token_id"},
+      {"qwen3_5_moe", "/text_config/num_experts_per_tok", "5", "expected"},
+      {"glm46v", "/text_config/rope_parameters/mrope_section", "[2, 4, 3]", "sections"},
+      {"glm46v", "/text_config/rope_parameters/mrope_section", "", "mrope_section"},
+      {"glm46v", "/text_config/rope_parameters/partial_rotary_factor", "0.5", "sections"},
+      {"glm46v", "/vision_config/rope_parameters/rope_type", "\"linear\"", "rope_type"},
+      {"glm46v", "/vision_config/intermediate_size", "0", "intermediate_size"},
+  };
+  for (const RefusedField& each : all) {
+    SCOPED_TRACE(std::string(each.family) + " " + each.at + " " + each.value);
+    const ChangedVlm changed(each.family);
+    changed.config([&](json& config) {
+      const json::json_pointer at(each.at);
+      if (std::string(each.value).empty()) {
+        config.at(at.parent_pointer()).erase(at.back());
+      } else {
+        config[at] = json::parse(each.value);
+      }
+    });
+    const std::string error = changed.error();
+    EXPECT_NE(error.find(each.named), std::string::npos) << error;
+  }
+}
+
+// Published files stack the experts of a layer; the library saves them one by one.
+TEST(FamiliesVlmFields, StackedExpertsOfQwen35) {
+  const ChangedVlm changed("qwen3_5_moe");
+  changed.tensors([](const test::Tensors& tensors) {
+    test::Tensors stacked = tensors;
+    for (int layer = 0; layer < 2; ++layer) {
+      const std::string experts = "model.language_model.layers." + std::to_string(layer) + ".mlp.experts.";
+      std::vector<at::Tensor> inner;
+      std::vector<at::Tensor> outer;
+      for (int n = 0; n < 4; ++n) {
+        const std::string own = experts + std::to_string(n) + ".";
+        inner.push_back(at::cat({tensors.at(own + "gate_proj.weight"), tensors.at(own + "up_proj.weight")}));
+        outer.push_back(tensors.at(own + "down_proj.weight"));
+        for (const char* const part : {"gate_proj.weight", "up_proj.weight", "down_proj.weight"}) {
+          stacked.erase(own + part);
+        }
+      }
+      stacked[experts + "gate_up_proj"] = at::stack(inner);
+      stacked[experts + "down_proj"] = at::stack(outer);
+    }
+    return stacked;
+  });
+  EXPECT_CLOSE(changed.logits(), test::Golden("families-vlm/qwen3_5_moe/expected")["logits"], kFieldsTolerance);
+}
+
+// Of a type without a table the text is read alone, by the table of text_config: the same maps of a text without
+// pictures.
+TEST(FamiliesVlmFields, TheTextAloneIsTheSame) {
+  for (const char* const family : {"qwen3_5", "qwen3_5_moe", "glm46v"}) {
+    SCOPED_TRACE(family);
+    const ChangedVlm changed(family);
+    changed.config([](json& config) { config["model_type"] = "a_new_type"; });
+    const auto whole = test::open_model(test::pictured_folder(family));
+    const auto text = test::open_model(changed.path());
+    ASSERT_NE(whole, nullptr);
+    ASSERT_NE(text, nullptr);
+    EXPECT_GT(whole->info().vision_layers, 0);
+    EXPECT_EQ(text->info().vision_layers, 0);
+    models::Input input;
+    input.ids = std::vector<std::int64_t>{1, 5, 9, 12, 30, 8, 21, 33, 40, 2, 17};
+    const auto one = whole->run(input, models::RunOptions{});
+    const auto other = text->run(input, models::RunOptions{});
+    ASSERT_TRUE(one.ok()) << one.error().describe();
+    ASSERT_TRUE(other.ok()) << other.error().describe();
+    const models::TraceData first = test::recorded(**one);
+    const models::TraceData second = test::recorded(**other);
+    const auto map = models::whole_map(*first.layers.back().scores, attention::Quantity::kWeight);
+    const auto same = models::whole_map(*second.layers.back().scores, attention::Quantity::kWeight);
+    ASSERT_TRUE(map.ok());
+    ASSERT_TRUE(same.ok());
+    EXPECT_CLOSE(*same, *map, kFieldsTolerance);
+  }
+}
+
+}  // namespace
+}  // namespace locus
