@@ -140,6 +140,7 @@ void FigureOptions::declare(Arguments& arguments) {
   arguments.propose("VIEW|PATH", std::move(names));
   arguments.files("PATH", FileUse::kCheckpoint, [this] { return words; });
   declare_input(arguments);
+  overrides.declare_speed(arguments);
   arguments.text(
       "--recipe", recipe,
       "make the figure of this file (or .recipe.json) again; PATHs give the current places of its checkpoints",

@@ -81,6 +81,7 @@ Json info_json(const models::Model& model, std::int64_t length) {
       {"parameters", info.parameters},
       {"trained_length", info.trained_length},
       {"dtype", info.dtype},
+      {"speed", info.overrides.fast ? "fast" : "exact"},
       {"quantisation", list_of(models::weight_kinds(model), kind_json)},
       {"causal", info.causal},
       {"head", info.head},
@@ -196,6 +197,9 @@ void print_info(const models::Model& model, std::int64_t length, Console& consol
   row("files", names_line(info.files));
   row("unexpected", names_line(info.unexpected));
   row("products", products_line(models::runtime()));
+  if (info.overrides.fast) {
+    row("speed", "fast: products of a single token round it to 8 bits");
+  }
   if (length > 0) {
     row("FLOPs", short_count(2 * model.macs(length)) + " for " + std::to_string(length) + " tokens (" +
                      short_count(model.macs(length)) + " MACs)");
@@ -276,6 +280,7 @@ Action declare_info(Arguments& arguments) {
   arguments.flag("--encodings", options->encodings, "list the position encodings instead");
   arguments.integer("--length", options->length, {}, "print FLOPs and MACs for this many tokens");
   options->overrides.declare(arguments);
+  options->overrides.declare_speed(arguments);
   return [options](const Context& context) { return run_info(*options, context); };
 }
 

@@ -187,6 +187,12 @@ void OverrideOptions::declare(Arguments& arguments) {
                  "clipped:N:hard (the N slowest pairs turn slower, or not at all); layers as with --rope-base");
 }
 
+void OverrideOptions::declare_speed(Arguments& arguments) {
+  arguments.choice("--speed", speed_, {"exact", "fast"},
+                   "products of a single token, as each that is generated: exact, or with the token rounded to 8 bits "
+                   "where weights are in blocks");
+}
+
 Result<models::Overrides> OverrideOptions::read() const {
   models::Overrides overrides;
   if (rope_base_) {
@@ -203,6 +209,7 @@ Result<models::Overrides> OverrideOptions::read() const {
     overrides.rope_scaling = typed.first;
     overrides.rope_scaling_layers = typed.second;
   }
+  overrides.fast = speed_ == "fast";
   return overrides;
 }
 

@@ -36,16 +36,19 @@ class InputOptions {
   std::int64_t position_start_ = 0;
 };
 
-// --rope-base, --rope-scaling.
+// --rope-base, --rope-scaling, and --speed.
 class OverrideOptions {
  public:
   void declare(Arguments& arguments);
+  // --speed, of commands that neither check nor record what is computed.
+  void declare_speed(Arguments& arguments);
   // Errors: kUsage for a base that is no number, or layers that are not named behind an @.
   Result<models::Overrides> read() const;
 
  private:
   std::optional<std::string> rope_base_;
   std::string rope_scaling_;
+  std::string speed_ = "exact";
 };
 
 // --edit, --edits.

@@ -288,6 +288,7 @@ Action declare_run(Arguments& arguments) {
   auto options = std::make_shared<RunOptions>();
   arguments.positional("PATH", options->path, true, "a checkpoint: a folder or a file", FileUse::kCheckpoint);
   options->declare_input(arguments);
+  options->overrides.declare_speed(arguments);
   arguments.text("--trace", options->trace, "write a trace (safetensors)", FileUse::kWritten);
   arguments.text("--keep", options->keep,
                  "tensors to keep in the trace: logits,attention,q,k,… or all (default logits)");

@@ -100,6 +100,23 @@ paper::PaperOptions paper_options(const FigureJob& job) {
   return options;
 }
 
+namespace {
+
+// The statement, and which columns are not exact, also where titles and legends are left out.
+std::string description_of(std::string statement, const std::vector<views::Column>& columns) {
+  std::string fast;
+  for (const views::Column& column : columns) {
+    const models::ModelInfo& info = column.model ? column.model->info() : column.trace->model();
+    fast += info.overrides.fast ? (fast.empty() ? "" : ", ") + column.name : "";
+  }
+  if (!fast.empty()) {
+    statement += (statement.empty() ? "" : "; ") + std::string("fast products (8-bit), not exact: ") + fast;
+  }
+  return statement;
+}
+
+}  // namespace
+
 Result<figure::Figure> make_figure(const FigureJob& job, const std::filesystem::path& file, const StopToken& stop) {
   views::ViewInput input = paper_input(job.recipe, job.columns, *job.view, file);
   input.cache = job.cache;
@@ -107,7 +124,7 @@ Result<figure::Figure> make_figure(const FigureJob& job, const std::filesystem::
   LOCUS_TRY(figure::Figure figure, job.view->figure(input));
   const session::ViewState& state = job.recipe.session.state;
   figure = session::as_chosen(std::move(figure), state.plots, false);
-  figure.description = views::statement(job.view->info(), input, figure);
+  figure.description = description_of(views::statement(job.view->info(), input, figure), job.columns);
   if (job.recipe.paper.marks) {
     figure = session::with_marks(std::move(figure), state.marks);
   }

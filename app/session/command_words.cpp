@@ -164,6 +164,9 @@ Result<Words> command_words(const Recipe& recipe) {
     add(words, "--rope-scaling",
         models::with_layers(first.overrides.rope_scaling, first.overrides.rope_scaling_layers));
   }
+  if (first.overrides.fast) {
+    add(words, "--speed", "fast");
+  }
   for (const models::Edit& edit : first.edits) {
     add(words, "--edit", models::to_text(edit));
   }

@@ -89,6 +89,15 @@ std::optional<views::HeadRef> read_head(const Node& node) {
   return views::HeadRef{*whole(0), *whole(1)};
 }
 
+void read_speed(const Node& reader, models::Overrides& overrides) {
+  std::string speed = "exact";
+  reader.get("speed", speed);
+  overrides.fast = speed == "fast";
+  if (speed != "exact" && !overrides.fast) {
+    reader.field("speed").fail("exact or fast");
+  }
+}
+
 CheckpointEntry read_checkpoint(const Node& reader, const std::filesystem::path& folder) {
   CheckpointEntry entry;
   std::string path;
@@ -98,6 +107,7 @@ CheckpointEntry read_checkpoint(const Node& reader, const std::filesystem::path&
   reader.get("rope_scaling", entry.overrides.rope_scaling);
   reader.get("rope_base_layers", entry.overrides.rope_base_layers);
   reader.get("rope_scaling_layers", entry.overrides.rope_scaling_layers);
+  read_speed(reader, entry.overrides);
   reader.get("text", entry.text);
   if (reader.has("head")) {
     entry.own = read_head(reader.field("head"));

@@ -189,6 +189,9 @@ Tree to_tree(const CheckpointEntry& entry, const std::string& path, const PathNa
       object[field] = *words;
     }
   }
+  if (entry.overrides.fast) {
+    object["speed"] = "fast";
+  }
   put("text", entry.text, object);
   if (entry.own) {
     object["head"] = Tree::list({entry.own->layer, entry.own->head});

@@ -10,6 +10,7 @@
 
 #include "core/base/block_tables.h"
 #include "core/base/held_formats.h"
+#include "core/products/rounded_kernels.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -34,11 +35,29 @@ constexpr int kFloatBelow = 12;
 constexpr std::array<std::uint8_t, 16> kNormalTable = raised(blocks::kNormalSteps, kNormalBelow);
 constexpr std::array<std::uint8_t, 16> kFloatTable = raised(blocks::kFourBitFloats, kFloatBelow);
 
+// What a group is multiplied with to become bytes, and its step back. Both 0: all are 0.
+struct ByteStep {
+  float step = 0;
+  float inverse = 0;
+};
+// `largest`: the bits of the group's largest |x|, which are in the order of the numbers; what is not finite is above.
+ByteStep byte_step(std::uint32_t largest) {
+  constexpr std::uint32_t kInfinity = 0x7F800000;
+  constexpr float kLargest = 127;
+  if (largest >= kInfinity) {
+    return {std::numeric_limits<float>::quiet_NaN(), 0};
+  }
+  const auto size = std::bit_cast<float>(largest);
+  const float step = size / kLargest;
+  return step >= std::numeric_limits<float>::min() ? ByteStep{step, kLargest / size} : ByteStep{};
+}
+
 }  // namespace
 
 namespace plain {
 #define LOCUS_WIDTH 4
 #include "core/products/block_kernels.inc"
+#include "core/products/plain_rounded_kernels.inc"
 #undef LOCUS_WIDTH
 }  // namespace plain
 
@@ -50,6 +69,7 @@ namespace avx2 {
 #include "core/products/block_kernels.inc"
 #include "core/products/digit_kernels.inc"
 #include "core/products/held_kernels.inc"
+#include "core/products/rounded_kernels.inc"
 #undef LOCUS_WIDTH
 #pragma GCC pop_options
 }  // namespace avx2
@@ -70,6 +90,7 @@ namespace avx512_vnni {
 #define LOCUS_VNNI 1
 #include "core/products/block_kernels.inc"
 #include "core/products/wide_digit_kernels.inc"
+#include "core/products/wide_rounded_kernels.inc"
 #undef LOCUS_VNNI
 #undef LOCUS_WIDTH
 #pragma GCC pop_options
@@ -100,6 +121,33 @@ BlockDot block_dot(const blocks::Format& format, std::int64_t version, bool byte
   (void)byte_products;
   return version == 0 ? block_kernels::plain::dot_of(format.name) : nullptr;
 #endif
+}
+
+RoundedDot rounded_dot(const blocks::Format& format, std::int64_t version, bool byte_products) {
+#if defined(LOCUS_VECTOR_TARGETS)
+  return version == 2 && byte_products ? block_kernels::avx512_vnni::rounded_dot_of(format.name)
+         : version > 0                 ? block_kernels::avx2::rounded_dot_of(format.name)
+                                       : block_kernels::plain::rounded_dot_of(format.name);
+#else
+  (void)byte_products;
+  return version == 0 ? block_kernels::plain::rounded_dot_of(format.name) : nullptr;
+#endif
+}
+
+RoundedToken::RoundedToken(const float* x, std::int64_t inputs, std::int64_t group, std::int64_t version)
+    : lines(static_cast<std::size_t>((inputs + 63) / 64)),
+      steps(static_cast<std::size_t>((inputs / group + 1) / 2 * 2)),
+      sums(static_cast<std::size_t>(inputs / 16)),
+      wide_sums(group == 32 ? steps.size() : 0) {
+#if defined(LOCUS_VECTOR_TARGETS)
+  (version > 0 ? block_kernels::avx2::round_to_bytes : block_kernels::plain::round_to_bytes)(x, inputs, group, *this);
+#else
+  (void)version;
+  block_kernels::plain::round_to_bytes(x, inputs, group, *this);
+#endif
+  for (std::size_t n = 0; !wide_sums.empty() && n < sums.size() / 2; ++n) {
+    wide_sums[n] = steps[n] * static_cast<float>(sums[2 * n] + sums[2 * n + 1]);
+  }
 }
 
 BlockToken::BlockToken(const float* token, std::int64_t inputs)

@@ -44,6 +44,7 @@ Weights weights_of(const at::Tensor& weight) {
     weights.outputs = matrix->outputs;
     weights.inputs = matrix->inputs;
     weights.blocks = matrix->format;
+    weights.fast = matrix->fast;
     return weights;
   }
   return {weight.data_ptr(), format_of(weight), weight.size(0), weight.size(1),

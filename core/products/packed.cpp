@@ -45,6 +45,16 @@ at::Tensor dense(const at::Tensor& weight) {
   return values;
 }
 
+at::Tensor with_fast_products(const at::Tensor& weight) {
+  const Packed* const matrix = packed_of(weight);
+  if (matrix == nullptr) {
+    return weight;
+  }
+  Packed fast = *matrix;
+  fast.fast = true;
+  return packed_tensor(std::move(fast));
+}
+
 at::Tensor narrow_rows(const at::Tensor& weight, std::int64_t begin, std::int64_t end) {
   const Packed* const matrix = packed_of(weight);
   if (matrix == nullptr) {

@@ -22,6 +22,7 @@ struct Packed {
   // order; 0: they are in order.
   std::int64_t interleaved = 0;
   std::shared_ptr<const void> owner = nullptr;  // keeps `data`
+  bool fast = false;                            // products of one token round it (products.h)
 
   std::int64_t row_bytes() const { return inputs / format->elements * format->bytes; }
 };
@@ -33,7 +34,9 @@ const Packed* packed_of(const at::Tensor& weight);
 
 // The matrix as float32 numbers (N, K) in its rows' order; other tensors as they are.
 at::Tensor dense(const at::Tensor& weight);
-// Rows [begin, end) likewise, still in blocks; other tensors narrowed. Precondition: of interleaved rows, whole heads.
+// The same matrix with fast products of one token; other tensors as they are.
+at::Tensor with_fast_products(const at::Tensor& weight);
+// Rows [begin, end) of a matrix, still in blocks; other tensors narrowed. Precondition: of interleaved rows, whole heads.
 at::Tensor narrow_rows(const at::Tensor& weight, std::int64_t begin, std::int64_t end);
 
 // The numbers of a row that holds an interleaved head's row `row`, and rows (or outputs in the last dimension) of whole

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/products/block_kernels.h"
+#include "core/products/rounded_kernels.h"
 
 namespace locus::products {
 
@@ -156,9 +157,9 @@ void multiply_many(const Weights& weights, const float* x, std::int64_t tokens, 
   }
 }
 
-// A token times rows of blocks as they are.
-void multiply_blocks(const Weights& weights, BlockDot dot, const float* x, float* y) {
-  const BlockToken token(x, weights.inputs);
+// A token times rows of blocks as they are; of BlockDot and BlockToken, or RoundedDot and RoundedToken.
+template <class Dot, class Token>
+void multiply_blocks(const Weights& weights, Dot dot, const Token& token, float* y) {
   const std::int64_t turn = turn_of(weights.outputs, 16, weights.outputs + 16);
   at::parallel_for(0, (weights.outputs + turn - 1) / turn, 1, [&](std::int64_t first, std::int64_t last) {
     const std::int64_t begin = first * turn;
@@ -207,8 +208,11 @@ void multiply(const Weights& weights, const float* x, std::int64_t tokens, std::
   }
   const BlockDot dot =
       weights.blocks != nullptr && &with == &kernels() ? block_dot(*weights.blocks, used_version()) : nullptr;
-  if (tokens == 1 && dot != nullptr) {
-    multiply_blocks(weights, dot, x, y);
+  const RoundedDot rounded = weights.fast && dot != nullptr ? rounded_dot(*weights.blocks, used_version()) : nullptr;
+  if (tokens == 1 && rounded != nullptr) {
+    multiply_blocks(weights, rounded, RoundedToken(x, weights.inputs, rounded_group(*weights.blocks)), y);
+  } else if (tokens == 1 && dot != nullptr) {
+    multiply_blocks(weights, dot, BlockToken(x, weights.inputs), y);
   } else if (tokens <= kMaxTokens && weights.blocks != nullptr) {
     multiply_few_blocks(weights, x, tokens, x_stride, y, y_stride, with);
   } else if (tokens <= kMaxTokens && (weights.input_stride == 1 || weights.output_stride == 1)) {

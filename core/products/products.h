@@ -6,7 +6,7 @@
 // checkpoints have them, or rows of N (GPT-2's Conv1D) where output_stride is 1; other strides are right too, and
 // slower. Values: those of converting the weights first and multiplying with the same kernels, bit for bit; sums run
 // over ascending k in float32, so they differ from another library's by rounding alone. One token times blocks sums by
-// groups instead (block_kernels.h): within 1e-5 of expanding them first.
+// groups instead (block_kernels.h): within 1e-5 of expanding them first, unless `fast` asks for less.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,9 @@ struct Weights {
   std::int64_t input_stride = 1;
   // Where the weights are blocks instead of numbers of `format`: rows one after another, and no strides.
   const blocks::Format* blocks = nullptr;
+  // One token times blocks rounds the token to bytes where the format has that product (rounded_kernels.h): faster, and
+  // within the error stated there. More tokens, and other formats, are multiplied as without.
+  bool fast = false;
 };
 
 // y[t·y_stride + n] = bias[n] + Σ_k x[t·x_stride + k] · W[n, k] on all threads of ATen's pool; `bias` (N) may be null,

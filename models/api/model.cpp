@@ -276,7 +276,7 @@ std::string label_of(const Overrides& overrides) {
   if (!overrides.rope_scaling.empty()) {
     label += " " + with_layers(overrides.rope_scaling, overrides.rope_scaling_layers);
   }
-  return label;
+  return label + (overrides.fast ? " fast products" : "");
 }
 
 int bounded_threads(std::int64_t threads) {

@@ -67,7 +67,7 @@ struct LayerInfo {
   friend bool operator==(const LayerInfo&, const LayerInfo&) = default;
 };
 
-// The same checkpoint under another encoding setting ("what if"): a Llama's base, a scaling, …
+// The same checkpoint under another setting ("what if"): a Llama's base, a scaling, … or with fast products.
 struct Overrides {
   std::optional<double> rope_base;
   std::string rope_scaling;  // "linear:4", "ntk:4", "dynamic:4", "yarn:4", "yarn-turns", "proportional:0.25",
@@ -77,11 +77,14 @@ struct Overrides {
   // have an encoding of their own, beside that of the others.
   std::string rope_base_layers = {};
   std::string rope_scaling_layers = {};
+  // Products of a single token with weights in blocks round the token to 8 bits, as llama.cpp does: each further token
+  // of a text, and the logits of a last one. All else, and other weights, are exact.
+  bool fast = false;
 
   friend bool operator==(const Overrides&, const Overrides&) = default;
 };
 
-// " base 10000 yarn:4@global"; empty without overrides.
+// " base 10000 yarn:4@global", " fast products"; empty without overrides.
 std::string label_of(const Overrides& overrides);
 
 // "linear:4@global", as it is typed; "linear:4" without layers.

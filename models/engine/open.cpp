@@ -261,6 +261,11 @@ Result<std::shared_ptr<const Model>> open_as(const families::Family& family,
                                                      : plan.vision        ? open_mixed(checkpoint, plan, parts)
                                                                           : open_text(checkpoint, parts));
   parts.info = checkpoint_info(parts, checkpoint, plan, family.name);
+  if (applied.fast && !(parts.device.is_cpu() && transformer::has_fast_products(parts.binding))) {
+    parts.info.warnings.push_back(
+        "fast products: none here, all are exact; expected weights in blocks (Q8_0, Q4_K, …), on the CPU, of a model "
+        "above 16 million parameters");
+  }
   parts.info.warnings.insert(parts.info.warnings.end(), warnings.begin(), warnings.end());
   if (const std::vector<std::string> unused = families::unused_fields(family, checkpoint); !unused.empty()) {
     if (!family.file.empty()) {

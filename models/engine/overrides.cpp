@@ -342,7 +342,11 @@ Result<Overrides> apply_overrides(const Overrides& overrides, transformer::Spec&
                       [&](Settings& options) { return apply_scaling(overrides.rope_scaling, options); }));
     applied.rope_scaling = shortest(overrides.rope_scaling);
   }
-  return same_encodings(own, spec) ? Overrides() : applied;
+  if (same_encodings(own, spec)) {
+    applied = {};
+    applied.fast = overrides.fast;
+  }
+  return applied;
 }
 
 }  // namespace locus::models

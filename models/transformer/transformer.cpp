@@ -86,6 +86,12 @@ void Transformer::to(at::Device device) {
   }
 }
 
+void Transformer::use_fast_products() {
+  for (const Parameter& parameter : parameters()) {
+    *parameter.value = products::with_fast_products(*parameter.value);
+  }
+}
+
 Spec full_spec(const Transformer& model) {
   Spec spec = model.spec();
   for (std::size_t n = 0; n < spec.encodings.size(); ++n) {

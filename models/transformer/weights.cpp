@@ -13,6 +13,7 @@
 
 #include "core/products/linear.h"
 #include "core/products/packed.h"
+#include "core/products/rounded_kernels.h"
 
 namespace locus::transformer {
 
@@ -423,6 +424,12 @@ double expanded_bytes(const WeightBinding& binding, Storage storage) {
     bytes += static_cast<double>(count_of(part.parameter.shape)) * (stays_stored(binding, part, storage) ? 2 : 4);
   }
   return bytes;
+}
+
+bool has_fast_products(const WeightBinding& binding, Storage storage) {
+  return std::any_of(binding.parts.begin(), binding.parts.end(), [&](const WeightBinding::Part& part) {
+    return stays_packed(binding, part, storage) && products::rounded_dot(*part.tensor->blocks) != nullptr;
+  });
 }
 
 std::vector<std::string> load(const WeightBinding& binding, Storage storage, const StopToken& stop,

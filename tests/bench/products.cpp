@@ -60,6 +60,7 @@ Status add_product(Rig& rig, const ProductShape& shape, const StoredCase& one) {
 struct TokenCase {
   const char* name;  // of the format
   double limit;      // × reading the bytes; 0: none set
+  bool fast = false;
 };
 
 // One matrix, larger than any cache. Whatever its bytes are, they are finite numbers.
@@ -75,6 +76,7 @@ Status add_token(Rig& rig, const TokenCase& one) {
     weights.format = name == "F16" ? Format::kHalf : Format::kBfloat16;
   } else if (name != "F32") {
     weights.blocks = &format;
+    weights.fast = one.fast;
   }
   const at::Tensor x = at::randn({inputs});
   at::Tensor y = at::empty({outputs});
@@ -83,8 +85,9 @@ Status add_token(Rig& rig, const TokenCase& one) {
     return {};
   };
   LOCUS_TRY(const Timed times, rig.time(multiply, [&] { return read_once({bytes}); }));
-  rig.add("one token by " + std::to_string(outputs) + " × " + std::to_string(inputs) + " weights, " + name, times,
-          "reading the same bytes", one.limit > 0 ? Target::kRatioAtMost : Target::kNone, one.limit);
+  rig.add("one token by " + std::to_string(outputs) + " × " + std::to_string(inputs) + " weights, " + name +
+              (one.fast ? ", fast products" : ""),
+          times, "reading the same bytes", one.limit > 0 ? Target::kRatioAtMost : Target::kNone, one.limit);
   return {};
 }
 
@@ -111,7 +114,8 @@ Status bench_products(Rig& rig) {
 
 Status bench_one_token(Rig& rig) {
   for (const TokenCase& one : {TokenCase{"BF16", 1.25}, TokenCase{"F16", 1.25}, TokenCase{"F32", 1.25},
-                               TokenCase{"Q8_0", 0}, TokenCase{"Q4_K", 1.4}}) {
+                               TokenCase{"Q8_0", 0}, TokenCase{"Q4_K", 1.4}, TokenCase{"Q8_0", 1.25, true},
+                               TokenCase{"Q5_0", 0, true}, TokenCase{"Q4_1", 0, true}, TokenCase{"Q4_K", 1.4, true}}) {
     LOCUS_CHECK(add_token(rig, one));
   }
   return {};

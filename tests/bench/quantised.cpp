@@ -123,6 +123,9 @@ class Quantised {
     LOCUS_TRY(const Timed reading, rig_.time(appended, [&] { return read_once(bytes); }));
     rig_.add(row + ", beside its bytes", reading, "reading the same bytes",
              wanted.beside_bytes > 0 ? Target::kRatioAtMost : Target::kNone, wanted.beside_bytes);
+    model.use_fast_products();
+    LOCUS_TRY(const Timed fast, rig_.time(appended, [&] { return read_once(bytes); }));
+    rig_.add(row + ", fast products, beside its bytes", fast, "reading the same bytes", Target::kNone, 0);
     return {};
   }
 

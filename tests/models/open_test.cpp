@@ -1,8 +1,11 @@
 // What opening and running refuse, in one line that names file, tensor, expected and found.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "models/api/model.h"
 #include "tests/models/text/sentence_piece_file.h"
@@ -253,6 +256,24 @@ TEST(Open, OverridesChangeTheEncoding) {
   EXPECT_EQ(*(*clipped)->info().first_encoding().options.text("clip", ""), "hard");
   options.overrides.rope_scaling = "linear:x";
   EXPECT_EQ(test::open(folder.place.path(), options).error().code, ErrorCode::kUsage);
+}
+
+// Fast products are said, whether the encoding changes or not; a model that has none is told.
+TEST(Open, FastProductsAreNamed) {
+  const Folder folder;
+  ASSERT_TRUE(folder.open().ok());
+  for (const char* const scaling : {"", "linear:4"}) {
+    models::OpenOptions options;
+    options.overrides.fast = true;
+    options.overrides.rope_scaling = scaling;
+    const auto model = test::open(folder.place.path(), options);
+    ASSERT_TRUE(model.ok()) << model.error().describe();
+    EXPECT_TRUE((*model)->info().overrides.fast);
+    EXPECT_TRUE(models::label_of((*model)->info().overrides).ends_with(" fast products"));
+    const std::vector<std::string>& warnings = (*model)->info().warnings;
+    EXPECT_TRUE(std::any_of(warnings.begin(), warnings.end(),
+                            [](const auto& warning) { return warning.starts_with("fast products: none here"); }));
+  }
 }
 
 }  // namespace

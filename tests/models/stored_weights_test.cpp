@@ -2,8 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
+#include <memory>
+#include <vector>
 
+#include "core/products/packed.h"
 #include "models/families/engine/family.h"
 #include "models/formats/tensor_source.h"
 #include "models/transformer/weights.h"
@@ -105,6 +109,50 @@ INSTANTIATE_TEST_SUITE_P(Checkpoints, StoredWeights,
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+// The logits behind the last of these tokens, which alone is run after the others.
+at::Tensor appended_logits(const transformer::Transformer& model, const at::Tensor& ids) {
+  const std::int64_t length = ids.size(1);
+  transformer::ObserveOptions options;
+  options.values = true;
+  auto run = model.observe({ids.slice(1, 0, length - 1), {}, model.positions(length - 1)}, options);
+  EXPECT_TRUE(run.ok());
+  const transformer::ReusedTokens reused{std::move(run->layers), length - 1, run->rows};
+  options.reused_tokens = &reused;
+  const auto longer = model.observe({ids, {}, model.positions(length)}, options);
+  EXPECT_TRUE(longer.ok());
+  return longer->logits.select(1, -1);
+}
+
+// Fast products change a single token alone, and that by little: its logits by at most a twentieth of their norm.
+TEST(StoredWeights, FastProductsReachOneTokenAlone) {
+  constexpr double kOfNorm = 0.05;
+  const Opened made = opened("text-rope", Storage::kConverted);
+  const blocks::Format& format = *blocks::format_of("Q8_0");
+  int packed = 0;
+  for (const transformer::Parameter& parameter : made.model->parameters()) {
+    at::Tensor& value = *parameter.value;
+    if (!parameter.product || value.dim() != 2 || value.size(1) % format.elements != 0) {
+      continue;
+    }
+    const at::Tensor numbers = value.contiguous();
+    const std::int64_t count = numbers.numel() / format.elements;
+    auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(count * format.bytes));
+    blocks::pack(format, numbers.data_ptr<float>(), count, bytes->data());
+    value = products::packed_tensor({&format, bytes->data(), numbers.size(0), numbers.size(1), 0, bytes});
+    ++packed;
+  }
+  ASSERT_GT(packed, 4);
+  at::manual_seed(5);
+  const at::Tensor ids = at::randint(made.model->spec().vocabulary, {1, kLength}, at::kLong);
+  const at::Tensor whole = logits(*made.model, ids);
+  const at::Tensor last = appended_logits(*made.model, ids);
+  made.model->use_fast_products();
+  EXPECT_TRUE(at::equal(logits(*made.model, ids), whole));
+  const double change = ((appended_logits(*made.model, ids) - last).norm() / last.norm()).item<double>();
+  EXPECT_GT(change, 0);
+  EXPECT_LE(change, kOfNorm);
+}
 
 // Small models are converted: a bundled checkpoint gives the numbers it has always given.
 TEST(StoredWeights, SmallModelsAreConverted) {

@@ -99,6 +99,34 @@ TEST(Trace, AttentionOfAnotherProgramIsEnough) {
   EXPECT_EQ((*opened)->map(request).error().code, ErrorCode::kUnsupported);
 }
 
+// A trace says that its products were fast.
+TEST(Trace, FastProductsAreKept) {
+  const test::TemporaryFolder folder;
+  const at::Tensor attention = at::softmax(at::randn({1, 2, 2}), -1);
+  for (const std::string speed : {"fast", "exact", "swift"}) {
+    const auto path = folder.path() / (speed + ".safetensors");
+    const std::vector<formats::OutputTensor> tensors{
+        {"layers.0.attention",
+         formats::DType::kF32,
+         {1, 2, 2},
+         {static_cast<const std::byte*>(attention.data_ptr()), attention.nbytes()}}};
+    const Status stored =
+        formats::write_safetensors(path, tensors, {{"locus.format", "trace/1"}, {"causal", "false"}, {"speed", speed}});
+    ASSERT_TRUE(stored.ok()) << stored.error().describe();
+    const auto opened = test::open_trace(path);
+    ASSERT_EQ(opened.ok(), speed != "swift");
+    if (!opened.ok()) {
+      EXPECT_NE(opened.error().describe().find("expected exact or fast, found swift"), std::string::npos);
+      continue;
+    }
+    EXPECT_EQ((*opened)->model().overrides.fast, speed == "fast");
+    ASSERT_TRUE((*opened)->write(folder.path() / "again.safetensors", {"attention"}).ok());
+    const auto again = test::open_trace(folder.path() / "again.safetensors");
+    ASSERT_TRUE(again.ok()) << again.error().describe();
+    EXPECT_EQ((*again)->model().overrides.fast, speed == "fast");
+  }
+}
+
 // Queries and keys of another program, (H, T, D) and (Hkv, T, D), and nothing else.
 void write_head(const std::filesystem::path& path, const at::Tensor& query, const at::Tensor& key,
                 const std::string& encoding) {

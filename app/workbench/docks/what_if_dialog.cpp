@@ -1,5 +1,6 @@
 #include "app/workbench/docks/what_if_dialog.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QDialogButtonBox>
 #include <QDoubleSpinBox>
@@ -120,6 +121,11 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent)
   number_row->addWidget(add_slider("what-if-factor-slider", QStringLiteral("Factor"), factor_), 1);
   number_row->addWidget(factor_);
   form->addRow(number_label_, number_row);
+  fast_ = make_named<QCheckBox>(this, "what-if-fast", QStringLiteral("Fast products"));
+  fast_->setText(QStringLiteral("fast, not exact: tokens rounded to 8 bits"));
+  fast_->setToolTip(QStringLiteral("Each further token of a text is rounded where the weights are in blocks (GGUF)"));
+  fast_->setChecked(checkpoint != nullptr && checkpoint->entry.overrides.fast);
+  form->addRow(QStringLiteral("Products"), fast_);
   effect_label_ = make_label(this, "what-if-effect");
   effect_label_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   effect_label_->setMinimumHeight(2 * effect_label_->fontMetrics().lineSpacing());  // the sliders keep their places
@@ -130,6 +136,7 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent)
   call_after(moved_, kPauseMs, this, &WhatIfDialog::apply);
   const auto move = [this] { moved_.start(); };
   connect(base_, &QDoubleSpinBox::valueChanged, this, move);
+  connect(fast_, &QCheckBox::toggled, this, move);
   connect(factor_, &QDoubleSpinBox::valueChanged, this, move);
   connect(scaling_, &QComboBox::currentIndexChanged, this, [this, move] {
     choose_scaling();
@@ -150,7 +157,7 @@ void WhatIfDialog::say_effect() {
   const Checkpoint* const own = studio_.checkpoints().find(id_);
   const Checkpoint* const changed = studio_.checkpoints().find(column_);
   if (own == nullptr || changed == nullptr) {
-    effect_label_->setText(own_.base > 0 ? QStringLiteral("none yet: the checkpoint is as it was") : QString());
+    effect_label_->setText(QStringLiteral("none yet: the checkpoint is as it was"));
     return;
   }
   // Behind the figure: what is seen first is drawn first.
@@ -244,7 +251,7 @@ void WhatIfDialog::say_own() {
                 .arg(name_, qt(number_text(own_.base)), qt(own_.scaling),
                      own_.scaling == "none" ? QString() : QStringLiteral(" by %1").arg(qt(number_text(own_.factor))),
                      where)
-          : QStringLiteral("%1 has no layer with a rotary encoding: there is nothing to choose.").arg(name_));
+          : QStringLiteral("%1 has no layer with a rotary encoding: it has no base and no scaling.").arg(name_));
 }
 
 // A slider that moves by factors, and the number beside it.
@@ -282,6 +289,7 @@ models::Overrides WhatIfDialog::overrides() const {
     }
     overrides.rope_scaling_layers = layers();
   }
+  overrides.fast = fast_->isChecked();
   return overrides;
 }
 

@@ -1,6 +1,6 @@
 // WhatIfDialog: sliders for the base and the scaling of a checkpoint's rotary encoding, initially at the checkpoint's
-// own values. Changes run while they move, in a column beside the checkpoint's, and the divergence of the predictions
-// is said below them. Does not block the window.
+// own values, and whether its products are fast. Changes run while they move, in a column beside the checkpoint's, and
+// the divergence of the predictions is said below them. Does not block the window.
 #pragma once
 
 #include <QDialog>
@@ -9,6 +9,7 @@
 #include "app/workbench/work/what_if_effect.h"
 #include "models/api/model.h"
 
+class QCheckBox;
 class QComboBox;
 class QDoubleSpinBox;
 class QFormLayout;
@@ -56,6 +57,7 @@ class WhatIfDialog : public QDialog {
   QDoubleSpinBox* factor_ = nullptr;
   QComboBox* scaling_ = nullptr;
   QComboBox* layers_ = nullptr;
+  QCheckBox* fast_ = nullptr;
   QLabel* number_label_ = nullptr;  // of the scaling's number
   QLabel* error_label_ = nullptr;
   QLabel* effect_label_ = nullptr;

@@ -26,6 +26,16 @@ OpenTrace begin_trace(const formats::Source& source, const std::string& file, Si
   return opened;
 }
 
+// Whether the run had fast products, said once for all sides.
+Status read_speed(OpenTrace& opened) {
+  const std::string speed = opened.file.text("speed");
+  if (!speed.empty() && speed != "exact" && speed != "fast") {
+    return bad_input("expected exact or fast, found " + shown(speed), opened.file.metadata("speed"));
+  }
+  opened.data.model.overrides.fast = speed == "fast";
+  return {};
+}
+
 Result<TraceData> read_trace(OpenTrace opened) {
   if (const std::string format = opened.file.text("locus.format"); format != "trace/1") {
     return bad_input("metadata locus.format: expected trace/1, found " + shown(format), opened.file.path());
@@ -34,6 +44,7 @@ Result<TraceData> read_trace(OpenTrace opened) {
   LOCUS_CHECK(read_shape(opened));
   LOCUS_CHECK(read_encodings(opened));
   LOCUS_CHECK(read_edits(opened));
+  LOCUS_CHECK(read_speed(opened));
   LOCUS_CHECK(read_pictures(opened));
   for (std::int64_t n = 0; n < opened.data.model.layers; ++n) {
     LOCUS_TRY(TraceLayer layer, read_layer(opened, n));

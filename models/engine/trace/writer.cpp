@@ -315,6 +315,9 @@ class Writer {
       metadata["mixer_heads"] = of_layers(&LayerInfo::mixer_heads);
       metadata["mixer_reaches"] = of_layers(&LayerInfo::mixer_reach);
     }
+    if (model.overrides.fast) {
+      metadata["speed"] = "fast";
+    }
     if (!data_.edits.empty()) {
       metadata["locus.edits"] = to_json(data_.edits);
     }

@@ -36,7 +36,7 @@ std::string SideNames::tensor(const std::string& name) const {
 }
 
 std::string SideNames::metadata(const std::string& key) const {
-  if (!side_ || key == "locus.format" || key == "model" || key == "family") {
+  if (!side_ || key == "locus.format" || key == "model" || key == "family" || key == "speed") {
     return key;
   }
   if (*side_ != Side::kVision && key == "tokens") {

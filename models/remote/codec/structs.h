@@ -269,6 +269,7 @@ void members(Structs, Is<models::Overrides> auto& x, auto& visit) {
   visit("rope_scaling", x.rope_scaling);
   visit("rope_base_layers", x.rope_base_layers);
   visit("rope_scaling_layers", x.rope_scaling_layers);
+  visit("fast", x.fast);
 }
 void members(Structs, Is<models::OpenOptions> auto& x, auto& visit) {
   visit("overrides", x.overrides);

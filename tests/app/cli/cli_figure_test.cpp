@@ -192,6 +192,21 @@ TEST_F(CliFigure, DrawsEveryFormatAndMakesItAgain) {
   }
 }
 
+// A figure with fast products says so where titles are left out too, and is made again with them.
+TEST_F(CliFigure, SaysThatProductsAreFast) {
+  const std::string svg = file("fast.svg");
+  const auto made = run_locus(
+      {"figure", "attention", path(), "--text", "one", "--speed", "fast", "--without", "titles", "--out", svg});
+  ASSERT_EQ(made.status, 0) << made.err;
+  EXPECT_NE(made.err.find("fast products: none here, all are exact"), std::string::npos) << made.err;
+  EXPECT_NE(read_text(svg).find("fast products (8-bit), not exact: "), std::string::npos);
+  ASSERT_EQ(run_locus({"figure", "--recipe", svg, "--out", file("again.svg")}).status, 0);
+  EXPECT_EQ(read_text(file("again.svg")), read_text(svg));
+  const auto exact = run_locus({"figure", "attention", path(), "--text", "one", "--out", file("exact.svg")});
+  ASSERT_EQ(exact.status, 0) << exact.err;
+  EXPECT_EQ(read_text(file("exact.svg")).find("fast products"), std::string::npos);
+}
+
 TEST_F(CliFigure, NumbersTheFilesOfAllHeads) {
   const auto outcome = run_locus(
       {"figure", "attention", path(), "--text", "one", "--layer", "all", "--head", "all", "--out", file("each.svg")});

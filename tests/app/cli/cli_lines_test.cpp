@@ -56,6 +56,7 @@ constexpr std::array kRefused {
               "figure attention TINY --text one --data TMP/x.npy --rope-base @local"},
       Refused{2, "--rope-scaling: expected a value, or one and layers",
               "figure attention TINY --text one --data TMP/x.npy --rope-scaling linear:4@"},
+      Refused{2, "swift", "run TINY --text a --speed swift"}, Refused{2, "--speed", "verify TINY --speed fast"},
       Refused{2, "cubic", "run TINY --text a --rope-scaling cubic:3"},
       Refused{2, "P above 0", "run TINY --text a --rope-scaling proportional:0"},
       Refused{2, "N at least 2", "run TINY --text a --rope-scaling clipped:1"},

@@ -103,8 +103,11 @@ Message result_of(std::int64_t id, json body) {
   return message;
 }
 
-const json kNoOverrides = {
-    {"rope_base", nullptr}, {"rope_scaling", ""}, {"rope_base_layers", ""}, {"rope_scaling_layers", ""}};
+const json kNoOverrides = {{"rope_base", nullptr},
+                           {"rope_scaling", ""},
+                           {"rope_base_layers", ""},
+                           {"rope_scaling_layers", ""},
+                           {"fast", false}};
 
 TEST_F(FarFaults, AServerThatIsKilledLosesTheLineAndNothingElse) {
   const test::FarMachine machine(named_server());

@@ -69,6 +69,12 @@ TEST_F(CommandWords, NameTheLayersOfAnOverride) {
   ASSERT_TRUE(words.ok()) << words.error().describe();
   EXPECT_NE(shell_line(*words).find(" --rope-base 2000@0 --rope-scaling linear:4@global"), std::string::npos)
       << shell_line(*words);
+  EXPECT_EQ(shell_line(*words).find("--speed"), std::string::npos);
+  made.session.checkpoints.front().overrides = {};
+  made.session.checkpoints.front().overrides.fast = true;
+  const auto fast = command_words(made);
+  ASSERT_TRUE(fast.ok()) << fast.error().describe();
+  EXPECT_NE(shell_line(*fast).find(" --speed fast"), std::string::npos) << shell_line(*fast);
 }
 
 TEST_F(CommandWords, NameTheFramesOfVideos) {

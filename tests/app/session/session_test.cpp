@@ -22,7 +22,7 @@ std::filesystem::path scratch() {
 session::Session example(const std::filesystem::path& folder) {
   session::Session session;
   session.checkpoints.push_back({folder / "checkpoints" / "a", {}, true});
-  session.checkpoints.push_back({folder / "checkpoints" / "a", {5e5, "yarn:4", "global", "0,3"}, false});
+  session.checkpoints.push_back({folder / "checkpoints" / "a", {5e5, "yarn:4", "global", "0,3", true}, false});
   session.checkpoints.back().edits = {
       *models::parse_edit("head 0.1 zero", 0),     *models::parse_edit("bias all.0 -d/8", 1),
       *models::parse_edit("decay 2.all mean", 2),  *models::parse_edit("reset 2.0,1 at 4", 3),
@@ -62,6 +62,17 @@ TEST(Session, WhatIsSavedIsWhatIsLoaded) {
   ASSERT_EQ(loaded->bookmarks.size(), 1U);
   EXPECT_EQ(to_json(*loaded, folder), to_json(saved, folder));
   EXPECT_NE(to_json(saved, folder).find("\"rope_base_layers\": \"global\""), std::string::npos);
+  EXPECT_NE(to_json(saved, folder).find("\"speed\": \"fast\""), std::string::npos);
+}
+
+TEST(Session, AnUnknownSpeedIsRefused) {
+  const auto folder = scratch();
+  std::string text = to_json(example(folder), folder);
+  text.replace(text.find("\"fast\""), 6, "\"swift\"");
+  std::ofstream(folder / "s.locus.json") << text;
+  const auto loaded = session::load_session(folder / "s.locus.json");
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_NE(loaded.error().describe().find("expected exact or fast"), std::string::npos) << loaded.error().describe();
 }
 
 TEST(Session, TheFramesOfVideosAreKept) {

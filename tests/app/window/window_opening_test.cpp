@@ -1,6 +1,7 @@
 // Ways to begin: the welcome, the hub's cache, ids without a tokenizer, what if.
 #include "tests/support/window.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QDialogButtonBox>
 #include <QDockWidget>
@@ -333,6 +334,12 @@ TEST_F(WindowOpening, WhatIfRunsAsItsSlidersMove) {
   scaling->setCurrentText(QStringLiteral("linear"));
   EXPECT_EQ(number->value(), 1);
   ASSERT_TRUE(settle());
+  // Fast products are said in the name.
+  dialog.findChild<QCheckBox*>(QStringLiteral("what-if-fast"))->setChecked(true);
+  ASSERT_TRUE(wait([&] { return window_->studio().checkpoints().all()[1].entry.overrides.fast; }));
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window_->studio().checkpoints().all()[1].name.ends_with(" fast products"));
+  EXPECT_FALSE(window_->studio().checkpoints().all()[0].entry.overrides.fast);
 }
 
 TEST_F(WindowOpening, WhatIfSaysTheDivergenceBesideItsSliders) {

@@ -12,6 +12,7 @@
 #include "core/base/held_formats.h"
 #include "core/products/block_kernels.h"
 #include "core/products/linear.h"
+#include "core/products/rounded_kernels.h"
 #include "tests/support/golden.h"
 
 namespace locus::products {
@@ -149,6 +150,188 @@ TEST(Packed, TokensInDigits) {
       EXPECT_FALSE(std::isfinite(y[0]) || std::isfinite(y[1])) << name;
     }
   }
+}
+
+// The formats of fast products, and each kernel that this CPU runs: plain, AVX2's twice (AVX-512 without byte products
+// uses it too), AVX-512's.
+constexpr const char* kRoundedFormats[] = {"Q4_0", "Q4_1", "Q5_0", "Q5_1",   "Q8_0",
+                                           "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "MXFP4"};
+struct RoundedKernel {
+  std::int64_t version;
+  bool byte_products;
+};
+std::vector<RoundedKernel> rounded_kernels() {
+  std::vector<RoundedKernel> kernels;
+  for (std::int64_t version = 0; version < runnable_versions(); ++version) {
+    kernels.push_back({version, false});
+  }
+  if (runnable_versions() > 2 && has_byte_products()) {
+    kernels.push_back({2, true});
+  }
+  return kernels;
+}
+
+// The numbers that a token is rounded to, in float64.
+at::Tensor rounded(const RoundedToken& token, std::int64_t inputs, std::int64_t group) {
+  at::Tensor x = at::empty({inputs}, at::kDouble);
+  for (std::int64_t n = 0; n < inputs; ++n) {
+    const double step = static_cast<double>(token.steps[static_cast<std::size_t>(n / group)]);
+    x[n] = step * token.bytes()[n];
+  }
+  return x;
+}
+
+// As llama.cpp rounds: 127 steps to the largest of a group, the nearest byte; by every version alike.
+TEST(Packed, TokensInBytes) {
+  at::manual_seed(4);
+  for (const std::int64_t group : {32, 256}) {
+    at::Tensor x = at::randn({5, group});
+    x[1] *= 1e-20;
+    x[2] *= 1e30;
+    x[3].zero_();
+    x[4] *= 1e-40;  // denormal: 0
+    const std::int64_t inputs = 5 * group;
+    const RoundedToken token(x.data_ptr<float>(), inputs, group, 0);
+    for (std::int64_t n = 0; n < inputs; ++n) {
+      const auto own = static_cast<std::size_t>(n / group);
+      const float step = token.steps[own];
+      EXPECT_EQ(step, own > 2 ? 0 : x[n / group].abs().max().item<float>() / 127) << n;
+      const double error = std::abs(token.bytes()[n] * static_cast<double>(step) - x.view(-1)[n].item<double>());
+      EXPECT_LE(error, own == 4 ? 1e-37 : 0.5001 * static_cast<double>(step)) << n;
+    }
+    for (std::int64_t n = 0; n < inputs / 16; ++n) {
+      std::int64_t sum = 0;
+      for (std::int64_t k = 16 * n; k < 16 * n + 16; ++k) {
+        sum += token.bytes()[k];
+      }
+      EXPECT_EQ(token.sums[static_cast<std::size_t>(n)], sum) << n;
+    }
+    for (std::int64_t version = 1; version < runnable_versions(); ++version) {
+      const RoundedToken other(x.data_ptr<float>(), inputs, group, version);
+      EXPECT_EQ(std::memcmp(other.bytes(), token.bytes(), static_cast<std::size_t>(inputs)), 0) << version;
+      EXPECT_EQ(other.steps, token.steps);
+      EXPECT_EQ(other.sums, token.sums);
+      EXPECT_EQ(other.wide_sums, token.wide_sums);
+    }
+  }
+}
+
+// With scales of 1 and whole tokens a product is a whole number, and is that number.
+TEST(Packed, SumsOfRoundedTokensAreExact) {
+  std::srand(5);
+  constexpr std::uint16_t kOne = 0x3C00;  // binary16
+  constexpr std::int64_t kOutputs = 9;
+  for (const char* const name : kRoundedFormats) {
+    const blocks::Format& format = *blocks::format_of(std::string_view(name));
+    const std::int64_t inputs = format.elements == 32 ? 1056 : 512;  // eight blocks at once, two, and one
+    const std::int64_t count = kOutputs * inputs / format.elements;
+    auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(count * format.bytes));
+    for (std::byte& byte : *bytes) {
+      byte = static_cast<std::byte>(std::rand() >> 7 & 0xFF);
+    }
+    for (std::int64_t block = 0; block < count; ++block) {
+      std::byte* const own = bytes->data() + block * format.bytes;
+      std::memcpy(own + (format.name == "Q6_K" ? 208 : 0), &kOne, sizeof kOne);
+      if (format.name.ends_with("_1") || format.name == "Q4_K" || format.name == "Q5_K") {
+        std::memcpy(own + 2, &kOne, sizeof kOne);
+      } else if (format.name == "MXFP4") {
+        own[0] = std::byte{128};  // numbers in halves: whole with this scale
+        own[1] = static_cast<std::byte>(std::rand() >> 7 & 0xFF);
+      }
+    }
+    std::vector<float> x(static_cast<std::size_t>(inputs));
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      x[k] = static_cast<float>(k % 32 == 5 ? 127 : (std::rand() >> 7) % 255 - 127);
+    }
+    const at::Tensor weight = dense(packed_tensor({&format, bytes->data(), kOutputs, inputs, 0, bytes}));
+    const at::Tensor wanted =
+        at::mv(weight.to(at::kDouble), at::from_blob(x.data(), {inputs}, at::kFloat).to(at::kDouble));
+    ASSERT_LT(wanted.abs().max().item<double>(), 1 << 24) << name;
+    for (const RoundedKernel& kernel : rounded_kernels()) {
+      const RoundedToken token(x.data(), inputs, rounded_group(format), kernel.version);
+      const RoundedDot dot = rounded_dot(format, kernel.version, kernel.byte_products);
+      ASSERT_NE(dot, nullptr) << name;
+      at::Tensor y = at::zeros({kOutputs});
+      dot(bytes->data(), kOutputs, inputs, token, y.data_ptr<float>());
+      EXPECT_TRUE(at::equal(y.to(at::kDouble), wanted)) << name << " " << kernel.version << kernel.byte_products;
+    }
+  }
+}
+
+// The products are those of the rounded token, to float32's rounding; they differ from the exact ones by no more than
+// half a step times Σ |w| of its group, and where numbers are drawn from a normal distribution by 2e-3 of Σ |w·x|.
+TEST(Packed, RoundedProductsStayWithinTheirBound) {
+  constexpr double kOfNormal = 2e-3;
+  at::manual_seed(6);
+  for (const char* const name : kRoundedFormats) {
+    const blocks::Format& format = *blocks::format_of(std::string_view(name));
+    const std::int64_t group = rounded_group(format);
+    const std::int64_t inputs = format.elements == 32 ? 1056 : 1024;
+    const Packed matrix = matrix_of(format, 24, inputs);
+    const at::Tensor weight = dense(packed_tensor(matrix)).to(at::kDouble);
+    const at::Tensor x = at::randn({inputs});
+    const at::Tensor exact = at::mv(weight, x.to(at::kDouble));
+    const at::Tensor size = at::mv(weight.abs(), x.abs().to(at::kDouble));
+    for (const RoundedKernel& kernel : rounded_kernels()) {
+      const RoundedToken token(x.data_ptr<float>(), inputs, group, kernel.version);
+      const at::Tensor of_rounded = at::mv(weight, rounded(token, inputs, group));
+      at::Tensor bound = at::zeros({24}, at::kDouble);
+      for (std::int64_t n = 0; n < inputs / group; ++n) {
+        bound += weight.slice(1, n * group, (n + 1) * group).abs().sum(1) * 0.5 *
+                 static_cast<double>(token.steps[static_cast<std::size_t>(n)]);
+      }
+      at::Tensor y = at::ones({24});
+      rounded_dot(format, kernel.version, kernel.byte_products)(matrix.data, 24, inputs, token, y.data_ptr<float>());
+      const at::Tensor found = y.to(at::kDouble) - 1;
+      EXPECT_LE(((found - of_rounded).abs() / size).max().item<double>(), kSums) << name << " " << kernel.version;
+      EXPECT_TRUE(((found - exact).abs() <= bound + kSums * size).all().item<bool>()) << name;
+      EXPECT_LE(((found - exact).abs() / size).max().item<double>(), kOfNormal) << name;
+      EXPECT_GT((found - exact).abs().max().item<double>(), 0) << name;
+    }
+  }
+}
+
+TEST(Packed, RoundedTokensThatAreNotFiniteStaySo) {
+  for (const float odd : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    at::Tensor spoiled = at::ones({1024});
+    spoiled[40] = odd;
+    for (const char* const name : kRoundedFormats) {
+      const blocks::Format& format = *blocks::format_of(std::string_view(name));
+      const Packed matrix = matrix_of(format, 2, 1024);
+      for (const RoundedKernel& kernel : rounded_kernels()) {
+        const RoundedToken token(spoiled.data_ptr<float>(), 1024, rounded_group(format), kernel.version);
+        float y[2] = {};
+        rounded_dot(format, kernel.version, kernel.byte_products)(matrix.data, 2, 1024, token, y);
+        EXPECT_FALSE(std::isfinite(y[0]) || std::isfinite(y[1])) << name << " " << kernel.version;
+      }
+    }
+  }
+}
+
+// One token alone, of the formats that have fast products; bias and order of rows are as without.
+TEST(Packed, FastProductsAreOfOneToken) {
+  at::manual_seed(7);
+  for (const blocks::Format* const format : all_formats()) {
+    const std::int64_t inputs = 3 * std::max<std::int64_t>(format->elements, 64);
+    Packed matrix = matrix_of(*format, 8, inputs);
+    matrix.interleaved = 4;
+    const at::Tensor exact = packed_tensor(matrix);
+    const at::Tensor fast = with_fast_products(exact);
+    EXPECT_FALSE(packed_of(exact)->fast);
+    EXPECT_TRUE(packed_of(fast)->fast);
+    EXPECT_TRUE(packed_of(narrow_rows(fast, 0, 4))->fast);
+    EXPECT_TRUE(at::equal(dense(fast), dense(exact)));
+    const at::Tensor bias = at::randn({8});
+    const at::Tensor two = at::randn({2, inputs});
+    EXPECT_TRUE(at::equal(linear(two, fast, bias), linear(two, exact, bias))) << format->name;
+    const at::Tensor one = two.slice(0, 0, 1);
+    const at::Tensor size = at::linear(one.abs(), dense(exact).abs());
+    const at::Tensor difference = (linear(one, fast, bias) - linear(one, exact, bias)).abs();
+    EXPECT_LE((difference / size).max().item<double>(), 1e-2) << format->name;
+    EXPECT_EQ(difference.max().item<double>() > 0, rounded_dot(*format) != nullptr) << format->name;
+  }
+  const at::Tensor plain = at::ones({2, 2});
+  EXPECT_TRUE(with_fast_products(plain).is_same(plain));
 }
 
 // An 8-bit float that is no number makes the product none, wherever it lies.
