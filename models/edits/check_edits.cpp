@@ -5,7 +5,7 @@
 #include "models/api/model.h"
 #include "models/edits/fields.h"
 #include "models/edits/formula.h"
-#include "models/edits/picture_positions.h"
+#include "models/edits/position_design.h"
 
 namespace locus::models {
 

@@ -4,15 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-
-#include "core/base/numbers.h"
 
 namespace locus::models {
 
 namespace {
 
-constexpr double kMaxStride = 1e6;
 constexpr double kFrameStep = 2;  // of VideoRoPE
 
 // A picture, or the frames of a video that stand side by side.
@@ -83,26 +79,6 @@ double place_block(const PositionDesign& design, const ImageSpan* spans, std::si
 }
 
 }  // namespace
-
-std::optional<PositionDesign> parse_design(std::string_view text) {
-  using Kind = PositionDesign::Kind;
-  constexpr std::string_view kV2pe = "v2pe";
-  if (text == "videorope") {
-    return PositionDesign{Kind::kVideoRope};
-  }
-  if (text == "omnirope") {
-    return PositionDesign{Kind::kOmniRope};
-  }
-  if (text == kV2pe) {
-    return PositionDesign{Kind::kV2pe};
-  }
-  if (!text.starts_with(kV2pe) || text[kV2pe.size()] != ':') {
-    return std::nullopt;
-  }
-  const std::optional<double> stride = parse_number<double>(text.substr(kV2pe.size() + 1));
-  return stride && *stride > 0 && *stride <= kMaxStride ? std::optional(PositionDesign{Kind::kV2pe, *stride})
-                                                        : std::nullopt;
-}
 
 Result<at::Tensor> designed_positions(const PositionDesign& design, const std::vector<ImageSpan>& pictures,
                                       std::int64_t length, double start) {

@@ -18,14 +18,14 @@ using transformer::NormPlace;
 
 // What is added to the tokens: rows of a learned table; sines, which a file may store as a table; or sines of the
 // tokens' count without padding, whose slowest rate is 1/10000 and whose first row follows that of the padding's id.
-enum class Rows { kLearned, kSines, kCounted };
+enum class TableRows { kLearned, kSines, kCounted };
 
 struct Form {
   std::string_view type;
   NormPlace place = NormPlace::kPost;
   bool embedding_norm = true;
   bool final_norm = false;
-  Rows rows = Rows::kLearned;
+  TableRows rows = TableRows::kLearned;
   std::int64_t unused_rows = 0;  // of a learned table, before that of the first position
   bool scaled = false;           // what scale_embedding is where the file does not say it
   std::int64_t start = 2;        // what the decoder begins with where the file does not say it
@@ -44,7 +44,7 @@ constexpr std::array<Form, 14> kForms{{
      .place = NormPlace::kPre,
      .embedding_norm = false,
      .final_norm = true,
-     .rows = Rows::kSines,
+     .rows = TableRows::kSines,
      .start = 0},
     {.type = "bigbird_pegasus",
      .place = NormPlace::kPre,
@@ -52,18 +52,18 @@ constexpr std::array<Form, 14> kForms{{
      .final_norm = true,
      .scaled = true,
      .in_blocks = true},
-    {.type = "marian", .embedding_norm = false, .rows = Rows::kSines, .start = 58100},
+    {.type = "marian", .embedding_norm = false, .rows = TableRows::kSines, .start = 58100},
     {.type = "m2m_100",
      .place = NormPlace::kPre,
      .embedding_norm = false,
      .final_norm = true,
-     .rows = Rows::kCounted,
+     .rows = TableRows::kCounted,
      .scaled = true},
     {.type = "seamless_m4t",
      .place = NormPlace::kPre,
      .embedding_norm = false,
      .final_norm = true,
-     .rows = Rows::kCounted,
+     .rows = TableRows::kCounted,
      .scaled = true,
      .start = 3,
      .other_names = true},
@@ -71,7 +71,7 @@ constexpr std::array<Form, 14> kForms{{
      .place = NormPlace::kPre,
      .embedding_norm = false,
      .final_norm = true,
-     .rows = Rows::kCounted,
+     .rows = TableRows::kCounted,
      .scaled = true,
      .start = 3,
      .other_names = true},
@@ -160,10 +160,10 @@ Status set_rows(const Form& form, const std::string& table, const CheckpointFile
   const Config& config = checkpoint.config;
   const bool chosen = form.type == "trocr" && config.has("use_learned_position_embeddings");
   LOCUS_TRY(const bool learned, chosen ? config.boolean("use_learned_position_embeddings") : Result<bool>(true));
-  if (form.rows == Rows::kCounted || !learned) {
+  if (form.rows == TableRows::kCounted || !learned) {
     return count_tokens(config, plan);
   }
-  if (form.rows == Rows::kSines && holds_sines(checkpoint, table)) {
+  if (form.rows == TableRows::kSines && holds_sines(checkpoint, table)) {
     plan.spec.encodings = {{"sinusoidal", {{"layout", std::string("half")}}}};
     plan.skipped.push_back(table);
     return {};
