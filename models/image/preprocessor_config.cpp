@@ -225,6 +225,25 @@ Status refuse_cuts(const JsonObject& object, bool tiles) {
   return {};
 }
 
+// Refuses sizes that are not computed here: YOLOS' processor limits the longer side and rounds both down to 16 pixels,
+// DPT's may keep the aspect and round to multiples.
+Status refuse_fitted_sizes(const JsonObject& object, const std::string& type) {
+  if (type.starts_with("Yolos")) {
+    const char* const name =
+        object.find("image_processor_type") == nullptr ? "feature_extractor_type" : "image_processor_type";
+    return object.wrong(name, "another processor: sizes of this one are not computed");
+  }
+  if (!type.starts_with("DPT")) {
+    return {};
+  }
+  LOCUS_TRY(const bool keeps, object.boolean("keep_aspect_ratio", false));
+  LOCUS_TRY(const std::int64_t multiple, object.integer("ensure_multiple_of", 1));
+  if (keeps) {
+    return object.wrong("keep_aspect_ratio", "false");
+  }
+  return multiple == 1 ? Status() : Status(object.wrong("ensure_multiple_of", "1"));
+}
+
 bool takes_size(ResizeRule rule) {
   return rule == ResizeRule::kSize || rule == ResizeRule::kCanvas || rule == ResizeRule::kPinpoints ||
          rule == ResizeRule::kPadded;
@@ -332,6 +351,7 @@ Result<Preprocessing> parse_hugging_face(const JsonObject& object) {
     options.width = extents.width;
     options.shortest_edge = extents.shortest_edge;
   }
+  LOCUS_CHECK(refuse_fitted_sizes(object, type));
   LOCUS_TRY(options.center_crop, object.boolean("do_center_crop", false));
   options.crop_height = options.height;
   options.crop_width = options.width;

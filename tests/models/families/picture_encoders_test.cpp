@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/image/image.h"
 #include "tests/support/changed_type.h"
 #include "tests/support/checkpoint_folder.h"
 
@@ -213,6 +214,24 @@ TEST(PictureEncoders, PixiosFeedForwardsHaveTwoNames) {
   ASSERT_TRUE(data.hidden.defined());
   EXPECT_TRUE(data.hidden.equal(picture_run(test::ChangedType("pixio")).hidden));
   EXPECT_EQ(data.grid.cls, 8);
+}
+
+// Their sizes are not computed, and a picture of another size would be another input.
+TEST(PictureEncoders, ProcessorsThatFitSizesAreRefused) {
+  const auto refused = [](const std::string& json) {
+    const auto read = image::parse_preprocessor(json, "preprocessor_config.json");
+    return read.ok() ? std::string() : read.error().describe();
+  };
+  EXPECT_NE(refused(R"({"image_processor_type": "YolosImageProcessor", "size": {"shortest_edge": 800}})")
+                .find("image_processor_type"),
+            std::string::npos);
+  EXPECT_NE(refused(R"({"feature_extractor_type": "YolosFeatureExtractor", "size": 800, "max_size": 1333})")
+                .find("feature_extractor_type"),
+            std::string::npos);
+  const std::string dpt = R"({"image_processor_type": "DPTImageProcessor", "size": {"height": 384, "width": 384})";
+  EXPECT_EQ(refused(dpt + R"(, "keep_aspect_ratio": false, "ensure_multiple_of": 1})"), "");
+  EXPECT_NE(refused(dpt + R"(, "keep_aspect_ratio": true})").find("keep_aspect_ratio"), std::string::npos);
+  EXPECT_NE(refused(dpt + R"(, "ensure_multiple_of": 32})").find("ensure_multiple_of"), std::string::npos);
 }
 
 TEST(PictureEncoders, RefusesWhatItDoesNotCompute) {
