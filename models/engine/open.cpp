@@ -95,6 +95,29 @@ Result<std::vector<std::string>> open_text(const families::CheckpointFiles& chec
   return warnings;
 }
 
+// The file of a folder with the fields of a processor, "image_processor" or "video_processor": processor_config.json, into
+// which transformers 5 writes them, where it has that part; else the first of `others` that exists; empty: none does.
+// Errors: kBadInput for a processor_config.json that cannot be read.
+Result<fs::path> processor_file(const fs::path& folder, const std::string& part,
+                                const std::vector<const char*>& others) {
+  std::error_code failure;
+  const fs::path all = folder / "processor_config.json";
+  if (fs::exists(all, failure)) {
+    LOCUS_TRY(const std::string text, read_file(all, kConfigLimit));
+    LOCUS_TRY(const nlohmann::json document, parse_json(text, all.string()));
+    LOCUS_TRY(const JsonObject object, JsonObject::of(document, all.string()));
+    if (object.find(part) != nullptr) {
+      return all;
+    }
+  }
+  for (const char* const name : others) {
+    if (fs::exists(folder / name, failure)) {
+      return folder / name;
+    }
+  }
+  return fs::path();
+}
+
 Result<image::Preprocessing> read_preprocessor(const fs::path& file) {
   LOCUS_TRY(const std::string text, read_file(file, kConfigLimit));
   return image::parse_preprocessor(text, file.string());
@@ -108,12 +131,11 @@ Result<std::vector<std::string>> read_pictures(const families::CheckpointFiles& 
   standard.height = standard.crop_height = stem.rows * stem.patch;
   standard.width = standard.crop_width = stem.columns * stem.patch;
   preprocessing = plan.preprocessing.value_or(standard);
-  const fs::path file = checkpoint.folder / "preprocessor_config.json";
-  std::error_code failure;
-  if (!fs::exists(file, failure)) {
+  const Result<fs::path> file = processor_file(checkpoint.folder, "image_processor", {"preprocessor_config.json"});
+  if (file.ok() && file->empty()) {
     return std::vector<std::string>();
   }
-  const Result<image::Preprocessing> read = read_preprocessor(file);
+  const Result<image::Preprocessing> read = file.ok() ? read_preprocessor(*file) : file.error();
   if (!read.ok()) {
     unread = read.error();
     return std::vector<std::string>{read.error().describe() +
@@ -133,22 +155,22 @@ Result<std::vector<std::string>> open_image(const families::CheckpointFiles& che
 Result<std::vector<std::string>> read_videos(const families::CheckpointFiles& checkpoint, image::VideoRule rule,
                                              CheckpointParts& parts) {
   parts.video = image::video_options(rule);
-  std::error_code failure;
-  for (const char* const name : {"video_preprocessor_config.json", "preprocessor_config.json"}) {
-    const fs::path file = checkpoint.folder / name;
-    if (rule == image::VideoRule::kNone || !fs::exists(file, failure)) {
-      continue;
-    }
-    Result<std::string> text = read_file(file, kConfigLimit);
-    const Result<image::VideoOptions> read =
-        text.ok() ? image::parse_video_preprocessor(*text, file.string(), rule) : text.error();
-    if (!read.ok()) {
-      parts.unread_videos = read.error();
-      return std::vector<std::string>{read.error().describe() + " (how videos are prepared is not read: no videos)"};
-    }
-    parts.video = *read;
-    break;
+  if (rule == image::VideoRule::kNone) {
+    return std::vector<std::string>();
   }
+  const Result<fs::path> file = processor_file(checkpoint.folder, "video_processor",
+                                               {"video_preprocessor_config.json", "preprocessor_config.json"});
+  if (file.ok() && file->empty()) {
+    return std::vector<std::string>();
+  }
+  const Result<std::string> text = file.ok() ? read_file(*file, kConfigLimit) : file.error();
+  const Result<image::VideoOptions> read =
+      text.ok() ? image::parse_video_preprocessor(*text, file->string(), rule) : text.error();
+  if (!read.ok()) {
+    parts.unread_videos = read.error();
+    return std::vector<std::string>{read.error().describe() + " (how videos are prepared is not read: no videos)"};
+  }
+  parts.video = *read;
   return std::vector<std::string>();
 }
 

@@ -154,13 +154,14 @@ std::string whole_name(const fs::path& file) {
 
 namespace {
 
-constexpr std::array<std::string_view, 25> kRead{"config.json",
+constexpr std::array<std::string_view, 26> kRead{"config.json",
                                                  "params.json",
                                                  "modules.json",
                                                  "config_sentence_transformers.json",
                                                  "adapter_config.json",
                                                  "generation_config.json",
                                                  "preprocessor_config.json",
+                                                 "processor_config.json",
                                                  "video_preprocessor_config.json",
                                                  "pe_config.json",
                                                  "tokenizer.json",

@@ -73,7 +73,7 @@ struct Preprocessing {
   std::array<double, 3> deviation{0.5, 0.5, 0.5};
 };
 
-// Parses the text of a preprocessor_config.json. Errors: kBadInput naming field, expected, found.
+// Parses the text of a preprocessor_config.json, or of a processor_config.json with an image_processor. Errors: kBadInput naming field, expected, found.
 Result<Preprocessing> parse_preprocessor(const std::string& json, const std::string& file);
 
 // Place of a tile in the grid of its picture's tiles; rows == 0: a whole picture.

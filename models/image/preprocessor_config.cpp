@@ -383,6 +383,10 @@ Result<Preprocessing> parse_preprocessor(const std::string& json, const std::str
     LOCUS_TRY(const JsonObject inner, object.object("pretrained_cfg"));
     return parse_timm(inner);
   }
+  if (object.find("image_processor") != nullptr) {
+    LOCUS_TRY(const JsonObject inner, object.object("image_processor"));
+    return parse_hugging_face(inner);
+  }
   return object.find("input_size") != nullptr ? parse_timm(object) : parse_hugging_face(object);
 }
 
@@ -432,7 +436,9 @@ Result<VideoOptions> parse_video_preprocessor(const std::string& json, const std
   constexpr double kMaxFps = 1000;
   constexpr std::int64_t kMaxTokens = std::int64_t{1} << 24;
   LOCUS_TRY(const Json document, parse_json(json, file));
-  LOCUS_TRY(const JsonObject object, JsonObject::of(document, file));
+  LOCUS_TRY(const JsonObject whole, JsonObject::of(document, file));
+  const bool nested = whole.find("video_processor") != nullptr;
+  LOCUS_TRY(const JsonObject object, nested ? whole.object("video_processor") : Result<JsonObject>(whole));
   VideoOptions options = video_options(rule);
   LOCUS_CHECK(read_frame(object, rule, options.picture));
   LOCUS_TRY(options.fps, rate(object, "fps", options.fps, kMaxFps));

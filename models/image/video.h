@@ -35,10 +35,10 @@ struct VideoOptions {
   Preprocessing picture;         // of each frame; its limits are of a frame (kStamps: of all frames)
 };
 
-// Parses the text of a video_preprocessor_config.json or preprocessor_config.json for a family's rule. Errors: kBadInput
-// naming field, expected, found.
+// Parses the text of a video_preprocessor_config.json or preprocessor_config.json, or of a processor_config.json with a
+// video_processor, for a family's rule. Errors: kBadInput naming field, expected, found.
 Result<VideoOptions> parse_video_preprocessor(const std::string& json, const std::string& file, VideoRule rule);
-// What a folder without either file has.
+// What a folder without such a file has.
 VideoOptions video_options(VideoRule rule);
 
 inline constexpr std::int64_t kMaxVideoFrames = 18'000;      // that a video may have: ten minutes at 30 frames a second

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/engine/trace/recorded_trace.h"
+#include "models/image/video.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"
@@ -75,6 +76,15 @@ class ChangedVlm {
   std::string family_;
   test::TemporaryFolder place_;
 };
+
+// config.json's neighbour as transformers 5 writes it, with these fields of the processor.
+void write_processor(const ChangedVlm& changed, const std::string& family, const std::string& part) {
+  std::ifstream file(test::pictured_folder(family) / "preprocessor_config.json");
+  const json fields = json::parse(file);
+  fs::remove(changed.path() / "processor_config.json");
+  std::ofstream(changed.path() / "processor_config.json")
+      << json{{part, fields}, {"processor_class", "AProcessor"}}.dump();
+}
 
 json& sections_of(json& config) {
   return config["text_config"]["rope_parameters"]["mrope_section"];
@@ -146,6 +156,55 @@ TEST(FamiliesVlmFields, WrongOnesAreRefusedByName) {
     const std::string error = changed.error();
     EXPECT_NE(error.find(each.named), std::string::npos) << error;
   }
+}
+
+// transformers 5 puts the processor's fields into one file, which comes before the older one.
+TEST(FamiliesVlmFields, ProcessorsAreReadFromTheFileOfTransformers5) {
+  for (const char* const name : {"qwen3_5", "glm46v"}) {
+    SCOPED_TRACE(name);
+    const std::string family = name;
+    const test::Golden golden("families-vlm/" + family + "/expected");
+    auto input = test::pictured_input(family, true);
+    ASSERT_TRUE(input.ok()) << input.error().describe();
+    const ChangedVlm changed(family);
+    std::ofstream(changed.path() / "preprocessor_config.json") << R"({"size": {"height": 8, "width": 8}})";
+    const auto other = test::open_model(changed.path());
+    ASSERT_NE(other, nullptr);
+    EXPECT_FALSE(other->run(*input, models::RunOptions{}).ok());  // pictures of one cell
+    write_processor(changed, family, "image_processor");
+    const auto model = test::open_model(changed.path());
+    ASSERT_NE(model, nullptr);
+    EXPECT_TRUE(model->info().warnings.empty());
+    const auto trace = model->run(*input, models::RunOptions{});
+    ASSERT_TRUE(trace.ok()) << trace.error().describe();
+    EXPECT_CLOSE(test::recorded(**trace).pixels, golden["pixel_values"], 1e-6);
+    write_processor(changed, family, "feature_extractor");  // of sound: the older file holds
+    const auto sound = test::open_model(changed.path());
+    ASSERT_NE(sound, nullptr);
+    EXPECT_FALSE(sound->run(*input, models::RunOptions{}).ok());
+    for (const char* const text : {"{", "[]", R"({"image_processor": 3})",
+                                   R"({"image_processor": {"image_processor_type": "Glm46VImageProcessor",
+                                       "size": {"shortest_edge": 9, "longest_edge": 4}}})"}) {
+      SCOPED_TRACE(text);
+      std::ofstream(changed.path() / "processor_config.json") << text;
+      const auto unread = test::open_model(changed.path());
+      ASSERT_NE(unread, nullptr);
+      ASSERT_FALSE(unread->info().warnings.empty());
+      EXPECT_NE(unread->info().warnings.front().find("processor_config.json"), std::string::npos);
+      EXPECT_FALSE(unread->run(*input, models::RunOptions{}).ok());
+    }
+  }
+}
+
+TEST(FamiliesVlmFields, ProcessorsOfVideosAreReadFromTheFileOfTransformers5) {
+  const auto read = image::parse_video_preprocessor(R"({"video_processor": {"fps": 4.0, "num_frames": 6}})",
+                                                    "processor_config.json", image::VideoRule::kStamps);
+  ASSERT_TRUE(read.ok()) << read.error().describe();
+  EXPECT_EQ(read->fps, 4);
+  EXPECT_EQ(read->count, 6);
+  EXPECT_FALSE(
+      image::parse_video_preprocessor(R"({"video_processor": 4})", "processor_config.json", image::VideoRule::kStamps)
+          .ok());
 }
 
 // Published files stack the experts of a layer; the library saves them one by one.

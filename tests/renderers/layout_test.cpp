@@ -356,7 +356,8 @@ TEST(Layout, NumberedNamesAreThinnedOut) {
     panel.y.view = {0, 1};
     figure.panels.push_back(panel);
     std::vector<std::string> texts;
-    for (const Tick& tick : lay_out(figure, 640, 480, Style::light(12, 1), typeface).panels[0].x_ticks) {
+    const Layout layout = lay_out(figure, 640, 480, Style::light(12, 1), typeface);
+    for (const Tick& tick : layout.panels[0].x_ticks) {
       texts.push_back(tick.label);
     }
     return texts;

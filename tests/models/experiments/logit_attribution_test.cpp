@@ -28,6 +28,7 @@ double sum_of(const models::LogitAttribution& made) {
   double sum = std::accumulate(made.heads.values.begin(), made.heads.values.end(), 0.0);
   sum += std::accumulate(made.feed_forwards.begin(), made.feed_forwards.end(), 0.0);
   sum += std::accumulate(made.biases.begin(), made.biases.end(), 0.0);
+  sum += std::accumulate(made.mixers.begin(), made.mixers.end(), 0.0);
   for (const auto& [name, value] : made.ends) {
     sum += value;
   }
