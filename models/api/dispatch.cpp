@@ -148,9 +148,9 @@ Result<LogitAttribution> logit_attribution(const Model& model, const Trace& trac
   return wherever<&logit_attribution>(&Engine::logit_attribution, model, trace, options, stop, progress);
 }
 
-Result<LogitLens> logit_lens(const Model& model, const Trace& trace, std::int64_t token, StopToken stop,
+Result<LogitLens> logit_lens(const Model& model, const Trace& trace, const LensOptions& options, StopToken stop,
                              const Progress& progress) {
-  return wherever<&logit_lens>(&Engine::logit_lens, model, trace, token, stop, progress);
+  return wherever<&logit_lens>(&Engine::logit_lens, model, trace, options, stop, progress);
 }
 
 Result<AtlasSummary> make_atlas(const Model& model, const std::filesystem::path& path, const AtlasOptions& options,

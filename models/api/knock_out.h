@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,19 +20,22 @@ enum class KnockOutMeasure {
   kLogit  // the log-probability of one token at one position, edited less unedited, nats
 };
 
-struct KnockOutOptions {
-  HeadTo to = HeadTo::kZero;
-  KnockOutMeasure measure = KnockOutMeasure::kLoss;
-  std::int64_t token = -1;     // kLogit: an id (an image's class); −1: the likeliest of the unedited run
-  std::int64_t position = -1;  // kLogit: of the query that predicts it; −1: the last
-};
-
-// (L, H) each.
+// (L, H) each; NaN where a layer has no heads.
 struct KnockOutEffects {
   Field effect;
   // The standard error of a mean change of loss over the T − 1 tokens, whose changes are taken pair by pair: s/√(T −
   // 1). Empty for other measures, and of fewer than two changes.
   Field error;
+};
+
+struct KnockOutOptions {
+  HeadTo to = HeadTo::kZero;
+  KnockOutMeasure measure = KnockOutMeasure::kLoss;
+  std::int64_t token = -1;     // kLogit: an id (an image's class); −1: the likeliest of the unedited run
+  std::int64_t position = -1;  // kLogit: of the query that predicts it; −1: the last
+  // Told by knock_out() the heads that are done, now and then; the others are NaN. Not by models of another machine,
+  // which give all heads at once.
+  std::function<void(const KnockOutEffects&)> so_far = {};
 };
 
 // The effects on the run that `trace` is of, with the model's own edits; each head's run takes over the layers below

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,11 +21,18 @@ struct LogitLens {
   std::vector<std::int64_t> ranks;  // (L+1)·T: of the token among all, from 1
 };
 
-// The logit lens of `trace`'s run, with the model's edits; `token` −1: the likeliest of each cell. Errors: kUnsupported
-// for traces of files, images and models without a head; kBadInput for a token outside the vocabulary; kTooLarge,
-// kCancelled.
-Result<LogitLens> logit_lens(const Model& model, const Trace& trace, std::int64_t token = -1, StopToken stop = {},
-                             const Progress& progress = {});
+struct LensOptions {
+  std::int64_t token = -1;  // −1: the likeliest of each cell
+  // Told the rows that are done, now and then: what the model says first, then from the last layer's input to the first
+  // one's. Others are NaN, without a token. Not by models of another machine, which give all rows at once.
+  std::function<void(const LogitLens&)> so_far = {};
+};
+
+// The logit lens of `trace`'s run, with the model's edits. Logits are read in blocks of the vocabulary: no row of them
+// is held whole. Errors: kUnsupported for traces of files, images and models without a head; kBadInput for a token
+// outside the vocabulary; kCancelled.
+Result<LogitLens> logit_lens(const Model& model, const Trace& trace, const LensOptions& options = {},
+                             StopToken stop = {}, const Progress& progress = {});
 
 // The `count` likeliest tokens at a token of the run, best first, as Trace::top() has them of the last: of a masked
 // language model what it would put there. Errors: kUnsupported for traces of files, images and models without a head;

@@ -59,6 +59,16 @@ struct LastText {
   std::vector<text::Token> tokens;  // empty: none yet
 };
 
+// The last pass without edits that an effect was measured against, with what further ones read of it.
+struct UneditedPass {
+  transformer::Batch batch;       // its input
+  transformer::Observation seen;  // the states entering each layer, and the input of the head
+};
+struct LastUneditedPass {
+  std::mutex mutex;
+  std::shared_ptr<const UneditedPass> pass;  // null: none yet
+};
+
 // Safe from several threads once it is shared.
 class Checkpoint {
  public:
@@ -81,9 +91,11 @@ class Checkpoint {
   // Warnings of a load at the first run about values that are not finite; info() stays as it was shared.
   const std::vector<std::string>& value_warnings() const { return value_warnings_; }
 
-  // Caches: the last text, the last pictures, and the speed of this machine on the transformer, the encoder of an encoder–decoder, and the image tower.
+  // Caches: the last text, the last pictures, the last pass without edits, and the speed of this machine on the
+  // transformer, the encoder of an encoder–decoder, and the image tower.
   LastText& last_text() const { return last_text_; }
   OpenedPictures& opened_pictures() const { return opened_pictures_; }
+  LastUneditedPass& unedited_pass() const { return unedited_pass_; }
   CachedThroughput& throughput() const { return throughput_; }
   CachedThroughput& encoder_throughput() const { return encoder_throughput_; }
   CachedThroughput& tower_throughput() const { return tower_throughput_; }
@@ -98,6 +110,7 @@ class Checkpoint {
   mutable std::vector<std::string> value_warnings_;
   mutable LastText last_text_;
   mutable OpenedPictures opened_pictures_;
+  mutable LastUneditedPass unedited_pass_;
   mutable CachedThroughput throughput_;
   mutable CachedThroughput encoder_throughput_;
   mutable CachedThroughput tower_throughput_;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -11,8 +13,10 @@
 #include "core/base/numbers.h"
 #include "models/api/local.h"
 #include "models/experiments/fields.h"
+#include "models/experiments/output_sums.h"
 #include "models/experiments/outputs.h"
 #include "models/experiments/rerun.h"
+#include "models/transformer/check_numbers.h"
 
 namespace locus::models {
 
@@ -55,6 +59,19 @@ void note_likeliest(const at::Tensor& shares, const TraceData& data, std::vector
   }
 }
 
+// Takes the losses of each token, without those of a picture's cells.
+void set_losses(std::vector<double>& losses, std::vector<double>& losses_edited, const TraceData& data,
+                EffectNumbers& effect) {
+  for (std::vector<double>* const list : {&losses, &losses_edited}) {
+    leave_out_cells(data.images, list->data(), static_cast<std::int64_t>(list->size()));
+  }
+  for (std::size_t n = 0; n < losses.size(); ++n) {
+    effect.delta.push_back(losses_edited[n] - losses[n]);
+  }
+  effect.loss = mean_of(losses);
+  effect.loss_edited = mean_of(losses_edited);
+}
+
 // Fills the effect on logits (R, V) of one input; `ids` (T) are those of tokens that are predicted one by one, or
 // undefined. Also the likeliest outputs, where there is a place for them. Errors: kCancelled.
 Status fill_numbers(const at::Tensor& unedited, const at::Tensor& edited, const at::Tensor& ids, const TraceData& data,
@@ -82,14 +99,7 @@ Status fill_numbers(const at::Tensor& unedited, const at::Tensor& edited, const 
       append(losses_edited, -second.slice(0, 0, scored).gather(1, next).squeeze(1));
     }
   }
-  for (std::vector<double>* const list : {&losses, &losses_edited}) {
-    leave_out_cells(data.images, list->data(), static_cast<std::int64_t>(list->size()));
-  }
-  for (std::size_t n = 0; n < losses.size(); ++n) {
-    effect.delta.push_back(losses_edited[n] - losses[n]);
-  }
-  effect.loss = mean_of(losses);
-  effect.loss_edited = mean_of(losses_edited);
+  set_losses(losses, losses_edited, data, effect);
   return {};
 }
 
@@ -112,7 +122,7 @@ std::int64_t first_layer_of(const transformer::Observation& unedited, const tran
       return n - 1;
     }
   }
-  return differ(unedited.logits, edited.logits) ? depth - 1 : depth;
+  return differ(unedited.stream, edited.stream) ? depth - 1 : depth;
 }
 
 // The layers of the unedited run below the lowest edited one; empty where there are none.
@@ -130,6 +140,87 @@ std::optional<transformer::ReusedLayers> layers_below(const Edits& edits, const 
     reused.after.push_back(layer->state);
   }
   return reused;
+}
+
+// Whether two batches without edits are one input.
+bool same_input(const transformer::Batch& first, const transformer::Batch& second) {
+  const auto same = [](const at::Tensor& a, const at::Tensor& b) {
+    return a.is_same(b) || (a.defined() && b.defined() && a.sizes() == b.sizes() && at::equal(a, b));
+  };
+  return same(first.ids, second.ids) && same(first.pixels, second.pixels) &&
+         same(first.positions.ids, second.positions.ids) && first.positions.prefix == second.positions.prefix &&
+         first.images == second.images && first.blocks == second.blocks && first.tiles == second.tiles;
+}
+
+// The pass of the batch without edits: the last one that was kept of its checkpoint, or a new one, which is kept where
+// it is small. Errors: observe()'s.
+Result<std::shared_ptr<const UneditedPass>> unedited_pass(const Rerun& run, const transformer::Batch& batch,
+                                                          const transformer::ObserveOptions& options) {
+  constexpr std::size_t kMaxKeptBytes = std::size_t{128} << 20;
+  LastUneditedPass& last = run.loaded.checkpoint().unedited_pass();
+  {
+    const std::lock_guard lock(last.mutex);
+    if (last.pass && same_input(last.pass->batch, batch)) {
+      return last.pass;
+    }
+    last.pass.reset();
+  }
+  auto made = std::make_shared<UneditedPass>();
+  made->batch = batch;
+  LOCUS_TRY(made->seen, run.transformer.observe(batch, options));
+  std::size_t bytes = made->seen.stream.nbytes();
+  for (transformer::LayerRecord& record : made->seen.layers) {
+    transformer::LayerRecord kept;
+    kept.state = std::move(record.state);
+    kept.hidden = std::move(record.hidden);
+    bytes += kept.hidden.nbytes();
+    if (run.transformer.spec().shares_keys()) {
+      kept.prepared = std::move(record.prepared);
+      kept.value = std::move(record.value);
+      bytes += 4 * kept.hidden.nbytes();  // about
+    }
+    record = std::move(kept);
+  }
+  std::shared_ptr<const UneditedPass> pass = std::move(made);
+  if (bytes <= kMaxKeptBytes) {
+    const std::lock_guard lock(last.mutex);
+    last.pass = pass;
+  }
+  return pass;
+}
+
+void append_likeliest(const OutputSums& sums, const TraceData& data, std::vector<Prediction>& tops) {
+  for (std::int64_t n = 0; n < sums.likeliest.size(0); ++n) {
+    const std::int64_t id = sums.likeliest.data_ptr<std::int64_t>()[n];
+    const double share = std::exp(sums.largest.data_ptr<float>()[n] - sums.log_sum_exp.data_ptr<double>()[n]);
+    tops.push_back({id, data.label ? data.label(id) : std::to_string(id), static_cast<float>(share)});
+  }
+}
+
+// fill_numbers() from the inputs of the head (R, C), in blocks of the outputs. Errors: output_divergence()'s.
+Status fill_from_streams(const Rerun& run, const at::Tensor& unedited, const at::Tensor& edited, const at::Tensor& ids,
+                         const StopToken& stop, EffectOnTrace& effect) {
+  OutputSumsOptions options;
+  options.stop = stop;
+  if (ids.defined()) {
+    options.ids = at::cat({ids.slice(0, 1), ids.slice(0, 0, 1)});  // nothing follows the last one
+  }
+  LOCUS_TRY(const OutputDivergence found, output_divergence(run.transformer, unedited, edited.unsqueeze(0), options));
+  append(effect.kl, found.kl);
+  append_likeliest(found.first, run.data, effect.top);
+  append_likeliest(found.others, run.data, effect.top_edited);
+  std::vector<double> losses;
+  std::vector<double> losses_edited;
+  if (ids.defined()) {
+    const std::int64_t scored = ids.size(0) - 1;
+    const auto append_losses = [&](const OutputSums& sums, std::vector<double>& list) {
+      append(list, (sums.log_sum_exp - sums.own.to(at::kDouble)).slice(0, 0, scored));
+    };
+    append_losses(found.first, losses);
+    append_losses(found.others, losses_edited);
+  }
+  set_losses(losses, losses_edited, run.data, effect);
+  return {};
 }
 
 }  // namespace
@@ -168,22 +259,32 @@ Result<EffectOnTrace> local::effect_on(const Model& model, const Trace& trace, S
     if (!run.data.unedited_ids.defined()) {
       return unsupported("effect: expected a run of the checkpoint, found a trace of one", model.info().name);
     }
-    transformer::ObserveOptions options{.hidden = true, .values = true, .all_logits = true};
+    transformer::ObserveOptions options{
+        .hidden = true, .values = run.transformer.spec().shares_keys(), .all_logits = true, .before_head = true};
     options.stop = stop;
     options.progress = progress;
-    const auto edits = std::exchange(run.batch.edits, nullptr);
-    const at::Tensor moved = std::exchange(run.batch.positions.ids, run.data.unedited_ids);
-    LOCUS_TRY(const transformer::Observation before, run.transformer.observe(run.batch, options));
-    run.batch.edits = edits;
-    run.batch.positions.ids = moved;
+    transformer::Batch plain = run.batch;
+    plain.edits = nullptr;
+    plain.positions.ids = run.data.unedited_ids;
+    LOCUS_TRY(const std::shared_ptr<const UneditedPass> pass, unedited_pass(run, plain, options));
+    const transformer::Observation& before = pass->seen;
     const std::optional<transformer::ReusedLayers> below = layers_below(model.edits(), before);
     options.reused_layers = below ? &*below : nullptr;
     LOCUS_TRY(const transformer::Observation after, run.transformer.observe(run.batch, options));
-    const at::Tensor first = before.logits.select(0, 0);
-    const at::Tensor second = after.logits.select(0, 0);
+    const at::Tensor first = before.stream.select(0, 0);
+    const at::Tensor second = after.stream.select(0, 0);
     EffectOnTrace effect;
-    LOCUS_CHECK(fill_numbers(first, second, predicted_ids(model.info(), run.data.input_ids, first), run.data, stop,
-                             effect, &effect));
+    if (run.transformer.spec().is_image()) {
+      const transformer::Head& head = run.transformer.head();
+      const at::Tensor classes = head(before.stream).select(0, 0);
+      const at::Tensor classes_edited = head(after.stream).select(0, 0);
+      LOCUS_CHECK(transformer::check_logits(classes));
+      LOCUS_CHECK(transformer::check_logits(classes_edited));
+      LOCUS_CHECK(fill_numbers(classes, classes_edited, {}, run.data, stop, effect, &effect));
+    } else {
+      LOCUS_CHECK(
+          fill_from_streams(run, first, second, predicted_ids(model.info(), run.data.input_ids, first), stop, effect));
+    }
     effect.first_layer = first_layer_of(before, after);
     return effect;
   });

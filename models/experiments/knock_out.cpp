@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 #include <utility>
+#include <vector>
 
 #include "core/base/guarded.h"
 #include "core/base/numbers.h"
@@ -16,8 +17,10 @@
 #include "models/edits/run_edits.h"
 #include "models/experiments/fields.h"
 #include "models/experiments/layer_reuse.h"
+#include "models/experiments/output_sums.h"
 #include "models/experiments/outputs.h"
 #include "models/experiments/rerun.h"
+#include "models/transformer/check_numbers.h"
 
 namespace locus::models {
 
@@ -40,45 +43,94 @@ Effect paired(const at::Tensor& all) {
   return {mean, std::sqrt((changes - mean).square().sum().item<double>() / (count - 1) / count)};
 }
 
-// The quantity read from a run's logits (R, V).
+// The quantity read from a run's stream (R, C) before the head. Rows of a large vocabulary are never held whole.
 class Probe {
  public:
-  Probe(const KnockOutOptions& options, at::Tensor unedited, at::Tensor ids, std::vector<ImageSpan> pictures)
-      : options_(options), unedited_(std::move(unedited)), ids_(std::move(ids)), pictures_(std::move(pictures)) {
-    if (options_.measure == KnockOutMeasure::kLoss) {
-      own_losses_ = token_losses(unedited_, ids_, pictures_);
-    } else if (options_.measure == KnockOutMeasure::kLogit) {
-      const std::int64_t rows = unedited_.size(0);
-      row_ = rows == 1 || options_.position < 0 ? rows - 1 : options_.position;
-      token_ = options_.token < 0 ? unedited_[row_].argmax().item<std::int64_t>() : options_.token;
-      own_share_ = share(unedited_);
+  static Result<Probe> make(const Rerun& run, const KnockOutOptions& options, at::Tensor unedited,
+                            const StopToken& stop) {
+    Probe made(run, options, std::move(unedited), stop);
+    if (options.measure == KnockOutMeasure::kLoss) {
+      LOCUS_TRY(const at::Tensor losses, made.losses(made.unedited_.unsqueeze(0)));
+      made.own_losses_ = losses[0];
+    } else if (options.measure == KnockOutMeasure::kLogit) {
+      LOCUS_TRY(const at::Tensor logits, made.last_logits(made.unedited_));
+      made.token_ = options.token < 0 ? logits.argmax().item<std::int64_t>() : options.token;
+      made.own_share_ = made.share(logits);
+    } else if (made.image_) {
+      LOCUS_TRY(made.own_logits_, made.last_logits(made.unedited_));
     }
+    return made;
   }
 
-  Effect operator()(const at::Tensor& logits) const {
-    switch (options_.measure) {
-      case KnockOutMeasure::kLoss:
-        return paired(token_losses(logits, ids_, pictures_) - own_losses_);
-      case KnockOutMeasure::kKl:
-        return {mean_divergence(unedited_, logits), kNaN};
-      case KnockOutMeasure::kLogit:
-        return {share(logits) - own_share_, kNaN};
+  // How many runs share a pass over the vocabulary.
+  std::int64_t at_once() const {
+    const bool shared = options_.measure != KnockOutMeasure::kLogit && !image_;
+    return shared ? std::max<std::int64_t>(kMaxOutputRows / std::max<std::int64_t>(unedited_.size(0), 1), 1) : 1;
+  }
+  // One for each run. Errors: output_sums()'s.
+  Result<std::vector<Effect>> operator()(const std::vector<at::Tensor>& streams) const {
+    std::vector<Effect> effects;
+    if (options_.measure == KnockOutMeasure::kLoss) {
+      LOCUS_TRY(const at::Tensor edited, losses(at::stack(streams)));
+      for (std::int64_t n = 0; n < edited.size(0); ++n) {
+        effects.push_back(paired(edited[n] - own_losses_));
+      }
+    } else if (options_.measure == KnockOutMeasure::kKl && !image_) {
+      LOCUS_TRY(const OutputDivergence found,
+                output_divergence(run_->transformer, unedited_, at::stack(streams), {.stop = stop_}));
+      for (std::int64_t n = 0; n < found.kl.size(0); ++n) {
+        effects.push_back({found.kl[n].mean().item<double>(), kNaN});
+      }
+    } else {
+      for (const at::Tensor& stream : streams) {
+        LOCUS_TRY(const at::Tensor logits, last_logits(stream));
+        effects.push_back({options_.measure == KnockOutMeasure::kLogit
+                               ? share(logits) - own_share_
+                               : mean_divergence(own_logits_.unsqueeze(0), logits.unsqueeze(0)),
+                           kNaN});
+      }
     }
-    return {kNaN, kNaN};
+    return effects;
   }
 
  private:
-  double share(const at::Tensor& logits) const {
-    return logits[row_].to(at::kDouble).log_softmax(-1)[token_].item<double>();
+  Probe(const Rerun& run, KnockOutOptions options, at::Tensor unedited, StopToken stop)
+      : run_(&run),
+        options_(std::move(options)),
+        image_(run.transformer.spec().is_image()),
+        unedited_(std::move(unedited)),
+        stop_(std::move(stop)) {}
+
+  // (V) of the last row that was read, or (classes) of an image.
+  Result<at::Tensor> last_logits(const at::Tensor& stream) const {
+    const at::Tensor read = image_ ? stream : stream.slice(0, stream.size(0) - 1);
+    const at::Tensor logits = run_->transformer.head()(read.unsqueeze(0)).select(0, 0);
+    LOCUS_CHECK(transformer::check_logits(logits));
+    return logits[-1];
+  }
+  double share(const at::Tensor& logits) const { return logits.to(at::kDouble).log_softmax(-1)[token_].item<double>(); }
+  // (N, T − 1) float64, as token_losses() has them, of streams (N, T, C).
+  Result<at::Tensor> losses(const at::Tensor& streams) const {
+    const std::int64_t runs = streams.size(0);
+    const std::int64_t count = streams.size(1) - 1;
+    const at::Tensor read = streams.slice(1, 0, count).reshape({runs * count, streams.size(2)});
+    const at::Tensor next = run_->batch.ids[0].slice(0, 1).repeat({runs});
+    LOCUS_TRY(const OutputSums sums, output_sums(run_->transformer, read, {.ids = next, .stop = stop_}));
+    at::Tensor found = (sums.log_sum_exp - sums.own.to(at::kDouble)).view({runs, count});
+    for (std::int64_t n = 0; n < runs; ++n) {
+      leave_out_cells(run_->data.images, found[n].data_ptr<double>(), count);
+    }
+    return found;
   }
 
+  const Rerun* run_;
   KnockOutOptions options_;
-  at::Tensor unedited_;
-  at::Tensor ids_;  // (T)
-  std::vector<ImageSpan> pictures_;
-  std::int64_t row_ = 0;
+  bool image_;
+  at::Tensor unedited_;  // (R, C)
+  StopToken stop_;
   std::int64_t token_ = 0;
   at::Tensor own_losses_;  // (T − 1) float64
+  at::Tensor own_logits_;  // (classes) of an image
   double own_share_ = 0;
 };
 
@@ -106,43 +158,58 @@ Result<Rerun> knock_out_run(const Model& model, const Trace& trace, const KnockO
   return run;
 }
 
-// One head after the other.
+// The tokens that are measured; empty: all.
+Range read_tokens(const Rerun& run, const KnockOutOptions& options) {
+  if (options.measure != KnockOutMeasure::kLogit) {
+    return {};
+  }
+  const std::int64_t at = options.position < 0 ? run.length() - 1 : options.position;
+  return {at, at + 1};
+}
+
+void set_head(KnockOutEffects& made, std::int64_t layer, std::int64_t head, const Effect& effect) {
+  made.effect.at(layer, head) = static_cast<float>(effect.value);
+  if (!made.error.values.empty()) {
+    made.error.at(layer, head) = static_cast<float>(effect.error);
+  }
+}
+
+// One head after the other; those of a layer share passes over the vocabulary.
 Result<KnockOutEffects> effects_of(const Rerun& run, const KnockOutOptions& options, const StopToken& stop,
                                    const Progress& progress) {
   const ModelInfo& info = run.loaded.info();
-  const std::int64_t length = run.batch.positions.size();
-  const bool last_alone =
-      options.measure == KnockOutMeasure::kLogit && (options.position < 0 || options.position == length - 1);
-  LOCUS_TRY(const LayerReuse runs, LayerReuse::begin(run.transformer, info, run.batch, !last_alone, stop));
-  const Probe probe(options, runs.first().logits.select(0, 0),
-                    run.batch.ids.defined() ? run.batch.ids[0] : at::Tensor(), run.data.images);
+  LOCUS_TRY(const LayerReuse runs,
+            LayerReuse::begin(run.transformer, info, run.batch, read_tokens(run, options), stop));
+  LOCUS_TRY(const Probe probe, Probe::make(run, options, runs.first_stream(), stop));
 
   KnockOutEffects made{layer_head_field(info.layers, info.heads, ""), {}};
-  if (options.measure == KnockOutMeasure::kLoss && length > 2) {
+  std::fill(made.effect.values.begin(), made.effect.values.end(), std::numeric_limits<float>::quiet_NaN());
+  if (options.measure == KnockOutMeasure::kLoss && run.length() > 2) {
     made.error = made.effect;
   }
   for (std::int64_t layer = 0; layer < info.layers; ++layer) {
-    const bool attends = info.layer_info[static_cast<std::size_t>(layer)].attends;
-    for (std::int64_t head = 0; head < info.heads; ++head) {
-      if (!attends) {  // no head to switch off
-        made.effect.at(layer, head) = std::numeric_limits<float>::quiet_NaN();
-        if (!made.error.values.empty()) {
-          made.error.at(layer, head) = std::numeric_limits<float>::quiet_NaN();
+    if (!info.layer_info[static_cast<std::size_t>(layer)].attends) {
+      continue;  // no head to switch off
+    }
+    for (std::int64_t first = 0; first < info.heads; first += probe.at_once()) {
+      const std::int64_t end = std::min(first + probe.at_once(), info.heads);
+      std::vector<at::Tensor> streams;
+      for (std::int64_t head = first; head < end; ++head) {
+        if (stop.stop_requested()) {
+          return cancelled();
         }
-        continue;
+        report(progress, static_cast<double>(layer * info.heads + head) / static_cast<double>(info.layers * info.heads),
+               "head " + std::to_string(layer) + "." + std::to_string(head));
+        Edits edits = run.loaded.edits();
+        edits.push_back({.layer = {{layer}}, .head = {{head}}, .to = options.to});
+        LOCUS_TRY(streams.emplace_back(), runs.stream(edits, layer, run.layout()));
       }
-      if (stop.stop_requested()) {
-        return cancelled();
+      LOCUS_TRY(const std::vector<Effect> effects, probe(streams));
+      for (std::int64_t head = first; head < end; ++head) {
+        set_head(made, layer, head, effects[static_cast<std::size_t>(head - first)]);
       }
-      report(progress, static_cast<double>(layer * info.heads + head) / static_cast<double>(info.layers * info.heads),
-             "head " + std::to_string(layer) + "." + std::to_string(head));
-      Edits edits = run.loaded.edits();
-      edits.push_back({.layer = {{layer}}, .head = {{head}}, .to = options.to});
-      LOCUS_TRY(const at::Tensor logits, runs.logits(edits, layer, run.layout()));
-      const Effect effect = probe(logits);
-      made.effect.at(layer, head) = static_cast<float>(effect.value);
-      if (!made.error.values.empty()) {
-        made.error.at(layer, head) = static_cast<float>(effect.error);
+      if (options.so_far) {
+        options.so_far(made);
       }
     }
   }
@@ -188,11 +255,10 @@ at::Tensor shuffled_patches(const at::Tensor& pixels, std::int64_t patch, std::m
 
 // The token that a logit is of, where it is the input's likeliest.
 Result<std::int64_t> likeliest(const Rerun& run, std::int64_t position, const StopToken& stop) {
+  const std::int64_t at = position < 0 ? run.length() - 1 : position;
   LOCUS_TRY(const transformer::Observation seen,
-            run.transformer.observe(run.batch, {.all_logits = true, .stop = stop}));
-  const at::Tensor logits = seen.logits[0];
-  const std::int64_t last = logits.size(0) - 1;
-  return logits[last == 0 || position < 0 ? last : position].argmax().item<std::int64_t>();
+            run.transformer.observe(run.batch, {.read = {at, at + 1}, .stop = stop}));
+  return seen.logits[0][-1].argmax().item<std::int64_t>();
 }
 
 }  // namespace
@@ -212,6 +278,7 @@ Result<std::vector<Field>> local::knock_out_shuffled(const Model& model, const T
   return guarded([&]() -> Result<std::vector<Field>> {
     const at::NoGradGuard no_grad;
     KnockOutOptions options = asked;
+    options.so_far = nullptr;
     LOCUS_TRY(Rerun run, knock_out_run(model, trace, options));
     if (copies < 1) {
       return bad_input("knock-out: expected at least one shuffled copy, found " + std::to_string(copies));

@@ -1,5 +1,9 @@
 #include "models/transformer/head.h"
 
+#include <utility>
+
+#include "core/products/packed.h"
+
 namespace locus::transformer {
 
 void Head::collect(ParameterList& list) {
@@ -52,32 +56,52 @@ at::Tensor Head::pooled(const at::Tensor& x) const {
   return x.narrow(1, 0, 2);
 }
 
-at::Tensor Head::operator()(const at::Tensor& x) const {
+at::Tensor Head::states(const at::Tensor& x) const {
+  const at::Tensor y = spec_->final_norm && !spec_->norm_after_pool ? norm(x, final_norm_) : x;
+  return spec_->state_width > 0 ? linear(y, state_projection_) : y;
+}
+
+at::Tensor Head::transformed(at::Tensor y) const {
   const Spec& spec = *spec_;
-  at::Tensor y = spec.final_norm && !spec.norm_after_pool ? norm(x, final_norm_) : x;
-  if (!spec.head) {
-    return spec.state_width > 0 ? linear(y, state_projection_) : y;
+  if (!spec.head_transform) {
+    return y;
   }
-  if (spec.is_image()) {
-    y = pooled(y);
-    y = spec.final_norm && spec.norm_after_pool ? norm(y, final_norm_) : y;
-    if (spec.pool == Pool::kTwoHeads) {
-      return (linear(y.narrow(1, 0, 1), head_) + linear(y.narrow(1, 1, 1), distillation_head_)) / 2;
-    }
+  const Activation own = spec.head_inner > 0        ? Activation::kGeluTanh
+                         : spec.head_transform_gelu ? Activation::kGelu
+                                                    : spec.first().feed_forward.activation;
+  y = activate(own, linear(y, head_transform_));
+  y = spec.head_inner > 0 ? activate(own, linear(y, head_second_)) : y;
+  return spec.head_transform_norm ? norm(y, head_norm_) : y;
+}
+
+at::Tensor Head::finished(at::Tensor logits) const {
+  if (spec_->logit_scale != 1) {
+    logits = logits * spec_->logit_scale;
   }
-  if (spec.head_transform) {
-    const Activation own = spec.head_inner > 0        ? Activation::kGeluTanh
-                           : spec.head_transform_gelu ? Activation::kGelu
-                                                      : spec.first().feed_forward.activation;
-    y = activate(own, linear(y, head_transform_));
-    y = spec.head_inner > 0 ? activate(own, linear(y, head_second_)) : y;
-    y = spec.head_transform_norm ? norm(y, head_norm_) : y;
+  return spec_->logit_cap > 0 ? at::tanh(logits / spec_->logit_cap) * spec_->logit_cap : logits;
+}
+
+at::Tensor Head::read(const at::Tensor& x) const {
+  return transformed(spec_->final_norm && !spec_->norm_after_pool ? norm(x, final_norm_) : x);
+}
+
+at::Tensor Head::logits(const at::Tensor& read, Range outputs) const {
+  const Linear all = output();
+  return finished(linear(read, {products::narrow_rows(all.weight, outputs.begin, outputs.end),
+                                all.bias.defined() ? all.bias.slice(0, outputs.begin, outputs.end) : all.bias}));
+}
+
+at::Tensor Head::whole(const at::Tensor& x) const {
+  const Spec& spec = *spec_;
+  if (!spec.is_image()) {
+    return finished(linear(read(x), output()));
   }
-  at::Tensor logits = linear(y, output());
-  if (spec.logit_scale != 1) {
-    logits = logits * spec.logit_scale;
+  at::Tensor y = pooled(spec.final_norm && !spec.norm_after_pool ? norm(x, final_norm_) : x);
+  y = spec.final_norm && spec.norm_after_pool ? norm(y, final_norm_) : y;
+  if (spec.pool == Pool::kTwoHeads) {
+    return (linear(y.narrow(1, 0, 1), head_) + linear(y.narrow(1, 1, 1), distillation_head_)) / 2;
   }
-  return spec.logit_cap > 0 ? at::tanh(logits / spec.logit_cap) * spec.logit_cap : logits;
+  return finished(linear(transformed(y), output()));
 }
 
 }  // namespace locus::transformer

@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "core/base/range.h"
 #include "models/transformer/block.h"
 #include "models/transformer/parameter_list.h"
 #include "models/transformer/spec.h"
@@ -24,7 +25,11 @@ class Head {
 
   // (B, R, C), the stream between layers or after them, to logits (B, R, V), or (B, 1, V) for an image; normed states
   // (B, R, output_width()) of a model without head.
-  at::Tensor operator()(const at::Tensor& x) const;
+  at::Tensor operator()(const at::Tensor& x) const { return spec_->head ? whole(x) : states(x); }
+  // The same in two steps, of a head that reads tokens: (B, R, C) to what the output matrix reads, and from that the
+  // logits (B, R, n) of some outputs, so that rows of a large vocabulary need not be held whole.
+  at::Tensor read(const at::Tensor& x) const;
+  at::Tensor logits(const at::Tensor& read, Range outputs) const;
   // (B, T, C) -> (B, 1, C), or what the two heads of a distilled ViT read, (B, 2, C), or (B, 1, 2C) for class token and
   // mean of patches.
   at::Tensor pooled(const at::Tensor& x) const;
@@ -39,6 +44,11 @@ class Head {
   at::Tensor norm(const at::Tensor& x, const NormWeights& weights) const {
     return normalise(x, weights, spec_->norm, spec_->norm_eps);
   }
+  at::Tensor whole(const at::Tensor& x) const;
+  at::Tensor states(const at::Tensor& x) const;
+  at::Tensor transformed(at::Tensor y) const;
+  // Scales and caps logits.
+  at::Tensor finished(at::Tensor logits) const;
 
   std::shared_ptr<const Spec> spec_;
   const at::Tensor* embedding_;

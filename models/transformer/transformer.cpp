@@ -495,9 +495,11 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
       options.layer_done(observation, n);
     }
   }
-  observation.stream = options.writes ? x : at::Tensor();
-  observation.logits = head_(x);
-  LOCUS_CHECK(check_logits(observation.logits));
+  observation.stream = options.writes || options.before_head ? x : at::Tensor();
+  if (!options.before_head) {
+    observation.logits = head_(x);
+    LOCUS_CHECK(check_logits(observation.logits));
+  }
   observation.rows = continued ? continued->finish() : nullptr;
   return observation;
 }

@@ -87,7 +87,8 @@ struct ObserveOptions {
   bool all_logits = false;  // logits of every token instead of the last (text); an image always has one row of classes
   // Logits of these tokens instead (text; without reused tokens); of an image, the rows whose `writes` are kept.
   Range read = {};
-  bool writes = false;  // each layer's contribution to the rows that the head reads
+  bool writes = false;       // each layer's contribution to the rows that the head reads
+  bool before_head = false;  // Observation::stream instead of logits, of the same rows
   // Reused where that gives the same numbers; may be null. Ignored in edited runs.
   const ReusedTokens* reused_tokens = nullptr;
   const ReusedLayers* reused_layers = nullptr;  // instead of tokens; may be null
@@ -103,7 +104,7 @@ struct Observation {
   std::vector<LayerRecord> cross;  // one per layer with cross-attention; prepared.key is that of the K encoder states
   at::Tensor logits;  // (B, T or 1, V); (B, 1, classes) for images; (B, T, C) states of a model without head
   std::vector<LayerWrites> writes;  // one per layer; only with ObserveOptions::writes
-  at::Tensor stream;                // (B, R, C), the input of the head; only with ObserveOptions::writes
+  at::Tensor stream;                // (B, R, C), the input of the head; only with ObserveOptions::writes or before_head
   std::int64_t reused = 0;          // tokens that were reused
   std::int64_t kept_layers = 0;     // layers that were reused
   std::shared_ptr<RowStore> rows;   // for a next run's ReusedTokens

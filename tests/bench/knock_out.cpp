@@ -1,11 +1,17 @@
-// Rows of edits: a map of all heads' knock-outs against as many whole runs.
+// Rows of edits: a map of all heads' knock-outs against as many whole runs, an effect whose unedited pass is kept, and
+// what both read of a large vocabulary.
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "models/api/local.h"
 #include "models/engine/loaded_model.h"
 #include "models/engine/model_info.h"
 #include "models/experiments/layer_reuse.h"
+#include "models/experiments/output_sums.h"
 #include "models/experiments/outputs.h"
 #include "tests/bench/groups.h"
 #include "tests/bench/runs.h"
@@ -21,9 +27,20 @@ struct KnockOutCase {
   bool all_logits;
 };
 
-// What a map measures of each run.
+// What a whole run measures.
 double measured(const at::Tensor& logits, const at::Tensor& ids) {
   return logits.size(0) > 1 ? mean_loss(logits, ids) : logits[0].log_softmax(-1)[0].item<double>();
+}
+
+// What a map measures of the runs of a layer's heads, from the inputs of the head (R, C).
+Result<double> measured(const transformer::Transformer& model, const std::vector<at::Tensor>& streams,
+                        const at::Tensor& ids) {
+  const at::Tensor read = at::cat(streams);
+  const std::int64_t rows = streams.front().size(0);
+  const at::Tensor next = rows > 1 ? at::cat({ids.slice(0, 1), ids.slice(0, 0, 1)}) : at::zeros({1}, at::kLong);
+  const auto runs = static_cast<std::int64_t>(streams.size());
+  LOCUS_TRY(const OutputSums sums, output_sums(model, read, {.ids = next.repeat({runs})}));
+  return (sums.log_sum_exp - sums.own.to(at::kDouble)).sum().item<double>();
 }
 
 Status add_knock_out(Rig& rig, const transformer::Transformer& model, const KnockOutCase& one) {
@@ -38,17 +55,21 @@ Status add_knock_out(Rig& rig, const transformer::Transformer& model, const Knoc
   double whole_ms = 0;
   std::optional<LayerReuse> runs;
   LOCUS_TRY(map_ms, Rig::once([&]() -> Status {
-              LOCUS_TRY(runs, LayerReuse::begin(model, info, batch, one.all_logits, rig.options().stop));
+              LOCUS_TRY(runs,
+                        LayerReuse::begin(model, info, batch, one.all_logits ? Range{} : Range{length - 1, length},
+                                          rig.options().stop));
               return {};
             }));
   // A whole run after each layer's, so that whatever else the machine does slows both alike.
   for (std::int64_t layer = 0; layer < info.layers; ++layer) {
     LOCUS_TRY(const double layer_ms, Rig::once([&]() -> Status {
+                std::vector<at::Tensor> streams;
                 for (std::int64_t head = 0; head < info.heads; ++head) {
                   const Edit edit{.layer = {{layer}}, .head = {{head}}};
-                  LOCUS_TRY(const at::Tensor logits, runs->logits({edit}, layer, {}));
-                  sum += measured(logits, batch.ids[0]);
+                  LOCUS_TRY(streams.emplace_back(), runs->stream({edit}, layer, {}));
                 }
+                LOCUS_TRY(const double of_layer, measured(model, streams, batch.ids[0]));
+                sum += of_layer;
                 return {};
               }));
     LOCUS_TRY(const double run_ms, Rig::once([&]() -> Status {
@@ -69,8 +90,68 @@ Status add_knock_out(Rig& rig, const transformer::Transformer& model, const Knoc
   row.bounds = one.all_logits ? Target::kNone : Target::kRatioAtMost;
   row.target = one.all_logits ? 0 : 0.6;
   row.note = std::string("zero each of ") + std::to_string(heads) + " heads; layers below are taken over" +
-             (one.all_logits ? "; logits of every token are not" : "");
+             (one.all_logits ? "; logits of every token are not, but share passes over the vocabulary" : "");
   rig.add(std::move(row));
+  return {};
+}
+
+// The soft-max of every token over a large vocabulary, as a logit lens reads it of each layer.
+Status add_vocabulary(Rig& rig) {
+  transformer::Spec spec;
+  spec.vocabulary = rig.quick() ? 8192 : 262144;
+  spec.width = rig.quick() ? 64 : 640;
+  spec.encodings = {{"rope", {}}};
+  spec.trained_length = 256;
+  transformer::LayerSpec layer;
+  layer.attention.heads = layer.attention.kv_heads = 4;
+  layer.attention.head_width = spec.width / 4;
+  layer.feed_forward = {spec.width, transformer::Activation::kSilu, true, false};
+  spec.repeat(layer, 1);
+  LOCUS_TRY(const std::unique_ptr<transformer::Transformer> model, transformer::Transformer::create(spec, true, 1));
+  const at::Tensor stream = at::randn({214, spec.width});
+  const StopToken stop = rig.options().stop;
+  LOCUS_TRY(const Timed times, rig.time(
+                                   [&]() -> Status {
+                                     LOCUS_TRY(const OutputSums sums, output_sums(*model, stream, {.stop = stop}));
+                                     return {};
+                                   },
+                                   [&]() -> Status {
+                                     const at::Tensor logits = model->head()(stream.unsqueeze(0))[0];
+                                     const auto [largest, likeliest] = logits.max(-1, true);
+                                     const at::Tensor sums = (logits - largest).exp_().sum(-1, false, at::kDouble);
+                                     return {};
+                                   }));
+  rig.add("likeliest of " + std::to_string(spec.vocabulary) + " tokens, T = 214", times, "whole rows of logits",
+          Target::kRatioAtMost, 0.95, "a row of the logit lens");
+  return {};
+}
+
+// The effect of an edit of the last layer, again and again, as the strip below the text shows it.
+Status add_effect(Rig& rig) {
+  const std::int64_t length = rig.quick() ? 32 : 256;
+  CheckpointParts parts;
+  LOCUS_TRY(parts.transformer, transformer::Transformer::create(gpt2_small(length, rig.quick()), true, 1));
+  parts.info = shape_info(*parts.transformer);
+  parts.info.name = "random";
+  const std::int64_t last = parts.info.layers - 1;
+  const LoadedModel model(std::move(parts));
+  const at::Tensor ids = random_ids(*model.checkpoint().parts().transformer, length)[0].contiguous();
+  const Input input{.ids =
+                        std::vector<std::int64_t>(ids.data_ptr<std::int64_t>(), ids.data_ptr<std::int64_t>() + length)};
+  const Edit edit{.layer = {{last}}, .head = {{0}}};
+  LOCUS_TRY(const std::shared_ptr<const Model> edited, model.edited({edit}));
+  LOCUS_TRY(const TracePointer trace, edited->run(input, {}, rig.options().stop));
+  const auto measure = [&]() -> Status { return status_of(local::effect_on(*edited, *trace, rig.options().stop, {})); };
+  LOCUS_TRY(const Timed times, rig.time(measure, [&]() -> Status {
+    {
+      LastUneditedPass& kept = model.checkpoint().unedited_pass();
+      const std::lock_guard lock(kept.mutex);
+      kept.pass.reset();
+    }
+    return measure();
+  }));
+  rig.add("effect of an edit of the last layer, T = " + std::to_string(length), times, "with its unedited pass",
+          Target::kRatioAtMost, 0.9, "the unedited pass of the same input is kept");
   return {};
 }
 
@@ -86,7 +167,8 @@ Status bench_knock_out(Rig& rig) {
     }
     LOCUS_CHECK(add_knock_out(rig, *model, one));
   }
-  return {};
+  LOCUS_CHECK(add_vocabulary(rig));
+  return add_effect(rig);
 }
 
 }  // namespace locus::bench

@@ -12,6 +12,7 @@
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
 #include "models/api/knock_out.h"
+#include "models/api/run_estimate.h"
 
 namespace locus::views {
 
@@ -37,6 +38,7 @@ struct KnockedOut {
   Field low;     // what a shuffled text's effect is expected in; empty without null
   Field high;
   std::int64_t texts = 1;
+  std::string missing;  // what is still to be measured, for the note; empty: nothing is
 
   bool has_null() const { return !low.values.empty(); }
   bool has_margin() const { return !margin.values.empty(); }
@@ -50,7 +52,7 @@ struct KnockedOut {
   std::vector<std::size_t> unmarked() const {
     std::vector<std::size_t> cells;
     for (std::size_t cell = 0; cell < effect.values.size(); ++cell) {
-      if (!none(cell) && !without_order(cell)) {
+      if (std::isfinite(effect.values[cell]) && !none(cell) && !without_order(cell)) {
         cells.push_back(cell);
       }
     }
@@ -60,7 +62,7 @@ struct KnockedOut {
   }
 };
 std::size_t cached_bytes(const KnockedOut& made) {
-  return sizeof made + 5 * sizeof(float) * made.effect.values.size();
+  return sizeof made + made.missing.size() + 5 * sizeof(float) * made.effect.values.size();
 }
 
 // A choice of the option `to`.
@@ -95,7 +97,12 @@ class KnockOut final : public MeasuredView<KnockOutKey, KnockedOut> {
 
  protected:
   Result<KnockOutKey> measure_key(const ViewInput& input, std::size_t column) const override;
-  Result<KnockedOut> measure(const KnockOutKey& key, const MeasureContext& context) const override;
+  Result<KnockedOut> measure(const KnockOutKey& key, const MeasureContext& context) const override {
+    return measure_in_parts(key, context, {});
+  }
+  // Heads as they come, then the shuffled copies.
+  Result<KnockedOut> measure_in_parts(const KnockOutKey& key, const MeasureContext& context,
+                                      const SoFar& so_far) const override;
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
   Result<Data> table(const ViewInput& input, const Numbers& numbers) const override;
 
@@ -190,36 +197,87 @@ Progress part_of(const MeasureContext& context, double before, double weight, do
   };
 }
 
-Result<KnockedOut> KnockOut::measure(const KnockOutKey& key, const MeasureContext& context) const {
+// Times of a map of all heads on one text, from the run's estimate: each head runs the layers above its own, half of
+// them on average, and reads the outputs that are measured. In milliseconds.
+double map_ms(const KnockOutKey& key, const models::Model& model, std::int64_t tokens) {
+  const models::ModelInfo& info = model.info();
+  const auto layers = static_cast<double>(std::max<std::int64_t>(info.layers, 1));
+  const models::RunOptions last{.keep = {}};
+  const models::RunOptions all{.keep = {}, .all_logits = true};
+  const double run = models::run_estimate(model, tokens, last).time_ms;
+  const bool one = key.measure == models::KnockOutMeasure::kLogit || info.image;
+  const double outputs = one ? 0 : std::max(models::run_estimate(model, tokens, all).time_ms - run, 0.0);
+  return run + outputs + layers * static_cast<double>(info.heads) * (run * (layers + 1) / (2 * layers) + outputs);
+}
+
+// "about 45 s for 72 heads, then 31 min for 40 shuffled copies", from these times of a map and of all of them.
+std::string estimate_text(double map_ms, double whole_ms, std::int64_t heads, std::int64_t copies) {
+  const std::string text = "about " + models::duration_text(map_ms) + " for " + std::to_string(heads) + " heads";
+  return copies == 0 ? text
+                     : text + ", then " + models::duration_text(whole_ms - map_ms) + " for " + std::to_string(copies) +
+                           " shuffled copies";
+}
+
+Result<KnockedOut> KnockOut::measure_in_parts(const KnockOutKey& key, const MeasureContext& context,
+                                              const SoFar& so_far) const {
+  constexpr double kLongMs = 1000;  // from which on the estimate is said before anything is measured
+  const models::Model& model = *context.column.model;
   models::KnockOutOptions options{key.to, key.measure, -1, key.at};
   if (!key.token.empty()) {
-    LOCUS_TRY(options.token, models::token_named(*context.column.model, key.token));
+    LOCUS_TRY(options.token, models::token_named(model, key.token));
   }
   LOCUS_TRY(const auto texts, texts_of(key.folder, context));
   const auto count = static_cast<std::int64_t>(texts->size());
-  const double whole = static_cast<double>(count + key.null);
-  double done = 0;
-  std::vector<models::KnockOutEffects> effects;
-  std::vector<Field> null;
-  for (std::int64_t n = 0; n < count; ++n) {
-    const models::Trace& text = *(*texts)[static_cast<std::size_t>(n)];
-    LOCUS_TRY(effects.emplace_back(),
-              models::knock_out(*context.column.model, text, options, context.stop, part_of(context, done, 1, whole)));
-    done += 1;
-    // The copies are shared out between the texts.
-    const std::int64_t copies = key.null / count + (n < key.null % count ? 1 : 0);
-    if (copies > 0) {
-      LOCUS_TRY(std::vector<Field> shuffled,
-                models::knock_out_shuffled(*context.column.model, text, options, copies,
-                                           static_cast<std::uint64_t>(key.seed + n), context.stop,
-                                           part_of(context, done, static_cast<double>(copies), whole)));
-      null.insert(null.end(), shuffled.begin(), shuffled.end());
-      done += static_cast<double>(copies);
+  const auto maps = static_cast<double>(count + key.null);
+  const std::int64_t heads = model.info().layers * model.info().heads;
+  std::string expected;
+  if (so_far) {
+    const double one_ms = map_ms(key, model, texts->front()->length());
+    if (one_ms * maps > kLongMs) {
+      expected = estimate_text(one_ms * static_cast<double>(count), one_ms * maps, heads * count, key.null);
+      report(context.progress, 0, expected);
     }
+  }
+  std::vector<models::KnockOutEffects> effects;
+  const auto show = [&](const models::KnockOutEffects& some, const std::string& missing) {
+    KnockedOut part;
+    part.effect = some.effect;
+    part.missing = missing;
+    so_far(std::move(part), false);
+  };
+  for (std::int64_t n = 0; n < count; ++n) {
+    if (so_far && count == 1) {
+      options.so_far = [&](const models::KnockOutEffects& some) {
+        const auto done = std::ranges::count_if(some.effect.values, [](float each) { return !std::isnan(each); });
+        show(some, joined_notes(std::to_string(done) + " of " + std::to_string(heads) + " heads so far", expected));
+      };
+    }
+    LOCUS_TRY(effects.emplace_back(),
+              models::knock_out(model, *(*texts)[static_cast<std::size_t>(n)], options, context.stop,
+                                part_of(context, static_cast<double>(n), 1, maps)));
   }
   KnockedOut made;
   made.texts = count;
   average(effects, texts->front()->length(), made);
+  if (so_far && key.null > 0) {
+    KnockedOut part = made;
+    part.missing = "the shuffled copies are still to come";
+    so_far(std::move(part), true);
+  }
+  std::vector<Field> null;
+  for (std::int64_t n = 0; n < count; ++n) {
+    // The copies are shared out between the texts.
+    const std::int64_t copies = key.null / count + (n < key.null % count ? 1 : 0);
+    if (copies == 0) {
+      continue;
+    }
+    LOCUS_TRY(std::vector<Field> shuffled,
+              models::knock_out_shuffled(model, *(*texts)[static_cast<std::size_t>(n)], options, copies,
+                                         static_cast<std::uint64_t>(key.seed + n), context.stop,
+                                         part_of(context, static_cast<double>(count) + static_cast<double>(null.size()),
+                                                 static_cast<double>(copies), maps)));
+    null.insert(null.end(), shuffled.begin(), shuffled.end());
+  }
   if (!null.empty()) {
     std::tie(made.low, made.high) = analysis::expected_range(null);
   }
@@ -325,7 +383,7 @@ std::string largest_text(const KnockedOut& made) {
 // The note under the map, which names no effect that is marked.
 std::string note_of(const KnockedOut& made, const KnockOutKey& key) {
   const std::string largest = largest_text(made);
-  return joined_notes(largest.empty() ? "" : "largest: " + largest, marks_note(made, key));
+  return joined_notes(made.missing, joined_notes(largest.empty() ? "" : "largest: " + largest, marks_note(made, key)));
 }
 
 // "change of loss (nats a token): largest of head 3.2, 0.562 ± 0.10; 3 of 16 heads are outside the null".
@@ -335,6 +393,9 @@ std::string statement_of(const KnockedOut& made, const std::string& quantity) {
                              : made.has_margin() ? "told from 0 by its interval"
                                                  : "";
   const std::string largest = largest_text(made);
+  if (largest.empty() && beyond.empty()) {
+    return quantity + ": no head is measured yet";
+  }
   if (largest.empty()) {
     return quantity + ": none of the " + heads + "is " + beyond;
   }

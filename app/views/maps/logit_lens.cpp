@@ -1,4 +1,5 @@
 // `logit-lens`: what the model would predict if it stopped before each layer.
+#include <cmath>
 #include <utility>
 
 #include "app/views/shared/alignment.h"
@@ -47,12 +48,20 @@ class LogitLensView final : public MeasuredView<std::string, Lens> {
     return option<std::string>(input, "token");
   }
   Result<Lens> measure(const std::string& name, const MeasureContext& context) const override {
-    std::int64_t token = -1;
+    return measure_in_parts(name, context, {});
+  }
+  // Rows as they come.
+  Result<Lens> measure_in_parts(const std::string& name, const MeasureContext& context,
+                                const SoFar& so_far) const override {
+    models::LensOptions options;
     if (!name.empty()) {
-      LOCUS_TRY(token, models::token_named(*context.column.model, name));
+      LOCUS_TRY(options.token, models::token_named(*context.column.model, name));
     }
-    LOCUS_TRY(models::LogitLens lens,
-              models::logit_lens(*context.column.model, *context.column.trace, token, context.stop, context.progress));
+    if (so_far) {
+      options.so_far = [&so_far](const models::LogitLens& lens) { so_far(Lens{lens}, false); };
+    }
+    LOCUS_TRY(models::LogitLens lens, models::logit_lens(*context.column.model, *context.column.trace, options,
+                                                         context.stop, context.progress));
     return Lens{std::move(lens)};
   }
   Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const override;
@@ -85,6 +94,15 @@ std::vector<std::string> LogitLensView::said_of(const ViewInput& input, const Hi
                                                   : "before layer " + std::to_string(cell->row)};
 }
 
+// Rows that are still to come, which are the first ones.
+std::int64_t rows_left(const Field& field) {
+  std::int64_t left = 0;
+  while (left < field.rows && field.columns > 0 && std::isnan(field.at(left, 0))) {
+    ++left;
+  }
+  return left;
+}
+
 Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers& numbers) const {
   const bool likeliest = option<std::string>(input, "token").empty();
   Fields fields;
@@ -100,6 +118,12 @@ Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers
     std::vector<std::string> said;
     for (std::size_t cell = 0; cell < lens.ids.size(); ++cell) {
       const auto share = static_cast<double>(field.values[cell]);
+      if (std::isnan(share)) {  // a row that is still to come
+        texts.emplace_back();
+        details.emplace_back();
+        said.emplace_back();
+        continue;
+      }
       const std::string rank = std::to_string(lens.ranks[cell]);
       texts.push_back(likeliest ? lens.labels[cell] : rank);
       details.push_back(fixed_text(share, 2));
@@ -108,7 +132,7 @@ Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers
     std::vector<std::string> layers = *counted_names(field.rows);
     layers.back() = "out";
     figure::Panel panel;
-    name_after(input.columns[n], panel, likeliest ? "" : " · “" + lens.labels.front() + "”");
+    name_after(input.columns[n], panel, likeliest ? "" : " · “" + lens.labels.back() + "”");
     panel.x = cells_across("position", field.columns, shared_names(token_labels(*input.columns[n].trace)));
     panel.x.blocks = picture_blocks(input, input.columns[n]);
     panel.y = cells_down("layer", field.rows, shared_names(std::move(layers)));
@@ -120,6 +144,10 @@ Result<figure::Figure> LogitLensView::draw(const ViewInput& input, const Numbers
     panel.color_bar_label = likeliest ? "probability of the likeliest token" : "probability of the token";
     panel.note = likeliest ? "cells: the likeliest token, which has rank 1, and its probability where there is room"
                            : "cells: the token's rank, and its probability where there is room";
+    if (const std::int64_t left = rows_left(field); left > 0) {
+      panel.note =
+          std::to_string(field.rows - left) + " of " + std::to_string(field.rows) + " rows so far; " + panel.note;
+    }
     figure.panels.push_back(std::move(panel));
   }
   return figure;

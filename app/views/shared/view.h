@@ -51,6 +51,10 @@ struct ViewInput : ViewParameters {
   std::shared_ptr<FieldCache> cache;  // null: every field is computed
   StopToken stop;
   Progress progress;
+  // Told what a long measurement has so far, as a figure to be shown meanwhile: from `so_far_ms` after its beginning on,
+  // and not more often. Null: nobody looks on.
+  std::function<void(figure::Figure)> so_far = {};
+  double so_far_ms = 300;
 };
 
 // ---- what a view says of itself

@@ -45,11 +45,13 @@ FigureScheduler::Made FigureScheduler::figure_of(const views::View& view, views:
   return Drawn{std::make_shared<const figure::Figure>(std::move(made)), begun, time.ms()};
 }
 
-FigureScheduler::FigureScheduler(Worker& worker, const CheckpointList& columns, const History& history, double step_ms)
+FigureScheduler::FigureScheduler(Worker& worker, const CheckpointList& columns, const History& history, double step_ms,
+                                 double so_far_ms)
     : worker_(worker),
       columns_(columns),
       history_(history),
       step_ms_(step_ms),
+      so_far_ms_(so_far_ms),
       cache_(std::make_shared<views::FieldCache>(kCacheBytes)) {}
 
 const views::View& FigureScheduler::view() const {
@@ -153,8 +155,15 @@ void FigureScheduler::draw(double step_ms, std::optional<Worker::Clock::time_poi
   input.step_ms = step_ms;
   worker_.submit<Drawn>(
       step_ms > 0 ? Priority::kExact : Priority::kTile, kFigure, "Drawing " + view().info().title,
-      [view = &view(), input](StopToken stop, const Progress& progress) {
-        return figure_of(*view, input, std::move(stop), progress);
+      [this, view = &view(), input, state = history_.state(), ids = columns_.shown_ids()](StopToken stop,
+                                                                                          const Progress& progress) {
+        views::ViewInput told = input;
+        told.so_far_ms = so_far_ms_;
+        told.so_far = [this, &state, &ids](figure::Figure made) {
+          auto part = std::make_shared<const figure::Figure>(std::move(made));
+          worker_.tell([this, state, ids, part = std::move(part)] { show_part(part, state, ids); });
+        };
+        return figure_of(*view, std::move(told), std::move(stop), progress);
       },
       [this, state = history_.state(), ids = columns_.shown_ids(), step_ms, since](Made made) {
         const std::int64_t left = made.ok() ? views::rows_to_refine(*made->figure) : 0;
@@ -169,6 +178,18 @@ void FigureScheduler::draw(double step_ms, std::optional<Worker::Clock::time_poi
         show(std::move(made), state, ids);
       },
       since);
+}
+
+void FigureScheduler::show_part(std::shared_ptr<const figure::Figure> part, const session::ViewState& state,
+                                const std::vector<int>& ids) {
+  drawing_ = false;
+  early_layer_ = -1;
+  error_.reset();
+  figure_ = std::move(part);
+  figure_state_ = state;
+  figure_ids_ = ids;
+  Q_EMIT drawn();
+  Q_EMIT changed();
 }
 
 void FigureScheduler::show(Made made, const session::ViewState& state, const std::vector<int>& ids) {

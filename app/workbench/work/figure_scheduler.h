@@ -22,8 +22,10 @@ class FigureScheduler : public QObject {
   Q_OBJECT
 
  public:
-  // `step_ms`: time between two pictures of a large map that becomes exact.
-  FigureScheduler(Worker& worker, const CheckpointList& columns, const History& history, double step_ms);
+  // `step_ms`: time between two pictures of a large map that becomes exact; `so_far_ms`: between two of a measurement
+  // that shows what it has.
+  FigureScheduler(Worker& worker, const CheckpointList& columns, const History& history, double step_ms,
+                  double so_far_ms = 300);
 
   const views::View& view() const;
   // The input of the current view; without columns if nothing has run.
@@ -79,12 +81,16 @@ class FigureScheduler : public QObject {
   // Samples large maps (step_ms 0), then repeats until they are exact. `since`: when the first of these steps began.
   void draw(double step_ms, std::optional<Worker::Clock::time_point> since);
   void draw_early(bool again);
+  // What a measurement under way has so far, in place of the figure.
+  void show_part(std::shared_ptr<const figure::Figure> part, const session::ViewState& state,
+                 const std::vector<int>& ids);
   void show(Made made, const session::ViewState& state, const std::vector<int>& ids);
 
   Worker& worker_;
   const CheckpointList& columns_;
   const History& history_;
   const double step_ms_;
+  const double so_far_ms_;
   std::shared_ptr<const figure::Figure> figure_;
   session::ViewState figure_state_;
   std::vector<int> figure_ids_;  // ids of its columns

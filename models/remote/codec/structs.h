@@ -528,6 +528,10 @@ void members(Structs, Is<models::TokenPair> auto& x, auto& visit) {
   visit("key_label", x.key_label);
   visit("logit", x.logit);
 }
+// `so_far` belongs to one end.
+void members(Structs, Is<models::LensOptions> auto& x, auto& visit) {
+  visit("token", x.token);
+}
 void members(Structs, Is<models::KnockOutOptions> auto& x, auto& visit) {
   visit("to", x.to);
   visit("measure", x.measure);

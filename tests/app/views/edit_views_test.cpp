@@ -136,6 +136,79 @@ TEST(EditViews, KnockOutsNullIsTheEffectOnShuffledTexts) {
   EXPECT_NE(panel.note.find("stroke: " + std::to_string(struck) + " of "), std::string::npos) << panel.note;
 }
 
+// While a measurement is under way its figure has the heads so far, then the map without its null.
+TEST(EditViews, KnockOutShowsHeadsAsTheyCome) {
+  ViewInput input = input_of();
+  input.options = Settings{{"null", std::int64_t{2}}};
+  const figure::Figure whole = *view_of("knock-out").figure(input);
+  std::vector<figure::Figure> parts;
+  input.so_far = [&](figure::Figure part) { parts.push_back(std::move(part)); };
+  input.so_far_ms = 0;
+  const figure::Figure again = *view_of("knock-out").figure(input);
+  EXPECT_EQ(again.panels.front().note, whole.panels.front().note);
+  EXPECT_EQ(again.statement, whole.statement);
+  const auto cells = [](const figure::Figure& figure) {
+    return std::get<figure::HeatMap>(figure.panels.front().layers.front()).field->values;
+  };
+  const models::ModelInfo& info = input.columns.front().model->info();
+  ASSERT_GT(parts.size(), static_cast<std::size_t>(info.layers));
+  std::size_t before = 0;
+  for (std::size_t n = 0; n + 1 < parts.size(); ++n) {
+    std::size_t done = 0;
+    for (std::size_t cell = 0; cell < cells(parts[n]).size(); ++cell) {
+      if (const float value = cells(parts[n])[cell]; !std::isnan(value)) {
+        ++done;
+        EXPECT_EQ(value, cells(whole)[cell]);
+      }
+    }
+    EXPECT_GT(done, before);
+    before = done;
+    const std::string expected =
+        std::to_string(done) + " of " + std::to_string(info.layers * info.heads) + " heads so far";
+    EXPECT_EQ(parts[n].panels.front().note.rfind(expected, 0), 0U) << parts[n].panels.front().note;
+  }
+  EXPECT_EQ(cells(parts.back()), cells(whole));
+  EXPECT_EQ(parts.back().panels.front().note.rfind("the shuffled copies are still to come", 0), 0U);
+  EXPECT_EQ(parts.back().panels.front().note.find("stroke"), std::string::npos);
+  // A short one is not shown in parts.
+  parts.clear();
+  input.so_far_ms = 1e9;
+  ASSERT_TRUE(view_of("knock-out").figure(input).ok());
+  EXPECT_TRUE(parts.empty());
+}
+
+// So does the logit lens, whose prediction comes first, beside the columns that are done.
+TEST(EditViews, TheLogitLensShowsRowsAsTheyCome) {
+  for (const char* token : {"", "7"}) {
+    ViewInput input = pair_of();
+    input.options = Settings{{"token", std::string(token)}};
+    const figure::Figure whole = *view_of("logit-lens").figure(input);
+    std::vector<figure::Figure> parts;
+    input.so_far = [&](figure::Figure part) { parts.push_back(std::move(part)); };
+    input.so_far_ms = 0;
+    ASSERT_TRUE(view_of("logit-lens").figure(input).ok());
+    const std::int64_t rows = input.columns.front().model->info().layers + 1;
+    ASSERT_EQ(parts.size(), 2U);
+    for (std::size_t n = 0; n < parts.size(); ++n) {
+      constexpr std::int64_t kShown = 1;
+      const std::size_t panels = n + 1;
+      ASSERT_EQ(parts[n].panels.size(), panels);
+      const figure::Panel& panel = parts[n].panels.back();
+      EXPECT_EQ(panel.title, whole.panels[panels - 1].title);
+      const std::string expected = std::to_string(kShown) + " of " + std::to_string(rows) + " rows so far";
+      EXPECT_EQ(panel.note.rfind(expected, 0), 0U) << panel.note;
+      const auto& map = std::get<figure::HeatMap>(panel.layers.front());
+      const auto& all = std::get<figure::HeatMap>(whole.panels[panels - 1].layers.front());
+      for (std::size_t cell = 0; cell < map.field->values.size(); ++cell) {
+        const bool done = static_cast<std::int64_t>(cell) / map.field->columns >= rows - kShown;
+        EXPECT_EQ(std::isnan(map.field->values[cell]), !done);
+        EXPECT_EQ((*map.texts)[cell], done ? (*all.texts)[cell] : "");
+        EXPECT_EQ((*map.said)[cell], done ? (*all.said)[cell] : "");
+      }
+    }
+  }
+}
+
 // The interval is that of the tokens' changes of loss, taken pair by pair; a ring stands where it holds 0.
 TEST(EditViews, KnockOutsMarginIsTheIntervalOfPairedLosses) {
   ViewInput input = input_of();

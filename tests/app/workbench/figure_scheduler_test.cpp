@@ -4,12 +4,16 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "app/workbench/work/columns.h"
 #include "core/base/work_time.h"
 #include "tests/support/event_loop.h"
 #include "tests/support/fake_model.h"
+#include "tests/support/paths.h"
 
 namespace locus::workbench {
 namespace {
@@ -124,6 +128,39 @@ TEST_F(FigureScheduler, AViewThatHasNothingToShowSaysWhy) {
   EXPECT_EQ(scheduler_.figure(), nullptr);
   ASSERT_TRUE(scheduler_.error().has_value());
   EXPECT_EQ(scheduler_.error()->code, ErrorCode::kUnsupported);
+}
+
+// A measurement that takes long is seen in parts, and then whole.
+TEST_F(FigureScheduler, AMeasurementShowsWhatItHas) {
+  Columns columns{worker_, input_, "cpu",
+                  [](const std::filesystem::path& path, const models::OpenOptions& options, const StopToken& stop,
+                     const Progress& progress) { return models::open(path, options, stop, progress); }};
+  QObject::connect(&input_, &LiveInput::due, &columns.runs(), &CheckpointRuns::run_all);
+  workbench::FigureScheduler scheduler{worker_, columns.list(), history_, 1e-9, 0};
+  session::ViewState state;
+  state.view = "logit-lens";
+  history_.set(state);
+  type("one two");
+  session::CheckpointEntry entry;
+  entry.path = test::source_dir() + "/assets/checkpoints/text-rope";
+  columns.open(entry);
+  ASSERT_TRUE(wait([&] {
+    worker_.drain();
+    return worker_.idle() && !columns.list().shown().empty() && !columns.list().running();
+  }));
+  std::vector<std::string> notes;
+  QObject::connect(&scheduler, &workbench::FigureScheduler::changed, &scheduler, [&] {
+    ASSERT_NE(scheduler.figure(), nullptr);
+    notes.push_back(scheduler.figure()->panels.front().note);
+  });
+  scheduler.update();
+  ASSERT_TRUE(wait([&] {
+    worker_.drain();
+    return worker_.idle() && !scheduler.pending();
+  }));
+  ASSERT_EQ(notes.size(), 2U);  // the prediction, then the other rows, which a short text has at once
+  EXPECT_EQ(notes.front().rfind("1 of 5 rows so far", 0), 0U) << notes.front();
+  EXPECT_EQ(notes.back().find("so far"), std::string::npos) << notes.back();
 }
 
 TEST_F(FigureScheduler, TheInspectedCellIsThePointedAtOrThePinned) {

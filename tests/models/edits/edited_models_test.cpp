@@ -236,5 +236,51 @@ TEST(EditedModels, AnEffectOnATraceNamesTheFirstLayerThatDiffers) {
   }
 }
 
+// The unedited pass of an input is run once, whatever edits follow; another input has its own.
+TEST(EditedModels, TheUneditedPassOfAnEffectIsRunOnce) {
+  for (const char* name : {"text-rope", "text-tape", "text-learned"}) {
+    SCOPED_TRACE(name);
+    const auto model = bundled(name);
+    const auto passes_of = [&](const models::Model& edited, const models::Trace& trace, models::EffectOnTrace& effect) {
+      int passes = 0;
+      std::string last;
+      auto made = models::effect_on(edited, trace, {}, [&](const ProgressReport& news) {
+        passes += news.what != last && news.what.starts_with("layer 1 of ") ? 1 : 0;
+        last = news.what;
+      });
+      EXPECT_TRUE(made.ok());
+      effect = made.ok() ? *std::move(made) : models::EffectOnTrace{};
+      return passes;
+    };
+    const auto first = edited_model(model, {"head 0.1 zero"});
+    const auto second = edited_model(model, {"head 0.2 mean", "shift 2:5 by 7"});
+    const auto first_trace = run(*first);
+    const auto second_trace = run(*second);
+    models::Input other_words;
+    other_words.text = "Another text, of other words.";
+    const auto other_trace = first->run(other_words, everything());
+    ASSERT_TRUE(other_trace.ok());
+    models::EffectOnTrace once, again, of_second, of_other, back;
+    EXPECT_EQ(passes_of(*first, *first_trace, once), 2);
+    EXPECT_EQ(passes_of(*first, *first_trace, again), 1);
+    EXPECT_EQ(passes_of(*second, *second_trace, of_second), 1);
+    EXPECT_EQ(passes_of(*first, **other_trace, of_other), 2);
+    EXPECT_EQ(passes_of(*first, *first_trace, back), 2);
+    for (const models::EffectOnTrace* same : {&again, &back}) {
+      EXPECT_EQ(same->kl, once.kl);
+      EXPECT_EQ(same->delta, once.delta);
+      EXPECT_EQ(same->loss, once.loss);
+      EXPECT_EQ(same->first_layer, once.first_layer);
+    }
+    // As from a model that has measured nothing yet.
+    const auto fresh = edited_model(bundled(name), {"head 0.2 mean", "shift 2:5 by 7"});
+    models::EffectOnTrace expected;
+    EXPECT_EQ(passes_of(*fresh, *run(*fresh), expected), 2);
+    EXPECT_EQ(of_second.kl, expected.kl);
+    EXPECT_EQ(of_second.loss_edited, expected.loss_edited);
+    EXPECT_NE(of_other.kl.size(), once.kl.size());
+  }
+}
+
 }  // namespace
 }  // namespace locus::test

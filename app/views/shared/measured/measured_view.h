@@ -5,6 +5,7 @@
 //                theme is no part of it, so that none of them ever measures again.
 //   measure      from the key and the runs alone: the numbers. Called on the worker, once for the figure and its data,
 //                with progress and a token to stop; kept in the input's cache under the key and the traces.
+//   measure_in_parts  measure() of a long measurement, which also gives what it has so far
 //   draw         the figure of these numbers
 //   table        the data of these numbers
 //
@@ -24,6 +25,7 @@
 //   };
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -83,6 +85,13 @@ class MeasuredView : public View {
   // Errors: kUsage for options that make no sense together, kUnsupported for a column.
   virtual Result<Key> measure_key(const ViewInput& input, std::size_t column) const = 0;
   virtual Result<Measured> measure(const Key& key, const MeasureContext& context) const = 0;
+  // measure() for views that have numbers early: it gives those to `so_far`, which is null where nobody looks on; `last`:
+  // the next ones come much later, so these are shown however soon they follow others.
+  using SoFar = std::function<void(Measured numbers, bool last)>;
+  virtual Result<Measured> measure_in_parts(const Key& key, const MeasureContext& context,
+                                            const SoFar& /*so_far*/) const {
+    return measure(key, context);
+  }
   virtual Result<figure::Figure> draw(const ViewInput& input, const Numbers& numbers) const = 0;
   virtual Result<Data> table(const ViewInput& input, const Numbers& numbers) const = 0;
   // The first column that is measured: 1 where each is compared with the first.
@@ -116,10 +125,41 @@ class MeasuredView : public View {
     for (std::size_t n = first_measured(); n < input.columns.size(); ++n) {
       LOCUS_CHECK(available(input.columns[n]));
       LOCUS_TRY(const Key key, measure_key(input, n));
-      LOCUS_TRY(Pointer made, measured(input, n, key));
+      if (input.stop.stop_requested()) {
+        return cancelled();
+      }
+      const SoFar so_far = shown_so_far(input, n, numbers);
+      LOCUS_TRY(Pointer made, analysed<Measured>(input, input.columns[n], traces(input, n), {info().name, key}, [&] {
+                  return measure_in_parts(key, MeasureContext(input, n), so_far);
+                }));
       numbers.push_back(std::move(made));
     }
     return numbers;
+  }
+  // Draws the columns up to `column`, whose numbers are not all there, beside those that are done. Null where nobody
+  // looks on.
+  SoFar shown_so_far(const ViewInput& input, std::size_t column, const Numbers& done) const {
+    if (!input.so_far || first_measured() > 0) {
+      return {};
+    }
+    using Clock = std::chrono::steady_clock;
+    const std::chrono::duration<double, std::milli> interval(input.so_far_ms);
+    const Clock::time_point begun = Clock::now();
+    return [this, &input, &done, column, interval, begun, shown_at = begun](Measured numbers, bool last) mutable {
+      const Clock::time_point now = Clock::now();
+      if (now - (last ? begun : shown_at) < interval) {
+        return;
+      }
+      shown_at = now;
+      ViewInput part = input;
+      part.columns.resize(column + 1);
+      part.so_far = nullptr;
+      Numbers shown = done;
+      shown.push_back(std::make_shared<const Measured>(std::move(numbers)));
+      if (auto figure = draw(part, shown); figure.ok()) {
+        input.so_far(*std::move(figure));
+      }
+    };
   }
 };
 

@@ -1,0 +1,105 @@
+// Knock-outs that take over layers and share passes over the vocabulary, against whole runs of the edited model.
+#include "models/api/knock_out.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "models/engine/loaded_model.h"
+#include "models/engine/trace/recorded_trace.h"
+#include "tests/support/bundled.h"
+
+namespace locus::test {
+namespace {
+
+constexpr double kEffectTolerance = 2e-5;
+constexpr const char* kCatSentence = "The cat sat on the mat, and the dog sat on the cat.";
+
+// (T, V) of a whole run, in float64.
+at::Tensor log_shares(const models::Model& model) {
+  models::Input input;
+  input.text = kCatSentence;
+  const auto trace = model.run(input, {.keep = {"logits"}, .all_logits = true});
+  EXPECT_TRUE(trace.ok());
+  return models::recorded_of(**trace)->data().logits.to(at::kDouble).log_softmax(-1);
+}
+
+at::Tensor changes(const at::Tensor& before, const at::Tensor& after, const models::Trace& trace) {
+  std::vector<std::int64_t> next;
+  for (std::size_t n = 1; n < trace.tokens().size(); ++n) {
+    next.push_back(trace.tokens()[n].id);
+  }
+  const at::Tensor ids = at::tensor(next, at::kLong).unsqueeze(1);
+  return (before - after).slice(0, 0, ids.size(0)).gather(1, ids).squeeze(1);
+}
+
+TEST(KnockOut, IsTheEffectOfAWholeRun) {
+  for (const char* name : {"text-rope", "text-tape"}) {
+    const auto model = bundled(name);
+    const auto column = column_of(model, kCatSentence);
+    const at::Tensor before = log_shares(*model);
+    constexpr std::int64_t kAt = 9;
+    models::KnockOutOptions options;
+    const auto loss = models::knock_out(*model, *column.trace, options);
+    options.measure = models::KnockOutMeasure::kKl;
+    const auto kl = models::knock_out(*model, *column.trace, options);
+    options.measure = models::KnockOutMeasure::kLogit;
+    options.position = kAt;
+    const auto logit = models::knock_out(*model, *column.trace, options);
+    options.position = -1;
+    options.token = 11;
+    const auto last = models::knock_out(*model, *column.trace, options);
+    ASSERT_TRUE(loss.ok() && kl.ok() && logit.ok() && last.ok());
+    for (std::int64_t layer = 0; layer < model->info().layers; ++layer) {
+      for (std::int64_t head = 0; head < model->info().heads; ++head) {
+        const std::string place = std::to_string(layer) + "." + std::to_string(head);
+        SCOPED_TRACE(std::string(name) + ", head " + place);
+        const at::Tensor after = log_shares(*with_edit(model, "head " + place + " zero"));
+        const at::Tensor each = changes(before, after, *column.trace);
+        EXPECT_NEAR(loss->effect.at(layer, head), each.mean().item<double>(), kEffectTolerance);
+        const double error = each.std().item<double>() / std::sqrt(static_cast<double>(each.size(0)));
+        EXPECT_NEAR(loss->error.at(layer, head), error, kEffectTolerance);
+        EXPECT_NEAR(kl->effect.at(layer, head), (before.exp() * (before - after)).sum(1).mean().item<double>(),
+                    kEffectTolerance);
+        const std::int64_t best = before[kAt].argmax().item<std::int64_t>();
+        EXPECT_NEAR(logit->effect.at(layer, head), (after - before)[kAt][best].item<double>(), 1e-4);
+        EXPECT_NEAR(last->effect.at(layer, head), (after - before)[-1][11].item<double>(), 1e-4);
+      }
+    }
+  }
+}
+
+// Heads are told as they come, as they stay.
+TEST(KnockOut, TellsHeadsAsTheyCome) {
+  const auto model = bundled("text-rope");
+  const auto column = column_of(model, kCatSentence);
+  std::vector<models::KnockOutEffects> parts;
+  models::KnockOutOptions options;
+  options.so_far = [&](const models::KnockOutEffects& part) { parts.push_back(part); };
+  const auto whole = models::knock_out(*model, *column.trace, options);
+  ASSERT_TRUE(whole.ok());
+  ASSERT_GE(parts.size(), static_cast<std::size_t>(model->info().layers));
+  std::int64_t before = 0;
+  for (const models::KnockOutEffects& part : parts) {
+    std::int64_t done = 0;
+    for (std::size_t cell = 0; cell < part.effect.values.size(); ++cell) {
+      if (!std::isnan(part.effect.values[cell])) {
+        ++done;
+        EXPECT_EQ(part.effect.values[cell], whole->effect.values[cell]);
+        EXPECT_EQ(part.error.values[cell], whole->error.values[cell]);
+      }
+    }
+    EXPECT_GT(done, before);
+    before = done;
+  }
+  EXPECT_EQ(before, model->info().layers * model->info().heads);
+  // The shuffled copies tell nothing.
+  parts.clear();
+  ASSERT_TRUE(models::knock_out_shuffled(*model, *column.trace, options, 2, 1).ok());
+  EXPECT_TRUE(parts.empty());
+}
+
+}  // namespace
+}  // namespace locus::test
