@@ -16,6 +16,7 @@ namespace {
 constexpr std::int64_t kKeys = 64;                        // that a block of queries passes at once
 constexpr double kLeastSquare = 1e-6;                     // added to |w|², so that a w of zeros stays one
 constexpr std::int64_t kNumbers = std::int64_t{1} << 24;  // of the products P that are held at once
+constexpr std::int64_t kMeanTokens = 4096;                // whose directions are held at once
 constexpr std::int64_t kMaxTaps = 64;
 constexpr double kFirstDeviation = 0.02;  // of matrices and of the convolution, as in the published code
 constexpr std::int64_t kMaxRank = std::int64_t{1} << 20;
@@ -200,11 +201,17 @@ at::Tensor Path::strengths(const Prepared& prepared) const {
   return with_given(all, prepared.given_strengths, {0, heads}, {0, own.size(2)});
 }
 
-at::Tensor Path::mean_direction(const Prepared& prepared, std::int64_t layer) const {
+at::Tensor Path::mean_direction(const Prepared& prepared, std::int64_t layer, Range heads) const {
   Prepared own = prepared;
   own.given_direction.reset();
-  const Reflections all = reflections(own, layer, {0, own.query.size(1)}, {0, own.gate_key.size(2)});
-  return unit_length(all.direction.mean(2, false, at::kDouble));
+  const std::int64_t tokens = own.gate_key.size(2);
+  at::Tensor sum =
+      at::zeros({own.query.size(0), heads.size(), shape_.head_width}, own.query.options().dtype(at::kDouble));
+  for (std::int64_t begin = 0; begin < tokens; begin += kMeanTokens) {
+    const Range part{begin, std::min(begin + kMeanTokens, tokens)};
+    sum = sum + reflections(own, layer, heads, part).direction.sum(2, false, at::kDouble);
+  }
+  return unit_length(sum / static_cast<double>(tokens));
 }
 
 TileScores Path::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,

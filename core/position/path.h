@@ -60,7 +60,7 @@ class Path final : public WithOptions<Path, PathOptions>, public Transforming {
   };
   Reflections reflections(const Prepared& prepared, std::int64_t layer, Range heads, Range tokens) const;
   at::Tensor strengths(const Prepared& prepared) const override;
-  at::Tensor mean_direction(const Prepared& prepared, std::int64_t layer) const override;
+  at::Tensor mean_direction(const Prepared& prepared, std::int64_t layer, Range heads) const override;
   at::Tensor deviation(const Prepared& prepared, const Tile& tile) const override;
   at::Tensor carried(const Prepared& prepared, const Tile& tile) const override;
   TransformSteps steps(const Prepared& prepared, std::int64_t layer, std::int64_t head, std::int64_t query,

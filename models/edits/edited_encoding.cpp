@@ -154,7 +154,7 @@ position::TileScores EditedEncoding::score(const Prepared& prepared, const posit
     asked.content = asked.content || heads_[static_cast<std::size_t>(head)].to == HeadTo::kContent;
   }
   const Prepared gated = gates_ ? with_gates(prepared) : prepared;
-  const Prepared given = strengths_ || directed_ ? with_reflections(gated, tile.layer) : gated;
+  const Prepared given = strengths_ || directed_ ? with_reflections(gated, tile.layer, tile.heads) : gated;
   position::TileScores scores = own_->score(places_ ? with_places(given) : given, tile, asked, carry);
   if (soft_cap_ > 0) {
     scores.logits = at::tanh(scores.logits / soft_cap_) * soft_cap_;
@@ -221,16 +221,18 @@ Prepared EditedEncoding::with_strengths(const Prepared& prepared) const {
   return given;
 }
 
-Prepared EditedEncoding::with_reflections(const Prepared& prepared, std::int64_t layer) const {
+Prepared EditedEncoding::with_reflections(const Prepared& prepared, std::int64_t layer, Range heads) const {
   Prepared given = strengths_ ? with_strengths(prepared) : prepared;
   if (!directed_) {
     return given;
   }
   const std::int64_t tokens = prepared.key.size(2);
-  const auto heads = static_cast<std::int64_t>(heads_.size());
-  given.given_direction = own_->transforming()->mean_direction(prepared, layer);
-  given.directed = at::zeros({heads, tokens}, prepared.key.options().dtype(at::kBool));
-  for (std::int64_t h = 0; h < heads; ++h) {
+  const auto all = static_cast<std::int64_t>(heads_.size());
+  const at::Tensor mean = own_->transforming()->mean_direction(prepared, layer, heads);  // (B, h, D)
+  given.given_direction = at::zeros({mean.size(0), all, mean.size(2)}, mean.options());
+  given.given_direction.slice(1, heads.begin, heads.end).copy_(mean);
+  given.directed = at::zeros({all, tokens}, prepared.key.options().dtype(at::kBool));
+  for (std::int64_t h = heads.begin; h < heads.end; ++h) {
     for (const Range& named : heads_[static_cast<std::size_t>(h)].directed) {
       const Range range = named.empty() ? Range{0, tokens} : named.clamped({0, tokens});
       given.directed.select(0, h).slice(0, range.begin, std::max(range.begin, range.end)).fill_(true);

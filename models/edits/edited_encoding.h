@@ -119,18 +119,19 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   at::Tensor strengths(const position::Prepared& prepared) const override {
     return own_->transforming()->strengths(with_strengths(prepared));
   }
-  at::Tensor mean_direction(const position::Prepared& prepared, std::int64_t layer) const override {
-    return own_->transforming()->mean_direction(prepared, layer);
+  at::Tensor mean_direction(const position::Prepared& prepared, std::int64_t layer, Range heads) const override {
+    return own_->transforming()->mean_direction(prepared, layer, heads);
   }
   at::Tensor deviation(const position::Prepared& prepared, const position::Tile& tile) const override {
-    return own_->transforming()->deviation(with_reflections(prepared, tile.layer), tile);
+    return own_->transforming()->deviation(with_reflections(prepared, tile.layer, tile.heads), tile);
   }
   at::Tensor carried(const position::Prepared& prepared, const position::Tile& tile) const override {
-    return own_->transforming()->carried(with_reflections(prepared, tile.layer), tile);
+    return own_->transforming()->carried(with_reflections(prepared, tile.layer, tile.heads), tile);
   }
   position::TransformSteps steps(const position::Prepared& prepared, std::int64_t layer, std::int64_t head,
                                  std::int64_t query, std::int64_t key, const StopToken& stop) const override {
-    return own_->transforming()->steps(with_reflections(prepared, layer), layer, head, query, key, stop);
+    return own_->transforming()->steps(with_reflections(prepared, layer, {head, head + 1}), layer, head, query, key,
+                                       stop);
   }
   double scale() const override { return own_->scale(); }
   bool hard_attention() const override { return own_->hard_attention(); }
@@ -159,8 +160,8 @@ class EditedEncoding final : public position::PositionEncoding, public position:
   position::Prepared with_gates(const position::Prepared& prepared) const;
   // With Prepared::given_strengths of the edited heads.
   position::Prepared with_strengths(const position::Prepared& prepared) const;
-  // With the directions of the edited heads too.
-  position::Prepared with_reflections(const position::Prepared& prepared, std::int64_t layer) const;
+  // With the directions of the edited ones of these heads too.
+  position::Prepared with_reflections(const position::Prepared& prepared, std::int64_t layer, Range heads) const;
   // With the positions of the edited heads.
   position::Prepared with_places(const position::Prepared& prepared) const;
   // (B, R, K) scaled and biased in float64, clamped to ±kMaxScore; −∞ where a formula masks.

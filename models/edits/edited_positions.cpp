@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "core/base/shown.h"
 #include "models/edits/edited_encoding.h"

@@ -34,8 +34,8 @@ class Transforming {
   virtual ~Transforming() = default;
   // (B, H, T) β of every token for each query head; those of Prepared::given_strengths in their place.
   virtual at::Tensor strengths(const Prepared& prepared) const = 0;
-  // (B, H, D) of unit length along the mean of each query head's own w over the tokens; zeros where that mean is 0.
-  virtual at::Tensor mean_direction(const Prepared& prepared, std::int64_t layer) const = 0;
+  // (B, h, D) of unit length along the mean of each query head's own w over the tokens; zeros where that mean is 0.
+  virtual at::Tensor mean_direction(const Prepared& prepared, std::int64_t layer, Range heads) const = 0;
   // (B, h, R, K) ‖P_ij − I‖_F, 0 on the diagonal; cells j > i hold no meaning. Precondition: D ≤ kMaxWidth.
   virtual at::Tensor deviation(const Prepared& prepared, const Tile& tile) const = 0;
   // (B, h, R, K) cos(P_ijᵀ k_j, k_j), 1 on the diagonal and 0 for a key that is erased; likewise.
