@@ -86,6 +86,12 @@ Status finish_vipllava(const CheckpointFiles& checkpoint, const Config& vision, 
   const Config& config = checkpoint.config;
   LOCUS_CHECK(finish_llava(checkpoint, vision, text, plan));
   if (!config.has("vision_feature_layer")) {
+    constexpr std::int64_t kLeastLayers = 10;  // for the states −2, −5, −8, −11 and 6
+    if (plan.tower.spec.depth() < kLeastLayers) {
+      return bad_input(
+          "expected states of a tower of " + std::to_string(plan.tower.spec.depth()) + " layers, found none",
+          config.context("vision_feature_layer"));
+    }
     for (const std::int64_t layer : {-5, -8, -11}) {
       plan.connector.states.push_back(plan.tower.spec.depth() + 1 + layer);
     }

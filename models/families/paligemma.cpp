@@ -18,7 +18,11 @@ Result<Family> paligemma_text(const CheckpointFiles& /*checkpoint*/, const Confi
   return type == "gemma" ? Result<Family>(gemma_text()) : family_named(type, text);
 }
 
-Status finish_paligemma(const CheckpointFiles& /*checkpoint*/, const Config& /*vision*/, Plan& text, VisionPlan& plan) {
+// transformers 5 sets the text's direction, by which the prefix attends to all of itself, and writes the activation as
+// hidden_act, in which "gelu" is the old word for its approximation.
+Status finish_paligemma(const CheckpointFiles& checkpoint, const Config& /*vision*/, Plan& text, VisionPlan& plan) {
+  LOCUS_CHECK(check_fixed_fields(checkpoint.config, {{"text_config.use_bidirectional_attention", {true}},
+                                                     {"text_config.hidden_act", {"gelu", "gelu_pytorch_tanh"}}}));
   keep_table(plan.tower.spec);
   plan.connector.states = {plan.tower.spec.depth()};
   plan.connector.steps = {linear_step("linear", text.spec.width, true)};

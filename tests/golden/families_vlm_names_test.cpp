@@ -127,6 +127,16 @@ TEST(FamiliesVlmNames, TowersWithVisionModel) {
   expect_same_logits("deepseek_vl", {{"model.vision_model.", "model.vision_model.vision_model."}});
 }
 
+// PaliGemma's text as transformers 5 writes it.
+TEST(FamiliesVlmNames, FieldsOfPaligemmasText) {
+  for (const char* const activation : {"gelu", "gelu_pytorch_tanh"}) {
+    expect_same_logits("paligemma", kTowerNames, [&](nlohmann::json& config) {
+      config["text_config"]["use_bidirectional_attention"] = true;
+      config["text_config"]["hidden_act"] = activation;
+    });
+  }
+}
+
 ConfigChange rotated_by(const std::string& word) {
   return [word](nlohmann::json& config) {
     nlohmann::json& vision = config["vision_config"];
@@ -153,6 +163,8 @@ TEST(FamiliesVlmNames, WrongFieldsAreNamed) {
   const std::vector<Wrong> wrong{
       {"mistral3", "/vision_config/rope_parameters", {{"rope_type", "linear"}, {"factor", 2.0}}, "axial or default"},
       {"mistral3", "/vision_config/rope_parameters", {{"rope_type", 3}}, "rope_type"},
+      {"paligemma", "/text_config/use_bidirectional_attention", false, "use_bidirectional_attention"},
+      {"paligemma", "/text_config/hidden_act", "relu", "hidden_act"},
       {"aya_vision", "/downsample_factor", 3, "downsample_factor: expected a number that divides 4 patches, found 3"},
       {"aya_vision", "/downsample_factor", 0, "downsample_factor"},
       {"aya_vision", "/downsample_factor", INT64_MAX, "downsample_factor"},
@@ -172,6 +184,7 @@ TEST(FamiliesVlmNames, WrongFieldsAreNamed) {
       {"vipllava", "/vision_feature_layer", {-2, -9}, "vision_feature_layer: expected states from -4 to 3, found -9"},
       {"vipllava", "/vision_feature_layer", {-2, -4, 3}, "expected shape"},
       {"vipllava", "/vision_feature_layer", "last", "vision_feature_layer"},
+      {"vipllava", "/vision_feature_layer", nullptr, "vision_feature_layer: expected states of a tower of 3 layers"},
       {"vipllava", "/projector_layernorm_eps", true, "projector_layernorm_eps"},
       {"vipllava", "/projector_hidden_act", "sharp", "projector_hidden_act"},
       {"vipllava", "/vision_feature_select_strategy", "full", "vision_feature_select_strategy"}};
