@@ -51,6 +51,13 @@ std::optional<Transposition> transposition_of(char letter) {
   return Transposition{source, source + 1 + left};
 }
 
+char letter_of(const Transposition& transposition) {
+  const auto [source, target] = transposition;
+  // Σ over earlier sources of the targets that each has.
+  const std::int64_t before = source * (2 * kMovedThings - 1 - source) / 2;
+  return kSwapLetters[static_cast<std::size_t>(before + target - source - 1)];
+}
+
 Arrangement identity_arrangement() {
   Arrangement arrangement{};
   std::iota(arrangement.begin(), arrangement.end(), 0);

@@ -30,6 +30,8 @@ struct Transposition {
   std::int64_t target = 0;
 };
 std::optional<Transposition> transposition_of(char letter);
+// Precondition: 0 ≤ source < target < kMovedThings.
+char letter_of(const Transposition& transposition);
 
 // [v]: the thing that stands at place v, both from 0.
 using Arrangement = std::array<std::int64_t, kMovedThings>;

@@ -10,8 +10,8 @@ namespace locus::training {
 
 const std::vector<TaskEntry>& task_list() {
   static const std::vector<TaskEntry> list = {
-      text_task(),     flip_flop_task(), selective_copy_task(), counting_task(), word_count_task(),
-      addition_task(), passkey_task(),   shapes_task(),         captions_task(),
+      text_task(),     flip_flop_task(),    selective_copy_task(), counting_task(), word_count_task(),
+      addition_task(), word_problem_task(), passkey_task(),        shapes_task(),   captions_task(),
   };
   return list;
 }

@@ -14,5 +14,6 @@ TaskEntry selective_copy_task();
 TaskEntry shapes_task();
 TaskEntry text_task();
 TaskEntry word_count_task();
+TaskEntry word_problem_task();
 
 }  // namespace locus::training

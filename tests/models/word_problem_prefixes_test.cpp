@@ -102,6 +102,7 @@ TEST(WordProblemPrefixes, LettersAreTheTranspositionsInOrder) {
       ASSERT_TRUE(swap.has_value());
       EXPECT_EQ(swap->source, source);
       EXPECT_EQ(swap->target, target);
+      EXPECT_EQ(letter_of(*swap), kSwapLetters[letter - 1]);
     }
   }
   EXPECT_EQ(letter, kSwapLetters.size());

@@ -256,6 +256,50 @@ TEST(Tasks, WordCountCountsInTheLastSentences) {
   EXPECT_LT(answers['0'], 480);
 }
 
+// Each letter's permutation matrix multiplies those before it; the answers say where the product is the identity, which
+// it is at a share of the prefixes that no constant answer gets right.
+TEST(Tasks, WordProblemAsksForTheIdentity) {
+  const auto task = task_of("word-problem", {{"letters", std::int64_t{40}}});
+  EXPECT_EQ(task->length(), 41);
+  std::vector<at::Tensor> swaps;
+  for (std::int64_t source = 0; source < 5; ++source) {
+    for (std::int64_t target = source + 1; target < 5; ++target) {
+      at::Tensor order = at::arange(5);
+      order[source] = target;
+      order[target] = source;
+      swaps.push_back(at::eye(5).index_select(0, order));
+    }
+  }
+  Random random{4, 1};
+  const std::vector<Examples> sets{task->training_examples(random, 100), task->evaluation_examples(0, 2, 0, 100),
+                                   task->evaluation_examples(1, 2, 0, 100)};
+  for (std::size_t n = 0; n < sets.size(); ++n) {
+    const Examples& examples = sets[n];
+    ASSERT_EQ(examples.ids.sizes(), (std::vector<std::int64_t>{100, n == 2 ? 81 : 41}));
+    std::int64_t identities = 0;
+    std::int64_t undone = 0;  // identities of which the last letter only takes back the one before
+    for (std::int64_t word = 0; word < 100; ++word) {
+      at::Tensor product = at::eye(5);
+      for (std::int64_t at = 0; at < examples.ids.size(1); ++at) {
+        const auto symbol = examples.ids[word][at].item<std::int64_t>();
+        ASSERT_EQ(symbol == '^', at == 0);
+        if (at > 0) {
+          ASSERT_TRUE(symbol >= 'a' && symbol <= 'j') << symbol;
+          product = at::matmul(swaps[static_cast<std::size_t>(symbol - 'a')], product);
+        }
+        const bool identity = product.equal(at::eye(5));
+        ASSERT_EQ(examples.targets[word][at].item<std::int64_t>(), identity ? '1' : '0') << word << " at " << at;
+        identities += identity && at > 0 ? 1 : 0;
+        undone += identity && at > 1 && symbol == examples.ids[word][at - 1].item<std::int64_t>() ? 1 : 0;
+      }
+    }
+    const auto letters = static_cast<double>(100 * (examples.ids.size(1) - 1));
+    EXPECT_GT(static_cast<double>(identities), letters / 15);
+    EXPECT_LT(static_cast<double>(identities), letters / 5);
+    EXPECT_LT(2 * undone, identities);
+  }
+}
+
 // The same scene at every resolution; classes in equal shares; what is drawn is seen.
 TEST(Tasks, ShapesAreTheSameScenesAtEveryResolution) {
   const auto task = task_of("shapes", {});
@@ -332,6 +376,7 @@ TEST(Tasks, LossFalls) {
       {"counting", {{"operations", std::int64_t{12}}}},
       {"word-count", {{"sentences", std::int64_t{2}}, {"last", std::int64_t{1}}}},
       {"addition", {{"length", std::int64_t{2}}}},
+      {"word-problem", {{"letters", std::int64_t{15}}}},
       {"passkey", {{"length", std::int64_t{96}}, {"contexts", std::vector<double>{120}}}},
       {"shapes", {{"side", std::int64_t{16}}}},
       {"captions", {{"tower_layers", std::int64_t{1}}, {"tower_width", std::int64_t{16}}}}};

@@ -10,7 +10,7 @@
 #include "core/position/list.h"
 #include "models/transformer/spec.h"
 #include "tests/support/encodings.h"
-#include "tests/support/golden.h"
+#include "tests/support/paths.h"
 
 namespace locus::transformer {
 namespace {
