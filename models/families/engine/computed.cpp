@@ -145,7 +145,7 @@ Status compute_kernel(const CheckpointFiles& checkpoint, const OfPatches& kernel
     return other_shape(*tensor, "rows of " + std::to_string(columns) + " numbers");
   }
   const at::Tensor value = transformer::to_tensor_as_stored(*tensor, checkpoint.tensors)
-                               .view({tensor->shape.front(), kernel.patch, kernel.patch, kernel.channels});
+                               .reshape({tensor->shape.front(), kernel.patch, kernel.patch, kernel.channels});
   LOCUS_CHECK(add(kernel.name, *tensor, value.permute({0, 3, 1, 2}), table));
   return finish(std::move(table), plan);
 }

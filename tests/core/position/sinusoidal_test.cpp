@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "core/position/list.h"
 #include "tests/support/encodings.h"
 
 namespace locus::test {
