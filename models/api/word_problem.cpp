@@ -64,7 +64,7 @@ Arrangement identity_arrangement() {
   return arrangement;
 }
 
-void exchange(Arrangement& arrangement, const Transposition& transposition) {
+void swap_places(Arrangement& arrangement, const Transposition& transposition) {
   std::swap(arrangement[static_cast<std::size_t>(transposition.source)],
             arrangement[static_cast<std::size_t>(transposition.target)]);
 }
@@ -86,7 +86,7 @@ Result<std::vector<WordPrefix>> word_prefixes(std::string_view word, bool strict
     if (!transposition) {
       return usage("word: expected letters a to j, found " + shown(std::string(1, letter)));
     }
-    exchange(prefix.arrangement, *transposition);
+    swap_places(prefix.arrangement, *transposition);
     prefix.identity = prefix.arrangement == identity_arrangement();
     apply(*transposition, strict ? 1 : 1.0 / 3, prefix);
     prefix.logit = logit_of(prefix);

@@ -36,7 +36,7 @@ char letter_of(const Transposition& transposition);
 // [v]: the thing that stands at place v, both from 0.
 using Arrangement = std::array<std::int64_t, kMovedThings>;
 Arrangement identity_arrangement();
-void exchange(Arrangement& arrangement, const Transposition& transposition);
+void swap_places(Arrangement& arrangement, const Transposition& transposition);
 
 struct WordPrefix {
   Arrangement arrangement{};                                 // what the transpositions so far come to

@@ -71,7 +71,7 @@ TEST(WordProblemPrefixes, TheStrictMaskHoldsThePermutation) {
     Arrangement things = identity_arrangement();
     for (std::size_t n = 0; n < strict->size(); ++n) {
       if (n > 0) {
-        exchange(things, *transposition_of(word[n - 1]));
+        swap_places(things, *transposition_of(word[n - 1]));
       }
       const WordPrefix& prefix = (*strict)[n];
       ASSERT_EQ(prefix.arrangement, things);

@@ -73,11 +73,11 @@ class WordProblem final : public Task {
     while (std::ssize(word) < letters) {
       for (std::int64_t left = random.between(1, kLongestStretch); left > 0; --left) {
         word += models::kSwapLetters[static_cast<std::size_t>(random.below(std::ssize(models::kSwapLetters)))];
-        models::exchange(arrangement, *models::transposition_of(word.back()));
+        models::swap_places(arrangement, *models::transposition_of(word.back()));
       }
       while (arrangement != models::identity_arrangement()) {
         word += homing_letter(random, arrangement);
-        models::exchange(arrangement, *models::transposition_of(word.back()));
+        models::swap_places(arrangement, *models::transposition_of(word.back()));
       }
     }
     word.resize(static_cast<std::size_t>(letters));
@@ -95,7 +95,7 @@ class WordProblem final : public Task {
     for (const std::string& word : words) {
       models::Arrangement arrangement = models::identity_arrangement();
       for (std::size_t n = 0; n < word.size(); ++n) {
-        models::exchange(arrangement, *models::transposition_of(word[n]));
+        models::swap_places(arrangement, *models::transposition_of(word[n]));
         id[n + 1] = static_cast<unsigned char>(word[n]);
         target[n + 1] = arrangement == models::identity_arrangement() ? kIsIdentity : kIsOther;
       }
