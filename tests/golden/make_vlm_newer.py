@@ -4,12 +4,12 @@ library saves them, two pictures, and what its classes give for them.
 
 usage: make_vlm_newer.py [qwen3_5 | qwen3_5_moe | glm46v]...
 
-Needs torch, transformers 5 and pillow; made with torch 2.13.0, transformers 5.24.0 and pillow 12.3.0. expected.safetensors
-has the tensors of its neighbours (input_ids, mm_mask, pixel_values, image_grid_thw, vision.layers.N.attention,
-vision.output, image_embeds, position_ids, layers.N.attention of the layers that have a map, logits), and the states
-entering each layer: vision.layers.N.hidden, layers.N.hidden; of qwen3_5 also logits.without_sections, those of the file
-without mrope_section. Computed in float64, stored in float32; the rotations themselves and the gated delta rule are float32
-in the library."""
+Needs torch, transformers 5 and pillow before 13 (see make_vlm_tiles.py); made with torch 2.13.0, transformers 5.24.0
+and pillow 12.3.0. expected.safetensors has the tensors of its neighbours (input_ids, mm_mask, pixel_values,
+image_grid_thw, vision.layers.N.attention, vision.output, image_embeds, position_ids, layers.N.attention of the layers
+that have a map, logits), and the states entering each layer: vision.layers.N.hidden, layers.N.hidden; of qwen3_5 also
+logits.without_sections, those of the file without mrope_section. Computed in float64, stored in float32; the rotations
+themselves and the gated delta rule are float32 in the library."""
 import json
 import pathlib
 import shutil
