@@ -46,6 +46,14 @@ Result<Mover> Mover::begin(const Model& model, const Trace& trace, const MoveOpt
                      std::to_string(info.heads) + ", found " + std::to_string(options.layer) + "." +
                      std::to_string(options.head));
   }
+  if (options.layer >= 0 && options.head < 0 && options.head != kMeanHead) {
+    return bad_input("move: expected a head from 0, or their mean, found " + std::to_string(options.head));
+  }
+  const std::int64_t tokens = run.batch.positions.placed().size();
+  if (options.tokens.begin < 0 || options.tokens.end <= options.tokens.begin || options.tokens.end > tokens) {
+    return bad_input("move: expected a range of tokens within 0 to " + std::to_string(tokens) + ", found " +
+                     std::to_string(options.tokens.begin) + " to " + std::to_string(options.tokens.end));
+  }
   if (!info.layer_info[static_cast<std::size_t>(std::max<std::int64_t>(options.layer, 0))].attends) {
     return unsupported("move: expected a layer with attention, found layer " + std::to_string(options.layer) + " (" +
                        layer_text(info, options.layer) + ")");

@@ -270,12 +270,14 @@ class Writer {
         {"locus.format", "trace/1"},
         {"model", data_.model.name},
         {"family", model.family},
-        {"encoding", text(encoding_json(first_with_encoding()))},
         {"causal", model.causal ? "true" : "false"},
         {"window", std::to_string(model.layer_info.empty() ? 0 : model.layer_info.front().window)},
         {"tokens", text(tokens)},
         {"shape", text(shape)},
     };
+    if (json encoding = encoding_json(first_with_encoding()); encoding["name"] != "") {  // a file may have named none
+      metadata["encoding"] = text(encoding);
+    }
     const auto of_layers = [&](auto LayerInfo::*member) {
       json list = json::array();
       for (const LayerInfo& layer : model.layer_info) {

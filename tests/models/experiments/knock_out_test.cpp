@@ -23,7 +23,7 @@ at::Tensor log_shares(const models::Model& model) {
   input.text = kCatSentence;
   const auto trace = model.run(input, {.keep = {"logits"}, .all_logits = true});
   EXPECT_TRUE(trace.ok());
-  return models::recorded_of(**trace)->data().logits.to(at::kDouble).log_softmax(-1);
+  return models::recorded_of(**trace)->data().logits.cpu().to(at::kDouble).log_softmax(-1);
 }
 
 at::Tensor changes(const at::Tensor& before, const at::Tensor& after, const models::Trace& trace) {

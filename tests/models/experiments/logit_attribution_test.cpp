@@ -1,6 +1,7 @@
 // Parts of a logit: they sum to it whatever the model's shape, and each is what brute force says.
 #include "models/api/logit_attribution.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -25,7 +26,14 @@ models::Input text() {
 }
 
 double sum_of(const models::LogitAttribution& made) {
-  double sum = std::accumulate(made.heads.values.begin(), made.heads.values.end(), 0.0);
+  double sum = 0;
+  for (std::int64_t layer = 0; layer < made.heads.rows; ++layer) {
+    const auto row = made.heads.values.begin() + layer * made.heads.columns;
+    const bool attends = !std::isnan(*row);  // else every head of the layer is NaN
+    EXPECT_EQ(std::count_if(row, row + made.heads.columns, [](float value) { return std::isnan(value); }),
+              attends ? 0 : made.heads.columns);
+    sum += attends ? std::accumulate(row, row + made.heads.columns, 0.0) : 0;
+  }
   sum += std::accumulate(made.feed_forwards.begin(), made.feed_forwards.end(), 0.0);
   sum += std::accumulate(made.biases.begin(), made.biases.end(), 0.0);
   sum += std::accumulate(made.mixers.begin(), made.mixers.end(), 0.0);
