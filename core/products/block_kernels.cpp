@@ -35,6 +35,17 @@ constexpr int kFloatBelow = 12;
 constexpr std::array<std::uint8_t, 16> kNormalTable = raised(blocks::kNormalSteps, kNormalBelow);
 constexpr std::array<std::uint8_t, 16> kFloatTable = raised(blocks::kFourBitFloats, kFloatBelow);
 
+// The scales of MXFP4 by their exponents: 2^(exponent − 127), none for 255. Looked up, they need no step of the units
+// that turn bytes into numbers.
+constexpr std::array<float, 256> exponent_scales() {
+  std::array<float, 256> scales{};
+  for (std::uint32_t n = 0; n < scales.size(); ++n) {
+    scales.at(n) = std::bit_cast<float>(n == 255 ? 0x7FC00000U : n > 0 ? n << 23U : 0x400000U);
+  }
+  return scales;
+}
+[[maybe_unused]] alignas(64) constexpr std::array<float, 256> kExponentScales = exponent_scales();
+
 // What a group is multiplied with to become bytes, and its step back. Both 0: all are 0.
 struct ByteStep {
   float step = 0;

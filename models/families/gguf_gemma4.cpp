@@ -58,6 +58,11 @@ Status add_shared_layers(const GgufReading& reading, GgufFields& fields) {
         "expected fewer than " + std::to_string(reading.layers()) + " layers, found " + std::to_string(shared),
         reading.context("attention.shared_kv_layers"));
   }
+  constexpr std::int64_t kWidest = std::int64_t{1} << 24;
+  if (inner.front() > kWidest) {
+    return too_large("expected at most " + std::to_string(kWidest) + ", found " + std::to_string(inner.front()),
+                     reading.context("feed_forward_length"));
+  }
   const std::int64_t wide = inner.back() == inner.front() ? 1 : 2;
   for (std::int64_t n = 0; n < reading.layers(); ++n) {
     const std::int64_t expected = inner.front() * (n < reading.layers() - shared ? 1 : wide);

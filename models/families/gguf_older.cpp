@@ -67,7 +67,7 @@ void drop_fields(GgufFields& fields, std::initializer_list<const char*> names) {
 // The families compute the width of feed-forwards.
 Status expect_fourfold(const GgufReading& reading, const GgufFields& fields) {
   LOCUS_TRY(const std::int64_t inner, reading.integer("feed_forward_length"));
-  if (inner != 4 * fields["hidden_size"].get<std::int64_t>()) {
+  if (inner % 4 != 0 || inner / 4 != fields["hidden_size"].get<std::int64_t>()) {
     return unsupported("expected four times the width, found " + std::to_string(inner),
                        reading.context("feed_forward_length"));
   }

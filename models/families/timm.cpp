@@ -125,8 +125,13 @@ Status read_shape(const CheckpointFiles& checkpoint, const Config& arguments, Dr
   LOCUS_TRY(draft.count, arguments.integer("depth", count_blocks(checkpoint)));
   LOCUS_TRY(draft.layer.attention.heads, arguments.integer("num_heads", usual_heads(spec.width)));
   if (arguments.has("mlp_ratio")) {
+    constexpr double kWidest = 1 << 24;
     LOCUS_TRY(const double ratio, arguments.number("mlp_ratio", 4.0));
-    inner = static_cast<std::int64_t>(std::llround(ratio * static_cast<double>(spec.width)));
+    const double wanted = std::round(ratio * static_cast<double>(spec.width));
+    if (!(wanted >= 1 && wanted <= kWidest)) {
+      return bad_input("expected a ratio that gives an inner width, found another", arguments.context("mlp_ratio"));
+    }
+    inner = static_cast<std::int64_t>(wanted);
   }
   LOCUS_CHECK(read_prefix(checkpoint, arguments, spec));
   // Packed SwiGLU: both matrices are rows of fc1.

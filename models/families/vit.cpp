@@ -90,6 +90,12 @@ Status shape_grid(transformer::Spec& spec, std::int64_t image_size, const Config
                          " and patch size " + std::to_string(spec.image.patch),
                      config.file());
   }
+  constexpr std::int64_t kLargest = std::int64_t{1} << 24;
+  if (image_size > kLargest) {
+    return bad_input("expected an image of at most " + std::to_string(kLargest) + " pixels a side, found image size " +
+                         std::to_string(image_size),
+                     config.file());
+  }
   spec.image.rows = spec.image.columns = image_size / spec.image.patch;
   spec.trained_length = 1 + spec.image.rows * spec.image.columns;
   return {};

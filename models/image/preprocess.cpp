@@ -72,6 +72,11 @@ Status check(const Picture& picture, const Preprocessing& options, std::int64_t 
     return too_large("expected at most " + std::to_string(kPixelLimit) + " pixels after resizing, found " +
                      std::to_string(size.width) + " × " + std::to_string(size.height));
   }
+  if (options.center_crop &&
+      (options.crop_width <= 0 || options.crop_height <= 0 || options.crop_width > kPixelLimit / options.crop_height)) {
+    return too_large("expected at most " + std::to_string(kPixelLimit) + " pixels after cropping, found " +
+                     std::to_string(options.crop_width) + " × " + std::to_string(options.crop_height));
+  }
   const std::int64_t side = padded_side(options.resize ? size : Size{picture.width, picture.height});
   if (options.rule == ResizeRule::kPadded && side > kPixelLimit / side) {
     return too_large("expected at most " + std::to_string(kPixelLimit) + " pixels after padding, found " +

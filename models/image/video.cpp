@@ -65,7 +65,10 @@ std::int64_t most_pixels(std::int64_t frames, const VideoOptions& options, std::
   if (options.rule == VideoRule::kStamps) {
     return std::max(std::min(options.most_tokens * cell * cell, most / frames), floor_pixels) * frames;
   }
-  const auto all = static_cast<std::int64_t>(static_cast<double>(options.most_tokens * cell * cell) * 0.9);
+  // More than that many, a group of frames has no number of; shared among all frames they are above `most` all the same.
+  constexpr std::int64_t kPlenty = std::int64_t{1} << 58;
+  const auto all =
+      std::min(static_cast<std::int64_t>(static_cast<double>(options.most_tokens * cell * cell) * 0.9), kPlenty);
   return std::max(std::min(most, all * options.group / frames), floor_pixels);
 }
 

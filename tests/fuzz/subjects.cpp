@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 
@@ -9,6 +10,7 @@
 #include "app/cli/console.h"
 #include "app/session/session.h"
 #include "core/base/atomic_file.h"
+#include "models/formats/gguf/gguf_writer.h"
 #include "models/formats/tensor_source.h"
 #include "tests/support/layouts.h"
 #include "tests/support/paths.h"
@@ -52,11 +54,14 @@ class Collection {
 
   std::vector<Subject> collect() {
     add_layouts();
+    add_towers();
     add_tokenizers();
     add_ggufs();
+    add_split_gguf();
     add_pictures();
     add_texts_with_pictures();
     add_own_text_with_pictures();
+    add_processors();
     add_traces();
     add_recipes();
     add_atlases();
@@ -106,6 +111,21 @@ class Collection {
       } else if (layout.name == "locus" || layout.name == "tape" || layout.name == "cope-pt") {
         traced_.push_back(written);
       }
+    }
+  }
+
+  // Image towers alone: detection tokens, grids of any shape, gated feed-forwards, rotation by rows and columns.
+  void add_towers() {
+    for (const char* type : {"yolos", "siglip2_vision_model", "aimv2_vision_model", "mlcd"}) {
+      const fs::path folder = fresh("towers/" + std::string(type));
+      test::write_image_type(type, folder);
+      test::write_picture(folder / "picture.png", 32, 32);
+      const Command run{"run", folder, "--image", folder / "picture.png", "--json"};
+      const Command pixels{"run", folder, "--pixels", folder / "pixels", "--json"};
+      add(folder / "config.json", Form::kJson, {{"info", folder, "--json"}, pixels});
+      add(folder / "preprocessor_config.json", Form::kJson, {{"info", folder, "--json"}, run});
+      add(folder / "model.safetensors", Form::kSafetensors, {{"info", folder}, pixels});
+      add(folder / "pixels", Form::kSafetensors, {pixels});
     }
   }
 
@@ -169,6 +189,34 @@ class Collection {
     add(folder / "picture.png", Form::kBytes, {run});
   }
 
+  // The processors of pictures and videos in one file, beside an older one that counts where that has no such part.
+  void add_processors() {
+    for (const auto& [family, part] :
+         {std::pair{"qwen3_5", "image_processor"}, {"glm46v", "image_processor"}, {"qwen2_vl", "video_processor"}}) {
+      const fs::path source = test::pictured_folder(family);
+      const fs::path folder = fresh("processors/" + std::string(family));
+      fs::copy(source, folder, fs::copy_options::overwrite_existing | fs::copy_options::recursive);
+      const auto fields = read_file(source / "preprocessor_config.json", std::size_t{1} << 20);
+      must(fields.ok() ? Status() : Status(fields.error()));
+      must(write_file(folder / "processor_config.json",
+                      "{\"" + std::string(part) + "\": " + *fields + ", \"processor_class\": \"AProcessor\"}"));
+      Command run{"run", folder, "--ids", "1,73,2", "--video", folder / "a.gif"};
+      if (part == std::string("image_processor")) {
+        const auto input = test::pictured_input(family, true);
+        must(input.ok() ? Status() : Status(input.error()));
+        run = {"run", folder, "--ids", joined(*input->ids)};
+        for (const fs::path& picture : input->images) {
+          run.insert(run.end(), {"--image", folder / picture.filename()});
+        }
+      } else {
+        std::ofstream(folder / "a.gif", std::ios::binary) << test::grey_gif(6, 24, 16, 20);
+      }
+      const std::vector<Command> commands{{"info", folder, "--json"}, run};
+      add(folder / "processor_config.json", Form::kJson, commands);
+      add(folder / "processor_config.json", Form::kJson, commands);
+    }
+  }
+
   // A copy of the small Llama with one tokenizer beside it.
   void add_tokenizer(const std::string& name, const std::vector<std::pair<std::string, std::string>>& files,
                      Form form) {
@@ -225,6 +273,39 @@ class Collection {
       fs::copy_file(fs::path(test::source_dir()) / "tests/conformance/gguf" / name, file,
                     fs::copy_options::overwrite_existing);
       add(file, Form::kBytes, {{"info", file, "--json"}, {"run", file, "--ids", "1,5,9,3"}});
+    }
+  }
+
+  // A model in two files, the first of which has its values and half of its tensors.
+  void add_split_gguf() {
+    const auto whole = formats::open_tensors(fs::path(test::source_dir()) / "tests/golden/gguf/llama-f16.gguf");
+    must(whole.ok() ? Status() : Status(whole.error()));
+    const std::vector<formats::TensorInfo>& tensors = (*whole)->tensors();
+    const std::shared_ptr<const formats::GgufMetadata> metadata = (*whole)->gguf();
+    const std::size_t half = tensors.size() / 2;
+    const fs::path folder = fresh("split");
+    std::vector<fs::path> files;
+    for (std::uint32_t part = 0; part < 2; ++part) {
+      formats::GgufValues values;
+      for (const auto& [name, value] : metadata->values()) {
+        if (part == 0) {
+          values.copy(name, value);
+        }
+      }
+      values.integer("split.no", part);
+      values.integer("split.count", 2);
+      values.integer("split.tensors.count", static_cast<std::uint32_t>(tensors.size()));
+      std::vector<formats::GgufOutput> outputs;
+      for (std::size_t n = part == 0 ? 0 : half; n < (part == 0 ? half : tensors.size()); ++n) {
+        outputs.push_back({tensors[n].name, tensors[n].shape, blocks::format_of("F32"), [&tensors, n] {
+                             return std::vector<float>(static_cast<std::size_t>(tensors[n].elements()), 0.01F);
+                           }});
+      }
+      files.push_back(folder / ("m-0000" + std::to_string(part + 1) + "-of-00002.gguf"));
+      must(formats::write_gguf(files.back(), values, outputs));
+    }
+    for (const fs::path& file : files) {
+      add(file, Form::kBytes, {{"info", files.front(), "--json"}, {"run", files.back(), "--ids", "1,5,9,3"}});
     }
   }
 
@@ -336,8 +417,9 @@ class Collection {
     const fs::path golden = fs::path(test::source_dir()) / "tests/golden";
     const fs::path source = golden / "variants";
     const fs::path copies = fresh("published");
-    for (const char* form : {"fp8-channels", "mxfp4", "gptq-order", "awq", "packed-int4", "int8-channels", "mlx-mixed",
-                             "nf4", "llm-int8"}) {
+    for (const char* form :
+         {"fp8-blocks", "fp8-channels", "fp8-static", "mxfp4", "gptq", "gptq-order", "gptq-v2", "awq", "packed-int4",
+          "packed-int8", "int8-channels", "mlx-4bit", "mlx-mixed", "nf4", "fp4", "llm-int8"}) {
       const fs::path folder = copies / form;
       fs::copy(golden / "quantised" / form, folder, fs::copy_options::overwrite_existing | fs::copy_options::recursive);
       const std::vector<Command> commands{{"info", folder, "--json"}, {"run", folder, "--ids", "1,5,9,3", "--json"}};

@@ -107,6 +107,12 @@ TEST_F(GgufDecoders, RefuseWhatIsNotComputed) {
                  "expected 16 divisors, first 1, then 10^30, found none");
   EXPECT_REFUSED(test::opening_refusal(with_value(gemma, "shared_kv_layers", 4)),
                  "expected fewer than 4 layers, found 4");
+  std::string wide = gemma;
+  const std::string widths = "gemma4.feed_forward_length";
+  constexpr std::int32_t kWide = 1 << 30;  // behind the types of the list and of its items, and their number
+  std::memcpy(wide.data() + wide.find(widths) + widths.size() + 4 + 4 + 8, &kWide, sizeof kWide);
+  EXPECT_REFUSED(test::opening_refusal(wide, ErrorCode::kTooLarge),
+                 widths + ": expected at most 16777216, found 1073741824");
   EXPECT_REFUSED(test::opening_refusal(with_value(latent, "rope.dimension_count", 16)),
                  "attention.key_length_mla: expected more than the 16 of rope.dimension_count, found 16");
 }

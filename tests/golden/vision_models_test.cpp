@@ -40,6 +40,21 @@ TEST(VisionModels, TimmWithLearnedPositions) {
   expect_logits(*model, golden);
 }
 
+// Before a width is computed from it.
+TEST(VisionModels, RatiosThatGiveNoWidthAreRefused) {
+  const test::Golden golden("vit_timm_ape");
+  for (const char* const ratio : {"1e308", "-4", "0"}) {
+    const test::TemporaryFolder folder;
+    folder.write("config.json", config("vit_tiny_patch8_32", R"(, "mlp_ratio": )" + std::string(ratio)));
+    test::write_tensors(folder.path() / "model.safetensors", test::with_prefix(golden, "w."));
+    const auto model = models::open(folder.path(), {});
+    ASSERT_FALSE(model.ok()) << ratio;
+    EXPECT_EQ(model.error().code, ErrorCode::kBadInput);
+    EXPECT_NE(model.error().describe().find("model_args.mlp_ratio: expected a ratio"), std::string::npos)
+        << model.error().describe();
+  }
+}
+
 TEST(VisionModels, RopeVitAtTheTrainedAndAnotherResolution) {
   for (const auto& [file, architecture] :
        {std::pair{"vit_rope_axial", "rope_axial_tiny"}, std::pair{"vit_rope_mixed", "rope_mixed_tiny"}}) {

@@ -11,6 +11,7 @@
 #include "models/transformer/locus_config.h"
 #include "models/transformer/transformer.h"
 #include "tests/support/checkpoint_folder.h"
+#include "tests/support/conformance.h"
 #include "tests/support/golden.h"
 #include "tests/support/layout_parts.h"
 #include "tests/support/pickle_writer.h"
@@ -261,6 +262,10 @@ std::vector<Entry> image_entries() {
   };
 }
 
+constexpr const char* kPicturesAsTheyAre = R"({"do_resize": false, "do_rescale": true,
+  "rescale_factor": 0.00392156862745098, "do_normalize": true, "image_mean": [0.5, 0.5, 0.5],
+  "image_std": [0.5, 0.5, 0.5]})";
+
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> all = [] {
     std::vector<Entry> list = text_entries();
@@ -294,13 +299,18 @@ WrittenLayout write_layout(const Layout& layout, const fs::path& folder) {
     written.path = layout.file.empty() ? folder : folder / layout.file;
     if (layout.image) {
       written.patch = 8;
-      write_text(folder / "preprocessor_config.json", R"({"do_resize": false, "do_rescale": true,
-        "rescale_factor": 0.00392156862745098, "do_normalize": true, "image_mean": [0.5, 0.5, 0.5],
-        "image_std": [0.5, 0.5, 0.5]})");
+      write_text(folder / "preprocessor_config.json", kPicturesAsTheyAre);
     }
     return written;
   }
   throw std::runtime_error("no layout " + layout.name);
+}
+
+void write_image_type(const std::string& type, const std::filesystem::path& folder) {
+  const ConformanceType stored(type);
+  write_text(folder / "config.json", stored.data().at("config").dump());
+  write_text(folder / "preprocessor_config.json", kPicturesAsTheyAre);
+  stored.write_tensors(folder);
 }
 
 }  // namespace locus::test

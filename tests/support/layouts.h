@@ -36,6 +36,11 @@ struct WrittenLayout {
 // Writes the checkpoint into `folder`, which exists. Throws std::runtime_error, which fails a test.
 WrittenLayout write_layout(const Layout& layout, const std::filesystem::path& folder);
 
+// Writes an image type of tests/conformance into `folder`, which exists: config.json, model.safetensors with generated
+// weights, preprocessor_config.json, which keeps pictures at their size, and `pixels`. Throws for a type that has no
+// stored values.
+void write_image_type(const std::string& type, const std::filesystem::path& folder);
+
 // Writes a picture of this size with colours that differ everywhere; the ending decides between PNG, JPEG, WebP, TIFF.
 void write_picture(const std::filesystem::path& file, int width, int height);
 

@@ -71,6 +71,9 @@ constexpr std::array kRefused {
       Refused{2, "foo", "train flip-flop --steps 1 --out TMP/never --task-option foo=1"},
       Refused{2, "--lr", "train flip-flop --steps 1 --out TMP/never --lr -1"},
       Refused{2, "--heads", "train flip-flop --steps 1 --out TMP/never --heads 0"},
+      Refused{2, "--lora", "train flip-flop --steps 1 --out TMP/never --lora -1"},
+      Refused{2, "--lora", "train flip-flop --steps 1 --out TMP/never --lora two"},
+      Refused{2, "lora: expected a checkpoint", "train flip-flop --steps 1 --out TMP/never --lora 2"},
       // files and inputs
       Refused{3, "frobnicate", "frobnicate"}, Refused{3, "nowhere-at-all", "info nowhere-at-all"},
       Refused{2, "x.xls", "figure attention TINY --text a --data TMP/x.xls"},

@@ -349,6 +349,33 @@ TEST(Packed, KeepsWhatIsNoNumber) {
   }
 }
 
+// One input alone reads a number of every code with every scale that all versions hold, and the scale that is none.
+TEST(Packed, NumbersOfMxfp4AreThoseOfTheTable) {
+  const blocks::Format& format = *blocks::format_of("MXFP4");
+  constexpr std::int64_t kInputs = 96;  // two blocks at once, and one
+  for (const int exponent : {0, 1, 2, 100, 127, 200, 255}) {
+    auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(kInputs / 32 * format.bytes));
+    for (std::size_t n = 0; n < bytes->size(); ++n) {
+      const std::size_t within = n % 17;
+      bytes->at(n) = static_cast<std::byte>(within == 0 ? static_cast<std::size_t>(exponent)
+                                                        : (within + n / 17) % 16 | (within * 7 + 3) % 16 << 4U);
+    }
+    const at::Tensor numbers = dense(packed_tensor({&format, bytes->data(), 1, kInputs, 0, bytes}))[0];
+    for (std::int64_t input = 0; input < kInputs; ++input) {
+      at::Tensor x = at::zeros({kInputs});
+      x[input] = 1;
+      const BlockToken token(x.data_ptr<float>(), kInputs);
+      for (std::int64_t version = 0; version < runnable_versions(); ++version) {
+        float y = 0;
+        block_dot(format, version)(bytes->data(), 1, kInputs, token, &y);
+        const auto wanted = numbers[input].item<float>();
+        EXPECT_TRUE(exponent == 255 ? std::isnan(y) : y == wanted)
+            << exponent << " " << input << " " << version << ": " << y << ", not " << wanted;
+      }
+    }
+  }
+}
+
 TEST(Packed, PutsInterleavedRowsInOrder) {
   Packed matrix = matrix_of(*blocks::format_of("Q8_0"), 8, 64);
   const at::Tensor as_stored = dense(packed_tensor(matrix));

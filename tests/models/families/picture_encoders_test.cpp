@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -241,6 +242,7 @@ TEST(PictureEncoders, RefusesWhatItDoesNotCompute) {
     ErrorCode code;
     const char* word;
   };
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();  // products of it have no number
   const std::vector<Wrong> list{
       {"dpt", {{"is_hybrid", true}}, ErrorCode::kUnsupported, "is_hybrid: expected false, found true"},
       {"dpt",
@@ -251,10 +253,12 @@ TEST(PictureEncoders, RefusesWhatItDoesNotCompute) {
       {"dpt", {{"image_size", 64}}, ErrorCode::kBadInput, "position_embeddings"},
       {"vit_mae", {{"mask_ratio", "much"}}, ErrorCode::kBadInput, "mask_ratio"},
       {"vit_msn", {{"image_size", 4}}, ErrorCode::kBadInput, "patch"},
+      {"vit_msn", {{"image_size", kHuge}}, ErrorCode::kBadInput, "at most 16777216 pixels a side"},
       {"ijepa", {{"image_size", 40}}, ErrorCode::kBadInput, "embeddings.position_embeddings"},
       {"ijepa", {{"architectures", {"IJepaForImageClassification"}}}, ErrorCode::kBadInput, "classifier"},
       {"pixio", {{"n_cls_tokens", 7}}, ErrorCode::kBadInput, "embeddings.cls_token"},
       {"pixio", {{"n_cls_tokens", 65}}, ErrorCode::kBadInput, "class tokens"},
+      {"pixio", {{"n_cls_tokens", kHuge}}, ErrorCode::kBadInput, "class tokens"},
       {"pixio", {{"mlp_ratio", 0}}, ErrorCode::kBadInput, "mlp_ratio"},
       {"data2vec-vision", {{"use_relative_position_bias", true}}, ErrorCode::kBadInput, "relative_position_bias_table"},
       {"data2vec-vision", {{"use_mean_pooling", false}}, ErrorCode::kBadInput, "layernorm"},
@@ -264,6 +268,8 @@ TEST(PictureEncoders, RefusesWhatItDoesNotCompute) {
       {"yolos", {{"image_size", {-32, 48}}}, ErrorCode::kBadInput, "image_size: expected a height and a width"},
       {"yolos", {{"num_detection_tokens", 0}}, ErrorCode::kBadInput, "num_detection_tokens: expected at least 1"},
       {"yolos", {{"num_detection_tokens", 5000}}, ErrorCode::kBadInput, "detection tokens: expected 0 to 4096"},
+      {"yolos", {{"num_detection_tokens", kHuge}}, ErrorCode::kBadInput, "detection tokens: expected 0 to 4096"},
+      {"yolos", {{"image_size", {kHuge, 48}}}, ErrorCode::kBadInput, "image_size: expected a height and a width"},
       {"yolos", {{"num_detection_tokens", 6}}, ErrorCode::kBadInput, "embeddings.detection_tokens"}};
   for (const Wrong& wrong : list) {
     SCOPED_TRACE(std::string(wrong.type) + " " + wrong.fields.dump());

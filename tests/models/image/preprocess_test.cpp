@@ -157,6 +157,14 @@ TEST(Preprocess, ExtremeShapesAreErrors) {
   const auto line = preprocess(gradient(200000, 1), options, 16);
   ASSERT_FALSE(line.ok());
   EXPECT_EQ(line.error().code, ErrorCode::kTooLarge);
+  options = plain();
+  options.center_crop = true;
+  options.crop_height = 16384;
+  options.crop_width = 16384;
+  const auto wide = preprocess(gradient(4, 4), options, 16);
+  ASSERT_FALSE(wide.ok());
+  EXPECT_EQ(wide.error().code, ErrorCode::kTooLarge);
+  EXPECT_NE(wide.error().describe().find("after cropping, found 16384 × 16384"), std::string::npos);
   Picture broken = gradient(4, 4);
   broken.rgba.pop_back();
   EXPECT_EQ(preprocess(broken, plain(), 2).error().code, ErrorCode::kBadInput);

@@ -112,6 +112,10 @@ TEST(Video, RefusesNoFramesAndTooManyByNumber) {
   const auto pixels = video_size({8000, 4000}, 4, wide, kCell);
   ASSERT_FALSE(pixels.ok());
   EXPECT_EQ(pixels.error().code, ErrorCode::kTooLarge);
+  wide.capped = true;  // by the largest numbers that a processor's file may have, and the largest cells
+  wide.most_tokens = std::int64_t{1} << 24;
+  wide.group = 16;
+  EXPECT_EQ(video_size({8000, 4000}, 1, wide, std::int64_t{1} << 18).error().code, ErrorCode::kTooLarge);
   EXPECT_FALSE(video_size({0, 4}, 4, wide, kCell).ok());
   EXPECT_FALSE(video_size({4000, 4}, 4, wide, kCell).ok());  // too thin
 }
