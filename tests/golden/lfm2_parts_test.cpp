@@ -43,14 +43,14 @@ TEST(Lfm2Parts, AreThoseOfTheLibrary) {
     std::size_t cut = 0;
     for (const json& each : plan["parts"]) {
       SCOPED_TRACE(plan["fields"].dump() + " " + each.dump());
-      const image::Size picture{each[1], each[0]};
+      const image::Size picture{each[1].get<std::int64_t>(), each[0].get<std::int64_t>()};
       const auto grid = image::token_tiles(picture, *options);
       ASSERT_TRUE(grid.ok()) << grid.error().describe();
-      EXPECT_EQ(grid->rows, each[2]);
-      EXPECT_EQ(grid->columns, each[3]);
+      EXPECT_EQ(grid->rows, each[2].get<std::int64_t>());
+      EXPECT_EQ(grid->columns, each[3].get<std::int64_t>());
       const image::Size whole = image::whole_by_tokens(picture, *options);
-      EXPECT_EQ(whole.height, each[4]);
-      EXPECT_EQ(whole.width, each[5]);
+      EXPECT_EQ(whole.height, each[4].get<std::int64_t>());
+      EXPECT_EQ(whole.width, each[5].get<std::int64_t>());
       const auto size = image::size_by_rule(picture, *options, options->cell);
       ASSERT_TRUE(size.ok()) << size.error().describe();
       const bool several = grid->rows * grid->columns > 1;
@@ -95,6 +95,7 @@ TEST(Lfm2Parts, OthersAreRefusedByName) {
   EXPECT_NE(error(small_fields(), 40, 50, 16).find("downsample_factor: expected a product of 16"), std::string::npos);
   json one = small_fields();
   one["min_tiles"] = 1;
+  one["max_tiles"] = 3;
   EXPECT_NE(error(one, 40, 40, 8).find("min_tiles: expected 2 or more"), std::string::npos);
   json two = small_fields();
   two["max_tiles"] = 2;
