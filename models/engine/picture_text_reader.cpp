@@ -208,7 +208,7 @@ void place_pictures(const Vision& vision, const std::vector<std::int64_t>& token
     const image::TilePlace& grid = own.front().tile;
     const auto tiles = static_cast<std::size_t>(grid.rows * grid.columns);
     const ImageSpan joined =
-        tiles > 1 && tiles < parts
+        tiles > 1 && tiles <= parts
             ? joined_tiles(grid, {spans.begin(), spans.begin() + static_cast<std::ptrdiff_t>(tiles)})
             : ImageSpan();
     if (joined.count > 0) {
@@ -571,13 +571,31 @@ Result<std::vector<text::Token>> PictureTextReader::tokens(const Input& input, c
   return expand_placeholders(std::move(tokens), kind, shapes);
 }
 
+namespace {
+
+// The word before a tile with its number, row and column.
+std::string tile_name(std::string_view word, std::size_t number, const image::TilePlace& place) {
+  std::string name(word);
+  for (const auto& [mark, count] : {std::pair{"{tile}", static_cast<std::int64_t>(number)},
+                                    std::pair{"{row}", place.row + 1}, std::pair{"{column}", place.column + 1}}) {
+    if (const std::size_t at = name.find(mark); at != std::string::npos) {
+      name.replace(at, std::string_view(mark).size(), std::to_string(count));
+    }
+  }
+  return name;
+}
+
+}  // namespace
+
 Result<std::vector<PicturePart>> PictureTextReader::marked_parts(std::span<const TowerImage> picture,
                                                                  const families::Placeholders& kind) const {
   std::vector<PicturePart> parts;
   for (std::size_t n = 0; n < picture.size(); ++n) {
-    const bool whole = n + 1 == picture.size();
-    const std::string tile = kind.tile_word.empty() ? "" : std::string(kind.tile_word) + std::to_string(n + 1);
-    const std::string before = whole ? std::string(kind.whole_word) : tile;
+    const bool tile = picture[n].tile.rows > 0;
+    const bool whole = !tile && (picture.size() > 1 || !kind.whole_behind_tiles);
+    const std::string before = tile    ? tile_name(kind.tile_word, n + 1, picture[n].tile)
+                               : whole ? std::string(kind.whole_word)
+                                       : "";
     PicturePart& part = parts.emplace_back();
     part.count = parts_.vision->count(picture[n]);
     LOCUS_TRY(part.before, word_id(-1, before));

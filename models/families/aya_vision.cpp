@@ -53,7 +53,7 @@ Status finish_aya(const CheckpointFiles& checkpoint, const Config& /*vision*/, P
       {"connector.norm", "layernorm"}, {"connector.linear_1", "linear_1"}, {"connector.linear_2", "linear_2"}};
   plan.placeholders.before_word = "<|START_OF_IMG|>";
   plan.placeholders.after_word = "<|END_OF_IMG|>";
-  plan.placeholders.tile_word = "TILE_";
+  plan.placeholders.tile_word = "TILE_{tile}";
   plan.placeholders.whole_word = "TILE_GLOBAL";
   text.spec.logit_scale = 1;
   return {};

@@ -105,7 +105,7 @@ Family siglip() {
 }
 
 // SigLIP 2 of any size (NaFlex): the file has a matrix of patches instead of a convolution.
-Status finish_siglip2(const CheckpointFiles& checkpoint, Plan& plan) {
+Status finish_siglip2(const CheckpointFiles& checkpoint, const std::vector<std::string_view>& prefixes, Plan& plan) {
   const Config& config = checkpoint.config;
   transformer::ImageStem& image = plan.spec.image;
   LOCUS_TRY(const std::int64_t patches, integer_or(config, "num_patches", 256));
@@ -121,20 +121,21 @@ Status finish_siglip2(const CheckpointFiles& checkpoint, Plan& plan) {
   if (checkpoint.tensors == nullptr) {
     return {};
   }
-  const Family table = tower("");
-  const std::string own =
-      checkpoint.prefix_of(table.prefixes, std::string(table.anchor)) + "embeddings.patch_embedding.";
+  const std::string own = checkpoint.prefix_of(prefixes, std::string(tower("").anchor)) + "embeddings.patch_embedding.";
   return compute_kernel(checkpoint, {own + "kernel", own + "weight", image.patch, image.channels}, plan);
 }
 
-Family siglip2(std::string_view name) {
+Family siglip2(std::string_view name, const std::vector<std::string_view>& prefixes) {
   Family family = siglip();
   family.name = name;
+  family.prefixes = prefixes;
   std::erase_if(family.names, [](const Name& row) { return row.parameter == "patch"; });
   family.names.push_back({"patch.weight", "embeddings.patch_embedding.kernel"});
   family.names.push_back({"patch.bias", "embeddings.patch_embedding.bias"});
   family.skipped.emplace_back("embeddings.patch_embedding.weight");
-  family.finish = finish_siglip2;
+  family.finish = [prefixes](const CheckpointFiles& checkpoint, Plan& plan) {
+    return finish_siglip2(checkpoint, prefixes, plan);
+  };
   return family;
 }
 
@@ -190,6 +191,12 @@ Family plain_siglip_tower() {
   return family;
 }
 
+Family siglip2_tower(const std::vector<std::string_view>& prefixes) {
+  Family family = siglip2("siglip2_vision_model", prefixes);
+  family.outside = {};
+  return family;
+}
+
 const Family kClipVision = clip();
 const Family kSiglipVision = siglip();
 const Family kChineseClipVision = clip_successor("chinese_clip_vision_model");
@@ -198,7 +205,7 @@ const Family kClip{.name = "clip", .read = read_both, .harmless = {"text_config"
 const Family kChineseClip{
     .name = "chinese_clip", .read = read_successor, .harmless = {"text_config", "text_config_dict"}};
 const Family kMetaClip2{.name = "metaclip_2", .read = read_successor, .harmless = {"text_config", "text_config_dict"}};
-const Family kSiglip2Vision = siglip2("siglip2_vision_model");
+const Family kSiglip2Vision = siglip2("siglip2_vision_model", tower("").prefixes);
 const Family kSiglip2{.name = "siglip2", .read = read_siglip2, .harmless = {"text_config"}};
 const Family kSiglip{.name = "siglip", .read = read_both, .harmless = {"text_config"}};
 

@@ -95,6 +95,7 @@ const std::vector<Family>& families() {
       kAyaVision,
       kCohere2Vision,
       kDeepseekVl,
+      kLfm2Vl,
       kMistral3,
       kQwen2Vl,
       kQwen25Vl,

@@ -84,6 +84,7 @@ extern const Family kLaraMini;
 extern const Family kLayoutLm;
 extern const Family kLfm2;
 extern const Family kLfm2Moe;
+extern const Family kLfm2Vl;
 extern const Family kLfm3;
 extern const Family kLlama4;
 extern const Family kLlamaDrope;
@@ -235,6 +236,8 @@ Family clip_tower();
 Family siglip_tower();
 // SigLIP's tower without that prefix (Idefics 3).
 Family plain_siglip_tower();
+// SigLIP 2's tower of any size within a larger file, behind one of these prefixes.
+Family siglip2_tower(const std::vector<std::string_view>& prefixes);
 // Pixtral's tower: rotary rows and columns, gated feed-forwards, pictures of any size.
 Family pixtral_tower();
 void end_rows(Placeholders& placeholders);  // sets the row ends that Pixtral's processor writes

@@ -41,7 +41,8 @@ enum class ResizeRule {
   kCanvas,     // the rows × columns of tiles whose aspect is nearest to the picture's (InternVL)
   kPatches,    // whole cells, as many as there may be (SigLIP 2 NaFlex)
   kPinpoints,  // within the listed size that keeps most of the picture, on black (LLaVA-NeXT, LLaVA-OneVision)
-  kPadded      // the longer edge, then a square with the picture in its middle (DeepSeek-VL)
+  kPadded,     // the longer edge, then a square with the picture in its middle (DeepSeek-VL)
+  kTokens      // whole cells, between two numbers of them; a far larger picture in tiles, then the whole (LFM2-VL)
 };
 
 // Fields of preprocessor_config.json (Hugging Face) or of a timm pretrained_cfg.
@@ -51,7 +52,7 @@ struct Preprocessing {
   std::int64_t width = 224;
   bool shortest_edge = false;  // resize so that the shorter edge is `height`, keeping the aspect
   ResizeRule rule = ResizeRule::kSize;
-  std::int64_t least_pixels = 0;  // kPixels; over all frames
+  std::int64_t least_pixels = 0;  // kPixels, kTokens; over all frames
   std::int64_t most_pixels = 0;
   std::int64_t frames = 1;
   std::int64_t most_patches = 0;                // kPatches
@@ -59,10 +60,14 @@ struct Preprocessing {
   std::int64_t least_edge = 1;                  // kPadded: of either edge
   std::array<std::uint8_t, 3> ground{0, 0, 0};  // kPadded: the colour beside the picture
   std::int64_t tile = 0;                        // kTiles: side of the tower's input in pixels
-  bool split = true;                            // kTiles: larger pictures become tiles, followed by the whole picture
-  std::int64_t least_tiles = 1;                 // kCanvas; a tile is height × width
-  std::int64_t most_tiles = 0;                  // kCanvas; of kSize: what the file turns off, 0 for nothing
-  bool least_scaled = false;  // kCanvas: the canvas that needs the least enlarging instead (Command A Vision)
+  bool split = true;             // kTiles, kTokens: larger pictures become tiles, followed by the whole picture
+  std::int64_t patch = 1;        // kTokens: pixels along a side of a patch,
+  std::int64_t cell = 1;         // and of a cell, which must be the model's
+  double tolerance = 1;          // kTokens: a picture is cut where its cells have more than this times `most_pixels`
+  bool whole = true;             // kTokens: the whole picture follows its tiles
+  std::int64_t least_tiles = 1;  // kCanvas, kTokens; a tile is height × width
+  std::int64_t most_tiles = 0;   // kCanvas; of kSize: what the file turns off, 0 for nothing
+  bool least_scaled = false;     // kCanvas: the canvas that needs the least enlarging instead (Command A Vision)
   std::vector<std::array<std::int64_t, 2>> pinpoints = {};  // kPinpoints: height, width, in whole tiles
   Interpolation interpolation = Interpolation::kBilinear;
   bool center_crop = false;
@@ -92,7 +97,7 @@ struct Pixels {
   std::int64_t width = 0;
   std::vector<float> values;
   Picture shown;
-  TilePlace tile;  // kCanvas, kPinpoints
+  TilePlace tile;  // kCanvas, kPinpoints, kTokens
 };
 
 // Cells of a canvas of tiles that the picture covers, by kPinpoints: without those that are only black.
@@ -107,7 +112,7 @@ struct CellWindow {
 // The cells of a canvas of rows × columns that a picture of width × height in its middle covers.
 CellWindow covered_cells(std::int64_t rows, std::int64_t columns, std::int64_t width, std::int64_t height);
 
-// The grid of tiles of a picture by kCanvas, and by kSize where the file turned it off: at most `most_tiles`, at least
+// The grid of tiles of a picture by kCanvas, by kTokens of one that is cut, and by kSize where the file turned it off: at most `most_tiles`, at least
 // `least_tiles`, of the aspect nearest to the picture's; of equally near ones the larger while the picture has more than
 // half of its pixels; 1 × 1 where no grid has so many. By kPinpoints that of the size that keeps most of the picture's
 // pixels, of equal ones the smallest. With least_scaled that which holds the picture with the least enlarging, where none
@@ -135,7 +140,7 @@ Result<PatchGrid> patch_grid(std::int64_t width, std::int64_t height, const Prep
                              std::int64_t patch);
 
 // Resizes, crops to whole patches (cells) of `patch` pixels, rescales and normalises. Errors: kBadInput, kTooLarge;
-// kUnsupported for a picture that kCanvas or kPinpoints cuts into tiles, and for kTiles.
+// kUnsupported for a picture that kCanvas, kPinpoints or kTokens cuts into tiles, and for kTiles.
 Result<Pixels> preprocess(const Picture& picture, const Preprocessing& options, std::int64_t patch);
 // All inputs made from a picture: itself, or its tiles row by row and then the whole (kPinpoints: the whole first).
 Result<std::vector<Pixels>> preprocess_all(const Picture& picture, const Preprocessing& options, std::int64_t patch);

@@ -107,9 +107,9 @@ Pixels normalised(Picture shown, const Preprocessing& options) {
   return pixels;
 }
 
-// The tiles of a canvas row by row, followed by the whole picture where they are several.
-std::vector<Pixels> canvas_tiles(const Picture& picture, const Preprocessing& options) {
-  const TilePlace grid = canvas_of(picture.width, picture.height, options);
+// The tiles of a canvas row by row, followed by the whole picture at this size where they are several.
+std::vector<Pixels> canvas_tiles(const Picture& picture, const Preprocessing& options, const TilePlace& grid,
+                                 Size whole) {
   const Size tile{options.width, options.height};
   const Picture large = resample(picture, grid.columns * tile.width, grid.rows * tile.height, options.interpolation);
   const bool several = grid.rows * grid.columns > 1;
@@ -122,8 +122,8 @@ std::vector<Pixels> canvas_tiles(const Picture& picture, const Preprocessing& op
       }
     }
   }
-  if (several) {
-    all.push_back(normalised(resample(picture, tile.width, tile.height, options.interpolation), options));
+  if (several && options.whole) {
+    all.push_back(normalised(resample(picture, whole.width, whole.height, options.interpolation), options));
   }
   return all;
 }
@@ -179,7 +179,23 @@ Result<std::vector<Pixels>> preprocess_all(const Picture& picture, const Preproc
       return bad_input("expected tiles of whole patches of " + std::to_string(patch) + " pixels, found tiles of " +
                        std::to_string(options.width) + " × " + std::to_string(options.height));
     }
-    return options.rule == ResizeRule::kCanvas ? canvas_tiles(picture, options) : pinpoint_tiles(picture, options);
+    return options.rule == ResizeRule::kCanvas
+               ? canvas_tiles(picture, options, canvas_of(picture.width, picture.height, options),
+                              {options.width, options.height})
+               : pinpoint_tiles(picture, options);
+  }
+  if (options.rule == ResizeRule::kTokens) {
+    LOCUS_CHECK(check(picture, options, patch));
+    const Size own{picture.width, picture.height};
+    LOCUS_TRY(const TilePlace grid, token_tiles(own, options));
+    if (grid.rows * grid.columns > 1) {
+      const Size whole = whole_by_tokens(own, options);
+      if (whole.width > kPixelLimit / whole.height) {
+        return too_large("expected at most " + std::to_string(kPixelLimit) + " pixels behind the tiles, found " +
+                         std::to_string(whole.width) + " × " + std::to_string(whole.height));
+      }
+      return canvas_tiles(picture, options, grid, whole);
+    }
   }
   if (options.rule != ResizeRule::kTiles) {
     LOCUS_TRY(Pixels whole, preprocess(picture, options, patch));
@@ -206,11 +222,14 @@ Status in_one_part(std::int64_t width, std::int64_t height, const Preprocessing&
   if (options.rule == ResizeRule::kTiles) {
     return unsupported("expected a picture in one part, found a family that cuts it into tiles");
   }
-  if ((options.rule != ResizeRule::kCanvas && options.rule != ResizeRule::kPinpoints) || width < 1 || height < 1) {
+  const bool by_tokens = options.rule == ResizeRule::kTokens;
+  const bool cuts = by_tokens || options.rule == ResizeRule::kCanvas || options.rule == ResizeRule::kPinpoints;
+  if (!cuts || width < 1 || height < 1) {
     return {};
   }
-  const TilePlace grid = canvas_of(width, height, options);
-  return grid.rows * grid.columns == 1 && options.rule == ResizeRule::kCanvas
+  LOCUS_TRY(const TilePlace grid,
+            by_tokens ? token_tiles({width, height}, options) : Result<TilePlace>(canvas_of(width, height, options)));
+  return grid.rows * grid.columns == 1 && options.rule != ResizeRule::kPinpoints
              ? Status()
              : unsupported("expected a picture in one part, found one in " + std::to_string(grid.rows) + " × " +
                            std::to_string(grid.columns) + " tiles");

@@ -130,7 +130,7 @@ struct RuleOf {
   std::int64_t resample;
   std::int64_t least, most;  // pixels, where the file has none
 };
-constexpr std::array<RuleOf, 12> kRules{{{"Qwen2VL", ResizeRule::kPixels, 3, 3136, 1003520},
+constexpr std::array<RuleOf, 13> kRules{{{"Qwen2VL", ResizeRule::kPixels, 3, 3136, 1003520},
                                          {"Glm4v", ResizeRule::kPixels, 3, 12544, 11760000},
                                          {"Glm46V", ResizeRule::kPixels, 3, 12544, 11760000},
                                          {"Pixtral", ResizeRule::kLongest, 3, 0, 0},
@@ -141,7 +141,8 @@ constexpr std::array<RuleOf, 12> kRules{{{"Qwen2VL", ResizeRule::kPixels, 3, 313
                                          {"LlavaOnevisionImage", ResizeRule::kPinpoints, 3, 0, 0},
                                          {"GotOcr2", ResizeRule::kSize, 3, 0, 0},
                                          {"Cohere2Vision", ResizeRule::kSize, 3, 0, 0},
-                                         {"DeepseekVLImage", ResizeRule::kPadded, 3, 0, 0}}};
+                                         {"DeepseekVLImage", ResizeRule::kPadded, 3, 0, 0},
+                                         {"Lfm2Vl", ResizeRule::kTokens, 2, 0, 0}}};
 
 constexpr std::int64_t kOnevisionSide = 384;
 constexpr std::int64_t kOnevisionTiles = 6;  // at most, in either direction
@@ -158,6 +159,47 @@ Result<std::int64_t> member(const JsonObject& object, const char* name, const ch
   const std::optional<std::int64_t> number = whole_number(*found, 1, most);
   return number ? Result<std::int64_t>(*number)
                 : object.wrong(name, std::string(inner) + " from 1 to " + std::to_string(most));
+}
+
+// A field from `least` to `most`.
+Result<std::int64_t> within_limits(const JsonObject& object, const char* name, std::int64_t fallback,
+                                   std::int64_t least, std::int64_t most) {
+  LOCUS_TRY(const std::int64_t number, object.integer(name, fallback));
+  return number >= least && number <= most ? Result<std::int64_t>(number)
+                                           : object.wrong(name, std::to_string(least) + " to " + std::to_string(most));
+}
+
+// LFM2-VL: numbers of cells, and tiles of a picture that has far more of them.
+Status read_tokens(const JsonObject& object, Preprocessing& options) {
+  constexpr std::int64_t kMaxTokens = std::int64_t{1} << 20;
+  constexpr std::int64_t kLargestCell = 64;  // patches along a side, as a connector joins them
+  constexpr double kMaxTolerance = 1e6;
+  options.resize = true;  // whatever do_resize says, as in the library
+  LOCUS_TRY(options.patch, within_limits(object, "encoder_patch_size", 16, 1, kLargestSide));
+  LOCUS_TRY(const std::int64_t joined, within_limits(object, "downsample_factor", 2, 1, kLargestCell));
+  options.cell = options.patch * joined;
+  LOCUS_TRY(const std::int64_t most, within_limits(object, "max_image_tokens", 256, 1, kMaxTokens));
+  LOCUS_TRY(const std::int64_t least, within_limits(object, "min_image_tokens", 64, 0, most));
+  options.least_pixels = least * options.cell * options.cell;
+  options.most_pixels = most * options.cell * options.cell;
+  LOCUS_TRY(options.tolerance, object.number("max_pixels_tolerance", 2.0));
+  if (!(options.tolerance > 0 && options.tolerance <= kMaxTolerance)) {
+    return object.wrong("max_pixels_tolerance", "a number above 0, at most 1000000");
+  }
+  LOCUS_TRY(options.split, object.boolean("do_image_splitting", true));
+  LOCUS_TRY(options.whole, object.boolean("use_thumbnail", true));
+  if (!options.split) {
+    return {};
+  }
+  LOCUS_TRY(options.most_tiles, within_limits(object, "max_tiles", 10, 1, kMaxTiles));
+  LOCUS_TRY(options.least_tiles, within_limits(object, "min_tiles", 2, 1, options.most_tiles));
+  LOCUS_TRY(options.tile, within_limits(object, "tile_size", 512, 1, kLargestSide));
+  if (options.tile % options.cell != 0) {
+    return object.wrong("tile_size", "whole cells of " + std::to_string(options.cell) + " pixels");
+  }
+  options.width = options.height = options.tile;
+  options.split = options.most_tiles > 1;
+  return {};
 }
 
 Status read_rule(const JsonObject& object, const RuleOf& rule, Preprocessing& options) {
@@ -182,6 +224,9 @@ Status read_rule(const JsonObject& object, const RuleOf& rule, Preprocessing& op
     LOCUS_TRY(options.most_patches, object.integer("max_num_patches", 256));
     const bool some = options.most_patches >= 1 && options.most_patches <= kMaxPatches;
     return some ? Status() : object.wrong("max_num_patches", "1 to " + std::to_string(kMaxPatches));
+  }
+  if (rule.rule == ResizeRule::kTokens) {
+    return read_tokens(object, options);
   }
   if (rule.rule == ResizeRule::kLongest) {
     LOCUS_TRY(options.longest_edge, member(object, "size", "longest_edge", 1024, kLargestSide));
@@ -370,6 +415,7 @@ Result<Preprocessing> parse_hugging_face(const JsonObject& object) {
   if (options.rule == ResizeRule::kPadded) {
     LOCUS_CHECK(read_padding(object, options));
   }
+  options.center_crop = options.center_crop && options.rule != ResizeRule::kTokens;  // whose processor crops nothing
   LOCUS_CHECK(read_levels(object, options));
   return options;
 }

@@ -77,6 +77,15 @@ Size by_patches(Size picture, const Preprocessing& options, std::int64_t cell) {
           static_cast<std::int64_t>(cells(low, picture.height)) * cell};
 }
 
+// Whether a picture in cells has far more pixels than the model reads at once, counted as the library counts them.
+bool is_cut(Size picture, const Preprocessing& options) {
+  const auto side = [&](std::int64_t own) {
+    return static_cast<double>(std::max(options.patch, half_even(own, options.cell) * options.cell));
+  };
+  return options.split &&
+         side(picture.height) * side(picture.width) > static_cast<double>(options.most_pixels) * options.tolerance;
+}
+
 Size by_longest(Size picture, const Preprocessing& options, std::int64_t cell) {
   const auto edge = static_cast<double>(options.longest_edge);
   const double ratio = std::max(static_cast<double>(picture.height) / edge, static_cast<double>(picture.width) / edge);
@@ -216,6 +225,55 @@ TilePlace canvas_of(std::int64_t width, std::int64_t height, const Preprocessing
   return best;
 }
 
+Result<TilePlace> token_tiles(Size picture, const Preprocessing& options) {
+  if (!is_cut(picture, options)) {
+    return TilePlace{1, 1, 0, 0};
+  }
+  const TilePlace grid = canvas_of(picture.width, picture.height, options);
+  const std::int64_t count = grid.rows * grid.columns;
+  if (count == 1) {  // the library's processor writes tokens for another number of cells
+    return unsupported("min_tiles: expected 2 or more for a picture of " + text_of(picture) + " pixels, found " +
+                       std::to_string(options.least_tiles));
+  }
+  const double aspect = static_cast<double>(picture.width) / static_cast<double>(picture.height);
+  const auto apart = [&](std::int64_t columns) {
+    return std::abs(aspect - static_cast<double>(columns) / static_cast<double>(count / columns));
+  };
+  for (std::int64_t columns = 1; columns <= count; ++columns) {
+    // The library takes the one or the other by the order of a set.
+    if (count % columns == 0 && columns != grid.columns && apart(columns) == apart(grid.columns)) {
+      return unsupported("min_tiles, max_tiles: expected one grid nearest to a picture of " + text_of(picture) +
+                         " pixels, found " + text_of({grid.columns, grid.rows}) + " and " +
+                         text_of({columns, count / columns}) + " tiles");
+    }
+  }
+  return grid;
+}
+
+Size whole_by_tokens(Size picture, const Preprocessing& options) {
+  const std::int64_t cell = options.cell;
+  const auto unit = static_cast<double>(cell);
+  const auto nearest = [cell](std::int64_t side) { return std::max(cell, half_even(side, cell) * cell); };
+  const Size size{nearest(picture.width), nearest(picture.height)};
+  const double pixels = static_cast<double>(size.width) * static_cast<double>(size.height);
+  const double own = static_cast<double>(picture.width) * static_cast<double>(picture.height);
+  if (pixels > static_cast<double>(options.most_pixels)) {
+    const double part = std::sqrt(own / static_cast<double>(options.most_pixels));
+    const auto fewer = [&](std::int64_t side) {
+      return std::max(cell, static_cast<std::int64_t>(std::floor(static_cast<double>(side) / part / unit)) * cell);
+    };
+    return {fewer(picture.width), fewer(picture.height)};
+  }
+  if (pixels < static_cast<double>(options.least_pixels)) {
+    const double part = std::sqrt(static_cast<double>(options.least_pixels) / own);
+    const auto more = [&](std::int64_t side) {
+      return static_cast<std::int64_t>(std::ceil(static_cast<double>(side) * part / unit)) * cell;
+    };
+    return {more(picture.width), more(picture.height)};
+  }
+  return size;
+}
+
 Result<Size> size_by_rule(Size picture, const Preprocessing& options, std::int64_t cell) {
   switch (options.rule) {
     case ResizeRule::kPixels:
@@ -232,6 +290,18 @@ Result<Size> size_by_rule(Size picture, const Preprocessing& options, std::int64
     case ResizeRule::kPinpoints: {
       const TilePlace grid = canvas_of(picture.width, picture.height, options);
       return Size{grid.columns * options.width, grid.rows * options.height};
+    }
+    case ResizeRule::kTokens: {
+      if (options.cell != cell) {
+        return bad_input("encoder_patch_size, downsample_factor: expected a product of " + std::to_string(cell) +
+                         " pixels, as the model's cells have, found " + std::to_string(options.cell));
+      }
+      if (picture.width < 1 || picture.height < 1) {
+        return bad_input("expected a picture with pixels, found " + text_of(picture));
+      }
+      LOCUS_TRY(const TilePlace grid, token_tiles(picture, options));
+      return grid.rows * grid.columns == 1 ? whole_by_tokens(picture, options)
+                                           : Size{grid.columns * options.width, grid.rows * options.height};
     }
     case ResizeRule::kPadded: {
       const double scale =

@@ -141,6 +141,20 @@ TEST(FamiliesVlmFields, WrongOnesAreRefusedByName) {
       {"glm46v", "/text_config/rope_parameters/partial_rotary_factor", "0.5", "sections"},
       {"glm46v", "/vision_config/rope_parameters/rope_type", "\"linear\"", "rope_type"},
       {"glm46v", "/vision_config/intermediate_size", "0", "intermediate_size"},
+      {"lfm2_vl", "/downsample_factor", "0", "downsample_factor"},
+      {"lfm2_vl", "/downsample_factor", "65", "downsample_factor"},
+      {"lfm2_vl", "/projector_hidden_size", "0", "projector_hidden_size"},
+      {"lfm2_vl", "/projector_hidden_act", "\"swish2\"", "projector_hidden_act"},
+      {"lfm2_vl", "/projector_use_layernorm", "1", "projector_use_layernorm"},
+      {"lfm2_vl", "/projector_bias", "\"no\"", "projector_bias"},
+      {"lfm2_vl", "/image_token_id", "", "image_token_id"},
+      {"lfm2_vl", "/vision_feature_layer", "-2", "vision_feature_layer"},
+      {"lfm2_vl", "/use_image_special_tokens", "false", "use_image_special_tokens"},
+      {"lfm2_vl", "/vision_config/num_patches", "24", "num_patches"},
+      {"lfm2_vl", "/vision_config/model_type", "3", "model_type"},
+      {"lfm2_vl", "/text_config/layer_types", "[\"conv\"]", "layer_types"},
+      {"lfm2_vl", "/text_config/conv_L_cache", "0", "conv_L_cache"},
+      {"lfm2_vl", "/text_config/model_type", "\"lfm9\"", "model_type"},
   };
   for (const RefusedField& each : all) {
     SCOPED_TRACE(std::string(each.family) + " " + each.at + " " + each.value);
@@ -232,10 +246,34 @@ TEST(FamiliesVlmFields, StackedExpertsOfQwen35) {
   EXPECT_CLOSE(changed.logits(), test::Golden("families-vlm/qwen3_5_moe/expected")["logits"], kFieldsTolerance);
 }
 
+// The projector's norm and biases may be absent; towers of older files have one more component in their names.
+TEST(FamiliesVlmFields, ProjectorsOfLfm2WithoutNormAndBiases) {
+  const test::Golden golden("families-vlm/lfm2_vl/expected");
+  const ChangedVlm plain("lfm2_vl");
+  plain.config([](json& config) { config["projector_use_layernorm"] = config["projector_bias"] = false; });
+  plain.tensors([](test::Tensors tensors) {
+    for (const char* const name : {"layer_norm.weight", "layer_norm.bias", "linear_1.bias", "linear_2.bias"}) {
+      EXPECT_EQ(tensors.erase("model.multi_modal_projector." + std::string(name)), 1U) << name;
+    }
+    return tensors;
+  });
+  EXPECT_CLOSE(plain.logits(), golden["logits.plain"], kFieldsTolerance);
+  const ChangedVlm older("lfm2_vl");
+  older.tensors([](const test::Tensors& tensors) {
+    const std::string tower = "model.vision_tower.";
+    test::Tensors renamed;
+    for (const auto& [name, value] : tensors) {
+      renamed[name.starts_with(tower) ? tower + "vision_model." + name.substr(tower.size()) : name] = value;
+    }
+    return renamed;
+  });
+  EXPECT_CLOSE(older.logits(), golden["logits"], kFieldsTolerance);
+}
+
 // Of a type without a table the text is read alone, by the table of text_config: the same maps of a text without
 // pictures.
 TEST(FamiliesVlmFields, TheTextAloneIsTheSame) {
-  for (const char* const family : {"qwen3_5", "qwen3_5_moe", "glm46v"}) {
+  for (const char* const family : {"qwen3_5", "qwen3_5_moe", "glm46v", "lfm2_vl"}) {
     SCOPED_TRACE(family);
     const ChangedVlm changed(family);
     changed.config([](json& config) { config["model_type"] = "a_new_type"; });

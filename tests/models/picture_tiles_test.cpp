@@ -177,6 +177,48 @@ TEST_F(PictureTiles, TurnedOffAreSaid) {
   EXPECT_TRUE(trace_->model().warnings.empty());
 }
 
+// LFM2-VL's whole has another size than its tiles, and may be turned off.
+TEST_F(PictureTiles, OfLfm2AreOneGridWithOrWithoutTheWhole) {
+  for (const bool whole : {true, false}) {
+    SCOPED_TRACE(whole);
+    const test::TemporaryFolder folder;
+    for (const auto& entry : fs::directory_iterator(test::pictured_folder("lfm2_vl"))) {
+      fs::copy(entry.path(), folder.path());
+    }
+    std::ifstream file(folder.path() / "preprocessor_config.json");
+    nlohmann::json config = nlohmann::json::parse(file);
+    config["use_thumbnail"] = whole;
+    folder.write("preprocessor_config.json", config.dump());
+    const auto model = test::open_model(folder.path());
+    ASSERT_NE(model, nullptr);
+    models::Input input;
+    input.images = {folder.path() / "image0.png", folder.path() / "image1.png"};
+    input.ids = std::vector<std::int64_t>{1};
+    const auto add = [&](int count, std::int64_t behind) {
+      input.ids->insert(input.ids->end(), static_cast<std::size_t>(count), 72);
+      input.ids->push_back(behind);
+    };
+    for (std::int64_t tile = 0; tile < 4; ++tile) {
+      add(4, 80 + tile);
+    }
+    add(whole ? 6 : 0, 2);
+    add(3, 3);
+    const auto run = model->run(input);
+    ASSERT_TRUE(run.ok()) << run.error().describe();
+    ASSERT_EQ((*run)->images().size(), whole ? 3U : 2U);
+    const models::ImageSpan& tiles = (*run)->images().front();
+    EXPECT_EQ(tiles.rows, 4);
+    EXPECT_EQ(tiles.columns, 4);
+    EXPECT_EQ(tiles.tile_pitch, 5);
+    EXPECT_EQ((*run)->tokens()[6].label, "image 1, row 0, column 2");
+    EXPECT_EQ((*run)->images()[1].whole, whole);
+    if (whole) {
+      EXPECT_EQ((*run)->images()[1].rows, 3);
+      EXPECT_EQ((*run)->images()[1].columns, 2);
+    }
+  }
+}
+
 // The family's folder with a tokenizer that has the words of pictures but `without`, and "<5>" for id 5.
 void write_worded_folder(const std::string& family, const std::string& without, const test::TemporaryFolder& folder) {
   for (const auto& entry : fs::directory_iterator(test::pictured_folder(family))) {
@@ -191,29 +233,40 @@ void write_worded_folder(const std::string& family, const std::string& without, 
   for (std::int64_t id = 1; id < 70; ++id) {
     add(id, "<" + std::to_string(id) + ">");
   }
-  add(70, "<|START_OF_IMG|>");
-  add(71, "<|END_OF_IMG|>");
-  add(72, "<|IMG_PATCH|>");
-  for (std::int64_t tile = 1; tile <= 7; ++tile) {
-    add(72 + tile, "TILE_" + std::to_string(tile));
+  if (family == "lfm2_vl") {
+    add(70, "<|image_start|>");
+    add(71, "<|image_end|>");
+    add(73, "<|img_thumbnail|>");
+    for (std::int64_t tile = 0; tile < 4; ++tile) {
+      add(80 + tile, "<|img_row_" + std::to_string(tile / 2 + 1) + "_col_" + std::to_string(tile % 2 + 1) + "|>");
+    }
+  } else {
+    add(70, "<|START_OF_IMG|>");
+    add(71, "<|END_OF_IMG|>");
+    add(72, "<|IMG_PATCH|>");
+    for (std::int64_t tile = 1; tile <= 7; ++tile) {
+      add(72 + tile, "TILE_" + std::to_string(tile));
+    }
+    add(80, "TILE_GLOBAL");
+    add(81, "<|IMG_LINE_BREAK|>");
   }
-  add(80, "TILE_GLOBAL");
-  add(81, "<|IMG_LINE_BREAK|>");
   const nlohmann::json model{{"type", "WordLevel"}, {"vocab", {{"<unk>", 0}}}, {"unk_token", "<unk>"}};
   folder.write("tokenizer.json", nlohmann::json{{"model", model}, {"added_tokens", words}}.dump());
 }
 
-// A mark becomes what the processors of Aya Vision and Command A Vision write; words that the tokenizer does not know are
+// A mark becomes what the processors of Aya Vision, Command A Vision and LFM2-VL write; words that the tokenizer does not know are
 // not left out.
 TEST_F(PictureTiles, AreNamedByTheTokenizersWords) {
   for (const auto& [family, needed] :
-       {std::pair{"aya_vision", "TILE_GLOBAL"}, std::pair{"cohere2_vision", "<|IMG_LINE_BREAK|>"}}) {
+       {std::pair{"aya_vision", "TILE_GLOBAL"}, std::pair{"cohere2_vision", "<|IMG_LINE_BREAK|>"},
+        std::pair{"lfm2_vl", "<|img_row_2_col_1|>"}}) {
     SCOPED_TRACE(family);
     models::Input input;
     for (const char* const name : {"image0.png", "image1.png"}) {
       input.images.push_back(test::pictured_folder(family) / name);
     }
-    const std::string text = "<1><5><9><image><12><30><|START_OF_IMG|><image><8><21><33>";
+    const std::string start = family == std::string("lfm2_vl") ? "<|image_start|>" : "<|START_OF_IMG|>";
+    const std::string text = "<1><5><9><image><12><30>" + start + "<image><8><21><33>";
     input.text = text;
     const test::TemporaryFolder folder;
     write_worded_folder(family, "", folder);

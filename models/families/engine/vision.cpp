@@ -107,7 +107,7 @@ void settle_tower_names(const CheckpointFiles& checkpoint, const Spelling& spell
     }
   }
   const std::string anchor(tower.anchor);
-  if (const std::size_t at = anchor.find(kEmbeddings); tower.name == "siglip_vision_model" && at != anchor.npos) {
+  if (const std::size_t at = anchor.find(kEmbeddings); tower.name.starts_with("siglip") && at != anchor.npos) {
     tower.skipped.push_back(checkpoint.prefix_of(spelling.prefixes, anchor) + anchor.substr(0, at) + "head.*");
   }
 }

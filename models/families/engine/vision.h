@@ -30,10 +30,11 @@ struct Placeholders {
   std::int64_t after = -1;
   std::string_view before_word = {};  // words of those two, where only the tokenizer knows their ids
   std::string_view after_word = {};
-  // Words before each tile of a picture, with the tile's number from 1 on behind it ("TILE_1"), before the whole picture
-  // behind its tiles, and behind each of these parts; the tokenizer alone knows their ids.
+  // Words before each tile of a picture, in which {tile}, {row} and {column} are its number, row and column from 1 on,
+  // before the whole picture, and behind each of these parts; the tokenizer alone knows their ids.
   std::string_view tile_word = {};
   std::string_view whole_word = {};
+  bool whole_behind_tiles = false;  // a picture in one part has no whole_word
   std::string_view part_end_word = {};
   std::int64_t row_end = -1;
   std::int64_t last_row_end = -1;
