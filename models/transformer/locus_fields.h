@@ -208,6 +208,8 @@ void visit_model(Visit& visit, Spec& spec) {
   visit("convolution_act", spec.convolution.activation);
   visit("layer_inputs_width", spec.layer_inputs.width);
   visit("layer_inputs_vocabulary", spec.layer_inputs.vocabulary);
+  visit("layer_inputs_placeholder", spec.layer_inputs.placeholder);
+  visit("layer_inputs_filler", spec.layer_inputs.filler);
   visit("final_norm", spec.final_norm);
   visit("tie_word_embeddings", spec.tied_head);
   visit("head_bias", spec.head_bias);

@@ -344,6 +344,10 @@ Status check_layer_inputs(const Spec& spec) {
     return bad_input("vocabulary of the layers' inputs: expected none, or at least the model's " +
                      std::to_string(spec.vocabulary) + ", found " + std::to_string(inputs.vocabulary));
   }
+  if (inputs.placeholder >= 0 && (inputs.filler < 0 || inputs.filler >= inputs.vocabulary)) {
+    return bad_input("row of the layers' inputs for placeholders: expected one of " +
+                     std::to_string(inputs.vocabulary) + ", found " + std::to_string(inputs.filler));
+  }
   if (spec.is_image() || spec.embedding_width > 0) {
     return bad_input("inputs of the layers: expected a text model whose embeddings are as wide as its states");
   }

@@ -310,6 +310,9 @@ struct Convolution {
 struct LayerInputs {
   std::int64_t width = 0;       // P; 0: none
   std::int64_t vocabulary = 0;  // rows of the table; 0: no table
+  // Tokens with this id, placeholders of pictures, read the table's row `filler` instead of their own; −1: none.
+  std::int64_t placeholder = -1;
+  std::int64_t filler = 0;
 
   friend bool operator==(const LayerInputs&, const LayerInputs&) = default;
 };

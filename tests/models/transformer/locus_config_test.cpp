@@ -142,7 +142,7 @@ TEST(LocusConfig, KeepsSharedKeysAndPerLayerEmbeddings) {
   layer.attention.key_as_value = true;
   spec.repeat(layer, 3);
   spec.layers[2].attention.source = 1;
-  spec.layer_inputs = {16, 512};
+  spec.layer_inputs = {16, 512, 7, 3};
   spec.head = false;
   spec.state_width = 24;
   const auto read = parse_locus_config(json::parse(locus_config(spec).dump()), "config.json");
