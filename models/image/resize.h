@@ -19,7 +19,7 @@ struct Size {
   std::int64_t height = 0;
 };
 
-// Size by the rules kPixels, kPatches, kLongest, kTiles, kCanvas and kPinpoints, in whole cells of `cell` pixels; by
+// Size by the rules kPixels, kPatches, kCells, kLongest, kTiles, kCanvas and kPinpoints, in whole cells of `cell` pixels; by
 // kPadded that of the picture alone. Errors: kBadInput for a picture that is too thin or too small, kTooLarge.
 Result<Size> size_by_rule(Size picture, const Preprocessing& options, std::int64_t cell);
 // kTiles: the successive sizes of a picture before it is cut; two, since each step rounds its levels.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/engine/trace/recorded_trace.h"
@@ -141,6 +142,24 @@ TEST(FamiliesVlmFields, WrongOnesAreRefusedByName) {
       {"glm46v", "/text_config/rope_parameters/partial_rotary_factor", "0.5", "sections"},
       {"glm46v", "/vision_config/rope_parameters/rope_type", "\"linear\"", "rope_type"},
       {"glm46v", "/vision_config/intermediate_size", "0", "intermediate_size"},
+      {"gemma4", "/vision_config/rope_parameters/rope_type", "\"yarn\"", "rope_type"},
+      {"gemma4", "/vision_config/rope_parameters/rope_theta", "1", "base"},
+      {"gemma4", "/vision_config/head_dim", "10", "expected"},
+      {"gemma4", "/vision_config/num_key_value_heads", "3", "kv_heads"},
+      {"gemma4", "/vision_config/hidden_activation", "\"other\"", "hidden_activation"},
+      {"gemma4", "/vision_config/patch_size", "5", "input_proj"},
+      {"gemma4", "/vision_config/patch_size", "0", "patch"},
+      {"gemma4", "/vision_config/position_embedding_size", "0", "position_embedding_size"},
+      {"gemma4", "/vision_config/position_embedding_size", "11", "position_embedding_table"},
+      {"gemma4", "/vision_config/pooling_kernel_size", "0", "pooling_kernel_size"},
+      {"gemma4", "/vision_config/pooling_kernel_size", "65", "connector"},
+      {"gemma4", "/vision_config/standardize", "1", "standardize"},
+      {"gemma4", "/vision_config/use_clipped_linears", "\"no\"", "use_clipped_linears"},
+      {"gemma4", "/text_config/pad_token_id", "76", "pad_token_id"},
+      {"gemma4", "/text_config/pad_token_id", "-1", "pad_token_id"},
+      {"gemma4", "/text_config/use_bidirectional_attention", "\"some\"", "use_bidirectional_attention"},
+      {"gemma4", "/audio_token_id", "\"x\"", "audio_token_id"},
+      {"gemma4", "/image_token_id", "", "image_token_id"},
   };
   for (const RefusedField& each : all) {
     SCOPED_TRACE(std::string(each.family) + " " + each.at + " " + each.value);
@@ -207,6 +226,66 @@ TEST(FamiliesVlmFields, ProcessorsOfVideosAreReadFromTheFileOfTransformers5) {
           .ok());
 }
 
+// Fields of Gemma 4 that change what its pictures are; parts for sound are skipped by name.
+TEST(FamiliesVlmFields, OtherFieldsOfGemma4GiveTheLibrarysLogits) {
+  const test::Golden golden("families-vlm/gemma4/expected");
+  const ChangedVlm causal("gemma4");
+  causal.config([](json& config) { config["text_config"].erase("use_bidirectional_attention"); });
+  EXPECT_CLOSE(causal.logits(), golden["logits.causal"], kFieldsTolerance);
+  const ChangedVlm plain("gemma4");
+  plain.config([](json& config) { config["vision_config"]["standardize"] = false; });
+  EXPECT_CLOSE(plain.logits(), golden["logits.plain"], kFieldsTolerance);
+  const ChangedVlm heard("gemma4");
+  heard.config([](json& config) { config["audio_config"] = {{"model_type", "gemma4_audio"}, {"hidden_size", 8}}; });
+  heard.tensors([](const test::Tensors& tensors) {
+    test::Tensors more = tensors;
+    more["model.audio_tower.layers.0.norm_out.weight"] = at::ones({8});
+    more["model.embed_audio.embedding_projection.weight"] = at::ones({32, 8});
+    return more;
+  });
+  EXPECT_CLOSE(heard.logits(), golden["logits"], kFieldsTolerance);
+  const ChangedVlm missing("gemma4");
+  missing.tensors([](const test::Tensors& tensors) {
+    test::Tensors fewer = tensors;
+    fewer.erase("model.vision_tower.std_bias");
+    return fewer;
+  });
+  EXPECT_NE(missing.error().find("std_bias"), std::string::npos) << missing.error();
+}
+
+// Towers whose products have bounds, files without a tower: the text alone, with a warning that says why.
+TEST(FamiliesVlmFields, Gemma4WithoutATowerThatIsReadIsItsText) {
+  const ChangedVlm clipped("gemma4");
+  clipped.config([](json& config) { config["vision_config"]["use_clipped_linears"] = true; });
+  const ChangedVlm without("gemma4");
+  without.config([](json& config) { config["vision_config"] = nullptr; });
+  for (const auto& [changed, said] :
+       {std::pair{&clipped, "use_clipped_linears"}, std::pair{&without, "without vision_config"}}) {
+    SCOPED_TRACE(said);
+    const auto model = test::open_model(changed->path());
+    ASSERT_NE(model, nullptr);
+    EXPECT_EQ(model->info().vision_layers, 0);
+    EXPECT_TRUE(model->info().unexpected.empty());
+    ASSERT_EQ(model->info().warnings.size(), 1U);
+    EXPECT_NE(model->info().warnings.front().find(said), std::string::npos) << model->info().warnings.front();
+  }
+}
+
+// A token of sound, or of a video, would have an embedding that the library does not read.
+TEST(FamiliesVlmFields, TokensOfSoundAndVideosAreRefused) {
+  const auto model = test::open_model(test::pictured_folder("gemma4"));
+  ASSERT_NE(model, nullptr);
+  for (const std::int64_t id : {73, 74}) {
+    auto input = test::pictured_input("gemma4");
+    ASSERT_TRUE(input.ok()) << input.error().describe();
+    input->ids->push_back(id);
+    const auto trace = model->run(*input, models::RunOptions{});
+    ASSERT_FALSE(trace.ok());
+    EXPECT_EQ(trace.error().code, ErrorCode::kUnsupported);
+    EXPECT_NE(trace.error().describe().find("id " + std::to_string(id)), std::string::npos);
+  }
+}
+
 // Published files stack the experts of a layer; the library saves them one by one.
 TEST(FamiliesVlmFields, StackedExpertsOfQwen35) {
   const ChangedVlm changed("qwen3_5_moe");
@@ -235,7 +314,7 @@ TEST(FamiliesVlmFields, StackedExpertsOfQwen35) {
 // Of a type without a table the text is read alone, by the table of text_config: the same maps of a text without
 // pictures.
 TEST(FamiliesVlmFields, TheTextAloneIsTheSame) {
-  for (const char* const family : {"qwen3_5", "qwen3_5_moe", "glm46v"}) {
+  for (const char* const family : {"qwen3_5", "qwen3_5_moe", "glm46v", "gemma4"}) {
     SCOPED_TRACE(family);
     const ChangedVlm changed(family);
     changed.config([](json& config) { config["model_type"] = "a_new_type"; });
