@@ -228,13 +228,25 @@ Status finish_gemma4_tower(const CheckpointFiles& checkpoint, Plan& plan) {
       {"learned", {{"grid_rows", places}, {"grid_columns", places}, {"table", std::string("axes")}}},
       {"rope-axial", {{"base", base}, {"first", std::string("columns")}, {"layout", std::string("axes")}}}};
   spec.each([](std::int64_t, LayerSpec& layer) { layer.encoding = 1; });
+  LOCUS_TRY(const bool bounded, config.boolean("use_clipped_linears", false));
+  spec.each([bounded](std::int64_t, LayerSpec& layer) { layer.bounded = bounded; });
   if (checkpoint.tensors == nullptr) {
     return {};
   }
-  const std::string own =
-      checkpoint.prefix_of({kGemma4Tower, kGemma4OlderTower}, "patch_embedder.input_proj.weight") + "patch_embedder.";
-  return compute_centred_kernel(
-      checkpoint, {own + "kernel", own + "input_proj.weight", spec.image.patch, spec.image.channels}, plan);
+  const std::string prefix =
+      checkpoint.prefix_of({kGemma4Tower, kGemma4OlderTower}, "patch_embedder.input_proj.weight");
+  const std::string own = prefix + "patch_embedder.";
+  LOCUS_CHECK(compute_centred_kernel(
+      checkpoint, {own + "kernel", own + "input_proj.weight", spec.image.patch, spec.image.channels}, plan));
+  std::vector<OfBounds> bounds;
+  for (std::int64_t n = 0; bounded && n < spec.depth(); ++n) {
+    for (const char* const each :
+         {"self_attn.q", "self_attn.k", "self_attn.v", "self_attn.o", "mlp.gate", "mlp.up", "mlp.down"}) {
+      const std::string from = layer_prefix(prefix + "encoder.layers.", n) + each + "_proj";
+      bounds.push_back({from + ".bounds", from});
+    }
+  }
+  return compute_bounds(checkpoint, bounds, plan);
 }
 
 Family gemma4_tower() {
@@ -249,8 +261,7 @@ Family gemma4_tower() {
             draft.spec.norm = transformer::Norm::kRms;
             draft.spec.image.class_tokens = 0;
             draft.spec.pool = transformer::Pool::kAll;
-            draft.spec.final_norm = false;
-            draft.layer.attention.qkv = transformer::QkvLayout::kSeparate;
+            draft.spec.final_norm = draft.spec.head = false;
             draft.layer.feed_forward.gated = true;
             draft.layer.feed_forward.bias = draft.layer.attention.output_bias = false;
           },
@@ -273,21 +284,21 @@ Family gemma4_tower() {
                  "encoder.layers.N.{post_attention,post_feedforward}_layernorm"},
                 {"layers.N.attention.{query,key,value,output}", "encoder.layers.N.self_attn.{q,k,v,o}_proj.linear"},
                 {"layers.N.attention.{query,key}_norm", "encoder.layers.N.self_attn.{q,k}_norm"},
-                {"layers.N.feed_forward.{gate,up,down}", "encoder.layers.N.mlp.{gate,up,down}_proj.linear"}},
-      .skipped = {"patch_embedder.input_proj.weight", "vision_tower.std_bias", "vision_tower.std_scale"},
+                {"layers.N.feed_forward.{gate,up,down}", "encoder.layers.N.mlp.{gate,up,down}_proj.linear"},
+                {"layers.N.attention.{query,key,value,output}.bounds",
+                 "encoder.layers.N.self_attn.{q,k,v,o}_proj.bounds"},
+                {"layers.N.feed_forward.{gate,up,down}.bounds", "encoder.layers.N.mlp.{gate,up,down}_proj.bounds"}},
+      .skipped = {"patch_embedder.input_proj.weight", "vision_tower.std_bias", "vision_tower.std_scale",
+                  "_proj.input_min", "_proj.input_max", "_proj.output_min", "_proj.output_max"},
   };
 }
 
-// Bounds of what enters and leaves each product are not computed.
 Result<Family> gemma4_tower_of(const Config& vision) {
   const std::string type = text_or_nothing(vision, "model_type");
   if (!type.empty() && type != "gemma4_vision") {
     return unsupported("expected gemma4_vision, found " + shown(type), vision.context("model_type"));
   }
-  LOCUS_TRY(const bool clipped, vision.boolean("use_clipped_linears", false));
-  return clipped ? Result<Family>(unsupported("expected false, found true: products within bounds are not computed",
-                                              vision.context("use_clipped_linears")))
-                 : Result<Family>(gemma4_tower());
+  return gemma4_tower();
 }
 
 // A picture's vectors: the mean of each cell, times √C, standardised where the config says so, and normed.
@@ -356,35 +367,11 @@ Result<Plan> read_gemma4_pictures(const CheckpointFiles& checkpoint) {
 const Family kGemma4Vision{
     .name = "gemma4",
     .read = read_gemma4_pictures,
-    // Of sound, which is not read; of the tower's classes that read them in no way; and, where its pictures are off, what
-    // the tower has.
-    .harmless = {"audio_config",
-                 "audio_token_id",
-                 "boi_token_id",
-                 "eoi_token_id",
-                 "boa_token_id",
-                 "eoa_token_id",
-                 "eoa_token_index",
-                 "vision_config",
-                 "image_token_id",
-                 "vision_soft_tokens_per_image",
-                 "vision_config.attention_bias",
-                 "vision_config.max_position_embeddings",
-                 "vision_config.default_output_length",
-                 "vision_config.global_head_dim",
-                 "vision_config.hidden_size",
-                 "vision_config.num_hidden_layers",
-                 "vision_config.num_attention_heads",
-                 "vision_config.num_key_value_heads",
-                 "vision_config.head_dim",
-                 "vision_config.intermediate_size",
-                 "vision_config.rms_norm_eps",
-                 "vision_config.hidden_activation",
-                 "vision_config.patch_size",
-                 "vision_config.pooling_kernel_size",
-                 "vision_config.position_embedding_size",
-                 "vision_config.standardize",
-                 "vision_config.rope_parameters"}};
+    // Sound, which is not read; ids that the processor writes; fields of the tower that no class reads.
+    .harmless = {"audio_config", "audio_token_id", "boi_token_id", "eoi_token_id", "boa_token_id", "eoa_token_id",
+                 "eoa_token_index", "image_token_id", "vision_soft_tokens_per_image", "vision_config.attention_bias",
+                 "vision_config.max_position_embeddings", "vision_config.default_output_length",
+                 "vision_config.global_head_dim"}};
 
 const Family kGemma4 = gemma4("gemma4_text");
 const Family kGemma4Unified = gemma4("gemma4_unified_text");

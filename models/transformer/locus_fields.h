@@ -127,6 +127,7 @@ void visit_layer(Visit& visit, LayerSpec& layer) {
   visit("residual_from_norm", layer.residual_from_norm);
   visit("layer_scale", layer.layer_scale);
   visit("output_scale", layer.output_scale);
+  visit("bounded", layer.bounded);
   visit("attention_sum_stream", layer.attention_sum.stream);
   visit("attention_sum_branch", layer.attention_sum.branch);
   visit("feed_forward_sum_stream", layer.feed_forward_sum.stream);

@@ -376,6 +376,23 @@ Status check_rounds(const Spec& spec) {
   return {};
 }
 
+// Bounds are those of plain layers of a tower.
+Status check_bounds(const Spec& spec) {
+  for (const LayerSpec& layer : spec.layers) {
+    const AttentionSpec& attention = layer.attention;
+    const bool plain = spec.is_image() && !spec.head && attention.qkv == QkvLayout::kSeparate &&
+                       attention.latent.rank == 0 && attention.source < 0 && !attention.key_as_value &&
+                       !attention.shifts() && attention.gate.form == GateForm::kNone && attention.difference == 0 &&
+                       !attention.key_bonus && layer.feed_forward.gated && layer.feed_forward.experts.count == 0;
+    if (layer.bounded && !plain) {
+      return bad_input(
+          "bounds of products: expected an image model without a head, with q, k and v of three matrices and gated "
+          "feed-forwards");
+    }
+  }
+  return {};
+}
+
 // Only learned positions have rows for tokens behind the patches.
 Status check_detections(const Spec& spec) {
   const ImageStem& image = spec.image;
@@ -581,6 +598,7 @@ Status validate(const Spec& spec) {
   LOCUS_CHECK(check_layer_inputs(spec));
   LOCUS_CHECK(check_cross(spec));
   LOCUS_CHECK(check_convolution(spec));
+  LOCUS_CHECK(check_bounds(spec));
   LOCUS_CHECK(check_detections(spec));
   LOCUS_CHECK(check_rounds(spec));
   if (spec.all_seen < 0 || (spec.all_seen > 0 && spec.is_image())) {

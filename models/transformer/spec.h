@@ -280,6 +280,9 @@ struct LayerSpec {
       false;  // the residual starts from the norm's output (BLOOM's apply_residual_connection_post_layernorm)
   bool layer_scale = false;   // each branch times a learned vector (C)
   bool output_scale = false;  // the layer's output times a learned number (Gemma 4)
+  // What enters and leaves q, k, v, the output and the matrices of the feed-forward is kept within bounds of the weights
+  // (Gemma 4's tower).
+  bool bounded = false;
   ResidualSum attention_sum = {};
   ResidualSum feed_forward_sum = {};
   Round round = Round::kWithin;

@@ -8,10 +8,10 @@ Needs torch, transformers 5 and pillow; made with torch 2.13.0, transformers 5.2
 has the tensors of its neighbours (input_ids, mm_mask, pixel_values of both pictures in one tensor with image_sizes,
 vision.layers.N.attention, vision.output, image_embeds, position_ids, layers.N.attention, logits), the states entering each
 layer (vision.layers.N.hidden, layers.N.hidden), and the logits of the same file with other fields: logits.causal without
-use_bidirectional_attention, logits.plain without standardize. The picture that resized.png becomes by the processor's own
-rule is `resized`; sizes.json has what that rule makes of other heights and widths: [height, width, patch, tokens, height,
-width]. Computed in float64, stored in float32; norms, rotations and the pooling
-are float32 in the library."""
+use_bidirectional_attention, logits.plain without standardize, logits.unbounded without use_clipped_linears. The picture
+that resized.png becomes by the processor's own rule is `resized`; sizes.json has what that rule makes of other heights and
+widths: [height, width, patch, tokens, height, width]. Computed in float64, stored in float32; norms, rotations and the
+pooling are float32 in the library."""
 import json
 import math
 import pathlib
@@ -35,7 +35,7 @@ TEXT = dict(vocab_size=76, hidden_size=32, intermediate_size=48, num_hidden_laye
             use_bidirectional_attention="vision", vocab_size_per_layer_input=76, hidden_size_per_layer_input=8,
             final_logit_softcapping=30.0, pad_token_id=3)
 VISION = dict(hidden_size=32, intermediate_size=40, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=12,
-              patch_size=PATCH, position_embedding_size=10, pooling_kernel_size=CELL, standardize=True)
+              patch_size=PATCH, position_embedding_size=10, pooling_kernel_size=CELL, standardize=True, use_clipped_linears=True)
 SIZES = [(1, 1), (3, 5), (48, 48), (47, 49), (100, 100), (333, 500), (500, 333), (1080, 1920), (3024, 4032), (17, 4000), (4000, 17),
          (1, 300), (300, 1), (1, 100000), (768, 768), (801, 799), (2, 141), (5, 350), (7, 490), (64, 17920)]
 
@@ -48,7 +48,10 @@ def model_of():
     model = AutoModelForImageTextToText.from_config(config, attn_implementation="eager")
     with torch.no_grad():
         for key, each in [*model.named_parameters(), *model.named_buffers()]:
-            if key.endswith(("inv_freq", "embed_scale")) or not each.is_floating_point() or (each.ndim == 0):
+            if key.endswith(("_min", "_max")):  # some numbers of each product are beyond its bounds; one is infinite
+                each.fill_((torch.rand(()).item() + 0.7) * (-1 if key.endswith("_min") else 1))
+                continue
+            if key.endswith(("inv_freq", "embed_scale")) or not each.is_floating_point() or each.ndim == 0:
                 continue
             about_one = key.endswith(("norm.weight", "std_scale", "layernorm.weight", "layer_scalar"))
             spread = 0.3 if each.ndim == 1 or key.endswith("position_embedding_table") else 1 / each[0].numel() ** 0.5
@@ -103,7 +106,9 @@ def planes(patches, height, width):
 def main():
     folder = FOLDER / "gemma4"
     folder.mkdir(exist_ok=True)
-    model_of().save_pretrained(folder)
+    model = model_of()
+    model.model.vision_tower.encoder.layers[0].self_attn.q_proj.output_max.fill_(float("inf"))
+    model.save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
     (folder / "preprocessor_config.json").write_text(json.dumps(processor_of(do_resize=False), indent=2) + "\n")
     pictures = [picture(*size, 80 + seed) for seed, size in enumerate(PICTURES)]
@@ -142,6 +147,7 @@ def main():
         expected[f"layers.{n}.hidden"] = states[0]
     expected["logits.causal"] = other_logits(folder, inputs, lambda config: config["text_config"].pop("use_bidirectional_attention"))
     expected["logits.plain"] = other_logits(folder, inputs, lambda config: config["vision_config"].update(standardize=False))
+    expected["logits.unbounded"] = other_logits(folder, inputs, lambda config: config["vision_config"].update(use_clipped_linears=False))
     large = picture(37, 90, 90)
     large.save(folder / "resized.png")
     small = processed([large], patch_size=2)
@@ -154,7 +160,7 @@ def main():
     sizes = [[height, width, patch, tokens, *get_aspect_ratio_preserving_size(height, width, patch, tokens * CELL**2, CELL)]
              for height, width in SIZES for patch, tokens in ((16, 280), (16, 70), (4, 1120))]
     (folder / "sizes.json").write_text("[\n" + ",\n".join(json.dumps(each) for each in sizes) + "\n]\n")
-    changes = [float((expected[key] - expected["logits"]).abs().max()) for key in ("logits.causal", "logits.plain")]
+    changes = [float((expected[key] - expected["logits"]).abs().max()) for key in ("logits.causal", "logits.plain", "logits.unbounded")]
     assert all(math.isfinite(each) and each > 1e-3 for each in changes), changes
     print("tokens", len(ids), "largest logit", float(out.logits.abs().max()), "other fields change", changes, "resized", extent)
 

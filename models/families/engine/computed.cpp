@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -189,6 +191,38 @@ Status compute_standard(const CheckpointFiles& checkpoint, const OfStandard& wan
   formats::TensorTable table;
   LOCUS_CHECK(add(wanted.name + ".weight", *scale, (factor * wanted.factor).to(at::kFloat), table));
   LOCUS_CHECK(add(wanted.name + ".bias", *bias, (-shift * factor).to(at::kFloat), table));
+  return finish(std::move(table), plan);
+}
+
+Status compute_bounds(const CheckpointFiles& checkpoint, const std::vector<OfBounds>& bounds, Plan& plan) {
+  constexpr double kMost = std::numeric_limits<float>::max();
+  if (bounds.empty()) {
+    return {};
+  }
+  formats::TensorTable table;
+  for (const OfBounds& wanted : bounds) {
+    std::vector<float> numbers;
+    const TensorInfo* info = nullptr;
+    for (const char* const end : {".input_min", ".input_max", ".output_min", ".output_max"}) {
+      const std::string name = wanted.from + end;
+      info = checkpoint.find(name);
+      if (info == nullptr) {
+        return bad_input("expected a tensor, found none", checkpoint.path.string() + ": tensor " + name);
+      }
+      if (info->elements() != 1) {
+        return other_shape(*info, "one number");
+      }
+      LOCUS_CHECK(dtype_of(transformer::to_tensor_as_stored(*info, checkpoint.tensors), *info));
+      const double number = transformer::to_tensor(*info, checkpoint.tensors).item<double>();
+      if (std::isnan(number) || (numbers.size() % 2 == 1 && number < static_cast<double>(numbers.back()))) {
+        return bad_input(std::string("expected a number") + (numbers.size() % 2 == 1 ? " of at least the least" : "") +
+                             ", found another",
+                         formats::tensor_context(info->file, info->name));
+      }
+      numbers.push_back(static_cast<float>(std::clamp(number, -kMost, kMost)));
+    }
+    LOCUS_CHECK(add(wanted.name, *info, at::tensor(numbers), table));
+  }
   return finish(std::move(table), plan);
 }
 

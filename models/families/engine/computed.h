@@ -70,6 +70,15 @@ struct OfStandard {
 // Errors: kBadInput for a tensor that is missing or of another shape than (channels).
 Status compute_standard(const CheckpointFiles& checkpoint, const OfStandard& wanted, Plan& plan);
 
+// The bounds (4) of what enters and leaves a product, from the numbers FROM.input_min, FROM.input_max, FROM.output_min and
+// FROM.output_max; an infinite one is the largest finite number.
+struct OfBounds {
+  std::string name;
+  std::string from;
+};
+// Errors: kBadInput for a number that is missing, none, or below the least; kUnsupported for its type.
+Status compute_bounds(const CheckpointFiles& checkpoint, const std::vector<OfBounds>& bounds, Plan& plan);
+
 // A row of a table, and a factor.
 struct OneRow {
   std::string tensor;
