@@ -24,6 +24,10 @@ std::pair<at::Tensor, at::Tensor> channels(const at::Tensor& x, position::PairLa
   if (layout == position::PairLayout::kSwapped) {
     return {x.slice(1, half), x.slice(1, 0, half)};
   }
+  if (layout == position::PairLayout::kAxes) {
+    const at::Tensor axes = x.unflatten(1, {2, 2, half / 2});
+    return {axes.select(2, 0).flatten(1), axes.select(2, 1).flatten(1)};
+  }
   return {x.slice(1, 0, x.size(1), 2), x.slice(1, 1, x.size(1), 2)};
 }
 

@@ -6,7 +6,7 @@
 
 namespace locus::attention {
 
-std::shared_ptr<const Blocks> Blocks::make(std::vector<std::int64_t> of, bool alone) {
+std::shared_ptr<const Blocks> Blocks::make(std::vector<std::int64_t> of, bool alone, bool windowed) {
   auto blocks = std::make_shared<Blocks>();
   std::map<std::int64_t, Range> spans;
   std::map<std::int64_t, std::int64_t> sizes;
@@ -25,7 +25,15 @@ std::shared_ptr<const Blocks> Blocks::make(std::vector<std::int64_t> of, bool al
   }
   blocks->of = std::move(of);
   blocks->alone = alone;
+  blocks->windowed = windowed;
   return blocks;
+}
+
+Mask Mask::with(std::shared_ptr<const Blocks> others) const {
+  Mask mask = *this;
+  const bool fits = others == nullptr || !others->windowed || (causal && window > 0);
+  mask.blocks = fits ? std::move(others) : nullptr;
+  return mask;
 }
 
 Range Mask::ordered_columns(Range rows, std::int64_t length) const {
@@ -49,7 +57,8 @@ Range Mask::columns(Range rows, std::int64_t length) const {
   }
   Range seen = blocks->alone ? Range{} : ordered_columns(rows, length);
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-    if (const Range& span = blocks->span[static_cast<std::size_t>(row)]; !span.empty()) {
+    if (Range span = blocks->span[static_cast<std::size_t>(row)]; !span.empty()) {
+      span.begin = blocks->windowed ? std::max(span.begin, row - window + 1) : span.begin;
       seen = seen.empty() ? span : Range{std::min(seen.begin, span.begin), std::max(seen.end, span.end)};
     }
   }
@@ -90,7 +99,11 @@ at::Tensor Mask::hidden(Range rows, Range columns, at::Device device) const {
   const at::Tensor of = at::tensor(at::ArrayRef<std::int64_t>(blocks->of), at::kLong).to(device);
   const at::Tensor own = of.slice(0, rows.begin, rows.end).unsqueeze(1);
   const at::Tensor outside = own.ne(of.slice(0, columns.begin, columns.end).unsqueeze(0)).logical_or(own.lt(0));
-  return blocks->alone ? outside : mask.logical_and(outside);
+  if (blocks->alone) {
+    return outside;
+  }
+  const at::Tensor unseen = mask.logical_and(outside);
+  return blocks->windowed ? unseen.logical_or(column <= row - window) : unseen;
 }
 
 }  // namespace locus::attention

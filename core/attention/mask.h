@@ -18,9 +18,11 @@ struct Blocks {
   std::vector<Range> span;       // (T) from the first to behind the last token of its block; empty: none
   bool alone = false;            // a token sees its block alone; otherwise what the mask's order says as well
   bool scattered = false;        // some block has tokens of others, or of none, between its own
+  // Blocks of causal layers with a window alone, which hides what is before it of a token's own block too (Gemma 4).
+  bool windowed = false;
 
-  // Only blocks that are all a token sees may be scattered.
-  static std::shared_ptr<const Blocks> make(std::vector<std::int64_t> of, bool alone);
+  // Only blocks that are all a token sees may be scattered, and those are not windowed.
+  static std::shared_ptr<const Blocks> make(std::vector<std::int64_t> of, bool alone, bool windowed = false);
   bool same(std::int64_t row, std::int64_t column) const {
     const std::int64_t own = of[static_cast<std::size_t>(row)];
     return own >= 0 && own == of[static_cast<std::size_t>(column)];
@@ -39,6 +41,8 @@ struct Mask {
   }
   // Whether columns() of a row holds keys that it does not see; blocks are then all that it sees.
   bool scattered() const { return blocks != nullptr && blocks->scattered; }
+  // With these blocks, unless they are not for a mask like this one.
+  Mask with(std::shared_ptr<const Blocks> others) const;
   // The smallest range that holds every key any of these queries sees, of T keys.
   Range columns(Range rows, std::int64_t length) const;
   // Whether every query of `rows` sees every key of `columns`.

@@ -80,6 +80,9 @@ const OptionTable<LearnedOptions> LearnedOptions::kTable{
                                           {"bilinear-antialias", TableResampling::kBilinearAntialias},
                                           {"bilinear-corners", TableResampling::kBilinearCorners},
                                           {"buckets", TableResampling::kBuckets}}}}},
+    {"table", &LearnedOptions::axes,
+     "patches: a row for each patch of a grid; axes: a row for each column and then one for each row, which add up",
+     Words{WordTable<bool, 2>{{{"patches", false}, {"axes", true}}}}},
 };
 
 Status LearnedOptions::check() const {
@@ -89,6 +92,9 @@ Status LearnedOptions::check() const {
   }
   if (after_rows > 0 && grid_rows == 0) {
     return bad_input("option after_rows: expected 0 of a sequence, found " + std::to_string(after_rows));
+  }
+  if (axes && (grid_rows == 0 || interpolate)) {
+    return bad_input("option table: expected patches of a sequence, or of a table that is stretched, found axes");
   }
   return {};
 }
@@ -117,7 +123,8 @@ const Description& Learned::about() {
 
 Status Learned::settle(LearnedOptions& options, const ModelShape& shape) {
   if (options.grid_rows > 0) {
-    const std::int64_t patches = options.grid_rows * options.grid_columns;
+    const std::int64_t patches =
+        options.axes ? options.grid_rows + options.grid_columns : options.grid_rows * options.grid_columns;
     if (options.length != 0 && options.length != patches) {
       return bad_input("option length: expected the grid's " + std::to_string(patches) + ", found " +
                        std::to_string(options.length));
@@ -165,10 +172,11 @@ Status Learned::accepts(const Positions& positions) const {
                      " tokens behind the patches, found " + std::to_string(positions.suffix));
   }
   const auto [rows, columns] = grid_extent(positions);
-  if (positions.ids.min().item<double>() < 0 ||
-      (!options_.interpolate && (rows != options_.grid_rows || columns != options_.grid_columns))) {
-    return bad_input("encoding learned: expected a grid of " + grid_text(options_.grid_rows, options_.grid_columns) +
-                     ", found " + grid_text(rows, columns));
+  const bool fits = options_.axes ? rows <= options_.grid_rows && columns <= options_.grid_columns
+                                  : rows == options_.grid_rows && columns == options_.grid_columns;
+  if (positions.ids.min().item<double>() < 0 || (!options_.interpolate && !fits)) {
+    return bad_input(std::string("encoding learned: expected a grid of ") + (options_.axes ? "at most " : "") +
+                     grid_text(options_.grid_rows, options_.grid_columns) + ", found " + grid_text(rows, columns));
   }
   return accepts_whole(positions.ids);
 }
@@ -209,22 +217,32 @@ at::Tensor Learned::sequence_rows(const at::Tensor& ids) const {
 at::Tensor Learned::grid_rows(const Positions& positions) const {
   const auto [rows, columns] = grid_extent(positions);
   const std::int64_t behind = options_.class_rows + options_.length;
-  at::Tensor patches = table_.slice(0, options_.class_rows, behind);
-  // Buckets of the same number are not always those of the same rows: shares are rounded.
-  if (rows != options_.grid_rows || columns != options_.grid_columns ||
-      options_.resample == TableResampling::kBuckets) {
-    const at::Tensor image = patches.view({1, options_.grid_rows, options_.grid_columns, shape_.width});
-    const at::Tensor grid = image.permute({0, 3, 1, 2});
-    patches =
-        resampled(grid, rows, columns, options_.resample).permute({0, 2, 3, 1}).reshape({rows * columns, shape_.width});
-  }
   const Range placed = positions.placed();
   const at::Tensor ids = positions.ids.slice(0, placed.begin, placed.end);
-  const at::Tensor index = (ids.select(1, 0) * static_cast<double>(columns) + ids.select(1, 1)).to(at::kLong);
+  const at::Tensor patches = patch_rows(table_.slice(0, options_.class_rows, behind), ids, rows, columns);
   const std::int64_t bare = positions.prefix - options_.class_rows;
-  return at::cat({table_.slice(0, 0, options_.class_rows), at::zeros({bare, shape_.width}, table_.options()),
-                  patches.index_select(0, index.to(table_.device())), table_.slice(0, behind)},
+  return at::cat({table_.slice(0, 0, options_.class_rows), at::zeros({bare, shape_.width}, table_.options()), patches,
+                  table_.slice(0, behind)},
                  0);
+}
+
+at::Tensor Learned::patch_rows(const at::Tensor& rows, const at::Tensor& ids, std::int64_t high,
+                               std::int64_t wide) const {
+  if (options_.axes) {
+    const auto along = [&](std::int64_t axis, std::int64_t first) {
+      return rows.index_select(0, (ids.select(1, axis) + static_cast<double>(first)).to(rows.device(), at::kLong));
+    };
+    return along(1, 0) + along(0, options_.grid_columns);
+  }
+  at::Tensor patches = rows;
+  // Buckets of the same number are not always those of the same rows: shares are rounded.
+  if (high != options_.grid_rows || wide != options_.grid_columns || options_.resample == TableResampling::kBuckets) {
+    const at::Tensor image = patches.view({1, options_.grid_rows, options_.grid_columns, shape_.width});
+    const at::Tensor grid = image.permute({0, 3, 1, 2});
+    patches = resampled(grid, high, wide, options_.resample).permute({0, 2, 3, 1}).reshape({high * wide, shape_.width});
+  }
+  const at::Tensor index = (ids.select(1, 0) * static_cast<double>(wide) + ids.select(1, 1)).to(at::kLong);
+  return patches.index_select(0, index.to(rows.device()));
 }
 
 at::Tensor Learned::vectors(const State& state, std::int64_t /*layer*/) const {

@@ -24,6 +24,9 @@ struct LearnedOptions : TableOptions<LearnedOptions> {
   // "buckets": row i of n reads the table's row ⌊i·S/n⌋ of S, with the roundings of float32 that transformers has
   // (NaViT's positions, Idefics).
   TableResampling resample = TableResampling::kBicubic;
+  // Option `table`: "patches", a row for each patch of the grid, or "axes", a row for each of its columns and then one for
+  // each of its rows, whose sum a patch has (Gemma 4's tower). Grids beyond those are an Error.
+  bool axes = false;
 
   static const OptionTable<LearnedOptions> kTable;
   Status check() const;
@@ -52,6 +55,8 @@ class Learned final : public WithOptions<Learned, LearnedOptions> {
   Status accepts_whole(const at::Tensor& ids) const;
   at::Tensor sequence_rows(const at::Tensor& ids) const;
   at::Tensor grid_rows(const Positions& positions) const;
+  // (patches, C) by the part of the table that is of patches, for ids (patches, 2) of a grid of high × wide.
+  at::Tensor patch_rows(const at::Tensor& rows, const at::Tensor& ids, std::int64_t high, std::int64_t wide) const;
 
   at::Tensor table_;  // (class_rows + length + after_rows, C)
 };

@@ -38,7 +38,10 @@ const OptionTable<RopeAxialOptions> RopeAxialOptions::kTable{
      Words{WordTable<bool, 2>{{{"shared", false}, {"alternating", true}}}}},
     {"class_angles", &RopeAxialOptions::class_angles,
      "first tokens without position (CLS), which turn by trained angles (MLCD)", Whole{0, 64}},
-    {"layout", &RopeAxialOptions::layout, "pairs are channels (2m, 2m + 1); half: (m, m + D/2)", kLayoutWords},
+    {"layout", &RopeAxialOptions::layout,
+     "pairs are channels (2m, 2m + 1); half: (m, m + D/2); axes: of either half of the channels, (m, m + D/4)",
+     Words{WordTable<PairLayout, 3>{
+         {{"half", PairLayout::kHalf}, {"interleaved", PairLayout::kInterleaved}, {"axes", PairLayout::kAxes}}}}},
 };
 
 Status accepts_grid(const Positions& positions, const std::string& name) {

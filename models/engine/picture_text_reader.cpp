@@ -318,7 +318,7 @@ Result<std::shared_ptr<const attention::Blocks>> text_blocks(families::ImageBloc
       of[static_cast<std::size_t>(token[n])] = run;
     }
   }
-  return attention::Blocks::make(std::move(of), false);
+  return attention::Blocks::make(std::move(of), false, kind == families::ImageBlocks::kWithin);
 }
 
 }  // namespace
@@ -625,13 +625,14 @@ Result<PreparedInput> PictureTextReader::prepare(const Input& input) const {
   }
   LOCUS_TRY(const std::shared_ptr<TextImages> text, images(input, warnings));
   LOCUS_TRY(const std::vector<text::Token> ids, tokens(input, *text, warnings));
-  const bool unread = kind.unread_video_id >= 0 && std::ranges::any_of(ids, [&](const text::Token& each) {
-                        return each.id == kind.unread_video_id;
-                      });
-  if (unread) {
-    return unsupported("expected no token of id " + std::to_string(kind.unread_video_id) +
-                           ", which stands for a video, since models of this family read no videos, found one",
-                       parts_.info.name);
+  for (const auto& [unread, what] :
+       {std::pair{kind.unread_video_id, "a video, since models of this family read no videos"},
+        std::pair{kind.unread_sound_id, "sound, since models of this family read none"}}) {
+    const std::int64_t id = unread;
+    if (id >= 0 && std::ranges::any_of(ids, [id](const text::Token& each) { return each.id == id; })) {
+      return unsupported("expected no token of id " + std::to_string(id) + ", which stands for " + what + ", found one",
+                         parts_.info.name);
+    }
   }
   LOCUS_TRY(const std::vector<std::int64_t> found, placeholder_tokens(vision, ids, *text));
   const auto start = static_cast<double>(input.position_start + kind.first_position);

@@ -100,6 +100,7 @@ Result<transformer::WeightBinding> Vision::bind_weights(const families::VisionPl
                                                         const families::CheckpointFiles& checkpoint) {
   LOCUS_TRY(transformer::WeightBinding binding, transformer::bind_weights(*tower_, plan.tower, checkpoint));
   families::Plan names;
+  names.further = plan.tower.further;
   for (const families::Name& row : plan.names) {
     names.name(row.parameter, row.tensor, row.layout, row.piece);
   }

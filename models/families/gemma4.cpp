@@ -1,11 +1,15 @@
 // Gemma 4's text: Gemma 3 with norms that are not 1 + weight, scores that are not scaled, values that are normed, wider
 // heads in the layers without a window, whose slow pairs do not turn, and, where the config asks for it, keys that are
-// also the values, late layers that attend to the keys of earlier ones, and per-layer embeddings.
+// also the values, late layers that attend to the keys of earlier ones, and per-layer embeddings. Its pictures: a tower
+// with the same norms, positions from two tables and from axial RoPE, of which cells of patches become one token each.
 #include <algorithm>
 #include <cmath>
 
 #include "core/base/shown.h"
+#include "models/families/engine/computed.h"
+#include "models/families/engine/rope.h"
 #include "models/families/engine/slots.h"
+#include "models/families/engine/vision.h"
 #include "models/families/list.h"
 
 namespace locus::families {
@@ -212,7 +216,162 @@ Family gemma4(std::string_view name) {
   return family;
 }
 
+constexpr std::string_view kGemma4Tower = "model.vision_tower.";
+constexpr std::string_view kGemma4OlderTower = "vision_tower.";
+
+Status finish_gemma4_tower(const CheckpointFiles& checkpoint, Plan& plan) {
+  const Config& config = checkpoint.config;
+  transformer::Spec& spec = plan.spec;
+  LOCUS_TRY(const std::int64_t places, integer_or(config, "position_embedding_size", 10240));
+  LOCUS_TRY(const double base, axial_base(config, 100.0, spec.first().attention.head_width));
+  spec.encodings = {
+      {"learned", {{"grid_rows", places}, {"grid_columns", places}, {"table", std::string("axes")}}},
+      {"rope-axial", {{"base", base}, {"first", std::string("columns")}, {"layout", std::string("axes")}}}};
+  spec.each([](std::int64_t, LayerSpec& layer) { layer.encoding = 1; });
+  LOCUS_TRY(const bool bounded, config.boolean("use_clipped_linears", false));
+  spec.each([bounded](std::int64_t, LayerSpec& layer) { layer.bounded = bounded; });
+  if (checkpoint.tensors == nullptr) {
+    return {};
+  }
+  const std::string prefix =
+      checkpoint.prefix_of({kGemma4Tower, kGemma4OlderTower}, "patch_embedder.input_proj.weight");
+  const std::string own = prefix + "patch_embedder.";
+  LOCUS_CHECK(compute_centred_kernel(
+      checkpoint, {own + "kernel", own + "input_proj.weight", spec.image.patch, spec.image.channels}, plan));
+  std::vector<OfBounds> bounds;
+  for (std::int64_t n = 0; bounded && n < spec.depth(); ++n) {
+    for (const char* const each :
+         {"self_attn.q", "self_attn.k", "self_attn.v", "self_attn.o", "mlp.gate", "mlp.up", "mlp.down"}) {
+      const std::string from = layer_prefix(prefix + "encoder.layers.", n) + each + "_proj";
+      bounds.push_back({from + ".bounds", from});
+    }
+  }
+  return compute_bounds(checkpoint, bounds, plan);
+}
+
+Family gemma4_tower() {
+  using namespace slot;
+  return {
+      .name = "gemma4_vision",
+      .fixed =
+          [](Draft& draft) {
+            fix_vit(draft);
+            fix_gemma4(draft);
+            draft.layer.output_scale = false;
+            draft.spec.norm = transformer::Norm::kRms;
+            draft.spec.image.class_tokens = 0;
+            draft.spec.pool = transformer::Pool::kAll;
+            draft.spec.final_norm = draft.spec.head = false;
+            draft.layer.feed_forward.gated = true;
+            draft.layer.feed_forward.bias = draft.layer.attention.output_bias = false;
+          },
+      .fields = {{{"hidden_size"}, width, std::int64_t{768}},
+                 {{"num_hidden_layers"}, layers, std::int64_t{16}},
+                 {{"num_attention_heads"}, heads, std::int64_t{12}},
+                 {{"num_key_value_heads"}, kv_heads, std::int64_t{12}},
+                 {{"head_dim"}, head_width, std::int64_t{64}},
+                 {{"intermediate_size"}, inner, std::int64_t{3072}},
+                 {{"rms_norm_eps"}, norm_eps, 1e-6},
+                 {{"hidden_activation"}, activation, "gelu_pytorch_tanh"},
+                 {{"patch_size"}, patch, std::int64_t{16}}},
+      .finish = finish_gemma4_tower,
+      .prefixes = {""},
+      .anchor = "patch_embedder.input_proj.weight",
+      .names = {{"patch", "patch_embedder.kernel"},
+                {"position.position_embedding", "patch_embedder.position_embedding_table", Layout::kReshaped},
+                {"layers.N.{attention,feed_forward}_norm", "encoder.layers.N.{input,pre_feedforward}_layernorm"},
+                {"layers.N.{attention,feed_forward}_after_norm",
+                 "encoder.layers.N.{post_attention,post_feedforward}_layernorm"},
+                {"layers.N.attention.{query,key,value,output}", "encoder.layers.N.self_attn.{q,k,v,o}_proj.linear"},
+                {"layers.N.attention.{query,key}_norm", "encoder.layers.N.self_attn.{q,k}_norm"},
+                {"layers.N.feed_forward.{gate,up,down}", "encoder.layers.N.mlp.{gate,up,down}_proj.linear"},
+                {"layers.N.attention.{query,key,value,output}.bounds",
+                 "encoder.layers.N.self_attn.{q,k,v,o}_proj.bounds"},
+                {"layers.N.feed_forward.{gate,up,down}.bounds", "encoder.layers.N.mlp.{gate,up,down}_proj.bounds"}},
+      .skipped = {"patch_embedder.input_proj.weight", "vision_tower.std_bias", "vision_tower.std_scale",
+                  "_proj.input_min", "_proj.input_max", "_proj.output_min", "_proj.output_max"},
+  };
+}
+
+Result<Family> gemma4_tower_of(const Config& vision) {
+  const std::string type = text_or_nothing(vision, "model_type");
+  if (!type.empty() && type != "gemma4_vision") {
+    return unsupported("expected gemma4_vision, found " + shown(type), vision.context("model_type"));
+  }
+  return gemma4_tower();
+}
+
+// A picture's vectors: the mean of each cell, times √C, standardised where the config says so, and normed.
+Status finish_gemma4_pictures(const CheckpointFiles& checkpoint, const Config& vision, Plan& text, VisionPlan& plan) {
+  const Config& config = checkpoint.config;
+  transformer::Spec& spec = plan.tower.spec;
+  LOCUS_TRY(const std::int64_t cell, integer_or(vision, "pooling_kernel_size", 3));
+  LOCUS_TRY(const bool standard, vision.boolean("standardize", false));
+  const auto width = static_cast<double>(spec.width);
+  plan.connector.states = {spec.depth()};
+  plan.connector.steps = {pool_step(cell)};
+  plan.names = {{"connector.project", "embedding_projection"}};
+  if (standard) {
+    plan.connector.steps.push_back(scale_step("standard"));
+    plan.names.push_back({"connector.standard", "standard"});
+  }
+  // Without a shift in between, the norm takes √C away again, but for its epsilon.
+  const double eps = standard ? spec.norm_eps : spec.norm_eps / width;
+  plan.connector.steps.push_back(norm_step("norm", transformer::Norm::kRms, eps, false));
+  plan.connector.steps.push_back(linear_step("project", text.spec.width, false));
+  if (standard && checkpoint.tensors != nullptr) {
+    const std::string from = checkpoint.prefix_of({kGemma4Tower, kGemma4OlderTower}, "std_bias");
+    const std::string to =
+        checkpoint.prefix_of({"model.embed_vision.", "embed_vision."}, "embedding_projection.weight");
+    LOCUS_CHECK(compute_standard(checkpoint,
+                                 {to + "standard", from + "std_bias", from + "std_scale", spec.width, std::sqrt(width)},
+                                 plan.tower));
+  }
+  LOCUS_TRY(const Config own, group(config, "text_config"));
+  plan.placeholders.blocks =
+      text_or_nothing(own, "use_bidirectional_attention") == "vision" ? ImageBlocks::kWithin : ImageBlocks::kNone;
+  LOCUS_TRY(plan.placeholders.unread_sound_id, token_id_or_none(config, {"audio_token_id"}));
+  transformer::LayerInputs& inputs = text.spec.layer_inputs;
+  if (inputs.vocabulary > 0) {
+    LOCUS_TRY(inputs.filler, integer_or(own, "pad_token_id", 0, 0));
+    inputs.placeholder = plan.placeholders.id;
+    if (inputs.filler >= inputs.vocabulary) {
+      return bad_input("expected an id below vocab_size_per_layer_input, " + std::to_string(inputs.vocabulary) +
+                           ", found " + std::to_string(inputs.filler),
+                       own.context("pad_token_id"));
+    }
+  }
+  for (const char* const part : {"model.audio_tower.*", "model.embed_audio.*", "audio_tower.*", "embed_audio.*"}) {
+    text.skipped.emplace_back(part);
+  }
+  return {};
+}
+
+const VisionTable kGemma4Pictures{
+    .tower = gemma4_tower_of,
+    .tower_tensors = {{kGemma4Tower, kGemma4OlderTower}, {}},
+    .text_tensors = {{"model.language_model.", "language_model.model."}, "embed_tokens.weight"},
+    .head_prefixes = {"", "language_model."},
+    .connector_tensors = {{"model.embed_vision.", "embed_vision."}, "embedding_projection.weight"},
+    .finish = finish_gemma4_pictures,
+};
+
+Result<Plan> read_gemma4_pictures(const CheckpointFiles& checkpoint) {
+  return checkpoint.config.has("vision_config")
+             ? read_vision(checkpoint, kGemma4Pictures)
+             : read_text_half(checkpoint, "model_type gemma4 is without vision_config here");
+}
+
 }  // namespace
+
+const Family kGemma4Vision{
+    .name = "gemma4",
+    .read = read_gemma4_pictures,
+    // Sound, which is not read; ids that the processor writes; fields of the tower that no class reads.
+    .harmless = {"audio_config", "audio_token_id", "boi_token_id", "eoi_token_id", "boa_token_id", "eoa_token_id",
+                 "eoa_token_index", "image_token_id", "vision_soft_tokens_per_image", "vision_config.attention_bias",
+                 "vision_config.max_position_embeddings", "vision_config.default_output_length",
+                 "vision_config.global_head_dim"}};
 
 const Family kGemma4 = gemma4("gemma4_text");
 const Family kGemma4Unified = gemma4("gemma4_unified_text");

@@ -103,6 +103,7 @@ const std::vector<Family>& families() {
       kQwen35Vl,
       kQwen35MoeVl,
       kGemma3Vision,
+      kGemma4Vision,
       kPaligemma,
       kIdefics3,
       kSmolVlm,

@@ -58,6 +58,7 @@ extern const Family kGemma3;
 extern const Family kGemma3Vision;
 extern const Family kGemma4;
 extern const Family kGemma4Unified;
+extern const Family kGemma4Vision;
 extern const Family kGlm46v;
 extern const Family kGlm4v;
 extern const Family kGlmMoeDsa;

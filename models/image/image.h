@@ -40,6 +40,7 @@ enum class ResizeRule {
   kTiles,      // the longer edge, then up to whole tiles (Idefics 3)
   kCanvas,     // the rows × columns of tiles whose aspect is nearest to the picture's (InternVL)
   kPatches,    // whole cells, as many as there may be (SigLIP 2 NaFlex)
+  kCells,      // the largest whole cells, rounded down, of at most so many in all (Gemma 4)
   kPinpoints,  // within the listed size that keeps most of the picture, on black (LLaVA-NeXT, LLaVA-OneVision)
   kPadded,     // the longer edge, then a square with the picture in its middle (DeepSeek-VL)
   kTokens      // whole cells, between two numbers of them; a far larger picture in tiles, then the whole (LFM2-VL)
@@ -55,7 +56,7 @@ struct Preprocessing {
   std::int64_t least_pixels = 0;  // kPixels, kTokens; over all frames
   std::int64_t most_pixels = 0;
   std::int64_t frames = 1;
-  std::int64_t most_patches = 0;                // kPatches
+  std::int64_t most_patches = 0;                // kPatches, kCells
   std::int64_t longest_edge = 0;                // kLongest, kTiles, kPadded
   std::int64_t least_edge = 1;                  // kPadded: of either edge
   std::array<std::uint8_t, 3> ground{0, 0, 0};  // kPadded: the colour beside the picture

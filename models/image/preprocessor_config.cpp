@@ -130,7 +130,7 @@ struct RuleOf {
   std::int64_t resample;
   std::int64_t least, most;  // pixels, where the file has none
 };
-constexpr std::array<RuleOf, 13> kRules{{{"Qwen2VL", ResizeRule::kPixels, 3, 3136, 1003520},
+constexpr std::array<RuleOf, 14> kRules{{{"Qwen2VL", ResizeRule::kPixels, 3, 3136, 1003520},
                                          {"Glm4v", ResizeRule::kPixels, 3, 12544, 11760000},
                                          {"Glm46V", ResizeRule::kPixels, 3, 12544, 11760000},
                                          {"Pixtral", ResizeRule::kLongest, 3, 0, 0},
@@ -142,7 +142,8 @@ constexpr std::array<RuleOf, 13> kRules{{{"Qwen2VL", ResizeRule::kPixels, 3, 313
                                          {"GotOcr2", ResizeRule::kSize, 3, 0, 0},
                                          {"Cohere2Vision", ResizeRule::kSize, 3, 0, 0},
                                          {"DeepseekVLImage", ResizeRule::kPadded, 3, 0, 0},
-                                         {"Lfm2Vl", ResizeRule::kTokens, 2, 0, 0}}};
+                                         {"Lfm2Vl", ResizeRule::kTokens, 2, 0, 0},
+                                         {"Gemma4Image", ResizeRule::kCells, 3, 0, 0}}};
 
 constexpr std::int64_t kOnevisionSide = 384;
 constexpr std::int64_t kOnevisionTiles = 6;  // at most, in either direction
@@ -227,6 +228,12 @@ Status read_rule(const JsonObject& object, const RuleOf& rule, Preprocessing& op
   }
   if (rule.rule == ResizeRule::kTokens) {
     return read_tokens(object, options);
+  }
+  if (rule.rule == ResizeRule::kCells) {
+    constexpr std::array<std::int64_t, 5> kCounts{70, 140, 280, 560, 1120};
+    LOCUS_TRY(options.most_patches, object.integer("max_soft_tokens", 280));
+    const bool known = std::find(kCounts.begin(), kCounts.end(), options.most_patches) != kCounts.end();
+    return known ? Status() : object.wrong("max_soft_tokens", "70, 140, 280, 560 or 1120");
   }
   if (rule.rule == ResizeRule::kLongest) {
     LOCUS_TRY(options.longest_edge, member(object, "size", "longest_edge", 1024, kLargestSide));
@@ -341,7 +348,7 @@ Status read_levels(const JsonObject& object, Preprocessing& options) {
   options.rescale = rescale ? options.rescale : 1;
   LOCUS_CHECK(read_channels(object, "image_mean", false, options.mean));
   LOCUS_CHECK(read_channels(object, "image_std", true, options.deviation));
-  LOCUS_TRY(const bool normalize, object.boolean("do_normalize", true));
+  LOCUS_TRY(const bool normalize, object.boolean("do_normalize", options.rule != ResizeRule::kCells));
   if (!normalize) {
     options.mean = {0, 0, 0};
     options.deviation = {1, 1, 1};

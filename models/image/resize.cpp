@@ -86,6 +86,34 @@ bool is_cut(Size picture, const Preprocessing& options) {
          side(picture.height) * side(picture.width) > static_cast<double>(options.most_pixels) * options.tolerance;
 }
 
+// Both sides times one factor, at which they would have the pixels of `most_patches` cells, then down to whole cells; a
+// side without one gets one, and the other as many as it is longer.
+Result<Size> by_cells(Size picture, const Preprocessing& options, std::int64_t cell) {
+  if (picture.width < 1 || picture.height < 1) {
+    return bad_input("expected a picture with pixels, found " + text_of(picture));
+  }
+  const auto width = static_cast<double>(picture.width);
+  const auto height = static_cast<double>(picture.height);
+  const auto unit = static_cast<double>(cell);
+  const double most = static_cast<double>(options.most_patches) * unit * unit;
+  const double factor = std::sqrt(most / (height * width));
+  const auto whole = [unit](double side) { return static_cast<std::int64_t>(std::floor(side / unit)); };
+  std::int64_t rows = whole(factor * height);
+  std::int64_t columns = whole(factor * width);
+  if (rows == 0 && columns == 0) {
+    return bad_input("expected a picture of at least one cell of " + text_of({cell, cell}) + ", found " +
+                     text_of(picture));
+  }
+  if (rows == 0) {
+    rows = 1;
+    columns = std::min(static_cast<std::int64_t>(std::floor(width / height)), options.most_patches);
+  } else if (columns == 0) {
+    columns = 1;
+    rows = std::min(static_cast<std::int64_t>(std::floor(height / width)), options.most_patches);
+  }
+  return Size{columns * cell, rows * cell};
+}
+
 Size by_longest(Size picture, const Preprocessing& options, std::int64_t cell) {
   const auto edge = static_cast<double>(options.longest_edge);
   const double ratio = std::max(static_cast<double>(picture.height) / edge, static_cast<double>(picture.width) / edge);
@@ -280,6 +308,8 @@ Result<Size> size_by_rule(Size picture, const Preprocessing& options, std::int64
       return by_pixels(picture, options, cell);
     case ResizeRule::kPatches:
       return by_patches(picture, options, cell);
+    case ResizeRule::kCells:
+      return by_cells(picture, options, cell);
     case ResizeRule::kLongest:
       return by_longest(picture, options, cell);
     case ResizeRule::kTiles: {

@@ -55,7 +55,12 @@ bool after(NormPlace place) {
 }
 
 at::Tensor linear(const at::Tensor& x, const Linear& weights) {
-  return products::linear(x, weights.weight, weights.bias);
+  if (!weights.bounds.defined()) {
+    return products::linear(x, weights.weight, weights.bias);
+  }
+  const at::Tensor& bounds = weights.bounds;
+  const at::Tensor entering = at::clamp(x, bounds[0], bounds[1]);
+  return at::clamp(products::linear(entering, weights.weight, weights.bias), bounds[2], bounds[3]);
 }
 
 at::Tensor normalise(const at::Tensor& x, const NormWeights& weights, Norm norm, double eps) {

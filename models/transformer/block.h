@@ -25,6 +25,7 @@ namespace locus::transformer {
 struct Linear {
   at::Tensor weight;
   at::Tensor bias;
+  at::Tensor bounds = {};  // (4): least and largest number of x, then those of y, which are cut off; undefined: none
 };
 
 // (…, in) · weightᵀ + bias in one product. Every product with weights goes through here.

@@ -30,7 +30,7 @@ at::Tensor cells_of(const at::Tensor& x, std::int64_t rows, std::int64_t columns
 Result<std::int64_t> width_after(const ConnectorStep& step, std::int64_t width) {
   const std::int64_t most = gathers(step.kind) ? kLargestCell : kLargestWidth;
   const bool sized = step.kind != ConnectorKind::kNorm && step.kind != ConnectorKind::kActivation &&
-                     step.kind != ConnectorKind::kHalve;
+                     step.kind != ConnectorKind::kHalve && step.kind != ConnectorKind::kScale;
   if (step.kind == ConnectorKind::kHalve && width % 2 != 0) {
     return bad_input("connector: expected an even number of channels to halve, found " + std::to_string(width));
   }
@@ -64,6 +64,8 @@ std::string step_text(const ConnectorStep& step) {
       return to_text(step.activation);
     case ConnectorKind::kHalve:
       return "halves, " + to_text(step.activation);
+    case ConnectorKind::kScale:
+      return "scale";
     case ConnectorKind::kGated:
       break;
   }
@@ -151,7 +153,10 @@ std::vector<Parameter> Connector::parameters() {
     Weights& own = weights_[n];
     if (step.kind == ConnectorKind::kLinear) {
       linear(step.name, own.outputs, own.inputs, step.bias, own.linear);
-    } else if (step.kind == ConnectorKind::kNorm) {
+    } else if (step.kind == ConnectorKind::kScale) {
+      list.push_back({step.name + ".weight", {own.inputs}, &own.norm.weight});
+      list.push_back({step.name + ".bias", {own.inputs}, &own.norm.bias});
+    } else if (step.kind == ConnectorKind::kNorm && step.weight) {
       list.push_back({step.name + ".weight", {own.inputs}, &own.norm.weight});
       if (step.norm == Norm::kLayer && step.bias) {
         list.push_back({step.name + ".bias", {own.inputs}, &own.norm.bias});
@@ -199,6 +204,9 @@ at::Tensor Connector::operator()(const at::Tensor& read, std::int64_t rows, std:
         break;
       case ConnectorKind::kNorm:
         x = normalise(x, own.norm, step.norm, step.eps);
+        break;
+      case ConnectorKind::kScale:
+        x = x * own.norm.weight + own.norm.bias;
         break;
       case ConnectorKind::kLinear:
         x = linear(x, own.linear);

@@ -28,7 +28,8 @@ enum class ConnectorKind {
   kLinear,
   kActivation,
   kGated,  // down(activation(gate x) ⊙ up x)
-  kHalve   // the first half of the channels ⊙ activation(the second half)
+  kHalve,  // the first half of the channels ⊙ activation(the second half)
+  kScale   // weight ⊙ x + bias, of each channel
 };
 
 struct ConnectorStep {
@@ -36,6 +37,7 @@ struct ConnectorStep {
   std::string name = {};  // prefix of its parameter names; empty for a step without parameters
   std::int64_t size = 0;  // m, the output width, or the inner width of kGated
   bool bias = true;       // the LayerNorm has a bias
+  bool weight = true;     // the norm has a weight
   Norm norm = Norm::kLayer;
   double eps = 1e-5;
   Activation activation = Activation::kGelu;

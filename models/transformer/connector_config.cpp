@@ -14,19 +14,21 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr WordTable<ConnectorKind, 8> kKinds{{{"join", ConnectorKind::kJoin},
+constexpr WordTable<ConnectorKind, 9> kKinds{{{"join", ConnectorKind::kJoin},
                                               {"join-apart", ConnectorKind::kJoinApart},
                                               {"pool", ConnectorKind::kPool},
                                               {"norm", ConnectorKind::kNorm},
                                               {"linear", ConnectorKind::kLinear},
                                               {"activation", ConnectorKind::kActivation},
                                               {"gated", ConnectorKind::kGated},
-                                              {"halve", ConnectorKind::kHalve}}};
+                                              {"halve", ConnectorKind::kHalve},
+                                              {"scale", ConnectorKind::kScale}}};
 constexpr std::size_t kMaxSteps = 64;
 constexpr std::size_t kLongestName = 64;
 
 bool has_parameters(ConnectorKind kind) {
-  return kind == ConnectorKind::kNorm || kind == ConnectorKind::kLinear || kind == ConnectorKind::kGated;
+  return kind == ConnectorKind::kNorm || kind == ConnectorKind::kLinear || kind == ConnectorKind::kGated ||
+         kind == ConnectorKind::kScale;
 }
 
 bool is_name(const std::string& name) {
@@ -58,6 +60,7 @@ Result<ConnectorStep> read_step(const json& value, const std::string& where) {
   }
   LOCUS_TRY(step.size, object.integer("size", step.size));
   LOCUS_TRY(step.bias, object.boolean("bias", step.bias));
+  LOCUS_TRY(step.weight, object.boolean("weight", step.weight));
   LOCUS_TRY(step.norm, word(object, "norm", kNorms, step.norm));
   LOCUS_TRY(step.eps, object.number("eps", step.eps));
   if (!(step.eps >= 0 && step.eps <= 1)) {
@@ -95,7 +98,11 @@ ordered_json step_json(const ConnectorStep& step) {
   if (step.kind == ConnectorKind::kNorm) {
     object["norm"] = word_of(kNorms, step.norm);
     object["eps"] = step.eps;
-  } else if (step.kind != ConnectorKind::kActivation && step.kind != ConnectorKind::kHalve) {
+    if (!step.weight) {
+      object["weight"] = false;
+    }
+  } else if (step.kind != ConnectorKind::kActivation && step.kind != ConnectorKind::kHalve &&
+             step.kind != ConnectorKind::kScale) {
     object["size"] = step.size;
   }
   if (step.kind == ConnectorKind::kActivation || step.kind == ConnectorKind::kGated ||

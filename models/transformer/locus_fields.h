@@ -127,6 +127,7 @@ void visit_layer(Visit& visit, LayerSpec& layer) {
   visit("residual_from_norm", layer.residual_from_norm);
   visit("layer_scale", layer.layer_scale);
   visit("output_scale", layer.output_scale);
+  visit("bounded", layer.bounded);
   visit("attention_sum_stream", layer.attention_sum.stream);
   visit("attention_sum_branch", layer.attention_sum.branch);
   visit("feed_forward_sum_stream", layer.feed_forward_sum.stream);
@@ -208,6 +209,8 @@ void visit_model(Visit& visit, Spec& spec) {
   visit("convolution_act", spec.convolution.activation);
   visit("layer_inputs_width", spec.layer_inputs.width);
   visit("layer_inputs_vocabulary", spec.layer_inputs.vocabulary);
+  visit("layer_inputs_placeholder", spec.layer_inputs.placeholder);
+  visit("layer_inputs_filler", spec.layer_inputs.filler);
   visit("final_norm", spec.final_norm);
   visit("tie_word_embeddings", spec.tied_head);
   visit("head_bias", spec.head_bias);

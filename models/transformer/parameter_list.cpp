@@ -204,6 +204,16 @@ void ParameterList::layer(const std::string& prefix, Block& block) {
     linear(prefix + "input.down", spec_.width, inputs, false, layer.input_down);
     norm(prefix + "input.after_norm", spec_.width, layer.input_after_norm);
   }
+  if (spec.bounded) {
+    FeedForwardWeights& inner = layer.feed_forward;
+    for (const auto& [name, weights] :
+         {std::pair{"attention.query", &layer.query}, std::pair{"attention.key", &layer.key},
+          std::pair{"attention.value", &layer.value}, std::pair{"attention.output", &layer.output},
+          std::pair{"feed_forward.gate", &inner.gate}, std::pair{"feed_forward.up", &inner.up},
+          std::pair{"feed_forward.down", &inner.down}}) {
+      tensor(prefix + name + ".bounds", {4}, weights->bounds);
+    }
+  }
   if (spec.output_scale) {
     tensor(prefix + "output_scale", {1}, layer.output_scale);
   }

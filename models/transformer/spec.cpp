@@ -344,6 +344,10 @@ Status check_layer_inputs(const Spec& spec) {
     return bad_input("vocabulary of the layers' inputs: expected none, or at least the model's " +
                      std::to_string(spec.vocabulary) + ", found " + std::to_string(inputs.vocabulary));
   }
+  if (inputs.placeholder >= 0 && (inputs.filler < 0 || inputs.filler >= inputs.vocabulary)) {
+    return bad_input("row of the layers' inputs for placeholders: expected one of " +
+                     std::to_string(inputs.vocabulary) + ", found " + std::to_string(inputs.filler));
+  }
   if (spec.is_image() || spec.embedding_width > 0) {
     return bad_input("inputs of the layers: expected a text model whose embeddings are as wide as its states");
   }
@@ -368,6 +372,23 @@ Status check_rounds(const Spec& spec) {
   if (within || !spec.layers.back().ends_high() || spec.is_image() || spec.crosses() || spec.norm != Norm::kRms ||
       spec.convolution.kernel > 0 || spec.layer_inputs.width > 0) {
     return bad_input("rounds of layers: expected a text model with RMSNorms whose last round ends the high state");
+  }
+  return {};
+}
+
+// Bounds are those of plain layers of a tower.
+Status check_bounds(const Spec& spec) {
+  for (const LayerSpec& layer : spec.layers) {
+    const AttentionSpec& attention = layer.attention;
+    const bool plain = spec.is_image() && !spec.head && attention.qkv == QkvLayout::kSeparate &&
+                       attention.latent.rank == 0 && attention.source < 0 && !attention.key_as_value &&
+                       !attention.shifts() && attention.gate.form == GateForm::kNone && attention.difference == 0 &&
+                       !attention.key_bonus && layer.feed_forward.gated && layer.feed_forward.experts.count == 0;
+    if (layer.bounded && !plain) {
+      return bad_input(
+          "bounds of products: expected an image model without a head, with q, k and v of three matrices and gated "
+          "feed-forwards");
+    }
   }
   return {};
 }
@@ -577,6 +598,7 @@ Status validate(const Spec& spec) {
   LOCUS_CHECK(check_layer_inputs(spec));
   LOCUS_CHECK(check_cross(spec));
   LOCUS_CHECK(check_convolution(spec));
+  LOCUS_CHECK(check_bounds(spec));
   LOCUS_CHECK(check_detections(spec));
   LOCUS_CHECK(check_rounds(spec));
   if (spec.all_seen < 0 || (spec.all_seen > 0 && spec.is_image())) {

@@ -280,6 +280,9 @@ struct LayerSpec {
       false;  // the residual starts from the norm's output (BLOOM's apply_residual_connection_post_layernorm)
   bool layer_scale = false;   // each branch times a learned vector (C)
   bool output_scale = false;  // the layer's output times a learned number (Gemma 4)
+  // What enters and leaves q, k, v, the output and the matrices of the feed-forward is kept within bounds of the weights
+  // (Gemma 4's tower).
+  bool bounded = false;
   ResidualSum attention_sum = {};
   ResidualSum feed_forward_sum = {};
   Round round = Round::kWithin;
@@ -310,6 +313,9 @@ struct Convolution {
 struct LayerInputs {
   std::int64_t width = 0;       // P; 0: none
   std::int64_t vocabulary = 0;  // rows of the table; 0: no table
+  // Tokens with this id, placeholders of pictures, read the table's row `filler` instead of their own; −1: none.
+  std::int64_t placeholder = -1;
+  std::int64_t filler = 0;
 
   friend bool operator==(const LayerInputs&, const LayerInputs&) = default;
 };

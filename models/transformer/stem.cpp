@@ -74,9 +74,10 @@ at::Tensor Stem::layer_input(std::int64_t layer, const at::Tensor& ids, const at
     return projected;
   }
   // Rows of the table hold all layers; without blocks, the part of one layer is a row of its own.
+  const at::Tensor read = inputs.placeholder < 0 ? ids : ids.masked_fill(ids == inputs.placeholder, inputs.filler);
   const at::Tensor own = products::packed_of(input_embedding_) != nullptr
-                             ? products::rows(input_embedding_, ids).slice(-1, first, first + inputs.width)
-                             : products::rows(input_embedding_.view({-1, inputs.width}), ids * spec_->depth() + layer);
+                             ? products::rows(input_embedding_, read).slice(-1, first, first + inputs.width)
+                             : products::rows(input_embedding_.view({-1, inputs.width}), read * spec_->depth() + layer);
   return (projected + own * std::sqrt(static_cast<double>(inputs.width))) / std::numbers::sqrt2;
 }
 

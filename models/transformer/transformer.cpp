@@ -128,9 +128,7 @@ std::shared_ptr<const attention::Blocks> Transformer::tiles(const position::Posi
 }
 
 attention::Mask Transformer::mask(const Batch& batch, std::int64_t layer) const {
-  attention::Mask mask = block(layer).mask();
-  mask.blocks = block(layer).spec().attention.tile > 0 ? batch.tiles : batch.blocks;
-  return mask;
+  return block(layer).mask().with(block(layer).spec().attention.tile > 0 ? batch.tiles : batch.blocks);
 }
 
 at::Tensor Transformer::convolved(const at::Tensor& entered, std::int64_t layer, Range rows, at::Tensor x) const {

@@ -23,6 +23,7 @@
 //   layers.N.feed_forward.{router.*, correction [E], experts.E.{gate, up, down}.*, shared.{gate, up, down}.*,
 //     shared_gate.weight}
 //   layers.N.{attention_scale, feed_forward_scale} [C]   layers.N.output_scale [1]
+//   layers.N.{attention.{query, key, value, output}, feed_forward.{gate, up, down}}.bounds [4]
 //   layers.N.attention.output_norm.*   layers.N.feed_forward.inner_norm.*   layers.N.feed_forward.{alpha_p, alpha_n} [1]
 //   layers.N.feed_forward.{beta, eps} []
 //   layer_inputs.embedding.weight [V, L·P]   layer_inputs.projection.weight [L·P, C]   layer_inputs.norm.*

@@ -5,8 +5,11 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "models/engine/trace/recorded_trace.h"
@@ -155,6 +158,24 @@ TEST(FamiliesVlmFields, WrongOnesAreRefusedByName) {
       {"lfm2_vl", "/text_config/layer_types", "[\"conv\"]", "layer_types"},
       {"lfm2_vl", "/text_config/conv_L_cache", "0", "conv_L_cache"},
       {"lfm2_vl", "/text_config/model_type", "\"lfm9\"", "model_type"},
+      {"gemma4", "/vision_config/rope_parameters/rope_type", "\"yarn\"", "rope_type"},
+      {"gemma4", "/vision_config/rope_parameters/rope_theta", "1", "base"},
+      {"gemma4", "/vision_config/head_dim", "10", "expected"},
+      {"gemma4", "/vision_config/num_key_value_heads", "3", "kv_heads"},
+      {"gemma4", "/vision_config/hidden_activation", "\"other\"", "hidden_activation"},
+      {"gemma4", "/vision_config/patch_size", "5", "input_proj"},
+      {"gemma4", "/vision_config/patch_size", "0", "patch"},
+      {"gemma4", "/vision_config/position_embedding_size", "0", "position_embedding_size"},
+      {"gemma4", "/vision_config/position_embedding_size", "11", "position_embedding_table"},
+      {"gemma4", "/vision_config/pooling_kernel_size", "0", "pooling_kernel_size"},
+      {"gemma4", "/vision_config/pooling_kernel_size", "65", "connector"},
+      {"gemma4", "/vision_config/standardize", "1", "standardize"},
+      {"gemma4", "/vision_config/use_clipped_linears", "\"no\"", "use_clipped_linears"},
+      {"gemma4", "/text_config/pad_token_id", "76", "pad_token_id"},
+      {"gemma4", "/text_config/pad_token_id", "-1", "pad_token_id"},
+      {"gemma4", "/text_config/use_bidirectional_attention", "\"some\"", "use_bidirectional_attention"},
+      {"gemma4", "/audio_token_id", "\"x\"", "audio_token_id"},
+      {"gemma4", "/image_token_id", "", "image_token_id"},
   };
   for (const RefusedField& each : all) {
     SCOPED_TRACE(std::string(each.family) + " " + each.at + " " + each.value);
@@ -221,6 +242,95 @@ TEST(FamiliesVlmFields, ProcessorsOfVideosAreReadFromTheFileOfTransformers5) {
           .ok());
 }
 
+// Fields of Gemma 4 that change what its pictures are; parts for sound are skipped by name.
+TEST(FamiliesVlmFields, OtherFieldsOfGemma4GiveTheLibrarysLogits) {
+  const test::Golden golden("families-vlm/gemma4/expected");
+  const ChangedVlm causal("gemma4");
+  causal.config([](json& config) { config["text_config"].erase("use_bidirectional_attention"); });
+  EXPECT_CLOSE(causal.logits(), golden["logits.causal"], kFieldsTolerance);
+  const ChangedVlm plain("gemma4");
+  plain.config([](json& config) { config["vision_config"]["standardize"] = false; });
+  EXPECT_CLOSE(plain.logits(), golden["logits.plain"], kFieldsTolerance);
+  const ChangedVlm unbounded("gemma4");
+  unbounded.config([](json& config) { config["vision_config"]["use_clipped_linears"] = false; });
+  EXPECT_CLOSE(unbounded.logits(), golden["logits.unbounded"], kFieldsTolerance);
+  const ChangedVlm heard("gemma4");
+  heard.config([](json& config) { config["audio_config"] = {{"model_type", "gemma4_audio"}, {"hidden_size", 8}}; });
+  heard.tensors([](const test::Tensors& tensors) {
+    test::Tensors more = tensors;
+    more["model.audio_tower.layers.0.norm_out.weight"] = at::ones({8});
+    more["model.embed_audio.embedding_projection.weight"] = at::ones({32, 8});
+    return more;
+  });
+  EXPECT_CLOSE(heard.logits(), golden["logits"], kFieldsTolerance);
+  const ChangedVlm missing("gemma4");
+  missing.tensors([](const test::Tensors& tensors) {
+    test::Tensors fewer = tensors;
+    fewer.erase("model.vision_tower.std_bias");
+    return fewer;
+  });
+  EXPECT_NE(missing.error().find("std_bias"), std::string::npos) << missing.error();
+}
+
+// Bounds of products: four numbers each, of which no largest is below its least.
+TEST(FamiliesVlmFields, BoundsOfGemma4sTowerAreChecked) {
+  const std::string product = "model.vision_tower.encoder.layers.1.mlp.up_proj.";
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<std::tuple<std::string, at::Tensor, std::string>> wrong{
+      {"input_max", at::Tensor(), "expected a tensor, found none"},
+      {"output_min", at::ones({2}), "expected one number"},
+      {"output_max", at::scalar_tensor(-5.0), "of at least the least"},
+      {"input_min", at::scalar_tensor(nan), "expected a number"}};
+  for (const auto& [name, value, said] : wrong) {
+    SCOPED_TRACE(name);
+    const ChangedVlm changed("gemma4");
+    changed.tensors([&, name = name, value = value](const test::Tensors& tensors) {
+      test::Tensors others = tensors;
+      others.erase(product + name);
+      if (value.defined()) {
+        others[product + name] = value.to(at::kFloat);
+      }
+      return others;
+    });
+    const std::string error = changed.error();
+    EXPECT_NE(error.find(product + name), std::string::npos) << error;
+    EXPECT_NE(error.find(said), std::string::npos) << error;
+  }
+}
+
+// Towers of another type, files without a tower: the text alone, with a warning that says why.
+TEST(FamiliesVlmFields, Gemma4WithoutATowerThatIsReadIsItsText) {
+  const ChangedVlm other("gemma4");
+  other.config([](json& config) { config["vision_config"]["model_type"] = "another_tower"; });
+  const ChangedVlm without("gemma4");
+  without.config([](json& config) { config["vision_config"] = nullptr; });
+  for (const auto& [changed, said] :
+       {std::pair{&other, "another_tower"}, std::pair{&without, "without vision_config"}}) {
+    SCOPED_TRACE(said);
+    const auto model = test::open_model(changed->path());
+    ASSERT_NE(model, nullptr);
+    EXPECT_EQ(model->info().vision_layers, 0);
+    EXPECT_TRUE(model->info().unexpected.empty());
+    ASSERT_FALSE(model->info().warnings.empty());
+    EXPECT_NE(model->info().warnings.front().find(said), std::string::npos) << model->info().warnings.front();
+  }
+}
+
+// A token of sound, or of a video, would have an embedding that the library does not read.
+TEST(FamiliesVlmFields, TokensOfSoundAndVideosAreRefused) {
+  const auto model = test::open_model(test::pictured_folder("gemma4"));
+  ASSERT_NE(model, nullptr);
+  for (const std::int64_t id : {73, 74}) {
+    auto input = test::pictured_input("gemma4");
+    ASSERT_TRUE(input.ok()) << input.error().describe();
+    input->ids->push_back(id);
+    const auto trace = model->run(*input, models::RunOptions{});
+    ASSERT_FALSE(trace.ok());
+    EXPECT_EQ(trace.error().code, ErrorCode::kUnsupported);
+    EXPECT_NE(trace.error().describe().find("id " + std::to_string(id)), std::string::npos);
+  }
+}
+
 // Published files stack the experts of a layer; the library saves them one by one.
 TEST(FamiliesVlmFields, StackedExpertsOfQwen35) {
   const ChangedVlm changed("qwen3_5_moe");
@@ -273,7 +383,7 @@ TEST(FamiliesVlmFields, ProjectorsOfLfm2WithoutNormAndBiases) {
 // Of a type without a table the text is read alone, by the table of text_config: the same maps of a text without
 // pictures.
 TEST(FamiliesVlmFields, TheTextAloneIsTheSame) {
-  for (const char* const family : {"qwen3_5", "qwen3_5_moe", "glm46v", "lfm2_vl"}) {
+  for (const char* const family : {"qwen3_5", "qwen3_5_moe", "glm46v", "lfm2_vl", "gemma4"}) {
     SCOPED_TRACE(family);
     const ChangedVlm changed(family);
     changed.config([](json& config) { config["model_type"] = "a_new_type"; });

@@ -8,6 +8,7 @@
 
 #include "core/base/atomic_file.h"
 #include "models/image/image.h"
+#include "models/image/resize.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"
 
@@ -74,6 +75,35 @@ TEST(PreprocessVlm, MakesTheReferencesPixels) {
     }
     EXPECT_CLOSE(at::stack(parts), want, 1e-6);
   }
+}
+
+// Gemma 4: as many whole cells as there may be, both sides rounded down.
+TEST(PreprocessVlm, CellsOfGemma4AreTheReferences) {
+  constexpr std::int64_t kCell = 3;
+  const fs::path folder = fs::path(test::source_dir()) / "tests" / "golden" / "families-vlm" / "gemma4";
+  const auto processor = [](std::int64_t tokens) {
+    return image::parse_preprocessor(
+        nlohmann::json{{"image_processor_type", "Gemma4ImageProcessor"}, {"max_soft_tokens", tokens}}.dump(), "gemma4");
+  };
+  const auto sizes = nlohmann::json::parse(*read_file(folder / "sizes.json", 1 << 20));
+  EXPECT_EQ(sizes.size(), 60U);
+  for (const nlohmann::json& each : sizes) {
+    SCOPED_TRACE(each.dump());
+    const auto options = processor(each[3].get<std::int64_t>());
+    ASSERT_TRUE(options.ok()) << options.error().describe();
+    const auto size = image::size_by_rule({each[1].get<std::int64_t>(), each[0].get<std::int64_t>()}, *options,
+                                          kCell * each[2].get<std::int64_t>());
+    ASSERT_TRUE(size.ok()) << size.error().describe();
+    EXPECT_EQ(size->height, each[4].get<std::int64_t>());
+    EXPECT_EQ(size->width, each[5].get<std::int64_t>());
+  }
+  EXPECT_FALSE(processor(71).ok());
+  EXPECT_FALSE(image::size_by_rule({0, 4}, *processor(70), kCell).ok());
+  const auto picture = image::load_picture(folder / "resized.png");
+  ASSERT_TRUE(picture.ok()) << picture.error().describe();
+  const auto pixels = image::preprocess(*picture, *processor(70), 2 * kCell);
+  ASSERT_TRUE(pixels.ok()) << pixels.error().describe();
+  EXPECT_CLOSE(values_of(*pixels), test::Golden("families-vlm/gemma4/expected")["resized"], 1e-6);
 }
 
 }  // namespace

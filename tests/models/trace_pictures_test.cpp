@@ -148,6 +148,8 @@ TEST_F(TracePictures, BlocksAreNumbersOfTokens) {
   PictureMetadata metadata = pictured_metadata();
   parts["layers.0.blocks"] = at::full({kMixedTokens}, 1, at::kLong);
   expect_refused(parts, metadata, "metadata blocks: expected alone or beside the order");
+  metadata["blocks"] = "within the window";
+  expect_refused(parts, metadata, "expected none in a layer without a window");
   metadata["blocks"] = "beside the order";
   EXPECT_TRUE(opened(parts, metadata).ok());
   parts["layers.0.blocks"] = at::full({kMixedTokens}, kMixedTokens, at::kLong);

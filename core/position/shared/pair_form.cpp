@@ -57,6 +57,11 @@ std::vector<std::vector<std::int64_t>> pair_channels(std::int64_t pairs, PairLay
       case PairLayout::kSwapped:
         channels.push_back({m + pairs, m});
         break;
+      case PairLayout::kAxes: {
+        const std::int64_t first = m + (m < pairs / 2 ? 0 : pairs / 2);
+        channels.push_back({first, first + pairs / 2});
+        break;
+      }
     }
   }
   return channels;

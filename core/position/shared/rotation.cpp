@@ -32,6 +32,13 @@ at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, PairLayout layo
     const at::Tensor second = turning.slice(-1, 0, pairs);
     const at::Tensor first = turning.slice(-1, pairs, 2 * pairs);
     turned = at::cat({second * cos + first * sin, first * cos - second * sin}, -1);
+  } else if (layout == PairLayout::kAxes) {
+    const at::Tensor halves = turning.unflatten(-1, {2, 2, pairs / 2});
+    const at::Tensor own_cos = cos.unflatten(-1, {2, pairs / 2});
+    const at::Tensor own_sin = sin.unflatten(-1, {2, pairs / 2});
+    const at::Tensor first = halves.select(-2, 0);
+    const at::Tensor second = halves.select(-2, 1);
+    turned = at::stack({first * own_cos - second * own_sin, second * own_cos + first * own_sin}, -2).flatten(-3);
   } else {
     const at::Tensor paired = turning.unflatten(-1, {pairs, 2});
     const at::Tensor first = paired.select(-1, 0);

@@ -19,6 +19,7 @@ enum class PairLayout {
   kHalf,         // m and m + M (Llama, GPT-NeoX, TAPE)
   kInterleaved,  // 2m and 2m + 1 (rope-vit, torchscale's xPos)
   kSwapped,      // m + M and m: kHalf turned the other way (nanochat)
+  kAxes,         // kHalf within either half of the channels: m and m + M/2 of m < M/2, then m + M/2 and m + M (Gemma 4)
 };
 
 // cos and sin of the angle of every token and pair, (…, T, M) float64 unless a gradient path made them otherwise.

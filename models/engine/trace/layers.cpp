@@ -254,7 +254,13 @@ Result<TraceLayer> read_layer(const OpenTrace& trace, std::int64_t index) {
   }
   const LayerInfo& info = trace.data.model.layer_info[n];
   attention::Mask mask{trace.data.model.causal, info.window, info.chunk};
-  LOCUS_TRY(mask.blocks, read_blocks(trace.file, prefix, trace.length()));
+  LOCUS_TRY(std::shared_ptr<const attention::Blocks> blocks, read_blocks(trace.file, prefix, trace.length()));
+  const bool none = blocks == nullptr;
+  mask = mask.with(std::move(blocks));
+  if (!none && mask.blocks == nullptr) {
+    return bad_input("expected none in a layer without a window, found those of one",
+                     trace.file.where(prefix + "blocks"));
+  }
   LOCUS_TRY(const double soft_cap, edit_layer(trace, index, info.soft_cap, mask, layer));
   LOCUS_TRY(layer.sinks, trace.file.float_tensor(prefix + "sinks", {trace.data.model.heads}));
   LOCUS_CHECK(read_experts(trace, layer, prefix));

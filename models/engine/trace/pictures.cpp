@@ -195,8 +195,9 @@ Result<std::shared_ptr<const attention::Blocks>> read_blocks(const TraceContents
     return std::shared_ptr<const attention::Blocks>();
   }
   const std::string form = file.text("blocks");
-  if (form != "alone" && form != "beside the order") {
-    return bad_input("expected alone or beside the order, found another", file.metadata("blocks"));
+  const bool windowed = form == "within the window";
+  if (form != "alone" && form != "beside the order" && !windowed) {
+    return bad_input("expected alone or beside the order or within the window, found another", file.metadata("blocks"));
   }
   const at::Tensor numbers = stored.to(at::kLong).contiguous();
   std::vector<std::int64_t> of(numbers.data_ptr<std::int64_t>(), numbers.data_ptr<std::int64_t>() + length);
@@ -205,7 +206,7 @@ Result<std::shared_ptr<const attention::Blocks>> read_blocks(const TraceContents
     return bad_input("expected numbers from -1 to " + std::to_string(length - 1) + ", found " + std::to_string(*wrong),
                      file.where(prefix + "blocks"));
   }
-  auto blocks = attention::Blocks::make(std::move(of), form == "alone");
+  auto blocks = attention::Blocks::make(std::move(of), form == "alone", windowed);
   if (blocks->scattered && !blocks->alone) {
     return bad_input("expected blocks of tokens that stand one after another, found one with others between them",
                      file.where(prefix + "blocks"));

@@ -3,7 +3,9 @@
 //   pixel_values_videos, video_grid_thw   the same of videos
 //   image_embeds [N, C], mm_mask [T], deepstack.K [N, C]   what stands in the text, where, and what is added there
 //   layers.N.blocks [T] int64      tokens of one number (not below 0) see each other whatever their order; metadata
-//                                  `blocks`: "alone" where they see nothing else, else "beside the order"
+//                                  `blocks`: "alone" where they see nothing else, "within the
+//                                  window" where the layer's window hides tokens of the block
+//                                  too, else "beside the order"
 //   metadata images                a list of {first, count, rows, columns, pitch}, as ImageSpan has them; of each group of
 //                                  a video's frames also {video, frame, step, seconds}, of tiles {tile_rows,
 //                                  tile_columns, tile_pitch}; {whole: true} of the whole picture beside

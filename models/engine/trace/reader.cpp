@@ -50,8 +50,8 @@ Result<TraceData> read_trace(OpenTrace opened) {
     LOCUS_TRY(TraceLayer layer, read_layer(opened, n));
     opened.data.layers.push_back(std::move(layer));
   }
-  if (!opened.data.layers.empty()) {
-    opened.data.blocks = opened.data.layers.front().scores->mask().blocks;
+  for (const TraceLayer& layer : opened.data.layers) {  // layers without a window may have none
+    opened.data.blocks = opened.data.blocks ? opened.data.blocks : layer.scores->mask().blocks;
   }
   if (opened.file.crosses()) {
     set_cross_encoding(opened.data.model);

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -137,16 +139,90 @@ Status compute_latent(const CheckpointFiles& checkpoint, const std::vector<OfLat
   return finish(std::move(table), plan);
 }
 
-Status compute_kernel(const CheckpointFiles& checkpoint, const OfPatches& kernel, Plan& plan) {
-  formats::TensorTable table;
+namespace {
+
+Result<const TensorInfo*> patch_matrix(const CheckpointFiles& checkpoint, const OfPatches& kernel) {
   LOCUS_TRY(const TensorInfo* const tensor, stored(checkpoint, kernel.tensor));
   const std::int64_t columns = kernel.patch * kernel.patch * kernel.channels;
   if (tensor->shape.size() != 2 || tensor->shape.back() != columns) {
     return other_shape(*tensor, "rows of " + std::to_string(columns) + " numbers");
   }
-  const at::Tensor value = transformer::to_tensor_as_stored(*tensor, checkpoint.tensors)
-                               .reshape({tensor->shape.front(), kernel.patch, kernel.patch, kernel.channels});
-  LOCUS_CHECK(add(kernel.name, *tensor, value.permute({0, 3, 1, 2}), table));
+  return tensor;
+}
+
+// (C, channels, patch, patch) of such a matrix.
+at::Tensor kernel_of(const at::Tensor& matrix, const OfPatches& kernel) {
+  return matrix.reshape({matrix.size(0), kernel.patch, kernel.patch, kernel.channels}).permute({0, 3, 1, 2});
+}
+
+}  // namespace
+
+Status compute_kernel(const CheckpointFiles& checkpoint, const OfPatches& kernel, Plan& plan) {
+  formats::TensorTable table;
+  LOCUS_TRY(const TensorInfo* const tensor, patch_matrix(checkpoint, kernel));
+  const at::Tensor value = transformer::to_tensor_as_stored(*tensor, checkpoint.tensors);
+  LOCUS_CHECK(add(kernel.name, *tensor, kernel_of(value, kernel), table));
+  return finish(std::move(table), plan);
+}
+
+Status compute_centred_kernel(const CheckpointFiles& checkpoint, const OfPatches& kernel, Plan& plan) {
+  formats::TensorTable table;
+  LOCUS_TRY(const TensorInfo* const tensor, patch_matrix(checkpoint, kernel));
+  const at::Tensor own = transformer::to_tensor_as_stored(*tensor, checkpoint.tensors);
+  LOCUS_CHECK(dtype_of(own, *tensor));
+  const at::Tensor value = own.to(at::kDouble);
+  LOCUS_CHECK(add(kernel.name + ".weight", *tensor, (kernel_of(value, kernel) * 2).to(at::kFloat), table));
+  LOCUS_CHECK(add(kernel.name + ".bias", *tensor, (-value.sum(1)).to(at::kFloat), table));
+  return finish(std::move(table), plan);
+}
+
+Status compute_standard(const CheckpointFiles& checkpoint, const OfStandard& wanted, Plan& plan) {
+  LOCUS_TRY(const TensorInfo* const bias, stored(checkpoint, wanted.bias));
+  LOCUS_TRY(const TensorInfo* const scale, stored(checkpoint, wanted.scale));
+  const std::vector<std::int64_t> shape{wanted.channels};
+  for (const TensorInfo* const each : {bias, scale}) {
+    if (each->shape != shape) {
+      return other_shape(*each, "shape " + formats::shape_text(shape));
+    }
+    LOCUS_CHECK(dtype_of(transformer::to_tensor_as_stored(*each, checkpoint.tensors), *each));
+  }
+  const at::Tensor shift = transformer::to_tensor(*bias, checkpoint.tensors).to(at::kDouble);
+  const at::Tensor factor = transformer::to_tensor(*scale, checkpoint.tensors).to(at::kDouble);
+  formats::TensorTable table;
+  LOCUS_CHECK(add(wanted.name + ".weight", *scale, (factor * wanted.factor).to(at::kFloat), table));
+  LOCUS_CHECK(add(wanted.name + ".bias", *bias, (-shift * factor).to(at::kFloat), table));
+  return finish(std::move(table), plan);
+}
+
+Status compute_bounds(const CheckpointFiles& checkpoint, const std::vector<OfBounds>& bounds, Plan& plan) {
+  constexpr double kMost = std::numeric_limits<float>::max();
+  if (bounds.empty()) {
+    return {};
+  }
+  formats::TensorTable table;
+  for (const OfBounds& wanted : bounds) {
+    std::vector<float> numbers;
+    const TensorInfo* info = nullptr;
+    for (const char* const end : {".input_min", ".input_max", ".output_min", ".output_max"}) {
+      const std::string name = wanted.from + end;
+      info = checkpoint.find(name);
+      if (info == nullptr) {
+        return bad_input("expected a tensor, found none", checkpoint.path.string() + ": tensor " + name);
+      }
+      if (info->elements() != 1) {
+        return other_shape(*info, "one number");
+      }
+      LOCUS_CHECK(dtype_of(transformer::to_tensor_as_stored(*info, checkpoint.tensors), *info));
+      const double number = transformer::to_tensor(*info, checkpoint.tensors).item<double>();
+      if (std::isnan(number) || (numbers.size() % 2 == 1 && number < static_cast<double>(numbers.back()))) {
+        return bad_input(std::string("expected a number") + (numbers.size() % 2 == 1 ? " of at least the least" : "") +
+                             ", found another",
+                         formats::tensor_context(info->file, info->name));
+      }
+      numbers.push_back(static_cast<float>(std::clamp(number, -kMost, kMost)));
+    }
+    LOCUS_CHECK(add(wanted.name, *info, at::tensor(numbers), table));
+  }
   return finish(std::move(table), plan);
 }
 

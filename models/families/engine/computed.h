@@ -55,6 +55,30 @@ struct OfPatches {
 // Errors: kBadInput for a tensor that is missing or of another shape. Precondition: sizes that validate() accepts.
 Status compute_kernel(const CheckpointFiles& checkpoint, const OfPatches& kernel, Plan& plan);
 
+// The same for pixels x from 0 to 1 of a model that sees 2·x − 1: twice the kernel as "NAME.weight", and less the sum of
+// each of its rows as "NAME.bias". Errors: the same.
+Status compute_centred_kernel(const CheckpointFiles& checkpoint, const OfPatches& kernel, Plan& plan);
+
+// (factor·x − bias)·scale of each channel x as "NAME.weight"·x + "NAME.bias".
+struct OfStandard {
+  std::string name;
+  std::string bias;
+  std::string scale;
+  std::int64_t channels = 1;
+  double factor = 1;
+};
+// Errors: kBadInput for a tensor that is missing or of another shape than (channels).
+Status compute_standard(const CheckpointFiles& checkpoint, const OfStandard& wanted, Plan& plan);
+
+// The bounds (4) of what enters and leaves a product, from the numbers FROM.input_min, FROM.input_max, FROM.output_min and
+// FROM.output_max; an infinite one is the largest finite number.
+struct OfBounds {
+  std::string name;
+  std::string from;
+};
+// Errors: kBadInput for a number that is missing, none, or below the least; kUnsupported for its type.
+Status compute_bounds(const CheckpointFiles& checkpoint, const std::vector<OfBounds>& bounds, Plan& plan);
+
 // A row of a table, and a factor.
 struct OneRow {
   std::string tensor;

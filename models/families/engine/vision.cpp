@@ -221,8 +221,8 @@ ConnectorStep join_step(std::int64_t side, bool apart) {
 ConnectorStep pool_step(std::int64_t side) {
   return {.kind = ConnectorKind::kPool, .size = side};
 }
-ConnectorStep norm_step(std::string name, transformer::Norm norm, double eps) {
-  return {.kind = ConnectorKind::kNorm, .name = std::move(name), .norm = norm, .eps = eps};
+ConnectorStep norm_step(std::string name, transformer::Norm norm, double eps, bool weight) {
+  return {.kind = ConnectorKind::kNorm, .name = std::move(name), .weight = weight, .norm = norm, .eps = eps};
 }
 ConnectorStep linear_step(std::string name, std::int64_t outputs, bool bias) {
   return {.kind = ConnectorKind::kLinear, .name = std::move(name), .size = outputs, .bias = bias};
@@ -232,6 +232,9 @@ ConnectorStep activation_step(transformer::Activation activation) {
 }
 ConnectorStep halve_step(transformer::Activation activation) {
   return {.kind = ConnectorKind::kHalve, .activation = activation};
+}
+ConnectorStep scale_step(std::string name) {
+  return {.kind = ConnectorKind::kScale, .name = std::move(name)};
 }
 ConnectorStep gated_step(std::string name, std::int64_t inner, transformer::Activation activation) {
   return {

@@ -17,6 +17,7 @@ namespace locus::families {
 enum class ImageBlocks {
   kNone,    // image tokens are like any other token
   kImages,  // tokens of one picture attend to each other
+  kWithin,  // the same in the layers with a window, of the tokens that it shows
   kPrefix   // all tokens before the first token of type 1 attend to each other
 };
 
@@ -26,6 +27,7 @@ struct Placeholders {
   std::int64_t id = -1;               // id of each vector's placeholder
   std::int64_t video_id = -1;         // that of a video's
   std::int64_t unread_video_id = -1;  // the same of a family whose videos are not read: such a token is refused
+  std::int64_t unread_sound_id = -1;  // that of a piece of sound, which is refused too
   std::int64_t before = -1;
   std::int64_t after = -1;
   std::string_view before_word = {};  // words of those two, where only the tokenizer knows their ids
@@ -107,10 +109,11 @@ Result<std::vector<std::int64_t>> feature_layers(const Config& config, std::stri
 // Steps of a connector.
 transformer::ConnectorStep join_step(std::int64_t side, bool apart = false);
 transformer::ConnectorStep pool_step(std::int64_t side);
-transformer::ConnectorStep norm_step(std::string name, transformer::Norm norm, double eps);
+transformer::ConnectorStep norm_step(std::string name, transformer::Norm norm, double eps, bool weight = true);
 transformer::ConnectorStep linear_step(std::string name, std::int64_t outputs, bool bias);
 transformer::ConnectorStep activation_step(transformer::Activation activation);
 transformer::ConnectorStep halve_step(transformer::Activation activation);
+transformer::ConnectorStep scale_step(std::string name);
 transformer::ConnectorStep gated_step(std::string name, std::int64_t inner, transformer::Activation activation);
 
 }  // namespace locus::families

@@ -57,6 +57,31 @@ TEST(Learned, classTokenHasItsOwnRowAndRegistersNone) {
   EXPECT_FALSE(encoding->accepts(Positions::sequence(6)).ok());
 }
 
+// A row for each of four columns, then one for each of three rows: a patch has the sum of its two.
+TEST(Learned, tablesOfAxesAddUp) {
+  const Settings options{
+      {"grid_rows", std::int64_t{3}}, {"grid_columns", std::int64_t{4}}, {"table", std::string("axes")}};
+  const auto encoding = learned(options);
+  const at::Tensor table = *encoding->parameters()[0].value;
+  ASSERT_EQ(table.size(0), 7);
+  const Positions grid = Positions::grid(2, 3, 1);
+  ASSERT_TRUE(encoding->accepts(grid).ok());
+  const at::Tensor rows = encoding->embed(encoding->begin(grid, 1));
+  EXPECT_TRUE(rows[0].equal(at::zeros({6})));
+  for (std::int64_t patch = 0; patch < 6; ++patch) {
+    EXPECT_TRUE(rows[1 + patch].equal(table[patch % 3] + table[4 + patch / 3])) << patch;
+  }
+  EXPECT_TRUE(encoding->accepts(Positions::grid(3, 4, 0)).ok());
+  EXPECT_FALSE(encoding->accepts(Positions::grid(4, 4, 0)).ok());
+  EXPECT_FALSE(encoding->accepts(Positions::grid(3, 5, 0)).ok());
+  ModelShape shape;
+  shape.width = 6;
+  Settings stretched = options;
+  stretched.set("beyond", std::string("interpolate"));
+  EXPECT_FALSE(make_encoding("learned", stretched, shape).ok());
+  EXPECT_FALSE(make_encoding("learned", {{"length", std::int64_t{4}}, {"table", std::string("axes")}}, shape).ok());
+}
+
 TEST(Learned, resamplesTheTableForAnotherGrid) {
   const auto encoding = learned(
       {{"grid_rows", std::int64_t{3}}, {"grid_columns", std::int64_t{3}}, {"beyond", std::string("interpolate")}});

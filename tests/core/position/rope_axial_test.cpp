@@ -5,8 +5,10 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "core/position/list.h"
+#include "core/position/shared/pair_form.h"
 #include "tests/support/golden.h"
 
 namespace locus::position {
@@ -39,6 +41,30 @@ TEST(RopeAxial, frequenciesAlternateWhereAsked) {
       EXPECT_NEAR(prepared.query[0][0][t][m + 4].item<double>(), std::sin(angle), 1e-6);
     }
   }
+}
+
+// Channels of columns, then those of rows; a pair is a channel of the first half of its axis and one of the second.
+TEST(RopeAxial, axesMayHaveTheirChannelsTogether) {
+  ModelShape shape;
+  shape.head_width = 8;
+  shape.width = 8;
+  const auto made = make_encoding(
+      "rope-axial", {{"base", 30.0}, {"first", std::string("columns")}, {"layout", std::string("axes")}}, shape);
+  ASSERT_TRUE(made.ok()) << made.error().describe();
+  Projections projections;
+  projections.query = at::tensor({1.0F, 1.0F, 0.0F, 0.0F, 1.0F, 1.0F, 0.0F, 0.0F}).expand({1, 1, 6, 8}).contiguous();
+  projections.key = projections.query;
+  const Prepared prepared = (*made)->prepare((*made)->begin(Positions::grid(3, 2, 0), 1), 0, projections);
+  for (int t = 0; t < 6; ++t) {
+    for (int m = 0; m < 4; ++m) {
+      const int first = m < 2 ? m : m + 2;
+      const double angle = (m < 2 ? t % 2 : t / 2) * std::pow(30.0, -4.0 * (m % 2) / 8);
+      EXPECT_NEAR(prepared.query[0][0][t][first].item<double>(), std::cos(angle), 1e-6);
+      EXPECT_NEAR(prepared.query[0][0][t][first + 2].item<double>(), std::sin(angle), 1e-6);
+    }
+  }
+  const auto channels = pair_channels(4, PairLayout::kAxes);
+  EXPECT_EQ(channels, (std::vector<std::vector<std::int64_t>>{{0, 2}, {1, 3}, {4, 6}, {5, 7}}));
 }
 
 // The first token without position turns by its own angles, the second not at all.

@@ -107,11 +107,32 @@ TEST(LocusConfig, KeepsEveryField) {
   for (const auto& [name, value] : plain.items()) {
     if (name != "model_type" && name != "key_as_value" && name != "key_source" && name != "state_width" &&
         name.rfind("layer_inputs", 0) != 0 && name != "causal" && name != "dropped_token" && name != "attends" &&
-        name != "feeds" && name != "difference" && name != "key_bonus" && name != "round" && name != "key_shift" &&
-        name != "value_shift" && name.rfind("latent_", 0) != 0 && name.rfind("convolution", 0) != 0) {
+        name != "feeds" && name != "bounded" && name != "difference" && name != "key_bonus" && name != "round" &&
+        name != "key_shift" && name != "value_shift" && name.rfind("latent_", 0) != 0 &&
+        name.rfind("convolution", 0) != 0) {
       EXPECT_NE(value, written[name]) << name;
     }
   }
+}
+
+TEST(LocusConfig, KeepsBoundsOfAnImageModelsProducts) {
+  Spec spec;
+  LayerSpec layer;
+  layer.attention.qkv = QkvLayout::kSeparate;
+  layer.bounded = true;
+  spec.repeat(layer, 2);
+  spec.image = {4, 3, 2, 2, 0, 0};
+  spec.pool = Pool::kPatches;
+  spec.encodings = {{"rope-axial", {}}};
+  spec.causal = spec.head = false;
+  const auto read = parse_locus_config(json::parse(locus_config(spec).dump()), "config.json");
+  ASSERT_TRUE(read.ok()) << read.error().describe();
+  EXPECT_EQ(*read, spec);
+  spec.head = true;
+  EXPECT_FALSE(validate(spec).ok());
+  spec.head = false;
+  spec.layers[1].attention.qkv = QkvLayout::kFused;
+  EXPECT_FALSE(validate(spec).ok());
 }
 
 TEST(LocusConfig, KeepsLatentAttention) {
@@ -142,7 +163,7 @@ TEST(LocusConfig, KeepsSharedKeysAndPerLayerEmbeddings) {
   layer.attention.key_as_value = true;
   spec.repeat(layer, 3);
   spec.layers[2].attention.source = 1;
-  spec.layer_inputs = {16, 512};
+  spec.layer_inputs = {16, 512, 7, 3};
   spec.head = false;
   spec.state_width = 24;
   const auto read = parse_locus_config(json::parse(locus_config(spec).dump()), "config.json");

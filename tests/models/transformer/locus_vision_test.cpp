@@ -33,6 +33,8 @@ ConnectorSpec every_step() {
                 {.kind = ConnectorKind::kActivation, .activation = Activation::kSilu},
                 {.kind = ConnectorKind::kGated, .name = "gated", .size = 12, .bias = false},
                 {.kind = ConnectorKind::kHalve, .activation = Activation::kSilu},
+                {.kind = ConnectorKind::kScale, .name = "scale"},
+                {.kind = ConnectorKind::kNorm, .name = "bare", .weight = false, .norm = Norm::kRms},
                 {.kind = ConnectorKind::kLinear, .name = "2", .size = 32, .bias = false}};
   return spec;
 }
