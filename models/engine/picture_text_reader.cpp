@@ -1,6 +1,7 @@
 #include "models/engine/picture_text_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <utility>
 
@@ -612,7 +613,12 @@ Result<std::int64_t> PictureTextReader::word_id(std::int64_t id, std::string_vie
     return id;
   }
   LOCUS_TRY(const std::vector<text::Token> tokens, reader_.encode(std::string(word), false));
-  return tokens.size() == 1 ? tokens.front().id : -1;
+  if (tokens.size() != 1) {
+    return -1;
+  }
+  const std::int64_t found = tokens.front().id;  // the token of unknown words stands for any
+  const text::Tokenizer& tokenizer = *parts_.tokenizer;
+  return tokenizer.label(found) == word || tokenizer.decode(std::array{found}) == word ? found : -1;
 }
 
 Result<PreparedInput> PictureTextReader::prepare(const Input& input) const {

@@ -19,9 +19,9 @@ struct Size {
   std::int64_t height = 0;
 };
 
-// Size by the rules kPixels, kPatches, kCells, kLongest, kTiles, kCanvas, kPinpoints and kTokens, in whole cells of `cell` pixels;
-// by kPadded that of the picture alone. Errors: kBadInput for a picture that is too thin or too small, and where the cells
-// of kTokens are others; kTooLarge; those of token_tiles().
+// Size by the rules kPixels, kPatches, kCells, kLongest, kTiles, kCanvas, kPinpoints and kTokens, in whole cells of
+// `cell` pixels; by kPadded that of the picture alone. Errors: kBadInput for a picture that is too thin or too small, and
+// where the cells of kTokens are others; kTooLarge; those of token_tiles().
 Result<Size> size_by_rule(Size picture, const Preprocessing& options, std::int64_t cell);
 // kTokens: the grid of tiles of a picture, 1 × 1 for one in one part. Errors: kUnsupported where that grid is 1 × 1 for a
 // picture that is cut, and where two grids of as many tiles are as near to its aspect.
