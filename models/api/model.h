@@ -546,7 +546,8 @@ class Model {
   // kCancelled.
   virtual Status read_weights(const StopToken& /*stop*/, const Progress& /*progress*/) const { return {}; }
 
-  // Estimates what run() would need over this many tokens; `reuse` is not counted on. Nothing is allocated.
+  // Estimates what run() would need over this many tokens, of any number those of 0 to 2^30; `reuse` is not counted on.
+  // Nothing is allocated.
   virtual Estimate estimate(std::int64_t length, const RunOptions& options = {}) const;
 
   // Runs the input and continues it, token by token, each through the same forward pass as run(). The trace is that of

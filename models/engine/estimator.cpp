@@ -128,7 +128,10 @@ double Estimator::macs(std::int64_t length) const {
   return total;
 }
 
-Estimate Estimator::estimate(std::int64_t length, const RunOptions& options) const {
+Estimate Estimator::estimate(std::int64_t tokens_asked, const RunOptions& options) const {
+  // Squares of lengths fit into 64 bits; no run is as long.
+  constexpr std::int64_t kMaxTokens = std::int64_t{1} << 30;
+  const std::int64_t length = std::clamp<std::int64_t>(tokens_asked, 0, kMaxTokens);
   const transformer::Transformer& model = *parts_.transformer;
   const double weights = checkpoint_.weight_bytes_there();
   const auto limit_mb = static_cast<double>(parts_.options.memory_limit_mb);

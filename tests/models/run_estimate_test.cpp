@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "models/engine/loaded_model.h"
 #include "models/engine/throughput.h"
 #include "models/engine/vision.h"
@@ -70,6 +72,17 @@ TEST(RunEstimate, TakesNoTime) {
     }
     EXPECT_LT(least_ms, 50) << name;
   }
+}
+
+// Any number is taken, since one may come from another program: below 0 as none, above 2^30 as that.
+TEST(RunEstimate, TakesAnyLength) {
+  const auto model = test::open_model(test::source_dir() + "/assets/checkpoints/text-rope");
+  ASSERT_NE(model, nullptr);
+  constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(model->estimate(kLowest).memory_mb, model->estimate(0).memory_mb);
+  EXPECT_EQ(model->estimate(kHighest).memory_mb, model->estimate(std::int64_t{1} << 30).memory_mb);
+  EXPECT_GT(model->estimate(kHighest).memory_mb, model->estimate(1 << 20).memory_mb);
 }
 
 // Weights of 16 bits that stay so count as such, whatever the number of parameters.
