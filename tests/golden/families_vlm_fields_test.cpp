@@ -162,7 +162,7 @@ TEST(FamiliesVlmFields, WrongOnesAreRefusedByName) {
       {"gemma4", "/vision_config/rope_parameters/rope_theta", "1", "base"},
       {"gemma4", "/vision_config/head_dim", "10", "expected"},
       {"gemma4", "/vision_config/num_key_value_heads", "3", "kv_heads"},
-      {"gemma4", "/vision_config/hidden_activation", "\"other\"", "hidden_activation"},
+      {"gemma4", "/vision_config/hidden_activation", "\"other\"", "activation other"},
       {"gemma4", "/vision_config/patch_size", "5", "input_proj"},
       {"gemma4", "/vision_config/patch_size", "0", "patch"},
       {"gemma4", "/vision_config/position_embedding_size", "0", "position_embedding_size"},
@@ -250,7 +250,7 @@ TEST(FamiliesVlmFields, OtherFieldsOfGemma4GiveTheLibrarysLogits) {
   EXPECT_CLOSE(causal.logits(), golden["logits.causal"], kFieldsTolerance);
   const ChangedVlm plain("gemma4");
   plain.config([](json& config) { config["vision_config"]["standardize"] = false; });
-  EXPECT_CLOSE(plain.logits(), golden["logits.plain"], kFieldsTolerance);
+  EXPECT_CLOSE(plain.logits(), golden["logits.plain"], 3e-4);  // the library's float32 is 0.7e-4 from its float64 here
   const ChangedVlm unbounded("gemma4");
   unbounded.config([](json& config) { config["vision_config"]["use_clipped_linears"] = false; });
   EXPECT_CLOSE(unbounded.logits(), golden["logits.unbounded"], kFieldsTolerance);

@@ -130,7 +130,8 @@ figure::Panel tiles_panel(const Column& column, const SolvedWord& solved, WordMa
                           const figure::ColorScale& scale) {
   const Prefixes& prefixes = solved.of(mask);
   figure::Panel panel;
-  name_after(column, panel, mask == WordMask::kPrinted ? "mask as printed, j ≤ i" : "strict mask, j < i");
+  name_after(column, panel);
+  panel.title = mask == WordMask::kPrinted ? "mask as printed, j ≤ i" : "strict mask, j < i";  // of no checkpoint
   panel.x = cells_across("word", std::ssize(prefixes), shared_names(prefix_names(solved)));
   panel.y = cells_down("place", kSide, shared_names({"1", "2", "3", "4", "5"}));
   panel.layers.emplace_back(figure::HeatMap{.field = field, .scale = scale});

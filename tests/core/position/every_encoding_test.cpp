@@ -84,7 +84,10 @@ std::vector<Case> cases() {
   add("rope-axial-class-angles", "rope-axial", {{"class_angles", std::int64_t{1}}});
   add("rope-axial-axes", "rope-axial", {{"layout", word("axes")}});
   add("learned-axes", "learned",
-      {{"grid_rows", std::int64_t{5}}, {"grid_columns", std::int64_t{7}}, {"table", word("axes")}});
+      {{"class_rows", std::int64_t{1}},
+       {"grid_rows", std::int64_t{5}},
+       {"grid_columns", std::int64_t{7}},
+       {"table", word("axes")}});
   add("relative-grid-as-trained", "relative-grid",
       {{"grid_rows", std::int64_t{5}}, {"grid_columns", std::int64_t{7}}, {"shared", true}});
   add("disentangled-c2p", "disentangled", {{"p2c", false}, {"norm", false}, {"buckets", std::int64_t{6}}}, false);

@@ -222,7 +222,7 @@ TEST(LocusVision, RefusesWhatMakesNoModelWithOneLine) {
   expect_refused("/connector/steps/3/activation", "sharp", "activation");
   expect_refused("/connector/steps/5/activation", "sharp", "activation");
   expect_refused("/connector/steps/2/size", 23, "even number of channels to halve, found 23");
-  expect_refused("/connector/steps/6/size", 31, "32 channels, found 31");
+  expect_refused("/connector/steps/8/size", 31, "32 channels, found 31");
 }
 
 }  // namespace
