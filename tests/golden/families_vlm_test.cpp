@@ -22,6 +22,9 @@ namespace fs = std::filesystem;
 
 // |got − want| ≤ 1e-4 · max(1, |want|).
 constexpr double kMixedTolerance = 1e-4;
+// References that float32 reaches less closely: the library computes the gated delta rule of Qwen3.5 in float32 always,
+// and its own float32 of Gemma 4's folder is 0.8e-4 from its float64.
+constexpr double kSharpTolerance = 4e-4;
 
 std::vector<fs::path> mixed_folders() {
   std::vector<fs::path> list;
@@ -59,7 +62,12 @@ test::Golden mixed_expected(const fs::path& folder) {
   return test::Golden("families-vlm/" + folder.filename().string() + "/expected");
 }
 
-void expect_maps(const models::TraceData& data, const test::Golden& golden, const std::string& side) {
+double tolerance_of(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  return name.starts_with("qwen3_5") || name == "gemma4" ? kSharpTolerance : kMixedTolerance;
+}
+
+void expect_maps(const models::TraceData& data, const test::Golden& golden, const std::string& side, double tolerance) {
   ASSERT_EQ(data.model.layer_info.size(), data.layers.size());
   for (std::size_t n = 0; n < data.layers.size(); ++n) {
     const std::string name = side + "layers." + std::to_string(n) + ".attention";
@@ -69,17 +77,18 @@ void expect_maps(const models::TraceData& data, const test::Golden& golden, cons
     }
     const auto map = models::whole_map(*data.layers[n].scores, attention::Quantity::kWeight);
     ASSERT_TRUE(map.ok());
-    EXPECT_CLOSE(*map, golden[name], kMixedTolerance) << name;
+    EXPECT_CLOSE(*map, golden[name], tolerance) << name;
   }
 }
 
 // The states entering each layer, where the reference has them; how many it has.
-std::size_t expect_states(const models::TraceData& data, const test::Golden& golden, const std::string& side) {
+std::size_t expect_states(const models::TraceData& data, const test::Golden& golden, const std::string& side,
+                          double tolerance) {
   std::size_t found = 0;
   for (std::size_t n = 0; n < data.layers.size(); ++n) {
     const std::string name = side + "layers." + std::to_string(n) + ".hidden";
     if (golden.has(name)) {
-      EXPECT_CLOSE(data.layers[n].hidden, golden[name], kMixedTolerance) << name;
+      EXPECT_CLOSE(data.layers[n].hidden, golden[name], tolerance) << name;
       ++found;
     }
   }
@@ -96,6 +105,7 @@ TEST(FamiliesVlm, GiveTheReferencesPixelsMapsAndLogits) {
       EXPECT_TRUE(model->info().unexpected.empty());
       EXPECT_TRUE(model->info().warnings.empty());
       const test::Golden golden = mixed_expected(folder);
+      const double tolerance = tolerance_of(folder);
       models::RunOptions options;
       options.all_logits = true;
       options.keep = {"logits", "hidden"};
@@ -110,18 +120,18 @@ TEST(FamiliesVlm, GiveTheReferencesPixelsMapsAndLogits) {
       }
       const at::Tensor places = data.position_ids.dim() == 2 ? data.position_ids.t() : data.position_ids;
       EXPECT_TRUE(at::equal(places.to(at::kLong), golden["position_ids"]));
-      EXPECT_CLOSE(tower.read, golden["vision.output"], kMixedTolerance);
-      EXPECT_CLOSE(data.image_rows->vectors, golden["image_embeds"], kMixedTolerance);
+      EXPECT_CLOSE(tower.read, golden["vision.output"], tolerance);
+      EXPECT_CLOSE(data.image_rows->vectors, golden["image_embeds"], tolerance);
       for (std::size_t k = 0; k < data.image_rows->added.size(); ++k) {
-        EXPECT_CLOSE(data.image_rows->added[k], golden["deepstack." + std::to_string(k)], kMixedTolerance) << k;
+        EXPECT_CLOSE(data.image_rows->added[k], golden["deepstack." + std::to_string(k)], tolerance) << k;
       }
-      expect_maps(tower, golden, "vision.");
-      expect_maps(data, golden, "");
+      expect_maps(tower, golden, "vision.", tolerance);
+      expect_maps(data, golden, "", tolerance);
       if (golden.has("layers.0.hidden")) {
-        EXPECT_EQ(expect_states(tower, golden, "vision."), tower.layers.size());
-        EXPECT_EQ(expect_states(data, golden, ""), data.layers.size());
+        EXPECT_EQ(expect_states(tower, golden, "vision.", tolerance), tower.layers.size());
+        EXPECT_EQ(expect_states(data, golden, "", tolerance), data.layers.size());
       }
-      EXPECT_CLOSE(data.logits, golden["logits"], kMixedTolerance);
+      EXPECT_CLOSE(data.logits, golden["logits"], tolerance);
     }
   }
 }
@@ -164,8 +174,8 @@ TEST(FamiliesVlm, GiveTheSameWhenTokensAreAppended) {
       options.reuse = *trace;
     }
     EXPECT_GT(options.reuse->reused(), 0);
-    expect_maps(test::recorded(*options.reuse), golden, "");
-    EXPECT_CLOSE(test::recorded(*options.reuse).logits[-1], golden["logits"][-1], kMixedTolerance);
+    expect_maps(test::recorded(*options.reuse), golden, "", tolerance_of(folder));
+    EXPECT_CLOSE(test::recorded(*options.reuse).logits[-1], golden["logits"][-1], tolerance_of(folder));
   }
 }
 
@@ -198,9 +208,9 @@ TEST(FamiliesVlm, AreTheSameInATraceFile) {
     const models::TraceData& data = test::recorded(**opened);
     EXPECT_TRUE(at::equal(data.position_ids, test::recorded(**run).position_ids));
     ASSERT_NE(data.vision, nullptr);
-    expect_maps(data, golden, "");
-    expect_maps(test::recorded(*data.vision), golden, "vision.");
-    EXPECT_CLOSE(data.image_rows->vectors, golden["image_embeds"], kMixedTolerance);
+    expect_maps(data, golden, "", tolerance_of(folder));
+    expect_maps(test::recorded(*data.vision), golden, "vision.", tolerance_of(folder));
+    EXPECT_CLOSE(data.image_rows->vectors, golden["image_embeds"], tolerance_of(folder));
     for (std::size_t n = 0; n < data.tokens.size(); ++n) {
       EXPECT_EQ(data.tokens[n].label, (*run)->tokens()[n].label);
       EXPECT_EQ(data.tokens[n].position, (*run)->tokens()[n].position);
