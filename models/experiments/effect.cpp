@@ -149,6 +149,7 @@ bool same_input(const transformer::Batch& first, const transformer::Batch& secon
   };
   return same(first.ids, second.ids) && same(first.pixels, second.pixels) &&
          same(first.positions.ids, second.positions.ids) && first.positions.prefix == second.positions.prefix &&
+         first.positions.suffix == second.positions.suffix && same(first.memory, second.memory) &&
          first.images == second.images && first.blocks == second.blocks && first.tiles == second.tiles;
 }
 

@@ -14,7 +14,7 @@
 
 namespace locus::models {
 
-// Of each row, on the CPU.
+// Sums of each row, on the CPU.
 struct OutputSums {
   at::Tensor largest;      // (R) float32, the largest logit
   at::Tensor likeliest;    // (R) int64, the output that has it, the first of equals
@@ -33,7 +33,7 @@ struct OutputSumsOptions {
 // Rows that share a pass over the output matrix, whose blocks are expanded once for all of them.
 inline constexpr std::int64_t kMaxOutputRows = 1024;
 
-// Of stream (R, C), the input of the head of a model of texts. Sums are taken in float64 of exponentials in float32.
+// Sums of stream (R, C), the input of the head of a model of texts, in float64 of exponentials in float32.
 // Errors: kBadInput where a logit is NaN or +∞; kCancelled.
 Result<OutputSums> output_sums(const transformer::Transformer& model, const at::Tensor& stream,
                                const OutputSumsOptions& options);
@@ -44,8 +44,8 @@ struct OutputDivergence {
   OutputSums first;   // of R rows
   OutputSums others;  // of N·R rows, run after run
 };
-// Of stream (R, C) and those of N further runs of the same model (N, R, C); `ids` (R) of all. All in float64. Errors:
-// output_sums()'s.
+// KL and sums of stream (R, C) and those of N further runs of the same model (N, R, C); `ids` (R) of all. All in
+// float64. Errors: output_sums()'s.
 Result<OutputDivergence> output_divergence(const transformer::Transformer& model, const at::Tensor& first,
                                            const at::Tensor& others, const OutputSumsOptions& options);
 

@@ -380,7 +380,7 @@ TEST(FamiliesVlmFields, ProjectorsOfLfm2WithoutNormAndBiases) {
   EXPECT_CLOSE(older.logits(), golden["logits"], kFieldsTolerance);
 }
 
-// Of a type without a table the text is read alone, by the table of text_config: the same maps of a text without
+// The text of a type without a table is read alone, by the table of text_config: the same maps of a text without
 // pictures.
 TEST(FamiliesVlmFields, TheTextAloneIsTheSame) {
   for (const char* const family : {"qwen3_5", "qwen3_5_moe", "glm46v", "lfm2_vl", "gemma4"}) {

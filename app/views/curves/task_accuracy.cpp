@@ -30,8 +30,7 @@ class TaskAccuracy final : public View {
           "per split, with 95 "
           "% intervals where they are known. Runs that differ only in their seed form one bar, their mean, with the "
           "smallest and the largest value. Addition is shown as a map by the lengths of its operands. A file may hold "
-          "any "
-          "other numbers in the same form, with a unit of their own.",
+          "any other numbers in the same form, with a unit of their own.",
       .uses_input = false,
       .controls =
           {words("file", "Results",

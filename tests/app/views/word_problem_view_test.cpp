@@ -37,7 +37,7 @@ std::vector<std::size_t> framed(const figure::Panel& panel) {
   return prefixes;
 }
 
-// Of "One jade, aba e!" the letters are e, j, a, d, e, a, b, a, e.
+// The letters of "One jade, aba e!" are e, j, a, d, e, a, b, a, e.
 TEST(WordProblemView, ItsTableAndFramesAreTheProgramsOwn) {
   const ViewInput input = typed_word("One jade, aba e!");
   const std::vector<std::int64_t> word{11, 5, 10, 1, 4, 5, 1, 2, 1, 5};

@@ -1,4 +1,4 @@
-// Which tokens and heads can be moved and read. What moves give is compared in edit_views_test.cpp.
+// Tokens and heads that can be moved and read. The numbers of moves are compared in edit_views_test.cpp.
 #include "models/api/move_curve.h"
 
 #include <gtest/gtest.h>
