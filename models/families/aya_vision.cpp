@@ -1,20 +1,11 @@
 // Aya Vision and Command A Vision: SigLIP's tower, cells of patches that are joined, two projections between which one
 // half of the channels gates the other, and Cohere 2's text. Their logits are the head's, without the text's logit_scale.
-#include "core/base/shown.h"
 #include "models/families/engine/vision.h"
 #include "models/families/list.h"
 
 namespace locus::families {
 
 namespace {
-
-Result<Family> tower_of_aya(const Config& vision) {
-  const std::string type = text_or_nothing(vision, "model_type");
-  return type == "siglip_vision_model"
-             ? Result<Family>(siglip_tower())
-             : Result<Family>(
-                   unsupported("expected siglip_vision_model, found " + shown(type), vision.context("model_type")));
-}
 
 // Patches along a side of a cell. Errors: kBadInput where the tower's rows are no whole cells.
 Result<std::int64_t> cell_of_aya(const Config& config, const transformer::Spec& tower) {
@@ -79,7 +70,7 @@ Status finish_cohere2_vision(const CheckpointFiles& checkpoint, const Config& /*
 
 VisionTable table_of_aya(decltype(VisionTable::finish) finish) {
   return {
-      .tower = tower_of_aya,
+      .tower = siglip_tower_of,
       .tower_tensors = {{"vision_tower.", "model.vision_tower."}, {}},
       .text_tensors = {{"language_model.model.", "model.language_model."}, "embed_tokens.weight"},
       .head_prefixes = {"language_model.", ""},

@@ -3,6 +3,7 @@
 // SigLIP's classifiers; of Chinese-CLIP and MetaCLIP 2 it is the state before that norm, as in transformers 5.
 #include <cmath>
 
+#include "core/base/shown.h"
 #include "models/families/engine/computed.h"
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
@@ -191,6 +192,13 @@ Family plain_siglip_tower() {
   return family;
 }
 
+Result<Family> siglip_tower_of(const Config& vision) {
+  const std::string type = text_or_nothing(vision, "model_type");
+  return type == "siglip_vision_model"
+             ? Result<Family>(siglip_tower())
+             : Result<Family>(
+                   unsupported("expected siglip_vision_model, found " + shown(type), vision.context("model_type")));
+}
 Family siglip2_tower(const std::vector<std::string_view>& prefixes) {
   Family family = siglip2("siglip2_vision_model", prefixes);
   family.outside = {};

@@ -1,19 +1,10 @@
 // DeepSeek-VL: SigLIP's tower with its last norm, two projections with a GELU between them, and Llama's text.
-#include "core/base/shown.h"
 #include "models/families/engine/vision.h"
 #include "models/families/list.h"
 
 namespace locus::families {
 
 namespace {
-
-Result<Family> tower_of_deepseek(const Config& vision) {
-  const std::string type = text_or_nothing(vision, "model_type");
-  return type == "siglip_vision_model"
-             ? Result<Family>(siglip_tower())
-             : Result<Family>(
-                   unsupported("expected siglip_vision_model, found " + shown(type), vision.context("model_type")));
-}
 
 Status finish_deepseek_vl(const CheckpointFiles& /*checkpoint*/, const Config& /*vision*/, Plan& text,
                           VisionPlan& plan) {
@@ -27,7 +18,7 @@ Status finish_deepseek_vl(const CheckpointFiles& /*checkpoint*/, const Config& /
 }
 
 const VisionTable kDeepseekVlTable{
-    .tower = tower_of_deepseek,
+    .tower = siglip_tower_of,
     .tower_tensors = {{"model.vision_model."}, {}},
     .text_tensors = {{"model.language_model."}, "embed_tokens.weight"},
     .connector_tensors = {{"model.aligner."}, "linear1.weight"},

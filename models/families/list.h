@@ -235,6 +235,8 @@ void leave_out_last_norm(Plan& plan);
 // The towers of CLIP and SigLIP within a larger file; their names follow "vision_model.".
 Family clip_tower();
 Family siglip_tower();
+// The same, where this is the model_type of a tower's configuration. Errors: kUnsupported for another.
+Result<Family> siglip_tower_of(const Config& vision);
 // SigLIP's tower without that prefix (Idefics 3).
 Family plain_siglip_tower();
 // SigLIP 2's tower of any size within a larger file, behind one of these prefixes.
