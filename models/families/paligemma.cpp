@@ -1,5 +1,6 @@
 // PaliGemma and Gemma 3 with pictures: SigLIP's tower with its last norm, Gemma's text with scaled token embeddings. In
-// PaliGemma the prefix attends to all of itself; in Gemma 3 the tokens of a picture attend to each other.
+// PaliGemma the prefix attends to all of itself; in Gemma 3 the tokens of a picture attend to each other, but for
+// what a window hides before them.
 #include <cmath>
 
 #include "models/families/engine/vision.h"

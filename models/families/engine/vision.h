@@ -16,8 +16,8 @@ namespace locus::families {
 // Attention among the tokens around pictures, in addition to the text model's causal order.
 enum class ImageBlocks {
   kNone,    // image tokens are like any other token
-  kImages,  // tokens of one picture attend to each other
-  kWithin,  // the same in the layers with a window, of the tokens that it shows
+  kImages,  // tokens of one picture attend to each other; a window hides what is before it of the picture too
+  kWithin,  // the same in the layers with a window alone
   kPrefix   // all tokens before the first token of type 1 attend to each other
 };
 
