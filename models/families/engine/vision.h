@@ -84,6 +84,10 @@ struct VisionTable {
   Status (*finish)(const CheckpointFiles& checkpoint, const Config& vision, Plan& text, VisionPlan& plan) = nullptr;
 };
 
+// The table with the names of tensors that LLaVA's files and those of newer releases have, a connector with the tensor
+// `connector` among them; a tower that has names of its own keeps those.
+VisionTable llava_names(std::string_view connector, VisionTable table);
+
 // The plan of the text, with the plan of the tower in Plan::vision; of the text alone, with a warning, where the tower is
 // of an unknown kind. Errors: those of both tables.
 Result<Plan> read_vision(const CheckpointFiles& checkpoint, const VisionTable& table);
