@@ -6,7 +6,7 @@
 
 namespace locus::attention {
 
-std::shared_ptr<const Blocks> Blocks::make(std::vector<std::int64_t> of, bool alone, bool windowed) {
+std::shared_ptr<const Blocks> Blocks::make(std::vector<std::int64_t> of, bool alone, BlocksInWindows windows) {
   auto blocks = std::make_shared<Blocks>();
   std::map<std::int64_t, Range> spans;
   std::map<std::int64_t, std::int64_t> sizes;
@@ -25,13 +25,13 @@ std::shared_ptr<const Blocks> Blocks::make(std::vector<std::int64_t> of, bool al
   }
   blocks->of = std::move(of);
   blocks->alone = alone;
-  blocks->windowed = windowed;
+  blocks->windows = windows;
   return blocks;
 }
 
 Mask Mask::with(std::shared_ptr<const Blocks> others) const {
   Mask mask = *this;
-  const bool fits = others == nullptr || !others->windowed || (causal && window > 0);
+  const bool fits = others == nullptr || others->windows != BlocksInWindows::kCutOnly || (causal && window > 0);
   mask.blocks = fits ? std::move(others) : nullptr;
   return mask;
 }
@@ -56,9 +56,10 @@ Range Mask::columns(Range rows, std::int64_t length) const {
     return ordered_columns(rows, length);
   }
   Range seen = blocks->alone ? Range{} : ordered_columns(rows, length);
+  const bool cut = cuts_blocks();
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     if (Range span = blocks->span[static_cast<std::size_t>(row)]; !span.empty()) {
-      span.begin = blocks->windowed ? std::max(span.begin, row - window + 1) : span.begin;
+      span.begin = cut ? std::max(span.begin, row - window + 1) : span.begin;
       seen = seen.empty() ? span : Range{std::min(seen.begin, span.begin), std::max(seen.end, span.end)};
     }
   }
@@ -103,7 +104,7 @@ at::Tensor Mask::hidden(Range rows, Range columns, at::Device device) const {
     return outside;
   }
   const at::Tensor unseen = mask.logical_and(outside);
-  return blocks->windowed ? unseen.logical_or(column <= row - window) : unseen;
+  return cuts_blocks() ? unseen.logical_or(column <= row - window) : unseen;
 }
 
 }  // namespace locus::attention

@@ -12,17 +12,24 @@
 
 namespace locus::attention {
 
+// What the window of a causal layer does to blocks.
+enum class BlocksInWindows {
+  kWhole,   // nothing: a token sees all of its block
+  kCut,     // it hides what is before it of a token's own block too; in other layers blocks are whole (Gemma 3)
+  kCutOnly  // the same; other layers have no blocks (Gemma 4)
+};
+
 // Which block each of T tokens is of.
 struct Blocks {
   std::vector<std::int64_t> of;  // (T) number of the block; negative: none
   std::vector<Range> span;       // (T) from the first to behind the last token of its block; empty: none
   bool alone = false;            // a token sees its block alone; otherwise what the mask's order says as well
   bool scattered = false;        // some block has tokens of others, or of none, between its own
-  // Blocks of causal layers with a window alone, which hides what is before it of a token's own block too (Gemma 4).
-  bool windowed = false;
+  BlocksInWindows windows = BlocksInWindows::kWhole;
 
-  // Only blocks that are all a token sees may be scattered, and those are not windowed.
-  static std::shared_ptr<const Blocks> make(std::vector<std::int64_t> of, bool alone, bool windowed = false);
+  // Only blocks that are all a token sees may be scattered, and no window cuts those.
+  static std::shared_ptr<const Blocks> make(std::vector<std::int64_t> of, bool alone,
+                                            BlocksInWindows windows = BlocksInWindows::kWhole);
   bool same(std::int64_t row, std::int64_t column) const {
     const std::int64_t own = of[static_cast<std::size_t>(row)];
     return own >= 0 && own == of[static_cast<std::size_t>(column)];
@@ -51,6 +58,8 @@ struct Mask {
   at::Tensor hidden(Range rows, Range columns, at::Device device) const;
 
  private:
+  // Whether the window hides tokens of a query's own block.
+  bool cuts_blocks() const { return causal && window > 0 && blocks->windows != BlocksInWindows::kWhole; }
   Range ordered_columns(Range rows, std::int64_t length) const;
   bool order_covers(Range rows, Range columns) const;
 };

@@ -52,7 +52,7 @@ std::shared_ptr<const attention::Blocks> with_one_more(const std::shared_ptr<con
   }
   std::vector<std::int64_t> of = blocks->of;
   of.push_back(-1);
-  return attention::Blocks::make(std::move(of), blocks->alone, blocks->windowed);
+  return attention::Blocks::make(std::move(of), blocks->alone, blocks->windows);
 }
 
 // Positions of the prompt and of `count` tokens behind it: they go on at the largest so far + 1. An encoding that draws

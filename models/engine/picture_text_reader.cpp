@@ -290,6 +290,17 @@ std::string other_frames(const image::TakenVideo& video, const image::VideoOptio
   return {};
 }
 
+attention::BlocksInWindows windows_of(families::ImageBlocks kind) {
+  switch (kind) {
+    case families::ImageBlocks::kImages:
+      return attention::BlocksInWindows::kCut;
+    case families::ImageBlocks::kWithin:
+      return attention::BlocksInWindows::kCutOnly;
+    default:
+      return attention::BlocksInWindows::kWhole;
+  }
+}
+
 Result<std::shared_ptr<const attention::Blocks>> text_blocks(families::ImageBlocks kind, const at::Tensor& placeholders,
                                                              const std::vector<std::int64_t>& types,
                                                              std::int64_t length) {
@@ -319,7 +330,7 @@ Result<std::shared_ptr<const attention::Blocks>> text_blocks(families::ImageBloc
       of[static_cast<std::size_t>(token[n])] = run;
     }
   }
-  return attention::Blocks::make(std::move(of), false, kind == families::ImageBlocks::kWithin);
+  return attention::Blocks::make(std::move(of), false, windows_of(kind));
 }
 
 }  // namespace

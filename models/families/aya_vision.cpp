@@ -69,14 +69,7 @@ Status finish_cohere2_vision(const CheckpointFiles& checkpoint, const Config& /*
 }
 
 VisionTable table_of_aya(decltype(VisionTable::finish) finish) {
-  return {
-      .tower = siglip_tower_of,
-      .tower_tensors = {{"vision_tower.", "model.vision_tower."}, {}},
-      .text_tensors = {{"language_model.model.", "model.language_model."}, "embed_tokens.weight"},
-      .head_prefixes = {"language_model.", ""},
-      .connector_tensors = {{"multi_modal_projector.", "model.multi_modal_projector."}, "linear_1.weight"},
-      .finish = finish,
-  };
+  return llava_names("linear_1.weight", {.tower = siglip_tower_of, .finish = finish});
 }
 
 }  // namespace

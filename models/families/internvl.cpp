@@ -107,14 +107,9 @@ Status finish_internvl(const CheckpointFiles& checkpoint, const Config& /*vision
   return {};
 }
 
-const VisionTable kInternvlTable{
-    .tower = [](const Config&) { return Result<Family>(internvl_tower()); },
-    .tower_tensors = {{"vision_tower.", "model.vision_tower."}, {}},
-    .text_tensors = {{"language_model.model.", "model.language_model."}, "embed_tokens.weight"},
-    .head_prefixes = {"language_model.", ""},
-    .connector_tensors = {{"multi_modal_projector.", "model.multi_modal_projector."}, "linear_1.weight"},
-    .finish = finish_internvl,
-};
+const VisionTable kInternvlTable =
+    llava_names("linear_1.weight",
+                {.tower = [](const Config&) { return Result<Family>(internvl_tower()); }, .finish = finish_internvl});
 
 }  // namespace
 

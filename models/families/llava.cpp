@@ -119,46 +119,23 @@ Result<Family> llava_next_tower(const Config& vision) {
                                                                   vision.context("model_type")));
 }
 
-const VisionTable kLlavaTable{
-    .tower = llava_tower,
-    .tower_tensors = {{"vision_tower.", "model.vision_tower."}, {}},
-    .text_tensors = {{"language_model.model.", "model.language_model."}, "embed_tokens.weight"},
-    .head_prefixes = {"language_model.", ""},
-    .connector_tensors = {{"multi_modal_projector.", "model.multi_modal_projector."}, "linear_1.weight"},
-    .finish = finish_llava,
-};
+const VisionTable kLlavaTable = llava_names("linear_1.weight", {.tower = llava_tower, .finish = finish_llava});
 
-const VisionTable kVipLlavaTable{
-    .tower = llava_next_tower,
-    .tower_tensors = {{"vision_tower.", "model.vision_tower."}, {}},
-    .text_tensors = {{"language_model.model.", "model.language_model."}, "embed_tokens.weight"},
-    .head_prefixes = {"language_model.", ""},
-    .connector_tensors = {{"multi_modal_projector.", "model.multi_modal_projector."}, "linear_1.weight"},
-    .finish = finish_vipllava,
-};
+const VisionTable kVipLlavaTable =
+    llava_names("linear_1.weight", {.tower = llava_next_tower, .finish = finish_vipllava});
 
-const VisionTable kLlavaNextTable{
-    .tower = llava_next_tower,
-    .tower_tensors = {{"vision_tower.", "model.vision_tower."}, {}},
-    .text_tensors = {{"language_model.model.", "model.language_model."}, "embed_tokens.weight"},
-    .head_prefixes = {"language_model.", ""},
-    .connector_tensors = {{"multi_modal_projector.", "model.multi_modal_projector."}, "linear_1.weight"},
-    .newline_tensors = {{"", "model."}, "image_newline"},
-    .finish = finish_llava_next,
-};
+const VisionTable kLlavaNextTable = llava_names(
+    "linear_1.weight",
+    {.tower = llava_next_tower, .newline_tensors = {{"", "model."}, "image_newline"}, .finish = finish_llava_next});
 
 // transformers 5 writes the tower without vision_model.
-const VisionTable kOnevisionTable{
-    .tower = onevision_tower,
-    .tower_tensors = {{"vision_tower.vision_model.", "model.vision_tower.vision_model.", "vision_tower.",
-                       "model.vision_tower."},
-                      {}},
-    .text_tensors = {{"language_model.model.", "model.language_model."}, "embed_tokens.weight"},
-    .head_prefixes = {"language_model.", ""},
-    .connector_tensors = {{"multi_modal_projector.", "model.multi_modal_projector."}, "linear_1.weight"},
-    .newline_tensors = {{"", "model."}, "image_newline"},
-    .finish = finish_onevision,
-};
+const VisionTable kOnevisionTable =
+    llava_names("linear_1.weight", {.tower = onevision_tower,
+                                    .tower_tensors = {{"vision_tower.vision_model.", "model.vision_tower.vision_model.",
+                                                       "vision_tower.", "model.vision_tower."},
+                                                      {}},
+                                    .newline_tensors = {{"", "model."}, "image_newline"},
+                                    .finish = finish_onevision});
 
 }  // namespace
 

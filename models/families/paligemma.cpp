@@ -1,5 +1,6 @@
 // PaliGemma and Gemma 3 with pictures: SigLIP's tower with its last norm, Gemma's text with scaled token embeddings. In
-// PaliGemma the prefix attends to all of itself; in Gemma 3 the tokens of a picture attend to each other.
+// PaliGemma the prefix attends to all of itself; in Gemma 3 the tokens of a picture attend to each other, but for
+// what a window hides before them.
 #include <cmath>
 
 #include "models/families/engine/vision.h"
@@ -53,24 +54,11 @@ Status finish_gemma3_vision(const CheckpointFiles& checkpoint, const Config& /*v
   return {};
 }
 
-const VisionTable kPaligemmaTable{
-    .tower = siglip_of,
-    .tower_tensors = {{"vision_tower.", "model.vision_tower."}, {}},
-    .text_tensors = {{"language_model.model.", "model.language_model."}, "embed_tokens.weight"},
-    .head_prefixes = {"language_model.", ""},
-    .text = paligemma_text,
-    .connector_tensors = {{"multi_modal_projector.", "model.multi_modal_projector."}, "linear.weight"},
-    .finish = finish_paligemma,
-};
+const VisionTable kPaligemmaTable =
+    llava_names("linear.weight", {.tower = siglip_of, .text = paligemma_text, .finish = finish_paligemma});
 
-const VisionTable kGemma3Table{
-    .tower = siglip_of,
-    .tower_tensors = {{"vision_tower.", "model.vision_tower."}, {}},
-    .text_tensors = {{"language_model.model.", "model.language_model."}, "embed_tokens.weight"},
-    .head_prefixes = {"language_model.", ""},
-    .connector_tensors = {{"multi_modal_projector.", "model.multi_modal_projector."}, "mm_soft_emb_norm.weight"},
-    .finish = finish_gemma3_vision,
-};
+const VisionTable kGemma3Table =
+    llava_names("mm_soft_emb_norm.weight", {.tower = siglip_of, .finish = finish_gemma3_vision});
 
 }  // namespace
 

@@ -42,14 +42,9 @@ Status finish_mistral3(const CheckpointFiles& checkpoint, const Config& /*vision
   return {};
 }
 
-const VisionTable kMistral3Table{
-    .tower = [](const Config&) { return Result<Family>(pixtral_tower()); },
-    .tower_tensors = {{"vision_tower.", "model.vision_tower."}, {}},
-    .text_tensors = {{"language_model.model.", "model.language_model."}, "embed_tokens.weight"},
-    .head_prefixes = {"language_model.", ""},
-    .connector_tensors = {{"multi_modal_projector.", "model.multi_modal_projector."}, "linear_1.weight"},
-    .finish = finish_mistral3,
-};
+const VisionTable kMistral3Table =
+    llava_names("linear_1.weight",
+                {.tower = [](const Config&) { return Result<Family>(pixtral_tower()); }, .finish = finish_mistral3});
 
 }  // namespace
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/shown.h"
+#include "models/families/engine/rope.h"
 #include "models/families/engine/slots.h"
 
 namespace locus::families {
@@ -237,14 +237,7 @@ Result<Plan> read_qwen35(const CheckpointFiles& checkpoint) {
 }  // namespace
 
 Result<transformer::EncodingSpec> qwen_rotation(const Config& vision) {
-  LOCUS_TRY(const Config block, rope_block(vision));
-  LOCUS_TRY(const std::string type, block.text(spelled(block, {"rope_type", "type"}), "axial"));
-  if (type != "axial" && type != "default") {
-    return unsupported("expected axial or default, found " + shown(type),
-                       block.context(spelled(block, {"rope_type", "type"})));
-  }
-  LOCUS_TRY(const double own, vision.number("rope_theta", 10000.0));
-  LOCUS_TRY(const double base, block.number("rope_theta", own));
+  LOCUS_TRY(const double base, axial_base(vision, 10000.0));
   return transformer::EncodingSpec{"rope-axial",
                                    {{"base", base}, {"first", std::string("rows")}, {"layout", std::string("half")}}};
 }

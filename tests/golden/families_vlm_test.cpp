@@ -136,6 +136,26 @@ TEST(FamiliesVlm, GiveTheReferencesPixelsMapsAndLogits) {
   }
 }
 
+// Gemma 3's window of 6 tokens hides what is before it of a picture of 16, and nothing behind the token; the layer without
+// a window sees all of the picture.
+TEST(FamiliesVlm, AWindowShorterThanAPictureCutsIt) {
+  const fs::path folder = fs::path(test::source_dir()) / "tests" / "golden" / "families-vlm" / "gemma3";
+  const auto model = test::open_model(folder, models::OpenOptions{});
+  ASSERT_NE(model, nullptr);
+  const auto trace = model->run(mixed_input(folder, mixed_expected(folder), true), models::RunOptions{});
+  ASSERT_TRUE(trace.ok()) << trace.error().describe();
+  const models::TraceData& data = test::recorded(**trace);
+  ASSERT_EQ(data.layers.size(), 3U);
+  const models::ImageSpan& picture = (*trace)->images().front();
+  ASSERT_EQ(picture.count, 16);
+  for (std::int64_t row = picture.first; row < picture.first + picture.count; ++row) {
+    for (std::int64_t column = picture.first; column < picture.first + picture.count; ++column) {
+      EXPECT_EQ(data.layers[0].scores->mask().visible(row, column), column > row - 6) << row << " " << column;
+      EXPECT_TRUE(data.layers[2].scores->mask().visible(row, column)) << row << " " << column;
+    }
+  }
+}
+
 TEST(FamiliesVlm, PassTheirOwnVerification) {
   for (const fs::path& folder : mixed_folders()) {
     SCOPED_TRACE(folder.filename().string());

@@ -147,11 +147,13 @@ TEST_F(TracePictures, BlocksAreNumbersOfTokens) {
   PictureParts parts = pictured_parts();
   PictureMetadata metadata = pictured_metadata();
   parts["layers.0.blocks"] = at::full({kMixedTokens}, 1, at::kLong);
-  expect_refused(parts, metadata, "metadata blocks: expected alone or beside the order");
+  expect_refused(parts, metadata, "metadata blocks: expected alone, beside the order");
   metadata["blocks"] = "within the window";
   expect_refused(parts, metadata, "expected none in a layer without a window");
-  metadata["blocks"] = "beside the order";
-  EXPECT_TRUE(opened(parts, metadata).ok());
+  for (const char* const form : {"beside the order", "cut by the window"}) {
+    metadata["blocks"] = form;
+    EXPECT_TRUE(opened(parts, metadata).ok()) << form;
+  }
   parts["layers.0.blocks"] = at::full({kMixedTokens}, kMixedTokens, at::kLong);
   expect_refused(parts, metadata, "expected numbers from -1 to 8, found 9");
   parts["layers.0.blocks"] = at::arange(kMixedTokens).remainder(2);

@@ -1,6 +1,8 @@
 #include "models/engine/trace/pictures.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 
 #include "core/base/checked.h"
 #include "models/transformer/transformer.h"
@@ -14,6 +16,15 @@ using nlohmann::json;
 constexpr std::int64_t kMaxAdded = 4096;  // tensors deepstack.K
 constexpr std::int64_t kMaxStep = std::int64_t{1} << 40;
 constexpr double kMaxSeconds = 1e9;
+
+// Metadata `blocks` of blocks that are not alone.
+struct BlockWord {
+  attention::BlocksInWindows windows;
+  std::string_view word;
+};
+constexpr BlockWord kBlockWords[] = {{attention::BlocksInWindows::kWhole, "beside the order"},
+                                     {attention::BlocksInWindows::kCut, "cut by the window"},
+                                     {attention::BlocksInWindows::kCutOnly, "within the window"}};
 
 std::int64_t last_token(const ImageSpan& span) {
   return span.token(span.count - 1) + (span.ended ? 1 : 0);
@@ -188,6 +199,13 @@ Status read_pictures(OpenTrace& trace) {
   return {};
 }
 
+std::string blocks_word(const attention::Blocks& blocks) {
+  if (blocks.alone) {
+    return "alone";
+  }
+  return std::string(std::ranges::find(kBlockWords, blocks.windows, &BlockWord::windows)->word);
+}
+
 Result<std::shared_ptr<const attention::Blocks>> read_blocks(const TraceContents& file, const std::string& prefix,
                                                              std::int64_t length) {
   LOCUS_TRY(const at::Tensor stored, file.tensor(prefix + "blocks", {length}));
@@ -195,9 +213,10 @@ Result<std::shared_ptr<const attention::Blocks>> read_blocks(const TraceContents
     return std::shared_ptr<const attention::Blocks>();
   }
   const std::string form = file.text("blocks");
-  const bool windowed = form == "within the window";
-  if (form != "alone" && form != "beside the order" && !windowed) {
-    return bad_input("expected alone or beside the order or within the window, found another", file.metadata("blocks"));
+  const auto* const word = std::ranges::find(kBlockWords, form, &BlockWord::word);
+  if (form != "alone" && word == std::end(kBlockWords)) {
+    return bad_input("expected alone, beside the order, cut by the window or within the window, found another",
+                     file.metadata("blocks"));
   }
   const at::Tensor numbers = stored.to(at::kLong).contiguous();
   std::vector<std::int64_t> of(numbers.data_ptr<std::int64_t>(), numbers.data_ptr<std::int64_t>() + length);
@@ -206,7 +225,8 @@ Result<std::shared_ptr<const attention::Blocks>> read_blocks(const TraceContents
     return bad_input("expected numbers from -1 to " + std::to_string(length - 1) + ", found " + std::to_string(*wrong),
                      file.where(prefix + "blocks"));
   }
-  auto blocks = attention::Blocks::make(std::move(of), form == "alone", windowed);
+  auto blocks = attention::Blocks::make(std::move(of), form == "alone",
+                                        form == "alone" ? attention::BlocksInWindows::kWhole : word->windows);
   if (blocks->scattered && !blocks->alone) {
     return bad_input("expected blocks of tokens that stand one after another, found one with others between them",
                      file.where(prefix + "blocks"));

@@ -328,7 +328,7 @@ class Writer {
     }
     for (const TraceLayer& layer : data_.layers) {
       if (const auto& blocks = layer.scores->mask().blocks; blocks) {
-        metadata["blocks"] = blocks->alone ? "alone" : blocks->windowed ? "within the window" : "beside the order";
+        metadata["blocks"] = trace::blocks_word(*blocks);
       }
     }
     if (data_.grid.rows > 0) {

@@ -225,6 +225,10 @@ Result<double> axial_base(const Config& config, double base, std::int64_t head) 
         "expected hidden_size / num_attention_heads, " + std::to_string(head) + ", found " + std::to_string(written),
         config.context("head_dim"));
   }
+  return axial_base(config, base);
+}
+
+Result<double> axial_base(const Config& config, double base) {
   LOCUS_TRY(const Config block, rope_block(config));
   const std::string_view field = spelled(block, {"rope_type", "type"});
   LOCUS_TRY(const std::string type, block.text(field, "axial"));

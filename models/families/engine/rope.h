@@ -27,6 +27,8 @@ Result<Settings> rope_options(const Config& config, const Config& block, double 
 // The base of axial RoPE over rows and columns of heads `head` wide; the block calls it axial, or default as older files
 // do. Errors: kUnsupported for another kind, and for a head_dim that is another width.
 Result<double> axial_base(const Config& config, double base, std::int64_t head);
+// The same of towers whose configs have no head_dim.
+Result<double> axial_base(const Config& config, double base);
 
 // The rotated fraction of a head's channels: the block's partial_rotary_factor, else the config's, else `fallback`.
 Result<double> rotated_fraction(const Config& config, double fallback);

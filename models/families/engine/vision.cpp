@@ -129,6 +129,16 @@ Result<Plan> read_text_half(const CheckpointFiles& checkpoint, const std::string
   return text;
 }
 
+VisionTable llava_names(std::string_view connector, VisionTable table) {
+  if (table.tower_tensors.prefixes.empty()) {
+    table.tower_tensors = {{"vision_tower.", "model.vision_tower."}, {}};
+  }
+  table.text_tensors = {{"language_model.model.", "model.language_model."}, "embed_tokens.weight"};
+  table.head_prefixes = {"language_model.", ""};
+  table.connector_tensors = {{"multi_modal_projector.", "model.multi_modal_projector."}, connector};
+  return table;
+}
+
 Result<Plan> read_vision(const CheckpointFiles& checkpoint, const VisionTable& table) {
   LOCUS_TRY(const Config vision, group(checkpoint.config, "vision_config"));
   LOCUS_TRY(Plan text, read_text(checkpoint, table));

@@ -16,8 +16,8 @@ namespace locus::families {
 // Attention among the tokens around pictures, in addition to the text model's causal order.
 enum class ImageBlocks {
   kNone,    // image tokens are like any other token
-  kImages,  // tokens of one picture attend to each other
-  kWithin,  // the same in the layers with a window, of the tokens that it shows
+  kImages,  // tokens of one picture attend to each other; a window hides what is before it of the picture too
+  kWithin,  // the same in the layers with a window alone
   kPrefix   // all tokens before the first token of type 1 attend to each other
 };
 
@@ -83,6 +83,10 @@ struct VisionTable {
   // Sets connector, its names without prefix, deepstack and placeholders; the plan's tower and `text` are complete.
   Status (*finish)(const CheckpointFiles& checkpoint, const Config& vision, Plan& text, VisionPlan& plan) = nullptr;
 };
+
+// The table with the names of tensors that LLaVA's files and those of newer releases have, a connector with the tensor
+// `connector` among them; a tower that has names of its own keeps those.
+VisionTable llava_names(std::string_view connector, VisionTable table);
 
 // The plan of the text, with the plan of the tower in Plan::vision; of the text alone, with a warning, where the tower is
 // of an unknown kind. Errors: those of both tables.

@@ -14,21 +14,24 @@ namespace locus {
 namespace {
 
 using attention::Blocks;
+using attention::BlocksInWindows;
 using attention::Mask;
 
 struct MaskCase {
   Mask order;
   std::vector<std::int64_t> of;
   bool alone;
-  bool windowed = false;
+  BlocksInWindows windows = BlocksInWindows::kWhole;
 };
 
 std::vector<MaskCase> mask_cases() {
   return {{Mask{true, 0, 0}, {-1, 0, 0, 0, -1, -1, 1, 1, 1, -1, -1, -1}, false},
           {Mask{true, 3, 0}, {-1, 0, 0, 0, 0, 0, 0, -1, 1, 1, -1, -1}, false},
           {Mask{true, 0, 0}, {0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1}, false},
-          {Mask{true, 3, 0}, {-1, 0, 0, 0, 0, 0, 0, -1, 1, 1, -1, -1}, false, true},
-          {Mask{true, 2, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1}, false, true},
+          {Mask{true, 3, 0}, {-1, 0, 0, 0, 0, 0, 0, -1, 1, 1, -1, -1}, false, BlocksInWindows::kCutOnly},
+          {Mask{true, 2, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1}, false, BlocksInWindows::kCutOnly},
+          {Mask{true, 2, 0}, {-1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, -1}, false, BlocksInWindows::kCut},
+          {Mask{true, 0, 0}, {-1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, -1}, false, BlocksInWindows::kCut},
           {Mask{false, 0, 0}, {0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2}, true},
           {Mask{false, 0, 0}, {0, 1, 0, 1, 2, 2, 0, 1, 3, 3, 2, 2}, true}};
 }
@@ -37,14 +40,14 @@ bool sees(const MaskCase& each, std::int64_t i, std::int64_t j) {
   const auto own = each.of[static_cast<std::size_t>(i)];
   const bool together = own >= 0 && own == each.of[static_cast<std::size_t>(j)];
   const bool order = (!each.order.causal || j <= i) && (each.order.window == 0 || j > i - each.order.window);
-  const bool shown = !each.windowed || j > i - each.order.window;
+  const bool shown = each.windows == BlocksInWindows::kWhole || each.order.window == 0 || j > i - each.order.window;
   return (together && shown) || (!each.alone && order);
 }
 
 TEST(Mask, blocksAreWhatTheRuleSaysCellByCell) {
   for (const MaskCase& each : mask_cases()) {
     Mask mask = each.order;
-    mask.blocks = Blocks::make(each.of, each.alone, each.windowed);
+    mask.blocks = Blocks::make(each.of, each.alone, each.windows);
     const auto length = static_cast<std::int64_t>(each.of.size());
     const at::Tensor hidden = mask.hidden({0, length}, {0, length}, at::kCPU);
     for (std::int64_t i = 0; i < length; ++i) {
@@ -66,15 +69,18 @@ TEST(Mask, blocksAreWhatTheRuleSaysCellByCell) {
   }
 }
 
-// Blocks that a window cuts are not for layers without one.
-TEST(Mask, windowedBlocksAreOfLayersWithAWindow) {
+// Blocks of windows alone are not for layers without one; others that a window cuts are whole there.
+TEST(Mask, blocksOfWindowsAloneAreOfLayersWithAWindow) {
   const std::vector<std::int64_t> of{0, 0, 0, -1};
   const auto plain = Blocks::make(of, false);
-  const auto windowed = Blocks::make(of, false, true);
+  const auto windowed = Blocks::make(of, false, BlocksInWindows::kCutOnly);
+  const auto cut = Blocks::make(of, false, BlocksInWindows::kCut);
   EXPECT_EQ((Mask{true, 2, 0}.with(windowed).blocks), windowed);
   EXPECT_EQ((Mask{true, 0, 0}.with(windowed).blocks), nullptr);
   EXPECT_EQ((Mask{false, 2, 0}.with(windowed).blocks), nullptr);
   EXPECT_EQ((Mask{true, 0, 0}.with(plain).blocks), plain);
+  EXPECT_EQ((Mask{true, 2, 0}.with(cut).blocks), cut);
+  EXPECT_EQ((Mask{true, 0, 0}.with(cut).blocks), cut);
   EXPECT_EQ((Mask{true, 2, 0}.with(nullptr).blocks), nullptr);
 }
 
@@ -93,7 +99,7 @@ TEST(Mask, bothDriversAndFieldsAgreeUnderBlocks) {
   const at::Tensor none;
   for (const MaskCase& each : mask_cases()) {
     Mask mask = each.order;
-    mask.blocks = Blocks::make(each.of, each.alone, each.windowed);
+    mask.blocks = Blocks::make(each.of, each.alone, each.windows);
     const attention::Attention attention{*encoding, prepared, 0, value, none, mask};
     const at::Tensor whole = attention::attend_whole_map(attention).output;
     const at::Tensor scores = at::matmul(prepared.query, prepared.key.transpose(-1, -2)) * encoding->scale();
