@@ -76,6 +76,8 @@ const OptionTable<GrapeOptions> GrapeOptions::kTable{
     {"per_head", &GrapeOptions::per_head, "contextual: each head has its own clock"},
     {"gated", &GrapeOptions::gated, "additive: key, query or both: what weighs the distance", kGatedWords},
     {"width", &GrapeOptions::width, "path: d, channels of p in each head; 0: those of a head", Whole{0, kMaxPathWidth}},
+    {"norm", &GrapeOptions::norm, "multiplicative, contextual: q and k are normed behind the rotation"},
+    {"norm_eps", &GrapeOptions::norm_eps, "epsilon of that norm", Above{0}, "1e-5"},
 };
 
 const Description& Grape::about() {
@@ -91,7 +93,9 @@ const Description& Grape::about() {
                      {"layers.N.rate", "(H)", "ω; form additive"},
                      {"layers.N.key_direction", "(H, D)", "u; form additive, gated by keys"},
                      {"layers.N.query_direction", "(H, D)", "v; form additive, gated by queries"},
-                     {"layers.N.path", "(H·d, C)", "W; form path"}},
+                     {"layers.N.path", "(H·d, C)", "W; form path"},
+                     {"layers.N.query_norm", "(D)", "norm: w of the queries"},
+                     {"layers.N.key_norm", "(D)", "norm: w of the keys"}},
       .options = GrapeOptions::kTable.described(),
       .rotates = true,
       .has_dot_product = true,
@@ -130,6 +134,10 @@ Status Grape::settle(const GrapeOptions& options, const ModelShape& shape) {
   const bool turns = options.form == Form::kMultiplicative || options.form == Form::kContextual;
   if (turns && shape.head_width % 2 != 0) {
     return bad_input("encoding grape: expected heads of an even width, found " + std::to_string(shape.head_width));
+  }
+  if (!turns && options.norm) {
+    return bad_input(
+        "option norm: expected false in a form that turns no pairs, where the layer norms q and k, found true");
   }
   if (options.form == Form::kPath) {
     const std::int64_t width = options.width > 0 ? options.width : shape.head_width;
@@ -180,10 +188,16 @@ Grape::Grape(const ModelShape& shape, const GrapeOptions& options) : WithOptions
     const std::int64_t rows = path_width_ * shape.heads;
     path_ = own("path", {rows, shape.width}, [=] { return uniform({rows, shape.width}, shape.width); });
   }
+  if (options.norm) {
+    const auto one = [&] { return at::ones({shape.head_width}); };
+    query_norm_ = own("query_norm", {shape.head_width}, one);
+    key_norm_ = own("key_norm", {shape.head_width}, one);
+  }
 }
 
 std::vector<Parameter> Grape::parameters() {
-  return parameters_of({&log_frequencies_, &clock_, &clock_bias_, &rate_, &key_direction_, &query_direction_, &path_});
+  return parameters_of({&log_frequencies_, &clock_, &clock_bias_, &rate_, &key_direction_, &query_direction_, &path_,
+                        &query_norm_, &key_norm_});
 }
 
 std::int64_t Grape::query_numbers() const {
@@ -220,15 +234,33 @@ at::Tensor Grape::frequencies(std::int64_t layer) const {
   return (options_.form == Form::kMultiplicative ? logs / options_.scale : logs).exp();
 }
 
+at::Tensor Grape::of_one_size(const at::Tensor& x) const {
+  return options_.norm ? x * at::rsqrt(x.square().mean(-1, true) + options_.norm_eps) : x;
+}
+
+at::Tensor Grape::weighted(const at::Tensor& x, const LayerParameter& weights, std::int64_t layer) const {
+  return weights.empty() ? x : x * weights.of(layer).to(x.options());
+}
+
 Prepared Grape::prepare(const State& state, std::int64_t layer, const Projections& projections) const {
   if (options_.form == Form::kMultiplicative) {
     const at::Tensor there = frequencies(layer).to(state.positions.ids.device());
-    return turned(projections, state.positions, rotation(state.positions.ids, there), PairLayout::kSwapped);
+    Prepared prepared =
+        turned(projections, state.positions, rotation(state.positions.ids, there), PairLayout::kSwapped);
+    if (options_.norm) {
+      prepared.query = weighted(of_one_size(prepared.query), query_norm_, layer);
+      prepared.content_query = weighted(of_one_size(prepared.content_query), query_norm_, layer);
+      prepared.key = weighted(of_one_size(prepared.key), key_norm_, layer);
+      prepared.content_key = weighted(of_one_size(prepared.content_key), key_norm_, layer);
+    }
+    return prepared;
   }
   Prepared prepared = PositionEncoding::prepare(state, layer, projections);
   const std::int64_t heads = shape_.heads;
   if (options_.form == Form::kContextual) {
     const at::Tensor asked = at::linear(projections.hidden, clock_.of(layer), clock_bias_.of(layer));  // (B, T, 1 or H)
+    prepared.query = of_one_size(prepared.query);  // the size is the same before and behind a rotation
+    prepared.key = of_one_size(prepared.key);
     prepared.gate_query = at::sigmoid(asked / options_.scale).transpose(1, 2).expand({-1, heads, -1}).unsqueeze(-1);
     return prepared;
   }
@@ -286,8 +318,9 @@ at::Tensor Grape::clocked(const Prepared& prepared, const Tile& tile) const {
     const at::Tensor own = angles.slice(2, tokens.begin - begin, tokens.end - begin);
     return rotate(x, {own.cos(), own.sin()}, PairLayout::kSwapped);
   };
-  const at::Tensor query = turn(tile_rows(prepared.query, tile), tile.rows);
-  const at::Tensor key = turn(tile_columns(prepared.key, tile, shape_.heads), tile.columns);
+  const at::Tensor query = weighted(turn(tile_rows(prepared.query, tile), tile.rows), query_norm_, tile.layer);
+  const at::Tensor key =
+      weighted(turn(tile_columns(prepared.key, tile, shape_.heads), tile.columns), key_norm_, tile.layer);
   return at::matmul(query, key.transpose(-1, -2)) * scale();
 }
 
@@ -340,7 +373,8 @@ TileScores Grape::score(const Prepared& prepared, const Tile& tile, const Wanted
   if (options_.form == Form::kContextual) {
     scores.logits = clocked(prepared, tile);
     if (wanted.content) {
-      scores.content = scaled_dot(prepared.query, prepared.key, tile, scale());
+      scores.content = scaled_dot(weighted(prepared.query, query_norm_, tile.layer),
+                                  weighted(prepared.key, key_norm_, tile.layer), tile, scale());
     }
     return scores;
   }
@@ -366,6 +400,10 @@ Result<PairForm> Grape::pair_form(const Prepared& prepared, std::int64_t layer) 
   }
   if (options_.form != Form::kMultiplicative) {
     return unsupported("encoding grape adds to the logit, and turns no pairs of channels");
+  }
+  if (options_.norm) {
+    return unsupported(
+        "encoding grape: q and k are normed behind the rotation: the logit is no sum over turning pairs");
   }
   PairForm form;
   form.channels = pair_channels(shape_.head_width / 2, PairLayout::kSwapped);

@@ -21,6 +21,9 @@ struct GrapeOptions : TableOptions<GrapeOptions> {
   bool per_head = false;              // contextual: a clock of each head
   Gated gated = Gated::kKey;          // additive: "key", "query", "both"
   std::int64_t width = 0;             // path: d; 0: D
+  // The first two forms: q and k become w ⊙ x/√(mean x² + norm_eps) behind the rotation, each with a w (D) of each layer.
+  bool norm = false;
+  double norm_eps = 1e-5;
 
   static const OptionTable<GrapeOptions> kTable;
 };
@@ -34,7 +37,8 @@ struct GrapeOptions : TableOptions<GrapeOptions> {
 //
 // As in the authors' code all pairs turn backwards. prepare() requires Projections::hidden in the second and the last
 // form, and keeps, with G query heads to a key head:
-//   contextual  gate_query (B, H, T, 1) the token's step of the clock
+//   contextual  gate_query (B, H, T, 1) the token's step of the clock; with `norm`, query and key without their w, which
+//               score() multiplies what it turned by
 //   additive    gate_query (B, H, T, 1) the query's term with its factor, gate_key (B, Hkv, T, G) the keys'; none that
 //               is not there
 //   path        gate_query (B, H, T, d) p, gate_key (B, Hkv, T, G·d) p̂, which score() turns
@@ -44,15 +48,16 @@ class Grape final : public WithOptions<Grape, GrapeOptions>, public Paired {
   using Gated = GrapeOptions::Gated;
 
   static const Description& about();
-  // kBadInput for an odd width, and where the model is not causal in all forms but the first.
+  // kBadInput for an odd width, where the model is not causal in all forms but the first, and for `norm` in the last two.
   static Status settle(const GrapeOptions& options, const ModelShape& shape);
 
-  // f starts as RoPE's, the clock at equal steps, u and v normal with deviation 1/√D, ω at ln(e − 1), W uniform in ±1/√C.
+  // f starts as RoPE's, the clock at equal steps, u and v normal with deviation 1/√D, ω at ln(e − 1), W uniform in ±1/√C,
+  // the weights of norms at 1.
   Grape(const ModelShape& shape, const GrapeOptions& options);
 
   const Description& description() const override;
   std::vector<Parameter> parameters() override;
-  bool is_linear() const override { return options_.form == Form::kMultiplicative; }
+  bool is_linear() const override { return options_.form == Form::kMultiplicative && !options_.norm; }
   bool is_dot_product() const override { return options_.form == Form::kMultiplicative; }
   bool needs_carry() const override { return options_.form == Form::kPath; }
   bool follows_between() const override { return needs_carry() || options_.form == Form::kContextual; }
@@ -65,7 +70,7 @@ class Grape final : public WithOptions<Grape, GrapeOptions>, public Paired {
   // The steps of the clock between these.
   Prepared placed(const Prepared& prepared, const at::Tensor& positions) const override;
   at::Tensor vectors(const State& state, std::int64_t layer) const override;
-  // Errors: kUnsupported for all forms but the first.
+  // Errors: kUnsupported for all forms but the first, and behind a norm.
   Result<PairForm> pair_form(const Prepared& prepared, std::int64_t layer) const override;
   // The last sizes of Prepared::gate_query and gate_key; 0: there is none.
   std::int64_t query_numbers() const;
@@ -74,6 +79,9 @@ class Grape final : public WithOptions<Grape, GrapeOptions>, public Paired {
  private:
   // (D/2) θ of a layer, float64.
   at::Tensor frequencies(std::int64_t layer) const;
+  // x/√(mean x² + ε), and x times the weights of a layer's norm; x itself without norms.
+  at::Tensor of_one_size(const at::Tensor& x) const;
+  at::Tensor weighted(const at::Tensor& x, const LayerParameter& weights, std::int64_t layer) const;
   // (B, h, R, K) each.
   at::Tensor clocked(const Prepared& prepared, const Tile& tile) const;
   at::Tensor distance_bias(const Prepared& prepared, const Tile& tile) const;
@@ -88,6 +96,8 @@ class Grape final : public WithOptions<Grape, GrapeOptions>, public Paired {
   LayerParameter key_direction_;    // (H, D) u
   LayerParameter query_direction_;  // (H, D) v
   LayerParameter path_;             // (H·d, C) W
+  LayerParameter query_norm_;       // (D) w of the queries
+  LayerParameter key_norm_;         // (D) w of the keys
 };
 
 }  // namespace locus::position

@@ -73,10 +73,12 @@ Status finish_grape(const CheckpointFiles& checkpoint, Plan& plan) {
   LOCUS_TRY(Settings options, read_form(checkpoint, plan));
   LOCUS_TRY(const std::string form, options.text("form", ""));
   LOCUS_TRY(const bool normed, config.boolean("use_qk_rmsnorm", true));
-  if (normed && (form == "multiplicative" || form == "contextual")) {
-    return unsupported(
-        "expected false beside form " + form + ", whose q and k are normed behind the rotation, found true",
-        config.context("use_qk_rmsnorm"));
+  const bool behind = normed && (form == "multiplicative" || form == "contextual");
+  if (behind) {
+    options.set("norm", true);
+    options.set("norm_eps", plan.spec.norm_eps);
+    plan.name("position.layers.N.query_norm", "transformer.h.N.attn.q_rms.weight");
+    plan.name("position.layers.N.key_norm", "transformer.h.N.attn.k_rms.weight");
   }
   LOCUS_TRY(const bool key, config.boolean("use_k_shift", false));
   LOCUS_TRY(const bool value, config.boolean("use_v_shift", false));
@@ -95,7 +97,7 @@ Status finish_grape(const CheckpointFiles& checkpoint, Plan& plan) {
     layer.feed_forward.inner = inner;
     layer.attention.key_shift = key;
     layer.attention.value_shift = value;
-    if (normed) {
+    if (normed && !behind) {
       layer.attention.norm.form = transformer::QueryNormForm::kHead;
       layer.attention.norm.eps = plan.spec.norm_eps;
     }

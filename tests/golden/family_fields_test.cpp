@@ -110,8 +110,10 @@ const std::map<std::string, std::set<std::string>>& without_effect() {
       {"gpt_neo", {"attention_types"}},             // attention_layers is what it comes to
       {"grape-both", grape_fields()},
       {"grape-contextual", grape_fields()},
+      {"grape-contextual-normed", grape_fields()},
       {"grape-key", grape_fields()},
       {"grape-multiplicative", grape_fields()},
+      {"grape-multiplicative-normed", grape_fields()},
       {"grape-path", grape_fields()},
       {"grape-query", grape_fields()},
       // num_experts_per_tok; the experts' activation is its own

@@ -36,7 +36,8 @@ Result<std::shared_ptr<const models::Model>> open_grape(const std::string& form,
 }
 
 TEST(GrapeModels, GiveTheAuthorsLogits) {
-  for (const std::string form : {"multiplicative", "contextual", "key", "query", "both", "path"}) {
+  for (const std::string form :
+       {"multiplicative", "contextual", "multiplicative-normed", "contextual-normed", "key", "query", "both", "path"}) {
     SCOPED_TRACE(form);
     const TemporaryFolder place;
     const Golden golden("families/grape-" + form + "/expected");
@@ -66,12 +67,10 @@ TEST(GrapeModels, RefuseWhatIsComputedOtherwise) {
     const char* name;
     json value;
   };
-  for (const Field& field :
-       {Field{"multiplicative", "use_qk_rmsnorm", true}, Field{"contextual", "use_qk_rmsnorm", true},
-        Field{"multiplicative", "grape_share_across_heads", false},
-        Field{"multiplicative", "grape_learnable_freq", false}, Field{"both", "using_groupnorm", true},
-        Field{"key", "keygated_u_l2_norm", false}, Field{"query", "querygated_v_l2_norm", false},
-        Field{"path", "p_tie_mode", "pqtie"}}) {
+  for (const Field& field : {Field{"multiplicative", "grape_share_across_heads", false},
+                             Field{"multiplicative", "grape_learnable_freq", false},
+                             Field{"both", "using_groupnorm", true}, Field{"key", "keygated_u_l2_norm", false},
+                             Field{"query", "querygated_v_l2_norm", false}, Field{"path", "p_tie_mode", "pqtie"}}) {
     SCOPED_TRACE(std::string(field.form) + " " + field.name);
     const TemporaryFolder place;
     const auto model = open_grape(field.form, place, {{field.name, field.value}});

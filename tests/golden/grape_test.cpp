@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/attention/attend.h"
 #include "tests/support/encodings.h"
 #include "tests/support/golden.h"
@@ -50,8 +52,13 @@ TEST_P(Grape, logitsWeightsAndOutputs) {
     const attention::Mask mask{true};
     const auto seen = [&](const at::Tensor& map) { return map.masked_fill(mask.hidden(all, all, at::kCPU), 0); };
     EXPECT_CLOSE(seen(scores.logits[0]), golden[name + ".logits"], tolerance);
-    EXPECT_CLOSE(scores.content[0], at::matmul(query, projections.key.transpose(-1, -2))[0] * grape->scale(),
-                 tolerance);
+    // What q and k are without the rotation, but with the norm behind it.
+    const auto content = [&](const at::Tensor& x, const std::string& norm) {
+      return golden.has(name + "." + norm) ? x / (x.square().mean(-1, true) + 1e-5).sqrt() * tensor(norm) : x;
+    };
+    const at::Tensor asking = content(query, "query_norm");
+    const at::Tensor asked = content(projections.key, "key_norm");
+    EXPECT_CLOSE(scores.content[0], at::matmul(asking, asked.transpose(-1, -2))[0] * grape->scale(), tolerance);
     const attention::Attention attention{*grape, prepared, 0, projections.value, {}, mask};
     EXPECT_CLOSE(attention::attend_whole_map(attention).output[0], golden[name + ".out"], tolerance);
     const at::NoGradGuard no_grad;
@@ -71,11 +78,16 @@ std::vector<GrapeCase> grape_cases() {
           {"key", {{"form", word("additive")}}},
           {"query", {{"form", word("additive")}, {"gated", word("query")}}},
           {"both", {{"form", word("additive")}, {"gated", word("both")}}},
-          {"path", {{"form", word("path")}, {"width", std::int64_t{4}}}}};
+          {"path", {{"form", word("path")}, {"width", std::int64_t{4}}}},
+          {"multiplicative-normed", {{"norm", true}}},
+          {"clocks-normed", {{"form", word("contextual")}, {"per_head", true}, {"norm", true}}}};
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Grape, testing::ValuesIn(grape_cases()),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Cases, Grape, testing::ValuesIn(grape_cases()), [](const auto& info) {
+  std::string name = info.param.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
 
 }  // namespace
 }  // namespace locus::test

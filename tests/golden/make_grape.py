@@ -27,19 +27,19 @@ class Nothing:
 
 
 def module(name):
-    source = (folder / f"llama-mha-grape-{name}.py").read_text()
+    source = (folder / ("rmsnorm.py" if name == "rmsnorm" else f"llama-mha-grape-{name}.py")).read_text()
     source = "\n".join(line for line in source.split("\n") if not line.startswith(("from .", "from transformers")))
     source = source.replace("torch.float32", "torch.float64").replace(".float()", ".double()")
     own = types.ModuleType(name)
-    own.__dict__.update(RMSNorm=None, ShiftLinear=None, init_llama_mha_weights=None, PretrainedConfig=Nothing,
+    own.__dict__.update(RMSNorm=None if name == "rmsnorm" else module("rmsnorm").RMSNorm, ShiftLinear=None, init_llama_mha_weights=None, PretrainedConfig=Nothing,
                         PreTrainedModel=Nothing)
     sys.modules[name] = own
     exec(compile(source, name, "exec"), own.__dict__)
     return own
 
 
-def layer(name, heads, width, **options):
-    config = types.SimpleNamespace(n_head=heads, n_embd=heads * width, head_dim=width, n_layer=2, use_qk_rmsnorm=False,
+def layer(name, heads, width, normed=False, **options):
+    config = types.SimpleNamespace(n_head=heads, n_embd=heads * width, head_dim=width, n_layer=2, use_qk_rmsnorm=normed,
                                    using_groupnorm=False, **options)
     made = module(name).CausalSelfAttention(config).double()
     for parameter in made.parameters():
@@ -155,4 +155,31 @@ def by_path(q, k):
 
 
 keep("path", p, x, by_path, path=p.c_p.weight)
+
+
+def turned_and_normed(made, q, k, places, rates):
+    """The same with both sides divided by √(mean x² + ε) before they turn, and times their weights behind it."""
+    out = []
+    for y, weight in ((q, made.q_rms.weight), (k, made.k_rms.weight)):
+        m = y.size(-1) // 2
+        y = y / (y.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+        y = torch.complex(y[..., :m], y[..., m:])
+        y = y * torch.polar(torch.ones(T, m, dtype=torch.float64), -places.unsqueeze(-1) * rates)
+        out.append(torch.cat([y.real, y.imag], -1) * weight)
+    return out[0] @ out[1].transpose(-1, -2) / math.sqrt(q.size(-1))
+
+
+for case, source in (("multiplicative-normed", "m-nonctx"), ("clocks-normed", "m-ctx")):
+    n = layer(source, 3, 8, normed=True, grape_ctx_per_head=True)
+    n.grape.log_freq.data += torch.randn(4, dtype=torch.float64) * (4 if source == "m-nonctx" else 0.3)
+    for norm in (n.q_rms, n.k_rms):
+        norm.weight.data += torch.randn(8, dtype=torch.float64) * 0.4
+    weights = dict(log_frequencies=n.grape.log_freq, query_norm=n.q_rms.weight, key_norm=n.k_rms.weight)
+    places, rates = index, (n.grape.log_freq / 16).exp()
+    if source == "m-ctx":
+        torch.nn.init.normal_(n.omega_proj.weight, std=4)
+        omega = torch.sigmoid((x @ n.omega_proj.weight.T + n.omega_proj.bias) / 16)
+        places, rates = (torch.cumsum(omega, 0) - omega).T, n.grape.log_freq.exp()
+        weights.update(clock=n.omega_proj.weight, clock_bias=n.omega_proj.bias, phase=places)
+    keep(case, n, x, lambda q, k: turned_and_normed(n, q, k, places, rates), **weights)
 save_file(arrays, pathlib.Path(__file__).parent / "grape.safetensors", {"format": "pt"})

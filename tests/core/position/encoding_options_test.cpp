@@ -55,6 +55,8 @@ TEST(EncodingOptions, valuesOutsideTheirRange) {
       {"grape", {{"form", word("additive")}, {"gated", word("none")}}, usual, "gated"},
       {"grape", {{"form", word("path")}, {"width", whole(3)}}, usual, "width"},
       {"grape", {{"form", word("path")}, {"width", whole(-2)}}, usual, "width"},
+      {"grape", {{"form", word("additive")}, {"norm", true}}, usual, "norm"},
+      {"grape", {{"norm", true}, {"norm_eps", 0.0}}, usual, "norm_eps"},
       {"grape", {}, shape_of(2, 7), "even"},
       {"grape", {{"form", word("path")}}, bidirectional, "causal"},
       {"selective", {}, bidirectional, "causal"},

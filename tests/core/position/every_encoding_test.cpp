@@ -48,6 +48,8 @@ std::vector<Case> cases() {
   add("path-fox", "path", {{"rank", std::int64_t{3}}, {"taps", std::int64_t{2}}, {"gates", true}});
   add("grape-contextual", "grape", {{"form", word("contextual")}, {"scale", 2.0}});
   add("grape-clocks", "grape", {{"form", word("contextual")}, {"per_head", true}});
+  add("grape-normed", "grape", {{"norm", true}});
+  add("grape-clocks-normed", "grape", {{"form", word("contextual")}, {"norm", true}});
   add("grape-additive", "grape", {{"form", word("additive")}});
   add("grape-by-queries", "grape", {{"form", word("additive")}, {"gated", word("query")}});
   add("grape-by-both", "grape", {{"form", word("additive")}, {"gated", word("both")}});
