@@ -104,7 +104,7 @@ Result<std::vector<std::pair<std::int64_t, std::int64_t>>> windows_of(const std:
 }
 
 std::string duration(double seconds) {
-  const auto whole = static_cast<long long>(std::llround(seconds));
+  const long long whole = std::llround(seconds);
   char text[32];
   std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
   return text;

@@ -82,11 +82,13 @@ void place_files(ViewState& state, const std::filesystem::path& folder) {
 std::optional<views::HeadRef> read_head(const Node& node) {
   const auto& found = node.value().items();
   const auto whole = [&found](std::size_t n) { return found[n].as<std::int64_t>(); };
-  if (found.size() != 2 || whole(0).value_or(-1) < 0 || !whole(1) || *whole(1) < views::kMean) {
+  const auto layer = found.size() == 2 ? whole(0) : std::nullopt;
+  const auto head = found.size() == 2 ? whole(1) : std::nullopt;
+  if (!layer || *layer < 0 || !head || *head < views::kMean) {
     node.fail("a layer and a head");
     return std::nullopt;
   }
-  return views::HeadRef{*whole(0), *whole(1)};
+  return views::HeadRef{*layer, *head};
 }
 
 void read_speed(const Node& reader, models::Overrides& overrides) {

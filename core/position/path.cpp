@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "core/position/list.h"
 #include "core/position/shared/forgetting.h"
@@ -251,7 +252,7 @@ TileScores Path::score(const Prepared& prepared, const Tile& tile, const Wanted&
   }
   std::reverse(parts.begin(), parts.end());
   scores.logits = at::cat(parts, -1) * scale();
-  scores.carry = queries;
+  scores.carry = std::move(queries);
   if (options_.gates) {
     scores.logits = scores.logits + forgotten(log_gates(prepared), tile, scores.logits);
   }

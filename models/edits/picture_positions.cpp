@@ -49,16 +49,19 @@ double place_block(const PositionDesign& design, const ImageSpan* spans, std::si
   std::int64_t extent = static_cast<std::int64_t>(frames);
   for (std::size_t frame = 0; frame < frames; ++frame) {
     const ImageSpan& span = spans[frame];
+    const std::int64_t middle_row = (span.rows - 1) / 2;
+    const std::int64_t middle_column = (span.columns - 1) / 2;
     const auto time = start + static_cast<double>(frame) * (design.kind == Kind::kVideoRope ? kFrameStep : 1);
     for (std::int64_t n = 0; n < span.count; ++n, ++cell, at += 3) {
-      const auto row = static_cast<double>(n / span.columns);
+      const std::int64_t above = n / span.columns;
+      const auto row = static_cast<double>(above);
       const auto column = static_cast<double>(n % span.columns);
       if (design.kind == Kind::kV2pe) {
         std::fill_n(at, 3, start - 1 + design.stride * static_cast<double>(cell + 1) / static_cast<double>(cells));
       } else if (design.kind == Kind::kVideoRope) {
         at[0] = time;
-        at[1] = time + row - static_cast<double>((span.rows - 1) / 2);
-        at[2] = time + column - static_cast<double>((span.columns - 1) / 2);
+        at[1] = time + row - static_cast<double>(middle_row);
+        at[2] = time + column - static_cast<double>(middle_column);
       } else {
         at[0] = time;
         at[1] = row;

@@ -265,7 +265,8 @@ Result<TilePlace> token_tiles(Size picture, const Preprocessing& options) {
   }
   const double aspect = static_cast<double>(picture.width) / static_cast<double>(picture.height);
   const auto apart = [&](std::int64_t columns) {
-    return std::abs(aspect - static_cast<double>(columns) / static_cast<double>(count / columns));
+    const std::int64_t rows = count / columns;
+    return std::abs(aspect - static_cast<double>(columns) / static_cast<double>(rows));
   };
   for (std::int64_t columns = 1; columns <= count; ++columns) {
     // The library takes the one or the other by the order of a set.

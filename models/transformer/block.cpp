@@ -326,7 +326,7 @@ Result<at::Tensor> Block::cross(const at::Tensor& x, const LayerRun& run) const 
   const at::Tensor value = split_heads(linear(cross.memory, weights_.cross_value), attention.kv_heads);
   LOCUS_TRY(const attention::Attended attended, cross.attend(index_, prepared, value, {}));
   if (cross.record != nullptr) {
-    cross.record->prepared = prepared;
+    cross.record->prepared = std::move(prepared);
     cross.record->log_sum_exp = attended.log_sum_exp;
   }
   const at::Tensor sum =

@@ -254,6 +254,7 @@ void add_layer(const Curve& curve, Color color, const Context& context) {
   const AxisMap& x = context.place.x;
   const AxisMap& y = context.place.y;
   std::vector<double> drawn;
+  drawn.reserve(curve.y.size());
   for (std::size_t n = 0; n < curve.y.size(); ++n) {
     drawn.push_back(curve.drawn_y(n));
   }

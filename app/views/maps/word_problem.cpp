@@ -89,8 +89,7 @@ std::vector<std::string> prefix_names(const SolvedWord& solved) {
   std::vector<std::string> names;
   for (std::size_t n = 0; n <= solved.letters.size(); ++n) {
     std::string name = "start";
-    if (n > 0) {
-      const auto swap = models::transposition_of(solved.letters[n - 1]);
+    if (const auto swap = n > 0 ? models::transposition_of(solved.letters[n - 1]) : std::nullopt) {
       name = std::string(1, solved.letters[n - 1]) + " (" + std::to_string(swap->source + 1) + " " +
              std::to_string(swap->target + 1) + ")";
     }
