@@ -308,8 +308,9 @@ Prepared Grape::placed(const Prepared& prepared, const at::Tensor& positions) co
 }
 
 at::Tensor Grape::clocked(const Prepared& prepared, const Tile& tile) const {
-  // Differences of Φ alone count: those of the tokens from the tile's first on.
-  const std::int64_t begin = std::min(tile.rows.begin, tile.columns.begin);
+  // Differences of Φ alone count: those of the tokens from the tile's first on. The weights of a norm multiply channels
+  // that stand turned by Φ itself: with them the clock counts from token 0.
+  const std::int64_t begin = options_.norm ? 0 : std::min(tile.rows.begin, tile.columns.begin);
   const std::int64_t end = std::max(tile.rows.end, tile.columns.end);
   const at::Tensor steps =
       tile_rows(prepared.gate_query, {tile.layer, tile.heads, {begin, end}, {}}).to(at::kDouble);    // (B, h, n, 1)
