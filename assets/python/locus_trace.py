@@ -337,7 +337,7 @@ OPTIONS = {  # of the encodings that a recording has: what fits each, and how a 
         "proportion": (_above(0, 1), "a number in (0, 1]"),
         "truncate": (_is_flag, "true or false"),
         "norm": (_is_flag, "true or false"),
-        "section_layout": (_one_of("chunked", "interleaved"), "chunked or interleaved"),
+        "section_layout": (_one_of("chunked", "interleaved", "alternating", "distributed"), "chunked, interleaved, alternating or distributed"),
         "sections": (lambda value: isinstance(value, list) and len(value) == 3 and all(map(_is_number, value)), "three numbers"),
         "attention_factor": (lambda value: _is_number(value) and value >= 0, "a number of at least 0"),
         **{key: (_above(0), "a number above 0") for key in ("factor", "beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor", "norm_eps")},

@@ -1,6 +1,7 @@
 #include "core/position/rope.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -13,7 +14,30 @@ namespace {
 
 constexpr Words kRopeLayoutWords{WordTable<PairLayout, 3>{
     {{"half", PairLayout::kHalf}, {"interleaved", PairLayout::kInterleaved}, {"swapped", PairLayout::kSwapped}}}};
-constexpr Words kSectionWords{WordTable<bool, 2>{{{"chunked", false}, {"interleaved", true}}}};
+constexpr Words kSectionWords{WordTable<SectionLayout, 4>{{{"chunked", SectionLayout::kChunked},
+                                                           {"interleaved", SectionLayout::kInterleaved},
+                                                           {"alternating", SectionLayout::kAlternating},
+                                                           {"distributed", SectionLayout::kDistributed}}}};
+constexpr std::array<std::int64_t, 8> kDistributed{0, 0, 1, 2, 1, 2, 1, 2};
+
+// The component that pair m turns with.
+std::int64_t component_of(const RopeOptions& options, std::int64_t m) {
+  const auto place = static_cast<double>(m);
+  const double first = options.sections[0];
+  switch (options.section_layout) {
+    case SectionLayout::kChunked:
+      return place < first ? 0 : place < first + options.sections[1] ? 1 : 2;
+    case SectionLayout::kInterleaved:
+      return m % 3 != 0 && place < 3 * options.sections[static_cast<std::size_t>(m % 3)] ? m % 3 : 0;
+    case SectionLayout::kAlternating: {
+      const std::int64_t own = m % 2 == 1 ? 1 : 2;
+      return m > 0 && place < 2 * options.sections[static_cast<std::size_t>(own)] ? own : 0;
+    }
+    case SectionLayout::kDistributed:
+      break;
+  }
+  return kDistributed[static_cast<std::size_t>(m) % kDistributed.size()];
+}
 
 Status check_sections(const RopeOptions& options, std::int64_t pairs) {
   double sum = 0;
@@ -25,6 +49,17 @@ Status check_sections(const RopeOptions& options, std::int64_t pairs) {
   }
   if (!options.sections.empty() && (options.sections.size() != 3 || sum != static_cast<double>(pairs))) {
     return wrong_option("sections", "three whole numbers of the sum " + std::to_string(pairs), options.sections);
+  }
+  if (!options.sections.empty() && options.section_layout == SectionLayout::kDistributed) {
+    std::vector<double> dealt(3, 0);
+    for (std::int64_t m = 0; m < pairs; ++m) {
+      ++dealt[static_cast<std::size_t>(component_of(options, m))];
+    }
+    if (options.sections != dealt) {
+      return wrong_option("sections",
+                          "the numbers of pairs of section_layout distributed, " + to_text(SettingValue(dealt)),
+                          options.sections);
+    }
   }
   return {};
 }
@@ -41,8 +76,11 @@ const OptionTable<RopeOptions> kRopeOptions{
     {"sections", &RopeOptions::sections,
      "M-RoPE: how many pairs turn with the first, second and third component of a position (time, row, column)",
      AnyValue{}, ""},
-    {"section_layout", &RopeOptions::interleaved,
-     "chunked: pairs of a component are neighbours; interleaved: pair m has component m mod 3 while its section lasts",
+    {"section_layout", &RopeOptions::section_layout,
+     "chunked: pairs of a component are neighbours; interleaved: pair m has component m mod 3 while its section lasts; "
+     "alternating: rows and columns in turns on the fast pairs, time on the slow ones (VideoRoPE); distributed: t t h "
+     "w "
+     "h w h w in every eight pairs (MM-RoPE)",
      kSectionWords, ""},
     {"norm", &RopeOptions::norm, "q and k are normed behind the rotation (HunYuan)", AnyValue{}, ""},
     {"norm_eps", &RopeOptions::norm_eps, "epsilon of that norm", Above{0}, ""},
@@ -91,15 +129,8 @@ std::vector<std::int64_t> RopeOptions::components(std::int64_t pairs) const {
   if (sections.empty()) {
     return list;
   }
-  const double first = sections[0];
   for (std::int64_t m = 0; m < pairs; ++m) {
-    std::int64_t& own = list[static_cast<std::size_t>(m)];
-    const auto place = static_cast<double>(m);
-    if (!interleaved) {
-      own = place < first ? 0 : place < first + sections[1] ? 1 : 2;
-    } else if (m % 3 != 0 && place < 3 * sections[static_cast<std::size_t>(m % 3)]) {
-      own = m % 3;
-    }
+    list[static_cast<std::size_t>(m)] = component_of(*this, m);
   }
   return list;
 }

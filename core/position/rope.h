@@ -12,6 +12,15 @@
 
 namespace locus::position {
 
+// How the pairs are dealt to the three components (time, row, column) of a position:
+//   kChunked      the first pairs to the first component, and so on (M-RoPE)
+//   kInterleaved  pair m to component m mod 3 while that one's section lasts, then to time (MRoPE-I)
+//   kAlternating  pairs 1, 3, … below 2·sections[1] to rows, 2, 4, … below 2·sections[2] to columns, the others, which
+//                 are the slow ones and pair 0, to time (VideoRoPE, HoPE)
+//   kDistributed  t t h w h w h w in every eight pairs, and in what remains of eight (MM-RoPE); sections count the pairs
+//                 that this gives
+enum class SectionLayout { kChunked, kInterleaved, kAlternating, kDistributed };
+
 struct RopeOptions {
   PairLayout layout = PairLayout::kHalf;
   double fraction = 1.0;  // of the D channels that turn, the first ones (GPT-NeoX `rotary_pct`)
@@ -20,9 +29,7 @@ struct RopeOptions {
   // M-RoPE: a position is a vector, and each pair turns with one of its components. How many pairs have each; empty:
   // positions are numbers.
   std::vector<double> sections;
-  // chunked: the first pairs with the first component, and so on; interleaved: pair m with component m mod 3 while that
-  // one's section lasts, then with the first.
-  bool interleaved = false;
+  SectionLayout section_layout = SectionLayout::kChunked;
   // q and k become w ⊙ x/√(mean x² + norm_eps) behind the rotation, each with a w (D) of each layer (HunYuan).
   bool norm = false;
   double norm_eps = 1e-6;

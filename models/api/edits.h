@@ -5,7 +5,7 @@
 //   positions  tokens, start, step (1)       those tokens get the ids start, start + step, …
 //   shift      tokens, by                    their ids + by; the mask stays that of the token order
 //   positions as  design                     every token stands where another design puts it in a text with pictures: "v2pe",
-//                                            "v2pe:STRIDE", "videorope", "omnirope"
+//                                            "videorope" and others, see models/edits/position_design.h
 //   positions flat                           M-RoPE: every token, a picture's cells too, gets the id of a word
 //   shift image  image, by                   the ids of a picture's cells + by: one number, or time, row and column
 //   mask image   image, rows, columns        those cells of a picture are keys of no query

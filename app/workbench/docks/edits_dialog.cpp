@@ -44,11 +44,13 @@ constexpr std::array<EditPreset, 15> kPresets{
      {"A larger base", "angles all.all 500000^(-m/M)"}}};
 
 // Templates for texts with pictures.
-constexpr std::array<EditPreset, 6> kPicturePresets{
+constexpr std::array<EditPreset, 8> kPicturePresets{
     {{"Pictures count as text", "positions flat"},
      {"A picture takes 16 positions (V2PE)", "positions as v2pe"},
      {"Pictures stand around the diagonal (VideoRoPE)", "positions as videorope"},
+     {"The same, and no time (HoPE)", "positions as hope"},
      {"Rows and columns count from 0 (OmniRoPE)", "positions as omnirope"},
+     {"Cells on a circle around the words (CircleRoPE)", "positions as circlerope"},
      {"The first picture two rows lower", "shift image 0 by 0,2,0"},
      {"Nobody sees its first cell", "mask image 0 0:1,0:1"}}};
 

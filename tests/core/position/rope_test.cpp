@@ -126,15 +126,6 @@ TEST(Rope, swappedTurnsTheOtherWay) {
 }
 
 // Which component a pair turns with, as the definitions of both layouts say pair by pair.
-std::int64_t component_of(std::int64_t m, const std::vector<double>& sections, bool interleaved) {
-  if (interleaved) {
-    const bool row = m % 3 == 1 && static_cast<double>(m) < 3 * sections[1];
-    const bool column = m % 3 == 2 && static_cast<double>(m) < 3 * sections[2];
-    return row ? 1 : column ? 2 : 0;
-  }
-  return static_cast<double>(m) < sections[0] ? 0 : static_cast<double>(m) < sections[0] + sections[1] ? 1 : 2;
-}
-
 TEST(Rope, turnsBackWhatItTurned) {
   at::manual_seed(3);
   const Projections given{at::randn({1, 4, 9, 16}), at::randn({1, 2, 9, 16}), {}, {}};
@@ -167,12 +158,19 @@ TEST(Rope, turnsBackWhatItTurned) {
 }
 
 TEST(Rope, sectionsTurnEachPairByItsComponent) {
-  for (const auto& [sections, word] : {std::pair{std::vector<double>{2, 3, 3}, "chunked"},
-                                       {std::vector<double>{4, 2, 2}, "interleaved"},
-                                       {std::vector<double>{1, 1, 6}, "chunked"},
-                                       {std::vector<double>{2, 4, 2}, "interleaved"}}) {
-    const auto made = make_encoding(
-        "rope", {{"base", 50.0}, {"sections", sections}, {"section_layout", std::string(word)}}, shape_of(1, 16));
+  struct Dealt {
+    std::vector<double> sections;
+    std::string word;
+    std::string components;  // by the published code (JJJYmmm/Multimodal-RoPEs cd413b9, freq_allocation)
+  };
+  const std::vector<Dealt> all{{{2, 3, 3}, "chunked", "00111222"},     {{4, 2, 2}, "interleaved", "01201200"},
+                               {{1, 1, 6}, "chunked", "01222222"},     {{2, 4, 2}, "interleaved", "01201201"},
+                               {{2, 3, 3}, "alternating", "01212100"}, {{4, 2, 2}, "alternating", "01210000"},
+                               {{0, 4, 4}, "alternating", "01212121"}, {{2, 3, 3}, "distributed", "00121212"}};
+  for (const auto& [sections, word, components] : all) {
+    SCOPED_TRACE(word + " " + components);
+    const auto made =
+        make_encoding("rope", {{"base", 50.0}, {"sections", sections}, {"section_layout", word}}, shape_of(1, 16));
     ASSERT_TRUE(made.ok()) << made.error().describe();
     const at::Tensor ids = at::tensor({4.0, 5.0, 7.0, 3.0, 0.0, 2.0}).to(at::kDouble).view({2, 3});
     ASSERT_TRUE((*made)->accepts({ids, 0}).ok());
@@ -182,8 +180,7 @@ TEST(Rope, sectionsTurnEachPairByItsComponent) {
     const Prepared prepared = (*made)->prepare((*made)->begin({ids, 0}, 1), 0, projections);
     for (std::int64_t t = 0; t < 2; ++t) {
       for (std::int64_t m = 0; m < 8; ++m) {
-        const bool mixed = std::string(word) == "interleaved";
-        const double place = ids[t][component_of(m, sections, mixed)].item<double>();
+        const double place = ids[t][components[static_cast<std::size_t>(m)] - '0'].item<double>();
         const double angle = place * std::pow(50.0, -2.0 * static_cast<double>(m) / 16);
         const double a = projections.query[0][0][t][m].item<double>();
         const double b = projections.query[0][0][t][m + 8].item<double>();
@@ -224,6 +221,12 @@ TEST(Rope, sectionsAreWrittenAndChecked) {
   for (const std::vector<double>& wrong : refused) {
     EXPECT_FALSE(make_encoding("rope", {{"sections", wrong}}, shape_of(2, 8)).ok());
   }
+  const auto dealt = make_encoding(
+      "rope", {{"sections", std::vector<double>{1, 1, 2}}, {"section_layout", std::string("distributed")}},
+      shape_of(2, 8));
+  ASSERT_FALSE(dealt.ok());
+  EXPECT_NE(dealt.error().describe().find("distributed, [2, 1, 1], found"), std::string::npos)
+      << dealt.error().describe();
   EXPECT_FALSE((*made)->accepts(Positions::grid(2, 2)).ok());
   const auto plain = make_encoding("rope", {}, shape_of(2, 8));
   EXPECT_FALSE((*plain)->accepts({at::zeros({4, 3}, at::kDouble), 0}).ok());

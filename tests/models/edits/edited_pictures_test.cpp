@@ -85,15 +85,16 @@ TEST(EditedPictures, FlatPositionsCountCellsAsWords) {
 TEST(EditedPictures, DesignsPlaceAllTokens) {
   const PicturedModel model("qwen3_vl");
   const std::int64_t length = model.plain().position_ids.size(0);
-  for (const std::string design : {"v2pe", "v2pe:2.5", "videorope", "omnirope"}) {
+  for (const std::string design :
+       {"v2pe", "v2pe:2.5", "mrope:2x1x0.5", "videorope", "hope:0.5", "omnirope", "circlerope"}) {
     const auto placed = models::designed_positions(*models::parse_design(design), model.pictures(), length,
                                                    model.plain().position_ids[0][0].item<double>());
     ASSERT_TRUE(placed.ok()) << placed.error().describe();
     model.expect_at("positions as " + design, *placed);
   }
   EXPECT_NE(model.refused("positions as circle")
-                .find("edits[0].design: expected v2pe, v2pe:STRIDE, videorope or "
-                      "omnirope, found circle"),
+                .find("edits[0].design: expected v2pe, v2pe:STRIDE, mrope, mrope:TxHxW, videorope, hope, "
+                      "hope:STRIDE, omnirope, circlerope or circlerope:RADIUS, found circle"),
             std::string::npos);
   // The first picture's first row, by hand: t and rows stay, columns count from 0.
   const auto omni = model.run({"positions as omnirope"});

@@ -50,7 +50,7 @@ PicturedTokens tokens_of(const nlohmann::json& parts) {
 TEST(PicturePositions, AreThoseOfTheDesigns) {
   std::ifstream file(std::filesystem::path(test::source_dir()) / "tests" / "golden" / "picture_positions.json");
   const nlohmann::json texts = nlohmann::json::parse(file);
-  ASSERT_EQ(texts.size(), 25U);
+  ASSERT_EQ(texts.size(), 55U);
   for (const auto& text : texts) {
     SCOPED_TRACE(text.at("design").get<std::string>() + " " + text.at("parts").dump());
     const auto design = parse_design(text.at("design").get<std::string>());
@@ -71,11 +71,15 @@ TEST(PicturePositions, AreThoseOfTheDesigns) {
 
 TEST(PicturePositions, WordsThatNameNoDesignAreNone) {
   for (const char* text :
-       {"", "v2p", "v2pe:", "v2pe:0", "v2pe:-1", "v2pe:nan", "v2pe:2e6", "v2pe 3", "V2PE", "mrope"}) {
+       {"", "v2p", "v2pe:", "v2pe:0", "v2pe:-1", "v2pe:nan", "v2pe:2e6", "v2pe 3", "V2PE", "mrope:4x8", "mrope:4x8x8x8",
+        "mrope:4x0x8", "videorope:2", "omnirope:1", "hope:0", "circlerope:-1", "circle"}) {
     EXPECT_FALSE(parse_design(text)) << text;
   }
   EXPECT_EQ(parse_design("v2pe")->stride, 16);
   EXPECT_EQ(parse_design("v2pe:0.5")->stride, 0.5);
+  EXPECT_EQ(parse_design("hope")->stride, 1);
+  EXPECT_EQ(parse_design("mrope:4x8x2.5")->scale, (std::array<double, 3>{4, 8, 2.5}));
+  EXPECT_EQ(parse_design("circlerope:10")->radius, 10);
 }
 
 TEST(PicturePositions, TextsWithoutRowsOfCellsAreRefused) {
