@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t kLongestText = std::size_t{256} << 20;
 constexpr double kSmallestBase = 1.000001;  // RoPE turns with bases above 1 alone
 constexpr double kLargestBase = 1e12;
+constexpr double kMaxStage = 8;
 
 Result<std::vector<std::int64_t>> parse_ids(const std::string& text, const std::string& flag) {
   if (text.empty()) {
@@ -185,6 +186,8 @@ void OverrideOptions::declare(Arguments& arguments) {
                  "RoPE scaling to use instead of the checkpoint's: linear:S, ntk:S, dynamic:S, yarn:S, yarn-turns "
                  "(by the length of the input), proportional:P (this share of the pairs turns), clipped:N or "
                  "clipped:N:hard (the N slowest pairs turn slower, or not at all); layers as with --rope-base");
+  arguments.integer("--stage", stage_, {0, kMaxStage},
+                    "the stage whose layers are seen, of a tower in stages (Swin), from 1 on; 0: the last");
 }
 
 void OverrideOptions::declare_speed(Arguments& arguments) {
@@ -210,6 +213,7 @@ Result<models::Overrides> OverrideOptions::read() const {
     overrides.rope_scaling_layers = typed.second;
   }
   overrides.fast = speed_ == "fast";
+  overrides.stage = stage_;
   return overrides;
 }
 

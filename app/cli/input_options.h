@@ -36,7 +36,7 @@ class InputOptions {
   std::int64_t position_start_ = 0;
 };
 
-// --rope-base, --rope-scaling, and --speed.
+// --rope-base, --rope-scaling, --stage, and --speed.
 class OverrideOptions {
  public:
   void declare(Arguments& arguments);
@@ -48,6 +48,7 @@ class OverrideOptions {
  private:
   std::optional<std::string> rope_base_;
   std::string rope_scaling_;
+  std::int64_t stage_ = 0;
   std::string speed_ = "exact";
 };
 

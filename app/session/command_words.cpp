@@ -167,6 +167,9 @@ Result<Words> command_words(const Recipe& recipe) {
   if (first.overrides.fast) {
     add(words, "--speed", "fast");
   }
+  if (first.overrides.stage != 0) {
+    add(words, "--stage", std::to_string(first.overrides.stage));
+  }
   for (const models::Edit& edit : first.edits) {
     add(words, "--edit", models::to_text(edit));
   }

@@ -110,6 +110,7 @@ CheckpointEntry read_checkpoint(const Node& reader, const std::filesystem::path&
   reader.get("rope_base_layers", entry.overrides.rope_base_layers);
   reader.get("rope_scaling_layers", entry.overrides.rope_scaling_layers);
   read_speed(reader, entry.overrides);
+  reader.get("stage", entry.overrides.stage);
   reader.get("text", entry.text);
   if (reader.has("head")) {
     entry.own = read_head(reader.field("head"));

@@ -17,6 +17,10 @@ std::int64_t offsets(std::int64_t rows, std::int64_t columns) {
   return (2 * rows - 1) * (2 * columns - 1);
 }
 
+std::int64_t table_rows(const RelativeGridOptions& options) {
+  return offsets(options.grid_rows, options.grid_columns) + (options.windows ? 0 : kOfClass);
+}
+
 }  // namespace
 
 const OptionTable<RelativeGridOptions> RelativeGridOptions::kTable{
@@ -25,6 +29,7 @@ const OptionTable<RelativeGridOptions> RelativeGridOptions::kTable{
     {"grid_columns", &RelativeGridOptions::grid_columns, "C, its columns"},
     {"per_layer", &RelativeGridOptions::per_layer, "every layer has its own: layers.N.relative_position_bias_table"},
     {"shared", &RelativeGridOptions::shared, "all layers have one; with per_layer both are added"},
+    {"windows", &RelativeGridOptions::windows, "R × C is a window of the grid: b has no numbers of a class token"},
 };
 
 Status RelativeGridOptions::check() const {
@@ -49,7 +54,8 @@ const Description& RelativeGrid::about() {
       .content = "q·k/√D",
       .parameters =
           {{"relative_position_bias_table", "((2R − 1)·(2C − 1) + 3, H)",
-            "b, one number an offset and head; the last three: class to patch, patch to class, class to class"}},
+            "b, one number an offset and head; the last three, which windows have not: class to patch, patch to class, "
+            "class to class"}},
       .options = RelativeGridOptions::kTable.described(),
       .scores = true,
       .no_distance = "patches stand in rows and columns",
@@ -65,12 +71,12 @@ Status RelativeGrid::settle(RelativeGridOptions& options, const ModelShape& shap
     }
     options.grid_rows = options.grid_columns = side;
   }
-  LOCUS_CHECK(check_table("grid_rows", offsets(options.grid_rows, options.grid_columns) + kOfClass, shape.heads));
+  LOCUS_CHECK(check_table("grid_rows", table_rows(options), shape.heads));
   return {};
 }
 
 RelativeGrid::RelativeGrid(const ModelShape& shape, const RelativeGridOptions& options) : WithOptions(shape, options) {
-  const std::vector<std::int64_t> sizes{offsets(options.grid_rows, options.grid_columns) + kOfClass, shape.heads};
+  const std::vector<std::int64_t> sizes{table_rows(options), shape.heads};
   const auto fresh = [&] { return at::randn(sizes) * kGridDeviation; };
   constexpr const char* kName = "relative_position_bias_table";
   own_ = options.per_layer ? LayerParameter(kName, shape.layers, true, sizes, fresh) : LayerParameter();
@@ -81,6 +87,10 @@ Status RelativeGrid::accepts(const Positions& positions) const {
   LOCUS_CHECK(accepts_grid(positions, about().name));
   if (positions.size() <= positions.prefix) {
     return bad_input("encoding relative-grid: expected at least one patch, found none");
+  }
+  if (options_.windows && positions.prefix > 0) {
+    return bad_input("encoding relative-grid: expected no tokens before the patches of windows, found " +
+                     std::to_string(positions.prefix));
   }
   return {};
 }
@@ -104,15 +114,25 @@ at::Tensor RelativeGrid::table(std::int64_t layer, Range heads, std::int64_t row
 TileScores RelativeGrid::score(const Prepared& prepared, const Tile& tile, const Wanted& wanted,
                                const at::Tensor& /*carry*/) const {
   const Positions& positions = prepared.positions;
-  const at::Tensor patches = positions.ids.slice(0, positions.prefix);
-  const at::Tensor extent = (std::get<0>(patches.max(0)) - std::get<0>(patches.min(0)) + 1).to(at::kLong);
-  const auto rows = extent[0].item<std::int64_t>();
-  const auto columns = extent[1].item<std::int64_t>();
+  std::int64_t rows = options_.grid_rows;
+  std::int64_t columns = options_.grid_columns;
+  if (!options_.windows) {
+    const at::Tensor patches = positions.ids.slice(0, positions.prefix);
+    const at::Tensor extent = (std::get<0>(patches.max(0)) - std::get<0>(patches.min(0)) + 1).to(at::kLong);
+    rows = extent[0].item<std::int64_t>();
+    columns = extent[1].item<std::int64_t>();
+  }
   const auto ids = [&](Range tokens) { return positions.ids.slice(0, tokens.begin, tokens.end).to(at::kLong); };
   const at::Tensor queries = ids(tile.rows).unsqueeze(1);
   const at::Tensor keys = ids(tile.columns).unsqueeze(0);
   const at::Tensor offset = queries - keys;  // (R, K, 2)
-  at::Tensor index = (offset.select(2, 0) + rows - 1) * (2 * columns - 1) + offset.select(2, 1) + columns - 1;
+  at::Tensor down = offset.select(2, 0) + rows - 1;
+  at::Tensor right = offset.select(2, 1) + columns - 1;
+  if (options_.windows) {
+    down = down.clamp(0, 2 * rows - 2);
+    right = right.clamp(0, 2 * columns - 2);
+  }
+  at::Tensor index = down * (2 * columns - 1) + right;
   // Tokens without position read the last three rows.
   const auto is_class = [&](Range tokens) { return at::arange(tokens.begin, tokens.end).lt(positions.prefix); };
   const at::Tensor asks = is_class(tile.rows).unsqueeze(1).expand(index.sizes());

@@ -276,7 +276,8 @@ std::string label_of(const Overrides& overrides) {
   if (!overrides.rope_scaling.empty()) {
     label += " " + with_layers(overrides.rope_scaling, overrides.rope_scaling_layers);
   }
-  return label + (overrides.fast ? " fast products" : "");
+  label += overrides.fast ? " fast products" : "";
+  return label + (overrides.stage != 0 ? " stage " + std::to_string(overrides.stage) : "");
 }
 
 int bounded_threads(std::int64_t threads) {

@@ -107,6 +107,16 @@ RunBytes run_bytes(const transformer::Transformer& model, std::int64_t length, c
       map_layers += there && keeps(options, name) ? 1 : 0;
     }
   }
+  // A stage before has four times the patches; its windows are small beside what the layers make of them.
+  const std::vector<transformer::StageSpec>& before = spec.image.before;
+  double patches = tokens;
+  for (auto stage = before.rbegin(); stage != before.rend(); ++stage) {
+    patches *= 4;
+    for (const transformer::LayerSpec& layer : stage->layers) {
+      const double widths = 9 * static_cast<double>(stage->width) + 3 * static_cast<double>(layer.feed_forward.inner);
+      working = std::max(working, patches * widths);
+    }
+  }
   const double rows = options.all_logits && !spec.is_image() ? tokens : 1;
   // A map is made as one, once more beside those that are kept.
   const auto heads = static_cast<double>(spec.first().attention.heads);

@@ -10,6 +10,7 @@
 #include "models/formats/tensor_source.h"
 #include "models/image/change.h"
 #include "models/image/image.h"
+#include "models/transformer/windows.h"
 
 namespace locus::models {
 
@@ -266,6 +267,7 @@ Result<PreparedInput> InputReader::prepare_image(const Input& input) const {
     return bad_input("expected an image of whole patches of " + std::to_string(stem.patch) + " pixels, found " +
                      std::to_string(pixels.size(1)) + " × " + std::to_string(pixels.size(2)));
   }
+  LOCUS_CHECK(transformer::check_grid(parts_.transformer->spec(), prepared.grid.rows, prepared.grid.columns));
   prepared.tokens = grid_tokens(prepared.grid);
   prepared.batch.pixels = pixels.unsqueeze(0);
   prepared.batch.positions = parts_.transformer->grid_positions(prepared.grid.rows, prepared.grid.columns);

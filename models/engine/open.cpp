@@ -252,7 +252,8 @@ Status open_sentence(const families::CheckpointFiles& checkpoint, families::Plan
 }
 
 Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const OpenOptions& options) {
-  LOCUS_TRY(const families::CheckpointFiles checkpoint, read_checkpoint(path, options.base));
+  LOCUS_TRY(families::CheckpointFiles checkpoint, read_checkpoint(path, options.base));
+  checkpoint.stage = options.overrides.stage;
   LOCUS_TRY(const families::Family* const family, families::family_of(checkpoint));
   return open_as(*family, checkpoint, options);
 }

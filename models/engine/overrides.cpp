@@ -319,6 +319,9 @@ Status override_encoding(const Overrides& overrides, transformer::EncodingSpec& 
 
 Result<Overrides> apply_overrides(const Overrides& overrides, transformer::Spec& spec) {
   LOCUS_CHECK(check_base(overrides));
+  if (overrides.stage != 0 && spec.image.stages == transformer::Stages::kNone) {
+    return unsupported("stage: expected a tower in stages, as Swin's, found a model without stages");
+  }
   const transformer::Spec own = spec;
   const std::string name = spec.encodings.empty() ? "none" : spec.encodings.front().name;
   Overrides applied = overrides;
@@ -346,6 +349,8 @@ Result<Overrides> apply_overrides(const Overrides& overrides, transformer::Spec&
     applied = {};
     applied.fast = overrides.fast;
   }
+  // The family has read the layers of that stage; the last one alone has the final norm.
+  applied.stage = spec.final_norm ? 0 : overrides.stage;
   return applied;
 }
 

@@ -84,6 +84,8 @@ const std::vector<Family>& families() {
       kIjepa,
       kDpt,
       kPixio,
+      kSwin,
+      kSwin2,
       kYolos,
       kDebertaV2,
       kT5,

@@ -159,6 +159,8 @@ extern const Family kSmolVlmVision;
 extern const Family kSqueezebert;
 extern const Family kStablelm;
 extern const Family kStarcoder2;
+extern const Family kSwin;
+extern const Family kSwin2;
 extern const Family kT5;
 extern const Family kTapas;
 extern const Family kTape;

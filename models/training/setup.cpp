@@ -100,6 +100,9 @@ Status check_fit(const transformer::Spec& spec, const Task& task, const std::str
         "expected patches of " + std::to_string(image.patch) + " pixels, found " + std::to_string(spec.image.patch),
         where);
   }
+  if (spec.image.stages != transformer::Stages::kNone) {
+    return unsupported("expected an image model without stages, which no checkpoint of Locus has", where);
+  }
   if (!where.empty() && task.sight(spec.width)) {
     return bad_input("a task of texts with pictures needs its own weights and shape", where);
   }

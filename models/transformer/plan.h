@@ -27,6 +27,7 @@ struct CheckpointFiles {
   formats::Config config;          // config.json; empty when there is none
   formats::Source tensors;         // null: configuration only
   std::vector<std::string> notes;  // for the warnings of the checkpoint
+  std::int64_t stage = 0;          // that is wanted of a tower in stages, from 1 on; 0: the last
 
   const formats::TensorInfo* find(const std::string& name) const {
     return tensors == nullptr ? nullptr : tensors->find(name);

@@ -410,6 +410,41 @@ Status check_detections(const Spec& spec) {
   return {};
 }
 
+// The stem of a tower in stages has patches alone.
+Status check_stages(const Spec& spec) {
+  const ImageStem& image = spec.image;
+  if (image.stages == Stages::kNone) {
+    const bool shifted = std::any_of(spec.layers.begin(), spec.layers.end(),
+                                     [](const LayerSpec& layer) { return layer.attention.shift != 0; });
+    return image.before.empty() && !shifted ? Status() : bad_input("stages: expected a tower in stages, found none");
+  }
+  if (!spec.is_image() || spec.prefix_tokens() > 0 || image.detections > 0 || image.position_embedding ||
+      image.frames > 0 || image.cell != 1 || spec.embedding_norm || spec.embedding_width > 0) {
+    return bad_input("stages: expected an image model whose tokens are patches alone");
+  }
+  if (image.before.size() > kMaxStages || image.first_patch() < 1 ||
+      image.first_patch() << image.before.size() != image.patch) {
+    return bad_input("stages: expected at most " + std::to_string(kMaxStages) + " before the layers, and a patch of " +
+                     std::to_string(image.patch) + " pixels that is halved in each, found " +
+                     std::to_string(image.before.size()));
+  }
+  for (const LayerSpec& layer : spec.layers) {
+    const AttentionSpec& attention = layer.attention;
+    if (attention.tile < 1 || attention.shift < 0 || attention.shift >= attention.tile) {
+      return bad_input("windows: expected a side of at least 1 and a smaller shift, found " +
+                       std::to_string(attention.tile) + " and " + std::to_string(attention.shift));
+    }
+    if (!layer.attends || !layer.feeds || layer.has_mixer() || layer.attention.source >= 0 ||
+        layer.round != Round::kWithin) {
+      return bad_input("stages: expected layers of attention and feed-forward");
+    }
+  }
+  for (std::size_t n = 0; n < image.before.size(); ++n) {
+    LOCUS_CHECK(within(validate(stage_spec(spec, n)), "stage " + std::to_string(n + 1)));
+  }
+  return {};
+}
+
 // A convolution reads tokens on both sides.
 Status check_convolution(const Spec& spec) {
   const Convolution& convolution = spec.convolution;
@@ -508,6 +543,22 @@ std::int64_t most_keys(const AttentionSpec& attention, std::int64_t length) {
 }
 
 }  // namespace
+
+Spec stage_spec(const Spec& spec, std::size_t stage) {
+  Spec own = spec;
+  const StageSpec& from = spec.image.before[stage];
+  const std::size_t later = spec.image.before.size() - stage;
+  own.width = from.width;
+  own.layers = from.layers;
+  own.encodings = {from.encoding};
+  own.image.before.clear();
+  own.image.patch >>= later;
+  own.image.rows <<= later;
+  own.image.columns <<= later;
+  own.trained_length = own.image.rows * own.image.columns;
+  own.head = false;
+  return own;
+}
 
 void separate_shapes(Spec& spec) {
   // An encoding that was made: what it was made from, and the first layer that has it.
@@ -638,7 +689,7 @@ Status validate(const Spec& spec) {
                        ", found " + std::to_string(spec.image.class_tokens));
     }
   }
-  return {};
+  return check_stages(spec);
 }
 
 bool Spec::is_source(std::int64_t layer) const {
@@ -664,6 +715,27 @@ bool Spec::shifts() const {
                      [](const LayerSpec& each) { return each.attends && each.attention.shifts(); });
 }
 
+namespace {
+
+// Multiply-accumulates of the stages before, whose last leaves `tokens` patches, each side by side with three others.
+double stage_macs(const Spec& spec, double tokens) {
+  const std::vector<StageSpec>& stages = spec.image.before;
+  double total = 0;
+  for (std::size_t n = stages.size(); n-- > 0;) {
+    const auto width = static_cast<double>(stages[n].width);
+    const std::int64_t next = n + 1 < stages.size() ? stages[n + 1].width : spec.width;
+    total += tokens * 4 * width * static_cast<double>(next);
+    tokens *= 4;
+    for (const LayerSpec& layer : stages[n].layers) {
+      const auto keys = static_cast<double>(layer.attention.tile * layer.attention.tile);
+      total += tokens * (attention_macs(layer.attention, width, keys) + feed_forward_macs(layer.feed_forward, width));
+    }
+  }
+  return total;
+}
+
+}  // namespace
+
 double multiply_accumulates(const Spec& spec, std::int64_t length) {
   const auto tokens = static_cast<double>(length);
   const auto width = static_cast<double>(spec.width);
@@ -679,7 +751,9 @@ double multiply_accumulates(const Spec& spec, std::int64_t length) {
   if (spec.is_image()) {
     const auto patch = static_cast<double>(spec.image.patch);
     const auto frames = static_cast<double>(std::max<std::int64_t>(spec.image.frames, 1));
-    total += tokens * static_cast<double>(spec.image.channels) * frames * patch * patch * width;
+    const auto first = static_cast<double>(spec.image.before.empty() ? spec.width : spec.image.before.front().width);
+    total += tokens * static_cast<double>(spec.image.channels) * frames * patch * patch * first;
+    total += stage_macs(spec, tokens);
     return total + width * static_cast<double>(spec.vocabulary);
   }
   if (spec.convolution.kernel > 0) {

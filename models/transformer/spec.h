@@ -107,6 +107,7 @@ struct AttentionSpec {
   std::int64_t window = 0;  // causal: query i sees keys i−w+1 … i; both ways: |i − j| < w; 0: all
   std::int64_t chunk = 0;   // query i sees only keys of its own chunk ⌊i/c⌋; 0: all
   std::int64_t tile = 0;    // images: a patch sees only the patches of its own tile of tile × tile patches; 0: all
+  std::int64_t shift = 0;   // tiles begin this many rows and columns inside the grid, with smaller ones around (Swin)
   bool sinks = false;       // each head has a learned logit that joins the soft-max of every row (attention sink)
   QueryTuning tuning = {};
   double value_scale = 1;  // factor of the values
@@ -327,6 +328,20 @@ struct EncodingSpec {
   friend bool operator==(const EncodingSpec&, const EncodingSpec&) = default;
 };
 
+// Towers in stages, each of fewer and wider tokens than the one before. Swin: the layers see windows, tiles with a bias
+// of offsets; a grid that is one window wide or high has no shift; at the end of a stage each 2 × 2 patches are one, by a
+// LayerNorm of all their channels and a projection. Swin v2: the norm follows the projection, shifts are as they are.
+enum class Stages { kNone, kSwin, kSwin2 };
+
+// A stage that runs before the layers of the spec, as part of the stem.
+struct StageSpec {
+  std::int64_t width = 0;
+  std::vector<LayerSpec> layers = {};
+  EncodingSpec encoding = {};
+
+  friend bool operator==(const StageSpec&, const StageSpec&) = default;
+};
+
 // Stem of an image model; patch == 0 for text.
 struct ImageStem {
   std::int64_t patch = 0;  // pixels
@@ -347,7 +362,13 @@ struct ImageStem {
   std::int64_t detections = 0;  // learned tokens behind the patches (YOLOS)
   // Learned positions are added again behind every layer but the last, from tables of their own (YOLOS).
   bool positions_after_layers = false;
+  // The layers are those of one stage, on the grid that the n stages before leave: a patch of it is 2ⁿ of the first
+  // stage's a side.
+  Stages stages = Stages::kNone;
+  std::vector<StageSpec> before = {};
 
+  // Side of a patch of the first stage, in pixels.
+  std::int64_t first_patch() const { return patch >> before.size(); }
   friend bool operator==(const ImageStem&, const ImageStem&) = default;
 };
 
@@ -453,6 +474,8 @@ struct Spec {
   friend bool operator==(const Spec&, const Spec&) = default;
 };
 
+// An upper limit of the stages before that of the layers.
+constexpr std::size_t kMaxStages = 8;
 // An upper limit of an image's class tokens.
 constexpr std::int64_t kMaxClassTokens = 64;
 // The same of its detection tokens.
@@ -469,6 +492,10 @@ Status validate(const LayerSpec& layer, std::int64_t count);
 // Gives layers that share a RoPE (or no encoding) but differ in heads encodings of their own: an encoding is made for
 // one shape. Does nothing where an encoding or a layer's index is invalid.
 void separate_shapes(Spec& spec);
+
+// The n-th stage of ImageStem::before as a model of its own, without a head. Precondition: validate() accepts the spec, or
+// calls it.
+Spec stage_spec(const Spec& spec, std::size_t stage);
 
 // Multiply-accumulates of a forward pass over T tokens (T patches and class tokens of an image), logits of all rows;
 // cross-attention over as many states.

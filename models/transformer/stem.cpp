@@ -9,20 +9,32 @@
 
 namespace locus::transformer {
 
+Status Stem::make_stages() {
+  for (std::size_t n = 0; n < spec_->image.before.size(); ++n) {
+    LOCUS_TRY(std::unique_ptr<Stage> stage, Stage::create(*spec_, n));
+    stages_.push_back(std::move(stage));
+  }
+  return {};
+}
+
 void Stem::collect(ParameterList& list) {
   const Spec& spec = *spec_;
   if (spec.is_image()) {
     const ImageStem& image = spec.image;
-    std::vector<std::int64_t> patch{spec.width, image.channels, image.patch, image.patch};
+    const std::int64_t first = image.before.empty() ? spec.width : image.before.front().width;
+    std::vector<std::int64_t> patch{first, image.channels, image.first_patch(), image.first_patch()};
     if (image.frames > 0) {
       patch.insert(patch.begin() + 2, image.frames);
     }
     list.tensor("patch.weight", patch, patch_.weight);
     if (image.patch_bias) {
-      list.tensor("patch.bias", {spec.width}, patch_.bias);
+      list.tensor("patch.bias", {first}, patch_.bias);
     }
     if (image.patch_norm) {
-      list.norm("patch_norm", spec.width, patch_norm_);
+      list.norm("patch_norm", first, patch_norm_);
+    }
+    for (const std::unique_ptr<Stage>& stage : stages_) {
+      stage->collect(list);
     }
     if (image.class_tokens > 2) {
       list.tensor("class_token", {image.class_tokens, spec.width}, class_token_);
@@ -110,9 +122,12 @@ at::Tensor Stem::embed_image(const Batch& batch) const {
     const at::Tensor patches = linear(pixels, {patch_.weight.flatten(1), patch_.bias});
     return image.patch_norm ? norm(patches, patch_norm_) : patches;
   }
-  at::Tensor patches = at::conv2d(pixels, patch_.weight, patch_.bias, image.patch);
+  at::Tensor patches = at::conv2d(pixels, patch_.weight, patch_.bias, image.first_patch());
   if (image.patch_norm) {
     patches = norm(patches.permute({0, 2, 3, 1}), patch_norm_).permute({0, 3, 1, 2});
+  }
+  for (const std::unique_ptr<Stage>& stage : stages_) {
+    patches = (*stage)(patches.permute({0, 2, 3, 1})).permute({0, 3, 1, 2});
   }
   if (const at::Tensor grid = patch_positions(batch, patches.size(2), patches.size(3)); grid.defined()) {
     patches = patches + grid;

@@ -14,12 +14,16 @@
 #include "models/transformer/layer_encodings.h"
 #include "models/transformer/parameter_list.h"
 #include "models/transformer/spec.h"
+#include "models/transformer/stage.h"
 
 namespace locus::transformer {
 
 class Stem {
  public:
   explicit Stem(std::shared_ptr<const Spec> spec) : spec_(std::move(spec)) {}
+
+  // Makes the stages before the layers, where the spec has some; to be called once, first. Errors: Stage::create()'s.
+  Status make_stages();
 
   // Appends the parameters that `spec` has; names as in transformer.h.
   void collect(ParameterList& list);
@@ -65,6 +69,7 @@ class Stem {
   NormWeights input_norm_;
   Linear patch_;
   NormWeights patch_norm_;
+  std::vector<std::unique_ptr<Stage>> stages_;
   at::Tensor patch_position_;
   at::Tensor class_token_;  // (C), or (n, C) of more than two
   at::Tensor distillation_token_;

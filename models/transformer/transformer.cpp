@@ -11,6 +11,7 @@
 #include "core/products/packed.h"
 #include "models/transformer/check_numbers.h"
 #include "models/transformer/continued.h"
+#include "models/transformer/windows.h"
 
 namespace locus::transformer {
 
@@ -20,9 +21,11 @@ Result<std::unique_ptr<Transformer>> Transformer::create(const Spec& spec, bool 
   if (fresh) {
     at::manual_seed(seed);
     LOCUS_TRY(model->encodings_, LayerEncodings::create(spec));
+    LOCUS_CHECK(model->stem_.make_stages());
   } else {
     const position::OutlineScope shapes_only;
     LOCUS_TRY(model->encodings_, LayerEncodings::create(spec));
+    LOCUS_CHECK(model->stem_.make_stages());
   }
   for (std::int64_t n = 0; n < spec.depth(); ++n) {
     model->blocks_.emplace_back(spec, n);
@@ -128,6 +131,14 @@ std::shared_ptr<const attention::Blocks> Transformer::tiles(const position::Posi
 }
 
 attention::Mask Transformer::mask(const Batch& batch, std::int64_t layer) const {
+  if (const ImageStem& image = spec_->image; image.stages != Stages::kNone) {
+    // Windows are of the patches as they stand in the picture, wherever an edit says that they are.
+    const bool given = batch.pixels.defined();
+    const std::int64_t rows = given ? batch.pixels.size(2) / image.patch : image.rows;
+    const std::int64_t columns = given ? batch.pixels.size(3) / image.patch : image.columns;
+    return block(layer).mask().with(
+        attention::Blocks::make(windows_of(block(layer).spec().attention, image.stages, rows, columns), true));
+  }
   return block(layer).mask().with(block(layer).spec().attention.tile > 0 ? batch.tiles : batch.blocks);
 }
 

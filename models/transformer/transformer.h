@@ -11,6 +11,8 @@
 //   patch.{weight [C, channels, P, P], bias}     class_token [C]   distillation_token [C]   register_tokens [n, C]
 //   class_token [n, C] of more than two, without distillation_token   detection_tokens [n, C]
 //   patch_position [N, C]   patch_norm.{weight, bias}   patch.weight [C, channels, frames, P, P] of patches with frames
+//   before.K.{layers.N.*, position.*, merge_norm.*, merge.weight [C', 4C]} of the stages of a tower before the layers, with
+//   the names of a model of their own
 //   layers.N.{attention_norm, attention_after_norm, feed_forward_norm, feed_forward_after_norm}.*
 //   layers.N.attention.qkv.{weight [(H+2Hkv)·D, C], bias}   layers.N.attention.{query, key, value}.*
 //   layers.N.attention.{query_down, query_up, latent_down, latent_up}.weight   layers.N.attention.{query_latent_norm,

@@ -11,6 +11,7 @@ import contextlib, copy, importlib, json, os, re, signal, subprocess, sys, tempf
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 import numpy
+import windows
 from tensors import bits, tensor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -114,6 +115,8 @@ def kinds():
 def rule(name, initial):
     """[offset, scale] of a tensor: matrices by their last dimension, vectors around the constant that the library begins with."""
     if initial.ndim > 1:
+        if name.endswith("attention.self.logit_scale"):  # Swin v2's: some are above the limit, the logarithm of 100
+            return [1.7, 1.7]
         if name.endswith("Attention.q.weight"):  # T5's, which does not divide scores by √D: as small as the library begins with
             return [0, round(1.6 / (initial.shape[-1] * initial.shape[-2] / 4) ** 0.5, 3)]
         embeds = any(part in name.lower() for part in ("embed", "wte", "wpe", "shared"))
@@ -259,7 +262,8 @@ def computed(model, given, kind):
         options["use_cache"] = False
     if kind == "seq2seq":
         options["decoder_input_ids"] = torch.tensor([given["decoder_ids"]])
-    with torch.no_grad(), whole_maps(model):
+    staged = windows.recorded(model) if model.config.model_type in windows.TYPES else contextlib.nullcontext()
+    with torch.no_grad(), whole_maps(model), staged as stages:
         both_halves = kind == "pixels" and hasattr(model, "text_model")
         out = (model.vision_model if both_halves else model)(**options)
     found = {}
@@ -275,6 +279,8 @@ def computed(model, given, kind):
         put("encoder.", out.encoder_attentions)
         put("decoder.", out.decoder_attentions)
         put("decoder.", getattr(out, "cross_attentions", None), "cross_attention")
+    elif stages:
+        put("", [each[None] for each, _ in stages[-1]])
     else:
         put("", getattr(out, "attentions", None))
     if not found:

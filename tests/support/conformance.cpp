@@ -146,7 +146,7 @@ bool ConformanceType::stored(const std::string& type) {
   return fs::exists(conformance_folder() / "values" / (type + ".json"));
 }
 
-void ConformanceType::write_tensors(const fs::path& folder) const {
+Tensors ConformanceType::tensors() const {
   Tensors tensors;
   for (const auto& [folded, rule] : data_.at("tensors").items()) {
     for (const std::string& name : unfolded(folded)) {
@@ -154,7 +154,11 @@ void ConformanceType::write_tensors(const fs::path& folder) const {
                                        rule.at(2).get<double>());
     }
   }
-  test::write_tensors(folder / "model.safetensors", tensors);
+  return tensors;
+}
+
+void ConformanceType::write_tensors(const fs::path& folder) const {
+  test::write_tensors(folder / "model.safetensors", tensors());
   if (data_.at("input").contains("pixels")) {
     const auto shape = data_["input"]["pixels"].get<std::vector<std::int64_t>>();
     test::write_tensors(folder / "pixels", {{"pixel_values", generated_tensor("pixel_values", shape, 0, 1)}});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/api/model.h"
+#include "tests/support/checkpoint_folder.h"
 #include "tests/support/golden.h"
 
 namespace locus::test {
@@ -32,6 +33,8 @@ class ConformanceType {
 
   const nlohmann::json& data() const { return data_; }
   bool has(const std::string& array) const { return values_.has(array); }
+  // The generated weights.
+  Tensors tensors() const;
   // model.safetensors with generated weights, and the pixels of an image type.
   void write_tensors(const std::filesystem::path& folder) const;
   models::Input input(const std::filesystem::path& folder) const;

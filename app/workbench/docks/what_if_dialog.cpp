@@ -290,6 +290,9 @@ models::Overrides WhatIfDialog::overrides() const {
     overrides.rope_scaling_layers = layers();
   }
   overrides.fast = fast_->isChecked();
+  if (const Checkpoint* const checkpoint = studio_.checkpoints().find(id_); checkpoint != nullptr) {
+    overrides.stage = checkpoint->entry.overrides.stage;
+  }
   return overrides;
 }
 

@@ -256,4 +256,59 @@ Status compute_sum(const CheckpointFiles& checkpoint, const std::string& name, c
   return finish(std::move(table), plan);
 }
 
+namespace {
+
+// (elements) float64 of a tensor of this shape.
+Result<at::Tensor> exact(const CheckpointFiles& checkpoint, const std::string& name,
+                         const std::vector<std::int64_t>& shape) {
+  LOCUS_TRY(const TensorInfo* const tensor, stored(checkpoint, name));
+  if (tensor->shape != shape) {
+    return other_shape(*tensor, "shape " + formats::shape_text(shape));
+  }
+  LOCUS_CHECK(dtype_of(transformer::to_tensor_as_stored(*tensor, checkpoint.tensors), *tensor));
+  return transformer::to_tensor(*tensor, checkpoint.tensors).to(at::kDouble);
+}
+
+// ((2W − 1)², 2) the offsets of rows and columns as the network reads them.
+at::Tensor read_offsets(const OfCosines& wanted) {
+  const std::int64_t most = wanted.window - 1;
+  const std::int64_t unit = wanted.pretrained > 0 ? wanted.pretrained - 1 : std::max<std::int64_t>(most, 1);
+  const at::Tensor steps = at::arange(-most, most + 1, at::kLong).to(at::kDouble) * (8 / static_cast<double>(unit));
+  const at::Tensor side = steps.sign() * at::log2(steps.abs() + 1) / std::log2(8.0);
+  const std::int64_t count = side.size(0);
+  return at::stack({side.unsqueeze(1).expand({count, count}), side.unsqueeze(0).expand({count, count})}, -1)
+      .reshape({-1, 2});
+}
+
+}  // namespace
+
+Status compute_cosines(const CheckpointFiles& checkpoint, const std::vector<OfCosines>& attentions, Plan& plan) {
+  constexpr std::int64_t kMaxInner = 4096;
+  constexpr double kMaxScale = 100;
+  formats::TensorTable table;
+  for (const OfCosines& wanted : attentions) {
+    const std::string network = wanted.place + ".continuous_position_bias_mlp.";
+    LOCUS_TRY(const TensorInfo* const first, stored(checkpoint, network + "0.weight"));
+    const std::int64_t inner = first->shape.front();
+    if (inner < 1 || inner > kMaxInner) {
+      return other_shape(*first, "1 to " + std::to_string(kMaxInner) + " rows");
+    }
+    LOCUS_TRY(const at::Tensor up, exact(checkpoint, network + "0.weight", {inner, 2}));
+    LOCUS_TRY(const at::Tensor bias, exact(checkpoint, network + "0.bias", {inner}));
+    LOCUS_TRY(const at::Tensor down, exact(checkpoint, network + "2.weight", {wanted.heads, inner}));
+    LOCUS_TRY(const at::Tensor logarithms, exact(checkpoint, wanted.place + ".logit_scale", {wanted.heads, 1, 1}));
+    const at::Tensor hidden = at::relu(at::addmm(bias, read_offsets(wanted), up.t()));
+    const at::Tensor biases = at::sigmoid(at::mm(hidden, down.t())) * 16;
+    LOCUS_CHECK(add(wanted.place + ".bias_table", *first, biases.to(at::kFloat), table));
+    const at::Tensor scales = logarithms.flatten().clamp_max(std::log(kMaxScale)).exp().to(at::kFloat);
+    for (std::int64_t head = 0; head < wanted.heads; ++head) {
+      const std::string end = "." + std::to_string(head) + ".weight";
+      const at::Tensor scale = scales[head].expand({wanted.head_width});
+      LOCUS_CHECK(add(wanted.place + ".query_scale" + end, *first, scale, table));
+      LOCUS_CHECK(add(wanted.place + ".key_scale" + end, *first, at::ones_like(scale), table));
+    }
+  }
+  return attentions.empty() ? Status() : finish(std::move(table), plan);
+}
+
 }  // namespace locus::families

@@ -90,4 +90,19 @@ struct OneRow {
 Status compute_sum(const CheckpointFiles& checkpoint, const std::string& name, const std::vector<OneRow>& rows,
                    Plan& plan, const std::vector<float>& also = {});
 
+// Swin v2's attentions of cosines, whose tensors are named behind `place`, as a table and norms: "PLACE.bias_table",
+// ((2W − 1)², H) of 16·σ(MLP(offset)), offsets counted in the window's, or the pretrained window's, half width and then by
+// their logarithm; "PLACE.query_scale.HEAD.weight" (D), e^logit_scale, at most 100; "PLACE.key_scale.HEAD.weight" (D), 1.
+struct OfCosines {
+  std::string place;
+  std::int64_t window = 1;      // W
+  std::int64_t pretrained = 0;  // 0: W; at least 2 otherwise
+  std::int64_t heads = 1;       // H
+  std::int64_t head_width = 1;  // D
+};
+// Errors: kBadInput for a tensor that is missing or of another shape; kUnsupported for its type. Precondition: W ≤
+// kMaxSwinWindow.
+Status compute_cosines(const CheckpointFiles& checkpoint, const std::vector<OfCosines>& attentions, Plan& plan);
+constexpr std::int64_t kMaxSwinWindow = 64;
+
 }  // namespace locus::families

@@ -270,6 +270,7 @@ void members(Structs, Is<models::Overrides> auto& x, auto& visit) {
   visit("rope_base_layers", x.rope_base_layers);
   visit("rope_scaling_layers", x.rope_scaling_layers);
   visit("fast", x.fast);
+  visit("stage", x.stage);
 }
 void members(Structs, Is<models::OpenOptions> auto& x, auto& visit) {
   visit("overrides", x.overrides);

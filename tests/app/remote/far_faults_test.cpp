@@ -103,11 +103,8 @@ Message result_of(std::int64_t id, json body) {
   return message;
 }
 
-const json kNoOverrides = {{"rope_base", nullptr},
-                           {"rope_scaling", ""},
-                           {"rope_base_layers", ""},
-                           {"rope_scaling_layers", ""},
-                           {"fast", false}};
+const json kNoOverrides = {{"rope_base", nullptr},      {"rope_scaling", ""}, {"rope_base_layers", ""},
+                           {"rope_scaling_layers", ""}, {"fast", false},      {"stage", 0}};
 
 TEST_F(FarFaults, AServerThatIsKilledLosesTheLineAndNothingElse) {
   const test::FarMachine machine(named_server());

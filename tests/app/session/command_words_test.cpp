@@ -75,6 +75,11 @@ TEST_F(CommandWords, NameTheLayersOfAnOverride) {
   const auto fast = command_words(made);
   ASSERT_TRUE(fast.ok()) << fast.error().describe();
   EXPECT_NE(shell_line(*fast).find(" --speed fast"), std::string::npos) << shell_line(*fast);
+  EXPECT_EQ(shell_line(*fast).find("--stage"), std::string::npos);
+  made.session.checkpoints.front().overrides.stage = 3;
+  const auto staged = command_words(made);
+  ASSERT_TRUE(staged.ok()) << staged.error().describe();
+  EXPECT_NE(shell_line(*staged).find(" --stage 3"), std::string::npos) << shell_line(*staged);
 }
 
 TEST_F(CommandWords, NameTheFramesOfVideos) {

@@ -22,7 +22,7 @@ std::filesystem::path scratch() {
 session::Session example(const std::filesystem::path& folder) {
   session::Session session;
   session.checkpoints.push_back({folder / "checkpoints" / "a", {}, true});
-  session.checkpoints.push_back({folder / "checkpoints" / "a", {5e5, "yarn:4", "global", "0,3", true}, false});
+  session.checkpoints.push_back({folder / "checkpoints" / "a", {5e5, "yarn:4", "global", "0,3", true, 2}, false});
   session.checkpoints.back().edits = {
       *models::parse_edit("head 0.1 zero", 0),     *models::parse_edit("bias all.0 -d/8", 1),
       *models::parse_edit("decay 2.all mean", 2),  *models::parse_edit("reset 2.0,1 at 4", 3),
@@ -63,6 +63,7 @@ TEST(Session, WhatIsSavedIsWhatIsLoaded) {
   EXPECT_EQ(to_json(*loaded, folder), to_json(saved, folder));
   EXPECT_NE(to_json(saved, folder).find("\"rope_base_layers\": \"global\""), std::string::npos);
   EXPECT_NE(to_json(saved, folder).find("\"speed\": \"fast\""), std::string::npos);
+  EXPECT_NE(to_json(saved, folder).find("\"stage\": 2"), std::string::npos);
 }
 
 TEST(Session, AnUnknownSpeedIsRefused) {

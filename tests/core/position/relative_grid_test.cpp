@@ -1,10 +1,12 @@
-// BEiT's table of patch offsets against its definition, cell by cell, on the trained grid and on another.
+// BEiT's table of patch offsets against its definition, cell by cell, on the trained grid and on another; Swin's of a
+// window on a larger grid.
 #include "core/position/relative_grid.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "tests/support/encodings.h"
 #include "tests/support/golden.h"
@@ -86,6 +88,37 @@ TEST(RelativeGrid, AddsTheTableOfAllLayers) {
   const auto alone = beit();
   parameter(*alone, "layers.0.relative_position_bias_table") = own + shared;
   EXPECT_CLOSE(biases(*encoding, kRows, kColumns), biases(*alone, kRows, kColumns), 1e-6);
+}
+
+// Whatever the grid, an offset within a window reads its own row of the table.
+TEST(RelativeGrid, ReadsTheRowOfItsOffsetInAWindow) {
+  const auto encoding = test::encoding(
+      "relative-grid", {{"grid_rows", kRows}, {"grid_columns", kColumns}, {"windows", true}}, shape_of(kHeads, 8));
+  at::Tensor& table = parameter(*encoding, "layers.0.relative_position_bias_table");
+  EXPECT_EQ(table.size(0), (2 * kRows - 1) * (2 * kColumns - 1));
+  table = at::randn(table.sizes());
+  const std::int64_t rows = 2 * kRows;
+  const std::int64_t columns = 2 * kColumns;
+  ASSERT_TRUE(encoding->accepts(Positions::grid(rows, columns, 0)).ok());
+  const at::Tensor zeros = at::zeros({1, kHeads, rows * columns, 8});
+  const at::Tensor got =
+      whole_map(*encoding, prepare(*encoding, Positions::grid(rows, columns, 0), zeros, zeros)).logits[0];
+  std::int64_t within = 0;
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    for (std::int64_t j = 0; j < rows * columns; ++j) {
+      const std::int64_t down = i / columns - j / columns;
+      const std::int64_t right = i % columns - j % columns;
+      if (std::abs(down) < kRows && std::abs(right) < kColumns) {
+        ++within;
+        const std::int64_t row = (down + kRows - 1) * (2 * kColumns - 1) + right + kColumns - 1;
+        for (std::int64_t head = 0; head < kHeads; ++head) {
+          ASSERT_FLOAT_EQ(got[head][i][j].item<float>(), table[row][head].item<float>()) << i << " " << j;
+        }
+      }
+    }
+  }
+  EXPECT_GT(within, rows * columns);
+  EXPECT_FALSE(encoding->accepts(Positions::grid(rows, columns, 1)).ok());
 }
 
 TEST(RelativeGrid, RefusesAGridWithoutPatches) {
