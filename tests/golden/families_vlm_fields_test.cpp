@@ -272,6 +272,34 @@ TEST(FamiliesVlmFields, OtherFieldsOfGemma4GiveTheLibrarysLogits) {
   EXPECT_NE(missing.error().find("std_bias"), std::string::npos) << missing.error();
 }
 
+// Where the processor counts other cells than the model, pictures are refused; pixels of the model's own still run.
+TEST(FamiliesVlmFields, ProcessorsOfGemma4CountTheModelsCells) {
+  auto pictures = test::pictured_input("gemma4", true);
+  auto pixels = test::pictured_input("gemma4");
+  ASSERT_TRUE(pictures.ok() && pixels.ok());
+  for (const auto& [field, value, said] : std::vector<std::tuple<std::string, json, std::string>>{
+           {"patch_size", 8, "patch_size: expected that of the model, 4, found 8"},
+           {"patch_size", nullptr, "patch_size: expected that of the model, 4, found 16"},  // the library's default
+           {"pooling_kernel_size", 2, "pooling_kernel_size: expected that of the model, 3, found 2"}}) {
+    SCOPED_TRACE(said);
+    const ChangedVlm changed("gemma4");
+    std::ifstream file(test::pictured_folder("gemma4") / "preprocessor_config.json");
+    json fields = json::parse(file);
+    value.is_null() ? static_cast<void>(fields.erase(field)) : static_cast<void>(fields[field] = value);
+    std::ofstream(changed.path() / "preprocessor_config.json") << fields.dump();
+    const auto model = test::open_model(changed.path());
+    ASSERT_NE(model, nullptr);
+    ASSERT_FALSE(model->info().warnings.empty());
+    EXPECT_NE(model->info().warnings.front().find(said), std::string::npos) << model->info().warnings.front();
+    const auto refused = model->run(*pictures, models::RunOptions{});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().describe().find("preprocessor_config.json"), std::string::npos)
+        << refused.error().describe();
+    EXPECT_NE(refused.error().describe().find(said), std::string::npos) << refused.error().describe();
+    EXPECT_TRUE(model->run(*pixels, models::RunOptions{}).ok());
+  }
+}
+
 // Bounds of products: four numbers each, of which no largest is below its least.
 TEST(FamiliesVlmFields, BoundsOfGemma4sTowerAreChecked) {
   const std::string product = "model.vision_tower.encoder.layers.1.mlp.up_proj.";
