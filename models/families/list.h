@@ -235,7 +235,9 @@ void leave_out_last_norm(Plan& plan);
 // The towers of CLIP and SigLIP within a larger file; their names follow "vision_model.".
 Family clip_tower();
 Family siglip_tower();
-// The same, where this is the model_type of a tower's configuration. Errors: kUnsupported for another.
+// This tower, where a tower's configuration has that model_type. Errors: kUnsupported for another.
+Result<Family> tower_of_type(const Config& vision, std::string_view type, Family (*tower)());
+// The same of siglip_tower().
 Result<Family> siglip_tower_of(const Config& vision);
 // SigLIP's tower without that prefix (Idefics 3).
 Family plain_siglip_tower();
