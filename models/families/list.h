@@ -61,6 +61,7 @@ extern const Family kGemma4Unified;
 extern const Family kGemma4Vision;
 extern const Family kGlm46v;
 extern const Family kGlm4v;
+extern const Family kGlm4vMoe;
 extern const Family kGlmMoeDsa;
 extern const Family kGpt2;
 extern const Family kGptj;
@@ -140,6 +141,7 @@ extern const Family kQwen3;
 extern const Family kQwen3Moe;
 extern const Family kQwen3Next;
 extern const Family kQwen3Vl;
+extern const Family kQwen3VlMoe;
 extern const Family kRecurrentGemma;
 extern const Family kRoberta;
 extern const Family kRoformer;
@@ -194,6 +196,9 @@ Status set_fused_rows(const Config& config, Plan& plan);
 
 // Names the matrices of experts that a file stacks in two tensors, gate_up_proj and down_proj.
 void name_stacked_experts(Family& family);
+// The table of Qwen3-VL-MoE's text, with the layout that this file's experts have. Errors: kBadInput for a config
+// without hidden_size or moe_intermediate_size.
+Result<Family> qwen3_vl_moe_text(const CheckpointFiles& checkpoint, const Config& text);
 
 // ---- gpt2.cpp
 

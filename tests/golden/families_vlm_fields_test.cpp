@@ -139,6 +139,17 @@ TEST(FamiliesVlmFields, WrongOnesAreRefusedByName) {
       {"qwen3_5", "/image_token_id", "-1", "image_token_id"},
       {"qwen3_5", "/video_token_id", "\"x\"", "video_token_id"},
       {"qwen3_5_moe", "/text_config/num_experts_per_tok", "5", "expected"},
+      {"qwen3_vl_moe", "/text_config/num_experts_per_tok", "5", "expected"},
+      {"qwen3_vl_moe", "/text_config/moe_intermediate_size", "", "moe_intermediate_size"},
+      {"qwen3_vl_moe", "/text_config/moe_intermediate_size", "20", "experts"},
+      {"qwen3_vl_moe", "/text_config/rope_parameters/mrope_section", "", "mrope_section"},
+      {"qwen3_vl_moe", "/vision_config/deepstack_visual_indexes", "[0, 3]", "deepstack_visual_indexes"},
+      {"glm4v_moe", "/text_config/use_qk_norm", "true", "use_qk_norm"},
+      {"glm4v_moe", "/text_config/rope_parameters/mrope_section", "[3, 1, 3]", "sections"},
+      {"glm4v_moe", "/text_config/rope_parameters/mrope_section", "", "mrope_section"},
+      {"glm4v_moe", "/text_config/n_group", "3", "groups"},
+      {"glm4v_moe", "/text_config/num_experts_per_tok", "5", "expected"},
+      {"glm4v_moe", "/text_config/first_k_dense_replace", "-1", "first_k_dense_replace"},
       {"glm46v", "/text_config/rope_parameters/mrope_section", "[2, 4, 3]", "sections"},
       {"glm46v", "/text_config/rope_parameters/mrope_section", "", "mrope_section"},
       {"glm46v", "/text_config/rope_parameters/partial_rotary_factor", "0.5", "sections"},
@@ -388,6 +399,28 @@ TEST(FamiliesVlmFields, StackedExpertsOfQwen35) {
   EXPECT_CLOSE(changed.logits(), test::Golden("families-vlm/qwen3_5_moe/expected")["logits"], kFieldsTolerance);
 }
 
+// Published files have both matrices of an expert as inputs × outputs, transformers 5 saves outputs × inputs; the weights
+// of chosen experts add up to 1 whatever the file says. Both as in the library, of which this was run too.
+TEST(FamiliesVlmFields, ExpertsOfQwen3VlInEitherDirection) {
+  const at::Tensor logits = test::Golden("families-vlm/qwen3_vl_moe/expected")["logits"];
+  const ChangedVlm turned("qwen3_vl_moe");
+  turned.tensors([](const test::Tensors& tensors) {
+    test::Tensors others = tensors;
+    for (const int layer : {0, 2}) {
+      for (const char* const matrix : {"gate_up_proj", "down_proj"}) {
+        at::Tensor& experts =
+            others.at("model.language_model.layers." + std::to_string(layer) + ".mlp.experts." + matrix);
+        experts = experts.transpose(1, 2).contiguous();
+      }
+    }
+    return others;
+  });
+  EXPECT_CLOSE(turned.logits(), logits, kFieldsTolerance);
+  const ChangedVlm plain("qwen3_vl_moe");
+  plain.config([](json& config) { config["text_config"]["norm_topk_prob"] = false; });
+  EXPECT_CLOSE(plain.logits(), logits, kFieldsTolerance);
+}
+
 // The projector's norm and biases may be absent; towers of older files have one more component in their names.
 TEST(FamiliesVlmFields, ProjectorsOfLfm2WithoutNormAndBiases) {
   const test::Golden golden("families-vlm/lfm2_vl/expected");
@@ -415,7 +448,7 @@ TEST(FamiliesVlmFields, ProjectorsOfLfm2WithoutNormAndBiases) {
 // The text of a type without a table is read alone, by the table of text_config: the same maps of a text without
 // pictures.
 TEST(FamiliesVlmFields, TheTextAloneIsTheSame) {
-  for (const char* const family : {"qwen3_5", "qwen3_5_moe", "glm46v", "lfm2_vl", "gemma4"}) {
+  for (const char* const family : {"qwen3_5", "qwen3_5_moe", "qwen3_vl_moe", "glm46v", "lfm2_vl", "gemma4"}) {
     SCOPED_TRACE(family);
     const ChangedVlm changed(family);
     changed.config([](json& config) { config["model_type"] = "a_new_type"; });
