@@ -1,6 +1,9 @@
 #include "app/session/session.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
 
 #include "core/base/atomic_file.h"
 
@@ -20,6 +23,17 @@ std::string beginning(const std::string& text) {
   std::replace_if(
       line.begin(), line.end(), [](unsigned char c) { return c < ' '; }, ' ');
   return line + (end < text.size() ? "…" : "");
+}
+
+// The format of quantised weights; "" of others, and where the checkpoint's name has it.
+std::string quantised_format(const models::ModelInfo& opened) {
+  constexpr std::array<std::string_view, 4> kPlain{"float64", "float32", "float16", "bfloat16"};
+  const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
+  const std::string& format = opened.dtype;
+  const bool plain = std::find(kPlain.begin(), kPlain.end(), format) != kPlain.end();
+  const bool named =
+      std::search(opened.name.begin(), opened.name.end(), format.begin(), format.end(), same) != opened.name.end();
+  return plain || named ? "" : format;
 }
 
 }  // namespace
@@ -61,7 +75,8 @@ std::string label_of(const CheckpointEntry& entry, const models::ModelInfo* open
   if (opened != nullptr && !opened->overrides.rope_scaling.empty()) {
     overrides.rope_scaling_layers = opened->overrides.rope_scaling_layers;
   }
-  return models::label_of(overrides) + models::label_of(entry.edits) +
+  const std::string format = opened == nullptr ? "" : quantised_format(*opened);
+  return (format.empty() ? "" : " " + format) + models::label_of(overrides) + models::label_of(entry.edits) +
          (entry.text ? " “" + beginning(*entry.text) + "”" : "") +
          (opened != nullptr && !opened->unverified.empty() ? " (not verified)" : "");
 }

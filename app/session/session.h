@@ -100,7 +100,8 @@ Result<Session> parse_session(const std::string& text, const std::string& file, 
 void assign_unlinked_heads(ViewState& state, std::vector<CheckpointEntry>& checkpoints);
 
 // " base 2000 ntk:4", behind a checkpoint's name: its overrides, its edits and the beginning of a text of its own. What
-// it opened as says which layers obey, where the entry names none and not all that turn do.
+// it opened as says which layers obey, where the entry names none and not all that turn do, and the format of quantised
+// weights that the name has not (" Q4_K", first).
 std::string label_of(const CheckpointEntry& entry, const models::ModelInfo* opened = nullptr);
 // The input of the entry's column: a decoder's part is for encoder–decoders alone.
 models::Input input_of(const CheckpointEntry& entry, const models::Input& input, const models::ModelInfo& model);

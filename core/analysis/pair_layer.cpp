@@ -121,7 +121,7 @@ PairList PairLayer::list(std::int64_t head) const {
   list.grid = grid();
   list.unit = unit();
   list.span = static_cast<double>(length);
-  if (list.grid && placed.size() > 0) {
+  if (list.grid && !placed.empty()) {
     const at::Tensor patches = ids.slice(0, placed.begin, placed.end);
     list.span = (std::get<0>(patches.max(0)) - std::get<0>(patches.min(0))).max().item<double>() + 1;
   }

@@ -123,10 +123,30 @@ Result<image::Preprocessing> read_preprocessor(const fs::path& file) {
   return image::parse_preprocessor(text, file.string());
 }
 
-// How pictures become pixels for a stem, where the folder says; a file that cannot be read refuses pictures alone.
+// Refuses a processor that counts other cells than the model pools (Gemma 4). `cell`: the model's patches along a side.
+Status check_cells(const image::Preprocessing& read, const transformer::ImageStem& stem, std::int64_t cell,
+                   const fs::path& file) {
+  if (read.rule != image::ResizeRule::kCells) {
+    return {};
+  }
+  if (read.patch != stem.patch) {
+    return bad_input("patch_size: expected that of the model, " + std::to_string(stem.patch) + ", found " +
+                         std::to_string(read.patch),
+                     file.string());
+  }
+  return read.cell == read.patch * cell
+             ? Status()
+             : Status(bad_input("pooling_kernel_size: expected that of the model, " + std::to_string(cell) +
+                                    ", found " + std::to_string(read.cell / read.patch),
+                                file.string()));
+}
+
+// How pictures become pixels for a stem, where the folder says; a file that cannot be read, or that is made for another
+// model, refuses pictures alone. `cell`: patches along a side of what becomes one vector.
 Result<std::vector<std::string>> read_pictures(const families::CheckpointFiles& checkpoint,
-                                               const transformer::ImageStem& stem, const families::Plan& plan,
-                                               image::Preprocessing& preprocessing, std::optional<Error>& unread) {
+                                               const transformer::ImageStem& stem, std::int64_t cell,
+                                               const families::Plan& plan, image::Preprocessing& preprocessing,
+                                               std::optional<Error>& unread) {
   image::Preprocessing standard;
   standard.height = standard.crop_height = stem.rows * stem.patch;
   standard.width = standard.crop_width = stem.columns * stem.patch;
@@ -135,7 +155,10 @@ Result<std::vector<std::string>> read_pictures(const families::CheckpointFiles& 
   if (file.ok() && file->empty()) {
     return std::vector<std::string>();
   }
-  const Result<image::Preprocessing> read = file.ok() ? read_preprocessor(*file) : file.error();
+  Result<image::Preprocessing> read = file.ok() ? read_preprocessor(*file) : file.error();
+  if (const Status same = read.ok() ? check_cells(*read, stem, cell, *file) : Status(); !same.ok()) {
+    read = same.error();
+  }
   if (!read.ok()) {
     unread = read.error();
     return std::vector<std::string>{read.error().describe() +
@@ -148,7 +171,7 @@ Result<std::vector<std::string>> read_pictures(const families::CheckpointFiles& 
 Result<std::vector<std::string>> open_image(const families::CheckpointFiles& checkpoint, const families::Plan& plan,
                                             CheckpointParts& parts) {
   parts.labels = read_labels(checkpoint.config);
-  return read_pictures(checkpoint, parts.transformer->spec().image, plan, parts.preprocessing, parts.unread);
+  return read_pictures(checkpoint, parts.transformer->spec().image, 1, plan, parts.preprocessing, parts.unread);
 }
 
 // How videos become frames, where the folder says; a file that cannot be read refuses videos alone.
@@ -179,8 +202,8 @@ Result<std::vector<std::string>> open_mixed(const families::CheckpointFiles& che
                                             CheckpointParts& parts) {
   LOCUS_TRY(std::vector<std::string> warnings, open_text(checkpoint, parts));
   LOCUS_TRY(const std::vector<std::string> more,
-            read_pictures(checkpoint, plan.vision->tower.spec.image, plan.vision->tower, parts.preprocessing,
-                          parts.unread_pictures));
+            read_pictures(checkpoint, plan.vision->tower.spec.image, plan.vision->connector.cell(), plan.vision->tower,
+                          parts.preprocessing, parts.unread_pictures));
   warnings.insert(warnings.end(), more.begin(), more.end());
   LOCUS_TRY(const std::vector<std::string> of_videos, read_videos(checkpoint, plan.vision->videos, parts));
   warnings.insert(warnings.end(), of_videos.begin(), of_videos.end());

@@ -192,12 +192,15 @@ Family plain_siglip_tower() {
   return family;
 }
 
+Result<Family> tower_of_type(const Config& vision, std::string_view type, Family (*tower)()) {
+  const std::string found = text_or_nothing(vision, "model_type");
+  return found == type
+             ? Result<Family>(tower())
+             : unsupported("expected " + std::string(type) + ", found " + shown(found), vision.context("model_type"));
+}
+
 Result<Family> siglip_tower_of(const Config& vision) {
-  const std::string type = text_or_nothing(vision, "model_type");
-  return type == "siglip_vision_model"
-             ? Result<Family>(siglip_tower())
-             : Result<Family>(
-                   unsupported("expected siglip_vision_model, found " + shown(type), vision.context("model_type")));
+  return tower_of_type(vision, "siglip_vision_model", siglip_tower);
 }
 Family siglip2_tower(const std::vector<std::string_view>& prefixes) {
   Family family = siglip2("siglip2_vision_model", prefixes);

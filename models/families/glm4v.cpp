@@ -1,5 +1,7 @@
 // GLM-4.1V and GLM-4.6V Flash: Qwen2-VL's patches and rotation with a learned position table, a convolution over each cell, and a text with
-// norms on both sides of its branches and rotary pairs of neighbouring channels.
+// norms on both sides of its branches and rotary pairs of neighbouring channels. GLM-4.5V: another text, with Llama's
+// norms and pairs and with the experts of GLM-4.5.
+#include "models/families/engine/layer_kinds.h"
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 
@@ -66,6 +68,40 @@ Family glm_text() {
   return family;
 }
 
+Status finish_glm_experts(const CheckpointFiles& checkpoint, Plan& plan) {
+  LOCUS_CHECK(check_fixed_fields(checkpoint.config, {{"use_qk_norm", {false}}}));
+  LOCUS_TRY(const double fraction, rotated_fraction(checkpoint.config, 0.5));
+  LOCUS_CHECK(set_rope(checkpoint.config, plan, 10000.0, "half", fraction));
+  return set_dense_layers(checkpoint.config, plan, 1, "n_shared_experts");
+}
+
+Family glm_moe_text() {
+  Family family = llama("glm4v_moe_text");
+  family.fixed = [](Draft& draft) {
+    draft.layer.feed_forward.experts.router = transformer::Router::kSigmoid;
+    draft.layer.feed_forward.experts.correction = true;
+  };
+  std::erase_if(family.fields, [](const Field& field) { return field.names.front() == "attention_bias"; });
+  family.set({{"attention_bias"}, slot::qkv_bias, true});
+  family.set({{"rms_norm_eps"}, slot::norm_eps, 1e-5});
+  family.set({{"moe_intermediate_size"}, slot::inner, std::int64_t{1408}});
+  family.set({{"n_routed_experts", "num_local_experts"}, slot::experts, std::int64_t{128}});
+  family.set({{"num_experts_per_tok"}, slot::chosen_experts, std::int64_t{8}});
+  family.set({{"n_group"}, slot::expert_groups, std::int64_t{1}});
+  family.set({{"topk_group"}, slot::chosen_groups, std::int64_t{1}});
+  family.set({{"routed_scaling_factor"}, slot::expert_factor, 1.0});
+  family.set({{"norm_topk_prob"}, slot::normalised_experts, true});
+  family.names.insert(
+      family.names.end(),
+      {{"layers.N.feed_forward.experts.J.{gate,up,down}", "layers.N.mlp.experts.J.{gate,up,down}_proj"},
+       {"layers.N.feed_forward.shared.{gate,up,down}", "layers.N.mlp.shared_experts.{gate,up,down}_proj"},
+       {"layers.N.feed_forward.router", "layers.N.mlp.gate"},
+       {"layers.N.feed_forward.correction", "layers.N.mlp.gate.e_score_correction_bias"}});
+  name_stacked_experts(family);
+  family.finish = finish_glm_experts;
+  return family;
+}
+
 Status finish_glm4v(const CheckpointFiles& checkpoint, const Config& vision, Plan& text, VisionPlan& plan) {
   LOCUS_CHECK(check_sections(checkpoint, text));
   LOCUS_TRY(const std::int64_t inner, integer_or(vision, "intermediate_size", 13696));
@@ -88,7 +124,10 @@ const VisionTable kGlm4vTable{
     .tower = [](const Config&) { return Result<Family>(glm_tower()); },
     .tower_tensors = {{"model.visual."}, {}},
     .text_tensors = {{"model.language_model."}, "embed_tokens.weight"},
-    .text = [](const CheckpointFiles&, const Config&) { return Result<Family>(glm_text()); },
+    .text =
+        [](const CheckpointFiles& files, const Config&) {
+          return Result<Family>(model_type(files) == "glm4v_moe" ? glm_moe_text() : glm_text());
+        },
     .connector_tensors = {{"model.visual."}, "downsample.weight"},
     .finish = finish_glm4v,
 };
@@ -97,6 +136,8 @@ const VisionTable kGlm4vTable{
 
 const Family kGlm4v{.name = "glm4v",
                     .read = [](const CheckpointFiles& checkpoint) { return read_vision(checkpoint, kGlm4vTable); }};
+const Family kGlm4vMoe{.name = "glm4v_moe",
+                       .read = [](const CheckpointFiles& checkpoint) { return read_vision(checkpoint, kGlm4vTable); }};
 const Family kGlm46v{.name = "glm46v",
                      .read = [](const CheckpointFiles& checkpoint) { return read_vision(checkpoint, kGlm4vTable); }};
 

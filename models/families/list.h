@@ -61,6 +61,7 @@ extern const Family kGemma4Unified;
 extern const Family kGemma4Vision;
 extern const Family kGlm46v;
 extern const Family kGlm4v;
+extern const Family kGlm4vMoe;
 extern const Family kGlmMoeDsa;
 extern const Family kGpt2;
 extern const Family kGptj;
@@ -140,6 +141,7 @@ extern const Family kQwen3;
 extern const Family kQwen3Moe;
 extern const Family kQwen3Next;
 extern const Family kQwen3Vl;
+extern const Family kQwen3VlMoe;
 extern const Family kRecurrentGemma;
 extern const Family kRoberta;
 extern const Family kRoformer;
@@ -196,6 +198,9 @@ Status set_fused_rows(const Config& config, Plan& plan);
 
 // Names the matrices of experts that a file stacks in two tensors, gate_up_proj and down_proj.
 void name_stacked_experts(Family& family);
+// The table of Qwen3-VL-MoE's text, with the layout that this file's experts have. Errors: kBadInput for a config
+// without hidden_size or moe_intermediate_size.
+Result<Family> qwen3_vl_moe_text(const CheckpointFiles& checkpoint, const Config& text);
 
 // ---- gpt2.cpp
 
@@ -237,7 +242,9 @@ void leave_out_last_norm(Plan& plan);
 // The towers of CLIP and SigLIP within a larger file; their names follow "vision_model.".
 Family clip_tower();
 Family siglip_tower();
-// The same, where this is the model_type of a tower's configuration. Errors: kUnsupported for another.
+// This tower, where a tower's configuration has that model_type. Errors: kUnsupported for another.
+Result<Family> tower_of_type(const Config& vision, std::string_view type, Family (*tower)());
+// The same of siglip_tower().
 Result<Family> siglip_tower_of(const Config& vision);
 // SigLIP's tower without that prefix (Idefics 3).
 Family plain_siglip_tower();

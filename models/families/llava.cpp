@@ -105,18 +105,11 @@ Status finish_vipllava(const CheckpointFiles& checkpoint, const Config& vision, 
 }
 
 Result<Family> onevision_tower(const Config& vision) {
-  const std::string type = text_or_nothing(vision, "model_type");
-  return type == "siglip_vision_model"
-             ? Result<Family>(plain_siglip_tower())
-             : Result<Family>(
-                   unsupported("expected siglip_vision_model, found " + shown(type), vision.context("model_type")));
+  return tower_of_type(vision, "siglip_vision_model", plain_siglip_tower);
 }
 
 Result<Family> llava_next_tower(const Config& vision) {
-  const std::string type = text_or_nothing(vision, "model_type");
-  return type == "clip_vision_model" ? Result<Family>(clip_tower())
-                                     : Result<Family>(unsupported("expected clip_vision_model, found " + shown(type),
-                                                                  vision.context("model_type")));
+  return tower_of_type(vision, "clip_vision_model", clip_tower);
 }
 
 const VisionTable kLlavaTable = llava_names("linear_1.weight", {.tower = llava_tower, .finish = finish_llava});

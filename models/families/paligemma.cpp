@@ -34,8 +34,12 @@ Status finish_paligemma(const CheckpointFiles& checkpoint, const Config& /*visio
   return {};
 }
 
+// Refuses two fields that the library's class with pictures reads otherwise than its text alone: with the first it stays
+// causal in half of the window, with the second it has no windows. No published model has either.
 Status finish_gemma3_vision(const CheckpointFiles& checkpoint, const Config& /*vision*/, Plan& text, VisionPlan& plan) {
   const Config& config = checkpoint.config;
+  LOCUS_CHECK(check_fixed_fields(
+      config, {{"text_config.use_bidirectional_attention", {false}}, {"text_config.is_causal", {true}}}));
   LOCUS_TRY(const std::int64_t tokens, integer_or(config, "mm_tokens_per_image", 256));
   const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(tokens))));
   const std::int64_t rows = plan.tower.spec.image.rows;

@@ -1,5 +1,7 @@
-// Qwen3: Llama with q and k normalised per head. Qwen3-MoE and Qwen2-MoE: experts in most layers.
+// Qwen3: Llama with q and k normalised per head. Qwen3-MoE, Qwen2-MoE and the text of Qwen3-VL-MoE: experts in most layers.
 #include <algorithm>
+#include <string>
+#include <string_view>
 
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
@@ -53,6 +55,20 @@ void add_experts(Family& family) {
   family.finish = finish_experts;
 }
 
+// Whether the first tensor with this ending is [E, parts · rows, columns]: as it is, else transposed.
+Layout experts_layout(const CheckpointFiles& checkpoint, std::string_view ending, std::int64_t parts, std::int64_t rows,
+                      std::int64_t columns) {
+  if (checkpoint.tensors == nullptr) {
+    return Layout::kTransposed;
+  }
+  const auto& tensors = checkpoint.tensors->tensors();
+  const auto found =
+      std::find_if(tensors.begin(), tensors.end(), [&](const auto& each) { return each.name.ends_with(ending); });
+  const bool same = found != tensors.end() && found->shape.size() == 3 && found->shape[1] % parts == 0 &&
+                    found->shape[1] / parts == rows && found->shape[2] == columns;
+  return same ? Layout::kAsIs : Layout::kTransposed;
+}
+
 }  // namespace
 
 const Family kQwen3 = [] {
@@ -71,6 +87,27 @@ const Family kQwen3Moe = [] {
   add_experts(family);
   return family;
 }();
+
+// Weights of the chosen experts always add up to 1, whatever norm_topk_prob says. As in the library, matrices are taken
+// as they are where the shape allows it: transformers 5 saves [E, out, in], published files have [E, in, out].
+Result<Family> qwen3_vl_moe_text(const CheckpointFiles& checkpoint, const Config& text) {
+  LOCUS_TRY(const std::int64_t width, text.integer("hidden_size"));
+  LOCUS_TRY(const std::int64_t inner, text.integer("moe_intermediate_size"));
+  Family family = kQwen3Moe;
+  family.fixed = [](Draft& draft) {
+    norm_heads(draft);
+    draft.layer.feed_forward.experts.normalised = true;
+  };
+  std::erase_if(family.fields, [](const Field& field) { return field.names.front() == "norm_topk_prob"; });
+  const std::string to = "layers.N.feed_forward.experts.J.";
+  const std::string from = "layers.N.mlp.experts.";
+  const Layout joined = experts_layout(checkpoint, "mlp.experts.gate_up_proj", 2, inner, width);
+  const Layout down = experts_layout(checkpoint, "mlp.experts.down_proj", 1, width, inner);
+  family.names.push_back({to + "gate.weight", from + "gate_up_proj", joined, {.index = 0, .of = 2, .stacked = true}});
+  family.names.push_back({to + "up.weight", from + "gate_up_proj", joined, {.index = 1, .of = 2, .stacked = true}});
+  family.names.push_back({to + "down.weight", from + "down_proj", down, {.stacked = true}});
+  return family;
+}
 
 const Family kQwen2Moe = [] {
   Family family = llama("qwen2_moe");

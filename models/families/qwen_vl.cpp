@@ -215,7 +215,9 @@ Result<Plan> read_qwen25(const CheckpointFiles& checkpoint) {
 Result<Plan> read_qwen3(const CheckpointFiles& checkpoint) {
   VisionTable table = qwen_table();
   table.tower = [](const Config&) { return Result<Family>(tower3()); };
-  table.text = [](const CheckpointFiles&, const Config& text) { return family_named("qwen3", text); };
+  table.text = [](const CheckpointFiles& files, const Config& text) {
+    return model_type(files) == "qwen3_vl_moe" ? qwen3_vl_moe_text(files, text) : family_named("qwen3", text);
+  };
   table.flat = false;
   table.connector_tensors.anchor = "merger.linear_fc1.weight";
   table.finish = finish_qwen3;
@@ -312,6 +314,12 @@ const std::vector<std::string_view> kQwenHarmless{
 const Family kQwen2Vl{.name = "qwen2_vl", .read = read_qwen2, .harmless = kQwenHarmless};
 const Family kQwen25Vl{.name = "qwen2_5_vl", .read = read_qwen25, .harmless = kQwenHarmless};
 const Family kQwen3Vl{.name = "qwen3_vl", .read = read_qwen3, .harmless = kQwenHarmless};
+const Family kQwen3VlMoe = [] {
+  Family family{.name = "qwen3_vl_moe", .read = read_qwen3, .harmless = kQwenHarmless};
+  family.harmless.insert(family.harmless.end(),
+                         {"text_config.norm_topk_prob", "text_config.rope_parameters.mrope_interleaved"});
+  return family;
+}();
 const std::vector<std::string_view> kQwen35Harmless = [] {
   std::vector<std::string_view> all = kQwenHarmless;
   all.insert(all.end(), {"text_config.rope_parameters.mrope_interleaved", "text_config.mamba_ssm_dtype",

@@ -62,7 +62,7 @@ struct Preprocessing {
   std::array<std::uint8_t, 3> ground{0, 0, 0};  // kPadded: the colour beside the picture
   std::int64_t tile = 0;                        // kTiles: side of the tower's input in pixels
   bool split = true;             // kTiles, kTokens: larger pictures become tiles, followed by the whole picture
-  std::int64_t patch = 1;        // kTokens: pixels along a side of a patch,
+  std::int64_t patch = 1;        // kTokens, kCells: pixels along a side of a patch,
   std::int64_t cell = 1;         // and of a cell, which must be the model's
   double tolerance = 1;          // kTokens: a picture is cut where its cells have more than this times `most_pixels`
   bool whole = true;             // kTokens: the whole picture follows its tiles

@@ -170,10 +170,11 @@ Result<std::int64_t> within_limits(const JsonObject& object, const char* name, s
                                            : object.wrong(name, std::to_string(least) + " to " + std::to_string(most));
 }
 
+constexpr std::int64_t kLargestCell = 64;  // patches along a side, as a connector joins them
+
 // LFM2-VL: numbers of cells, and tiles of a picture that has far more of them.
 Status read_tokens(const JsonObject& object, Preprocessing& options) {
   constexpr std::int64_t kMaxTokens = std::int64_t{1} << 20;
-  constexpr std::int64_t kLargestCell = 64;  // patches along a side, as a connector joins them
   constexpr double kMaxTolerance = 1e6;
   options.resize = true;  // whatever do_resize says, as in the library
   LOCUS_TRY(options.patch, within_limits(object, "encoder_patch_size", 16, 1, kLargestSide));
@@ -231,6 +232,9 @@ Status read_rule(const JsonObject& object, const RuleOf& rule, Preprocessing& op
   }
   if (rule.rule == ResizeRule::kCells) {
     constexpr std::array<std::int64_t, 5> kCounts{70, 140, 280, 560, 1120};
+    LOCUS_TRY(options.patch, within_limits(object, "patch_size", 16, 1, kLargestSide));
+    LOCUS_TRY(const std::int64_t pooled, within_limits(object, "pooling_kernel_size", 3, 1, kLargestCell));
+    options.cell = options.patch * pooled;
     LOCUS_TRY(options.most_patches, object.integer("max_soft_tokens", 280));
     const bool known = std::find(kCounts.begin(), kCounts.end(), options.most_patches) != kCounts.end();
     return known ? Status() : object.wrong("max_soft_tokens", "70, 140, 280, 560 or 1120");

@@ -29,7 +29,7 @@ struct Context {
   const PanelLayout& place;
   const Style& style;
   MarkList& marks;
-  std::vector<Rect> labels{};  // of markers so far, so that the next does not cover them
+  std::vector<Rect> labels;  // of markers so far, so that the next does not cover them
 };
 
 // Estimates a number's width, in text sizes, without metrics: in the figures' typeface a digit is 0.636 wide and a
@@ -450,7 +450,7 @@ double bar_opacity(const Panel& panel) {
 }
 
 void add_layers(const Panel& panel, const PanelLayout& place, const Style& style, MarkList& marks) {
-  Context context{panel, place, style, marks};
+  Context context{panel, place, style, marks, {}};
   for (std::size_t n = 0; n < panel.layers.size(); ++n) {
     const Color color = layer_color(panel, n, style);
     std::visit([&](const auto& layer) { add_layer(layer, color, context); }, panel.layers[n]);

@@ -139,6 +139,17 @@ TEST(FamiliesVlmFields, WrongOnesAreRefusedByName) {
       {"qwen3_5", "/image_token_id", "-1", "image_token_id"},
       {"qwen3_5", "/video_token_id", "\"x\"", "video_token_id"},
       {"qwen3_5_moe", "/text_config/num_experts_per_tok", "5", "expected"},
+      {"qwen3_vl_moe", "/text_config/num_experts_per_tok", "5", "expected"},
+      {"qwen3_vl_moe", "/text_config/moe_intermediate_size", "", "moe_intermediate_size"},
+      {"qwen3_vl_moe", "/text_config/moe_intermediate_size", "20", "experts"},
+      {"qwen3_vl_moe", "/text_config/rope_parameters/mrope_section", "", "mrope_section"},
+      {"qwen3_vl_moe", "/vision_config/deepstack_visual_indexes", "[0, 3]", "deepstack_visual_indexes"},
+      {"glm4v_moe", "/text_config/use_qk_norm", "true", "use_qk_norm"},
+      {"glm4v_moe", "/text_config/rope_parameters/mrope_section", "[3, 1, 3]", "sections"},
+      {"glm4v_moe", "/text_config/rope_parameters/mrope_section", "", "mrope_section"},
+      {"glm4v_moe", "/text_config/n_group", "3", "groups"},
+      {"glm4v_moe", "/text_config/num_experts_per_tok", "5", "expected"},
+      {"glm4v_moe", "/text_config/first_k_dense_replace", "-1", "first_k_dense_replace"},
       {"glm46v", "/text_config/rope_parameters/mrope_section", "[2, 4, 3]", "sections"},
       {"glm46v", "/text_config/rope_parameters/mrope_section", "", "mrope_section"},
       {"glm46v", "/text_config/rope_parameters/partial_rotary_factor", "0.5", "sections"},
@@ -158,6 +169,10 @@ TEST(FamiliesVlmFields, WrongOnesAreRefusedByName) {
       {"lfm2_vl", "/text_config/layer_types", "[\"conv\"]", "layer_types"},
       {"lfm2_vl", "/text_config/conv_L_cache", "0", "conv_L_cache"},
       {"lfm2_vl", "/text_config/model_type", "\"lfm9\"", "model_type"},
+      {"gemma3", "/text_config/use_bidirectional_attention", "true",
+       "text_config.use_bidirectional_attention: expected false, found true"},
+      {"gemma3", "/text_config/use_bidirectional_attention", "1", "use_bidirectional_attention"},
+      {"gemma3", "/text_config/is_causal", "false", "text_config.is_causal: expected true, found false"},
       {"gemma4", "/vision_config/rope_parameters/rope_type", "\"yarn\"", "rope_type"},
       {"gemma4", "/vision_config/rope_parameters/rope_theta", "1", "base"},
       {"gemma4", "/vision_config/head_dim", "10", "expected"},
@@ -272,6 +287,34 @@ TEST(FamiliesVlmFields, OtherFieldsOfGemma4GiveTheLibrarysLogits) {
   EXPECT_NE(missing.error().find("std_bias"), std::string::npos) << missing.error();
 }
 
+// Where the processor counts other cells than the model, pictures are refused; pixels of the model's own still run.
+TEST(FamiliesVlmFields, ProcessorsOfGemma4CountTheModelsCells) {
+  auto pictures = test::pictured_input("gemma4", true);
+  auto pixels = test::pictured_input("gemma4");
+  ASSERT_TRUE(pictures.ok() && pixels.ok());
+  for (const auto& [field, value, said] : std::vector<std::tuple<std::string, json, std::string>>{
+           {"patch_size", 8, "patch_size: expected that of the model, 4, found 8"},
+           {"patch_size", nullptr, "patch_size: expected that of the model, 4, found 16"},  // the library's default
+           {"pooling_kernel_size", 2, "pooling_kernel_size: expected that of the model, 3, found 2"}}) {
+    SCOPED_TRACE(said);
+    const ChangedVlm changed("gemma4");
+    std::ifstream file(test::pictured_folder("gemma4") / "preprocessor_config.json");
+    json fields = json::parse(file);
+    value.is_null() ? static_cast<void>(fields.erase(field)) : static_cast<void>(fields[field] = value);
+    std::ofstream(changed.path() / "preprocessor_config.json") << fields.dump();
+    const auto model = test::open_model(changed.path());
+    ASSERT_NE(model, nullptr);
+    ASSERT_FALSE(model->info().warnings.empty());
+    EXPECT_NE(model->info().warnings.front().find(said), std::string::npos) << model->info().warnings.front();
+    const auto refused = model->run(*pictures, models::RunOptions{});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().describe().find("preprocessor_config.json"), std::string::npos)
+        << refused.error().describe();
+    EXPECT_NE(refused.error().describe().find(said), std::string::npos) << refused.error().describe();
+    EXPECT_TRUE(model->run(*pixels, models::RunOptions{}).ok());
+  }
+}
+
 // Bounds of products: four numbers each, of which no largest is below its least.
 TEST(FamiliesVlmFields, BoundsOfGemma4sTowerAreChecked) {
   const std::string product = "model.vision_tower.encoder.layers.1.mlp.up_proj.";
@@ -356,6 +399,28 @@ TEST(FamiliesVlmFields, StackedExpertsOfQwen35) {
   EXPECT_CLOSE(changed.logits(), test::Golden("families-vlm/qwen3_5_moe/expected")["logits"], kFieldsTolerance);
 }
 
+// Published files have both matrices of an expert as inputs × outputs, transformers 5 saves outputs × inputs; the weights
+// of chosen experts add up to 1 whatever the file says. Both as in the library, of which this was run too.
+TEST(FamiliesVlmFields, ExpertsOfQwen3VlInEitherDirection) {
+  const at::Tensor logits = test::Golden("families-vlm/qwen3_vl_moe/expected")["logits"];
+  const ChangedVlm turned("qwen3_vl_moe");
+  turned.tensors([](const test::Tensors& tensors) {
+    test::Tensors others = tensors;
+    for (const int layer : {0, 2}) {
+      for (const char* const matrix : {"gate_up_proj", "down_proj"}) {
+        at::Tensor& experts =
+            others.at("model.language_model.layers." + std::to_string(layer) + ".mlp.experts." + matrix);
+        experts = experts.transpose(1, 2).contiguous();
+      }
+    }
+    return others;
+  });
+  EXPECT_CLOSE(turned.logits(), logits, kFieldsTolerance);
+  const ChangedVlm plain("qwen3_vl_moe");
+  plain.config([](json& config) { config["text_config"]["norm_topk_prob"] = false; });
+  EXPECT_CLOSE(plain.logits(), logits, kFieldsTolerance);
+}
+
 // The projector's norm and biases may be absent; towers of older files have one more component in their names.
 TEST(FamiliesVlmFields, ProjectorsOfLfm2WithoutNormAndBiases) {
   const test::Golden golden("families-vlm/lfm2_vl/expected");
@@ -383,7 +448,7 @@ TEST(FamiliesVlmFields, ProjectorsOfLfm2WithoutNormAndBiases) {
 // The text of a type without a table is read alone, by the table of text_config: the same maps of a text without
 // pictures.
 TEST(FamiliesVlmFields, TheTextAloneIsTheSame) {
-  for (const char* const family : {"qwen3_5", "qwen3_5_moe", "glm46v", "lfm2_vl", "gemma4"}) {
+  for (const char* const family : {"qwen3_5", "qwen3_5_moe", "qwen3_vl_moe", "glm46v", "lfm2_vl", "gemma4"}) {
     SCOPED_TRACE(family);
     const ChangedVlm changed(family);
     changed.config([](json& config) { config["model_type"] = "a_new_type"; });

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Remakes families-vlm/qwen3_5, qwen3_5_moe and glm46v with the installed transformers: tiny random checkpoints as that
-library saves them, two pictures, and what its classes give for them.
+"""Remakes families-vlm/qwen3_5, qwen3_5_moe, qwen3_vl_moe, glm46v and glm4v_moe with the installed transformers: tiny
+random checkpoints as that library saves them, two pictures, and what its classes give for them.
 
-usage: make_vlm_newer.py [qwen3_5 | qwen3_5_moe | glm46v]...
+usage: make_vlm_newer.py [qwen3_5 | qwen3_5_moe | qwen3_vl_moe | glm46v | glm4v_moe]...
 
 Needs torch, transformers 5 and pillow before 13 (see make_vlm_tiles.py); made with torch 2.13.0, transformers 5.24.0
 and pillow 12.3.0. expected.safetensors has the tensors of its neighbours (input_ids, mm_mask, pixel_values,
-image_grid_thw, vision.layers.N.attention, vision.output, image_embeds, position_ids, layers.N.attention of the layers
+image_grid_thw, vision.layers.N.attention, vision.output, image_embeds, deepstack.N, position_ids, layers.N.attention of the layers
 that have a map, logits), and the states entering each layer: vision.layers.N.hidden, layers.N.hidden; of qwen3_5 also
 logits.without_sections, those of the file without mrope_section. Computed in float64, stored in float32; the rotations
 themselves and the gated delta rule are float32 in the library."""
@@ -21,6 +21,7 @@ import torch
 from PIL import Image
 from safetensors.torch import save_file
 from transformers import CONFIG_MAPPING, AutoModelForImageTextToText
+from transformers.models.glm4v.image_processing_pil_glm4v import Glm4vImageProcessorPil
 from transformers.models.glm46v.image_processing_pil_glm46v import Glm46VImageProcessorPil
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
@@ -45,10 +46,23 @@ GLM_TEXT = dict(vocab_size=76, hidden_size=64, intermediate_size=48, num_hidden_
                 rope_parameters=dict(rope_type="default", rope_theta=10000, mrope_section=[2, 4, 2]))
 GLM_VISION = dict(hidden_size=32, depth=2, num_heads=2, intermediate_size=40, patch_size=4, image_size=20, out_hidden_size=64,
                   spatial_merge_size=2, temporal_patch_size=2, rope_parameters=dict(rope_type="axial", rope_theta=100.0))
+# A dense layer between those with experts, of sizes that tell both directions of their matrices apart.
+QWEN3_TEXT = dict(
+    vocab_size=76, hidden_size=32, num_hidden_layers=3, num_attention_heads=2, num_key_value_heads=1, head_dim=24,
+    max_position_embeddings=512, intermediate_size=40, mlp_only_layers=[1], num_experts=4, num_experts_per_tok=2,
+    moe_intermediate_size=24, rope_parameters=dict(rope_type="default", rope_theta=100.0, mrope_section=[5, 4, 3],
+                                                   mrope_interleaved=True))
+# Half of a head's channels turn, in uneven sections; two groups of experts, of which one is chosen.
+GLM_MOE_TEXT = dict(
+    GLM_TEXT, hidden_size=32, num_attention_heads=2, num_key_value_heads=1, head_dim=32, moe_intermediate_size=24, n_routed_experts=8, num_experts_per_tok=2,
+    n_shared_experts=2, n_group=2, topk_group=1, routed_scaling_factor=1.5,
+    rope_parameters=dict(rope_type="default", rope_theta=100.0, partial_rotary_factor=0.5, mrope_section=[3, 1, 4]))
 MODELS = {
     "qwen3_5": (dict(QWEN_TEXT, intermediate_size=48), QWEN_VISION, "vision"),
     "qwen3_5_moe": ({**QWEN_TEXT, **EXPERTS, "num_hidden_layers": 2, "layer_types": QWEN_TEXT["layer_types"][:2]}, QWEN_VISION, "vision"),
+    "qwen3_vl_moe": (QWEN3_TEXT, dict(QWEN_VISION, depth=3, deepstack_visual_indexes=[0, 1]), "vision"),
     "glm46v": (GLM_TEXT, GLM_VISION, "image"),
+    "glm4v_moe": (GLM_MOE_TEXT, dict(GLM_VISION, out_hidden_size=32), "image"),
 }
 
 
@@ -75,6 +89,9 @@ def model_of(name):
     torch.manual_seed(11)
     model = AutoModelForImageTextToText.from_config(config, attn_implementation="eager")
     with torch.no_grad():
+        for key, each in model.named_buffers():
+            if key.endswith("e_score_correction_bias"):
+                each.copy_(torch.randn(each.shape) * 0.3)
         for key, each in model.named_parameters():
             about_one = key.endswith("norm.weight") or (each.ndim == 1 and key.endswith("weight"))
             each.copy_(torch.randn(each.shape) * (0.3 if each.ndim == 1 else 1 / each[0].numel() ** 0.5) + (1 if about_one else 0))
@@ -83,15 +100,16 @@ def model_of(name):
 
 def processor_of(name):
     """The rules of Qwen's processor, and of GLM-4V's, in a file as published ones are."""
-    glm = name == "glm46v"
+    glm = name.startswith("glm")
     size = {"shortest_edge": 64, "longest_edge": 8192}
     config = {"do_resize": True, "size": size, "resample": 3, "do_rescale": True, "rescale_factor": 1 / 255, "do_normalize": True,
               "image_mean": [0.48145466, 0.4578275, 0.40821073] if glm else [0.5, 0.5, 0.5],
               "image_std": [0.26862954, 0.26130258, 0.27577711] if glm else [0.5, 0.5, 0.5],
               "do_convert_rgb": True, "patch_size": 4, "temporal_patch_size": 2, "merge_size": 2}
-    kind = Glm46VImageProcessorPil if glm else Qwen2VLImageProcessorPil
-    written = {**config, "image_processor_type": "Glm46VImageProcessor" if glm else "Qwen2VLImageProcessorFast",
-               "processor_class": "Glm46VProcessor" if glm else "Qwen3VLProcessor"}
+    kind, processor = {"glm46v": (Glm46VImageProcessorPil, "Glm46V"), "glm4v_moe": (Glm4vImageProcessorPil, "Glm4v")}.get(
+        name, (Qwen2VLImageProcessorPil, "Qwen3VL"))
+    written = {**config, "image_processor_type": f"{processor}ImageProcessor" if glm else "Qwen2VLImageProcessorFast",
+               "processor_class": f"{processor}Processor"}
     return kind(**config), written
 
 
@@ -168,16 +186,19 @@ def make(name):
     tower_states, text_states = states_entering(tower.blocks), states_entering(text.layers)
     tower_maps = watched_maps(tower, tower.blocks)
     ends = {}
-    (tower.post_layernorm if name == "glm46v" else tower.blocks[-1]).register_forward_hook(
+    (tower.post_layernorm if name.startswith("glm") else tower.blocks[-1]).register_forward_hook(
         lambda _, given, end: ends.update(tower=end))
     tower.merger.register_forward_hook(lambda _, given, end: ends.update(connector=end))
+    mergers = getattr(tower, "deepstack_merger_list", [])
+    for n, each in enumerate(mergers):
+        each.register_forward_hook(lambda _, given, end, n=n: ends.update({f"deepstack.{n}": end}))
     text.rotary_emb.register_forward_pre_hook(
         lambda _, given, named: ends.update(places=(given + (named.get("position_ids"),))[1]), with_kwargs=True)
     with torch.no_grad():
         out = model(**inputs, output_attentions=True)
     expected = {"input_ids": given[0], "mm_mask": kinds[0].long(), "pixel_values": pixels, "image_grid_thw": grids.long(),
                 "vision.output": ends["tower"], "image_embeds": ends["connector"], "position_ids": ends["places"][-3:, 0].long(),
-                "logits": out.logits[0]}
+                "logits": out.logits[0], **{f"deepstack.{n}": ends[f"deepstack.{n}"] for n in range(len(mergers))}}
     for n, (maps, states) in enumerate(zip(tower_maps, tower_states)):
         assert len(maps) == len(PICTURES)
         expected[f"vision.layers.{n}.attention"] = torch.stack([torch.block_diag(*each) for each in zip(*maps)])

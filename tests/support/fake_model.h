@@ -32,6 +32,7 @@ struct FakeShape {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t registers = 0;
+  std::string dtype = "float32";  // says that its weights are stored so
 };
 
 class FakeTrace : public models::Trace {
@@ -56,7 +57,7 @@ class FakeTrace : public models::Trace {
     info_.vocabulary = 256;
     info_.trained_length = shape_.trained_length;
     info_.parameters = 123456;
-    info_.dtype = "float32";
+    info_.dtype = shape_.dtype;
     info_.tokenizer = true;
     if (shape_.rows > 0) {
       make_image();

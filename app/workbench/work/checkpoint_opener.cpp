@@ -159,9 +159,8 @@ void CheckpointOpener::opened(int id, Result<std::shared_ptr<const models::Model
     Q_EMIT failed(model.error());
   } else {
     checkpoint->model = *std::move(model);
-    const models::ModelInfo& info =
-        checkpoint->model->info();  // names the layers that an override reaches, and a family that is not verified
-    if (checkpoint->entry.overrides != models::Overrides() || !info.unverified.empty()) {
+    const models::ModelInfo& info = checkpoint->model->info();
+    if (session::label_of(checkpoint->entry, &info) != session::label_of(checkpoint->entry)) {
       list_.rename(*checkpoint, &info);
     }
     Q_EMIT ready(id);

@@ -275,7 +275,8 @@ class Writer {
         {"tokens", text(tokens)},
         {"shape", text(shape)},
     };
-    if (json encoding = encoding_json(first_with_encoding()); encoding["name"] != "") {  // a file may have named none
+    if (json encoding = encoding_json(first_with_encoding());
+        !encoding["name"].get_ref<const std::string&>().empty()) {  // a file may have named none
       metadata["encoding"] = text(encoding);
     }
     const auto of_layers = [&](auto LayerInfo::*member) {

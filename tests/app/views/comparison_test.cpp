@@ -199,6 +199,25 @@ TEST(Comparison, APinnedQuerysRowHasItsOwnNumbers) {
   EXPECT_NE(figure->panels[2].note.find(wanted), std::string::npos) << figure->panels[2].note << " " << wanted;
 }
 
+TEST(Comparison, FormatsOfQuantisedWeightsAreNamedOnce) {
+  const session::CheckpointEntry entry;
+  models::ModelInfo opened;
+  opened.name = "model.gguf";
+  for (const char* const plain : {"", "float64", "float32", "float16", "bfloat16"}) {
+    opened.dtype = plain;
+    EXPECT_EQ(session::label_of(entry, &opened), "");
+  }
+  for (const std::string format : {"Q4_K", "MXFP4", "F8_E4M3", "AWQ 4-bit", "GPTQ 4-bit"}) {
+    opened.dtype = format;
+    EXPECT_EQ(session::label_of(entry, &opened), " " + format);
+  }
+  opened.name = "SmolLM2-135M-q4_k_m.gguf";
+  opened.dtype = "Q4_K";
+  EXPECT_EQ(session::label_of(entry, &opened), "");
+  opened.dtype = "Q6_K";
+  EXPECT_EQ(session::label_of(entry, &opened), " Q6_K");
+}
+
 TEST(Comparison, AColumnsOwnTextIsKeptInFilesAndNames) {
   session::CheckpointEntry entry;
   entry.path = "/there/text-rope";

@@ -18,6 +18,7 @@ Result<std::shared_ptr<const models::Model>> open_fake(const std::filesystem::pa
   shape.name = path.filename().string();
   shape.layers = path.filename() == "deep" ? 9 : 3;
   shape.unverified = path.filename() == "strange" ? "family" : "";
+  shape.dtype = path.filename() == "coarse" ? "Q4_K" : "float32";
   return std::shared_ptr<const models::Model>(std::make_shared<test::FakeModel>(shape));
 }
 
@@ -105,6 +106,18 @@ TEST_F(Columns, AFamilyThatIsNotVerifiedStandsBesideTheName) {
   open("gentle");
   ASSERT_TRUE(settle());
   EXPECT_EQ(shown(), (Names{"strange (not verified)", "gentle"}));
+}
+
+TEST_F(Columns, TheFormatOfQuantisedWeightsStandsBesideTheName) {
+  type("one two");
+  open("coarse");
+  open("gentle");
+  session::CheckpointEntry base;
+  base.path = "coarse";
+  base.overrides.rope_base = 300;
+  columns_.open(base);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(shown(), (Names{"coarse Q4_K", "gentle", "coarse Q4_K base 300"}));
 }
 
 TEST_F(Columns, WhatDoesNotOpenSaysSoAndIsTriedAgain) {

@@ -464,6 +464,9 @@ TEST(Preprocess, WrongFieldsAreNamed) {
       {R"({"image_processor_type": "Lfm2VlImageProcessorFast", "min_tiles": 0})", "min_tiles"},
       {R"({"image_processor_type": "Lfm2VlImageProcessorFast", "tile_size": 500})", "tile_size"},
       {R"({"image_processor_type": "Lfm2VlImageProcessorFast", "tile_size": 0})", "tile_size"},
+      {R"({"image_processor_type": "Gemma4ImageProcessor", "patch_size": 0})", "patch_size"},
+      {R"({"image_processor_type": "Gemma4ImageProcessor", "patch_size": "4"})", "patch_size"},
+      {R"({"image_processor_type": "Gemma4ImageProcessor", "pooling_kernel_size": 65})", "pooling_kernel_size"},
       {R"([])", "object"},
       {R"({"a": 1, "a": 2})", "twice"},
   };
