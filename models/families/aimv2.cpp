@@ -66,4 +66,9 @@ const Family kAimv2Vision = [] {
   };
 }();
 
+const Family kAimv2{
+    .name = "aimv2",
+    .read = [](const CheckpointFiles& checkpoint) { return read_picture_half(kAimv2Vision, checkpoint); },
+    .harmless = {"text_config", "vision_config.use_head", "max_logit_scale"}};
+
 }  // namespace locus::families

@@ -140,25 +140,19 @@ Family siglip2(std::string_view name, const std::vector<std::string_view>& prefi
   return family;
 }
 
-// The image tower of a file with both towers; its sizes are under vision_config.
-Result<Plan> read_half(const Family& tower, const CheckpointFiles& checkpoint) {
-  CheckpointFiles inner = checkpoint;
-  LOCUS_TRY(inner.config, group(checkpoint.config, "vision_config"));
-  return read_table(tower, inner, inner.config);
-}
-
 Result<Plan> read_both(const CheckpointFiles& checkpoint) {
-  return read_half(model_type(checkpoint) == "clip" ? clip() : siglip(), checkpoint);
+  return read_picture_half(model_type(checkpoint) == "clip" ? clip() : siglip(), checkpoint);
 }
 
 Result<Plan> read_siglip2(const CheckpointFiles& checkpoint) {
-  return read_half(kSiglip2Vision, checkpoint);
+  return read_picture_half(kSiglip2Vision, checkpoint);
 }
 
 // transformers lets vision_config_dict, where it is an object, replace vision_config.
 Result<Plan> read_successor(const CheckpointFiles& checkpoint) {
   LOCUS_CHECK(check_fixed_fields(checkpoint.config, {{"vision_config_dict"}}));
-  return read_half(model_type(checkpoint) == "chinese_clip" ? kChineseClipVision : kMetaClip2Vision, checkpoint);
+  return read_picture_half(model_type(checkpoint) == "chinese_clip" ? kChineseClipVision : kMetaClip2Vision,
+                           checkpoint);
 }
 
 // The same with a prefix of another file.
@@ -172,6 +166,12 @@ Family nested(Family family) {
 }
 
 }  // namespace
+
+Result<Plan> read_picture_half(const Family& tower, const CheckpointFiles& checkpoint) {
+  CheckpointFiles inner = checkpoint;
+  LOCUS_TRY(inner.config, group(checkpoint.config, "vision_config"));
+  return read_table(tower, inner, inner.config);
+}
 
 Family clip_vision(std::string_view name) {
   return clip(name);

@@ -72,6 +72,7 @@ const std::vector<Family>& families() {
       kIdefics3Vision,
       kSmolVlmVision,
       kAimv2Vision,
+      kAimv2,
       kSiglip,
       kSiglipVision,
       kSiglip2,

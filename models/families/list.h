@@ -8,6 +8,7 @@
 
 namespace locus::families {
 
+extern const Family kAimv2;
 extern const Family kAimv2Vision;
 extern const Family kAyaVision;
 extern const Family kBailingHybrid;
@@ -234,6 +235,8 @@ Status shape_grid(transformer::Spec& spec, std::int64_t image_size, const Config
 // head; "" means that a head is required.
 Status read_classes(const CheckpointFiles& checkpoint, const std::string& head, transformer::Spec& spec);
 
+// The image tower of a file with both towers, whose sizes are under vision_config. Errors: those of the table.
+Result<Plan> read_picture_half(const Family& tower, const CheckpointFiles& checkpoint);
 // The table of CLIP's image tower, with another model_type.
 Family clip_vision(std::string_view name);
 // Makes the states before CLIP's last norm, which normalises the pooled class token alone, the outcome.

@@ -1,4 +1,5 @@
-// Qwen3: Llama with q and k normalised per head. Qwen3-MoE, Qwen2-MoE and the text of Qwen3-VL-MoE: experts in most layers.
+// Qwen3: Llama with q and k normalised per head. Qwen3-MoE, Qwen2-MoE and the text of Qwen3-VL-MoE: experts in most
+// layers.
 #include <algorithm>
 #include <string>
 #include <string_view>

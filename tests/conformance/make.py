@@ -64,7 +64,7 @@ COMPUTED = ("rotary_embeddings.inv_freq", "roformer.encoder.embed_positions.weig
             "self_attn.key_decay", "self_attn.diagonal_decay")  # though ESM-2, RoFormer and MiniMax 01 store it
 LARGEST = 5_000_000  # parameters of a tiny model
 PICTURES = set("""vit vit_mae vit_msn deit beit data2vec-vision dinov2 dinov2_with_registers dinov3_vit ijepa siglip_vision_model
-siglip2_vision_model clip_vision_model chinese_clip metaclip_2 siglip2 aimv2_vision_model pixtral hiera swin swinv2 yolos vitdet dpt pixio chinese_clip_vision_model mlcd
+siglip2_vision_model clip_vision_model chinese_clip metaclip_2 siglip2 aimv2_vision_model aimv2 pixtral hiera swin swinv2 yolos vitdet dpt pixio chinese_clip_vision_model mlcd
 mlcd_vision_model metaclip_2_vision_model internvl_vision idefics3_vision idefics2_vision smolvlm_vision blip_vision_model""".split())
 # Types that AutoModel has no class for.
 CLASSES = dict(metaclip_2_vision_model="MetaClip2VisionModel", idefics2_vision="Idefics2VisionTransformer")
