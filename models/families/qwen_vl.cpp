@@ -135,8 +135,21 @@ Status take_videos(const CheckpointFiles& checkpoint, image::VideoRule rule, Vis
   return {};
 }
 
+// The base of the text where no field of config.json names one: not that of the texts alone.
+void set_usual_base(const CheckpointFiles& checkpoint, Plan& text, double base) {
+  for (const std::string_view where : {"", "text_config."}) {
+    for (const std::string_view field : {"rope_theta", "rope_parameters.rope_theta", "rope_scaling.rope_theta"}) {
+      if (checkpoint.config.has(std::string(where) + std::string(field))) {
+        return;
+      }
+    }
+  }
+  text.spec.encodings.front().options.set("base", base);
+}
+
 Status finish_qwen2(const CheckpointFiles& checkpoint, const Config& /*vision*/, Plan& text, VisionPlan& plan) {
   LOCUS_CHECK(check_sections(checkpoint, text));
+  set_usual_base(checkpoint, text, 1e6);
   LOCUS_CHECK(take_videos(checkpoint, image::VideoRule::kIndex, plan));
   plan.connector = merger(plan, text, plan.tower.spec.norm, plan.tower.spec.depth(), false);
   plan.names = {
@@ -166,6 +179,7 @@ Status finish_qwen35(const CheckpointFiles& checkpoint, const Config& /*vision*/
 
 Status finish_qwen3(const CheckpointFiles& checkpoint, const Config& vision, Plan& text, VisionPlan& plan) {
   LOCUS_CHECK(check_sections(checkpoint, text));
+  set_usual_base(checkpoint, text, 5e5);
   LOCUS_CHECK(finish_qwen35(checkpoint, vision, text, plan));
   std::vector<std::int64_t> after{8, 16, 24};
   if (vision.has("deepstack_visual_indexes")) {

@@ -421,6 +421,31 @@ TEST(FamiliesVlmFields, ExpertsOfQwen3VlInEitherDirection) {
   EXPECT_CLOSE(plain.logits(), logits, kFieldsTolerance);
 }
 
+// Where no field names the base of the text, it is that of the library's composite types (5.24), not of the texts alone.
+TEST(FamiliesVlmFields, BasesOfQwensTextsWithoutAField) {
+  for (const auto& [name, base] : {std::pair{"qwen2_vl", 1e6}, {"qwen2_5_vl", 1e6}, {"qwen3_vl", 5e5}}) {
+    const auto logits = [name = name](const json& value) {
+      const ChangedVlm changed(name);
+      changed.config([&](json& config) {
+        json& text = config.contains("text_config") ? config["text_config"] : config;
+        text.erase("rope_theta");
+        for (const char* block : {"rope_parameters", "rope_scaling"}) {
+          if (text.contains(block) && text[block].is_object()) {
+            text[block].erase("rope_theta");
+          }
+        }
+        if (!value.is_null()) {
+          text["rope_theta"] = value;
+        }
+      });
+      return changed.logits();
+    };
+    const at::Tensor absent = logits(nullptr);
+    EXPECT_TRUE(absent.equal(logits(base))) << name;
+    EXPECT_FALSE(absent.equal(logits(10000.0))) << name;
+  }
+}
+
 // The projector's norm and biases may be absent; towers of older files have one more component in their names.
 TEST(FamiliesVlmFields, ProjectorsOfLfm2WithoutNormAndBiases) {
   const test::Golden golden("families-vlm/lfm2_vl/expected");
