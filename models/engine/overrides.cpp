@@ -345,6 +345,7 @@ Result<Overrides> apply_overrides(const Overrides& overrides, transformer::Spec&
   if (same_encodings(own, spec)) {
     applied = {};
     applied.fast = overrides.fast;
+    applied.half = overrides.half;
   }
   return applied;
 }

@@ -103,11 +103,8 @@ Message result_of(std::int64_t id, json body) {
   return message;
 }
 
-const json kNoOverrides = {{"rope_base", nullptr},
-                           {"rope_scaling", ""},
-                           {"rope_base_layers", ""},
-                           {"rope_scaling_layers", ""},
-                           {"fast", false}};
+const json kNoOverrides = {{"rope_base", nullptr},      {"rope_scaling", ""}, {"rope_base_layers", ""},
+                           {"rope_scaling_layers", ""}, {"fast", false},      {"half", ""}};
 
 TEST_F(FarFaults, AServerThatIsKilledLosesTheLineAndNothingElse) {
   const test::FarMachine machine(named_server());
@@ -390,6 +387,8 @@ TEST_F(FarFaults, AnswersThatDoNotHoldTogetherAreRefused) {
                      {"task_heads", json::array()},
                      {"labels", json::array()},
                      {"pooling", json::array()},
+                     {"logit_scale", nullptr},
+                     {"logit_bias", nullptr},
                      {"files", json::array()},
                      {"unexpected", json::array()},
                      {"unverified", ""},
