@@ -185,6 +185,8 @@ void OverrideOptions::declare(Arguments& arguments) {
                  "RoPE scaling to use instead of the checkpoint's: linear:S, ntk:S, dynamic:S, yarn:S, yarn-turns "
                  "(by the length of the input), proportional:P (this share of the pairs turns), clipped:N or "
                  "clipped:N:hard (the N slowest pairs turn slower, or not at all); layers as with --rope-base");
+  arguments.choice("--half", half_, {"picture", "text"},
+                   "half of a checkpoint with a picture tower and a text tower (CLIP, SigLIP) to open");
 }
 
 void OverrideOptions::declare_speed(Arguments& arguments) {
@@ -210,6 +212,7 @@ Result<models::Overrides> OverrideOptions::read() const {
     overrides.rope_scaling_layers = typed.second;
   }
   overrides.fast = speed_ == "fast";
+  overrides.half = half_ == "text" ? half_ : "";
   return overrides;
 }
 

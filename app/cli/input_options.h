@@ -49,6 +49,7 @@ class OverrideOptions {
   std::optional<std::string> rope_base_;
   std::string rope_scaling_;
   std::string speed_ = "exact";
+  std::string half_ = "picture";
 };
 
 // --edit, --edits.

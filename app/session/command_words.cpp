@@ -167,6 +167,9 @@ Result<Words> command_words(const Recipe& recipe) {
   if (first.overrides.fast) {
     add(words, "--speed", "fast");
   }
+  if (!first.overrides.half.empty()) {
+    add(words, "--half", first.overrides.half);
+  }
   for (const models::Edit& edit : first.edits) {
     add(words, "--edit", models::to_text(edit));
   }

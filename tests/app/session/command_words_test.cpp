@@ -75,6 +75,12 @@ TEST_F(CommandWords, NameTheLayersOfAnOverride) {
   const auto fast = command_words(made);
   ASSERT_TRUE(fast.ok()) << fast.error().describe();
   EXPECT_NE(shell_line(*fast).find(" --speed fast"), std::string::npos) << shell_line(*fast);
+  EXPECT_EQ(shell_line(*fast).find("--half"), std::string::npos);
+  made.session.checkpoints.front().overrides = {};
+  made.session.checkpoints.front().overrides.half = "text";
+  const auto half = command_words(made);
+  ASSERT_TRUE(half.ok()) << half.error().describe();
+  EXPECT_NE(shell_line(*half).find(" --half text"), std::string::npos) << shell_line(*half);
 }
 
 TEST_F(CommandWords, NameTheFramesOfVideos) {
