@@ -1,5 +1,6 @@
 // locus info: what a checkpoint or a trace is, and which encodings there are.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -96,6 +97,13 @@ Json info_json(const models::Model& model, std::int64_t length) {
       {"warnings", info.warnings},
       {"runtime", runtime_json()},
   };
+  if (info.logit_scale) {
+    json["half"] = info.image ? "picture" : "text";
+    json["logit_scale"] = *info.logit_scale;
+  }
+  if (info.logit_bias) {
+    json["logit_bias"] = *info.logit_bias;
+  }
   if (length > 0) {
     json["length"] = length;
     json["macs"] = model.macs(length);
@@ -184,6 +192,13 @@ void print_info(const models::Model& model, std::int64_t length, Console& consol
   }
   if (!info.pooling.empty()) {
     row("one vector", listed(info.pooling, printable));
+  }
+  if (info.logit_scale) {
+    row("half", info.image ? "picture (--half text opens the other)" : "text (the other is the picture's)");
+    row("logit of a pair",
+        fixed_text(*info.logit_scale, 4) + " · cosine" +
+            (info.logit_bias ? (*info.logit_bias < 0 ? " − " : " + ") + fixed_text(std::abs(*info.logit_bias), 4)
+                             : ""));
   }
   row("parameters", std::to_string(info.parameters) + " (" + short_count(static_cast<double>(info.parameters)) + ")");
   if (info.trained_length > 0) {

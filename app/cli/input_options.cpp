@@ -188,6 +188,8 @@ void OverrideOptions::declare(Arguments& arguments) {
                  "clipped:N:hard (the N slowest pairs turn slower, or not at all); layers as with --rope-base");
   arguments.integer("--stage", stage_, {0, kMaxStage},
                     "the stage whose layers are seen, of a tower in stages (Swin), from 1 on; 0: the last");
+  arguments.choice("--half", half_, {"picture", "text"},
+                   "half of a checkpoint with a picture tower and a text tower (CLIP, SigLIP) to open");
 }
 
 void OverrideOptions::declare_speed(Arguments& arguments) {
@@ -214,6 +216,7 @@ Result<models::Overrides> OverrideOptions::read() const {
   }
   overrides.fast = speed_ == "fast";
   overrides.stage = stage_;
+  overrides.half = half_ == "text" ? half_ : "";
   return overrides;
 }
 

@@ -50,6 +50,7 @@ class OverrideOptions {
   std::string rope_scaling_;
   std::int64_t stage_ = 0;
   std::string speed_ = "exact";
+  std::string half_ = "picture";
 };
 
 // --edit, --edits.

@@ -3,7 +3,11 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "app/cli/command.h"
 #include "app/cli/input_options.h"
@@ -31,14 +35,18 @@ struct RunOptions : InputAndChanges {
   std::int64_t generate = 0;
   double temperature = 0;
   std::int64_t seed = 0;
-  std::optional<std::string> similar_to;
+  std::vector<std::string> similar_to;
   bool json = false;
 };
 
-// The vector of a text, and how similar that of another text is to it.
+// How similar the vector of another text is; beside a picture, the logit and the probability too.
 struct Similar {
   std::string text;
-  double cosine = 0;
+  models::PairScore score;
+};
+struct Similarities {
+  bool picture = false;  // of the input, by both halves of a checkpoint
+  std::vector<Similar> texts;
 };
 
 Result<std::set<std::string>> parse_keep(const std::string& text) {
@@ -99,7 +107,7 @@ std::int64_t peak_mb() {
   return std::llround(system_bytes("/proc/self/status", "VmHWM") / 1e6);
 }
 
-Json run_json(const models::Trace& trace, const models::Generation* generated, const std::optional<Similar>& similar) {
+Json run_json(const models::Trace& trace, const models::Generation* generated, const Similarities& similar) {
   Json json = Json::object();
   const std::shared_ptr<const models::Trace> encoder = trace.side(models::Side::kEncoder);
   if (encoder) {
@@ -114,9 +122,17 @@ Json run_json(const models::Trace& trace, const models::Generation* generated, c
     json["vector"] = sentence.values;
     json["token_weights"] = sentence.weights;
   }
-  if (similar) {
-    json["similar_to"] = similar->text;
-    json["cosine"] = similar->cosine;
+  if (!similar.texts.empty()) {
+    json["similar_to"] = similar.texts.front().text;
+    json["cosine"] = similar.texts.front().score.cosine;
+    json["similar"] = list_of(similar.texts, [&similar](const Similar& each) {
+      Json one{{"text", each.text}, {"cosine", each.score.cosine}};
+      if (similar.picture) {
+        one["logit"] = each.score.logit;
+        one["probability"] = each.score.probability;
+      }
+      return one;
+    });
   }
   json["time_ms"] = trace.time_ms();
   json["kept_mb"] = trace.memory_mb();
@@ -167,14 +183,15 @@ void print_scores(const models::Trace& trace, Console& console) {
   }
 }
 
-// The weight of each token in the text's one vector, and the vector's first numbers.
+// The weight of each token in the text's one vector, and the vector's first numbers; a picture's weights are in the JSON.
 void print_sentence(const models::Trace& trace, Console& console) {
   constexpr std::size_t kShownNumbers = 8;
   const models::SentenceVector sentence = trace.sentence();
   if (sentence.values.empty()) {
     return;
   }
-  for (std::size_t n = 0; n < std::min(sentence.weights.size(), trace.tokens().size()); ++n) {
+  const std::size_t weights = trace.model().image ? 0 : sentence.weights.size();
+  for (std::size_t n = 0; n < std::min(weights, trace.tokens().size()); ++n) {
     const models::TokenInfo& token = trace.tokens()[n];
     console.print("  " + right(fixed_text(static_cast<double>(sentence.weights[n]), 4), 8) + "  " + token.label +
                   "  (" + std::to_string(token.id) + ")");
@@ -187,7 +204,7 @@ void print_sentence(const models::Trace& trace, Console& console) {
                 (first.size() < sentence.values.size() ? ", …" : ""));
 }
 
-void print_run(const models::Trace& trace, const models::Generation* generated, const std::optional<Similar>& similar,
+void print_run(const models::Trace& trace, const models::Generation* generated, const Similarities& similar,
                Console& console) {
   const std::shared_ptr<const models::Trace> encoder = trace.side(models::Side::kEncoder);
   if (encoder) {
@@ -200,8 +217,11 @@ void print_run(const models::Trace& trace, const models::Generation* generated, 
   }
   print_scores(trace, console);
   print_sentence(trace, console);
-  if (similar) {
-    console.print("cosine similarity to " + shown(similar->text) + ": " + fixed_text(similar->cosine, 4));
+  for (const Similar& each : similar.texts) {
+    const std::string pair =
+        ", logit " + fixed_text(each.score.logit, 4) + ", " + fixed_text(100 * each.score.probability, 2) + " %";
+    console.print("cosine similarity to " + shown(each.text) + ": " + fixed_text(each.score.cosine, 4) +
+                  (similar.picture ? pair : ""));
   }
   if (generated != nullptr) {
     const std::string ids = listed(
@@ -212,17 +232,55 @@ void print_run(const models::Trace& trace, const models::Generation* generated, 
                 std::to_string(peak_mb()) + " MB used");
 }
 
-// Runs the other text too; its vector exists.
-Result<std::optional<Similar>> compare(const RunOptions& options, const models::Model& model,
-                                       const models::Trace& trace, const StopToken& stop) {
-  if (!options.similar_to) {
-    return std::optional<Similar>();
+// The vectors of these texts. Errors: kBadInput for a text that has none.
+Result<std::vector<std::vector<float>>> vectors_of(const std::vector<std::string>& texts, const models::Model& model,
+                                                   const StopToken& stop) {
+  std::vector<std::vector<float>> vectors;
+  for (const std::string& text : texts) {
+    models::Input input;
+    input.text = text;
+    LOCUS_TRY(const auto trace, model.run(input, {}, stop));
+    vectors.push_back(trace->sentence().values);
+    if (vectors.back().empty()) {
+      return bad_input("--similar-to: expected a text with its end token, found " + shown(text), model.info().name);
+    }
   }
-  models::Input other;
-  other.text = options.similar_to;
-  LOCUS_TRY(const auto second, model.run(other, {}, stop));
-  return std::optional(
-      Similar{*options.similar_to, models::cosine_similarity(trace.sentence().values, second->sentence().values)});
+  return vectors;
+}
+
+// Runs the other texts too: beside a picture by the checkpoint's text half, which no edit changes.
+Result<Similarities> compare(const RunOptions& options, const models::Overrides& overrides,
+                             const std::shared_ptr<const models::Model>& model, const models::Trace& trace,
+                             const Context& context, const StopToken& stop) {
+  Similarities similar;
+  if (options.similar_to.empty()) {
+    return similar;
+  }
+  similar.picture = model->info().image;
+  std::shared_ptr<const models::Model> reader = model;
+  if (similar.picture) {
+    models::Overrides text = overrides;
+    text.half = "text";
+    LOCUS_TRY(reader, open_model(options.path, text, context));
+  }
+  const std::vector<float> own = trace.sentence().values;
+  if (own.empty()) {
+    return bad_input("--similar-to: expected an input with a vector, found a text without its end token",
+                     model->info().name);
+  }
+  LOCUS_TRY(const std::vector<std::vector<float>> vectors, vectors_of(options.similar_to, *reader, stop));
+  std::vector<models::PairScore> scores;
+  if (similar.picture) {
+    LOCUS_TRY(scores, models::pair_scores(model->info(), own, vectors));
+  } else {
+    std::ranges::transform(vectors, std::back_inserter(scores), [&own](const std::vector<float>& other) {
+      return models::PairScore{.cosine = models::cosine_similarity(own, other)};
+    });
+  }
+  for (std::size_t n = 0; n < scores.size(); ++n) {
+    similar.texts.push_back({options.similar_to[n], scores[n]});
+  }
+  return similar;
 }
 
 Status run_once(const RunOptions& options, const Context& context) {
@@ -236,9 +294,10 @@ Status run_once(const RunOptions& options, const Context& context) {
   LOCUS_TRY(const models::Edits edits, options.edits.read());
   LOCUS_TRY(const models::Overrides overrides, options.overrides.read());
   LOCUS_TRY(const auto model, open_model(options.path, overrides, context, edits));
-  if (options.similar_to && model->info().pooling.empty()) {
+  if (!options.similar_to.empty() && model->info().pooling.empty()) {
     return unsupported(
-        "--similar-to: expected a folder of sentence-transformers, found a model without steps to one vector",
+        "--similar-to: expected a folder of sentence-transformers or both halves of CLIP or SigLIP, found a model "
+        "without steps to one vector",
         options.path);
   }
   if (models::machine_of(*model) != nullptr && !options.trace.empty()) {
@@ -273,7 +332,7 @@ Status run_once(const RunOptions& options, const Context& context) {
   }
   const models::Trace* const trace = generation.trace.get();
   warn_of_run(*model, *trace, context);
-  LOCUS_TRY(const std::optional<Similar> similar, compare(options, *model, *trace, interrupt.token()));
+  LOCUS_TRY(const Similarities similar, compare(options, overrides, model, *trace, context, interrupt.token()));
   if (options.json) {
     context.console.print(dump(run_json(*trace, shown, similar)));
   } else {
@@ -292,8 +351,10 @@ Action declare_run(Arguments& arguments) {
   arguments.text("--trace", options->trace, "write a trace (safetensors)", FileUse::kWritten);
   arguments.text("--keep", options->keep,
                  "tensors to keep in the trace: logits,attention,q,k,… or all (default logits)");
-  arguments.text("--similar-to", options->similar_to,
-                 "print the cosine similarity of the text's vector to that of this text (sentence-transformers)");
+  arguments.repeated("--similar-to", options->similar_to,
+                     "print the cosine similarity of the input's vector to that of this text (sentence-transformers; "
+                     "CLIP and SigLIP, there of a picture too)",
+                     "TEXT");
   arguments.integer("--generate", options->generate, {}, "continue the text by this many tokens");
   arguments.number("--temperature", options->temperature, {0, 1000},
                    "temperature for sampling these tokens; 0: always the likeliest");

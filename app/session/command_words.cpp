@@ -170,6 +170,9 @@ Result<Words> command_words(const Recipe& recipe) {
   if (first.overrides.stage != 0) {
     add(words, "--stage", std::to_string(first.overrides.stage));
   }
+  if (!first.overrides.half.empty()) {
+    add(words, "--half", first.overrides.half);
+  }
   for (const models::Edit& edit : first.edits) {
     add(words, "--edit", models::to_text(edit));
   }

@@ -98,6 +98,10 @@ void read_speed(const Node& reader, models::Overrides& overrides) {
   if (speed != "exact" && !overrides.fast) {
     reader.field("speed").fail("exact or fast");
   }
+  reader.get("half", overrides.half);
+  if (!overrides.half.empty() && overrides.half != "text") {
+    reader.field("half").fail("text");
+  }
 }
 
 CheckpointEntry read_checkpoint(const Node& reader, const std::filesystem::path& folder) {

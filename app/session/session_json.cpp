@@ -195,6 +195,9 @@ Tree to_tree(const CheckpointEntry& entry, const std::string& path, const PathNa
   if (entry.overrides.stage != 0) {
     object["stage"] = entry.overrides.stage;
   }
+  if (!entry.overrides.half.empty()) {
+    object["half"] = entry.overrides.half;
+  }
   put("text", entry.text, object);
   if (entry.own) {
     object["head"] = Tree::list({entry.own->layer, entry.own->head});

@@ -268,6 +268,34 @@ std::string with_layers(const std::string& text, const std::string& layers) {
   return text + (layers.empty() ? "" : "@" + layers);
 }
 
+Result<std::vector<PairScore>> pair_scores(const ModelInfo& model, const std::vector<float>& picture,
+                                           const std::vector<std::vector<float>>& texts) {
+  if (!model.logit_scale) {
+    return bad_input("expected a half of a model that compares pictures with texts, found none", model.name);
+  }
+  std::vector<PairScore> scores;
+  double largest = -std::numeric_limits<double>::infinity();
+  for (const std::vector<float>& text : texts) {
+    if (picture.empty() || text.size() != picture.size()) {
+      return bad_input("expected vectors of the same length of a picture and a text, found " +
+                           std::to_string(picture.size()) + " and " + std::to_string(text.size()) + " numbers",
+                       model.name);
+    }
+    PairScore& score = scores.emplace_back();
+    score.cosine = cosine_similarity(picture, text);
+    score.logit = *model.logit_scale * score.cosine + model.logit_bias.value_or(0);
+    largest = std::max(largest, score.logit);
+  }
+  double sum = 0;
+  for (const PairScore& score : scores) {
+    sum += std::exp(score.logit - largest);
+  }
+  for (PairScore& score : scores) {
+    score.probability = model.logit_bias ? 1 / (1 + std::exp(-score.logit)) : std::exp(score.logit - largest) / sum;
+  }
+  return scores;
+}
+
 std::string label_of(const Overrides& overrides) {
   std::string label;
   if (overrides.rope_base) {
@@ -277,6 +305,7 @@ std::string label_of(const Overrides& overrides) {
     label += " " + with_layers(overrides.rope_scaling, overrides.rope_scaling_layers);
   }
   label += overrides.fast ? " fast products" : "";
+  label += overrides.half.empty() ? "" : " " + overrides.half + " half";
   return label + (overrides.stage != 0 ? " stage " + std::to_string(overrides.stage) : "");
 }
 

@@ -82,11 +82,14 @@ struct Overrides {
   bool fast = false;
   // The stage whose layers are seen, of a tower in stages (Swin), from 1 on; 0: the last.
   std::int64_t stage = 0;
+  // "text": the text half of a checkpoint with a picture tower and a text tower that are compared (CLIP, SigLIP); empty:
+  // the picture half, and whole models.
+  std::string half = {};
 
   friend bool operator==(const Overrides&, const Overrides&) = default;
 };
 
-// " base 10000 yarn:4@global", " fast products", " stage 3"; empty without overrides.
+// " base 10000 yarn:4@global", " fast products", " text half", " stage 3"; empty without overrides.
 std::string label_of(const Overrides& overrides);
 
 // "linear:4@global", as it is typed; "linear:4" without layers.
@@ -122,6 +125,10 @@ struct ModelInfo {
   std::vector<std::string> task_heads;  // heads of other tasks in the file, which are not used: "classifier", "pooler"
   std::vector<std::string> labels;      // of such a head, in the order of its outputs
   std::vector<std::string> pooling;  // steps from states to one vector (sentence-transformers): "mean over the tokens"
+  // Of a half of CLIP or SigLIP: factor of the cosine of a picture's and a text's vector, and what is added to it where
+  // pairs are judged one by one (SigLIP); see pair_score().
+  std::optional<double> logit_scale;
+  std::optional<double> logit_bias;
   std::vector<std::string> files;
   std::vector<std::string> unexpected;
   std::string unverified;  // of a user's family without a passed comparison: its name in verify(); empty: none
@@ -287,6 +294,18 @@ struct SentenceVector {
 
 // The cosine of the angle between two vectors of the same length, 0 where one of them is zero.
 double cosine_similarity(const std::vector<float>& a, const std::vector<float>& b);
+
+// A picture beside a text: the cosine of their vectors and the logit, scale · cosine + bias.
+struct PairScore {
+  double cosine = 0;
+  double logit = 0;
+  double probability = 0;  // of a model with bias the sigmoid of the logit, else the soft-max over the texts given
+};
+
+// The scores of a picture beside each of these texts, by the vectors of both halves of one checkpoint. Errors: kBadInput
+// for a model without logit scale, and for a vector that is missing or of another length.
+Result<std::vector<PairScore>> pair_scores(const ModelInfo& model, const std::vector<float>& picture,
+                                           const std::vector<std::vector<float>>& texts);
 
 // The patch grid of an image input; rows == 0 for text.
 struct ImageGrid {

@@ -34,6 +34,11 @@ struct CheckpointParts {
   std::shared_ptr<const text::Tokenizer> tokenizer;   // null: ids only
   std::shared_ptr<const text::Tokenizer> decoder_tokenizer;  // of an encoder–decoder, where it is another; else null
   std::optional<SentenceSteps> sentence;  // from states to one vector, where the checkpoint has the steps
+  // Tokens that texts are filled up to, and with which; 0: they are not (SigLIP's text half, which has no mask).
+  std::int64_t padded_length = 0;
+  std::int64_t pad_id = 0;
+  std::optional<double> logit_scale;  // see ModelInfo
+  std::optional<double> logit_bias;
   image::Preprocessing preprocessing;
   image::VideoOptions video;    // of a model that takes videos
   std::optional<Error> unread;  // why texts (tokenizer) or pictures (preprocessing) are refused; ids and pixels are not

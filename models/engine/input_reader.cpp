@@ -92,9 +92,13 @@ Result<PreparedInput> InputReader::read(const Input& input) const {
   }
   const bool image = input.image || input.pixels;
   if (image != parts_.info.image) {
-    return bad_input(
-        parts_.info.image ? "this model takes an image, not text or ids" : "this model takes text or ids, not an image",
-        parts_.info.name);
+    const std::string other = !parts_.info.logit_scale ? ""
+                              : parts_.info.image      ? "; its text half does"
+                                                       : "; its picture half does";
+    return bad_input((parts_.info.image ? "this model takes an image, not text or ids"
+                                        : "this model takes text or ids, not an image") +
+                         other,
+                     parts_.info.name);
   }
   if (input.position_start < 0) {
     return bad_input("position start: expected 0 or more, found " + std::to_string(input.position_start));
@@ -126,6 +130,9 @@ Result<std::vector<text::Token>> InputReader::encode(const std::string& text, bo
   const std::lock_guard lock(last.mutex);
   if (last.tokens.empty() || last.special != special || last.text != text) {
     LOCUS_TRY(last.tokens, parts_.tokenizer->encode(text, special));
+    while (special && static_cast<std::int64_t>(last.tokens.size()) < parts_.padded_length) {
+      last.tokens.push_back({parts_.pad_id, {}});
+    }
     last.text = text;
     last.special = special;
   }

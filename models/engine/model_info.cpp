@@ -126,6 +126,8 @@ ModelInfo checkpoint_info(const CheckpointParts& parts, const families::Checkpoi
   info.tokenizer = parts.tokenizer != nullptr;
   info.overrides = parts.options.overrides;
   info.pooling = parts.sentence ? parts.sentence->text() : std::vector<std::string>();
+  info.logit_scale = parts.logit_scale;
+  info.logit_bias = parts.logit_bias;
   info.task_heads = plan.task_heads;
   if (!plan.task_heads.empty()) {
     for (const auto& [id, label] : read_labels(checkpoint.config)) {

@@ -11,10 +11,12 @@
 #include "models/engine/loaded_model.h"
 #include "models/engine/model_info.h"
 #include "models/engine/overrides.h"
+#include "models/engine/paired_halves.h"
 #include "models/engine/read_checkpoint.h"
 #include "models/engine/vision.h"
 #include "models/families/engine/family.h"
 #include "models/families/engine/heads.h"
+#include "models/families/list.h"
 #include "models/formats/gguf/gguf_metadata.h"
 #include "models/formats/json/json.h"
 #include "models/text/token_tables.h"
@@ -275,9 +277,14 @@ Status open_sentence(const families::CheckpointFiles& checkpoint, families::Plan
 }
 
 Result<std::shared_ptr<const Model>> open_checkpoint(const fs::path& path, const OpenOptions& options) {
+  const std::string& half = options.overrides.half;
+  if (!half.empty() && half != "text") {
+    return bad_input("half: expected text or none, found " + shown(half), path.string());
+  }
   LOCUS_TRY(families::CheckpointFiles checkpoint, read_checkpoint(path, options.base));
   checkpoint.stage = options.overrides.stage;
-  LOCUS_TRY(const families::Family* const family, families::family_of(checkpoint));
+  LOCUS_TRY(const families::Family* const family,
+            half.empty() ? families::family_of(checkpoint) : families::text_half_of(checkpoint));
   return open_as(*family, checkpoint, options);
 }
 
@@ -292,6 +299,7 @@ Result<std::shared_ptr<const Model>> open_as(const families::Family& family,
   CheckpointParts parts;
   LOCUS_TRY(parts.device, device_of(options.device));
   LOCUS_CHECK(open_sentence(checkpoint, plan, parts));
+  LOCUS_CHECK(open_half(checkpoint, plan, parts));
   LOCUS_TRY(parts.transformer, within(transformer::Transformer::create(plan.spec, false), where));
   parts.options = options;
   parts.options.overrides = applied;
@@ -306,6 +314,7 @@ Result<std::shared_ptr<const Model>> open_as(const families::Family& family,
   LOCUS_TRY(const std::vector<std::string> warnings, plan.spec.is_image() ? open_image(checkpoint, plan, parts)
                                                      : plan.vision        ? open_mixed(checkpoint, plan, parts)
                                                                           : open_text(checkpoint, parts));
+  LOCUS_CHECK(open_padding(checkpoint, parts));
   parts.info = checkpoint_info(parts, checkpoint, plan, family.name);
   if (applied.fast && !(parts.device.is_cpu() && transformer::has_fast_products(parts.binding))) {
     parts.info.warnings.push_back(

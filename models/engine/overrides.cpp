@@ -348,6 +348,7 @@ Result<Overrides> apply_overrides(const Overrides& overrides, transformer::Spec&
   if (same_encodings(own, spec)) {
     applied = {};
     applied.fast = overrides.fast;
+    applied.half = overrides.half;
   }
   // The family has read the layers of that stage; the last one alone has the final norm.
   applied.stage = spec.final_norm ? 0 : overrides.stage;

@@ -137,22 +137,6 @@ at::Tensor activated(const at::Tensor& x, const std::string& name) {
                              : x;
 }
 
-Result<at::Tensor> read_tensor(const formats::Source& source, const std::string& name,
-                               const std::vector<std::int64_t>& shape, const fs::path& folder) {
-  const formats::TensorInfo* const tensor = source->find(name);
-  if (tensor == nullptr || tensor->shape != shape) {
-    return bad_input("expected shape " + formats::shape_text(shape) + ", found " +
-                         (tensor == nullptr ? "none" : formats::shape_text(tensor->shape)),
-                     folder.string() + ": tensor " + name);
-  }
-  const std::string_view dtype = tensor->type_name();
-  if (dtype != "F32" && dtype != "F16" && dtype != "BF16" && dtype != "F64") {
-    return unsupported("expected floating-point weights, found " + std::string(dtype),
-                       folder.string() + ": tensor " + name);
-  }
-  return transformer::to_tensor(*tensor, source).clone();
-}
-
 Result<DenseStep> read_dense(const fs::path& folder, const Config& config, std::int64_t width) {
   LOCUS_TRY(const std::int64_t inputs, config.integer("in_features"));
   LOCUS_TRY(const std::int64_t outputs, config.integer_in("out_features", 1, kMaxChannels));
@@ -174,9 +158,9 @@ Result<DenseStep> read_dense(const fs::path& folder, const Config& config, std::
   LOCUS_TRY(const formats::Source source, formats::open_tensors(folder));
   DenseStep step;
   step.activation = known->second;
-  LOCUS_TRY(step.weight, read_tensor(source, "linear.weight", {outputs, inputs}, folder));
+  LOCUS_TRY(step.weight, step_tensor(source, "linear.weight", {outputs, inputs}, folder));
   if (bias) {
-    LOCUS_TRY(step.bias, read_tensor(source, "linear.bias", {outputs}, folder));
+    LOCUS_TRY(step.bias, step_tensor(source, "linear.bias", {outputs}, folder));
   }
   return step;
 }
@@ -225,12 +209,62 @@ at::Tensor token_weights(const at::Tensor& states, Pooling mode) {
   return zeros.index_fill(0, at::full({1}, length - 1, at::kLong), 1);
 }
 
+at::Tensor product_of(const DenseStep& step, const at::Tensor& x) {
+  const at::Tensor product = at::matmul(x, step.weight.t());
+  return step.bias.defined() ? product + step.bias : product;
+}
+
+at::Tensor normed(const LayerNormStep& step, const at::Tensor& x) {
+  return at::layer_norm(x, {x.size(-1)}, step.weight, step.bias, step.eps);
+}
+
+// The vector (C), and the mean over heads of the probe's weights (T).
+std::pair<at::Tensor, at::Tensor> attended(const ProbeStep& step, const at::Tensor& states) {
+  const std::int64_t length = states.size(0);
+  const std::int64_t width = step.probe.size(0) / step.heads;
+  const at::Tensor q = product_of(step.query, step.probe).view({step.heads, 1, width});
+  const at::Tensor k = product_of(step.key, states).view({length, step.heads, width}).permute({1, 2, 0});
+  const at::Tensor v = product_of(step.value, states).view({length, step.heads, width}).transpose(0, 1);
+  const at::Tensor weights = at::softmax(at::matmul(q, k) / std::sqrt(static_cast<double>(width)), -1);  // (H, 1, T)
+  const at::Tensor y = product_of(step.output, at::matmul(weights, v).reshape({-1}));
+  const at::Tensor inner = transformer::activate(step.activation, product_of(step.up, normed(step.norm, y)));
+  return {y + product_of(step.down, inner), weights.mean(0).squeeze(0)};
+}
+
+// −1: the text has none.
+std::int64_t end_of(const EndTokenStep& step, const at::Tensor& ids) {
+  if (!ids.defined() || ids.numel() == 0) {
+    return -1;
+  }
+  const at::Tensor cpu = ids.to(at::kCPU).to(at::kLong).contiguous();
+  const auto* const first = cpu.data_ptr<std::int64_t>();
+  const auto* const last = first + cpu.numel();
+  const auto* const found = step.id < 0 ? std::max_element(first, last) : std::find(first, last, step.id);
+  return found == last ? -1 : found - first;
+}
+
 std::vector<float> floats_of(const at::Tensor& tensor) {
   const at::Tensor values = tensor.to(at::kCPU, at::kFloat).contiguous();
   return {values.data_ptr<float>(), values.data_ptr<float>() + values.numel()};
 }
 
 }  // namespace
+
+Result<at::Tensor> step_tensor(const formats::Source& source, const std::string& name,
+                               const std::vector<std::int64_t>& shape, const fs::path& folder) {
+  const formats::TensorInfo* const tensor = source->find(name);
+  if (tensor == nullptr || tensor->shape != shape) {
+    return bad_input("expected shape " + formats::shape_text(shape) + ", found " +
+                         (tensor == nullptr ? "none" : formats::shape_text(tensor->shape)),
+                     folder.string() + ": tensor " + name);
+  }
+  const std::string_view dtype = tensor->type_name();
+  if (dtype != "F32" && dtype != "F16" && dtype != "BF16" && dtype != "F64") {
+    return unsupported("expected floating-point weights, found " + std::string(dtype),
+                       folder.string() + ": tensor " + name);
+  }
+  return transformer::to_tensor(*tensor, source).clone();
+}
 
 bool has_sentence_steps(const fs::path& folder) {
   std::error_code failure;
@@ -283,6 +317,13 @@ std::vector<std::string> SentenceSteps::text() const {
     } else if (const auto* const dense = std::get_if<DenseStep>(&step)) {
       texts.push_back("dense " + std::to_string(dense->weight.size(0)) +
                       (dense->activation.empty() ? "" : " " + dense->activation));
+    } else if (const auto* const end = std::get_if<EndTokenStep>(&step)) {
+      texts.push_back(end->id < 0 ? "state of the token with the largest id"
+                                  : "state of the first token " + std::to_string(end->id));
+    } else if (std::holds_alternative<LayerNormStep>(step)) {
+      texts.emplace_back("normalised");
+    } else if (std::holds_alternative<ProbeStep>(step)) {
+      texts.emplace_back("attention of a learned query");
     } else {
       texts.emplace_back("scaled to length 1");
     }
@@ -290,7 +331,7 @@ std::vector<std::string> SentenceSteps::text() const {
   return texts;
 }
 
-SentenceVector SentenceSteps::vector(const at::Tensor& states) const {
+SentenceVector SentenceSteps::vector(const at::Tensor& states, const at::Tensor& ids) const {
   const at::NoGradGuard no_grad;
   SentenceVector made;
   at::Tensor value = states.to(at::kCPU, at::kFloat);
@@ -307,6 +348,20 @@ SentenceVector SentenceSteps::vector(const at::Tensor& states) const {
     } else if (const auto* const dense = std::get_if<DenseStep>(&step)) {
       const at::Tensor product = at::matmul(dense->weight, value);
       value = activated(dense->bias.defined() ? product + dense->bias : product, dense->activation);
+    } else if (const auto* const end = std::get_if<EndTokenStep>(&step)) {
+      const std::int64_t at = end_of(*end, ids);
+      if (at < 0 || at >= value.size(0)) {
+        return {};
+      }
+      made.weights.assign(static_cast<std::size_t>(value.size(0)), 0);
+      made.weights[static_cast<std::size_t>(at)] = 1;
+      value = value[at];
+    } else if (const auto* const norm = std::get_if<LayerNormStep>(&step)) {
+      value = normed(*norm, value);
+    } else if (const auto* const probe = std::get_if<ProbeStep>(&step)) {
+      const auto [vector, weights] = attended(*probe, value);
+      made.weights = floats_of(weights);
+      value = vector;
     } else {
       value = value / value.norm().clamp_min(1e-12);
     }

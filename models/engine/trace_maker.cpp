@@ -180,7 +180,7 @@ std::shared_ptr<const Trace> TraceMaker::trace_of(PreparedInput prepared, const 
   data.time_ms = time_ms;
   if (parts_.sentence && data.hidden.defined() &&
       data.hidden.size(0) == static_cast<std::int64_t>(data.tokens.size())) {
-    data.sentence = parts_.sentence->vector(data.hidden);
+    data.sentence = parts_.sentence->vector(data.hidden, data.input_ids);
   }
   if (read) {
     data.cross = cross_trace(data, *read, observed.own);

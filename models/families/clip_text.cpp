@@ -1,5 +1,8 @@
 // The text towers of CLIP (causal) and SigLIP (bidirectional), alone in a file: pre-norm, learned positions, no output
-// head; the outcome is every token's state after the last norm.
+// head; the outcome is every token's state after the last norm. The same as the text half of a folder with both towers,
+// of Chinese-CLIP (BERT without a head) and MetaCLIP 2 too.
+#include "core/base/shown.h"
+#include "models/families/engine/heads.h"
 #include "models/families/engine/slots.h"
 #include "models/families/list.h"
 
@@ -70,5 +73,78 @@ const Family kSiglipText = [] {
   family.harmless = {"projection_size"};
   return family;
 }();
+
+namespace {
+
+// Tensors of a file with both halves that its text does not read; the last steps to a vector are read apart.
+const std::vector<std::string> kBesideText{"position_ids",        "vision_model.*",           "logit_scale",
+                                           "logit_bias",          "visual_projection.weight", "text_projection.weight",
+                                           "text_model.pooler.*", "text_model.head.*"};
+
+Result<Plan> read_text(Family tower, const CheckpointFiles& checkpoint) {
+  CheckpointFiles inner = checkpoint;
+  LOCUS_TRY(inner.config, group(checkpoint.config, "text_config"));
+  tower.prefixes = {"text_model."};
+  tower.skipped = kBesideText;
+  LOCUS_TRY(Plan plan, read_table(tower, inner, inner.config));
+  leave_out_head(checkpoint, plan);
+  return plan;
+}
+
+Result<Plan> read_clip_text(const CheckpointFiles& checkpoint) {
+  return read_text(kClipText, checkpoint);
+}
+
+// transformers lets text_config_dict, where it is an object, replace text_config.
+Result<Plan> read_metaclip_text(const CheckpointFiles& checkpoint) {
+  LOCUS_CHECK(check_fixed_fields(checkpoint.config, {{"text_config_dict"}}));
+  return read_text(kClipText, checkpoint);
+}
+
+Result<Plan> read_siglip_text(const CheckpointFiles& checkpoint) {
+  Family tower = kSiglipText;
+  tower.harmless = {};
+  return read_text(tower, checkpoint);
+}
+
+Result<Plan> read_chinese_text(const CheckpointFiles& checkpoint) {
+  LOCUS_CHECK(check_fixed_fields(checkpoint.config, {{"text_config_dict"}}));
+  Family tower = bert("chinese_clip_text_model");
+  tower.outside = {};
+  return read_text(tower, checkpoint);
+}
+
+const std::vector<Family>& text_halves() {
+  const auto half = [](std::string_view name, Result<Plan> (*read)(const CheckpointFiles&)) {
+    return Family{
+        .name = name, .read = read, .harmless = {"vision_config", "vision_config_dict", "text_config.projection_size"}};
+  };
+  static const std::vector<Family> kHalves{half("clip", read_clip_text), half("metaclip_2", read_metaclip_text),
+                                           half("siglip", read_siglip_text), half("siglip2", read_siglip_text),
+                                           half("chinese_clip", read_chinese_text)};
+  return kHalves;
+}
+
+}  // namespace
+
+bool has_two_halves(const CheckpointFiles& checkpoint) {
+  for (const Family& half : text_halves()) {
+    if (model_type(checkpoint) == half.name) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Result<const Family*> text_half_of(const CheckpointFiles& checkpoint) {
+  for (const Family& half : text_halves()) {
+    if (model_type(checkpoint) == half.name) {
+      return &half;
+    }
+  }
+  return unsupported(
+      "text half: expected clip, metaclip_2, siglip, siglip2 or chinese_clip, found " + shown(model_type(checkpoint)),
+      checkpoint.config.file().empty() ? checkpoint.path.string() : checkpoint.config.context("model_type"));
+}
 
 }  // namespace locus::families

@@ -242,6 +242,10 @@ Family clip_vision(std::string_view name);
 // Makes the states before CLIP's last norm, which normalises the pooled class token alone, the outcome.
 void leave_out_last_norm(Plan& plan);
 
+// Whether a checkpoint holds a picture tower and a text tower that are compared (CLIP, SigLIP and their successors); its
+// usual family reads the picture's. The family that reads the text's instead. Errors: kUnsupported for other checkpoints.
+bool has_two_halves(const CheckpointFiles& checkpoint);
+Result<const Family*> text_half_of(const CheckpointFiles& checkpoint);
 // The towers of CLIP and SigLIP within a larger file; their names follow "vision_model.".
 Family clip_tower();
 Family siglip_tower();

@@ -21,6 +21,7 @@
 #include "app/workbench/work/cell_values.h"
 #include "app/workbench/work/token_words.h"
 #include "core/base/listed.h"
+#include "core/base/shown.h"
 
 namespace locus::workbench {
 
@@ -461,8 +462,44 @@ void InspectorDock::show_colors() {
 
 namespace {
 
-// Steps, length and largest weight of the vectors of the columns' texts, and the cosine of the first two; empty: a
-// column has none.
+bool is_picture(const Checkpoint& column) {
+  return column.trace->model().image;
+}
+
+// The first picture beside each text of the same checkpoint's other half, by their vectors; empty: there is no such pair.
+QStringList pairs_of(const std::vector<const Checkpoint*>& columns) {
+  const auto picture = std::ranges::find_if(
+      columns, [](const Checkpoint* each) { return is_picture(*each) && each->trace->model().logit_scale; });
+  if (picture == columns.end()) {
+    return {};
+  }
+  std::vector<const Checkpoint*> texts;
+  std::vector<std::vector<float>> vectors;
+  for (const Checkpoint* const column : columns) {
+    if (!is_picture(*column) && column->trace->model().logit_scale && column->entry.path == (*picture)->entry.path) {
+      texts.push_back(column);
+      vectors.push_back(column->trace->sentence().values);
+    }
+  }
+  const auto scores = models::pair_scores((*picture)->trace->model(), (*picture)->trace->sentence().values, vectors);
+  QStringList lines;
+  for (std::size_t n = 0; scores.ok() && n < scores->size(); ++n) {
+    const models::PairScore& score = (*scores)[n];
+    constexpr int kLongest = 40;
+    const std::string& text = texts[n]->trace->text();
+    const QString whole = qt(text.empty() ? texts[n]->name : printable(text));
+    lines << QStringLiteral("picture and “") + whole.left(kLongest) +
+                 (whole.size() > kLongest ? QStringLiteral("…") : QString()) +
+                 QStringLiteral("”: cosine %1, logit %2, %3 %")
+                     .arg(score.cosine, 0, 'f', 4)
+                     .arg(score.logit, 0, 'f', 4)
+                     .arg(100 * score.probability, 0, 'f', 2);
+  }
+  return lines;
+}
+
+// Steps, length and largest weight of the vectors of the columns' inputs, and how similar they are: a picture and texts by
+// the halves of one checkpoint, else the cosine of the first two. Empty: a column has none.
 QString vectors_of(const std::vector<const Checkpoint*>& columns) {
   QStringList lines;
   std::vector<models::SentenceVector> vectors;
@@ -481,7 +518,11 @@ QString vectors_of(const std::vector<const Checkpoint*>& columns) {
                                                .arg(token)
                                                .arg(qt(shown_token(*column->trace, token))));
   }
-  if (vectors.size() > 1 && vectors[0].values.size() == vectors[1].values.size()) {
+  const QStringList pairs = pairs_of(columns);
+  if (!pairs.empty()) {
+    lines << pairs;
+  } else if (vectors.size() > 1 && vectors[0].values.size() == vectors[1].values.size() &&
+             is_picture(*columns[0]) == is_picture(*columns[1])) {
     lines << QStringLiteral("cosine similarity of the first two: %1")
                  .arg(models::cosine_similarity(vectors[0].values, vectors[1].values), 0, 'f', 4);
   }
@@ -530,7 +571,11 @@ void InspectorDock::title_predictions(bool any) {
   }
   const QString vectors = vectors_of(columns);
   if (!any && !vectors.isEmpty()) {
-    title = QStringLiteral("Vector of the text");
+    const bool all = std::ranges::all_of(columns, [](const Checkpoint* each) { return is_picture(*each); });
+    title = image && all ? QStringLiteral("Vector of the picture")
+            : std::ranges::any_of(columns, [](const Checkpoint* each) { return is_picture(*each); })
+                ? QStringLiteral("Vectors of picture and text")
+                : QStringLiteral("Vector of the text");
     line = vectors;
   }
   predictions_box_->setTitle(title);

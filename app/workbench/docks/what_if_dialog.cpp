@@ -126,6 +126,11 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent)
   fast_->setToolTip(QStringLiteral("Each further token of a text is rounded where the weights are in blocks (GGUF)"));
   fast_->setChecked(checkpoint != nullptr && checkpoint->entry.overrides.fast);
   form->addRow(QStringLiteral("Products"), fast_);
+  half_ = make_named<QCheckBox>(this, "what-if-half", QStringLiteral("Text half"));
+  half_->setText(QStringLiteral("the text half of a checkpoint with two (CLIP, SigLIP)"));
+  half_->setChecked(checkpoint != nullptr && !checkpoint->entry.overrides.half.empty());
+  half_->setEnabled(half_->isChecked() || info_.logit_scale);
+  form->addRow(QStringLiteral("Half"), half_);
   effect_label_ = make_label(this, "what-if-effect");
   effect_label_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   effect_label_->setMinimumHeight(2 * effect_label_->fontMetrics().lineSpacing());  // the sliders keep their places
@@ -137,6 +142,7 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent)
   const auto move = [this] { moved_.start(); };
   connect(base_, &QDoubleSpinBox::valueChanged, this, move);
   connect(fast_, &QCheckBox::toggled, this, move);
+  connect(half_, &QCheckBox::toggled, this, move);
   connect(factor_, &QDoubleSpinBox::valueChanged, this, move);
   connect(scaling_, &QComboBox::currentIndexChanged, this, [this, move] {
     choose_scaling();
@@ -293,6 +299,7 @@ models::Overrides WhatIfDialog::overrides() const {
   if (const Checkpoint* const checkpoint = studio_.checkpoints().find(id_); checkpoint != nullptr) {
     overrides.stage = checkpoint->entry.overrides.stage;
   }
+  overrides.half = half_->isChecked() ? "text" : "";
   return overrides;
 }
 

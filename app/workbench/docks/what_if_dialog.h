@@ -58,6 +58,7 @@ class WhatIfDialog : public QDialog {
   QComboBox* scaling_ = nullptr;
   QComboBox* layers_ = nullptr;
   QCheckBox* fast_ = nullptr;
+  QCheckBox* half_ = nullptr;
   QLabel* number_label_ = nullptr;  // of the scaling's number
   QLabel* error_label_ = nullptr;
   QLabel* effect_label_ = nullptr;

@@ -271,6 +271,7 @@ void members(Structs, Is<models::Overrides> auto& x, auto& visit) {
   visit("rope_scaling_layers", x.rope_scaling_layers);
   visit("fast", x.fast);
   visit("stage", x.stage);
+  visit("half", x.half);
 }
 void members(Structs, Is<models::OpenOptions> auto& x, auto& visit) {
   visit("overrides", x.overrides);
@@ -333,6 +334,8 @@ void members(Structs, Is<models::ModelInfo> auto& x, auto& visit) {
   visit("task_heads", x.task_heads);
   visit("labels", x.labels);
   visit("pooling", x.pooling);
+  visit("logit_scale", x.logit_scale);
+  visit("logit_bias", x.logit_bias);
   visit("files", x.files);
   visit("unverified", x.unverified);
   visit("unexpected", x.unexpected);

@@ -58,6 +58,46 @@ TEST_F(CliRun, SentenceTransformersCompareTexts) {
   expect_error(run_locus({"run", path(), "--text", "a", "--similar-to", "b"}), 4, "expected a folder of sentence-");
 }
 
+// Both halves of a folder: a picture beside several texts, with the logits that transformers gives.
+TEST_F(CliRun, ComparesAPictureWithTexts) {
+  for (const std::string name : {"clip", "siglip"}) {
+    SCOPED_TRACE(name);
+    const std::string folder = locus::test::source_dir() + "/tests/golden/variants/pairs/" + name;
+    const std::vector<std::string> words{"run",          folder,  "--pixels",     folder + "/pixels.safetensors",
+                                         "--similar-to", "a b c", "--similar-to", "d a"};
+    std::vector<std::string> with_json = words;
+    with_json.emplace_back("--json");
+    const auto outcome = run_locus(with_json);
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    const json run = json::parse(outcome.out);
+    const locus::test::Golden golden("variants/pairs/" + name + "/expected");
+    ASSERT_EQ(run.at("similar").size(), 2U);
+    EXPECT_EQ(run.at("similar").at(1).at("text"), "d a");
+    for (int n = 0; n < 2; ++n) {
+      EXPECT_NEAR(run.at("similar").at(static_cast<std::size_t>(n)).at("logit").get<double>(),
+                  golden["logits_per_image"][n].item<double>(), 1e-4);
+    }
+    EXPECT_EQ(run.at("vector").size(), static_cast<std::size_t>(golden["image_embeds"].numel()));
+    const auto printed = run_locus(words);
+    EXPECT_NE(printed.out.find("cosine similarity to d a: "), std::string::npos) << printed.out;
+    EXPECT_NE(printed.out.find(", logit "), std::string::npos) << printed.out;
+    const auto text =
+        run_locus({"run", folder, "--half", "text", "--text", "a b c", "--similar-to", "a b c", "--json"});
+    ASSERT_EQ(text.status, 0) << text.err;
+    const json read = json::parse(text.out);
+    EXPECT_EQ(read.at("tokens").size(), name == "clip" ? 5U : 12U);
+    EXPECT_NEAR(read.at("cosine").get<double>(), 1, 1e-6);
+    EXPECT_FALSE(read.at("similar").at(0).contains("logit"));
+    const json info = json::parse(run_locus({"info", folder, "--half", "text", "--json"}).out);
+    EXPECT_EQ(info.at("half"), "text");
+    EXPECT_FALSE(info.at("image").get<bool>());
+  }
+  const std::string folder = locus::test::source_dir() + "/tests/golden/variants/pairs/clip";
+  expect_error(run_locus({"run", folder, "--text", "a"}), 3, "its text half does");
+  expect_error(run_locus({"run", folder, "--half", "sound", "--text", "a"}), 2, "sound");
+  expect_error(run_locus({"run", path(), "--half", "text", "--text", "a"}), 4, "text half: expected clip");
+}
+
 // A discriminator gives each token one number; what reads predictions says that there are none.
 TEST_F(CliRun, DiscriminatorsScoreEachToken) {
   const std::string folder = locus::test::source_dir() + "/tests/golden/families/electra-discriminator";

@@ -103,8 +103,13 @@ Message result_of(std::int64_t id, json body) {
   return message;
 }
 
-const json kNoOverrides = {{"rope_base", nullptr},      {"rope_scaling", ""}, {"rope_base_layers", ""},
-                           {"rope_scaling_layers", ""}, {"fast", false},      {"stage", 0}};
+const json kNoOverrides = {{"rope_base", nullptr},
+                           {"rope_scaling", ""},
+                           {"rope_base_layers", ""},
+                           {"rope_scaling_layers", ""},
+                           {"fast", false},
+                           {"stage", 0},
+                           {"half", ""}};
 
 TEST_F(FarFaults, AServerThatIsKilledLosesTheLineAndNothingElse) {
   const test::FarMachine machine(named_server());
@@ -387,6 +392,8 @@ TEST_F(FarFaults, AnswersThatDoNotHoldTogetherAreRefused) {
                      {"task_heads", json::array()},
                      {"labels", json::array()},
                      {"pooling", json::array()},
+                     {"logit_scale", nullptr},
+                     {"logit_bias", nullptr},
                      {"files", json::array()},
                      {"unexpected", json::array()},
                      {"unverified", ""},

@@ -80,6 +80,12 @@ TEST_F(CommandWords, NameTheLayersOfAnOverride) {
   const auto staged = command_words(made);
   ASSERT_TRUE(staged.ok()) << staged.error().describe();
   EXPECT_NE(shell_line(*staged).find(" --stage 3"), std::string::npos) << shell_line(*staged);
+  EXPECT_EQ(shell_line(*fast).find("--half"), std::string::npos);
+  made.session.checkpoints.front().overrides = {};
+  made.session.checkpoints.front().overrides.half = "text";
+  const auto half = command_words(made);
+  ASSERT_TRUE(half.ok()) << half.error().describe();
+  EXPECT_NE(shell_line(*half).find(" --half text"), std::string::npos) << shell_line(*half);
 }
 
 TEST_F(CommandWords, NameTheFramesOfVideos) {

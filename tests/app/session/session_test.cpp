@@ -66,6 +66,24 @@ TEST(Session, WhatIsSavedIsWhatIsLoaded) {
   EXPECT_NE(to_json(saved, folder).find("\"stage\": 2"), std::string::npos);
 }
 
+TEST(Session, KeepsTheHalfOfACheckpointAndRefusesOthers) {
+  const auto folder = scratch();
+  session::Session saved = example(folder);
+  saved.checkpoints.front().overrides.half = "text";
+  std::string text = to_json(saved, folder);
+  std::ofstream(folder / "s.locus.json") << text;
+  const auto kept = session::load_session(folder / "s.locus.json");
+  ASSERT_TRUE(kept.ok()) << kept.error().describe();
+  EXPECT_EQ(kept->checkpoints, saved.checkpoints);
+  const std::string half = "\"half\": \"text\"";
+  ASSERT_NE(text.find(half), std::string::npos) << text;
+  text.replace(text.find(half), half.size(), "\"half\": \"sound\"");
+  std::ofstream(folder / "s.locus.json") << text;
+  const auto loaded = session::load_session(folder / "s.locus.json");
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_NE(loaded.error().describe().find("half"), std::string::npos) << loaded.error().describe();
+}
+
 TEST(Session, AnUnknownSpeedIsRefused) {
   const auto folder = scratch();
   std::string text = to_json(example(folder), folder);

@@ -84,6 +84,38 @@ TEST_F(WindowReading, TwoTextsHaveACosineSimilarity) {
   EXPECT_EQ(qobject_cast<QGroupBox*>(line->parentWidget())->title(), QStringLiteral("Vector of the text"));
 }
 
+// A picture's column beside one of the same folder's text half: how they fit stands under their vectors.
+TEST_F(WindowReading, APictureAndATextHaveALogit) {
+  opener_ = models::open;
+  window_.reset();
+  make_window();
+  session::CheckpointEntry entry;
+  entry.path = std::filesystem::path(test::source_dir()) / "tests/golden/variants/pairs/clip";
+  models::Input picture;
+  picture.pixels = entry.path / "pixels.safetensors";
+  window_->studio().inputs().set_input(picture);
+  window_->studio().column_actions().open(entry);
+  ASSERT_TRUE(settle());
+  auto* line = find<QLabel>("predictions-line");
+  EXPECT_TRUE(line->text().startsWith(QStringLiteral("state of the first token"))) << line->text().toStdString();
+  EXPECT_EQ(qobject_cast<QGroupBox*>(line->parentWidget())->title(), QStringLiteral("Vector of the picture"));
+  entry.text = "a b c";
+  entry.overrides.half = "text";
+  window_->studio().column_actions().open_beside(entry);
+  ASSERT_TRUE(settle());
+  const auto shown = window_->studio().checkpoints().shown();
+  ASSERT_EQ(shown.size(), 2U);
+  EXPECT_TRUE(shown[1]->name.find("text half") != std::string::npos) << shown[1]->name;
+  const auto scores = models::pair_scores(shown[0]->trace->model(), shown[0]->trace->sentence().values,
+                                          {shown[1]->trace->sentence().values});
+  ASSERT_TRUE(scores.ok()) << scores.error().describe();
+  const QString said = QStringLiteral("picture and “a b c”: cosine %1, logit %2, 100.00 %")
+                           .arg(scores->front().cosine, 0, 'f', 4)
+                           .arg(scores->front().logit, 0, 'f', 4);
+  EXPECT_TRUE(line->isVisible() && line->text().contains(said)) << line->text().toStdString();
+  EXPECT_EQ(qobject_cast<QGroupBox*>(line->parentWidget())->title(), QStringLiteral("Vectors of picture and text"));
+}
+
 TEST_F(WindowReading, EveryViewHasACaptionBesideItsFigure) {
   window_->resize(1560, 760);
   open("gentle");

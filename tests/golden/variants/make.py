@@ -14,6 +14,10 @@ native/NAME holds a checkpoint under the names of Meta (consolidated.NN.pth, two
 (consolidated.safetensors and params.json), and expected.safetensors with input_ids and logits of the library's model with
 the same weights.
 
+pairs/NAME is a model that compares pictures with texts, with a vocabulary of letters; pixels.safetensors holds a picture,
+expected.safetensors the ids of the texts of PAIR_TEXTS, and what the library makes of both: image_embeds, text_embeds and
+logits_per_image, and of each half hidden.KIND and KIND.layers.N.attention [H, T, T] (KIND: image, text0, text1).
+
 Needs torch, safetensors and transformers (5.24.0 made what is here); the tests need none of them."""
 import json, os, re, shutil
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -251,8 +255,67 @@ def make_native():
         save_file(logits_of(model), os.path.join(folder, "expected.safetensors"))
 
 
+PAIR_TEXTS = ("a b c", "d a")
+PAIR_WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + [chr(ord("a") + n) for n in range(26)]
+PAIR_HALF = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24)
+PAIRS = {  # the end token's id in the configuration
+    "clip": 3, "clip-first": 2, "metaclip_2": 3, "chinese_clip": None, "siglip": None, "siglip2": None,
+}
+
+
+def make_pairs():
+    for name, end in PAIRS.items():
+        kind, siglip = name.removesuffix("-first"), name.startswith("siglip")
+        words = PAIR_WORDS if name != "clip-first" else PAIR_WORDS + [f"[unused{n}]" for n in range(8)] + ["[END]"]
+        text = dict(PAIR_HALF, vocab_size=len(words), max_position_embeddings=12, pad_token_id=0)
+        text |= {} if end is None else dict(eos_token_id=end)
+        text |= dict(projection_size=16) if siglip else {}
+        vision = dict(PAIR_HALF, hidden_size=16 if siglip else 20, patch_size=8) | (dict(num_patches=4) if name == "siglip2" else dict(image_size=16))
+        config = transformers.AutoConfig.for_model(kind, text_config=text, vision_config=vision, **({} if siglip else dict(projection_dim=6)))
+        model = randomise(transformers.AutoModel.from_config(config, attn_implementation="eager"), len(name))
+        with torch.no_grad():
+            model.logit_scale.fill_(1.3)
+            if siglip:
+                model.logit_bias.fill_(-2.1)
+        folder = fresh("pairs", name)
+        model.save_pretrained(folder)
+        with open(os.path.join(folder, "vocab.txt"), "w") as file:
+            file.write("\n".join(words) + "\n")
+        write_json(folder, "tokenizer_config.json", dict(tokenizer_class="BertTokenizer", cls_token="[CLS]", sep_token="[END]" if name == "clip-first" else "[SEP]",
+                                                         pad_token="[PAD]", unk_token="[UNK]", mask_token="[MASK]"))
+        last = words.index("[END]") if name == "clip-first" else 3
+        ids = [[2] + [words.index(word) for word in each.split()] + [last] for each in PAIR_TEXTS]
+        if siglip:  # as its processor does
+            ids = [each + [0] * (12 - len(each)) for each in ids]
+        pixels = torch.randn(1, 3, 16, 16)
+        given = dict(pixel_values=pixels)
+        if name == "siglip2":
+            patches = pixels.unfold(2, 8, 8).unfold(3, 8, 8).permute(0, 2, 3, 4, 5, 1).reshape(1, 4, 192)
+            given = dict(pixel_values=patches.contiguous(), pixel_attention_mask=torch.ones(1, 4, dtype=torch.long), spatial_shapes=torch.tensor([[2, 2]]))
+        save_file({"pixel_values": pixels[0].contiguous()}, os.path.join(folder, "pixels.safetensors"))
+        wanted, outs = {}, []
+        with torch.no_grad():
+            for n, each in enumerate(ids):
+                tokens = torch.tensor([each])
+                wanted[f"text{n}.input_ids"] = tokens[0]
+                outs.append(model(input_ids=tokens, **given))
+                half = model.text_model(input_ids=tokens, output_attentions=True)
+                wanted |= {f"text{n}.layers.{k}.attention": map[0].contiguous() for k, map in enumerate(half.attentions)}
+                wanted[f"hidden.text{n}"] = half.last_hidden_state[0].contiguous()
+            if name == "siglip2":
+                half = model.vision_model(**given, output_attentions=True)
+            else:
+                half = model.vision_model(pixel_values=pixels, output_attentions=True)
+        wanted |= {f"image.layers.{k}.attention": map[0].contiguous() for k, map in enumerate(half.attentions)}
+        wanted["image_embeds"] = outs[0].image_embeds[0].contiguous()
+        wanted["text_embeds"] = torch.cat([out.text_embeds for out in outs]).contiguous()
+        wanted["logits_per_image"] = torch.cat([out.logits_per_image[0] for out in outs]).contiguous()
+        save_file(wanted, os.path.join(folder, "expected.safetensors"))
+
+
 if __name__ == "__main__":
     make_tasks()
     make_sentences()
     make_adapters()
     make_native()
+    make_pairs()
