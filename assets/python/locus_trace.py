@@ -320,7 +320,7 @@ def _check_metadata(metadata, length, layers, widths):
             raise TraceError(f"metadata image_grid: expected rows × columns + cls + registers + detections = {length}, found {sizes}")
 
 
-ENCODINGS = ("none learned sinusoidal relative relative-capped t5 alibi kerple-log kerple-power fire fox path selective "
+ENCODINGS = ("none learned sinusoidal relative relative-capped relative-state t5 alibi kerple-log kerple-power fire fox path selective "
              "stick-breaking dape repo rope xpos pope grape randpe cope tapa tape seqpe rope-axial rope-mixed relative-grid disentangled").split()
 SCALINGS = ("none", "linear", "ntk", "dynamic", "yarn", "yarn-turns", "llama3", "longrope", "proportional")
 OF_LENGTH = ("dynamic", "yarn", "yarn-turns", "llama3", "longrope")  # those that need the length before the scaling

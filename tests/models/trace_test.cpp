@@ -244,6 +244,56 @@ TEST(Trace, TermsAreExpectedWhereGrapeHasThem) {
   EXPECT_FALSE(unknown.ok() && (*unknown)->map({0, 1, models::Quantity::kLogit, {}, {}}).ok());
 }
 
+// The numbers by which each token mixes its profiles: others, and none, are refused.
+TEST(Trace, StatesAreExpectedWhereTokensMixProfiles) {
+  const test::TemporaryFolder folder;
+  at::manual_seed(6);
+  const at::Tensor rows = at::randn({2, 5, 4});
+  const at::Tensor profiles = at::randn({2, 3});
+  const auto opened = [&](const at::Tensor& states) {
+    std::vector<std::pair<std::string, at::Tensor>> all{{"layers.0.q", rows},
+                                                        {"layers.0.k", rows},
+                                                        {"layers.0.encoding.mixing", at::ones({4, 8})},
+                                                        {"layers.0.encoding.profiles", profiles}};
+    if (states.defined()) {
+      all.emplace_back("layers.0.q_gate", states);
+    }
+    std::vector<formats::OutputTensor> tensors;
+    for (const auto& [name, tensor] : all) {
+      tensors.push_back({name,
+                         formats::DType::kF32,
+                         tensor.sizes().vec(),
+                         {static_cast<const std::byte*>(tensor.data_ptr()), tensor.nbytes()}});
+    }
+    const auto path = folder.path() / "relative-state.safetensors";
+    const Status written =
+        formats::write_safetensors(path, tensors,
+                                   {{"locus.format", "trace/1"},
+                                    {"encoding", R"({"name": "relative-state", "extent": 3, "states": 2})"},
+                                    {"causal", "true"},
+                                    {"width", "8"}});
+    EXPECT_TRUE(written.ok()) << written.error().describe();
+    return test::open_trace(path);
+  };
+  const at::Tensor states = at::randn({2, 5, 2});
+  const auto whole = opened(states);
+  ASSERT_TRUE(whole.ok()) << whole.error().describe();
+  const auto map = (*whole)->map({0, 1, models::Quantity::kContribution, {}, {}});
+  ASSERT_TRUE(map.ok()) << map.error().describe();
+  for (std::int64_t i = 0; i < 5; ++i) {
+    for (std::int64_t j = 0; j <= i; ++j) {
+      const double bias = i - j < 3 ? (states[1][i] * profiles.select(1, i - j)).sum().item<double>() : 0;
+      EXPECT_NEAR(map->at(i, j), bias, 1e-5) << i << " " << j;
+    }
+  }
+  for (const at::Tensor& wrong : {at::Tensor(), rows}) {
+    const auto refused = opened(wrong);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kBadInput);
+    EXPECT_NE(refused.error().describe().find("layers.0.q_gate"), std::string::npos) << refused.error().describe();
+  }
+}
+
 TEST(Trace, QueriesAndKeysAloneAreEnough) {
   constexpr std::int64_t kLength = 150;
   constexpr std::int64_t kPixels = 30;

@@ -5,6 +5,7 @@
 #include "core/base/numbers.h"
 #include "core/position/grape.h"
 #include "core/position/path.h"
+#include "core/position/relative_state.h"
 #include "core/position/rope.h"
 #include "models/edits/run_edits.h"
 #include "models/engine/trace/open_trace.h"
@@ -142,6 +143,16 @@ Status check_reflections(const UsedEncoding* used, const position::Prepared& pre
   return {};
 }
 
+// As many numbers of each token and head as its encoding reads.
+Status check_numbers(const std::string& where, const at::Tensor& found, std::int64_t numbers, std::int64_t heads) {
+  const std::int64_t own = found.defined() ? found.size(3) : 0;
+  return own == numbers && (numbers == 0 || found.size(1) == heads)
+             ? Status()
+             : Status(bad_input("expected " + std::to_string(numbers) + " numbers for each token and each of " +
+                                    std::to_string(heads) + " heads, found " + std::to_string(own),
+                                where));
+}
+
 // The numbers that GRAPE keeps of each token.
 Status check_grape(const OpenTrace& trace, const UsedEncoding* used, const position::Prepared& prepared,
                    const std::string& prefix) {
@@ -149,20 +160,22 @@ Status check_grape(const OpenTrace& trace, const UsedEncoding* used, const posit
   if (grape == nullptr) {
     return {};
   }
-  const auto check = [&](const char* name, const at::Tensor& found, std::int64_t numbers,
-                         std::int64_t heads) -> Status {
-    const std::int64_t own = found.defined() ? found.size(3) : 0;
-    return own == numbers && (numbers == 0 || found.size(1) == heads)
-               ? Status()
-               : Status(bad_input("expected " + std::to_string(numbers) + " numbers for each token and each of " +
-                                      std::to_string(heads) + " heads, found " + std::to_string(own),
-                                  trace.file.where(prefix + name)));
+  const auto check = [&](const char* name, const at::Tensor& found, std::int64_t numbers, std::int64_t heads) {
+    return check_numbers(trace.file.where(prefix + name), found, numbers, heads);
   };
   const position::ModelShape& shape = grape->shape();
   LOCUS_CHECK(check("q", prepared.query, shape.head_width, shape.heads));
   LOCUS_CHECK(check("k", prepared.key, shape.head_width, shape.kv_heads));
   LOCUS_CHECK(check("q_gate", prepared.gate_query, grape->query_numbers(), shape.heads));
   return check("k_gate", prepared.gate_key, grape->key_numbers(), shape.kv_heads);
+}
+
+// The numbers by which each token mixes its profiles of distance.
+Status check_states(const UsedEncoding* used, const position::Prepared& prepared, const std::string& where) {
+  const auto* const mixing =
+      used == nullptr ? nullptr : dynamic_cast<const position::RelativeState*>(used->encoding.get());
+  return mixing == nullptr ? Status()
+                           : check_numbers(where, prepared.gate_query, mixing->options().states, mixing->shape().heads);
 }
 
 Result<std::shared_ptr<const attention::ComputedScores>> computed(const OpenTrace& trace, const TraceLayer& layer,
@@ -196,6 +209,7 @@ Result<std::shared_ptr<const attention::ComputedScores>> computed(const OpenTrac
   }
   LOCUS_CHECK(check_reflections(used, prepared, trace.file.where(prefix + "k_gate")));
   LOCUS_CHECK(check_grape(trace, used, prepared, prefix));
+  LOCUS_CHECK(check_states(used, prepared, trace.file.where(prefix + "q_gate")));
   LOCUS_CHECK(restore_content(used, prepared));
   LOCUS_TRY(at::Tensor sums, trace.file.float_tensor(prefix + "log_sum_exp", {model.heads, trace.length()}));
   at::Tensor chosen;

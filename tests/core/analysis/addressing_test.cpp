@@ -77,6 +77,13 @@ std::vector<AddressingCase> addressing_cases() {
       {"kerple power", "kerple-power", {}, AddressingWay::kSum},
       {"fire", "fire", {}, AddressingWay::kSum},
       {"relative", "relative", {}, AddressingWay::kSum},
+      {"relative-state", "relative-state", {{"growth", 0.2}, {"growth_from", 20.0}}, AddressingWay::kSum},
+      {"relative-state in a window",
+       "relative-state",
+       {{"extent", std::int64_t{9}}},
+       AddressingWay::kSum,
+       2,
+       {true, 9, 0}},
       {"none", "none", {}, AddressingWay::kSum},
       {"disentangled", "disentangled", {}, AddressingWay::kTable},
       {"tapa", "tapa", {}, AddressingWay::kTable},
@@ -105,6 +112,8 @@ struct AddressingLayer {
     for (const position::Parameter& parameter : made->parameters()) {
       if (each.name.starts_with("kerple") || each.name == "t5" || each.name == "relative" || each.name == "cope") {
         parameter.value->uniform_(0.1, 0.9);
+      } else if (each.name == "relative-state") {
+        parameter.value->mul_(5);  // biases as large as products
       }
     }
     encoding = std::move(made);

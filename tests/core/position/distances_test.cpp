@@ -100,10 +100,13 @@ TEST(Distances, EndWithShawsTable) {
   const at::Tensor apart = 20 - at::arange(21, at::kDouble);
   const at::Tensor plain = given("relative", {{"length", length}}, shape_of(2, 8)).row(0, 20);
   const at::Tensor capped = given("relative-capped", {{"length", length}}, shape_of(2, 8)).row(0, 20);
+  const at::Tensor mixed = given("relative-state", {{"extent", length}}, shape_of(2, 8)).row(0, 20);
   EXPECT_CLOSE(capped, apart.clamp_max(5), 0.0);
   for (std::int64_t key = 0; key <= 20; ++key) {
     const double own = plain[key].item<double>();
     EXPECT_TRUE(20 - key > 5 ? std::isnan(own) : own == static_cast<double>(20 - key)) << key;
+    EXPECT_EQ(std::isnan(mixed[key].item<double>()), 20 - key > 5) << key;
+    EXPECT_TRUE(20 - key > 5 || mixed[key].item<double>() == own) << key;
   }
 }
 

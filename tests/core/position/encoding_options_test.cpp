@@ -99,6 +99,12 @@ TEST(EncodingOptions, valuesOutsideTheirRange) {
       {"randpe", {{"seed", whole(-1)}}, usual, "seed"},
       {"relative", {{"length", whole(-1)}}, usual, "length"},
       {"relative-capped", {}, untrained, "length"},
+      {"relative-state", {{"extent", whole(-1)}}, usual, "extent"},
+      {"relative-state", {}, untrained, "extent"},
+      {"relative-state", {{"states", whole(0)}}, usual, "states"},
+      {"relative-state", {{"growth", -0.1}}, usual, "growth"},
+      {"relative-state", {{"growth_from", 0.0}}, usual, "growth_from"},
+      {"relative-state", {}, bidirectional, "causal"},
       {"t5", {{"buckets", whole(6)}}, usual, "buckets"},
       {"t5", {{"max_distance", whole(4)}}, usual, "max_distance"},
       {"fire", {{"hidden", whole(0)}}, usual, "hidden"},
@@ -117,6 +123,14 @@ TEST(EncodingOptions, tablesTooLargeToAllocate) {
   const std::int64_t huge = std::int64_t{1} << 30;
   for (const std::string name : {"learned", "relative", "relative-capped"}) {
     const auto made = position::make_encoding(name, {{"length", huge}}, shape_of(2, 8));
+    ASSERT_FALSE(made.ok());
+    EXPECT_EQ(made.error().code, ErrorCode::kTooLarge);
+  }
+  position::ModelShape wide = shape_of(64, 8);
+  wide.width = std::int64_t{1} << 20;
+  for (const auto& [options, shape] : {std::pair(Settings{{"extent", huge}}, shape_of(2, 8)),
+                                       std::pair(Settings{{"states", std::int64_t{4096}}}, wide)}) {
+    const auto made = position::make_encoding("relative-state", options, shape);
     ASSERT_FALSE(made.ok());
     EXPECT_EQ(made.error().code, ErrorCode::kTooLarge);
   }

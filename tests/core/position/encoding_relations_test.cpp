@@ -51,6 +51,7 @@ TEST(EncodingRelations, relativeEncodingsAreInvariantUnderShifts) {
       {"kerple-power", {}},
       {"relative", {}},
       {"relative-capped", {{"length", std::int64_t{5}}}},
+      {"relative-state", {{"extent", std::int64_t{9}}}},
       {"tapa", {}},
       {"pope", {}},
       {"repo", {}},
@@ -71,6 +72,7 @@ TEST(EncodingRelations, relativeEncodingsAreInvariantUnderShifts) {
 TEST(EncodingRelations, fireChangesWithTheQueryAndDynamicNtkWithTheLength) {
   EXPECT_GT(change_by_shift("fire", {{"length", std::int64_t{4}}}, 37), 1e-2);
   EXPECT_GT(change_by_shift("rope", {{"scaling", std::string("dynamic")}, {"factor", 2.0}}, 200), 1e-3);
+  EXPECT_GT(change_by_shift("relative-state", {{"growth", 0.1}}, 37), 1e-2);
 }
 
 // p̂ of the last form of GRAPE is turned by the position itself.
@@ -115,6 +117,9 @@ TEST(EncodingRelations, tablesOfDistancesCostTheirProductsWithEveryQuery) {
     EXPECT_EQ(encoding(name, {}, shape)->macs(0, 24), 24 * 24 * 4 * 8) << name;
     EXPECT_EQ(encoding(name, {}, shape)->macs(0, 100), 100 * 64 * 4 * 8) << name;
   }
+  const auto mixing = encoding("relative-state", {{"states", std::int64_t{5}}}, shape);
+  EXPECT_EQ(mixing->macs(0, 24), 24 * 4 * 5 * static_cast<double>(shape.width + 24));
+  EXPECT_EQ(mixing->macs(0, 100), 100 * 4 * 5 * static_cast<double>(shape.width + 64));
   const Settings table{{"buckets", std::int64_t{8}}, {"max_distance", std::int64_t{16}}};
   const double rows = 16;  // of the table; T = 100 reaches all
   const double met = 100 * rows * 4 * 8;

@@ -66,6 +66,8 @@ std::vector<Case> cases() {
   add("relative-capped-short", "relative-capped", {{"length", std::int64_t{9}}});
   add("relative-bidirectional", "relative", {{"length", std::int64_t{9}}}, false);
   add("relative-capped-bidirectional", "relative-capped", {{"length", std::int64_t{9}}}, false);
+  add("relative-state-short", "relative-state",
+      {{"extent", std::int64_t{9}}, {"states", std::int64_t{3}}, {"growth", 0.3}, {"growth_from", 6.0}});
   add("randpe-sinusoidal", "randpe", {{"over", word("sinusoidal")}});
   add("tapa-linear", "tapa", {{"phase", word("linear")}, {"theta", 0.25}, {"alpha", 0.3}});
   add("tapa-general", "tapa", {{"phase", word("general")}, {"theta", 0.25}, {"alpha", 0.3}});
