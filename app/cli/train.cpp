@@ -32,6 +32,7 @@ struct TrainOptions {
   std::vector<std::string> task_options;
   std::vector<std::string> every;
   std::string windows;
+  std::string splits;
   std::string decay = "cosine";
   std::string dtype = "float32";
   std::string out;
@@ -157,6 +158,11 @@ Status run_train(const TrainOptions& options, const Context& context) {
   LOCUS_TRY(train.decay, training::parse_decay(options.decay));
   LOCUS_TRY(train.every, every_of(options.every));
   LOCUS_TRY(train.windows, windows_of(options.windows));
+  if (!options.splits.empty()) {
+    for (const std::string_view name : split(options.splits)) {
+      train.splits.emplace_back(name);
+    }
+  }
   train.seed = static_cast<std::uint64_t>(options.seed);
   train.half = options.dtype == "float16";
   train.out = options.out;
@@ -270,6 +276,8 @@ Action declare_train(Arguments& arguments) {
   arguments.integer("--seed", options->seed, {}, "seed for weights and batches");
   arguments.integer("--save-every", train.save_every, {1, kMax}, "steps between saves and validations");
   arguments.flag("--keep", train.keep, "keep the checkpoint of every save, and of step 0, in folders stepN of --out");
+  arguments.text("--splits", options->splits,
+                 "splits of the task NAME,… to measure at every save, as columns of loss.csv");
   arguments.choice("--dtype", options->dtype, {"float32", "float16"}, "dtype of the written weights");
   arguments.text("--out", options->out, "folder to write");
   arguments.files("--out", FileUse::kWritten, [&out = options->out] { return written_into(out); });

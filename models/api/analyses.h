@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/analysis/counted_classes.h"
 #include "core/analysis/distance_bias.h"
 #include "core/analysis/distance_profile.h"
 #include "core/analysis/head_statistics.h"

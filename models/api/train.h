@@ -34,7 +34,8 @@ struct CurvePoint {
   std::int64_t step = 0;
   double loss = 0;  // nats a token
   double learning_rate = 0;
-  double validation = 0;  // NaN when not measured
+  double validation = 0;            // NaN when not measured
+  std::vector<double> splits = {};  // of TrainOptions::splits, in their order; empty when not measured
 };
 
 constexpr std::int64_t kMaxTrainSequences = 1 << 24;  // whose order is kept in memory
@@ -83,11 +84,14 @@ struct TrainOptions {
   std::int64_t threads = 0;       // sequences are spread over them; 0: one a core
   std::int64_t save_every = 200;  // steps between resumable saves and validations
   std::filesystem::path out;      // folder of the checkpoint
-  bool resume = false;            // go on from `out`, when a save of these very options is there
-  bool overwrite = false;         // replace the run or checkpoint that `out` holds
-  bool keep = false;              // keep the checkpoint of every save, and of step 0, in folders stepN within `out`
-  bool half = false;              // write float16 weights
-  std::string command;            // recorded in training.json, free of paths
+  // Splits of the task that are measured at every save and at the end, on their first 256 sequences at most, each a
+  // column of loss.csv.
+  std::vector<std::string> splits = {};
+  bool resume = false;     // go on from `out`, when a save of these very options is there
+  bool overwrite = false;  // replace the run or checkpoint that `out` holds
+  bool keep = false;       // keep the checkpoint of every save, and of step 0, in folders stepN within `out`
+  bool half = false;       // write float16 weights
+  std::string command;     // recorded in training.json, free of paths
   // Processes that train together (null: this one alone): every step has `batch` sequences of each, and they come to
   // what one process would with batch × size() of them. Rank 0 alone writes.
   std::shared_ptr<models::ProcessGroup> group = {};

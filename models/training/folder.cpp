@@ -1,10 +1,10 @@
 #include "models/training/folder.h"
 #include "models/api/local.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -103,24 +103,37 @@ ordered_json options_json(const TrainOptions& options) {
   return json;
 }
 
-std::string curve_csv(const std::vector<CurvePoint>& curve) {
+// A column a split behind the others; empty cells where a step was not measured.
+std::string curve_csv(const std::vector<CurvePoint>& curve, const std::vector<std::string>& splits) {
   std::ostringstream csv;
   csv.precision(9);
-  csv << kCurveHeader << '\n';
+  csv << kCurveHeader;
+  for (const std::string& split : splits) {
+    csv << ',' << split;
+  }
+  csv << '\n';
   for (const CurvePoint& point : curve) {
     csv << point.step << ',' << point.loss << ',' << point.learning_rate << ',';
     if (!std::isnan(point.validation)) {
       csv << point.validation;
+    }
+    for (std::size_t n = 0; n < splits.size(); ++n) {
+      csv << ',';
+      if (n < point.splits.size() && !std::isnan(point.splits[n])) {
+        csv << point.splits[n];
+      }
     }
     csv << '\n';
   }
   return csv.str();
 }
 
-// A row of loss.csv; empty where one of the first three cells is not a number.
-std::optional<CurvePoint> curve_point(const std::string& line) {
+// A row of loss.csv; empty where one of the first three cells is not a number. `columns`: of the splits, 0 for one that
+// the file has not.
+std::optional<CurvePoint> curve_point(const std::string& line, const std::vector<std::size_t>& columns) {
   std::vector<std::string_view> cells = split(line);
-  cells.resize(4);
+  const std::size_t given = cells.size();
+  cells.resize(std::max<std::size_t>(given, 4));
   const auto step = parse_number<std::int64_t>(cells[0]);
   const auto loss = parse_number<double>(cells[1]);
   const auto rate = parse_number<double>(cells[2]);
@@ -128,11 +141,22 @@ std::optional<CurvePoint> curve_point(const std::string& line) {
   if (!step || !loss || !rate) {
     return std::nullopt;
   }
-  return CurvePoint{*step, *loss, *rate, validation.value_or(std::numeric_limits<double>::quiet_NaN())};
+  CurvePoint point{*step, *loss, *rate, validation.value_or(kNaN)};
+  bool measured = false;
+  for (const std::size_t column : columns) {
+    const auto value = column > 0 && column < given ? parse_number<double>(cells[column]) : std::nullopt;
+    point.splits.push_back(value.value_or(kNaN));
+    measured = measured || value;
+  }
+  if (!measured) {
+    point.splits.clear();
+  }
+  return point;
 }
 
 // The rows of loss.csv up to `step`, without rows written after the resumed state.
-std::vector<CurvePoint> read_curve(const std::filesystem::path& path, std::int64_t step) {
+std::vector<CurvePoint> read_curve(const std::filesystem::path& path, std::int64_t step,
+                                   const std::vector<std::string>& splits) {
   std::vector<CurvePoint> curve;
   const auto text = read_file(path, std::size_t{1} << 28);
   if (!text.ok()) {
@@ -141,8 +165,14 @@ std::vector<CurvePoint> read_curve(const std::filesystem::path& path, std::int64
   std::istringstream lines(*text);
   std::string line;
   std::getline(lines, line);
+  const std::vector<std::string_view> header = split(line);
+  std::vector<std::size_t> columns;
+  for (const std::string& name : splits) {
+    const auto found = std::find(header.begin(), header.end(), name);
+    columns.push_back(found == header.end() ? 0 : static_cast<std::size_t>(found - header.begin()));
+  }
   while (std::getline(lines, line)) {
-    const auto point = curve_point(line);
+    const auto point = curve_point(line, columns);
     if (point && point->step <= step) {
       curve.push_back(*point);
     }
@@ -260,7 +290,7 @@ Status write_record(const std::filesystem::path& folder, const TrainOptions& opt
   }
   LOCUS_CHECK(
       write_file(folder / kRecordFile, training.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n"));
-  return write_file(folder / "loss.csv", curve_csv(record.curve));
+  return write_file(folder / "loss.csv", curve_csv(record.curve, options.splits));
 }
 
 Status write_state(const std::filesystem::path& folder, const OwnNetwork& network, AdamW& optimiser,
@@ -302,7 +332,7 @@ Result<bool> read_state(const std::filesystem::path& folder, const OwnNetwork& n
   }
   record.step = std::strtoll(step->second.c_str(), nullptr, 10);
   optimiser.set_steps(record.step);
-  record.curve = read_curve(folder / "loss.csv", record.step);
+  record.curve = read_curve(folder / "loss.csv", record.step, options.splits);
   return true;
 }
 

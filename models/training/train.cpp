@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/base/guarded.h"
+#include "core/base/listed.h"
 #include "core/base/shown.h"
 #include "core/products/linear.h"
 #include "models/engine/device.h"
@@ -36,6 +37,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kPositionStream = 2;
 constexpr std::int64_t kQuickValidation = 64;  // sequences measured while training
+constexpr std::int64_t kSplitSequences = 256;  // of each of TrainOptions::splits
 
 bool decays(const transformer::Parameter& parameter) {
   return parameter.shape.size() >= 2 && parameter.name != "embedding.weight" &&
@@ -70,6 +72,7 @@ class Trainer {
       saved = record_.step % options_.save_every == 0;
       if (saved && record_.step < options_.steps && shares_.leads()) {
         LOCUS_TRY(progress.validation, validate());
+        LOCUS_CHECK(measure_splits());
         LOCUS_CHECK(save());
       }
       if (on_progress) {
@@ -170,6 +173,25 @@ class Trainer {
     return std::optional<double>(measured.value);
   }
 
+  // Measures the splits that are asked for, as this step's cells of loss.csv.
+  Status measure_splits() {
+    if (options_.splits.empty() || record_.curve.empty()) {
+      return {};
+    }
+    const std::vector<std::string> all = task_.splits();
+    std::vector<double> values;
+    for (const std::string& name : options_.splits) {
+      const auto n = static_cast<std::size_t>(std::find(all.begin(), all.end(), name) - all.begin());
+      const std::int64_t samples = std::min(kSplitSequences, task_.evaluation_count(n));
+      LOCUS_TRY(
+          const Measurement measured,
+          measure_if_fits(network_.view(), task_, n, {.seed = options_.seed, .samples = samples, .device = device()}));
+      values.push_back(measured.value);
+    }
+    record_.curve.back().splits = std::move(values);
+    return {};
+  }
+
   // Parameters that are NaN or infinite stay so: nothing is written.
   Error diverged(const std::string& what) const {
     return bad_input(
@@ -228,6 +250,8 @@ class Trainer {
       return summary;
     }
     model_.encodings().drop_unseen(network_.view().natural_positions(draw_.part(0, 0)));
+    LOCUS_CHECK(measure_splits());
+    summary.curve = record_.curve;
     LOCUS_CHECK(save());
     const std::vector<std::string> splits = task_.splits();
     for (std::size_t n = 0; n < splits.size(); ++n) {
@@ -270,6 +294,20 @@ class Trainer {
   Clock::time_point started_;
 };
 
+// kUsage for a split that the task has not, and for one that is named twice.
+Status check_splits(const Task& task, const std::vector<std::string>& asked) {
+  const std::vector<std::string> all = task.splits();
+  for (std::size_t n = 0; n < asked.size(); ++n) {
+    if (std::find(all.begin(), all.end(), asked[n]) == all.end()) {
+      return usage("splits: unknown split " + shown(asked[n]) + "; known: " + listed_known(all, "training"));
+    }
+    if (std::count(asked.begin(), asked.end(), asked[n]) > 1) {
+      return usage("splits: expected each split once, found " + shown(asked[n]) + " twice");
+    }
+  }
+  return {};
+}
+
 // Measures the written folder on a few sequences, opened in the usual way; generated tasks need no other data.
 Status record_reference(const TrainOptions& options, const StopToken& stop) {
   EvaluateOptions reference;
@@ -292,6 +330,7 @@ Result<TrainSummary> train_checked(TrainOptions given, const OnProgress& on_prog
   if (given.length > 0 && given.length != task->length()) {
     return usage("length: task " + given.task + " has its own, " + std::to_string(task->length()));
   }
+  LOCUS_CHECK(check_splits(*task, given.splits));
   LOCUS_TRY(const Setup setup, set_up(given, *task));
   const TrainOptions& options = setup.options;
   const transformer::Transformer* const model = setup.network.model.get();

@@ -22,13 +22,22 @@ struct Training {
   std::string name;
   std::vector<double> step, loss;
   std::vector<double> validated_at, validation;  // where it was measured
+  // Splits that locus train was asked for, each where it was measured.
+  struct SplitCurve {
+    std::string name;
+    std::vector<double> at, value;
+  };
+  std::vector<SplitCurve> splits = {};
 };
+
+constexpr std::string_view kTrainingHeader = "step,loss,learning_rate,validation";
+constexpr std::size_t kMaxSplits = 16;
 
 class TrainingCurve final : public View {
  public:
   const ViewInfo& info() const override { return info_; }
   Result<figure::Figure> figure(const ViewInput& input) const override;
-  // Columns: step; of each checkpoint the loss and the validation, NaN where there is none.
+  // Columns: step; of each checkpoint the loss, the validation and the splits, NaN where there is none.
   Result<Data> data(const ViewInput& input) const override;
 
  private:
@@ -40,26 +49,67 @@ class TrainingCurve final : public View {
       .shows = "How checkpoints learned: the training loss and the metric of the task on held-out samples, by training "
                "step. The numbers come from loss.csv in each checkpoint, which locus train writes.",
       .uses_input = false,
-      .controls = {choice("of", "Of", "The metric on held-out samples, the training loss, or both with one panel each",
-                          {"validation", "loss", "both"}),
+      .controls = {choice("of", "Of",
+                          "The metric on held-out samples, the training loss, both with one panel each, or the metric "
+                          "on each split that locus train --splits measured",
+                          {"validation", "loss", "both", "splits"}),
                    whole("smooth", "Smooth", "Number of steps over which the loss is averaged", 25, 1, 100000),
                    toggle("log-steps", "Logarithmic", "A logarithmic step axis")},
       .brushes = {{"smooth", "", "smooth"}},
   });
 };
 
-// "step,loss,learning_rate,validation", of which the last may be empty.
+// The first line: the header, and behind it a column a split.
+Status read_header(std::string_view line, const std::string& where, Training& into) {
+  const Error wrong = bad_input(
+      "line 1: expected " + std::string(kTrainingHeader) + " and at most 16 different splits, found " + shown(line),
+      where);
+  if (!line.starts_with(kTrainingHeader)) {
+    return wrong;
+  }
+  line.remove_prefix(kTrainingHeader.size());
+  if (line.empty()) {
+    return {};
+  }
+  std::vector<std::string_view> names = split(line);
+  if (!names.front().empty() || names.size() > kMaxSplits + 1) {
+    return wrong;
+  }
+  names.erase(names.begin());
+  for (const std::string_view name : names) {
+    if (name.empty() || std::ranges::count(names, name) > 1) {
+      return wrong;
+    }
+    into.splits.push_back({std::string(name), {}, {}});
+  }
+  return {};
+}
+
+// "step,loss,learning_rate,validation" and the splits, of which all from the validation on may be empty.
 Status read_row(std::string_view line, const std::string& where, Training& into) {
   const std::vector<std::string_view> fields = split(line);
+  const std::size_t columns = 4 + into.splits.size();
   const auto step = fields.empty() ? std::nullopt : parse_number<double>(fields[0]);
-  const auto loss = fields.size() == 4 ? parse_number<double>(fields[1]) : std::nullopt;
-  const bool measured = fields.size() == 4 && !fields[3].empty();
+  const auto loss = fields.size() == columns ? parse_number<double>(fields[1]) : std::nullopt;
+  const bool measured = fields.size() == columns && !fields[3].empty();
   const auto validation = measured ? parse_number<double>(fields[3]) : std::nullopt;
   const bool ascends = step && (into.step.empty() || *step > into.step.back());
   if (!ascends || !loss || (measured && !validation)) {
     return bad_input("expected a step above the last, a loss, a learning rate and a validation or nothing, found " +
                          std::string(line.substr(0, 80)),
                      where);
+  }
+  for (std::size_t n = 0; n < into.splits.size(); ++n) {
+    const std::string_view cell = fields[4 + n];
+    const auto value = parse_number<double>(cell);
+    if (!cell.empty() && !value) {
+      return bad_input("expected a number or nothing for split " + into.splits[n].name + ", found " + shown(cell),
+                       where);
+    }
+    if (value) {
+      into.splits[n].at.push_back(*step);
+      into.splits[n].value.push_back(*value);
+    }
   }
   into.step.push_back(*step);
   into.loss.push_back(*loss);
@@ -73,14 +123,13 @@ Status read_row(std::string_view line, const std::string& where, Training& into)
 Result<Training> read_training_of(const Column& column) {
   LOCUS_TRY(const fs::path file, file_beside(column, "loss.csv", ": locus train writes one"));
   LOCUS_TRY(const std::string text, models::file_text(file, models::kMaxFileBytes));
-  Training training{column.name, {}, {}, {}, {}};
+  Training training;
+  training.name = column.name;
   std::size_t number = 0;
   for (const std::string_view line : split_terminated(text, "\n")) {
     ++number;
     if (number == 1) {
-      if (line != "step,loss,learning_rate,validation") {
-        return bad_input("line 1: expected step,loss,learning_rate,validation, found " + shown(line), file.string());
-      }
+      LOCUS_CHECK(read_header(line, file.string(), training));
       continue;
     }
     LOCUS_CHECK(read_row(line, file.string() + ": line " + std::to_string(number), training));
@@ -116,15 +165,63 @@ figure::Panel steps_panel(std::vector<figure::Curve> curves, const std::string& 
   return panel;
 }
 
-// What the validations measure; "validation" where columns measure different things or do not say.
-std::string validation_label(const ViewInput& input) {
+// What the task's metric is; empty where columns measure different things or do not say.
+std::string metric_unit(const ViewInput& input) {
   std::set<std::string> units;
   for (const Column& column : input.columns) {
     const auto settings = settings_of(column);
     const auto task = settings.find("task");
     units.insert(task == settings.end() ? "" : task->second == "text" ? "bits per byte" : "error");
   }
-  return units.size() != 1 || units.begin()->empty() ? "validation" : "validation (" + *units.begin() + ")";
+  return units.size() != 1 ? std::string() : *units.begin();
+}
+std::string validation_label(const ViewInput& input) {
+  const std::string unit = metric_unit(input);
+  return unit.empty() ? "validation" : "validation (" + unit + ")";
+}
+
+// Every split in the order they are met; of one checkpoint a line each in one panel, of several a panel each.
+Result<figure::Figure> splits_figure(const std::vector<Training>& list, const std::string& label, bool logarithmic) {
+  std::vector<std::string> names;
+  for (const Training& each : list) {
+    for (const Training::SplitCurve& split : each.splits) {
+      if (!split.at.empty() && std::ranges::count(names, split.name) == 0) {
+        names.push_back(split.name);
+      }
+    }
+  }
+  if (names.empty()) {
+    return unsupported("loss.csv has no splits: locus train --splits measures them at every save", list.front().name);
+  }
+  figure::Figure figure;
+  std::vector<figure::Curve> lines;
+  Extent y;
+  for (const std::string& name : names) {
+    std::vector<figure::Curve> curves;
+    for (const Training& each : list) {
+      const auto own = std::ranges::find(each.splits, name, &Training::SplitCurve::name);
+      if (own != each.splits.end()) {
+        curves.push_back(curve_through(list.size() > 1 ? each.name : name, own->at, own->value));
+        y.add(own->value);
+      }
+    }
+    if (list.size() == 1) {
+      lines.push_back(std::move(curves.front()));
+    } else {
+      figure.panels.push_back(steps_panel(std::move(curves), label, logarithmic));
+      figure.panels.back().title = name;
+    }
+  }
+  if (list.size() == 1) {
+    figure.panels.push_back(steps_panel(std::move(lines), label, logarithmic));
+    figure.panels.back().title = list.front().name;
+  }
+  for (figure::Panel& panel : figure.panels) {
+    panel.y.view = y.padded(0.05);  // one scale, so that splits can be compared
+  }
+  figure.panels.front().note = "the task's metric on the first 256 sequences of each split at most";
+  figure.columns = static_cast<int>(figure.panels.size());
+  return figure;
 }
 
 Result<figure::Figure> TrainingCurve::figure(const ViewInput& input) const {
@@ -132,6 +229,9 @@ Result<figure::Figure> TrainingCurve::figure(const ViewInput& input) const {
   const auto of = option<std::string>(input, "of");
   const auto smooth = option<std::int64_t>(input, "smooth");
   const bool logarithmic = option<bool>(input, "log-steps");
+  if (of == "splits") {
+    return splits_figure(list, metric_unit(input), logarithmic);
+  }
   figure::Figure figure;
   if (of != "loss") {
     std::vector<figure::Curve> curves;
@@ -178,6 +278,9 @@ Result<Data> TrainingCurve::data(const ViewInput& input) const {
   for (const Training& each : list) {
     series.push_back({each.name + " loss", at_steps(each.step, each.loss)});
     series.push_back({each.name + " validation", at_steps(each.validated_at, each.validation)});
+    for (const Training::SplitCurve& split : each.splits) {
+      series.push_back({each.name + " " + split.name, at_steps(split.at, split.value)});
+    }
   }
   return table_of(series);
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "core/base/controls.h"
 #include "core/base/numbers.h"
+#include "models/api/analyses.h"
 
 namespace locus::views {
 
@@ -62,68 +62,36 @@ std::string means_of(const Field& field, const std::vector<bool>& marked) {
          fixed_text(sums[0] / static_cast<double>(counts[0]), 3);
 }
 
-// R² of a straight line through pairs, their squared correlation; none where one side is constant.
-class Line {
- public:
-  void add(double x, double y) {
-    ++n_;
-    x_ += x;
-    y_ += y;
-    xx_ += x * x;
-    yy_ += y * y;
-    xy_ += x * y;
-  }
-  std::optional<double> r_squared() const {
-    const double x = n_ * xx_ - x_ * x_;
-    const double y = n_ * yy_ - y_ * y_;
-    const double both = n_ * xy_ - x_ * y_;
-    return n_ < 3 || x <= 0 || y <= 0 ? std::nullopt : std::optional(both * both / (x * y));
-  }
-
- private:
-  double n_ = 0, x_ = 0, y_ = 0, xx_ = 0, yy_ = 0, xy_ = 0;
-};
-
 }  // namespace
 
 std::string counted_by(const Field& positions, const std::vector<bool>& marked) {
   if (positions.column_axis.step != 1 || positions.row_axis.step != 1) {
     return {};
   }
-  const auto first_query = static_cast<std::int64_t>(positions.row_axis.first);
-  const auto first_key = static_cast<std::int64_t>(positions.column_axis.first);
-  const auto is_marked = [&](std::int64_t token) {
-    return token >= 0 && token < static_cast<std::int64_t>(marked.size()) && marked[static_cast<std::size_t>(token)];
-  };
-  Line of_marked;
-  Line of_tokens;
-  for (std::int64_t r = 0; r < positions.rows; ++r) {
-    const std::int64_t query = first_query + r;
-    std::int64_t count = 0;  // marked tokens from the key to the query
-    for (std::int64_t key = query; key >= first_key; --key) {
-      count += is_marked(key) ? 1 : 0;
-      if (key - first_key < positions.columns && std::isfinite(positions.at(r, key - first_key))) {
-        const auto position = static_cast<double>(positions.at(r, key - first_key));
-        of_marked.add(static_cast<double>(count), position);
-        of_tokens.add(static_cast<double>(query - key + 1), position);
-      }
-    }
-  }
-  const auto by_marked = of_marked.r_squared();
-  const auto by_tokens = of_tokens.r_squared();
-  return !by_marked || !by_tokens ? std::string()
-                                  : "R² with the number of marked keys " + fixed_text(*by_marked, 3) +
-                                        ", with that of all keys " + fixed_text(*by_tokens, 3);
+  const std::vector<analysis::TokenClass> classes{{"marked", marked}};
+  analysis::ClassSums sums(classes);
+  sums.add(positions);
+  const std::vector<analysis::CountedClass> counted = sums.result(0);
+  const double by_marked = counted.front().r_squared;
+  const double by_tokens = counted.back().r_squared;
+  return std::isnan(by_marked) || std::isnan(by_tokens)
+             ? std::string()
+             : "R² with the number of marked keys " + fixed_text(by_marked, 3) + ", with that of all keys " +
+                   fixed_text(by_tokens, 3);
+}
+
+std::string token_bytes(const models::Trace& trace, const models::TokenInfo& token) {
+  const Range bytes = token.bytes.clamped({0, static_cast<std::int64_t>(trace.text().size())});
+  return bytes.empty()
+             ? token.label
+             : trace.text().substr(static_cast<std::size_t>(bytes.begin), static_cast<std::size_t>(bytes.size()));
 }
 
 std::vector<bool> marked_tokens(const models::Trace& trace, const std::string& pattern) {
   const std::vector<std::string> wanted = characters(unescaped(pattern));
   std::vector<bool> marked;
   for (const models::TokenInfo& token : trace.tokens()) {
-    const Range bytes = token.bytes.clamped({0, static_cast<std::int64_t>(trace.text().size())});
-    const std::string text = bytes.empty() ? token.label
-                                           : trace.text().substr(static_cast<std::size_t>(bytes.begin),
-                                                                 static_cast<std::size_t>(bytes.size()));
+    const std::string text = token_bytes(trace, token);
     marked.push_back(std::ranges::any_of(
         wanted, [&](const std::string& character) { return text.find(character) != std::string::npos; }));
   }

@@ -8,6 +8,9 @@
 
 namespace locus::views {
 
+// The bytes of the text that a token stands for, and its label where it stands for none.
+std::string token_bytes(const models::Trace& trace, const models::TokenInfo& token);
+
 // Which tokens a pattern marks: those whose text holds any of its characters; \n, \t, \s and \\ stand for a line feed,
 // a tab, a space and a backslash.
 std::vector<bool> marked_tokens(const models::Trace& trace, const std::string& pattern);

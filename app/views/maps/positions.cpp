@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/views/maps/contextual_map.h"
+#include "app/views/maps/counted_table.h"
 #include "app/views/maps/position_vectors.h"
 #include "app/views/shared/alignment.h"
 #include "app/views/shared/view.h"
@@ -36,11 +37,17 @@ class Positions final : public ContextualMap {
   Result<Data> data(const ViewInput& input) const override;
   Result<DataParts> data_parts(const ViewInput& input) const override;
   std::optional<Camera> home(const ViewInput& input) const override {
-    return shows_vectors(input) ? std::nullopt : ContextualMap::home(input);
+    return shows_vectors(input) || shows_table(input) ? std::nullopt : ContextualMap::home(input);
   }
   // In a strip: its query and the key under the pointer.
   Selection pick(const ViewInput& input, const Hit& hit) const override;
   std::vector<Place> places(const ViewInput& input, const Selection& selection) const override;
+  std::string why_idle(const ViewInput& input, const std::string& name) const override {
+    const bool of_map = name == "strip" || name == "boundary";
+    return shows_vectors(input)           ? "Positions that are vectors have none of CoPE's counts"
+           : of_map && shows_table(input) ? "A table has no keys to mark and no strip"
+                                          : "";
+  }
 
  protected:
   void decorate(const ViewInput& input, const Column& column, figure::Panel& panel) const override;
@@ -50,6 +57,10 @@ class Positions final : public ContextualMap {
   static bool shows_vectors(const ViewInput& input) {
     return !input.columns.empty() && std::ranges::all_of(input.columns, has_pictured_positions);
   }
+  bool shows_table(const ViewInput& input) const {
+    return !shows_vectors(input) && option<std::string>(input, "as") != "map";
+  }
+  bool of_tokens(const ViewInput& input) const { return option<std::string>(input, "as") == "tokens"; }
   std::optional<Strip> strip_of(const ViewInput& input, const Column& column) const {
     const auto count = option<std::int64_t>(input, "strip");
     const std::int64_t length = column.trace->length();
@@ -76,7 +87,11 @@ class Positions final : public ContextualMap {
       .uses_camera = true,
       .uses_difference = true,
       .of_scores = true,
-      .controls = {boundary_control(""),
+      .controls = {choice("as", "As",
+                          "A map with a strip, or a table: how well the positions follow the number of characters of "
+                          "each kind (letters, line feeds, …), or of each of the most frequent tokens",
+                          {"map", "characters", "tokens"}),
+                   boundary_control(""),
                    locus::whole("strip", "Keys in the strip",
                                 "Number of keys before the query that the strip shows; 0: no strip", 16, 0, 64,
                                 "no strip")},
@@ -210,6 +225,10 @@ std::size_t maps_of(const ViewInput& input) {
 }
 
 Result<figure::Figure> Positions::figure(const ViewInput& input) const {
+  if (shows_table(input)) {
+    LOCUS_CHECK(check(*this, input));
+    return counted_figure(input, of_tokens(input));
+  }
   if (!shows_vectors(input)) {
     return ContextualMap::figure(input);
   }
@@ -218,6 +237,10 @@ Result<figure::Figure> Positions::figure(const ViewInput& input) const {
 }
 
 Result<Data> Positions::data(const ViewInput& input) const {
+  if (shows_table(input)) {
+    LOCUS_CHECK(check(*this, input));
+    return counted_data(input, of_tokens(input));
+  }
   if (!shows_vectors(input)) {
     return ContextualMap::data(input);
   }
@@ -226,6 +249,9 @@ Result<Data> Positions::data(const ViewInput& input) const {
 }
 
 Result<DataParts> Positions::data_parts(const ViewInput& input) const {
+  if (shows_table(input)) {
+    return View::data_parts(input);
+  }
   if (!shows_vectors(input)) {
     return ContextualMap::data_parts(input);
   }
@@ -237,6 +263,9 @@ Result<DataParts> Positions::data_parts(const ViewInput& input) const {
 Selection Positions::pick(const ViewInput& input, const Hit& hit) const {
   if (shows_vectors(input)) {
     return pick_vector(input, hit);
+  }
+  if (shows_table(input)) {
+    return {};
   }
   const std::size_t maps = maps_of(input);
   if (hit.panel < maps) {
@@ -258,6 +287,9 @@ Selection Positions::pick(const ViewInput& input, const Hit& hit) const {
 std::vector<Place> Positions::places(const ViewInput& input, const Selection& selection) const {
   if (shows_vectors(input)) {
     return vector_places(input, selection);
+  }
+  if (shows_table(input)) {
+    return {};
   }
   std::vector<Place> places = ContextualMap::places(input, selection);
   for (std::size_t n = 0; n < input.columns.size(); ++n) {

@@ -409,9 +409,12 @@ TEST(CurveViews, ADamagedTrainingCurveIsOneClearError) {
   ViewInput input;
   input.columns.push_back(test::column_of(*model, any));
   const std::string head = "step,loss,learning_rate,validation\n";
-  for (const std::string& text :
-       {std::string(), std::string("loss\n"), head, head + "1,2\n", head + "1,two,0.1,\n", head + "1,2,0.1,x\n",
-        head + "2,1,0.1,\n1,1,0.1,\n", head + "1,2,0.1,3,4\n", std::string("\xff\x00\x01", 3)}) {
+  for (const std::string& text : std::vector<std::string>{
+           std::string(), std::string("loss\n"), head, head + "1,2\n", head + "1,two,0.1,\n", head + "1,2,0.1,x\n",
+           head + "2,1,0.1,\n1,1,0.1,\n", head + "1,2,0.1,3,4\n", "step,loss,learning_rate,validation,\n1,2,0.1,,\n",
+           "step,loss,learning_rate,validations\n1,2,0.1,\n", "step,loss,learning_rate,validation,in,in\n1,2,0.1,,,\n",
+           "step,loss,learning_rate,validation,in\n1,2,0.1,\n", "step,loss,learning_rate,validation,in\n1,2,0.1,,x\n",
+           std::string("\xff\x00\x01", 3)}) {
     std::ofstream(folder / "loss.csv") << text;
     const auto figure = view_of("training-curve").figure(input);
     ASSERT_FALSE(figure.ok()) << text;
@@ -420,6 +423,50 @@ TEST(CurveViews, ADamagedTrainingCurveIsOneClearError) {
     EXPECT_EQ(figure.error().describe().find('\n'), std::string::npos);
   }
   std::filesystem::remove(folder / "loss.csv");
+  EXPECT_EQ(view_of("training-curve").figure(input).error().code, ErrorCode::kUnsupported);
+  std::filesystem::remove_all(folder);
+}
+
+// A line a split where there is one checkpoint, a panel a split where there are two; files without splits have none.
+TEST(CurveViews, ATrainingCurveHasTheSplitsOfTheFile) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / ("locus_splits_" + std::to_string(getpid()));
+  std::filesystem::copy(test::source_dir() + "/assets/checkpoints/text-rope", folder);
+  std::ofstream(folder / "loss.csv") << "step,loss,learning_rate,validation,in,sparse\n"
+                                     << "1,2,0.1,,,\n2,1.5,0.1,0.5,0.25,0.75\n3,1,0.1,,,\n4,0.5,0,,0.125,\n";
+  models::Input any;
+  any.ids = {0};
+  const auto model = models::open(folder, models::OpenOptions());
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  ViewInput input;
+  input.columns.push_back(test::column_of(*model, any));
+  const std::string name = input.columns.front().name;
+  const Data data = exported("training-curve", input);
+  ASSERT_EQ(data.columns,
+            (std::vector<std::string>{"step", name + " loss", name + " validation", name + " in", name + " sparse"}));
+  ASSERT_EQ(data.shape, (std::vector<std::int64_t>{4, 5}));
+  EXPECT_TRUE(std::isnan(at(data, 0, 3)));
+  EXPECT_EQ(at(data, 1, 3), 0.25);
+  EXPECT_EQ(at(data, 1, 4), 0.75);
+  EXPECT_EQ(at(data, 3, 3), 0.125);
+  EXPECT_TRUE(std::isnan(at(data, 3, 4)));
+  input.options = {{"of", std::string("splits")}};
+  const auto one = view_of("training-curve").figure(input);
+  ASSERT_TRUE(one.ok()) << one.error().describe();
+  ASSERT_EQ(one->panels.size(), 1U);
+  const auto& in = std::get<figure::Curve>(one->panels[0].layers[0]);
+  EXPECT_EQ(in.name, "in");
+  EXPECT_EQ(in.x, (std::vector<double>{2, 4}));
+  EXPECT_EQ(in.y, (std::vector<double>{0.25, 0.125}));
+  EXPECT_EQ(std::get<figure::Curve>(one->panels[0].layers[1]).name, "sparse");
+  Column second = input.columns.front();
+  second.name = "again";
+  input.columns.push_back(second);
+  const auto two = view_of("training-curve").figure(input);
+  ASSERT_TRUE(two.ok()) << two.error().describe();
+  ASSERT_EQ(two->panels.size(), 2U);
+  EXPECT_EQ(two->panels[1].title, "sparse");
+  EXPECT_EQ(std::get<figure::Curve>(two->panels[1].layers[1]).name, "again");
+  input.columns = {test::column_of(test::bundled("text-rope"), any)};
   EXPECT_EQ(view_of("training-curve").figure(input).error().code, ErrorCode::kUnsupported);
   std::filesystem::remove_all(folder);
 }

@@ -612,6 +612,63 @@ TEST(ImageViews, PositionsAreComparedWithTheMarkedKeysBetween) {
   EXPECT_EQ(unmarked->panels[0].note.find("R²"), std::string::npos) << unmarked->panels[0].note;
 }
 
+// As a table: each kind of characters that the text has, and each of its tokens, with all tokens last.
+TEST(ImageViews, PositionsAreComparedWithEveryClassOfTokens) {
+  ViewInput input = fake_open_text("a é. b");
+  const auto among = [](std::vector<std::int64_t> tokens) {
+    return [tokens](std::int64_t token) { return std::ranges::count(tokens, token) > 0; };
+  };
+  const auto any = [](std::int64_t) { return true; };
+  struct Row {
+    std::string name;
+    std::int64_t count;
+    std::function<bool(std::int64_t)> holds;
+  };
+  const std::map<std::string, std::vector<Row>> tables{{"characters",
+                                                        {{"letters", 2, among({0, 6})},
+                                                         {"punctuation", 1, among({4})},
+                                                         {"spaces", 2, among({1, 5})},
+                                                         {"other characters", 2, among({2, 3})},
+                                                         {"all tokens", 7, any}}},
+                                                       {"tokens",
+                                                        {{"“·”", 2, among({1, 5})},
+                                                         {"“a”", 1, among({0})},
+                                                         {"“\xC3”", 1, among({2})},
+                                                         {"“\xA9”", 1, among({3})},
+                                                         {"“.”", 1, among({4})},
+                                                         {"“b”", 1, among({6})},
+                                                         {"all tokens", 7, any}}}};
+  for (const auto& [as, rows] : tables) {
+    input.options.set("as", as);
+    const auto data = view_of("positions").data(input);
+    ASSERT_TRUE(data.ok()) << data.error().describe();
+    ASSERT_EQ(data->shape, (std::vector<std::int64_t>{static_cast<std::int64_t>(rows.size()), 2}));
+    EXPECT_EQ(data->columns, (std::vector<std::string>{"class", "tokens", "r_squared"}));
+    const auto figure = view_of("positions").figure(input);
+    ASSERT_TRUE(figure.ok()) << figure.error().describe();
+    ASSERT_EQ(figure->panels.size(), 1U);
+    const auto& map = std::get<figure::HeatMap>(figure->panels[0].layers[0]);
+    double best = 0;
+    for (std::size_t n = 0; n < rows.size(); ++n) {
+      const double squared = squared_correlation(input, 0, rows[n].holds);
+      EXPECT_EQ(data->titles[n], rows[n].name);
+      EXPECT_EQ(data->values[2 * n], static_cast<float>(rows[n].count)) << rows[n].name;
+      EXPECT_NEAR(static_cast<double>(data->values[2 * n + 1]), squared, 1e-5) << rows[n].name;
+      EXPECT_EQ((*map.said)[n],
+                rows[n].name + ": " + std::to_string(rows[n].count) + " of 7 tokens, R² " + fixed_text(squared, 3));
+      best = n + 1 < rows.size() ? std::max(best, squared) : best;
+    }
+    const std::string said = "R² " + fixed_text(best, 3);
+    EXPECT_NE(figure->statement.find(said), std::string::npos) << figure->statement << " and " << said;
+    EXPECT_FALSE(view_of("positions").home(input).has_value());
+    EXPECT_EQ(view_of("positions").pick(input, hit_at(0, 0.5, 0.5)), Selection());
+    EXPECT_FALSE(view_of("positions").why_idle(input, "strip").empty());
+  }
+  EXPECT_TRUE(view_of("positions").why_idle(input, "as").empty());
+  input.head = kAll;
+  EXPECT_EQ(view_of("positions").data(input).error().code, ErrorCode::kUsage);
+}
+
 TEST(ImageViews, SeveralQueriesStandBelowEachOther) {
   ViewInput input = fake_open_text("one two three");
   input.options.set("queries", std::string("4 9"));

@@ -172,6 +172,54 @@ TEST_F(Train, ResumedRunEqualsAnUninterruptedOne) {
   EXPECT_FALSE(second->stopped);
 }
 
+// Splits that are asked for are columns of loss.csv, at every save and at the end, and change no number of the training;
+// a resumed run keeps those before it.
+TEST_F(Train, MeasuresTheSplitsThatAreAskedFor) {
+  TrainOptions options;
+  options.task = "flip-flop";
+  options.task_options.set("symbols", std::int64_t{8});
+  options.encoding = "rope";
+  options.layers = 1;
+  options.heads = 2;
+  options.width = 16;
+  options.batch = 8;
+  options.steps = 12;
+  options.warmup = 2;
+  options.save_every = 5;
+  options.threads = 1;
+  options.out = folder_ / "plain";
+  ASSERT_TRUE(train(options).ok());
+  options.out = folder_ / "whole";
+  options.splits = {"sparse", "in"};
+  const auto whole = train(options);
+  ASSERT_TRUE(whole.ok()) << whole.error().describe();
+  EXPECT_EQ(read(folder_ / "plain/model.safetensors"), read(options.out / "model.safetensors"));
+  ASSERT_EQ(whole->curve.size(), 12U);
+  for (const auto& point : whole->curve) {
+    EXPECT_EQ(point.splits.size(), point.step == 5 || point.step == 10 || point.step == 12 ? 2U : 0U) << point.step;
+  }
+  EXPECT_TRUE(read(options.out / "loss.csv").starts_with("step,loss,learning_rate,validation,sparse,in\n"));
+  TrainOptions cut = options;
+  cut.out = folder_ / "cut";
+  std::stop_source stop;
+  const auto at_seven = [&stop](const TrainProgress& progress) {
+    if (progress.step == 7) {
+      stop.request_stop();
+    }
+  };
+  ASSERT_TRUE(train(cut, at_seven, stop.get_token()).ok());
+  cut.resume = true;
+  ASSERT_TRUE(train(cut).ok());
+  EXPECT_EQ(read(cut.out / "loss.csv"), read(options.out / "loss.csv"));
+  options.overwrite = true;
+  for (const std::vector<std::string>& wrong : {std::vector<std::string>{"thin"}, {"in", "in"}}) {
+    options.splits = wrong;
+    const auto refused = train(options);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kUsage);
+  }
+}
+
 // RandPE draws T of L_max positions without repeating any. L_max = T leaves 0 … T − 1, so the run is that of the
 // encoding below; any other draw of T different positions has one beyond T − 1.
 TEST_F(Train, RandpeLearnsAtPositionsBeyondItsLength) {
