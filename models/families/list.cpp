@@ -84,6 +84,7 @@ const std::vector<Family>& families() {
       kIjepa,
       kDpt,
       kPixio,
+      kHiera,
       kSwin,
       kSwin2,
       kYolos,
