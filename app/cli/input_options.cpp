@@ -187,7 +187,7 @@ void OverrideOptions::declare(Arguments& arguments) {
                  "(by the length of the input), proportional:P (this share of the pairs turns), clipped:N or "
                  "clipped:N:hard (the N slowest pairs turn slower, or not at all); layers as with --rope-base");
   arguments.integer("--stage", stage_, {0, kMaxStage},
-                    "the stage whose layers are seen, of a tower in stages (Swin), from 1 on; 0: the last");
+                    "the stage whose layers are seen, of a tower in stages (Swin, Hiera), from 1 on; 0: the last");
   arguments.choice("--half", half_, {"picture", "text"},
                    "half of a checkpoint with a picture tower and a text tower (CLIP, SigLIP) to open");
 }

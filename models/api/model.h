@@ -80,7 +80,7 @@ struct Overrides {
   // Products of a single token with weights in blocks round the token to 8 bits, as llama.cpp does: each further token
   // of a text, and the logits of a last one. All else, and other weights, are exact.
   bool fast = false;
-  // The stage whose layers are seen, of a tower in stages (Swin), from 1 on; 0: the last.
+  // The stage whose layers are seen, of a tower in stages (Swin, Hiera), from 1 on; 0: the last.
   std::int64_t stage = 0;
   // "text": the text half of a checkpoint with a picture tower and a text tower that are compared (CLIP, SigLIP); empty:
   // the picture half, and whole models.

@@ -85,6 +85,7 @@ const std::vector<Family>& families() {
       kIjepa,
       kDpt,
       kPixio,
+      kHiera,
       kSwin,
       kSwin2,
       kYolos,

@@ -72,6 +72,7 @@ extern const Family kGptOss;
 extern const Family kGranite;
 extern const Family kGraniteHybrid;
 extern const Family kGrape;
+extern const Family kHiera;
 extern const Family kHrmText;
 extern const Family kHunyuan;
 extern const Family kHunyuanMoe;

@@ -315,6 +315,10 @@ Result<std::vector<std::string>> Config::texts(std::string_view path) const {
   return get<std::vector<std::string>>(path, "a list of texts",
                                        [](const OrderedJson& value) { return as_list<std::string>(value, as_text); });
 }
+Result<std::vector<bool>> Config::booleans(std::string_view path) const {
+  return get<std::vector<bool>>(path, "a list of true or false",
+                                [](const OrderedJson& value) { return as_list<bool>(value, as_boolean); });
+}
 
 Result<Config> Config::object(std::string_view path) const {
   return get<Config>(path, "an object", [&](const OrderedJson& value) -> std::optional<Config> {

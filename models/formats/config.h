@@ -61,6 +61,7 @@ class Config {
   Result<std::vector<double>> numbers(std::string_view path) const;
   Result<std::vector<std::int64_t>> integers(std::string_view path) const;
   Result<std::vector<std::string>> texts(std::string_view path) const;
+  Result<std::vector<bool>> booleans(std::string_view path) const;
   Result<Config> object(std::string_view path) const;
 
   // The value of an optional field: `fallback` when it is absent, an error when it has another type.

@@ -410,6 +410,35 @@ Status check_detections(const Spec& spec) {
   return {};
 }
 
+// Patches of a convolution that overlap, and what a layer between two stages is made from.
+Status check_hiera(const Spec& spec) {
+  const ImageStem& image = spec.image;
+  const bool hiera = image.stages == Stages::kHiera;
+  if (!hiera && (image.kernel != 0 || image.padding != 0 || image.unit != 1)) {
+    return bad_input("convolution: expected one without overlaps");
+  }
+  constexpr std::int64_t kMaxKernel = 4096;
+  const std::int64_t twice = 2 * image.padding;
+  if (image.kernel < 0 || image.kernel > kMaxKernel || image.padding < 0 || image.padding > kMaxKernel ||
+      image.first_kernel() - image.first_patch() > twice || twice >= image.first_kernel()) {
+    return bad_input("convolution: expected as many patches as the sides divided by the stride " +
+                     std::to_string(image.first_patch()) + ", found a side of " + std::to_string(image.first_kernel()) +
+                     " and a margin of " + std::to_string(image.padding));
+  }
+  if (image.unit < 1 || image.unit > std::int64_t{1} << kMaxStages) {
+    return bad_input("unit: expected 1 to " + std::to_string(std::int64_t{1} << kMaxStages) + ", found " +
+                     std::to_string(image.unit));
+  }
+  const AttentionSpec& attention = spec.first().attention;
+  const FeedForwardSpec& feed_forward = spec.first().feed_forward;
+  if (hiera && (attention.heads != attention.kv_heads || attention.heads * attention.head_width != spec.width ||
+                attention.values() != attention.head_width || feed_forward.gated || !feed_forward.bias ||
+                feed_forward.inner_norm || feed_forward.experts.count > 0)) {
+    return bad_input("stages: expected heads as wide as the stream, and a plain feed-forward with biases");
+  }
+  return {};
+}
+
 // The stem of a tower in stages has patches alone.
 Status check_stages(const Spec& spec) {
   const ImageStem& image = spec.image;
@@ -430,7 +459,8 @@ Status check_stages(const Spec& spec) {
   }
   for (const LayerSpec& layer : spec.layers) {
     const AttentionSpec& attention = layer.attention;
-    if (attention.tile < 1 || attention.shift < 0 || attention.shift >= attention.tile) {
+    const bool whole = image.stages == Stages::kHiera && attention.tile == 0;
+    if (whole ? attention.shift != 0 : attention.tile < 1 || attention.shift < 0 || attention.shift >= attention.tile) {
       return bad_input("windows: expected a side of at least 1 and a smaller shift, found " +
                        std::to_string(attention.tile) + " and " + std::to_string(attention.shift));
     }
@@ -439,6 +469,7 @@ Status check_stages(const Spec& spec) {
       return bad_input("stages: expected layers of attention and feed-forward");
     }
   }
+  LOCUS_CHECK(check_hiera(spec));
   for (std::size_t n = 0; n < image.before.size(); ++n) {
     LOCUS_CHECK(within(validate(stage_spec(spec, n)), "stage " + std::to_string(n + 1)));
   }
@@ -552,6 +583,7 @@ Spec stage_spec(const Spec& spec, std::size_t stage) {
   own.layers = from.layers;
   own.encodings = {from.encoding};
   own.image.before.clear();
+  own.image.kernel = own.image.padding = 0;
   own.image.patch >>= later;
   own.image.rows <<= later;
   own.image.columns <<= later;
@@ -724,10 +756,19 @@ double stage_macs(const Spec& spec, double tokens) {
   for (std::size_t n = stages.size(); n-- > 0;) {
     const auto width = static_cast<double>(stages[n].width);
     const std::int64_t next = n + 1 < stages.size() ? stages[n + 1].width : spec.width;
-    total += tokens * 4 * width * static_cast<double>(next);
+    const auto out = static_cast<double>(next);
+    total += tokens * 4 * width * out;
     tokens *= 4;
+    if (spec.image.stages == Stages::kHiera) {
+      const LayerSpec& layer = n + 1 < stages.size() ? stages[n + 1].layers.front() : spec.first();
+      const std::int64_t side = stages[n].layers.front().attention.tile;
+      const double seen = side > 0 ? static_cast<double>(side * side) : tokens;
+      total += tokens * 3 * width * out;
+      total += tokens / 4 * (out * out + 2 * seen * out + feed_forward_macs(layer.feed_forward, out));
+    }
     for (const LayerSpec& layer : stages[n].layers) {
-      const auto keys = static_cast<double>(layer.attention.tile * layer.attention.tile);
+      const std::int64_t side = layer.attention.tile;
+      const double keys = side > 0 ? static_cast<double>(side * side) : tokens;
       total += tokens * (attention_macs(layer.attention, width, keys) + feed_forward_macs(layer.feed_forward, width));
     }
   }
@@ -749,7 +790,7 @@ double multiply_accumulates(const Spec& spec, std::int64_t length) {
     total += tokens * 3 * width * static_cast<double>(spec.layer_inputs.width);
   }
   if (spec.is_image()) {
-    const auto patch = static_cast<double>(spec.image.patch);
+    const auto patch = static_cast<double>(spec.image.first_kernel());
     const auto frames = static_cast<double>(std::max<std::int64_t>(spec.image.frames, 1));
     const auto first = static_cast<double>(spec.image.before.empty() ? spec.width : spec.image.before.front().width);
     total += tokens * static_cast<double>(spec.image.channels) * frames * patch * patch * first;

@@ -330,8 +330,10 @@ struct EncodingSpec {
 
 // Towers in stages, each of fewer and wider tokens than the one before. Swin: the layers see windows, tiles with a bias
 // of offsets; a grid that is one window wide or high has no shift; at the end of a stage each 2 × 2 patches are one, by a
-// LayerNorm of all their channels and a projection. Swin v2: the norm follows the projection, shifts are as they are.
-enum class Stages { kNone, kSwin, kSwin2 };
+// LayerNorm of all their channels and a projection. Swin v2: the norm follows the projection, shifts are as they are. Hiera:
+// windows are the units of masked pre-training, or all patches; between two stages is a layer of the next one's heads,
+// width and feed-forward whose queries are the largest of 2 × 2 patches' in each channel (stage.h).
+enum class Stages { kNone, kSwin, kSwin2, kHiera };
 
 // A stage that runs before the layers of the spec, as part of the stem.
 struct StageSpec {
@@ -366,9 +368,18 @@ struct ImageStem {
   // stage's a side.
   Stages stages = Stages::kNone;
   std::vector<StageSpec> before = {};
+  // Hiera: side of the convolution that makes the patches, 0: a patch's, with this margin of zeros; and side of a unit of
+  // the first stage, in patches, of which a grid has whole ones.
+  std::int64_t kernel = 0;
+  std::int64_t padding = 0;
+  std::int64_t unit = 1;
 
   // Side of a patch of the first stage, in pixels.
   std::int64_t first_patch() const { return patch >> before.size(); }
+  // Side of the convolution.
+  std::int64_t first_kernel() const { return kernel > 0 ? kernel : first_patch(); }
+  // Learned positions are added to the patches of a first stage before that of the layers.
+  bool positions_before() const { return stages == Stages::kHiera && !before.empty(); }
   friend bool operator==(const ImageStem&, const ImageStem&) = default;
 };
 

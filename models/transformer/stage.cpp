@@ -1,6 +1,7 @@
 #include "models/transformer/stage.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -14,6 +15,10 @@ Result<std::unique_ptr<Stage>> Stage::create(const Spec& spec, std::size_t numbe
   const std::vector<StageSpec>& all = spec.image.before;
   stage->prefix_ = "before." + std::to_string(number) + ".";
   stage->next_width_ = number + 1 < all.size() ? all[number + 1].width : spec.width;
+  stage->next_ = number + 1 < all.size() ? all[number + 1].layers.front() : spec.first();
+  // Windows are those of this stage, whose units the pooled patches still are; else the next one's.
+  const std::int64_t side = stage->spec_.first().attention.tile;
+  stage->next_tile_ = side > 0 ? side : 2 * stage->next_.attention.tile;
   LOCUS_TRY(stage->encodings_, LayerEncodings::create(stage->spec_));
   for (std::int64_t n = 0; n < stage->spec_.depth(); ++n) {
     stage->blocks_.emplace_back(stage->spec_, n);
@@ -26,8 +31,19 @@ void Stage::collect(ParameterList& list) {
   for (Block& block : blocks_) {
     own.layer("layers." + std::to_string(block.index()) + ".", block);
   }
-  own.norm("merge_norm", spec_.image.stages == Stages::kSwin2 ? next_width_ : 4 * spec_.width, merge_norm_);
-  own.linear("merge", next_width_, 4 * spec_.width, false, merge_);
+  if (spec_.image.stages == Stages::kHiera) {
+    const std::int64_t inner = next_.feed_forward.inner;
+    own.norm("next.attention_norm", spec_.width, merge_norm_);
+    own.linear("next.shortcut", next_width_, spec_.width, true, shortcut_);
+    own.linear("next.attention.qkv", 3 * next_width_, spec_.width, true, qkv_);
+    own.linear("next.attention.output", next_width_, next_width_, true, output_);
+    own.norm("next.feed_forward_norm", next_width_, feed_forward_norm_);
+    own.linear("next.feed_forward.up", inner, next_width_, true, feed_forward_.up);
+    own.linear("next.feed_forward.down", next_width_, inner, true, feed_forward_.down);
+  } else {
+    own.norm("merge_norm", spec_.image.stages == Stages::kSwin2 ? next_width_ : 4 * spec_.width, merge_norm_);
+    own.linear("merge", next_width_, 4 * spec_.width, false, merge_);
+  }
   encodings_.collect(own);
   for (Parameter& parameter : own.take()) {
     if (parameter.product) {
@@ -45,7 +61,8 @@ at::Tensor Stage::operator()(const at::Tensor& x) const {
   for (const Block& block : blocks_) {
     y = through(block, y, rows, columns);
   }
-  return joined(y.view({y.size(0), rows, columns, spec_.width}));
+  y = y.view({y.size(0), rows, columns, spec_.width});
+  return spec_.image.stages == Stages::kHiera ? pooled(y) : joined(y);
 }
 
 at::Tensor Stage::through(const Block& block, const at::Tensor& x, std::int64_t rows, std::int64_t columns) const {
@@ -79,6 +96,57 @@ at::Tensor Stage::through(const Block& block, const at::Tensor& x, std::int64_t 
   run.shared = &shared;
   const Result<at::Tensor> left = block(x.index_select(1, places.to(x.device())), run);
   return left->index_select(1, places.argsort().to(x.device()));
+}
+
+namespace {
+
+// (B, rows, columns, C) -> (B, rows/2, columns/2, C), the maximum of each 2 × 2 patches.
+at::Tensor largest(const at::Tensor& x) {
+  return x.view({x.size(0), x.size(1) / 2, 2, x.size(2) / 2, 2, x.size(3)}).amax({2, 4});
+}
+
+// (B, rows, columns, H·D) -> (B·windows, H, patches of a window, D).
+at::Tensor in_windows(const at::Tensor& x, std::int64_t down, std::int64_t across, std::int64_t heads) {
+  return x.reshape({x.size(0), x.size(1) / down, down, x.size(2) / across, across, x.size(3)})
+      .permute({0, 1, 3, 2, 4, 5})
+      .reshape({-1, down * across, heads, x.size(3) / heads})
+      .transpose(1, 2);
+}
+
+// Attention of q (W, H, Q, D) over k and v (W, H, K, D), some queries at a time.
+at::Tensor mix(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
+  constexpr std::int64_t kRows = 256;
+  const at::Tensor scaled = query / std::sqrt(static_cast<double>(query.size(-1)));
+  std::vector<at::Tensor> parts;
+  for (const at::Tensor& rows : scaled.split(kRows, 2)) {
+    parts.push_back(at::matmul(at::matmul(rows, key.transpose(2, 3)).softmax(-1), value));
+  }
+  return at::cat(parts, 2);
+}
+
+}  // namespace
+
+at::Tensor Stage::pooled(const at::Tensor& x) const {
+  const auto normed = [&](const at::Tensor& y, const NormWeights& weights) {
+    return normalise(y, weights, spec_.norm, spec_.norm_eps);
+  };
+  const std::int64_t heads = next_.attention.heads;
+  const std::int64_t down = next_tile_ > 0 ? next_tile_ : x.size(1);
+  const std::int64_t across = next_tile_ > 0 ? next_tile_ : x.size(2);
+  const at::Tensor read = normed(x, merge_norm_);
+  const std::vector<at::Tensor> parts = linear(read, qkv_).chunk(3, -1);
+  const at::Tensor query = in_windows(largest(parts[0].contiguous()), down / 2, across / 2, heads);
+  const at::Tensor mixed =
+      mix(query, in_windows(parts[1], down, across, heads), in_windows(parts[2], down, across, heads));
+  const std::int64_t rows = x.size(1) / 2;
+  const std::int64_t columns = x.size(2) / 2;
+  const at::Tensor attended =
+      mixed.transpose(1, 2)
+          .reshape({x.size(0), rows / (down / 2), columns / (across / 2), down / 2, across / 2, next_width_})
+          .permute({0, 1, 3, 2, 4, 5})
+          .reshape({x.size(0), rows, columns, next_width_});
+  const at::Tensor y = largest(linear(read, shortcut_)) + linear(attended, output_);
+  return y + feed_forward(next_.feed_forward, feed_forward_, normed(y, feed_forward_norm_));
 }
 
 at::Tensor Stage::joined(const at::Tensor& x) const {

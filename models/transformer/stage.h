@@ -1,5 +1,8 @@
 // Stage: the layers of a tower's stage that run before those of the spec, and the step to the next stage.
 //
+// Hiera's step is a layer that attends: y = MaxPool(S·n) + O·Attend(MaxPool(Q·n), K·n, V·n) of the norm n of x, and then
+// the feed-forward of the next stage's layers; maxima are of 2 × 2 patches, channel by channel.
+//
 // Letters: B batch, C width, C' the next stage's width, T patches.
 #pragma once
 
@@ -35,6 +38,8 @@ class Stage {
   at::Tensor through(const Block& block, const at::Tensor& x, std::int64_t rows, std::int64_t columns) const;
   // Each 2 × 2 patches as one.
   at::Tensor joined(const at::Tensor& x) const;
+  // (B, rows, columns, C) -> (B, rows/2, columns/2, C') by Hiera's layer.
+  at::Tensor pooled(const at::Tensor& x) const;
 
   Spec spec_;  // stage_spec()'s
   std::string prefix_;
@@ -43,6 +48,11 @@ class Stage {
   std::vector<Block> blocks_;
   NormWeights merge_norm_;
   Linear merge_;
+  LayerSpec next_;              // Hiera: a layer of the next stage
+  std::int64_t next_tile_ = 0;  // side of the windows between the stages, in patches of this one; 0: all
+  Linear shortcut_, qkv_, output_;
+  NormWeights feed_forward_norm_;
+  FeedForwardWeights feed_forward_;
 };
 
 }  // namespace locus::transformer

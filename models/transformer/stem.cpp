@@ -22,7 +22,7 @@ void Stem::collect(ParameterList& list) {
   if (spec.is_image()) {
     const ImageStem& image = spec.image;
     const std::int64_t first = image.before.empty() ? spec.width : image.before.front().width;
-    std::vector<std::int64_t> patch{first, image.channels, image.first_patch(), image.first_patch()};
+    std::vector<std::int64_t> patch{first, image.channels, image.first_kernel(), image.first_kernel()};
     if (image.frames > 0) {
       patch.insert(patch.begin() + 2, image.frames);
     }
@@ -32,6 +32,10 @@ void Stem::collect(ParameterList& list) {
     }
     if (image.patch_norm) {
       list.norm("patch_norm", first, patch_norm_);
+    }
+    if (image.positions_before()) {
+      const std::int64_t patches = (image.rows * image.columns) << (2 * image.before.size());
+      list.tensor("before.position", {patches, first}, first_position_);
     }
     for (const std::unique_ptr<Stage>& stage : stages_) {
       stage->collect(list);
@@ -122,9 +126,17 @@ at::Tensor Stem::embed_image(const Batch& batch) const {
     const at::Tensor patches = linear(pixels, {patch_.weight.flatten(1), patch_.bias});
     return image.patch_norm ? norm(patches, patch_norm_) : patches;
   }
-  at::Tensor patches = at::conv2d(pixels, patch_.weight, patch_.bias, image.first_patch());
+  at::Tensor patches = at::conv2d(pixels, patch_.weight, patch_.bias, image.first_patch(), image.padding);
   if (image.patch_norm) {
     patches = norm(patches.permute({0, 2, 3, 1}), patch_norm_).permute({0, 3, 1, 2});
+  }
+  if (first_position_.defined()) {
+    const auto side = [&](std::int64_t patches_now) { return patches_now << image.before.size(); };
+    at::Tensor grid = first_position_.t().reshape({1, -1, side(image.rows), side(image.columns)});
+    if (grid.size(2) != patches.size(2) || grid.size(3) != patches.size(3)) {
+      grid = at::upsample_bicubic2d(grid, {patches.size(2), patches.size(3)}, false);
+    }
+    patches = patches + grid;
   }
   for (const std::unique_ptr<Stage>& stage : stages_) {
     patches = (*stage)(patches.permute({0, 2, 3, 1})).permute({0, 3, 1, 2});

@@ -70,6 +70,7 @@ class Stem {
   Linear patch_;
   NormWeights patch_norm_;
   std::vector<std::unique_ptr<Stage>> stages_;
+  at::Tensor first_position_;  // (N, C), of the first stage before
   at::Tensor patch_position_;
   at::Tensor class_token_;  // (C), or (n, C) of more than two
   at::Tensor distillation_token_;

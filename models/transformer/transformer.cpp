@@ -131,7 +131,7 @@ std::shared_ptr<const attention::Blocks> Transformer::tiles(const position::Posi
 }
 
 attention::Mask Transformer::mask(const Batch& batch, std::int64_t layer) const {
-  if (const ImageStem& image = spec_->image; image.stages != Stages::kNone) {
+  if (const ImageStem& image = spec_->image; image.stages != Stages::kNone && block(layer).spec().attention.tile > 0) {
     // Windows are of the patches as they stand in the picture, wherever an edit says that they are.
     const bool given = batch.pixels.defined();
     const std::int64_t rows = given ? batch.pixels.size(2) / image.patch : image.rows;

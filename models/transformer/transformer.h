@@ -12,7 +12,9 @@
 //   class_token [n, C] of more than two, without distillation_token   detection_tokens [n, C]
 //   patch_position [N, C]   patch_norm.{weight, bias}   patch.weight [C, channels, frames, P, P] of patches with frames
 //   before.K.{layers.N.*, position.*, merge_norm.*, merge.weight [C', 4C]} of the stages of a tower before the layers, with
-//   the names of a model of their own
+//   the names of a model of their own; in place of merge (Hiera) next.{attention_norm, feed_forward_norm}.*,
+//   next.{shortcut [C', C], attention.qkv [3C', C], attention.output, feed_forward.up, feed_forward.down}.*, and
+//   before.position [N, C] of the first of them
 //   layers.N.{attention_norm, attention_after_norm, feed_forward_norm, feed_forward_after_norm}.*
 //   layers.N.attention.qkv.{weight [(H+2Hkv)·D, C], bias}   layers.N.attention.{query, key, value}.*
 //   layers.N.attention.{query_down, query_up, latent_down, latent_up}.weight   layers.N.attention.{query_latent_norm,

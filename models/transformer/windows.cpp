@@ -8,6 +8,9 @@ namespace locus::transformer {
 std::vector<std::int64_t> windows_of(const AttentionSpec& attention, Stages stages, std::int64_t rows,
                                      std::int64_t columns) {
   const std::int64_t side = attention.tile;
+  if (side == 0) {
+    return std::vector<std::int64_t>(static_cast<std::size_t>(rows * columns), 0);
+  }
   const bool alone = stages == Stages::kSwin && std::min(rows, columns) <= side;
   // The library turns the grid cyclically by the shift, and hides what the turn brings together: patches of the first
   // and last rows stay in windows of their own.
@@ -42,6 +45,13 @@ Status check_layers(const std::vector<LayerSpec>& layers, std::int64_t rows, std
 Status check_grid(const Spec& spec, std::int64_t rows, std::int64_t columns) {
   if (spec.image.stages == Stages::kNone) {
     return {};
+  }
+  const std::int64_t unit = spec.image.unit;
+  const std::size_t stages = spec.image.before.size();
+  if ((rows << stages) % unit != 0 || (columns << stages) % unit != 0) {
+    return unsupported("expected a grid of whole units of " + std::to_string(unit) + " × " + std::to_string(unit) +
+                       " patches in the first stage, found " + std::to_string(rows << stages) + " × " +
+                       std::to_string(columns << stages) + " patches");
   }
   LOCUS_CHECK(check_layers(spec.layers, rows, columns));
   for (std::size_t n = 0; n < spec.image.before.size(); ++n) {

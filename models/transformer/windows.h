@@ -1,4 +1,4 @@
-// Windows: the patches that see each other in a layer of a tower in stages (Swin).
+// Windows: the patches that see each other in a layer of a tower in stages (Swin, Hiera).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace locus::transformer {
 
 // The window of each patch of a grid of rows × columns, row by row, numbered from 0 on: tile × tile patches each, or
-// what is left of that at the sides of a shifted grid. Precondition: tile > 0.
+// what is left of that at the sides of a shifted grid; one window without tiles.
 std::vector<std::int64_t> windows_of(const AttentionSpec& attention, Stages stages, std::int64_t rows,
                                      std::int64_t columns);
 

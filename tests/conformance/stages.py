@@ -13,7 +13,7 @@ from tensors import tensor
 from windows import TYPES, recorded
 
 CLASSES = 5
-LARGER = [3, 48, 72]
+LARGER = {"swin": [3, 48, 72], "swinv2": [3, 48, 72], "hiera": [3, 48, 64]}
 CLASSIFIER = {"classifier.weight": (0, 0.2), "classifier.bias": (0, 0.1)}
 
 
@@ -32,11 +32,12 @@ def values(data):
             own = whole.get_parameter(name)
             own.data = torch.tensor(tensor(name, list(own.shape), offset, scale)).double()
         found = {}
+        more = {"interpolate_pos_encoding": True} if config.model_type == "hiera" else {}
         # The larger one first: a grid of one window takes the shift from the library's layers for good.
-        for prefix, shape in (("larger.", LARGER), ("", data["input"]["pixels"])):
+        for prefix, shape in (("larger.", LARGER[config.model_type]), ("", data["input"]["pixels"])):
             pixels = torch.tensor(tensor("pixel_values", shape, 0, 1))[None].double()
             with torch.no_grad(), recorded(tower) as stages:
-                found[f"{prefix}logits"] = whole(pixel_values=pixels, output_attentions=True, return_dict=True).logits.numpy()
+                found[f"{prefix}logits"] = whole(pixel_values=pixels, output_attentions=True, return_dict=True, **more).logits.numpy()
             for number, layers in enumerate(stages, 1):
                 found.update({f"{prefix}stage{number}.layers.{n}.attention": each.numpy() for n, (each, _) in enumerate(layers)})
                 found[f"{prefix}stage{number}.hidden"] = layers[-1][1].numpy()

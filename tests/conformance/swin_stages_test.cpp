@@ -1,4 +1,4 @@
-// Swin and Swin v2 at each of their stages: maps, states and class logits of the library (stages.py), for a picture of the
+// Swin, Swin v2 and Hiera at each of their stages: maps, states and class logits of the library (stages.py), for a picture of the
 // configuration's sides and for another; and configurations and pictures that are refused.
 #include <gtest/gtest.h>
 
@@ -35,8 +35,10 @@ class SwinStages : public testing::TestWithParam<const char*> {
     folder_.write("config.json", stored_.data().at("config").dump());
     stored_.write_tensors(folder_.path());
     test::write_tensors(folder_.path() / "larger",
-                        {{"pixel_values", test::generated_tensor("pixel_values", {3, 48, 72}, 0, 1)}});
+                        {{"pixel_values", test::generated_tensor("pixel_values", {3, 48, hiera() ? 64 : 72}, 0, 1)}});
   }
+
+  static bool hiera() { return GetParam() == std::string("hiera"); }
 
   models::Input input(const std::string& picture) const {
     models::Input input;
@@ -135,7 +137,7 @@ TEST_P(SwinStages, GiveTheLibrarysClassLogits) {
   EXPECT_NE(warnings.find("stage 2 of 3: "), std::string::npos) << warnings;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SwinStages, testing::Values("swin", "swinv2"));
+INSTANTIATE_TEST_SUITE_P(All, SwinStages, testing::Values("swin", "swinv2", "hiera"));
 
 void expect_refused(const test::TemporaryFolder& folder, std::int64_t stage, ErrorCode code, const std::string& named) {
   const auto model = models::open(folder.path(), at_stage(stage));
@@ -145,7 +147,7 @@ void expect_refused(const test::TemporaryFolder& folder, std::int64_t stage, Err
 }
 
 TEST(SwinStages, RefuseStagesThatAreNone) {
-  for (const char* const type : {"swin", "swinv2"}) {
+  for (const char* const type : {"swin", "swinv2", "hiera"}) {
     const test::ConformanceType stored(type);
     const test::TemporaryFolder folder;
     folder.write("config.json", stored.data().at("config").dump());
@@ -197,6 +199,82 @@ TEST(SwinStages, RefuseWrongConfigurations) {
     folder.write("config.json", config.dump());
     stored.write_tensors(folder.path());
     expect_refused(folder, 0, each.code, each.named);
+  }
+}
+
+TEST(SwinStages, RefuseWrongConfigurationsOfHiera) {
+  struct Refused {
+    const char* fields;
+    ErrorCode code;
+    const char* named;
+  };
+  const Refused refused[] = {
+      {R"({"image_size": [48, 40]})", ErrorCode::kUnsupported, "image_size: expected pictures of whole units of 16"},
+      {R"({"image_size": [48]})", ErrorCode::kBadInput, "image_size: expected 2 entries"},
+      {R"({"image_size": [16, 48, 48]})", ErrorCode::kUnsupported, "image_size: expected 2 entries, of pictures"},
+      {R"({"patch_size": [3, 7, 7]})", ErrorCode::kUnsupported, "patch_size: expected 2 entries, of pictures"},
+      {R"({"patch_size": [7, 5]})", ErrorCode::kUnsupported, "patch_size: expected equal sides"},
+      {R"({"patch_padding": [0, 0]})", ErrorCode::kUnsupported, "patch_padding"},
+      {R"({"patch_padding": [4, 4]})", ErrorCode::kUnsupported, "patch_padding"},
+      {R"({"patch_stride": [0, 0]})", ErrorCode::kBadInput, "patch_stride"},
+      {R"({"masked_unit_size": [8, 8]})", ErrorCode::kUnsupported, "masked_unit_size"},
+      {R"({"masked_unit_attention": [true, true]})", ErrorCode::kBadInput, "masked_unit_attention"},
+      {R"({"masked_unit_attention": [1, 1, 0]})", ErrorCode::kBadInput, "masked_unit_attention"},
+      {R"({"num_query_pool": 1})", ErrorCode::kUnsupported, "num_query_pool"},
+      {R"({"query_stride": [4, 4]})", ErrorCode::kUnsupported, "query_stride"},
+      {R"({"embed_dim_multiplier": 3.0})", ErrorCode::kUnsupported, "embed_dim_multiplier"},
+      {R"({"embed_dim": 1000000})", ErrorCode::kBadInput, "embed_dim"},
+      {R"({"num_heads": [1, 2]})", ErrorCode::kBadInput, "num_heads"},
+      {R"({"num_heads": [1, 3, 4]})", ErrorCode::kBadInput, "3 heads"},
+      {R"({"depths": []})", ErrorCode::kBadInput, "depths"},
+      {R"({"depths": [2, 1, 3]})", ErrorCode::kUnsupported, "depths: expected a layer besides"},
+      {R"({"depths": [2, 3, 1000000]})", ErrorCode::kBadInput, "depths"},
+      {R"({"mlp_ratio": 0})", ErrorCode::kBadInput, "mlp_ratio"},
+  };
+  for (const Refused& each : refused) {
+    SCOPED_TRACE(each.fields);
+    const test::ConformanceType stored("hiera");
+    const test::TemporaryFolder folder;
+    json config = stored.data().at("config");
+    config.update(json::parse(each.fields));
+    folder.write("config.json", config.dump());
+    stored.write_tensors(folder.path());
+    expect_refused(folder, 0, each.code, each.named);
+  }
+}
+
+// The layer between two stages, and what is refused of its tensors and of a picture.
+TEST(SwinStages, NameTheLayerThatIsNotShown) {
+  const test::ConformanceType stored("hiera");
+  const test::TemporaryFolder folder;
+  folder.write("config.json", stored.data().at("config").dump());
+  stored.write_tensors(folder.path());
+  const auto model = test::open_model(folder.path(), at_stage(2));
+  ASSERT_NE(model, nullptr);
+  EXPECT_EQ(model->info().layers, 2);
+  std::string warnings;
+  for (const std::string& warning : model->info().warnings) {
+    warnings += warning + "\n";
+  }
+  EXPECT_NE(warnings.find("the layer between two stages, whose queries are pooled, is not shown"), std::string::npos)
+      << warnings;
+  test::write_tensors(folder.path() / "pixels", {{"pixel_values", at::zeros({3, 40, 48})}});
+  models::Input input;
+  input.pixels = folder.path() / "pixels";
+  const auto trace = model->run(input, {});
+  ASSERT_FALSE(trace.ok());
+  EXPECT_EQ(trace.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(trace.error().describe().find("whole units of 4 × 4 patches in the first stage, found 10 × 12"),
+            std::string::npos)
+      << trace.error().describe();
+  for (const std::string name : {"encoder.stages.1.layers.0.proj.bias", "encoder.stages.2.layers.0.attn.qkv.bias",
+                                 "embeddings.position_embeddings"}) {
+    SCOPED_TRACE(name);
+    test::Tensors tensors = stored.tensors();
+    ASSERT_EQ(tensors.count(name), 1U);
+    tensors[name] = at::cat({tensors[name], tensors[name]});
+    test::write_tensors(folder.path() / "model.safetensors", tensors);
+    expect_refused(folder, 0, ErrorCode::kBadInput, name);
   }
 }
 
