@@ -87,14 +87,15 @@ class Positions final : public ContextualMap {
       .uses_camera = true,
       .uses_difference = true,
       .of_scores = true,
-      .controls = {choice("as", "As",
-                          "A map with a strip, or a table: how well the positions follow the number of characters of "
-                          "each kind (letters, line feeds, …), or of each of the most frequent tokens",
-                          {"map", "characters", "tokens"}),
-                   boundary_control(""),
+      .controls = {boundary_control(""),
                    locus::whole("strip", "Keys in the strip",
                                 "Number of keys before the query that the strip shows; 0: no strip", 16, 0, 64,
-                                "no strip")},
+                                "no strip"),
+                   // Last: the others are of the map.
+                   choice("as", "As",
+                          "A map with a strip, or a table: how well the positions follow the number of characters of "
+                          "each kind (letters, line feeds, …), or of each of the most frequent tokens",
+                          {"map", "characters", "tokens"})},
   });
 };
 
