@@ -64,7 +64,8 @@ Result<CountedPointer> counted_of(const ViewInput& input, std::size_t n, bool of
       });
 }
 
-// "positions follow line feeds best, R² 0.640, all tokens 0.683": a class that holds every token is all tokens.
+// "positions of head 3.3 follow the number of all tokens with R² = 0.683; that of line feeds with R² = 0.64". A class
+// that holds every token is all tokens.
 std::string best_line(const HeadRef& head, const analysis::CountedClasses& counted) {
   const analysis::CountedClass& all = counted.classes.back();
   const analysis::CountedClass* best = nullptr;
@@ -75,7 +76,9 @@ std::string best_line(const HeadRef& head, const analysis::CountedClasses& count
   if (best == nullptr || std::isnan(all.r_squared)) {
     return {};
   }
-  const auto said = [](const analysis::CountedClass& of) { return of.name + ", R² " + short_number(of.r_squared); };
+  const auto said = [](const analysis::CountedClass& of) {
+    return of.name + " with R² = " + short_number(of.r_squared);
+  };
   const bool is_all = all.r_squared >= best->r_squared;
   return "positions of head " + head_name(head.layer, head.head) + " follow the number of " +
          said(is_all ? all : *best) + "; that of " + said(is_all ? *best : all);
