@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 // Tokens at 30 to 49, whose τ are those of their positions.
-TEST(RelativeStateGrowth, IsOfThePositionsAndBelongsToTheContent) {
+TEST(RelativeState, GrowthIsOfThePositionsAndBelongsToTheContent) {
   at::manual_seed(6);
   const position::ModelShape shape = shape_of(2, 8);
   const auto growing = encoding("relative-state", kGrowing, shape);

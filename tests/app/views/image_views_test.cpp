@@ -658,7 +658,7 @@ TEST(ImageViews, PositionsAreComparedWithEveryClassOfTokens) {
                 rows[n].name + ": " + std::to_string(rows[n].count) + " of 7 tokens, R² " + fixed_text(squared, 3));
       best = n + 1 < rows.size() ? std::max(best, squared) : best;
     }
-    const std::string said = "R² " + fixed_text(best, 3);
+    const std::string said = "R² = " + fixed_text(best, 3);
     EXPECT_NE(figure->statement.find(said), std::string::npos) << figure->statement << " and " << said;
     EXPECT_FALSE(view_of("positions").home(input).has_value());
     EXPECT_EQ(view_of("positions").pick(input, hit_at(0, 0.5, 0.5)), Selection());
