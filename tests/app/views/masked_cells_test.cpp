@@ -179,6 +179,21 @@ TEST(MaskedCells, AreHatchedWhereEdgesAreCut) {
   EXPECT_EQ(map_of(view_of("attention").figure(input)->panels.front())->hidden, "");
 }
 
+// A layer without a softmax has no map: no mask is to blame.
+TEST(MaskedCells, AreNotNamedWhereALayerHasNoMap) {
+  ViewInput input;
+  input.columns.push_back(test::column_of(test::bundled("text-delta-nope"), std::string("One boat, two."), "hybrid"));
+  int empty = 0;
+  for (input.layer = 0; input.layer < 4; ++input.layer) {
+    const auto figure = view_of("attention").figure(input);
+    ASSERT_TRUE(figure.ok()) << figure.error().describe();
+    const figure::HeatMap& map = *map_of(figure->panels.front());
+    EXPECT_EQ(map.hidden, "") << input.layer;
+    empty += std::isnan(map.field->at(5, 0)) ? 1 : 0;
+  }
+  EXPECT_EQ(empty, 3);
+}
+
 TEST(MaskedCells, AreMaskedInReducedMapsWhereAllOfTheirKeysAre) {
   for (const Column& column : masking_columns()) {
     ViewInput input = masking_input(column, 0);

@@ -111,6 +111,9 @@ void say_hidden(const Column& column, std::int64_t layer, figure::HeatMap& map) 
     return;
   }
   const models::LayerInfo& own = model.layer_info[static_cast<std::size_t>(layer)];
+  if (!own.attends) {
+    return;  // no mask hides what is not there; the note says why the map is empty
+  }
   const KnownMask mask{model.causal, own.window, own.chunk};
   const Found found = found_in(*map.field, mask);
   const bool steps = map.field->row_axis.step == 1 && map.field->column_axis.step == 1;
