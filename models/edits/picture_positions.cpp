@@ -49,8 +49,9 @@ std::vector<double> circle_angles(std::int64_t rows, std::int64_t columns) {
   std::vector<double> angle(count);
   for (std::size_t n = 0; n < count; ++n) {
     const auto cell = static_cast<std::int64_t>(n);
-    angle[n] = std::atan2(static_cast<double>(2 * (cell / columns) - (rows - 1)),
-                          static_cast<double>(2 * (cell % columns) - (columns - 1)));
+    const std::int64_t row = cell / columns;
+    const std::int64_t column = cell % columns;
+    angle[n] = std::atan2(static_cast<double>(2 * row - (rows - 1)), static_cast<double>(2 * column - (columns - 1)));
   }
   const auto [least, largest] = std::minmax_element(angle.begin(), angle.end());
   const double from = *least;
@@ -76,8 +77,9 @@ void place_circle(double radius, const ImageSpan& span, double time, double* at)
 // (t, h, w) of a cell of a block that starts at `start`.
 std::array<double, 3> place_of(const PositionDesign& design, const ImageSpan& span, double start, double frame,
                                std::int64_t cell) {
-  const auto row = static_cast<double>(cell / span.columns);
-  const auto column = static_cast<double>(cell % span.columns);
+  const std::int64_t above = cell / span.columns;
+  const auto row = static_cast<double>(above);
+  const auto column = static_cast<double>(cell - above * span.columns);
   if (design.kind == PositionDesign::Kind::kMRope) {
     return {start + design.scale[0] * frame, start + design.scale[1] * row, start + design.scale[2] * column};
   }

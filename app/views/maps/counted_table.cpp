@@ -121,6 +121,7 @@ std::vector<analysis::TokenClass> character_classes(const models::Trace& trace) 
                                                           "spaces",  "line feeds", "other characters"};
   const std::size_t length = trace.tokens().size();
   std::vector<analysis::TokenClass> all;
+  all.reserve(kNames.size());
   for (const char* const name : kNames) {
     all.push_back({name, std::vector<bool>(length)});
   }
@@ -150,8 +151,10 @@ std::vector<analysis::TokenClass> frequent_classes(const models::Trace& trace) {
   });
   list.resize(std::min(list.size(), kMaxFrequent));
   std::vector<analysis::TokenClass> classes;
+  classes.reserve(list.size());
   for (const auto& [id, found] : list) {
     std::vector<bool> holds;
+    holds.reserve(tokens.size());
     for (const models::TokenInfo& token : tokens) {
       holds.push_back(token.id == id);
     }
