@@ -36,7 +36,7 @@ class InputOptions {
   std::int64_t position_start_ = 0;
 };
 
-// --rope-base, --rope-scaling, --stage, and --speed.
+// --rope-base, --rope-scaling, --stage, --half, and --speed.
 class OverrideOptions {
  public:
   void declare(Arguments& arguments);

@@ -98,6 +98,9 @@ void read_speed(const Node& reader, models::Overrides& overrides) {
   if (speed != "exact" && !overrides.fast) {
     reader.field("speed").fail("exact or fast");
   }
+}
+
+void read_half(const Node& reader, models::Overrides& overrides) {
   reader.get("half", overrides.half);
   if (!overrides.half.empty() && overrides.half != "text") {
     reader.field("half").fail("text");
@@ -115,6 +118,7 @@ CheckpointEntry read_checkpoint(const Node& reader, const std::filesystem::path&
   reader.get("rope_scaling_layers", entry.overrides.rope_scaling_layers);
   read_speed(reader, entry.overrides);
   reader.get("stage", entry.overrides.stage);
+  read_half(reader, entry.overrides);
   reader.get("text", entry.text);
   if (reader.has("head")) {
     entry.own = read_head(reader.field("head"));

@@ -19,7 +19,7 @@ constexpr std::int64_t kMaxTokenClasses = 32;
 // A class of tokens; a token may be of several.
 struct TokenClass {
   std::string name;
-  std::vector<bool> holds;  // one a token of the text; tokens beyond its end are not of the class
+  std::vector<bool> holds;  // one per token of the text; tokens beyond its end do not belong to the class
 
   friend bool operator==(const TokenClass&, const TokenClass&) = default;
 };

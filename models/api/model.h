@@ -125,8 +125,8 @@ struct ModelInfo {
   std::vector<std::string> task_heads;  // heads of other tasks in the file, which are not used: "classifier", "pooler"
   std::vector<std::string> labels;      // of such a head, in the order of its outputs
   std::vector<std::string> pooling;  // steps from states to one vector (sentence-transformers): "mean over the tokens"
-  // Of a half of CLIP or SigLIP: factor of the cosine of a picture's and a text's vector, and what is added to it where
-  // pairs are judged one by one (SigLIP); see pair_score().
+  // One half of CLIP or SigLIP has these: the factor of the cosine of a picture's and a text's vector, and what is added
+  // where pairs are judged one by one (SigLIP); see pair_scores().
   std::optional<double> logit_scale;
   std::optional<double> logit_bias;
   std::vector<std::string> files;

@@ -18,7 +18,8 @@ namespace {
 
 using families::CheckpointFiles;
 
-// The outputs of a matrix that are its own to say; 0 where it is absent, which the reader of its values then names.
+// The number of a matrix's outputs, which no field of config.json gives; 0 where the tensor is absent: reading its values
+// then names it.
 std::int64_t outputs_of(const CheckpointFiles& checkpoint, const std::string& name) {
   const formats::TensorInfo* const tensor = checkpoint.find(name);
   return tensor == nullptr || tensor->shape.empty() ? 0 : tensor->shape.front();
@@ -157,7 +158,7 @@ Status read_half(const CheckpointFiles& checkpoint, const transformer::Spec& spe
   return {};
 }
 
-// The tensor that a half with a vector has, whose absence leaves the half a tower like any other.
+// The tensor that makes one vector of a half's states. A half without it is a tower that gives states alone.
 std::string projection_of(const CheckpointFiles& checkpoint, bool image) {
   return is_siglip(checkpoint) ? (image ? "vision_model.head.probe" : "text_model.head.weight")
                                : (image ? "visual_projection.weight" : "text_projection.weight");

@@ -346,8 +346,7 @@ SentenceVector SentenceSteps::vector(const at::Tensor& states, const at::Tensor&
       made.weights = floats_of(weights);
       value = at::cat(parts);
     } else if (const auto* const dense = std::get_if<DenseStep>(&step)) {
-      const at::Tensor product = at::matmul(dense->weight, value);
-      value = activated(dense->bias.defined() ? product + dense->bias : product, dense->activation);
+      value = activated(product_of(*dense, value), dense->activation);
     } else if (const auto* const end = std::get_if<EndTokenStep>(&step)) {
       const std::int64_t at = end_of(*end, ids);
       if (at < 0 || at >= value.size(0)) {

@@ -128,12 +128,7 @@ const std::vector<Family>& text_halves() {
 }  // namespace
 
 bool has_two_halves(const CheckpointFiles& checkpoint) {
-  for (const Family& half : text_halves()) {
-    if (model_type(checkpoint) == half.name) {
-      return true;
-    }
-  }
-  return false;
+  return text_half_of(checkpoint).ok();
 }
 
 Result<const Family*> text_half_of(const CheckpointFiles& checkpoint) {

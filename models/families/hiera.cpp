@@ -128,7 +128,7 @@ Status read_units(const Config& config, Hiera& hiera) {
         config.context("num_query_pool"));
   }
   LOCUS_TRY(const std::int64_t unit, hiera_side(config, "masked_unit_size", 8));
-  // Of larger ones the library's windows are not connected parts of the picture.
+  // With larger units the library's windows are not connected parts of the picture.
   if (unit != hiera.unit()) {
     return unsupported("expected " + std::to_string(hiera.unit()) + " × " + std::to_string(hiera.unit()) +
                            " patches, halved between two stages, found " + std::to_string(unit),

@@ -219,7 +219,7 @@ Result<figure::Figure> splits_figure(const std::vector<Training>& list, const st
   for (figure::Panel& panel : figure.panels) {
     panel.y.view = y.padded(0.05);  // one scale, so that splits can be compared
   }
-  figure.panels.front().note = "the task's metric on the first 256 sequences of each split at most";
+  figure.panels.front().note = "the task's metric on the sequences of each split that locus train measured";
   figure.columns = static_cast<int>(figure.panels.size());
   return figure;
 }

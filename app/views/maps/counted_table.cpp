@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMaxFrequent = 12;
 constexpr std::size_t kKinds = 6;
 
-// Which of the kinds below a byte is of.
+// The index of a byte's kind in the names of character_classes().
 std::size_t kind_of(unsigned char byte) {
   const bool letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
   const bool digit = byte >= '0' && byte <= '9';

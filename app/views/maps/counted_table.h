@@ -16,7 +16,7 @@ std::vector<analysis::TokenClass> frequent_classes(const models::Trace& trace);
 
 // A table for each column: its classes down, "all tokens" last, and R². Errors: kUsage for all layers or heads.
 Result<figure::Figure> counted_figure(const ViewInput& input, bool of_tokens);
-// Of the first column, a row a class: its name, the tokens of the class and R².
+// Data of the first column, one row per class: its name, its number of tokens and R².
 Result<Data> counted_data(const ViewInput& input, bool of_tokens);
 
 }  // namespace locus::views

@@ -1,4 +1,4 @@
-// Which class of tokens positions count, against sums over every cell and every token between.
+// Compares the R² of positions with the count of each class of tokens with sums over every cell and every token between.
 #include "core/analysis/counted_classes.h"
 
 #include <gtest/gtest.h>
