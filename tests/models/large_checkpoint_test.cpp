@@ -10,7 +10,6 @@
 #include "core/base/system_files.h"
 #include "models/api/model.h"
 #include "tests/support/checkpoint_folder.h"
-#include "tests/support/waits.h"
 
 namespace locus {
 namespace {
@@ -86,12 +85,9 @@ TEST(LargeCheckpoint, TenGigabytesOpenWithoutBeingRead) {
   ASSERT_GT(sparse.bytes(), std::int64_t{10'000'000'000});
   const double before = resident();
   ASSERT_GT(before, 0);
-  const double begin_ms = test::thread_ms();
   const models::OpenOptions options;
   const auto model = test::open(sparse.folder(), options);
-  const double elapsed_ms = test::thread_ms() - begin_ms;
   ASSERT_TRUE(model.ok()) << model.error().describe();
-  EXPECT_LT(elapsed_ms, 1000 * test::kSlower);
   EXPECT_LT(resident() - before, 200e6);
 }
 
@@ -104,13 +100,10 @@ TEST(LargeCheckpoint, WeightsBeyondTheMachineAreRefusedUnread) {
   models::Input input;
   input.ids = std::vector<std::int64_t>{1, 2, 3};
   const double before = resident();
-  const double begin_ms = test::thread_ms();
   const auto trace = (*model)->run(input);
-  const double elapsed_ms = test::thread_ms() - begin_ms;
   ASSERT_FALSE(trace.ok());
   EXPECT_EQ(trace.error().code, ErrorCode::kTooLarge);
   EXPECT_NE(trace.error().describe().find("the weights need 96"), std::string::npos) << trace.error().describe();
-  EXPECT_LT(elapsed_ms, 1000 * test::kSlower);
   EXPECT_LT(resident() - before, 100e6);
 }
 

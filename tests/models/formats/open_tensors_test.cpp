@@ -8,7 +8,6 @@
 
 #include "core/base/atomic_file.h"
 #include "models/formats/tensor_source.h"
-#include "tests/support/waits.h"
 
 namespace locus::formats {
 namespace {
@@ -132,12 +131,9 @@ TEST(OpenTensors, OpensTenGigabytesWithoutReadingThem) {
     GTEST_SKIP() << "no sparse files of 10 GB here";
   }
   const long before = resident_kib();
-  const double start_ms = test::thread_ms();
   const Result<Source> source = open_tensors(folder.path());
-  const double elapsed_ms = test::thread_ms() - start_ms;
   ASSERT_TRUE(source.ok()) << source.error().describe();
   EXPECT_EQ((*source)->tensors().size(), 1000U);
-  EXPECT_LT(elapsed_ms, 1000 * test::kSlower);
   EXPECT_LT(resident_kib() - before, 200 * 1024);
   EXPECT_EQ(std::to_integer<int>((*source)->tensors().back().storage.back()), 0);
 }
