@@ -283,7 +283,7 @@ QSlider* WhatIfDialog::add_slider(const char* name, const QString& label, QDoubl
 
 models::Overrides WhatIfDialog::overrides() const {
   models::Overrides overrides;
-  if (base_->value() != own_.base) {
+  if (own_.base > 0 && base_->value() != own_.base) {
     overrides.rope_base = base_->value();
     overrides.rope_base_layers = layers();
   }

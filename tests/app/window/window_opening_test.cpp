@@ -397,6 +397,31 @@ TEST_F(WindowOpening, WhatIfSaysTheDivergenceBesideItsSliders) {
   ASSERT_TRUE(settle());
 }
 
+// A tower without rotary encoding has no base: its text half opens without one, and runs on the text.
+TEST_F(WindowOpening, WhatIfOpensTheTextHalf) {
+  opener_ = [](const fs::path& path, const models::OpenOptions& options, const StopToken&, const Progress&) {
+    return models::open(path, options);
+  };
+  window_.reset();
+  make_window();
+  session::CheckpointEntry entry;
+  entry.path = test::source_dir() + "/tests/golden/variants/pairs/clip";
+  entry.shown = true;
+  window_->studio().column_actions().open(entry);
+  type("a b c d");
+  const auto& all = window_->studio().checkpoints().all();
+  ASSERT_TRUE(wait([&] { return all.size() == 1 && all[0].model; }));
+  WhatIfDialog dialog(window_->studio(), all[0].id, window_.get());
+  dialog.setAttribute(Qt::WA_DeleteOnClose, false);
+  dialog.show();
+  dialog.findChild<QCheckBox*>(QStringLiteral("what-if-half"))->setChecked(true);
+  ASSERT_TRUE(wait([&] { return all.size() == 2 && all[1].model; }));
+  EXPECT_EQ(all[1].name, "clip text half");
+  EXPECT_FALSE(all[1].entry.overrides.rope_base);
+  ASSERT_TRUE(wait([&] { return all[1].trace != nullptr; }));
+  EXPECT_GE(all[1].trace->tokens().size(), 4U);
+}
+
 // Gemma 3 has another base where it sees a window alone: the dialog begins with the layers that config.json means.
 TEST_F(WindowOpening, WhatIfOffersTheLayersThatObey) {
   opener_ = [](const fs::path& path, const models::OpenOptions& options, const StopToken&, const Progress&) {
