@@ -38,9 +38,10 @@ Result<VocabularyHead> VocabularyHead::of(const Model& model, const Trace& trace
     return unsupported("kernel: layer " + std::to_string(layer) + " attends to the keys of layer " +
                        std::to_string(source) + ": expected a layer with keys of its own");
   }
-  if (made.block().spec().attention.shifts()) {
+  if (made.block().spec().attention.shifts() || made.block().spec().convolution > 0) {
     return unsupported("kernel: layer " + std::to_string(layer) +
-                       " gives keys or values a share of the token before: expected a layer without a token shift");
+                       " gives keys or values a share of the tokens before: expected a layer without a token shift or "
+                       "convolution");
   }
   made.encoding_ = made.model_->layer_encoding(layer);
   LOCUS_CHECK(analysis::has_kernel(*made.encoding_, made.model_->encoding_layer(layer)));

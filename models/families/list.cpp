@@ -166,6 +166,7 @@ const std::vector<Family>& families() {
       kLfm2,
       kLfm2Moe,
       kLfm3,
+      kInkling,
       kMiniMax,
       kMiniMaxM3,
       kDiffLlama,

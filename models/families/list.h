@@ -80,6 +80,7 @@ extern const Family kIdefics2Vision;
 extern const Family kIdefics3;
 extern const Family kIdefics3Vision;
 extern const Family kIjepa;
+extern const Family kInkling;
 extern const Family kInternvl;
 extern const Family kInternvlVision;
 extern const Family kJamba;

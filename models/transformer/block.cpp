@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "core/mixers/causal_convolution.h"
 #include "core/products/linear.h"
 #include "models/transformer/continued.h"
 
@@ -36,6 +37,13 @@ at::Tensor add_branch(const at::Tensor& x, at::Tensor branch, const at::Tensor& 
 // The stream as a sum adds it: times a learned vector, where the sum has one.
 at::Tensor streamed(const at::Tensor& x, const at::Tensor& learned) {
   return learned.defined() ? x * learned : x;
+}
+
+// x (B, T, channels) plus its causal convolution by `kernel` (channels, K), whose last column meets the token itself; x
+// where there is none.
+at::Tensor with_convolution(const at::Tensor& x, const at::Tensor& kernel) {
+  at::Tensor state;  // of the tokens before x, of which there are none
+  return kernel.defined() ? x + mixers::causal_convolution(x, kernel, {}, state) : x;
 }
 
 // (T), the factors of the queries at these positions.
@@ -216,6 +224,8 @@ position::Projections Block::project(const at::Tensor& x, const position::Positi
     value = attention.key_as_value  ? key
             : attention.value_shift ? shifted(x, earlier, weights_.value, weights_.value_shift)
                                     : linear(x, weights_.value);
+    key = with_convolution(key, weights_.key_convolution);
+    value = with_convolution(value, weights_.value_convolution);
   } else if (attention.qkv == QkvLayout::kPerHead) {
     const std::int64_t group = heads / kv_heads;
     const at::Tensor all = linear(x, weights_.qkv).view({x.size(0), x.size(1), kv_heads, group + 2, width});
@@ -359,6 +369,7 @@ at::Tensor Block::fed(const at::Tensor& normed, const at::Tensor& x, at::Tensor 
   if (run.output_rows.empty()) {
     run.encoding.after_feed_forward(run.state, run.encoding_layer, branch);
   }
+  branch = with_convolution(branch, weights_.feed_forward_convolution);
   if (after(layer_.feed_forward_norm)) {
     branch = norm_after(branch, weights_.feed_forward_after_norm);
   }
@@ -449,6 +460,7 @@ Result<at::Tensor> Block::operator()(const at::Tensor& x, const LayerRun& run) c
     attention::Attended attended;
     at::Tensor state_values;
     LOCUS_TRY(at::Tensor branch, mix(normed, run, seen, attended, state_values));
+    branch = with_convolution(branch, weights_.attention_convolution);
     if (after(layer_.attention_norm)) {
       branch = norm_after(branch, weights_.attention_after_norm);
     }

@@ -55,12 +55,15 @@ struct FeedForwardWeights {
   // The numbers of xIELU: softplus(alpha_p)·x² + beta·x for x > 0, (beta + softplus(alpha_n))·(e^min(x, eps) − 1 − x) +
   // beta·x otherwise. The first two have shape (1), the others ().
   at::Tensor alpha_p, alpha_n, beta, eps;
+  at::Tensor output_scale;  // (1), where the output has one; an expert has none of its own
 };
 
 struct ExpertWeights {
   Linear router;
   at::Tensor correction;  // (E)
   std::vector<FeedForwardWeights> experts;
+  std::vector<FeedForwardWeights> always;  // of every token
+  at::Tensor output_scale;                 // (1)
   FeedForwardWeights shared;
   Linear shared_gate;
 };
@@ -75,6 +78,8 @@ struct LayerWeights {
   at::Tensor sinks;                                                   // (H)
   at::Tensor difference_a, difference_b, difference_c, difference_d;  // (D), differential attention
   Linear key_shift, value_shift;                                      // (Hkv, C)
+  at::Tensor key_convolution, value_convolution;                      // (Hkv·D, K), K tokens
+  at::Tensor attention_convolution, feed_forward_convolution;         // (C, K)
   Linear bonus;                                                       // (Hkv, Hkv·Dv), the learned part of scores,
   at::Tensor bonus_rate;                                              // and its A (Hkv)
   NormWeights output_norm;
@@ -136,10 +141,10 @@ struct LayerWrites {
   Range rows = {};          // rows of x, R in all; empty: every row that the layer outputs
   at::Tensor entering;      // (B, R, C)
   at::Tensor heads;         // (B, R, H·Dv), the input of the output projection
-  at::Tensor attention;     // (B, R, C) after the output projection, before the branch's output norm
+  at::Tensor attention;     // (B, R, C) after the output projection, before the branch's output norm or convolution
   at::Tensor mixer;         // (B, R, C) what a mixer adds to that; undefined without
   at::Tensor middle;        // (B, R, C) the stream with the attention branch added, before a post-norm
-  at::Tensor feed_forward;  // (B, R, C) before the branch's output norm
+  at::Tensor feed_forward;  // (B, R, C) before the branch's output norm or convolution
   at::Tensor leaving;       // (B, R, C) the stream with the feed-forward branch added, before a post-norm
   at::Tensor input;         // (B, R, C) the branch of the layer's inputs, before its norm; undefined without
 };
@@ -161,8 +166,9 @@ struct LayerRun {
   std::int64_t encoding_layer = 0;             // number of this layer among the layers with that encoding
   position::State& state;  // state of that encoding; in a continued run, for the tokens after the reused prefix
   const Attend& attend;
-  LayerRecord* record = nullptr;          // may be null
-  Range output_rows = {};                 // last layer only: compute only these rows of the output; empty: all rows
+  LayerRecord* record = nullptr;  // may be null
+  // Last layer only, where it has no convolutions: compute only these rows of the output; empty: all rows.
+  Range output_rows = {};
   Continued* continued = nullptr;         // may be null; x then holds only the tokens after the reused prefix
   Routing* routing = nullptr;             // may be null
   const CrossRun* cross = nullptr;        // set for layers with cross-attention

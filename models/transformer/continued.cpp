@@ -63,8 +63,9 @@ std::optional<Continued> Continued::begin(const Transformer& model, const Reused
                                           const ObserveOptions& options) {
   const Spec& spec = model.spec();
   const std::int64_t length = batch.positions.size();
-  if (!spec.causal || spec.is_image() || spec.crosses() || options.all_logits || reused.tokens < 1 ||
-      reused.tokens >= length || static_cast<std::int64_t>(reused.layers.size()) != spec.depth()) {
+  // The inputs of short convolutions are not kept.
+  if (!spec.causal || spec.is_image() || spec.crosses() || spec.convolves() || options.all_logits ||
+      reused.tokens < 1 || reused.tokens >= length || static_cast<std::int64_t>(reused.layers.size()) != spec.depth()) {
     return std::nullopt;
   }
   for (std::size_t n = 0; n < reused.layers.size(); ++n) {

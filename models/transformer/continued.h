@@ -11,8 +11,8 @@ namespace locus::transformer {
 
 class Continued {
  public:
-  // Empty where the earlier run would give other numbers: bidirectional models, cross-attention, logits of every row,
-  // angles that depend on the length, or an earlier run that kept too little or has no mark.
+  // Empty where the earlier run would give other numbers: bidirectional models, cross-attention, short convolutions,
+  // logits of every row, angles that depend on the length, or an earlier run that kept too little or has no mark.
   static std::optional<Continued> begin(const Transformer& model, const ReusedTokens& reused, const Batch& batch,
                                         const ObserveOptions& options);
 

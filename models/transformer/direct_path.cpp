@@ -224,6 +224,10 @@ Status check_sums(const Transformer& model, const std::string& what, std::int64_
       return unsupported(what + ": layer " + std::to_string(n) +
                          " writes the differences of pairs of heads, no sum over its heads");
     }
+    if (model.block(n).spec().convolution > 0) {
+      return unsupported(what + ": layer " + std::to_string(n) +
+                         " convolves what its branches write over the tokens: a token's stream is no sum of its own");
+    }
   }
   return {};
 }
@@ -555,8 +559,8 @@ Result<std::vector<RunPart>> score_parts(const Transformer& model, const Batch& 
   if (attention.key_bonus) {
     return unsupported(place + " has a learned part of its scores");
   }
-  if (side.key && attention.key_shift) {
-    return unsupported(place + " gives keys a share of the token before");
+  if (side.key && (attention.key_shift || block.spec().convolution > 0)) {
+    return unsupported(place + " gives keys a share of the tokens before");
   }
   StreamParts stream(model, batch, seen, kept, side.row);
   for (std::int64_t n = 0; n < layer; ++n) {

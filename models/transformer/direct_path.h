@@ -45,8 +45,8 @@ struct DirectPath {
 };
 
 // Splits the sum of `outputs` in row `rows` of an observed run (with ObserveOptions::writes) into what each part wrote.
-// Errors: kUnsupported for a model without head or with a transform before it, with cross-attention, a convolution, rounds of layers or
-// differences of heads.
+// Errors: kUnsupported for a model without head or with a transform before it, with cross-attention, convolutions, rounds
+// of layers or differences of heads.
 Result<DirectPath> direct_path(const Transformer& model, const Batch& batch, const Observation& seen, Range rows,
                                const std::vector<OutputWeight>& outputs);
 

@@ -98,7 +98,9 @@ at::Tensor inner_vector(const FeedForwardSpec& spec, const FeedForwardWeights& w
 at::Tensor feed_forward(const FeedForwardSpec& spec, const FeedForwardWeights& weights, const at::Tensor& x,
                         NormForm norm) {
   const at::Tensor inner = inner_vector(spec, weights, x);
-  return linear(spec.inner_norm ? normalise(inner, weights.inner_norm, norm.norm, norm.eps) : inner, weights.down);
+  const at::Tensor out =
+      linear(spec.inner_norm ? normalise(inner, weights.inner_norm, norm.norm, norm.eps) : inner, weights.down);
+  return weights.output_scale.defined() ? out * weights.output_scale : out;
 }
 
 // Mixtures of experts: each token is processed by the few experts that a router chooses.
@@ -137,12 +139,14 @@ Routing mixed_sparsely(const at::Tensor& logits, double margin) {
   return {at::cat(experts, 1), at::cat(weights, 1)};
 }
 
-// Chooses the experts of each token, and their weights.
-Routing route(const Experts& spec, const ExpertWeights& weights, const at::Tensor& tokens) {
-  at::Tensor logits = linear(tokens, weights.router).to(at::kFloat);  // (N, E)
+// Chooses the experts of each token, and their weights; `always` receives those of the experts of every token (N, A).
+Routing route(const Experts& spec, const ExpertWeights& weights, const at::Tensor& tokens, at::Tensor& always) {
+  at::Tensor logits = linear(tokens, weights.router).to(at::kFloat);  // (N, E + A)
   if (spec.logit_cap > 0) {
     logits = at::tanh(logits / spec.logit_cap) * spec.logit_cap;
   }
+  const at::Tensor others = logits.slice(-1, spec.count);  // (N, A)
+  logits = logits.slice(-1, 0, spec.count);
   Routing routing;
   if (spec.router == Router::kTopSoftmax || spec.router == Router::kInputSigmoid) {  // over the largest logits only
     const auto [largest, experts] = logits.topk(spec.chosen, -1);
@@ -158,13 +162,21 @@ Routing route(const Experts& spec, const ExpertWeights& weights, const at::Tenso
     routing.experts = std::get<1>(within_best_groups(corrected, spec).topk(spec.chosen, -1));
     routing.weights = scores.gather(1, routing.experts);
   }
-  if (spec.normalised) {
+  if (spec.always > 0) {  // logarithms: sigmoids that are all small have no sum in float32
+    const at::Tensor weighed = at::cat({logits.gather(1, routing.experts), others}, 1);
+    const at::Tensor shares = at::softmax(at::log_sigmoid(weighed), -1);
+    routing.weights = shares.slice(1, 0, spec.chosen);
+    always = shares.slice(1, spec.chosen);
+  } else if (spec.normalised) {
     const at::Tensor sum = routing.weights.sum(-1, true);
     routing.weights = routing.weights / (spec.least_sum > 0 ? sum.clamp_min(spec.least_sum) : sum + 1e-20);
   }
-  if (spec.factor != 1) {
-    routing.weights = routing.weights * spec.factor;
-  }
+  const auto scaled = [&](const at::Tensor& shares) {
+    const at::Tensor own = spec.factor == 1 ? shares : shares * spec.factor;
+    return weights.output_scale.defined() ? own * weights.output_scale.to(own.scalar_type()) : own;
+  };
+  routing.weights = scaled(routing.weights);
+  always = always.defined() ? scaled(always) : always;
   return routing;
 }
 
@@ -173,7 +185,8 @@ Routing route(const Experts& spec, const ExpertWeights& weights, const at::Tenso
 at::Tensor feed_forward(const FeedForwardSpec& spec, const ExpertWeights& weights, const at::Tensor& x,
                         Routing* routing, NormForm norm) {
   const at::Tensor tokens = x.reshape({-1, x.size(-1)});
-  const Routing routed = route(spec.experts, weights, tokens);
+  at::Tensor always;
+  const Routing routed = route(spec.experts, weights, tokens, always);
   const bool scales_input = spec.experts.router == Router::kInputSigmoid;
   at::Tensor sum = at::zeros_like(tokens);
   for (std::int64_t expert = 0; expert < spec.experts.count; ++expert) {
@@ -193,6 +206,10 @@ at::Tensor feed_forward(const FeedForwardSpec& spec, const ExpertWeights& weight
     own = scales_input ? own * share : own;
     at::Tensor out = feed_forward(spec, weights.experts[static_cast<std::size_t>(expert)], own, norm);
     sum = sum.index_add(0, rows, scales_input ? out : out * share);
+  }
+  for (std::int64_t n = 0; n < spec.experts.always; ++n) {
+    const at::Tensor out = feed_forward(spec, weights.always[static_cast<std::size_t>(n)], tokens, norm);
+    sum = sum + out * always.slice(1, n, n + 1).to(tokens.scalar_type());
   }
   if (spec.experts.shared > 0) {
     at::Tensor shared = feed_forward(spec, weights.shared, tokens, norm);

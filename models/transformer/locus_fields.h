@@ -122,6 +122,7 @@ void visit_layer(Visit& visit, LayerSpec& layer) {
   visit("feed_forward_inner_bias", layer.feed_forward.inner_bias);
   visit("feed_forward_inner_norm", layer.feed_forward.inner_norm);
   visit("feed_forward_gate_factor", layer.feed_forward.gate_factor);
+  visit("feed_forward_output_scale", layer.feed_forward.output_scale);
   visit("parallel_residual", layer.parallel);
   visit("shared_norm", layer.shared_norm);
   visit("residual_from_norm", layer.residual_from_norm);
@@ -134,6 +135,7 @@ void visit_layer(Visit& visit, LayerSpec& layer) {
   visit("feed_forward_sum_branch", layer.feed_forward_sum.branch);
   visit("attention_sum_learned", layer.attention_sum.learned);
   visit("feed_forward_sum_learned", layer.feed_forward_sum.learned);
+  visit("short_convolution", layer.convolution);
   visit.name("round", kRounds, layer.round);
   visit("window", attention.window);
   visit("chunk", attention.chunk);
@@ -184,6 +186,7 @@ void visit_layer(Visit& visit, LayerSpec& layer) {
   visit("router_logit_cap", experts.logit_cap);
   visit("router_least_sum", experts.least_sum);
   visit("router_margin", experts.margin);
+  visit("experts_of_every_token", experts.always);
 }
 
 // The fields of the whole model.

@@ -147,13 +147,17 @@ void ParameterList::feed_forward(const std::string& prefix, const FeedForwardSpe
 
 void ParameterList::experts(const std::string& prefix, const FeedForwardSpec& spec, ExpertWeights& weights) {
   const Experts& experts = spec.experts;
-  linear(prefix + "router", experts.count, spec_.width, experts.router_bias, weights.router);
+  linear(prefix + "router", experts.count + experts.always, spec_.width, experts.router_bias, weights.router);
   if (experts.correction) {
     tensor(prefix + "correction", {experts.count}, weights.correction);
   }
   weights.experts.resize(static_cast<std::size_t>(experts.count));
   for (std::size_t n = 0; n < weights.experts.size(); ++n) {
     feed_forward(prefix + "experts." + std::to_string(n) + ".", spec, spec.inner, weights.experts[n]);
+  }
+  weights.always.resize(static_cast<std::size_t>(experts.always));
+  for (std::size_t n = 0; n < weights.always.size(); ++n) {
+    feed_forward(prefix + "always." + std::to_string(n) + ".", spec, spec.inner, weights.always[n]);
   }
   if (experts.shared > 0) {
     feed_forward(prefix + "shared.", spec, experts.shared, weights.shared);
@@ -186,6 +190,19 @@ void ParameterList::layer(const std::string& prefix, Block& block) {
     experts(prefix + "feed_forward.", spec.feed_forward, layer.experts);
   } else if (spec.feeds) {
     feed_forward(prefix + "feed_forward.", spec.feed_forward, spec.feed_forward.inner, layer.feed_forward);
+  }
+  if (spec.feeds && spec.feed_forward.output_scale) {
+    at::Tensor& scale =
+        spec.feed_forward.experts.count > 0 ? layer.experts.output_scale : layer.feed_forward.output_scale;
+    tensor(prefix + "feed_forward.output_scale", {1}, scale);
+  }
+  if (const std::int64_t tokens = spec.convolution; tokens > 0) {
+    const AttentionSpec& own = spec.attention;
+    tensor(prefix + "attention.key_convolution.weight", {own.kv_heads * own.head_width, tokens}, layer.key_convolution);
+    tensor(prefix + "attention.value_convolution.weight", {own.kv_heads * own.values(), tokens},
+           layer.value_convolution);
+    tensor(prefix + "attention_convolution.weight", {spec_.width, tokens}, layer.attention_convolution);
+    tensor(prefix + "feed_forward_convolution.weight", {spec_.width, tokens}, layer.feed_forward_convolution);
   }
   if (spec.layer_scale && spec.mixes()) {
     tensor(prefix + "attention_scale", {spec_.width}, layer.attention_scale);

@@ -157,6 +157,12 @@ Status check_feed_forward(const FeedForwardSpec& feed_forward) {
   if (experts.correction && experts.router != Router::kSoftmax && experts.router != Router::kSigmoid) {
     return bad_input("router: expected no correction beside the largest logits");
   }
+  if (experts.always != 0) {
+    LOCUS_CHECK(check_size("experts of every token", experts.always, 1 << 10));
+    if (experts.router != Router::kSigmoid || !experts.normalised || experts.least_sum > 0 || experts.capacity > 0) {
+      return bad_input("experts of every token: expected weights by sigmoids that add up to 1, of all tokens");
+    }
+  }
   if (experts.count % experts.groups != 0 || experts.chosen > experts.count / experts.groups * experts.chosen_groups) {
     return bad_input("experts: expected groups of one size that hold those chosen, found " +
                      std::to_string(experts.count) + " experts in " + std::to_string(experts.groups) + " groups");
@@ -223,6 +229,24 @@ Status check_mixer(const MixerSpec& mixer) {
   return {};
 }
 
+// Keys and values of this layer's own matrices, and branches that are added as they are.
+Status check_short_convolutions(const LayerSpec& layer) {
+  constexpr std::int64_t kMaxTokens = 1024;
+  LOCUS_CHECK(check_size("tokens of the short convolutions", layer.convolution, kMaxTokens));
+  const AttentionSpec& attention = layer.attention;
+  const bool plain = attention.qkv == QkvLayout::kSeparate && attention.latent.rank == 0 && attention.source < 0 &&
+                     !attention.key_as_value && !attention.key_bonus && attention.difference == 0 &&
+                     !attention.shifts();
+  const auto placed = [](NormPlace place) { return place == NormPlace::kPre || place == NormPlace::kNone; };
+  if (!plain || !layer.attends || !layer.feeds || layer.has_mixer() || layer.parallel ||
+      !placed(layer.attention_norm) || !placed(layer.feed_forward_norm)) {
+    return bad_input(
+        "short convolutions: expected keys and values of two matrices, attention and then a feed-forward, and no norms "
+        "of their outputs");
+  }
+  return {};
+}
+
 // What a layer is made of: attention, a mixer, both or neither; a feed-forward or none.
 Status check_parts(const LayerSpec& layer) {
   if (!layer.mixes() && !layer.feeds) {
@@ -235,6 +259,9 @@ Status check_parts(const LayerSpec& layer) {
   }
   if (layer.parallel && !(layer.mixes() && layer.feeds)) {
     return bad_input("layer: expected both branches where they are parallel");
+  }
+  if (layer.convolution != 0) {
+    LOCUS_CHECK(check_short_convolutions(layer));
   }
   return layer.has_mixer() ? check_mixer(layer.mixer) : Status();
 }
@@ -563,8 +590,15 @@ double feed_forward_macs(const FeedForwardSpec& feed_forward, double width) {
   if (experts.count == 0) {
     return matrices * width * inner;
   }
-  return matrices * width * (inner * static_cast<double>(experts.chosen) + static_cast<double>(experts.shared)) +
-         width * static_cast<double>(experts.count);
+  const auto read = static_cast<double>(experts.chosen + experts.always);
+  return matrices * width * (inner * read + static_cast<double>(experts.shared)) +
+         width * static_cast<double>(experts.count + experts.always);
+}
+
+double short_convolution_macs(const LayerSpec& layer, double width) {
+  const AttentionSpec& attention = layer.attention;
+  const auto keys = static_cast<double>(attention.kv_heads * (attention.head_width + attention.values()));
+  return static_cast<double>(layer.convolution) * (keys + 2 * width);
 }
 
 // Largest number of keys of a query: its window, its chunk, or all.
@@ -639,6 +673,9 @@ Status validate(const Spec& spec) {
   LOCUS_CHECK(check_mixers(spec));
   if (spec.shifts() && (!spec.causal || spec.is_image())) {
     return bad_input("token shift: expected a causal text model");
+  }
+  if (spec.convolves() && (!spec.causal || spec.is_image() || spec.crosses())) {
+    return bad_input("short convolutions: expected a causal text model without cross-attention");
   }
   LOCUS_CHECK(check_size("width", spec.width, kLargestSize));
   for (const LayerSpec& layer : spec.layers) {
@@ -747,6 +784,10 @@ bool Spec::shifts() const {
                      [](const LayerSpec& each) { return each.attends && each.attention.shifts(); });
 }
 
+bool Spec::convolves() const {
+  return std::any_of(layers.begin(), layers.end(), [](const LayerSpec& each) { return each.convolution > 0; });
+}
+
 namespace {
 
 // Multiply-accumulates of the stages before, whose last leaves `tokens` patches, each side by side with three others.
@@ -784,7 +825,7 @@ double multiply_accumulates(const Spec& spec, std::int64_t length) {
   for (const LayerSpec& layer : spec.layers) {
     const auto keys = static_cast<double>(most_keys(layer.attention, length));
     total += layer.attends ? tokens * attention_macs(layer.attention, width, keys) : 0;
-    total += tokens * mixer_macs(layer.mixer, width);
+    total += tokens * (mixer_macs(layer.mixer, width) + short_convolution_macs(layer, width));
     total += layer.feeds ? tokens * feed_forward_macs(layer.feed_forward, width) : 0;
     total += layer.cross ? tokens * attention_macs(*layer.cross, width, tokens) : 0;
     total += tokens * 3 * width * static_cast<double>(spec.layer_inputs.width);

@@ -169,6 +169,9 @@ struct Experts {
   double margin = 0;             // kSparseMixer
   // Tokens of a text that an expert takes, the first ones; the others get nothing from it (Switch). 0: all.
   std::int64_t capacity = 0;
+  // kSigmoid, normalised: further experts that every token goes to, of the same width. The router has a row for each of
+  // them behind those of the others, and the weights of the chosen experts and of these add up to 1 (Inkling).
+  std::int64_t always = 0;
 
   friend bool operator==(const Experts&, const Experts&) = default;
 };
@@ -183,7 +186,8 @@ struct FeedForwardSpec {
   double clamp = 0;  // gpt-oss: gate at most this, up within ±this, and (up + 1)·gate·σ(alpha·gate); 0: none
   double alpha = 1.702;
   Experts experts = {};
-  double gate_factor = 1;  // of the gate before its activation (Falcon-H1)
+  double gate_factor = 1;     // of the gate before its activation (Falcon-H1)
+  bool output_scale = false;  // the output, or the weights of the experts, times a learned number (Inkling)
 
   friend bool operator==(const FeedForwardSpec&, const FeedForwardSpec&) = default;
 };
@@ -286,6 +290,9 @@ struct LayerSpec {
   bool bounded = false;
   ResidualSum attention_sum = {};
   ResidualSum feed_forward_sum = {};
+  // Tokens of four short convolutions, each added to what it reads: the projected keys and values, and the outputs of
+  // both branches; a channel sees its own last inputs (Inkling). 0: none.
+  std::int64_t convolution = 0;
   Round round = Round::kWithin;
 
   bool has_mixer() const { return mixer.kind != Mixing::kNone; }
@@ -465,6 +472,8 @@ struct Spec {
   std::int64_t suffix_tokens() const { return is_image() ? image.detections : 0; }
   // Whether the attention of any layer shifts tokens.
   bool shifts() const;
+  // Whether any layer has short convolutions (LayerSpec::convolution).
+  bool convolves() const;
   // Whether the layers have cross-attention; all of them or none.
   bool crosses() const { return first().cross.has_value(); }
   std::int64_t depth() const { return static_cast<std::int64_t>(layers.size()); }

@@ -477,10 +477,10 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     if (options.hidden || (options.values && spec_->shifts())) {
       record.hidden = all ? x : continued->hidden(n, x);
     }
-    // The last layer computes only the rows that the head reads, except with routing of all tokens, cross-attention, or
-    // experts that take some tokens alone.
-    const bool all_rows =
-        options.routing || encodings_.cross() != nullptr || layer.spec().feed_forward.experts.capacity > 0;
+    // The last layer computes only the rows that the head reads, except with routing of all tokens, cross-attention,
+    // experts that take some tokens alone, or convolutions, which read the tokens before.
+    const bool all_rows = options.routing || encodings_.cross() != nullptr ||
+                          layer.spec().feed_forward.experts.capacity > 0 || layer.spec().convolution > 0;
     const Range left = n + 1 == depth ? read : Range{};
     std::optional<CrossRun> looked;
     if (encodings_.cross()) {

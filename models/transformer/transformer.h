@@ -21,11 +21,13 @@
 //     latent_norm}.weight
 //   layers.N.attention.{query_norm, key_norm}[.HEAD].{weight, bias}   layers.N.attention.sinks [H]
 //   layers.N.attention.{key_shift, value_shift}.weight [Hkv, C]
+//   layers.N.attention.{key_convolution, value_convolution}.weight [Hkv·D, K]
+//   layers.N.{attention_convolution, feed_forward_convolution}.weight [C, K]
 //   layers.N.attention.output.{weight [C, H·D], bias}
 //   layers.N.cross_norm.*   layers.N.cross.{query, key, value, output}.*
 //   layers.N.feed_forward.{gate, up [I, C], down [C, I]}.*
 //   layers.N.feed_forward.{router.*, correction [E], experts.E.{gate, up, down}.*, shared.{gate, up, down}.*,
-//     shared_gate.weight}
+//     shared_gate.weight, always.A.{gate, up, down}.*}   layers.N.feed_forward.output_scale [1]
 //   layers.N.{attention_scale, feed_forward_scale} [C]   layers.N.output_scale [1]
 //   layers.N.{attention.{query, key, value, output}, feed_forward.{gate, up, down}}.bounds [4]
 //   layers.N.attention.output_norm.*   layers.N.feed_forward.inner_norm.*   layers.N.feed_forward.{alpha_p, alpha_n} [1]

@@ -45,10 +45,11 @@ bool opens_here_alone(const json& change) {
        "refuses: StrictDataclassClassValidationError"},  // four types of three layers, of which these models have none
       {"attn_logit_softcapping=6", "refuses: StrictDataclassFieldValidationError"},  // a whole number
       {"final_logit_softcapping=6", "refuses: StrictDataclassFieldValidationError"},
-      {"pooler_output_size=128", "refuses: RuntimeError"},  // the pooler is no part of the maps
-      {"use_mask_token=True", "refuses: Missing"},          // a tensor that takes part in training alone
-      {"add_fpn=True", "refuses: ValueError"},              // segmentation
-      {"legacy=False", "refuses: Missing"},                 // the name of the head's tensors
+      {"pooler_output_size=128", "refuses: RuntimeError"},                   // the pooler is no part of the maps
+      {"unpadded_vocab_size=184", "refuses: gives values of other shapes"},  // logits of the whole vocabulary
+      {"use_mask_token=True", "refuses: Missing"},  // a tensor that takes part in training alone
+      {"add_fpn=True", "refuses: ValueError"},      // segmentation
+      {"legacy=False", "refuses: Missing"},         // the name of the head's tensors
       {"alibi=True", "errs: adds ALiBi to the scores, and with the mask a second time"}};
   return std::find(std::begin(known), std::end(known), std::pair(what, library)) != std::end(known);
 }

@@ -230,7 +230,7 @@ def attending(config, count):
     kinds = getattr(config, "layers_block_type", None) or getattr(config, "layer_types", None)
     if not kinds or not set(kinds) - {"full_attention", "sliding_attention", "chunked_attention", "attention"}:
         return range(count)
-    attends = lambda kind: kind == "hybrid" or "attention" in kind and kind != "linear_attention"
+    attends = lambda kind: kind in ("hybrid", "hybrid_sliding") or "attention" in kind and kind != "linear_attention"
     layers = [n if attends(kind) else None for n, kind in enumerate(kinds)]
     return layers if len(layers) == count else [n for n in layers if n is not None]
 

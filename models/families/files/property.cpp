@@ -62,6 +62,9 @@ LOCUS_PLACE(bool, ranked_by_two, layer.feed_forward.experts.ranked_by_two)
 LOCUS_PLACE(double, router_cap, layer.feed_forward.experts.logit_cap)
 LOCUS_PLACE(double, least_sum, layer.feed_forward.experts.least_sum)
 LOCUS_PLACE(double, margin, layer.feed_forward.experts.margin)
+LOCUS_PLACE(std::int64_t, always, layer.feed_forward.experts.always)
+LOCUS_PLACE(bool, feed_forward_output_scale, layer.feed_forward.output_scale)
+LOCUS_PLACE(std::int64_t, short_convolution, layer.convolution)
 LOCUS_PLACE(bool, shared_norm, layer.shared_norm)
 LOCUS_PLACE(bool, value_norm, layer.attention.value_norm)
 LOCUS_PLACE(bool, key_as_value, layer.attention.key_as_value)
@@ -261,6 +264,7 @@ std::vector<Property> all_properties() {
       {"feed_forward.inner_norm", kLayer, Slot(inner_norm)},
       {"feed_forward.clamp", kLayer, Slot(clamp)},
       {"feed_forward.alpha", kLayer, Slot(alpha)},
+      {"feed_forward.output_scale", kLayer, Slot(feed_forward_output_scale)},
       {"experts", kLayer, slot::experts},
       {"chosen_experts", kLayer, slot::chosen_experts},
       {"shared_expert", kLayer, slot::shared_expert},
@@ -277,6 +281,7 @@ std::vector<Property> all_properties() {
       {"experts.logit_cap", kLayer, Slot(router_cap)},
       {"experts.least_sum", kLayer, Slot(least_sum)},
       {"experts.margin", kLayer, Slot(margin)},
+      {"experts.always", kLayer, Slot(always)},
       {"experts.router", kLayer,
        Choice{{"softmax", "top_softmax", "sigmoid", "input_sigmoid", "sparse_mixer"},
               [](Draft& draft, std::size_t n) {
@@ -291,6 +296,7 @@ std::vector<Property> all_properties() {
       {"residual_from_norm", kLayer, slot::residual_from_norm},
       {"layer_scale", kLayer, Slot(layer_scale)},
       {"output_scale", kLayer, Slot(output_scale)},
+      {"convolution", kLayer, Slot(short_convolution)},
   };
 }
 

@@ -64,7 +64,15 @@ std::vector<Spec> all_parts() {
   forgetting.encodings = {{"fox", {}}};
   Spec reflecting;
   reflecting.encodings = {{"path", {{"gates", true}}}};
-  return {plain, separate, latent, direct, inputs, learned, two, forgetting, reflecting};
+  Spec convolved;
+  convolved.encodings = {{"relative-state", {{"extent", std::int64_t{4}}}}};
+  for (transformer::LayerSpec& each : convolved.layers) {
+    each.attention.qkv = transformer::QkvLayout::kSeparate;
+    each.convolution = 2;
+    each.feed_forward.output_scale = true;
+    each.feed_forward.experts = {.count = 2, .router = transformer::Router::kSigmoid, .normalised = true, .always = 1};
+  }
+  return {plain, separate, latent, direct, inputs, learned, two, forgetting, reflecting, convolved};
 }
 
 // Patterns of all parameters: "layers.N.attention.query.weight".

@@ -248,6 +248,22 @@ const std::vector<Kind> kKinds = with_mixers({
        experts(spec, Router::kSoftmax, 1, false);
        spec.each([](std::int64_t, LayerSpec& layer) { layer.feed_forward.experts.capacity = 3; });
      }},
+    {"short convolutions, and experts of every token", each<[](LayerSpec& layer) {
+       layer.attention.qkv = transformer::QkvLayout::kSeparate;
+       layer.attention.norm.form = QueryNormForm::kHead;
+       layer.attention.value_width = 6;
+       layer.convolution = 3;
+       layer.feed_forward.output_scale = true;
+       layer.feed_forward.experts = {.count = 4,
+                                     .chosen = 2,
+                                     .router = Router::kSigmoid,
+                                     .correction = true,
+                                     .normalised = true,
+                                     .factor = 1.5,
+                                     .always = 2};
+     }>},
+    {"a learned factor of the feed-forward",
+     each<[](LayerSpec& layer) { layer.feed_forward.output_scale = true; }>},
     {"differences of pairs of heads", each<[](LayerSpec& layer) {
        layer.attention.qkv = transformer::QkvLayout::kSeparate;
        layer.attention.difference = 0.3;
@@ -463,6 +479,90 @@ TEST(Block, AShiftIsOfTheTokenBefore) {
   }
 }
 
+// Values and both branches, channel by channel from their own last inputs; the last row alone is that of all rows.
+TEST(Block, AConvolutionIsAddedToWhatItReads) {
+  const at::NoGradGuard no_grad;
+  const auto kind = std::find_if(kKinds.begin(), kKinds.end(), [](const Kind& each) {
+    return std::string_view(each.name) == "short convolutions, and experts of every token";
+  });
+  const auto model = test::kind_model(*kind);
+  const transformer::Batch batch = batch_of(*model);
+  transformer::ObserveOptions options;
+  options.all_logits = options.values = options.hidden = options.writes = true;
+  const auto seen = model->observe(batch, options);
+  ASSERT_TRUE(seen.ok());
+  const auto convolved = [](const at::Tensor& x, const at::Tensor& kernel) {
+    at::Tensor sum = x.clone();
+    for (std::int64_t t = 0; t < x.size(1); ++t) {
+      for (std::int64_t back = 0; back < 3 && back <= t; ++back) {
+        sum.select(1, t).add_(x.select(1, t - back) * kernel.select(1, 2 - back));
+      }
+    }
+    return sum;
+  };
+  for (std::int64_t n = 0; n < model->spec().depth(); ++n) {
+    const transformer::Block& block = model->block(n);
+    const transformer::LayerWeights& weights = block.weights();
+    const transformer::LayerWrites& wrote = seen->writes[static_cast<std::size_t>(n)];
+    const transformer::LayerRecord& record = seen->layers[static_cast<std::size_t>(n)];
+    const at::Tensor plain = at::matmul(block.attention_input(record.hidden), weights.value.weight.t());
+    EXPECT_CLOSE(record.value.transpose(1, 2).flatten(2), convolved(plain, weights.value_convolution), kTolerance);
+    EXPECT_CLOSE(wrote.middle, wrote.entering + convolved(wrote.attention, weights.attention_convolution), kTolerance);
+    EXPECT_CLOSE(wrote.leaving, wrote.middle + convolved(wrote.feed_forward, weights.feed_forward_convolution),
+                 kTolerance);
+  }
+  const auto last = model->observe(batch, {});
+  ASSERT_TRUE(last.ok());
+  EXPECT_CLOSE(last->logits.select(1, -1), seen->logits.select(1, -1), kTolerance);
+  // A run of one more token begins anew: the inputs of the convolutions are not kept.
+  transformer::ObserveOptions kept;
+  kept.values = true;
+  const std::int64_t length = batch.positions.size();
+  auto shorter = model->observe({batch.ids.slice(1, 0, length - 1), {}, batch.positions.slice({0, length - 1})}, kept);
+  ASSERT_TRUE(shorter.ok());
+  const transformer::ReusedTokens reused{std::move(shorter->layers), length - 1, shorter->rows};
+  kept.reused_tokens = &reused;
+  const auto longer = model->observe(batch, kept);
+  ASSERT_TRUE(longer.ok());
+  EXPECT_EQ(longer->reused, 0);
+  EXPECT_CLOSE(longer->logits.select(1, -1), seen->logits.select(1, -1), kTolerance);
+}
+
+// Weights of the one chosen and of the two of every token are shares of the sum of their sigmoids, whatever the size of
+// these: of logits near −60 too.
+TEST(Block, ExpertsOfEveryTokenAreWeighedWithThoseChosen) {
+  const at::NoGradGuard no_grad;
+  transformer::FeedForwardSpec spec;
+  spec.inner = 1;
+  spec.gated = false;
+  spec.activation = transformer::Activation::kRelu;
+  spec.output_scale = true;
+  spec.experts = {.count = 3, .router = Router::kSigmoid, .normalised = true, .factor = 2, .always = 2};
+  for (const double shift : {0.0, -60.0}) {
+    transformer::ExpertWeights weights;
+    const std::vector<double> logits{0.4, 1.2, -0.3, 0.7, -1.1};
+    weights.router = {at::tensor(logits).to(at::kFloat).add(shift).unsqueeze(1), {}};
+    weights.output_scale = at::full({1}, 0.5F);
+    const auto expert = [](float factor) {
+      transformer::FeedForwardWeights own;
+      own.up.weight = at::ones({1, 1});
+      own.down.weight = at::full({1, 1}, factor);
+      return own;
+    };
+    weights.experts = {expert(1), expert(10), expert(100)};
+    weights.always = {expert(1000), expert(10000)};
+    transformer::Routing routing;
+    const at::Tensor out = transformer::feed_forward(spec, weights, at::ones({1, 1, 1}), &routing);
+    ASSERT_EQ(routing.experts.numel(), 1);
+    EXPECT_EQ(routing.experts.item<std::int64_t>(), 1);
+    // Far below 0 a sigmoid is e^logit.
+    const auto size = [&](std::size_t n) { return shift < 0 ? std::exp(logits[n]) : 1 / (1 + std::exp(-logits[n])); };
+    const double sum = size(1) + size(3) + size(4);
+    EXPECT_NEAR(routing.weights.item<double>(), size(1) / sum, 1e-4);
+    EXPECT_NEAR(out.item<double>(), (10 * size(1) + 1000 * size(3) + 10000 * size(4)) / sum, 1);
+  }
+}
+
 TEST(Block, StreamingEqualsWholeMaps) {
   for (const Kind& kind : kKinds) {
     SCOPED_TRACE(kind.name);
@@ -497,7 +597,7 @@ TEST(Block, DirectPathSumsToTheLogit) {
     const std::int64_t last = batch.positions.size() - 1;
     const auto path = transformer::direct_path(*model, batch, *seen, {last, last + 1}, {{5, 1}});
     const Spec& spec = model->spec();
-    if (spec.head_transform || spec.has_rounds() || spec.first().attention.difference != 0) {
+    if (spec.head_transform || spec.has_rounds() || spec.convolves() || spec.first().attention.difference != 0) {
       EXPECT_EQ(path.ok(), false);  // no sum either
       continue;
     }

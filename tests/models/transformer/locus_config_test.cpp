@@ -35,6 +35,7 @@ Spec unusual() {
   layer.attention.gate = {GateForm::kChannel, true, true};
   layer.feed_forward = {77, Activation::kGeluTanh, false, true, false, true, 7, 1.5};
   layer.feed_forward.gate_factor = 0.7;
+  layer.feed_forward.output_scale = true;
   layer.attention_input = layer.attention_output = 0.9;
   layer.mixer_input = layer.mixer_output = 0.8;
   MixerSpec& mixer = layer.mixer;
@@ -108,8 +109,8 @@ TEST(LocusConfig, KeepsEveryField) {
     if (name != "model_type" && name != "key_as_value" && name != "key_source" && name != "state_width" &&
         name.rfind("layer_inputs", 0) != 0 && name != "causal" && name != "dropped_token" && name != "attends" &&
         name != "feeds" && name != "bounded" && name != "difference" && name != "key_bonus" && name != "round" &&
-        name != "key_shift" && name != "value_shift" && name.rfind("latent_", 0) != 0 &&
-        name.rfind("convolution", 0) != 0) {
+        name != "key_shift" && name != "value_shift" && name != "short_convolution" &&
+        name != "experts_of_every_token" && name.rfind("latent_", 0) != 0 && name.rfind("convolution", 0) != 0) {
       EXPECT_NE(value, written[name]) << name;
     }
   }
@@ -220,6 +221,39 @@ TEST(LocusConfig, KeepsTokenShifts) {
   EXPECT_TRUE(refused([](Spec&, AttentionSpec& attention) { attention.key_as_value = true; }));
   EXPECT_TRUE(refused([](Spec& wrong, AttentionSpec&) { wrong.causal = false; }));
   EXPECT_TRUE(refused([](Spec&, AttentionSpec& attention) { attention.output_norm_own = true; }));
+}
+
+TEST(LocusConfig, KeepsShortConvolutionsAndExpertsOfEveryToken) {
+  Spec spec;
+  LayerSpec layer;
+  layer.attention.qkv = QkvLayout::kSeparate;
+  layer.convolution = 3;
+  layer.feed_forward.experts = {.count = 4, .chosen = 2, .router = Router::kSigmoid, .normalised = true, .always = 2};
+  spec.repeat(layer, 2);
+  const auto read = parse_locus_config(json::parse(locus_config(spec).dump()), "config.json");
+  ASSERT_TRUE(read.ok()) << read.error().describe();
+  EXPECT_EQ(*read, spec);
+  const auto refused = [&](auto change) {
+    Spec wrong = spec;
+    change(wrong, wrong.layers[1]);
+    return !validate(wrong).ok();
+  };
+  for (const std::int64_t tokens : {-1, 1025}) {
+    EXPECT_TRUE(refused([&](Spec&, LayerSpec& wrong) { wrong.convolution = tokens; })) << tokens;
+  }
+  EXPECT_TRUE(refused([](Spec&, LayerSpec& wrong) { wrong.attention.qkv = QkvLayout::kFused; }));
+  EXPECT_TRUE(refused([](Spec&, LayerSpec& wrong) { wrong.attention.source = 0; }));
+  EXPECT_TRUE(refused([](Spec&, LayerSpec& wrong) { wrong.attention.key_shift = true; }));
+  EXPECT_TRUE(refused([](Spec&, LayerSpec& wrong) { wrong.feed_forward_norm = NormPlace::kBoth; }));
+  EXPECT_TRUE(refused([](Spec&, LayerSpec& wrong) { wrong.parallel = true; }));
+  EXPECT_TRUE(refused([](Spec&, LayerSpec& wrong) { wrong.feeds = false; }));
+  EXPECT_TRUE(refused([](Spec& wrong, LayerSpec&) { wrong.causal = false; }));
+  for (const std::int64_t count : {-1, (1 << 10) + 1}) {
+    EXPECT_TRUE(refused([&](Spec&, LayerSpec& wrong) { wrong.feed_forward.experts.always = count; })) << count;
+  }
+  EXPECT_TRUE(refused([](Spec&, LayerSpec& wrong) { wrong.feed_forward.experts.router = Router::kSoftmax; }));
+  EXPECT_TRUE(refused([](Spec&, LayerSpec& wrong) { wrong.feed_forward.experts.normalised = false; }));
+  EXPECT_TRUE(refused([](Spec&, LayerSpec& wrong) { wrong.feed_forward.experts.capacity = 3; }));
 }
 
 TEST(LocusConfig, KeepsConvolutions) {
