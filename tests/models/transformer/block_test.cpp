@@ -257,7 +257,6 @@ const std::vector<Kind> kKinds = with_mixers({
        layer.feed_forward.experts = {.count = 4,
                                      .chosen = 2,
                                      .router = Router::kSigmoid,
-                                     .correction = true,
                                      .normalised = true,
                                      .factor = 1.5,
                                      .always = 2};
