@@ -203,7 +203,11 @@ Action declare_evaluate(Arguments& arguments) {
                      "an option of the task, instead of the one used in training");
   arguments.list("--validate", options->validate, "task text: files to measure bits per byte on", FileUse::kRead);
   arguments.integer("--samples", evaluate.samples, {}, "number of sequences per split; 0: the number of the task");
-  arguments.repeated("--split", evaluate.splits, "measure only this split: in, or another split of the task", "NAME");
+  arguments.repeated(
+      "--split", evaluate.splits,
+      "measure only this split: in, or another split of the task; may be repeated (locus train takes one "
+      "list, --splits NAME,…)",
+      "NAME");
   arguments.flag(
       "--record", evaluate.record,
       "write the first split's value into training.json as reference, and the map as map; with --rope-base or "

@@ -48,7 +48,7 @@ Json kind_json(const models::WeightKind& kind) {
           {"numbers", kind.numbers}};
 }
 
-// How many channel pairs each component of a position turns (M-RoPE); empty: positions have one.
+// How many channel pairs, or key heads, each component of a position turns (M-RoPE); empty: positions have one.
 std::vector<double> sections_of(const models::ModelInfo& info) {
   const auto& options = info.first_encoding().options.values();
   const auto found = options.find("sections");

@@ -277,7 +277,8 @@ Action declare_train(Arguments& arguments) {
   arguments.integer("--save-every", train.save_every, {1, kMax}, "steps between saves and validations");
   arguments.flag("--keep", train.keep, "keep the checkpoint of every save, and of step 0, in folders stepN of --out");
   arguments.text("--splits", options->splits,
-                 "splits of the task to measure at every save, as columns of loss.csv: NAME,…");
+                 "splits of the task to measure at every save, as columns of loss.csv: NAME,… (locus evaluate takes "
+                 "--split NAME for each)");
   arguments.choice("--dtype", options->dtype, {"float32", "float16"}, "dtype of the written weights");
   arguments.text("--out", options->out, "folder to write");
   arguments.files("--out", FileUse::kWritten, [&out = options->out] { return written_into(out); });

@@ -264,7 +264,8 @@ def _check_side(prefix, tensors, metadata):
     if tensors.get("input_ids", {"dtype": "I64"})["dtype"] not in ("I64", "I32"):
         raise TraceError(f"tensor input_ids: expected I64, found {tensors['input_ids']['dtype']}")
     widths = {n: tensors[f"layers.{n}.q"]["shape"][2] for n in layers if f"layers.{n}.q" in tensors}
-    _check_metadata(metadata, length, count, widths if shard is None else {})
+    key_heads = {n: tensors[f"layers.{n}.k"]["shape"][0] for n in widths if f"layers.{n}.k" in tensors}
+    _check_metadata(metadata, length, count, widths if shard is None else {}, key_heads)
     for n, said in enumerate(_json(metadata, "key_heads", list) or ()) if shard is None else ():
         found = tensors[f"layers.{n}.k"]["shape"][0] if f"layers.{n}.k" in tensors else said
         if said not in (0, found):
@@ -284,7 +285,7 @@ def _check_crossing(tensors, name, length, heads, keys):
     _check_shape(tensors, name + "attention", [heads, length, keys])
 
 
-def _check_metadata(metadata, length, layers, widths):
+def _check_metadata(metadata, length, layers, widths, key_heads):
     tokens = _json(metadata, "tokens", list)
     if tokens is not None and (len(tokens) != length or not all(isinstance(token, str) for token in tokens)):
         raise TraceError(f"metadata tokens: expected {length} texts, found {len(tokens)} entries")
@@ -312,7 +313,7 @@ def _check_metadata(metadata, length, layers, widths):
         if own is not None and (not isinstance(own, dict) or not isinstance(own.get("name"), str)):
             raise TraceError("metadata encoding: name: expected a text")
         if own is not None and n in widths:
-            _check_encoding(own, widths[n], shape.get("trained_length", 0))
+            _check_encoding(own, widths[n], shape.get("trained_length", 0), key_heads.get(n, 0), shape.get("kv_heads"))
     grid = _json(metadata, "image_grid", dict)
     if grid is not None:
         sizes = [grid.get(key, 0) for key in ("rows", "columns", "cls", "registers", "detections")]
@@ -337,7 +338,7 @@ OPTIONS = {  # of the encodings that a recording has: what fits each, and how a 
         "proportion": (_above(0, 1), "a number in (0, 1]"),
         "truncate": (_is_flag, "true or false"),
         "norm": (_is_flag, "true or false"),
-        "section_layout": (_one_of("chunked", "interleaved", "alternating", "distributed"), "chunked, interleaved, alternating or distributed"),
+        "section_layout": (_one_of("chunked", "interleaved", "alternating", "distributed", "heads"), "chunked, interleaved, alternating, distributed or heads"),
         "sections": (lambda value: isinstance(value, list) and len(value) == 3 and all(map(_is_number, value)), "three numbers"),
         "attention_factor": (lambda value: _is_number(value) and value >= 0, "a number of at least 0"),
         **{key: (_above(0), "a number above 0") for key in ("factor", "beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor", "norm_eps")},
@@ -347,9 +348,9 @@ OPTIONS = {  # of the encodings that a recording has: what fits each, and how a 
 }
 
 
-def _check_encoding(encoding, width, trained):
-    """Raises for an encoding of a head of this width that Locus does not know, or cannot use so. Options of encodings that no
-    recording has are not looked at."""
+def _check_encoding(encoding, width, trained, key_heads, said):
+    """Raises for an encoding of a head of this width that Locus does not know, or cannot use so; `said` is the number of key heads
+    that the metadata have, or None. Options of encodings that no recording has are not looked at."""
     def expect(fits, option, expected, found):
         if not fits:
             raise TraceError(f"metadata encoding: {option}: expected {expected}, found {str(found)[:80]}")
@@ -367,6 +368,17 @@ def _check_encoding(encoding, width, trained):
         return
     turned, scaling = int(width * encoding.get("fraction", 1.0) + 1e-6), encoding.get("scaling", "none")
     expect(turned >= 2 and turned % 2 == 0, "fraction", "an even number of rotated channels", f"{turned} of a head of {width}")
+    sections, dealt = encoding.get("sections"), encoding.get("section_layout", "chunked")
+    if sections is not None:
+        whole, wanted = all(each >= 0 and float(each).is_integer() for each in sections), turned // 2
+        expect(whole, "sections", "whole numbers", sections)
+        if dealt == "heads":  # of key heads, whose number an edit changes
+            expect(said in (None, 0, key_heads), "section_layout", f"{said} key heads", key_heads)
+            expect(1 <= sum(sections) <= key_heads, "sections", f"a sum from 1 to the {key_heads} key heads", sections)
+        else:
+            expect(sum(sections) == wanted, "sections", f"numbers of the sum {wanted}", sections)
+        own = [sum(each == "00121212"[m % 8] for m in range(wanted)) for each in "012"]
+        expect(dealt != "distributed" or sections == own, "sections", f"{own} for section_layout distributed", sections)
     original = encoding.get("original_max_position_embeddings") or encoding.get("max_position_embeddings") or trained
     expect(original or scaling not in OF_LENGTH, "original_max_position_embeddings", f"a length for scaling {scaling}", "none")
     for option in ("short_factor", "long_factor") if scaling == "longrope" else ():

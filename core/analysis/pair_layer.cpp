@@ -127,7 +127,7 @@ PairList PairLayer::list(std::int64_t head) const {
   }
   for (std::int64_t row = 0; row < rows(); ++row) {
     PairRow entry;
-    entry.name = row >= form.pairs() ? "rest" : form.names.empty() ? std::to_string(row) : form.names[index(row)];
+    entry.name = row >= form.pairs() ? "rest" : form.name(head, row);
     entry.wavelength = row >= form.pairs() ? std::numeric_limits<double>::infinity() : kNaN;
     if (row < form.pairs() && form.frequencies.defined()) {
       entry.wavelength =

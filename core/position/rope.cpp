@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "core/position/list.h"
@@ -14,13 +15,14 @@ namespace {
 
 constexpr Words kRopeLayoutWords{WordTable<PairLayout, 3>{
     {{"half", PairLayout::kHalf}, {"interleaved", PairLayout::kInterleaved}, {"swapped", PairLayout::kSwapped}}}};
-constexpr Words kSectionWords{WordTable<SectionLayout, 4>{{{"chunked", SectionLayout::kChunked},
+constexpr Words kSectionWords{WordTable<SectionLayout, 5>{{{"chunked", SectionLayout::kChunked},
                                                            {"interleaved", SectionLayout::kInterleaved},
                                                            {"alternating", SectionLayout::kAlternating},
-                                                           {"distributed", SectionLayout::kDistributed}}}};
+                                                           {"distributed", SectionLayout::kDistributed},
+                                                           {"heads", SectionLayout::kHeads}}}};
 constexpr std::array<std::int64_t, 8> kDistributed{0, 0, 1, 2, 1, 2, 1, 2};
 
-// The component that pair m turns with.
+// The component that pair m turns with, or key head m, or −1.
 std::int64_t component_of(const RopeOptions& options, std::int64_t m) {
   const auto place = static_cast<double>(m);
   const double first = options.sections[0];
@@ -33,10 +35,28 @@ std::int64_t component_of(const RopeOptions& options, std::int64_t m) {
       const std::int64_t own = m % 2 == 1 ? 1 : 2;
       return m > 0 && place < 2 * options.sections[static_cast<std::size_t>(own)] ? own : 0;
     }
+    case SectionLayout::kHeads: {
+      const double second = first + options.sections[1];
+      return place < first ? 0 : place < second ? 1 : place < second + options.sections[2] ? 2 : -1;
+    }
     case SectionLayout::kDistributed:
       break;
   }
   return kDistributed[static_cast<std::size_t>(m) % kDistributed.size()];
+}
+
+// Sections that count key heads: all of them, or fewer.
+Status check_heads(const std::vector<double>& sections, std::int64_t kv_heads) {
+  const auto heads = static_cast<double>(kv_heads);
+  const bool whole = std::ranges::all_of(
+      sections, [&](double each) { return each >= 0 && each == std::floor(each) && each <= heads; });
+  const double sum = whole ? std::accumulate(sections.begin(), sections.end(), 0.0) : 0;
+  return sections.size() == 3 && sum >= 1 && sum <= heads
+             ? Status()
+             : wrong_option("sections",
+                            "three whole numbers of a sum from 1 to " + std::to_string(kv_heads) +
+                                ", the number of key heads, for section_layout heads",
+                            sections);
 }
 
 Status check_sections(const RopeOptions& options, std::int64_t pairs) {
@@ -79,8 +99,8 @@ const OptionTable<RopeOptions> kRopeOptions{
     {"section_layout", &RopeOptions::section_layout,
      "chunked: pairs of a component are neighbours; interleaved: pair m has component m mod 3 while its section lasts; "
      "alternating: rows and columns in turns on the fast pairs, time on the slow ones (VideoRoPE); distributed: t t h "
-     "w "
-     "h w h w in every eight pairs (MM-RoPE)",
+     "w h w h w in every eight pairs (MM-RoPE); heads: sections count key heads, whose pairs all turn with one "
+     "component, and heads left over do not turn (MHRoPE)",
      kSectionWords, ""},
     {"norm", &RopeOptions::norm, "q and k are normed behind the rotation (HunYuan)", AnyValue{}, ""},
     {"norm_eps", &RopeOptions::norm_eps, "epsilon of that norm", Above{0}, ""},
@@ -112,31 +132,39 @@ std::vector<OptionDescription> RopeOptions::described() {
   return kRopeOptions.described(RopeScaling::described());
 }
 
-Result<std::int64_t> RopeOptions::rotated_width(std::int64_t head_width, std::int64_t trained_length) const {
+Result<std::int64_t> RopeOptions::rotated_width(const ModelShape& shape) const {
   // A fraction written in decimal (0.1 of 80 channels) must not lose a channel to rounding.
-  const auto width = static_cast<std::int64_t>(std::floor(static_cast<double>(head_width) * fraction + 1e-6));
+  const auto width = static_cast<std::int64_t>(std::floor(static_cast<double>(shape.head_width) * fraction + 1e-6));
   if (width < 2 || width % 2 != 0) {
     return bad_input("rotary encoding: expected an even number of rotated channels, found " + std::to_string(width) +
-                     " of a head of " + std::to_string(head_width));
+                     " of a head of " + std::to_string(shape.head_width));
   }
-  LOCUS_CHECK(check_sections(*this, width / 2));
-  LOCUS_CHECK(scaling.check(width, trained_length));
+  LOCUS_CHECK(by_heads() ? check_heads(sections, shape.kv_heads) : check_sections(*this, width / 2));
+  LOCUS_CHECK(scaling.check(width, shape.trained_length));
   return width;
 }
 
-std::vector<std::int64_t> RopeOptions::components(std::int64_t pairs) const {
-  std::vector<std::int64_t> list(static_cast<std::size_t>(pairs), 0);
+std::vector<std::int64_t> RopeOptions::components(std::int64_t count) const {
+  std::vector<std::int64_t> list(static_cast<std::size_t>(count), 0);
   if (sections.empty()) {
     return list;
   }
-  for (std::int64_t m = 0; m < pairs; ++m) {
+  for (std::int64_t m = 0; m < count; ++m) {
     list[static_cast<std::size_t>(m)] = component_of(*this, m);
   }
   return list;
 }
 
-Rotation RopeOptions::rotation_at(const at::Tensor& ids, std::int64_t width, std::int64_t trained_length) const {
-  const RotaryFrequencies frequencies = scaling.frequencies(width, base, scaling.length_of(ids), trained_length);
+Rotation RopeOptions::rotation_at(const at::Tensor& ids, std::int64_t width, const ModelShape& shape) const {
+  const RotaryFrequencies frequencies = scaling.frequencies(width, base, scaling.length_of(ids), shape.trained_length);
+  if (by_heads()) {
+    std::vector<at::Tensor> places;
+    for (const std::int64_t own : components(shape.kv_heads)) {
+      const at::Tensor along = ids.dim() == 1 ? ids : ids.select(1, std::max<std::int64_t>(own, 0));
+      places.push_back(own < 0 ? at::zeros_like(along) : along);
+    }
+    return rotation(at::stack(places), frequencies.inverse, frequencies.magnitude);
+  }
   if (ids.dim() == 1) {
     return rotation(ids, frequencies.inverse, frequencies.magnitude);
   }
@@ -167,7 +195,7 @@ const Description& Rope::about() {
 
 Result<std::unique_ptr<PositionEncoding>> Rope::make(const Settings& options, const ModelShape& shape) {
   LOCUS_TRY(RopeOptions typed, RopeOptions::from(options));
-  LOCUS_TRY(const std::int64_t width, typed.rotated_width(shape.head_width, shape.trained_length));
+  LOCUS_TRY(const std::int64_t width, typed.rotated_width(shape));
   return std::unique_ptr<PositionEncoding>(std::make_unique<Rope>(shape, std::move(typed), width));
 }
 
@@ -206,7 +234,7 @@ Status Rope::accepts(const Positions& positions) const {
 }
 
 State Rope::begin(const Positions& positions, std::int64_t /*batch*/) const {
-  return {positions, options_.rotation_at(positions.ids, width_, shape_.trained_length).packed()};
+  return {positions, options_.rotation_at(positions.ids, width_, shape_).packed()};
 }
 
 Prepared Rope::prepare(const State& state, std::int64_t layer, const Projections& projections) const {
@@ -230,7 +258,7 @@ Status Rope::restore_content(const State& state, Prepared& prepared) const {
   const Rotation there = Rotation::unpacked(state.table);
   const at::Tensor size = there.cos.square() + there.sin.square();  // YaRN's magnitude, squared
   const Rotation back{there.cos / size, -there.sin / size};
-  prepared.content_query = rotate(prepared.query, back, options_.layout);
+  prepared.content_query = rotate(prepared.query, back.of_heads(prepared.query.size(1)), options_.layout);
   prepared.content_key = rotate(prepared.key, back, options_.layout);
   return {};
 }
@@ -257,7 +285,9 @@ Result<PairForm> Rope::pair_form(const Prepared& prepared, std::int64_t /*layer*
   std::sort(form.rest.begin(), form.rest.end());
   const std::int64_t dimensions = prepared.positions.dimensions();
   form.frequencies = turning.inverse.slice(0, 0, pairs).view({1, -1, 1});
-  if (dimensions > 1) {
+  if (options_.by_heads()) {
+    turn_by_heads(dimensions, form);
+  } else if (dimensions > 1) {
     std::vector<std::int64_t> own = options_.components(width_ / 2);
     own.resize(static_cast<std::size_t>(pairs));
     const at::Tensor which = at::tensor(at::ArrayRef<std::int64_t>(own), at::kLong);
@@ -270,10 +300,31 @@ Result<PairForm> Rope::pair_form(const Prepared& prepared, std::int64_t /*layer*
   return form;
 }
 
+void Rope::turn_by_heads(std::int64_t dimensions, PairForm& form) const {
+  const std::vector<std::int64_t> own = options_.components(shape_.kv_heads);
+  if (dimensions == 1 && std::ranges::find(own, -1) == own.end()) {
+    return;  // all heads turn alike
+  }
+  const std::int64_t group = shape_.heads / shape_.kv_heads;
+  const at::Tensor along = at::zeros({shape_.heads, 1, dimensions}, at::kDouble);
+  for (std::int64_t head = 0; head < shape_.heads; ++head) {
+    const std::int64_t component = own[static_cast<std::size_t>(head / group)];
+    if (component >= 0) {
+      along[head][0][dimensions == 1 ? 0 : component] = 1.0;
+    }
+    for (std::int64_t m = 0; dimensions > 1 && m < form.pairs(); ++m) {
+      form.names.push_back((component < 0 ? "" : std::string(1, "thw"[component])) + std::to_string(m));
+    }
+  }
+  form.frequencies = form.frequencies * along;
+}
+
 at::Tensor Rope::vectors(const State& state, std::int64_t /*layer*/) const {
   const Rotation all = Rotation::unpacked(state.table);
   const std::int64_t pairs = options_.scaling.turning_pairs(width_);
-  return rotation_vectors({all.cos.slice(-1, 0, pairs), all.sin.slice(-1, 0, pairs)}).unsqueeze(0);
+  const Rotation turning{all.cos.slice(-1, 0, pairs), all.sin.slice(-1, 0, pairs)};
+  return options_.by_heads() ? rotation_vectors(turning.of_heads(shape_.heads))
+                             : rotation_vectors(turning).unsqueeze(0);
 }
 
 Entry rope_encoding() {

@@ -19,15 +19,17 @@ namespace locus::position {
 //                 are the slow ones and pair 0, to time (VideoRoPE, HoPE)
 //   kDistributed  t t h w h w h w in every eight pairs, and in what remains of eight (MM-RoPE); sections count the pairs
 //                 that this gives
-enum class SectionLayout { kChunked, kInterleaved, kAlternating, kDistributed };
+//   kHeads        sections count key heads: all pairs of the first ones to time, and so on; those of key heads left over
+//                 do not turn, words too. A query head follows its key head (MHRoPE)
+enum class SectionLayout { kChunked, kInterleaved, kAlternating, kDistributed, kHeads };
 
 struct RopeOptions {
   PairLayout layout = PairLayout::kHalf;
   double fraction = 1.0;  // of the D channels that turn, the first ones (GPT-NeoX `rotary_pct`)
   double base = 10000.0;
   RopeScaling scaling;
-  // M-RoPE: a position is a vector, and each pair turns with one of its components. How many pairs have each; empty:
-  // positions are numbers.
+  // M-RoPE: a position is a vector, and each pair turns with one of its components. How many pairs (kHeads: key heads)
+  // have each; empty: positions are numbers.
   std::vector<double> sections;
   SectionLayout section_layout = SectionLayout::kChunked;
   // q and k become w ⊙ x/√(mean x² + norm_eps) behind the rotation, each with a w (D) of each layer (HunYuan).
@@ -39,13 +41,17 @@ struct RopeOptions {
   Settings settings() const;
   static std::vector<OptionDescription> described();
 
-  // The even number of channels of a head of `head_width` that turn. Errors: kBadInput when odd, 0 or more than the
-  // head, or when the scaling cannot work with it.
-  Result<std::int64_t> rotated_width(std::int64_t head_width, std::int64_t trained_length) const;
-  // The component of a position that each of these pairs turns with; 0 without sections.
-  std::vector<std::int64_t> components(std::int64_t pairs) const;
-  // cos and sin for these positions, (T) or (T, components), turning `width` channels: (T, width/2).
-  Rotation rotation_at(const at::Tensor& ids, std::int64_t width, std::int64_t trained_length) const;
+  // Whether all pairs of a head turn with one component, its own.
+  bool by_heads() const { return !sections.empty() && section_layout == SectionLayout::kHeads; }
+  // The even number of channels of a head that turn. Errors: kBadInput when odd, 0 or more than the head, or when the
+  // sections or the scaling cannot work with it.
+  Result<std::int64_t> rotated_width(const ModelShape& shape) const;
+  // The component of a position that each of these pairs turns with, 0 without sections; by_heads(), each of these key
+  // heads, −1 where it does not turn.
+  std::vector<std::int64_t> components(std::int64_t count) const;
+  // cos and sin for these positions, (T) or (T, components), turning `width` channels: (T, width/2); by_heads(), (Hkv, T,
+  // width/2).
+  Rotation rotation_at(const at::Tensor& ids, std::int64_t width, const ModelShape& shape) const;
 };
 
 // logit_ij = ⟨R_i q_i, R_j k_j⟩/√D, R_i turns pair m by the angle i·θ_m, θ_m = base^(−2m/D).
@@ -60,7 +66,7 @@ class Rope final : public WithOptions<Rope, RopeOptions>, public Paired {
 
   // With sections: those of a sequence, whose components are all equal, or vectors of as many components.
   Status accepts(const Positions& positions) const override;
-  // table: (2, T, M) float64 cos and sin.
+  // table: (2, T, M) float64 cos and sin, or (2, Hkv, T, M) where heads have components of their own.
   State begin(const Positions& positions, std::int64_t batch) const override;
   Prepared prepare(const State& state, std::int64_t layer, const Projections& projections) const override;
   at::Tensor vectors(const State& state, std::int64_t layer) const override;
@@ -71,6 +77,8 @@ class Rope final : public WithOptions<Rope, RopeOptions>, public Paired {
 
  private:
   at::Tensor normed(const at::Tensor& x, const at::Tensor& weight) const;
+  // Gives each head's pairs in positions of so many dimensions their component, or none.
+  void turn_by_heads(std::int64_t dimensions, PairForm& form) const;
 
   std::int64_t width_;                             // 2M
   std::vector<at::Tensor> query_norm_, key_norm_;  // (D) of each layer; empty without norm

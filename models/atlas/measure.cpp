@@ -126,6 +126,20 @@ class ValueNorms {
   std::size_t heads_;
 };
 
+// The pairs of a layer. Errors: those of pair_list(); kUnsupported where heads turn differently, since an atlas has one
+// axis of wavelengths for all of them. Heads that do not turn are the last ones.
+Result<analysis::PairList> shared_pairs(const Trace& probe, std::int64_t layer) {
+  LOCUS_TRY(analysis::PairList first, local::pair_list(probe, layer, 0));
+  LOCUS_TRY(const analysis::PairList last, local::pair_list(probe, layer, probe.model().heads - 1));
+  const auto same = [](const analysis::PairRow& a, const analysis::PairRow& b) {
+    return a.wavelength == b.wavelength || (std::isnan(a.wavelength) && std::isnan(b.wavelength));
+  };
+  if (!std::ranges::equal(first.rows, last.rows, same)) {
+    return unsupported("pairs: the heads of layer " + std::to_string(layer) + " turn differently");
+  }
+  return first;
+}
+
 }  // namespace
 
 Measure::Measure(const Model& model, const MeasureOptions& options, const Trace& probe, Needles needles)
@@ -136,7 +150,7 @@ Measure::Measure(const Model& model, const MeasureOptions& options, const Trace&
   const bool splits = finder_ && options_.examples.activation == "content";
   addressed_ = (wants("heads") || splits) && local::addressing(probe, kSplitQueries, {}, {}).ok();
   for (std::int64_t layer = 0; layer < model.info().layers; ++layer) {
-    auto pairs = wants("pairs") ? local::pair_list(probe, layer, 0) : Result<analysis::PairList>(unsupported(""));
+    auto pairs = wants("pairs") ? shared_pairs(probe, layer) : Result<analysis::PairList>(unsupported(""));
     pairs_.push_back(pairs.ok() ? std::optional(*std::move(pairs)) : std::nullopt);
     const auto field = scores_of(probe, layer);
     map_cells_.push_back(field.ok() ? cells_of((*field)->mask()) : std::make_shared<std::vector<std::uint32_t>>());

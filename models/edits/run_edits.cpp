@@ -300,6 +300,15 @@ class LayerBinder {
                          std::to_string(m) + " of \"" + edit.formula + "\"");
       }
     }
+    const std::int64_t sets = form.frequencies.defined() ? form.frequencies.size(0) : 1;
+    for (std::int64_t head = 0; sets > 1 && head < sets; ++head) {
+      if (edit.head.has(head) && !form.frequencies[head].any().item<bool>()) {
+        return of_edit(
+            unsupported("head " + std::to_string(head) + " of encoding " + layer_.encoding->description().name +
+                        " does not turn: its angles have no direction"),
+            index, "head");
+      }
+    }
     return each(edit, [&](HeadEdits& head) { head.angles = theta; });
   }
 

@@ -43,17 +43,22 @@ Pairs sample_pairs(const position::Prepared& prepared, std::int64_t head, std::i
 
 using Curves = std::vector<TheoryCurve>;
 
-Result<Curves> rope_curves(const position::Rope& rope, const Pairs& pairs, const std::vector<double>& distances,
-                           TheoryAngle angle) {
+Result<Curves> rope_curves(const position::Rope& rope, std::int64_t head, const Pairs& pairs,
+                           const std::vector<double>& distances, TheoryAngle angle) {
   const position::RopeOptions& options = rope.options();
+  const position::ModelShape& shape = rope.shape();
+  if (options.by_heads() &&
+      options.components(shape.kv_heads)[static_cast<std::size_t>(head / (shape.heads / shape.kv_heads))] < 0) {
+    return unsupported("theory curve: head " + std::to_string(head) + " does not turn: no section has its key head");
+  }
   if (options.norm) {
     return unsupported("theory curve: the theory knows RoPE without a norm behind it");
   }
   if (options.scaling.kind != "none") {
     return unsupported("theory curve: the theory knows RoPE without scaling, found " + options.scaling.kind);
   }
-  const std::int64_t head_width = rope.shape().head_width;
-  LOCUS_TRY(const std::int64_t width, options.rotated_width(head_width, rope.shape().trained_length));
+  const std::int64_t head_width = shape.head_width;
+  LOCUS_TRY(const std::int64_t width, options.rotated_width(shape));
   const auto convention =
       angle == TheoryAngle::kPaper ? analysis::AngleConvention::kPaper : analysis::AngleConvention::kLlama;
   const at::Tensor query = pairs.query.slice(1, 0, width);
@@ -130,7 +135,7 @@ Result<Curves> local::theory_curves(const Trace& trace, std::int64_t layer, std:
     }
     const Pairs sampled = sample_pairs(computed->prepared(), head, pairs, seed);
     if (const auto* const rope = dynamic_cast<const position::Rope*>(&computed->encoding())) {
-      return rope_curves(*rope, sampled, distances, angle);
+      return rope_curves(*rope, head, sampled, distances, angle);
     }
     if (const auto* const tapa = dynamic_cast<const position::Tapa*>(&computed->encoding())) {
       return tapa_curves(*tapa, sampled, distances);

@@ -1,9 +1,6 @@
 // Hiera: a ViT in stages of plain layers, which see the units of masked pre-training or all patches. The first layer of a
 // stage pools its queries over 2 × 2 patches and doubles the width. A checkpoint opens at one stage: the stages before it
 // and that layer are part of the stem, those behind it are not read.
-#include <algorithm>
-#include <cmath>
-
 #include "models/families/engine/heads.h"
 #include "models/families/list.h"
 
@@ -12,42 +9,17 @@ namespace locus::families {
 namespace {
 
 using transformer::LayerSpec;
-using transformer::Stages;
 
 // The fields of a config, for the stages up to the one that is wanted.
-struct Hiera {
-  std::size_t all = 0;    // stages
-  std::size_t stage = 0;  // the wanted one, from 0 on
-  std::vector<std::int64_t> depths, heads;
+struct Hiera : StageFields {
   std::vector<bool> units;  // stages whose layers see the patches of a unit alone
-  std::int64_t width = 0;   // of the first stage
   std::int64_t kernel = 0, stride = 0, padding = 0;
   std::int64_t rows = 0, columns = 0;  // the grid of the first stage
-  double ratio = 4;
-  transformer::Activation activation = transformer::Activation::kGelu;
 
-  std::int64_t width_of(std::size_t n) const { return width << n; }
   std::int64_t unit() const { return std::int64_t{1} << (all - 1); }
   // The layer of stage n in the file that is the first one here.
   std::int64_t first_of(std::size_t n) const { return n > 0 ? 1 : 0; }
 };
-
-// A list of this many entries. Errors: kBadInput.
-Result<std::vector<std::int64_t>> hiera_list(const Config& config, const char* field, std::size_t count,
-                                             std::int64_t most) {
-  LOCUS_TRY(std::vector<std::int64_t> list, config.integers(field));
-  if (list.size() != count) {
-    return bad_input("expected " + std::to_string(count) + " entries, found " + std::to_string(list.size()),
-                     config.context(field));
-  }
-  for (const std::int64_t entry : list) {
-    if (entry < 1 || entry > most) {
-      return bad_input("expected 1 to " + std::to_string(most) + ", found " + std::to_string(entry),
-                       config.context(field));
-    }
-  }
-  return list;
-}
 
 // The side of a square of two entries, `fallback` where there is no such field. Errors: kUnsupported for three, which
 // are of videos, and for sides that differ.
@@ -83,7 +55,7 @@ Status read_grid(const Config& config, Hiera& hiera) {
     if (given.size() == 3) {
       return unsupported("expected 2 entries, of pictures, found 3, of videos", config.context("image_size"));
     }
-    LOCUS_TRY(sides, hiera_list(config, "image_size", 2, kMaxPicture));
+    LOCUS_TRY(sides, integers_within(config, "image_size", 2, 1, kMaxPicture));
   }
   LOCUS_TRY(hiera.kernel, hiera_side(config, "patch_size", 7));
   LOCUS_TRY(hiera.stride, hiera_side(config, "patch_stride", 4));
@@ -147,24 +119,9 @@ Status read_units(const Config& config, Hiera& hiera) {
 }
 
 Result<Hiera> read_hiera_fields(const CheckpointFiles& checkpoint) {
-  constexpr std::int64_t kMaxWidth = std::int64_t{1} << 16;
-  constexpr std::int64_t kMaxHeads = 256;
-  constexpr std::int64_t kMaxRatio = 64;
   const Config& config = checkpoint.config;
   Hiera hiera;
-  LOCUS_TRY(const std::vector<std::int64_t> depths, config.integers("depths"));
-  hiera.all = depths.size();
-  if (hiera.all < 1 || hiera.all > transformer::kMaxStages) {
-    return bad_input(
-        "expected 1 to " + std::to_string(transformer::kMaxStages) + " stages, found " + std::to_string(hiera.all),
-        config.context("depths"));
-  }
-  LOCUS_TRY(hiera.depths, hiera_list(config, "depths", hiera.all, transformer::kMaxLayers));
-  const std::int64_t wanted = checkpoint.stage;
-  if (wanted < 0 || wanted > static_cast<std::int64_t>(hiera.all)) {
-    return usage("stage: expected 1 to " + std::to_string(hiera.all) + ", found " + std::to_string(wanted));
-  }
-  hiera.stage = wanted > 0 ? static_cast<std::size_t>(wanted) - 1 : hiera.all - 1;
+  LOCUS_TRY(static_cast<StageFields&>(hiera), read_stage_fields(checkpoint));
   for (std::size_t n = 1; n <= hiera.stage; ++n) {
     if (hiera.depths[n] < 2) {
       return unsupported("expected a layer besides the one that pools in stage " + std::to_string(n + 1) + ", found " +
@@ -172,14 +129,7 @@ Result<Hiera> read_hiera_fields(const CheckpointFiles& checkpoint) {
                          config.context("depths"));
     }
   }
-  LOCUS_TRY(hiera.heads, hiera_list(config, "num_heads", hiera.all, kMaxHeads));
-  LOCUS_TRY(hiera.width, config.integer_in("embed_dim", 1, kMaxWidth >> (hiera.all - 1)));
-  LOCUS_TRY(hiera.ratio, config.number("mlp_ratio", 4));
-  if (!(hiera.ratio > 0 && hiera.ratio <= kMaxRatio)) {
-    return bad_input("expected a number above 0, at most " + std::to_string(kMaxRatio), config.context("mlp_ratio"));
-  }
-  LOCUS_TRY(const std::string activation, config.text("hidden_act", "gelu"));
-  LOCUS_TRY(hiera.activation, transformer::parse_activation(activation));
+  LOCUS_TRY(hiera.heads, integers_within(config, "num_heads", hiera.all, 1, kMaxStageHeads));
   LOCUS_CHECK(read_units(config, hiera));
   LOCUS_CHECK(read_grid(config, hiera));
   return hiera;
@@ -187,18 +137,11 @@ Result<Hiera> read_hiera_fields(const CheckpointFiles& checkpoint) {
 
 // The layers of a stage without the one that pools. Errors: kBadInput for heads that do not divide the width.
 Result<std::vector<LayerSpec>> hiera_layers(const Hiera& hiera, std::size_t stage, const Config& config) {
-  LayerSpec layer;
+  LOCUS_TRY(LayerSpec layer, stage_layer(hiera, stage, config));
   transformer::AttentionSpec& attention = layer.attention;
-  attention.heads = attention.kv_heads = hiera.heads[stage];
-  LOCUS_TRY(attention.head_width, divided_heads(hiera.width_of(stage), attention.heads, config));
   attention.qkv = transformer::QkvLayout::kFused;
   attention.query_bias = attention.key_bias = attention.value_bias = attention.output_bias = true;
   attention.tile = hiera.units[stage] ? hiera.unit() >> stage : 0;
-  layer.feed_forward.gated = false;
-  layer.feed_forward.bias = true;
-  layer.feed_forward.activation = hiera.activation;
-  layer.feed_forward.inner =
-      static_cast<std::int64_t>(std::floor(hiera.ratio * static_cast<double>(hiera.width_of(stage))));
   return std::vector<LayerSpec>(static_cast<std::size_t>(hiera.depths[stage] - hiera.first_of(stage)), layer);
 }
 
@@ -232,48 +175,20 @@ void name_hiera(const Hiera& hiera, const std::string& prefix, Plan& plan) {
   plan.name("final_norm", prefix + "pooler.layernorm");
 }
 
-// Tensors behind the wanted stage.
-void skip_behind(const Hiera& hiera, const std::string& prefix, const std::string& head, Plan& plan) {
-  plan.skipped.insert(plan.skipped.end(), {prefix + "pooler.*", head + "classifier.*"});
-  for (std::size_t n = hiera.stage + 1; n < hiera.all; ++n) {
-    plan.skipped.push_back(prefix + "encoder.stages." + std::to_string(n) + ".*");
-  }
-}
-
-void warn(const Hiera& hiera, const Config& config, Plan& plan) {
-  const std::string stage =
-      config.file() + ": stage " + std::to_string(hiera.stage + 1) + " of " + std::to_string(hiera.all) + ": ";
-  if (hiera.stage > 0) {
-    plan.warnings.push_back(stage +
-                            "the layer between two stages, whose queries are pooled, is not shown: layer 0 "
-                            "is the second of the stage; positions are added before the first stage");
-  }
-  if (hiera.stage + 1 < hiera.all) {
-    plan.warnings.push_back(stage + "the outcome is its patches' states; class logits are of the last stage alone");
-  }
-}
-
 Result<Plan> read_hiera(const CheckpointFiles& checkpoint) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const Hiera hiera, read_hiera_fields(checkpoint));
-  const bool last = hiera.stage + 1 == hiera.all;
   Plan plan;
   transformer::Spec& spec = plan.spec;
-  spec.width = hiera.width_of(hiera.stage);
+  LOCUS_TRY(const std::string head, begin_stages(hiera, checkpoint, spec));
   LOCUS_TRY(spec.layers, hiera_layers(hiera, hiera.stage, config));
-  spec.norm = transformer::Norm::kLayer;
   LOCUS_TRY(spec.norm_eps, config.number("layer_norm_eps", 1e-6));
-  spec.causal = spec.tied_head = false;
-  spec.head_bias = true;
-  spec.pool = transformer::Pool::kPatches;
   spec.norm_after_pool = true;
   transformer::ImageStem& image = spec.image;
-  image.stages = Stages::kHiera;
+  image.stages = transformer::Stages::kHiera;
   image.patch = hiera.stride << hiera.stage;
-  LOCUS_TRY(image.channels, integer_or(config, "num_channels", 3));
   image.rows = hiera.rows >> hiera.stage;
   image.columns = hiera.columns >> hiera.stage;
-  image.class_tokens = 0;
   image.kernel = hiera.kernel;
   image.padding = hiera.padding;
   image.unit = hiera.unit();
@@ -289,20 +204,19 @@ Result<Plan> read_hiera(const CheckpointFiles& checkpoint) {
   }
   const std::string prefix =
       checkpoint.prefix_of({"hiera.", "", "module.hiera."}, "embeddings.patch_embeddings.projection.weight");
-  const std::string head = checkpoint.prefix_of({"", "module."}, "classifier.weight");
-  LOCUS_CHECK(read_classes(checkpoint, head + "classifier.weight", spec));
-  spec.head = spec.head && last;
   // Pre-training and backbones have no pooling.
   const bool pooled = checkpoint.tensors == nullptr || checkpoint.find(prefix + "pooler.layernorm.weight") != nullptr;
-  spec.final_norm = last && (spec.head || pooled);
+  spec.final_norm = spec.final_norm && (spec.head || pooled);
   LOCUS_CHECK(check_spec(spec, config));
   name_hiera(hiera, prefix, plan);
   plan.name("head", head + "classifier");
   leave_out_parts(checkpoint, {"decoder", "multiscale_fusion", "hidden_states_norms"}, plan);
-  if (!last) {
-    skip_behind(hiera, prefix, head, plan);
+  if (hiera.stage > 0) {
+    plan.warnings.push_back(hiera.named(config) +
+                            "the layer between two stages, whose queries are pooled, is not shown: layer 0 "
+                            "is the second of the stage; positions are added before the first stage");
   }
-  warn(hiera, config, plan);
+  end_at_stage(hiera, config, prefix + "encoder.stages.", {prefix + "pooler.*", head + "classifier.*"}, plan);
   return plan;
 }
 

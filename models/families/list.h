@@ -301,4 +301,42 @@ Status interleave_sections(Plan& text, const std::vector<double>& usual);
 // Errors: kUnsupported where M-RoPE of the text has no sections.
 Status check_sections(const CheckpointFiles& checkpoint, const Plan& text);
 
+// ---- stages.cpp
+
+// What the configurations of towers in stages (Swin, Hiera) have in common.
+struct StageFields {
+  std::size_t all = 0;    // stages
+  std::size_t stage = 0;  // the wanted one, from 0 on
+  std::vector<std::int64_t> depths, heads;
+  std::int64_t width = 0;  // of the first stage
+  double ratio = 4;
+  transformer::Activation activation = transformer::Activation::kGelu;
+
+  bool last() const { return stage + 1 == all; }
+  std::int64_t width_of(std::size_t n) const { return width << n; }
+  // "FILE: stage 2 of 3: ".
+  std::string named(const Config& config) const;
+};
+
+inline constexpr std::int64_t kMaxStageHeads = 256;
+
+// All but the heads. Errors: kBadInput; kUsage for a wanted stage that there is not.
+Result<StageFields> read_stage_fields(const CheckpointFiles& checkpoint);
+
+// The whole numbers of a field from `least` to `most`; `count` of them, 0: any number. `what` stands behind the count in
+// the error. Errors: kBadInput.
+Result<std::vector<std::int64_t>> integers_within(const Config& config, const char* field, std::size_t count,
+                                                  std::int64_t least, std::int64_t most, const std::string& what = "");
+
+// A layer of stage n: heads and feed-forward. Errors: kBadInput for heads that do not divide the width.
+Result<transformer::LayerSpec> stage_layer(const StageFields& stages, std::size_t n, const Config& config);
+
+// What a specification has whatever the layers of its stages are, its classes too. The prefix of the head's tensors.
+Result<std::string> begin_stages(const StageFields& stages, const CheckpointFiles& checkpoint, transformer::Spec& spec);
+
+// Leaves out what stands behind a stage that is not the last, with a warning: these tensors, and those whose names begin
+// with `numbered` and the number of a later stage.
+void end_at_stage(const StageFields& stages, const Config& config, const std::string& numbered,
+                  const std::vector<std::string>& tensors, Plan& plan);
+
 }  // namespace locus::families

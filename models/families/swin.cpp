@@ -2,7 +2,6 @@
 // the end of a stage each 2 × 2 patches become one of twice the width. A checkpoint opens at one stage: the stages before
 // it are part of the stem, those behind it are not read.
 #include <algorithm>
-#include <cmath>
 
 #include "models/families/engine/computed.h"
 #include "models/families/engine/heads.h"
@@ -19,44 +18,19 @@ constexpr const char* kSwinAnchor = "embeddings.patch_embeddings.projection.weig
 constexpr double kSwinEps = 1e-5;
 
 // The fields of a config, for the stages up to the one that is wanted.
-struct Swin {
+struct Swin : StageFields {
   Stages kind = Stages::kSwin;
-  std::size_t all = 0;    // stages
-  std::size_t stage = 0;  // the wanted one, from 0 on
-  std::vector<std::int64_t> depths, heads, pretrained;
-  std::int64_t width = 0;  // of the first stage
+  std::vector<std::int64_t> pretrained;
   std::int64_t patch = 0;
   std::int64_t grid = 0;  // patches a side of the first stage
   std::int64_t window = 0;
-  double ratio = 4;
   bool bias = true;
-  transformer::Activation activation = transformer::Activation::kGelu;
 
   bool second() const { return kind == Stages::kSwin2; }
-  std::int64_t width_of(std::size_t stage) const { return width << stage; }
   std::int64_t grid_of(std::size_t stage) const { return grid >> stage; }
   // Swin v2 makes a window that is larger than the grid as large as the grid.
   std::int64_t window_of(std::size_t stage) const { return second() ? std::min(window, grid_of(stage)) : window; }
 };
-
-// A list with one entry per stage. Errors: kBadInput.
-Result<std::vector<std::int64_t>> per_stage(const Config& config, const char* field, std::size_t stages,
-                                            std::int64_t least, std::int64_t most) {
-  LOCUS_TRY(std::vector<std::int64_t> list, config.integers(field));
-  if (stages > 0 && list.size() != stages) {
-    return bad_input(
-        "expected " + std::to_string(stages) + " entries, one per stage, found " + std::to_string(list.size()),
-        config.context(field));
-  }
-  for (const std::int64_t entry : list) {
-    if (entry < least || entry > most) {
-      return bad_input(
-          "expected " + std::to_string(least) + " to " + std::to_string(most) + ", found " + std::to_string(entry),
-          config.context(field));
-    }
-  }
-  return list;
-}
 
 // Errors: kUnsupported for a picture that is not whole windows in each stage.
 Status check_size(const Swin& swin, std::int64_t image_size, const Config& config) {
@@ -75,45 +49,27 @@ Status check_size(const Swin& swin, std::int64_t image_size, const Config& confi
 }
 
 Result<Swin> read_fields(const CheckpointFiles& checkpoint, Stages kind) {
-  constexpr std::int64_t kMaxWidth = std::int64_t{1} << 16;
-  constexpr std::int64_t kMaxHeads = 256;
   constexpr std::int64_t kMaxPicture = 16384;
   constexpr std::int64_t kMaxPatch = 16;
-  constexpr std::int64_t kMaxRatio = 64;
   const Config& config = checkpoint.config;
   LOCUS_CHECK(check_fixed_fields(config, {{"use_absolute_embeddings", {false}}, {"layer_norm_eps", {kSwinEps}}}));
   Swin swin;
   swin.kind = kind;
-  LOCUS_TRY(swin.depths, per_stage(config, "depths", 0, 1, transformer::kMaxLayers));
-  swin.all = swin.depths.size();
-  if (swin.all < 1 || swin.all > transformer::kMaxStages) {
-    return bad_input(
-        "expected 1 to " + std::to_string(transformer::kMaxStages) + " stages, found " + std::to_string(swin.all),
-        config.context("depths"));
-  }
-  const std::int64_t wanted = checkpoint.stage;
-  if (wanted < 0 || wanted > static_cast<std::int64_t>(swin.all)) {
-    return usage("stage: expected 1 to " + std::to_string(swin.all) + ", found " + std::to_string(wanted));
-  }
-  swin.stage = wanted > 0 ? static_cast<std::size_t>(wanted) - 1 : swin.all - 1;
-  LOCUS_TRY(swin.heads, per_stage(config, "num_heads", swin.all, 1, kMaxHeads));
+  LOCUS_TRY(static_cast<StageFields&>(swin), read_stage_fields(checkpoint));
+  LOCUS_TRY(swin.heads, integers_within(config, "num_heads", swin.all, 1, kMaxStageHeads, ", one per stage"));
   swin.pretrained.assign(swin.all, 0);
   if (swin.second() && config.has("pretrained_window_sizes")) {
     // A list for four stages is the library's default, which it cuts to those that there are.
-    LOCUS_TRY(swin.pretrained, per_stage(config, "pretrained_window_sizes", 0, 0, kMaxPicture));
+    LOCUS_TRY(swin.pretrained, integers_within(config, "pretrained_window_sizes", 0, 0, kMaxPicture));
     const bool some = std::any_of(swin.pretrained.begin(), swin.pretrained.end(), [](auto size) { return size == 1; });
     if (swin.pretrained.size() < swin.all || some) {
       return bad_input("expected one per stage, each 0 or at least 2", config.context("pretrained_window_sizes"));
     }
   }
-  LOCUS_TRY(swin.width, config.integer_in("embed_dim", 1, kMaxWidth >> (swin.all - 1)));
   LOCUS_TRY(swin.patch, integer_or(config, "patch_size", 4));
   LOCUS_TRY(const std::int64_t image_size, integer_or(config, "image_size", 224));
   LOCUS_TRY(swin.window, integer_or(config, "window_size", 7));
-  LOCUS_TRY(swin.ratio, config.number("mlp_ratio", 4));
   LOCUS_TRY(swin.bias, config.boolean("qkv_bias", true));
-  LOCUS_TRY(const std::string activation, config.text("hidden_act", "gelu"));
-  LOCUS_TRY(swin.activation, transformer::parse_activation(activation));
   for (const auto& [field, found, most] :
        {std::tuple{"patch_size", swin.patch, kMaxPatch}, std::tuple{"image_size", image_size, kMaxPicture},
         std::tuple{"window_size", swin.window, kMaxSwinWindow}}) {
@@ -121,9 +77,6 @@ Result<Swin> read_fields(const CheckpointFiles& checkpoint, Stages kind) {
       return unsupported("expected at most " + std::to_string(most) + ", found " + std::to_string(found),
                          config.context(field));
     }
-  }
-  if (!(swin.ratio > 0 && swin.ratio <= kMaxRatio)) {
-    return bad_input("expected a number above 0, at most " + std::to_string(kMaxRatio), config.context("mlp_ratio"));
   }
   // The library fills the last patches of a picture with zeros.
   if (image_size % swin.patch != 0) {
@@ -139,10 +92,8 @@ Result<Swin> read_fields(const CheckpointFiles& checkpoint, Stages kind) {
 // The layers of a stage. Errors: kBadInput for heads that do not divide the width.
 Result<std::vector<LayerSpec>> layers_of(const Swin& swin, std::size_t stage, const Config& config) {
   constexpr double kNoEps = 1e-24;  // the library divides by the length of q and k, or 10⁻¹²
-  LayerSpec layer;
+  LOCUS_TRY(LayerSpec layer, stage_layer(swin, stage, config));
   transformer::AttentionSpec& attention = layer.attention;
-  attention.heads = attention.kv_heads = swin.heads[stage];
-  LOCUS_TRY(attention.head_width, divided_heads(swin.width_of(stage), attention.heads, config));
   attention.qkv = transformer::QkvLayout::kSeparate;
   attention.query_bias = attention.value_bias = swin.bias;
   attention.key_bias = swin.bias && !swin.second();
@@ -154,11 +105,6 @@ Result<std::vector<LayerSpec>> layers_of(const Swin& swin, std::size_t stage, co
     attention.scale = 1 / static_cast<double>(attention.head_width);
     layer.attention_norm = layer.feed_forward_norm = transformer::NormPlace::kAfter;
   }
-  layer.feed_forward.gated = false;
-  layer.feed_forward.bias = true;
-  layer.feed_forward.activation = swin.activation;
-  layer.feed_forward.inner =
-      static_cast<std::int64_t>(std::floor(swin.ratio * static_cast<double>(swin.width_of(stage))));
   std::vector<LayerSpec> layers(static_cast<std::size_t>(swin.depths[stage]), layer);
   const bool one = swin.second() && swin.grid_of(stage) <= attention.tile;
   for (std::size_t n = 1; n < layers.size(); n += 2) {
@@ -214,15 +160,6 @@ void name_tensors(const Swin& swin, const std::string& prefix, Plan& plan) {
   }
 }
 
-// Tensors behind the wanted stage.
-void skip_behind(const Swin& swin, const std::string& prefix, const std::string& head, Plan& plan) {
-  plan.skipped.insert(plan.skipped.end(), {prefix + "layernorm.*", head + "classifier.*",
-                                           prefix + "encoder.layers." + std::to_string(swin.stage) + ".downsample.*"});
-  for (std::size_t n = swin.stage + 1; n < swin.all; ++n) {
-    plan.skipped.push_back(prefix + "encoder.layers." + std::to_string(n) + ".*");
-  }
-}
-
 Status compute_scores(const Swin& swin, const CheckpointFiles& checkpoint, const std::string& prefix, Plan& plan) {
   std::vector<OfCosines> attentions;
   for (std::size_t n = 0; n <= swin.stage; ++n) {
@@ -238,22 +175,15 @@ Status compute_scores(const Swin& swin, const CheckpointFiles& checkpoint, const
 Result<Plan> read_swin(const CheckpointFiles& checkpoint, Stages kind, const std::vector<std::string_view>& prefixes) {
   const Config& config = checkpoint.config;
   LOCUS_TRY(const Swin swin, read_fields(checkpoint, kind));
-  const bool last = swin.stage + 1 == swin.all;
   Plan plan;
   transformer::Spec& spec = plan.spec;
-  spec.width = swin.width_of(swin.stage);
+  LOCUS_TRY(const std::string head, begin_stages(swin, checkpoint, spec));
   LOCUS_TRY(spec.layers, layers_of(swin, swin.stage, config));
   spec.encodings = {bias_of(swin, swin.stage)};
-  spec.norm = transformer::Norm::kLayer;
   spec.norm_eps = kSwinEps;
-  spec.causal = spec.tied_head = false;
-  spec.head_bias = true;
-  spec.pool = transformer::Pool::kPatches;
   spec.image.stages = kind;
   spec.image.patch = swin.patch << swin.stage;
-  LOCUS_TRY(spec.image.channels, integer_or(config, "num_channels", 3));
   spec.image.rows = spec.image.columns = swin.grid_of(swin.stage);
-  spec.image.class_tokens = 0;
   spec.image.patch_norm = true;
   spec.trained_length = spec.image.rows * spec.image.columns;
   for (std::size_t n = 0; n < swin.stage; ++n) {
@@ -261,21 +191,15 @@ Result<Plan> read_swin(const CheckpointFiles& checkpoint, Stages kind, const std
     LOCUS_TRY(before.layers, layers_of(swin, n, config));
     spec.image.before.push_back(std::move(before));
   }
-  const std::string head = checkpoint.prefix_of({"", "module."}, "classifier.weight");
-  LOCUS_CHECK(read_classes(checkpoint, head + "classifier.weight", spec));
-  spec.head = spec.head && last;
-  spec.final_norm = last;
   LOCUS_CHECK(check_spec(spec, config));
   const std::string prefix = checkpoint.prefix_of(prefixes, kSwinAnchor);
   name_tensors(swin, prefix, plan);
   plan.name("head", head + "classifier");
   leave_out_parts(checkpoint, {"decoder"}, plan);
-  if (!last) {
-    skip_behind(swin, prefix, head, plan);
-    plan.warnings.push_back(config.file() + ": stage " + std::to_string(swin.stage + 1) + " of " +
-                            std::to_string(swin.all) +
-                            ": the outcome is its patches' states; class logits are of the last stage alone");
-  }
+  const std::string stages = prefix + "encoder.layers.";
+  end_at_stage(swin, config, stages,
+               {prefix + "layernorm.*", head + "classifier.*", stages + std::to_string(swin.stage) + ".downsample.*"},
+               plan);
   if (swin.second() && checkpoint.tensors != nullptr) {
     LOCUS_CHECK(compute_scores(swin, checkpoint, prefix, plan));
   }

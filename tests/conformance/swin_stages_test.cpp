@@ -29,11 +29,27 @@ models::OpenOptions at_stage(std::int64_t stage) {
   return options;
 }
 
+// A type's folder, with its configuration changed.
+void write_folder(const test::ConformanceType& stored, const test::TemporaryFolder& folder,
+                  const json& changes = json::object()) {
+  json config = stored.data().at("config");
+  config.update(changes);
+  folder.write("config.json", config.dump());
+  stored.write_tensors(folder.path());
+}
+
+std::string warnings_of(const models::Model& model) {
+  std::string warnings;
+  for (const std::string& warning : model.info().warnings) {
+    warnings += warning + "\n";
+  }
+  return warnings;
+}
+
 class SwinStages : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    folder_.write("config.json", stored_.data().at("config").dump());
-    stored_.write_tensors(folder_.path());
+    write_folder(stored_, folder_);
     test::write_tensors(folder_.path() / "larger",
                         {{"pixel_values", test::generated_tensor("pixel_values", {3, 48, hiera() ? 64 : 72}, 0, 1)}});
   }
@@ -130,10 +146,7 @@ TEST_P(SwinStages, GiveTheLibrarysClassLogits) {
   ASSERT_NE(before, nullptr);
   EXPECT_FALSE(before->info().head);
   EXPECT_EQ(before->info().unexpected, std::vector<std::string>());
-  std::string warnings;
-  for (const std::string& warning : before->info().warnings) {
-    warnings += warning + "\n";
-  }
+  const std::string warnings = warnings_of(*before);
   EXPECT_NE(warnings.find("stage 2 of 3: "), std::string::npos) << warnings;
 }
 
@@ -150,15 +163,13 @@ TEST(SwinStages, RefuseStagesThatAreNone) {
   for (const char* const type : {"swin", "swinv2", "hiera"}) {
     const test::ConformanceType stored(type);
     const test::TemporaryFolder folder;
-    folder.write("config.json", stored.data().at("config").dump());
-    stored.write_tensors(folder.path());
+    write_folder(stored, folder);
     expect_refused(folder, 4, ErrorCode::kUsage, "stage: expected 1 to 3, found 4");
     expect_refused(folder, -1, ErrorCode::kUsage, "stage: expected 1 to 3, found -1");
   }
   const test::ConformanceType other("vit");
   const test::TemporaryFolder folder;
-  folder.write("config.json", other.data().at("config").dump());
-  other.write_tensors(folder.path());
+  write_folder(other, folder);
   expect_refused(folder, 1, ErrorCode::kUnsupported, "without stages");
 }
 
@@ -189,56 +200,34 @@ TEST(SwinStages, RefuseWrongConfigurations) {
       {"swinv2", R"({"pretrained_window_sizes": [0, 1, 0]})", ErrorCode::kBadInput, "pretrained_window_sizes"},
       {"swinv2", R"({"pretrained_window_sizes": [0]})", ErrorCode::kBadInput, "pretrained_window_sizes"},
       {"swinv2", R"({"num_heads": [1, 2, 8]})", ErrorCode::kBadInput, "continuous_position_bias_mlp.2.weight"},
+      {"hiera", R"({"image_size": [48, 40]})", ErrorCode::kUnsupported,
+       "image_size: expected pictures of whole units of 16"},
+      {"hiera", R"({"image_size": [48]})", ErrorCode::kBadInput, "image_size: expected 2 entries"},
+      {"hiera", R"({"image_size": [16, 48, 48]})", ErrorCode::kUnsupported,
+       "image_size: expected 2 entries, of pictures"},
+      {"hiera", R"({"patch_size": [3, 7, 7]})", ErrorCode::kUnsupported, "patch_size: expected 2 entries, of pictures"},
+      {"hiera", R"({"patch_size": [7, 5]})", ErrorCode::kUnsupported, "patch_size: expected equal sides"},
+      {"hiera", R"({"patch_padding": [0, 0]})", ErrorCode::kUnsupported, "patch_padding"},
+      {"hiera", R"({"patch_padding": [4, 4]})", ErrorCode::kUnsupported, "patch_padding"},
+      {"hiera", R"({"patch_stride": [0, 0]})", ErrorCode::kBadInput, "patch_stride"},
+      {"hiera", R"({"masked_unit_size": [8, 8]})", ErrorCode::kUnsupported, "masked_unit_size"},
+      {"hiera", R"({"masked_unit_attention": [true, true]})", ErrorCode::kBadInput, "masked_unit_attention"},
+      {"hiera", R"({"masked_unit_attention": [1, 1, 0]})", ErrorCode::kBadInput, "masked_unit_attention"},
+      {"hiera", R"({"num_query_pool": 1})", ErrorCode::kUnsupported, "num_query_pool"},
+      {"hiera", R"({"query_stride": [4, 4]})", ErrorCode::kUnsupported, "query_stride"},
+      {"hiera", R"({"embed_dim_multiplier": 3.0})", ErrorCode::kUnsupported, "embed_dim_multiplier"},
+      {"hiera", R"({"embed_dim": 1000000})", ErrorCode::kBadInput, "embed_dim"},
+      {"hiera", R"({"num_heads": [1, 2]})", ErrorCode::kBadInput, "num_heads"},
+      {"hiera", R"({"num_heads": [1, 3, 4]})", ErrorCode::kBadInput, "3 heads"},
+      {"hiera", R"({"depths": []})", ErrorCode::kBadInput, "depths"},
+      {"hiera", R"({"depths": [2, 1, 3]})", ErrorCode::kUnsupported, "depths: expected a layer besides"},
+      {"hiera", R"({"depths": [2, 3, 1000000]})", ErrorCode::kBadInput, "depths"},
+      {"hiera", R"({"mlp_ratio": 0})", ErrorCode::kBadInput, "mlp_ratio"},
   };
   for (const Refused& each : refused) {
     SCOPED_TRACE(std::string(each.type) + ": " + each.fields);
-    const test::ConformanceType stored(each.type);
     const test::TemporaryFolder folder;
-    json config = stored.data().at("config");
-    config.update(json::parse(each.fields));
-    folder.write("config.json", config.dump());
-    stored.write_tensors(folder.path());
-    expect_refused(folder, 0, each.code, each.named);
-  }
-}
-
-TEST(SwinStages, RefuseWrongConfigurationsOfHiera) {
-  struct Refused {
-    const char* fields;
-    ErrorCode code;
-    const char* named;
-  };
-  const Refused refused[] = {
-      {R"({"image_size": [48, 40]})", ErrorCode::kUnsupported, "image_size: expected pictures of whole units of 16"},
-      {R"({"image_size": [48]})", ErrorCode::kBadInput, "image_size: expected 2 entries"},
-      {R"({"image_size": [16, 48, 48]})", ErrorCode::kUnsupported, "image_size: expected 2 entries, of pictures"},
-      {R"({"patch_size": [3, 7, 7]})", ErrorCode::kUnsupported, "patch_size: expected 2 entries, of pictures"},
-      {R"({"patch_size": [7, 5]})", ErrorCode::kUnsupported, "patch_size: expected equal sides"},
-      {R"({"patch_padding": [0, 0]})", ErrorCode::kUnsupported, "patch_padding"},
-      {R"({"patch_padding": [4, 4]})", ErrorCode::kUnsupported, "patch_padding"},
-      {R"({"patch_stride": [0, 0]})", ErrorCode::kBadInput, "patch_stride"},
-      {R"({"masked_unit_size": [8, 8]})", ErrorCode::kUnsupported, "masked_unit_size"},
-      {R"({"masked_unit_attention": [true, true]})", ErrorCode::kBadInput, "masked_unit_attention"},
-      {R"({"masked_unit_attention": [1, 1, 0]})", ErrorCode::kBadInput, "masked_unit_attention"},
-      {R"({"num_query_pool": 1})", ErrorCode::kUnsupported, "num_query_pool"},
-      {R"({"query_stride": [4, 4]})", ErrorCode::kUnsupported, "query_stride"},
-      {R"({"embed_dim_multiplier": 3.0})", ErrorCode::kUnsupported, "embed_dim_multiplier"},
-      {R"({"embed_dim": 1000000})", ErrorCode::kBadInput, "embed_dim"},
-      {R"({"num_heads": [1, 2]})", ErrorCode::kBadInput, "num_heads"},
-      {R"({"num_heads": [1, 3, 4]})", ErrorCode::kBadInput, "3 heads"},
-      {R"({"depths": []})", ErrorCode::kBadInput, "depths"},
-      {R"({"depths": [2, 1, 3]})", ErrorCode::kUnsupported, "depths: expected a layer besides"},
-      {R"({"depths": [2, 3, 1000000]})", ErrorCode::kBadInput, "depths"},
-      {R"({"mlp_ratio": 0})", ErrorCode::kBadInput, "mlp_ratio"},
-  };
-  for (const Refused& each : refused) {
-    SCOPED_TRACE(each.fields);
-    const test::ConformanceType stored("hiera");
-    const test::TemporaryFolder folder;
-    json config = stored.data().at("config");
-    config.update(json::parse(each.fields));
-    folder.write("config.json", config.dump());
-    stored.write_tensors(folder.path());
+    write_folder(test::ConformanceType(each.type), folder, json::parse(each.fields));
     expect_refused(folder, 0, each.code, each.named);
   }
 }
@@ -247,15 +236,11 @@ TEST(SwinStages, RefuseWrongConfigurationsOfHiera) {
 TEST(SwinStages, NameTheLayerThatIsNotShown) {
   const test::ConformanceType stored("hiera");
   const test::TemporaryFolder folder;
-  folder.write("config.json", stored.data().at("config").dump());
-  stored.write_tensors(folder.path());
+  write_folder(stored, folder);
   const auto model = test::open_model(folder.path(), at_stage(2));
   ASSERT_NE(model, nullptr);
   EXPECT_EQ(model->info().layers, 2);
-  std::string warnings;
-  for (const std::string& warning : model->info().warnings) {
-    warnings += warning + "\n";
-  }
+  const std::string warnings = warnings_of(*model);
   EXPECT_NE(warnings.find("the layer between two stages, whose queries are pooled, is not shown"), std::string::npos)
       << warnings;
   test::write_tensors(folder.path() / "pixels", {{"pixel_values", at::zeros({3, 40, 48})}});
@@ -306,8 +291,7 @@ TEST(SwinStages, RefuseTensorsOfOtherShapes) {
 TEST(SwinStages, RefusePicturesOfPartsOfWindows) {
   const test::ConformanceType stored("swin");
   const test::TemporaryFolder folder;
-  folder.write("config.json", stored.data().at("config").dump());
-  stored.write_tensors(folder.path());
+  write_folder(stored, folder);
   test::write_tensors(folder.path() / "pixels", {{"pixel_values", at::zeros({3, 20, 24})}});
   const auto model = test::open_model(folder.path(), at_stage(1));
   ASSERT_NE(model, nullptr);

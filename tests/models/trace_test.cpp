@@ -3,11 +3,13 @@
 
 #include <cmath>
 
+#include "models/api/analyses.h"
 #include "models/api/files.h"
 #include "models/api/verify.h"
 #include "models/engine/trace/recorded_trace.h"
 #include "models/formats/tensor_source.h"
 #include "tests/support/checkpoint_folder.h"
+#include "tests/support/encodings.h"
 #include "tests/support/golden.h"
 
 namespace locus {
@@ -129,7 +131,7 @@ TEST(Trace, FastProductsAreKept) {
 
 // Queries and keys of another program, (H, T, D) and (Hkv, T, D), and nothing else.
 void write_head(const std::filesystem::path& path, const at::Tensor& query, const at::Tensor& key,
-                const std::string& encoding) {
+                const std::string& encoding, const std::string& shape = "{}") {
   std::vector<formats::OutputTensor> tensors;
   for (const auto& [name, tensor] : {std::pair{"layers.0.q", &query}, std::pair{"layers.0.k", &key}}) {
     tensors.push_back({name,
@@ -138,8 +140,53 @@ void write_head(const std::filesystem::path& path, const at::Tensor& query, cons
                        {static_cast<const std::byte*>(tensor->data_ptr()), tensor->nbytes()}});
   }
   const Status written = formats::write_safetensors(
-      path, tensors, {{"locus.format", "trace/1"}, {"encoding", encoding}, {"causal", "true"}});
+      path, tensors, {{"locus.format", "trace/1"}, {"encoding", encoding}, {"causal", "true"}, {"shape", shape}});
   ASSERT_TRUE(written.ok()) << written.error().describe();
+}
+
+// Which component turns a key head is known by its number alone: a file must have as many of them as the model.
+TEST(Trace, KeyHeadsAreThoseThatSectionsCount) {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "heads.safetensors";
+  at::manual_seed(5);
+  const auto rope =
+      test::encoding("rope", {{"sections", std::vector<double>{1, 0, 0}}, {"section_layout", std::string("heads")}},
+                     test::shape_of(4, 8, 2));
+  const at::Tensor query = at::randn({1, 4, 9, 8});
+  const at::Tensor key = at::randn({1, 2, 9, 8});
+  const position::Prepared turned = test::prepare(*rope, position::Positions::sequence(9), query, key);
+  const auto opened = [&](const at::Tensor& keys, const std::string& shape) {
+    write_head(path, turned.query[0].contiguous(), keys.contiguous(),
+               R"({"name": "rope", "sections": [1, 0, 0], "section_layout": "heads"})", shape);
+    return test::open_trace(path);
+  };
+  const auto trace = opened(turned.key[0], R"({"kv_heads": 2})");
+  ASSERT_TRUE(trace.ok()) << trace.error().describe();
+  for (std::int64_t head = 0; head < 4; ++head) {  // q and k are turned back, or never turned
+    models::MapRequest request;
+    request.head = head;
+    request.quantity = models::Quantity::kContent;
+    const auto map = (*trace)->map(request);
+    ASSERT_TRUE(map.ok()) << map.error().describe();
+    const at::Tensor want = at::matmul(query[0][head], key[0][head / 2].t()) / std::sqrt(8.0);
+    for (std::int64_t i = 0; i < 9; ++i) {
+      for (std::int64_t j = 0; j <= i; ++j) {
+        EXPECT_NEAR(map->at(i, j), want[i][j].item<float>(), 2e-6) << head << ": " << i << ", " << j;
+      }
+    }
+    const auto theory = models::theory_curves(**trace, 0, head, {0, 1, 2});
+    EXPECT_EQ(theory.ok(), head < 2);
+    EXPECT_TRUE(theory.ok() || theory.error().code == ErrorCode::kUnsupported) << theory.error().describe();
+  }
+  // As an edit of pairs leaves them: a key head for each query head.
+  const auto more = opened(turned.key[0].repeat_interleave(2, 0), R"({"kv_heads": 2})");
+  ASSERT_FALSE(more.ok());
+  EXPECT_EQ(more.error().code, ErrorCode::kBadInput);
+  EXPECT_NE(more.error().describe().find("tensor layers.0.k: expected 2 key heads, which section_layout heads deals to "
+                                         "components, found 4"),
+            std::string::npos)
+      << more.error().describe();
+  EXPECT_TRUE(opened(turned.key[0], "{}").ok());
 }
 
 // A forget gate is of every token and head: a trace without them, or with vectors in their place, is refused.

@@ -72,6 +72,7 @@ figure::Panel bias_strip(const ViewInput& input, const std::vector<std::vector<B
   figure::Panel panel;
   panel.title = "every head: μ, μ ± σ";
   std::vector<std::string> names;
+  std::size_t pairs = 0;
   Extent extent;
   for (std::size_t n = 0; n < columns.size(); ++n) {
     const std::int64_t heads = input.columns[n].trace->model().heads;
@@ -79,6 +80,7 @@ figure::Panel bias_strip(const ViewInput& input, const std::vector<std::vector<B
     for (std::size_t head = 0; head < columns[n].size(); ++head) {
       const analysis::DistanceBias& bias = *columns[n][head];
       const double middle = bar_middle(head, n, columns.size());
+      pairs = std::max(pairs, bias.differences.size());
       // A point alone is a dot.
       curve.x.insert(curve.x.end(), {middle, middle, middle, middle, middle});
       curve.y.insert(curve.y.end(), {bias.mean, kNaN, bias.mean - bias.deviation, bias.mean + bias.deviation, kNaN});
@@ -94,6 +96,7 @@ figure::Panel bias_strip(const ViewInput& input, const std::vector<std::vector<B
   panel.x = cells_across("layer.head", std::ssize(names), shared_names(names));
   panel.y.label = "Δscore";
   panel.y.view = extent.padded();
+  panel.note = std::to_string(pairs) + " pairs of each head";
   return panel;
 }
 

@@ -87,6 +87,11 @@ Result<std::vector<Accuracy>> TaskAccuracy::read(const ViewInput& input) const {
   return list;
 }
 
+// What the splits of the rows are, where no setting deals them.
+std::string split_word(const std::vector<Accuracy>& list) {
+  return list.front().axis.empty() ? "split" : list.front().axis;
+}
+
 Error no_map(const std::string& checkpoint) {
   return unsupported("no map of lengths: locus evaluate addition PATH --map N --record measures one", checkpoint);
 }
@@ -113,7 +118,7 @@ Result<figure::Figure> TaskAccuracy::figure(const ViewInput& input) const {
     return map_figure(input, list);
   }
   const auto setting = option<std::string>(input, "by");
-  const std::string cells = setting.empty() ? "split" : metric_label(setting);
+  const std::string cells = setting.empty() ? split_word(list) : metric_label(setting);
   return as == "table" ? table_figure(input, list, cells) : bar_figure(list, cells, option<bool>(input, "log"));
 }
 
@@ -130,7 +135,7 @@ Result<Data> TaskAccuracy::data(const ViewInput& input) const {
   }
   const std::vector<std::string> names = split_names(list);
   const auto setting = option<std::string>(input, "by");
-  std::vector<Series> series{{setting.empty() ? "split" : setting, {}}};
+  std::vector<Series> series{{setting.empty() ? split_word(list) : setting, {}}};
   for (std::size_t n = 0; n < names.size(); ++n) {
     const auto value = setting.empty() ? std::nullopt : parse_number<double>(names[n]);
     series[0].values.push_back(value.value_or(setting.empty() ? static_cast<double>(n) : kNaN));

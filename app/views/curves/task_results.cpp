@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/numbers.h"
+#include "core/base/shown.h"
 #include "models/api/files.h"
 #include "models/api/train.h"
 #include "models/formats/json/tree.h"
@@ -143,6 +144,20 @@ Status read_map(const Tree& record, const std::string& file, Accuracy& into) {
   return {};
 }
 
+// What a file calls the splits of its rows; empty where it does not say.
+Result<std::string> read_axis(const Tree& document, const std::string& file) {
+  constexpr std::size_t kMaxAxis = 40;  // bytes
+  const Tree& axis = field_in(document, "axis");
+  const auto text = axis.as<std::string>();
+  if (axis.is_null()) {
+    return std::string();
+  }
+  if (!text || text->empty() || text->size() > kMaxAxis) {
+    return malformed("axis: a text of 1 to " + std::to_string(kMaxAxis) + " bytes, which names the splits", file);
+  }
+  return printable(*text);
+}
+
 Result<std::vector<Accuracy>> read_evaluation(const fs::path& path) {
   LOCUS_TRY(const std::string text, models::file_text(path, models::kMaxFileBytes));
   LOCUS_TRY(const Tree document, Tree::parse(text, path.string()));
@@ -150,6 +165,7 @@ Result<std::vector<Accuracy>> read_evaluation(const fs::path& path) {
   if (rows.empty()) {
     return malformed("what locus evaluate --json prints ({\"task\": …, \"rows\": […]})", path.string());
   }
+  LOCUS_TRY(const std::string axis, read_axis(document, path.string()));
   std::vector<Accuracy> list;
   for (const Tree& row : rows) {
     const auto checkpoint = field_in(row, "checkpoint").as<std::string>();
@@ -159,6 +175,7 @@ Result<std::vector<Accuracy>> read_evaluation(const fs::path& path) {
     }
     LOCUS_TRY(std::vector<Split> splits, splits_of(row, path.string()));
     list.push_back({*checkpoint, *metric, std::move(splits)});
+    list.back().axis = axis;
     LOCUS_CHECK(read_map(row, path.string(), list.back()));
   }
   return list;

@@ -36,6 +36,7 @@ struct Accuracy {
   std::map<std::string, std::string> settings = {};
   std::vector<std::vector<Split>> other_seeds = {};  // `seeds` of training.json: the same training, another seed
   std::int64_t seeds = 1;  // runs that are one row: the splits are their mean, low and high the least and the largest
+  std::string axis = {};   // what a file of other numbers calls its splits; empty: splits
 };
 
 // The accuracies in the file that option "file" names, or else in training.json beside each column's weights. Errors:

@@ -41,7 +41,7 @@ Result<std::unique_ptr<PositionEncoding>> Cope::make(const Settings& options, co
   LOCUS_CHECK(check_table("p_max", typed.p_max + 1, shape.head_width));
   std::int64_t rotated_width = 0;
   if (typed.with == "rope") {
-    LOCUS_TRY(rotated_width, typed.rope.rotated_width(shape.head_width, shape.trained_length));
+    LOCUS_TRY(rotated_width, typed.rope.rotated_width(shape));
   }
   if (typed.with == "relative") {
     typed.relative_length = typed.relative_length > 0 ? typed.relative_length : shape.trained_length;
@@ -99,7 +99,7 @@ State Cope::begin(const Positions& positions, std::int64_t /*batch*/) const {
   if (options_.with != "rope") {
     return {positions, {}};
   }
-  return {positions, options_.rope.rotation_at(positions.ids, rotated_width_, shape_.trained_length).packed()};
+  return {positions, options_.rope.rotation_at(positions.ids, rotated_width_, shape_).packed()};
 }
 
 at::Tensor Cope::vectors(const State& state, std::int64_t /*layer*/) const {
@@ -296,6 +296,9 @@ Result<CopeOptions> CopeOptions::from(const Settings& settings) {
   LOCUS_TRY(options.rope, RopeOptions::from(settings));
   if (options.rope.norm) {
     return bad_input("option norm: expected none beside gates, found true");
+  }
+  if (options.rope.by_heads()) {
+    return bad_input("option section_layout: expected pairs dealt within a head beside gates, found heads");
   }
   if (options.gate_bias && options.gates != "sep-key") {
     return bad_input("option gate_bias: expected false unless gates is sep-key, found true with gates " +

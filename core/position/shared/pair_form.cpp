@@ -1,5 +1,6 @@
 #include "core/position/shared/pair_form.h"
 
+#include <iterator>
 #include <numeric>
 
 namespace locus::position {
@@ -31,6 +32,11 @@ std::string instead(const PositionEncoding& encoding) {
 }
 
 }  // namespace
+
+std::string PairForm::name(std::int64_t head, std::int64_t pair) const {
+  const std::int64_t first = std::ssize(names) > pairs() ? head * pairs() : 0;
+  return names.empty() ? std::to_string(pair) : names[static_cast<std::size_t>(first + pair)];
+}
 
 Result<PairForm> pair_form(const PositionEncoding& encoding, const Prepared& prepared, std::int64_t layer) {
   if (const auto* paired = dynamic_cast<const Paired*>(&encoding)) {

@@ -39,13 +39,14 @@ struct PairForm {
   at::Tensor query_phases;
   double magnitude = 1;            // of cos and sin, held by q and by k once each
   at::Tensor decay;                // (M) float64, ln of the factor a token of distance; undefined: none
-  std::vector<std::string> names;  // of the pairs; empty: their numbers
+  std::vector<std::string> names;  // (M), or (H·M) where heads differ, head by head; empty: numbers
   // q and k are turned by a state that the text has changed: what they were is the content alone, not to be had by
   // turning back. `frequencies` are the state's at its start.
   bool state = false;
   std::optional<Modulation> modulation;
 
   std::int64_t pairs() const { return static_cast<std::int64_t>(channels.size()); }
+  std::string name(std::int64_t head, std::int64_t pair) const;
 };
 
 // An encoding that turns pairs of channels.

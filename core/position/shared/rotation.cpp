@@ -18,6 +18,14 @@ Rotation rotation(const at::Tensor& ids, const at::Tensor& frequencies, double m
   return {angles.cos() * magnitude, angles.sin() * magnitude};
 }
 
+Rotation Rotation::of_heads(std::int64_t heads) const {
+  if (cos.dim() != 3 || cos.size(0) == heads) {
+    return *this;
+  }
+  const std::int64_t group = heads / cos.size(0);
+  return {cos.repeat_interleave(group, 0), sin.repeat_interleave(group, 0)};
+}
+
 at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, PairLayout layout) {
   const std::int64_t pairs = rotation.pairs();
   const at::Tensor cos = rotation.cos.to(x.options());
@@ -51,7 +59,7 @@ at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, PairLayout layo
 Prepared turned(const Projections& projections, const Positions& positions, const Rotation& rotation,
                 PairLayout layout) {
   Prepared prepared;
-  prepared.query = rotate(projections.query, rotation, layout);
+  prepared.query = rotate(projections.query, rotation.of_heads(projections.query.size(1)), layout);
   prepared.key = rotate(projections.key, rotation, layout);
   prepared.content_query = projections.query;
   prepared.content_key = projections.key;

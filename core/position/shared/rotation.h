@@ -22,12 +22,15 @@ enum class PairLayout {
   kAxes,         // kHalf within either half of the channels: m and m + M/2 of m < M/2, then m + M/2 and m + M (Gemma 4)
 };
 
-// cos and sin of the angle of every token and pair, (…, T, M) float64 unless a gradient path made them otherwise.
+// cos and sin of the angle of every token and pair, (…, T, M) float64 unless a gradient path made them otherwise; (Hkv, T,
+// M) where key heads turn differently.
 struct Rotation {
   at::Tensor cos;
   at::Tensor sin;
 
   std::int64_t pairs() const { return cos.size(-1); }
+  // Of (Hkv, T, M), those of so many heads, each that of its key head; one that all heads share as it is.
+  Rotation of_heads(std::int64_t heads) const;
   // (2, …, T, M), the form a State keeps, and back.
   at::Tensor packed() const { return at::stack({cos, sin}); }
   static Rotation unpacked(const at::Tensor& packed) { return {packed.select(0, 0), packed.select(0, 1)}; }

@@ -1,4 +1,5 @@
 // A layer of a trace: its scores are computed (q, k and an encoding this build knows), stored (attention), or both.
+#include <cstdint>
 #include <map>
 #include <utility>
 
@@ -125,6 +126,27 @@ Status restore_content(const UsedEncoding* used, position::Prepared& prepared) {
   return rope->restore_content(*used->start, prepared);
 }
 
+// Where key heads turn by components of their own, whether a layer has these key heads. A layer with edited pairs has a
+// key head for each query head, and does not say which component turned it.
+Status check_key_heads(const OpenTrace& trace, const UsedEncoding* used, const position::Prepared& prepared,
+                       const std::string& prefix) {
+  const auto* const rope = used == nullptr ? nullptr : dynamic_cast<const position::Rope*>(used->encoding.get());
+  if (rope == nullptr || !rope->options().by_heads()) {
+    return {};
+  }
+  LOCUS_TRY(const nlohmann::json shape, trace.file.value("shape"));
+  const nlohmann::json said = shape.is_object() ? shape.value("kv_heads", nlohmann::json()) : nlohmann::json();
+  const std::int64_t expected = whole_number(said, 1, INT64_MAX).value_or(rope->shape().kv_heads);
+  for (const std::int64_t found : {prepared.key.size(1), rope->shape().kv_heads}) {
+    if (found != expected) {
+      return bad_input("expected " + std::to_string(expected) + " key heads, which section_layout heads deals to " +
+                           "components, found " + std::to_string(found),
+                       trace.file.where(prefix + "k"));
+    }
+  }
+  return {};
+}
+
 // Whether PaTH has for every key what turns the keys before it, in vectors as wide as they are.
 Status check_reflections(const UsedEncoding* used, const position::Prepared& prepared, const std::string& where) {
   const auto* const path = used == nullptr ? nullptr : dynamic_cast<const position::Path*>(used->encoding.get());
@@ -210,6 +232,7 @@ Result<std::shared_ptr<const attention::ComputedScores>> computed(const OpenTrac
   LOCUS_CHECK(check_reflections(used, prepared, trace.file.where(prefix + "k_gate")));
   LOCUS_CHECK(check_grape(trace, used, prepared, prefix));
   LOCUS_CHECK(check_states(used, prepared, trace.file.where(prefix + "q_gate")));
+  LOCUS_CHECK(check_key_heads(trace, used, prepared, prefix));
   LOCUS_CHECK(restore_content(used, prepared));
   LOCUS_TRY(at::Tensor sums, trace.file.float_tensor(prefix + "log_sum_exp", {model.heads, trace.length()}));
   at::Tensor chosen;

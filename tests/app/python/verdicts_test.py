@@ -37,7 +37,11 @@ ROPE = [{}, {"fraction": 0.5}, {"fraction": 1.5}, {"fraction": 0}, {"fraction": 
         {"scaling": "longrope", "original_max_position_embeddings": 64, "short_factor": [1, 1, 1], "long_factor": [1, 1, 1]},
         {"scaling": "longrope", "original_max_position_embeddings": 64, "short_factor": [1, 1], "long_factor": [1, 1, 1]},
         {"scaling": "longrope", "original_max_position_embeddings": 64, "short_factor": [1, 1, 0], "long_factor": [1, 1, 1]},
-        {"norm": True}, {"norm": 1}, {"sections": [1, 1, 1]}, {"sections": [1, 1]}]
+        {"norm": True}, {"norm": 1}, {"sections": [1, 1, 1]}, {"sections": [1, 1]}, {"sections": [1, 1, 2]},
+        {"sections": [2, 1, 0], "section_layout": "distributed"}, {"sections": [1, 1, 1], "section_layout": "distributed"},
+        {"sections": [1, 1, 1], "section_layout": "rows"}, {"sections": [1, 0, 1], "section_layout": "heads"},
+        {"sections": [0, 1, 0], "section_layout": "heads"}, {"sections": [0, 0, 0], "section_layout": "heads"},
+        {"sections": [1, 1, 1], "section_layout": "heads"}, {"sections": [0.5, 0.5, 0], "section_layout": "heads"}]
 
 # Other metadata.
 TEXTS = {
@@ -56,7 +60,7 @@ TEXTS = {
                    '{"rows": 5, "columns": 1, "registers": 0}'],
     "notes": ['["a"]', "[1]", "{}"],
     "recorded_layers": ["[3, 4]", "[3]", '["a", "b"]', "[-1, 2]"],
-    "shape": ['{"layers": 2}', '{"layers": 3}', "[]", '{"trained_length": -1}', '{"vocabulary": "a"}'],
+    "shape": ['{"layers": 2}', '{"kv_heads": 4}', '{"layers": 3}', "[]", '{"trained_length": -1}', '{"vocabulary": "a"}'],
     "head_widths": ["[6, 6]", "[6]", "[5, 6]", "[4, 6]"],
     "key_heads": ["[2, 2]", "[3, 2]"],
     "mixers": ['["a", ""]', '["a"]'],
@@ -89,6 +93,9 @@ def all_of_them():
     yield TENSORS, METADATA
     for options in ROPE:
         yield TENSORS, {**METADATA, "encoding": json.dumps({"name": "rope", **options})}
+    by_heads = json.dumps({"name": "rope", "sections": [1, 1, 0], "section_layout": "heads"})
+    for count in (0, 2, 4):  # a file with edited pairs has more key heads than the model
+        yield TENSORS, {**METADATA, "encoding": by_heads, "shape": json.dumps({"kv_heads": count})}
     for key, texts in TEXTS.items():
         for text in texts:
             yield TENSORS, {**METADATA, key: text}

@@ -117,6 +117,7 @@ TEST(AnalysisViews, DistanceBiasShowsEveryHeadBesideTheChosenOne) {
   EXPECT_NEAR(curve.y[30], at(heads, 6, 2), 1e-5);
   EXPECT_NEAR((curve.y[33] - curve.y[32]) / 2, at(heads, 6, 3), 1e-5);
   EXPECT_EQ(figure->panels[1].x.cell_names->at(6), "1.2");
+  EXPECT_EQ(figure->panels[1].note, "500 pairs of each head");
 }
 
 // A text too short for the ranges that are asked says both: what the controls show, and what was measured.

@@ -1,5 +1,6 @@
 // Task results side by side: seeds as one row, rows by a setting, and what the command says of settings there are not.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -122,6 +123,40 @@ TEST(TaskGroups, TheViewReadsSettingsFromTraining) {
   EXPECT_NEAR(test_views::at(data, 0, test_views::column_named(data, "cope low")), 0.099, 1e-6);
   EXPECT_NEAR(test_views::at(data, 0, test_views::column_named(data, "cope high")), 0.169, 1e-6);
   EXPECT_NEAR(test_views::at(data, 0, test_views::column_named(data, "rope error")), 0.3, 1e-6);
+}
+
+// A file of other numbers says what its splits are; their names have room in a small window.
+TEST(TaskGroups, AFileNamesItsAxis) {
+  ViewInput input;
+  models::Input symbol;
+  symbol.ids = {0};
+  input.columns.push_back(test::column_of(test::bundled("counting-cope"), symbol, "one"));
+  input.options = {{"file", test::source_dir() + "/assets/sessions/tape-table-3.json"}, {"as", std::string("table")}};
+  const auto table = test_views::view_of("task-accuracy").figure(input);
+  ASSERT_TRUE(table.ok()) << table.error().describe();
+  EXPECT_EQ(table->panels[0].x.label, "quantity");
+  ASSERT_EQ(table->panels[0].x.cell_names->size(), 5U);
+  for (const std::string& name : *table->panels[0].x.cell_names) {
+    EXPECT_LE(name.size(), 12U) << name;
+  }
+  EXPECT_EQ(test_views::exported("task-accuracy", input).columns.front(), "quantity");
+  const auto file = std::filesystem::path(testing::TempDir()) / ("locus_axis_" + std::to_string(getpid()) + ".json");
+  input.options = {{"file", file.string()}, {"as", std::string("bars")}};
+  const auto label = [&](const std::string& axis) -> std::string {
+    std::ofstream(file) << "{" << axis
+                        << R"("rows": [{"checkpoint": "a", "metric": "cost", "splits": {"MACs": 1, "time": 2}}]})";
+    const auto figure = test_views::view_of("task-accuracy").figure(input);
+    return figure.ok() ? figure->panels[0].x.label : figure.error().describe();
+  };
+  EXPECT_EQ(label(""), "split");
+  EXPECT_EQ(label(R"("axis": null, )"), "split");
+  EXPECT_EQ(label(R"("axis": "what it costs", )"), "what it costs");
+  for (const std::string& wrong :
+       {std::string(R"("axis": 3, )"), std::string(R"("axis": "", )"), std::string(R"("axis": ["a"], )"),
+        R"("axis": ")" + std::string(41, 'a') + R"(", )"}) {
+    EXPECT_NE(label(wrong).find("expected axis: a text of 1 to 40 bytes"), std::string::npos) << wrong;
+  }
+  std::filesystem::remove(file);
 }
 
 // Shares are drawn in percent, a dot at each value so that one of 0 is seen; a table says the range of several seeds.

@@ -167,6 +167,30 @@ std::vector<Case> cases() {
        {},
        1,
        true},
+      {"m-rope by heads",
+       "rope",
+       {{"sections", std::vector<double>{1, 1, 1}}, {"section_layout", std::string("heads")}},
+       half,
+       false,
+       false,
+       4,
+       {},
+       1,
+       true},
+      {"m-rope by heads of a group",
+       "rope",
+       {{"sections", std::vector<double>{0, 1, 1}}, {"section_layout", std::string("heads")}},
+       half,
+       false,
+       false,
+       2,
+       {},
+       1,
+       true},
+      {"heads that do not turn",
+       "rope",
+       {{"sections", std::vector<double>{1, 0, 0}}, {"section_layout", std::string("heads")}},
+       half},
       {"m-rope both ways",
        "rope",
        {{"sections", std::vector<double>{2, 3, 3}}, {"fraction", 1.0}},
@@ -536,6 +560,25 @@ TEST(Pairs, mRopesPairsAreNamedByTheirComponent) {
   }
   EXPECT_EQ(names, "t0 h1 w2 t3 h4 w5 t6 t7 ");
   EXPECT_NEAR(list->rows[5].wavelength, 2 * std::numbers::pi * std::pow(10000.0, 5.0 / 8), 1e-9);
+}
+
+TEST(Pairs, pairsOfAHeadAreNamedByItsComponent) {
+  Case each{"", "rope", {{"sections", std::vector<double>{1, 1, 1}}, {"section_layout", std::string("heads")}},
+            {}, false,  false,
+            4};
+  each.pictured = true;
+  const Layer layer(each);
+  const std::vector<std::string> expected{"t0 t1 t2 t3 t4 t5 t6 t7 ", "h0 h1 h2 h3 h4 h5 h6 h7 ",
+                                          "w0 w1 w2 w3 w4 w5 w6 w7 ", "0 1 2 3 4 5 6 7 "};
+  for (std::int64_t head = 0; head < 4; ++head) {
+    const auto list = analysis::pair_list(layer.source(), head);
+    std::string names;
+    for (const analysis::PairRow& row : list->rows) {
+      names += row.name + " ";
+      EXPECT_EQ(std::isfinite(row.wavelength), head < 3);
+    }
+    EXPECT_EQ(names, expected[static_cast<std::size_t>(head)]);
+  }
 }
 
 TEST(Pairs, distancesOfMRopeNeedAPicture) {

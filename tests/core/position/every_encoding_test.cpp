@@ -42,6 +42,7 @@ std::vector<Case> cases() {
   };
   add("rope-interleaved-partial", "rope", {{"layout", word("interleaved")}, {"fraction", 0.5}});
   add("rope-yarn", "rope", {{"scaling", word("yarn")}, {"factor", 4.0}});
+  add("rope-heads", "rope", {{"sections", std::vector<double>{0, 1, 0}}, {"section_layout", word("heads")}});
   add("pope-partial", "pope", {{"fraction", 0.5}, {"per_layer", false}, {"start", word("uniform")}});
   add("fox-rope", "fox", {{"rope", true}});
   add("path-whole", "path", {{"rank", std::int64_t{0}}, {"taps", std::int64_t{0}}});

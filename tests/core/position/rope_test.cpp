@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/position/list.h"
@@ -230,6 +231,113 @@ TEST(Rope, sectionsAreWrittenAndChecked) {
   EXPECT_FALSE((*made)->accepts(Positions::grid(2, 2)).ok());
   const auto plain = make_encoding("rope", {}, shape_of(2, 8));
   EXPECT_FALSE((*plain)->accepts({at::zeros({4, 3}, at::kDouble), 0}).ok());
+}
+
+Settings by_heads(std::vector<double> sections) {
+  return {{"sections", std::move(sections)}, {"section_layout", std::string("heads")}, {"base", 50.0}};
+}
+
+// Pairs m and m + 2 of the first four channels of each head, turned by the component of its key head, one number at a
+// time; `components` names them, and '-' what does not turn.
+void expect_turned(const at::Tensor& turned, const at::Tensor& plain, const at::Tensor& ids,
+                   const std::string& components) {
+  const std::int64_t group = plain.size(1) / static_cast<std::int64_t>(components.size());
+  for (std::int64_t h = 0; h < plain.size(1); ++h) {
+    const char own = components[static_cast<std::size_t>(h / group)];
+    for (std::int64_t t = 0; t < plain.size(2); ++t) {
+      const double place = own == '-' ? 0 : ids.dim() == 1 ? ids[t].item<double>() : ids[t][own - '0'].item<double>();
+      for (std::int64_t m = 0; m < 2; ++m) {
+        const double angle = place * std::pow(50.0, -static_cast<double>(m) / 2);
+        const double a = plain[0][h][t][m].item<double>();
+        const double b = plain[0][h][t][m + 2].item<double>();
+        EXPECT_NEAR(turned[0][h][t][m].item<double>(), a * std::cos(angle) - b * std::sin(angle), 1e-6) << h;
+        EXPECT_NEAR(turned[0][h][t][m + 2].item<double>(), b * std::cos(angle) + a * std::sin(angle), 1e-6) << h;
+      }
+      EXPECT_TRUE(turned[0][h][t].slice(0, 4).equal(plain[0][h][t].slice(0, 4)));
+    }
+  }
+}
+
+TEST(Rope, keyHeadsTurnWithOneComponentEach) {
+  struct Dealt {
+    std::vector<double> sections;
+    std::string components;  // of the key heads
+  };
+  const at::Tensor vectors = at::tensor({4.0, 5.0, 7.0, 3.0, 0.0, 2.5}).to(at::kDouble).view({2, 3});
+  const at::Tensor numbers = at::tensor({3.0, 8.0}).to(at::kDouble);
+  for (const auto& [sections, components] :
+       std::vector<Dealt>{{{1, 2, 1}, "0112"}, {{1, 1, 1}, "012-"}, {{0, 1, 0}, "1---"}, {{2, 0, 2}, "0022"}}) {
+    Settings options = by_heads(sections);
+    options.set("fraction", 0.5);
+    const auto made = make_encoding("rope", options, shape_of(8, 8, 4));
+    ASSERT_TRUE(made.ok()) << made.error().describe();
+    for (const at::Tensor& ids : {vectors, numbers}) {
+      SCOPED_TRACE(components + " of " + std::to_string(ids.dim()));
+      ASSERT_TRUE((*made)->accepts({ids, 0}).ok());
+      const Projections given{at::randn({1, 8, 2, 8}), at::randn({1, 4, 2, 8}), {}, {}};
+      const State state = (*made)->begin({ids, 0}, 1);
+      EXPECT_EQ(state.table.sizes(), at::IntArrayRef({2, 4, 2, 2}));
+      Prepared prepared = (*made)->prepare(state, 0, given);
+      expect_turned(prepared.query, given.query, ids, components);
+      expect_turned(prepared.key, given.key, ids, components);
+      // The pairs say the same of each query head.
+      const auto form = pair_form(**made, prepared, 0);
+      ASSERT_TRUE(form.ok());
+      const bool alike = ids.dim() == 1 && components.find('-') == std::string::npos;
+      ASSERT_EQ(form->frequencies.sizes(), at::IntArrayRef({alike ? 1 : 8, 2, ids.dim() == 1 ? 1 : 3}));
+      for (std::int64_t h = 0; !alike && h < 8; ++h) {
+        const char own = components[static_cast<std::size_t>(h / 2)];
+        at::Tensor want = at::zeros({2, ids.dim() == 1 ? 1 : 3}, at::kDouble);
+        if (own != '-') {
+          want.select(1, ids.dim() == 1 ? 0 : own - '0').copy_(inverse_frequencies(4, 50.0));
+        }
+        EXPECT_CLOSE(form->frequencies[h], want, 1e-12) << h;
+        const std::string axis = own == '-' || ids.dim() == 1 ? "" : std::string(1, "thw"[own - '0']);
+        EXPECT_EQ(form->name(h, 1), axis + "1");
+      }
+      // Vectors of a head are those of its key head.
+      const at::Tensor products = dot_products((*made)->vectors(state, 0), {0, 2}, {0, 2}, false);
+      for (std::int64_t h = 0; h < 8; ++h) {
+        const at::Tensor cosines =
+            (state.table.select(1, h / 2).select(1, 0) * state.table.select(1, h / 2).select(1, 1));
+        EXPECT_NEAR(products[h][0][1].item<double>(), 2 * cosines.sum().item<double>(), 1e-5) << h;
+      }
+      prepared.content_query = prepared.content_key = at::Tensor();
+      ASSERT_TRUE(dynamic_cast<const Rope&>(**made).restore_content(state, prepared).ok());
+      EXPECT_CLOSE(prepared.content_query, given.query, 2e-6);
+      EXPECT_CLOSE(prepared.content_key, given.key, 2e-6);
+    }
+  }
+}
+
+TEST(Rope, sectionsOfHeadsFitTheKeyHeads) {
+  const auto made = make_encoding("rope", by_heads({2, 3, 3}), shape_of(16, 8, 8));
+  ASSERT_TRUE(made.ok()) << made.error().describe();
+  const Settings written = (*made)->settings();
+  const auto again = make_encoding("rope", written, shape_of(16, 8, 8));
+  ASSERT_TRUE(again.ok()) << again.error().describe();
+  EXPECT_EQ((*again)->settings(), written);
+  const auto plain = make_encoding("rope", {{"base", 50.0}}, shape_of(16, 8, 8));
+  const Positions sequence = Positions::sequence(9, 3);
+  const at::Tensor table = (*made)->begin(sequence, 1).table;
+  EXPECT_TRUE(table.equal((*plain)->begin(sequence, 1).table.unsqueeze(1).expand_as(table)));
+  EXPECT_FALSE((*made)->accepts(Positions::grid(2, 2)).ok());
+  const std::vector<std::vector<double>> refused{{2, 3, 4},     {0, 0, 0},    {2, 3},
+                                                 {2, 3, 3, 0},  {9, 0, 0},    {-1, 3, 3},
+                                                 {0.5, 0.5, 1}, {1e18, 1, 1}, {1, 2, std::nan("")}};
+  for (const std::vector<double>& wrong : refused) {
+    const auto none = make_encoding("rope", by_heads(wrong), shape_of(16, 8, 8));
+    ASSERT_FALSE(none.ok());
+    EXPECT_NE(none.error().describe().find("sections: expected three whole numbers of a sum from 1 to 8"),
+              std::string::npos)
+        << none.error().describe();
+  }
+  EXPECT_FALSE(make_encoding("rope", by_heads({2, 3, 3}), shape_of(8, 8, 4)).ok());
+  Settings beside_gates = by_heads({1, 1, 1});
+  beside_gates.set("with", std::string("rope"));
+  const auto cope = make_encoding("cope", beside_gates, shape_of(4, 8));
+  ASSERT_FALSE(cope.ok());
+  EXPECT_NE(cope.error().describe().find("section_layout"), std::string::npos) << cope.error().describe();
 }
 
 TEST(Rope, refusesWhatItCannotTurn) {

@@ -94,6 +94,13 @@ TEST(EditedEncodings, OtherAnglesAreThoseOfAnotherBase) {
   expect_same(spec_of("pope"), spec_of("pope", base), {"angles all.all 50^(-m/M)"});  // δ stays
   expect_same(spec_of("rope"), spec_of("rope", {{"scaling", std::string("linear")}, {"factor", 4.0}}),
               {"angles all.all 10000^(-m/M)/4"});
+  const auto by_heads = [](std::vector<double> sections, double theta) {
+    return spec_of("rope",
+                   {{"sections", std::move(sections)}, {"section_layout", std::string("heads")}, {"base", theta}});
+  };
+  expect_same(by_heads({1, 1, 0}, 10000), by_heads({1, 1, 0}, 50), {"angles all.all 50^(-m/M)"});
+  expect_same(by_heads({1, 0, 0}, 10000), by_heads({1, 0, 0}, 50), {"angles all.0,1 50^(-m/M)"});
+  expect_same(by_heads({1, 0, 0}, 10000), spec_of("none"), {"pairs all.all 0:4 still"});
   // No angle at all is no position.
   expect_same(spec_of("rope"), spec_of("none"), {"angles all.all 0"});
   expect_same(spec_of("rope"), spec_of("none"), {"pairs all.all 0:4 still"});
@@ -660,6 +667,10 @@ TEST(EditedEncodings, WhatAnEncodingCannotTakeIsRefused) {
   EXPECT_EQ(refused(spec_of("alibi"), "pairs 0.0 0:1 still", ErrorCode::kUnsupported),
             "edits[0].do: encoding alibi turns no pairs of channels: it changes the logit by the distance");
   EXPECT_EQ(refused(spec_of("learned"), "angles 0.0 1", ErrorCode::kUnsupported).find("edits[0].formula: "), 0U);
+  EXPECT_EQ(
+      refused(spec_of("rope", {{"sections", std::vector<double>{0, 0, 1}}, {"section_layout", std::string("heads")}}),
+              "angles 0.1,2 1", ErrorCode::kUnsupported),
+      "edits[0].head: head 2 of encoding rope does not turn: its angles have no direction");
   EXPECT_EQ(refused(spec_of("tapa"), "pairs 0.0 0:1 drop", ErrorCode::kUnsupported).find("edits[0].do: "), 0U);
   EXPECT_EQ(refused(spec_of("rope"), "pairs 0.0 0:5 drop", ErrorCode::kBadInput),
             "edits[0].pairs: expected a range within 0 to 4, found 0 to 5");

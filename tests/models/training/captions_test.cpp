@@ -173,9 +173,10 @@ TEST(Captions, ABatchIsItsSequences) {
 }
 
 // What a training writes opens, sees a picture file as the task's picture, and resumes.
-TEST(Captions, TheFolderSaysOfAPictureFileWhatTrainingDid) {
+void expect_training_and_file_agree(const Settings& encoding_options) {
   const test::TemporaryFolder folder;
   TrainOptions options = small_run(folder.path() / "run", true);
+  options.encoding_options = encoding_options;
   const auto summary = train(options);
   ASSERT_TRUE(summary.ok()) << summary.error().describe();
   EXPECT_EQ(summary->splits.size(), 3U);
@@ -218,6 +219,15 @@ TEST(Captions, TheFolderSaysOfAPictureFileWhatTrainingDid) {
   const auto other = evaluate(options.out, again);
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.error().code, ErrorCode::kBadInput);
+}
+
+TEST(Captions, TheFolderSaysOfAPictureFileWhatTrainingDid) {
+  expect_training_and_file_agree({{"sections", std::vector<double>{2, 3, 3}}});
+}
+
+TEST(Captions, HeadsMayHaveAComponentEach) {
+  expect_training_and_file_agree(
+      {{"sections", std::vector<double>{0, 1, 1}}, {"section_layout", std::string("heads")}});
 }
 
 }  // namespace
