@@ -313,7 +313,11 @@ void Rope::turn_by_heads(std::int64_t dimensions, PairForm& form) const {
       along[head][0][dimensions == 1 ? 0 : component] = 1.0;
     }
     for (std::int64_t m = 0; dimensions > 1 && m < form.pairs(); ++m) {
-      form.names.push_back((component < 0 ? "" : std::string(1, "thw"[component])) + std::to_string(m));
+      std::string& name = form.names.emplace_back();
+      if (component >= 0) {
+        name += "thw"[component];
+      }
+      name += std::to_string(m);
     }
   }
   form.frequencies = form.frequencies * along;
