@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "renderers/figure/axis_blocks.h"
+#include "renderers/figure/layer_marks.h"
 #include "renderers/figure/titles.h"
 #include "renderers/figure/words.h"
 
@@ -83,10 +84,16 @@ const std::string& legend_name(const Layer& layer) {
   return curve != nullptr ? curve->name : bars != nullptr ? bars->name : map != nullptr ? map->hidden : kNone;
 }
 
+// As wide as two of its dashes with the gap between them where those are long: one alone looks like a solid line.
+double swatch_width(const Layer& layer, const Style& style) {
+  const auto* curve = std::get_if<Curve>(&layer);
+  const bool is_long = curve != nullptr && curve->dashed && curve->dash > 1;
+  return std::max(1.7 * style.tick_text(), is_long ? 2.6 * dash_of(*curve, curve_width(*curve, style)) : 0.0);
+}
+
 LegendFlow flow_legend(const Panel& panel, double width, const Style& style, const TextMetrics& metrics) {
   LegendFlow flow;
   const double size = style.tick_text();
-  const double swatch = 1.7 * size;
   const double row = 1.35 * size;
   double x = 0;
   for (std::size_t n = 0; n < panel.layers.size(); ++n) {
@@ -94,6 +101,7 @@ LegendFlow flow_legend(const Panel& panel, double width, const Style& style, con
     if (name.empty()) {
       continue;
     }
+    const double swatch = swatch_width(panel.layers[n], style);
     const double entry = swatch + 0.4 * size + metrics.width(name, size);
     if (flow.rows == 0 || (x > 0 && x + entry > width)) {
       ++flow.rows;

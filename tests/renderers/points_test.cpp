@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "renderers/figure/layer_marks.h"
 #include "renderers/figure/scene.h"
 #include "renderers/text/typeface.h"
 
@@ -177,6 +178,9 @@ TEST(Points, DashesAreAsLongAsTheCurveSays) {
     for (const double each : dashes) {
       EXPECT_NEAR(each, 4 * static_cast<double>(dash), 1e-6);
     }
+    // The legend shows two dashes.
+    const LegendEntry& shown = layout.panels[0].legend.front();
+    EXPECT_GE(shown.swatch.width, 2.6 * dashes.front() * curve_width(curve, Style::light(12, 1)) - 1e-6);
   }
 }
 

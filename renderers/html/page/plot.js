@@ -81,7 +81,8 @@ class Plot {
     }
     for (const layer of named) {
       const button = made('button', '', layer.name);
-      const swatch = made('i', layer.kind === 'bars' ? 'filled' : !layer.dashed ? '' : layer.dashed < 1 ? 'dotted' : 'dashed');
+      const dash = !layer.dashed ? '' : layer.dashed < 1 ? 'dotted' : layer.dashed > 1 ? 'long' : 'dashed';
+      const swatch = made('i', layer.kind === 'bars' ? 'filled' : dash);
       swatch.style.color = layer.color;
       button.prepend(swatch);
       button.type = 'button';
