@@ -323,7 +323,7 @@ def _check_metadata(metadata, length, layers, widths, key_heads):
 
 ENCODINGS = ("none learned sinusoidal relative relative-capped relative-state t5 alibi kerple-log kerple-power fire fox path selective "
              "stick-breaking dape repo rope xpos pope grape randpe cope tapa tape seqpe rope-axial rope-mixed relative-grid disentangled").split()
-SCALINGS = ("none", "linear", "ntk", "dynamic", "yarn", "yarn-turns", "llama3", "longrope", "proportional")
+SCALINGS = ("none", "linear", "ntk", "dynamic", "yarn", "yarn-turns", "llama3", "longrope", "proportional", "clipped")
 OF_LENGTH = ("dynamic", "yarn", "yarn-turns", "llama3", "longrope")  # those that need the length before the scaling
 
 
@@ -336,6 +336,8 @@ OPTIONS = {  # of the encodings that a recording has: what fits each, and how a 
         "base": (_above(1), "a number above 1"),
         "scaling": (_one_of(*SCALINGS), f"one of {', '.join(SCALINGS)}"),
         "proportion": (_above(0, 1), "a number in (0, 1]"),
+        "clip_pairs": (lambda value: isinstance(value, int) and not isinstance(value, bool), "a whole number"),
+        "clip": (_one_of("soft", "hard"), "soft or hard"),
         "truncate": (_is_flag, "true or false"),
         "norm": (_is_flag, "true or false"),
         "section_layout": (_one_of("chunked", "interleaved", "alternating", "distributed", "heads"), "chunked, interleaved, alternating, distributed or heads"),
@@ -386,6 +388,8 @@ def _check_encoding(encoding, width, trained, key_heads, said):
     expect(turned >= 4 or scaling not in ("ntk", "dynamic"), "scaling", "4 or more rotated channels", turned)
     pairs = int(encoding.get("proportion", 1.0) * (turned // 2) + 1e-6)
     expect(pairs >= 1 or scaling != "proportional", "proportion", "at least one pair", pairs)
+    least = 1 if encoding.get("clip") == "hard" else 2
+    expect(scaling != "clipped" or encoding.get("clip_pairs", 20) >= least, "clip_pairs", f"at least {least}", encoding.get("clip_pairs"))
     for lower, higher in (("beta_slow", "beta_fast"),) * (scaling == "yarn-turns") + (("low_freq_factor", "high_freq_factor"),) * (scaling == "llama3"):
         usual = {"beta_slow": 1, "beta_fast": 32, "low_freq_factor": 1, "high_freq_factor": 4}
         expect(encoding.get(higher, usual[higher]) > encoding.get(lower, usual[lower]), higher, f"more than {lower}", encoding.get(higher))

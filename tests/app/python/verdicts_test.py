@@ -34,6 +34,8 @@ ROPE = [{}, {"fraction": 0.5}, {"fraction": 1.5}, {"fraction": 0}, {"fraction": 
         {"scaling": "yarn", "truncate": 3}, {"scaling": "llama3", "factor": 8.0},
         {"scaling": "llama3", "original_max_position_embeddings": 64, "low_freq_factor": 4.0, "high_freq_factor": 2.0},
         {"scaling": "dynamic", "fraction": 0.4}, {"scaling": "proportional", "proportion": 0.2}, {"scaling": "proportional", "proportion": 0.5},
+        {"scaling": "clipped"}, {"scaling": "clipped", "clip_pairs": 2}, {"scaling": "clipped", "clip_pairs": 1}, {"clip_pairs": 0},
+        {"scaling": "clipped", "clip_pairs": 1, "clip": "hard"}, {"scaling": "clipped", "clip_pairs": 2, "clip": "firm"}, {"clip_pairs": 0.5},
         {"scaling": "longrope", "original_max_position_embeddings": 64, "short_factor": [1, 1, 1], "long_factor": [1, 1, 1]},
         {"scaling": "longrope", "original_max_position_embeddings": 64, "short_factor": [1, 1], "long_factor": [1, 1, 1]},
         {"scaling": "longrope", "original_max_position_embeddings": 64, "short_factor": [1, 1, 0], "long_factor": [1, 1, 1]},
