@@ -6,6 +6,7 @@
 
 #include "core/base/numbers.h"
 #include "core/base/system_files.h"
+#include "core/position/rope.h"
 #include "models/engine/device.h"
 #include "models/engine/picture_text_reader.h"
 #include "models/engine/throughput.h"
@@ -63,6 +64,13 @@ double kept_numbers(const transformer::MixerSpec& mixer) {
   return 0;
 }
 
+// Tables of angles that a run keeps: one, or one per key head where each has a component of its own.
+double rotation_tables(const position::PositionEncoding& encoding) {
+  const auto* const rope = dynamic_cast<const position::Rope*>(&encoding);
+  const bool by_heads = rope != nullptr && rope->options().by_heads();
+  return by_heads ? static_cast<double>(encoding.shape().kv_heads) : 1;
+}
+
 }  // namespace
 
 RunBytes run_bytes(const transformer::Transformer& model, std::int64_t length, const RunOptions& options) {
@@ -71,7 +79,8 @@ RunBytes run_bytes(const transformer::Transformer& model, std::int64_t length, c
   double kept = 0;
   for (const transformer::LayerEncoding& used : model.encodings()) {
     const bool rotates = used.encoding->description().rotates;
-    kept += rotates ? tokens * 2 * static_cast<double>(used.encoding->shape().head_width) : 0;
+    const auto width = static_cast<double>(used.encoding->shape().head_width);
+    kept += rotates ? tokens * 2 * width * rotation_tables(*used.encoding) : 0;
   }
   double working = 0;  // the widest moment of any layer
   double map_layers = 0;

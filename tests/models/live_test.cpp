@@ -424,6 +424,19 @@ TEST(Live, EstimatesAreWithinAFactorOfTwoOfThePeak) {
   }
 }
 
+// Key heads that turn by components of their own have a table of angles each: cos and sin of half the channels, float64.
+TEST(Live, EstimatesCountATableOfAnglesPerKeyHead) {
+  const auto estimate_of = [](const char* layout, const std::vector<double>& sections) {
+    transformer::Spec spec = spec_of({"rope", {{"sections", sections}, {"section_layout", std::string(layout)}}});
+    transformer::LayerSpec layer = spec.first();
+    layer.attention.heads = layer.attention.kv_heads = 4;
+    layer.attention.head_width = 8;
+    spec.repeat(layer, 2);
+    return model_of(spec)->estimate(100'000, {}).memory_mb;
+  };
+  EXPECT_NEAR(estimate_of("heads", {1, 1, 2}) - estimate_of("chunked", {1, 1, 2}), 3 * 100'000 * 8 * 8 / 1e6, 0.01);
+}
+
 TEST(Live, WhatDoesNotFitIsRefusedWithWhatWould) {
   const auto model = model_of(spec_of({"rope", {}}), 20);
   const models::Estimate estimate = model->estimate(100'000, {});
