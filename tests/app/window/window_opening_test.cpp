@@ -44,6 +44,19 @@ class WindowOpening : public WindowTest {
   T* find(const char* name) {
     return window_->findChild<T*>(QLatin1String(name));
   }
+
+  // Opens a checkpoint of the repository as the program does, without the fixture's models.
+  void open_real(const std::string& path) {
+    opener_ = [](const fs::path& file, const models::OpenOptions& options, const StopToken&, const Progress&) {
+      return models::open(file, options);
+    };
+    window_.reset();
+    make_window();
+    session::CheckpointEntry entry;
+    entry.path = test::source_dir() + path;
+    entry.shown = true;
+    window_->studio().column_actions().open(entry);
+  }
 };
 
 TEST_F(WindowOpening, IdsAreWholeNumbersOfTheVocabulary) {
@@ -343,15 +356,7 @@ TEST_F(WindowOpening, WhatIfRunsAsItsSlidersMove) {
 }
 
 TEST_F(WindowOpening, WhatIfSaysTheDivergenceBesideItsSliders) {
-  opener_ = [](const fs::path& path, const models::OpenOptions& options, const StopToken&, const Progress&) {
-    return models::open(path, options);
-  };
-  window_.reset();
-  make_window();
-  session::CheckpointEntry entry;
-  entry.path = test::source_dir() + "/assets/checkpoints/text-rope";
-  entry.shown = true;
-  window_->studio().column_actions().open(entry);
+  open_real("/assets/checkpoints/text-rope");
   type("One boat, two boats.");
   ASSERT_TRUE(settle());
   const auto& all = window_->studio().checkpoints().all();
@@ -399,15 +404,7 @@ TEST_F(WindowOpening, WhatIfSaysTheDivergenceBesideItsSliders) {
 
 // A tower without rotary encoding has no base: its text half opens without one, and runs on the text.
 TEST_F(WindowOpening, WhatIfOpensTheTextHalf) {
-  opener_ = [](const fs::path& path, const models::OpenOptions& options, const StopToken&, const Progress&) {
-    return models::open(path, options);
-  };
-  window_.reset();
-  make_window();
-  session::CheckpointEntry entry;
-  entry.path = test::source_dir() + "/tests/golden/variants/pairs/clip";
-  entry.shown = true;
-  window_->studio().column_actions().open(entry);
+  open_real("/tests/golden/variants/pairs/clip");
   type("a b c d");
   const auto& all = window_->studio().checkpoints().all();
   ASSERT_TRUE(wait([&] { return all.size() == 1 && all[0].model; }));
@@ -424,15 +421,7 @@ TEST_F(WindowOpening, WhatIfOpensTheTextHalf) {
 
 // Gemma 3 has another base where it sees a window alone: the dialog begins with the layers that config.json means.
 TEST_F(WindowOpening, WhatIfOffersTheLayersThatObey) {
-  opener_ = [](const fs::path& path, const models::OpenOptions& options, const StopToken&, const Progress&) {
-    return models::open(path, options);
-  };
-  window_.reset();
-  make_window();
-  session::CheckpointEntry entry;
-  entry.path = test::source_dir() + "/tests/golden/families/gemma3_text";
-  entry.shown = true;
-  window_->studio().column_actions().open(entry);
+  open_real("/tests/golden/families/gemma3_text");
   const auto& all = window_->studio().checkpoints().all();
   ASSERT_TRUE(wait([&] { return all.size() == 1 && all[0].model; }));
   WhatIfDialog dialog(window_->studio(), all[0].id, window_.get());
