@@ -93,8 +93,8 @@ Result<PreparedInput> InputReader::read(const Input& input) const {
   const bool image = input.image || input.pixels;
   if (image != parts_.info.image) {
     const std::string other = !parts_.info.logit_scale ? ""
-                              : parts_.info.image      ? "; its text half does"
-                                                       : "; its picture half does";
+                              : parts_.info.image      ? "; its text half does (--half text, or Half in What if)"
+                                                       : "; its picture half does (without --half text)";
     return bad_input((parts_.info.image ? "this model takes an image, not text or ids"
                                         : "this model takes text or ids, not an image") +
                          other,
