@@ -22,7 +22,7 @@ constexpr Words kSectionWords{WordTable<SectionLayout, 5>{{{"chunked", SectionLa
                                                            {"heads", SectionLayout::kHeads}}}};
 constexpr std::array<std::int64_t, 8> kDistributed{0, 0, 1, 2, 1, 2, 1, 2};
 
-// The component that pair m turns with, or key head m, or −1.
+// The component that pair m turns with; of kHeads, the one that key head m turns with, −1: none.
 std::int64_t component_of(const RopeOptions& options, std::int64_t m) {
   const auto place = static_cast<double>(m);
   const double first = options.sections[0];
@@ -45,7 +45,7 @@ std::int64_t component_of(const RopeOptions& options, std::int64_t m) {
   return kDistributed[static_cast<std::size_t>(m) % kDistributed.size()];
 }
 
-// Sections that count key heads: all of them, or fewer.
+// Checks sections that count key heads: all of them, or fewer.
 Status check_heads(const std::vector<double>& sections, std::int64_t kv_heads) {
   const auto heads = static_cast<double>(kv_heads);
   const bool whole = std::ranges::all_of(

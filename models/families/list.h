@@ -320,18 +320,19 @@ struct StageFields {
 
 inline constexpr std::int64_t kMaxStageHeads = 256;
 
-// All but the heads. Errors: kBadInput; kUsage for a wanted stage that there is not.
+// Reads all of them but the heads. Errors: kBadInput; kUsage for a stage that does not exist.
 Result<StageFields> read_stage_fields(const CheckpointFiles& checkpoint);
 
-// The whole numbers of a field from `least` to `most`; `count` of them, 0: any number. `what` stands behind the count in
-// the error. Errors: kBadInput.
+// Reads a list of `count` whole numbers (0: of any length) from `least` to `most`. `what` stands behind the count in the
+// error. Errors: kBadInput.
 Result<std::vector<std::int64_t>> integers_within(const Config& config, const char* field, std::size_t count,
                                                   std::int64_t least, std::int64_t most, const std::string& what = "");
 
 // A layer of stage n: heads and feed-forward. Errors: kBadInput for heads that do not divide the width.
 Result<transformer::LayerSpec> stage_layer(const StageFields& stages, std::size_t n, const Config& config);
 
-// What a specification has whatever the layers of its stages are, its classes too. The prefix of the head's tensors.
+// Sets what does not depend on the layers of a stage: width, norms, pooling, channels, classes. Returns the prefix of the
+// head's tensors.
 Result<std::string> begin_stages(const StageFields& stages, const CheckpointFiles& checkpoint, transformer::Spec& spec);
 
 // Leaves out what stands behind a stage that is not the last, with a warning: these tensors, and those whose names begin

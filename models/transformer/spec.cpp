@@ -229,7 +229,7 @@ Status check_mixer(const MixerSpec& mixer) {
   return {};
 }
 
-// Keys and values of this layer's own matrices, and branches that are added as they are.
+// Checks that keys and values come from this layer's own matrices, and that branches are added without a norm.
 Status check_short_convolutions(const LayerSpec& layer) {
   constexpr std::int64_t kMaxTokens = 1024;
   LOCUS_CHECK(check_size("tokens of the short convolutions", layer.convolution, kMaxTokens));

@@ -84,7 +84,7 @@ const std::string& legend_name(const Layer& layer) {
   return curve != nullptr ? curve->name : bars != nullptr ? bars->name : map != nullptr ? map->hidden : kNone;
 }
 
-// As wide as two of its dashes with the gap between them where those are long: one alone looks like a solid line.
+// Makes room for two dashes and the gap between them where dashes are long: one alone looks like a solid line.
 double swatch_width(const Layer& layer, const Style& style) {
   const auto* curve = std::get_if<Curve>(&layer);
   const bool is_long = curve != nullptr && curve->dashed && curve->dash > 1;

@@ -144,7 +144,7 @@ void write_head(const std::filesystem::path& path, const at::Tensor& query, cons
   ASSERT_TRUE(written.ok()) << written.error().describe();
 }
 
-// Which component turns a key head is known by its number alone: a file must have as many of them as the model.
+// A key head's number alone says which component turns it: a file must have as many key heads as the model.
 TEST(Trace, KeyHeadsAreThoseThatSectionsCount) {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "heads.safetensors";

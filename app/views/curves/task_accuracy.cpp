@@ -87,7 +87,7 @@ Result<std::vector<Accuracy>> TaskAccuracy::read(const ViewInput& input) const {
   return list;
 }
 
-// What the splits of the rows are, where no setting deals them.
+// Names the axis of the splits: as a file does, or "split".
 std::string split_word(const std::vector<Accuracy>& list) {
   return list.front().axis.empty() ? "split" : list.front().axis;
 }

@@ -144,7 +144,7 @@ Status read_map(const Tree& record, const std::string& file, Accuracy& into) {
   return {};
 }
 
-// What a file calls the splits of its rows; empty where it does not say.
+// Reads the name that a file gives to the splits of its rows; empty where it gives none.
 Result<std::string> read_axis(const Tree& document, const std::string& file) {
   constexpr std::size_t kMaxAxis = 40;  // bytes
   const Tree& axis = field_in(document, "axis");

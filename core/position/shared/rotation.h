@@ -29,7 +29,7 @@ struct Rotation {
   at::Tensor sin;
 
   std::int64_t pairs() const { return cos.size(-1); }
-  // Of (Hkv, T, M), those of so many heads, each that of its key head; one that all heads share as it is.
+  // Repeats each key head's angles, (Hkv, T, M), for its query heads; angles that all share stay as they are.
   Rotation of_heads(std::int64_t heads) const;
   // (2, …, T, M), the form a State keeps, and back.
   at::Tensor packed() const { return at::stack({cos, sin}); }

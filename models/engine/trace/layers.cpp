@@ -126,8 +126,8 @@ Status restore_content(const UsedEncoding* used, position::Prepared& prepared) {
   return rope->restore_content(*used->start, prepared);
 }
 
-// Where key heads turn by components of their own, whether a layer has these key heads. A layer with edited pairs has a
-// key head for each query head, and does not say which component turned it.
+// Checks, where sections count key heads, that a layer has these key heads. A layer with edited pairs has a key head for
+// each query head, and does not say which component turned it.
 Status check_key_heads(const OpenTrace& trace, const UsedEncoding* used, const position::Prepared& prepared,
                        const std::string& prefix) {
   const auto* const rope = used == nullptr ? nullptr : dynamic_cast<const position::Rope*>(used->encoding.get());
