@@ -31,6 +31,9 @@ Status Checkpoint::load_once(const StopToken& stop, const Progress& progress) co
     if (parts_.vision) {
       parts_.vision->to(parts_.device);
     }
+    if (parts_.options.overrides.fast) {
+      parts_.transformer->use_fast_products();
+    }
     return {};
   }));
   loaded_ = true;
