@@ -2,7 +2,9 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -85,6 +87,33 @@ bool packed_finite(const Packed& matrix) {
   return finite;
 }
 
+// x·Wᵀ + b as W's rows lie in memory; x (…, K) and b are contiguous.
+at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  std::vector<std::int64_t> shape = x.sizes().vec();
+  const std::int64_t inputs = shape.back();
+  shape.back() = weight.size(0);
+  at::Tensor y = at::empty(shape, x.options());
+  const std::int64_t tokens = inputs > 0 ? x.numel() / inputs : y.numel() / std::max<std::int64_t>(1, weight.size(0));
+  multiply(weights_of(weight), x.data_ptr<float>(), tokens, inputs, bias.defined() ? bias.data_ptr<float>() : nullptr,
+           y.data_ptr<float>(), weight.size(0));
+  return y;
+}
+
+bool floats_finite(const float* values, std::int64_t count) {
+  std::atomic<bool> finite{true};
+  at::parallel_for(0, count, 1 << 16, [&](std::int64_t begin, std::int64_t end) {
+    unsigned found = 0;
+    for (std::int64_t n = begin; n < end; ++n) {
+      constexpr std::uint32_t kExponent = 0x7F800000;  // of what is not finite, all ones
+      found |= static_cast<unsigned>((std::bit_cast<std::uint32_t>(values[n]) & kExponent) == kExponent);
+    }
+    if (found != 0) {
+      finite = false;
+    }
+  });
+  return finite;
+}
+
 }  // namespace
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
@@ -102,21 +131,14 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
     return at::linear(x, dense(weight).to(x.options()), bias);
   }
   const Packed* const matrix = packed_of(weight);
+  const at::Tensor given = x.contiguous();
   if (matrix != nullptr && matrix->interleaved > 0) {
-    Packed as_stored = *matrix;
-    as_stored.interleaved = 0;
-    const at::Tensor y =
-        ordered_outputs(products::linear(x, packed_tensor(std::move(as_stored)), at::Tensor()), matrix->interleaved);
+    at::Tensor y = product(given, weight, at::Tensor());
+    y = ordered_outputs(y, matrix->interleaved);
     return bias.defined() ? y + bias : y;
   }
-  const at::Tensor tokens = x.reshape({-1, x.size(-1)}).contiguous();
   const at::Tensor addend = bias.defined() ? bias.to(at::kFloat).contiguous() : bias;
-  std::vector<std::int64_t> shape = x.sizes().vec();
-  shape.back() = weight.size(0);
-  at::Tensor y = at::empty(shape, x.options());
-  multiply(weights_of(weight), tokens.data_ptr<float>(), tokens.size(0), tokens.size(1),
-           addend.defined() ? addend.data_ptr<float>() : nullptr, y.data_ptr<float>(), weight.size(0));
-  return y;
+  return product(given, weight, addend);
 }
 
 at::Tensor rows(const at::Tensor& weight, const at::Tensor& ids) {
@@ -133,6 +155,9 @@ bool all_finite(const at::Tensor& weight) {
   }
   if (is_stored(weight) && weight.device().is_cpu() && weight.is_non_overlapping_and_dense()) {
     return all_finite(static_cast<const std::uint16_t*>(weight.data_ptr()), weight.numel(), format_of(weight));
+  }
+  if (weight.scalar_type() == at::kFloat && weight.device().is_cpu() && weight.is_non_overlapping_and_dense()) {
+    return floats_finite(weight.data_ptr<float>(), weight.numel());
   }
   // A sum may overflow where no value does.
   return at::isfinite(weight.sum()).item<bool>() || at::isfinite(weight).all().item<bool>();

@@ -86,6 +86,19 @@ at::Tensor ordered_outputs(const at::Tensor& outputs, std::int64_t interleaved) 
   if (interleaved == 0) {
     return outputs;
   }
+  if (outputs.numel() == outputs.size(-1) && outputs.scalar_type() == at::kFloat && outputs.is_contiguous()) {
+    at::Tensor ordered = at::empty_like(outputs);
+    const float* const from = outputs.data_ptr<float>();
+    float* const to = ordered.data_ptr<float>();
+    const std::int64_t half = interleaved / 2;
+    for (std::int64_t head = 0; head < outputs.numel(); head += interleaved) {
+      for (std::int64_t n = 0; n < half; ++n) {
+        to[head + n] = from[head + 2 * n];
+        to[head + half + n] = from[head + 2 * n + 1];
+      }
+    }
+    return ordered;
+  }
   return outputs.unflatten(-1, {-1, interleaved / 2, 2}).transpose(-1, -2).flatten(-3).contiguous();
 }
 

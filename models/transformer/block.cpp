@@ -6,6 +6,7 @@
 
 #include "core/mixers/causal_convolution.h"
 #include "core/products/linear.h"
+#include "core/products/norm.h"
 #include "models/transformer/continued.h"
 
 namespace locus::transformer {
@@ -75,8 +76,7 @@ at::Tensor normalise(const at::Tensor& x, const NormWeights& weights, Norm norm,
   if (norm == Norm::kLayer) {
     return at::layer_norm(x, {x.size(-1)}, weights.weight, weights.bias, eps);
   }
-  const at::Tensor scaled = x * at::rsqrt(x.square().mean(-1, true) + eps);
-  return weights.weight.defined() ? scaled * weights.weight : scaled;
+  return products::rms_norm(x, weights.weight, eps);
 }
 
 at::Tensor split_heads(const at::Tensor& x, std::int64_t heads) {

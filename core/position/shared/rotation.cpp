@@ -1,5 +1,8 @@
 #include "core/position/shared/rotation.h"
 
+#include <ATen/Parallel.h>
+
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -26,10 +29,70 @@ Rotation Rotation::of_heads(std::int64_t heads) const {
   return {cos.repeat_interleave(group, 0), sin.repeat_interleave(group, 0)};
 }
 
+namespace {
+
+// Channels of a pair in the layouts that the loop knows: `first` + m·step and `second` + m·step.
+struct PairPlaces {
+  std::int64_t first;
+  std::int64_t second;
+  std::int64_t step;
+};
+
+PairPlaces places_of(PairLayout layout, std::int64_t pairs) {
+  return layout == PairLayout::kInterleaved ? PairPlaces{0, 1, 2}
+         : layout == PairLayout::kSwapped   ? PairPlaces{pairs, 0, 1}
+                                            : PairPlaces{0, pairs, 1};
+}
+
+// Whether turn_by_loop() can be used: outside gradients, float32 on the CPU, and angles of all heads or of each.
+bool has_loop(const at::Tensor& x, const Rotation& rotation, PairLayout layout) {
+  const at::Tensor& cos = rotation.cos;
+  return !at::GradMode::is_enabled() && layout != PairLayout::kAxes && x.dim() == 4 && x.numel() > 0 &&
+         x.device().is_cpu() && x.scalar_type() == at::kFloat && x.is_contiguous() &&
+         cos.sizes() == rotation.sin.sizes() && cos.size(-2) == x.size(2) &&
+         (cos.dim() == 2 || (cos.dim() == 3 && cos.size(0) == x.size(1)));
+}
+
+// The same numbers as by ATen's operations, which take longer than the numbers of one token. cos and sin: float32.
+at::Tensor turn_by_loop(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, PairLayout layout) {
+  constexpr std::int64_t kNumbersPerTask = 1 << 15;
+  const std::int64_t pairs = cos.size(-1);
+  const std::int64_t width = x.size(3);
+  const std::int64_t tokens = x.size(2);
+  const std::int64_t of_heads = cos.dim() == 3 ? x.size(1) : 1;  // tables of angles
+  const PairPlaces places = places_of(layout, pairs);
+  at::Tensor turned = at::empty_like(x);
+  const float* const from = x.data_ptr<float>();
+  const float* const cosines = cos.data_ptr<float>();
+  const float* const sines = sin.data_ptr<float>();
+  float* const to = turned.data_ptr<float>();
+  at::parallel_for(0, x.numel() / width, std::max<std::int64_t>(1, kNumbersPerTask / width),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t row = begin; row < end; ++row) {
+                       const float* const in = from + row * width;
+                       float* const out = to + row * width;
+                       const std::int64_t angle = (row / tokens % of_heads * tokens + row % tokens) * pairs;
+                       for (std::int64_t m = 0; m < pairs; ++m) {
+                         const float a = in[places.first + m * places.step];
+                         const float b = in[places.second + m * places.step];
+                         out[places.first + m * places.step] = a * cosines[angle + m] - b * sines[angle + m];
+                         out[places.second + m * places.step] = b * cosines[angle + m] + a * sines[angle + m];
+                       }
+                       std::copy(in + 2 * pairs, in + width, out + 2 * pairs);
+                     }
+                   });
+  return turned;
+}
+
+}  // namespace
+
 at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, PairLayout layout) {
   const std::int64_t pairs = rotation.pairs();
   const at::Tensor cos = rotation.cos.to(x.options());
   const at::Tensor sin = rotation.sin.to(x.options());
+  if (has_loop(x, rotation, layout)) {
+    return turn_by_loop(x, cos.contiguous(), sin.contiguous(), layout);
+  }
   const at::Tensor turning = x.slice(-1, 0, 2 * pairs);
   at::Tensor turned;
   if (layout == PairLayout::kHalf) {
