@@ -53,7 +53,8 @@ void set_blas_threads(int threads) {
 // Sets the threads of this thread's loops alone, and of its products by MKL, which keeps a number of its own once
 // at::set_num_threads() was called; that would set those of threads to come, too.
 void set_loop_threads(int threads) {
-  if (auto* const set = found<void(int)>("omp_set_num_threads")) {
+  static auto* const set = found<void(int)>("omp_set_num_threads");
+  if (set != nullptr) {
     set(threads);
   }
   static auto* const set_of_mkl = found<int(int)>("MKL_Set_Num_Threads_Local");  // LibTorch's, or nobody's
