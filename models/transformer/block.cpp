@@ -14,6 +14,9 @@ namespace locus::transformer {
 namespace {
 
 at::Tensor merge_heads(const at::Tensor& x) {
+  if (x.size(2) == 1) {  // the heads of a token lie side by side
+    return x.reshape({x.size(0), 1, x.size(1) * x.size(3)});
+  }
   return x.transpose(1, 2).reshape({x.size(0), x.size(2), x.size(1) * x.size(3)});
 }
 
@@ -80,6 +83,9 @@ at::Tensor normalise(const at::Tensor& x, const NormWeights& weights, Norm norm,
 }
 
 at::Tensor split_heads(const at::Tensor& x, std::int64_t heads) {
+  if (x.size(1) == 1 && !at::GradMode::is_enabled()) {  // of one token, no copy
+    return x.reshape({x.size(0), heads, 1, x.size(2) / heads});
+  }
   const at::Tensor split = x.view({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
   return at::GradMode::is_enabled() ? split : split.contiguous();
 }

@@ -148,9 +148,13 @@ void Continued::reuse_prefix(std::int64_t layer, LayerRecord& now) {
                                ? now.prepared.*kPrepared[first]
                                : rows_.join({layer, static_cast<int>(n)}, earlier.prepared.*member, after.*member, 2);
   }
-  now.prepared.positions = joined(earlier.prepared.positions, tokens_, after.positions);
   now.value = rows_.join({layer, kValue}, earlier.value, now.value, 2);
-  const Shared& shared = shared_[static_cast<std::size_t>(model_->encodings().slot(layer))];
+  const auto slot = static_cast<std::size_t>(model_->encodings().slot(layer));
+  const Shared& shared = shared_[slot];
+  const bool same_positions = !shared.updates && after.positions.ids.is_same(after_[slot].positions.ids) &&
+                              earlier.prepared.positions.ids.is_same(earlier.state.positions.ids);
+  now.prepared.positions =
+      same_positions ? shared.whole.positions : joined(earlier.prepared.positions, tokens_, after.positions);
   if (!shared.updates) {
     now.state = shared.whole;
     return;

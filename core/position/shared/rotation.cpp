@@ -53,7 +53,9 @@ bool has_loop(const at::Tensor& x, const Rotation& rotation, PairLayout layout) 
          (cos.dim() == 2 || (cos.dim() == 3 && cos.size(0) == x.size(1)));
 }
 
-// The same numbers as by ATen's operations, which take longer than the numbers of one token. cos and sin: float32.
+// The same numbers as by ATen's operations, which take longer than the numbers of one token. cos and sin: contiguous,
+// rounded to float32 here.
+template <class Angle>
 at::Tensor turn_by_loop(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, PairLayout layout) {
   constexpr std::int64_t kNumbersPerTask = 1 << 15;
   const std::int64_t pairs = cos.size(-1);
@@ -63,24 +65,26 @@ at::Tensor turn_by_loop(const at::Tensor& x, const at::Tensor& cos, const at::Te
   const PairPlaces places = places_of(layout, pairs);
   at::Tensor turned = at::empty_like(x);
   const float* const from = x.data_ptr<float>();
-  const float* const cosines = cos.data_ptr<float>();
-  const float* const sines = sin.data_ptr<float>();
+  const Angle* const cosines = cos.data_ptr<Angle>();
+  const Angle* const sines = sin.data_ptr<Angle>();
   float* const to = turned.data_ptr<float>();
-  at::parallel_for(0, x.numel() / width, std::max<std::int64_t>(1, kNumbersPerTask / width),
-                   [&](std::int64_t begin, std::int64_t end) {
-                     for (std::int64_t row = begin; row < end; ++row) {
-                       const float* const in = from + row * width;
-                       float* const out = to + row * width;
-                       const std::int64_t angle = (row / tokens % of_heads * tokens + row % tokens) * pairs;
-                       for (std::int64_t m = 0; m < pairs; ++m) {
-                         const float a = in[places.first + m * places.step];
-                         const float b = in[places.second + m * places.step];
-                         out[places.first + m * places.step] = a * cosines[angle + m] - b * sines[angle + m];
-                         out[places.second + m * places.step] = b * cosines[angle + m] + a * sines[angle + m];
-                       }
-                       std::copy(in + 2 * pairs, in + width, out + 2 * pairs);
-                     }
-                   });
+  const auto turn_rows = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      const float* const in = from + row * width;
+      float* const out = to + row * width;
+      const std::int64_t angle = (row / tokens % of_heads * tokens + row % tokens) * pairs;
+      for (std::int64_t m = 0; m < pairs; ++m) {
+        const float a = in[places.first + m * places.step];
+        const float b = in[places.second + m * places.step];
+        const auto c = static_cast<float>(cosines[angle + m]);
+        const auto s = static_cast<float>(sines[angle + m]);
+        out[places.first + m * places.step] = a * c - b * s;
+        out[places.second + m * places.step] = b * c + a * s;
+      }
+      std::copy(in + 2 * pairs, in + width, out + 2 * pairs);
+    }
+  };
+  at::parallel_for(0, x.numel() / width, std::max<std::int64_t>(1, kNumbersPerTask / width), turn_rows);
   return turned;
 }
 
@@ -88,10 +92,14 @@ at::Tensor turn_by_loop(const at::Tensor& x, const at::Tensor& cos, const at::Te
 
 at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, PairLayout layout) {
   const std::int64_t pairs = rotation.pairs();
+  const bool loop = has_loop(x, rotation, layout);
+  if (loop && x.size(2) == 1 && rotation.cos.scalar_type() == at::kDouble) {
+    return turn_by_loop<double>(x, rotation.cos.contiguous(), rotation.sin.contiguous(), layout);
+  }
   const at::Tensor cos = rotation.cos.to(x.options());
   const at::Tensor sin = rotation.sin.to(x.options());
-  if (has_loop(x, rotation, layout)) {
-    return turn_by_loop(x, cos.contiguous(), sin.contiguous(), layout);
+  if (loop) {
+    return turn_by_loop<float>(x, cos.contiguous(), sin.contiguous(), layout);
   }
   const at::Tensor turning = x.slice(-1, 0, 2 * pairs);
   at::Tensor turned;
