@@ -89,7 +89,7 @@ TEST(Packed, MultipliesAlikeWithEveryVersion) {
   int tested = 0;
   for (const blocks::Format* const each : all_formats()) {
     const blocks::Format& format = *each;
-    const std::int64_t inputs = format.elements == 32 ? 1056 : 1024;  // an odd number of small blocks
+    const std::int64_t inputs = format.elements == 32 ? 1120 : 1024;  // small blocks: eights, two and one
     const Packed matrix = matrix_of(format, 6, inputs);
     const at::Tensor x = at::randn({inputs});
     const BlockToken token(x.data_ptr<float>(), inputs);
@@ -223,7 +223,7 @@ TEST(Packed, SumsOfRoundedTokensAreExact) {
   constexpr std::int64_t kOutputs = 9;
   for (const char* const name : kRoundedFormats) {
     const blocks::Format& format = *blocks::format_of(std::string_view(name));
-    const std::int64_t inputs = format.elements == 32 ? 1056 : 512;  // eight blocks at once, two, and one
+    const std::int64_t inputs = format.elements == 32 ? 1120 : 512;  // eight blocks at once, two, and one
     const std::int64_t count = kOutputs * inputs / format.elements;
     auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(count * format.bytes));
     for (std::byte& byte : *bytes) {
@@ -266,7 +266,7 @@ TEST(Packed, RoundedProductsStayWithinTheirBound) {
   for (const char* const name : kRoundedFormats) {
     const blocks::Format& format = *blocks::format_of(std::string_view(name));
     const std::int64_t group = rounded_group(format);
-    const std::int64_t inputs = format.elements == 32 ? 1056 : 1024;
+    const std::int64_t inputs = format.elements == 32 ? 1120 : 1024;
     const Packed matrix = matrix_of(format, 24, inputs);
     const at::Tensor weight = dense(packed_tensor(matrix)).to(at::kDouble);
     const at::Tensor x = at::randn({inputs});
