@@ -406,7 +406,7 @@ Batch later_tokens(const Batch& batch, std::int64_t first, const position::Posit
 
 Result<Observation> Transformer::observe(const Batch& batch, const ObserveOptions& options) const {
   const at::NoGradGuard no_grad;
-  const at::AutoDispatchBelowADInplaceOrView no_graph;  // each operation goes to its device at once
+  const at::AutoDispatchBelowADInplaceOrView no_graph;  // skips the dispatch of gradients
   LOCUS_CHECK(accepts(batch.positions));
   Observation observation;
   observation.layers.resize(blocks_.size());

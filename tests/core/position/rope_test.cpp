@@ -81,21 +81,22 @@ TEST(Rope, partialRotationLeavesTheOtherChannels) {
 TEST(Rope, theLoopGivesTheNumbersOfTheOperations) {
   at::manual_seed(8);
   constexpr std::int64_t kHeads = 3;
-  constexpr std::int64_t kTokens = 7;
   constexpr std::int64_t kPairs = 6;
   const at::Tensor frequencies = position::inverse_frequencies(2 * kPairs, 100);
-  const position::Rotation shared = position::rotation(at::arange(kTokens), frequencies);
-  const at::Tensor factors = at::arange(1, kHeads + 1).to(at::kDouble).view({kHeads, 1, 1});
-  const position::Rotation own{shared.cos * factors, shared.sin * factors};
-  for (const position::PairLayout layout : {position::PairLayout::kHalf, position::PairLayout::kInterleaved,
-                                            position::PairLayout::kSwapped, position::PairLayout::kAxes}) {
-    for (const std::int64_t width : {2 * kPairs, 2 * kPairs + 4}) {
-      const at::Tensor x = at::randn({2, kHeads, kTokens, width});
-      for (const at::Tensor& given : {x, at::randn({2, kTokens, kHeads, width}).transpose(1, 2)}) {
-        for (const position::Rotation& angles : {shared, own}) {
-          const at::Tensor by_operations = position::rotate(given, angles, layout);
-          const at::NoGradGuard no_grad;
-          EXPECT_TRUE(at::equal(position::rotate(given, angles, layout), by_operations)) << static_cast<int>(layout);
+  for (const std::int64_t tokens : {1, 7}) {  // the angles of one token are rounded in the loop
+    const position::Rotation shared = position::rotation(at::arange(3, 3 + tokens), frequencies);
+    const at::Tensor factors = at::arange(1, kHeads + 1).to(at::kDouble).view({kHeads, 1, 1});
+    const position::Rotation own{shared.cos * factors, shared.sin * factors};
+    for (const position::PairLayout layout : {position::PairLayout::kHalf, position::PairLayout::kInterleaved,
+                                              position::PairLayout::kSwapped, position::PairLayout::kAxes}) {
+      for (const std::int64_t width : {2 * kPairs, 2 * kPairs + 4}) {
+        const at::Tensor x = at::randn({2, kHeads, tokens, width});
+        for (const at::Tensor& given : {x, at::randn({2, tokens, kHeads, width}).transpose(1, 2)}) {
+          for (const position::Rotation& angles : {shared, own}) {
+            const at::Tensor by_operations = position::rotate(given, angles, layout);
+            const at::NoGradGuard no_grad;
+            EXPECT_TRUE(at::equal(position::rotate(given, angles, layout), by_operations)) << static_cast<int>(layout);
+          }
         }
       }
     }
