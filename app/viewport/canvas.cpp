@@ -291,6 +291,12 @@ bool Canvas::eventFilter(QObject* holder, QEvent* event) {
 
 bool Canvas::event(QEvent* event) {
   switch (event->type()) {
+    case QEvent::UpdateRequest:
+      if (const int wait = source_ == nullptr ? 0 : source_->wait_ms(); wait > 0) {
+        QTimer::singleShot(wait, Qt::PreciseTimer, this, [this] { request_frames(); });
+        return true;
+      }
+      break;
     case QEvent::DragEnter:
     case QEvent::DragMove:
     case QEvent::Drop: {

@@ -75,6 +75,9 @@ class ContentSource {
  public:
   virtual ~ContentSource() = default;
   virtual CanvasContent content() = 0;
+  // Milliseconds for which a frame is better put off, since another figure is about to come; 0: none. A frame drawn now
+  // would delay that figure by its own time. Asked before each frame; it must reach 0 by itself.
+  virtual int wait_ms() { return 0; }
 };
 
 }  // namespace locus::viewport

@@ -1,6 +1,8 @@
 // bench: the time and memory of what a user waits for, each row beside its reference of the same run. Weights are
 // random, most of GPT-2-small's shape (12 layers, 12 heads, C = 768). Run it alone on a quiet machine.
+#include <unistd.h>
 #include <CLI/CLI.hpp>
+
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "app/cli/marked_table.h"
+#include "core/base/blas_settings.h"
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
@@ -19,6 +22,7 @@
 #ifdef LOCUS_GUI
 #include <QApplication>
 
+#include "app/viewport/draw_promptly.h"
 #include "tests/support/display.h"
 #include "tests/support/keep_driver.h"
 #endif
@@ -43,6 +47,7 @@ class WindowSystem {
       return unsupported("there is no X display and no Xvfb (Debian: xvfb)");
     }
     qputenv("QT_QPA_PLATFORM", "xcb");
+    viewport::draw_promptly();
     application_ = std::make_unique<QApplication>(argc, argv);
     use_plain_numbers();
     return {};
@@ -171,7 +176,14 @@ int main(int argc, char** argv) {
           "write the machine and the table into this file, between <!-- bench --> (with --only: <!-- bench --only NAME "
           "-->) and <!-- end -->")
       ->excludes(json);
+  parser
+      .add_option("--model", request.options.model,
+                  "a checkpoint for which a keystroke in a text of 800 tokens is measured too (group keys)")
+      ->check(CLI::ExistingPath);
   CLI11_PARSE(parser, argc, argv);
+  if (set_blas_defaults()) {  // as in the program; the libraries that this one is linked with have read them already
+    ::execv("/proc/self/exe", argv);
+  }
   models::set_threads(threads);
   request.marked = "bench" + (request.options.only.empty() ? "" : " --only " + request.options.only);
   if (const Status status = bench::run_groups(request, argc, argv); !status.ok()) {

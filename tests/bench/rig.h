@@ -39,6 +39,7 @@ struct Options {
   std::string only;     // rows of the groups whose name contains this; empty: all
   int repetitions = 7;  // of each measurement, in turns with its reference
   bool quick = false;   // small lengths and two repetitions: shows that the rows can be measured, not how fast
+  std::string model;    // a checkpoint for rows of real models; empty: none
   StopToken stop;
   Progress progress;
   std::function<void(const Row&)> on_row;  // each row as soon as it is measured

@@ -58,8 +58,9 @@ struct Places {
   Tested previous;
   Tested next;
   Tested first;
-  std::map<std::string, Tested> words;         // of tokens that occur at least twice behind the first
-  std::map<std::int64_t, Tested> distances{};  // without the first token
+  std::map<std::string, Tested> words;  // of tokens that occur at least twice behind the first
+  std::vector<Tested> distances{};      // without the first token: i − j = n + nearest
+  std::int64_t nearest = 0;
   std::int64_t queries = 0;
 };
 
@@ -86,6 +87,8 @@ std::vector<std::ptrdiff_t> numbered_words(const std::vector<std::string>& label
 
 Places places_of(const Field& weights, const std::vector<std::string>& labels) {
   Places places;
+  places.nearest = 1 - weights.columns;
+  places.distances.resize(static_cast<std::size_t>(std::max<std::int64_t>(weights.rows + weights.columns - 1, 0)));
   std::vector<std::string> words;
   std::vector<std::ptrdiff_t> word_of = numbered_words(labels, words);
   word_of.resize(static_cast<std::size_t>(weights.columns), -1);
@@ -113,7 +116,7 @@ Places places_of(const Field& weights, const std::vector<std::string>& labels) {
       }
       const auto weight = static_cast<double>(weights.at(query, key));
       if (key > 0) {
-        places.distances[query - key].add(weight, uniform);
+        places.distances[static_cast<std::size_t>(query - key - places.nearest)].add(weight, uniform);
       }
       if (const std::ptrdiff_t word = word_of[static_cast<std::size_t>(key)]; word >= 0) {
         share[static_cast<std::size_t>(word)] += weight;
@@ -142,26 +145,26 @@ Places places_of(const Field& weights, const std::vector<std::string>& labels) {
 }
 
 std::optional<Finding> peak_of(const Places& places) {
-  const std::pair<const std::int64_t, Tested>* best = nullptr;
+  const Tested* best = nullptr;
   double second = 0;
-  for (const auto& each : places.distances) {
-    if (!each.second.passes(0, kLeastQueriesOfPeak)) {
+  for (const Tested& each : places.distances) {
+    if (!each.passes(0, kLeastQueriesOfPeak)) {
       continue;
     }
-    if (best == nullptr || each.second.times() > best->second.times()) {
-      second = best == nullptr ? 0 : best->second.times();
+    if (best == nullptr || each.times() > best->times()) {
+      second = best == nullptr ? 0 : best->times();
       best = &each;
     } else {
-      second = std::max(second, each.second.times());
+      second = std::max(second, each.times());
     }
   }
-  if (best == nullptr || best->second.times() < kLeastTimes || second > kRunnerUp * best->second.times()) {
+  if (best == nullptr || best->times() < kLeastTimes || second > kRunnerUp * best->times()) {
     return std::nullopt;
   }
   Finding peak;
   peak.kind = Finding::Kind::kPeak;
-  peak.times = best->second.times();
-  peak.distance = best->first;
+  peak.times = best->times();
+  peak.distance = places.nearest + (best - places.distances.data());
   return peak;
 }
 
@@ -188,27 +191,29 @@ bool of_tokens(const Field& field) {
   return single(field.row_axis) && single(field.column_axis);
 }
 
-// The smallest and largest value at each i − j.
+// The smallest and largest value at an i − j.
 struct Spread {
+  std::int64_t distance = 0;
   float low = 0;
   float high = 0;
   std::int64_t cells = 0;
 };
-std::map<std::int64_t, Spread> spreads_of(const Field& field) {
-  std::map<std::int64_t, Spread> spreads;
+// Of each distance with a finite value, the smallest first.
+std::vector<Spread> spreads_of(const Field& field) {
   const auto offset = static_cast<std::int64_t>(field.row_axis.first - field.column_axis.first);
+  std::vector<Spread> spreads(static_cast<std::size_t>(std::max<std::int64_t>(field.rows + field.columns - 1, 0)));
   for (std::int64_t row = 0; row < field.rows; ++row) {
     for (std::int64_t column = 0; column < field.columns; ++column) {
       const float value = field.at(row, column);
       if (!std::isfinite(value)) {
         continue;
       }
-      const auto [at, added] = spreads.try_emplace(row - column + offset, Spread{value, value, 0});
-      at->second.low = std::min(at->second.low, value);
-      at->second.high = std::max(at->second.high, value);
-      ++at->second.cells;
+      Spread& at = spreads[static_cast<std::size_t>(row - column + field.columns - 1)];
+      at = at.cells == 0 ? Spread{row - column + offset, value, value, 1}
+                         : Spread{at.distance, std::min(at.low, value), std::max(at.high, value), at.cells + 1};
     }
   }
+  std::erase_if(spreads, [](const Spread& each) { return each.cells == 0; });
   return spreads;
 }
 
@@ -308,7 +313,7 @@ bool depends_on_distance(const Field& field) {
   float widest = 0;
   std::int64_t compared = 0;  // distances of two cells or more
   bool first = true;
-  for (const auto& [distance, each] : spreads) {
+  for (const Spread& each : spreads) {
     low = first ? each.low : std::min(low, each.low);
     high = first ? each.high : std::max(high, each.high);
     widest = std::max(widest, each.high - each.low);
@@ -322,13 +327,13 @@ bool depends_on_distance(const Field& field) {
 
 std::optional<std::int64_t> largest_distance(const Field& field) {
   const auto spreads = spreads_of(field);
-  const auto best = std::ranges::max_element(spreads, {}, [](const auto& each) { return each.second.high; });
+  const auto best = std::ranges::max_element(spreads, {}, &Spread::high);
   if (best == spreads.end()) {
     return std::nullopt;
   }
   const bool tied = std::ranges::any_of(
-      spreads, [&](const auto& each) { return each.first != best->first && each.second.high >= best->second.low; });
-  return tied ? std::nullopt : std::optional(best->first);
+      spreads, [&](const Spread& each) { return each.distance != best->distance && each.high >= best->low; });
+  return tied ? std::nullopt : std::optional(best->distance);
 }
 
 std::optional<RowMaxima> row_maxima(const Field& field) {

@@ -10,6 +10,8 @@ namespace locus::workbench {
 
 namespace {
 
+// A figure of a short text comes within this time, as long as a frame does not take the cores that it needs.
+constexpr int kNearMs = 16;
 constexpr int kPatienceMs = 300;  // then the figure is dimmed, and a message says what is being computed
 constexpr std::uint32_t kHoverColor = 0xFFFFFFFF;
 constexpr std::uint32_t kPinColor = 0xFF9D2EFF;
@@ -92,6 +94,11 @@ void CanvasPresenter::watch_staleness() {
     patience_.start();
   }
   late_ = stale_.isValid() && stale_.elapsed() >= kPatienceMs;
+}
+
+int CanvasPresenter::wait_ms() {
+  watch_staleness();
+  return stale_.isValid() ? std::max(0, kNearMs - static_cast<int>(stale_.elapsed())) : 0;
 }
 
 viewport::CanvasContent CanvasPresenter::content() {

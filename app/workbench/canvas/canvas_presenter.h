@@ -28,6 +28,7 @@ class CanvasPresenter : public QObject, public viewport::ContentSource {
   void set_captions(bool shown);
 
   viewport::CanvasContent content() override;
+  int wait_ms() override;
   // The part of the latest content() that the instruments need.
   const CanvasSnapshot& snapshot() const { return snapshot_; }
 

@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "app/viewport/canvas.h"
+#include "app/viewport/draw_promptly.h"
 #include "app/workbench/window/main_window.h"
 #include "app/workbench/window/run_workbench.h"
 #include "core/base/numbers.h"
@@ -27,7 +28,8 @@ namespace {
 
 Q_LOGGING_CATEGORY(kStart, "locus.start", QtWarningMsg)
 
-// For who measures the start (QT_LOGGING_RULES="locus.start.debug=true"): when the first figure is on the canvas.
+// For who measures the start (QT_LOGGING_RULES="locus.start.debug=true"): when the window is shown, and when the
+// first figure is on the canvas.
 void report_first_figure(viewport::Canvas* canvas) {
   if (canvas == nullptr || !kStart().isDebugEnabled()) {
     return;
@@ -122,6 +124,7 @@ int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
       "without one, locus info, run, figure, verify, train, evaluate and bench work, and locus --figures FOLDER "
       "draws a session (locus --help)",
       options.fail);
+  viewport::draw_promptly();
   QApplication application(argc, argv);
   start.reset();
   use_plain_numbers();
@@ -143,6 +146,7 @@ int run_workbench(int& argc, char** argv, const WorkbenchOptions& options) {
   MainWindow window(options, drawn ? &vulkan : nullptr, studio);
   report_first_figure(window.canvas());
   window.show();
+  qCDebug(kStart, "window shown");
   open_after_first_frame(window, drawn);
   end_on_signals(window);
   models::never_wait_on_this_thread();
