@@ -81,6 +81,11 @@ class OpenAtlas : public Atlas {
     values.shape = tensor->shape;
     values.samples = samples.count;
     values.mean = numbers_of(file_, name);
+    if (const std::vector<double> deviations = numbers_of(file_, name + ".deviation"); !deviations.empty()) {
+      fill_packed(deviations, values);
+      fill_normal(values);
+      return values;
+    }
     fill_deviation(numbers_of(file_, name + ".squares"), values);
     if (const std::vector<double> replicates = numbers_of(file_, name + ".replicates"); !replicates.empty()) {
       for (std::size_t n = 0; n < values.mean.size(); ++n) {
@@ -103,10 +108,28 @@ class OpenAtlas : public Atlas {
   static void fill_deviation(const std::vector<double>& squares, AtlasValues& values) {
     const double count = values.samples;
     for (std::size_t n = 0; n < squares.size(); ++n) {
-      const double mean = count > 0 ? values.mean[n] / count : kNaN;
-      const double variance = (squares[n] / count - mean * mean) * count / (count - 1);
-      values.mean[n] = mean;
-      values.deviation.push_back(count > 1 && !std::isnan(mean) ? std::sqrt(std::max(variance, 0.0)) : kNaN);
+      values.deviation.push_back(atlas::deviation(values.mean[n], squares[n], count));
+      values.mean[n] = count > 0 ? values.mean[n] / count : kNaN;
+    }
+  }
+
+  // Converts the sums of packed maps (H, cells) to means (H, M, M), NaN at cells that are not kept.
+  void fill_packed(const std::vector<double>& deviations, AtlasValues& values) const {
+    const std::int64_t side = file_.info.map_size;
+    const std::int64_t heads = values.shape[0];
+    const bool causal = values.shape[1] != atlas::packed_cells(side, false);
+    const std::vector<double> sums = std::move(values.mean);
+    values.shape = {heads, side, side};
+    values.mean.assign(static_cast<std::size_t>(heads * side * side), kNaN);
+    values.deviation = values.mean;
+    std::size_t from = 0;
+    for (std::int64_t row = 0; row < heads * side; ++row) {
+      const std::int64_t cells = causal ? row % side + 1 : side;
+      for (std::int64_t column = 0; column < cells; ++column, ++from) {
+        const auto to = static_cast<std::size_t>(row * side + column);
+        values.mean[to] = values.samples > 0 ? sums[from] / values.samples : kNaN;
+        values.deviation[to] = deviations[from];
+      }
     }
   }
 
@@ -222,11 +245,19 @@ bool is_atlas(const std::filesystem::path& path) {
 
 namespace atlas {
 
+namespace {
+
+bool keeps_no_replicates(const OpenedAtlas& file, const TableName& name) {
+  const std::string tensor = tensor_name(name);
+  return file.source->find(tensor + ".interval") != nullptr || file.source->find(tensor + ".deviation") != nullptr;
+}
+
+}  // namespace
+
 bool is_compact(const std::filesystem::path& path) {
   const auto file = open_file(path);
-  return file.ok() && std::ranges::any_of(file->tables, [&](const TableName& name) {
-           return file->source->find(tensor_name(name) + ".interval") != nullptr;
-         });
+  return file.ok() &&
+         std::ranges::any_of(file->tables, [&](const TableName& name) { return keeps_no_replicates(*file, name); });
 }
 
 Result<Contents> read_contents(const std::filesystem::path& path) {
@@ -234,7 +265,7 @@ Result<Contents> read_contents(const std::filesystem::path& path) {
   Contents contents;
   for (const TableName& name : file.tables) {
     const std::string tensor = tensor_name(name);
-    if (file.source->find(tensor + ".interval") != nullptr) {
+    if (keeps_no_replicates(file, name)) {
       return bad_input("expected replicates, found intervals: a compact atlas cannot be gone on with", path.string());
     }
     contents.tables.push_back({name.statistic, name.layer, name.null, file.source->find(tensor)->shape,

@@ -38,6 +38,12 @@ double order_statistic(const std::vector<double>& sorted, double q) {
 
 }  // namespace
 
+double deviation(double sum, double squares, double samples) {
+  const double mean = sum / samples;
+  const double variance = (squares / samples - mean * mean) * samples / (samples - 1);
+  return samples > 1 && !std::isnan(mean) ? std::sqrt(std::max(variance, 0.0)) : kNaN;
+}
+
 Interval bootstrap_interval(const double* replicates, std::size_t entries, std::size_t entry,
                             const SampleCount& samples) {
   std::vector<double> means;

@@ -88,11 +88,20 @@ struct Interval {
 Interval bootstrap_interval(const double* replicates, std::size_t entries, std::size_t entry,
                             const SampleCount& samples);
 
-// Writes the file atomically. `compact` writes NAME.interval [2, …] (low, high) instead of the replicates: a small file
-// that cannot be resumed.
+// The standard deviation over so many samples, from Σ x and Σ x²; NaN of fewer than two, and of NaN.
+double deviation(double sum, double squares, double samples);
+
+// Cells that a compact file keeps of a map of so many pixels on a side: all, or those of a causal one.
+constexpr std::int64_t packed_cells(std::int64_t side, bool causal) {
+  return causal ? side * (side + 1) / 2 : side * side;
+}
+
+// Writes the file atomically. `compact` writes NAME.interval [2, …] (low, high) instead of the replicates, and of maps
+// (H, M, M), which have none, NAME and NAME.deviation as float32 (H, packed_cells()): a small file that cannot be
+// resumed.
 Status write_atlas(const std::filesystem::path& path, const Contents& contents, bool compact = false);
 
-// Whether the file, an atlas, keeps intervals instead of replicates.
+// Whether the file, an atlas, keeps intervals instead of replicates, and of maps their deviation.
 bool is_compact(const std::filesystem::path& path);
 
 // Reads a file that is not compact. Errors: open_atlas()'s; kBadInput for a compact one.
@@ -122,7 +131,7 @@ struct OpenedAtlas {
   std::map<std::string, std::string> notes;
 };
 Result<OpenedAtlas> open_file(const std::filesystem::path& path);
-// The numbers of a float64 tensor that open_file() checked; empty where it does not exist.
+// The numbers of a float64 or float32 tensor that open_file() checked; empty where it does not exist.
 std::vector<double> numbers_of(const OpenedAtlas& file, const std::string& tensor);
 
 // ---- examples

@@ -138,7 +138,8 @@ std::optional<TableName> parse_table(std::string_view name) {
   return name.empty() ? std::nullopt : std::optional(table);
 }
 
-constexpr std::array<std::string_view, 3> kParts{".squares", ".replicates", ".interval"};
+constexpr std::string_view kDeviation = ".deviation";  // of packed maps
+constexpr std::array<std::string_view, 4> kParts{".squares", ".replicates", ".interval", kDeviation};
 
 bool is_part(std::string_view name) {
   for (const std::string_view part : kParts) {
@@ -158,8 +159,10 @@ class Checker {
       if (tensor.name.starts_with(kOfExamples)) {
         continue;  // checked together
       }
-      if (tensor.dtype != DType::kF64) {
-        return bad_input("expected F64, found " + std::string(tensor.type_name()), where(tensor.name));
+      if (const DType type = is_packed(tensor.name) ? DType::kF32 : DType::kF64; tensor.dtype != type) {
+        return bad_input("expected " + std::string(type == DType::kF32 ? "F32" : "F64") + ", found " +
+                             std::string(tensor.type_name()),
+                         where(tensor.name));
       }
       LOCUS_CHECK(place(tensor));
     }
@@ -177,6 +180,14 @@ class Checker {
 
  private:
   std::string where(const std::string& tensor) const { return formats::tensor_context(file_.path, tensor); }
+
+  // Whether the tensor is one of the two of the maps of a compact file.
+  bool is_packed(std::string_view name) const {
+    if (name.ends_with(kDeviation)) {
+      name.remove_suffix(kDeviation.size());
+    }
+    return parse_table(name) && file_.source->find(std::string(name) + std::string(kDeviation)) != nullptr;
+  }
 
   Status place(const TensorInfo& tensor) {
     std::string_view name = tensor.name;
@@ -236,6 +247,16 @@ class Checker {
     if (samples == file_.samples.end()) {
       return bad_input("expected tensor samples." + counts + ", found none", where(name));
     }
+    if (file_.source->find(name + std::string(kDeviation)) != nullptr) {
+      const std::int64_t side = file_.info.map_size;
+      const bool fits = shape.size() == 2 && shape[1] > 0 &&
+                        (shape[1] == packed_cells(side, true) || shape[1] == packed_cells(side, false));
+      return fits ? check_shape(name + std::string(kDeviation), shape, 0)
+                  : bad_input("expected [heads, " + std::to_string(packed_cells(side, true)) + " or " +
+                                  std::to_string(packed_cells(side, false)) + "], the cells of a map of " +
+                                  std::to_string(side) + " pixels on a side, found " + formats::shape_text(shape),
+                              where(name));
+    }
     LOCUS_CHECK(check_shape(name + ".squares", shape, 0));
     if (file_.source->find(name + ".replicates") != nullptr) {
       const auto replicates = static_cast<std::int64_t>(samples->second.replicates.size());
@@ -259,7 +280,12 @@ const std::set<std::string> kKnown{"format",   "version", "checkpoint",  "sha256
 std::vector<double> numbers_of(const OpenedAtlas& file, const std::string& tensor) {
   const TensorInfo* const info = file.source->find(tensor);
   std::vector<double> numbers(info == nullptr ? 0 : static_cast<std::size_t>(info->elements()));
-  if (!numbers.empty()) {
+  if (!numbers.empty() && info->dtype == DType::kF32) {
+    std::vector<float> stored(numbers.size());
+    std::memcpy(stored.data(), info->storage.data() + static_cast<std::size_t>(info->offset) * sizeof(float),
+                stored.size() * sizeof(float));
+    numbers.assign(stored.begin(), stored.end());
+  } else if (!numbers.empty()) {
     std::memcpy(numbers.data(), info->storage.data() + static_cast<std::size_t>(info->offset) * sizeof(double),
                 numbers.size() * sizeof(double));
   }

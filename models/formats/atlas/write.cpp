@@ -1,5 +1,6 @@
 // Contents as a safetensors file.
 #include <array>
+#include <cmath>
 #include <list>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -66,11 +67,16 @@ class Tensors {
   void add_own(std::string name, std::vector<std::int64_t> shape, std::vector<double> numbers) {
     add(std::move(name), std::move(shape), own_.emplace_back(std::move(numbers)));
   }
+  void add_own(std::string name, std::vector<std::int64_t> shape, std::vector<float> numbers) {
+    list_.push_back({std::move(name), DType::kF32, std::move(shape),
+                     std::as_bytes(std::span<const float>(own_floats_.emplace_back(std::move(numbers))))});
+  }
   const std::vector<OutputTensor>& list() const { return list_; }
 
  private:
   std::vector<OutputTensor> list_;
   std::list<std::vector<double>> own_;  // bytes without another owner
+  std::list<std::vector<float>> own_floats_;
 };
 
 std::vector<std::int64_t> with_front(std::int64_t first, std::vector<std::int64_t> shape) {
@@ -89,8 +95,42 @@ std::vector<double> intervals_of(const Table& table, const SampleCount& samples)
   return values;
 }
 
+// The maps (H, M, M) of a compact file: their cells in float32, of causal ones those that the diagonal bounds.
+void add_packed_maps(const std::string& name, const Table& table, double samples, Tensors& tensors) {
+  const std::int64_t side = table.shape[1];
+  const auto above = [side](std::size_t n) {
+    const auto cell = static_cast<std::int64_t>(n) % (side * side);
+    return cell % side > cell / side;
+  };
+  bool causal = true;
+  for (std::size_t n = 0; n < table.sum.size() && causal; ++n) {
+    causal = !above(n) || std::isnan(table.sum[n]);
+  }
+  std::vector<float> sums;
+  std::vector<float> deviations;
+  for (std::size_t n = 0; n < table.sum.size(); ++n) {
+    if (!causal || !above(n)) {
+      sums.push_back(static_cast<float>(table.sum[n]));
+      deviations.push_back(static_cast<float>(deviation(table.sum[n], table.squares[n], samples)));
+    }
+  }
+  const std::vector<std::int64_t> shape{table.shape[0], packed_cells(side, causal)};
+  tensors.add_own(name, shape, std::move(sums));
+  tensors.add_own(name + ".deviation", shape, std::move(deviations));
+}
+
 Status add_table(const Contents& contents, const Table& table, bool compact, Tensors& tensors) {
   const std::string name = tensor_name({table.statistic, table.layer, table.null});
+  const auto samples = contents.samples.find(samples_name(samples_of(table.statistic), table.null));
+  if (compact && samples == contents.samples.end()) {
+    return internal("atlas: " + name + " has no count of samples");
+  }
+  const std::int64_t side = contents.info.map_size;
+  if (compact && table.replicates.empty() && table.shape.size() == 3 && table.shape[1] == side &&
+      table.shape[2] == side) {
+    add_packed_maps(name, table, samples->second.count, tensors);
+    return {};
+  }
   tensors.add(name, table.shape, table.sum);
   tensors.add(name + ".squares", table.shape, table.squares);
   if (table.replicates.empty()) {
@@ -99,10 +139,6 @@ Status add_table(const Contents& contents, const Table& table, bool compact, Ten
   if (!compact) {
     tensors.add(name + ".replicates", with_front(contents.info.replicates, table.shape), table.replicates);
     return {};
-  }
-  const auto samples = contents.samples.find(samples_name(samples_of(table.statistic), table.null));
-  if (samples == contents.samples.end()) {
-    return internal("atlas: " + name + " has no count of samples");
   }
   tensors.add_own(name + ".interval", with_front(2, table.shape), intervals_of(table, samples->second));
   return {};

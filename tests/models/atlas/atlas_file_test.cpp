@@ -259,6 +259,65 @@ TEST_F(AtlasFile, CompactFilesKeepIntervalsAlone) {
   EXPECT_FALSE(models::atlas::read_contents(path()).ok());
 }
 
+// A compact file keeps of a causal map the cells below the diagonal, in float32.
+TEST_F(AtlasFile, CompactMapsAreTheSame) {
+  const std::int64_t side = contents_.info.map_size;
+  for (const bool causal : {true, false}) {
+    SetUp();
+    Table map;
+    map.statistic = "mean-map";
+    map.layer = 1;
+    map.shape = {2, side, side};
+    for (std::int64_t n = 0; n < 2 * side * side; ++n) {
+      const std::int64_t cell = n % (side * side);
+      const bool kept = !causal || cell % side <= cell / side;
+      const double x = 0.001 * static_cast<double>(n + 1);
+      map.sum.push_back(kept ? 5 * x : kNaN);
+      map.squares.push_back(kept ? 5 * x * x + 4e-4 : kNaN);
+    }
+    contents_.tables.push_back(map);
+    write();
+    const AtlasValues before = models::open_atlas(path()).value()->values("mean-map", 1).value();
+    write(true);
+    const auto compact = models::open_atlas(path());
+    ASSERT_TRUE(compact.ok()) << compact.error().describe();
+    const AtlasValues after = (*compact)->values("mean-map", 1).value();
+    ASSERT_EQ(after.shape, before.shape);
+    for (std::size_t n = 0; n < before.mean.size(); ++n) {
+      ASSERT_EQ(std::isnan(after.mean[n]), std::isnan(before.mean[n])) << n;
+      if (!std::isnan(before.mean[n])) {
+        EXPECT_NEAR(after.mean[n], before.mean[n], 1e-7 * before.mean[n]);
+        EXPECT_NEAR(after.deviation[n], 0.01, 1e-6);
+        EXPECT_NEAR(after.high[n] - after.low[n], before.high[n] - before.low[n], 1e-7);
+      }
+    }
+    const auto cells = static_cast<std::uint64_t>(models::atlas::packed_cells(side, causal));
+    EXPECT_EQ(formats::open_tensors(path()).value()->find("layers.1.mean-map.deviation")->shape,
+              (std::vector<std::int64_t>{2, static_cast<std::int64_t>(cells)}));
+    EXPECT_TRUE(models::atlas::is_compact(path()));
+    EXPECT_FALSE(models::atlas::read_contents(path()).ok());
+  }
+}
+
+TEST_F(AtlasFile, RefusesPackedMapsThatAreWrong) {
+  const auto with = [&](std::int64_t cells, formats::DType type, const char* second) {
+    return error_after([&](Tensors& tensors, auto& /*metadata*/) {
+      const auto bytes = static_cast<std::size_t>(2 * cells) * (type == formats::DType::kF32 ? 4 : 8);
+      for (const char* name : {"layers.1.mean-map", second}) {
+        tensors[name] = {name, type, {2, cells}, std::vector<std::byte>(bytes)};
+      }
+    });
+  };
+  const std::int64_t side = contents_.info.map_size;
+  const char* deviation = "layers.1.mean-map.deviation";
+  EXPECT_EQ(with(models::atlas::packed_cells(side, true), formats::DType::kF32, deviation), "");
+  EXPECT_NE(with(3, formats::DType::kF32, deviation).find("pixels on a side, found [2, 3]"), std::string::npos);
+  EXPECT_NE(with(side * side, formats::DType::kF64, deviation).find("expected F32, found F64"), std::string::npos);
+  EXPECT_NE(with(side * side, formats::DType::kF32, "layers.1.other.deviation").find("expected F64, found F32"),
+            std::string::npos);
+  EXPECT_NE(with(2, formats::DType::kF32, "axes.x.deviation").find("expected F64, found F32"), std::string::npos);
+}
+
 TEST_F(AtlasFile, TellsWhatIsWrong) {
   contents_.tables[0].shape = {3};
   contents_.tables[0].sum.resize(3);
