@@ -23,8 +23,8 @@ enum class KnockOutMeasure {
 // (L, H) each; NaN where a layer has no heads.
 struct KnockOutEffects {
   Field effect;
-  // The standard error of a mean change of loss over the T − 1 tokens, whose changes are taken pair by pair: s/√(T −
-  // 1). Empty for other measures, and of fewer than two changes.
+  // The standard error of a mean change of loss over n tokens, whose changes are taken pair by pair: s/√n; n is T − 1
+  // where all positions are measured. Empty for other measures, and of fewer than two changes.
   Field error;
 };
 
@@ -33,6 +33,9 @@ struct KnockOutOptions {
   KnockOutMeasure measure = KnockOutMeasure::kLoss;
   std::int64_t token = -1;     // kLogit: an id (an image's class); −1: the likeliest of the unedited run
   std::int64_t position = -1;  // kLogit: of the query that predicts it; −1: the last
+  // kLoss, kKl of a text: means over so many of its positions, spread evenly; 0: over all. A large vocabulary's outputs
+  // take most of the time.
+  std::int64_t positions = 0;
   // Told by knock_out() the heads that are done, now and then; the others are NaN. Not by models of another machine,
   // which give all heads at once.
   std::function<void(const KnockOutEffects&)> so_far = {};
@@ -40,8 +43,8 @@ struct KnockOutOptions {
 
 // The effects on the run that `trace` is of, with the model's own edits; each head's run takes over the layers below
 // it. Errors: kUnsupported for traces of files, for models without a head, for a loss of models that do not predict the
-// next token, and for what an encoding cannot take (content); kBadInput for a token or position that does not exist;
-// kTooLarge where logits of every token do not fit; kCancelled.
+// next token, and for what an encoding cannot take (content); kBadInput for a token or position that does not exist,
+// and for fewer than 0 positions; kTooLarge where logits of every token do not fit; kCancelled.
 Result<KnockOutEffects> knock_out(const Model& model, const Trace& trace, const KnockOutOptions& options,
                                   StopToken stop = {}, const Progress& progress = {});
 

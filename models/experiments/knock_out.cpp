@@ -43,12 +43,42 @@ Effect paired(const at::Tensor& all) {
   return {mean, std::sqrt((changes - mean).square().sum().item<double>() / (count - 1) / count)};
 }
 
+// So many of the tokens whose predictions are measured, spread evenly: the position in the middle of each stretch.
+// Undefined: all of them. (P) int64.
+at::Tensor measured_positions(const Rerun& run, const KnockOutOptions& options) {
+  if (options.positions == 0 || options.measure == KnockOutMeasure::kLogit || run.transformer.spec().is_image()) {
+    return {};
+  }
+  std::vector<double> left_out(static_cast<std::size_t>(run.length()));
+  std::vector<std::int64_t> all;
+  const bool loss = options.measure == KnockOutMeasure::kLoss;
+  const std::int64_t end = run.length() - (loss ? 1 : 0);
+  if (loss) {
+    leave_out_cells(run.data.images, left_out.data(), end);
+  }
+  for (std::int64_t n = 0; n < end; ++n) {
+    if (!std::isnan(left_out[static_cast<std::size_t>(n)])) {
+      all.push_back(n);
+    }
+  }
+  const auto count = static_cast<std::int64_t>(all.size());
+  if (options.positions >= count) {
+    return {};
+  }
+  std::vector<std::int64_t> chosen;
+  for (std::int64_t n = 0; n < options.positions; ++n) {
+    chosen.push_back(all[static_cast<std::size_t>((2 * n + 1) * count / (2 * options.positions))]);
+  }
+  return at::tensor(chosen, at::kLong);
+}
+
 // The quantity read from a run's stream (R, C) before the head. Rows of a large vocabulary are never held whole.
 class Probe {
  public:
-  static Result<Probe> make(const Rerun& run, const KnockOutOptions& options, at::Tensor unedited,
+  static Result<Probe> make(const Rerun& run, const KnockOutOptions& options, const at::Tensor& unedited,
                             const StopToken& stop) {
-    Probe made(run, options, std::move(unedited), stop);
+    Probe made(run, options, measured_positions(run, options), stop);
+    made.unedited_ = made.read(unedited);
     if (options.measure == KnockOutMeasure::kLoss) {
       LOCUS_TRY(const at::Tensor losses, made.losses(made.unedited_.unsqueeze(0)));
       made.own_losses_ = losses[0];
@@ -68,8 +98,11 @@ class Probe {
     return shared ? std::max<std::int64_t>(kMaxOutputRows / std::max<std::int64_t>(unedited_.size(0), 1), 1) : 1;
   }
   // One for each run. Errors: output_sums()'s.
-  Result<std::vector<Effect>> operator()(const std::vector<at::Tensor>& streams) const {
+  Result<std::vector<Effect>> operator()(std::vector<at::Tensor> streams) const {
     std::vector<Effect> effects;
+    for (at::Tensor& stream : streams) {
+      stream = read(stream);
+    }
     if (options_.measure == KnockOutMeasure::kLoss) {
       LOCUS_TRY(const at::Tensor edited, losses(at::stack(streams)));
       for (std::int64_t n = 0; n < edited.size(0); ++n) {
@@ -94,12 +127,20 @@ class Probe {
   }
 
  private:
-  Probe(const Rerun& run, KnockOutOptions options, at::Tensor unedited, StopToken stop)
+  Probe(const Rerun& run, KnockOutOptions options, at::Tensor positions, StopToken stop)
       : run_(&run),
         options_(std::move(options)),
         image_(run.transformer.spec().is_image()),
-        unedited_(std::move(unedited)),
+        positions_(std::move(positions)),
         stop_(std::move(stop)) {}
+
+  // The rows of a stream that are measured.
+  at::Tensor read(const at::Tensor& stream) const {
+    if (positions_.defined()) {
+      return stream.index_select(0, positions_.to(stream.device()));
+    }
+    return options_.measure == KnockOutMeasure::kLoss ? stream.slice(0, 0, stream.size(0) - 1) : stream;
+  }
 
   // (V) of the last row that was read, or (classes) of an image.
   Result<at::Tensor> last_logits(const at::Tensor& stream) const {
@@ -109,15 +150,16 @@ class Probe {
     return logits[-1];
   }
   double share(const at::Tensor& logits) const { return logits.to(at::kDouble).log_softmax(-1)[token_].item<double>(); }
-  // (N, T − 1) float64, as token_losses() has them, of streams (N, T, C).
-  Result<at::Tensor> losses(const at::Tensor& streams) const {
-    const std::int64_t runs = streams.size(0);
-    const std::int64_t count = streams.size(1) - 1;
-    const at::Tensor read = streams.slice(1, 0, count).reshape({runs * count, streams.size(2)});
-    const at::Tensor next = run_->batch.ids[0].slice(0, 1).repeat({runs});
-    LOCUS_TRY(const OutputSums sums, output_sums(run_->transformer, read, {.ids = next, .stop = stop_}));
+  // (N, P) float64, as token_losses() has them, of the rows (N, P, C) of streams that are measured.
+  Result<at::Tensor> losses(const at::Tensor& rows) const {
+    const std::int64_t runs = rows.size(0);
+    const std::int64_t count = rows.size(1);
+    const at::Tensor after = run_->batch.ids[0].slice(0, 1);
+    const at::Tensor next = positions_.defined() ? after.index_select(0, positions_.to(after.device())) : after;
+    LOCUS_TRY(const OutputSums sums, output_sums(run_->transformer, rows.reshape({runs * count, rows.size(2)}),
+                                                 {.ids = next.repeat({runs}), .stop = stop_}));
     at::Tensor found = (sums.log_sum_exp - sums.own.to(at::kDouble)).view({runs, count});
-    for (std::int64_t n = 0; n < runs; ++n) {
+    for (std::int64_t n = 0; n < runs && !positions_.defined(); ++n) {
       leave_out_cells(run_->data.images, found[n].data_ptr<double>(), count);
     }
     return found;
@@ -126,10 +168,11 @@ class Probe {
   const Rerun* run_;
   KnockOutOptions options_;
   bool image_;
-  at::Tensor unedited_;  // (R, C)
+  at::Tensor positions_;  // (P); undefined: all
+  at::Tensor unedited_;   // (P, C)
   StopToken stop_;
   std::int64_t token_ = 0;
-  at::Tensor own_losses_;  // (T − 1) float64
+  at::Tensor own_losses_;  // (P) float64
   at::Tensor own_logits_;  // (classes) of an image
   double own_share_ = 0;
 };
@@ -137,6 +180,10 @@ class Probe {
 Status check(const Rerun& run, const KnockOutOptions& options) {
   const ModelInfo& info = run.loaded.info();
   const std::int64_t length = run.length();
+  if (options.positions < 0) {
+    return bad_input("knock-out: expected 0 positions, for all of them, or more, found " +
+                     std::to_string(options.positions));
+  }
   if (options.measure == KnockOutMeasure::kLoss && (!info.causal || info.image || length < 2)) {
     return info.causal && !info.image
                ? bad_input("knock-out: expected at least two tokens, of which the first predicts, found one")
@@ -184,7 +231,7 @@ Result<KnockOutEffects> effects_of(const Rerun& run, const KnockOutOptions& opti
 
   KnockOutEffects made{layer_head_field(info.layers, info.heads, ""), {}};
   std::fill(made.effect.values.begin(), made.effect.values.end(), std::numeric_limits<float>::quiet_NaN());
-  if (options.measure == KnockOutMeasure::kLoss && run.length() > 2) {
+  if (options.measure == KnockOutMeasure::kLoss && run.length() > 2 && options.positions != 1) {
     made.error = made.effect;
   }
   for (std::int64_t layer = 0; layer < info.layers; ++layer) {

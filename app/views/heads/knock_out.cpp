@@ -23,7 +23,8 @@ struct KnockOutKey {
   models::KnockOutMeasure measure = models::KnockOutMeasure::kLoss;
   std::string token;
   std::int64_t at = -1;
-  std::int64_t null = 0;  // shuffled copies
+  std::int64_t positions = 0;  // 0: all
+  std::int64_t null = 0;       // shuffled copies
   std::int64_t seed = 1;
   std::string folder;  // of texts; empty: the input
 
@@ -124,6 +125,11 @@ class KnockOut final : public MeasuredView<KnockOutKey, KnockedOut> {
                          "the likeliest"),
                    whole("at", "Position", "For logit: the position that predicts the token; -1: the last", -1, -1,
                          1 << 20, "last"),
+                   whole(
+                       "positions", "Positions measured",
+                       "For loss and kl: the mean is taken over so many of the text's positions, spread evenly, which "
+                       "saves time with a large vocabulary; 0: all",
+                       0, 0, 1 << 20, "all"),
                    whole("null", "Shuffled copies",
                          "Number of copies of the text with shuffled tokens (of an image: patches) on which the same "
                          "is measured: a stroke marks cells within their 95 % range; 0: none",
@@ -146,6 +152,7 @@ Result<KnockOutKey> KnockOut::measure_key(const ViewInput& input, std::size_t co
   key.measure = measure == "kl"      ? models::KnockOutMeasure::kKl
                 : measure == "logit" ? models::KnockOutMeasure::kLogit
                                      : models::KnockOutMeasure::kLoss;
+  key.positions = option<std::int64_t>(input, "positions");
   key.null = option<std::int64_t>(input, "null");
   key.folder = option<std::string>(input, "texts");
   if (key.null == 1) {
@@ -158,17 +165,20 @@ Result<KnockOutKey> KnockOut::measure_key(const ViewInput& input, std::size_t co
   } else if (!token.empty() || at != -1) {
     return usage("knock-out: token and at are of measure=logit, found measure=" + measure);
   }
+  if (key.measure == models::KnockOutMeasure::kLogit && key.positions > 0) {
+    return usage("knock-out: positions is of measure=loss and kl, found measure=logit");
+  }
   return key;
 }
 
-// The mean over texts, how they spread, and the 95 % interval of that mean.
-void average(const std::vector<models::KnockOutEffects>& effects, std::int64_t tokens, KnockedOut& made) {
+// The mean over texts, how they spread, and the 95 % interval of that mean; of one text over so many changes of loss.
+void average(const std::vector<models::KnockOutEffects>& effects, std::int64_t changes, KnockedOut& made) {
   const auto count = static_cast<double>(effects.size());
   made.effect = effects.front().effect;
   if (effects.size() == 1) {
     made.margin = effects.front().error;
     for (float& each : made.margin.values) {
-      each *= static_cast<float>(analysis::t_quantile(tokens - 2));  // of T − 1 changes
+      each *= static_cast<float>(analysis::t_quantile(changes - 1));
     }
     return;
   }
@@ -206,7 +216,9 @@ double map_ms(const KnockOutKey& key, const models::Model& model, std::int64_t t
   const models::RunOptions all{.keep = {}, .all_logits = true};
   const double run = models::run_estimate(model, tokens, last).time_ms;
   const bool one = key.measure == models::KnockOutMeasure::kLogit || info.image;
-  const double outputs = one ? 0 : std::max(models::run_estimate(model, tokens, all).time_ms - run, 0.0);
+  const double share =
+      key.positions > 0 ? std::min(1.0, static_cast<double>(key.positions) / static_cast<double>(tokens)) : 1;
+  const double outputs = one ? 0 : share * std::max(models::run_estimate(model, tokens, all).time_ms - run, 0.0);
   return run + outputs + layers * static_cast<double>(info.heads) * (run * (layers + 1) / (2 * layers) + outputs);
 }
 
@@ -222,7 +234,7 @@ Result<KnockedOut> KnockOut::measure_in_parts(const KnockOutKey& key, const Meas
                                               const SoFar& so_far) const {
   constexpr double kLongMs = 1000;  // from which on the estimate is said before anything is measured
   const models::Model& model = *context.column.model;
-  models::KnockOutOptions options{key.to, key.measure, -1, key.at};
+  models::KnockOutOptions options{key.to, key.measure, -1, key.at, key.positions};
   if (!key.token.empty()) {
     LOCUS_TRY(options.token, models::token_named(model, key.token));
   }
@@ -258,7 +270,8 @@ Result<KnockedOut> KnockOut::measure_in_parts(const KnockOutKey& key, const Meas
   }
   KnockedOut made;
   made.texts = count;
-  average(effects, texts->front()->length(), made);
+  const std::int64_t changes = texts->front()->length() - 1;
+  average(effects, key.positions > 0 ? std::min(key.positions, changes) : changes, made);
   if (so_far && key.null > 0) {
     KnockedOut part = made;
     part.missing = "the shuffled copies are still to come";
@@ -383,7 +396,10 @@ std::string largest_text(const KnockedOut& made) {
 // The note under the map, which names no effect that is marked.
 std::string note_of(const KnockedOut& made, const KnockOutKey& key) {
   const std::string largest = largest_text(made);
-  return joined_notes(made.missing, joined_notes(largest.empty() ? "" : "largest: " + largest, marks_note(made, key)));
+  const std::string sampled =
+      key.positions > 0 ? "over at most " + std::to_string(key.positions) + " positions of the text" : "";
+  return joined_notes(joined_notes(made.missing, sampled),
+                      joined_notes(largest.empty() ? "" : "largest: " + largest, marks_note(made, key)));
 }
 
 // "change of loss (nats a token): largest of head 3.2, 0.562 ± 0.10; 3 of 16 heads are outside the null".

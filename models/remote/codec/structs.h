@@ -541,6 +541,7 @@ void members(Structs, Is<models::KnockOutOptions> auto& x, auto& visit) {
   visit("measure", x.measure);
   visit("token", x.token);
   visit("position", x.position);
+  visit("positions", x.positions);
 }
 void members(Structs, Is<models::KnockOutEffects> auto& x, auto& visit) {
   visit("effect", x.effect);

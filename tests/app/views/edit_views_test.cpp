@@ -99,6 +99,7 @@ TEST(EditViews, KnockOutSaysWhatItCannotMeasure) {
   };
   refused({{"at", std::int64_t{3}}}, ErrorCode::kUsage);
   refused({{"null", std::int64_t{1}}}, ErrorCode::kUsage);
+  refused({{"measure", std::string("logit")}, {"positions", std::int64_t{8}}}, ErrorCode::kUsage);
   refused({{"texts", std::string("/no/such/folder")}}, ErrorCode::kBadInput);
   refused({{"measure", std::string("logit")}, {"token", std::string("two words of it")}}, ErrorCode::kUsage);
   refused({{"measure", std::string("logit")}, {"token", std::string("999999")}}, ErrorCode::kBadInput);

@@ -71,6 +71,39 @@ TEST(KnockOut, IsTheEffectOfAWholeRun) {
   }
 }
 
+// Of five positions of the text: the mean of theirs, and its error.
+TEST(KnockOut, ReadsSomePositions) {
+  const auto model = bundled("text-rope");
+  const auto column = column_of(model, kCatSentence);
+  const at::Tensor before = log_shares(*model);
+  const at::Tensor after = log_shares(*with_edit(model, "head 1.2 zero"));
+  const at::Tensor losses = changes(before, after, *column.trace);
+  const at::Tensor divergences = (before.exp() * (before - after)).sum(1);
+  const auto some = [](const at::Tensor& all) {
+    std::vector<std::int64_t> at;
+    for (std::int64_t n = 0; n < 5; ++n) {
+      at.push_back((2 * n + 1) * all.size(0) / 10);
+    }
+    return all.index_select(0, at::tensor(at, at::kLong));
+  };
+  models::KnockOutOptions options;
+  options.positions = 5;
+  const auto loss = models::knock_out(*model, *column.trace, options);
+  ASSERT_TRUE(loss.ok()) << loss.error().describe();
+  EXPECT_NEAR(loss->effect.at(1, 2), some(losses).mean().item<double>(), kEffectTolerance);
+  EXPECT_NEAR(loss->error.at(1, 2), some(losses).std().item<double>() / std::sqrt(5.0), kEffectTolerance);
+  EXPECT_EQ(models::knock_out_shuffled(*model, *column.trace, options, 2, 1)->size(), 2U);
+  options.measure = models::KnockOutMeasure::kKl;
+  EXPECT_NEAR(models::knock_out(*model, *column.trace, options)->effect.at(1, 2),
+              some(divergences).mean().item<double>(), kEffectTolerance);
+  // As many as there are, or more, are all of them.
+  options.positions = losses.size(0) + 1;
+  EXPECT_NEAR(models::knock_out(*model, *column.trace, options)->effect.at(1, 2), divergences.mean().item<double>(),
+              kEffectTolerance);
+  options.positions = -1;
+  EXPECT_EQ(models::knock_out(*model, *column.trace, options).error().code, ErrorCode::kBadInput);
+}
+
 // Heads are told as they come, as they stay.
 TEST(KnockOut, TellsHeadsAsTheyCome) {
   const auto model = bundled("text-rope");
