@@ -97,8 +97,14 @@ void CanvasPresenter::watch_staleness() {
 }
 
 int CanvasPresenter::wait_ms() {
-  watch_staleness();
-  return stale_.isValid() ? std::max(0, kNearMs - static_cast<int>(stale_.elapsed())) : 0;
+  if (!figure_.is_stale()) {
+    put_off_.invalidate();
+    return 0;
+  }
+  if (!put_off_.isValid()) {
+    put_off_.start();
+  }
+  return static_cast<int>(std::max<qint64>(0, kNearMs - put_off_.elapsed()));
 }
 
 viewport::CanvasContent CanvasPresenter::content() {

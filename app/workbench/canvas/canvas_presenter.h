@@ -47,7 +47,8 @@ class CanvasPresenter : public QObject, public viewport::ContentSource {
   CanvasSnapshot snapshot_;
   QElapsedTimer stale_;  // runs while the figure is out of date, over any number of runs
   QTimer patience_;
-  bool late_ = false;  // out of date for so long that the figure is dimmed
+  QElapsedTimer put_off_;  // runs since the first frame that was put off for the figure that is due
+  bool late_ = false;      // out of date for so long that the figure is dimmed
   bool dark_ = false;
   double scale_ = 1;
   bool captions_ = true;
