@@ -50,14 +50,15 @@ Tree fields_tree(const State& state, const std::vector<FieldOf<State>>& fields) 
   Tree object = Tree::object();
   for (const FieldOf<State>& field : fields) {
     const auto value = field.get(state);
-    if (!value && !field.unset) {
+    const std::optional<SettingValue> written = value ? value : field.unset;
+    if (!written) {
       continue;
     }
     Tree* place = &object;
     for (const std::string_view name : split(field.parameter.name, ".")) {
       place = &(*place)[name];
     }
-    *place = to_tree(field.group, field.one_group, value ? *value : *field.unset);
+    *place = to_tree(field.group, field.one_group, *written);
   }
   return object;
 }

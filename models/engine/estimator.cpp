@@ -119,10 +119,11 @@ RunBytes run_bytes(const transformer::Transformer& model, std::int64_t length, c
   // A stage before has four times the patches; its windows are small beside what the layers make of them.
   const std::vector<transformer::StageSpec>& before = spec.image.before;
   double patches = tokens;
-  for (auto stage = before.rbegin(); stage != before.rend(); ++stage) {
+  for (std::size_t n = before.size(); n-- > 0;) {
     patches *= 4;
-    for (const transformer::LayerSpec& layer : stage->layers) {
-      const double widths = 9 * static_cast<double>(stage->width) + 3 * static_cast<double>(layer.feed_forward.inner);
+    for (const transformer::LayerSpec& layer : before[n].layers) {
+      const double widths =
+          9 * static_cast<double>(before[n].width) + 3 * static_cast<double>(layer.feed_forward.inner);
       working = std::max(working, patches * widths);
     }
   }

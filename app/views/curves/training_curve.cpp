@@ -27,7 +27,7 @@ struct Training {
     std::string name;
     std::vector<double> at, value;
   };
-  std::vector<SplitCurve> splits = {};
+  std::vector<SplitCurve> splits;
 };
 
 constexpr std::string_view kTrainingHeader = "step,loss,learning_rate,validation";

@@ -251,7 +251,7 @@ Result<Data> Positions::data(const ViewInput& input) const {
 
 Result<DataParts> Positions::data_parts(const ViewInput& input) const {
   if (shows_table(input)) {
-    return View::data_parts(input);
+    return View::data_parts(input);  // NOLINT(bugprone-parent-virtual-call): a table is no map
   }
   if (!shows_vectors(input)) {
     return ContextualMap::data_parts(input);
@@ -296,7 +296,7 @@ std::vector<Place> Positions::places(const ViewInput& input, const Selection& se
   for (std::size_t n = 0; n < input.columns.size(); ++n) {
     const auto strip = strip_of(input, input.columns[n]);
     const std::int64_t key = strip && selection.key ? own_key(input, *selection.key, input.columns[n]) : kNone;
-    if (key != kNone && strip->keys.contains(key)) {
+    if (strip && key != kNone && strip->keys.contains(key)) {
       places.push_back({maps_of(input) + n, cell_interval(key), {0, static_cast<double>(kStripRows)}});
     }
   }

@@ -59,7 +59,7 @@ struct Places {
   Tested next;
   Tested first;
   std::map<std::string, Tested> words;  // of tokens that occur at least twice behind the first
-  std::vector<Tested> distances{};      // without the first token: i − j = n + nearest
+  std::vector<Tested> distances;        // without the first token: i − j = n + nearest
   std::int64_t nearest = 0;
   std::int64_t queries = 0;
 };

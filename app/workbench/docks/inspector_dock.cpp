@@ -50,6 +50,13 @@ struct FittedValues {
   int width = 0;
 };
 
+std::optional<float> drawn_value(const Cell& cell) {
+  if (!cell.drawn) {
+    return std::nullopt;
+  }
+  return cell.drawn->value;
+}
+
 FittedValues fitted(const QTableWidget* table, const std::vector<Cell>& cells, int most_digits) {
   const int room = room_of_value(table, static_cast<int>(cells.size()));
   FittedValues values{most_digits, 0};
@@ -63,7 +70,7 @@ FittedValues fitted(const QTableWidget* table, const std::vector<Cell>& cells, i
       for (const Cell::Value& each : cell.values) {
         widen(each.value);
       }
-      widen(cell.drawn ? std::optional(cell.drawn->value) : std::nullopt);
+      widen(drawn_value(cell));
     }
     if (values.digits == 1 || values.width <= room) {
       return values;
@@ -231,7 +238,7 @@ std::vector<InspectorDock::CellRow> InspectorDock::cell_rows() const {
       put_value(kFirstValueRow + row, cell.values[static_cast<std::size_t>(row)].value);
     }
     put(kEncodingRow, qt(cell.encoding));
-    put_value(kDrawnRow, cell.drawn ? std::optional(cell.drawn->value) : std::nullopt);
+    put_value(kDrawnRow, drawn_value(cell));
   }
   const auto columns_shown = studio_.checkpoints().shown();
   const auto any = [&](const auto& has) {

@@ -240,7 +240,7 @@ std::vector<FileRow> read_rows(const Node& node) {
       }
     }
     const bool several =
-        value.value().is_list() && !value.value().items().empty() && (value.value().items().front().is_list());
+        value.value().is_list() && !value.value().items().empty() && value.value().items().front().is_list();
     if (several) {
       value.each([&](const Node& item) { row.names.push_back(read_name(item, parameter)); });
     } else if (!value.value().is_null()) {
