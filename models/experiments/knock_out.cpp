@@ -46,7 +46,7 @@ Effect paired(const at::Tensor& all) {
 // So many of the tokens whose predictions are measured, spread evenly: the position in the middle of each stretch.
 // Undefined: all of them. (P) int64.
 at::Tensor measured_positions(const Rerun& run, const KnockOutOptions& options) {
-  if (options.positions == 0 || options.measure == KnockOutMeasure::kLogit || run.transformer.spec().is_image()) {
+  if (options.positions == 0) {
     return {};
   }
   std::vector<double> left_out(static_cast<std::size_t>(run.length()));
@@ -183,6 +183,10 @@ Status check(const Rerun& run, const KnockOutOptions& options) {
   if (options.positions < 0) {
     return bad_input("knock-out: expected 0 positions, for all of them, or more, found " +
                      std::to_string(options.positions));
+  }
+  if (options.positions > 0 && (info.image || options.measure == KnockOutMeasure::kLogit)) {
+    return bad_input("knock-out: expected 0 positions, found " + std::to_string(options.positions) +
+                     ": they are of a text's loss and kl");
   }
   if (options.measure == KnockOutMeasure::kLoss && (!info.causal || info.image || length < 2)) {
     return info.causal && !info.image

@@ -198,7 +198,7 @@ struct Spread {
   float high = 0;
   std::int64_t cells = 0;
 };
-// Of each distance with a finite value, the smallest first.
+// Spreads of the distances with a finite value, the smallest first.
 std::vector<Spread> spreads_of(const Field& field) {
   const auto offset = static_cast<std::int64_t>(field.row_axis.first - field.column_axis.first);
   std::vector<Spread> spreads(static_cast<std::size_t>(std::max<std::int64_t>(field.rows + field.columns - 1, 0)));

@@ -71,7 +71,7 @@ TEST(KnockOut, IsTheEffectOfAWholeRun) {
   }
 }
 
-// Of five positions of the text: the mean of theirs, and its error.
+// Compares the mean over five positions of the text, and its error, with those of whole runs.
 TEST(KnockOut, ReadsSomePositions) {
   const auto model = bundled("text-rope");
   const auto column = column_of(model, kCatSentence);
@@ -100,6 +100,9 @@ TEST(KnockOut, ReadsSomePositions) {
   options.positions = losses.size(0) + 1;
   EXPECT_NEAR(models::knock_out(*model, *column.trace, options)->effect.at(1, 2), divergences.mean().item<double>(),
               kEffectTolerance);
+  options.measure = models::KnockOutMeasure::kLogit;
+  EXPECT_EQ(models::knock_out(*model, *column.trace, options).error().code, ErrorCode::kBadInput);
+  options.measure = models::KnockOutMeasure::kKl;
   options.positions = -1;
   EXPECT_EQ(models::knock_out(*model, *column.trace, options).error().code, ErrorCode::kBadInput);
 }
