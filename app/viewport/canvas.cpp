@@ -293,7 +293,12 @@ bool Canvas::event(QEvent* event) {
   switch (event->type()) {
     case QEvent::UpdateRequest:
       if (const int wait = source_ == nullptr ? 0 : source_->wait_ms(); wait > 0) {
-        QTimer::singleShot(wait, Qt::PreciseTimer, this, [this] { request_frames(); });
+        frames_wanted_ = std::max(frames_wanted_, 1);
+        QTimer::singleShot(wait, Qt::PreciseTimer, this, [this] {
+          if (frames_wanted_ > 0) {  // not drawn meanwhile, with the figure
+            request_frames(frames_wanted_);
+          }
+        });
         return true;
       }
       break;
