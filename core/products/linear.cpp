@@ -53,6 +53,11 @@ Weights weights_of(const at::Tensor& weight) {
           weight.stride(0),  weight.stride(1),  nullptr};
 }
 
+std::int64_t interleaved(const at::Tensor& weight) {
+  const Packed* const matrix = packed_of(weight);
+  return matrix != nullptr ? matrix->interleaved : 0;
+}
+
 at::Tensor packed_rows(const Packed& matrix, const at::Tensor& ids) {
   const at::Tensor wanted = ids.reshape({-1}).to(at::kLong).contiguous();
   const auto* const id = wanted.data_ptr<std::int64_t>();
@@ -139,6 +144,42 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
   }
   const at::Tensor addend = bias.defined() ? bias.to(at::kFloat).contiguous() : bias;
   return product(given, weight, addend);
+}
+
+std::vector<at::Tensor> linears(const at::Tensor& x, at::ArrayRef<Matrix> matrices) {
+  const bool one_token =
+      x.scalar_type() == at::kFloat && x.device().is_cpu() && x.numel() == x.size(-1) && !at::GradMode::is_enabled() &&
+      std::all_of(matrices.begin(), matrices.end(), [&](const Matrix& matrix) {
+        return (is_stored(matrix.weight) && matrix.weight.device().is_cpu()) || few_by_float(x, matrix.weight);
+      });
+  std::vector<at::Tensor> results;
+  if (!one_token) {
+    for (const Matrix& matrix : matrices) {
+      results.push_back(linear(x, matrix.weight, matrix.bias));
+    }
+    return results;
+  }
+  const at::Tensor given = x.contiguous();
+  std::vector<std::int64_t> shape = x.sizes().vec();
+  std::vector<TokenProduct> products;
+  std::vector<at::Tensor> biases;
+  for (const Matrix& matrix : matrices) {
+    shape.back() = matrix.weight.size(0);
+    results.push_back(at::empty(shape, x.options()));
+    biases.push_back(matrix.bias.defined() ? matrix.bias.to(at::kFloat).contiguous() : matrix.bias);
+    const bool after = interleaved(matrix.weight) > 0;  // biases are in order
+    products.push_back({weights_of(matrix.weight),
+                        biases.back().defined() && !after ? biases.back().data_ptr<float>() : nullptr,
+                        results.back().data_ptr<float>()});
+  }
+  multiply_token(products, given.data_ptr<float>());
+  for (std::size_t n = 0; n < results.size(); ++n) {
+    if (const std::int64_t heads = interleaved(matrices[n].weight); heads > 0) {
+      results[n] = ordered_outputs(results[n], heads);
+      results[n] = biases[n].defined() ? results[n] + biases[n] : results[n];
+    }
+  }
+  return results;
 }
 
 at::Tensor rows(const at::Tensor& weight, const at::Tensor& ids) {

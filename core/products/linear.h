@@ -3,6 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include <vector>
+
 namespace locus::products {
 
 // y = x·Wᵀ + b of x (…, K) float32, W (N, K) of any strides, b (N) or undefined: (…, N) float32. 16-bit W on the CPU
@@ -10,6 +12,15 @@ namespace locus::products {
 // W's type. A gradient through x, and x of another type, convert W for the call; W of x's own type is ATen's linear, but
 // for at most kMaxTokens in float32.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {});
+
+struct Matrix {
+  at::Tensor weight;  // (N, K)
+  at::Tensor bias;    // (N) or undefined
+};
+
+// linear() of the same x with several matrices of the same K: the same values. Of one token, the products of weights
+// that are read as they are run side by side (multiply_token() of products.h).
+std::vector<at::Tensor> linears(const at::Tensor& x, at::ArrayRef<Matrix> matrices);
 
 // The rows `ids` (any shape, on any device) of W (V, K), those of a 16-bit W and of one in blocks as float32: (…, K).
 at::Tensor rows(const at::Tensor& weight, const at::Tensor& ids);

@@ -3,8 +3,11 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "core/products/block_kernels.h"
 #include "core/products/rounded_kernels.h"
@@ -157,16 +160,6 @@ void multiply_many(const Weights& weights, const float* x, std::int64_t tokens, 
   }
 }
 
-// A token times rows of blocks as they are; of BlockDot and BlockToken, or RoundedDot and RoundedToken.
-template <class Dot, class Token>
-void multiply_blocks(const Weights& weights, Dot dot, const Token& token, float* y) {
-  const std::int64_t turn = turn_of(weights.outputs, 16, weights.outputs + 16);
-  at::parallel_for(0, (weights.outputs + turn - 1) / turn, 1, [&](std::int64_t first, std::int64_t last) {
-    const std::int64_t begin = first * turn;
-    dot(block_at(weights, begin, 0), std::min(last * turn, weights.outputs) - begin, weights.inputs, token, y + begin);
-  });
-}
-
 // Rows of blocks are expanded one panel of eight after another.
 void multiply_few_blocks(const Weights& weights, const float* x, std::int64_t tokens, std::int64_t x_stride, float* y,
                          std::int64_t y_stride, const Kernels& with) {
@@ -198,22 +191,116 @@ void multiply_few(const Weights& weights, const float* x, std::int64_t tokens, s
   });
 }
 
+// What a kernel reads a token as that multiplies rows where they lie; kNone: there is none for these rows.
+enum class TokenForm { kNone, kNumbers, kDigits, kBytes };
+
+TokenForm token_form(const Weights& weights, const Kernels& with) {
+  if (weights.blocks == nullptr) {
+    return weights.input_stride == 1 ? TokenForm::kNumbers : TokenForm::kNone;
+  }
+  if (&with != &kernels() || block_dot(*weights.blocks) == nullptr) {
+    return TokenForm::kNone;
+  }
+  return weights.fast && rounded_dot(*weights.blocks) != nullptr ? TokenForm::kBytes : TokenForm::kDigits;
+}
+
+// One token, each form of which is made once.
+class Token {
+ public:
+  explicit Token(const float* x) : x_(x) {}
+
+  void make(TokenForm form, const Weights& weights) {
+    if (form == TokenForm::kDigits && !digits_) {
+      digits_.emplace(x_, weights.inputs);
+    } else if (form == TokenForm::kBytes && !bytes(weights)) {
+      (rounded_group(*weights.blocks) == kSmallGroup ? small_groups_ : large_groups_)
+          .emplace(x_, weights.inputs, rounded_group(*weights.blocks));
+    }
+  }
+
+  // y[n] += Σ_k x[k] · W[n, k] for outputs [begin, end); the form was made.
+  void add(TokenForm form, const TokenProduct& product, std::int64_t begin, std::int64_t end,
+           const Kernels& with) const {
+    const Weights& weights = product.weights;
+    float* const y = product.y + begin;
+    if (form == TokenForm::kBytes) {
+      rounded_dot (*weights.blocks)(block_at(weights, begin, 0), end - begin, weights.inputs, *bytes(weights), y);
+    } else if (form == TokenForm::kDigits) {
+      block_dot (*weights.blocks)(block_at(weights, begin, 0), end - begin, weights.inputs, *digits_, y);
+    } else {
+      with.dot[static_cast<std::size_t>(weights.format)](element(weights, begin, 0), weights.output_stride, end - begin,
+                                                         x_, weights.inputs, 1, weights.inputs, y, weights.outputs);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kSmallGroup = 32;  // numbers that share a step; 256 in the others
+
+  const std::optional<RoundedToken>& bytes(const Weights& weights) const {
+    return rounded_group(*weights.blocks) == kSmallGroup ? small_groups_ : large_groups_;
+  }
+
+  const float* x_;
+  std::optional<BlockToken> digits_;
+  std::optional<RoundedToken> small_groups_;
+  std::optional<RoundedToken> large_groups_;
+};
+
+std::int64_t row_bytes(const Weights& weights) {
+  return weights.blocks != nullptr ? weights.inputs / weights.blocks->elements * weights.blocks->bytes
+                                   : weights.inputs * (weights.format == Format::kFloat ? 4 : 2);
+}
+
 }  // namespace
+
+void multiply_token(std::span<const TokenProduct> products, const float* x, const Kernels& with) {
+  Token token(x);
+  std::vector<TokenForm> forms;
+  std::int64_t bytes = 0;  // of all rows that are multiplied where they lie
+  for (const TokenProduct& product : products) {
+    const Weights& weights = product.weights;
+    forms.push_back(weights.outputs > 0 && weights.inputs > 0 ? token_form(weights, with) : TokenForm::kNone);
+    if (forms.back() == TokenForm::kNone) {
+      multiply(weights, x, 1, weights.inputs, product.bias, product.y, weights.outputs, with);
+      continue;
+    }
+    fill(product.bias, 0, weights.outputs, 1, product.y, weights.outputs);
+    token.make(forms.back(), weights);
+    bytes += weights.outputs * row_bytes(weights);
+  }
+  // Every thread reads as many bytes, in whole panels of each matrix.
+  const std::int64_t shares = at::get_num_threads();
+  at::parallel_for(0, bytes > 0 ? shares : 0, 1, [&](std::int64_t first, std::int64_t last) {
+    std::int64_t before = 0;
+    for (std::size_t n = 0; n < products.size(); ++n) {
+      if (forms[n] == TokenForm::kNone) {
+        continue;
+      }
+      const Weights& weights = products[n].weights;
+      const std::int64_t size = weights.outputs * row_bytes(weights);
+      const std::int64_t panel = forms[n] == TokenForm::kNumbers ? 8 * with.columns : 16;
+      const auto row_of = [&](std::int64_t share) {
+        const std::int64_t at = std::clamp<std::int64_t>(bytes / shares * share - before, 0, size);
+        return share == shares ? weights.outputs : std::min(round_up(at / row_bytes(weights), panel), weights.outputs);
+      };
+      if (const std::int64_t begin = row_of(first), end = row_of(last); begin < end) {
+        token.add(forms[n], products[n], begin, end, with);
+      }
+      before += size;
+    }
+  });
+}
 
 void multiply(const Weights& weights, const float* x, std::int64_t tokens, std::int64_t x_stride, const float* bias,
               float* y, std::int64_t y_stride, const Kernels& with) {
+  if (weights.outputs > 0 && weights.inputs > 0 && tokens == 1 && token_form(weights, with) != TokenForm::kNone) {
+    return multiply_token(std::array{TokenProduct{weights, bias, y}}, x, with);
+  }
   fill(bias, 0, weights.outputs, tokens, y, y_stride);
   if (weights.outputs == 0 || tokens == 0) {
     return;
   }
-  const BlockDot dot =
-      weights.blocks != nullptr && &with == &kernels() ? block_dot(*weights.blocks, used_version()) : nullptr;
-  const RoundedDot rounded = weights.fast && dot != nullptr ? rounded_dot(*weights.blocks, used_version()) : nullptr;
-  if (tokens == 1 && rounded != nullptr) {
-    multiply_blocks(weights, rounded, RoundedToken(x, weights.inputs, rounded_group(*weights.blocks)), y);
-  } else if (tokens == 1 && dot != nullptr) {
-    multiply_blocks(weights, dot, BlockToken(x, weights.inputs), y);
-  } else if (tokens <= kMaxTokens && weights.blocks != nullptr) {
+  if (tokens <= kMaxTokens && weights.blocks != nullptr) {
     multiply_few_blocks(weights, x, tokens, x_stride, y, y_stride, with);
   } else if (tokens <= kMaxTokens && (weights.input_stride == 1 || weights.output_stride == 1)) {
     multiply_few(weights, x, tokens, x_stride, y, y_stride, with);

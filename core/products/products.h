@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "core/base/block_formats.h"
 #include "core/products/kernels.h"
@@ -34,6 +35,17 @@ struct Weights {
 // y must not overlap x. `with`: the kernels to use.
 void multiply(const Weights& weights, const float* x, std::int64_t tokens, std::int64_t x_stride, const float* bias,
               float* y, std::int64_t y_stride, const Kernels& with = kernels());
+
+// One of several matrices that read the same token.
+struct TokenProduct {
+  Weights weights;
+  const float* bias = nullptr;  // (N); may be null
+  float* y = nullptr;           // (N)
+};
+
+// multiply() of one token x (K) with each of these matrices, whose K are equal: the same values bit for bit, but the
+// threads start once for all of them, and the token is rounded once.
+void multiply_token(std::span<const TokenProduct> products, const float* x, const Kernels& with = kernels());
 
 // Whether none of `count` 16-bit numbers is an infinity or NaN, on all threads. `format` must be kBfloat16 or kHalf.
 bool all_finite(const std::uint16_t* values, std::int64_t count, Format format);

@@ -2,7 +2,10 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <utility>
+#include <vector>
 
 #include "core/mixers/causal_convolution.h"
 #include "core/products/linear.h"
@@ -73,6 +76,21 @@ at::Tensor linear(const at::Tensor& x, const Linear& weights) {
   const at::Tensor& bounds = weights.bounds;
   const at::Tensor entering = at::clamp(x, bounds[0], bounds[1]);
   return at::clamp(products::linear(entering, weights.weight, weights.bias), bounds[2], bounds[3]);
+}
+
+std::vector<at::Tensor> linears(const at::Tensor& x, std::initializer_list<const Linear*> weights) {
+  const bool bounded =
+      std::any_of(weights.begin(), weights.end(), [](const Linear* each) { return each->bounds.defined(); });
+  std::vector<at::Tensor> results;
+  std::vector<products::Matrix> matrices;
+  for (const Linear* const each : weights) {
+    if (bounded) {
+      results.push_back(linear(x, *each));
+    } else {
+      matrices.push_back({each->weight, each->bias});
+    }
+  }
+  return bounded ? results : products::linears(x, matrices);
 }
 
 at::Tensor normalise(const at::Tensor& x, const NormWeights& weights, Norm norm, double eps) {
@@ -224,7 +242,13 @@ position::Projections Block::project(const at::Tensor& x, const position::Positi
     projections.query = scaled_query(own, encoding, positions);
     return projections;
   }
-  if (attention.qkv == QkvLayout::kSeparate) {
+  const bool plain = !attention.key_shift && !attention.value_shift && !attention.key_as_value;
+  if (attention.qkv == QkvLayout::kSeparate && plain) {
+    std::vector<at::Tensor> parts = linears(x, {&weights_.query, &weights_.key, &weights_.value});
+    query = std::move(parts[0]);
+    key = with_convolution(parts[1], weights_.key_convolution);
+    value = with_convolution(parts[2], weights_.value_convolution);
+  } else if (attention.qkv == QkvLayout::kSeparate) {
     query = linear(x, weights_.query);
     key = attention.key_shift ? shifted(x, earlier, weights_.key, weights_.key_shift) : linear(x, weights_.key);
     value = attention.key_as_value  ? key

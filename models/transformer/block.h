@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ struct Linear {
 
 // (…, in) · weightᵀ + bias in one product. Every product with weights goes through here.
 at::Tensor linear(const at::Tensor& x, const Linear& weights);
+// linear() of each, of the same x; of one token side by side.
+std::vector<at::Tensor> linears(const at::Tensor& x, std::initializer_list<const Linear*> weights);
 
 struct NormWeights {
   at::Tensor weight;  // undefined: 1

@@ -3,6 +3,8 @@
 #include <ATen/Parallel.h>
 
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "core/attention/lane_kernels.h"
 #include "core/products/linear.h"
@@ -87,9 +89,10 @@ at::Tensor inner_vector(const FeedForwardSpec& spec, const FeedForwardWeights& w
     const at::Tensor up = linear(x, weights.up).clamp(-spec.clamp, spec.clamp);
     return (up + 1) * gate * at::sigmoid(gate * spec.alpha);
   }
-  at::Tensor gate = linear(x, weights.gate);
-  gate = activate(spec.activation, spec.gate_factor == 1 ? gate : gate * spec.gate_factor);
-  const at::Tensor up = linear(x, weights.up);
+  const std::vector<at::Tensor> parts = linears(x, {&weights.gate, &weights.up});
+  const at::Tensor& up = parts[1];
+  at::Tensor gate = spec.gate_factor == 1 ? parts[0] : parts[0] * spec.gate_factor;
+  gate = activate(spec.activation, std::move(gate));
   return at::GradMode::is_enabled() ? gate * up : gate.mul_(up);
 }
 

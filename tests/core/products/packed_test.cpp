@@ -1,6 +1,7 @@
 // Matrices in blocks: products, rows and checks of them against the same of the expanded numbers.
 #include "core/products/packed.h"
 
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -306,6 +307,42 @@ TEST(Packed, RoundedTokensThatAreNotFiniteStaySo) {
       }
     }
   }
+}
+
+// Of one token and of two, on one thread and on three; matrices of different sizes, in blocks whose rows come in order or
+// interleaved, exact and fast, and of numbers.
+TEST(Packed, ProductsSideBySideAreThoseOfEach) {
+  const at::NoGradGuard no_grad;
+  at::manual_seed(8);
+  constexpr std::int64_t kInputs = 768;  // whole blocks of every format
+  std::vector<Matrix> matrices;
+  for (const blocks::Format* const format : all_formats()) {
+    for (const std::int64_t outputs : {4, 52}) {
+      Packed matrix = matrix_of(*format, outputs, kInputs);
+      matrix.interleaved = outputs == 52 ? 4 : 0;
+      const at::Tensor weight = packed_tensor(matrix);
+      matrices.push_back({weight, at::randn({outputs})});
+      matrices.push_back({with_fast_products(weight), {}});
+    }
+  }
+  for (const at::ScalarType type : {at::kFloat, at::kHalf, at::kBFloat16}) {
+    matrices.push_back({at::randn({300, kInputs}).to(type), at::randn({300})});
+    matrices.push_back({at::randn({kInputs, 20}).to(type).t(), {}});
+    matrices.push_back({at::randn({0, kInputs}).to(type), {}});
+  }
+  const at::Tensor x = at::randn({1, 2, kInputs});
+  const int threads = at::get_num_threads();
+  for (const int count : {1, 3}) {
+    at::set_num_threads(count);
+    for (const at::Tensor& tokens : {x, x.narrow(1, 1, 1)}) {
+      const std::vector<at::Tensor> found = linears(tokens, matrices);
+      ASSERT_EQ(found.size(), matrices.size());
+      for (std::size_t n = 0; n < found.size(); ++n) {
+        EXPECT_TRUE(at::equal(found[n], linear(tokens, matrices[n].weight, matrices[n].bias))) << n;
+      }
+    }
+  }
+  at::set_num_threads(threads);
 }
 
 // One token alone, of the formats that have fast products; bias and order of rows are as without.
