@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/attention/one_query.h"
 #include "core/attention/row_scores.h"
 #include "core/attention/tasks.h"
 
@@ -185,6 +186,11 @@ std::optional<Result<Attended>> attend_fused(const Attention& attention, const S
     return std::nullopt;
   }
   const Range rows = options.rows.empty() ? Range{0, program->length()} : options.rows;
+  if (rows.size() == 1 && !program->counts() && !options.stop.stop_requested()) {
+    if (std::optional<Attended> attended = attend_one_query(attention, rows.begin)) {
+      return *std::move(attended);
+    }
+  }
   return Fused(attention, *std::move(program), rows).run(options.stop, options.progress);
 }
 

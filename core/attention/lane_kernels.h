@@ -22,6 +22,10 @@ struct LaneKernels {
   // where one of the strides is 1, so that b's vectors are read as they lie.
   void (*product)(const float* a, const float* b, std::int64_t column_stride, std::int64_t depth_stride,
                   std::int64_t depth, std::int64_t columns, std::int64_t lanes, bool add, float* out);
+  // out[j] += Σ_k a[k] · b[j·column_stride + k·depth_stride] of one query, whose numbers lie side by side; one of the
+  // strides is 1. Terms in any order, as above.
+  void (*query_product)(const float* a, const float* b, std::int64_t column_stride, std::int64_t depth_stride,
+                        std::int64_t depth, std::int64_t columns, float* out);
   // s[j][l] = value unless begin[l] ≤ first + j < end[l].
   void (*hide)(float* s, std::int64_t columns, std::int64_t first, const std::int32_t* begin, const std::int32_t* end,
                float value);
