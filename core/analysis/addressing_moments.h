@@ -1,6 +1,7 @@
-// The split of many queries of one head whose logits are those of turning pairs (addressing_pairs.cpp), in tiles of
-// float32 that stay in a core's cache, on one thread. Numbers are taken less their means over the text, so that what
-// float32 loses is small beside V where cells without attention weigh as well; a part far below V has fewer digits.
+// The split of many queries of one head, or of heads that share their keys, whose logits are those of turning pairs
+// (addressing_pairs.cpp), in tiles of float32 that stay in a core's cache, on one thread. Numbers are taken less their
+// means over the text, so that what float32 loses is small beside V where cells without attention weigh as well; a part
+// far below V has fewer digits.
 #pragma once
 
 #include <cstdint>

@@ -324,7 +324,20 @@ class PairSplit final : public AddressingSplit {
             layer_.form.pairs(),         unturned.size(1)};
   }
 
-  // The shares alone, a head on each thread.
+  // Heads that one thread splits together: those that share their keys and angles, whose products are then made once; but
+  // no fewer turns than threads.
+  std::vector<Range> shared_heads(Range heads) const {
+    const std::int64_t group = turns_.size() == 1 ? layer_.group : 1;
+    const std::int64_t threads = at::get_num_threads();
+    const std::int64_t most = std::max<std::int64_t>(1, (heads.size() + threads - 1) / threads);
+    std::vector<Range> turns;
+    for (std::int64_t head = heads.begin; head < heads.end; head = turns.back().end) {
+      turns.push_back({head, std::min({head + most, (head / group + 1) * group, heads.end})});
+    }
+    return turns;
+  }
+
+  // The shares alone, some heads on each thread.
   Result<std::vector<QueryParts>> split_heads(const QueryBlock& block, Range heads, const StopToken& stop) const {
     std::optional<PairNumbers> shared;
     if (turns_.size() == 1) {
@@ -332,22 +345,42 @@ class PairSplit final : public AddressingSplit {
     }
     struct Nothing {};
     const std::int64_t count = std::ssize(block.queries);
-    const at::Tensor weights = block.weights.contiguous();
+    const std::vector<Range> turns = shared_heads(heads);
     std::vector<QueryParts> parts(index(heads.size()));
-    LOCUS_CHECK(attention::run_tasks<Nothing>(heads.size(), stop, [&](std::int64_t task, Nothing& /*scratch*/) {
+    LOCUS_CHECK(attention::run_tasks<Nothing>(std::ssize(turns), stop, [&](std::int64_t task, Nothing& /*scratch*/) {
       const at::NoGradGuard no_grad;
-      const std::int64_t head = heads.begin + task;
-      const std::optional<PairNumbers> own = shared ? std::nullopt : std::optional(place_numbers(head));
-      const Complexes q = queries(head, block.queries, 0);
-      const at::Tensor rest_q = rest_queries(head, block.queries);
+      const Range own = turns[index(task)];
+      const std::optional<PairNumbers> places = shared ? std::nullopt : std::optional(place_numbers(own.begin));
+      std::vector<at::Tensor> real, imaginary, rest_q;
+      for (std::int64_t head = own.begin; head < own.end; ++head) {
+        const Complexes q = queries(head, block.queries, 0);
+        real.push_back(q.real);
+        imaginary.push_back(q.imaginary);
+        rest_q.push_back(rest_queries(head, block.queries));
+      }
+      // A query of each head, then the next: queries beside each other see about the same keys.
+      const auto in_turns = [](const std::vector<at::Tensor>& of_heads) { return at::stack(of_heads, 1).contiguous(); };
+      const at::Tensor all_real = in_turns(real);
+      const at::Tensor all_imaginary = in_turns(imaginary);
+      const at::Tensor all_rest = in_turns(rest_q);
+      const std::int64_t first = own.begin - heads.begin;
+      const at::Tensor all_weights = block.weights.slice(0, first, first + own.size()).transpose(0, 1).contiguous();
       const MomentParts moments =
-          split_by_moments(shared ? *shared : *own, key_numbers(head),
-                           {count, block.keys, weights.data_ptr<double>() + task * count * block.keys.size(),
-                            q.real.data_ptr<double>(), q.imaginary.data_ptr<double>(), rest_q.data_ptr<double>()});
-      QueryParts& part = parts[index(task)];
-      part.place = moments.place;
-      part.word = moments.word;
-      part.both = moments.both;
+          split_by_moments(shared ? *shared : *places, key_numbers(own.begin),
+                           {own.size() * count, block.keys, all_weights.data_ptr<double>(), all_real.data_ptr<double>(),
+                            all_imaginary.data_ptr<double>(), all_rest.data_ptr<double>()});
+      for (std::int64_t n = 0; n < own.size(); ++n) {
+        const auto of_head = [&](const std::vector<double>& all) {
+          std::vector<double> one;
+          for (std::int64_t query = 0; query < count; ++query) {
+            one.push_back(all[index(query * own.size() + n)]);
+          }
+          return one;
+        };
+        parts[index(first + n)].place = of_head(moments.place);
+        parts[index(first + n)].word = of_head(moments.word);
+        parts[index(first + n)].both = of_head(moments.both);
+      }
     }));
     return parts;
   }

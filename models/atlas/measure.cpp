@@ -13,6 +13,7 @@
 #include "models/api/addressing.h"
 #include "models/api/pairs.h"
 #include "models/experiments/fields.h"
+#include "models/experiments/outputs.h"
 #include "models/formats/atlas/contents.h"
 #include "models/training/random.h"
 
@@ -100,7 +101,7 @@ std::vector<std::int64_t> ids_of(const Trace& trace) {
 }
 
 constexpr std::array<const char*, 3> kShares{"heads.place", "heads.word", "heads.both"};
-constexpr analysis::AddressingOptions kSplitQueries{.queries = 32, .cells = 1 << 16};  // of each window
+constexpr analysis::AddressingOptions kSplitQueries{.queries = 16, .cells = 1 << 16};  // of each window
 
 // Euclidean norms of the first keys' values.
 class ValueNorms {
@@ -452,10 +453,7 @@ Status Measure::measure_loss(const Trace& trace, const Window& window, Kind kind
   if (!data->logits.defined() || data->logits.size(0) != options_.length) {
     return unsupported("loss: expected the logits of every token; " + model_.info().name + " gives none");
   }
-  const at::Tensor next = at::tensor(window.ids).slice(0, 1).unsqueeze(1);
-  const at::Tensor logits = data->logits.slice(0, 0, options_.length - 1).to(at::kCPU, at::kFloat);
-  const at::Tensor nats =
-      (logits.logsumexp(-1).to(at::kDouble) - logits.gather(1, next).squeeze(1).to(at::kDouble)).contiguous();
+  const at::Tensor nats = token_losses(data->logits, at::tensor(window.ids).to(data->logits.device()));
   std::copy_n(nats.data_ptr<double>(), nats.numel(),
               numbers.begin() + static_cast<std::ptrdiff_t>(found->second->begin));
   return {};

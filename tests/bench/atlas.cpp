@@ -24,10 +24,10 @@ namespace {
 using namespace atlas;
 
 // Random words.
-Status write_words(const std::filesystem::path& path) {
+Status write_words(const std::filesystem::path& path, int count) {
   training::Random random{1};
   std::string words;
-  for (int word = 0; word < 50000; ++word) {
+  for (int word = 0; word < count; ++word) {
     for (std::int64_t letter = random.between(1, 8); letter > 0; --letter) {
       words += static_cast<char>('a' + random.below(26));
     }
@@ -65,10 +65,13 @@ struct AtlasCase {
   std::int64_t width = 128;
   std::int64_t length = 256;
   std::int64_t windows = 1024;
+  Range measured{0, 1024};  // of the windows
+  std::string note;
 };
 
-Status add_case(Rig& rig, const AtlasCase& one, const std::filesystem::path& words) {
-  LOCUS_TRY(const std::unique_ptr<Model> model, random_model(one.layers, one.heads, one.width, one.length));
+// The windows `measured` of an atlas, and the passes that they are made of, without repeated tokens and needles.
+Status add_case(Rig& rig, const Model& opened, const AtlasCase& one, const std::filesystem::path& words) {
+  const Model* const model = &opened;
   LOCUS_TRY(const Corpus corpus, Corpus::open({words}));
   const Encode encode = [&](const std::string& text) { return model->tokenize({.text = text}); };
   LOCUS_TRY(const Windows windows, Windows::make(corpus, encode, {one.windows, one.length, 1}));
@@ -88,8 +91,8 @@ Status add_case(Rig& rig, const AtlasCase& one, const std::filesystem::path& wor
   double plain_ms = 0;
   // Alternates between them, so that other load of the machine slows both equally.
   constexpr std::int64_t kTurn = 16;
-  for (std::int64_t first = 0; first < one.windows; first += kTurn) {
-    const std::int64_t end = std::min(first + kTurn, one.windows);
+  for (std::int64_t first = one.measured.begin; first < one.measured.end; first += kTurn) {
+    const std::int64_t end = std::min(first + kTurn, one.measured.end);
     LOCUS_TRY(const double measured, Rig::once([&]() -> Status {
                 block.clear();
                 for (std::int64_t index = first; index < end; ++index) {
@@ -101,23 +104,29 @@ Status add_case(Rig& rig, const AtlasCase& one, const std::filesystem::path& wor
     LOCUS_TRY(const double plain, Rig::once([&]() -> Status {
                 for (std::int64_t index = first; index < end; ++index) {
                   LOCUS_TRY(const Window window, windows.at(index));
-                  LOCUS_TRY(const TracePointer trace, model->run({.ids = window.ids}, {.all_logits = true}, stop));
+                  std::vector<std::vector<std::int64_t>> texts{window.ids};
+                  if (index % Measure::shuffle_every(one.windows) == 0) {
+                    texts.push_back(windows.shuffled(window, index).ids);
+                  }
+                  for (const std::vector<std::int64_t>& ids : texts) {
+                    LOCUS_TRY(const TracePointer trace, model->run({.ids = ids}, {.all_logits = true}, stop));
+                  }
                 }
                 return {};
               }));
     atlas_ms += measured;
     plain_ms += plain;
   }
-  const auto count = static_cast<double>(one.windows);
+  const auto count = static_cast<double>(one.measured.size());
   Row row;
   row.name = one.name + ", T = " + std::to_string(one.length) + ": a window of an atlas";
   row.value = atlas_ms / count;
   row.unit = "ms";
-  row.reference_name = "a plain forward pass of the same window";
+  row.reference_name = "the forward passes of the same windows";
   row.reference = plain_ms / count;
   row.bounds = Target::kRatioAtMost;
   row.target = 1.35;
-  row.note = "all statistics, 100 replicates, nulls; " + std::to_string(one.windows) + " windows";
+  row.note = "all statistics, 100 replicates, nulls; " + one.note;
   rig.add(std::move(row));
   return {};
 }
@@ -197,15 +206,41 @@ Status add_examples_case(Rig& rig, const AtlasCase& one, const std::filesystem::
   return {};
 }
 
+// Of a file: a share of the windows behind those with needles, with one of 15 that are shuffled too.
+Status add_file(Rig& rig, const std::string& file, const std::filesystem::path& words) {
+  LOCUS_TRY(const auto model, open(file));
+  AtlasCase one;
+  one.name = std::filesystem::path(file).filename().string();
+  one.length = rig.quick() ? 128 : 1024;
+  one.windows = 1000;
+  one.measured = {66, 66 + (rig.quick() ? 2 : 15)};
+  one.note = std::to_string(one.measured.size()) + " windows without needles, one of them shuffled too";
+  return add_case(rig, *model, one, words);
+}
+
 }  // namespace
 
 Status bench_atlas(Rig& rig) {
   LOCUS_TRY(const TemporaryFolder folder, TemporaryFolder::make());
   const std::filesystem::path words = folder.path() / "words.txt";
-  LOCUS_CHECK(write_words(words));
-  const AtlasCase one{"4 layers, 4 heads, width 128", 4, 4, 128, 256, rig.quick() ? 4 : 1024};
+  LOCUS_CHECK(write_words(words, 50000));
+  const std::int64_t count = rig.quick() ? 4 : 1024;
+  const AtlasCase one{"4 layers, 4 heads, width 128",
+                      4,
+                      4,
+                      128,
+                      256,
+                      count,
+                      {0, count},
+                      "all of " + std::to_string(count) + " windows, the first 60 with needles"};
   LOCUS_CHECK(add_examples_case(rig, one, words));
-  return add_case(rig, one, words);
+  LOCUS_TRY(const std::unique_ptr<Model> model, random_model(one.layers, one.heads, one.width, one.length));
+  LOCUS_CHECK(add_case(rig, *model, one, words));
+  if (const std::string& file = rig.options().model; !file.empty()) {
+    LOCUS_CHECK(write_words(words, 400000));
+    return add_file(rig, file, words);
+  }
+  return {};
 }
 
 }  // namespace locus::bench

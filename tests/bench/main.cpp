@@ -178,7 +178,8 @@ int main(int argc, char** argv) {
       ->excludes(json);
   parser
       .add_option("--model", request.options.model,
-                  "a checkpoint for which a keystroke in a text of 800 tokens is measured too (group keys)")
+                  "a checkpoint for which a keystroke in a text of 800 tokens (group keys) and windows of 1,024 tokens "
+                  "(group atlas) are measured too")
       ->check(CLI::ExistingPath);
   CLI11_PARSE(parser, argc, argv);
   if (set_blas_defaults()) {  // as in the program; the libraries that this one is linked with have read them already

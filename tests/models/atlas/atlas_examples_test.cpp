@@ -219,7 +219,7 @@ Field example_map(const models::Trace& trace, std::int64_t layer, std::int64_t h
 
 double activation_twin(const std::string& name, const models::Trace& trace, std::int64_t layer, std::int64_t head) {
   if (name == "content") {
-    const auto made = addressing(trace, {.queries = 32, .cells = 1 << 16});
+    const auto made = addressing(trace, {.queries = 16, .cells = 1 << 16});
     EXPECT_TRUE(made.ok()) << made.error().describe();
     const auto& split = *made;
     return split[static_cast<std::size_t>(layer)].heads[static_cast<std::size_t>(head)].word;

@@ -245,7 +245,7 @@ TEST_F(AtlasStatistics, PlaceWordAndBothAreThoseOfTheWindows) {
          {std::pair(AtlasNull::kText, &traces_), std::pair(AtlasNull::kShuffled, &shuffled_)}) {
       std::vector<std::vector<analysis::LayerAddressing>> split;
       for (const TracePointer& trace : *traces) {
-        split.push_back(models::addressing(*trace, {.queries = 32, .cells = 1 << 16}).value());
+        split.push_back(models::addressing(*trace, {.queries = 16, .cells = 1 << 16}).value());
       }
       const Kind kind = null == AtlasNull::kText ? Kind::kWindow : Kind::kShuffledWindow;
       for (const auto& [name, share] : {std::pair("heads.place", &analysis::Addressing::place),
