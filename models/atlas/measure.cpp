@@ -543,15 +543,24 @@ Status Measure::measure(const Trace& trace, const Window& window, Kind kind, std
   return {};
 }
 
+// The trace is gone when it returns: with the logits of every token it is the largest part of an atlas's memory.
+Status Measure::add_window(const Window& window, Kind kind, std::int64_t index, const RunOptions& options, Block& block,
+                           const StopToken& stop) {
+  std::vector<double> numbers;
+  LOCUS_TRY(const TracePointer trace, model_.run({.ids = window.ids}, options, stop));
+  LOCUS_CHECK(measure(*trace, window, kind, numbers, block, stop));
+  if (kind == Kind::kWindow) {
+    LOCUS_CHECK(add_examples(*trace, window, index, block, stop));
+  }
+  block.add(kind, index, numbers);
+  return {};
+}
+
 Status Measure::add(const Windows& windows, std::int64_t index, Block& block, const StopToken& stop) {
   return guarded([&]() -> Status {
     LOCUS_TRY(const Window window, windows.at(index));
     const RunOptions options{.keep = {"logits"}, .all_logits = wants("loss"), .continuable = wants("sinks")};
-    std::vector<double> numbers;
-    LOCUS_TRY(const TracePointer trace, model_.run({.ids = window.ids}, options, stop));
-    LOCUS_CHECK(measure(*trace, window, Kind::kWindow, numbers, block, stop));
-    LOCUS_CHECK(add_examples(*trace, window, index, block, stop));
-    block.add(Kind::kWindow, index, numbers);
+    LOCUS_CHECK(add_window(window, Kind::kWindow, index, options, block, stop));
     if (!slots_.of(Kind::kNeedles).empty() && Needles::with_window(index, windows.options().windows)) {
       LOCUS_CHECK(needles_.add(index, slots_, block, stop));
     }
@@ -559,10 +568,7 @@ Status Measure::add(const Windows& windows, std::int64_t index, Block& block, co
       return {};
     }
     if (!slots_.of(Kind::kShuffledWindow).empty()) {
-      const Window shuffled = windows.shuffled(window, index);
-      LOCUS_TRY(const TracePointer null, model_.run({.ids = shuffled.ids}, options, stop));
-      LOCUS_CHECK(measure(*null, shuffled, Kind::kShuffledWindow, numbers, block, stop));
-      block.add(Kind::kShuffledWindow, index, numbers);
+      LOCUS_CHECK(add_window(windows.shuffled(window, index), Kind::kShuffledWindow, index, options, block, stop));
     }
     return slots_.of(Kind::kRepeats).empty() ? Status() : add_repeats(index, block, stop);
   });

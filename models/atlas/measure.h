@@ -72,6 +72,9 @@ class Measure {
   // All numbers of one run.
   Status measure(const Trace& trace, const Window& window, Kind kind, std::vector<double>& numbers, Block& block,
                  const StopToken& stop);
+  // Runs a text and adds all its numbers.
+  Status add_window(const Window& window, Kind kind, std::int64_t index, const RunOptions& options, Block& block,
+                    const StopToken& stop);
   double& activation_at(std::int64_t layer, std::size_t head) {
     return activations_[static_cast<std::size_t>(layer * model_.info().heads) + head];
   }
