@@ -36,10 +36,9 @@ struct HeadKernel : analysis::Kernel {
 };
 
 // The head's kernel with the embeddings of all V tokens or of a sample at equal steps of their ids, the layer's norm and
-// its projections; `trace` says which side
-// of an encoder–decoder is meant. Without the edits of the run. Errors: kUnsupported for models of images, traces of
-// files, encodings that depend on the text, and positions that enter before two norms or a norm of queries; kBadInput
-// for a layer or head that does not exist; kCancelled.
+// its projections; `trace` says which side of an encoder–decoder is meant. Without the edits of the run. Errors:
+// kUnsupported for models of images, traces of files, encodings that depend on the text, and positions that enter before
+// two norms or a norm of queries; kBadInput for a layer or head that does not exist; kCancelled.
 Result<HeadKernel> head_kernel(const Model& model, const Trace& trace, const KernelRequest& request,
                                StopToken stop = {}, const Progress& progress = {});
 

@@ -1,5 +1,7 @@
 // Rows of edits: a map of all heads' knock-outs against as many whole runs, an effect whose unedited pass is kept, and
 // what both read of a large vocabulary.
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -7,7 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "models/api/kernel.h"
+#include "models/api/knock_out.h"
 #include "models/api/local.h"
+#include "models/api/logit_lens.h"
 #include "models/engine/loaded_model.h"
 #include "models/engine/model_info.h"
 #include "models/experiments/layer_reuse.h"
@@ -155,6 +160,33 @@ Status add_effect(Rig& rig) {
   return {};
 }
 
+// What takes long of a real file with a large vocabulary: every row of the logit lens, a head's kernel, and the change of
+// loss without each head.
+Status add_file(Rig& rig, const std::string& file) {
+  LOCUS_TRY(const auto model, open(file));
+  const std::int64_t length = rig.quick() ? 32 : 214;
+  const at::Tensor ids = at::randint(model->info().vocabulary, {length}, at::kLong);
+  const Input input{.ids =
+                        std::vector<std::int64_t>(ids.data_ptr<std::int64_t>(), ids.data_ptr<std::int64_t>() + length)};
+  const StopToken stop = rig.options().stop;
+  LOCUS_TRY(const TracePointer trace, model->run(input, {.continuable = true}, stop));
+  const std::string name = std::filesystem::path(file).filename().string() + ", T = " + std::to_string(length);
+  const std::int64_t middle = model->info().layers / 2;
+  const auto add = [&](const std::string& what, const std::function<Status()>& work) -> Status {
+    LOCUS_TRY(const double ms, Rig::once(work));
+    rig.add({.name = what + " of " + name, .value = ms, .unit = "ms", .bounds = Target::kValueAtMost, .target = 10000});
+    return {};
+  };
+  LOCUS_CHECK(add("all rows of the logit lens", [&] { return status_of(logit_lens(*model, *trace, {}, stop)); }));
+  for (const std::int64_t layer : {std::int64_t{0}, middle}) {
+    LOCUS_CHECK(add("the kernel of head " + std::to_string(layer) + ".0",
+                    [&] { return status_of(head_kernel(*model, *trace, {.layer = layer}, stop)); }));
+  }
+  return add(
+      "the change of loss without each of " + std::to_string(model->info().layers * model->info().heads) + " heads",
+      [&] { return status_of(knock_out(*model, *trace, {.to = HeadTo::kMean}, stop)); });
+}
+
 }  // namespace
 
 Status bench_knock_out(Rig& rig) {
@@ -168,7 +200,8 @@ Status bench_knock_out(Rig& rig) {
     LOCUS_CHECK(add_knock_out(rig, *model, one));
   }
   LOCUS_CHECK(add_vocabulary(rig));
-  return add_effect(rig);
+  LOCUS_CHECK(add_effect(rig));
+  return rig.options().model.empty() ? Status() : add_file(rig, rig.options().model);
 }
 
 }  // namespace locus::bench

@@ -177,9 +177,10 @@ int main(int argc, char** argv) {
           "-->) and <!-- end -->")
       ->excludes(json);
   parser
-      .add_option("--model", request.options.model,
-                  "a checkpoint for which a keystroke in a text of 800 tokens (group keys) and windows of 1,024 tokens "
-                  "(group atlas) are measured too")
+      .add_option(
+          "--model", request.options.model,
+          "a checkpoint for which a keystroke in a text of 800 tokens (group keys), windows of 1,024 tokens (atlas), "
+          "the logit lens, kernels and knock-outs (knock-out) are measured too")
       ->check(CLI::ExistingPath);
   CLI11_PARSE(parser, argc, argv);
   if (set_blas_defaults()) {  // as in the program; the libraries that this one is linked with have read them already
