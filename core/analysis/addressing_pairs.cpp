@@ -324,17 +324,17 @@ class PairSplit final : public AddressingSplit {
             layer_.form.pairs(),         unturned.size(1)};
   }
 
-  // Heads that one thread splits together: those that share their keys and angles, whose products are then made once; but
-  // no fewer turns than threads.
+  // Ranges of heads that are split together: those that share their keys and angles, whose products are then made once,
+  // but no more of them than a thread's share of all heads.
   std::vector<Range> shared_heads(Range heads) const {
     const std::int64_t group = turns_.size() == 1 ? layer_.group : 1;
     const std::int64_t threads = at::get_num_threads();
     const std::int64_t most = std::max<std::int64_t>(1, (heads.size() + threads - 1) / threads);
-    std::vector<Range> turns;
-    for (std::int64_t head = heads.begin; head < heads.end; head = turns.back().end) {
-      turns.push_back({head, std::min({head + most, (head / group + 1) * group, heads.end})});
+    std::vector<Range> ranges;
+    for (std::int64_t head = heads.begin; head < heads.end; head = ranges.back().end) {
+      ranges.push_back({head, std::min({head + most, (head / group + 1) * group, heads.end})});
     }
-    return turns;
+    return ranges;
   }
 
   // The shares alone, some heads on each thread.
@@ -345,11 +345,11 @@ class PairSplit final : public AddressingSplit {
     }
     struct Nothing {};
     const std::int64_t count = std::ssize(block.queries);
-    const std::vector<Range> turns = shared_heads(heads);
+    const std::vector<Range> ranges = shared_heads(heads);
     std::vector<QueryParts> parts(index(heads.size()));
-    LOCUS_CHECK(attention::run_tasks<Nothing>(std::ssize(turns), stop, [&](std::int64_t task, Nothing& /*scratch*/) {
+    LOCUS_CHECK(attention::run_tasks<Nothing>(std::ssize(ranges), stop, [&](std::int64_t task, Nothing& /*scratch*/) {
       const at::NoGradGuard no_grad;
-      const Range own = turns[index(task)];
+      const Range own = ranges[index(task)];
       const std::optional<PairNumbers> places = shared ? std::nullopt : std::optional(place_numbers(own.begin));
       std::vector<at::Tensor> real, imaginary, rest_q;
       for (std::int64_t head = own.begin; head < own.end; ++head) {

@@ -60,7 +60,7 @@ class SharedKeys {
   }
 
  private:
-  // Of one head, in whole rows of 64 as the kernels read them.
+  // The scores of a head, padded to whole rows of 64 as the kernels read them.
   float* scores(std::int64_t n) { return scores_.data() + n * columns_ * kLanes; }
 
   // Turns scores into weights; returns log Σ exp. Without a finite score, weights of 0 and +∞.

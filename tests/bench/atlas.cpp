@@ -70,10 +70,9 @@ struct AtlasCase {
 };
 
 // The windows `measured` of an atlas, and the passes that they are made of, without repeated tokens and needles.
-Status add_case(Rig& rig, const Model& opened, const AtlasCase& one, const std::filesystem::path& words) {
-  const Model* const model = &opened;
+Status add_case(Rig& rig, const Model& model, const AtlasCase& one, const std::filesystem::path& words) {
   LOCUS_TRY(const Corpus corpus, Corpus::open({words}));
-  const Encode encode = [&](const std::string& text) { return model->tokenize({.text = text}); };
+  const Encode encode = [&](const std::string& text) { return model.tokenize({.text = text}); };
   LOCUS_TRY(const Windows windows, Windows::make(corpus, encode, {one.windows, one.length, 1}));
   std::vector<std::string> what;
   for (const AtlasStatistic& each : atlas_statistics()) {
@@ -81,9 +80,9 @@ Status add_case(Rig& rig, const Model& opened, const AtlasCase& one, const std::
       what.push_back(each.name);
     }
   }
-  LOCUS_TRY(Needles needles, Needles::make(*model, windows, encode, what));
-  LOCUS_TRY(const TracePointer probe, model->run({.ids = std::vector<std::int64_t>(8, 65)}, {.keep = {}}));
-  Measure measure(*model, {what, one.length, 128, 1, one.windows}, *probe, std::move(needles));
+  LOCUS_TRY(Needles needles, Needles::make(model, windows, encode, what));
+  LOCUS_TRY(const TracePointer probe, model.run({.ids = std::vector<std::int64_t>(8, 65)}, {.keep = {}}));
+  Measure measure(model, {what, one.length, 128, 1, one.windows}, *probe, std::move(needles));
   Sums sums(measure.slots(), 100, 1);
   Block block(measure.slots());
   const StopToken stop = rig.options().stop;
@@ -109,7 +108,7 @@ Status add_case(Rig& rig, const Model& opened, const AtlasCase& one, const std::
                     texts.push_back(windows.shuffled(window, index).ids);
                   }
                   for (const std::vector<std::int64_t>& ids : texts) {
-                    LOCUS_TRY(const TracePointer trace, model->run({.ids = ids}, {.all_logits = true}, stop));
+                    LOCUS_TRY(const TracePointer trace, model.run({.ids = ids}, {.all_logits = true}, stop));
                   }
                 }
                 return {};
@@ -206,7 +205,7 @@ Status add_examples_case(Rig& rig, const AtlasCase& one, const std::filesystem::
   return {};
 }
 
-// Of a file: a share of the windows behind those with needles, with one of 15 that are shuffled too.
+// Measures 15 of a file's 1,000 windows, behind those with needles; one of them is measured shuffled too.
 Status add_file(Rig& rig, const std::string& file, const std::filesystem::path& words) {
   LOCUS_TRY(const auto model, open(file));
   AtlasCase one;

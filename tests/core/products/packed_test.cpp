@@ -309,7 +309,7 @@ TEST(Packed, RoundedTokensThatAreNotFiniteStaySo) {
   }
 }
 
-// Of one token and of two, on one thread and on three; matrices of different sizes, in blocks whose rows come in order or
+// Products of one token and of two, on one thread and on three: matrices of different sizes, in blocks whose rows come in order or
 // interleaved, exact and fast, and of numbers.
 TEST(Packed, ProductsSideBySideAreThoseOfEach) {
   const at::NoGradGuard no_grad;
