@@ -106,6 +106,21 @@ void unguard_mapping(std::span<const std::byte> bytes) {
   }
 }
 
+void release_mapping(std::span<const std::byte> bytes) {
+  const std::lock_guard lock(mutex);
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const Mapping* const mapping = mapping_of(begin);
+  if (mapping == nullptr || begin + bytes.size() > mapping->end.load()) {
+    return;
+  }
+  const std::uintptr_t first = (begin + page_bytes - 1) / page_bytes * page_bytes;
+  const std::uintptr_t last = (begin + bytes.size()) / page_bytes * page_bytes;
+  if (first < last) {
+    void* const place = reinterpret_cast<void*>(first);  // NOLINT(performance-no-int-to-ptr): as the kernel says it
+    ::madvise(place, last - first, MADV_DONTNEED);
+  }
+}
+
 std::optional<Error> lost_file() {
   if (lost_count.load() == 0) {
     return std::nullopt;

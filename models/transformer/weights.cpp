@@ -9,8 +9,12 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <span>
 #include <tuple>
 
+#include "core/base/large_pages.h"
+#include "core/base/mapping_guard.h"
+#include "core/base/system_files.h"
 #include "core/products/linear.h"
 #include "core/products/packed.h"
 #include "core/products/rounded_kernels.h"
@@ -407,6 +411,50 @@ at::Tensor value_of(const WeightBinding& binding, const WeightBinding::Part& par
   return part.tensor->blocks == nullptr ? products::ordered_rows(value, part.tensor->interleaved) : value;
 }
 
+// Whether a value's numbers are read from the file each time, and which bytes these are.
+std::span<const std::byte> mapped_bytes(const at::Tensor& value, const TensorInfo& tensor) {
+  const products::Packed* const packed = products::packed_of(value);
+  if (packed == nullptr && (!value.device().is_cpu() || !value.is_non_overlapping_and_dense() || value.numel() == 0)) {
+    return {};
+  }
+  const std::span bytes = packed != nullptr
+                              ? std::span(packed->data, static_cast<std::size_t>(packed->outputs * packed->row_bytes()))
+                              : std::span(static_cast<const std::byte*>(value.data_ptr()), value.nbytes());
+  const std::byte* const end = tensor.storage.data() + tensor.storage.size();
+  const std::less_equal<> not_after;
+  const bool inside = not_after(tensor.storage.data(), bytes.data()) && not_after(bytes.data() + bytes.size(), end);
+  return inside ? bytes : std::span<const std::byte>();
+}
+
+// The same value with its numbers in large pages, and the file's no longer in memory; as it is where it is not mapped.
+at::Tensor in_large_pages(const at::Tensor& value, const TensorInfo& tensor, LargePages& pages) {
+  const std::span<const std::byte> mapped = mapped_bytes(value, tensor);
+  const std::shared_ptr<std::byte> held = mapped.empty() ? nullptr : pages.take(mapped.size());
+  if (held == nullptr) {
+    return value;
+  }
+  constexpr std::size_t kAtOnce = std::size_t{16} << 20;  // of which both copies are in memory
+  for (std::size_t begin = 0; begin < mapped.size(); begin += kAtOnce) {
+    const std::span<const std::byte> part = mapped.subspan(begin, std::min(kAtOnce, mapped.size() - begin));
+    std::memcpy(held.get() + begin, part.data(), part.size());
+    release_mapping(part);
+  }
+  if (const products::Packed* const packed = products::packed_of(value)) {
+    products::Packed copy = *packed;
+    copy.data = held.get();
+    copy.owner = held;
+    return products::packed_tensor(std::move(copy));
+  }
+  return at::from_blob(
+      held.get(), value.sizes(), value.strides(), [held](void*) {}, value.options());
+}
+
+// Whether weights may be copied from the file: they take a small share of the memory that is left.
+bool may_be_copied(const WeightBytes& bytes) {
+  constexpr double kShare = 8;
+  return LargePages::are_offered() && kShare * bytes.all() <= available_bytes();
+}
+
 }  // namespace
 
 WeightBytes weight_bytes(const WeightBinding& binding, Storage storage) {
@@ -437,7 +485,10 @@ std::vector<std::string> load(const WeightBinding& binding, Storage storage, con
   const at::NoGradGuard no_grad;
   std::vector<std::string> warnings;
   const auto megabytes = [](double bytes) { return std::to_string(static_cast<std::int64_t>(bytes / 1e6)); };
-  const double whole = weight_bytes(binding, storage).all();
+  const WeightBytes bytes = weight_bytes(binding, storage);
+  const double whole = bytes.all();
+  const bool copied = may_be_copied(bytes);
+  LargePages pages;
   double read = 0;
   for (const WeightBinding::Part& part : binding.parts) {
     if (stop.stop_requested()) {
@@ -447,6 +498,7 @@ std::vector<std::string> load(const WeightBinding& binding, Storage storage, con
            "reading the weights, " + megabytes(read) + " of " + megabytes(whole) + " MB");
     read += bytes_of(binding, part, storage);
     at::Tensor value = value_of(binding, part, storage);
+    value = copied ? in_large_pages(value, *part.tensor, pages) : value;
     if (!products::all_finite(value)) {
       warnings.push_back(part.tensor->file.string() + ": tensor " + part.tensor->name +
                          ": holds values that are not finite");

@@ -54,8 +54,8 @@ enum class Storage {
   kConverted  // float32, in memory
 };
 
-// Bytes of the weights: in memory, converted to float32 or made of several tensors; and mapped from the file as stored,
-// which can be paged out.
+// Bytes of the weights: in memory, converted to float32 or made of several tensors; and as stored in the file, from
+// which they are mapped, so that they can be paged out (load() copies those of small models).
 struct WeightBytes {
   double converted = 0;
   double stored = 0;
@@ -70,7 +70,8 @@ double expanded_bytes(const WeightBinding& binding, Storage storage = Storage::k
 bool has_fast_products(const WeightBinding& binding, Storage storage = Storage::kBySize);
 
 // Loads the weights into the model: mapped where the file holds float32 or they stay as stored, else converted to
-// float32. Returns a warning for each tensor with values that are not finite. Can be stopped between two tensors; a
+// float32. Mapped ones that take up to an eighth of the memory that is left are copied to large pages, where a token
+// reads them faster (core/base/large_pages.h). Returns a warning for each tensor with values that are not finite. Can be stopped between two tensors; a
 // later call loads everything again.
 std::vector<std::string> load(const WeightBinding& binding, Storage storage = Storage::kBySize,
                               const StopToken& stop = {}, const Progress& progress = {});

@@ -7,8 +7,10 @@
 #include <fstream>
 #include <memory>
 #include <random>
+#include <span>
 #include <vector>
 
+#include "core/base/large_pages.h"
 #include "core/products/packed.h"
 #include "models/engine/trace/recorded_trace.h"
 #include "models/families/engine/family.h"
@@ -88,6 +90,18 @@ TEST_P(StoredWeights, GiveTheNumbersOfConvertedOnes) {
   at::manual_seed(3);
   const at::Tensor ids = at::randint(stored.model->spec().vocabulary, {1, kLength}, at::kLong);
   EXPECT_CLOSE(logits(*stored.model, ids), logits(*converted.model, ids), bound(*converted.model, ids));
+}
+
+// Where the system has large pages, these few weights are read from the file once.
+TEST_P(StoredWeights, AreCopiedFromTheFile) {
+  const Opened stored = opened(GetParam(), Storage::kAsStored);
+  std::int64_t mapped = 0;
+  for (const transformer::WeightBinding::Part& part : stored.binding.parts) {
+    const std::span<const std::byte> file = part.tensor->storage;
+    const auto* const first = static_cast<const std::byte*>(part.parameter.value->data_ptr());
+    mapped += first >= file.data() && first < file.data() + file.size() ? 1 : 0;
+  }
+  EXPECT_EQ(mapped == 0, LargePages::are_offered()) << mapped;
 }
 
 // One token at a time has kernels of its own.

@@ -36,6 +36,25 @@ class MappingGuard : public testing::Test {
   fs::path file_;
 };
 
+TEST_F(MappingGuard, ReleasedPagesAreReadAgainAndOtherMemoryIsLeftAlone) {
+  const auto map = MappedFile::open(file_);
+  ASSERT_TRUE(map.ok());
+  const std::span<const std::byte> bytes = (*map)->bytes();
+  const auto resident = [&](std::size_t page) {
+    unsigned char flag = 0;
+    EXPECT_EQ(::mincore(const_cast<std::byte*>(bytes.data()) + page * page_, page_, &flag), 0);
+    return flag != 0;
+  };
+  EXPECT_EQ(count(bytes), bytes.size());
+  release_mapping(bytes);
+  release_mapping(bytes.subspan(1, page_));  // no whole page
+  EXPECT_TRUE(resident(0)) << "the file stays in the system's cache";
+  EXPECT_EQ(count(bytes), bytes.size());
+  std::string own(8 * page_, 'x');  // of the heap: its numbers would be lost
+  release_mapping(std::as_bytes(std::span(own)));
+  EXPECT_EQ(count(std::as_bytes(std::span(own))), own.size());
+}
+
 TEST_F(MappingGuard, AFileThatShrinksReadsAsZerosAndIsLost) {
   {
     const auto map = MappedFile::open(file_);
