@@ -246,6 +246,40 @@ class Token {
   std::optional<RoundedToken> large_groups_;
 };
 
+// The bytes of a product in shares. A thread takes those of its own stretch, one after another, and then those that other
+// threads have not begun: one that starts late lets none wait for it.
+class TokenShares {
+ public:
+  TokenShares(std::int64_t threads, std::int64_t bytes)
+      : bytes_(bytes),
+        each_(std::clamp<std::int64_t>(bytes / (threads * kLeastBytes), 1, kMaxEach)),
+        taken_(static_cast<std::size_t>(threads)) {}
+
+  std::int64_t threads() const { return static_cast<std::int64_t>(taken_.size()); }
+  std::int64_t count() const { return threads() * each_; }
+  // Where a share begins among the bytes; of count(), their end.
+  std::int64_t begin(std::int64_t share) const { return share == count() ? bytes_ : bytes_ / count() * share; }
+  // The next share for a thread; count() where none is left.
+  std::int64_t take(std::int64_t thread) {
+    for (std::int64_t n = 0; n < threads(); ++n) {
+      const std::int64_t owner = (thread + n) % threads();
+      const std::int64_t next = taken_[static_cast<std::size_t>(owner)].fetch_add(1, std::memory_order_relaxed);
+      if (next < each_) {
+        return owner * each_ + next;
+      }
+    }
+    return count();
+  }
+
+ private:
+  static constexpr std::int64_t kLeastBytes = 16384;
+  static constexpr std::int64_t kMaxEach = 8;
+
+  std::int64_t bytes_;
+  std::int64_t each_;  // shares of a thread
+  std::vector<std::atomic<std::int64_t>> taken_;
+};
+
 std::int64_t row_bytes(const Weights& weights) {
   return weights.blocks != nullptr ? weights.inputs / weights.blocks->elements * weights.blocks->bytes
                                    : weights.inputs * (weights.format == Format::kFloat ? 4 : 2);
@@ -268,25 +302,34 @@ void multiply_token(std::span<const TokenProduct> products, const float* x, cons
     token.make(forms.back(), weights);
     bytes += weights.outputs * row_bytes(weights);
   }
-  // Every thread reads as many bytes, in whole panels of each matrix.
-  const std::int64_t shares = at::get_num_threads();
-  at::parallel_for(0, bytes > 0 ? shares : 0, 1, [&](std::int64_t first, std::int64_t last) {
-    std::int64_t before = 0;
-    for (std::size_t n = 0; n < products.size(); ++n) {
-      if (forms[n] == TokenForm::kNone) {
-        continue;
+  if (bytes == 0) {
+    return;
+  }
+  // Shares of as many bytes, in whole panels of each matrix.
+  TokenShares shares(at::get_num_threads(), bytes);
+  at::parallel_for(0, shares.threads(), 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t thread = first; thread < last; ++thread) {
+      for (std::int64_t share = shares.take(thread); share < shares.count(); share = shares.take(thread)) {
+        std::int64_t before = 0;
+        for (std::size_t n = 0; n < products.size(); ++n) {
+          if (forms[n] == TokenForm::kNone) {
+            continue;
+          }
+          const Weights& weights = products[n].weights;
+          const std::int64_t size = weights.outputs * row_bytes(weights);
+          const std::int64_t panel = forms[n] == TokenForm::kNumbers ? 8 * with.columns : 16;
+          const auto row_of = [&](std::int64_t byte) {
+            const std::int64_t at = std::clamp<std::int64_t>(byte - before, 0, size);
+            return byte == bytes ? weights.outputs
+                                 : std::min(round_up(at / row_bytes(weights), panel), weights.outputs);
+          };
+          if (const std::int64_t begin = row_of(shares.begin(share)), end = row_of(shares.begin(share + 1));
+              begin < end) {
+            token.add(forms[n], products[n], begin, end, with);
+          }
+          before += size;
+        }
       }
-      const Weights& weights = products[n].weights;
-      const std::int64_t size = weights.outputs * row_bytes(weights);
-      const std::int64_t panel = forms[n] == TokenForm::kNumbers ? 8 * with.columns : 16;
-      const auto row_of = [&](std::int64_t share) {
-        const std::int64_t at = std::clamp<std::int64_t>(bytes / shares * share - before, 0, size);
-        return share == shares ? weights.outputs : std::min(round_up(at / row_bytes(weights), panel), weights.outputs);
-      };
-      if (const std::int64_t begin = row_of(first), end = row_of(last); begin < end) {
-        token.add(forms[n], products[n], begin, end, with);
-      }
-      before += size;
     }
   });
 }
