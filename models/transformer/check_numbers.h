@@ -16,8 +16,9 @@ namespace locus::transformer {
 // Checks x (B, T, C); `first` is the token of its first row.
 Status check_numbers(const std::string& what, const at::Tensor& x, std::int64_t first);
 
-// Checks the logarithms of the sums of a layer's scores (B, H, T), +∞ for rows without keys; undefined: no check.
-Status check_sums(const std::string& what, const at::Tensor& sums);
+// Checks the logarithms of the sums of a layer's scores (B, H, T) of tokens from `first` on, +∞ for rows without keys;
+// undefined: no check.
+Status check_sums(const std::string& what, const at::Tensor& sums, std::int64_t first = 0);
 
 // Checks logits of any shape; −∞ (probability 0) is allowed.
 Status check_logits(const at::Tensor& logits);

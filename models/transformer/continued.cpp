@@ -13,7 +13,8 @@ using position::Prepared;
 // Slots of a layer's rows: those of kPrepared, followed by these.
 constexpr std::array kPrepared{&Prepared::query,       &Prepared::key,        &Prepared::content_query,
                                &Prepared::content_key, &Prepared::gate_query, &Prepared::gate_key};
-enum Slot : int { kValue = static_cast<int>(kPrepared.size()), kTable, kHidden };
+enum Slot : int { kValue = static_cast<int>(kPrepared.size()), kTable, kHidden, kLogSumExp, kSlots };
+static_assert(kSlots <= RowStore::kTensors);
 
 // The token axis of a state's table: (B, H, T, …) where layers update it, otherwise the last but one.
 std::int64_t token_axis(const at::Tensor& table, bool updates) {
@@ -166,8 +167,8 @@ void Continued::reuse_prefix(std::int64_t layer, LayerRecord& now) {
                         : at::Tensor();
 }
 
-void Continued::reuse_prefix_rows(std::int64_t layer, LayerRecord& now) const {
-  now.log_sum_exp = joined(of(layer).log_sum_exp, tokens_, now.log_sum_exp, 2);
+void Continued::reuse_prefix_rows(std::int64_t layer, LayerRecord& now) {
+  now.log_sum_exp = rows_.join({layer, kLogSumExp}, of(layer).log_sum_exp, now.log_sum_exp, 2);
   now.chosen = joined(of(layer).chosen, tokens_, now.chosen, 2);
 }
 

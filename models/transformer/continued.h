@@ -23,7 +23,7 @@ class Continued {
   // Prepends the prefix to the queries, keys, values and state of the tokens after it.
   void reuse_prefix(std::int64_t layer, LayerRecord& now);
   // The same for the per-row results of the attention.
-  void reuse_prefix_rows(std::int64_t layer, LayerRecord& now) const;
+  void reuse_prefix_rows(std::int64_t layer, LayerRecord& now);
   // The same for the routing to experts.
   void reuse_prefix_routing(std::int64_t layer, Routing& now) const;
   // The state of a layer's mixer behind the prefix.

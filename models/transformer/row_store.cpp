@@ -1,5 +1,7 @@
 #include "models/transformer/row_store.h"
 
+#include <ATen/core/DimVector.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -7,10 +9,10 @@ namespace locus::transformer {
 
 namespace {
 
-// Room for half as many tokens again, but for no more than 256 of them or an eighth: a run that finds none left copies
-// all rows before its own.
+// Room for as many tokens again, but for no fewer than 64 and no more than 512 of them or an eighth: a run that finds
+// none left copies all rows before its own.
 std::int64_t capacity_for(std::int64_t length) {
-  return length + std::max({std::int64_t{64}, std::min<std::int64_t>(length / 2, 256), length / 8});
+  return length + std::max(std::clamp<std::int64_t>(length, 64, 512), length / 8);
 }
 
 // Copies rows [0, count) along `axis` of `from` to rows [begin, begin + count) of `to`, which is contiguous. A copy of
@@ -35,19 +37,39 @@ void copy_rows(const at::Tensor& from, const at::Tensor& to, std::int64_t begin,
   }
 }
 
+// The first `length` rows along `axis`, as narrow() gives them, whose way through ATen takes longer than a token's rows.
+at::Tensor first_rows(const at::Tensor& buffer, std::int64_t length, std::int64_t axis) {
+  at::DimVector sizes(buffer.sizes().begin(), buffer.sizes().end());
+  sizes[static_cast<std::size_t>(axis)] = length;
+  at::Tensor view = at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(buffer.storage()),
+                                                             buffer.key_set(), buffer.dtype());
+  view.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, buffer.strides());
+  return view;
+}
+
+// Whether a buffer is of such tensors with room for `rows` along `axis`.
+bool is_of(const at::Tensor& buffer, const at::Tensor& like, std::int64_t rows, std::int64_t axis) {
+  bool same = buffer.defined() && buffer.dim() == like.dim() && buffer.scalar_type() == like.scalar_type() &&
+              buffer.device() == like.device();
+  for (std::int64_t n = 0; same && n < like.dim(); ++n) {
+    same = buffer.size(n) == (n == axis ? rows : like.size(n));
+  }
+  return same;
+}
+
 }  // namespace
 
 std::size_t RowStore::bytes() const {
   std::size_t bytes = 0;
-  for (const auto& [slot, buffer] : buffers_) {
-    bytes += buffer.nbytes();
+  for (const at::Tensor& buffer : buffers_) {
+    bytes += buffer.defined() ? buffer.nbytes() : 0;
   }
   return bytes;
 }
 
 bool RowStore::is_free() const {
   return std::all_of(buffers_.begin(), buffers_.end(),
-                     [](const auto& each) { return each.second.storage().use_count() == 1; });
+                     [](const at::Tensor& buffer) { return !buffer.defined() || buffer.storage().use_count() == 1; });
 }
 
 ContinuedRows::ContinuedRows(std::shared_ptr<RowStore> past, std::int64_t count, std::int64_t length)
@@ -78,19 +100,26 @@ at::Tensor ContinuedRows::join(RowStore::Slot slot, const at::Tensor& before, co
   if (!before.defined() || !after.defined()) {
     return {};
   }
-  std::vector<std::int64_t> sizes = after.sizes().vec();
-  sizes[static_cast<std::size_t>(axis)] = store_->capacity_;
-  const auto known = store_->buffers_.find(slot);
-  const bool fits = known != store_->buffers_.end() && known->second.sizes() == sizes &&
-                    known->second.scalar_type() == after.scalar_type() && known->second.device() == after.device();
-  const at::Tensor buffer = fits ? known->second : at::empty(sizes, after.options());
+  const std::size_t place = RowStore::place(slot);
+  const bool fits = place < store_->buffers_.size() && is_of(store_->buffers_[place], after, store_->capacity_, axis);
+  at::Tensor buffer;
+  if (fits) {
+    buffer = store_->buffers_[place];
+  } else {
+    std::vector<std::int64_t> sizes = after.sizes().vec();
+    sizes[static_cast<std::size_t>(axis)] = store_->capacity_;
+    buffer = at::empty(sizes, after.options());
+  }
   const std::int64_t same = fits ? same_ : 0;
   if (same < count_) {
     buffer.narrow(axis, same, count_ - same).copy_(before.narrow(axis, same, count_ - same));
   }
   copy_rows(after, buffer, count_, length_ - count_, axis);
-  joined_[slot] = buffer;
-  return buffer.narrow(axis, 0, length_);
+  if (joined_.size() <= place) {
+    joined_.resize(std::max(place + 1, store_->buffers_.size()));
+  }
+  joined_[place] = buffer;
+  return first_rows(buffer, length_, axis);
 }
 
 std::shared_ptr<RowStore> ContinuedRows::finish() {

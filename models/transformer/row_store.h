@@ -14,7 +14,6 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -24,6 +23,7 @@ namespace locus::transformer {
 class RowStore {
  public:
   using Slot = std::pair<std::int64_t, int>;  // layer, tensor of the layer
+  static constexpr int kTensors = 16;         // of a layer, at most
 
   // Size of the buffers in bytes.
   std::size_t bytes() const;
@@ -33,7 +33,10 @@ class RowStore {
 
   bool is_free() const;  // no view of the buffers exists
 
-  std::map<Slot, at::Tensor> buffers_;  // all of the same length along the tokens
+  static std::size_t place(Slot slot) { return static_cast<std::size_t>(slot.first * kTensors + slot.second); }
+
+  // At the slots' places, undefined where there is none; all have room for as many tokens.
+  std::vector<at::Tensor> buffers_;
   std::int64_t capacity_ = 0;
   std::vector<std::uint64_t> stamps_;  // identify the rows written: equal stamps mean equal rows, in all stores of runs
                                        // that continue each other
@@ -59,8 +62,8 @@ class ContinuedRows {
   std::shared_ptr<RowStore> store_;
   std::int64_t count_;
   std::int64_t length_;
-  std::int64_t same_ = 0;  // rows that the store already holds
-  std::map<RowStore::Slot, at::Tensor> joined_;
+  std::int64_t same_ = 0;           // rows that the store already holds
+  std::vector<at::Tensor> joined_;  // at the slots' places
 };
 
 }  // namespace locus::transformer

@@ -499,7 +499,7 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     x = batch.with_images_after(n, rows.begin + (n + 1 == depth ? left.begin : 0), std::move(x));
     x = rounds.leaving(layer.spec(), std::move(x));
     const std::string name = "layer " + std::to_string(n);
-    LOCUS_CHECK(check_sums(name, record.log_sum_exp));
+    LOCUS_CHECK(check_sums(name, record.log_sum_exp, rows.begin));
     LOCUS_CHECK(check_numbers(name, x, rows.begin + (n + 1 == depth ? left.begin : 0)));
     if (options.layer_done && !continued) {
       options.layer_done(observation, n);
