@@ -2,12 +2,16 @@
 // weights. A forward pass and an appended token consist of them.
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/base/block_formats.h"
+#include "core/base/large_pages.h"
 #include "core/products/products.h"
 #include "tests/bench/groups.h"
 #include "tests/bench/reading.h"
@@ -71,8 +75,13 @@ Status add_token(Rig& rig, const TokenCase& one) {
   const std::int64_t outputs = rig.quick() ? 256 : 1 << 16;
   const std::string name = one.name;
   const blocks::Format& format = one.held != nullptr ? *one.held : *blocks::format_of(name);
-  const std::vector<std::byte> bytes(static_cast<std::size_t>(outputs * inputs / format.elements * format.bytes),
-                                     std::byte{0x3C});
+  const auto size = static_cast<std::size_t>(outputs * inputs / format.elements * format.bytes);
+  const std::shared_ptr<std::byte> held = LargePages().take(size);  // as the weights of a small model lie
+  if (held == nullptr) {
+    return internal("no memory for " + std::to_string(size) + " bytes");
+  }
+  const std::span<std::byte> bytes(held.get(), size);
+  std::fill(bytes.begin(), bytes.end(), std::byte{0x3C});
   products::Weights weights{bytes.data(), Format::kFloat, outputs, inputs, inputs, 1};
   if (name == "BF16" || name == "F16") {
     weights.format = name == "F16" ? Format::kHalf : Format::kBfloat16;
