@@ -46,6 +46,9 @@ struct LaneKernels {
   void (*gate)(float* s, std::int64_t columns);
   // s = x · ½(1 + tanh(√(2/π)(x + 0.044715x³))) of x = s + row, the GELU of GPT-2.
   void (*gelu_tanh)(float* s, std::int64_t columns, const float* row);
+  // s = a(s)·t with a(x) = x/(1 + exp(−x)) (SiLU), and with the GELU above: the inner vector of a gated feed-forward.
+  void (*silu_times)(float* s, const float* t, std::int64_t columns);
+  void (*gelu_tanh_times)(float* s, const float* t, std::int64_t columns);
   // s = cap·tanh(s/cap).
   void (*soft_cap)(float* s, std::int64_t columns, float cap);
   // CoPE, Eq. 4: from the last column to the first, sum[l] += gates[j][l]; positions[j][l] = min(sum[l], p_max), NaN
