@@ -72,6 +72,21 @@ bool RowStore::is_free() const {
                      [](const at::Tensor& buffer) { return !buffer.defined() || buffer.storage().use_count() == 1; });
 }
 
+at::Tensor RowStore::new_buffer(const at::Tensor& rows, std::int64_t axis) {
+  std::vector<std::int64_t> sizes = rows.sizes().vec();
+  sizes[static_cast<std::size_t>(axis)] = capacity_;
+  std::int64_t bytes = static_cast<std::int64_t>(rows.element_size());
+  for (const std::int64_t size : sizes) {
+    bytes *= size;
+  }
+  // A token's rows would fault one small page after another, which takes longer than to write them.
+  const std::shared_ptr<std::byte> held =
+      rows.device().is_cpu() && LargePages::are_offered() ? pages_.take(static_cast<std::size_t>(bytes)) : nullptr;
+  return held == nullptr ? at::empty(sizes, rows.options())
+                         : at::from_blob(
+                               held.get(), sizes, [held](void*) {}, rows.options());
+}
+
 ContinuedRows::ContinuedRows(std::shared_ptr<RowStore> past, std::int64_t count, std::int64_t length)
     : past_(std::move(past)), count_(count), length_(length) {
   const auto has_room = [&](const std::shared_ptr<RowStore>& store) { return store && store->capacity_ >= length; };
@@ -106,9 +121,7 @@ at::Tensor ContinuedRows::join(RowStore::Slot slot, const at::Tensor& before, co
   if (fits) {
     buffer = store_->buffers_[place];
   } else {
-    std::vector<std::int64_t> sizes = after.sizes().vec();
-    sizes[static_cast<std::size_t>(axis)] = store_->capacity_;
-    buffer = at::empty(sizes, after.options());
+    buffer = store_->new_buffer(after, axis);
   }
   const std::int64_t same = fits ? same_ : 0;
   if (same < count_) {

@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/large_pages.h"
+
 namespace locus::transformer {
 
 class RowStore {
@@ -33,10 +35,14 @@ class RowStore {
 
   bool is_free() const;  // no view of the buffers exists
 
+  // A buffer like `rows` with room for `capacity_` tokens along `axis`, behind the others in large pages.
+  at::Tensor new_buffer(const at::Tensor& rows, std::int64_t axis);
+
   static std::size_t place(Slot slot) { return static_cast<std::size_t>(slot.first * kTensors + slot.second); }
 
   // At the slots' places, undefined where there is none; all have room for as many tokens.
   std::vector<at::Tensor> buffers_;
+  LargePages pages_;
   std::int64_t capacity_ = 0;
   std::vector<std::uint64_t> stamps_;  // identify the rows written: equal stamps mean equal rows, in all stores of runs
                                        // that continue each other
