@@ -38,45 +38,74 @@ void expand_q8_0(const std::byte* block, float* values) {
   }
 }
 
-// Number n of the 32 whose low bits are the nibbles of `low`: byte n holds numbers n and n + 16.
-int nibble(const std::byte* low, std::size_t n) {
-  return n < 16 ? byte_at(low, n) & 15 : byte_at(low, n - 16) >> 4;
+// The 32 numbers of a block before their scale. Bytes, and loops without a branch: compilers make vectors of them.
+using Numbers = std::array<std::uint8_t, 32>;
+
+// The low bits of 16 bytes are numbers 0 … 15, the high ones the others.
+Numbers nibbles(const std::byte* low) {
+  Numbers q;
+  for (std::size_t n = 0; n < 16; ++n) {
+    q[n] = byte_at(low, n) & 15;
+    q[n + 16] = byte_at(low, n) >> 4;
+  }
+  return q;
 }
+constexpr Numbers kBitOfByte = [] {
+  Numbers bits{};
+  for (std::size_t n = 0; n < bits.size(); ++n) {
+    bits[n] = static_cast<std::uint8_t>(1U << n % 8);
+  }
+  return bits;
+}();
 // With a fifth bit: bit n of the four bytes `high`.
-int five_bits(const std::byte* low, const std::byte* high, std::size_t n) {
-  return nibble(low, n) | ((byte_at(high, n / 8) >> (n % 8)) & 1) << 4;
+Numbers five_bits(const std::byte* low, const std::byte* high) {
+  Numbers bits;
+  for (std::size_t byte = 0; byte < 4; ++byte) {
+    std::memset(bits.data() + 8 * byte, byte_at(high, byte), 8);
+  }
+  Numbers q = nibbles(low);
+  for (std::size_t n = 0; n < 32; ++n) {
+    const auto set = static_cast<std::uint8_t>((bits[n] & kBitOfByte[n]) == kBitOfByte[n] ? 16 : 0);
+    q[n] = static_cast<std::uint8_t>(q[n] | set);
+  }
+  return q;
 }
 
 void expand_q4_0(const std::byte* block, float* values) {
   const float d = half_at(block, 0);
+  const Numbers q = nibbles(block + 2);
   for (std::size_t n = 0; n < 32; ++n) {
-    values[n] = static_cast<float>(nibble(block + 2, n) - 8) * d;
+    values[n] = static_cast<float>(q[n] - 8) * d;
   }
 }
 void expand_q4_1(const std::byte* block, float* values) {
   const float d = half_at(block, 0);
   const float least = half_at(block, 2);
+  const Numbers q = nibbles(block + 4);
   for (std::size_t n = 0; n < 32; ++n) {
-    values[n] = static_cast<float>(nibble(block + 4, n)) * d + least;
+    values[n] = static_cast<float>(q[n]) * d + least;
   }
 }
 void expand_q5_0(const std::byte* block, float* values) {
   const float d = half_at(block, 0);
+  const Numbers q = five_bits(block + 6, block + 2);
   for (std::size_t n = 0; n < 32; ++n) {
-    values[n] = static_cast<float>(five_bits(block + 6, block + 2, n) - 16) * d;
+    values[n] = static_cast<float>(q[n] - 16) * d;
   }
 }
 void expand_q5_1(const std::byte* block, float* values) {
   const float d = half_at(block, 0);
   const float least = half_at(block, 2);
+  const Numbers q = five_bits(block + 8, block + 4);
   for (std::size_t n = 0; n < 32; ++n) {
-    values[n] = static_cast<float>(five_bits(block + 8, block + 4, n)) * d + least;
+    values[n] = static_cast<float>(q[n]) * d + least;
   }
 }
 
 void expand_table(const std::array<int, 16>& table, float d, const std::byte* low, float* values) {
+  const Numbers q = nibbles(low);
   for (std::size_t n = 0; n < 32; ++n) {
-    values[n] = static_cast<float>(table[static_cast<std::size_t>(nibble(low, n))]) * d;
+    values[n] = static_cast<float>(table[static_cast<std::size_t>(q[n])]) * d;
   }
 }
 void expand_iq4_nl(const std::byte* block, float* values) {

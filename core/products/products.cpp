@@ -146,15 +146,21 @@ std::int64_t turn_of(std::int64_t outputs, std::int64_t columns, std::int64_t la
   return std::clamp(round_up(share, columns), columns, largest);
 }
 
+// Every thread has as many of the kernel's columns of outputs, in panels of the same size.
 void multiply_many(const Weights& weights, const float* x, std::int64_t tokens, std::int64_t x_stride, float* y,
                    std::int64_t y_stride, const Kernels& with) {
-  const std::int64_t turn = turn_of(weights.outputs, with.columns, kOutputs);
+  const std::int64_t turns = (weights.outputs + with.columns - 1) / with.columns;
   for (std::int64_t t = 0; t < tokens; t += kTokens) {
     const Blocks blocks(weights, with, x + t * x_stride, std::min(kTokens, tokens - t), x_stride);
-    at::parallel_for(0, (weights.outputs + turn - 1) / turn, 1, [&](std::int64_t begin, std::int64_t end) {
-      const auto panel = floats(turn * std::min(kDepth, weights.inputs));
-      for (std::int64_t n = begin; n < end; ++n) {
-        blocks.add(n * turn, std::min((n + 1) * turn, weights.outputs), panel.get(), y + t * y_stride, y_stride);
+    at::parallel_for(0, turns, 1, [&](std::int64_t first, std::int64_t last) {
+      const std::int64_t most = kOutputs / with.columns;
+      const std::int64_t panels = (last - first + most - 1) / most;
+      const auto panel = floats(kOutputs * std::min(kDepth, weights.inputs));
+      for (std::int64_t n = 0; n < panels; ++n) {
+        const auto output_of = [&](std::int64_t part) {
+          return std::min((first + (last - first) * part / panels) * with.columns, weights.outputs);
+        };
+        blocks.add(output_of(n), output_of(n + 1), panel.get(), y + t * y_stride, y_stride);
       }
     });
   }
