@@ -56,14 +56,21 @@ constexpr float kColorOfDots = 0.4F;  // of the scale, seen on dark and light
 constexpr double kBelowMean = 0.12;   // of a row, so that neither hides the other
 constexpr double kRoomOfNames = 0.3;  // of the axis, at its ends: numbers stand beside the dots
 
-// "30.4", "2.171"; of several seeds "12.6 (9.9 … 16.9)".
-std::string cell_text(const Accuracy& row, const Split& split, double unit) {
-  const auto number = [&](double value) {
-    return std::isnan(value) ? std::string("–") : fixed_text(unit * value, unit == 100 ? 1 : 3);
-  };
+// "30.4", "2.171".
+std::string cell_number(double value, double unit) {
+  return std::isnan(value) ? std::string("–") : fixed_text(unit * value, unit == 100 ? 1 : 3);
+}
+// "(45.6 … 52.6)", the least and the largest of several seeds; empty of one.
+std::string cell_range(const Accuracy& row, const Split& split, double unit) {
   return row.seeds > 1 && split.low < split.high
-             ? number(split.value) + " (" + number(split.low) + " … " + number(split.high) + ")"
-             : number(split.value);
+             ? "(" + cell_number(split.low, unit) + " … " + cell_number(split.high, unit) + ")"
+             : std::string();
+}
+
+// "30.4", of several seeds "12.6 (9.9 … 16.9)".
+std::string cell_text(const Accuracy& row, const Split& split, double unit) {
+  const std::string range = cell_range(row, split, unit);
+  return cell_number(split.value, unit) + (range.empty() ? range : " " + range);
 }
 
 // A dot at every bar's value, which is how a bar of 0 is seen, and its interval.
@@ -234,13 +241,15 @@ figure::Figure table_figure(const ViewInput& input, const std::vector<Accuracy>&
   const double unit = shown_unit(list.front().metric);
   std::vector<std::string> checkpoints;
   std::vector<std::string> texts;
+  std::vector<std::string> ranges;
   Field field = Field::zeros(std::ssize(list), std::ssize(names));
   for (const Accuracy& row : list) {
     checkpoints.push_back(row.checkpoint);
     for (const std::string& name : names) {
       const Split split = split_of(row.splits, name);
       field.values[texts.size()] = static_cast<float>(unit * split.value);
-      texts.push_back(cell_text(row, split, unit));
+      texts.push_back(cell_number(split.value, unit));
+      ranges.push_back(cell_range(row, split, unit));
     }
   }
   figure::Panel panel;
@@ -248,8 +257,11 @@ figure::Figure table_figure(const ViewInput& input, const std::vector<Accuracy>&
   panel.y = cells_down("", field.rows, shared_names(std::move(checkpoints)));
   panel.color_bar_label = shown_label(list.front().metric);
   const auto values = std::make_shared<const Field>(std::move(field));
-  panel.layers.emplace_back(figure::HeatMap{
-      .field = values, .scale = scale_of(input, Sign::kPositive, {values}), .texts = shared_names(std::move(texts))});
+  const bool ranged = std::ranges::any_of(ranges, [](const std::string& range) { return !range.empty(); });
+  panel.layers.emplace_back(figure::HeatMap{.field = values,
+                                            .scale = scale_of(input, Sign::kPositive, {values}),
+                                            .texts = shared_names(std::move(texts)),
+                                            .details = ranged ? shared_names(std::move(ranges)) : nullptr});
   if (std::ranges::any_of(list, [](const Accuracy& row) { return row.seeds > 1; })) {
     panel.note = "mean (least … largest) where a row is of several seeds";
   }

@@ -186,7 +186,9 @@ TEST(TaskGroups, FiguresSayPercentAndRanges) {
   ASSERT_TRUE(table.ok()) << table.error().describe();
   const auto& cells = std::get<figure::HeatMap>(table->panels[0].layers[0]);
   EXPECT_EQ(table->panels[0].color_bar_label, "error (%)");
-  EXPECT_EQ((*cells.texts)[2], "12.6 (9.9 … 16.9)");
+  EXPECT_EQ((*cells.texts)[2], "12.6");
+  EXPECT_EQ((*cells.details)[2], "(9.9 … 16.9)");
+  EXPECT_EQ((*cells.details)[5], "") << "one seed";
   EXPECT_NEAR(cells.field->at(0, 2), 12.6333, 1e-3);
 }
 
