@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <string>
+#include <tuple>
 
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
@@ -34,6 +36,12 @@ Error malformed(const std::string& expected, const std::string& file) {
   return bad_input("expected " + expected, file);
 }
 
+// By which splits are sorted: "in" first, then lengths ("512") by size, then the others by name.
+std::tuple<bool, bool, std::size_t, std::string> place_of(const Split& split) {
+  const bool length = !split.name.empty() && split.name.find_first_not_of("0123456789") == std::string::npos;
+  return {split.name != "in", !length, length ? split.name.size() : 0, split.name};
+}
+
 // `{"in": 0.1, …}`, with `{"in": [0.09, 0.11], …}` where there are intervals.
 Result<std::vector<Split>> splits_of(const Tree& record, const std::string& file) {
   const Tree& splits = field_in(record, "splits");
@@ -50,8 +58,7 @@ Result<std::vector<Split>> splits_of(const Tree& record, const std::string& file
     }
     list.push_back(std::move(split));
   }
-  // "in" first; the others by name.
-  std::ranges::sort(list, std::less(), [](const Split& split) { return std::pair(split.name != "in", split.name); });
+  std::ranges::sort(list, std::less(), place_of);
   return list;
 }
 

@@ -192,6 +192,16 @@ TEST(TaskGroups, FiguresSayPercentAndRanges) {
   EXPECT_NEAR(cells.field->at(0, 2), 12.6333, 1e-3);
 }
 
+TEST(TaskGroups, LengthsStandInTheirOrder) {
+  ViewInput input;
+  models::Input symbol;
+  symbol.ids = {0};
+  input.columns.push_back(test::column_of(test::bundled("passkey-rope-256"), symbol, "passkey-rope-256"));
+  const auto bars = test_views::view_of("task-accuracy").figure(input);
+  ASSERT_TRUE(bars.ok()) << bars.error().describe();
+  EXPECT_EQ(*bars->panels[0].x.cell_names, (std::vector<std::string>{"in", "512", "1024"}));
+}
+
 // A checkpoint that runs otherwise than it was trained has the results that were recorded of that, or none.
 // A table of one split is dots on an axis, at the numbers that are exported, with every seed.
 TEST(TaskGroups, ATableOfOneSplitIsDots) {
