@@ -1,5 +1,5 @@
 // Memory in pages of 2 MiB, for numbers that are read once for every token. Files are mapped in pages of 4 KiB, and a
-// product that reads each number once waits for the addresses of these.
+// product that reads each number once waits while the processor looks up where these pages lie.
 #pragma once
 
 #include <cstddef>

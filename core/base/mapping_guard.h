@@ -18,8 +18,8 @@ void guard_mapping(std::span<const std::byte> bytes, const std::filesystem::path
 // Before the mapping goes. A file that was lost is forgotten.
 void unguard_mapping(std::span<const std::byte> bytes);
 
-// The system may take back the memory of whole pages within these bytes, which are read again where they are touched; of
-// bytes outside a guarded mapping it does not.
+// Gives the memory of the whole pages within these bytes back to the system, which reads them again where they are
+// touched. Does nothing outside a guarded mapping.
 void release_mapping(std::span<const std::byte> bytes);
 
 // A file that was lost and is still mapped, as the error of all that was read from it: kBadInput. None is the rule, and

@@ -252,8 +252,8 @@ class Token {
   std::optional<RoundedToken> large_groups_;
 };
 
-// The bytes of a product in shares. A thread takes those of its own stretch, one after another, and then those that other
-// threads have not begun: one that starts late lets none wait for it.
+// The bytes of a token's products in shares of the same size. A thread takes those of its own stretch, one after another,
+// and then those that other threads have not begun: no thread waits for one that starts late.
 class TokenShares {
  public:
   TokenShares(std::int64_t threads, std::int64_t bytes)
@@ -311,30 +311,31 @@ void multiply_token(std::span<const TokenProduct> products, const float* x, cons
   if (bytes == 0) {
     return;
   }
-  // Shares of as many bytes, in whole panels of each matrix.
+  // Multiplies the rows between two of the bytes, in whole panels of each matrix.
+  const auto add = [&](std::int64_t from, std::int64_t to) {
+    std::int64_t before = 0;
+    for (std::size_t n = 0; n < products.size(); ++n) {
+      if (forms[n] == TokenForm::kNone) {
+        continue;
+      }
+      const Weights& weights = products[n].weights;
+      const std::int64_t size = weights.outputs * row_bytes(weights);
+      const std::int64_t panel = forms[n] == TokenForm::kNumbers ? 8 * with.columns : 16;
+      const auto row_of = [&](std::int64_t byte) {
+        const std::int64_t at = std::clamp<std::int64_t>(byte - before, 0, size);
+        return byte == bytes ? weights.outputs : std::min(round_up(at / row_bytes(weights), panel), weights.outputs);
+      };
+      if (const std::int64_t begin = row_of(from), end = row_of(to); begin < end) {
+        token.add(forms[n], products[n], begin, end, with);
+      }
+      before += size;
+    }
+  };
   TokenShares shares(at::get_num_threads(), bytes);
   at::parallel_for(0, shares.threads(), 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t thread = first; thread < last; ++thread) {
       for (std::int64_t share = shares.take(thread); share < shares.count(); share = shares.take(thread)) {
-        std::int64_t before = 0;
-        for (std::size_t n = 0; n < products.size(); ++n) {
-          if (forms[n] == TokenForm::kNone) {
-            continue;
-          }
-          const Weights& weights = products[n].weights;
-          const std::int64_t size = weights.outputs * row_bytes(weights);
-          const std::int64_t panel = forms[n] == TokenForm::kNumbers ? 8 * with.columns : 16;
-          const auto row_of = [&](std::int64_t byte) {
-            const std::int64_t at = std::clamp<std::int64_t>(byte - before, 0, size);
-            return byte == bytes ? weights.outputs
-                                 : std::min(round_up(at / row_bytes(weights), panel), weights.outputs);
-          };
-          if (const std::int64_t begin = row_of(shares.begin(share)), end = row_of(shares.begin(share + 1));
-              begin < end) {
-            token.add(forms[n], products[n], begin, end, with);
-          }
-          before += size;
-        }
+        add(shares.begin(share), shares.begin(share + 1));
       }
     }
   });

@@ -37,7 +37,7 @@ void copy_rows(const at::Tensor& from, const at::Tensor& to, std::int64_t begin,
   }
 }
 
-// The first `length` rows along `axis`, as narrow() gives them, whose way through ATen takes longer than a token's rows.
+// The first `length` rows along `axis`, as narrow() gives them, which takes longer than to copy a token's rows.
 at::Tensor first_rows(const at::Tensor& buffer, std::int64_t length, std::int64_t axis) {
   at::DimVector sizes(buffer.sizes().begin(), buffer.sizes().end());
   sizes[static_cast<std::size_t>(axis)] = length;

@@ -342,11 +342,14 @@ namespace {
 
 constexpr std::int64_t kSmallModel = 16'000'000;  // parameters, 64 MB as float32
 
+bool keeps_storage(const WeightBinding& binding, Storage storage) {
+  return storage == Storage::kAsStored || storage == Storage::kMapped ||
+         (storage == Storage::kBySize && binding.parameters > kSmallModel);
+}
+
 bool stays_stored(const WeightBinding& binding, const WeightBinding::Part& part, Storage storage) {
   const DType type = part.tensor->dtype;
-  const bool wanted =
-      storage == Storage::kAsStored || (storage == Storage::kBySize && binding.parameters > kSmallModel);
-  return wanted && part.parameter.product && (type == DType::kBF16 || type == DType::kF16) &&
+  return keeps_storage(binding, storage) && part.parameter.product && (type == DType::kBF16 || type == DType::kF16) &&
          part.binding.layout != Layout::kPlusOne;
 }
 
@@ -361,9 +364,7 @@ bool reads_rows(const WeightBinding::Part& part) {
 // A matrix of blocks stays stored under the same conditions; its parts are whole rows.
 bool stays_packed(const WeightBinding& binding, const WeightBinding::Part& part, Storage storage) {
   const Binding& own = part.binding;
-  const bool wanted =
-      storage == Storage::kAsStored || (storage == Storage::kBySize && binding.parameters > kSmallModel);
-  if (!wanted || !part.parameter.product || part.tensor->dtype != DType::kBlocks) {
+  if (!keeps_storage(binding, storage) || !part.parameter.product || part.tensor->dtype != DType::kBlocks) {
     return false;
   }
   if (part.tensor->assembled != nullptr) {
@@ -426,33 +427,49 @@ std::span<const std::byte> mapped_bytes(const at::Tensor& value, const TensorInf
   return inside ? bytes : std::span<const std::byte>();
 }
 
-// The same value with its numbers in large pages, and the file's no longer in memory; as it is where it is not mapped.
-at::Tensor in_large_pages(const at::Tensor& value, const TensorInfo& tensor, LargePages& pages) {
-  const std::span<const std::byte> mapped = mapped_bytes(value, tensor);
-  const std::shared_ptr<std::byte> held = mapped.empty() ? nullptr : pages.take(mapped.size());
-  if (held == nullptr) {
-    return value;
+// Copies of mapped numbers in large pages. A tensor that several parameters read is copied once.
+class LargeCopies {
+ public:
+  // The same value with its numbers in large pages, and the file's no longer in memory; as it is where it is not mapped.
+  at::Tensor of(const at::Tensor& value, const TensorInfo& tensor) {
+    const std::span<const std::byte> mapped = mapped_bytes(value, tensor);
+    const std::shared_ptr<std::byte> held = mapped.empty() ? nullptr : copied(mapped);
+    if (held == nullptr) {
+      return value;
+    }
+    if (const products::Packed* const packed = products::packed_of(value)) {
+      products::Packed copy = *packed;
+      copy.data = held.get();
+      copy.owner = held;
+      return products::packed_tensor(std::move(copy));
+    }
+    return at::from_blob(
+        held.get(), value.sizes(), value.strides(), [held](void*) {}, value.options());
   }
-  constexpr std::size_t kAtOnce = std::size_t{16} << 20;  // of which both copies are in memory
-  for (std::size_t begin = 0; begin < mapped.size(); begin += kAtOnce) {
-    const std::span<const std::byte> part = mapped.subspan(begin, std::min(kAtOnce, mapped.size() - begin));
-    std::memcpy(held.get() + begin, part.data(), part.size());
-    release_mapping(part);
+
+ private:
+  std::shared_ptr<std::byte> copied(std::span<const std::byte> mapped) {
+    std::shared_ptr<std::byte>& held = copies_[{mapped.data(), mapped.size()}];
+    if (held != nullptr || (held = pages_.take(mapped.size())) == nullptr) {
+      return held;
+    }
+    constexpr std::size_t kAtOnce = std::size_t{16} << 20;  // of which both copies are in memory
+    for (std::size_t begin = 0; begin < mapped.size(); begin += kAtOnce) {
+      const std::span<const std::byte> part = mapped.subspan(begin, std::min(kAtOnce, mapped.size() - begin));
+      std::memcpy(held.get() + begin, part.data(), part.size());
+      release_mapping(part);
+    }
+    return held;
   }
-  if (const products::Packed* const packed = products::packed_of(value)) {
-    products::Packed copy = *packed;
-    copy.data = held.get();
-    copy.owner = held;
-    return products::packed_tensor(std::move(copy));
-  }
-  return at::from_blob(
-      held.get(), value.sizes(), value.strides(), [held](void*) {}, value.options());
-}
+
+  LargePages pages_;
+  std::map<std::pair<const std::byte*, std::size_t>, std::shared_ptr<std::byte>> copies_;
+};
 
 // Whether weights may be copied from the file: they take a small share of the memory that is left.
-bool may_be_copied(const WeightBytes& bytes) {
+bool may_be_copied(const WeightBytes& bytes, Storage storage) {
   constexpr double kShare = 8;
-  return LargePages::are_offered() && kShare * bytes.all() <= available_bytes();
+  return storage != Storage::kMapped && LargePages::are_offered() && kShare * bytes.all() <= available_bytes();
 }
 
 }  // namespace
@@ -487,8 +504,8 @@ std::vector<std::string> load(const WeightBinding& binding, Storage storage, con
   const auto megabytes = [](double bytes) { return std::to_string(static_cast<std::int64_t>(bytes / 1e6)); };
   const WeightBytes bytes = weight_bytes(binding, storage);
   const double whole = bytes.all();
-  const bool copied = may_be_copied(bytes);
-  LargePages pages;
+  const bool copied = may_be_copied(bytes, storage);
+  LargeCopies copies;
   double read = 0;
   for (const WeightBinding::Part& part : binding.parts) {
     if (stop.stop_requested()) {
@@ -498,7 +515,7 @@ std::vector<std::string> load(const WeightBinding& binding, Storage storage, con
            "reading the weights, " + megabytes(read) + " of " + megabytes(whole) + " MB");
     read += bytes_of(binding, part, storage);
     at::Tensor value = value_of(binding, part, storage);
-    value = copied ? in_large_pages(value, *part.tensor, pages) : value;
+    value = copied ? copies.of(value, *part.tensor) : value;
     if (!products::all_finite(value)) {
       warnings.push_back(part.tensor->file.string() + ": tensor " + part.tensor->name +
                          ": holds values that are not finite");

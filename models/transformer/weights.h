@@ -50,12 +50,13 @@ bool is_skipped(const std::string& tensor, const Plan& plan);
 // Storage of matrices that only products read, in 16-bit numbers or quantised blocks.
 enum class Storage {
   kBySize,    // as stored, but converted for small models, whose float32 products are faster
-  kAsStored,  // mapped from the file
+  kAsStored,  // mapped from the file, or copied to large pages where load() says so
+  kMapped,    // mapped from the file, whatever their size
   kConverted  // float32, in memory
 };
 
-// Bytes of the weights: in memory, converted to float32 or made of several tensors; and as stored in the file, from
-// which they are mapped, so that they can be paged out (load() copies those of small models).
+// Bytes of the weights: in memory, converted to float32 or made of several tensors; and as stored in the file, which are
+// mapped and can be paged out, unless load() copies them.
 struct WeightBytes {
   double converted = 0;
   double stored = 0;
@@ -70,9 +71,9 @@ double expanded_bytes(const WeightBinding& binding, Storage storage = Storage::k
 bool has_fast_products(const WeightBinding& binding, Storage storage = Storage::kBySize);
 
 // Loads the weights into the model: mapped where the file holds float32 or they stay as stored, else converted to
-// float32. Mapped ones that take up to an eighth of the memory that is left are copied to large pages, where a token
-// reads them faster (core/base/large_pages.h). Returns a warning for each tensor with values that are not finite. Can be stopped between two tensors; a
-// later call loads everything again.
+// float32. But for Storage::kMapped, mapped weights are copied to large pages (core/base/large_pages.h), where a token
+// reads them faster, if all weights take at most an eighth of the memory that is left. Returns a warning for each tensor
+// with values that are not finite. Can be stopped between two tensors; a later call loads everything again.
 std::vector<std::string> load(const WeightBinding& binding, Storage storage = Storage::kBySize,
                               const StopToken& stop = {}, const Progress& progress = {});
 

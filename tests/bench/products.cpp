@@ -68,6 +68,39 @@ struct TokenCase {
   const blocks::Format* held = nullptr;  // where no file has it
 };
 
+// Bytes in large pages that are finite numbers in every format.
+Result<std::shared_ptr<std::byte>> finite_bytes(std::int64_t count) {
+  std::shared_ptr<std::byte> held = LargePages().take(static_cast<std::size_t>(count));
+  if (held == nullptr) {
+    return internal("no memory for " + std::to_string(count) + " bytes");
+  }
+  std::fill_n(held.get(), count, std::byte{0x3C});
+  return held;
+}
+
+// The same product from large pages and from those of a file. Where the system makes every page large, both are.
+Status add_pages(Rig& rig) {
+  const std::int64_t inputs = 576;
+  const std::int64_t outputs = rig.quick() ? 256 : 170000;
+  const blocks::Format& format = *blocks::format_of("Q4_1");
+  const std::int64_t size = outputs * inputs / format.elements * format.bytes;
+  LOCUS_TRY(const std::shared_ptr<std::byte> large, finite_bytes(size));
+  const std::vector<std::byte> small(static_cast<std::size_t>(size), std::byte{0x3C});
+  const at::Tensor x = at::randn({inputs});
+  at::Tensor y = at::empty({outputs});
+  const auto multiply = [&](const std::byte* data) -> Status {
+    products::Weights weights{data, Format::kFloat, outputs, inputs, inputs, 1};
+    weights.blocks = &format;
+    weights.fast = true;
+    products::multiply(weights, x.data_ptr<float>(), 1, inputs, nullptr, y.data_ptr<float>(), outputs);
+    return {};
+  };
+  LOCUS_TRY(const Timed times, rig.time([&] { return multiply(large.get()); }, [&] { return multiply(small.data()); }));
+  rig.add("one token by " + std::to_string(outputs) + " × " + std::to_string(inputs) + " weights in large pages, Q4_1",
+          times, "the same in pages of 4 KiB", Target::kNone, 0);
+  return {};
+}
+
 // One matrix, larger than any cache. In every format its bytes, all alike, are finite numbers, and neither they nor
 // their scales are so small that products with them are denormal, which takes many times as long.
 Status add_token(Rig& rig, const TokenCase& one) {
@@ -75,13 +108,10 @@ Status add_token(Rig& rig, const TokenCase& one) {
   const std::int64_t outputs = rig.quick() ? 256 : 1 << 16;
   const std::string name = one.name;
   const blocks::Format& format = one.held != nullptr ? *one.held : *blocks::format_of(name);
-  const auto size = static_cast<std::size_t>(outputs * inputs / format.elements * format.bytes);
-  const std::shared_ptr<std::byte> held = LargePages().take(size);  // as the weights of a small model lie
-  if (held == nullptr) {
-    return internal("no memory for " + std::to_string(size) + " bytes");
-  }
-  const std::span<std::byte> bytes(held.get(), size);
-  std::fill(bytes.begin(), bytes.end(), std::byte{0x3C});
+  // In large pages, as the weights of a small model lie.
+  LOCUS_TRY(const std::shared_ptr<std::byte> held, finite_bytes(outputs * inputs / format.elements * format.bytes));
+  const std::span<const std::byte> bytes(held.get(),
+                                         static_cast<std::size_t>(outputs * inputs / format.elements * format.bytes));
   products::Weights weights{bytes.data(), Format::kFloat, outputs, inputs, inputs, 1};
   if (name == "BF16" || name == "F16") {
     weights.format = name == "F16" ? Format::kHalf : Format::kBfloat16;
@@ -132,7 +162,7 @@ Status bench_one_token(Rig& rig) {
         TokenCase{"FP8 in blocks of 32", 1.25, false, &blocks::scaled_float8(32)}}) {
     LOCUS_CHECK(add_token(rig, one));
   }
-  return {};
+  return add_pages(rig);
 }
 
 }  // namespace locus::bench

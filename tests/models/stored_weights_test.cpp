@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/guarded.h"
 #include "core/base/large_pages.h"
 #include "core/products/packed.h"
 #include "models/engine/trace/recorded_trace.h"
@@ -33,10 +34,14 @@ struct Opened {
   transformer::WeightBinding binding;
 };
 
-// A folder of assets/checkpoints with its matrices as float16 numbers or as float32 ones.
-Opened opened(const std::string& name, Storage storage) {
+fs::path bundled_folder(const std::string& name) {
+  return fs::path(test::source_dir()) / "assets" / "checkpoints" / name;
+}
+
+// A checkpoint with its matrices as float16 numbers or as float32 ones.
+Opened opened_folder(const fs::path& folder, Storage storage) {
   families::CheckpointFiles checkpoint;
-  checkpoint.path = checkpoint.folder = fs::path(test::source_dir()) / "assets" / "checkpoints" / name;
+  checkpoint.path = checkpoint.folder = folder;
   checkpoint.config = *families::Config::load(checkpoint.folder / "config.json");
   checkpoint.tensors = *formats::open_tensors(checkpoint.folder);
   const auto plan = families::read_plan(**families::family_of(checkpoint), checkpoint);
@@ -44,6 +49,10 @@ Opened opened(const std::string& name, Storage storage) {
   made.binding = *transformer::bind_weights(*made.model, *plan, checkpoint);
   EXPECT_TRUE(transformer::load(made.binding, storage).empty());
   return made;
+}
+
+Opened opened(const std::string& name, Storage storage) {
+  return opened_folder(bundled_folder(name), storage);
 }
 
 constexpr std::int64_t kLength = 70;
@@ -92,16 +101,25 @@ TEST_P(StoredWeights, GiveTheNumbersOfConvertedOnes) {
   EXPECT_CLOSE(logits(*stored.model, ids), logits(*converted.model, ids), bound(*converted.model, ids));
 }
 
+// The parameters whose numbers lie in the file.
+std::int64_t mapped_parameters(const Opened& opened) {
+  return std::count_if(opened.binding.parts.begin(), opened.binding.parts.end(),
+                       [](const transformer::WeightBinding::Part& part) {
+                         const std::span<const std::byte> file = part.tensor->storage;
+                         const auto* const first = static_cast<const std::byte*>(part.parameter.value->data_ptr());
+                         return first >= file.data() && first < file.data() + file.size();
+                       });
+}
+
 // Where the system has large pages, these few weights are read from the file once.
-TEST_P(StoredWeights, AreCopiedFromTheFile) {
-  const Opened stored = opened(GetParam(), Storage::kAsStored);
-  std::int64_t mapped = 0;
-  for (const transformer::WeightBinding::Part& part : stored.binding.parts) {
-    const std::span<const std::byte> file = part.tensor->storage;
-    const auto* const first = static_cast<const std::byte*>(part.parameter.value->data_ptr());
-    mapped += first >= file.data() && first < file.data() + file.size() ? 1 : 0;
-  }
-  EXPECT_EQ(mapped == 0, LargePages::are_offered()) << mapped;
+TEST_P(StoredWeights, AreCopiedFromTheFileOrMapped) {
+  const Opened copied = opened(GetParam(), Storage::kAsStored);
+  const Opened mapped = opened(GetParam(), Storage::kMapped);
+  EXPECT_EQ(mapped_parameters(copied) == 0, LargePages::are_offered());
+  EXPECT_GT(mapped_parameters(mapped), 0);
+  at::manual_seed(5);
+  const at::Tensor ids = at::randint(copied.model->spec().vocabulary, {1, kLength}, at::kLong);
+  EXPECT_TRUE(logits(*copied.model, ids).equal(logits(*mapped.model, ids)));
 }
 
 // One token at a time has kernels of its own.
@@ -128,6 +146,51 @@ INSTANTIATE_TEST_SUITE_P(Checkpoints, StoredWeights,
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+TEST(StoredWeights, ATensorOfTwoParametersIsCopiedOnce) {
+  Opened made = opened("text-rope", Storage::kMapped);
+  const auto part = std::find_if(made.binding.parts.begin(), made.binding.parts.end(),
+                                 [](const transformer::WeightBinding::Part& each) {
+                                   return each.parameter.product && each.parameter.value->scalar_type() == at::kHalf;
+                                 });
+  ASSERT_NE(part, made.binding.parts.end());
+  at::Tensor* const first = part->parameter.value;
+  at::Tensor second;
+  transformer::WeightBinding::Part again = *part;
+  again.parameter.value = &second;
+  made.binding.parts.push_back(again);
+  EXPECT_TRUE(transformer::load(made.binding, Storage::kAsStored).empty());
+  EXPECT_EQ(first->data_ptr(), second.data_ptr());
+}
+
+// A file that shrinks under a mapped model is an error of what reads it; a copied model no longer reads it.
+TEST(StoredWeights, AFileThatShrinksIsAnErrorOfMappedOnesAlone) {
+  at::manual_seed(6);
+  for (const Storage storage : {Storage::kMapped, Storage::kAsStored}) {
+    const test::TemporaryFolder folder;
+    fs::copy(bundled_folder("text-rope"), folder.path(), fs::copy_options::recursive);
+    const fs::path file = folder.path() / "model.safetensors";
+    fs::permissions(file, fs::perms::owner_write, fs::perm_options::add);
+    const Opened made = opened_folder(folder.path(), storage);
+    const at::Tensor ids = at::randint(made.model->spec().vocabulary, {1, kLength}, at::kLong);
+    const at::Tensor before = logits(*made.model, ids);
+    fs::resize_file(file, 4096);
+    const auto after = guarded([&]() -> Result<at::Tensor> {
+      transformer::ObserveOptions options;
+      options.all_logits = true;
+      LOCUS_TRY(const auto seen, made.model->observe({ids, {}, made.model->positions(kLength)}, options));
+      return seen.logits;
+    });
+    if (storage == Storage::kAsStored && LargePages::are_offered()) {
+      ASSERT_TRUE(after.ok()) << after.error().describe();
+      EXPECT_TRUE(after->equal(before));
+    } else {
+      ASSERT_FALSE(after.ok());
+      EXPECT_EQ(after.error().code, ErrorCode::kBadInput);
+      EXPECT_EQ(after.error().context, file.string());
+    }
+  }
+}
 
 // The logits behind the last of these tokens, which alone is run after the others.
 at::Tensor appended_logits(const transformer::Transformer& model, const at::Tensor& ids) {
