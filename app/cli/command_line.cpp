@@ -169,7 +169,7 @@ int run(int argc, char** argv, OpenWorkbench open_workbench, const std::string& 
   if (const Status status = console.open_log(globals.log); !status.ok()) {
     return console.fail(status.error());
   }
-  if (const Result<std::int64_t> kernels = chosen_version(); !kernels.ok()) {
+  if (const Result<LoopChoice> kernels = chosen_loops(); !kernels.ok()) {
     return console.fail(kernels.error());
   }
   models::set_threads(models::bounded_threads(globals.threads));  // LibTorch alone may start with one

@@ -36,7 +36,7 @@ Json runtime_json() {
   return {{"torch", runtime.torch},
           {"blas", runtime.blas},
           {"kernels", models::products().kernels},
-          {"own_kernels", std::string(version_name(used_version()))},
+          {"own_kernels", std::string(choice_name(used_loops()))},
           {"threads", runtime.threads}};
 }
 
@@ -120,7 +120,7 @@ std::string names_line(const std::vector<std::string>& names) {
 std::string products_line(const models::Runtime& runtime) {
   const std::string kernels = models::products().kernels;
   return runtime.blas + (kernels.empty() ? "" : ", " + kernels + " kernels") + "; own kernels " +
-         std::string(version_name(used_version())) + "; " + std::to_string(runtime.threads) +
+         std::string(choice_name(used_loops())) + "; " + std::to_string(runtime.threads) +
          (runtime.threads == 1 ? " thread" : " threads");
 }
 

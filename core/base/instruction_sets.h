@@ -1,5 +1,5 @@
 // Loops that are compiled for several instruction sets: plain, AVX2, AVX-512. Which of the versions this CPU can run,
-// and which one the program uses.
+// and which one the program uses; and whether products of many tokens use AMX's matrix tiles.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,44 @@
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define LOCUS_VECTOR_TARGETS 1
 #endif
+// Whether it makes loops for matrix tiles, and the system is one that lends their registers when asked.
+#if defined(LOCUS_VECTOR_TARGETS) && defined(__linux__)
+#define LOCUS_MATRIX_TILES 1
+#endif
 
 namespace locus {
 
 // How many, from the plain one on: 2 with AVX2, FMA, BMI2 and F16C, 3 with AVX-512 F, BW, DQ, VL and CD as well.
 std::int64_t runnable_versions();
 
-// "plain", "avx2", "avx512".
-std::string_view version_name(std::int64_t version);
+// Whether tiles of bfloat16 numbers can be multiplied (AMX-TILE, AMX-BF16, AVX512-BF16 and all of runnable_versions()).
+// The first call asks the system for their registers, for all threads.
+bool runnable_tiles();
 
-// The version that a wish names, of the first `runnable` ones; the widest of them for an empty wish. Errors: kUsage for
-// a name that is none, and for a version that this CPU cannot run.
-Result<std::int64_t> wished_version(const std::string& wish, std::int64_t runnable);
+struct LoopChoice {
+  std::int64_t version = 0;
+  bool tiles = false;
+  bool operator==(const LoopChoice&) const = default;
+};
+
+// "plain", "avx2", "avx512", and "amx" with tiles.
+std::string_view choice_name(const LoopChoice& choice);
+
+// The choice that a wish names, of the first `runnable` versions and with tiles only where they are `runnable_tiles`;
+// the fastest of them for an empty wish. Errors: kUsage for a name that is none, and for what this CPU cannot run.
+Result<LoopChoice> wished_loops(const std::string& wish, std::int64_t runnable, bool runnable_tiles);
 
 // The value of the environment variable LOCUS_KERNELS, read once.
-Result<std::int64_t> chosen_version();
+Result<LoopChoice> chosen_loops();
 
-// The version of every loop that is chosen at run time: chosen_version(), or the widest where that is an error, which
-// main() reports before any loop runs.
-std::int64_t used_version();
+// What every loop that is chosen at run time uses: chosen_loops(), or the fastest where that is an error, which main()
+// reports before any loop runs.
+const LoopChoice& used_loops();
+inline std::int64_t used_version() {
+  return used_loops().version;
+}
+inline bool used_tiles() {
+  return used_loops().tiles;
+}
 
 }  // namespace locus

@@ -2,6 +2,9 @@
 
 #include <cstddef>
 #include <cstring>
+#include <iterator>
+
+#include "core/products/matrix_tiles.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -51,8 +54,13 @@ constexpr std::array kVersions {
 
 }  // namespace
 
-const Kernels& kernels(std::int64_t version) {
-  return *kVersions[static_cast<std::size_t>(version)];
+const Kernels& kernels(std::int64_t version, bool tiles) {
+  static const Kernels with_tiles = [] {
+    Kernels made = *kVersions.back();
+    made.tiles = matrix_tiles();
+    return made;
+  }();
+  return tiles && version + 1 == std::ssize(kVersions) ? with_tiles : *kVersions[static_cast<std::size_t>(version)];
 }
 
 }  // namespace locus::products

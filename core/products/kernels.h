@@ -11,6 +11,8 @@
 
 namespace locus::products {
 
+struct MatrixTiles;
+
 enum class Format { kBfloat16, kHalf, kFloat };
 constexpr std::size_t kFormats = 3;
 constexpr std::int64_t kMaxTokens = 4;  // of dot() and axpy()
@@ -44,9 +46,12 @@ struct Kernels {
                       std::int64_t tokens, std::int64_t depth, float* y, std::int64_t y_stride),
              kFormats>
       axpy;
+  // What multiplies many tokens instead of tile(); null: nothing does.
+  const MatrixTiles* tiles = nullptr;
 };
 
-// The kernels of one of the versions that this CPU can run (core/base/instruction_sets.h).
-const Kernels& kernels(std::int64_t version = used_version());
+// The kernels of one of the versions that this CPU can run; with `tiles`, AVX-512's and those of matrix_tiles.h
+// (core/base/instruction_sets.h).
+const Kernels& kernels(std::int64_t version = used_version(), bool tiles = used_tiles());
 
 }  // namespace locus::products

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/products/many_tokens.h"
 #include "core/products/packed.h"
 #include "core/products/products.h"
 
@@ -22,12 +23,16 @@ Format format_of(const at::Tensor& weight) {
                                              : Format::kBfloat16;
 }
 
-// Few tokens by float32 weights: ATen's product reads the weights at half of the memory's speed or less.
-bool few_by_float(const at::Tensor& x, const at::Tensor& weight) {
+// Float32 weights that multiply() reads faster than ATen's product: for few tokens, which reads them at half of the
+// memory's speed or less, and where it has matrix tiles.
+bool multiplies_float(const at::Tensor& x, const at::Tensor& weight) {
   const bool one_stride = weight.dim() == 2 && (weight.stride(0) == 1 || weight.stride(1) == 1);
-  return weight.scalar_type() == at::kFloat && one_stride && x.scalar_type() == at::kFloat && x.device().is_cpu() &&
-         weight.device().is_cpu() && x.size(-1) > 0 && x.numel() / x.size(-1) <= kMaxTokens &&
-         !(at::GradMode::is_enabled() && weight.requires_grad());
+  if (weight.scalar_type() != at::kFloat || !one_stride || x.scalar_type() != at::kFloat || !x.device().is_cpu() ||
+      !weight.device().is_cpu() || x.size(-1) == 0 || (at::GradMode::is_enabled() && weight.requires_grad())) {
+    return false;
+  }
+  const std::int64_t tokens = x.numel() / x.size(-1);
+  return tokens <= kMaxTokens || (kernels().tiles != nullptr && tokens >= kLeastTiled);
 }
 
 }  // namespace
@@ -122,7 +127,7 @@ bool floats_finite(const float* values, std::int64_t count) {
 }  // namespace
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  if (!is_stored(weight) && !few_by_float(x, weight)) {
+  if (!is_stored(weight) && !multiplies_float(x, weight)) {
     return at::linear(x, weight, bias);
   }
   const bool differentiable =
@@ -150,7 +155,7 @@ std::vector<at::Tensor> linears(const at::Tensor& x, at::ArrayRef<Matrix> matric
   const bool one_token =
       x.scalar_type() == at::kFloat && x.device().is_cpu() && x.numel() == x.size(-1) && !at::GradMode::is_enabled() &&
       std::all_of(matrices.begin(), matrices.end(), [&](const Matrix& matrix) {
-        return (is_stored(matrix.weight) && matrix.weight.device().is_cpu()) || few_by_float(x, matrix.weight);
+        return (is_stored(matrix.weight) && matrix.weight.device().is_cpu()) || multiplies_float(x, matrix.weight);
       });
   std::vector<at::Tensor> results;
   if (!one_token) {

@@ -10,160 +10,18 @@
 #include <vector>
 
 #include "core/products/block_kernels.h"
+#include "core/products/many_tokens.h"
+#include "core/products/panels.h"
 #include "core/products/rounded_kernels.h"
 
 namespace locus::products {
 
 namespace {
 
-constexpr std::int64_t kDepth = 512;    // inputs of a panel
-constexpr std::int64_t kOutputs = 256;  // outputs of a panel: 512 KiB of float32
-constexpr std::int64_t kTokens = 1536;  // tokens whose strips are held at once; a multiple of every kernel's rows
-
-std::int64_t round_up(std::int64_t value, std::int64_t step) {
-  return (value + step - 1) / step * step;
-}
-
-std::unique_ptr<float[]> floats(std::int64_t count) {
-  return std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(count));
-}
-
-const char* element(const Weights& weights, std::int64_t n, std::int64_t k) {
-  const std::int64_t size = weights.format == Format::kFloat ? 4 : 2;
-  return static_cast<const char*>(weights.data) + (n * weights.output_stride + k * weights.input_stride) * size;
-}
-
-// The block that holds input k, the first of it, of output n.
-const std::byte* block_at(const Weights& weights, std::int64_t n, std::int64_t k) {
-  const blocks::Format& format = *weights.blocks;
-  return static_cast<const std::byte*>(weights.data) +
-         (n * (weights.inputs / format.elements) + k / format.elements) * format.bytes;
-}
-
-void fill(const float* bias, std::int64_t begin, std::int64_t end, std::int64_t tokens, float* y,
-          std::int64_t y_stride) {
-  for (std::int64_t t = 0; t < tokens; ++t) {
-    if (bias == nullptr) {
-      std::fill(y + t * y_stride + begin, y + t * y_stride + end, 0.0F);
-    } else {
-      std::copy(bias + begin, bias + end, y + t * y_stride + begin);
-    }
-  }
-}
-
-// One product in blocks: strips of x are packed once, panels of the weights as they are needed.
-class Blocks {
- public:
-  Blocks(const Weights& weights, const Kernels& with, const float* x, std::int64_t tokens, std::int64_t x_stride)
-      : weights_(weights), with_(with), tokens_(tokens), strips_(floats(round_up(tokens, with.rows) * weights.inputs)) {
-    at::parallel_for(0, round_up(tokens, with.rows) / with.rows, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t strip = begin; strip < end; ++strip) {
-        pack_strip(x + strip * with_.rows * x_stride, std::min(with_.rows, tokens_ - strip * with_.rows), x_stride,
-                   strips_.get() + strip * with_.rows * weights_.inputs);
-      }
-    });
-  }
-
-  // Adds the product to y for outputs [begin, end). `panel`: kOutputs × kDepth floats.
-  void add(std::int64_t begin, std::int64_t end, float* panel, float* y, std::int64_t y_stride) const {
-    for (std::int64_t first = 0; first < weights_.inputs; first += kDepth) {
-      const std::int64_t depth = std::min(kDepth, weights_.inputs - first);
-      for (std::int64_t n = begin; n < end; n += with_.columns) {
-        pack_slice(n, std::min(with_.columns, end - n), first, depth, panel + (n - begin) * depth);
-      }
-      for (std::int64_t t = 0; t < tokens_; t += with_.rows) {
-        const float* strip = strips_.get() + t * weights_.inputs + first * with_.rows;
-        for (std::int64_t n = begin; n < end; n += with_.columns) {
-          add_tile(strip, panel + (n - begin) * depth, depth, std::min(with_.rows, tokens_ - t),
-                   std::min(with_.columns, end - n), y + t * y_stride + n, y_stride);
-        }
-      }
-    }
-  }
-
- private:
-  // strip[k·rows + m] = x[m·x_stride + k]; 0 for m ≥ count.
-  void pack_strip(const float* x, std::int64_t count, std::int64_t x_stride, float* strip) const {
-    for (std::int64_t m = 0; m < with_.rows; ++m) {
-      for (std::int64_t k = 0; k < weights_.inputs; ++k) {
-        strip[k * with_.rows + m] = m < count ? x[m * x_stride + k] : 0.0F;
-      }
-    }
-  }
-
-  // Rows of blocks are expanded a slice at a time: columns × depth numbers, which fit the second-level cache.
-  void expand_slice(std::int64_t n, std::int64_t count, std::int64_t first, std::int64_t depth, float* slice) const {
-    alignas(64) std::array<float, kDepth * 64> rows;
-    for (std::int64_t c = 0; c < count; ++c) {
-      blocks::expand(*weights_.blocks, block_at(weights_, n + c, first), depth / weights_.blocks->elements,
-                     rows.data() + c * depth);
-    }
-    with_.pack[static_cast<std::size_t>(Format::kFloat)](rows.data(), depth, count, depth, slice);
-  }
-
-  void pack_slice(std::int64_t n, std::int64_t count, std::int64_t first, std::int64_t depth, float* slice) const {
-    if (weights_.blocks != nullptr) {
-      return expand_slice(n, count, first, depth, slice);
-    }
-    const auto format = static_cast<std::size_t>(weights_.format);
-    if (weights_.input_stride == 1) {
-      with_.pack[format](element(weights_, n, first), weights_.output_stride, count, depth, slice);
-    } else if (weights_.output_stride == 1) {
-      with_.pack_transposed[format](element(weights_, n, first), weights_.input_stride, count, depth, slice);
-    } else {
-      for (std::int64_t k = 0; k < depth; ++k) {
-        for (std::int64_t c = 0; c < with_.columns; ++c) {
-          slice[k * with_.columns + c] = c < count ? with_.one[format](element(weights_, n + c, first + k)) : 0.0F;
-        }
-      }
-    }
-  }
-
-  void add_tile(const float* strip, const float* slice, std::int64_t depth, std::int64_t rows, std::int64_t columns,
-                float* y, std::int64_t y_stride) const {
-    if (columns == with_.columns) {
-      with_.tile(strip, slice, depth, rows, y, y_stride);
-      return;
-    }
-    std::array<float, 1024> whole{};  // rows × columns of the largest kernel are 384
-    with_.tile(strip, slice, depth, rows, whole.data(), with_.columns);
-    for (std::int64_t m = 0; m < rows; ++m) {
-      for (std::int64_t c = 0; c < columns; ++c) {
-        y[m * y_stride + c] += whole[static_cast<std::size_t>(m * with_.columns + c)];
-      }
-    }
-  }
-
-  const Weights& weights_;
-  const Kernels& with_;
-  std::int64_t tokens_;
-  std::unique_ptr<float[]> strips_;
-};
-
 // Outputs of a thread's turn: at most a panel, and enough turns for all threads.
 std::int64_t turn_of(std::int64_t outputs, std::int64_t columns, std::int64_t largest) {
   const std::int64_t share = (outputs + at::get_num_threads() - 1) / at::get_num_threads();
   return std::clamp(round_up(share, columns), columns, largest);
-}
-
-// Every thread has as many of the kernel's columns of outputs, in panels of the same size.
-void multiply_many(const Weights& weights, const float* x, std::int64_t tokens, std::int64_t x_stride, float* y,
-                   std::int64_t y_stride, const Kernels& with) {
-  const std::int64_t turns = (weights.outputs + with.columns - 1) / with.columns;
-  for (std::int64_t t = 0; t < tokens; t += kTokens) {
-    const Blocks blocks(weights, with, x + t * x_stride, std::min(kTokens, tokens - t), x_stride);
-    at::parallel_for(0, turns, 1, [&](std::int64_t first, std::int64_t last) {
-      const std::int64_t most = kOutputs / with.columns;
-      const std::int64_t panels = (last - first + most - 1) / most;
-      const auto panel = floats(kOutputs * std::min(kDepth, weights.inputs));
-      for (std::int64_t n = 0; n < panels; ++n) {
-        const auto output_of = [&](std::int64_t part) {
-          return std::min((first + (last - first) * part / panels) * with.columns, weights.outputs);
-        };
-        blocks.add(output_of(n), output_of(n + 1), panel.get(), y + t * y_stride, y_stride);
-      }
-    });
-  }
 }
 
 // Rows of blocks are expanded one panel of eight after another.
@@ -175,8 +33,7 @@ void multiply_few_blocks(const Weights& weights, const float* x, std::int64_t to
     const auto rows = floats(kRowsAtOnce * weights.inputs);
     for (std::int64_t n = first * kRowsAtOnce; n < std::min(last * kRowsAtOnce, weights.outputs); n += kRowsAtOnce) {
       const std::int64_t count = std::min(kRowsAtOnce, weights.outputs - n);
-      blocks::expand(*weights.blocks, block_at(weights, n, 0), count * weights.inputs / weights.blocks->elements,
-                     rows.get());
+      blocks::expand(*weights.blocks, weights.at(n, 0), count * weights.inputs / weights.blocks->elements, rows.get());
       with.dot[static_cast<std::size_t>(Format::kFloat)](rows.get(), weights.inputs, count, x, x_stride, tokens,
                                                          weights.inputs, y + n, y_stride);
     }
@@ -191,9 +48,8 @@ void multiply_few(const Weights& weights, const float* x, std::int64_t tokens, s
   at::parallel_for(0, (weights.outputs + turn - 1) / turn, 1, [&](std::int64_t first, std::int64_t last) {
     const std::int64_t begin = first * turn;
     const std::int64_t end = std::min(last * turn, weights.outputs);
-    (rows ? with.dot : with.axpy)[format](element(weights, begin, 0),
-                                          rows ? weights.output_stride : weights.input_stride, end - begin, x, x_stride,
-                                          tokens, weights.inputs, y + begin, y_stride);
+    (rows ? with.dot : with.axpy)[format](weights.at(begin, 0), rows ? weights.output_stride : weights.input_stride,
+                                          end - begin, x, x_stride, tokens, weights.inputs, y + begin, y_stride);
   });
 }
 
@@ -230,12 +86,12 @@ class Token {
     const Weights& weights = product.weights;
     float* const y = product.y + begin;
     if (form == TokenForm::kBytes) {
-      rounded_dot (*weights.blocks)(block_at(weights, begin, 0), end - begin, weights.inputs, *bytes(weights), y);
+      rounded_dot (*weights.blocks)(weights.at(begin, 0), end - begin, weights.inputs, *bytes(weights), y);
     } else if (form == TokenForm::kDigits) {
-      block_dot (*weights.blocks)(block_at(weights, begin, 0), end - begin, weights.inputs, *digits_, y);
+      block_dot (*weights.blocks)(weights.at(begin, 0), end - begin, weights.inputs, *digits_, y);
     } else {
-      with.dot[static_cast<std::size_t>(weights.format)](element(weights, begin, 0), weights.output_stride, end - begin,
-                                                         x_, weights.inputs, 1, weights.inputs, y, weights.outputs);
+      with.dot[static_cast<std::size_t>(weights.format)](weights.at(begin, 0), weights.output_stride, end - begin, x_,
+                                                         weights.inputs, 1, weights.inputs, y, weights.outputs);
     }
   }
 
@@ -293,6 +149,14 @@ std::int64_t row_bytes(const Weights& weights) {
 
 }  // namespace
 
+const std::byte* Weights::at(std::int64_t n, std::int64_t k) const {
+  const auto* const begin = static_cast<const std::byte*>(data);
+  if (blocks != nullptr) {
+    return begin + (n * (inputs / blocks->elements) + k / blocks->elements) * blocks->bytes;
+  }
+  return begin + (n * output_stride + k * input_stride) * (format == Format::kFloat ? 4 : 2);
+}
+
 void multiply_token(std::span<const TokenProduct> products, const float* x, const Kernels& with) {
   Token token(x);
   std::vector<TokenForm> forms;
@@ -346,17 +210,14 @@ void multiply(const Weights& weights, const float* x, std::int64_t tokens, std::
   if (weights.outputs > 0 && weights.inputs > 0 && tokens == 1 && token_form(weights, with) != TokenForm::kNone) {
     return multiply_token(std::array{TokenProduct{weights, bias, y}}, x, with);
   }
+  if (tokens > kMaxTokens || (weights.blocks == nullptr && weights.input_stride != 1 && weights.output_stride != 1)) {
+    return multiply_many(weights, x, tokens, x_stride, bias, y, y_stride, with);
+  }
   fill(bias, 0, weights.outputs, tokens, y, y_stride);
   if (weights.outputs == 0 || tokens == 0) {
     return;
   }
-  if (tokens <= kMaxTokens && weights.blocks != nullptr) {
-    multiply_few_blocks(weights, x, tokens, x_stride, y, y_stride, with);
-  } else if (tokens <= kMaxTokens && (weights.input_stride == 1 || weights.output_stride == 1)) {
-    multiply_few(weights, x, tokens, x_stride, y, y_stride, with);
-  } else {
-    multiply_many(weights, x, tokens, x_stride, y, y_stride, with);
-  }
+  (weights.blocks != nullptr ? multiply_few_blocks : multiply_few)(weights, x, tokens, x_stride, y, y_stride, with);
 }
 
 bool all_finite(const std::uint16_t* values, std::int64_t count, Format format) {

@@ -5,10 +5,12 @@
 // Letters: T tokens, K inputs, N outputs. Weights are (N, K) with strides: rows of K beside each other as most
 // checkpoints have them, or rows of N (GPT-2's Conv1D) where output_stride is 1; other strides are right too, and
 // slower. Values: those of converting the weights first and multiplying with the same kernels, bit for bit; sums run
-// over ascending k in float32, so they differ from another library's by rounding alone. One token times blocks sums by
-// groups instead (block_kernels.h): within 1e-5 of expanding them first, unless `fast` asks for less.
+// over ascending k in float32, so they differ from another library's by rounding alone; in matrix tiles, which take many
+// tokens where the CPU has them, by less (matrix_tiles.h). One token times blocks sums by groups instead
+// (block_kernels.h): within 1e-5 of expanding them first, unless `fast` asks for less.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -29,6 +31,9 @@ struct Weights {
   // One token times blocks rounds the token to bytes where the format has that product (rounded_kernels.h): faster, and
   // within the error stated there. More tokens, and other formats, are multiplied as without.
   bool fast = false;
+
+  // The number of input k of output n, or the block that holds it.
+  const std::byte* at(std::int64_t n, std::int64_t k) const;
 };
 
 // y[t·y_stride + n] = bias[n] + Σ_k x[t·x_stride + k] · W[n, k] on all threads of ATen's pool; `bias` (N) may be null,

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/attention/attend.h"
+#include "core/products/linear.h"
 
 namespace locus::models {
 
@@ -39,17 +40,17 @@ void finish(const at::Tensor& tensor) {
   }
 }
 
-// A multiply-accumulate of a product of two square matrices, in milliseconds.
+// A multiply-accumulate of a product of two square matrices as layers compute it, in milliseconds.
 double timed_product_ms(const at::Device& device) {
   const at::NoGradGuard no_grad;
   const std::int64_t size = device.is_cpu() ? 384 : 2048;  // a product that keeps the device busy
-  const at::Tensor left = at::ones({size, size}, device);
-  at::Tensor product = at::matmul(left, left);
+  const at::Tensor left = at::randn({size, size}).to(device);
+  at::Tensor product = products::linear(left, left);
   double best_ms = 1e9;
   for (int n = 0; n < 3; ++n) {
     finish(product);
     const auto begin = Clock::now();
-    at::mm_out(product, left, left);
+    product = products::linear(left, left);
     finish(product);
     best_ms = std::min(best_ms, since(begin));
   }

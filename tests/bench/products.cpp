@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/block_formats.h"
+#include "core/base/instruction_sets.h"
 #include "core/base/large_pages.h"
 #include "core/products/products.h"
 #include "tests/bench/groups.h"
@@ -67,6 +68,35 @@ struct TokenCase {
   bool fast = false;
   const blocks::Format* held = nullptr;  // where no file has it
 };
+
+// The same product in matrix tiles and by AVX-512's loops, where this CPU has both.
+Status add_tiles(Rig& rig, const ProductShape& shape, const std::string& format_name) {
+  const blocks::Format& format = *blocks::format_of(format_name);
+  const at::Tensor numbers = at::randn({shape.outputs, shape.inputs});
+  const at::Tensor halves = numbers.to(at::kBFloat16);
+  const std::vector<std::byte> bytes(
+      static_cast<std::size_t>(shape.outputs * shape.inputs / format.elements * format.bytes), std::byte{0x3C});
+  products::Weights weights{numbers.data_ptr(), Format::kFloat, shape.outputs, shape.inputs, shape.inputs, 1};
+  if (format_name == "BF16") {
+    weights.data = halves.data_ptr();
+    weights.format = Format::kBfloat16;
+  } else if (format_name != "F32") {
+    weights.data = bytes.data();
+    weights.blocks = &format;
+  }
+  const at::Tensor x = at::randn({shape.tokens, shape.inputs});
+  at::Tensor y = at::empty({shape.tokens, shape.outputs});
+  const auto multiply = [&](bool tiles) -> Status {
+    products::multiply(weights, x.data_ptr<float>(), shape.tokens, shape.inputs, nullptr, y.data_ptr<float>(),
+                       shape.outputs, products::kernels(runnable_versions() - 1, tiles));
+    return {};
+  };
+  LOCUS_TRY(const Timed times, rig.time([&] { return multiply(true); }, [&] { return multiply(false); }));
+  rig.add(std::to_string(shape.tokens) + " × " + std::to_string(shape.inputs) + " tokens by " + format_name +
+              " weights, " + std::to_string(shape.outputs) + " outputs, in matrix tiles",
+          times, "AVX-512's loops", Target::kRatioAtMost, 0.8);
+  return {};
+}
 
 // Bytes in large pages that are finite numbers in every format.
 Result<std::shared_ptr<std::byte>> finite_bytes(std::int64_t count) {
@@ -148,6 +178,11 @@ Status bench_products(Rig& rig) {
          {StoredCase{"bfloat16", Format::kBfloat16, false}, StoredCase{"float16", Format::kHalf, false},
           StoredCase{"transposed bfloat16", Format::kBfloat16, true}}) {
       LOCUS_CHECK(add_product(rig, shape, one));
+    }
+  }
+  for (const char* format : {"BF16", "F32", "Q8_0", "Q4_0", "Q4_K"}) {
+    if (runnable_tiles()) {
+      LOCUS_CHECK(add_tiles(rig, rig.quick() ? ProductShape{32, 256, 128} : ProductShape{512, 2048, 8192}, format));
     }
   }
   return {};

@@ -75,7 +75,7 @@ bool can_run_kernels() {
   if (std::getenv("LOCUS_KERNELS") == nullptr) {
     return true;
   }
-  const locus::Result<std::int64_t> chosen = locus::chosen_version();
+  const locus::Result<locus::LoopChoice> chosen = locus::chosen_loops();
   if (!chosen.ok()) {
     std::cerr << chosen.error().describe() << "\n";
   }

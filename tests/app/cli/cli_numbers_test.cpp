@@ -131,7 +131,7 @@ TEST_F(CliNumbers, KernelsAreChosenByTheEnvironment) {
   const Outcome json = run_program({"info", path(), "--json"}, "LOCUS_KERNELS=plain ");
   EXPECT_EQ(nlohmann::json::parse(json.out).at("runtime").at("own_kernels"), "plain");
   expect_error(run_program({"info", path()}, "LOCUS_KERNELS=sse9 "), 2,
-               "LOCUS_KERNELS: expected plain, avx2 or avx512, found sse9");
+               "LOCUS_KERNELS: expected plain, avx2, avx512 or amx, found sse9");
 }
 
 }  // namespace
