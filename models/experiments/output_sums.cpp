@@ -1,10 +1,14 @@
 #include "models/experiments/output_sums.h"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
 
+#include "models/experiments/exponential_sum.h"
 #include "models/transformer/check_numbers.h"
 
 namespace locus::models {
@@ -12,7 +16,7 @@ namespace locus::models {
 namespace {
 
 constexpr double kNoLogit = -std::numeric_limits<double>::infinity();
-constexpr std::int64_t kBlockLogits = std::int64_t{1} << 20;  // 4 MiB of float32, which stay in a cache
+constexpr std::int64_t kBlockLogits = std::int64_t{1} << 22;  // 16 MiB of float32
 constexpr std::int64_t kLeastOutputs = 1024;
 
 // The blocks of the outputs, that of `token` first, so that its logit is known when others are compared with it.
@@ -54,18 +58,50 @@ class RowSums {
     }
   }
 
+  // Takes logits (R, n) of these outputs: on the CPU in one pass over each row.
+  void add(const at::Tensor& logits, Range outputs) {
+    if (!logits.device().is_cpu() || type_ != at::kFloat || !logits.is_contiguous()) {
+      take(logits, outputs);
+      return;
+    }
+    take_own(logits, outputs);
+    const float* const from = logits.data_ptr<float>();
+    float* const largest = made_.largest.data_ptr<float>();
+    std::int64_t* const likeliest = made_.likeliest.data_ptr<std::int64_t>();
+    double* const sum = sum_.data_ptr<double>();
+    const std::int64_t count = logits.size(1);
+    at::parallel_for(0, logits.size(0), 8, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t r = begin; r < end; ++r) {
+        const float* const row = from + r * count;
+        const ExponentialSum part = exponential_sum(row, count);
+        if (std::isnan(part.largest) || std::isnan(largest[r])) {
+          largest[r] = std::numeric_limits<float>::quiet_NaN();
+          continue;
+        }
+        if (part.largest > largest[r] || (part.largest == largest[r] && outputs.begin < likeliest[r])) {
+          likeliest[r] = outputs.begin + (std::find(row, row + count, part.largest) - row);
+        }
+        if (part.largest == -std::numeric_limits<float>::infinity()) {
+          continue;
+        }
+        const float most = std::max(part.largest, largest[r]);
+        const auto share = [&](float own) { return std::exp(static_cast<double>(own) - static_cast<double>(most)); };
+        sum[r] = sum[r] * share(largest[r]) + part.sum * share(part.largest);
+        largest[r] = most;
+      }
+    });
+    if (ranked_) {
+      made_.rank += (logits > made_.own.unsqueeze(1)).sum(1);
+    }
+  }
+
   // Takes logits (R, n) of these outputs. Returns exp(logits − the largest so far), (R, n), and by what exponentials of
   // earlier blocks shrink to be of the same largest, (R) float64.
   struct Taken {
     at::Tensor exponentials, shrink;
   };
   Taken take(const at::Tensor& logits, Range outputs) {
-    if (ids_.defined()) {
-      const at::Tensor place = (ids_ - outputs.begin).unsqueeze(1);
-      const at::Tensor here = (place >= 0).logical_and_(place < outputs.size()).squeeze(1);
-      const at::Tensor found = logits.gather(1, place.clamp(0, outputs.size() - 1)).squeeze(1);
-      made_.own = at::where(here, found, made_.own);
-    }
+    take_own(logits, outputs);
     const auto [most, at] = logits.max(1);
     const at::Tensor id = at + outputs.begin;
     const at::Tensor better = (most > made_.largest)
@@ -97,6 +133,15 @@ class RowSums {
   }
 
  private:
+  void take_own(const at::Tensor& logits, Range outputs) {
+    if (ids_.defined()) {
+      const at::Tensor place = (ids_ - outputs.begin).unsqueeze(1);
+      const at::Tensor here = (place >= 0).logical_and_(place < outputs.size()).squeeze(1);
+      const at::Tensor found = logits.gather(1, place.clamp(0, outputs.size() - 1)).squeeze(1);
+      made_.own = at::where(here, found, made_.own);
+    }
+  }
+
   at::ScalarType type_;
   bool ranked_;
   OutputSums made_;
@@ -144,7 +189,7 @@ Result<OutputSums> output_sums(const transformer::Transformer& model, const at::
       if (options.stop.stop_requested()) {
         return cancelled();
       }
-      sums.take(logits_of(model, read, outputs), outputs);
+      sums.add(logits_of(model, read, outputs), outputs);
     }
     LOCUS_TRY(parts.emplace_back(), sums.finish());
     begin = end;

@@ -3,51 +3,22 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 
-#include "core/attention/lane_kernels.h"
 #include "core/base/numbers.h"
+#include "models/experiments/exponential_sum.h"
 
 namespace locus::models {
 
 namespace {
 
 constexpr std::int64_t kOutputRows = 256;  // whose soft-max is taken at once
-constexpr float kNone = -std::numeric_limits<float>::infinity();
 
-// log Σ exp of one row. Every 4,096 numbers are summed in float32, and their sums in float64.
+// log Σ exp of one row.
 double log_sum(const float* row, std::int64_t count) {
-  using attention::kLanes;
-  constexpr std::int64_t kColumns = 64;
-  const attention::LaneKernels& kernels = attention::lane_kernels();
-  alignas(64) std::array<float, kLanes> lanes;
-  lanes.fill(kNone);
-  const std::int64_t whole = count / kLanes * kLanes;
-  kernels.maximum(row, whole / kLanes, lanes.data());
-  const float largest = std::max(*std::max_element(lanes.begin(), lanes.end()),
-                                 whole < count ? *std::max_element(row + whole, row + count) : kNone);
-  if (std::isinf(largest)) {
-    return std::any_of(row, row + count, [](float x) { return std::isnan(x); }) ? kNaN : static_cast<double>(largest);
-  }
-  alignas(64) std::array<float, kLanes> shift;
-  shift.fill(largest);
-  alignas(64) std::array<float, kColumns * kLanes> part;
-  double sum = 0;
-  for (std::int64_t begin = 0; begin < count; begin += kColumns * kLanes) {
-    const std::int64_t own = std::min(kColumns * kLanes, count - begin);
-    const std::int64_t columns = (own + kLanes - 1) / kLanes;
-    std::copy_n(row + begin, own, part.begin());
-    std::fill_n(part.begin() + own, columns * kLanes - own, kNone);
-    kernels.exponentiate(part.data(), columns, shift.data());
-    lanes.fill(0);
-    kernels.sum(part.data(), columns, lanes.data());
-    for (const float lane : lanes) {
-      sum += static_cast<double>(lane);
-    }
-  }
-  return std::log(sum) + static_cast<double>(largest);
+  const ExponentialSum found = exponential_sum(row, count);
+  return std::isinf(found.largest) ? static_cast<double>(found.largest)
+                                   : std::log(found.sum) + static_cast<double>(found.largest);
 }
 
 // (R) float64 log Σ exp of rows (R, V) float32 on the CPU: ATen's makes a copy of all of them.
