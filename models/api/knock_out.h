@@ -28,6 +28,8 @@ struct KnockOutEffects {
   Field error;
 };
 
+constexpr std::int64_t kEstimatePositions = 32;
+
 struct KnockOutOptions {
   HeadTo to = HeadTo::kZero;
   KnockOutMeasure measure = KnockOutMeasure::kLoss;
@@ -36,9 +38,10 @@ struct KnockOutOptions {
   // kLoss, kKl of a text: means over so many of its positions, spread evenly; 0: over all. A large vocabulary's outputs
   // take most of the time.
   std::int64_t positions = 0;
-  // Told by knock_out() the heads that are done, now and then; the others are NaN. Not by models of another machine,
-  // which give all heads at once.
-  std::function<void(const KnockOutEffects&)> so_far = {};
+  // Told by knock_out() the heads that are done, now and then; the others are NaN. With a large vocabulary all heads of
+  // a loss or kl come twice: `estimated` of them are means over kEstimatePositions positions, spread evenly, yet. Not by
+  // models of another machine, which give all heads at once.
+  std::function<void(const KnockOutEffects&, std::int64_t estimated)> so_far = {};
 };
 
 // The effects on the run that `trace` is of, with the model's own edits; each head's run takes over the layers below

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -43,12 +44,8 @@ Effect paired(const at::Tensor& all) {
   return {mean, std::sqrt((changes - mean).square().sum().item<double>() / (count - 1) / count)};
 }
 
-// So many of the tokens whose predictions are measured, spread evenly: the position in the middle of each stretch.
-// Undefined: all of them. (P) int64.
-at::Tensor measured_positions(const Rerun& run, const KnockOutOptions& options) {
-  if (options.positions == 0) {
-    return {};
-  }
+// The positions whose predictions a mean is over.
+std::vector<std::int64_t> predicting(const Rerun& run, const KnockOutOptions& options) {
   std::vector<double> left_out(static_cast<std::size_t>(run.length()));
   std::vector<std::int64_t> all;
   const bool loss = options.measure == KnockOutMeasure::kLoss;
@@ -61,23 +58,56 @@ at::Tensor measured_positions(const Rerun& run, const KnockOutOptions& options) 
       all.push_back(n);
     }
   }
+  return all;
+}
+
+// So many of these, spread evenly: that in the middle of each stretch.
+std::vector<std::int64_t> spread(const std::vector<std::int64_t>& all, std::int64_t wanted) {
   const auto count = static_cast<std::int64_t>(all.size());
-  if (options.positions >= count) {
-    return {};
-  }
   std::vector<std::int64_t> chosen;
-  for (std::int64_t n = 0; n < options.positions; ++n) {
-    chosen.push_back(all[static_cast<std::size_t>((2 * n + 1) * count / (2 * options.positions))]);
+  for (std::int64_t n = 0; n < wanted; ++n) {
+    chosen.push_back(all[static_cast<std::size_t>((2 * n + 1) * count / (2 * wanted))]);
   }
-  return at::tensor(chosen, at::kLong);
+  return chosen;
+}
+
+// Whether every head is to have an estimate from some positions before the others are read: where somebody looks on,
+// outputs take most of the time, and the streams of all heads can be kept in between.
+bool estimates_first(const Rerun& run, const KnockOutOptions& options, std::size_t positions) {
+  constexpr std::int64_t kLargeVocabulary = 65536;
+  constexpr std::int64_t kMaxStreams = std::int64_t{1} << 26;  // numbers: 256 MiB
+  const ModelInfo& info = run.loaded.info();
+  return options.so_far && options.measure != KnockOutMeasure::kLogit && !info.image &&
+         info.vocabulary >= kLargeVocabulary && positions >= std::size_t{4} * kEstimatePositions &&
+         info.layers * info.heads * run.length() * run.transformer.spec().width <= kMaxStreams;
+}
+
+// The positions that are measured, (P) int64 each, one set after the other. Undefined: all rows of the stream.
+std::vector<at::Tensor> turns_of(const Rerun& run, const KnockOutOptions& options) {
+  if (options.measure == KnockOutMeasure::kLogit || run.loaded.info().image) {
+    return {at::Tensor()};
+  }
+  std::vector<std::int64_t> all = predicting(run, options);
+  if (options.positions > 0 && options.positions < static_cast<std::int64_t>(all.size())) {
+    all = spread(all, options.positions);
+  } else if (!estimates_first(run, options, all.size())) {
+    return {at::Tensor()};
+  }
+  if (!estimates_first(run, options, all.size())) {
+    return {at::tensor(all, at::kLong)};
+  }
+  const std::vector<std::int64_t> first = spread(all, kEstimatePositions);
+  std::vector<std::int64_t> others;
+  std::set_difference(all.begin(), all.end(), first.begin(), first.end(), std::back_inserter(others));
+  return {at::tensor(first, at::kLong), at::tensor(others, at::kLong)};
 }
 
 // The quantity read from a run's stream (R, C) before the head. Rows of a large vocabulary are never held whole.
 class Probe {
  public:
-  static Result<Probe> make(const Rerun& run, const KnockOutOptions& options, const at::Tensor& unedited,
-                            const StopToken& stop) {
-    Probe made(run, options, measured_positions(run, options), stop);
+  static Result<Probe> make(const Rerun& run, const KnockOutOptions& options, const at::Tensor& positions,
+                            const at::Tensor& unedited, const StopToken& stop) {
+    Probe made(run, options, positions, stop);
     made.unedited_ = made.read(unedited);
     if (options.measure == KnockOutMeasure::kLoss) {
       LOCUS_TRY(const at::Tensor losses, made.losses(made.unedited_.unsqueeze(0)));
@@ -97,33 +127,38 @@ class Probe {
     const bool shared = options_.measure != KnockOutMeasure::kLogit && !image_;
     return shared ? std::max<std::int64_t>(kMaxOutputRows / std::max<std::int64_t>(unedited_.size(0), 1), 1) : 1;
   }
-  // One for each run. Errors: output_sums()'s.
-  Result<std::vector<Effect>> operator()(std::vector<at::Tensor> streams) const {
-    std::vector<Effect> effects;
+  // What each run changes: (P) float64 of a mean over positions, else (1). Errors: output_sums()'s.
+  Result<std::vector<at::Tensor>> operator()(std::vector<at::Tensor> streams) const {
+    std::vector<at::Tensor> changes;
     for (at::Tensor& stream : streams) {
       stream = read(stream);
     }
     if (options_.measure == KnockOutMeasure::kLoss) {
       LOCUS_TRY(const at::Tensor edited, losses(at::stack(streams)));
       for (std::int64_t n = 0; n < edited.size(0); ++n) {
-        effects.push_back(paired(edited[n] - own_losses_));
+        changes.push_back(edited[n] - own_losses_);
       }
     } else if (options_.measure == KnockOutMeasure::kKl && !image_) {
       LOCUS_TRY(const OutputDivergence found,
                 output_divergence(run_->transformer, unedited_, at::stack(streams), {.stop = stop_}));
       for (std::int64_t n = 0; n < found.kl.size(0); ++n) {
-        effects.push_back({found.kl[n].mean().item<double>(), kNaN});
+        changes.push_back(found.kl[n]);
       }
     } else {
       for (const at::Tensor& stream : streams) {
         LOCUS_TRY(const at::Tensor logits, last_logits(stream));
-        effects.push_back({options_.measure == KnockOutMeasure::kLogit
-                               ? share(logits) - own_share_
-                               : mean_divergence(own_logits_.unsqueeze(0), logits.unsqueeze(0)),
-                           kNaN});
+        const double change = options_.measure == KnockOutMeasure::kLogit
+                                  ? share(logits) - own_share_
+                                  : mean_divergence(own_logits_.unsqueeze(0), logits.unsqueeze(0));
+        changes.push_back(at::full({1}, change, at::kDouble));
       }
     }
-    return effects;
+    return changes;
+  }
+  // Of the changes of all sets of positions.
+  Effect effect(const std::vector<at::Tensor>& changes) const {
+    const at::Tensor all = at::cat(changes);
+    return options_.measure == KnockOutMeasure::kLoss ? paired(all) : Effect{all.mean().item<double>(), kNaN};
   }
 
  private:
@@ -225,42 +260,92 @@ void set_head(KnockOutEffects& made, std::int64_t layer, std::int64_t head, cons
   }
 }
 
-// One head after the other; those of a layer share passes over the vocabulary.
+// Heads of a layer, which share runs and passes over the vocabulary, and what is kept of them between two turns.
+struct HeadGroup {
+  std::int64_t layer = 0;
+  Range heads = {};
+  std::vector<at::Tensor> streams = {};
+  std::vector<std::vector<at::Tensor>> changes = {};  // of each head, set after set of positions
+};
+
+std::vector<HeadGroup> groups_of(const ModelInfo& info, std::int64_t at_once) {
+  std::vector<HeadGroup> groups;
+  for (std::int64_t layer = 0; layer < info.layers; ++layer) {
+    if (!info.layer_info[static_cast<std::size_t>(layer)].attends) {
+      continue;  // no head to switch off
+    }
+    for (std::int64_t first = 0; first < info.heads; first += at_once) {
+      groups.push_back({layer, {first, std::min(first + at_once, info.heads)}});
+    }
+  }
+  return groups;
+}
+
+// The run's own edits and the ablation of each head.
+std::vector<Edits> edits_of(const HeadGroup& group, const Rerun& run, const KnockOutOptions& options) {
+  std::vector<Edits> edits;
+  for (std::int64_t head = group.heads.begin; head < group.heads.end; ++head) {
+    edits.push_back(run.loaded.edits());
+    edits.back().push_back({.layer = {{group.layer}}, .head = {{head}}, .to = options.to});
+  }
+  return edits;
+}
+
 Result<KnockOutEffects> effects_of(const Rerun& run, const KnockOutOptions& options, const StopToken& stop,
                                    const Progress& progress) {
   const ModelInfo& info = run.loaded.info();
   LOCUS_TRY(const LayerReuse runs,
             LayerReuse::begin(run.transformer, info, run.batch, read_tokens(run, options), stop));
-  LOCUS_TRY(const Probe probe, Probe::make(run, options, runs.first_stream(), stop));
-
+  std::vector<Probe> probes;
+  for (const at::Tensor& positions : turns_of(run, options)) {
+    LOCUS_TRY(Probe probe, Probe::make(run, options, positions, runs.first_stream(), stop));
+    probes.push_back(std::move(probe));
+  }
   KnockOutEffects made{layer_head_field(info.layers, info.heads, ""), {}};
   std::fill(made.effect.values.begin(), made.effect.values.end(), std::numeric_limits<float>::quiet_NaN());
   if (options.measure == KnockOutMeasure::kLoss && run.length() > 2 && options.positions != 1) {
     made.error = made.effect;
   }
-  for (std::int64_t layer = 0; layer < info.layers; ++layer) {
-    if (!info.layer_info[static_cast<std::size_t>(layer)].attends) {
-      continue;  // no head to switch off
-    }
-    for (std::int64_t first = 0; first < info.heads; first += probe.at_once()) {
-      const std::int64_t end = std::min(first + probe.at_once(), info.heads);
-      std::vector<at::Tensor> streams;
-      for (std::int64_t head = first; head < end; ++head) {
-        if (stop.stop_requested()) {
-          return cancelled();
-        }
-        report(progress, static_cast<double>(layer * info.heads + head) / static_cast<double>(info.layers * info.heads),
-               "head " + std::to_string(layer) + "." + std::to_string(head));
-        Edits edits = run.loaded.edits();
-        edits.push_back({.layer = {{layer}}, .head = {{head}}, .to = options.to});
-        LOCUS_TRY(streams.emplace_back(), runs.stream(edits, layer, run.layout()));
+  std::vector<HeadGroup> groups = groups_of(info, std::max(runs.at_once(), probes.back().at_once()));
+  std::int64_t estimated = 0;
+  for (std::size_t turn = 0; turn < probes.size(); ++turn) {
+    const Probe& probe = probes[turn];
+    const bool last = turn + 1 == probes.size();
+    std::vector<HeadGroup*> waiting;  // for a pass over the vocabulary
+    std::vector<at::Tensor> streams;  // of their heads
+    for (std::size_t n = 0; n < groups.size(); ++n) {
+      HeadGroup& group = groups[n];
+      if (stop.stop_requested()) {
+        return cancelled();
       }
-      LOCUS_TRY(const std::vector<Effect> effects, probe(streams));
-      for (std::int64_t head = first; head < end; ++head) {
-        set_head(made, layer, head, effects[static_cast<std::size_t>(head - first)]);
+      const double done = (static_cast<double>(turn) + static_cast<double>(n) / static_cast<double>(groups.size())) /
+                          static_cast<double>(probes.size());
+      report(progress, done, "head " + std::to_string(group.layer) + "." + std::to_string(group.heads.begin));
+      if (turn == 0) {
+        LOCUS_TRY(group.streams, runs.streams(edits_of(group, run, options), group.layer, run.layout()));
+      }
+      waiting.push_back(&group);
+      streams.insert(streams.end(), group.streams.begin(), group.streams.end());
+      if (last) {
+        group.streams.clear();
+      }
+      const bool more = n + 1 < groups.size();
+      if (!last && more && 2 * static_cast<std::int64_t>(streams.size()) < probe.at_once()) {  // half a pass
+        continue;
+      }
+      LOCUS_TRY(const std::vector<at::Tensor> changes, probe(std::exchange(streams, {})));
+      auto change = changes.begin();
+      for (HeadGroup* const each : std::exchange(waiting, {})) {
+        each->changes.resize(static_cast<std::size_t>(each->heads.size()));
+        for (std::int64_t head = each->heads.begin; head < each->heads.end; ++head) {
+          std::vector<at::Tensor>& all = each->changes[static_cast<std::size_t>(head - each->heads.begin)];
+          all.push_back(*change++);
+          set_head(made, each->layer, head, probe.effect(all));
+        }
+        estimated += probes.size() == 1 ? 0 : last ? -each->heads.size() : each->heads.size();
       }
       if (options.so_far) {
-        options.so_far(made);
+        options.so_far(made, estimated);
       }
     }
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/base/range.h"
 #include "models/api/edits.h"
@@ -20,14 +21,22 @@ class LayerReuse {
 
   const transformer::Observation& first() const { return first_; }
   at::Tensor first_stream() const { return first_.stream.select(0, 0); }  // (R, C)
-  // (R, C), the input of the head in a run whose edits are `edits`, which differ from the first run's in `layer` alone.
-  // Errors: those of edited_layer() and observe().
-  Result<at::Tensor> stream(const Edits& edits, std::int64_t layer, const Layout& layout) const;
+  // (R, C) each, the input of the head in runs of these edits, which differ from the first run's in `layer` alone. Runs
+  // that differ only in which heads are ablated are computed side by side. Errors: those of edited_layer() and observe().
+  Result<std::vector<at::Tensor>> streams(const std::vector<Edits>& runs, std::int64_t layer,
+                                          const Layout& layout) const;
+  // How many runs streams() computes side by side at most.
+  std::int64_t at_once() const;
 
  private:
   LayerReuse(const transformer::Transformer& model, const ModelInfo& info, transformer::Batch batch, Range read,
              StopToken stop)
       : model_(&model), info_(&info), batch_(std::move(batch)), read_(read), stop_(std::move(stop)) {}
+
+  // Whether runs can be sequences of one batch: nothing that belongs to a sequence but its tokens or pixels is read.
+  bool shares_batches() const;
+  // (N, R, C) of N runs whose edits in `layer` are these.
+  Result<at::Tensor> batch_of(const std::vector<transformer::LayerEdit>& edits, std::int64_t layer) const;
 
   const transformer::Transformer* model_;
   const ModelInfo* info_;

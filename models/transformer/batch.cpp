@@ -26,6 +26,14 @@ at::Tensor LayerEdit::sinks(const at::Tensor& own) const {
 }
 
 void LayerEdit::change_output(attention::Attended& attended) const {
+  for (std::size_t n = 0; n < sequences.size(); ++n) {
+    attention::Attended own;
+    own.output = attended.output.narrow(0, static_cast<std::int64_t>(n), 1);  // changed in place
+    sequences[n].change_output(own);
+  }
+  if (!sequences.empty()) {
+    return;
+  }
   for (const std::int64_t head : silent) {
     attended.output.select(1, head).zero_();
   }

@@ -230,6 +230,22 @@ std::string estimate_text(double map_ms, double whole_ms, std::int64_t heads, st
                            " shuffled copies";
 }
 
+// "12 of 72 heads so far, 12 estimated from 32 predictions, standard error at most 0.03".
+std::string so_far_text(const models::KnockOutEffects& some, std::int64_t done, std::int64_t estimated,
+                        std::int64_t heads) {
+  const std::string of_all = " of " + std::to_string(heads) + " heads ";
+  if (estimated == 0) {
+    return std::to_string(done) + of_all + "so far";
+  }
+  std::string text = std::to_string(done) + of_all + "so far, " + std::to_string(estimated) + " estimated from " +
+                     std::to_string(models::kEstimatePositions) + " predictions";
+  double largest = 0;
+  for (const float error : some.error.values) {
+    largest = std::isnan(error) ? largest : std::max(largest, static_cast<double>(error));
+  }
+  return largest > 0 ? text + ", standard error at most " + short_number(largest) : text;
+}
+
 Result<KnockedOut> KnockOut::measure_in_parts(const KnockOutKey& key, const MeasureContext& context,
                                               const SoFar& so_far) const {
   constexpr double kLongMs = 1000;  // from which on the estimate is said before anything is measured
@@ -259,9 +275,9 @@ Result<KnockedOut> KnockOut::measure_in_parts(const KnockOutKey& key, const Meas
   };
   for (std::int64_t n = 0; n < count; ++n) {
     if (so_far && count == 1) {
-      options.so_far = [&](const models::KnockOutEffects& some) {
+      options.so_far = [&](const models::KnockOutEffects& some, std::int64_t estimated) {
         const auto done = std::ranges::count_if(some.effect.values, [](float each) { return !std::isnan(each); });
-        show(some, joined_notes(std::to_string(done) + " of " + std::to_string(heads) + " heads so far", expected));
+        show(some, joined_notes(so_far_text(some, done, estimated, heads), expected));
       };
     }
     LOCUS_TRY(effects.emplace_back(),

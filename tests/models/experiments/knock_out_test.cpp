@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/engine/loaded_model.h"
+#include "models/engine/model_info.h"
 #include "models/engine/trace/recorded_trace.h"
 #include "tests/support/bundled.h"
 
@@ -36,7 +39,8 @@ at::Tensor changes(const at::Tensor& before, const at::Tensor& after, const mode
 }
 
 TEST(KnockOut, IsTheEffectOfAWholeRun) {
-  for (const char* name : {"text-rope", "text-tape"}) {
+  // TAPE renews its state in every layer: its runs come one by one, those of the others side by side.
+  for (const char* name : {"text-rope", "text-tape", "encoding-cope", "encoding-seqpe", "encoding-t5"}) {
     const auto model = bundled(name);
     const auto column = column_of(model, kCatSentence);
     const at::Tensor before = log_shares(*model);
@@ -107,13 +111,37 @@ TEST(KnockOut, ReadsSomePositions) {
   EXPECT_EQ(models::knock_out(*model, *column.trace, options).error().code, ErrorCode::kBadInput);
 }
 
+// Mean ablation beside edits of the model's own, of heads of the same layer and of others.
+TEST(KnockOut, ComesOnTopOfEdits) {
+  const auto plain = bundled("text-rope");
+  for (const char* own : {"head 1.3 zero", "head 2.0 mean", "pairs 1.1 0:4 still"}) {
+    SCOPED_TRACE(own);
+    const auto edited = with_edit(plain, own);
+    const auto column = column_of(edited, kCatSentence);
+    const at::Tensor before = log_shares(*edited);
+    models::KnockOutOptions options;
+    options.to = models::HeadTo::kMean;
+    const auto loss = models::knock_out(*edited, *column.trace, options);
+    ASSERT_TRUE(loss.ok()) << loss.error().describe();
+    for (std::int64_t head = 0; head < edited->info().heads; ++head) {
+      const auto both = plain->edited(
+          {*models::parse_edit(own, 0), *models::parse_edit("head 1." + std::to_string(head) + " mean", 1)});
+      ASSERT_TRUE(both.ok());
+      const at::Tensor after = log_shares(**both);
+      EXPECT_NEAR(loss->effect.at(1, head), changes(before, after, *column.trace).mean().item<double>(),
+                  kEffectTolerance)
+          << head;
+    }
+  }
+}
+
 // Heads are told as they come, as they stay.
 TEST(KnockOut, TellsHeadsAsTheyCome) {
   const auto model = bundled("text-rope");
   const auto column = column_of(model, kCatSentence);
   std::vector<models::KnockOutEffects> parts;
   models::KnockOutOptions options;
-  options.so_far = [&](const models::KnockOutEffects& part) { parts.push_back(part); };
+  options.so_far = [&](const models::KnockOutEffects& part, std::int64_t) { parts.push_back(part); };
   const auto whole = models::knock_out(*model, *column.trace, options);
   ASSERT_TRUE(whole.ok());
   ASSERT_GE(parts.size(), static_cast<std::size_t>(model->info().layers));
@@ -135,6 +163,60 @@ TEST(KnockOut, TellsHeadsAsTheyCome) {
   parts.clear();
   ASSERT_TRUE(models::knock_out_shuffled(*model, *column.trace, options, 2, 1).ok());
   EXPECT_TRUE(parts.empty());
+}
+
+// A large vocabulary's heads come twice: first as means over 32 positions, then over all.
+TEST(KnockOut, EstimatesHeadsOfALargeVocabularyFirst) {
+  transformer::Spec spec;
+  spec.vocabulary = 70000;
+  spec.width = 16;
+  spec.encodings = {{"rope", {}}};
+  spec.trained_length = 256;
+  transformer::LayerSpec layer;
+  layer.attention.heads = layer.attention.kv_heads = 2;
+  layer.attention.head_width = 8;
+  layer.feed_forward = {32, transformer::Activation::kSilu, true, false};
+  spec.repeat(layer, 3);
+  auto made = transformer::Transformer::create(spec, true, 3);
+  ASSERT_TRUE(made.ok());
+  models::CheckpointParts parts;
+  parts.transformer = *std::move(made);
+  parts.info = models::shape_info(*parts.transformer);
+  const models::LoadedModel loaded(std::move(parts));
+  const models::Model& model = loaded;
+  at::manual_seed(3);
+  const at::Tensor ids = at::randint(70000, {150}, at::kLong);
+  const models::Input input{
+      .ids = std::vector<std::int64_t>(ids.data_ptr<std::int64_t>(), ids.data_ptr<std::int64_t>() + ids.numel())};
+  const auto trace = model.run(input);
+  ASSERT_TRUE(trace.ok());
+  for (const auto measure : {models::KnockOutMeasure::kLoss, models::KnockOutMeasure::kKl}) {
+    models::KnockOutOptions options;
+    options.measure = measure;
+    const auto whole = models::knock_out(model, **trace, options);
+    options.positions = models::kEstimatePositions;
+    const auto some = models::knock_out(model, **trace, options);
+    ASSERT_TRUE(whole.ok() && some.ok());
+    options.positions = 0;
+    std::vector<std::pair<models::KnockOutEffects, std::int64_t>> told;
+    options.so_far = [&](const models::KnockOutEffects& part, std::int64_t estimated) {
+      told.emplace_back(part, estimated);
+    };
+    const auto twice = models::knock_out(model, **trace, options);
+    ASSERT_TRUE(twice.ok());
+    const auto estimate = std::find_if(told.begin(), told.end(), [](const auto& each) { return each.second == 6; });
+    ASSERT_NE(estimate, told.end());
+    EXPECT_EQ(told.back().second, 0);
+    for (std::size_t cell = 0; cell < 6; ++cell) {
+      EXPECT_NEAR(estimate->first.effect.values[cell], some->effect.values[cell], 1e-6);
+      EXPECT_NEAR(twice->effect.values[cell], whole->effect.values[cell], 1e-6);
+      EXPECT_NE(some->effect.values[cell], whole->effect.values[cell]);
+      if (measure == models::KnockOutMeasure::kLoss) {
+        EXPECT_NEAR(estimate->first.error.values[cell], some->error.values[cell], 1e-6);
+        EXPECT_NEAR(twice->error.values[cell], whole->error.values[cell], 1e-6);
+      }
+    }
+  }
 }
 
 }  // namespace
