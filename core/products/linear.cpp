@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/products/many_tokens.h"
 #include "core/products/packed.h"
 #include "core/products/products.h"
 
@@ -23,16 +22,16 @@ Format format_of(const at::Tensor& weight) {
                                              : Format::kBfloat16;
 }
 
-// Float32 weights that multiply() reads faster than ATen's product: for few tokens, which reads them at half of the
-// memory's speed or less, and where it has matrix tiles.
+// Float32 weights that multiply() takes. Of few tokens ATen's product reads them at half of the memory's speed or less;
+// of many, its threads are OpenBLAS's, which wait for the cores on which those of other loops still look for work. Where
+// there are no vectors of 8 numbers, OpenBLAS's kernels are faster.
 bool multiplies_float(const at::Tensor& x, const at::Tensor& weight) {
   const bool one_stride = weight.dim() == 2 && (weight.stride(0) == 1 || weight.stride(1) == 1);
   if (weight.scalar_type() != at::kFloat || !one_stride || x.scalar_type() != at::kFloat || !x.device().is_cpu() ||
       !weight.device().is_cpu() || x.size(-1) == 0 || (at::GradMode::is_enabled() && weight.requires_grad())) {
     return false;
   }
-  const std::int64_t tokens = x.numel() / x.size(-1);
-  return tokens <= kMaxTokens || (kernels().tiles != nullptr && tokens >= kLeastTiled);
+  return x.numel() / x.size(-1) <= kMaxTokens || used_version() > 0;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace locus::products {
 // y = x·Wᵀ + b of x (…, K) float32, W (N, K) of any strides, b (N) or undefined: (…, N) float32. 16-bit W on the CPU
 // and those in blocks (packed.h) are read as they are (products.h); on another device x and b are rounded to a 16-bit
 // W's type. A gradient through x, and x of another type, convert W for the call; W of x's own type is ATen's linear, but
-// for float32 of at most kMaxTokens, and of many in matrix tiles.
+// for float32 on a CPU with AVX2 or with at most kMaxTokens tokens.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {});
 
 struct Matrix {
