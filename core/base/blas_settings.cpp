@@ -30,8 +30,7 @@ const char* fastest_kernels() {
 bool set_blas_defaults() {
   const char* const kernels = fastest_kernels();
   bool any = kernels != nullptr && set_default("OPENBLAS_CORETYPE", kernels);
-  any = set_default("OPENBLAS_THREAD_TIMEOUT", "16") || any;  // 2^16 cycles
-  return set_default("OMP_WAIT_POLICY", "passive") || any;
+  return set_default("OPENBLAS_THREAD_TIMEOUT", "16") || any;  // 2^16 cycles
 }
 
 }  // namespace locus
