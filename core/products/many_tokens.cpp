@@ -199,8 +199,8 @@ class TiledProduct {
             Buffer(sums * static_cast<std::int64_t>(sizeof(float)))};
   }
 
-  // Of a panel. Where a stretch of all tokens and a panel do not fit a core's second-level cache of 2 MiB, larger panels
-  // read the tokens less often.
+  // The outputs of a panel. Where a stretch of all tokens and a panel do not fit a core's second-level cache of 2 MiB,
+  // larger panels read the tokens less often.
   std::int64_t panel_outputs() const {
     constexpr std::int64_t kFewTokens = std::int64_t{1} << 20;  // bytes
     return round_up(tokens_, kTileBlock) / kTileBlock * block_bytes(depth_) <= kFewTokens ? kMaxOutputs / 2

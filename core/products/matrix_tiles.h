@@ -24,7 +24,7 @@ struct MatrixTiles {
   void (*begin)();
   void (*end)();
   // The block of tokens x[t·x_stride + k], t < count ≤ 16, k < depth; the others are 0. False: one is not finite, or too
-  // large for bfloat16, and the product is none of these tiles.
+  // large for bfloat16, and the tiles cannot multiply them.
   bool (*pack_tokens)(const float* x, std::int64_t x_stride, std::int64_t count, std::int64_t depth, std::byte* block);
   // The block of outputs w[n·stride + k], n < count ≤ 16, by Format (kernels.h). How many of the parts are not all zero,
   // at least 1: those of bfloat16 numbers are one.

@@ -155,7 +155,7 @@ class Probe {
     }
     return changes;
   }
-  // Of the changes of all sets of positions.
+  // The effect on a run, from its changes at all sets of positions.
   Effect effect(const std::vector<at::Tensor>& changes) const {
     const at::Tensor all = at::cat(changes);
     return options_.measure == KnockOutMeasure::kLoss ? paired(all) : Effect{all.mean().item<double>(), kNaN};

@@ -24,7 +24,7 @@ struct LayerEdit {
   std::vector<std::int64_t> silent;                  // zero ablation: heads whose output is 0
   std::vector<std::int64_t> averaged;                // mean ablation: heads whose output is its mean over the queries
   std::shared_ptr<const MixerEdit> mixer = nullptr;  // of the layer's mixer; null: none
-  // Of each sequence of the batch, silent and averaged heads in place of those above; empty: the same of all.
+  // Silent and averaged heads of each sequence of a batch, in place of those above; empty: those above in all.
   std::vector<LayerEdit> sequences = {};
 
   // The layer's `sinks` (H), −∞ for replaced heads; undefined where `own` is.
