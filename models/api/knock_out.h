@@ -28,7 +28,20 @@ struct KnockOutEffects {
   Field error;
 };
 
-constexpr std::int64_t kEstimatePositions = 32;
+// The heads whose effects are estimates yet, from a sample of a large vocabulary's outputs, and the largest standard
+// error that the sample makes of one of them.
+struct KnockOutEstimates {
+  std::int64_t heads = 0;
+  double error = 0;
+};
+
+// Whether effects on a text are estimated first: reading all outputs of a large vocabulary takes most of the time.
+inline bool knock_out_has_estimates(const ModelInfo& info, KnockOutMeasure measure, std::int64_t tokens) {
+  constexpr std::int64_t kLargeVocabulary = 65536;
+  constexpr std::int64_t kMaxTokens = 8192;  // for which a sample of the outputs is held
+  return measure != KnockOutMeasure::kLogit && !info.image && info.vocabulary >= kLargeVocabulary &&
+         tokens <= kMaxTokens;
+}
 
 struct KnockOutOptions {
   HeadTo to = HeadTo::kZero;
@@ -38,10 +51,10 @@ struct KnockOutOptions {
   // kLoss, kKl of a text: means over so many of its positions, spread evenly; 0: over all. A large vocabulary's outputs
   // take most of the time.
   std::int64_t positions = 0;
-  // Told by knock_out() the heads that are done, now and then; the others are NaN. With a large vocabulary all heads of
-  // a loss or kl come twice: `estimated` of them are means over kEstimatePositions positions, spread evenly, yet. Not by
-  // models of another machine, which give all heads at once.
-  std::function<void(const KnockOutEffects&, std::int64_t estimated)> so_far = {};
+  // Told by knock_out() the heads that are done, now and then; the others are NaN. All heads come twice where
+  // there are estimates (knock_out_has_estimates()). Not by models of another machine, which give all
+  // heads at once.
+  std::function<void(const KnockOutEffects&, const KnockOutEstimates&)> so_far = {};
 };
 
 // The effects on the run that `trace` is of, with the model's own edits; each head's run takes over the layers below
@@ -53,7 +66,7 @@ Result<KnockOutEffects> knock_out(const Model& model, const Trace& trace, const 
 
 // Noise of the same edits where the text says nothing: the effects on copies of the input whose tokens (special ones
 // stay; of an image the patches) are shuffled, deterministic in `seed`. Of a logit the token and position stay those of
-// the input. One (L, H) a copy. Errors: those of knock_out(); kBadInput for fewer than one copy.
+// the input. One (L, H) a copy; these are estimates where there are some. Errors: those of knock_out(); kBadInput for fewer than one copy.
 Result<std::vector<Field>> knock_out_shuffled(const Model& model, const Trace& trace, const KnockOutOptions& options,
                                               std::int64_t copies, std::uint64_t seed, StopToken stop = {},
                                               const Progress& progress = {});

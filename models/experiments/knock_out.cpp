@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -18,6 +18,7 @@
 #include "models/edits/run_edits.h"
 #include "models/experiments/fields.h"
 #include "models/experiments/layer_reuse.h"
+#include "models/experiments/output_sample.h"
 #include "models/experiments/output_sums.h"
 #include "models/experiments/outputs.h"
 #include "models/experiments/rerun.h"
@@ -27,10 +28,11 @@ namespace locus::models {
 
 namespace {
 
-// A measure, and the standard error of a mean over tokens; NaN where it is none.
+// A measure; the standard error of a mean over tokens, NaN where it is none; and that of a sample of the outputs.
 struct Effect {
   double value = 0;
   double error = kNaN;
+  double sampling = 0;
 };
 
 // A mean over pairs of losses: of the same token with the edit and without; NaN is no pair.
@@ -71,35 +73,27 @@ std::vector<std::int64_t> spread(const std::vector<std::int64_t>& all, std::int6
   return chosen;
 }
 
-// Whether every head is to have an estimate from some positions before the others are read: where somebody looks on,
-// outputs take most of the time, and the streams of all heads can be kept in between.
-bool estimates_first(const Rerun& run, const KnockOutOptions& options, std::size_t positions) {
-  constexpr std::int64_t kLargeVocabulary = 65536;
-  constexpr std::int64_t kMaxStreams = std::int64_t{1} << 26;  // numbers: 256 MiB
-  const ModelInfo& info = run.loaded.info();
-  return options.so_far && options.measure != KnockOutMeasure::kLogit && !info.image &&
-         info.vocabulary >= kLargeVocabulary && positions >= std::size_t{4} * kEstimatePositions &&
-         info.layers * info.heads * run.length() * run.transformer.spec().width <= kMaxStreams;
+bool has_estimates(const Rerun& run, const KnockOutOptions& options) {
+  return knock_out_has_estimates(run.loaded.info(), options.measure, run.length());
 }
 
-// The positions that are measured, (P) int64 each, one set after the other. Undefined: all rows of the stream.
-std::vector<at::Tensor> turns_of(const Rerun& run, const KnockOutOptions& options) {
+// Whether the streams of all heads can be kept until the outputs that were not in the sample are read too.
+bool keeps_streams(const Rerun& run) {
+  constexpr std::int64_t kMaxNumbers = std::int64_t{1} << 26;  // 256 MiB
+  const ModelInfo& info = run.loaded.info();
+  return info.layers * info.heads * run.length() * run.transformer.spec().width <= kMaxNumbers;
+}
+
+// The positions that are measured, (P) int64. Undefined: all rows of the stream.
+at::Tensor measured_positions(const Rerun& run, const KnockOutOptions& options) {
   if (options.measure == KnockOutMeasure::kLogit || run.loaded.info().image) {
-    return {at::Tensor()};
+    return {};
   }
-  std::vector<std::int64_t> all = predicting(run, options);
+  const std::vector<std::int64_t> all = predicting(run, options);
   if (options.positions > 0 && options.positions < static_cast<std::int64_t>(all.size())) {
-    all = spread(all, options.positions);
-  } else if (!estimates_first(run, options, all.size())) {
-    return {at::Tensor()};
+    return at::tensor(spread(all, options.positions), at::kLong);
   }
-  if (!estimates_first(run, options, all.size())) {
-    return {at::tensor(all, at::kLong)};
-  }
-  const std::vector<std::int64_t> first = spread(all, kEstimatePositions);
-  std::vector<std::int64_t> others;
-  std::set_difference(all.begin(), all.end(), first.begin(), first.end(), std::back_inserter(others));
-  return {at::tensor(first, at::kLong), at::tensor(others, at::kLong)};
+  return has_estimates(run, options) ? at::tensor(all, at::kLong) : at::Tensor();
 }
 
 // The quantity read from a run's stream (R, C) before the head. Rows of a large vocabulary are never held whole.
@@ -109,10 +103,17 @@ class Probe {
                             const at::Tensor& unedited, const StopToken& stop) {
     Probe made(run, options, positions, stop);
     made.unedited_ = made.read(unedited);
-    if (options.measure == KnockOutMeasure::kLoss) {
-      LOCUS_TRY(const at::Tensor losses, made.losses(made.unedited_.unsqueeze(0)));
-      made.own_losses_ = losses[0];
-    } else if (options.measure == KnockOutMeasure::kLogit) {
+    if (options.measure == KnockOutMeasure::kLoss || has_estimates(run, options)) {
+      const at::Tensor ids = options.measure == KnockOutMeasure::kLoss ? made.next_ids() : at::Tensor();
+      LOCUS_TRY(const OutputSums sums, output_sums(run.transformer, made.unedited_, {.ids = ids, .stop = stop}));
+      if (ids.defined()) {
+        made.own_losses_ = made.losses(sums, 1)[0];
+      }
+      if (has_estimates(run, options)) {
+        LOCUS_TRY(made.sample_, OutputSample::of(run.transformer, made.unedited_, sums, ids, stop));
+      }
+    }
+    if (options.measure == KnockOutMeasure::kLogit) {
       LOCUS_TRY(const at::Tensor logits, made.last_logits(made.unedited_));
       made.token_ = options.token < 0 ? logits.argmax().item<std::int64_t>() : options.token;
       made.own_share_ = made.share(logits);
@@ -127,22 +128,23 @@ class Probe {
     const bool shared = options_.measure != KnockOutMeasure::kLogit && !image_;
     return shared ? std::max<std::int64_t>(kMaxOutputRows / std::max<std::int64_t>(unedited_.size(0), 1), 1) : 1;
   }
-  // What each run changes: (P) float64 of a mean over positions, else (1). Errors: output_sums()'s.
-  Result<std::vector<at::Tensor>> operator()(std::vector<at::Tensor> streams) const {
-    std::vector<at::Tensor> changes;
-    for (at::Tensor& stream : streams) {
-      stream = read(stream);
-    }
+  // What each run changes. Errors: output_sums()'s.
+  Result<std::vector<Effect>> operator()(const std::vector<at::Tensor>& whole) const {
+    std::vector<Effect> effects;
+    const std::vector<at::Tensor> streams = read(whole);
     if (options_.measure == KnockOutMeasure::kLoss) {
-      LOCUS_TRY(const at::Tensor edited, losses(at::stack(streams)));
-      for (std::int64_t n = 0; n < edited.size(0); ++n) {
-        changes.push_back(edited[n] - own_losses_);
+      const auto runs = static_cast<std::int64_t>(streams.size());
+      LOCUS_TRY(const OutputSums sums,
+                output_sums(run_->transformer, at::cat(streams), {.ids = next_ids().repeat({runs}), .stop = stop_}));
+      const at::Tensor edited = losses(sums, runs);
+      for (std::int64_t n = 0; n < runs; ++n) {
+        effects.push_back(mean(edited[n] - own_losses_));
       }
     } else if (options_.measure == KnockOutMeasure::kKl && !image_) {
       LOCUS_TRY(const OutputDivergence found,
                 output_divergence(run_->transformer, unedited_, at::stack(streams), {.stop = stop_}));
       for (std::int64_t n = 0; n < found.kl.size(0); ++n) {
-        changes.push_back(found.kl[n]);
+        effects.push_back(mean(found.kl[n]));
       }
     } else {
       for (const at::Tensor& stream : streams) {
@@ -150,15 +152,24 @@ class Probe {
         const double change = options_.measure == KnockOutMeasure::kLogit
                                   ? share(logits) - own_share_
                                   : mean_divergence(own_logits_.unsqueeze(0), logits.unsqueeze(0));
-        changes.push_back(at::full({1}, change, at::kDouble));
+        effects.push_back({.value = change});
       }
     }
-    return changes;
+    return effects;
   }
-  // The effect on a run, from its changes at all sets of positions.
-  Effect effect(const std::vector<at::Tensor>& changes) const {
-    const at::Tensor all = at::cat(changes);
-    return options_.measure == KnockOutMeasure::kLoss ? paired(all) : Effect{all.mean().item<double>(), kNaN};
+  // The same from a sample of the outputs, or from all of them where the sample does not fit. Precondition: has_estimates().
+  Result<std::vector<Effect>> estimates(const std::vector<at::Tensor>& whole) const {
+    std::vector<Effect> effects;
+    LOCUS_TRY(const OutputSample::Changes found, sample_->changes(at::stack(read(whole)), stop_));
+    for (std::int64_t n = 0; n < found.rows.size(0); ++n) {
+      effects.push_back(mean(found.rows[n]));
+      effects.back().sampling = found.error[n].item<double>();
+      if (!found.fits[n].item<bool>()) {
+        LOCUS_TRY(const std::vector<Effect> exact, (*this)({whole[static_cast<std::size_t>(n)]}));
+        effects.back() = exact.front();
+      }
+    }
+    return effects;
   }
 
  private:
@@ -169,6 +180,18 @@ class Probe {
         positions_(std::move(positions)),
         stop_(std::move(stop)) {}
 
+  // The mean of a run's changes at the positions (P) float64.
+  Effect mean(const at::Tensor& changes) const {
+    return options_.measure == KnockOutMeasure::kLoss ? paired(changes)
+                                                      : Effect{.value = changes.mean().item<double>()};
+  }
+  std::vector<at::Tensor> read(const std::vector<at::Tensor>& streams) const {
+    std::vector<at::Tensor> rows;
+    for (const at::Tensor& stream : streams) {
+      rows.push_back(read(stream));
+    }
+    return rows;
+  }
   // The rows of a stream that are measured.
   at::Tensor read(const at::Tensor& stream) const {
     if (positions_.defined()) {
@@ -185,17 +208,16 @@ class Probe {
     return logits[-1];
   }
   double share(const at::Tensor& logits) const { return logits.to(at::kDouble).log_softmax(-1)[token_].item<double>(); }
-  // (N, P) float64, as token_losses() has them, of the rows (N, P, C) of streams that are measured.
-  Result<at::Tensor> losses(const at::Tensor& rows) const {
-    const std::int64_t runs = rows.size(0);
-    const std::int64_t count = rows.size(1);
+  // (P) int64, the token after each position.
+  at::Tensor next_ids() const {
     const at::Tensor after = run_->batch.ids[0].slice(0, 1);
-    const at::Tensor next = positions_.defined() ? after.index_select(0, positions_.to(after.device())) : after;
-    LOCUS_TRY(const OutputSums sums, output_sums(run_->transformer, rows.reshape({runs * count, rows.size(2)}),
-                                                 {.ids = next.repeat({runs}), .stop = stop_}));
-    at::Tensor found = (sums.log_sum_exp - sums.own.to(at::kDouble)).view({runs, count});
+    return positions_.defined() ? after.index_select(0, positions_.to(after.device())) : after;
+  }
+  // (N, P) float64, as token_losses() has them, from the sums of N runs' rows.
+  at::Tensor losses(const OutputSums& sums, std::int64_t runs) const {
+    at::Tensor found = (sums.log_sum_exp - sums.own.to(at::kDouble)).view({runs, -1});
     for (std::int64_t n = 0; n < runs && !positions_.defined(); ++n) {
-      leave_out_cells(run_->data.images, found[n].data_ptr<double>(), count);
+      leave_out_cells(run_->data.images, found[n].data_ptr<double>(), found.size(1));
     }
     return found;
   }
@@ -210,6 +232,7 @@ class Probe {
   at::Tensor own_losses_;  // (P) float64
   at::Tensor own_logits_;  // (classes) of an image
   double own_share_ = 0;
+  std::optional<OutputSample> sample_;
 };
 
 Status check(const Rerun& run, const KnockOutOptions& options) {
@@ -260,12 +283,10 @@ void set_head(KnockOutEffects& made, std::int64_t layer, std::int64_t head, cons
   }
 }
 
-// Heads of a layer, which share runs and passes over the vocabulary, and what is kept of them between two turns.
+// Heads of a layer, whose runs are computed side by side.
 struct HeadGroup {
   std::int64_t layer = 0;
   Range heads = {};
-  std::vector<at::Tensor> streams = {};
-  std::vector<std::vector<at::Tensor>> changes = {};  // of each head, set after set of positions
 };
 
 std::vector<HeadGroup> groups_of(const ModelInfo& info, std::int64_t at_once) {
@@ -291,65 +312,142 @@ std::vector<Edits> edits_of(const HeadGroup& group, const Rerun& run, const Knoc
   return edits;
 }
 
-Result<KnockOutEffects> effects_of(const Rerun& run, const KnockOutOptions& options, const StopToken& stop,
-                                   const Progress& progress) {
-  const ModelInfo& info = run.loaded.info();
-  LOCUS_TRY(const LayerReuse runs,
-            LayerReuse::begin(run.transformer, info, run.batch, read_tokens(run, options), stop));
-  std::vector<Probe> probes;
-  for (const at::Tensor& positions : turns_of(run, options)) {
-    LOCUS_TRY(Probe probe, Probe::make(run, options, positions, runs.first_stream(), stop));
-    probes.push_back(std::move(probe));
+// A map of all heads on one input, a few heads after the other.
+class KnockOutMap {
+ public:
+  static Result<KnockOutMap> begin(const Rerun& run, const KnockOutOptions& options, const StopToken& stop) {
+    const ModelInfo& info = run.loaded.info();
+    LOCUS_TRY(LayerReuse runs, LayerReuse::begin(run.transformer, info, run.batch, read_tokens(run, options), stop));
+    LOCUS_TRY(Probe probe, Probe::make(run, options, measured_positions(run, options), runs.first_stream(), stop));
+    return KnockOutMap(run, options, std::move(runs), std::move(probe), stop);
   }
-  KnockOutEffects made{layer_head_field(info.layers, info.heads, ""), {}};
-  std::fill(made.effect.values.begin(), made.effect.values.end(), std::numeric_limits<float>::quiet_NaN());
-  if (options.measure == KnockOutMeasure::kLoss && run.length() > 2 && options.positions != 1) {
-    made.error = made.effect;
+
+  // Estimates all heads; `keeps`: their streams are kept for measure().
+  Status estimate(bool keeps, const Progress& progress) {
+    for (std::size_t n = 0; n < groups_.size(); ++n) {
+      LOCUS_CHECK(next(n, progress));
+      LOCUS_TRY(std::vector<at::Tensor> streams, streams_of(n));
+      LOCUS_TRY(const std::vector<Effect> effects, probe_.estimates(streams));
+      set(n, effects);
+      estimates_.heads += groups_[n].heads.size();
+      if (keeps) {
+        kept_.push_back(std::move(streams));
+      }
+      tell();
+    }
+    return {};
   }
-  std::vector<HeadGroup> groups = groups_of(info, std::max(runs.at_once(), probes.back().at_once()));
-  std::int64_t estimated = 0;
-  for (std::size_t turn = 0; turn < probes.size(); ++turn) {
-    const Probe& probe = probes[turn];
-    const bool last = turn + 1 == probes.size();
-    std::vector<HeadGroup*> waiting;  // for a pass over the vocabulary
-    std::vector<at::Tensor> streams;  // of their heads
-    for (std::size_t n = 0; n < groups.size(); ++n) {
-      HeadGroup& group = groups[n];
-      if (stop.stop_requested()) {
-        return cancelled();
-      }
-      const double done = (static_cast<double>(turn) + static_cast<double>(n) / static_cast<double>(groups.size())) /
-                          static_cast<double>(probes.size());
-      report(progress, done, "head " + std::to_string(group.layer) + "." + std::to_string(group.heads.begin));
-      if (turn == 0) {
-        LOCUS_TRY(group.streams, runs.streams(edits_of(group, run, options), group.layer, run.layout()));
-      }
-      waiting.push_back(&group);
-      streams.insert(streams.end(), group.streams.begin(), group.streams.end());
-      if (last) {
-        group.streams.clear();
-      }
-      const bool more = n + 1 < groups.size();
-      if (!last && more && 2 * static_cast<std::int64_t>(streams.size()) < probe.at_once()) {  // half a pass
+
+  // Measures all heads. Those of several layers share a pass over the vocabulary.
+  Status measure(const Progress& progress) {
+    std::vector<std::size_t> waiting;
+    std::vector<at::Tensor> streams;
+    for (std::size_t n = 0; n < groups_.size(); ++n) {
+      LOCUS_CHECK(next(n, progress));
+      const bool kept = n < kept_.size();
+      LOCUS_TRY(const std::vector<at::Tensor> own,
+                kept ? Result<std::vector<at::Tensor>>(std::exchange(kept_[n], {})) : streams_of(n));
+      streams.insert(streams.end(), own.begin(), own.end());
+      waiting.push_back(n);
+      // Half a pass is enough where nothing has to be run before the next one.
+      const std::int64_t wanted = kept_.empty() ? 1 : (probe_.at_once() + 1) / 2;
+      if (n + 1 < groups_.size() && static_cast<std::int64_t>(streams.size()) < wanted) {
         continue;
       }
-      LOCUS_TRY(const std::vector<at::Tensor> changes, probe(std::exchange(streams, {})));
-      auto change = changes.begin();
-      for (HeadGroup* const each : std::exchange(waiting, {})) {
-        each->changes.resize(static_cast<std::size_t>(each->heads.size()));
-        for (std::int64_t head = each->heads.begin; head < each->heads.end; ++head) {
-          std::vector<at::Tensor>& all = each->changes[static_cast<std::size_t>(head - each->heads.begin)];
-          all.push_back(*change++);
-          set_head(made, each->layer, head, probe.effect(all));
-        }
-        estimated += probes.size() == 1 ? 0 : last ? -each->heads.size() : each->heads.size();
+      LOCUS_TRY(const std::vector<Effect> effects, probe_(std::exchange(streams, {})));
+      auto effect = effects.begin();
+      for (const std::size_t each : std::exchange(waiting, {})) {
+        const std::int64_t heads = groups_[each].heads.size();
+        set(each, {effect, effect + heads});
+        effect += heads;
+        estimates_.heads -= kept_.empty() ? 0 : heads;
       }
-      if (options.so_far) {
-        options.so_far(made, estimated);
-      }
+      tell();
+    }
+    return {};
+  }
+
+  const KnockOutEffects& made() const { return made_; }
+
+ private:
+  KnockOutMap(const Rerun& run, const KnockOutOptions& options, LayerReuse runs, Probe probe, StopToken stop)
+      : run_(&run), options_(&options), runs_(std::move(runs)), probe_(std::move(probe)), stop_(std::move(stop)) {
+    const ModelInfo& info = run.loaded.info();
+    made_.effect = layer_head_field(info.layers, info.heads, "");
+    std::fill(made_.effect.values.begin(), made_.effect.values.end(), std::numeric_limits<float>::quiet_NaN());
+    if (options.measure == KnockOutMeasure::kLoss && run.length() > 2 && options.positions != 1) {
+      made_.error = made_.effect;
+    }
+    groups_ = groups_of(info, std::max(runs_.at_once(), probe_.at_once()));
+    sampling_.resize(groups_.size());
+  }
+
+  // Before the n-th group.
+  Status next(std::size_t n, const Progress& progress) const {
+    if (stop_.stop_requested()) {
+      return cancelled();
+    }
+    const HeadGroup& group = groups_[n];
+    report(progress, static_cast<double>(n) / static_cast<double>(groups_.size()),
+           "head " + std::to_string(group.layer) + "." + std::to_string(group.heads.begin));
+    return {};
+  }
+  // (R, C) of each head of the n-th group.
+  Result<std::vector<at::Tensor>> streams_of(std::size_t n) const {
+    return runs_.streams(edits_of(groups_[n], *run_, *options_), groups_[n].layer, run_->layout());
+  }
+  void set(std::size_t n, const std::vector<Effect>& effects) {
+    sampling_[n] = 0;
+    for (std::size_t head = 0; head < effects.size(); ++head) {
+      const HeadGroup& group = groups_[n];
+      set_head(made_, group.layer, group.heads.begin + static_cast<std::int64_t>(head), effects[head]);
+      sampling_[n] = std::max(sampling_[n], effects[head].sampling);
     }
   }
-  return made;
+  void tell() {
+    if (options_->so_far) {
+      estimates_.error = *std::max_element(sampling_.begin(), sampling_.end());
+      options_->so_far(made_, estimates_);
+    }
+  }
+
+  const Rerun* run_;
+  const KnockOutOptions* options_;
+  LayerReuse runs_;
+  Probe probe_;
+  StopToken stop_;
+  std::vector<HeadGroup> groups_;
+  std::vector<double> sampling_;  // the largest error of estimates in each group
+  std::vector<std::vector<at::Tensor>> kept_;
+  KnockOutEffects made_;
+  KnockOutEstimates estimates_;
+};
+
+// A part of the work, of which `before` is done.
+Progress part_of(const Progress& whole, double before, double share) {
+  return
+      [&whole, before, share](const ProgressReport& news) { report(whole, before + share * news.fraction, news.what); };
+}
+
+// Effects of all heads, estimates first where somebody looks on.
+Result<KnockOutEffects> effects_of(const Rerun& run, const KnockOutOptions& options, const StopToken& stop,
+                                   const Progress& progress) {
+  LOCUS_TRY(KnockOutMap map, KnockOutMap::begin(run, options, stop));
+  const bool twice = options.so_far && has_estimates(run, options) && keeps_streams(run);
+  const double first = twice ? 0.5 : 0;
+  if (twice) {
+    LOCUS_CHECK(map.estimate(true, part_of(progress, 0, first)));
+  }
+  LOCUS_CHECK(map.measure(part_of(progress, first, 1 - first)));
+  return map.made();
+}
+
+// The effects on a shuffled copy, where estimates will do.
+Result<Field> null_effects(const Rerun& run, const KnockOutOptions& options, const StopToken& stop,
+                           const Progress& progress) {
+  LOCUS_TRY(KnockOutMap map, KnockOutMap::begin(run, options, stop));
+  LOCUS_CHECK(has_estimates(run, options) ? map.estimate(false, progress) : map.measure(progress));
+  return map.made().effect;
 }
 
 // 0 … n − 1 in some order, the same on every machine.
@@ -435,8 +533,7 @@ Result<std::vector<Field>> local::knock_out_shuffled(const Model& model, const T
       } else {
         run.batch.pixels = shuffled_patches(own.pixels, run.transformer.spec().image.patch, random);
       }
-      LOCUS_TRY(KnockOutEffects effects, effects_of(run, options, stop, part));
-      fields.push_back(std::move(effects.effect));
+      LOCUS_TRY(fields.emplace_back(), null_effects(run, options, stop, part));
     }
     return fields;
   });

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/products/linear.h"
 #include "core/products/packed.h"
 
 namespace locus::transformer {
@@ -87,8 +88,14 @@ at::Tensor Head::read(const at::Tensor& x) const {
 
 at::Tensor Head::logits(const at::Tensor& read, Range outputs) const {
   const Linear all = output();
-  return finished(linear(read, {products::narrow_rows(all.weight, outputs.begin, outputs.end),
-                                all.bias.defined() ? all.bias.slice(0, outputs.begin, outputs.end) : all.bias}));
+  return logits(read, {products::narrow_rows(all.weight, outputs.begin, outputs.end),
+                       all.bias.defined() ? all.bias.slice(0, outputs.begin, outputs.end) : all.bias});
+}
+
+Linear Head::output_rows(const at::Tensor& outputs) const {
+  const Linear all = output();
+  return {products::rows(all.weight, outputs),
+          all.bias.defined() ? all.bias.index_select(0, outputs.to(all.bias.device())) : all.bias};
 }
 
 at::Tensor Head::whole(const at::Tensor& x) const {

@@ -30,6 +30,7 @@ class Head {
   // logits (B, R, n) of some outputs, so that rows of a large vocabulary need not be held whole.
   at::Tensor read(const at::Tensor& x) const;
   at::Tensor logits(const at::Tensor& read, Range outputs) const;
+  at::Tensor logits(const at::Tensor& read, const Linear& outputs) const { return finished(linear(read, outputs)); }
   // (B, T, C) -> (B, 1, C), or what the two heads of a distilled ViT read, (B, 2, C), or (B, 1, 2C) for class token and
   // mean of patches.
   at::Tensor pooled(const at::Tensor& x) const;
@@ -37,6 +38,8 @@ class Head {
   const NormWeights& final_norm() const { return final_norm_; }
   // (V, C) and bias: the head's own, or the embedding where they are tied.
   Linear output() const { return {head_.weight.defined() ? head_.weight : *embedding_, head_.bias}; }
+  // The rows of that matrix, float32, and of its bias for these outputs (n) int64, for logits().
+  Linear output_rows(const at::Tensor& outputs) const;
   // The second head of a distilled ViT.
   const Linear& distillation() const { return distillation_head_; }
 

@@ -188,15 +188,15 @@ Status add_file(Rig& rig, const std::string& file) {
   const auto begin = Clock::now();
   double estimated_ms = 0;
   KnockOutOptions options{.to = HeadTo::kMean};
-  options.so_far = [&](const KnockOutEffects& /*some*/, std::int64_t estimated) {
-    if (estimated == heads) {
+  options.so_far = [&](const KnockOutEffects& /*some*/, const KnockOutEstimates& estimates) {
+    if (estimates.heads == heads) {
       estimated_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
     }
   };
   const std::string what = "the change of loss without each of " + std::to_string(heads) + " heads";
   LOCUS_CHECK(add(what, [&] { return status_of(knock_out(*model, *trace, options, stop)); }));
   if (estimated_ms > 0) {
-    rig.add({.name = what + ", estimated from " + std::to_string(kEstimatePositions) + " positions, of " + name,
+    rig.add({.name = what + ", estimated, of " + name,
              .value = estimated_ms,
              .unit = "ms",
              .bounds = Target::kValueAtMost,

@@ -207,11 +207,20 @@ Progress part_of(const MeasureContext& context, double before, double weight, do
   };
 }
 
-// Times of a map of all heads on one text, from the run's estimate: each head runs the layers above its own, half of
-// them on average, and reads the outputs that are measured. In milliseconds.
-double map_ms(const KnockOutKey& key, const models::Model& model, std::int64_t tokens) {
+// Times of a map of all heads on one text, and on a shuffled copy, in milliseconds.
+struct MapTimes {
+  double text = 0;
+  double copy = 0;
+};
+
+// From the run's estimate: each head runs the layers above its own, half of them on average, and reads the outputs that
+// are measured.
+MapTimes map_times(const KnockOutKey& key, const models::Model& model, std::int64_t tokens) {
+  constexpr double kSideBySide = 0.75;  // time of heads that share runs and passes, relative to one after the other
+  constexpr double kSampled = 0.1;      // of reading a sample of the outputs, relative to all of them
   const models::ModelInfo& info = model.info();
   const auto layers = static_cast<double>(std::max<std::int64_t>(info.layers, 1));
+  const double heads = kSideBySide * layers * static_cast<double>(info.heads);
   const models::RunOptions last{.keep = {}};
   const models::RunOptions all{.keep = {}, .all_logits = true};
   const double run = models::run_estimate(model, tokens, last).time_ms;
@@ -219,31 +228,28 @@ double map_ms(const KnockOutKey& key, const models::Model& model, std::int64_t t
   const double share =
       key.positions > 0 ? std::min(1.0, static_cast<double>(key.positions) / static_cast<double>(tokens)) : 1;
   const double outputs = one ? 0 : share * std::max(models::run_estimate(model, tokens, all).time_ms - run, 0.0);
-  return run + outputs + layers * static_cast<double>(info.heads) * (run * (layers + 1) / (2 * layers) + outputs);
+  const double runs = run + heads * run * (layers + 1) / (2 * layers);
+  const double exact = outputs + heads * outputs;
+  if (!models::knock_out_has_estimates(info, key.measure, tokens)) {
+    return {runs + exact, runs + exact};
+  }
+  const double estimated = runs + 2 * outputs + heads * kSampled * outputs;
+  return {estimated + exact, estimated};
 }
 
-// "about 45 s for 72 heads, then 31 min for 40 shuffled copies", from these times of a map and of all of them.
-std::string estimate_text(double map_ms, double whole_ms, std::int64_t heads, std::int64_t copies) {
-  const std::string text = "about " + models::duration_text(map_ms) + " for " + std::to_string(heads) + " heads";
-  return copies == 0 ? text
-                     : text + ", then " + models::duration_text(whole_ms - map_ms) + " for " + std::to_string(copies) +
-                           " shuffled copies";
+// "then 12 min for 40 shuffled copies"; empty without copies.
+std::string copies_text(double copies_ms, std::int64_t copies) {
+  return copies == 0
+             ? ""
+             : "then " + models::duration_text(copies_ms) + " for " + std::to_string(copies) + " shuffled copies";
 }
 
-// "12 of 72 heads so far, 12 estimated from 32 predictions, standard error at most 0.03".
-std::string so_far_text(const models::KnockOutEffects& some, std::int64_t done, std::int64_t estimated,
-                        std::int64_t heads) {
-  const std::string of_all = " of " + std::to_string(heads) + " heads ";
-  if (estimated == 0) {
-    return std::to_string(done) + of_all + "so far";
-  }
-  std::string text = std::to_string(done) + of_all + "so far, " + std::to_string(estimated) + " estimated from " +
-                     std::to_string(models::kEstimatePositions) + " predictions";
-  double largest = 0;
-  for (const float error : some.error.values) {
-    largest = std::isnan(error) ? largest : std::max(largest, static_cast<double>(error));
-  }
-  return largest > 0 ? text + ", standard error at most " + short_number(largest) : text;
+// "12 of 72 heads so far, 12 estimated (standard error ≤ 0.0003)".
+std::string so_far_text(std::int64_t done, const models::KnockOutEstimates& estimates, std::int64_t heads) {
+  const std::string text = std::to_string(done) + " of " + std::to_string(heads) + " heads so far";
+  return estimates.heads == 0 ? text
+                              : text + ", " + std::to_string(estimates.heads) + " estimated (standard error ≤ " +
+                                    short_number(estimates.error) + ")";
 }
 
 Result<KnockedOut> KnockOut::measure_in_parts(const KnockOutKey& key, const MeasureContext& context,
@@ -256,15 +262,17 @@ Result<KnockedOut> KnockOut::measure_in_parts(const KnockOutKey& key, const Meas
   }
   LOCUS_TRY(const auto texts, texts_of(key.folder, context));
   const auto count = static_cast<std::int64_t>(texts->size());
-  const auto maps = static_cast<double>(count + key.null);
   const std::int64_t heads = model.info().layers * model.info().heads;
-  std::string expected;
-  if (so_far) {
-    const double one_ms = map_ms(key, model, texts->front()->length());
-    if (one_ms * maps > kLongMs) {
-      expected = estimate_text(one_ms * static_cast<double>(count), one_ms * maps, heads * count, key.null);
-      report(context.progress, 0, expected);
-    }
+  const MapTimes times = map_times(key, model, texts->front()->length());
+  const double texts_ms = times.text * static_cast<double>(count);
+  const double copies_ms = times.copy * static_cast<double>(key.null);
+  const double whole_ms = std::max(texts_ms + copies_ms, 1.0);
+  std::string afterwards;
+  if (so_far && whole_ms > kLongMs) {
+    afterwards = copies_text(copies_ms, key.null);
+    const std::string expected =
+        "about " + models::duration_text(texts_ms) + " for " + std::to_string(heads * count) + " heads";
+    report(context.progress, 0, expected + (afterwards.empty() ? "" : ", " + afterwards));
   }
   std::vector<models::KnockOutEffects> effects;
   const auto show = [&](const models::KnockOutEffects& some, const std::string& missing) {
@@ -275,14 +283,14 @@ Result<KnockedOut> KnockOut::measure_in_parts(const KnockOutKey& key, const Meas
   };
   for (std::int64_t n = 0; n < count; ++n) {
     if (so_far && count == 1) {
-      options.so_far = [&](const models::KnockOutEffects& some, std::int64_t estimated) {
+      options.so_far = [&](const models::KnockOutEffects& some, const models::KnockOutEstimates& estimates) {
         const auto done = std::ranges::count_if(some.effect.values, [](float each) { return !std::isnan(each); });
-        show(some, joined_notes(so_far_text(some, done, estimated, heads), expected));
+        show(some, joined_notes(so_far_text(done, estimates, heads), afterwards));
       };
     }
     LOCUS_TRY(effects.emplace_back(),
               models::knock_out(model, *(*texts)[static_cast<std::size_t>(n)], options, context.stop,
-                                part_of(context, static_cast<double>(n), 1, maps)));
+                                part_of(context, times.text * static_cast<double>(n), times.text, whole_ms)));
   }
   KnockedOut made;
   made.texts = count;
@@ -300,11 +308,11 @@ Result<KnockedOut> KnockOut::measure_in_parts(const KnockOutKey& key, const Meas
     if (copies == 0) {
       continue;
     }
+    const double before = texts_ms + times.copy * static_cast<double>(null.size());
     LOCUS_TRY(std::vector<Field> shuffled,
               models::knock_out_shuffled(model, *(*texts)[static_cast<std::size_t>(n)], options, copies,
                                          static_cast<std::uint64_t>(key.seed + n), context.stop,
-                                         part_of(context, static_cast<double>(count) + static_cast<double>(null.size()),
-                                                 static_cast<double>(copies), maps)));
+                                         part_of(context, before, times.copy * static_cast<double>(copies), whole_ms)));
     null.insert(null.end(), shuffled.begin(), shuffled.end());
   }
   if (!null.empty()) {

@@ -141,7 +141,9 @@ TEST(KnockOut, TellsHeadsAsTheyCome) {
   const auto column = column_of(model, kCatSentence);
   std::vector<models::KnockOutEffects> parts;
   models::KnockOutOptions options;
-  options.so_far = [&](const models::KnockOutEffects& part, std::int64_t) { parts.push_back(part); };
+  options.so_far = [&](const models::KnockOutEffects& part, const models::KnockOutEstimates&) {
+    parts.push_back(part);
+  };
   const auto whole = models::knock_out(*model, *column.trace, options);
   ASSERT_TRUE(whole.ok());
   ASSERT_GE(parts.size(), static_cast<std::size_t>(model->info().layers));
@@ -165,7 +167,7 @@ TEST(KnockOut, TellsHeadsAsTheyCome) {
   EXPECT_TRUE(parts.empty());
 }
 
-// A large vocabulary's heads come twice: first as means over 32 positions, then over all.
+// A large vocabulary's heads come twice: first as estimates from a sample of the outputs. Copies have these alone.
 TEST(KnockOut, EstimatesHeadsOfALargeVocabularyFirst) {
   transformer::Spec spec;
   spec.vocabulary = 70000;
@@ -189,33 +191,43 @@ TEST(KnockOut, EstimatesHeadsOfALargeVocabularyFirst) {
   const models::Input input{
       .ids = std::vector<std::int64_t>(ids.data_ptr<std::int64_t>(), ids.data_ptr<std::int64_t>() + ids.numel())};
   const auto trace = model.run(input);
-  ASSERT_TRUE(trace.ok());
+  const auto alike = model.run({.ids = std::vector<std::int64_t>(150, 77)});
+  ASSERT_TRUE(trace.ok() && alike.ok());
   for (const auto measure : {models::KnockOutMeasure::kLoss, models::KnockOutMeasure::kKl}) {
     models::KnockOutOptions options;
     options.measure = measure;
     const auto whole = models::knock_out(model, **trace, options);
-    options.positions = models::kEstimatePositions;
-    const auto some = models::knock_out(model, **trace, options);
-    ASSERT_TRUE(whole.ok() && some.ok());
-    options.positions = 0;
-    std::vector<std::pair<models::KnockOutEffects, std::int64_t>> told;
-    options.so_far = [&](const models::KnockOutEffects& part, std::int64_t estimated) {
-      told.emplace_back(part, estimated);
+    ASSERT_TRUE(whole.ok());
+    std::vector<std::pair<models::KnockOutEffects, models::KnockOutEstimates>> told;
+    options.so_far = [&](const models::KnockOutEffects& part, const models::KnockOutEstimates& estimates) {
+      told.emplace_back(part, estimates);
     };
     const auto twice = models::knock_out(model, **trace, options);
     ASSERT_TRUE(twice.ok());
-    const auto estimate = std::find_if(told.begin(), told.end(), [](const auto& each) { return each.second == 6; });
+    const auto estimate =
+        std::find_if(told.begin(), told.end(), [](const auto& each) { return each.second.heads == 6; });
     ASSERT_NE(estimate, told.end());
-    EXPECT_EQ(told.back().second, 0);
+    EXPECT_GT(estimate->second.error, 0);
+    EXPECT_LT(estimate->second.error, 0.01);
+    EXPECT_EQ(told.back().second.heads, 0);
+    EXPECT_EQ(told.back().second.error, 0);
     for (std::size_t cell = 0; cell < 6; ++cell) {
-      EXPECT_NEAR(estimate->first.effect.values[cell], some->effect.values[cell], 1e-6);
+      EXPECT_NEAR(estimate->first.effect.values[cell], whole->effect.values[cell], 4 * estimate->second.error);
+      EXPECT_NE(estimate->first.effect.values[cell], whole->effect.values[cell]);
       EXPECT_NEAR(twice->effect.values[cell], whole->effect.values[cell], 1e-6);
-      EXPECT_NE(some->effect.values[cell], whole->effect.values[cell]);
       if (measure == models::KnockOutMeasure::kLoss) {
-        EXPECT_NEAR(estimate->first.error.values[cell], some->error.values[cell], 1e-6);
         EXPECT_NEAR(twice->error.values[cell], whole->error.values[cell], 1e-6);
       }
     }
+    // Copies of a text of one token are that text.
+    told.clear();
+    const auto exact = models::knock_out(model, **alike, options);
+    const auto copies = models::knock_out_shuffled(model, **alike, options, 2, 1);
+    ASSERT_TRUE(copies.ok() && exact.ok());
+    const auto first = std::find_if(told.begin(), told.end(), [](const auto& each) { return each.second.heads == 6; });
+    ASSERT_NE(first, told.end());
+    EXPECT_EQ((*copies)[0].values, first->first.effect.values);
+    EXPECT_EQ((*copies)[1].values, first->first.effect.values);
   }
 }
 
