@@ -3,10 +3,8 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
-#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -17,65 +15,14 @@
 #include "models/api/local.h"
 #include "models/edits/run_edits.h"
 #include "models/experiments/fields.h"
+#include "models/experiments/knock_out_probe.h"
 #include "models/experiments/layer_reuse.h"
-#include "models/experiments/output_sample.h"
-#include "models/experiments/output_sums.h"
 #include "models/experiments/outputs.h"
 #include "models/experiments/rerun.h"
-#include "models/transformer/check_numbers.h"
 
 namespace locus::models {
 
 namespace {
-
-// A measure; the standard error of a mean over tokens, NaN where it is none; and that of a sample of the outputs.
-struct Effect {
-  double value = 0;
-  double error = kNaN;
-  double sampling = 0;
-};
-
-// A mean over pairs of losses: of the same token with the edit and without; NaN is no pair.
-Effect paired(const at::Tensor& all) {
-  const at::Tensor changes = all.masked_select(all.isnan().logical_not());
-  const auto count = static_cast<double>(changes.numel());
-  const double mean = changes.mean().item<double>();
-  if (count < 2) {
-    return {mean, kNaN};
-  }
-  return {mean, std::sqrt((changes - mean).square().sum().item<double>() / (count - 1) / count)};
-}
-
-// The positions whose predictions a mean is over.
-std::vector<std::int64_t> predicting(const Rerun& run, const KnockOutOptions& options) {
-  std::vector<double> left_out(static_cast<std::size_t>(run.length()));
-  std::vector<std::int64_t> all;
-  const bool loss = options.measure == KnockOutMeasure::kLoss;
-  const std::int64_t end = run.length() - (loss ? 1 : 0);
-  if (loss) {
-    leave_out_cells(run.data.images, left_out.data(), end);
-  }
-  for (std::int64_t n = 0; n < end; ++n) {
-    if (!std::isnan(left_out[static_cast<std::size_t>(n)])) {
-      all.push_back(n);
-    }
-  }
-  return all;
-}
-
-// So many of these, spread evenly: that in the middle of each stretch.
-std::vector<std::int64_t> spread(const std::vector<std::int64_t>& all, std::int64_t wanted) {
-  const auto count = static_cast<std::int64_t>(all.size());
-  std::vector<std::int64_t> chosen;
-  for (std::int64_t n = 0; n < wanted; ++n) {
-    chosen.push_back(all[static_cast<std::size_t>((2 * n + 1) * count / (2 * wanted))]);
-  }
-  return chosen;
-}
-
-bool has_estimates(const Rerun& run, const KnockOutOptions& options) {
-  return knock_out_has_estimates(run.loaded.info(), options.measure, run.length());
-}
 
 // Whether the streams of all heads can be kept until the outputs that were not in the sample are read too.
 bool keeps_streams(const Rerun& run) {
@@ -83,157 +30,6 @@ bool keeps_streams(const Rerun& run) {
   const ModelInfo& info = run.loaded.info();
   return info.layers * info.heads * run.length() * run.transformer.spec().width <= kMaxNumbers;
 }
-
-// The positions that are measured, (P) int64. Undefined: all rows of the stream.
-at::Tensor measured_positions(const Rerun& run, const KnockOutOptions& options) {
-  if (options.measure == KnockOutMeasure::kLogit || run.loaded.info().image) {
-    return {};
-  }
-  const std::vector<std::int64_t> all = predicting(run, options);
-  if (options.positions > 0 && options.positions < static_cast<std::int64_t>(all.size())) {
-    return at::tensor(spread(all, options.positions), at::kLong);
-  }
-  return has_estimates(run, options) ? at::tensor(all, at::kLong) : at::Tensor();
-}
-
-// The quantity read from a run's stream (R, C) before the head. Rows of a large vocabulary are never held whole.
-class Probe {
- public:
-  static Result<Probe> make(const Rerun& run, const KnockOutOptions& options, const at::Tensor& positions,
-                            const at::Tensor& unedited, const StopToken& stop) {
-    Probe made(run, options, positions, stop);
-    made.unedited_ = made.read(unedited);
-    if (options.measure == KnockOutMeasure::kLoss || has_estimates(run, options)) {
-      const at::Tensor ids = options.measure == KnockOutMeasure::kLoss ? made.next_ids() : at::Tensor();
-      LOCUS_TRY(const OutputSums sums, output_sums(run.transformer, made.unedited_, {.ids = ids, .stop = stop}));
-      if (ids.defined()) {
-        made.own_losses_ = made.losses(sums, 1)[0];
-      }
-      if (has_estimates(run, options)) {
-        LOCUS_TRY(made.sample_, OutputSample::of(run.transformer, made.unedited_, sums, ids, stop));
-      }
-    }
-    if (options.measure == KnockOutMeasure::kLogit) {
-      LOCUS_TRY(const at::Tensor logits, made.last_logits(made.unedited_));
-      made.token_ = options.token < 0 ? logits.argmax().item<std::int64_t>() : options.token;
-      made.own_share_ = made.share(logits);
-    } else if (made.image_) {
-      LOCUS_TRY(made.own_logits_, made.last_logits(made.unedited_));
-    }
-    return made;
-  }
-
-  // How many runs share a pass over the vocabulary.
-  std::int64_t at_once() const {
-    const bool shared = options_.measure != KnockOutMeasure::kLogit && !image_;
-    return shared ? std::max<std::int64_t>(kMaxOutputRows / std::max<std::int64_t>(unedited_.size(0), 1), 1) : 1;
-  }
-  // What each run changes. Errors: output_sums()'s.
-  Result<std::vector<Effect>> operator()(const std::vector<at::Tensor>& whole) const {
-    std::vector<Effect> effects;
-    const std::vector<at::Tensor> streams = read(whole);
-    if (options_.measure == KnockOutMeasure::kLoss) {
-      const auto runs = static_cast<std::int64_t>(streams.size());
-      LOCUS_TRY(const OutputSums sums,
-                output_sums(run_->transformer, at::cat(streams), {.ids = next_ids().repeat({runs}), .stop = stop_}));
-      const at::Tensor edited = losses(sums, runs);
-      for (std::int64_t n = 0; n < runs; ++n) {
-        effects.push_back(mean(edited[n] - own_losses_));
-      }
-    } else if (options_.measure == KnockOutMeasure::kKl && !image_) {
-      LOCUS_TRY(const OutputDivergence found,
-                output_divergence(run_->transformer, unedited_, at::stack(streams), {.stop = stop_}));
-      for (std::int64_t n = 0; n < found.kl.size(0); ++n) {
-        effects.push_back(mean(found.kl[n]));
-      }
-    } else {
-      for (const at::Tensor& stream : streams) {
-        LOCUS_TRY(const at::Tensor logits, last_logits(stream));
-        const double change = options_.measure == KnockOutMeasure::kLogit
-                                  ? share(logits) - own_share_
-                                  : mean_divergence(own_logits_.unsqueeze(0), logits.unsqueeze(0));
-        effects.push_back({.value = change});
-      }
-    }
-    return effects;
-  }
-  // The same from a sample of the outputs, or from all of them where the sample does not fit. Precondition: has_estimates().
-  Result<std::vector<Effect>> estimates(const std::vector<at::Tensor>& whole) const {
-    std::vector<Effect> effects;
-    LOCUS_TRY(const OutputSample::Changes found, sample_->changes(at::stack(read(whole)), stop_));
-    for (std::int64_t n = 0; n < found.rows.size(0); ++n) {
-      effects.push_back(mean(found.rows[n]));
-      effects.back().sampling = found.error[n].item<double>();
-      if (!found.fits[n].item<bool>()) {
-        LOCUS_TRY(const std::vector<Effect> exact, (*this)({whole[static_cast<std::size_t>(n)]}));
-        effects.back() = exact.front();
-      }
-    }
-    return effects;
-  }
-
- private:
-  Probe(const Rerun& run, KnockOutOptions options, at::Tensor positions, StopToken stop)
-      : run_(&run),
-        options_(std::move(options)),
-        image_(run.transformer.spec().is_image()),
-        positions_(std::move(positions)),
-        stop_(std::move(stop)) {}
-
-  // The mean of a run's changes at the positions (P) float64.
-  Effect mean(const at::Tensor& changes) const {
-    return options_.measure == KnockOutMeasure::kLoss ? paired(changes)
-                                                      : Effect{.value = changes.mean().item<double>()};
-  }
-  std::vector<at::Tensor> read(const std::vector<at::Tensor>& streams) const {
-    std::vector<at::Tensor> rows;
-    for (const at::Tensor& stream : streams) {
-      rows.push_back(read(stream));
-    }
-    return rows;
-  }
-  // The rows of a stream that are measured.
-  at::Tensor read(const at::Tensor& stream) const {
-    if (positions_.defined()) {
-      return stream.index_select(0, positions_.to(stream.device()));
-    }
-    return options_.measure == KnockOutMeasure::kLoss ? stream.slice(0, 0, stream.size(0) - 1) : stream;
-  }
-
-  // (V) of the last row that was read, or (classes) of an image.
-  Result<at::Tensor> last_logits(const at::Tensor& stream) const {
-    const at::Tensor read = image_ ? stream : stream.slice(0, stream.size(0) - 1);
-    const at::Tensor logits = run_->transformer.head()(read.unsqueeze(0)).select(0, 0);
-    LOCUS_CHECK(transformer::check_logits(logits));
-    return logits[-1];
-  }
-  double share(const at::Tensor& logits) const { return logits.to(at::kDouble).log_softmax(-1)[token_].item<double>(); }
-  // (P) int64, the token after each position.
-  at::Tensor next_ids() const {
-    const at::Tensor after = run_->batch.ids[0].slice(0, 1);
-    return positions_.defined() ? after.index_select(0, positions_.to(after.device())) : after;
-  }
-  // (N, P) float64, as token_losses() has them, from the sums of N runs' rows.
-  at::Tensor losses(const OutputSums& sums, std::int64_t runs) const {
-    at::Tensor found = (sums.log_sum_exp - sums.own.to(at::kDouble)).view({runs, -1});
-    for (std::int64_t n = 0; n < runs && !positions_.defined(); ++n) {
-      leave_out_cells(run_->data.images, found[n].data_ptr<double>(), found.size(1));
-    }
-    return found;
-  }
-
-  const Rerun* run_;
-  KnockOutOptions options_;
-  bool image_;
-  at::Tensor positions_;  // (P); undefined: all
-  at::Tensor unedited_;   // (P, C)
-  StopToken stop_;
-  std::int64_t token_ = 0;
-  at::Tensor own_losses_;  // (P) float64
-  at::Tensor own_logits_;  // (classes) of an image
-  double own_share_ = 0;
-  std::optional<OutputSample> sample_;
-};
 
 Status check(const Rerun& run, const KnockOutOptions& options) {
   const ModelInfo& info = run.loaded.info();
@@ -276,7 +72,7 @@ Range read_tokens(const Rerun& run, const KnockOutOptions& options) {
   return {at, at + 1};
 }
 
-void set_head(KnockOutEffects& made, std::int64_t layer, std::int64_t head, const Effect& effect) {
+void set_head(KnockOutEffects& made, std::int64_t layer, std::int64_t head, const KnockOutProbe::Effect& effect) {
   made.effect.at(layer, head) = static_cast<float>(effect.value);
   if (!made.error.values.empty()) {
     made.error.at(layer, head) = static_cast<float>(effect.error);
@@ -315,10 +111,12 @@ std::vector<Edits> edits_of(const HeadGroup& group, const Rerun& run, const Knoc
 // A map of all heads on one input, a few heads after the other.
 class KnockOutMap {
  public:
-  static Result<KnockOutMap> begin(const Rerun& run, const KnockOutOptions& options, const StopToken& stop) {
+  // `samples`: heads can be estimated.
+  static Result<KnockOutMap> begin(const Rerun& run, const KnockOutOptions& options, bool samples,
+                                   const StopToken& stop) {
     const ModelInfo& info = run.loaded.info();
     LOCUS_TRY(LayerReuse runs, LayerReuse::begin(run.transformer, info, run.batch, read_tokens(run, options), stop));
-    LOCUS_TRY(Probe probe, Probe::make(run, options, measured_positions(run, options), runs.first_stream(), stop));
+    LOCUS_TRY(KnockOutProbe probe, KnockOutProbe::make(run, options, runs.first_stream(), samples, stop));
     return KnockOutMap(run, options, std::move(runs), std::move(probe), stop);
   }
 
@@ -327,7 +125,7 @@ class KnockOutMap {
     for (std::size_t n = 0; n < groups_.size(); ++n) {
       LOCUS_CHECK(next(n, progress));
       LOCUS_TRY(std::vector<at::Tensor> streams, streams_of(n));
-      LOCUS_TRY(const std::vector<Effect> effects, probe_.estimates(streams));
+      LOCUS_TRY(const std::vector<KnockOutProbe::Effect> effects, probe_.estimates(streams));
       set(n, effects);
       estimates_.heads += groups_[n].heads.size();
       if (keeps) {
@@ -354,7 +152,7 @@ class KnockOutMap {
       if (n + 1 < groups_.size() && static_cast<std::int64_t>(streams.size()) < wanted) {
         continue;
       }
-      LOCUS_TRY(const std::vector<Effect> effects, probe_(std::exchange(streams, {})));
+      LOCUS_TRY(const std::vector<KnockOutProbe::Effect> effects, probe_(std::exchange(streams, {})));
       auto effect = effects.begin();
       for (const std::size_t each : std::exchange(waiting, {})) {
         const std::int64_t heads = groups_[each].heads.size();
@@ -370,7 +168,7 @@ class KnockOutMap {
   const KnockOutEffects& made() const { return made_; }
 
  private:
-  KnockOutMap(const Rerun& run, const KnockOutOptions& options, LayerReuse runs, Probe probe, StopToken stop)
+  KnockOutMap(const Rerun& run, const KnockOutOptions& options, LayerReuse runs, KnockOutProbe probe, StopToken stop)
       : run_(&run), options_(&options), runs_(std::move(runs)), probe_(std::move(probe)), stop_(std::move(stop)) {
     const ModelInfo& info = run.loaded.info();
     made_.effect = layer_head_field(info.layers, info.heads, "");
@@ -396,7 +194,7 @@ class KnockOutMap {
   Result<std::vector<at::Tensor>> streams_of(std::size_t n) const {
     return runs_.streams(edits_of(groups_[n], *run_, *options_), groups_[n].layer, run_->layout());
   }
-  void set(std::size_t n, const std::vector<Effect>& effects) {
+  void set(std::size_t n, const std::vector<KnockOutProbe::Effect>& effects) {
     sampling_[n] = 0;
     for (std::size_t head = 0; head < effects.size(); ++head) {
       const HeadGroup& group = groups_[n];
@@ -414,7 +212,7 @@ class KnockOutMap {
   const Rerun* run_;
   const KnockOutOptions* options_;
   LayerReuse runs_;
-  Probe probe_;
+  KnockOutProbe probe_;
   StopToken stop_;
   std::vector<HeadGroup> groups_;
   std::vector<double> sampling_;  // the largest error of estimates in each group
@@ -432,8 +230,8 @@ Progress part_of(const Progress& whole, double before, double share) {
 // Effects of all heads, estimates first where somebody looks on.
 Result<KnockOutEffects> effects_of(const Rerun& run, const KnockOutOptions& options, const StopToken& stop,
                                    const Progress& progress) {
-  LOCUS_TRY(KnockOutMap map, KnockOutMap::begin(run, options, stop));
   const bool twice = options.so_far && has_estimates(run, options) && keeps_streams(run);
+  LOCUS_TRY(KnockOutMap map, KnockOutMap::begin(run, options, twice, stop));
   const double first = twice ? 0.5 : 0;
   if (twice) {
     LOCUS_CHECK(map.estimate(true, part_of(progress, 0, first)));
@@ -445,8 +243,9 @@ Result<KnockOutEffects> effects_of(const Rerun& run, const KnockOutOptions& opti
 // The effects on a shuffled copy, where estimates will do.
 Result<Field> null_effects(const Rerun& run, const KnockOutOptions& options, const StopToken& stop,
                            const Progress& progress) {
-  LOCUS_TRY(KnockOutMap map, KnockOutMap::begin(run, options, stop));
-  LOCUS_CHECK(has_estimates(run, options) ? map.estimate(false, progress) : map.measure(progress));
+  const bool samples = has_estimates(run, options);
+  LOCUS_TRY(KnockOutMap map, KnockOutMap::begin(run, options, samples, stop));
+  LOCUS_CHECK(samples ? map.estimate(false, progress) : map.measure(progress));
   return map.made().effect;
 }
 

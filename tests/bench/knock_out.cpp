@@ -1,6 +1,7 @@
 // Rows of edits: a map of all heads' knock-outs against as many whole runs, an effect whose unedited pass is kept, and
 // what both read of a large vocabulary.
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/atomic_file.h"
 #include "models/api/kernel.h"
 #include "models/api/knock_out.h"
 #include "models/api/local.h"
@@ -21,6 +23,7 @@
 #include "models/experiments/outputs.h"
 #include "tests/bench/groups.h"
 #include "tests/bench/runs.h"
+#include "tests/support/paths.h"
 
 namespace locus::bench {
 
@@ -161,14 +164,25 @@ Status add_effect(Rig& rig) {
   return {};
 }
 
+// Tokens of a sample text; of models without a tokenizer, random ones.
+std::vector<std::int64_t> sample_ids(const Model& model, std::int64_t length) {
+  const std::filesystem::path samples = std::filesystem::path(test::source_dir()) / "assets/samples";
+  const auto text = read_file(samples / "held-out.txt", 1 << 20);
+  const auto tokens = text.ok() ? model.tokenize({.text = *text}) : Result<std::vector<TokenInfo>>(text.error());
+  std::vector<std::int64_t> ids;
+  for (std::int64_t n = 0; n < length; ++n) {
+    const auto at = static_cast<std::size_t>(n);
+    ids.push_back(tokens.ok() && at < tokens->size() ? (*tokens)[at].id : std::rand() % model.info().vocabulary);
+  }
+  return ids;
+}
+
 // What takes long of a real file with a large vocabulary: every row of the logit lens, a head's kernel, and the change of
 // loss without each head.
 Status add_file(Rig& rig, const std::string& file) {
   LOCUS_TRY(const auto model, open(file));
   const std::int64_t length = rig.quick() ? 32 : 214;
-  const at::Tensor ids = at::randint(model->info().vocabulary, {length}, at::kLong);
-  const Input input{.ids =
-                        std::vector<std::int64_t>(ids.data_ptr<std::int64_t>(), ids.data_ptr<std::int64_t>() + length)};
+  const Input input{.ids = sample_ids(*model, length)};
   const StopToken stop = rig.options().stop;
   LOCUS_TRY(const TracePointer trace, model->run(input, {.continuable = true}, stop));
   const std::string name = std::filesystem::path(file).filename().string() + ", T = " + std::to_string(length);
