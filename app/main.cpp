@@ -1,7 +1,7 @@
 // locus: the workbench and the command line, one program.
 #include "app/build_facts.h"
 #include "app/cli/command_line.h"
-#include "core/base/blas_settings.h"
+#include "core/base/library_settings.h"
 #if LOCUS_GUI
 #include "app/cli/interrupt.h"
 #include "app/cli/paint.h"
@@ -13,6 +13,8 @@
 #endif
 
 namespace {
+
+bool has_new_settings = false;  // which libraries that are loaded already do not know
 
 #if LOCUS_GUI
 
@@ -66,6 +68,9 @@ Result<int> open_workbench(int argc, char** argv, const locus::cli::WorkbenchReq
   if (!request.figures.empty()) {
     return draw_figures(request, context);
   }
+  if (has_new_settings) {
+    locus::restart(argv);
+  }
   locus::workbench::WorkbenchOptions options;
   options.paths.assign(request.paths.begin(), request.paths.end());
   options.config_dir = context.globals.config_dir;
@@ -89,6 +94,6 @@ constexpr locus::cli::OpenWorkbench kOpenWorkbench = nullptr;
 }  // namespace
 
 int main(int argc, char** argv) {
-  locus::set_blas_defaults();
+  has_new_settings = locus::set_library_defaults();
   return locus::cli::run_command_line(argc, argv, kOpenWorkbench, locus::kVersionText);
 }

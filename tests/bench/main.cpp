@@ -1,6 +1,5 @@
 // bench: the time and memory of what a user waits for, each row beside its reference of the same run. Weights are
 // random, most of GPT-2-small's shape (12 layers, 12 heads, C = 768). Run it alone on a quiet machine.
-#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <iostream>
@@ -12,7 +11,7 @@
 #include <vector>
 
 #include "app/cli/marked_table.h"
-#include "core/base/blas_settings.h"
+#include "core/base/library_settings.h"
 #include "core/base/listed.h"
 #include "core/base/numbers.h"
 #include "core/base/shown.h"
@@ -183,8 +182,8 @@ int main(int argc, char** argv) {
           "the logit lens, kernels and knock-outs (knock-out) are measured too")
       ->check(CLI::ExistingPath);
   CLI11_PARSE(parser, argc, argv);
-  if (set_blas_defaults()) {  // as in the program; the libraries that this one is linked with have read them already
-    ::execv("/proc/self/exe", argv);
+  if (set_library_defaults()) {  // as in the program; the libraries that this one is linked with have read them already
+    restart(argv);
   }
   models::set_threads(threads);
   request.marked = "bench" + (request.options.only.empty() ? "" : " --only " + request.options.only);

@@ -13,8 +13,8 @@
 #include <string>
 #include <system_error>
 
-#include "core/base/blas_settings.h"
 #include "core/base/instruction_sets.h"
+#include "core/base/library_settings.h"
 #include "tests/support/keep_driver.h"
 
 namespace {
@@ -65,9 +65,9 @@ void restart_with_settings(char** argv) {
     if (std::getenv("LOCUS_KERNELS") == nullptr) {
       ::unsetenv("OPENBLAS_CORETYPE");
     }
-    locus::set_blas_defaults();
     ::setenv("OMP_WAIT_POLICY", "passive", 0);  // other tests run beside this one
-    ::execv("/proc/self/exe", argv);
+    locus::set_library_defaults();
+    locus::restart(argv);
   }
 }
 

@@ -1,6 +1,10 @@
-#include "core/base/blas_settings.h"
+#include "core/base/library_settings.h"
+
+#include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 namespace locus {
 
@@ -27,10 +31,22 @@ const char* fastest_kernels() {
 
 }  // namespace
 
-bool set_blas_defaults() {
+bool set_library_defaults() {
   const char* const kernels = fastest_kernels();
   bool any = kernels != nullptr && set_default("OPENBLAS_CORETYPE", kernels);
-  return set_default("OPENBLAS_THREAD_TIMEOUT", "16") || any;  // 2^16 cycles
+  any = set_default("OPENBLAS_THREAD_TIMEOUT", "16") || any;  // 2^16 cycles
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
+    any = set_default("GOMP_SPINCOUNT", "1000") || any;  // pauses of 40 to 140 cycles each
+  }
+  return any;
+}
+
+void restart(char** argv) {
+  std::error_code code;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", code);
+  if (!code) {
+    ::execv(program.c_str(), argv);
+  }
 }
 
 }  // namespace locus
