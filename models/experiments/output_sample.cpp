@@ -24,8 +24,9 @@ constexpr double kMaxSingle = 0.02;
 constexpr double kMaxDivergence = 2;
 
 // `count` places, drawn with replacement by these weights, whose sum is `whole`.
-std::vector<std::int64_t> drawn_by(const std::vector<double>& weights, double whole, std::int64_t count) {
-  std::mt19937_64 random(kSeed);
+std::vector<std::int64_t> drawn_by(const std::vector<double>& weights, double whole, std::int64_t count,
+                                   std::uint64_t seed) {
+  std::mt19937_64 random(seed);
   std::vector<double> at(static_cast<std::size_t>(count));
   for (double& each : at) {
     each = static_cast<double>(random() >> 11) * 0x1p-53 * whole;
@@ -84,7 +85,7 @@ void OutputSample::choose(const at::Tensor& largest, const at::Tensor& mean, con
   if (drawn_ == 0) {
     return;
   }
-  const std::vector<std::int64_t> drawn = drawn_by(weights, whole, drawn_);
+  const std::vector<std::int64_t> drawn = drawn_by(weights, whole, drawn_, kSeed);
   for (std::size_t n = 0; n < drawn.size(); ++n) {
     log_q_[static_cast<std::size_t>(likely_) + n] =
         static_cast<float>(std::log(weights[static_cast<std::size_t>(drawn[n])] / whole));
