@@ -12,7 +12,7 @@ namespace locus {
 //
 // OpenMP's threads have to spin: a layer of a further token is a dozen loops, and waking a thread takes longer than most
 // of them. But microseconds suffice: after its last loop a thread takes a core from the window that draws what was
-// computed, for milliseconds by GNU's default, and a keystroke's figure comes a fifth later.
+// computed, for milliseconds by GNU's default, and a keystroke's figure takes a fifth longer.
 bool set_library_defaults();
 
 // Starts the program anew, for a library that was loaded before main(): Qt loads OpenMP in some systems. `argv`: the

@@ -51,9 +51,9 @@ struct KnockOutOptions {
   // kLoss, kKl of a text: means over so many of its positions, spread evenly; 0: over all. A large vocabulary's outputs
   // take most of the time.
   std::int64_t positions = 0;
-  // Told by knock_out() the heads that are done, now and then; the others are NaN. All heads come twice where
-  // there are estimates (knock_out_has_estimates()). Not by models of another machine, which give all
-  // heads at once.
+  // Told by knock_out() the heads that are done, now and then; the others are NaN. Where there are estimates
+  // (knock_out_has_estimates()), all heads come twice: estimated, then exact. Not by models of another machine, which
+  // give all heads at once.
   std::function<void(const KnockOutEffects&, const KnockOutEstimates&)> so_far = {};
 };
 
@@ -66,7 +66,8 @@ Result<KnockOutEffects> knock_out(const Model& model, const Trace& trace, const 
 
 // Noise of the same edits where the text says nothing: the effects on copies of the input whose tokens (special ones
 // stay; of an image the patches) are shuffled, deterministic in `seed`. Of a logit the token and position stay those of
-// the input. One (L, H) a copy; these are estimates where there are some. Errors: those of knock_out(); kBadInput for fewer than one copy.
+// the input. One (L, H) a copy, estimated where knock_out_has_estimates(). Errors: those of knock_out(); kBadInput for
+// fewer than one copy.
 Result<std::vector<Field>> knock_out_shuffled(const Model& model, const Trace& trace, const KnockOutOptions& options,
                                               std::int64_t copies, std::uint64_t seed, StopToken stop = {},
                                               const Progress& progress = {});

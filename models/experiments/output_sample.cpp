@@ -8,7 +8,6 @@
 #include <random>
 #include <unordered_map>
 
-#include "core/products/linear.h"
 #include "models/experiments/exponential_sum.h"
 #include "models/transformer/check_numbers.h"
 
