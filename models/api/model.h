@@ -225,6 +225,9 @@ struct RunOptions {
   // views; `attention` and others T×T only for writing a trace.
   std::set<std::string> keep{"logits"};
   bool all_logits = false;  // (T, V) instead of the last row only (implied when keep is written to a file)
+  // Keep what the head reads of every token, (T, C), instead of logits: their sums then need no (T, V) (experiments/
+  // outputs.h). Of a text model with a head, on this machine.
+  bool before_head = false;
   // Keep the values too, so that a later run may continue this one.
   bool continuable = false;
   // An earlier, continuable run of the same model: what it computed before the first token that differs is taken over.

@@ -443,19 +443,13 @@ Status Measure::measure_pairs(const Trace& trace, Kind kind, std::vector<double>
   return {};
 }
 
-Status Measure::measure_loss(const Trace& trace, const Window& window, Kind kind, std::vector<double>& numbers) const {
-  const auto found = places_.find({kind, {"loss", kAtlasOfModel}});
-  if (found == places_.end()) {
-    return {};
+Status Measure::measure_loss(const Trace& trace, const Window& window, Kind kind, std::vector<double>& numbers,
+                             const StopToken& stop) const {
+  if (wants("loss")) {
+    const std::vector<std::int64_t> next(window.ids.begin() + 1, window.ids.end());
+    LOCUS_TRY(const std::vector<double> nats, next_token_losses(model_, trace, 0, next, "loss", stop));
+    put(kind, "loss", kAtlasOfModel, 0, nats, numbers);
   }
-  const at::NoGradGuard no_grad;
-  LOCUS_TRY(const TraceData* data, data_of(trace));
-  if (!data->logits.defined() || data->logits.size(0) != options_.length) {
-    return unsupported("loss: expected the logits of every token; " + model_.info().name + " gives none");
-  }
-  const at::Tensor nats = token_losses(data->logits, at::tensor(window.ids).to(data->logits.device()));
-  std::copy_n(nats.data_ptr<double>(), nats.numel(),
-              numbers.begin() + static_cast<std::ptrdiff_t>(found->second->begin));
   return {};
 }
 
@@ -538,12 +532,12 @@ Status Measure::measure(const Trace& trace, const Window& window, Kind kind, std
   LOCUS_CHECK(measure_addressing(trace, kind, numbers, stop));
   LOCUS_CHECK(measure_mixers(trace, kind, numbers, stop));
   LOCUS_CHECK(measure_pairs(trace, kind, numbers, stop));
-  LOCUS_CHECK(measure_loss(trace, window, kind, numbers));
+  LOCUS_CHECK(measure_loss(trace, window, kind, numbers, stop));
   put_activations(kind, numbers);
   return {};
 }
 
-// The trace is gone when it returns: with the logits of every token it is the largest part of an atlas's memory.
+// The trace is gone when it returns: it is the largest part of an atlas's memory beside the sums.
 Status Measure::add_window(const Window& window, Kind kind, std::int64_t index, const RunOptions& options, Block& block,
                            const StopToken& stop) {
   std::vector<double> numbers;
@@ -559,7 +553,7 @@ Status Measure::add_window(const Window& window, Kind kind, std::int64_t index, 
 Status Measure::add(const Windows& windows, std::int64_t index, Block& block, const StopToken& stop) {
   return guarded([&]() -> Status {
     LOCUS_TRY(const Window window, windows.at(index));
-    const RunOptions options{.keep = {"logits"}, .all_logits = wants("loss"), .continuable = wants("sinks")};
+    const RunOptions options{.keep = {}, .before_head = wants("loss"), .continuable = wants("sinks")};
     LOCUS_CHECK(add_window(window, Kind::kWindow, index, options, block, stop));
     if (!slots_.of(Kind::kNeedles).empty() && Needles::with_window(index, windows.options().windows)) {
       LOCUS_CHECK(needles_.add(index, slots_, block, stop));

@@ -58,7 +58,8 @@ class Measure {
   // Maps are added to `block` directly, other statistics to `numbers`.
   Status measure_cells(const Trace& trace, Kind kind, std::vector<double>& numbers, Block& block,
                        const StopToken& stop);
-  Status measure_loss(const Trace& trace, const Window& window, Kind kind, std::vector<double>& numbers) const;
+  Status measure_loss(const Trace& trace, const Window& window, Kind kind, std::vector<double>& numbers,
+                      const StopToken& stop) const;
   Status add_repeats(std::int64_t index, Block& block, const StopToken& stop) const;
   void put(Kind kind, const std::string& statistic, std::int64_t layer, std::size_t head,
            std::span<const double> values, std::vector<double>& numbers) const;

@@ -9,6 +9,7 @@
 #include "core/attention/score_field.h"
 #include "models/atlas/plan.h"
 #include "models/experiments/fields.h"
+#include "models/experiments/outputs.h"
 #include "models/training/random.h"
 
 namespace locus::models::atlas {
@@ -152,21 +153,22 @@ Result<NeedleText> Needles::text(std::int64_t index, double depth, std::int64_t 
 Status Needles::measure(const NeedleText& text, Kind kind, std::size_t cell, const Slots& slots,
                         std::vector<double>& numbers, const StopToken& stop) const {
   const at::NoGradGuard no_grad;
-  LOCUS_TRY(const TracePointer trace, model_->run({.ids = text.ids}, {.keep = {"logits"}, .all_logits = true}, stop));
-  LOCUS_TRY(const TraceData* data, data_of(*trace));
+  LOCUS_TRY(const TracePointer trace, model_->run({.ids = text.ids}, {.keep = {}, .before_head = true}, stop));
   const auto count = static_cast<double>(text.queries.size());
+  const Range queries{text.queries.front(), text.queries.back() + 1};
+  const auto first = text.ids.begin() + queries.begin + 1;
+  const std::vector<std::int64_t> next(first, first + queries.size());
+  LOCUS_TRY(const OutputSums sums, next_token_sums(*model_, *trace, queries.begin, next, "retrieval", stop));
   double nats = 0;
   bool all = true;
   for (const std::int64_t query : text.queries) {
-    const std::int64_t next = text.ids[static_cast<std::size_t>(query + 1)];
-    const at::Tensor row = data->logits[query].to(at::kCPU, at::kDouble);
-    nats += (row.logsumexp(0) - row[next]).item<double>();
-    all = all && row.argmax().item<std::int64_t>() == next;
+    const std::int64_t row = query - queries.begin;
+    nats += sums.log_sum_exp.data_ptr<double>()[row] - static_cast<double>(sums.own.data_ptr<float>()[row]);
+    all = all && sums.likeliest.data_ptr<std::int64_t>()[row] == next[static_cast<std::size_t>(row)];
   }
   put(slots, kind, "retrieval.answer", kAtlasOfModel, cell, all ? 1 : 0, numbers);
   put(slots, kind, "retrieval.loss", kAtlasOfModel, cell, nats / count, numbers);
   const std::size_t cells = depths_.size() * lengths_.size();
-  const Range queries{text.queries.front(), text.queries.back() + 1};
   for (std::int64_t layer = 0; layer < model_->info().layers; ++layer) {
     LOCUS_TRY(const attention::ScoreField* field, scores_of(*trace, layer));
     for (std::int64_t head = 0; head < model_->info().heads; ++head) {

@@ -20,6 +20,7 @@ namespace {
 constexpr std::int64_t kTileRows = 128;
 constexpr std::int64_t kTileColumns = 2048;
 constexpr double kFloat = 4;
+constexpr double kOutputsAtOnce = 1 << 22;  // logits that output_sums() holds
 
 bool keeps(const RunOptions& options, const char* name) {
   return options.keep.count(name) + options.keep.count("all") > 0;
@@ -128,10 +129,12 @@ RunBytes run_bytes(const transformer::Transformer& model, std::int64_t length, c
     }
   }
   const double rows = options.all_logits && !spec.is_image() ? tokens : 1;
+  const double outputs = options.before_head ? kOutputsAtOnce : rows * static_cast<double>(spec.vocabulary);
+  kept += options.before_head ? tokens * static_cast<double>(spec.width) : 0;
   // A map is made as one, once more beside those that are kept.
   const auto heads = static_cast<double>(spec.first().attention.heads);
   const double maps = map_layers > 0 ? (map_layers + 1) * heads * tokens * tokens : 0;
-  return {kFloat * (kept + rows * static_cast<double>(spec.vocabulary) + maps), kFloat * working};
+  return {kFloat * (kept + outputs + maps), kFloat * working};
 }
 
 double Estimator::macs(std::int64_t length) const {
@@ -171,8 +174,9 @@ Estimate Estimator::estimate(std::int64_t tokens_asked, const RunOptions& option
   };
   estimate.memory_mb = bytes_of(length) / 1e6;
   estimate.weights_mb = weights / 1e6;
+  const bool every_token = options.all_logits || options.before_head;
   estimate.time_ms =
-      checkpoint_.throughput().run_ms(model, checkpoint_.has_weights(), length, options.all_logits, parts_.device);
+      checkpoint_.throughput().run_ms(model, checkpoint_.has_weights(), length, every_token, parts_.device);
   estimate.time_ms += parts_.encoder ? checkpoint_.encoder_throughput().run_ms(
                                            *parts_.encoder, checkpoint_.has_weights(), length, true, parts_.device)
                                      : 0;

@@ -22,7 +22,7 @@ transformer::ObserveOptions observe_options(const RunOptions& options, StopToken
   observe.hidden = options.keep.count("hidden") != 0 || options.keep.count("all") != 0;
   observe.values = options.continuable || options.reuse != nullptr;
   observe.routing = options.keep.count("experts") != 0 || options.keep.count("all") != 0;
-  observe.all_logits = options.all_logits;
+  observe.all_logits = options.all_logits || options.before_head;
   observe.stop = std::move(stop);
   observe.progress = progress;
   observe.pause = options.pause;
@@ -41,7 +41,8 @@ Result<transformer::Observation> Runner::observe(const transformer::Transformer&
   LOCUS_TRY(transformer::Observation observation,
             transformer::with_cause(model.observe(batch, timed), checkpoint_.value_warnings()));
   if (!parts_.device.is_cpu()) {
-    observation.logits.flatten().narrow(0, 0, 1).to(at::kCPU);  // waits until the device has computed them
+    const at::Tensor& last = observation.logits.defined() ? observation.logits : observation.stream;
+    last.flatten().narrow(0, 0, 1).to(at::kCPU);  // waits until the device has computed it
   }
   time_ms += time.ms();
   return observation;
@@ -111,6 +112,7 @@ Result<std::shared_ptr<const Trace>> Runner::run(const Input& input, const RunOp
     const std::optional<transformer::ReusedLayers> layers =
         reused_layers_of(options.reuse, *model, prepared.batch, edits_, options);
     wanted.reused_layers = layers ? &*layers : nullptr;
+    wanted.before_head = options.before_head && model->spec().head && !model->spec().is_image();
     LOCUS_TRY(observed.own, observe(*model, prepared.batch, wanted, time_ms));
     return traces.trace_of(std::move(prepared), observed, time_ms);
   });

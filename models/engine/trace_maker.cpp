@@ -80,6 +80,9 @@ TraceData TraceMaker::trace_data(const transformer::Transformer& model, Prepared
   if (observation.logits.defined()) {
     (model.spec().head ? data.logits : data.hidden) = observation.logits.select(0, 0);
   }
+  if (observation.stream.defined()) {
+    data.before_head = observation.stream.select(0, 0);
+  }
   for (std::size_t n = 0; n < model.encodings().size(); ++n) {
     const transformer::LayerEncoding& used = model.encodings()[n];
     for (const position::Parameter& parameter : used.encoding->parameters()) {

@@ -10,6 +10,7 @@
 #include "models/engine/loaded_model.h"
 #include "models/experiments/at_once.h"
 #include "models/experiments/fields.h"
+#include "models/experiments/outputs.h"
 #include "models/experiments/rerun.h"
 
 namespace locus::models {
@@ -82,22 +83,14 @@ Input window_input(const Model& model, const std::vector<TokenInfo>& tokens, con
 // Negative log-likelihoods of the tokens window.first … window.end.
 Result<std::vector<double>> score_window(const Model& model, const std::vector<TokenInfo>& tokens, const Window& window,
                                          const StopToken& stop) {
-  LOCUS_TRY(const TracePointer trace, model.run(window_input(model, tokens, window), {.all_logits = true}, stop));
-  return guarded([&]() -> Result<std::vector<double>> {
-    const at::NoGradGuard no_grad;
-    LOCUS_TRY(const TraceData* data, data_of(*trace));
-    if (!data->logits.defined() || data->logits.size(0) != window.end - window.begin) {
-      return internal("length curve: expected the logits of every token");
-    }
-    std::vector<std::int64_t> next;
-    for (std::int64_t n = window.first; n <= window.end; ++n) {
-      next.push_back(tokens[static_cast<std::size_t>(n)].id);
-    }
-    const at::Tensor likelihood =
-        data->logits.slice(0, window.first - 1 - window.begin).to(at::kCPU, at::kFloat).log_softmax(-1);
-    const at::Tensor nats = likelihood.gather(1, at::tensor(next).unsqueeze(1)).neg().to(at::kDouble).contiguous();
-    return std::vector<double>(nats.data_ptr<double>(), nats.data_ptr<double>() + nats.numel());
-  });
+  LOCUS_TRY(const TracePointer trace,
+            model.run(window_input(model, tokens, window), {.keep = {}, .before_head = true}, stop));
+  std::vector<std::int64_t> next;
+  for (std::int64_t n = window.first; n <= window.end; ++n) {
+    next.push_back(tokens[static_cast<std::size_t>(n)].id);
+  }
+  return guarded(
+      [&] { return next_token_losses(model, *trace, window.first - 1 - window.begin, next, "length curve", stop); });
 }
 
 // Whether a run of this length fails whatever its tokens: too much for the machine, or for the encoding's positions.
@@ -149,7 +142,7 @@ Result<LengthPoint> measure_length(const Model& model, const std::vector<TokenIn
     LOCUS_TRY(nats[n], score_window(model, tokens, windows[n], stop));
     return {};
   };
-  const int at_once = runs_at_once(model, longest, {.all_logits = true}, windows.size());
+  const int at_once = runs_at_once(model, longest, {.keep = {}, .before_head = true}, windows.size());
   Status scored = each_at_once(windows.size(), at_once, score, progress);
   if (at_once > 1 && !scored.ok() && scored.error().code == ErrorCode::kTooLarge) {
     scored = each_at_once(windows.size(), 1, score, progress);  // memory may suffice for one

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "core/base/numbers.h"
+#include "models/engine/loaded_model.h"
+#include "models/engine/trace/recorded_trace.h"
 #include "models/experiments/exponential_sum.h"
 
 namespace locus::models {
@@ -39,6 +41,27 @@ at::Tensor log_sums(const at::Tensor& rows) {
 }
 
 }  // namespace
+
+Result<OutputSums> next_token_sums(const Model& model, const Trace& trace, std::int64_t first,
+                                   const std::vector<std::int64_t>& next, const std::string& what,
+                                   const StopToken& stop) {
+  LOCUS_TRY(const TraceData* data, data_of(trace));
+  const LoadedModel* const loaded = loaded_model_of(model);
+  if (loaded == nullptr || !data->before_head.defined()) {
+    return unsupported(what + ": expected the predictions of every token; " + model.info().name + " gives none");
+  }
+  LOCUS_TRY(const transformer::Transformer* transformer, loaded->checkpoint().ready());
+  const at::Tensor rows = data->before_head.slice(0, first, first + std::ssize(next));
+  return output_sums(*transformer, rows, {.ids = at::tensor(next), .stop = stop});
+}
+
+Result<std::vector<double>> next_token_losses(const Model& model, const Trace& trace, std::int64_t first,
+                                              const std::vector<std::int64_t>& next, const std::string& what,
+                                              const StopToken& stop) {
+  LOCUS_TRY(const OutputSums sums, next_token_sums(model, trace, first, next, what, stop));
+  const at::Tensor nats = (sums.log_sum_exp - sums.own.to(at::kDouble)).contiguous();
+  return std::vector<double>(nats.data_ptr<double>(), nats.data_ptr<double>() + nats.numel());
+}
 
 at::Tensor token_losses(const at::Tensor& logits, const at::Tensor& ids, const std::vector<ImageSpan>& pictures) {
   const std::int64_t count = ids.size(0) - 1;

@@ -1,14 +1,29 @@
-// Differences of the logits (R, V) of two runs over one input.
+// What runs over one input predict: losses, from logits (R, V) or without holding them, and differences of two runs.
 #pragma once
 
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "core/base/progress.h"
+#include "core/base/result.h"
 #include "models/api/model.h"
+#include "models/experiments/output_sums.h"
 
 namespace locus::models {
+
+// The outputs of the tokens `first` … of a run with RunOptions::before_head; `next` are the tokens after them, each the
+// own output of its row. `what` begins the error kUnsupported for a run that did not keep what the head reads. Other
+// errors: output_sums()'s. Precondition: 0 ≤ first, first + size of `next` ≤ T.
+Result<OutputSums> next_token_sums(const Model& model, const Trace& trace, std::int64_t first,
+                                   const std::vector<std::int64_t>& next, const std::string& what,
+                                   const StopToken& stop);
+// −log p of each of `next`, nats.
+Result<std::vector<double>> next_token_losses(const Model& model, const Trace& trace, std::int64_t first,
+                                              const std::vector<std::int64_t>& next, const std::string& what,
+                                              const StopToken& stop);
 
 // −log p(the next row's id) of every row but the last, nats, (R − 1) float64; `ids` (R) int64, R ≥ 2. NaN where the
 // next row is a cell of one of the pictures: nobody predicts those.

@@ -10,6 +10,7 @@
 #include "core/base/guarded.h"
 #include "models/api/local.h"
 #include "models/experiments/fields.h"
+#include "models/experiments/outputs.h"
 
 namespace locus::models {
 
@@ -40,15 +41,12 @@ std::vector<std::vector<std::int64_t>> copies_of(const ModelInfo& info, const Tr
   return copies;
 }
 
-// Writes −log p of the tokens `begin` … begin + field.columns − 1 of a run into a row of the field.
-void score(const at::Tensor& logits, const std::vector<std::int64_t>& ids, std::size_t begin, std::int64_t row,
-           Field& field) {
-  const auto first = static_cast<std::int64_t>(begin);
-  const at::Tensor next = at::tensor(ids).slice(0, first, first + field.columns).unsqueeze(1);
-  const at::Tensor shares =
-      logits.slice(0, first - 1, first - 1 + field.columns).to(at::kCPU, at::kDouble).log_softmax(-1);
-  const at::Tensor nats = shares.gather(1, next).squeeze(1).neg().to(at::kFloat).contiguous();
-  std::copy_n(nats.data_ptr<float>(), field.columns, field.values.begin() + row * field.columns);
+// Writes −log p of the tokens `first` … first + field.columns − 1 into a row of the field; `losses` begin at token 1.
+void score(const std::vector<double>& losses, std::int64_t first, std::int64_t row, Field& field) {
+  for (std::int64_t n = 0; n < field.columns; ++n) {
+    const double nats = losses[static_cast<std::size_t>(first - 1 + n)];
+    field.values[static_cast<std::size_t>(row * field.columns + n)] = static_cast<float>(nats);
+  }
 }
 
 Field loss_field(std::int64_t inputs, std::int64_t tokens) {
@@ -80,18 +78,13 @@ Result<RepeatedLoss> local::repeated_loss(const Model& model, const Trace& trace
     std::vector<std::int64_t> ids = special;
     ids.insert(ids.end(), copies[n].begin(), copies[n].end());
     ids.insert(ids.end(), copies[n].begin(), copies[n].end());
-    LOCUS_TRY(const TracePointer run, model.run({.ids = ids}, {.keep = {"logits"}, .all_logits = true}, stop));
-    LOCUS_CHECK(guarded([&]() -> Status {
-      const at::NoGradGuard no_grad;
-      LOCUS_TRY(const TraceData* data, data_of(*run));
-      if (!data->logits.defined() || data->logits.size(0) != std::ssize(ids)) {
-        return unsupported("text given twice: expected the logits of every token; " + info.name + " gives none");
-      }
-      const std::size_t first = special.size() + 1;
-      score(data->logits, ids, first, static_cast<std::int64_t>(n), loss.first);
-      score(data->logits, ids, first + static_cast<std::size_t>(period), static_cast<std::int64_t>(n), loss.second);
-      return {};
-    }));
+    LOCUS_TRY(const TracePointer run, model.run({.ids = ids}, {.keep = {}, .before_head = true}, stop));
+    const std::vector<std::int64_t> next(ids.begin() + 1, ids.end());
+    LOCUS_TRY(const std::vector<double> losses,
+              guarded([&] { return next_token_losses(model, *run, 0, next, "text given twice", stop); }));
+    const std::int64_t first = std::ssize(special) + 1;
+    score(losses, first, static_cast<std::int64_t>(n), loss.first);
+    score(losses, first + period, static_cast<std::int64_t>(n), loss.second);
   }
   return loss;
 }

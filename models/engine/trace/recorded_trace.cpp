@@ -53,6 +53,7 @@ const RecordedTrace* recorded_of(const Trace& trace) {
 RecordedTrace::RecordedTrace(TraceData data) : data_(std::move(data)) {
   MemoryCount count;
   count.add(data_.logits);
+  count.add(data_.before_head);
   count.add(data_.hidden);
   count.add(data_.pixels);
   for (const TraceLayer& layer : data_.layers) {

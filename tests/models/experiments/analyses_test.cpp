@@ -215,7 +215,8 @@ TEST(Analyses, ARunThatFailsIsNoGapOfTheLengthCurve) {
     }
     Result<std::shared_ptr<const models::Trace>> run(const models::Input& input, const models::RunOptions& options,
                                                      StopToken stop, const Progress& progress) const override {
-      return input.ids->size() > 16 ? internal("out of order") : model_->run(input, options, std::move(stop), progress);
+      return input.ids->size() <= 16 ? internal("out of order")
+                                     : model_->run(input, options, std::move(stop), progress);
     }
 
    private:
