@@ -197,13 +197,12 @@ class Run {
   }
 
   Status save(bool finished) {
-    sums_.write_to(contents_);
+    contents_.samples = sums_.samples();
     if (examples_) {
       const auto labels = [this](const std::vector<std::int64_t>& ids) { return labels_of(ids); };
       LOCUS_CHECK(examples_->write_to(contents_.examples, labels));
     }
-    const Status written = write_atlas(options_.out, contents_, finished && options_.compact);
-    contents_.tables.clear();
+    const Status written = write_atlas(options_.out, contents_, sums_.tables(), finished && options_.compact);
     contents_.examples = {};
     return written;
   }

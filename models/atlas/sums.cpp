@@ -32,8 +32,8 @@ void add_squared(const double* numbers, std::size_t count, double* sums, double*
   }
 }
 
-// sums += Σ weights[s] · numbers[s], four samples at a time and in their order.
-void add_weighted(const std::vector<std::pair<double, const double*>>& samples, std::size_t count, double* sums) {
+// sums += Σ weights[s] · numbers[s], four samples at a time and in their order; float64 but for the sums.
+void add_weighted(const std::vector<std::pair<double, const double*>>& samples, std::size_t count, float* sums) {
   std::size_t s = 0;
   for (; s + 4 <= samples.size(); s += 4) {
     const auto [w0, x0] = samples[s];
@@ -41,13 +41,14 @@ void add_weighted(const std::vector<std::pair<double, const double*>>& samples, 
     const auto [w2, x2] = samples[s + 2];
     const auto [w3, x3] = samples[s + 3];
     for (std::size_t n = 0; n < count; ++n) {
-      sums[n] = (((sums[n] + w0 * x0[n]) + w1 * x1[n]) + w2 * x2[n]) + w3 * x3[n];
+      const double sum = (((static_cast<double>(sums[n]) + w0 * x0[n]) + w1 * x1[n]) + w2 * x2[n]) + w3 * x3[n];
+      sums[n] = static_cast<float>(sum);
     }
   }
   for (; s < samples.size(); ++s) {
     const auto [weight, numbers] = samples[s];
     for (std::size_t n = 0; n < count; ++n) {
-      sums[n] += weight * numbers[n];
+      sums[n] = static_cast<float>(static_cast<double>(sums[n]) + weight * numbers[n]);
     }
   }
 }
@@ -141,16 +142,19 @@ std::span<const double> Block::numbers(std::size_t size) {
 Sums::Sums(const Slots& slots, std::size_t replicates, std::uint64_t seed)
     : slots_(slots), replicates_(replicates), seed_(seed) {
   std::size_t at = 0;
+  std::size_t replicated = 0;
   for (std::size_t n = 0; n < kKinds; ++n) {
     const Kind kind{static_cast<int>(n)};
     Part& part = parts_[n];
     part.count = at;
     part.sums = part.count + 1 + replicates;
     part.squares = part.sums + slots.size(kind);
-    part.replicates = part.squares + slots.size(kind);
-    at = part.replicates + replicates * slots.replicated(kind);
+    at = part.squares + slots.size(kind);
+    part.replicates = replicated;
+    replicated += replicates * slots.replicated(kind);
   }
   numbers_.resize(at);
+  replicated_.resize(replicated);
 }
 
 std::span<const double> Sums::add(std::span<const double> block) {
@@ -201,45 +205,58 @@ void Sums::add_samples(Kind kind, const std::vector<const double*>& samples) {
           drawn.emplace_back(weight, samples[sample] + 1 + begin);
         }
       }
-      add_weighted(drawn, count, numbers_.data() + part.replicates + b * replicated + begin);
+      add_weighted(drawn, count, replicated_.data() + part.replicates + b * replicated + begin);
     }
   }
 }
 
-void Sums::write_to(Contents& contents) const {
-  contents.samples.clear();
-  contents.tables.clear();
+std::map<std::string, SampleCount> Sums::samples() const {
+  std::map<std::string, SampleCount> samples;
   for (std::size_t n = 0; n < kKinds; ++n) {
-    const Kind kind{static_cast<int>(n)};
-    if (slots_.of(kind).empty()) {
-      continue;
-    }
-    const Part& part = parts_[n];
-    const auto from = [&](std::size_t at) { return numbers_.begin() + offset(at); };
-    contents.samples[kSampleNames[n]] = {numbers_[part.count], {from(part.count + 1), from(part.sums)}};
-    for (const Slot& slot : slots_.of(kind)) {
-      const std::size_t end = slot.begin + slot.size;
-      Table table{slot.statistic, slot.layer, null_of(n), slot.shape, {}, {}, {}};
-      if (slot.cells) {
-        table.sum = whole_maps(slot, &numbers_[part.sums + slot.begin]);
-        table.squares = whole_maps(slot, &numbers_[part.squares + slot.begin]);
-        contents.tables.push_back(std::move(table));
-        continue;
-      }
-      table.sum.assign(from(part.sums + slot.begin), from(part.sums + end));
-      table.squares.assign(from(part.squares + slot.begin), from(part.squares + end));
-      for (std::size_t b = 0; b < replicates_; ++b) {
-        const std::size_t row = part.replicates + b * slots_.replicated(kind);
-        table.replicates.insert(table.replicates.end(), from(row + slot.begin), from(row + end));
-      }
-      contents.tables.push_back(std::move(table));
+    if (!slots_.of(Kind{static_cast<int>(n)}).empty()) {
+      const auto begin = numbers_.begin() + offset(parts_[n].count + 1);
+      samples[kSampleNames[n]] = {numbers_[parts_[n].count], {begin, begin + offset(replicates_)}};
     }
   }
+  return samples;
+}
+
+TableSource Sums::tables() const {
+  std::vector<std::pair<Kind, const Slot*>> list;
+  for (std::size_t n = 0; n < kKinds; ++n) {
+    const Kind kind{static_cast<int>(n)};
+    for (const Slot& slot : slots_.of(kind)) {
+      list.emplace_back(kind, &slot);
+    }
+  }
+  const std::size_t count = list.size();
+  return {count, [this, list = std::move(list)](std::size_t n) { return table(list[n].first, *list[n].second); }};
+}
+
+Table Sums::table(Kind kind, const Slot& slot) const {
+  const Part& part = parts_[static_cast<std::size_t>(kind)];
+  const double* const sums = numbers_.data() + part.sums + slot.begin;
+  const double* const squares = numbers_.data() + part.squares + slot.begin;
+  Table table{slot.statistic, slot.layer, null_of(static_cast<std::size_t>(kind)), slot.shape, {}, {}, {}};
+  if (slot.cells) {
+    table.sum = whole_maps(slot, sums);
+    table.squares = whole_maps(slot, squares);
+    return table;
+  }
+  table.sum.assign(sums, sums + slot.size);
+  table.squares.assign(squares, squares + slot.size);
+  table.replicates.reserve(replicates_ * slot.size);
+  for (std::size_t b = 0; b < replicates_; ++b) {
+    const float* const row = replicated_.data() + part.replicates + b * slots_.replicated(kind) + slot.begin;
+    table.replicates.insert(table.replicates.end(), row, row + slot.size);
+  }
+  return table;
 }
 
 Status Sums::read_from(const Contents& contents, const std::string& file) {
   std::size_t table = 0;
   std::fill(numbers_.begin(), numbers_.end(), 0);
+  std::fill(replicated_.begin(), replicated_.end(), 0);
   for (std::size_t n = 0; n < kKinds; ++n) {
     const Kind kind{static_cast<int>(n)};
     if (slots_.of(kind).empty()) {
@@ -272,7 +289,7 @@ Status Sums::read_from(const Contents& contents, const std::string& file) {
       std::copy(found->squares.begin(), found->squares.end(), numbers_.begin() + offset(part.squares + slot.begin));
       for (std::size_t b = 0; b < replicates_; ++b) {
         std::copy_n(found->replicates.begin() + offset(b * slot.size), slot.size,
-                    numbers_.begin() + offset(part.replicates + b * slots_.replicated(kind) + slot.begin));
+                    replicated_.begin() + offset(part.replicates + b * slots_.replicated(kind) + slot.begin));
       }
     }
   }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,16 +50,18 @@ class Sums {
   // Adds a block with the same slots. Returns what follows its last sample: its examples.
   std::span<const double> add(std::span<const double> block);
 
-  // The sums in the form of the file; `contents` keeps its info, axes and notes.
-  void write_to(Contents& contents) const;
+  // The sums in the form of the file; the tables must not outlive this, nor a further block.
+  std::map<std::string, SampleCount> samples() const;
+  TableSource tables() const;
   // The sums from a file with the same slots. Errors: kBadInput naming the statistic that differs.
   Status read_from(const Contents& contents, const std::string& file);
 
  private:
-  // Offsets of a kind's numbers: count, R counts, sums, squares, R × replicated.
+  // Offsets of a kind's numbers: in numbers_ count, R counts, sums, squares; in replicated_ R × replicated.
   struct Part {
     std::size_t count = 0, sums = 0, squares = 0, replicates = 0;
   };
+  Table table(Kind kind, const Slot& slot) const;
 
   // Each sample is its index and its numbers.
   void add_samples(Kind kind, const std::vector<const double*>& samples);
@@ -68,6 +71,8 @@ class Sums {
   std::uint64_t seed_;
   std::array<Part, kKinds> parts_;
   std::vector<double> numbers_;
+  // float32: of N blocks they are within 6e-8 · √N of their size, and an interval is the spread of R of them.
+  std::vector<float> replicated_;
 };
 
 }  // namespace locus::models::atlas

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -97,9 +98,12 @@ struct OutputTensor {
   DType dtype = DType::kF32;
   std::vector<std::int64_t> shape;
   std::span<const std::byte> bytes;
+  // Instead of `bytes`: called once, when they are written; they are needed until the next tensor's are made.
+  std::function<std::span<const std::byte>()> make = {};
 };
 
-// Writes a safetensors file atomically; tensors in the given order, 8-byte aligned.
+// Writes a safetensors file atomically; tensors in the given order, 8-byte aligned. Errors: kBadInput for names and
+// sizes; kInternal where `make` gives another number of bytes than the shape has.
 Status write_safetensors(const std::filesystem::path& path, const std::vector<OutputTensor>& tensors,
                          const std::map<std::string, std::string>& metadata = {});
 

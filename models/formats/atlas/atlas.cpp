@@ -87,7 +87,7 @@ class OpenAtlas : public Atlas {
       return values;
     }
     fill_deviation(numbers_of(file_, name + ".squares"), values);
-    if (const std::vector<double> replicates = numbers_of(file_, name + ".replicates"); !replicates.empty()) {
+    if (const std::vector<float> replicates = floats_of(file_, name + ".replicates"); !replicates.empty()) {
       for (std::size_t n = 0; n < values.mean.size(); ++n) {
         const auto [low, high] = atlas::bootstrap_interval(replicates.data(), values.mean.size(), n, samples);
         values.low.push_back(low);
@@ -270,7 +270,7 @@ Result<Contents> read_contents(const std::filesystem::path& path) {
     }
     contents.tables.push_back({name.statistic, name.layer, name.null, file.source->find(tensor)->shape,
                                numbers_of(file, tensor), numbers_of(file, tensor + ".squares"),
-                               numbers_of(file, tensor + ".replicates")});
+                               floats_of(file, tensor + ".replicates")});
   }
   LOCUS_TRY(contents.examples, example_contents(file));
   contents.info = std::move(file.info);

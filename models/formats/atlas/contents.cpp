@@ -44,11 +44,11 @@ double deviation(double sum, double squares, double samples) {
   return samples > 1 && !std::isnan(mean) ? std::sqrt(std::max(variance, 0.0)) : kNaN;
 }
 
-Interval bootstrap_interval(const double* replicates, std::size_t entries, std::size_t entry,
+Interval bootstrap_interval(const float* replicates, std::size_t entries, std::size_t entry,
                             const SampleCount& samples) {
   std::vector<double> means;
   for (std::size_t b = 0; b < samples.replicates.size(); ++b) {
-    const double mean = replicates[b * entries + entry] / samples.replicates[b];
+    const double mean = static_cast<double>(replicates[b * entries + entry]) / samples.replicates[b];
     if (std::isfinite(mean)) {
       means.push_back(mean);  // a replicate without samples has no mean
     }

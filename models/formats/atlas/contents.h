@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,9 +26,15 @@ struct Table {
   std::int64_t layer = kAtlasOfModel;
   AtlasNull null = AtlasNull::kText;
   std::vector<std::int64_t> shape;
-  std::vector<double> sum;         // (n) Σ x_s
-  std::vector<double> squares;     // (n) Σ x_s²
-  std::vector<double> replicates;  // (R, n) Σ p_bs x_s; empty for statistics without replicates
+  std::vector<double> sum;        // (n) Σ x_s
+  std::vector<double> squares;    // (n) Σ x_s²
+  std::vector<float> replicates;  // (R, n) Σ p_bs x_s; empty for statistics without replicates
+};
+
+// Tables that are made when they are asked for: all of them together are as large as the file.
+struct TableSource {
+  std::size_t count = 0;
+  std::function<Table(std::size_t)> table;
 };
 
 // Number of samples. In the file [1 + R]: the count, then Σ_s p_bs.
@@ -85,7 +92,7 @@ struct Interval {
   double low = 0;
   double high = 0;
 };
-Interval bootstrap_interval(const double* replicates, std::size_t entries, std::size_t entry,
+Interval bootstrap_interval(const float* replicates, std::size_t entries, std::size_t entry,
                             const SampleCount& samples);
 
 // The standard deviation over so many samples, from Σ x and Σ x²; NaN of fewer than two, and of NaN.
@@ -96,9 +103,12 @@ constexpr std::int64_t packed_cells(std::int64_t side, bool causal) {
   return causal ? side * (side + 1) / 2 : side * side;
 }
 
-// Writes the file atomically. `compact` writes NAME.interval [2, …] (low, high) instead of the replicates, and of maps
+// Writes the file atomically, and holds one table at a time. `compact` writes NAME.interval [2, …] (low, high) instead of the replicates, and of maps
 // (H, M, M), which have none, NAME and NAME.deviation as float32 (H, packed_cells()): a small file that cannot be
 // resumed.
+Status write_atlas(const std::filesystem::path& path, const Contents& contents, const TableSource& tables,
+                   bool compact = false);
+// The same of contents.tables.
 Status write_atlas(const std::filesystem::path& path, const Contents& contents, bool compact = false);
 
 // Whether the file, an atlas, keeps intervals instead of replicates, and of maps their deviation.
@@ -133,6 +143,7 @@ struct OpenedAtlas {
 Result<OpenedAtlas> open_file(const std::filesystem::path& path);
 // The numbers of a float64 or float32 tensor that open_file() checked; empty where it does not exist.
 std::vector<double> numbers_of(const OpenedAtlas& file, const std::string& tensor);
+std::vector<float> floats_of(const OpenedAtlas& file, const std::string& tensor);
 
 // ---- examples
 

@@ -139,7 +139,8 @@ std::optional<TableName> parse_table(std::string_view name) {
 }
 
 constexpr std::string_view kDeviation = ".deviation";  // of packed maps
-constexpr std::array<std::string_view, 4> kParts{".squares", ".replicates", ".interval", kDeviation};
+constexpr std::string_view kReplicates = ".replicates";
+constexpr std::array<std::string_view, 4> kParts{".squares", kReplicates, ".interval", kDeviation};
 
 bool is_part(std::string_view name) {
   for (const std::string_view part : kParts) {
@@ -159,10 +160,12 @@ class Checker {
       if (tensor.name.starts_with(kOfExamples)) {
         continue;  // checked together
       }
-      if (const DType type = is_packed(tensor.name) ? DType::kF32 : DType::kF64; tensor.dtype != type) {
-        return bad_input("expected " + std::string(type == DType::kF32 ? "F32" : "F64") + ", found " +
-                             std::string(tensor.type_name()),
-                         where(tensor.name));
+      const bool either = tensor.name.ends_with(kReplicates);  // F64 in older files
+      const bool small = is_packed(tensor.name) || either;
+      if (tensor.dtype != (small ? DType::kF32 : DType::kF64) && !(either && tensor.dtype == DType::kF64)) {
+        return bad_input(
+            "expected " + std::string(small ? "F32" : "F64") + ", found " + std::string(tensor.type_name()),
+            where(tensor.name));
       }
       LOCUS_CHECK(place(tensor));
     }
@@ -277,19 +280,36 @@ const std::set<std::string> kKnown{"format",   "version", "checkpoint",  "sha256
 
 }  // namespace
 
-std::vector<double> numbers_of(const OpenedAtlas& file, const std::string& tensor) {
+namespace {
+
+// The numbers of a float64 or float32 tensor as T.
+template <typename T>
+std::vector<T> numbers_as(const OpenedAtlas& file, const std::string& tensor) {
   const TensorInfo* const info = file.source->find(tensor);
-  std::vector<double> numbers(info == nullptr ? 0 : static_cast<std::size_t>(info->elements()));
-  if (!numbers.empty() && info->dtype == DType::kF32) {
-    std::vector<float> stored(numbers.size());
-    std::memcpy(stored.data(), info->storage.data() + static_cast<std::size_t>(info->offset) * sizeof(float),
-                stored.size() * sizeof(float));
-    numbers.assign(stored.begin(), stored.end());
-  } else if (!numbers.empty()) {
-    std::memcpy(numbers.data(), info->storage.data() + static_cast<std::size_t>(info->offset) * sizeof(double),
-                numbers.size() * sizeof(double));
+  std::vector<T> numbers(info == nullptr ? 0 : static_cast<std::size_t>(info->elements()));
+  const auto read = [&]<typename Stored>(Stored /*of the file*/) {
+    const std::byte* from = info->storage.data() + static_cast<std::size_t>(info->offset) * sizeof(Stored);
+    for (T& number : numbers) {
+      Stored stored;
+      std::memcpy(&stored, from, sizeof(Stored));
+      number = static_cast<T>(stored);
+      from += sizeof(Stored);
+    }
+  };
+  if (!numbers.empty()) {
+    info->dtype == DType::kF32 ? read(float()) : read(double());
   }
   return numbers;
+}
+
+}  // namespace
+
+std::vector<double> numbers_of(const OpenedAtlas& file, const std::string& tensor) {
+  return numbers_as<double>(file, tensor);
+}
+
+std::vector<float> floats_of(const OpenedAtlas& file, const std::string& tensor) {
+  return numbers_as<float>(file, tensor);
 }
 
 Result<OpenedAtlas> open_file(const std::filesystem::path& path) {

@@ -1,9 +1,10 @@
 // Contents as a safetensors file.
-#include <array>
 #include <cmath>
 #include <list>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "core/base/numbers.h"
 #include "models/formats/atlas/contents.h"
@@ -59,29 +60,23 @@ std::map<std::string, std::string> metadata_of(const Contents& contents) {
   return metadata;
 }
 
-class Tensors {
- public:
-  void add(std::string name, std::vector<std::int64_t> shape, const std::vector<double>& numbers) {
-    list_.push_back({std::move(name), DType::kF64, std::move(shape), std::as_bytes(std::span(numbers))});
-  }
-  void add_own(std::string name, std::vector<std::int64_t> shape, std::vector<double> numbers) {
-    add(std::move(name), std::move(shape), own_.emplace_back(std::move(numbers)));
-  }
-  void add_own(std::string name, std::vector<std::int64_t> shape, std::vector<float> numbers) {
-    list_.push_back({std::move(name), DType::kF32, std::move(shape),
-                     std::as_bytes(std::span<const float>(own_floats_.emplace_back(std::move(numbers))))});
-  }
-  const std::vector<OutputTensor>& list() const { return list_; }
-
- private:
-  std::vector<OutputTensor> list_;
-  std::list<std::vector<double>> own_;  // bytes without another owner
-  std::list<std::vector<float>> own_floats_;
-};
-
 std::vector<std::int64_t> with_front(std::int64_t first, std::vector<std::int64_t> shape) {
   shape.insert(shape.begin(), first);
   return shape;
+}
+
+// A tensor of a table.
+struct Part {
+  std::string name;
+  DType dtype = DType::kF64;
+  std::vector<std::int64_t> shape;
+  std::function<std::vector<std::byte>(const Table&)> bytes;
+};
+
+template <typename T>
+std::vector<std::byte> bytes_of(const std::vector<T>& numbers) {
+  const auto bytes = std::as_bytes(std::span(numbers));
+  return {bytes.begin(), bytes.end()};
 }
 
 std::vector<double> intervals_of(const Table& table, const SampleCount& samples) {
@@ -95,31 +90,42 @@ std::vector<double> intervals_of(const Table& table, const SampleCount& samples)
   return values;
 }
 
-// The maps (H, M, M) of a compact file: their cells in float32, of causal ones those that the diagonal bounds.
-void add_packed_maps(const std::string& name, const Table& table, double samples, Tensors& tensors) {
-  const std::int64_t side = table.shape[1];
-  const auto above = [side](std::size_t n) {
-    const auto cell = static_cast<std::int64_t>(n) % (side * side);
-    return cell % side > cell / side;
-  };
-  bool causal = true;
-  for (std::size_t n = 0; n < table.sum.size() && causal; ++n) {
-    causal = !above(n) || std::isnan(table.sum[n]);
-  }
-  std::vector<float> sums;
-  std::vector<float> deviations;
-  for (std::size_t n = 0; n < table.sum.size(); ++n) {
-    if (!causal || !above(n)) {
-      sums.push_back(static_cast<float>(table.sum[n]));
-      deviations.push_back(static_cast<float>(deviation(table.sum[n], table.squares[n], samples)));
-    }
-  }
-  const std::vector<std::int64_t> shape{table.shape[0], packed_cells(side, causal)};
-  tensors.add_own(name, shape, std::move(sums));
-  tensors.add_own(name + ".deviation", shape, std::move(deviations));
+// Whether a cell of maps with so many pixels on a side lies above the diagonal.
+bool is_above(std::size_t cell, std::int64_t side) {
+  const auto own = static_cast<std::int64_t>(cell) % (side * side);
+  return own % side > own / side;
 }
 
-Status add_table(const Contents& contents, const Table& table, bool compact, Tensors& tensors) {
+// The maps (H, M, M) of a compact file: `number` of their cells in float32, of causal ones those that the diagonal
+// bounds.
+std::vector<std::byte> packed(const Table& table, bool causal, const std::function<double(std::size_t cell)>& number) {
+  std::vector<float> numbers;
+  for (std::size_t n = 0; n < table.sum.size(); ++n) {
+    if (!causal || !is_above(n, table.shape[1])) {
+      numbers.push_back(static_cast<float>(number(n)));
+    }
+  }
+  return bytes_of(numbers);
+}
+
+std::vector<Part> packed_maps(const std::string& name, const Table& table, double samples) {
+  const std::int64_t side = table.shape[1];
+  bool causal = true;
+  for (std::size_t n = 0; n < table.sum.size() && causal; ++n) {
+    causal = !is_above(n, side) || std::isnan(table.sum[n]);
+  }
+  const auto sums = [causal](const Table& own) {
+    return packed(own, causal, [&](std::size_t n) { return own.sum[n]; });
+  };
+  const auto deviations = [causal, samples](const Table& own) {
+    return packed(own, causal, [&](std::size_t n) { return deviation(own.sum[n], own.squares[n], samples); });
+  };
+  const std::vector<std::int64_t> shape{table.shape[0], packed_cells(side, causal)};
+  return {{name, DType::kF32, shape, sums}, {name + ".deviation", DType::kF32, shape, deviations}};
+}
+
+// The tensors of a table, whose bytes are those of a table that is made once more.
+Result<std::vector<Part>> parts_of(const Contents& contents, const Table& table, bool compact) {
   const std::string name = tensor_name({table.statistic, table.layer, table.null});
   const auto samples = contents.samples.find(samples_name(samples_of(table.statistic), table.null));
   if (compact && samples == contents.samples.end()) {
@@ -128,47 +134,86 @@ Status add_table(const Contents& contents, const Table& table, bool compact, Ten
   const std::int64_t side = contents.info.map_size;
   if (compact && table.replicates.empty() && table.shape.size() == 3 && table.shape[1] == side &&
       table.shape[2] == side) {
-    add_packed_maps(name, table, samples->second.count, tensors);
-    return {};
+    return packed_maps(name, table, samples->second.count);
   }
-  tensors.add(name, table.shape, table.sum);
-  tensors.add(name + ".squares", table.shape, table.squares);
-  if (table.replicates.empty()) {
-    return {};
+  std::vector<Part> parts{
+      {name, DType::kF64, table.shape, [](const Table& own) { return bytes_of(own.sum); }},
+      {name + ".squares", DType::kF64, table.shape, [](const Table& own) { return bytes_of(own.squares); }}};
+  if (!table.replicates.empty() && compact) {
+    const SampleCount& counts = samples->second;
+    parts.push_back({name + ".interval", DType::kF64, with_front(2, table.shape),
+                     [&counts](const Table& own) { return bytes_of(intervals_of(own, counts)); }});
+  } else if (!table.replicates.empty()) {
+    parts.push_back({name + ".replicates", DType::kF32, with_front(contents.info.replicates, table.shape),
+                     [](const Table& own) { return bytes_of(own.replicates); }});
   }
-  if (!compact) {
-    tensors.add(name + ".replicates", with_front(contents.info.replicates, table.shape), table.replicates);
-    return {};
-  }
-  tensors.add_own(name + ".interval", with_front(2, table.shape), intervals_of(table, samples->second));
-  return {};
+  return parts;
 }
+
+// The tensors of all tables, one table and one tensor of it in memory at a time.
+class TableTensors {
+ public:
+  explicit TableTensors(const TableSource& tables) : tables_(tables) {}
+
+  void add(std::size_t table, Part part, std::vector<OutputTensor>& list) {
+    OutputTensor tensor{part.name, part.dtype, part.shape, {}};
+    tensor.make = [this, table, bytes = std::move(part.bytes)]() -> std::span<const std::byte> {
+      if (made_ != table) {
+        bytes_.clear();
+        table_ = tables_.table(table);
+        made_ = table;
+      }
+      bytes_ = bytes(table_);
+      return bytes_;
+    };
+    list.push_back(std::move(tensor));
+  }
+
+ private:
+  const TableSource& tables_;
+  std::optional<std::size_t> made_;
+  Table table_;
+  std::vector<std::byte> bytes_;
+};
 
 }  // namespace
 
-Status write_atlas(const std::filesystem::path& path, const Contents& contents, bool compact) {
-  Tensors tensors;
+Status write_atlas(const std::filesystem::path& path, const Contents& contents, const TableSource& tables,
+                   bool compact) {
+  std::vector<OutputTensor> list;
+  std::list<std::vector<double>> counts;
+  const auto add = [&list](const std::string& name, const std::vector<double>& numbers) {
+    const auto size = static_cast<std::int64_t>(numbers.size());
+    list.push_back({name, DType::kF64, {size}, std::as_bytes(std::span(numbers))});
+  };
   for (const auto& [name, samples] : contents.samples) {
-    std::vector<double> numbers{samples.count};
+    std::vector<double>& numbers = counts.emplace_back(1, samples.count);
     if (!compact) {
       numbers.insert(numbers.end(), samples.replicates.begin(), samples.replicates.end());
     }
-    const auto size = static_cast<std::int64_t>(numbers.size());
-    tensors.add_own("samples." + name, {size}, std::move(numbers));
+    add("samples." + name, numbers);
   }
   for (const auto& [name, numbers] : contents.axes) {
-    tensors.add("axes." + name, {static_cast<std::int64_t>(numbers.size())}, numbers);
+    add("axes." + name, numbers);
   }
-  for (const Table& table : contents.tables) {
-    LOCUS_CHECK(add_table(contents, table, compact, tensors));
+  TableTensors tensors(tables);
+  for (std::size_t n = 0; n < tables.count; ++n) {
+    LOCUS_TRY(std::vector<Part> parts, parts_of(contents, tables.table(n), compact));
+    for (Part& part : parts) {
+      tensors.add(n, std::move(part), list);
+    }
   }
-  std::vector<OutputTensor> list = tensors.list();
   const auto examples =
       contents.info.examples ? example_tensors(contents.examples, contents.info) : std::vector<OwnTensor>();
   for (const OwnTensor& tensor : examples) {
     list.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.bytes});
   }
   return formats::write_safetensors(path, list, metadata_of(contents));
+}
+
+Status write_atlas(const std::filesystem::path& path, const Contents& contents, bool compact) {
+  return write_atlas(path, contents, {contents.tables.size(), [&](std::size_t n) { return contents.tables[n]; }},
+                     compact);
 }
 
 }  // namespace locus::models::atlas

@@ -32,16 +32,17 @@ Table table_of(const std::string& statistic, std::int64_t layer, const std::vect
   Table table{statistic, layer, AtlasNull::kText, shape, {}, {}, {}};
   table.sum.assign(entries, 0);
   table.squares.assign(entries, 0);
-  table.replicates.assign(entries * replicates, 0);
+  std::vector<double> drawn(entries * replicates);
   for (std::size_t s = 0; s < samples.size(); ++s) {
     for (std::size_t n = 0; n < entries; ++n) {
       table.sum[n] += samples[s][n];
       table.squares[n] += samples[s][n] * samples[s][n];
       for (std::size_t b = 0; b < replicates; ++b) {
-        table.replicates[b * entries + n] += weights[s][b] * samples[s][n];
+        drawn[b * entries + n] += weights[s][b] * samples[s][n];
       }
     }
   }
+  table.replicates.assign(drawn.begin(), drawn.end());
   return table;
 }
 
@@ -202,6 +203,50 @@ TEST_F(AtlasFile, WhatIsWrittenIsRead) {
     EXPECT_EQ(table.squares, contents_.tables[n].squares);
     EXPECT_EQ(table.replicates, contents_.tables[n].replicates);
   }
+}
+
+// As older files have them.
+TEST_F(AtlasFile, ReplicatesMayBeFloat64) {
+  write();
+  const AtlasValues before = models::open_atlas(path()).value()->values("heads.self", 0).value();
+  EXPECT_EQ(error_after([](Tensors& tensors, auto& /*metadata*/) {
+              for (auto& [name, tensor] : tensors) {
+                if (name.ends_with(".replicates")) {
+                  std::vector<float> numbers(tensor.bytes.size() / sizeof(float));
+                  std::memcpy(numbers.data(), tensor.bytes.data(), tensor.bytes.size());
+                  const std::vector<double> wide(numbers.begin(), numbers.end());
+                  const auto bytes = std::as_bytes(std::span(wide));
+                  tensor.dtype = formats::DType::kF64;
+                  tensor.bytes.assign(bytes.begin(), bytes.end());
+                }
+              }
+            }),
+            "");
+  const AtlasValues after = models::open_atlas(path()).value()->values("heads.self", 0).value();
+  EXPECT_EQ(before.low, after.low);
+  EXPECT_EQ(before.high, after.high);
+  EXPECT_EQ(models::atlas::read_contents(path()).value().tables[0].replicates, contents_.tables[0].replicates);
+}
+
+// Tables are made when they are written, and no longer than until the next.
+TEST_F(AtlasFile, TablesAreMadeOneAtATime) {
+  std::size_t last = 0;
+  const models::atlas::TableSource source{contents_.tables.size(), [&](std::size_t n) {
+                                            last = n;
+                                            return contents_.tables[n];
+                                          }};
+  ASSERT_TRUE(models::atlas::write_atlas(path(), contents_, source).ok());
+  EXPECT_EQ(last, contents_.tables.size() - 1);
+  EXPECT_EQ(models::atlas::read_contents(path()).value().tables[3].sum, contents_.tables[3].sum);
+  const models::atlas::TableSource changing{1, [&, calls = 0](std::size_t n) mutable {
+                                              Table table = contents_.tables[n];
+                                              table.sum.resize(table.sum.size() + static_cast<std::size_t>(calls++));
+                                              return table;
+                                            }};
+  const Status written = models::atlas::write_atlas(folder_.path() / "b.safetensors", contents_, changing);
+  ASSERT_FALSE(written.ok());
+  EXPECT_NE(written.error().describe().find("made 24 bytes of 16"), std::string::npos) << written.error().describe();
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "b.safetensors"));
 }
 
 TEST_F(AtlasFile, ValuesAreMeansWithIntervals) {
@@ -441,7 +486,7 @@ TEST_F(AtlasFile, DamagedFilesDoNoHarm) {
   const std::string whole((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   std::mt19937_64 random(11);
   int opened = 0;
-  for (int n = 0; n < 600; ++n) {
+  for (int n = 0; n < 900; ++n) {
     std::string bytes = whole;
     const std::size_t reach = n % 3 == 0 ? bytes.size() : std::min<std::size_t>(bytes.size(), 3000);
     const std::size_t first = n % 6 == 0 ? whole.rfind('}') + 1 : 0;  // numbers alone
@@ -506,9 +551,9 @@ TEST_F(AtlasFile, IntervalsCoverTheTrueMean) {
 // Of 39 replicates' means 1 … 39 the 2.5 % and 97.5 % points are the first and the last: ranks 40·q.
 TEST_F(AtlasFile, IntervalsAreOrderStatistics) {
   SampleCount count{10, std::vector<double>(39, 2)};
-  std::vector<double> replicates(39);
+  std::vector<float> replicates(39);
   for (std::size_t b = 0; b < 39; ++b) {
-    replicates[b] = 2.0 * static_cast<double>((b * 7) % 39 + 1);
+    replicates[b] = 2 * static_cast<float>((b * 7) % 39 + 1);
   }
   const auto [low, high] = bootstrap_interval(replicates.data(), 1, 0, count);
   EXPECT_DOUBLE_EQ(low, 1);

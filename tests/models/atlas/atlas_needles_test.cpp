@@ -90,12 +90,12 @@ TEST_F(AtlasNeedles, ScoresAreThoseOfTheMaps) {
   Block block(slots);
   ASSERT_TRUE(needles.add(1, slots, block, {}).ok());
   sums.add(block.numbers());
-  models::atlas::Contents contents;
-  sums.write_to(contents);
-  EXPECT_EQ(contents.samples.at("needles").count, 1);
-  EXPECT_EQ(contents.samples.at("null.needles").count, 1);
+  EXPECT_EQ(sums.samples().at("needles").count, 1);
+  EXPECT_EQ(sums.samples().at("null.needles").count, 1);
+  const models::atlas::TableSource tables = sums.tables();
   const auto found = [&](const std::string& name, std::int64_t layer, std::size_t entry, AtlasNull null) {
-    for (const models::atlas::Table& table : contents.tables) {
+    for (std::size_t n = 0; n < tables.count; ++n) {
+      const models::atlas::Table table = tables.table(n);
       if (table.statistic == name && table.layer == layer && table.null == null) {
         return table.sum[entry];
       }

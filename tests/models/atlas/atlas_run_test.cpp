@@ -59,8 +59,9 @@ class AtlasRun : public testing::Test {
 };
 
 // NaN is like NaN.
-bool alike(const std::vector<double>& a, const std::vector<double>& b, double tolerance = 0) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [tolerance](double x, double y) {
+template <typename Number>
+bool alike(const std::vector<Number>& a, const std::vector<Number>& b, double tolerance = 0) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [tolerance](Number x, Number y) {
     return std::abs(x - y) <= tolerance || x == y || (std::isnan(x) && std::isnan(y));
   });
 }

@@ -60,7 +60,8 @@ struct Expected {
         replicates[b] += weights[b] * samples[s];
       }
     }
-    const auto interval = models::atlas::bootstrap_interval(replicates.data(), 1, 0, count);
+    const std::vector<float> kept(replicates.begin(), replicates.end());
+    const auto interval = models::atlas::bootstrap_interval(kept.data(), 1, 0, count);
     return {interval.low, interval.high};
   }
 };
