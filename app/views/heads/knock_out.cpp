@@ -1,5 +1,6 @@
 // `knock-out`: which heads a prediction needs, beside what the same edits do where the text says nothing.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numbers>
 #include <tuple>
@@ -39,7 +40,8 @@ struct KnockedOut {
   Field low;     // what a shuffled text's effect is expected in; empty without null
   Field high;
   std::int64_t texts = 1;
-  std::string missing;  // what is still to be measured, for the note; empty: nothing is
+  bool sampled_null = false;  // the null reads a sample of the outputs
+  std::string missing;        // what is still to be measured, for the note; empty: nothing is
 
   bool has_null() const { return !low.values.empty(); }
   bool has_margin() const { return !margin.values.empty(); }
@@ -274,6 +276,7 @@ Result<KnockedOut> KnockOut::measure_in_parts(const KnockOutKey& key, const Meas
         "about " + models::duration_text(texts_ms) + " for " + std::to_string(heads * count) + " heads";
     report(context.progress, 0, expected + (afterwards.empty() ? "" : ", " + afterwards));
   }
+  const auto begin = std::chrono::steady_clock::now();
   std::vector<models::KnockOutEffects> effects;
   const auto show = [&](const models::KnockOutEffects& some, const std::string& missing) {
     KnockedOut part;
@@ -299,6 +302,10 @@ Result<KnockedOut> KnockOut::measure_in_parts(const KnockOutKey& key, const Meas
   if (so_far && key.null > 0) {
     KnockedOut part = made;
     part.missing = "the shuffled copies are still to come";
+    if (!afterwards.empty()) {  // they take as much longer than estimated as the texts did
+      const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
+      part.missing += ", about " + models::duration_text(copies_ms * taken.count() / std::max(texts_ms, 1.0));
+    }
     so_far(std::move(part), true);
   }
   std::vector<Field> null;
@@ -316,6 +323,7 @@ Result<KnockedOut> KnockOut::measure_in_parts(const KnockOutKey& key, const Meas
     null.insert(null.end(), shuffled.begin(), shuffled.end());
   }
   if (!null.empty()) {
+    made.sampled_null = models::knock_out_has_estimates(model.info(), key.measure, texts->front()->length());
     std::tie(made.low, made.high) = analysis::expected_range(null);
   }
   return made;
@@ -388,7 +396,7 @@ std::string marks_note(const KnockedOut& made, const KnockOutKey& key) {
   }
   if (made.has_null()) {
     note = joined_notes(note, "stroke: " + std::to_string(without_order) + of + " as in " + std::to_string(key.null) +
-                                  " shuffled copies");
+                                  " shuffled copies" + (made.sampled_null ? ", by a sample of the outputs" : ""));
   }
   if (note.empty()) {
     return note;

@@ -14,6 +14,7 @@
 #include "models/api/effect.h"
 #include "models/api/knock_out.h"
 #include "models/api/move_curve.h"
+#include "tests/support/checkpoint_folder.h"
 #include "tests/support/data_text.h"
 #include "tests/support/exported_views.h"
 
@@ -176,6 +177,57 @@ TEST(EditViews, KnockOutShowsHeadsAsTheyCome) {
   input.so_far_ms = 1e9;
   ASSERT_TRUE(view_of("knock-out").figure(input).ok());
   EXPECT_TRUE(parts.empty());
+}
+
+// A tiny Llama with 70,000 outputs, whose knock-outs are estimated first.
+std::shared_ptr<const models::Model> large_vocabulary() {
+  const test::TemporaryFolder folder;
+  folder.write("config.json", R"({"model_type": "llama", "hidden_size": 16, "intermediate_size": 32,
+      "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2, "vocab_size": 70000,
+      "max_position_embeddings": 256, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": true})");
+  at::manual_seed(5);
+  test::Tensors weights{{"model.embed_tokens.weight", at::randn({70000, 16})}, {"model.norm.weight", at::ones({16})}};
+  for (const std::string layer : {"model.layers.0.", "model.layers.1."}) {
+    for (const char* name : {"q_proj", "k_proj", "v_proj", "o_proj"}) {
+      weights[layer + "self_attn." + name + ".weight"] = at::randn({16, 16}) * 0.2;
+    }
+    weights[layer + "mlp.gate_proj.weight"] = at::randn({32, 16}) * 0.2;
+    weights[layer + "mlp.up_proj.weight"] = at::randn({32, 16}) * 0.2;
+    weights[layer + "mlp.down_proj.weight"] = at::randn({16, 32}) * 0.2;
+    weights[layer + "input_layernorm.weight"] = weights[layer + "post_attention_layernorm.weight"] = at::ones({16});
+  }
+  test::write_tensors(folder.path() / "model.safetensors", weights);
+  return test::open_model(folder.path());
+}
+
+// Says of a large vocabulary how many heads are estimated so far, and that the shuffled copies are.
+TEST(EditViews, KnockOutSaysWhatIsEstimated) {
+  ViewInput input;
+  models::Input ids{.ids = std::vector<std::int64_t>()};
+  for (std::int64_t n = 0; n < 40; ++n) {
+    ids.ids->push_back(n * 1741 % 70000);
+  }
+  input.columns.push_back(test::column_of(large_vocabulary(), ids));
+  std::vector<figure::Figure> parts;
+  input.so_far = [&](figure::Figure part) { parts.push_back(std::move(part)); };
+  input.so_far_ms = 0;
+  const auto note_of = [&](const Settings& options) {
+    input.options = options;
+    const auto made = view_of("knock-out").figure(input);
+    EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().describe());
+    return made.ok() ? made->panels.front().note : "";
+  };
+  const std::string note = note_of({{"null", std::int64_t{2}}});
+  EXPECT_NE(note.find("as in 2 shuffled copies, by a sample of the outputs"), std::string::npos) << note;
+  EXPECT_EQ(note.find("estimated"), std::string::npos) << note;
+  ASSERT_FALSE(parts.empty());
+  const std::string first = parts.front().panels.front().note;
+  EXPECT_NE(first.find("heads so far, "), std::string::npos) << first;
+  EXPECT_NE(first.find(" estimated (standard error ≤ "), std::string::npos) << first;
+  // A log-probability is that of all outputs.
+  const std::string logit = note_of({{"null", std::int64_t{2}}, {"measure", std::string("logit")}});
+  EXPECT_NE(logit.find("as in 2 shuffled copies"), std::string::npos) << logit;
+  EXPECT_EQ(logit.find("sample"), std::string::npos) << logit;
 }
 
 // So does the logit lens, whose prediction comes first, beside the columns that are done.
