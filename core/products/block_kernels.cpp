@@ -44,7 +44,7 @@ constexpr std::array<float, 256> exponent_scales() {
   }
   return scales;
 }
-[[maybe_unused]] alignas(64) constexpr std::array<float, 256> kExponentScales = exponent_scales();
+alignas(64) constexpr std::array<float, 256> kExponentScales = exponent_scales();
 
 // What a group is multiplied with to become bytes, and its step back. Both 0: all are 0.
 struct ByteStep {
