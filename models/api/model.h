@@ -241,6 +241,10 @@ struct RunOptions {
   // then at most once in `early_ms`. Not by encoder–decoders, and not where the run continues another.
   std::function<void(std::shared_ptr<const Trace>)> early = {};
   double early_ms = 500;
+  // Given each layer when it is done, in a trace whose other layers have maps of NaN. What it was computed from is then
+  // forgotten: of the run's own trace all maps are NaN but those of mixers. An error ends the run. Instead of `early`,
+  // on this machine; not by encoder–decoders.
+  std::function<Status(const Trace&, std::int64_t layer)> each_layer = {};
 };
 
 // Estimates what a run needs beside the loaded weights, from shapes and the machine's measured rate.

@@ -1,9 +1,12 @@
 #include "models/atlas/checkpoint_facts.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "core/base/atomic_file.h"
+#include "core/base/mapping_guard.h"
 #include "core/base/numbers.h"
 #include "core/base/sha256.h"
 #include "models/formats/json/json.h"
@@ -15,6 +18,7 @@ namespace locus::models::atlas {
 namespace {
 
 constexpr std::size_t kLongestRecord = std::size_t{64} << 20;
+constexpr std::size_t kHashedAtOnce = std::size_t{16} << 20;  // bytes of a file that are in memory
 
 std::optional<std::int64_t> step_in_record(const std::filesystem::path& folder) {
   const auto text = read_file(folder / "training.json", kLongestRecord);
@@ -48,7 +52,12 @@ Result<CheckpointFacts> facts_of(const std::filesystem::path& checkpoint) {
   Sha256 hash;
   for (const std::filesystem::path& file : source->files()) {
     LOCUS_TRY(const auto mapped, formats::MappedFile::open(file));
-    hash.add({reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size()});
+    for (std::span<const std::byte> rest = mapped->bytes(); !rest.empty();) {
+      const std::span<const std::byte> part = rest.first(std::min(rest.size(), kHashedAtOnce));
+      hash.add({reinterpret_cast<const char*>(part.data()), part.size()});
+      release_mapping(part);
+      rest = rest.subspan(part.size());
+    }
   }
   facts.sha256 = hash.finish();
   const std::filesystem::path normal = std::filesystem::absolute(checkpoint).lexically_normal();

@@ -92,14 +92,6 @@ double activation_of(const std::string& name, const analysis::CellMeans& means) 
                                : means.largest;
 }
 
-std::vector<std::int64_t> ids_of(const Trace& trace) {
-  std::vector<std::int64_t> ids;
-  for (const TokenInfo& token : trace.tokens()) {
-    ids.push_back(token.id);
-  }
-  return ids;
-}
-
 constexpr std::array<const char*, 3> kShares{"heads.place", "heads.word", "heads.both"};
 constexpr analysis::AddressingOptions kSplitQueries{.queries = 16, .cells = 1 << 16};  // of each window
 
@@ -305,93 +297,89 @@ void Measure::put(Kind kind, const std::string& statistic, std::int64_t layer, s
   }
 }
 
-Status Measure::measure_cells(const Trace& trace, Kind kind, std::vector<double>& numbers, Block& block,
-                              const StopToken& stop) {
+Status Measure::measure_cells(const Trace& trace, std::int64_t layer, Sample& sample) {
   if (!wants("profile") && !wants("heads") && !wants("sinks") && !wants("mean-map") && !finder_) {
     return {};
   }
   LOCUS_TRY(const TraceData* data, data_of(trace));
+  LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));
   const std::string& activation = options_.examples.activation;
-  std::optional<analysis::MarkedCells> marks;
-  if (finder_ && activation == "induction") {
-    marks = analysis::after_earlier_occurrences(ids_of(trace));
-  }
-  for (std::int64_t layer = 0; layer < model_.info().layers; ++layer) {
-    LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));
-    const auto map = places_.find({kind, {"mean-map", layer}});
-    const bool has_map = map != places_.end();
-    const auto add_map = [&](std::size_t head, std::span<const double> values) {
-      block.add_map(kind, *map->second, head, values);
-    };
-    LOCUS_TRY(const auto heads,
-              analysis::cell_means(*field, grid_of(field->mask(), has_map), add_map, stop, marks ? &*marks : nullptr));
-    const ValueNorms norms(data->layers[static_cast<std::size_t>(layer)], heads.size());
-    for (std::size_t head = 0; head < heads.size(); ++head) {
-      const analysis::CellMeans& means = heads[head];
-      const analysis::HeadStatistics& habits = means.statistics;
-      if (finder_ && activation != "content") {
-        activation_at(layer, head) = activation_of(activation, means);
-      }
-      const auto one = [&](const char* name, double value) {
-        put(kind, name, layer, head, std::span(&value, 1), numbers);
-      };
-      put(kind, "profile.weight", layer, head, means.weight, numbers);
-      put(kind, "profile.logit", layer, head, means.logit, numbers);
-      one("heads.entropy", habits.entropy);
-      one("heads.relative-entropy", habits.relative_entropy);
-      one("heads.distance", habits.mean_distance);
-      one("heads.previous", habits.previous_token);
-      one("heads.first", habits.first_token);
-      one("heads.self", habits.self);
-      one("heads.sink", habits.sink.weight);
-      one("heads.sink-first", habits.sink.key < 0 ? kNaN : habits.sink.key == 0 ? 1 : 0);
-      one("heads.bias-mean", means.bias_mean);
-      one("heads.bias-deviation", means.bias_deviation);
-      std::array<double, analysis::kSinkKeys> over{};
-      std::array<double, analysis::kSinkKeys> norm{};
-      for (std::size_t key = 0; key < over.size(); ++key) {
-        const double weight = means.sink_weight[key];
-        over[key] = std::isnan(weight) ? kNaN : weight > analysis::kSinkThreshold ? 1 : 0;
-        norm[key] = norms.at(head, key);
-      }
-      put(kind, "sinks.queries", layer, head, means.sink_share, numbers);
-      put(kind, "sinks.weight", layer, head, means.sink_weight, numbers);
-      put(kind, "sinks.windows", layer, head, over, numbers);
-      put(kind, "sinks.value-norm", layer, head, norm, numbers);
+  const auto map = places_.find({sample.kind, {"mean-map", layer}});
+  const bool has_map = map != places_.end();
+  const auto add_map = [&](std::size_t head, std::span<const double> values) {
+    sample.block.add_map(sample.kind, *map->second, head, values);
+  };
+  LOCUS_TRY(const auto heads, analysis::cell_means(*field, grid_of(field->mask(), has_map), add_map, sample.stop,
+                                                   sample.marks ? &*sample.marks : nullptr));
+  const ValueNorms norms(data->layers[static_cast<std::size_t>(layer)], heads.size());
+  for (std::size_t head = 0; head < heads.size(); ++head) {
+    const analysis::CellMeans& means = heads[head];
+    const analysis::HeadStatistics& habits = means.statistics;
+    if (finder_ && activation != "content") {
+      activation_at(layer, head) = activation_of(activation, means);
     }
+    const auto several = [&](const char* name, std::span<const double> values) {
+      put(sample.kind, name, layer, head, values, sample.numbers);
+    };
+    const auto one = [&](const char* name, double value) { several(name, std::span(&value, 1)); };
+    several("profile.weight", means.weight);
+    several("profile.logit", means.logit);
+    one("heads.entropy", habits.entropy);
+    one("heads.relative-entropy", habits.relative_entropy);
+    one("heads.distance", habits.mean_distance);
+    one("heads.previous", habits.previous_token);
+    one("heads.first", habits.first_token);
+    one("heads.self", habits.self);
+    one("heads.sink", habits.sink.weight);
+    one("heads.sink-first", habits.sink.key < 0 ? kNaN : habits.sink.key == 0 ? 1 : 0);
+    one("heads.bias-mean", means.bias_mean);
+    one("heads.bias-deviation", means.bias_deviation);
+    std::array<double, analysis::kSinkKeys> over{};
+    std::array<double, analysis::kSinkKeys> norm{};
+    for (std::size_t key = 0; key < over.size(); ++key) {
+      const double weight = means.sink_weight[key];
+      over[key] = std::isnan(weight) ? kNaN : weight > analysis::kSinkThreshold ? 1 : 0;
+      norm[key] = norms.at(head, key);
+    }
+    several("sinks.queries", means.sink_share);
+    several("sinks.weight", means.sink_weight);
+    several("sinks.windows", over);
+    several("sinks.value-norm", norm);
   }
   return {};
 }
 
-Status Measure::measure_addressing(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) {
+Status Measure::measure_addressing(const Trace& trace, std::int64_t layer, Sample& sample) {
   if (!addressed_) {
     return {};
   }
-  LOCUS_TRY(const auto layers, local::addressing(trace, kSplitQueries, stop, {}));
+  const auto layers = local::addressing(trace, kSplitQueries, sample.stop, {});
+  if (!layers.ok() && layers.error().code != ErrorCode::kUnsupported) {
+    return layers.error();
+  }
   const auto heads = static_cast<std::size_t>(model_.info().heads);
-  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
-    for (std::size_t head = 0; head < heads; ++head) {
-      const bool own = head < layers[layer].heads.size();  // layers that cannot be split have none
-      const analysis::Addressing shares =
-          own ? layers[layer].heads[head] : analysis::Addressing{.place = kNaN, .word = kNaN, .both = kNaN};
-      const std::array<double, kShares.size()> values{shares.place, shares.word, shares.both};
-      if (finder_ && options_.examples.activation == "content") {
-        activation_at(static_cast<std::int64_t>(layer), head) = shares.word;
-      }
-      for (std::size_t n = 0; n < kShares.size(); ++n) {
-        put(kind, kShares[n], static_cast<std::int64_t>(layer), head, std::span(&values[n], 1), numbers);
-      }
+  const std::vector<analysis::Addressing> own =
+      layers.ok() ? (*layers)[static_cast<std::size_t>(layer)].heads : std::vector<analysis::Addressing>();
+  for (std::size_t head = 0; head < heads; ++head) {
+    const analysis::Addressing shares =
+        head < own.size() ? own[head] : analysis::Addressing{.place = kNaN, .word = kNaN, .both = kNaN};
+    const std::array<double, kShares.size()> values{shares.place, shares.word, shares.both};
+    if (finder_ && options_.examples.activation == "content") {
+      activation_at(layer, head) = shares.word;
+    }
+    for (std::size_t n = 0; n < kShares.size(); ++n) {
+      put(sample.kind, kShares[n], layer, head, std::span(&values[n], 1), sample.numbers);
     }
   }
   return {};
 }
 
-Status Measure::measure_mixers(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) {
+Status Measure::measure_mixers(const Trace& trace, Sample& sample) {
   const auto mixers = mixing_.empty() ? nullptr : trace.side(Side::kMixer);
   for (const std::int64_t layer : mixing_) {
     LOCUS_TRY(const attention::ScoreField* field, scores_of(*mixers, layer));
-    LOCUS_TRY(const auto heads, analysis::cell_means(*field, grid_of(field->mask(), false), nullptr, stop));
-    const Result<Field> lives = mixers->state_numbers(layer, StateNumber::kHalfLife, stop);
+    LOCUS_TRY(const auto heads, analysis::cell_means(*field, grid_of(field->mask(), false), nullptr, sample.stop));
+    const Result<Field> lives = mixers->state_numbers(layer, StateNumber::kHalfLife, sample.stop);
     if (!lives.ok() && lives.error().code != ErrorCode::kUnsupported) {  // what does not decay has none
       return lives.error();
     }
@@ -401,10 +389,10 @@ Status Measure::measure_mixers(const Trace& trace, Kind kind, std::vector<double
       const analysis::CellMeans means = own ? heads[at] : analysis::CellMeans{};
       const auto one = [&](const char* name, double value) {
         const double shown = own ? value : kNaN;
-        put(kind, std::string(name).insert(0, "mixer.heads."), layer, at, std::span(&shown, 1), numbers);
+        put(sample.kind, std::string(name).insert(0, "mixer.heads."), layer, at, std::span(&shown, 1), sample.numbers);
       };
       const std::vector<double> nothing(own ? 0 : heads.front().weight.size(), kNaN);
-      put(kind, "mixer.profile.weight", layer, at, own ? means.weight : nothing, numbers);
+      put(sample.kind, "mixer.profile.weight", layer, at, own ? means.weight : nothing, sample.numbers);
       one("entropy", means.statistics.entropy);
       one("relative-entropy", means.statistics.relative_entropy);
       one("distance", means.statistics.mean_distance);
@@ -417,38 +405,35 @@ Status Measure::measure_mixers(const Trace& trace, Kind kind, std::vector<double
   return {};
 }
 
-Status Measure::measure_pairs(const Trace& trace, Kind kind, std::vector<double>& numbers,
-                              const StopToken& stop) const {
+Status Measure::measure_pairs(const Trace& trace, std::int64_t layer, Sample& sample) const {
+  const std::optional<analysis::PairList>& pairs = pairs_[static_cast<std::size_t>(layer)];
+  if (!pairs) {
+    return {};
+  }
   LOCUS_TRY(const TraceData* data, data_of(trace));
-  for (std::size_t n = 0; n < pairs_.size(); ++n) {
-    if (!pairs_[n]) {
-      continue;
-    }
-    const auto layer = static_cast<std::int64_t>(n);
-    LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));
-    LOCUS_TRY(const analysis::PairEnergies energies,
-              analysis::pair_energies({*data->layers[n].computed, field->mask()}, stop));
-    for (const auto& [name, norm] : kPairNorms) {
-      const Field& energy = energies[static_cast<std::size_t>(norm)];
-      const std::vector<double> values(energy.values.begin(), energy.values.end());
-      put(kind, name, layer, 0, values, numbers);
-    }
-    const Field& energy = energies[static_cast<std::size_t>(analysis::PairNorm::kProduct)];
-    for (std::int64_t head = 0; head < energy.rows; ++head) {
-      const analysis::PairQuarters quarters = analysis::pair_quarters(*pairs_[n], energy, head);
-      put(kind, "pairs.fastest", layer, static_cast<std::size_t>(head), std::span(&quarters.fastest, 1), numbers);
-      put(kind, "pairs.slowest", layer, static_cast<std::size_t>(head), std::span(&quarters.slowest, 1), numbers);
-    }
+  LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));
+  const attention::ComputedScores& scores = *data->layers[static_cast<std::size_t>(layer)].computed;
+  LOCUS_TRY(const analysis::PairEnergies energies, analysis::pair_energies({scores, field->mask()}, sample.stop));
+  for (const auto& [name, norm] : kPairNorms) {
+    const Field& energy = energies[static_cast<std::size_t>(norm)];
+    const std::vector<double> values(energy.values.begin(), energy.values.end());
+    put(sample.kind, name, layer, 0, values, sample.numbers);
+  }
+  const Field& energy = energies[static_cast<std::size_t>(analysis::PairNorm::kProduct)];
+  for (std::int64_t head = 0; head < energy.rows; ++head) {
+    const analysis::PairQuarters quarters = analysis::pair_quarters(*pairs, energy, head);
+    const auto at = static_cast<std::size_t>(head);
+    put(sample.kind, "pairs.fastest", layer, at, std::span(&quarters.fastest, 1), sample.numbers);
+    put(sample.kind, "pairs.slowest", layer, at, std::span(&quarters.slowest, 1), sample.numbers);
   }
   return {};
 }
 
-Status Measure::measure_loss(const Trace& trace, const Window& window, Kind kind, std::vector<double>& numbers,
-                             const StopToken& stop) const {
+Status Measure::measure_loss(const Trace& trace, Sample& sample) const {
   if (wants("loss")) {
-    const std::vector<std::int64_t> next(window.ids.begin() + 1, window.ids.end());
-    LOCUS_TRY(const std::vector<double> nats, next_token_losses(model_, trace, 0, next, "loss", stop));
-    put(kind, "loss", kAtlasOfModel, 0, nats, numbers);
+    const std::vector<std::int64_t> next(sample.window.ids.begin() + 1, sample.window.ids.end());
+    LOCUS_TRY(const std::vector<double> nats, next_token_losses(model_, trace, 0, next, "loss", sample.stop));
+    put(sample.kind, "loss", kAtlasOfModel, 0, nats, sample.numbers);
   }
   return {};
 }
@@ -485,7 +470,7 @@ Status Measure::add_repeats(std::int64_t index, Block& block, const StopToken& s
   return {};
 }
 
-void Measure::put_activations(Kind kind, std::vector<double>& numbers) const {
+void Measure::put_activations(Sample& sample) const {
   const std::int64_t heads = model_.info().heads;
   for (std::size_t n = 0; n < activations_.size(); ++n) {
     const double activation = activations_[n];
@@ -498,63 +483,57 @@ void Measure::put_activations(Kind kind, std::vector<double>& numbers) const {
     }
     const std::int64_t layer = static_cast<std::int64_t>(n) / heads;
     const std::size_t head = n % static_cast<std::size_t>(heads);
-    put(kind, "examples.activation", layer, head, std::span(&activation, 1), numbers);
-    put(kind, "examples.histogram", layer, head, bins, numbers);
+    put(sample.kind, "examples.activation", layer, head, std::span(&activation, 1), sample.numbers);
+    put(sample.kind, "examples.histogram", layer, head, bins, sample.numbers);
   }
 }
 
-Status Measure::add_examples(const Trace& trace, const Window& window, std::int64_t index, Block& block,
-                             const StopToken& stop) {
-  const std::int64_t heads = model_.info().heads;
-  bool told = false;
-  for (std::int64_t n = 0; n < std::ssize(activations_); ++n) {
-    const double activation = activations_[static_cast<std::size_t>(n)];
-    if (!finder_->may_stay(n / heads, n % heads, index, activation)) {
+Status Measure::add_examples(const Trace& trace, std::int64_t layer, Sample& sample) {
+  for (std::int64_t head = 0; finder_ && sample.kind == Kind::kWindow && head < model_.info().heads; ++head) {
+    const double activation = activation_at(layer, static_cast<std::size_t>(head));
+    if (!finder_->may_stay(layer, head, sample.index, activation)) {
       continue;
     }
-    LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, n / heads));
+    LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));
     LOCUS_TRY(const std::vector<analysis::SparseCell> cells,
-              analysis::largest_weights(*field, n % heads, kExampleKeys, static_cast<float>(kExampleFloor), stop));
-    if (!told) {
-      write_window(index, window.ids, block.examples());
-      told = true;
+              analysis::largest_weights(*field, head, kExampleKeys, static_cast<float>(kExampleFloor), sample.stop));
+    if (!sample.has_examples) {
+      write_window(sample.index, sample.window.ids, sample.block.examples());
+      sample.has_examples = true;
     }
-    write_example(n / heads, n % heads, index, activation, cells, options_.length, block.examples());
+    write_example(layer, head, sample.index, activation, cells, options_.length, sample.block.examples());
   }
   return {};
 }
 
-Status Measure::measure(const Trace& trace, const Window& window, Kind kind, std::vector<double>& numbers, Block& block,
-                        const StopToken& stop) {
-  numbers.assign(slots_.replicated(kind), 0);
+Status Measure::measure_layer(const Trace& trace, std::int64_t layer, Sample& sample) {
+  LOCUS_CHECK(measure_cells(trace, layer, sample));
+  LOCUS_CHECK(measure_addressing(trace, layer, sample));
+  LOCUS_CHECK(measure_pairs(trace, layer, sample));
+  return add_examples(trace, layer, sample);
+}
+
+Status Measure::add_window(const Window& window, Kind kind, std::int64_t index, Block& block, const StopToken& stop) {
+  Sample sample{window, kind, index, block, stop};
+  sample.numbers.assign(slots_.replicated(kind), 0);
+  if (finder_ && options_.examples.activation == "induction") {
+    sample.marks = analysis::after_earlier_occurrences(window.ids);
+  }
   activations_.assign(finder_ ? static_cast<std::size_t>(model_.info().layers * model_.info().heads) : 0, kNaN);
-  LOCUS_CHECK(measure_cells(trace, kind, numbers, block, stop));
-  LOCUS_CHECK(measure_addressing(trace, kind, numbers, stop));
-  LOCUS_CHECK(measure_mixers(trace, kind, numbers, stop));
-  LOCUS_CHECK(measure_pairs(trace, kind, numbers, stop));
-  LOCUS_CHECK(measure_loss(trace, window, kind, numbers, stop));
-  put_activations(kind, numbers);
-  return {};
-}
-
-// The trace is gone when it returns: it is the largest part of an atlas's memory beside the sums.
-Status Measure::add_window(const Window& window, Kind kind, std::int64_t index, const RunOptions& options, Block& block,
-                           const StopToken& stop) {
-  std::vector<double> numbers;
+  RunOptions options{.keep = {}, .before_head = wants("loss"), .continuable = wants("sinks")};
+  options.each_layer = [&](const Trace& trace, std::int64_t layer) { return measure_layer(trace, layer, sample); };
   LOCUS_TRY(const TracePointer trace, model_.run({.ids = window.ids}, options, stop));
-  LOCUS_CHECK(measure(*trace, window, kind, numbers, block, stop));
-  if (kind == Kind::kWindow) {
-    LOCUS_CHECK(add_examples(*trace, window, index, block, stop));
-  }
-  block.add(kind, index, numbers);
+  LOCUS_CHECK(measure_mixers(*trace, sample));
+  LOCUS_CHECK(measure_loss(*trace, sample));
+  put_activations(sample);
+  block.add(kind, index, sample.numbers);
   return {};
 }
 
 Status Measure::add(const Windows& windows, std::int64_t index, Block& block, const StopToken& stop) {
   return guarded([&]() -> Status {
     LOCUS_TRY(const Window window, windows.at(index));
-    const RunOptions options{.keep = {}, .before_head = wants("loss"), .continuable = wants("sinks")};
-    LOCUS_CHECK(add_window(window, Kind::kWindow, index, options, block, stop));
+    LOCUS_CHECK(add_window(window, Kind::kWindow, index, block, stop));
     if (!slots_.of(Kind::kNeedles).empty() && Needles::with_window(index, windows.options().windows)) {
       LOCUS_CHECK(needles_.add(index, slots_, block, stop));
     }
@@ -562,7 +541,7 @@ Status Measure::add(const Windows& windows, std::int64_t index, Block& block, co
       return {};
     }
     if (!slots_.of(Kind::kShuffledWindow).empty()) {
-      LOCUS_CHECK(add_window(windows.shuffled(window, index), Kind::kShuffledWindow, index, options, block, stop));
+      LOCUS_CHECK(add_window(windows.shuffled(window, index), Kind::kShuffledWindow, index, block, stop));
     }
     return slots_.of(Kind::kRepeats).empty() ? Status() : add_repeats(index, block, stop);
   });

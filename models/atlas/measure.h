@@ -52,34 +52,44 @@ class Measure {
   static std::int64_t shuffle_every(std::int64_t windows);
 
  private:
+  // A window whose numbers are being measured.
+  struct Sample {
+    const Window& window;
+    Kind kind = Kind::kWindow;
+    std::int64_t index = 0;
+    Block& block;  // maps and examples are added to it directly
+    const StopToken& stop;
+    std::vector<double> numbers = {};                 // of the other statistics
+    std::optional<analysis::MarkedCells> marks = {};  // cells of the activation `induction`
+    bool has_examples = false;
+  };
+
   bool wants(const std::string& name) const;
   void plan_windows(Kind kind);
   void plan_repeats(Kind kind);
-  // Maps are added to `block` directly, other statistics to `numbers`.
-  Status measure_cells(const Trace& trace, Kind kind, std::vector<double>& numbers, Block& block,
-                       const StopToken& stop);
-  Status measure_loss(const Trace& trace, const Window& window, Kind kind, std::vector<double>& numbers,
-                      const StopToken& stop) const;
-  Status add_repeats(std::int64_t index, Block& block, const StopToken& stop) const;
   void put(Kind kind, const std::string& statistic, std::int64_t layer, std::size_t head,
            std::span<const double> values, std::vector<double>& numbers) const;
+  // Runs a text and adds all its numbers; layers are measured one after the other, as the run computes them.
+  Status add_window(const Window& window, Kind kind, std::int64_t index, Block& block, const StopToken& stop);
+  Status add_repeats(std::int64_t index, Block& block, const StopToken& stop) const;
+
+  // Of one layer, from a trace that has it.
+  Status measure_layer(const Trace& trace, std::int64_t layer, Sample& sample);
+  Status measure_cells(const Trace& trace, std::int64_t layer, Sample& sample);
+  Status measure_addressing(const Trace& trace, std::int64_t layer, Sample& sample);
+  Status measure_pairs(const Trace& trace, std::int64_t layer, Sample& sample) const;
+  // What may stay of this window for the heads of a layer, from their activations.
+  Status add_examples(const Trace& trace, std::int64_t layer, Sample& sample);
+
+  // Of the whole run.
+  Status measure_loss(const Trace& trace, Sample& sample) const;
   // The layers that mix without a soft-max, on the side of the mixers.
-  Status measure_mixers(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop);
-  Status measure_addressing(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop);
-  // From activations_, which the others leave: its statistics; and what may stay of this window.
-  void put_activations(Kind kind, std::vector<double>& numbers) const;
-  Status add_examples(const Trace& trace, const Window& window, std::int64_t index, Block& block,
-                      const StopToken& stop);
-  // All numbers of one run.
-  Status measure(const Trace& trace, const Window& window, Kind kind, std::vector<double>& numbers, Block& block,
-                 const StopToken& stop);
-  // Runs a text and adds all its numbers.
-  Status add_window(const Window& window, Kind kind, std::int64_t index, const RunOptions& options, Block& block,
-                    const StopToken& stop);
+  Status measure_mixers(const Trace& trace, Sample& sample);
+  // From activations_, which the layers leave: its statistics.
+  void put_activations(Sample& sample) const;
   double& activation_at(std::int64_t layer, std::size_t head) {
     return activations_[static_cast<std::size_t>(layer * model_.info().heads) + head];
   }
-  Status measure_pairs(const Trace& trace, Kind kind, std::vector<double>& numbers, const StopToken& stop) const;
   const analysis::CellGrid& grid_of(const attention::Mask& mask, bool map);
   MapCells cells_of(const attention::Mask& mask);
 

@@ -152,10 +152,13 @@ Result<NeedleText> Needles::text(std::int64_t index, double depth, std::int64_t 
 
 Status Needles::measure(const NeedleText& text, Kind kind, std::size_t cell, const Slots& slots,
                         std::vector<double>& numbers, const StopToken& stop) const {
-  const at::NoGradGuard no_grad;
-  LOCUS_TRY(const TracePointer trace, model_->run({.ids = text.ids}, {.keep = {}, .before_head = true}, stop));
   const auto count = static_cast<double>(text.queries.size());
   const Range queries{text.queries.front(), text.queries.back() + 1};
+  RunOptions options{.keep = {}, .before_head = true};
+  options.each_layer = [&](const Trace& trace, std::int64_t layer) {
+    return measure_heads(trace, layer, text, kind, cell, slots, numbers, stop);
+  };
+  LOCUS_TRY(const TracePointer trace, model_->run({.ids = text.ids}, options, stop));
   const auto first = text.ids.begin() + queries.begin + 1;
   const std::vector<std::int64_t> next(first, first + queries.size());
   LOCUS_TRY(const OutputSums sums, next_token_sums(*model_, *trace, queries.begin, next, "retrieval", stop));
@@ -168,35 +171,38 @@ Status Needles::measure(const NeedleText& text, Kind kind, std::size_t cell, con
   }
   put(slots, kind, "retrieval.answer", kAtlasOfModel, cell, all ? 1 : 0, numbers);
   put(slots, kind, "retrieval.loss", kAtlasOfModel, cell, nats / count, numbers);
+  return {};
+}
+
+Status Needles::measure_heads(const Trace& trace, std::int64_t layer, const NeedleText& text, Kind kind,
+                              std::size_t cell, const Slots& slots, std::vector<double>& numbers,
+                              const StopToken& stop) const {
+  const auto count = static_cast<double>(text.queries.size());
   const std::size_t cells = depths_.size() * lengths_.size();
-  for (std::int64_t layer = 0; layer < model_->info().layers; ++layer) {
-    LOCUS_TRY(const attention::ScoreField* field, scores_of(*trace, layer));
-    for (std::int64_t head = 0; head < model_->info().heads; ++head) {
-      LOCUS_TRY(const Field map, field->map({attention::Quantity::kWeight, head, queries, {}}, stop));
-      double score = 0;
-      double weight = 0;
-      std::array<double, 4> spans{};  // begin, needle, local, rest
-      for (std::size_t n = 0; n < text.queries.size(); ++n) {
-        const std::int64_t row = text.queries[n] - queries.begin;
-        const auto on_token = static_cast<double>(map.at(row, text.copied[n]));
-        weight += on_token / count;
-        score += on_token > kHalf ? 1 / count : 0;
-        for (std::int64_t key = 0; key <= text.queries[n]; ++key) {
-          const std::size_t span = key == 0                         ? 0
-                                   : text.needle.contains(key)      ? 1
-                                   : key > text.queries[n] - kLocal ? 2
-                                                                    : 3;
-          spans[span] += static_cast<double>(map.at(row, key)) / count;
-        }
+  const Range queries{text.queries.front(), text.queries.back() + 1};
+  LOCUS_TRY(const attention::ScoreField* field, scores_of(trace, layer));
+  for (std::int64_t head = 0; head < model_->info().heads; ++head) {
+    LOCUS_TRY(const Field map, field->map({attention::Quantity::kWeight, head, queries, {}}, stop));
+    double score = 0;
+    double weight = 0;
+    std::array<double, 4> spans{};  // begin, needle, local, rest
+    for (std::size_t n = 0; n < text.queries.size(); ++n) {
+      const std::int64_t row = text.queries[n] - queries.begin;
+      const auto on_token = static_cast<double>(map.at(row, text.copied[n]));
+      weight += on_token / count;
+      score += on_token > kHalf ? 1 / count : 0;
+      for (std::int64_t key = 0; key <= text.queries[n]; ++key) {
+        const std::size_t span = key == 0 ? 0 : text.needle.contains(key) ? 1 : key > text.queries[n] - kLocal ? 2 : 3;
+        spans[span] += static_cast<double>(map.at(row, key)) / count;
       }
-      const std::size_t entry = static_cast<std::size_t>(head) * cells + cell;
-      put(slots, kind, "retrieval.score", layer, entry, score, numbers);
-      put(slots, kind, "retrieval.weight", layer, entry, weight, numbers);
-      put(slots, kind, "spans.begin", layer, entry, spans[0], numbers);
-      put(slots, kind, "spans.needle", layer, entry, spans[1], numbers);
-      put(slots, kind, "spans.local", layer, entry, spans[2], numbers);
-      put(slots, kind, "spans.rest", layer, entry, spans[3], numbers);
     }
+    const std::size_t entry = static_cast<std::size_t>(head) * cells + cell;
+    put(slots, kind, "retrieval.score", layer, entry, score, numbers);
+    put(slots, kind, "retrieval.weight", layer, entry, weight, numbers);
+    put(slots, kind, "spans.begin", layer, entry, spans[0], numbers);
+    put(slots, kind, "spans.needle", layer, entry, spans[1], numbers);
+    put(slots, kind, "spans.local", layer, entry, spans[2], numbers);
+    put(slots, kind, "spans.rest", layer, entry, spans[3], numbers);
   }
   return {};
 }

@@ -53,6 +53,9 @@ class Needles {
   Result<std::vector<std::int64_t>> plain(const std::string& text) const;
   Status measure(const NeedleText& text, Kind kind, std::size_t cell, const Slots& slots, std::vector<double>& numbers,
                  const StopToken& stop) const;
+  // Of one layer, from a trace that has it.
+  Status measure_heads(const Trace& trace, std::int64_t layer, const NeedleText& text, Kind kind, std::size_t cell,
+                       const Slots& slots, std::vector<double>& numbers, const StopToken& stop) const;
 
   const Model* model_;
   const Windows* windows_;

@@ -84,6 +84,9 @@ Result<std::shared_ptr<const Trace>> Runner::run(const Input& input, const RunOp
     RunOptions options = asked;
     options.all_logits = asked.all_logits || parts_.sentence;  // the vector is made of the states of all tokens
     const at::NoGradGuard no_grad;
+    if (options.each_layer && parts_.encoder) {
+      return unsupported("layers one at a time: not of an encoder-decoder", parts_.info.name);
+    }
     LOCUS_TRY(PreparedInput prepared, prepare(input));
     const Estimator estimator(checkpoint_);
     LOCUS_CHECK(estimator.check_memory(prepared.longest(), options, prepared.vision.get()));
@@ -106,7 +109,7 @@ Result<std::shared_ptr<const Trace>> Runner::run(const Input& input, const RunOp
     LOCUS_CHECK(observe_images(prepared, wanted, observed, time_ms));
     wanted.progress = part(encoded, 1);
     const TraceMaker traces(checkpoint_, edits_);
-    traces.tell_early(prepared, options, wanted);
+    traces.tell_layers(prepared, options, wanted);
     const std::optional<transformer::ReusedTokens> tokens = reused_tokens_of(options.reuse, *model, prepared.batch);
     wanted.reused_tokens = tokens ? &*tokens : nullptr;
     const std::optional<transformer::ReusedLayers> layers =
@@ -114,7 +117,7 @@ Result<std::shared_ptr<const Trace>> Runner::run(const Input& input, const RunOp
     wanted.reused_layers = layers ? &*layers : nullptr;
     wanted.before_head = options.before_head && model->spec().head && !model->spec().is_image();
     LOCUS_TRY(observed.own, observe(*model, prepared.batch, wanted, time_ms));
-    return traces.trace_of(std::move(prepared), observed, time_ms);
+    return traces.trace_of(std::move(prepared), observed, time_ms, !options.each_layer);
   });
 }
 

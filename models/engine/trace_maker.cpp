@@ -58,7 +58,7 @@ std::function<std::string(std::int64_t)> label_of(std::shared_ptr<const text::To
 }  // namespace
 
 TraceData TraceMaker::trace_data(const transformer::Transformer& model, PreparedInput prepared,
-                                 const transformer::Observation& observation, std::int64_t layers) const {
+                                 const transformer::Observation& observation, std::int64_t layers, Range kept) const {
   TraceData data;
   data.tokens = std::move(prepared.tokens);
   data.grid = prepared.grid;
@@ -90,8 +90,12 @@ TraceData TraceMaker::trace_data(const transformer::Transformer& model, Prepared
     }
   }
   data.rows = observation.rows;
+  TraceLayer forgotten;
+  forgotten.scores = no_scores(model.spec().first().attention.heads, prepared.batch.positions.size());
   for (std::int64_t n = 0; n < layers; ++n) {
-    data.layers.push_back(trace_layer(observation.layers[static_cast<std::size_t>(n)], n, model, prepared.batch));
+    data.layers.push_back(kept.contains(n)
+                              ? trace_layer(observation.layers[static_cast<std::size_t>(n)], n, model, prepared.batch)
+                              : forgotten);
   }
   data.label = label_of(parts_.tokenizer_of(model), parts_.labels, parts_.info.image);
   return data;
@@ -99,7 +103,8 @@ TraceData TraceMaker::trace_data(const transformer::Transformer& model, Prepared
 
 std::shared_ptr<const RecordedTrace> TraceMaker::encoder_trace(PreparedInput prepared,
                                                                const transformer::Observation& observation) const {
-  TraceData data = trace_data(*parts_.encoder, std::move(prepared), observation, parts_.encoder->spec().depth());
+  const std::int64_t depth = parts_.encoder->spec().depth();
+  TraceData data = trace_data(*parts_.encoder, std::move(prepared), observation, depth, {0, depth});
   data.model = encoder_info(parts_.info, *parts_.encoder);
   return std::make_shared<const RecordedTrace>(std::move(data));
 }
@@ -169,16 +174,16 @@ std::shared_ptr<const RecordedTrace> TraceMaker::vision_trace(const TextImages& 
   return trace;
 }
 
-std::shared_ptr<const Trace> TraceMaker::trace_of(PreparedInput prepared, const Observed& observed,
-                                                  double time_ms) const {
+std::shared_ptr<const Trace> TraceMaker::trace_of(PreparedInput prepared, const Observed& observed, double time_ms,
+                                                  bool scores) const {
   const std::shared_ptr<PreparedInput> read = std::move(prepared.encoder);
   const std::shared_ptr<const TextImages> pictures = std::move(prepared.vision);
   ModelInfo info = parts_.info;
   info.warnings.insert(info.warnings.end(), checkpoint_.value_warnings().begin(), checkpoint_.value_warnings().end());
   info.warnings.insert(info.warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
   add_warnings(edits_, parts_.info, prepared.batch.edits.get(), info.warnings);
-  TraceData data =
-      trace_data(*parts_.transformer, std::move(prepared), observed.own, parts_.transformer->spec().depth());
+  const std::int64_t depth = parts_.transformer->spec().depth();
+  TraceData data = trace_data(*parts_.transformer, std::move(prepared), observed.own, depth, {0, scores ? depth : 0});
   data.model = std::move(info);
   data.time_ms = time_ms;
   if (parts_.sentence && data.hidden.defined() &&
@@ -204,26 +209,36 @@ std::shared_ptr<const Trace> TraceMaker::trace_of(PreparedInput prepared, const 
   return std::make_shared<RecordedTrace>(std::move(data));
 }
 
-void TraceMaker::tell_early(const PreparedInput& prepared, const RunOptions& options,
-                            transformer::ObserveOptions& wanted) const {
+void TraceMaker::tell_layers(const PreparedInput& prepared, const RunOptions& options,
+                             transformer::ObserveOptions& wanted) const {
   using Clock = std::chrono::steady_clock;
-  if (!options.early || parts_.encoder) {
+  const transformer::Transformer& model = *parts_.transformer;
+  if (parts_.encoder || (!options.early && !options.each_layer)) {
     return;
   }
-  wanted.layer_done = [this, &prepared, &options, last = Clock::time_point()](const transformer::Observation& seen,
-                                                                              std::int64_t layer) mutable {
+  if (options.each_layer) {
+    wanted.keep_layers = false;
+    wanted.layer_done = [this, &model, &prepared, &options](const transformer::Observation& seen, std::int64_t layer) {
+      TraceData data = trace_data(model, prepared, seen, model.spec().depth(), {layer, layer + 1});
+      data.model = parts_.info;
+      return options.each_layer(RecordedTrace(std::move(data)), layer);
+    };
+    return;
+  }
+  wanted.layer_done = [this, &model, &prepared, &options, last = Clock::time_point()](
+                          const transformer::Observation& seen, std::int64_t layer) mutable {
     const std::chrono::duration<double, std::milli> since = Clock::now() - last;
-    const std::int64_t depth = parts_.transformer->spec().depth();
-    if (layer + 1 >= depth || since.count() < options.early_ms) {
-      return;
+    if (layer + 1 >= model.spec().depth() || since.count() < options.early_ms) {
+      return Status();
     }
-    TraceData data = trace_data(*parts_.transformer, prepared, seen, layer + 1);
+    TraceData data = trace_data(model, prepared, seen, layer + 1, {0, layer + 1});
     data.model = first_layers(parts_.info, layer + 1);
-    if (parts_.transformer->spec().has_mixers()) {
+    if (model.spec().has_mixers()) {
       data.mixer = mixer_trace(data, seen);
     }
     options.early(std::make_shared<const RecordedTrace>(std::move(data)));
     last = Clock::now();
+    return Status();
   };
 }
 

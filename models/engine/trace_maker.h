@@ -26,14 +26,17 @@ class TraceMaker {
   TraceMaker(const Checkpoint& checkpoint, const Edits& edits)
       : checkpoint_(checkpoint), parts_(checkpoint.parts()), edits_(edits) {}
 
-  std::shared_ptr<const Trace> trace_of(PreparedInput prepared, const Observed& observed, double time_ms) const;
-  // Lets a run give options.early traces of the layers that are done; `prepared` and `options` must outlive it.
-  void tell_early(const PreparedInput& prepared, const RunOptions& options, transformer::ObserveOptions& wanted) const;
+  // `scores`: with the layers' scores.
+  std::shared_ptr<const Trace> trace_of(PreparedInput prepared, const Observed& observed, double time_ms,
+                                        bool scores = true) const;
+  // Lets a run give options.each_layer each layer, or options.early traces of the layers that are done; `prepared` and
+  // `options` must outlive it.
+  void tell_layers(const PreparedInput& prepared, const RunOptions& options, transformer::ObserveOptions& wanted) const;
 
  private:
-  // The trace of the first `layers` layers.
+  // The trace of the first `layers` layers, of which those in `kept` have what they were computed from.
   TraceData trace_data(const transformer::Transformer& model, PreparedInput prepared,
-                       const transformer::Observation& observation, std::int64_t layers) const;
+                       const transformer::Observation& observation, std::int64_t layers, Range kept) const;
   std::shared_ptr<const RecordedTrace> encoder_trace(PreparedInput prepared,
                                                      const transformer::Observation& observation) const;
   std::shared_ptr<const RecordedTrace> cross_trace(const TraceData& decoder, const PreparedInput& read,

@@ -502,7 +502,12 @@ Result<Observation> Transformer::observe(const Batch& batch, const ObserveOption
     LOCUS_CHECK(check_sums(name, record.log_sum_exp, rows.begin));
     LOCUS_CHECK(check_numbers(name, x, rows.begin + (n + 1 == depth ? left.begin : 0)));
     if (options.layer_done && !continued) {
-      options.layer_done(observation, n);
+      LOCUS_CHECK(options.layer_done(observation, n));
+    }
+    if (!options.keep_layers) {
+      std::shared_ptr<const mixers::ImpliedMap> implied = std::move(record.implied);
+      record = {};
+      record.implied = std::move(implied);
     }
   }
   observation.stream = options.writes || options.before_head ? x : at::Tensor();

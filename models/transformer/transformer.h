@@ -102,8 +102,10 @@ struct ObserveOptions {
   StopToken stop = {};
   Progress progress = {};            // fraction of the work done, within layers too
   std::function<void()> pause = {};  // called between parts of the run, to let its thread do other work
-  // Called after each layer, when everything kept of it is in `seen`. Not called in a run that continues another.
-  std::function<void(const Observation& seen, std::int64_t layer)> layer_done = {};
+  // Called after each layer, when everything kept of it is in `seen`; an error ends the run. Not called in a run that
+  // continues another.
+  std::function<Status(const Observation& seen, std::int64_t layer)> layer_done = {};
+  bool keep_layers = true;  // false: of a layer's record the implied map alone is kept, once layer_done has returned
 };
 
 struct Observation {

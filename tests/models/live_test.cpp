@@ -523,5 +523,53 @@ TEST(Live, ALongRunTellsItsLayersAsTheyAreDone) {
   }
 }
 
+// A run that gives its layers away has their maps, one layer at a time, and keeps none.
+TEST(Live, ARunGivesEachLayerWhenItIsDone) {
+  for (const char* encoding : {"rope", "cope", "tape"}) {
+    const auto model = model_of(spec_of({encoding, {}}));
+    const Input input{.ids = Ids{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}};
+    const TracePointer whole = model->run(input, {}, {}, {}).value();
+    RunOptions options;
+    std::vector<std::int64_t> given;
+    options.each_layer = [&](const models::Trace& trace, std::int64_t layer) -> Status {
+      given.push_back(layer);
+      EXPECT_EQ(trace.model().layers, whole->model().layers);
+      for (std::int64_t n = 0; n < whole->model().layers; ++n) {
+        models::MapRequest request;
+        request.layer = n;
+        const auto map = trace.map(request);
+        EXPECT_TRUE(map.ok()) << encoding << " " << n;
+        if (map.ok() && n == layer) {
+          EXPECT_EQ(map->values, whole->map(request)->values) << encoding << " " << n;
+        } else if (map.ok()) {
+          EXPECT_TRUE(std::isnan(map->values.front())) << encoding << " " << n << " of layer " << layer;
+        }
+      }
+      return {};
+    };
+    const auto run = model->run(input, options, {}, {});
+    ASSERT_TRUE(run.ok()) << run.error().describe();
+    ASSERT_EQ(std::ssize(given), whole->model().layers);
+    EXPECT_TRUE(std::is_sorted(given.begin(), given.end()));
+    EXPECT_EQ((*run)->top(1).front().id, whole->top(1).front().id);
+    EXPECT_TRUE(std::isnan((*run)->map({})->values.front()));
+    options.each_layer = [](const models::Trace&, std::int64_t layer) {
+      return layer == 1 ? Status(bad_input("enough")) : Status();
+    };
+    const auto ended = model->run(input, options, {}, {});
+    ASSERT_FALSE(ended.ok());
+    EXPECT_EQ(ended.error().code, ErrorCode::kBadInput);
+    EXPECT_EQ(ended.error().message, "enough");
+  }
+  // What it needs does not grow with the layers.
+  transformer::Spec spec = spec_of({"rope", {}});
+  RunOptions options;
+  options.each_layer = [](const models::Trace&, std::int64_t) { return Status(); };
+  spec.repeat(spec.first(), 4);
+  const double four = model_of(spec)->estimate(10'000, options).memory_mb;
+  spec.repeat(spec.first(), 40);
+  EXPECT_NEAR(model_of(spec)->estimate(10'000, options).memory_mb, four, 1e-9);
+}
+
 }  // namespace
 }  // namespace locus

@@ -29,6 +29,9 @@ Result<std::vector<models::TokenInfo>> RemoteModel::tokenize(const models::Input
 
 Result<std::shared_ptr<const Trace>> RemoteModel::run(const models::Input& input, const models::RunOptions& options,
                                                       StopToken stop, const Progress& progress) const {
+  if (options.before_head || options.each_layer) {
+    return unsupported("a run whose layers or predictions are read while it lasts: on that machine alone", info().name);
+  }
   models::RunOptions wanted = options;
   if (options.early) {
     wanted.early = [&](const std::shared_ptr<const Trace>& trace) {

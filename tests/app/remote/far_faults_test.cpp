@@ -214,6 +214,21 @@ TEST_F(FarFaults, TilesOfAnEarlierRunAreAnsweredWithinARun) {
   EXPECT_GT(early, 0);
 }
 
+TEST_F(FarFaults, LayersAreGivenOnTheirOwnMachineAlone) {
+  const test::FarMachine machine;
+  const auto model = models::open(text_rope());
+  ASSERT_TRUE(model.ok()) << model.error().describe();
+  models::RunOptions each;
+  each.each_layer = [](const models::Trace&, std::int64_t) { return Status(); };
+  models::RunOptions before;
+  before.before_head = true;
+  for (const models::RunOptions& options : {each, before}) {
+    const auto run = (*model)->run(long_input(50), options);
+    ASSERT_FALSE(run.ok());
+    EXPECT_EQ(run.error().code, ErrorCode::kUnsupported);
+  }
+}
+
 TEST_F(FarFaults, WhatNoServerSaysIsOneLine) {
   const std::vector<std::pair<std::string, std::string>> lines = {
       {"", "the connection ended"},
