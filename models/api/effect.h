@@ -48,7 +48,7 @@ struct EffectOnTrace : EffectNumbers {
 // Runs the trace's input again, unedited and with the model's edits (of none the effect is 0), which takes over the
 // layers below the lowest edited one. The unedited run of the last input is kept with the checkpoint where its states
 // take at most 128 MiB: further edits of the same input run it no more. Errors: those of run();
-// kUnsupported for models without a head and for traces of files; kTooLarge where logits of every token do not fit.
+// kUnsupported for models without a head and for traces of files.
 Result<EffectOnTrace> effect_on(const Model& model, const Trace& trace, StopToken stop = {},
                                 const Progress& progress = {});
 

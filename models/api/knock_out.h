@@ -60,7 +60,7 @@ struct KnockOutOptions {
 // The effects on the run that `trace` is of, with the model's own edits; each head's run takes over the layers below
 // it. Errors: kUnsupported for traces of files, for models without a head, for a loss of models that do not predict the
 // next token, and for what an encoding cannot take (content); kBadInput for a token or position that does not exist,
-// and for positions below 0, or where they are of no use; kTooLarge where logits of every token do not fit; kCancelled.
+// and for positions below 0, or where they are of no use; kCancelled.
 Result<KnockOutEffects> knock_out(const Model& model, const Trace& trace, const KnockOutOptions& options,
                                   StopToken stop = {}, const Progress& progress = {});
 

@@ -34,7 +34,7 @@ struct MoveOptions {
 
 // The run that `trace` is of, with the model's edits, and with all of the tokens shifted by each of `by`. Points of
 // positions that the encoding cannot take have NaN. Errors: kUnsupported for traces of files and models without a head;
-// kBadInput for tokens that do not exist, or where no position of `by` can be taken; kTooLarge, kCancelled.
+// kBadInput for tokens that do not exist, or where no position of `by` can be taken; kCancelled.
 Result<std::vector<MovePoint>> move_curve(const Model& model, const Trace& trace, const MoveOptions& options,
                                           StopToken stop = {}, const Progress& progress = {});
 

@@ -256,7 +256,6 @@ Result<EffectOnTrace> local::effect_on(const Model& model, const Trace& trace, S
   return guarded([&]() -> Result<EffectOnTrace> {
     const at::NoGradGuard no_grad;
     LOCUS_TRY(Rerun run, rerun_of(model, trace, "effect"));
-    LOCUS_CHECK(check_logits(run, "effect"));
     if (!run.data.unedited_ids.defined()) {
       return unsupported("effect: expected a run of the checkpoint, found a trace of one", model.info().name);
     }

@@ -57,7 +57,8 @@ class KnockOutProbe {
   double log_share(const at::Tensor& logits) const;
   // (P) int64, the token after each position.
   at::Tensor next_ids() const;
-  // (N, P) float64, as token_losses() has them, from the sums of N runs' rows.
+  // (N, P) float64, −log p of the token after each position, from the sums of N runs' rows; NaN where it is a
+  // picture's cell.
   at::Tensor losses(const OutputSums& sums, std::int64_t runs) const;
 
   const Rerun* run_;

@@ -9,8 +9,10 @@
 #include "core/base/guarded.h"
 #include "models/api/local.h"
 #include "models/edits/run_edits.h"
+#include "models/experiments/output_sums.h"
 #include "models/experiments/outputs.h"
 #include "models/experiments/rerun.h"
+#include "models/transformer/check_numbers.h"
 
 namespace locus::models {
 
@@ -29,11 +31,14 @@ class Mover {
  private:
   Mover(Rerun run, const MoveOptions& options) : run_(std::move(run)), options_(&options) {}
   Result<double> weight_of(const transformer::Batch& batch, const transformer::Observation& seen, Range tokens) const;
+  // The outputs of `stream` (R, C), the input of the head, against those of the run that moves nothing: the loss of all
+  // tokens, the KL of those from `reached` on.
+  Status compare(const at::Tensor& stream, std::int64_t reached, MovePoint& point) const;
 
   Rerun run_;
   const MoveOptions* options_;
   transformer::ObserveOptions observe_;
-  at::Tensor before_;  // logits of the run that moves nothing
+  at::Tensor before_;  // (R, C) that the head reads in the run that moves nothing
   std::optional<Error> refused_;
   bool any_ = false;
 };
@@ -60,14 +65,40 @@ Result<Mover> Mover::begin(const Model& model, const Trace& trace, const MoveOpt
   }
   Mover mover(std::move(run), options);
   mover.observe_.all_logits = options.outputs;
+  mover.observe_.before_head = true;
   mover.observe_.stop = std::move(stop);
   if (options.outputs) {
-    LOCUS_CHECK(check_logits(mover.run_, "move"));
     LOCUS_TRY(const transformer::Observation unedited,
               mover.run_.transformer.observe(mover.run_.batch, mover.observe_));
-    mover.before_ = unedited.logits.select(0, 0);
+    mover.before_ = unedited.stream.select(0, 0);
   }
   return mover;
+}
+
+Status Mover::compare(const at::Tensor& stream, std::int64_t reached, MovePoint& point) const {
+  const transformer::Transformer& model = run_.transformer;
+  if (model.spec().is_image()) {
+    const at::Tensor classes = model.head()(before_.unsqueeze(0)).select(0, 0);
+    const at::Tensor moved = model.head()(stream.unsqueeze(0)).select(0, 0);
+    LOCUS_CHECK(transformer::check_logits(moved));
+    point.kl = mean_divergence(classes, moved);
+    return {};
+  }
+  const at::Tensor& ids = run_.data.input_ids;
+  const bool predicts = run_.loaded.info().causal && ids.size(0) > 1;
+  OutputSumsOptions options{.stop = observe_.stop};
+  if (predicts) {
+    options.ids = at::cat({ids.slice(0, 1), ids.slice(0, 0, 1)});  // nothing follows the last one
+  }
+  LOCUS_TRY(const OutputDivergence found, output_divergence(model, before_, stream.unsqueeze(0), options));
+  point.kl = found.kl.slice(1, reached).mean().item<double>();
+  if (predicts) {
+    const at::Tensor all = found.others.log_sum_exp - found.others.own.to(at::kDouble);
+    at::Tensor losses = all.slice(0, 0, ids.size(0) - 1).contiguous();
+    leave_out_cells(run_.data.images, losses.data_ptr<double>(), losses.size(0));
+    point.loss = losses.nanmean().item<double>();
+  }
+  return {};
 }
 
 Result<double> Mover::weight_of(const transformer::Batch& batch, const transformer::Observation& seen,
@@ -107,13 +138,9 @@ Result<MovePoint> Mover::moved(Range tokens, double by) {
   LOCUS_TRY(const transformer::Observation seen, run_.transformer.observe(batch, observe_));
   any_ = true;
   if (options_->outputs) {
-    const at::Tensor after = seen.logits.select(0, 0);
     const ModelInfo& info = run_.loaded.info();
-    const bool predicts =
-        info.causal && !info.image && run_.data.input_ids.defined() && run_.data.input_ids.size(0) > 1;
     const std::int64_t reached = info.causal && !info.image ? tokens.begin + batch.positions.prefix : 0;
-    point.kl = mean_divergence(before_.slice(0, reached), after.slice(0, reached));
-    point.loss = predicts ? mean_loss(after, run_.data.input_ids, run_.data.images) : kNaN;
+    LOCUS_CHECK(compare(seen.stream.select(0, 0), reached, point));
   }
   if (options_->layer >= 0) {
     LOCUS_TRY(point.weight, weight_of(batch, seen, tokens));

@@ -1,4 +1,4 @@
-// What runs over one input predict: losses, from logits (R, V) or without holding them, and differences of two runs.
+// What runs over one input predict: losses without holding logits (R, V), and differences of two runs.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -24,13 +24,6 @@ Result<OutputSums> next_token_sums(const Model& model, const Trace& trace, std::
 Result<std::vector<double>> next_token_losses(const Model& model, const Trace& trace, std::int64_t first,
                                               const std::vector<std::int64_t>& next, const std::string& what,
                                               const StopToken& stop);
-
-// −log p(the next row's id) of every row but the last, nats, (R − 1) float64; `ids` (R) int64, R ≥ 2. NaN where the
-// next row is a cell of one of the pictures: nobody predicts those.
-at::Tensor token_losses(const at::Tensor& logits, const at::Tensor& ids, const std::vector<ImageSpan>& pictures = {});
-
-// Their mean, of those that are numbers; NaN where none is.
-double mean_loss(const at::Tensor& logits, const at::Tensor& ids, const std::vector<ImageSpan>& pictures = {});
 
 // Puts NaN where a cell of one of the pictures is predicted into losses (R − 1).
 void leave_out_cells(const std::vector<ImageSpan>& pictures, double* losses, std::int64_t count);

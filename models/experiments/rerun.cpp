@@ -44,14 +44,4 @@ std::int64_t position_start_of(const Model& model, const std::vector<TokenInfo>&
   return static_cast<std::int64_t>(first);
 }
 
-Status check_logits(const Rerun& run, const std::string& what) {
-  constexpr double kMaxLogits = 2e9;
-  const std::int64_t vocabulary = run.loaded.info().vocabulary;
-  if (static_cast<double>(run.length()) * static_cast<double>(vocabulary) > kMaxLogits) {
-    return too_large(what + ": logits of " + std::to_string(run.length()) + " tokens × " + std::to_string(vocabulary) +
-                     "; take a shorter text");
-  }
-  return {};
-}
-
 }  // namespace locus::models

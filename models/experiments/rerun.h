@@ -32,7 +32,4 @@ Result<Rerun> rerun_of(const Model& model, const Trace& trace, const std::string
 // that draws positions adds to it. 0 without tokens.
 std::int64_t position_start_of(const Model& model, const std::vector<TokenInfo>& tokens);
 
-// kTooLarge where logits of every token would be more than 2·10⁹ numbers.
-Status check_logits(const Rerun& run, const std::string& what);
-
 }  // namespace locus::models

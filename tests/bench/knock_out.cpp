@@ -20,7 +20,6 @@
 #include "models/engine/model_info.h"
 #include "models/experiments/layer_reuse.h"
 #include "models/experiments/output_sums.h"
-#include "models/experiments/outputs.h"
 #include "tests/bench/groups.h"
 #include "tests/bench/runs.h"
 #include "tests/support/paths.h"
@@ -38,7 +37,9 @@ struct KnockOutCase {
 
 // What a whole run measures.
 double measured(const at::Tensor& logits, const at::Tensor& ids) {
-  return logits.size(0) > 1 ? mean_loss(logits, ids) : logits[0].log_softmax(-1)[0].item<double>();
+  const at::Tensor shares = logits.log_softmax(-1);
+  return logits.size(0) > 1 ? -shares.slice(0, 0, -1).gather(1, ids.slice(0, 1).unsqueeze(1)).mean().item<double>()
+                            : shares[0][0].item<double>();
 }
 
 // What a map measures of the runs of a layer's heads, from the inputs of the head (R, C).
