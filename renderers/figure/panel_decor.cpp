@@ -42,6 +42,12 @@ double color_bar_room(const PanelDecor& decor, const Style& style) {
   return room;
 }
 
+// How many lines a note may have below a plot: three, below a high one more.
+int note_lines(double plot_height, const Style& style) {
+  constexpr double kShare = 6;  // of the plot's height
+  return std::clamp(static_cast<int>(plot_height / kShare / TextMetrics::line_height(style.note_text())), 3, 6);
+}
+
 }  // namespace
 
 bool is_text(const Panel& panel) {
@@ -163,7 +169,8 @@ PanelDecor measure(const Panel& panel, double plot_width, double plot_height, Ti
     decor.title_above = margins.top + gap;
     margins.top = decor.title_above + lines_height(decor.title, decor.title_size);
   }
-  decor.note = wrapped(metrics, panel.note, style.note_text(), margins.left + plot_width + margins.right, 3);
+  decor.note = wrapped(metrics, panel.note, style.note_text(), margins.left + plot_width + margins.right,
+                       note_lines(plot_height, style));
   if (!decor.note.empty()) {
     margins.bottom += style.gap() / 2 + lines_height(decor.note, style.note_text());
   }

@@ -74,6 +74,26 @@ TEST(Layout, LongTextsAreWrappedOrElided) {
   expect_inside(lay_out(figure, 238, 0, Style::light(7), typeface), typeface, "long texts");
 }
 
+// A note has three lines, below a high plot up to six.
+TEST(Layout, NotesBelowHighPlotsAreLonger) {
+  const text::Typeface typeface;
+  Figure figure = samples::attention(20);
+  figure.panels[0].equal_aspect = false;
+  for (int n = 0; n < 60; ++n) {
+    figure.panels[0].note += "word" + std::to_string(100 + n) + " ";
+  }
+  const auto lines = [&](double height) {
+    const Layout layout = lay_out(figure, 300, height, Style::light(10, 1), typeface);
+    expect_inside(layout, typeface, "a note at " + std::to_string(height));
+    return std::ranges::count_if(layout.panels[0].texts,
+                                 [](const PlacedText& text) { return text.text.starts_with("word"); });
+  };
+  EXPECT_EQ(lines(250), 3);
+  EXPECT_EQ(lines(900), 6);
+  EXPECT_GT(lines(420), 3);
+  EXPECT_LT(lines(420), 6);
+}
+
 TEST(Layout, LabelsOfAnAxisDoNotOverlap) {
   const text::Typeface typeface;
   for (const char* name : kSamples) {
