@@ -288,6 +288,7 @@ Status run_once(const RunOptions& options, const Context& context) {
   models::RunOptions run_options;
   LOCUS_TRY(const std::set<std::string> keep, parse_keep(options.keep));
   run_options.keep = options.trace.empty() ? run_options.keep : keep;  // nothing but a file holds the rest
+  run_options.scores = !options.trace.empty();
   // The file holds logits of every row once they are named, the last row otherwise.
   run_options.all_logits = !options.trace.empty() && !options.keep.empty() &&
                            (run_options.keep.count("logits") + run_options.keep.count("all")) > 0;

@@ -228,6 +228,8 @@ struct RunOptions {
   // Keep what the head reads of every token, (T, C), instead of logits: their sums then need no (T, V) (experiments/
   // outputs.h). Of a text model with a head, on this machine.
   bool before_head = false;
+  // Keep what the layers' maps are made of. Without, those of a decoder or encoder alone are NaN, but for mixers'.
+  bool scores = true;
   // Keep the values too, so that a later run may continue this one.
   bool continuable = false;
   // An earlier, continuable run of the same model: what it computed before the first token that differs is taken over.

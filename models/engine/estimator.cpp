@@ -83,6 +83,7 @@ RunBytes run_bytes(const transformer::Transformer& model, std::int64_t length, c
     const auto width = static_cast<double>(used.encoding->shape().head_width);
     kept += rotates ? tokens * 2 * width * rotation_tables(*used.encoding) : 0;
   }
+  const bool keeps_scores = options.scores && !options.each_layer;
   double working = 0;  // the widest moment of any layer
   double map_layers = 0;
   for (std::int64_t n = 0; n < spec.depth(); ++n) {
@@ -92,7 +93,7 @@ RunBytes run_bytes(const transformer::Transformer& model, std::int64_t length, c
     const position::Description& what = encoding.description();
     const double mixer = kept_numbers(layer.mixer);
     const double scores = tokens * (layer.attends ? kept_numbers(attention, what, options) : 0);
-    kept += tokens * mixer + (options.each_layer ? 0 : scores);
+    kept += tokens * mixer + (keeps_scores ? scores : 0);
     const bool shifts = options.continuable && spec.shifts();
     kept += tokens * (shifts || keeps(options, "hidden") ? static_cast<double>(spec.output_width()) : 0);
     const double attends = layer.attends ? 1 : 0;
@@ -100,7 +101,7 @@ RunBytes run_bytes(const transformer::Transformer& model, std::int64_t length, c
     const double key = attends * static_cast<double>(attention.kv_heads * attention.head_width);
     const auto inner = static_cast<double>(std::max(layer.feed_forward.inner, layer.feed_forward.experts.shared));
     double own = tokens * (6 * static_cast<double>(spec.width) + 3 * inner + query + 2 * key);
-    own += options.each_layer ? scores : 0;
+    own += keeps_scores ? 0 : scores;
     own += what.updates ? tokens * 6 * query : 0;
     own += tokens * (mixer + 4 * static_cast<double>(layer.mixer.inner()));
     const double tile =

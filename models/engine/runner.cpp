@@ -117,7 +117,7 @@ Result<std::shared_ptr<const Trace>> Runner::run(const Input& input, const RunOp
     wanted.reused_layers = layers ? &*layers : nullptr;
     wanted.before_head = options.before_head && model->spec().head && !model->spec().is_image();
     LOCUS_TRY(observed.own, observe(*model, prepared.batch, wanted, time_ms));
-    return traces.trace_of(std::move(prepared), observed, time_ms, !options.each_layer);
+    return traces.trace_of(std::move(prepared), observed, time_ms, wanted.keep_layers);
   });
 }
 

@@ -213,16 +213,19 @@ void TraceMaker::tell_layers(const PreparedInput& prepared, const RunOptions& op
                              transformer::ObserveOptions& wanted) const {
   using Clock = std::chrono::steady_clock;
   const transformer::Transformer& model = *parts_.transformer;
-  if (parts_.encoder || (!options.early && !options.each_layer)) {
+  if (parts_.encoder) {
     return;
   }
+  wanted.keep_layers = options.scores && !options.each_layer;
   if (options.each_layer) {
-    wanted.keep_layers = false;
     wanted.layer_done = [this, &model, &prepared, &options](const transformer::Observation& seen, std::int64_t layer) {
       TraceData data = trace_data(model, prepared, seen, model.spec().depth(), {layer, layer + 1});
       data.model = parts_.info;
       return options.each_layer(RecordedTrace(std::move(data)), layer);
     };
+    return;
+  }
+  if (!options.early) {
     return;
   }
   wanted.layer_done = [this, &model, &prepared, &options, last = Clock::time_point()](

@@ -29,8 +29,8 @@ class TraceMaker {
   // `scores`: with the layers' scores.
   std::shared_ptr<const Trace> trace_of(PreparedInput prepared, const Observed& observed, double time_ms,
                                         bool scores = true) const;
-  // Lets a run give options.each_layer each layer, or options.early traces of the layers that are done; `prepared` and
-  // `options` must outlive it.
+  // Lets a run give options.each_layer each layer, or options.early traces of the layers that are done, and keep no more
+  // of them than `options` says; `prepared` and `options` must outlive it.
   void tell_layers(const PreparedInput& prepared, const RunOptions& options, transformer::ObserveOptions& wanted) const;
 
  private:

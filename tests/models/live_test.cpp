@@ -553,6 +553,9 @@ TEST(Live, ARunGivesEachLayerWhenItIsDone) {
     EXPECT_TRUE(std::is_sorted(given.begin(), given.end()));
     EXPECT_EQ((*run)->top(1).front().id, whole->top(1).front().id);
     EXPECT_TRUE(std::isnan((*run)->map({})->values.front()));
+    const TracePointer bare = model->run(input, {.scores = false}, {}, {}).value();
+    EXPECT_TRUE(std::isnan(bare->map({})->values.front()));
+    EXPECT_EQ(bare->top(1).front().probability, whole->top(1).front().probability);
     options.each_layer = [](const models::Trace&, std::int64_t layer) {
       return layer == 1 ? Status(bad_input("enough")) : Status();
     };

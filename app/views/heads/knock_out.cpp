@@ -379,7 +379,7 @@ figure::Curve rings(const KnockedOut& made) {
   return lines;
 }
 
-// How many cells have the marks, and which have none: "head 3.2, 1.0".
+// How many cells have the marks, and which have none: "heads 1.0, 3.2".
 std::string marks_note(const KnockedOut& made, const KnockOutKey& key) {
   constexpr std::size_t kMaxNamed = 6;
   std::size_t none = 0;
@@ -405,7 +405,10 @@ std::string marks_note(const KnockedOut& made, const KnockOutKey& key) {
   std::ranges::sort(beyond);
   std::string heads;
   for (std::size_t n = 0; n < beyond.size() && beyond.size() <= kMaxNamed; ++n) {
-    heads += (n == 0 ? " (head " : ", ") + head_name_at(beyond[n], made.effect.columns);
+    heads += (n > 0                ? ", "
+              : beyond.size() == 1 ? " (head "
+                                   : " (heads ") +
+             head_name_at(beyond[n], made.effect.columns);
   }
   return note + "; neither: " + std::to_string(beyond.size()) + heads + (heads.empty() ? "" : ")");
 }
