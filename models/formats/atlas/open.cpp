@@ -296,8 +296,10 @@ std::vector<T> numbers_as(const OpenedAtlas& file, const std::string& tensor) {
       from += sizeof(Stored);
     }
   };
-  if (!numbers.empty()) {
-    info->dtype == DType::kF32 ? read(float()) : read(double());
+  if (!numbers.empty() && info->dtype == DType::kF32) {
+    read(float());
+  } else if (!numbers.empty()) {
+    read(double());
   }
   return numbers;
 }

@@ -64,7 +64,7 @@ Status write_safetensors(const std::filesystem::path& path, const std::vector<Ou
     header += ",\"data_offsets\":[" + std::to_string(offset) + "," + std::to_string(end) + "]}";
     offset = end;
   }
-  header += "}";
+  header += '}';
   header.append((8 - header.size() % 8) % 8, ' ');  // the data begins at a multiple of 8
   const std::uint64_t length = header.size();
   LOCUS_TRY(AtomicFile file, AtomicFile::create(path));
