@@ -282,24 +282,29 @@ const std::set<std::string> kKnown{"format",   "version", "checkpoint",  "sha256
 
 namespace {
 
+template <typename Stored, typename T>
+void copy_numbers(const TensorInfo& tensor, std::vector<T>& numbers) {
+  const std::byte* from = tensor.storage.data() + static_cast<std::size_t>(tensor.offset) * sizeof(Stored);
+  for (T& number : numbers) {
+    Stored stored;
+    std::memcpy(&stored, from, sizeof(Stored));
+    number = static_cast<T>(stored);
+    from += sizeof(Stored);
+  }
+}
+
 // The numbers of a float64 or float32 tensor as T.
 template <typename T>
 std::vector<T> numbers_as(const OpenedAtlas& file, const std::string& tensor) {
   const TensorInfo* const info = file.source->find(tensor);
-  std::vector<T> numbers(info == nullptr ? 0 : static_cast<std::size_t>(info->elements()));
-  const auto read = [&]<typename Stored>(Stored /*of the file*/) {
-    const std::byte* from = info->storage.data() + static_cast<std::size_t>(info->offset) * sizeof(Stored);
-    for (T& number : numbers) {
-      Stored stored;
-      std::memcpy(&stored, from, sizeof(Stored));
-      number = static_cast<T>(stored);
-      from += sizeof(Stored);
-    }
-  };
-  if (!numbers.empty() && info->dtype == DType::kF32) {
-    read(float());
-  } else if (!numbers.empty()) {
-    read(double());
+  if (info == nullptr) {
+    return {};
+  }
+  std::vector<T> numbers(static_cast<std::size_t>(info->elements()));
+  if (info->dtype == DType::kF32) {
+    copy_numbers<float>(*info, numbers);
+  } else {
+    copy_numbers<double>(*info, numbers);
   }
   return numbers;
 }
