@@ -228,7 +228,8 @@ struct RunOptions {
   // Keep what the head reads of every token, (T, C), instead of logits: their sums then need no (T, V) (experiments/
   // outputs.h). Of a text model with a head, on this machine.
   bool before_head = false;
-  // Keep what the layers' maps are made of. Without, those of a decoder or encoder alone are NaN, but for mixers'.
+  // Keep the queries and keys of every layer. Without them maps are NaN, except mixers'. Encoder–decoders and models of
+  // another machine keep them always.
   bool scores = true;
   // Keep the values too, so that a later run may continue this one.
   bool continuable = false;

@@ -73,7 +73,7 @@ class Measure {
   Status add_window(const Window& window, Kind kind, std::int64_t index, Block& block, const StopToken& stop);
   Status add_repeats(std::int64_t index, Block& block, const StopToken& stop) const;
 
-  // Of one layer, from a trace that has it.
+  // Measure one layer, from a trace that has its scores.
   Status measure_layer(const Trace& trace, std::int64_t layer, Sample& sample);
   Status measure_cells(const Trace& trace, std::int64_t layer, Sample& sample);
   Status measure_addressing(const Trace& trace, std::int64_t layer, Sample& sample);
@@ -81,7 +81,7 @@ class Measure {
   // What may stay of this window for the heads of a layer, from their activations.
   Status add_examples(const Trace& trace, std::int64_t layer, Sample& sample);
 
-  // Of the whole run.
+  // Measure what needs the whole run.
   Status measure_loss(const Trace& trace, Sample& sample) const;
   // The layers that mix without a soft-max, on the side of the mixers.
   Status measure_mixers(const Trace& trace, Sample& sample);

@@ -53,7 +53,7 @@ class Needles {
   Result<std::vector<std::int64_t>> plain(const std::string& text) const;
   Status measure(const NeedleText& text, Kind kind, std::size_t cell, const Slots& slots, std::vector<double>& numbers,
                  const StopToken& stop) const;
-  // Of one layer, from a trace that has it.
+  // Adds the numbers of one layer's heads, from a trace that has its scores.
   Status measure_heads(const Trace& trace, std::int64_t layer, const NeedleText& text, Kind kind, std::size_t cell,
                        const Slots& slots, std::vector<double>& numbers, const StopToken& stop) const;
 

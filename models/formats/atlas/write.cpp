@@ -159,7 +159,6 @@ class TableTensors {
     OutputTensor tensor{part.name, part.dtype, part.shape, {}};
     tensor.make = [this, table, bytes = std::move(part.bytes)]() -> std::span<const std::byte> {
       if (made_ != table) {
-        bytes_.clear();
         table_ = tables_.table(table);
         made_ = table;
       }

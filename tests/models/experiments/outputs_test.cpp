@@ -18,7 +18,7 @@ at::Tensor expected_losses(const at::Tensor& logits, const at::Tensor& ids) {
   return rows.logsumexp(-1) - rows.gather(1, ids.slice(0, 1).unsqueeze(1)).squeeze(1);
 }
 
-// Of a run that keeps what the head reads, against the logits of every token of another run.
+// Losses of a run that keeps what the head reads, against the logits of every token of another run.
 TEST(Outputs, LossesWithoutLogits) {
   for (const char* name : {"text-rope", "text-cope"}) {
     const auto model = test::bundled(name);
