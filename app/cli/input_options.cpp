@@ -194,8 +194,8 @@ void OverrideOptions::declare(Arguments& arguments) {
 
 void OverrideOptions::declare_speed(Arguments& arguments) {
   arguments.choice("--speed", speed_, {"exact", "fast"},
-                   "products of a single token, as each that is generated: exact, or with the token rounded to 8 bits "
-                   "where weights are in blocks");
+                   "products with weights in blocks: exact, or with tokens rounded, a single one, as each that is "
+                   "generated, to 8 bits, many to 14");
 }
 
 Result<models::Overrides> OverrideOptions::read() const {

@@ -110,7 +110,7 @@ std::string description_of(std::string statement, const std::vector<views::Colum
     fast += info.overrides.fast ? (fast.empty() ? "" : ", ") + column.name : "";
   }
   if (!fast.empty()) {
-    statement += (statement.empty() ? "" : "; ") + std::string("fast products (8-bit), not exact: ") + fast;
+    statement += (statement.empty() ? "" : "; ") + std::string("fast products (rounded), not exact: ") + fast;
   }
   return statement;
 }

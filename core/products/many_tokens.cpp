@@ -11,6 +11,7 @@
 
 #include "core/products/matrix_tiles.h"
 #include "core/products/panels.h"
+#include "core/products/word_products.h"
 
 namespace locus::products {
 
@@ -259,24 +260,6 @@ class TiledProduct {
   std::atomic<bool> takes_all_{true};
 };
 
-// Every thread has as many of the `unit` outputs, in panels of the same size, at most `largest`: thread(panels) is
-// called once in each, and panels(write) calls write(begin, end) for each panel.
-template <class Thread>
-void for_panels(std::int64_t outputs, std::int64_t unit, std::int64_t largest, const Thread& thread) {
-  at::parallel_for(0, (outputs + unit - 1) / unit, 1, [&](std::int64_t first, std::int64_t last) {
-    const std::int64_t most = largest / unit;
-    const std::int64_t panels = (last - first + most - 1) / most;
-    thread([&](const auto& write) {
-      for (std::int64_t n = 0; n < panels; ++n) {
-        const auto output_of = [&](std::int64_t part) {
-          return std::min((first + (last - first) * part / panels) * unit, outputs);
-        };
-        write(output_of(n), output_of(n + 1));
-      }
-    });
-  });
-}
-
 constexpr std::int64_t kTiledBytes = 16 << 20;  // of tokens in tiles at once
 
 // False: the tiles cannot hold the tokens, and nothing was written.
@@ -323,7 +306,12 @@ void multiply_many(const Weights& weights, const float* x, std::int64_t tokens, 
     const std::int64_t count = std::min(most, tokens - t);
     const float* const from = x + t * x_stride;
     float* const to = y + t * y_stride;
-    if (!tiled || !multiply_tiled(weights, from, count, x_stride, bias, to, y_stride, with)) {
+    if (tiled && multiply_tiled(weights, from, count, x_stride, bias, to, y_stride, with)) {
+      continue;
+    }
+    if (takes_words(weights, with)) {
+      multiply_words(weights, from, count, x_stride, bias, to, y_stride, *with.words);
+    } else {
       multiply_strips(weights, from, count, x_stride, bias, to, y_stride, with);
     }
   }

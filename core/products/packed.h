@@ -22,7 +22,7 @@ struct Packed {
   // order; 0: they are in order.
   std::int64_t interleaved = 0;
   std::shared_ptr<const void> owner = nullptr;  // keeps `data`
-  bool fast = false;                            // products of one token round it (products.h)
+  bool fast = false;                            // its products may round (Weights::fast of products.h)
 
   std::int64_t row_bytes() const { return inputs / format->elements * format->bytes; }
 };
@@ -34,7 +34,7 @@ const Packed* packed_of(const at::Tensor& weight);
 
 // The matrix as float32 numbers (N, K) in its rows' order; other tensors as they are.
 at::Tensor dense(const at::Tensor& weight);
-// The same matrix with fast products of one token; other tensors as they are.
+// The same matrix with fast products (Weights::fast of products.h); other tensors as they are.
 at::Tensor with_fast_products(const at::Tensor& weight);
 // Rows [begin, end) of a matrix, still in blocks; other tensors narrowed. Precondition: of interleaved rows, whole heads.
 at::Tensor narrow_rows(const at::Tensor& weight, std::int64_t begin, std::int64_t end);

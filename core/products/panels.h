@@ -1,5 +1,7 @@
-// What the products share: sizes, memory, and where sums begin.
+// What the products share: sizes, memory, panels of outputs, and where sums begin.
 #pragma once
+
+#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -27,6 +29,24 @@ inline void fill(const float* bias, std::int64_t begin, std::int64_t end, std::i
       std::copy(bias + begin, bias + end, y + t * y_stride + begin);
     }
   }
+}
+
+// Every thread has as many of the `unit` outputs, in panels of the same size, at most `largest`: thread(panels) is
+// called once in each, and panels(write) calls write(begin, end) for each panel.
+template <class Thread>
+void for_panels(std::int64_t outputs, std::int64_t unit, std::int64_t largest, const Thread& thread) {
+  at::parallel_for(0, (outputs + unit - 1) / unit, 1, [&](std::int64_t first, std::int64_t last) {
+    const std::int64_t most = largest / unit;
+    const std::int64_t panels = (last - first + most - 1) / most;
+    thread([&](const auto& write) {
+      for (std::int64_t n = 0; n < panels; ++n) {
+        const auto output_of = [&](std::int64_t part) {
+          return std::min((first + (last - first) * part / panels) * unit, outputs);
+        };
+        write(output_of(n), output_of(n + 1));
+      }
+    });
+  });
 }
 
 }  // namespace locus::products

@@ -28,8 +28,9 @@ struct Weights {
   std::int64_t input_stride = 1;
   // Where the weights are blocks instead of numbers of `format`: rows one after another, and no strides.
   const blocks::Format* blocks = nullptr;
-  // One token times blocks rounds the token to bytes where the format has that product (rounded_kernels.h): faster, and
-  // within the error stated there. More tokens, and other formats, are multiplied as without.
+  // Products with blocks may round, within the errors stated there: one token to bytes where the format has that product
+  // (rounded_kernels.h), more than kMaxTokens tokens and the weights to 14 bits where no matrix tiles take them
+  // (word_tiles.h).
   bool fast = false;
 
   // The number of input k of output n, or the block that holds it.

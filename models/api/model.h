@@ -77,8 +77,8 @@ struct Overrides {
   // have an encoding of their own, beside that of the others.
   std::string rope_base_layers = {};
   std::string rope_scaling_layers = {};
-  // Products of a single token with weights in blocks round the token to 8 bits, as llama.cpp does: each further token
-  // of a text, and the logits of a last one. All else, and other weights, are exact.
+  // Products with weights in blocks round: a single token, as each further one of a text, to 8 bits, as llama.cpp does;
+  // five tokens or more, and the weights, to 14, unless the CPU's matrix tiles take them. Other weights are exact.
   bool fast = false;
   // The stage whose layers are seen, of a tower in stages (Swin, Hiera), from 1 on; 0: the last.
   std::int64_t stage = 0;

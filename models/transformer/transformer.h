@@ -155,7 +155,7 @@ class Transformer {
   std::vector<Parameter> parameters();
   // Moves every parameter.
   void to(at::Device device);
-  // From now on products of a single token with matrices in blocks round it (products::Weights::fast).
+  // From now on products with matrices in blocks may round (products::Weights::fast).
   void use_fast_products();
 
   // start … start + T − 1 for text, or where the encoding puts so many tokens in evaluation; for an image of rows ×

@@ -67,7 +67,7 @@ WeightBytes weight_bytes(const WeightBinding& binding, Storage storage = Storage
 // Bytes of the same on another device than the CPU, where 16-bit numbers stay and blocks are expanded to float32.
 double expanded_bytes(const WeightBinding& binding, Storage storage = Storage::kBySize);
 
-// Whether some matrix stays in blocks whose format has fast products of one token (products::Weights::fast).
+// Whether some matrix stays in blocks whose format has fast products (products::Weights::fast).
 bool has_fast_products(const WeightBinding& binding, Storage storage = Storage::kBySize);
 
 // Loads the weights into the model: mapped where the file holds float32 or they stay as stored, else converted to

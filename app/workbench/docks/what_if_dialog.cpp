@@ -122,8 +122,9 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent)
   number_row->addWidget(factor_);
   form->addRow(number_label_, number_row);
   fast_ = make_named<QCheckBox>(this, "what-if-fast", QStringLiteral("Fast products"));
-  fast_->setText(QStringLiteral("fast, not exact: tokens rounded to 8 bits"));
-  fast_->setToolTip(QStringLiteral("Each further token of a text is rounded where the weights are in blocks (GGUF)"));
+  fast_->setText(QStringLiteral("fast, not exact: tokens are rounded"));
+  fast_->setToolTip(QStringLiteral(
+      "Where the weights are in blocks (GGUF), each further token of a text is rounded to 8 bits, a text to 14"));
   fast_->setChecked(checkpoint != nullptr && checkpoint->entry.overrides.fast);
   form->addRow(QStringLiteral("Products"), fast_);
   half_ = make_named<QCheckBox>(this, "what-if-half", QStringLiteral("Text half"));

@@ -199,7 +199,7 @@ TEST_F(CliFigure, SaysThatProductsAreFast) {
       {"figure", "attention", path(), "--text", "one", "--speed", "fast", "--without", "titles", "--out", svg});
   ASSERT_EQ(made.status, 0) << made.err;
   EXPECT_NE(made.err.find("fast products: none here, all are exact"), std::string::npos) << made.err;
-  EXPECT_NE(read_text(svg).find("fast products (8-bit), not exact: "), std::string::npos);
+  EXPECT_NE(read_text(svg).find("fast products (rounded), not exact: "), std::string::npos);
   ASSERT_EQ(run_locus({"figure", "--recipe", svg, "--out", file("again.svg")}).status, 0);
   EXPECT_EQ(read_text(file("again.svg")), read_text(svg));
   const auto exact = run_locus({"figure", "attention", path(), "--text", "one", "--out", file("exact.svg")});

@@ -1,0 +1,145 @@
+#include "core/products/word_products.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+
+#include "core/products/panels.h"
+
+namespace locus::products {
+
+namespace {
+
+// Numbers of all groups, and their steps; not yet written.
+struct Words {
+  Words(std::int64_t rows, std::int64_t inputs)
+      : pairs(std::make_unique_for_overwrite<std::int32_t[]>(static_cast<std::size_t>(rows * inputs / 2))),
+        steps(floats(rows * inputs / kWordGroup)) {}
+
+  std::unique_ptr<std::int32_t[]> pairs;
+  std::unique_ptr<float[]> steps;
+};
+
+// One product: strips of x are rounded once, panels of the weights as they are needed.
+class WordProduct {
+ public:
+  static constexpr std::int64_t kDepth = 512;       // inputs of a panel
+  static constexpr std::int64_t kMaxOutputs = 256;  // of a panel: 256 KiB
+
+  WordProduct(const Weights& weights, const WordTiles& with, const float* x, std::int64_t tokens, std::int64_t x_stride)
+      : weights_(weights), with_(with), tokens_(tokens), strips_(round_up(tokens, with.rows), weights.inputs) {
+    at::parallel_for(0, round_up(tokens, with.rows), 8, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t t = begin; t < end; ++t) {
+        pack_token(t < tokens_ ? x + t * x_stride : nullptr, t);
+      }
+    });
+  }
+
+  // Writes outputs [begin, end) to y. `panel`: for kMaxOutputs × kDepth.
+  void write(std::int64_t begin, std::int64_t end, const Words& panel, const float* bias, float* y,
+             std::int64_t y_stride) const {
+    fill(bias, begin, end, tokens_, y, y_stride);
+    for (std::int64_t first = 0; first < weights_.inputs; first += kDepth) {
+      const std::int64_t depth = std::min(kDepth, weights_.inputs - first);
+      const std::int64_t groups = depth / kWordGroup;
+      for (std::int64_t n = begin; n < end; n += with_.columns) {
+        pack_slice(n, std::min(with_.columns, end - n), first, depth, panel.pairs.get() + (n - begin) * depth / 2,
+                   panel.steps.get() + (n - begin) * groups);
+      }
+      for (std::int64_t t = 0; t < tokens_; t += with_.rows) {
+        const std::int64_t from = t * weights_.inputs + first * with_.rows;
+        for (std::int64_t n = begin; n < end; n += with_.columns) {
+          add_tile(from, panel.pairs.get() + (n - begin) * depth / 2, panel.steps.get() + (n - begin) * groups, groups,
+                   std::min(with_.rows, tokens_ - t), std::min(with_.columns, end - n), y + t * y_stride + n, y_stride);
+        }
+      }
+    }
+  }
+
+ private:
+  // Token t of its strip, (groups, kGroupPairs, rows); null: one of zeros.
+  void pack_token(const float* x, std::int64_t t) {
+    const std::int64_t strip = t / with_.rows * with_.rows * weights_.inputs;
+    const std::int64_t own = t % with_.rows;
+    WordPairs words{};
+    for (std::int64_t g = 0; g < weights_.inputs / kWordGroup; ++g) {
+      strips_.steps[static_cast<std::size_t>(strip / kWordGroup + g * with_.rows + own)] =
+          x != nullptr ? with_.round(x + g * kWordGroup, words) : 0;
+      for (std::int64_t p = 0; p < kGroupPairs; ++p) {
+        strips_.pairs[static_cast<std::size_t>(strip / 2 + (g * kGroupPairs + p) * with_.rows + own)] =
+            words[static_cast<std::size_t>(p)];
+      }
+    }
+  }
+
+  // The weights of `count` outputs, (groups, kGroupPairs, columns): a few rows are expanded at a time.
+  void pack_slice(std::int64_t n, std::int64_t count, std::int64_t first, std::int64_t depth, std::int32_t* slice,
+                  float* steps) const {
+    constexpr std::int64_t kMaxColumns = 32;
+    constexpr std::int64_t kGroups = kDepth / kWordGroup;
+    alignas(64) std::array<float, kDepth> row;
+    alignas(64) std::array<WordPairs, kMaxColumns * kGroups> words;
+    const std::int64_t groups = depth / kWordGroup;
+    for (std::int64_t c = 0; c < with_.columns; ++c) {
+      if (c < count) {
+        blocks::expand(*weights_.blocks, weights_.at(n + c, first), depth / weights_.blocks->elements, row.data());
+      }
+      for (std::int64_t g = 0; g < groups; ++g) {
+        WordPairs& own = words[static_cast<std::size_t>(c * kGroups + g)];
+        if (c < count) {
+          steps[g * with_.columns + c] = with_.round(row.data() + g * kWordGroup, own);
+        } else {
+          steps[g * with_.columns + c] = 0;
+          own.fill(0);
+        }
+      }
+    }
+    for (std::int64_t g = 0; g < groups; ++g) {
+      with_.pack(words.data() + g, kGroups, slice + g * kGroupPairs * with_.columns);
+    }
+  }
+
+  void add_tile(std::int64_t from, const std::int32_t* slice, const float* slice_steps, std::int64_t groups,
+                std::int64_t rows, std::int64_t columns, float* y, std::int64_t y_stride) const {
+    const std::int32_t* const strip = strips_.pairs.get() + from / 2;
+    const float* const strip_steps = strips_.steps.get() + from / kWordGroup;
+    if (columns == with_.columns) {
+      with_.tile(strip, strip_steps, slice, slice_steps, groups, rows, y, y_stride);
+      return;
+    }
+    std::array<float, 1024> whole{};  // rows × columns of the largest kernel are 384
+    with_.tile(strip, strip_steps, slice, slice_steps, groups, rows, whole.data(), with_.columns);
+    for (std::int64_t m = 0; m < rows; ++m) {
+      for (std::int64_t c = 0; c < columns; ++c) {
+        y[m * y_stride + c] += whole[static_cast<std::size_t>(m * with_.columns + c)];
+      }
+    }
+  }
+
+  const Weights& weights_;
+  const WordTiles& with_;
+  std::int64_t tokens_;
+  Words strips_;
+};
+
+}  // namespace
+
+bool has_words(const blocks::Format& format, const WordTiles* with) {
+  return with != nullptr && format.elements % kWordGroup == 0 && WordProduct::kDepth % format.elements == 0;
+}
+
+bool takes_words(const Weights& weights, const Kernels& with) {
+  return weights.fast && weights.blocks != nullptr && has_words(*weights.blocks, with.words);
+}
+
+void multiply_words(const Weights& weights, const float* x, std::int64_t tokens, std::int64_t x_stride,
+                    const float* bias, float* y, std::int64_t y_stride, const WordTiles& with) {
+  const WordProduct product(weights, with, x, tokens, x_stride);
+  for_panels(weights.outputs, with.columns, WordProduct::kMaxOutputs, [&](const auto& panels) {
+    const Words panel(WordProduct::kMaxOutputs, std::min(WordProduct::kDepth, weights.inputs));
+    panels([&](std::int64_t begin, std::int64_t end) { product.write(begin, end, panel, bias, y, y_stride); });
+  });
+}
+
+}  // namespace locus::products
