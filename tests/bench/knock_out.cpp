@@ -180,13 +180,16 @@ std::vector<std::int64_t> sample_ids(const Model& model, std::int64_t length) {
 
 // What takes long of a real file with a large vocabulary: every row of the logit lens, a head's kernel, and the change of
 // loss without each head.
-Status add_file(Rig& rig, const std::string& file) {
-  LOCUS_TRY(const auto model, open(file));
+Status add_file(Rig& rig, const std::string& file, bool fast) {
+  OpenOptions opening;
+  opening.overrides.fast = fast;
+  LOCUS_TRY(const auto model, open(file, opening));
   const std::int64_t length = rig.quick() ? 32 : 214;
   const Input input{.ids = sample_ids(*model, length)};
   const StopToken stop = rig.options().stop;
   LOCUS_TRY(const TracePointer trace, model->run(input, {.continuable = true}, stop));
-  const std::string name = std::filesystem::path(file).filename().string() + ", T = " + std::to_string(length);
+  const std::string name = std::filesystem::path(file).filename().string() + ", T = " + std::to_string(length) +
+                           (fast ? ", fast products" : "");
   const std::int64_t middle = model->info().layers / 2;
   const auto add = [&](const std::string& what, const std::function<Status()>& work) -> Status {
     LOCUS_TRY(const double ms, Rig::once(work));
@@ -234,7 +237,10 @@ Status bench_knock_out(Rig& rig) {
   }
   LOCUS_CHECK(add_vocabulary(rig));
   LOCUS_CHECK(add_effect(rig));
-  return rig.options().model.empty() ? Status() : add_file(rig, rig.options().model);
+  for (const bool fast : {false, true}) {
+    LOCUS_CHECK(rig.options().model.empty() ? Status() : add_file(rig, rig.options().model, fast));
+  }
+  return {};
 }
 
 }  // namespace locus::bench

@@ -98,6 +98,29 @@ Status add_tiles(Rig& rig, const ProductShape& shape, const std::string& format_
   return {};
 }
 
+// The same product of many tokens rounded and exact, by the kernels in use.
+Status add_rounded(Rig& rig, const ProductShape& shape, const std::string& format_name) {
+  const blocks::Format& format = *blocks::format_of(format_name);
+  const std::vector<std::byte> bytes(
+      static_cast<std::size_t>(shape.outputs * shape.inputs / format.elements * format.bytes), std::byte{0x3C});
+  products::Weights weights{bytes.data(), Format::kFloat, shape.outputs, shape.inputs, shape.inputs, 1};
+  weights.blocks = &format;
+  const at::Tensor x = at::randn({shape.tokens, shape.inputs});
+  at::Tensor y = at::empty({shape.tokens, shape.outputs});
+  const auto multiply = [&](bool fast) -> Status {
+    weights.fast = fast;
+    products::multiply(weights, x.data_ptr<float>(), shape.tokens, shape.inputs, nullptr, y.data_ptr<float>(),
+                       shape.outputs);
+    return {};
+  };
+  LOCUS_TRY(const Timed times, rig.time([&] { return multiply(true); }, [&] { return multiply(false); }));
+  const bool rounds = products::kernels().words != nullptr && products::kernels().tiles == nullptr;
+  rig.add(std::to_string(shape.tokens) + " × " + std::to_string(shape.inputs) + " tokens by " + format_name +
+              " weights, " + std::to_string(shape.outputs) + " outputs, fast products",
+          times, "exact products", rounds ? Target::kRatioAtMost : Target::kNone, 0.8);
+  return {};
+}
+
 // Bytes in large pages that are finite numbers in every format.
 Result<std::shared_ptr<std::byte>> finite_bytes(std::int64_t count) {
   std::shared_ptr<std::byte> held = LargePages().take(static_cast<std::size_t>(count));
@@ -184,6 +207,9 @@ Status bench_products(Rig& rig) {
     if (runnable_tiles()) {
       LOCUS_CHECK(add_tiles(rig, rig.quick() ? ProductShape{32, 256, 128} : ProductShape{512, 2048, 8192}, format));
     }
+  }
+  for (const char* format : {"Q8_0", "Q4_0", "Q4_K"}) {
+    LOCUS_CHECK(add_rounded(rig, rig.quick() ? ProductShape{32, 256, 128} : ProductShape{512, 2048, 8192}, format));
   }
   return {};
 }

@@ -116,6 +116,7 @@ TEST(Bench, AQuickRunGivesEveryRow) {
                            "knock-out of the loss, T = 32",
                            "20 tiles of 512 × 512 by cope, gates by keys",
                            "4 × 256 tokens by transposed bfloat16 weights, 128 outputs",
+                           "32 × 256 tokens by Q4_K weights, 128 outputs, fast products",
                            "one token by 256 × 2048 weights, Q4_K",
                            "one token by 256 × 2048 weights, MXFP4",
                            "one token by 256 × 2048 weights, MXFP4, fast products",
