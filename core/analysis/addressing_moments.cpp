@@ -147,7 +147,7 @@ class MomentSplit {
       const Range both{std::max(chunk.begin, strip.keys.begin), std::min(chunk.end, strip.keys.end)};
       if (!both.empty()) {
         kernels_.tile(strip.weights.data() + (both.begin - strip.keys.begin) * kernels_.rows,
-                      slice + (both.begin - chunk.begin) * kernels_.columns, both.size(), strip.count,
+                      slice + (both.begin - chunk.begin) * kernels_.columns, both.size(), strip.count, nullptr,
                       sums + static_cast<std::int64_t>(n) * kernels_.rows * kernels_.columns, kernels_.columns);
       }
     }
@@ -271,7 +271,7 @@ class MomentSplit {
         }
         std::ranges::fill(tile, 0.0F);
         kernels_.tile(factors.strips.data() + static_cast<std::int64_t>(s) * factors.depth * kernels_.rows,
-                      slice.data(), factors.depth, strip.count, tile.data(), kernels_.columns);
+                      slice.data(), factors.depth, strip.count, nullptr, tile.data(), kernels_.columns);
         for (std::int64_t n = 0; n < strip.count; ++n) {
           const double* const weights = queries_.weights + (strip.first + n) * width + begin;
           const float* const products = tile.data() + n * kernels_.columns;

@@ -34,9 +34,10 @@ struct Kernels {
   std::array<void (*)(const void* w, std::int64_t stride, std::int64_t count, std::int64_t depth, float* slice),
              kFormats>
       pack_transposed;
-  // y[m·y_stride + c] += Σ_k strip[k·rows + m] · slice[k·columns + c], m < count ≤ rows, all c. Terms in ascending k.
-  void (*tile)(const float* strip, const float* slice, std::int64_t depth, std::int64_t count, float* y,
-               std::int64_t y_stride);
+  // y[m·y_stride + c] = start[c] + Σ_k strip[k·rows + m] · slice[k·columns + c], m < count ≤ rows, all c; += where
+  // `start` is null. Terms in ascending k.
+  void (*tile)(const float* strip, const float* slice, std::int64_t depth, std::int64_t count, const float* start,
+               float* y, std::int64_t y_stride);
   // y[t·y_stride + n] += Σ_k x[t·x_stride + k] · w[n·stride + k], t < tokens ≤ kMaxTokens, n < outputs.
   std::array<void (*)(const void* w, std::int64_t stride, std::int64_t outputs, const float* x, std::int64_t x_stride,
                       std::int64_t tokens, std::int64_t depth, float* y, std::int64_t y_stride),

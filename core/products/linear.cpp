@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -192,6 +195,28 @@ at::Tensor rows(const at::Tensor& weight, const at::Tensor& ids) {
   }
   const at::Tensor found = at::embedding(weight, ids.to(weight.device()));
   return is_stored(weight) ? found.to(at::kFloat) : found;
+}
+
+at::Tensor stored_rows(const at::Tensor& weight, const at::Tensor& ids) {
+  const Packed* const matrix = packed_of(weight);
+  if (matrix == nullptr) {
+    return weight.index_select(0, ids.to(weight.device(), at::kLong));
+  }
+  const at::Tensor wanted = ids.to(at::kCPU, at::kLong).contiguous();
+  const auto* const id = wanted.data_ptr<std::int64_t>();
+  const auto bytes = static_cast<std::size_t>(matrix->row_bytes());
+  auto held = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(wanted.numel()) * bytes);
+  for (std::int64_t n = 0; n < wanted.numel(); ++n) {
+    TORCH_CHECK(id[n] >= 0 && id[n] < matrix->outputs, "row ", id[n], " of ", matrix->outputs);
+    std::memcpy(held->data() + static_cast<std::size_t>(n) * bytes,
+                matrix->data + place_of_row(id[n], matrix->interleaved) * matrix->row_bytes(), bytes);
+  }
+  Packed some = *matrix;
+  some.data = held->data();
+  some.outputs = wanted.numel();
+  some.interleaved = 0;
+  some.owner = held;
+  return packed_tensor(std::move(some));
 }
 
 bool all_finite(const at::Tensor& weight) {

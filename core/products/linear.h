@@ -25,6 +25,9 @@ std::vector<at::Tensor> linears(const at::Tensor& x, at::ArrayRef<Matrix> matric
 // The rows `ids` (any shape, on any device) of W (V, K), those of a 16-bit W and of one in blocks as float32: (…, K).
 at::Tensor rows(const at::Tensor& weight, const at::Tensor& ids);
 
+// The rows `ids` (n) of W (V, K) as they are stored, 16-bit or in blocks: linear() gives the same outputs with them.
+at::Tensor stored_rows(const at::Tensor& weight, const at::Tensor& ids);
+
 // Whether `weight` is of a 16-bit type, or in blocks, which linear() reads as they are.
 bool is_stored(const at::Tensor& weight);
 

@@ -6,8 +6,6 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <memory>
-#include <new>
 
 #include "core/products/matrix_tiles.h"
 #include "core/products/panels.h"
@@ -37,7 +35,6 @@ class StripProduct {
   // Writes outputs [begin, end) to y. `panel`: kMaxOutputs × kDepth floats.
   void write(std::int64_t begin, std::int64_t end, float* panel, const float* bias, float* y,
              std::int64_t y_stride) const {
-    fill(bias, begin, end, tokens_, y, y_stride);
     for (std::int64_t first = 0; first < weights_.inputs; first += kDepth) {
       const std::int64_t depth = std::min(kDepth, weights_.inputs - first);
       for (std::int64_t n = begin; n < end; n += with_.columns) {
@@ -46,8 +43,9 @@ class StripProduct {
       for (std::int64_t t = 0; t < tokens_; t += with_.rows) {
         const float* strip = strips_.get() + t * weights_.inputs + first * with_.rows;
         for (std::int64_t n = begin; n < end; n += with_.columns) {
-          add_tile(strip, panel + (n - begin) * depth, depth, std::min(with_.rows, tokens_ - t),
-                   std::min(with_.columns, end - n), y + t * y_stride + n, y_stride);
+          write_tile(strip, panel + (n - begin) * depth, depth, std::min(with_.rows, tokens_ - t),
+                     std::min(with_.columns, end - n), first == 0 ? start_of(bias, n) : nullptr, y + t * y_stride + n,
+                     y_stride);
         }
       }
     }
@@ -91,47 +89,28 @@ class StripProduct {
     }
   }
 
-  void add_tile(const float* strip, const float* slice, std::int64_t depth, std::int64_t rows, std::int64_t columns,
-                float* y, std::int64_t y_stride) const {
+  void write_tile(const float* strip, const float* slice, std::int64_t depth, std::int64_t rows, std::int64_t columns,
+                  const float* start, float* y, std::int64_t y_stride) const {
     if (columns == with_.columns) {
-      with_.tile(strip, slice, depth, rows, y, y_stride);
-      return;
+      return with_.tile(strip, slice, depth, rows, start, y, y_stride);
     }
-    std::array<float, 1024> whole{};  // rows × columns of the largest kernel are 384
-    with_.tile(strip, slice, depth, rows, whole.data(), with_.columns);
-    for (std::int64_t m = 0; m < rows; ++m) {
-      for (std::int64_t c = 0; c < columns; ++c) {
-        y[m * y_stride + c] += whole[static_cast<std::size_t>(m * with_.columns + c)];
-      }
-    }
+    write_part(rows, with_.columns, columns, start, y, y_stride, [&](float* whole, std::int64_t stride) {
+      with_.tile(strip, slice, depth, rows, start_of(nullptr, 0), whole, stride);
+    });
   }
 
   const Weights& weights_;
   const Kernels& with_;
   std::int64_t tokens_;
-  std::unique_ptr<float[]> strips_;
-};
-
-// Bytes at a multiple of 64.
-class Buffer {
- public:
-  explicit Buffer(std::int64_t bytes) : begin_(::operator new(static_cast<std::size_t>(bytes), kLine)) {}
-  ~Buffer() { ::operator delete(begin_, kLine); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  std::byte* get() const { return static_cast<std::byte*>(begin_); }
-
- private:
-  static constexpr std::align_val_t kLine{64};
-  void* begin_;
+  Lines<float> strips_;
 };
 
 constexpr std::int64_t kPair = 2 * kTileBlock;
 
 // What a thread works in: blocks of outputs, and sums, of all tokens where these come in several stretches.
 struct TileMemory {
-  Buffer panel;
-  Buffer sums;
+  Lines<std::byte> panel;
+  Lines<float> sums;
 };
 
 // One product in matrix tiles. Inputs are taken in stretches, whose blocks of tokens lie one after another.
@@ -143,7 +122,7 @@ class TiledProduct {
         tiles_(*with.tiles),
         tokens_(tokens),
         depth_(depth_of(weights)),
-        blocks_(round_up(tokens, kTileBlock) / kTileBlock * block_bytes(weights.inputs)) {
+        blocks_(lines_of<std::byte>(round_up(tokens, kTileBlock) / kTileBlock * block_bytes(weights.inputs))) {
     at::parallel_for(0, round_up(tokens, kTileBlock) / kTileBlock, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t block = begin; block < end; ++block) {
         for (std::int64_t first = 0; first < weights_.inputs; first += depth_) {
@@ -172,7 +151,7 @@ class TiledProduct {
         parts[static_cast<std::size_t>(block)] =
             pack_outputs(n, std::min(kTileBlock, end - n), first, depth, memory.panel.get() + block * size);
       }
-      float* sums = reinterpret_cast<float*>(memory.sums.get());
+      float* sums = memory.sums.get();
       const std::int64_t kept = depth < weights_.inputs ? kTileSums : 0;  // until the next stretch
       for (std::int64_t t = 0; t < tokens_; t += kPair) {
         const std::byte* const tokens = token_block(t / kTileBlock, first);
@@ -196,8 +175,7 @@ class TiledProduct {
   TileMemory memory() const {
     const std::int64_t outputs = std::min(panel_outputs(), round_up(weights_.outputs, kPair));
     const std::int64_t sums = depth_ >= weights_.inputs ? kTileSums : outputs * round_up(tokens_, kPair);
-    return {Buffer(outputs / kTileBlock * block_bytes(depth_)),
-            Buffer(sums * static_cast<std::int64_t>(sizeof(float)))};
+    return {lines_of<std::byte>(outputs / kTileBlock * block_bytes(depth_)), floats(sums)};
   }
 
   // The outputs of a panel. Where a stretch of all tokens and a panel do not fit a core's second-level cache of 2 MiB,
@@ -255,8 +233,8 @@ class TiledProduct {
   const Kernels& with_;
   const MatrixTiles& tiles_;
   std::int64_t tokens_;
-  std::int64_t depth_;  // inputs of a stretch
-  Buffer blocks_;       // of tokens
+  std::int64_t depth_;       // inputs of a stretch
+  Lines<std::byte> blocks_;  // of tokens
   std::atomic<bool> takes_all_{true};
 };
 

@@ -4,9 +4,11 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 
 namespace locus::products {
 
@@ -14,9 +16,21 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t step) {
   return (value + step - 1) / step * step;
 }
 
-// Not yet written.
-inline std::unique_ptr<float[]> floats(std::int64_t count) {
-  return std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(count));
+// Elements that begin at a line of the cache, so that no vector of them lies in two.
+struct FreeLines {
+  static constexpr std::align_val_t kLine{64};
+  void operator()(void* begin) const { ::operator delete(begin, kLine); }
+};
+template <class T>
+using Lines = std::unique_ptr<T[], FreeLines>;
+
+// So many elements, not yet written.
+template <class T>
+Lines<T> lines_of(std::int64_t count) {
+  return Lines<T>(static_cast<T*>(::operator new(static_cast<std::size_t>(count) * sizeof(T), FreeLines::kLine)));
+}
+inline Lines<float> floats(std::int64_t count) {
+  return lines_of<float>(count);
 }
 
 // y[t·y_stride + n] = bias[n], n in [begin, end); 0 where `bias` is null.
@@ -27,6 +41,30 @@ inline void fill(const float* bias, std::int64_t begin, std::int64_t end, std::i
       std::fill(y + t * y_stride + begin, y + t * y_stride + end, 0.0F);
     } else {
       std::copy(bias + begin, bias + end, y + t * y_stride + begin);
+    }
+  }
+}
+
+constexpr std::int64_t kMaxColumns = 32;  // of the kernels' tiles
+
+// What a tile of outputs from n on starts with: their biases; zeros where `bias` is null.
+inline const float* start_of(const float* bias, std::int64_t n) {
+  static constexpr std::array<float, kMaxColumns> kZeros{};
+  return bias != nullptr ? bias + n : kZeros.data();
+}
+
+// Makes a tile of which only `count` columns are outputs: tile(y, stride) writes all `columns`, starting with zeros.
+// `start` as of Kernels::tile.
+template <class Tile>
+void write_part(std::int64_t rows, std::int64_t columns, std::int64_t count, const float* start, float* y,
+                std::int64_t y_stride, const Tile& tile) {
+  constexpr std::int64_t kMaxRows = 12;
+  std::array<float, kMaxRows * kMaxColumns> whole{};
+  tile(whole.data(), columns);
+  for (std::int64_t m = 0; m < rows; ++m) {
+    for (std::int64_t c = 0; c < count; ++c) {
+      float& own = y[m * y_stride + c];
+      own = (start != nullptr ? start[c] : own) + whole[static_cast<std::size_t>(m * columns + c)];
     }
   }
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <memory>
 
 #include "core/products/panels.h"
 
@@ -14,24 +13,24 @@ namespace {
 // Numbers of all groups, and their steps; not yet written.
 struct Words {
   Words(std::int64_t rows, std::int64_t inputs)
-      : pairs(std::make_unique_for_overwrite<std::int32_t[]>(static_cast<std::size_t>(rows * inputs / 2))),
-        steps(floats(rows * inputs / kWordGroup)) {}
+      : pairs(lines_of<std::int32_t>(rows * inputs / 2)), steps(floats(rows * inputs / kWordGroup)) {}
 
-  std::unique_ptr<std::int32_t[]> pairs;
-  std::unique_ptr<float[]> steps;
+  Lines<std::int32_t> pairs;
+  Lines<float> steps;
 };
 
 // One product: strips of x are rounded once, panels of the weights as they are needed.
 class WordProduct {
  public:
-  static constexpr std::int64_t kDepth = 512;       // inputs of a panel
-  static constexpr std::int64_t kMaxOutputs = 256;  // of a panel: 256 KiB
+  static constexpr std::int64_t kDepth = 1024;      // inputs of a panel
+  static constexpr std::int64_t kMaxOutputs = 256;  // of a panel: 512 KiB
 
   WordProduct(const Weights& weights, const WordTiles& with, const float* x, std::int64_t tokens, std::int64_t x_stride)
       : weights_(weights), with_(with), tokens_(tokens), strips_(round_up(tokens, with.rows), weights.inputs) {
-    at::parallel_for(0, round_up(tokens, with.rows), 8, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t t = begin; t < end; ++t) {
-        pack_token(t < tokens_ ? x + t * x_stride : nullptr, t);
+    at::parallel_for(0, round_up(tokens, with.rows) / with.rows, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t strip = begin; strip < end; ++strip) {
+        pack_strip(x + strip * with_.rows * x_stride, std::min(with_.rows, tokens_ - strip * with_.rows), x_stride,
+                   strip * with_.rows * weights_.inputs);
       }
     });
   }
@@ -39,7 +38,6 @@ class WordProduct {
   // Writes outputs [begin, end) to y. `panel`: for kMaxOutputs × kDepth.
   void write(std::int64_t begin, std::int64_t end, const Words& panel, const float* bias, float* y,
              std::int64_t y_stride) const {
-    fill(bias, begin, end, tokens_, y, y_stride);
     for (std::int64_t first = 0; first < weights_.inputs; first += kDepth) {
       const std::int64_t depth = std::min(kDepth, weights_.inputs - first);
       const std::int64_t groups = depth / kWordGroup;
@@ -50,25 +48,29 @@ class WordProduct {
       for (std::int64_t t = 0; t < tokens_; t += with_.rows) {
         const std::int64_t from = t * weights_.inputs + first * with_.rows;
         for (std::int64_t n = begin; n < end; n += with_.columns) {
-          add_tile(from, panel.pairs.get() + (n - begin) * depth / 2, panel.steps.get() + (n - begin) * groups, groups,
-                   std::min(with_.rows, tokens_ - t), std::min(with_.columns, end - n), y + t * y_stride + n, y_stride);
+          write_tile(from, panel.pairs.get() + (n - begin) * depth / 2, panel.steps.get() + (n - begin) * groups,
+                     groups, std::min(with_.rows, tokens_ - t), std::min(with_.columns, end - n),
+                     first == 0 ? start_of(bias, n) : nullptr, y + t * y_stride + n, y_stride);
         }
       }
     }
   }
 
  private:
-  // Token t of its strip, (groups, kGroupPairs, rows); null: one of zeros.
-  void pack_token(const float* x, std::int64_t t) {
-    const std::int64_t strip = t / with_.rows * with_.rows * weights_.inputs;
-    const std::int64_t own = t % with_.rows;
-    WordPairs words{};
+  // A strip, (groups, kGroupPairs, rows), whose first number is the from-th; tokens from `count` on are zeros.
+  void pack_strip(const float* x, std::int64_t count, std::int64_t x_stride, std::int64_t from) {
+    std::array<WordPairs, kMaxColumns> words{};
     for (std::int64_t g = 0; g < weights_.inputs / kWordGroup; ++g) {
-      strips_.steps[static_cast<std::size_t>(strip / kWordGroup + g * with_.rows + own)] =
-          x != nullptr ? with_.round(x + g * kWordGroup, words) : 0;
-      for (std::int64_t p = 0; p < kGroupPairs; ++p) {
-        strips_.pairs[static_cast<std::size_t>(strip / 2 + (g * kGroupPairs + p) * with_.rows + own)] =
-            words[static_cast<std::size_t>(p)];
+      float* const steps = strips_.steps.get() + from / kWordGroup + g * with_.rows;
+      for (std::int64_t m = 0; m < with_.rows; ++m) {
+        steps[m] =
+            m < count ? with_.round(x + m * x_stride + g * kWordGroup, words[static_cast<std::size_t>(m)]) : 0.0F;
+      }
+      std::int32_t* pairs = strips_.pairs.get() + from / 2 + g * kGroupPairs * with_.rows;
+      for (std::size_t p = 0; p < kGroupPairs; ++p) {
+        for (std::int64_t m = 0; m < with_.rows; ++m) {
+          *pairs++ = words[static_cast<std::size_t>(m)][p];
+        }
       }
     }
   }
@@ -76,7 +78,6 @@ class WordProduct {
   // The weights of `count` outputs, (groups, kGroupPairs, columns): a few rows are expanded at a time.
   void pack_slice(std::int64_t n, std::int64_t count, std::int64_t first, std::int64_t depth, std::int32_t* slice,
                   float* steps) const {
-    constexpr std::int64_t kMaxColumns = 32;
     constexpr std::int64_t kGroups = kDepth / kWordGroup;
     alignas(64) std::array<float, kDepth> row;
     alignas(64) std::array<WordPairs, kMaxColumns * kGroups> words;
@@ -100,21 +101,16 @@ class WordProduct {
     }
   }
 
-  void add_tile(std::int64_t from, const std::int32_t* slice, const float* slice_steps, std::int64_t groups,
-                std::int64_t rows, std::int64_t columns, float* y, std::int64_t y_stride) const {
+  void write_tile(std::int64_t from, const std::int32_t* slice, const float* slice_steps, std::int64_t groups,
+                  std::int64_t rows, std::int64_t columns, const float* start, float* y, std::int64_t y_stride) const {
     const std::int32_t* const strip = strips_.pairs.get() + from / 2;
     const float* const strip_steps = strips_.steps.get() + from / kWordGroup;
     if (columns == with_.columns) {
-      with_.tile(strip, strip_steps, slice, slice_steps, groups, rows, y, y_stride);
-      return;
+      return with_.tile(strip, strip_steps, slice, slice_steps, groups, rows, start, y, y_stride);
     }
-    std::array<float, 1024> whole{};  // rows × columns of the largest kernel are 384
-    with_.tile(strip, strip_steps, slice, slice_steps, groups, rows, whole.data(), with_.columns);
-    for (std::int64_t m = 0; m < rows; ++m) {
-      for (std::int64_t c = 0; c < columns; ++c) {
-        y[m * y_stride + c] += whole[static_cast<std::size_t>(m * with_.columns + c)];
-      }
-    }
+    write_part(rows, with_.columns, columns, start, y, y_stride, [&](float* whole, std::int64_t stride) {
+      with_.tile(strip, strip_steps, slice, slice_steps, groups, rows, start_of(nullptr, 0), whole, stride);
+    });
   }
 
   const Weights& weights_;

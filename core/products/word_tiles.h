@@ -1,7 +1,7 @@
-// Many tokens times rows of blocks by whole numbers of 14 bits, which Weights::fast asks for: pairs of inputs are
-// multiplied in one step, about twice as fast as float32 numbers. Tokens and weights are rounded alike, groups of 32 of
-// either to whole numbers −8191 … 8191 times a step of its own; sums within a group are exact, in 32 bits
-// (32 · 8191² < 2³¹), and groups are added up in float32.
+// Many tokens times rows of blocks by integers of 14 bits, which Weights::fast asks for: one step multiplies pairs of
+// inputs, twice as many numbers as a step of float32. Tokens and weights are quantised alike, groups of 32 of either to
+// whole numbers −8191 … 8191 times a step of its own; sums within a group are exact, in 32 bits (32 · 8191² < 2³¹), and
+// groups are added up in float32.
 //
 // Error: |y − Σ w·x| ≤ Σ over groups of (x_step / 2)·Σ |w| + (w_step / 2)·Σ |x| + 8·x_step·w_step, with
 // step = max / 8191, but for float32's rounding: 1e-5 of Σ |w·x|.
@@ -29,10 +29,10 @@ struct WordTiles {
   float (*round)(const float* x, WordPairs& words);
   // slice[p·columns + c] = words[c·stride][p] for all c and p.
   void (*pack)(const WordPairs* words, std::int64_t stride, std::int32_t* slice);
-  // y[m·y_stride + c] += Σ_g strip_steps[g·rows + m] · slice_steps[g·columns + c] · Σ_k x_gk · w_gk, m < count ≤ rows,
-  // all c. Terms in ascending g.
+  // y[m·y_stride + c] = start[c] + Σ_g strip_steps[g·rows + m] · slice_steps[g·columns + c] · Σ_k x_gk · w_gk,
+  // m < count ≤ rows, all c; += where `start` is null. Terms in ascending g.
   void (*tile)(const std::int32_t* strip, const float* strip_steps, const std::int32_t* slice, const float* slice_steps,
-               std::int64_t groups, std::int64_t count, float* y, std::int64_t y_stride);
+               std::int64_t groups, std::int64_t count, const float* start, float* y, std::int64_t y_stride);
 };
 
 // Those of a version of the kernels (core/base/instruction_sets.h), with its rows and columns; null for the plain one.

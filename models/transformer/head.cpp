@@ -94,7 +94,7 @@ at::Tensor Head::logits(const at::Tensor& read, Range outputs) const {
 
 Linear Head::output_rows(const at::Tensor& outputs) const {
   const Linear all = output();
-  return {products::rows(all.weight, outputs),
+  return {products::stored_rows(all.weight, outputs),
           all.bias.defined() ? all.bias.index_select(0, outputs.to(all.bias.device())) : all.bias};
 }
 

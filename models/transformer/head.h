@@ -38,7 +38,7 @@ class Head {
   const NormWeights& final_norm() const { return final_norm_; }
   // (V, C) and bias: the head's own, or the embedding where they are tied.
   Linear output() const { return {head_.weight.defined() ? head_.weight : *embedding_, head_.bias}; }
-  // The rows of that matrix, float32, and of its bias for these outputs (n) int64, for logits().
+  // The rows of that matrix, as they are stored, and of its bias for these outputs (n) int64, for logits().
   Linear output_rows(const at::Tensor& outputs) const;
   // The second head of a distilled ViT.
   const Linear& distillation() const { return distillation_head_; }

@@ -377,6 +377,29 @@ TEST(Packed, NumbersOfMxfp4AreThoseOfTheTable) {
   }
 }
 
+// Rows of every storage, some of them twice, give the outputs of the whole matrix.
+TEST(Packed, StoredRowsGiveTheSameOutputs) {
+  at::manual_seed(8);
+  Packed interleaved = matrix_of(*blocks::format_of("Q8_0"), 24, 256);
+  interleaved.interleaved = 8;
+  const at::Tensor numbers = at::randn({24, 256});
+  const at::Tensor ids = at::tensor({23, 0, 5, 5, 17, 8}, at::kLong);
+  for (const at::Tensor& weight :
+       {packed_tensor(interleaved), packed_tensor(matrix_of(*blocks::format_of("Q4_K"), 24, 256)), numbers,
+        numbers.to(at::kBFloat16), with_fast_products(packed_tensor(matrix_of(*blocks::format_of("Q5_0"), 24, 256)))}) {
+    const at::Tensor some = stored_rows(weight, ids);
+    EXPECT_EQ(packed_of(some) != nullptr, packed_of(weight) != nullptr);
+    EXPECT_EQ(packed_of(some) != nullptr && packed_of(some)->fast,
+              packed_of(weight) != nullptr && packed_of(weight)->fast);
+    for (const std::int64_t tokens : {1, 3, 40}) {
+      const at::Tensor x = at::randn({tokens, 256});
+      const at::Tensor all = products::linear(x, weight).index_select(1, ids);
+      EXPECT_LE((products::linear(x, some) - all).abs().max().item<double>(), kSums * all.abs().max().item<double>());
+    }
+  }
+  EXPECT_THROW(stored_rows(packed_tensor(interleaved), at::tensor({24}, at::kLong)), c10::Error);
+}
+
 TEST(Packed, PutsInterleavedRowsInOrder) {
   Packed matrix = matrix_of(*blocks::format_of("Q8_0"), 8, 64);
   const at::Tensor as_stored = dense(packed_tensor(matrix));
