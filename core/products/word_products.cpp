@@ -22,8 +22,8 @@ struct Words {
 // One product: strips of x are rounded once, panels of the weights as they are needed.
 class WordProduct {
  public:
-  static constexpr std::int64_t kDepth = 1024;      // inputs of a panel
-  static constexpr std::int64_t kMaxOutputs = 256;  // of a panel: 512 KiB
+  static constexpr std::int64_t kDepth = 1024;   // inputs of a panel
+  static constexpr std::int64_t kMaxSlices = 4;  // of a panel: 256 KiB with AVX-512, 128 with AVX2
 
   WordProduct(const Weights& weights, const WordTiles& with, const float* x, std::int64_t tokens, std::int64_t x_stride)
       : weights_(weights), with_(with), tokens_(tokens), strips_(round_up(tokens, with.rows), weights.inputs) {
@@ -35,7 +35,9 @@ class WordProduct {
     });
   }
 
-  // Writes outputs [begin, end) to y. `panel`: for kMaxOutputs × kDepth.
+  std::int64_t panel_outputs() const { return kMaxSlices * with_.columns; }
+
+  // Writes outputs [begin, end) to y. `panel`: for panel_outputs() × kDepth.
   void write(std::int64_t begin, std::int64_t end, const Words& panel, const float* bias, float* y,
              std::int64_t y_stride) const {
     for (std::int64_t first = 0; first < weights_.inputs; first += kDepth) {
@@ -132,8 +134,8 @@ bool takes_words(const Weights& weights, const Kernels& with) {
 void multiply_words(const Weights& weights, const float* x, std::int64_t tokens, std::int64_t x_stride,
                     const float* bias, float* y, std::int64_t y_stride, const WordTiles& with) {
   const WordProduct product(weights, with, x, tokens, x_stride);
-  for_panels(weights.outputs, with.columns, WordProduct::kMaxOutputs, [&](const auto& panels) {
-    const Words panel(WordProduct::kMaxOutputs, std::min(WordProduct::kDepth, weights.inputs));
+  for_panels(weights.outputs, with.columns, product.panel_outputs(), [&](const auto& panels) {
+    const Words panel(product.panel_outputs(), std::min(WordProduct::kDepth, weights.inputs));
     panels([&](std::int64_t begin, std::int64_t end) { product.write(begin, end, panel, bias, y, y_stride); });
   });
 }
