@@ -5,13 +5,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 
 #include "core/attention/attend.h"
+#include "core/base/block_formats.h"
 #include "core/products/linear.h"
+#include "core/products/packed.h"
 
 namespace locus::models {
 
@@ -40,31 +44,42 @@ void finish(const at::Tensor& tensor) {
   }
 }
 
-// A multiply-accumulate of a product of two square matrices as layers compute it, in milliseconds.
-double timed_product_ms(const at::Device& device) {
+// A square matrix in blocks, with fast products.
+at::Tensor fast_matrix(const at::Tensor& numbers) {
+  const blocks::Format& format = *blocks::format_of("Q8_0");
+  const std::int64_t count = numbers.numel() / format.elements;
+  auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(count * format.bytes));
+  blocks::pack(format, numbers.data_ptr<float>(), count, bytes->data());
+  return products::with_fast_products(
+      products::packed_tensor({&format, bytes->data(), numbers.size(0), numbers.size(1), 0, bytes}));
+}
+
+// A multiply-accumulate of a product of two square matrices as layers compute it, in milliseconds. `fast`: on the CPU.
+double timed_product_ms(const at::Device& device, bool fast) {
   const at::NoGradGuard no_grad;
   const std::int64_t size = device.is_cpu() ? 384 : 2048;  // a product that keeps the device busy
   const at::Tensor left = at::randn({size, size}).to(device);
-  at::Tensor product = products::linear(left, left);
+  const at::Tensor right = fast ? fast_matrix(left) : left;
+  at::Tensor product = products::linear(left, right);
   double best_ms = 1e9;
   const auto first = Clock::now();
   for (int n = 0; n < 3 || (n < 20 && since(first) < kTriedMs); ++n) {  // other threads may have the cores for a moment
     finish(product);
     const auto begin = Clock::now();
-    product = products::linear(left, left);
+    product = products::linear(left, right);
     finish(product);
     best_ms = std::min(best_ms, since(begin));
   }
   return best_ms / std::pow(static_cast<double>(size), 3);
 }
 
-double product_ms(const at::Device& device) {
+double product_ms(const at::Device& device, bool fast = false) {
   static std::mutex mutex;
   static std::map<std::string, double> times;
   const std::lock_guard lock(mutex);
-  const auto [time, is_new] = times.try_emplace(device.str(), 0);
+  const auto [time, is_new] = times.try_emplace(device.str() + (fast ? " fast" : ""), 0);
   if (is_new) {
-    time->second = timed_product_ms(device);
+    time->second = timed_product_ms(device, fast);
   }
   return time->second;
 }
@@ -147,6 +162,13 @@ double tried_cell(const transformer::Transformer& model, std::int64_t layer, con
   return cell_macs(attention) * product_ms(device) / kUsualEfficiency;
 }
 
+// Whether the model has fast products, as its output matrix says.
+bool is_fast(const transformer::Transformer& model) {
+  const products::Packed* const matrix =
+      model.spec().head ? products::packed_of(model.head().output().weight) : nullptr;
+  return matrix != nullptr && matrix->fast;
+}
+
 }  // namespace
 
 double products_ms(double macs, const at::Device& device) {
@@ -155,7 +177,8 @@ double products_ms(double macs, const at::Device& device) {
 
 Throughput measure_throughput(const transformer::Transformer& model, bool has_weights, const at::Device& device) {
   const at::NoGradGuard no_grad;
-  Throughput throughput{products_ms(1, device), std::vector<double>(model.encodings().size())};
+  const bool fast = has_weights && device.is_cpu() && is_fast(model);
+  Throughput throughput{product_ms(device, fast) / kUsualEfficiency, std::vector<double>(model.encodings().size())};
   for (std::int64_t layer = 0; layer < model.spec().depth(); ++layer) {
     double& cell = throughput.cells[static_cast<std::size_t>(model.encodings().slot(layer))];
     if (cell == 0) {

@@ -16,7 +16,7 @@ struct Throughput {
   std::vector<double> cells;  // a cell of one head's map, from score to value, by encoding of the model
 };
 
-// Products are timed once a process, by some milliseconds of one; cells where the model's weights are there, by
+// Products are timed once a process, by some milliseconds of one, and of a fast one for models that have these; cells where the model's weights are there, by
 // attention over a few hundred tokens of random numbers with each of its encodings, 50 ms at most together. Without
 // weights, or where an encoding cannot take such tokens, a cell has the time of its products.
 Throughput measure_throughput(const transformer::Transformer& model, bool has_weights, const at::Device& device);
