@@ -213,7 +213,7 @@ void print_info(const models::Model& model, std::int64_t length, Console& consol
   row("unexpected", names_line(info.unexpected));
   row("products", products_line(models::runtime()));
   if (info.overrides.fast) {
-    row("speed", "fast: products round a single token to 8 bits, many to 14");
+    row("speed", "fast: products may round a single token to 8 bits, many at once to 14");
   }
   if (length > 0) {
     row("FLOPs", short_count(2 * model.macs(length)) + " for " + std::to_string(length) + " tokens (" +

@@ -193,9 +193,10 @@ void OverrideOptions::declare(Arguments& arguments) {
 }
 
 void OverrideOptions::declare_speed(Arguments& arguments) {
-  arguments.choice("--speed", speed_, {"exact", "fast"},
-                   "products with weights in blocks: exact, or with tokens rounded, a single one, as each that is "
-                   "generated, to 8 bits, many to 14");
+  arguments.choice(
+      "--speed", speed_, {"exact", "fast"},
+      "products with weights in blocks: exact, or fast, with tokens rounded: to 8 bits where one is computed "
+      "alone, as each that is generated, to 14 where many are computed at once");
 }
 
 Result<models::Overrides> OverrideOptions::read() const {

@@ -10,6 +10,7 @@
 
 #include "core/base/block_tables.h"
 #include "core/base/held_formats.h"
+#include "core/products/group_step.h"
 #include "core/products/rounded_kernels.h"
 
 #if defined(__x86_64__)
@@ -46,22 +47,7 @@ constexpr std::array<float, 256> exponent_scales() {
 }
 alignas(64) constexpr std::array<float, 256> kExponentScales = exponent_scales();
 
-// What a group is multiplied with to become bytes, and its step back. Both 0: all are 0.
-struct ByteStep {
-  float step = 0;
-  float inverse = 0;
-};
-// `largest`: the bits of the group's largest |x|, which are in the order of the numbers; what is not finite is above.
-ByteStep byte_step(std::uint32_t largest) {
-  constexpr std::uint32_t kInfinity = 0x7F800000;
-  constexpr float kLargest = 127;
-  if (largest >= kInfinity) {
-    return {std::numeric_limits<float>::quiet_NaN(), 0};
-  }
-  const auto size = std::bit_cast<float>(largest);
-  const float step = size / kLargest;
-  return step >= std::numeric_limits<float>::min() ? ByteStep{step, kLargest / size} : ByteStep{};
-}
+constexpr float kLargestByte = 127;
 
 }  // namespace
 

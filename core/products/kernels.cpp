@@ -1,13 +1,12 @@
 #include "core/products/kernels.h"
 
-#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <iterator>
-#include <limits>
 
+#include "core/products/group_step.h"
+#include "core/products/integer_tiles.h"
 #include "core/products/matrix_tiles.h"
-#include "core/products/word_tiles.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -16,25 +15,6 @@
 namespace locus::products {
 
 namespace {
-
-#if defined(LOCUS_VECTOR_TARGETS)
-// What a group is multiplied with to become whole numbers, and its step back.
-struct WordStep {
-  float step = 0;
-  float inverse = 0;
-};
-// `largest`: the bits of the group's largest |x|, which are in the order of the numbers; what is not finite is above.
-WordStep word_step(std::uint32_t largest) {
-  constexpr std::uint32_t kInfinity = 0x7F800000;
-  constexpr float kLargest = 8191;
-  if (largest >= kInfinity) {
-    return {std::numeric_limits<float>::quiet_NaN(), 0};
-  }
-  const auto size = std::bit_cast<float>(largest);
-  const float step = size / kLargest;
-  return step >= std::numeric_limits<float>::min() ? WordStep{step, kLargest / size} : WordStep{};
-}
-#endif
 
 namespace plain {
 #define LOCUS_WIDTH 4
@@ -51,7 +31,8 @@ namespace avx2 {
 #define LOCUS_WIDTH 8
 #define LOCUS_ROWS 6
 #include "core/products/kernels.inc"
-#include "core/products/word_tiles.inc"
+// By the names of kernels.inc.
+#include "core/products/integer_tiles.inc"
 #undef LOCUS_ROWS
 #undef LOCUS_WIDTH
 #pragma GCC pop_options
@@ -62,7 +43,8 @@ namespace avx512 {
 #define LOCUS_WIDTH 16
 #define LOCUS_ROWS 12
 #include "core/products/kernels.inc"
-#include "core/products/word_tiles.inc"
+// By the names of kernels.inc.
+#include "core/products/integer_tiles.inc"
 #undef LOCUS_ROWS
 #undef LOCUS_WIDTH
 #pragma GCC pop_options
@@ -74,7 +56,7 @@ namespace avx512_vnni {
 using namespace avx512;
 #define LOCUS_WIDTH 16
 #define LOCUS_VNNI 1
-#include "core/products/word_tiles.inc"
+#include "core/products/integer_tiles.inc"
 #undef LOCUS_VNNI
 #undef LOCUS_WIDTH
 #pragma GCC pop_options
@@ -90,15 +72,15 @@ constexpr std::array kVersions {
 
 }  // namespace
 
-const WordTiles* word_tiles(std::int64_t version, bool word_products) {
+const IntegerTiles* integer_tiles(std::int64_t version, bool pair_products) {
 #if defined(LOCUS_VECTOR_TARGETS)
-  return version == 2 && word_products ? &avx512_vnni::kWordTiles
-         : version == 2                ? &avx512::kWordTiles
-         : version == 1                ? &avx2::kWordTiles
+  return version == 2 && pair_products ? &avx512_vnni::kIntegerTiles
+         : version == 2                ? &avx512::kIntegerTiles
+         : version == 1                ? &avx2::kIntegerTiles
                                        : nullptr;
 #else
   (void)version;
-  (void)word_products;
+  (void)pair_products;
   return nullptr;
 #endif
 }
@@ -109,7 +91,7 @@ const Kernels& kernels(std::int64_t version, bool tiles) {
     std::array<Kernels, kVersions.size() + 1> made{};
     for (std::size_t n = 0; n < kVersions.size(); ++n) {
       made.at(n) = *kVersions.at(n);
-      made.at(n).words = word_tiles(static_cast<std::int64_t>(n));
+      made.at(n).integers = integer_tiles(static_cast<std::int64_t>(n));
     }
     made.back() = made.at(kVersions.size() - 1);
     made.back().tiles = matrix_tiles();

@@ -12,7 +12,7 @@
 namespace locus::products {
 
 struct MatrixTiles;
-struct WordTiles;
+struct IntegerTiles;
 
 enum class Format { kBfloat16, kHalf, kFloat };
 constexpr std::size_t kFormats = 3;
@@ -50,8 +50,8 @@ struct Kernels {
       axpy;
   // What multiplies many tokens instead of tile(); null: nothing does.
   const MatrixTiles* tiles = nullptr;
-  // What multiplies many tokens rounded, where Weights::fast asks for it; null: nothing does.
-  const WordTiles* words = nullptr;
+  // What multiplies many tokens as integers, where Weights::fast asks for it and there are no `tiles`; null: nothing.
+  const IntegerTiles* integers = nullptr;
 };
 
 // The kernels of one of the versions that this CPU can run; with `tiles`, AVX-512's and those of matrix_tiles.h

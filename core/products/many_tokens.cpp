@@ -7,9 +7,9 @@
 #include <atomic>
 #include <cstddef>
 
+#include "core/products/integer_products.h"
 #include "core/products/matrix_tiles.h"
 #include "core/products/panels.h"
-#include "core/products/word_products.h"
 
 namespace locus::products {
 
@@ -287,8 +287,8 @@ void multiply_many(const Weights& weights, const float* x, std::int64_t tokens, 
     if (tiled && multiply_tiled(weights, from, count, x_stride, bias, to, y_stride, with)) {
       continue;
     }
-    if (takes_words(weights, with)) {
-      multiply_words(weights, from, count, x_stride, bias, to, y_stride, *with.words);
+    if (takes_integers(weights, with)) {
+      multiply_integers(weights, from, count, x_stride, bias, to, y_stride, *with.integers);
     } else {
       multiply_strips(weights, from, count, x_stride, bias, to, y_stride, with);
     }

@@ -7,7 +7,7 @@
 // slower. Values: those of converting the weights first and multiplying with the same kernels, bit for bit; sums run
 // over ascending k in float32, so they differ from another library's by rounding alone; in matrix tiles, which take many
 // tokens where the CPU has them, by less (matrix_tiles.h). One token times blocks sums by groups instead
-// (block_kernels.h): within 1e-5 of expanding them first, unless `fast` asks for less.
+// (block_kernels.h): within 1e-5 of expanding them first, unless `fast` lets products round.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ struct Weights {
   // Where the weights are blocks instead of numbers of `format`: rows one after another, and no strides.
   const blocks::Format* blocks = nullptr;
   // Products with blocks may round, within the errors stated there: one token to bytes where the format has that product
-  // (rounded_kernels.h), more than kMaxTokens tokens and the weights to 14 bits where no matrix tiles take them
-  // (word_tiles.h).
+  // (rounded_kernels.h), more than kMaxTokens tokens and the weights to 14 bits where the CPU has no matrix tiles
+  // (integer_tiles.h).
   bool fast = false;
 
   // The number of input k of output n, or the block that holds it.

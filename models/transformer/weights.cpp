@@ -18,7 +18,7 @@
 #include "core/products/linear.h"
 #include "core/products/packed.h"
 #include "core/products/rounded_kernels.h"
-#include "core/products/word_products.h"
+#include "core/products/integer_products.h"
 
 namespace locus::transformer {
 
@@ -495,7 +495,7 @@ double expanded_bytes(const WeightBinding& binding, Storage storage) {
 bool has_fast_products(const WeightBinding& binding, Storage storage) {
   return std::any_of(binding.parts.begin(), binding.parts.end(), [&](const WeightBinding::Part& part) {
     return stays_packed(binding, part, storage) &&
-           (products::rounded_dot(*part.tensor->blocks) != nullptr || products::has_words(*part.tensor->blocks));
+           (products::rounded_dot(*part.tensor->blocks) != nullptr || products::has_integers(*part.tensor->blocks));
   });
 }
 

@@ -1,5 +1,6 @@
 // Rows of edits: a map of all heads' knock-outs against as many whole runs, an effect whose unedited pass is kept, and
 // what both read of a large vocabulary.
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -184,6 +185,11 @@ Status add_file(Rig& rig, const std::string& file, bool fast) {
   OpenOptions opening;
   opening.overrides.fast = fast;
   LOCUS_TRY(const auto model, open(file, opening));
+  const std::vector<std::string>& warnings = model->info().warnings;
+  if (std::any_of(warnings.begin(), warnings.end(),
+                  [](const auto& each) { return each.starts_with("fast products"); })) {
+    return {};  // there are none
+  }
   const std::int64_t length = rig.quick() ? 32 : 214;
   const Input input{.ids = sample_ids(*model, length)};
   const StopToken stop = rig.options().stop;

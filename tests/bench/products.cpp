@@ -114,7 +114,7 @@ Status add_rounded(Rig& rig, const ProductShape& shape, const std::string& forma
     return {};
   };
   LOCUS_TRY(const Timed times, rig.time([&] { return multiply(true); }, [&] { return multiply(false); }));
-  const bool rounds = products::kernels().words != nullptr && products::kernels().tiles == nullptr;
+  const bool rounds = products::kernels().integers != nullptr && products::kernels().tiles == nullptr;
   rig.add(std::to_string(shape.tokens) + " × " + std::to_string(shape.inputs) + " tokens by " + format_name +
               " weights, " + std::to_string(shape.outputs) + " outputs, fast products",
           times, "exact products", rounds ? Target::kRatioAtMost : Target::kNone, 0.8);

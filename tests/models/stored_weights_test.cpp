@@ -215,7 +215,7 @@ double change_of(const at::Tensor& logits, const at::Tensor& exact) {
 }
 // Whether products of many tokens round.
 bool rounds_many() {
-  return products::kernels().words != nullptr && products::kernels().tiles == nullptr;
+  return products::kernels().integers != nullptr && products::kernels().tiles == nullptr;
 }
 
 // Fast products change logits by little, those of many tokens by less than those of a single one.

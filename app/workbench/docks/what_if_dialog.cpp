@@ -123,8 +123,9 @@ WhatIfDialog::WhatIfDialog(Studio& studio, int id, QWidget* parent)
   form->addRow(number_label_, number_row);
   fast_ = make_named<QCheckBox>(this, "what-if-fast", QStringLiteral("Fast products"));
   fast_->setText(QStringLiteral("fast, not exact: tokens are rounded"));
-  fast_->setToolTip(QStringLiteral(
-      "Where the weights are in blocks (GGUF), each further token of a text is rounded to 8 bits, a text to 14"));
+  fast_->setToolTip(
+      QStringLiteral("Where the weights are in blocks (GGUF), each further token of a text is rounded to 8 bits, a "
+                     "text that is read at once to 14"));
   fast_->setChecked(checkpoint != nullptr && checkpoint->entry.overrides.fast);
   form->addRow(QStringLiteral("Products"), fast_);
   half_ = make_named<QCheckBox>(this, "what-if-half", QStringLiteral("Text half"));

@@ -308,7 +308,7 @@ TEST(Packed, ProductsSideBySideAreThoseOfEach) {
   at::set_num_threads(threads);
 }
 
-// One token alone, of the formats that have fast products, and many (word_products_test.cpp), but not a few; bias and
+// One token alone, of the formats that have fast products, and many (integer_products_test.cpp), but not a few; bias and
 // order of rows are as without.
 TEST(Packed, FastProductsAreOfOneToken) {
   at::manual_seed(7);

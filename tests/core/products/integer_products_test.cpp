@@ -1,6 +1,6 @@
 // Fast products of many tokens: against sums in float64 of the expanded numbers, and what every version of the kernels
 // rounds to.
-#include "core/products/word_products.h"
+#include "core/products/integer_products.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "core/products/integer_tiles.h"
 #include "core/products/linear.h"
-#include "core/products/word_tiles.h"
 #include "tests/support/block_matrices.h"
 
 namespace locus::products {
@@ -25,14 +25,14 @@ constexpr double kFloatSums = 1e-5;  // of Σ |w·x|, what float32's rounding ma
 constexpr double kBias = 1e-6;       // of a bias, what adding small sums to it may lose
 constexpr double kWhole = 8191;
 
-// Of each version that has them; AVX-512's twice where the CPU multiplies and adds in one step.
-std::vector<const WordTiles*> tiles_of_this_cpu() {
-  std::vector<const WordTiles*> all;
+// The tiles of each version that has them; AVX-512's twice where the CPU multiplies and adds in one step.
+std::vector<const IntegerTiles*> tiles_of_this_cpu() {
+  std::vector<const IntegerTiles*> all;
   for (std::int64_t version = 1; version < runnable_versions(); ++version) {
-    all.push_back(word_tiles(version, false));
+    all.push_back(integer_tiles(version, false));
   }
   if (runnable_versions() > 2 && has_byte_products()) {
-    all.push_back(word_tiles(2, true));
+    all.push_back(integer_tiles(2, true));
   }
   return all;
 }
@@ -47,18 +47,18 @@ Weights weights_of(const Packed& matrix) {
   return weights;
 }
 
-at::Tensor product(const at::Tensor& x, const Packed& matrix, const at::Tensor& bias, const WordTiles& with) {
+at::Tensor product(const at::Tensor& x, const Packed& matrix, const at::Tensor& bias, const IntegerTiles& with) {
   at::Tensor y = at::empty({x.size(0), matrix.outputs + 3});  // what lies between rows is left alone
   y.fill_(7);
-  multiply_words(weights_of(matrix), x.data_ptr<float>(), x.size(0), x.stride(0),
-                 bias.defined() ? bias.data_ptr<float>() : nullptr, y.data_ptr<float>(), y.stride(0), with);
+  multiply_integers(weights_of(matrix), x.data_ptr<float>(), x.size(0), x.stride(0),
+                    bias.defined() ? bias.data_ptr<float>() : nullptr, y.data_ptr<float>(), y.stride(0), with);
   EXPECT_TRUE((y.slice(1, matrix.outputs) == 7).all().item<bool>());
   return y.slice(1, 0, matrix.outputs);
 }
 
-// (T, N) float64, the error that word_tiles.h states, but for float32's rounding.
+// (T, N) float64, the error that integer_tiles.h states, but for float32's rounding.
 at::Tensor stated_error(const at::Tensor& x, const at::Tensor& numbers) {
-  const auto groups = [](const at::Tensor& rows) { return rows.to(at::kDouble).unflatten(1, {-1, kWordGroup}); };
+  const auto groups = [](const at::Tensor& rows) { return rows.to(at::kDouble).unflatten(1, {-1, kIntegerGroup}); };
   const auto steps = [&](const at::Tensor& rows) { return groups(rows).abs().amax(2) / kWhole; };
   const auto sums = [&](const at::Tensor& rows) { return groups(rows).abs().sum(2); };
   return at::matmul(steps(x) / 2, sums(numbers).t()) + at::matmul(sums(x), steps(numbers).t() / 2) +
@@ -66,10 +66,10 @@ at::Tensor stated_error(const at::Tensor& x, const at::Tensor& numbers) {
 }
 
 // Every format and version, panels and strips that are full and that are not, several panels of inputs.
-TEST(WordProducts, AreWithinTheStatedError) {
+TEST(IntegerProducts, AreWithinTheStatedError) {
   at::manual_seed(1);
   for (const blocks::Format* const format : all_formats()) {
-    if (format->elements % kWordGroup != 0) {
+    if (format->elements % kIntegerGroup != 0) {
       continue;
     }
     struct Shape {
@@ -87,7 +87,7 @@ TEST(WordProducts, AreWithinTheStatedError) {
         allowed += kBias * bias.abs();
       }
       at::Tensor first;
-      for (const WordTiles* const with : tiles_of_this_cpu()) {
+      for (const IntegerTiles* const with : tiles_of_this_cpu()) {
         const at::Tensor y = product(x, matrix, bias, *with);
         EXPECT_TRUE(((y - wanted).abs() <= allowed).all().item<bool>())
             << format->name << ", " << shape.tokens << " tokens, rows of " << with->rows;
@@ -99,34 +99,34 @@ TEST(WordProducts, AreWithinTheStatedError) {
 }
 
 // Numbers of random sizes, and groups of zeros, of denormal steps and of what is no number.
-TEST(WordProducts, RoundToTheNearestWholeNumber) {
+TEST(IntegerProducts, RoundToTheNearestWholeNumber) {
   at::manual_seed(2);
-  for (const WordTiles* const with : tiles_of_this_cpu()) {
+  for (const IntegerTiles* const with : tiles_of_this_cpu()) {
     for (const double size : {1.0, 1e-20, 1e30, 0.0, 1e-38}) {
-      at::Tensor x = at::randn({kWordGroup}) * size;
-      WordPairs words;
-      const float step = with->round(x.data_ptr<float>(), words);
+      at::Tensor x = at::randn({kIntegerGroup}) * size;
+      IntegerPairs integers;
+      const float step = with->round(x.data_ptr<float>(), integers);
       const bool none = size < 1e-30;
       EXPECT_EQ(step, none ? 0 : x.abs().max().item<float>() / 8191.0F);
-      for (std::int64_t n = 0; n < kWordGroup; ++n) {
-        const auto pair = static_cast<std::uint32_t>(words.at(static_cast<std::size_t>(n / 2)));
-        const auto word = static_cast<std::int16_t>(n % 2 == 0 ? pair & 0xFFFFU : pair >> 16);
-        const double error = std::abs(word * static_cast<double>(step) - x[n].item<double>());
+      for (std::int64_t n = 0; n < kIntegerGroup; ++n) {
+        const auto pair = static_cast<std::uint32_t>(integers.at(static_cast<std::size_t>(n / 2)));
+        const auto number = static_cast<std::int16_t>(n % 2 == 0 ? pair & 0xFFFFU : pair >> 16);
+        const double error = std::abs(number * static_cast<double>(step) - x[n].item<double>());
         EXPECT_LE(error, none ? 1e-37 : 0.501 * static_cast<double>(step)) << n;
-        EXPECT_LE(std::abs(word), 8191);
+        EXPECT_LE(std::abs(number), 8191);
       }
     }
     for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
-      at::Tensor x = at::ones({kWordGroup});
+      at::Tensor x = at::ones({kIntegerGroup});
       x[9] = bad;
-      WordPairs words;
-      EXPECT_TRUE(std::isnan(with->round(x.data_ptr<float>(), words)));
+      IntegerPairs integers;
+      EXPECT_TRUE(std::isnan(with->round(x.data_ptr<float>(), integers)));
     }
   }
 }
 
 // All numbers the largest: the sum of a group is the largest that 32 bits have to hold.
-TEST(WordProducts, HoldTheLargestSums) {
+TEST(IntegerProducts, HoldTheLargestSums) {
   const blocks::Format& format = *blocks::format_of("Q8_0");
   const at::Tensor numbers = at::full({40, 64}, 0.5F);
   constexpr std::int64_t kBlocks = 80;
@@ -134,7 +134,7 @@ TEST(WordProducts, HoldTheLargestSums) {
   blocks::pack(format, numbers.data_ptr<float>(), kBlocks, bytes->data());
   const Packed matrix{&format, bytes->data(), 40, 64, 0, bytes};
   const at::Tensor held = dense(packed_tensor(matrix));
-  for (const WordTiles* const with : tiles_of_this_cpu()) {
+  for (const IntegerTiles* const with : tiles_of_this_cpu()) {
     for (const float sign : {1.0F, -1.0F}) {
       const at::Tensor x = at::full({7, 64}, 3 * sign);
       const at::Tensor y = product(x, matrix, {}, *with);
@@ -144,9 +144,9 @@ TEST(WordProducts, HoldTheLargestSums) {
 }
 
 // What is no number makes the outputs of its token none, and those of no other.
-TEST(WordProducts, KeepWhatIsNoNumber) {
+TEST(IntegerProducts, KeepWhatIsNoNumber) {
   const Packed matrix = matrix_of(*blocks::format_of("Q8_0"), 33, 64);
-  for (const WordTiles* const with : tiles_of_this_cpu()) {
+  for (const IntegerTiles* const with : tiles_of_this_cpu()) {
     at::Tensor x = at::ones({6, 64});
     x[2][40] = std::numeric_limits<float>::infinity();
     const at::Tensor numbers = product(x, matrix, {}, *with).isnan();
@@ -155,8 +155,8 @@ TEST(WordProducts, KeepWhatIsNoNumber) {
   }
 }
 
-// Only those who ask for them have them, from five tokens on and where no matrix tiles are used.
-TEST(WordProducts, AreOfManyTokensOfFastWeights) {
+// Only weights that ask for them have them, from five tokens on and where no matrix tiles are used.
+TEST(IntegerProducts, AreOfManyTokensOfFastWeights) {
   at::manual_seed(3);
   for (const char* const name : {"Q8_0", "Q4_K", "IQ4_XS"}) {
     const at::Tensor exact = packed_tensor(matrix_of(*blocks::format_of(name), 40, 512));
@@ -167,11 +167,10 @@ TEST(WordProducts, AreOfManyTokensOfFastWeights) {
           at::equal(products::linear(x.slice(0, 0, tokens), fast), products::linear(x.slice(0, 0, tokens), exact)))
           << name;
     }
-    const bool rounds = kernels().words != nullptr;
+    const bool rounds = kernels().integers != nullptr && kernels().tiles == nullptr;
     EXPECT_EQ(at::equal(products::linear(x.slice(0, 0, 5), fast), products::linear(x.slice(0, 0, 5), exact)), !rounds)
         << name;
-    EXPECT_EQ(at::equal(products::linear(x, fast), products::linear(x, exact)), !rounds || kernels().tiles != nullptr)
-        << name;
+    EXPECT_EQ(at::equal(products::linear(x, fast), products::linear(x, exact)), !rounds) << name;
   }
 }
 

@@ -14,29 +14,30 @@
 
 namespace locus::products {
 
-constexpr std::int64_t kWordGroup = 32;                   // inputs that share a step
-constexpr std::int64_t kGroupPairs = kWordGroup / 2;      // of its inputs
-using WordPairs = std::array<std::int32_t, kGroupPairs>;  // the group's whole numbers, each pair low half first
+constexpr float kLargestInteger = 8191;
+constexpr std::int64_t kIntegerGroup = 32;                   // inputs that share a step
+constexpr std::int64_t kGroupPairs = kIntegerGroup / 2;      // of its inputs
+using IntegerPairs = std::array<std::int32_t, kGroupPairs>;  // the group's whole numbers, each pair low half first
 
 // As Kernels::tile, of numbers in pairs of inputs. Strips and slices are (groups, kGroupPairs, rows) and (groups,
 // kGroupPairs, columns) pairs, their steps (groups, rows) and (groups, columns).
-struct WordTiles {
+struct IntegerTiles {
   std::int64_t rows;
   std::int64_t columns;
 
-  // x (kWordGroup) in whole numbers, to the nearest, ties to even. Returns their step: NaN where a number is not finite,
+  // x (kIntegerGroup) in whole numbers, to the nearest, ties to even. Returns their step: NaN where a number is not finite,
   // 0, as all numbers are, where it would be denormal.
-  float (*round)(const float* x, WordPairs& words);
-  // slice[p·columns + c] = words[c·stride][p] for all c and p.
-  void (*pack)(const WordPairs* words, std::int64_t stride, std::int32_t* slice);
+  float (*round)(const float* x, IntegerPairs& integers);
+  // slice[p·columns + c] = integers[c·stride][p] for all c and p.
+  void (*pack)(const IntegerPairs* integers, std::int64_t stride, std::int32_t* slice);
   // y[m·y_stride + c] = start[c] + Σ_g strip_steps[g·rows + m] · slice_steps[g·columns + c] · Σ_k x_gk · w_gk,
   // m < count ≤ rows, all c; += where `start` is null. Terms in ascending g.
   void (*tile)(const std::int32_t* strip, const float* strip_steps, const std::int32_t* slice, const float* slice_steps,
                std::int64_t groups, std::int64_t count, const float* start, float* y, std::int64_t y_stride);
 };
 
-// Those of a version of the kernels (core/base/instruction_sets.h), with its rows and columns; null for the plain one.
-// With `word_products`, AVX-512's multiply pairs and add up in one step.
-const WordTiles* word_tiles(std::int64_t version = used_version(), bool word_products = has_byte_products());
+// The tiles of a version of the kernels (core/base/instruction_sets.h), with its rows and columns; null for the plain one.
+// With `pair_products`, AVX-512's multiply pairs and add up in one step.
+const IntegerTiles* integer_tiles(std::int64_t version = used_version(), bool pair_products = has_byte_products());
 
 }  // namespace locus::products
