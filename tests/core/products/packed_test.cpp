@@ -353,7 +353,7 @@ TEST(Packed, KeepsWhatIsNoNumber) {
 // One input alone reads a number of every code with every scale that all versions hold, and the scale that is none.
 TEST(Packed, NumbersOfMxfp4AreThoseOfTheTable) {
   const blocks::Format& format = *blocks::format_of("MXFP4");
-  constexpr std::int64_t kInputs = 96;  // two blocks at once, and one
+  constexpr std::int64_t kInputs = 352;  // eight blocks at once, two, and one
   for (const int exponent : {0, 1, 2, 100, 127, 200, 255}) {
     auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(kInputs / 32 * format.bytes));
     for (std::size_t n = 0; n < bytes->size(); ++n) {
@@ -370,7 +370,9 @@ TEST(Packed, NumbersOfMxfp4AreThoseOfTheTable) {
         float y = 0;
         block_dot(format, version)(bytes->data(), 1, kInputs, token, &y);
         const auto wanted = numbers[input].item<float>();
-        EXPECT_TRUE(exponent == 255 ? std::isnan(y) : y == wanted)
+        // AVX2 takes x in digits, from whose products 12 times the scale is taken off.
+        const float off = version == 1 ? 1e-5F * numbers.abs().max().item<float>() + 1e-37F : 0;
+        EXPECT_TRUE(exponent == 255 ? std::isnan(y) : std::abs(y - wanted) <= off)
             << exponent << " " << input << " " << version << ": " << y << ", not " << wanted;
       }
     }
