@@ -69,10 +69,9 @@ Result<analysis::DistanceProfile> distance_profile(const Trace& trace, std::int6
   return wherever<&distance_profile>(&Engine::distance_profile, trace, layer, options, stop, progress);
 }
 
-// By value as in the header: the effect keeps both.
-// NOLINTNEXTLINE(performance-unnecessary-value-param)
-Result<Effect> effect_between(std::shared_ptr<const Trace> unedited, std::shared_ptr<const Trace> edited) {
-  return wherever<&effect_between>(&Engine::effect_between, unedited, edited);
+Result<Effect> effect_of_change(const Model& model, const Model& changed, const Input& input,
+                                const std::optional<TracePointer>& known, StopToken stop, const Progress& progress) {
+  return wherever<&effect_of_change>(&Engine::effect_of_change, model, changed, input, known, stop, progress);
 }
 
 Result<Effect> effect_of_edits(const Model& model, const Input& input, StopToken stop, const Progress& progress) {

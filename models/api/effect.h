@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/base/progress.h"
@@ -22,7 +23,7 @@ struct EffectNumbers {
 };
 
 struct Effect : EffectNumbers {
-  std::shared_ptr<const Trace> unedited;
+  std::shared_ptr<const Trace> unedited;  // with the logits of the last token alone, as `edited`
   std::shared_ptr<const Trace> edited;
 };
 
@@ -32,8 +33,12 @@ struct Effect : EffectNumbers {
 Result<Effect> effect_of_edits(const Model& model, const Input& input, StopToken stop = {},
                                const Progress& progress = {});
 
-// The same of two runs of one input with all logits. Errors: kBadInput where these differ in shape.
-Result<Effect> effect_between(std::shared_ptr<const Trace> unedited, std::shared_ptr<const Trace> edited);
+// Runs the input with a model and with the same checkpoint opened in another way: other overrides or edits. `known`: the
+// unedited run of an earlier answer for this model and input, which is then not made again. Maps of the answer's traces
+// are NaN. Errors: kUnsupported for models without a head; kBadInput where they differ in tokens or outputs; run()'s.
+Result<Effect> effect_of_change(const Model& model, const Model& changed, const Input& input,
+                                const std::optional<std::shared_ptr<const Trace>>& known = std::nullopt,
+                                StopToken stop = {}, const Progress& progress = {});
 
 // The same for views, of the run that `trace` is of.
 struct EffectOnTrace : EffectNumbers {

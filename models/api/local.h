@@ -41,7 +41,7 @@
   FUNCTION(models, convert)               \
   FUNCTION(models, distance_bias)         \
   FUNCTION(models, distance_profile)      \
-  FUNCTION(models, effect_between)        \
+  FUNCTION(models, effect_of_change)      \
   FUNCTION(models, effect_of_edits)       \
   FUNCTION(models, effect_on)             \
   FUNCTION(models, encodings)             \

@@ -225,8 +225,8 @@ struct RunOptions {
   // views; `attention` and others T×T only for writing a trace.
   std::set<std::string> keep{"logits"};
   bool all_logits = false;  // (T, V) instead of the last row only (implied when keep is written to a file)
-  // Keep what the head reads of every token, (T, C), instead of logits: their sums then need no (T, V) (experiments/
-  // outputs.h). Of a text model with a head, on this machine.
+  // Keep what the head reads of every token, (T, C): sums of logits then need no (T, V) (experiments/outputs.h). Beside it
+  // the logits of the last row alone, where `keep` names them. Of a text model with a head, on this machine.
   bool before_head = false;
   // Keep the queries and keys of every layer. Without them maps are NaN, except mixers'. Encoder–decoders and models of
   // another machine keep them always.

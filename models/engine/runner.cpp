@@ -117,6 +117,10 @@ Result<std::shared_ptr<const Trace>> Runner::run(const Input& input, const RunOp
     wanted.reused_layers = layers ? &*layers : nullptr;
     wanted.before_head = options.before_head && model->spec().head && !model->spec().is_image();
     LOCUS_TRY(observed.own, observe(*model, prepared.batch, wanted, time_ms));
+    if (wanted.before_head && options.keep.count("logits") != 0) {
+      observed.own.logits = model->head()(observed.own.stream.slice(1, -1));
+      LOCUS_CHECK(transformer::check_logits(observed.own.logits));
+    }
     return traces.trace_of(std::move(prepared), observed, time_ms, wanted.keep_layers);
   });
 }

@@ -22,12 +22,7 @@ namespace locus::models {
 
 namespace {
 
-constexpr std::int64_t kLogitsAtOnce = std::int64_t{1} << 23;  // in float64
 constexpr double kRounding = 1e-6;
-
-std::int64_t rows_at_once(const at::Tensor& logits) {
-  return std::clamp<std::int64_t>(kLogitsAtOnce / std::max<std::int64_t>(logits.size(-1), 1), 1, 128);
-}
 
 // Takes numbers alone, not NaN.
 double mean_of(const std::vector<double>& values) {
@@ -40,8 +35,8 @@ double mean_of(const std::vector<double>& values) {
   return count > 0 ? sum / count : kNaN;
 }
 
-at::Tensor log_shares(const at::Tensor& logits, std::int64_t begin, std::int64_t end) {
-  return logits.slice(0, begin, end).to(at::kCPU, at::kDouble).log_softmax(-1);
+at::Tensor log_shares(const at::Tensor& logits) {
+  return logits.to(at::kCPU, at::kDouble).log_softmax(-1);
 }
 
 void append(std::vector<double>& list, const at::Tensor& values) {
@@ -72,35 +67,17 @@ void set_losses(std::vector<double>& losses, std::vector<double>& losses_edited,
   effect.loss_edited = mean_of(losses_edited);
 }
 
-// Fills the effect on logits (R, V) of one input; `ids` (T) are those of tokens that are predicted one by one, or
-// undefined. Also the likeliest outputs, where there is a place for them. Errors: kCancelled.
-Status fill_numbers(const at::Tensor& unedited, const at::Tensor& edited, const at::Tensor& ids, const TraceData& data,
-                    const StopToken& stop, EffectNumbers& effect, EffectOnTrace* tops = nullptr) {
-  const std::int64_t rows = unedited.size(0);
-  const std::int64_t most = rows_at_once(unedited);
-  std::vector<double> losses;
-  std::vector<double> losses_edited;
-  for (std::int64_t begin = 0; begin < rows; begin += most) {
-    if (stop.stop_requested()) {
-      return cancelled();
-    }
-    const std::int64_t end = std::min(begin + most, rows);
-    const at::Tensor first = log_shares(unedited, begin, end);
-    const at::Tensor second = log_shares(edited, begin, end);
-    append(effect.kl, (first.exp() * (first - second)).sum(-1).clamp_min(0));
-    if (tops != nullptr) {
-      note_likeliest(first, data, tops->top);
-      note_likeliest(second, data, tops->top_edited);
-    }
-    const std::int64_t scored = std::min(end, rows - 1) - begin;
-    if (ids.defined() && scored > 0) {
-      const at::Tensor next = ids.slice(0, begin + 1, begin + 1 + scored).cpu().unsqueeze(1);
-      append(losses, -first.slice(0, 0, scored).gather(1, next).squeeze(1));
-      append(losses_edited, -second.slice(0, 0, scored).gather(1, next).squeeze(1));
-    }
+// Fills the effect on an image's classes (1, V). Also the likeliest, where there is a place for them.
+void fill_from_classes(const at::Tensor& unedited, const at::Tensor& edited, const TraceData& data,
+                       EffectNumbers& effect, EffectOnTrace* tops = nullptr) {
+  const at::Tensor first = log_shares(unedited);
+  const at::Tensor second = log_shares(edited);
+  append(effect.kl, (first.exp() * (first - second)).sum(-1).clamp_min(0));
+  if (tops != nullptr) {
+    note_likeliest(first, data, tops->top);
+    note_likeliest(second, data, tops->top_edited);
   }
-  set_losses(losses, losses_edited, data, effect);
-  return {};
+  effect.loss = effect.loss_edited = kNaN;
 }
 
 // The tokens that a model predicts one by one from these logits; undefined where it does not.
@@ -198,18 +175,24 @@ void append_likeliest(const OutputSums& sums, const TraceData& data, std::vector
   }
 }
 
-// fill_numbers() from the inputs of the head (R, C), in blocks of the outputs. Errors: output_divergence()'s.
-Status fill_from_streams(const Rerun& run, const at::Tensor& unedited, const at::Tensor& edited, const at::Tensor& ids,
-                         const StopToken& stop, EffectOnTrace& effect) {
+// What the head of a model of texts reads of a run (R, C).
+struct Read {
+  const transformer::Transformer& model;
+  at::Tensor stream;
+};
+
+// Fills the effect in blocks of the outputs: `effect` gets the losses of `ids` (R), undefined: none. Returns the sums of
+// both. Errors: output_divergence()'s.
+Result<OutputDivergence> fill_from_streams(const Read& unedited, const Read& edited, const at::Tensor& ids,
+                                           const TraceData& data, const StopToken& stop, EffectNumbers& effect) {
   OutputSumsOptions options;
   options.stop = stop;
   if (ids.defined()) {
     options.ids = at::cat({ids.slice(0, 1), ids.slice(0, 0, 1)});  // nothing follows the last one
   }
-  LOCUS_TRY(const OutputDivergence found, output_divergence(run.transformer, unedited, edited.unsqueeze(0), options));
+  LOCUS_TRY(OutputDivergence found,
+            output_divergence(unedited.model, unedited.stream, edited.stream.unsqueeze(0), options, &edited.model));
   append(effect.kl, found.kl);
-  append_likeliest(found.first, run.data, effect.top);
-  append_likeliest(found.others, run.data, effect.top_edited);
   std::vector<double> losses;
   std::vector<double> losses_edited;
   if (ids.defined()) {
@@ -220,36 +203,72 @@ Status fill_from_streams(const Rerun& run, const at::Tensor& unedited, const at:
     append_losses(found.first, losses);
     append_losses(found.others, losses_edited);
   }
-  set_losses(losses, losses_edited, run.data, effect);
-  return {};
+  set_losses(losses, losses_edited, data, effect);
+  return found;
+}
+
+// A run of one of the models that are compared.
+struct RunOf {
+  const Model& model;
+  TracePointer trace;
+};
+
+// What the head of the run's model reads. Errors: kUnsupported for a model that does not predict; kBadInput for a run
+// that did not keep it; those of loading.
+Result<Read> read_by_head(const RunOf& run, const TraceData& data) {
+  const LoadedModel* const loaded = loaded_model_of(run.model);
+  if (loaded == nullptr) {
+    return internal("effect: expected a model of this machine");
+  }
+  LOCUS_TRY(const transformer::Transformer* const transformer, loaded->checkpoint().ready());
+  if (!transformer->spec().head) {
+    return unsupported("an effect needs a model that predicts: this one has no head", run.model.info().name);
+  }
+  if (transformer->spec().token_score) {
+    return unsupported("an effect needs a model that predicts: this one gives each token one number",
+                       run.model.info().name);
+  }
+  if (!data.before_head.defined()) {
+    return bad_input("expected a run that kept what the head reads of every token", run.model.info().name);
+  }
+  return Read{*transformer, data.before_head};
+}
+
+// What runs of texts keep for effect_between().
+RunOptions read_options() {
+  return {.keep = {"logits"}, .before_head = true};
+}
+
+// Errors: kUnsupported and kBadInput as in the header; output_divergence()'s.
+Result<Effect> effect_between(RunOf unedited, RunOf edited, const StopToken& stop) {
+  LOCUS_TRY(const TraceData* const before, data_of(*unedited.trace));
+  LOCUS_TRY(const TraceData* const after, data_of(*edited.trace));
+  Effect effect;
+  if (unedited.model.info().image) {
+    if (!before->logits.defined() || !after->logits.defined() || before->logits.sizes() != after->logits.sizes()) {
+      return unsupported("an effect needs two runs that say the same classes", unedited.model.info().name);
+    }
+    fill_from_classes(before->logits, after->logits, *before, effect);
+  } else {
+    LOCUS_TRY(const Read first, read_by_head(unedited, *before));
+    LOCUS_TRY(const Read second, read_by_head(edited, *after));
+    const auto outputs = [](const Read& read) { return read.model.spec().outputs(); };
+    if (first.stream.size(0) != second.stream.size(0) || outputs(first) != outputs(second)) {
+      const auto shape = [&](const Read& read) {
+        return std::to_string(read.stream.size(0)) + " tokens of " + std::to_string(outputs(read));
+      };
+      return bad_input("expected logits of the same tokens and outputs, found those of " + shape(first) + " and " +
+                       shape(second));
+    }
+    LOCUS_CHECK(fill_from_streams(first, second, predicted_ids(unedited.model.info(), before->input_ids, first.stream),
+                                  *before, stop, effect));
+  }
+  effect.unedited = std::move(unedited.trace);
+  effect.edited = std::move(edited.trace);
+  return effect;
 }
 
 }  // namespace
-
-Result<Effect> local::effect_between(std::shared_ptr<const Trace> unedited, std::shared_ptr<const Trace> edited) {
-  return guarded([&]() -> Result<Effect> {
-    const at::NoGradGuard no_grad;
-    LOCUS_TRY(const TraceData* const before, data_of(*unedited));
-    LOCUS_TRY(const TraceData* const after, data_of(*edited));
-    if (!before->logits.defined() || !after->logits.defined()) {
-      return unsupported("an effect needs a model that predicts: this one has no head", unedited->model().name);
-    }
-    if (!unedited->token_scores().empty()) {
-      return unsupported("an effect needs a model that predicts: this one gives each token one number",
-                         unedited->model().name);
-    }
-    if (before->logits.sizes() != after->logits.sizes()) {
-      return bad_input("expected the logits of the same tokens, found those of " +
-                       std::to_string(before->logits.size(0)) + " and " + std::to_string(after->logits.size(0)));
-    }
-    Effect effect;
-    LOCUS_CHECK(fill_numbers(before->logits, after->logits,
-                             predicted_ids(unedited->model(), before->input_ids, before->logits), *before, {}, effect));
-    effect.unedited = std::move(unedited);
-    effect.edited = std::move(edited);
-    return effect;
-  });
-}
 
 Result<EffectOnTrace> local::effect_on(const Model& model, const Trace& trace, StopToken stop,
                                        const Progress& progress) {
@@ -280,10 +299,13 @@ Result<EffectOnTrace> local::effect_on(const Model& model, const Trace& trace, S
       const at::Tensor classes_edited = head(after.stream).select(0, 0);
       LOCUS_CHECK(transformer::check_logits(classes));
       LOCUS_CHECK(transformer::check_logits(classes_edited));
-      LOCUS_CHECK(fill_numbers(classes, classes_edited, {}, run.data, stop, effect, &effect));
+      fill_from_classes(classes, classes_edited, run.data, effect, &effect);
     } else {
-      LOCUS_CHECK(
-          fill_from_streams(run, first, second, predicted_ids(model.info(), run.data.input_ids, first), stop, effect));
+      LOCUS_TRY(const OutputDivergence found,
+                fill_from_streams({run.transformer, first}, {run.transformer, second},
+                                  predicted_ids(model.info(), run.data.input_ids, first), run.data, stop, effect));
+      append_likeliest(found.first, run.data, effect.top);
+      append_likeliest(found.others, run.data, effect.top_edited);
     }
     effect.first_layer = first_layer_of(before, after);
     return effect;
@@ -292,15 +314,36 @@ Result<EffectOnTrace> local::effect_on(const Model& model, const Trace& trace, S
 
 Result<Effect> local::effect_of_edits(const Model& model, const Input& input, StopToken stop,
                                       const Progress& progress) {
-  if (model.edits().empty()) {
-    return usage("effect: expected at least one --edit or --edits FILE");
-  }
-  LOCUS_TRY(const std::shared_ptr<const Model> plain, model.edited({}));
-  RunOptions options{.keep = {"logits", "hidden"}, .all_logits = true, .continuable = true};
-  LOCUS_TRY(std::shared_ptr<const Trace> unedited, plain->run(input, options, stop, progress));
-  options.reuse = unedited;
-  LOCUS_TRY(std::shared_ptr<const Trace> edited, model.run(input, options, stop, progress));
-  return local::effect_between(std::move(unedited), std::move(edited));
+  return guarded([&]() -> Result<Effect> {
+    const at::NoGradGuard no_grad;
+    if (model.edits().empty()) {
+      return usage("effect: expected at least one --edit or --edits FILE");
+    }
+    LOCUS_TRY(const std::shared_ptr<const Model> plain, model.edited({}));
+    RunOptions options = read_options();
+    options.keep.insert("hidden");
+    options.continuable = true;
+    LOCUS_TRY(TracePointer unedited, plain->run(input, options, stop, progress));
+    options.reuse = unedited;
+    LOCUS_TRY(TracePointer edited, model.run(input, options, stop, progress));
+    return effect_between({*plain, std::move(unedited)}, {model, std::move(edited)}, stop);
+  });
+}
+
+Result<Effect> local::effect_of_change(const Model& model, const Model& changed, const Input& input,
+                                       const std::optional<TracePointer>& known, StopToken stop,
+                                       const Progress& progress) {
+  return guarded([&]() -> Result<Effect> {
+    const at::NoGradGuard no_grad;
+    RunOptions options = read_options();
+    options.scores = false;
+    TracePointer unedited = known.value_or(nullptr);
+    if (unedited == nullptr) {
+      LOCUS_TRY(unedited, model.run(input, options, stop, progress));
+    }
+    LOCUS_TRY(TracePointer edited, changed.run(input, options, stop, progress));
+    return effect_between({model, std::move(unedited)}, {changed, std::move(edited)}, stop);
+  });
 }
 
 }  // namespace locus::models

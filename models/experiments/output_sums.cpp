@@ -199,8 +199,10 @@ Result<OutputSums> output_sums(const transformer::Transformer& model, const at::
 
 // KL = Σ p (a − b) − log Σ e^a + log Σ e^b with p = e^a / Σ e^a, in one pass over the blocks.
 Result<OutputDivergence> output_divergence(const transformer::Transformer& model, const at::Tensor& first,
-                                           const at::Tensor& others, const OutputSumsOptions& options) {
+                                           const at::Tensor& others, const OutputSumsOptions& options,
+                                           const transformer::Transformer* others_by) {
   const at::NoGradGuard no_grad;
+  const transformer::Transformer& other_model = others_by != nullptr ? *others_by : model;
   const std::int64_t runs = others.size(0);
   const std::int64_t most = std::max<std::int64_t>(kMaxOutputRows / (runs + 1), 1);
   std::vector<at::Tensor> kl;
@@ -211,7 +213,7 @@ Result<OutputDivergence> output_divergence(const transformer::Transformer& model
     const std::int64_t end = std::min(begin + most, first.size(0));
     const std::int64_t rows = end - begin;
     const at::Tensor read = model.head().read(first.slice(0, begin, end).unsqueeze(0));
-    const at::Tensor other = model.head().read(others.slice(1, begin, end).reshape({1, runs * rows, -1}));
+    const at::Tensor other = other_model.head().read(others.slice(1, begin, end).reshape({1, runs * rows, -1}));
     OutputSumsOptions own = of_rows(options, begin, end);
     RowSums sums(rows, own, at::kDouble, first.device());
     own.ids = own.ids.defined() ? own.ids.repeat({runs}) : own.ids;
@@ -222,7 +224,7 @@ Result<OutputDivergence> output_divergence(const transformer::Transformer& model
         return cancelled();
       }
       const at::Tensor a = logits_of(model, read, outputs);
-      const at::Tensor b = logits_of(model, other, outputs);
+      const at::Tensor b = logits_of(other_model, other, outputs);
       const RowSums::Taken taken = sums.take(a, outputs);
       other_sums.take(b, outputs);
       at::Tensor less = a.to(at::kDouble) - b.to(at::kDouble).view({runs, rows, -1});

@@ -44,9 +44,10 @@ struct OutputDivergence {
   OutputSums first;   // of R rows
   OutputSums others;  // of N·R rows, run after run
 };
-// KL and sums of stream (R, C) and those of N further runs of the same model (N, R, C); `ids` (R) of all. All in
-// float64. Errors: output_sums()'s.
+// KL and sums of stream (R, C) and those of N further runs (N, R, C) of the same model or of `others_by`, which has as
+// many outputs; `ids` (R) of all. All in float64. Errors: output_sums()'s.
 Result<OutputDivergence> output_divergence(const transformer::Transformer& model, const at::Tensor& first,
-                                           const at::Tensor& others, const OutputSumsOptions& options);
+                                           const at::Tensor& others, const OutputSumsOptions& options,
+                                           const transformer::Transformer* others_by = nullptr);
 
 }  // namespace locus::models

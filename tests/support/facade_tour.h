@@ -207,7 +207,7 @@ inline void FacadeTour::go_through_changes(const models::Model& model, const Tra
     say("effect_of_edits", effect);
     if (effect.ok()) {
       keep("the edited run", Result<TracePointer>(effect->edited));
-      say("effect_between", models::effect_between(effect->unedited, effect->edited));
+      say("effect_of_change", models::effect_of_change(model, **edited, input_, effect->unedited));
       say("effect_on", models::effect_on(**edited, *effect->edited));
     }
   }

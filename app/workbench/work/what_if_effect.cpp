@@ -17,13 +17,6 @@ std::string new_slot() {
   return "effect of what if " + std::to_string(++count);
 }
 
-constexpr double kMaxKeptBytes = 256e6;  // of logits, between two values of a slider
-
-struct Compared {
-  std::shared_ptr<const models::Trace> own;  // null: too large to be kept
-  models::EffectNumbers effect;
-};
-
 }  // namespace
 
 WhatIfEffect::WhatIfEffect(Worker& worker) : worker_(worker), slot_(new_slot()) {}
@@ -41,32 +34,20 @@ void WhatIfEffect::ask(const Checkpoint& own, const Checkpoint& changed_column) 
       own_run_ && own_model_.lock() == own.model && own_run_->input() != nullptr && *own_run_->input() == input;
   own_run_ = known ? own_run_ : nullptr;
   own_model_ = own.model;
-  worker_.submit<Compared>(
+  worker_.submit<models::Effect>(
       Priority::kForward, slot_, "Effect of what if",
-      [input, before = own.model, after = changed_column.model, kept = own_run_](
-          const StopToken& stop, const Progress& progress) -> Result<Compared> {
-        models::RunOptions all;
-        all.all_logits = true;
-        Compared made{kept, {}};
-        if (!made.own) {
-          LOCUS_TRY(made.own, before->run(input, all, stop, progress));
-        }
-        LOCUS_TRY(auto run, after->run(input, all, stop, progress));
-        LOCUS_TRY(made.effect, models::effect_between(made.own, std::move(run)));
-        const double bytes =
-            4.0 * static_cast<double>(made.own->length()) * static_cast<double>(before->info().vocabulary);
-        if (bytes > kMaxKeptBytes) {
-          made.own.reset();
-        }
-        return made;
+      [input, before = own.model, after = changed_column.model, kept = own_run_](const StopToken& stop,
+                                                                                 const Progress& progress) {
+        return models::effect_of_change(*before, *after, input, kept ? std::optional(kept) : std::nullopt, stop,
+                                        progress);
       },
-      [self = QPointer<WhatIfEffect>(this)](Result<Compared> made) {
+      [self = QPointer<WhatIfEffect>(this)](Result<models::Effect> made) {
         if (!self) {
           return;
         }
         if (made) {
-          self->own_run_ = std::move(made->own);
-          self->effect_.emplace(std::move(made->effect));
+          self->own_run_ = made->unedited;
+          self->effect_.emplace(std::move(*made));
         } else if (made.error().code == ErrorCode::kCancelled) {
           return;
         } else {

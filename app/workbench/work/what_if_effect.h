@@ -1,6 +1,6 @@
 // WhatIfEffect: what another base or scaling changes in a checkpoint's predictions. The worker runs the column's input
 // with both, behind the figure, and compares the output of every token; the checkpoint's own run is kept for the next
-// value of a slider, unless its logits take more than 256 MB.
+// value of a slider.
 #pragma once
 
 #include <QObject>
@@ -36,7 +36,7 @@ class WhatIfEffect : public QObject {
   const std::string slot_;
   std::weak_ptr<const models::Trace> asked_;      // the run of the changed column
   std::weak_ptr<const models::Model> own_model_;  // that `own_run_` is of
-  std::shared_ptr<const models::Trace> own_run_;  // with the logits of every token
+  std::shared_ptr<const models::Trace> own_run_;  // as models::effect_of_change() takes it
   std::optional<Result<models::EffectNumbers>> effect_;
 };
 

@@ -63,7 +63,7 @@ struct TraceData {
   at::Tensor position_ids;  // (T) or (T, 2) float64
   at::Tensor unedited_ids;  // the same before the run's edits; of a run alone
   at::Tensor logits;        // (T or 1, V); (classes) of an image as (1, classes); undefined without a head
-  at::Tensor before_head;   // (T, C) that the head reads, instead of logits; only with RunOptions::before_head
+  at::Tensor before_head;   // (T, C) that the head reads; only with RunOptions::before_head
   at::Tensor hidden;        // (T, C) after the final norm, of a model without a head
   SentenceVector sentence;  // made of them where the checkpoint says how
   // The encodings' trained tensors, by their names in a trace: "encoding.e", "layers.3.encoding.up_proj".

@@ -30,7 +30,7 @@ struct Expected<&models::effect_of_edits> : AnyAnswer {
   static Status check(const models::Effect& answer, const auto&...) { return check_effect(answer, *answer.unedited); }
 };
 template <>
-struct Expected<&models::effect_between> : AnyAnswer {
+struct Expected<&models::effect_of_change> : AnyAnswer {
   static Status check(const models::Effect& answer, const auto&...) { return check_effect(answer, *answer.unedited); }
 };
 template <>
@@ -141,7 +141,7 @@ struct Expected<&models::move_map> : AnyAnswer {
 
 #define LOCUS_EDIT_CALLS(CALL)                                   \
   CALL("effect_of_edits", false, &models::effect_of_edits)       \
-  CALL("effect_between", false, &models::effect_between)         \
+  CALL("effect_of_change", false, &models::effect_of_change)     \
   CALL("effect_on", false, &models::effect_on)                   \
   CALL("knock_out", false, &models::knock_out)                   \
   CALL("knock_out_shuffled", false, &models::knock_out_shuffled) \

@@ -367,18 +367,15 @@ TEST_F(WindowOpening, WhatIfSaysTheDivergenceBesideItsSliders) {
   const auto* said = dialog.findChild<QLabel*>(QStringLiteral("what-if-effect"));
   EXPECT_TRUE(said->text().startsWith(QStringLiteral("none yet")));
   const auto effect_of = [](const std::string& scaling) {
-    std::vector<std::shared_ptr<const models::Trace>> runs;
+    std::vector<std::shared_ptr<const models::Model>> opened;
     for (const std::string& each : {std::string(), scaling}) {
       models::OpenOptions options;
       options.overrides.rope_scaling = each;
-      const auto model = models::open(test::source_dir() + "/assets/checkpoints/text-rope", options);
-      models::Input input;
-      input.text = "One boat, two boats.";
-      models::RunOptions logits;
-      logits.all_logits = true;
-      runs.push_back(*(*model)->run(input, logits));
+      opened.push_back(*models::open(test::source_dir() + "/assets/checkpoints/text-rope", options));
     }
-    return *models::effect_between(runs[0], runs[1]);
+    models::Input input;
+    input.text = "One boat, two boats.";
+    return *models::effect_of_change(*opened[0], *opened[1], input);
   };
   auto* scaling = dialog.findChild<QComboBox*>(QStringLiteral("what-if-scaling"));
   auto* number = dialog.findChild<QDoubleSpinBox*>(QStringLiteral("what-if-factor"));

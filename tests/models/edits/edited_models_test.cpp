@@ -195,12 +195,68 @@ TEST(EditedModels, AnEffectIsTheDifferenceOfTwoRuns) {
   EXPECT_NEAR(effect->loss, loss / static_cast<double>(length - 1), 1e-6);
   EXPECT_NEAR(effect->loss_edited, changed / static_cast<double>(length - 1), 1e-5);
   EXPECT_GT(effect->kl.back(), 0);
+  // Its runs hold what is read off the last token, and no logits of others.
+  EXPECT_EQ(logits(*effect->edited).sizes(), (std::vector<std::int64_t>{1, before.size(1)}));
+  EXPECT_EQ(effect->edited->top(1)[0].id, after[length - 1].argmax().item<std::int64_t>());
   // Moving every token alike is no effect under RoPE.
   const auto none = models::effect_of_edits(*edited_model(model, {"shift 0:10 by 0"}), sentence());
   ASSERT_TRUE(none.ok());
   EXPECT_EQ(none->loss, none->loss_edited);
   EXPECT_EQ(*std::max_element(none->kl.begin(), none->kl.end()), 0);
   EXPECT_EQ(models::effect_of_edits(*model, sentence()).error().code, ErrorCode::kUsage);
+}
+
+std::shared_ptr<const models::Model> with_overrides(const char* name, const models::Overrides& overrides) {
+  models::OpenOptions options;
+  options.overrides = overrides;
+  const auto opened = models::open(source_dir() + "/assets/checkpoints/" + name, options);
+  EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().describe());
+  return *opened;
+}
+
+TEST(EditedModels, AnEffectOfAChangeIsTheDifferenceOfTwoModels) {
+  const auto model = bundled("text-rope");
+  models::Overrides overrides;
+  overrides.rope_base = 200;
+  const auto changed = with_overrides("text-rope", overrides);
+  const auto effect = models::effect_of_change(*model, *changed, sentence());
+  ASSERT_TRUE(effect.ok()) << effect.error().describe();
+  const at::Tensor before = logits(*run(*model)).to(at::kDouble).log_softmax(-1);
+  const at::Tensor after = logits(*run(*changed)).to(at::kDouble).log_softmax(-1);
+  ASSERT_EQ(static_cast<std::int64_t>(effect->kl.size()), before.size(0));
+  for (std::int64_t n = 0; n < before.size(0); ++n) {
+    const auto at = static_cast<std::size_t>(n);
+    EXPECT_NEAR(effect->kl[at], (before[n].exp() * (before[n] - after[n])).sum().item<double>(), 1e-5);
+    if (n + 1 < before.size(0)) {
+      const std::int64_t next = effect->unedited->tokens()[at + 1].id;
+      EXPECT_NEAR(effect->delta[at], before[n][next].item<double>() - after[n][next].item<double>(), 1e-5);
+    }
+  }
+  EXPECT_GT(effect->loss_edited, effect->loss);
+  // A run that is known is not made again; the other way round, the change is back.
+  const auto again = models::effect_of_change(*model, *changed, sentence(), effect->unedited);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->unedited, effect->unedited);
+  EXPECT_EQ(again->kl, effect->kl);
+  const auto back = models::effect_of_change(*changed, *model, sentence());
+  ASSERT_TRUE(back.ok());
+  EXPECT_NEAR(back->loss, effect->loss_edited, 1e-9);
+  EXPECT_NEAR(back->loss_edited, effect->loss, 1e-9);
+}
+
+TEST(EditedModels, AnEffectOfAChangeNeedsTheSameTokensAndPredictions) {
+  const auto model = bundled("text-rope");
+  const auto whole = models::effect_of_change(*model, *model, sentence(), run(*model));
+  ASSERT_FALSE(whole.ok());  // that run kept logits instead
+  EXPECT_EQ(whole.error().code, ErrorCode::kBadInput) << whole.error().describe();
+  models::Input shorter;
+  shorter.text = "The cat";
+  const auto known = models::effect_of_change(*model, *model, shorter);
+  ASSERT_TRUE(known.ok()) << known.error().describe();
+  EXPECT_EQ(*std::max_element(known->kl.begin(), known->kl.end()), 0);
+  const auto lengths = models::effect_of_change(*model, *model, sentence(), known->unedited);
+  ASSERT_FALSE(lengths.ok());
+  EXPECT_EQ(lengths.error().code, ErrorCode::kBadInput) << lengths.error().describe();
 }
 
 // What views and the window show of a run is the same, with the layers below the edit taken over.
@@ -225,8 +281,8 @@ TEST(EditedModels, AnEffectOnATraceNamesTheFirstLayerThatDiffers) {
     ASSERT_EQ(made->kl.size(), whole->kl.size());
     EXPECT_NEAR(made->loss, whole->loss, 1e-6);
     EXPECT_NEAR(made->loss_edited, whole->loss_edited, 1e-5);
-    const at::Tensor before = logits(*whole->unedited);
-    const at::Tensor after = logits(*whole->edited);
+    const at::Tensor before = logits(*run(*edited_model(bundled(each.checkpoint), {})));
+    const at::Tensor after = logits(*trace);
     for (std::int64_t n = 0; n < before.size(0); ++n) {
       const auto at = static_cast<std::size_t>(n);
       EXPECT_NEAR(made->kl[at], whole->kl[at], 1e-5);
