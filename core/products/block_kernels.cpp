@@ -31,6 +31,9 @@ constexpr std::array<std::uint8_t, 16> raised(const std::array<int, 16>& table, 
   }
   return numbers;
 }
+constexpr int largest_of(const std::array<std::uint8_t, 16>& table) {
+  return *std::max_element(table.begin(), table.end());
+}
 constexpr int kNormalBelow = 127;
 constexpr int kFloatBelow = 12;
 constexpr std::array<std::uint8_t, 16> kNormalTable = raised(blocks::kNormalSteps, kNormalBelow);
@@ -131,9 +134,44 @@ RoundedDot rounded_dot(const blocks::Format& format, std::int64_t version, bool 
 #endif
 }
 
-RoundedToken::RoundedToken(const float* x, std::int64_t inputs, std::int64_t group, std::int64_t version)
+namespace {
+
+template <class Layout>
+struct HasLayout {
+  static constexpr bool dot = true;
+};
+
+constexpr std::int64_t kLine = sizeof(BlockToken::Line);
+
+std::size_t padded_groups(std::int64_t inputs) {
+  return static_cast<std::size_t>((inputs / 32 + 7) / 8 * 8);
+}
+
+// Lines of 64 numbers, each `planes` times, in halves; `inputs` numbers are there.
+std::vector<BlockToken::Line> in_halves(const std::vector<BlockToken::Line>& plain, std::int64_t inputs,
+                                        std::int64_t planes) {
+  std::vector<BlockToken::Line> halves(static_cast<std::size_t>((inputs + 255) / 256 * 4 * planes));
+  for (std::int64_t from = 0; from < inputs; from += 16) {
+    const std::int64_t to = from / 128 * 128 + from % 32 / 16 * 64 + from % 128 / 32 * 16;
+    for (std::int64_t plane = 0; plane < planes; ++plane) {
+      const auto line = [&](std::int64_t number) { return static_cast<std::size_t>(number / kLine * planes + plane); };
+      std::copy_n(plain[line(from)].bytes + from % kLine, 16, halves[line(to)].bytes + to % kLine);
+    }
+  }
+  return halves;
+}
+
+}  // namespace
+
+TokenOrder token_order(const blocks::Format& format, std::int64_t version) {
+  const bool halves = block_kernels::plain::layout_of<bool, HasLayout>(format.name);
+  return version > 0 && halves ? TokenOrder::kHalves : TokenOrder::kPlain;
+}
+
+RoundedToken::RoundedToken(const float* x, std::int64_t inputs, std::int64_t group, TokenOrder order,
+                           std::int64_t version)
     : lines(static_cast<std::size_t>((inputs + 63) / 64)),
-      steps(static_cast<std::size_t>((inputs / group + 1) / 2 * 2)),
+      steps(group == 32 ? padded_groups(inputs) : static_cast<std::size_t>(inputs / group)),
       sums(static_cast<std::size_t>(inputs / 16)),
       wide_sums(group == 32 ? steps.size() : 0) {
 #if defined(LOCUS_VECTOR_TARGETS)
@@ -145,12 +183,15 @@ RoundedToken::RoundedToken(const float* x, std::int64_t inputs, std::int64_t gro
   for (std::size_t n = 0; !wide_sums.empty() && n < sums.size() / 2; ++n) {
     wide_sums[n] = steps[n] * static_cast<float>(sums[2 * n] + sums[2 * n + 1]);
   }
+  if (order == TokenOrder::kHalves) {
+    lines = in_halves(lines, inputs, 1);
+  }
 }
 
-BlockToken::BlockToken(const float* token, std::int64_t inputs)
+BlockToken::BlockToken(const float* token, std::int64_t inputs, TokenOrder order)
     : x(token),
       sums(static_cast<std::size_t>(inputs / 16)),
-      wide_sums(static_cast<std::size_t>((inputs + 63) / 64 * 2)),
+      wide_sums(padded_groups(inputs)),
       steps(wide_sums.size()),
       lines(static_cast<std::size_t>((inputs + 63) / 64 * 3)) {
   constexpr std::int64_t kGroup = 32;
@@ -181,6 +222,9 @@ BlockToken::BlockToken(const float* token, std::int64_t inputs)
       three[64 + n] = static_cast<std::int8_t>(middle);
       three[128 + n] = static_cast<std::int8_t>(low);
     }
+  }
+  if (order == TokenOrder::kHalves) {
+    lines = in_halves(lines, inputs, 3);
   }
 }
 

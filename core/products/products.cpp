@@ -72,11 +72,12 @@ class Token {
   explicit Token(const float* x) : x_(x) {}
 
   void make(TokenForm form, const Weights& weights) {
-    if (form == TokenForm::kDigits && !digits_) {
-      digits_.emplace(x_, weights.inputs);
+    if (form == TokenForm::kDigits && !digits_[order_of(weights)]) {
+      digits_[order_of(weights)].emplace(x_, weights.inputs, token_order(*weights.blocks));
     } else if (form == TokenForm::kBytes && !bytes(weights)) {
-      (rounded_group(*weights.blocks) == kSmallGroup ? small_groups_ : large_groups_)
-          .emplace(x_, weights.inputs, rounded_group(*weights.blocks));
+      const std::int64_t group = rounded_group(*weights.blocks);
+      (group == kSmallGroup ? small_groups_[order_of(weights)] : large_groups_)
+          .emplace(x_, weights.inputs, group, token_order(*weights.blocks));
     }
   }
 
@@ -88,7 +89,7 @@ class Token {
     if (form == TokenForm::kBytes) {
       rounded_dot (*weights.blocks)(weights.at(begin, 0), end - begin, weights.inputs, *bytes(weights), y);
     } else if (form == TokenForm::kDigits) {
-      block_dot (*weights.blocks)(weights.at(begin, 0), end - begin, weights.inputs, *digits_, y);
+      block_dot (*weights.blocks)(weights.at(begin, 0), end - begin, weights.inputs, *digits_[order_of(weights)], y);
     } else {
       with.dot[static_cast<std::size_t>(weights.format)](weights.at(begin, 0), weights.output_stride, end - begin, x_,
                                                          weights.inputs, 1, weights.inputs, y, weights.outputs);
@@ -98,13 +99,15 @@ class Token {
  private:
   static constexpr std::int64_t kSmallGroup = 32;  // numbers that share a step; 256 in the others
 
+  static std::size_t order_of(const Weights& weights) { return static_cast<std::size_t>(token_order(*weights.blocks)); }
   const std::optional<RoundedToken>& bytes(const Weights& weights) const {
-    return rounded_group(*weights.blocks) == kSmallGroup ? small_groups_ : large_groups_;
+    return rounded_group(*weights.blocks) == kSmallGroup ? small_groups_[order_of(weights)] : large_groups_;
   }
 
   const float* x_;
-  std::optional<BlockToken> digits_;
-  std::optional<RoundedToken> small_groups_;
+  // By TokenOrder.
+  std::array<std::optional<BlockToken>, 2> digits_;
+  std::array<std::optional<RoundedToken>, 2> small_groups_;
   std::optional<RoundedToken> large_groups_;
 };
 

@@ -20,12 +20,13 @@ namespace locus::products {
 // finite have the step NaN, those whose step would be denormal are 0. Precondition: K has whole groups of `group`
 // numbers, 32 or 256.
 struct RoundedToken {
-  RoundedToken(const float* x, std::int64_t inputs, std::int64_t group, std::int64_t version = used_version());
-  // (⌈K / 64⌉·64); 0 from K on.
+  RoundedToken(const float* x, std::int64_t inputs, std::int64_t group, TokenOrder order,
+               std::int64_t version = used_version());
+  // (⌈K / 64⌉·64); 0 from K on. In halves (⌈K / 256⌉·256).
   const std::int8_t* bytes() const { return lines.data()->bytes; }
 
   std::vector<BlockToken::Line> lines;  // the bytes
-  std::vector<float> steps;             // one a group; of 32, a 0 more where K / 32 is odd
+  std::vector<float> steps;             // one a group; of 32, zeros up to a multiple of 8
   std::vector<std::int16_t> sums;       // (K / 16): Σ of 16 bytes
   std::vector<float> wide_sums;         // of groups of 32: step·Σ of the group's bytes; likewise
 };
@@ -39,7 +40,7 @@ constexpr std::int64_t rounded_group(const blocks::Format& format) {
   return format.elements;
 }
 
-// The kernel of a format: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K, IQ4_NL and MXFP4; null for the others. With
+// The kernel of a format, by tokens in its order (token_order()): Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K, IQ4_NL and MXFP4; null for the others. With
 // `byte_products`, AVX-512's multiplies bytes and adds up in one step; without, AVX2's is used.
 RoundedDot rounded_dot(const blocks::Format& format, std::int64_t version = used_version(),
                        bool byte_products = has_byte_products());

@@ -56,9 +56,6 @@ TEST(Packed, MultipliesAlikeWithEveryVersion) {
     const std::int64_t inputs = format.elements == 32 ? 1120 : 1024;  // small blocks: eights, two and one
     const Packed matrix = matrix_of(format, 6, inputs);
     const at::Tensor x = at::randn({inputs});
-    const BlockToken token(x.data_ptr<float>(), inputs);
-    EXPECT_NEAR(token.sums[1], x.slice(0, 16, 32).sum().item<double>(), 1e-5);
-    EXPECT_NEAR(token.wide_sums[3], x.slice(0, 96, 128).sum().item<double>(), 1e-5);
     const at::Tensor numbers = dense(packed_tensor(matrix));
     const at::Tensor wanted = at::mv(numbers.to(at::kDouble), x.to(at::kDouble));
     const double size = at::mv(numbers.abs(), x.abs()).max().item<double>();
@@ -71,6 +68,9 @@ TEST(Packed, MultipliesAlikeWithEveryVersion) {
         continue;
       }
       tested += kernel > 2 ? -1 : 0;  // beside the others
+      const BlockToken token(x.data_ptr<float>(), inputs, token_order(format, version));
+      EXPECT_NEAR(token.sums[1], x.slice(0, 16, 32).sum().item<double>(), 1e-5);
+      EXPECT_NEAR(token.wide_sums[3], x.slice(0, 96, 128).sum().item<double>(), 1e-5);
       at::Tensor y = at::ones({6});
       dot(matrix.data, 6, inputs, token, y.data_ptr<float>());
       EXPECT_LE((y - 1 - wanted).abs().max().item<double>(), kSums * size) << format.name << " " << version;
@@ -89,7 +89,7 @@ TEST(Packed, TokensInDigits) {
   x[1] *= 1e-20;
   x[2] *= 1e30;
   x[3].zero_();
-  const BlockToken token(x.data_ptr<float>(), 128);
+  const BlockToken token(x.data_ptr<float>(), 128, TokenOrder::kPlain);
   for (std::int64_t n = 0; n < 128; ++n) {
     const auto group = static_cast<std::size_t>(n / 32);
     const auto digit = [&](std::int64_t which) { return token.digits()[192 * (n / 64) + 64 * which + n % 64]; };
@@ -101,7 +101,6 @@ TEST(Packed, TokensInDigits) {
   for (const float odd : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
     at::Tensor spoiled = at::ones({1024});
     spoiled[40] = odd;
-    const BlockToken other(spoiled.data_ptr<float>(), 1024);
     for (const blocks::Format* const format : all_formats()) {
       const std::string_view name = format->name;
       const BlockDot dot = block_dot(*format);
@@ -109,9 +108,45 @@ TEST(Packed, TokensInDigits) {
         continue;
       }
       const Packed matrix = matrix_of(*format, 2, 1024);
+      const BlockToken other(spoiled.data_ptr<float>(), 1024, token_order(*format));
       float y[2] = {};
       dot(matrix.data, 2, 1024, other, y);
       EXPECT_FALSE(std::isfinite(y[0]) || std::isfinite(y[1])) << name;
+    }
+  }
+}
+
+// In halves, numbers 0 … 15 of every 32 come first of each 128; zeros follow up to a multiple of 256.
+TEST(Packed, TokensInHalves) {
+  at::manual_seed(5);
+  constexpr std::int64_t kInputs = 160;
+  const at::Tensor x = at::randn({kInputs});
+  const auto place = [](std::int64_t n) { return n / 128 * 128 + n % 32 / 16 * 64 + n % 128 / 32 * 16 + n % 16; };
+  const BlockToken plain(x.data_ptr<float>(), kInputs, TokenOrder::kPlain);
+  const BlockToken halves(x.data_ptr<float>(), kInputs, TokenOrder::kHalves);
+  ASSERT_EQ(halves.lines.size(), 12U);
+  ASSERT_EQ(halves.steps.size(), 8U);
+  EXPECT_EQ(halves.steps, plain.steps);
+  EXPECT_EQ(halves.wide_sums, plain.wide_sums);
+  std::int64_t sizes[2] = {};
+  for (std::int64_t n = 0; n < 256; ++n) {
+    for (std::int64_t which = 0; which < 3; ++which) {
+      const auto digit = [&](const BlockToken& token, std::int64_t at) {
+        return token.digits()[192 * (at / 64) + 64 * which + at % 64];
+      };
+      sizes[0] += std::abs(digit(halves, n));
+      sizes[1] += n < kInputs ? std::abs(digit(plain, n)) : 0;
+      EXPECT_EQ(n < kInputs ? digit(plain, n) : digit(halves, place(n)), n < kInputs ? digit(halves, place(n)) : 0);
+    }
+  }
+  EXPECT_EQ(sizes[0], sizes[1]);
+  for (std::int64_t version = 0; version < runnable_versions(); ++version) {
+    const RoundedToken bytes(x.data_ptr<float>(), kInputs, 32, TokenOrder::kPlain, version);
+    const RoundedToken other(x.data_ptr<float>(), kInputs, 32, TokenOrder::kHalves, version);
+    ASSERT_EQ(other.lines.size(), 4U);
+    EXPECT_EQ(other.steps, bytes.steps);
+    for (std::int64_t n = 0; n < 256; ++n) {
+      EXPECT_EQ(other.bytes()[place(n)], n < kInputs ? bytes.bytes()[n] : 0) << n;
     }
   }
 }
@@ -155,7 +190,7 @@ TEST(Packed, TokensInBytes) {
     x[3].zero_();
     x[4] *= 1e-40;  // denormal: 0
     const std::int64_t inputs = 5 * group;
-    const RoundedToken token(x.data_ptr<float>(), inputs, group, 0);
+    const RoundedToken token(x.data_ptr<float>(), inputs, group, TokenOrder::kPlain, 0);
     for (std::int64_t n = 0; n < inputs; ++n) {
       const auto own = static_cast<std::size_t>(n / group);
       const float step = token.steps[own];
@@ -171,7 +206,7 @@ TEST(Packed, TokensInBytes) {
       EXPECT_EQ(token.sums[static_cast<std::size_t>(n)], sum) << n;
     }
     for (std::int64_t version = 1; version < runnable_versions(); ++version) {
-      const RoundedToken other(x.data_ptr<float>(), inputs, group, version);
+      const RoundedToken other(x.data_ptr<float>(), inputs, group, TokenOrder::kPlain, version);
       EXPECT_EQ(std::memcmp(other.bytes(), token.bytes(), static_cast<std::size_t>(inputs)), 0) << version;
       EXPECT_EQ(other.steps, token.steps);
       EXPECT_EQ(other.sums, token.sums);
@@ -212,7 +247,8 @@ TEST(Packed, SumsOfRoundedTokensAreExact) {
         at::mv(weight.to(at::kDouble), at::from_blob(x.data(), {inputs}, at::kFloat).to(at::kDouble));
     ASSERT_LT(wanted.abs().max().item<double>(), 1 << 24) << name;
     for (const RoundedKernel& kernel : rounded_kernels()) {
-      const RoundedToken token(x.data(), inputs, rounded_group(format), kernel.version);
+      const RoundedToken token(x.data(), inputs, rounded_group(format), token_order(format, kernel.version),
+                               kernel.version);
       const RoundedDot dot = rounded_dot(format, kernel.version, kernel.byte_products);
       ASSERT_NE(dot, nullptr) << name;
       at::Tensor y = at::zeros({kOutputs});
@@ -237,8 +273,9 @@ TEST(Packed, RoundedProductsStayWithinTheirBound) {
     const at::Tensor exact = at::mv(weight, x.to(at::kDouble));
     const at::Tensor size = at::mv(weight.abs(), x.abs().to(at::kDouble));
     for (const RoundedKernel& kernel : rounded_kernels()) {
-      const RoundedToken token(x.data_ptr<float>(), inputs, group, kernel.version);
-      const at::Tensor of_rounded = at::mv(weight, rounded(token, inputs, group));
+      const RoundedToken token(x.data_ptr<float>(), inputs, group, token_order(format, kernel.version), kernel.version);
+      const RoundedToken plain(x.data_ptr<float>(), inputs, group, TokenOrder::kPlain, kernel.version);
+      const at::Tensor of_rounded = at::mv(weight, rounded(plain, inputs, group));
       at::Tensor bound = at::zeros({24}, at::kDouble);
       for (std::int64_t n = 0; n < inputs / group; ++n) {
         bound += weight.slice(1, n * group, (n + 1) * group).abs().sum(1) * 0.5 *
@@ -255,6 +292,37 @@ TEST(Packed, RoundedProductsStayWithinTheirBound) {
   }
 }
 
+// Rows that end anywhere within eight blocks, and a next one that is no number.
+TEST(Packed, RowsOfAnyNumberOfBlocks) {
+  at::manual_seed(7);
+  for (const char* const name : kRoundedFormats) {
+    const blocks::Format& format = *blocks::format_of(std::string_view(name));
+    for (std::int64_t count = 1; count <= 17 && format.elements == 32; ++count) {
+      const std::int64_t inputs = 32 * count;
+      const Packed matrix = matrix_of(format, 3, inputs);
+      std::vector<std::byte> bytes(matrix.data, matrix.data + 2 * matrix.row_bytes());
+      bytes.insert(bytes.end(), static_cast<std::size_t>(matrix.row_bytes()), std::byte{0xFF});
+      const at::Tensor weight = dense(packed_tensor(matrix)).slice(0, 0, 2).to(at::kDouble);
+      const at::Tensor x = at::randn({inputs});
+      const at::Tensor exact = at::mv(weight, x.to(at::kDouble));
+      const double size = at::mv(weight.abs(), x.abs().to(at::kDouble)).max().item<double>();
+      for (const RoundedKernel& kernel : rounded_kernels()) {
+        const TokenOrder order = token_order(format, kernel.version);
+        float y[2][2] = {};
+        const BlockToken digits(x.data_ptr<float>(), inputs, order);
+        block_dot(format, kernel.version, kernel.byte_products)(bytes.data(), 2, inputs, digits, y[0]);
+        const RoundedToken token(x.data_ptr<float>(), inputs, 32, order, kernel.version);
+        rounded_dot(format, kernel.version, kernel.byte_products)(bytes.data(), 2, inputs, token, y[1]);
+        for (std::int64_t n = 0; n < 2; ++n) {
+          const double wanted = exact[n].item<double>();
+          EXPECT_NEAR(y[0][n], wanted, kSums * size) << name << " " << count << " " << kernel.version;
+          EXPECT_NEAR(y[1][n], wanted, 2e-2 * size) << name << " " << count << " " << kernel.version;
+        }
+      }
+    }
+  }
+}
+
 TEST(Packed, RoundedTokensThatAreNotFiniteStaySo) {
   for (const float odd : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
     at::Tensor spoiled = at::ones({1024});
@@ -263,7 +331,8 @@ TEST(Packed, RoundedTokensThatAreNotFiniteStaySo) {
       const blocks::Format& format = *blocks::format_of(std::string_view(name));
       const Packed matrix = matrix_of(format, 2, 1024);
       for (const RoundedKernel& kernel : rounded_kernels()) {
-        const RoundedToken token(spoiled.data_ptr<float>(), 1024, rounded_group(format), kernel.version);
+        const RoundedToken token(spoiled.data_ptr<float>(), 1024, rounded_group(format),
+                                 token_order(format, kernel.version), kernel.version);
         float y[2] = {};
         rounded_dot(format, kernel.version, kernel.byte_products)(matrix.data, 2, 1024, token, y);
         EXPECT_FALSE(std::isfinite(y[0]) || std::isfinite(y[1])) << name << " " << kernel.version;
@@ -365,13 +434,13 @@ TEST(Packed, NumbersOfMxfp4AreThoseOfTheTable) {
     for (std::int64_t input = 0; input < kInputs; ++input) {
       at::Tensor x = at::zeros({kInputs});
       x[input] = 1;
-      const BlockToken token(x.data_ptr<float>(), kInputs);
       for (std::int64_t version = 0; version < runnable_versions(); ++version) {
+        const BlockToken token(x.data_ptr<float>(), kInputs, token_order(format, version));
         float y = 0;
         block_dot(format, version)(bytes->data(), 1, kInputs, token, &y);
         const auto wanted = numbers[input].item<float>();
-        // AVX2 takes x in digits, from whose products 12 times the scale is taken off.
-        const float off = version == 1 ? 1e-5F * numbers.abs().max().item<float>() + 1e-37F : 0;
+        // With vectors x is taken in digits, from whose products 12 times the scale is taken off.
+        const float off = version > 0 ? 1e-5F * numbers.abs().max().item<float>() + 1e-37F : 0;
         EXPECT_TRUE(exponent == 255 ? std::isnan(y) : std::abs(y - wanted) <= off)
             << exponent << " " << input << " " << version << ": " << y << ", not " << wanted;
       }
