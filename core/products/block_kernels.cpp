@@ -55,44 +55,37 @@ constexpr float kLargestByte = 127;
 }  // namespace
 
 namespace plain {
-#define LOCUS_WIDTH 4
-#include "core/products/block_kernels.inc"
+#include "core/products/block_layouts.inc"
+#include "core/products/plain_kernels.inc"
 #include "core/products/plain_rounded_kernels.inc"
-#undef LOCUS_WIDTH
 }  // namespace plain
 
 #if defined(LOCUS_VECTOR_TARGETS)
 namespace avx2 {
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,f16c,bmi,bmi2")
-#define LOCUS_WIDTH 8
-#include "core/products/block_kernels.inc"
+#include "core/products/block_layouts.inc"
 #include "core/products/digit_kernels.inc"
 #include "core/products/held_kernels.inc"
 #include "core/products/rounded_kernels.inc"
-#undef LOCUS_WIDTH
 #pragma GCC pop_options
 }  // namespace avx2
 namespace avx512 {
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,f16c,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,prefer-vector-width=512")
-#define LOCUS_WIDTH 16
-#include "core/products/block_kernels.inc"
+#include "core/products/block_layouts.inc"
 #include "core/products/wide_digit_kernels.inc"
-#undef LOCUS_WIDTH
 #pragma GCC pop_options
 }  // namespace avx512
 namespace avx512_vnni {
 #pragma GCC push_options
 #pragma GCC target( \
     "avx2,fma,f16c,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vnni,prefer-vector-width=512")
-#define LOCUS_WIDTH 16
 #define LOCUS_VNNI 1
-#include "core/products/block_kernels.inc"
+#include "core/products/block_layouts.inc"
 #include "core/products/wide_digit_kernels.inc"
 #include "core/products/wide_rounded_kernels.inc"
 #undef LOCUS_VNNI
-#undef LOCUS_WIDTH
 #pragma GCC pop_options
 }  // namespace avx512_vnni
 #endif

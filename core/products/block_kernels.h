@@ -1,10 +1,10 @@
 // One token times rows of blocks (core/base/block_formats.h), read as they are: what a further token costs. Written
 // once for any vector width and compiled for AVX-512, AVX2 and neither, as kernels.h.
 //
-// Values: a group of numbers q with one scale d and one least value m adds d·Σ q·x − m·Σ x. Every format without AVX2,
-// Q8_0 with AVX2, and 8-bit floats and codes of four bits (NF4, FP4) do so in float32 (1e-5 of Σ |w·x|). The others take
-// x in whole numbers of 21 bits for each group of 32, and Σ q·x is exact: what is lost is at most half a step, 2^−21 of a
-// group's largest |x|, times Σ |w|.
+// Values: a group of numbers q with one scale d and one least value m adds d·Σ q·x − m·Σ x. Every format without AVX2, and
+// 8-bit floats and codes of four bits (NF4, FP4), do so in float32 (1e-5 of Σ |w·x|). The others take x in whole numbers
+// of 21 bits for each group of 32, and Σ q·x is exact: what is lost is at most half a step, 2^−21 of a group's largest
+// |x|, times Σ |w|.
 #pragma once
 
 #include <array>
