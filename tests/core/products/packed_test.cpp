@@ -292,7 +292,7 @@ TEST(Packed, RoundedProductsStayWithinTheirBound) {
   }
 }
 
-// Rows that end anywhere within eight blocks, and a next one that is no number.
+// Rows that end anywhere within eight blocks, before one that is no number and at the end of the matrix.
 TEST(Packed, RowsOfAnyNumberOfBlocks) {
   at::manual_seed(7);
   for (const char* const name : kRoundedFormats) {
@@ -300,20 +300,21 @@ TEST(Packed, RowsOfAnyNumberOfBlocks) {
     for (std::int64_t count = 1; count <= 17 && format.elements == 32; ++count) {
       const std::int64_t inputs = 32 * count;
       const Packed matrix = matrix_of(format, 3, inputs);
-      std::vector<std::byte> bytes(matrix.data, matrix.data + 2 * matrix.row_bytes());
-      bytes.insert(bytes.end(), static_cast<std::size_t>(matrix.row_bytes()), std::byte{0xFF});
-      const at::Tensor weight = dense(packed_tensor(matrix)).slice(0, 0, 2).to(at::kDouble);
+      std::vector<std::byte> bytes(matrix.data, matrix.data + 3 * matrix.row_bytes());
+      std::fill_n(bytes.begin() + matrix.row_bytes(), matrix.row_bytes(), std::byte{0xFF});
+      const at::Tensor weight = dense(packed_tensor(matrix)).to(at::kDouble);
       const at::Tensor x = at::randn({inputs});
       const at::Tensor exact = at::mv(weight, x.to(at::kDouble));
       const double size = at::mv(weight.abs(), x.abs().to(at::kDouble)).max().item<double>();
       for (const RoundedKernel& kernel : rounded_kernels()) {
         const TokenOrder order = token_order(format, kernel.version);
-        float y[2][2] = {};
+        float y[2][3] = {};
         const BlockToken digits(x.data_ptr<float>(), inputs, order);
-        block_dot(format, kernel.version, kernel.byte_products)(bytes.data(), 2, inputs, digits, y[0]);
+        block_dot(format, kernel.version, kernel.byte_products)(bytes.data(), 3, inputs, digits, y[0]);
         const RoundedToken token(x.data_ptr<float>(), inputs, 32, order, kernel.version);
-        rounded_dot(format, kernel.version, kernel.byte_products)(bytes.data(), 2, inputs, token, y[1]);
-        for (std::int64_t n = 0; n < 2; ++n) {
+        rounded_dot(format, kernel.version, kernel.byte_products)(bytes.data(), 3, inputs, token, y[1]);
+        EXPECT_TRUE(std::isnan(y[0][1]) && std::isnan(y[1][1])) << name << " " << count << " " << kernel.version;
+        for (const std::int64_t n : {0, 2}) {
           const double wanted = exact[n].item<double>();
           EXPECT_NEAR(y[0][n], wanted, kSums * size) << name << " " << count << " " << kernel.version;
           EXPECT_NEAR(y[1][n], wanted, 2e-2 * size) << name << " " << count << " " << kernel.version;
