@@ -61,6 +61,7 @@ namespace plain {
 }  // namespace plain
 
 #if defined(LOCUS_VECTOR_TARGETS)
+#define LOCUS_F16C 1  // the compiler's own macro is that of the file, not of a target within it
 namespace avx2 {
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,f16c,bmi,bmi2")
@@ -88,6 +89,7 @@ namespace avx512_vnni {
 #undef LOCUS_VNNI
 #pragma GCC pop_options
 }  // namespace avx512_vnni
+#undef LOCUS_F16C
 #endif
 
 }  // namespace block_kernels
