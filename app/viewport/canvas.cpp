@@ -46,7 +46,11 @@ Canvas::Canvas() {
   setPreferredColorFormats({VK_FORMAT_B8G8R8A8_UNORM, VK_FORMAT_R8G8B8A8_UNORM});
 }
 
-Canvas::~Canvas() = default;
+// Ends the surface while this is still a QVulkanWindow: its base class would end it without telling the renderer, which
+// then keeps what it has on the device.
+Canvas::~Canvas() {
+  destroy();
+}
 
 QVulkanWindowRenderer* Canvas::createRenderer() {
   return new CanvasRenderer(*this);
