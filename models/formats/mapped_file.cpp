@@ -7,7 +7,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <string>
+#include <tuple>
 
 #include "core/base/mapping_guard.h"
 
@@ -27,6 +30,21 @@ struct Descriptor {
     }
   }
 };
+
+// What tells a file from others, and from itself after a change: device, number, size, time of the last change.
+using Identity = std::tuple<dev_t, ino_t, off_t, std::int64_t, std::int64_t>;
+Identity identity_of(const struct stat& state) {
+  return {state.st_dev, state.st_ino, state.st_size, state.st_mtim.tv_sec, state.st_mtim.tv_nsec};
+}
+
+struct OpenFiles {
+  std::mutex mutex;
+  std::map<Identity, std::weak_ptr<const MappedFile>> files;
+};
+OpenFiles& open_files() {
+  static OpenFiles open;
+  return open;
+}
 
 }  // namespace
 
@@ -48,13 +66,22 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem
   if (size == 0) {
     return std::shared_ptr<const MappedFile>(new MappedFile({}));
   }
+  OpenFiles& open = open_files();
+  const std::lock_guard lock(open.mutex);
+  std::erase_if(open.files, [](const auto& each) { return each.second.expired(); });
+  std::weak_ptr<const MappedFile>& known = open.files[identity_of(state)];
+  if (std::shared_ptr<const MappedFile> same = known.lock()) {
+    return same;
+  }
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number, 0);
   if (address == MAP_FAILED) {
     return bad_input(std::string("cannot map: ") + strerror(errno), path.string());
   }
   const std::span bytes{static_cast<const std::byte*>(address), size};
   guard_mapping(bytes, path);
-  return std::shared_ptr<const MappedFile>(new MappedFile(bytes));
+  std::shared_ptr<const MappedFile> mapped(new MappedFile(bytes));
+  known = mapped;
+  return mapped;
 }
 
 MappedFile::~MappedFile() {

@@ -12,6 +12,7 @@ namespace locus::formats {
 
 class MappedFile {
  public:
+  // A file that is open already is not mapped again, unless it was changed since.
   // If a file shrinks while it is mapped, its missing part reads as zeros: see mapping_guard.h. Symbolic links are
   // followed. Errors: kBadInput when there is no regular, readable file.
   static Result<std::shared_ptr<const MappedFile>> open(const std::filesystem::path& path);

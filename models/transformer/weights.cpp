@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <set>
 #include <span>
@@ -15,10 +16,10 @@
 #include "core/base/large_pages.h"
 #include "core/base/mapping_guard.h"
 #include "core/base/system_files.h"
+#include "core/products/integer_products.h"
 #include "core/products/linear.h"
 #include "core/products/packed.h"
 #include "core/products/rounded_kernels.h"
-#include "core/products/integer_products.h"
 
 namespace locus::transformer {
 
@@ -428,13 +429,24 @@ std::span<const std::byte> mapped_bytes(const at::Tensor& value, const TensorInf
   return inside ? bytes : std::span<const std::byte>();
 }
 
-// Copies of mapped numbers in large pages. A tensor that several parameters read is copied once.
+// Copies that some model holds, by the bytes of the mapped file that they are of. Each keeps that file mapped, so that no
+// other is found at its place.
+struct HeldCopies {
+  std::mutex mutex;
+  std::map<std::pair<const std::byte*, std::size_t>, std::weak_ptr<std::byte>> copies;
+};
+HeldCopies& held_copies() {
+  static HeldCopies held;
+  return held;
+}
+
+// Copies of mapped numbers in large pages. A tensor is copied once for all parameters and models that read it.
 class LargeCopies {
  public:
   // The same value with its numbers in large pages, and the file's no longer in memory; as it is where it is not mapped.
-  at::Tensor of(const at::Tensor& value, const TensorInfo& tensor) {
-    const std::span<const std::byte> mapped = mapped_bytes(value, tensor);
-    const std::shared_ptr<std::byte> held = mapped.empty() ? nullptr : copied(mapped);
+  at::Tensor of(const at::Tensor& value, const WeightBinding::Part& part) {
+    const std::span<const std::byte> mapped = mapped_bytes(value, *part.tensor);
+    const std::shared_ptr<std::byte> held = mapped.empty() ? nullptr : shared(mapped, part.source);
     if (held == nullptr) {
       return value;
     }
@@ -449,22 +461,36 @@ class LargeCopies {
   }
 
  private:
-  std::shared_ptr<std::byte> copied(std::span<const std::byte> mapped) {
-    std::shared_ptr<std::byte>& held = copies_[{mapped.data(), mapped.size()}];
-    if (held != nullptr || (held = pages_.take(mapped.size())) == nullptr) {
-      return held;
+  std::shared_ptr<std::byte> shared(std::span<const std::byte> mapped, const formats::Source& source) {
+    HeldCopies& held = held_copies();
+    const std::lock_guard lock(held.mutex);
+    std::erase_if(held.copies, [](const auto& each) { return each.second.expired(); });
+    std::weak_ptr<std::byte>& known = held.copies[{mapped.data(), mapped.size()}];
+    if (std::shared_ptr<std::byte> same = known.lock()) {
+      return same;
     }
+    const std::shared_ptr<std::byte> copy = copied(mapped);
+    if (copy == nullptr) {
+      return nullptr;
+    }
+    const auto owner = std::make_shared<std::pair<std::shared_ptr<std::byte>, formats::Source>>(copy, source);
+    std::shared_ptr<std::byte> kept(owner, copy.get());
+    known = kept;
+    return kept;
+  }
+
+  std::shared_ptr<std::byte> copied(std::span<const std::byte> mapped) {
+    std::shared_ptr<std::byte> copy = pages_.take(mapped.size());
     constexpr std::size_t kAtOnce = std::size_t{16} << 20;  // of which both copies are in memory
-    for (std::size_t begin = 0; begin < mapped.size(); begin += kAtOnce) {
+    for (std::size_t begin = 0; copy != nullptr && begin < mapped.size(); begin += kAtOnce) {
       const std::span<const std::byte> part = mapped.subspan(begin, std::min(kAtOnce, mapped.size() - begin));
-      std::memcpy(held.get() + begin, part.data(), part.size());
+      std::memcpy(copy.get() + begin, part.data(), part.size());
       release_mapping(part);
     }
-    return held;
+    return copy;
   }
 
   LargePages pages_;
-  std::map<std::pair<const std::byte*, std::size_t>, std::shared_ptr<std::byte>> copies_;
 };
 
 // Whether weights may be copied from the file: they take a small share of the memory that is left.
@@ -517,7 +543,7 @@ std::vector<std::string> load(const WeightBinding& binding, Storage storage, con
            "reading the weights, " + megabytes(read) + " of " + megabytes(whole) + " MB");
     read += bytes_of(binding, part, storage);
     at::Tensor value = value_of(binding, part, storage);
-    value = copied ? copies.of(value, *part.tensor) : value;
+    value = copied ? copies.of(value, part) : value;
     if (!products::all_finite(value)) {
       warnings.push_back(part.tensor->file.string() + ": tensor " + part.tensor->name +
                          ": holds values that are not finite");
