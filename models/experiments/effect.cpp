@@ -213,6 +213,10 @@ struct RunOf {
   TracePointer trace;
 };
 
+Error no_head(const Model& model) {
+  return unsupported("an effect needs a model that predicts: this one has no head", model.info().name);
+}
+
 // What the head of the run's model reads. Errors: kUnsupported for a model that does not predict; kBadInput for a run
 // that did not keep it; those of loading.
 Result<Read> read_by_head(const RunOf& run, const TraceData& data) {
@@ -222,7 +226,7 @@ Result<Read> read_by_head(const RunOf& run, const TraceData& data) {
   }
   LOCUS_TRY(const transformer::Transformer* const transformer, loaded->checkpoint().ready());
   if (!transformer->spec().head) {
-    return unsupported("an effect needs a model that predicts: this one has no head", run.model.info().name);
+    return no_head(run.model);
   }
   if (transformer->spec().token_score) {
     return unsupported("an effect needs a model that predicts: this one gives each token one number",
@@ -245,8 +249,12 @@ Result<Effect> effect_between(RunOf unedited, RunOf edited, const StopToken& sto
   LOCUS_TRY(const TraceData* const after, data_of(*edited.trace));
   Effect effect;
   if (unedited.model.info().image) {
-    if (!before->logits.defined() || !after->logits.defined() || before->logits.sizes() != after->logits.sizes()) {
-      return unsupported("an effect needs two runs that say the same classes", unedited.model.info().name);
+    if (!before->logits.defined() || !after->logits.defined()) {
+      return no_head(unedited.model);
+    }
+    if (before->logits.sizes() != after->logits.sizes()) {
+      return bad_input("expected two runs with the same classes, found " + std::to_string(before->logits.size(-1)) +
+                       " and " + std::to_string(after->logits.size(-1)));
     }
     fill_from_classes(before->logits, after->logits, *before, effect);
   } else {

@@ -30,10 +30,10 @@ void WhatIfEffect::ask(const Checkpoint& own, const Checkpoint& changed_column) 
   asked_ = trace;
   effect_.reset();
   const models::Input input = *trace->input();
-  const bool known =
-      own_run_ && own_model_.lock() == own.model && own_run_->input() != nullptr && *own_run_->input() == input;
+  const bool known = own_run_ && own_model_.lock() == own.model && own_input_ == input;
   own_run_ = known ? own_run_ : nullptr;
   own_model_ = own.model;
+  own_input_ = input;
   worker_.submit<models::Effect>(
       Priority::kForward, slot_, "Effect of what if",
       [input, before = own.model, after = changed_column.model, kept = own_run_](const StopToken& stop,

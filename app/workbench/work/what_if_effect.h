@@ -36,6 +36,7 @@ class WhatIfEffect : public QObject {
   const std::string slot_;
   std::weak_ptr<const models::Trace> asked_;      // the run of the changed column
   std::weak_ptr<const models::Model> own_model_;  // that `own_run_` is of
+  models::Input own_input_;                       // likewise
   std::shared_ptr<const models::Trace> own_run_;  // as models::effect_of_change() takes it
   std::optional<Result<models::EffectNumbers>> effect_;
 };
