@@ -1,8 +1,9 @@
 // Weights of a file that several models have open.
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
-#include "core/products/packed.h"
 #include "models/api/model.h"
 #include "models/engine/loaded_model.h"
 #include "models/transformer/weights.h"
@@ -68,7 +69,7 @@ TEST_F(SharedWeights, AFileThatWasReplacedIsReadAnew) {
   const auto first = open();
   const at::Tensor before = largest(*first);
   const at::Tensor numbers = before.clone();
-  // Of the same size, under the same name: all numbers have another sign.
+  // Puts a file of the same size in its place, in which every number has the opposite sign.
   const fs::path file = folder_.path() / "model.safetensors";
   const fs::path other = folder_.path() / "other.safetensors";
   {

@@ -202,7 +202,7 @@ TEST(EditedPictures, CellsHaveNoLoss) {
     words += cell ? 0 : 1;
   }
   ASSERT_GT(words, 2);
-  EXPECT_NEAR(effect->loss, sum / words, 1e-6);
+  EXPECT_NEAR(effect->loss, sum / words, 1e-9);
   const auto knocked = models::knock_out(*model, *effect->unedited, {.measure = models::KnockOutMeasure::kLoss});
   ASSERT_TRUE(knocked.ok()) << knocked.error().describe();
   const auto silent = model->edited(edits_of({"head 1.0 zero"}));
