@@ -16,6 +16,7 @@
 #include "core/base/instruction_sets.h"
 #include "core/base/library_settings.h"
 #include "tests/support/keep_driver.h"
+#include "tests/support/name_crash.h"
 
 namespace {
 
@@ -117,6 +118,7 @@ int main(int argc, char** argv) {
     return kSkipped;
   }
   testing::InitGoogleTest(&argc, argv);
+  locus::test::name_crashes();
   constexpr const char* kSuites = "--locus_suites=";
   for (int n = 1; n < argc; ++n) {
     if (std::strncmp(argv[n], kSuites, std::strlen(kSuites)) == 0) {

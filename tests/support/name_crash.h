@@ -1,0 +1,11 @@
+// What a test program prints when a signal ends it.
+#pragma once
+
+namespace locus::test {
+
+// From now on a fatal signal (SIGSEGV, SIGABRT, SIGFPE, SIGILL) prints the running test and the calls that led there to
+// the standard error, and then ends the program as it would have. Sanitizers keep their own reports. Call after
+// testing::InitGoogleTest().
+void name_crashes();
+
+}  // namespace locus::test
