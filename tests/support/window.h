@@ -179,6 +179,13 @@ class WindowTest : public testing::Test {
     const auto& figure = window_->studio().scheduler().figure();
     return figure && !figure->panels.empty() ? figure->panels.front().title : "";
   }
+  // Where a panel of the present figure is, once a frame has shown it.
+  figure::PanelLayout place(std::size_t panel = 0) {
+    const viewport::Canvas* const canvas = window_->canvas();
+    const bool drawn = wait([&] { return canvas->layout_is_current() && canvas->layout()->panels.size() > panel; });
+    EXPECT_TRUE(drawn) << "panel " << panel << " is not drawn";
+    return drawn ? canvas->layout()->panels[panel] : figure::PanelLayout();
+  }
   QImage grab() {
     wait([] { return false; }, 300);  // what was asked for is drawn
     // What the display shows: QVulkanWindow::grab() swaps red and blue on some drivers.

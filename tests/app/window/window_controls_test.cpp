@@ -61,7 +61,7 @@ TEST_F(WindowControls, TurnsOfTheWheelAreOneStepForUndo) {
   ASSERT_TRUE(settle());
   ASSERT_EQ(window_->studio().state().query, 6);
   ASSERT_TRUE(wait([this] { return window_->canvas()->content().home.has_value(); }));
-  const figure::Rect plot = window_->canvas()->layout()->panels[0].plot;
+  const figure::Rect plot = place().plot;
   const QPointF at = QPointF(plot.center_x(), plot.center_y()) / window_->canvas()->devicePixelRatio();
   for (int turn = 0; turn < 3; ++turn) {
     QWheelEvent wheel(at, window_->canvas()->mapToGlobal(at), {}, QPoint(0, 120), Qt::NoButton, Qt::NoModifier,
@@ -84,8 +84,7 @@ TEST_F(WindowControls, TheWheelReportsWhatHasComeUnderThePointer) {
   window_->studio().change(state);
   ASSERT_TRUE(settle());
   ASSERT_TRUE(wait([this] { return window_->canvas()->content().camera == views::Camera{{6, 8}, {8, 6}}; }));
-  ASSERT_TRUE(wait([this] { return window_->canvas()->layout_is_current(); }));
-  const figure::Rect plot = window_->canvas()->layout()->panels[0].plot;
+  const figure::Rect plot = place().plot;
   constexpr double kInside = 16;  // pixels: wider labels of other cells move the plot's edge by a few
   const QPointF at = QPointF(plot.x + kInside, plot.y + kInside) / window_->canvas()->devicePixelRatio();
   const auto send = [&](QEvent* event) { QCoreApplication::sendEvent(window_->canvas(), event); };

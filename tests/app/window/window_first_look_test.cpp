@@ -63,7 +63,7 @@ TEST_F(WindowFirstLook, TakesTenActionsOrFewer) {
   wait([] { return false; }, 300);
 
   ++actions_;  // a drag
-  const figure::Rect bar = window_->canvas()->layout()->panels[0].color_bar;
+  const figure::Rect bar = place().color_bar;
   const figure::Point end{bar.center_x(), bar.y + 1};
   mouse(QEvent::MouseButtonPress, end, Qt::LeftButton, Qt::LeftButton);
   mouse(QEvent::MouseMove, {end.x, bar.center_y()}, Qt::NoButton, Qt::LeftButton);
@@ -72,7 +72,7 @@ TEST_F(WindowFirstLook, TakesTenActionsOrFewer) {
   ASSERT_TRUE(settle());
 
   ++actions_;  // a look at a cell below the diagonal
-  const figure::Rect plot = window_->canvas()->layout()->panels[0].plot;
+  const figure::Rect plot = place().plot;
   mouse(QEvent::MouseMove, {plot.x + 0.25 * plot.width, plot.y + 0.75 * plot.height}, Qt::NoButton, Qt::NoButton);
   EXPECT_TRUE(wait([this] { return !window_->canvas()->content().tooltip.empty(); }, 5000));
 

@@ -75,8 +75,8 @@ class WindowInstruments : public WindowTest {
   }
   const figure::Panel& panel() { return window_->canvas()->figure()->panels[0]; }
   figure::Point cell(double x, double y) {
-    const figure::PanelLayout& place = window_->canvas()->layout()->panels[0];
-    return {place.x.place(x + 0.5), place.y.place(y + 0.5)};
+    const figure::PanelLayout panel = place();
+    return {panel.x.place(x + 0.5), panel.y.place(y + 0.5)};
   }
   QString spoken() { return window_->findChild<QWidget*>(QStringLiteral("canvas-holder"))->accessibleDescription(); }
   void drag(const figure::Point& from, const figure::Point& to) {
@@ -89,7 +89,7 @@ class WindowInstruments : public WindowTest {
 };
 
 TEST_F(WindowInstruments, EscapeClosesTheMenuOfTheColourBar) {
-  const figure::Rect bar = window_->canvas()->layout()->panels[0].color_bar;
+  const figure::Rect bar = place().color_bar;
   const figure::Point middle{bar.center_x(), bar.center_y()};
   move_to(middle);
   mouse(QEvent::MouseButtonPress, middle, Qt::RightButton, Qt::RightButton);
@@ -101,7 +101,7 @@ TEST_F(WindowInstruments, EscapeClosesTheMenuOfTheColourBar) {
 
 TEST_F(WindowInstruments, ADragOfTheColourBarsEndIsOneStepAndNothingElse) {
   ASSERT_EQ(areas("colour-bar").size(), 1U);
-  const figure::Rect bar = window_->canvas()->layout()->panels[0].color_bar;
+  const figure::Rect bar = place().color_bar;
   const std::size_t before = window_->studio().history().depth();
   drag({bar.center_x(), bar.y + 1}, {bar.center_x(), bar.center_y()});
   ASSERT_TRUE(wait([this] { return state().scale.high.has_value(); }, 5000));
@@ -305,12 +305,11 @@ TEST_F(WindowInstruments, WhatTheMatrixOfHeadsShowsIsPartOfTheState) {
 }
 
 TEST_F(WindowInstruments, ProfilesStandBesideTheMapAndStay) {
-  const figure::Rect before = window_->canvas()->layout()->panels[0].plot;
+  const figure::Rect before = place().plot;
   move_to(cell(2, 8));
   press(window_->canvas(), Qt::Key_P);
-  ASSERT_TRUE(wait([&] { return window_->canvas()->layout()->panels[0].plot.height < before.height; }, 5000));
-  const figure::PanelLayout& place = window_->canvas()->layout()->panels[0];
-  EXPECT_GE(place.color_bar.x - place.plot.right(), 3 * 13);  // room at the right
+  ASSERT_TRUE(wait([&] { return place().plot.height < before.height; }, 5000));
+  EXPECT_GE(place().color_bar.x - place().plot.right(), 3 * 13);  // room at the right
   move_to(cell(2, 8));
   press(window_->canvas(), Qt::Key_P, {}, Qt::ShiftModifier);
   ASSERT_TRUE(wait([this] { return state().marks.profiles.size() == 1; }, 5000));
@@ -321,10 +320,10 @@ TEST_F(WindowInstruments, ProfilesStandBesideTheMapAndStay) {
   EXPECT_TRUE(spoken().contains(QStringLiteral("1 kept")));
   press(window_->canvas(), Qt::Key_P);
   wait([] { return false; }, 200);
-  EXPECT_LT(window_->canvas()->layout()->panels[0].plot.height, before.height);  // those that are kept stay
+  EXPECT_LT(place().plot.height, before.height);  // those that are kept stay
   window_->studio().undo();
   EXPECT_TRUE(state().marks.empty());
-  EXPECT_TRUE(wait([&] { return window_->canvas()->layout()->panels[0].plot.height == before.height; }, 5000));
+  EXPECT_TRUE(wait([&] { return place().plot.height == before.height; }, 5000));
   ASSERT_TRUE(settle());
 }
 

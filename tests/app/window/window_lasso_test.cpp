@@ -18,7 +18,7 @@ class WindowLasso : public WindowTest {
     session::show_view(other, "atlas");
     window_->studio().change(other);
     ASSERT_TRUE(settle());
-    ASSERT_TRUE(wait([this] { return !points().x.empty() && window_->canvas()->layout_is_current(); }, 20'000));
+    ASSERT_TRUE(wait([this] { return !points().x.empty(); }, 20'000));
   }
 
   const figure::Points& points() {
@@ -36,7 +36,7 @@ class WindowLasso : public WindowTest {
 
   // Where the point of head 0.3, which stands by itself, is seen.
   QPointF lone() {
-    const figure::PanelLayout& panel = window_->canvas()->layout()->panels[0];
+    const figure::PanelLayout panel = place();
     return QPointF(panel.x.place(points().x[3]), panel.y.place(points().y[3])) / window_->canvas()->devicePixelRatio();
   }
   void mouse(QEvent::Type type, const QPointF& at, bool down, Qt::KeyboardModifiers modifiers) {
@@ -74,7 +74,7 @@ TEST_F(WindowLasso, NamesWhatIsInsideInOneStep) {
   EXPECT_EQ(window_->studio().history().depth(), before + 1);
   ASSERT_TRUE(wait([this] { return points().names.size() > 3 && points().names[3] == "0.3"; }, 20'000));
   // The rest of the plot with Shift: that one stays.
-  const figure::Rect& plot = window_->canvas()->layout()->panels[0].plot;
+  const figure::Rect plot = place().plot;
   const QPointF left = QPointF(plot.x + 0.25 * plot.width, plot.center_y()) / window_->canvas()->devicePixelRatio();
   pull(left, 0.24 * plot.width / window_->canvas()->devicePixelRatio(), Qt::ShiftModifier);
   release(left, Qt::ShiftModifier);

@@ -33,6 +33,7 @@ class WindowLayout : public WindowTest {
   }
   // Of the maps on the canvas, in device-independent pixels.
   double least_map() {
+    place();
     double least = 1e9;
     for (const figure::PanelLayout& panel : window_->canvas()->layout()->panels) {
       least = std::min({least, panel.plot.width, panel.plot.height});

@@ -38,10 +38,8 @@ class WindowLifetimes : public WindowTest {
     open("third");
     type("one two three");
     ASSERT_TRUE(settle());
-    const viewport::Canvas* canvas = window_->canvas();
-    ASSERT_TRUE(wait([canvas] {
-      return canvas->layout_is_current() && canvas->layout() != nullptr && canvas->layout()->panels.size() == 3;
-    }));
+    place(2);
+    ASSERT_EQ(window_->canvas()->layout()->panels.size(), 3U);
   }
 };
 
@@ -59,7 +57,7 @@ TEST_F(WindowLifetimes, TheWheelOverAPanelThatIsGoneDoesNothing) {
 TEST_F(WindowLifetimes, ADragFromAPanelThatIsGoneDoesNothing) {
   ASSERT_NO_FATAL_FAILURE(open_three());
   viewport::Canvas* canvas = window_->canvas();
-  const figure::Rect third = canvas->layout()->panels[2].plot;
+  const figure::Rect third = place(2).plot;
   const QPointF from = QPointF(third.center_x(), third.center_y()) / canvas->devicePixelRatio();
   const auto send = [&](QEvent::Type type, const QPointF& at, Qt::MouseButton button) {
     QMouseEvent event(type, at, canvas->mapToGlobal(at), button, Qt::LeftButton, Qt::NoModifier);

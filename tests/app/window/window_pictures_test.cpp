@@ -40,7 +40,6 @@ class WindowPictures : public WindowTest {
     const auto areas = instruments().areas_of(name);
     return areas.empty() ? figure::Rect() : areas.front();
   }
-  const figure::PanelLayout& place(std::size_t panel = 0) { return window_->canvas()->layout()->panels[panel]; }
   // All heads of all columns, so that nothing of the picture is still to come.
   bool measured() {
     const auto input = window_->studio().view_input();
@@ -52,7 +51,7 @@ class WindowPictures : public WindowTest {
   void show(const session::ViewState& state) {
     window_->studio().change(state);
     ASSERT_TRUE(settle());
-    ASSERT_TRUE(wait([this] { return window_->canvas()->layout_is_current(); }));
+    place();
     wait([] { return false; }, 200);
   }
   void point(double x, double y) {
@@ -63,7 +62,7 @@ class WindowPictures : public WindowTest {
     wait([] { return false; }, 150);
   }
   void point_at_cell(double x, double y) {
-    const figure::PanelLayout& there = place();
+    const figure::PanelLayout there = place();
     point(there.x.place(x + 0.5), there.y.place(y + 0.5));
   }
   void key(int pressed, Qt::KeyboardModifiers modifiers = {}) {

@@ -295,8 +295,8 @@ TEST_F(WindowReading, PatchesHaveNoDistanceAndNoLinesToAxesThatAreNotThere) {
   // Below the chosen patch, of row 0 and column 3, where a line would lead to an axis: the picture alone, a patch of
   // which has one colour.
   ASSERT_FALSE(window_->canvas()->content().outlines.empty());
-  EXPECT_FALSE(window_->canvas()->layout()->panels.front().frame);
-  const figure::Rect plot = window_->canvas()->layout()->panels.front().plot;
+  EXPECT_FALSE(place().frame);
+  const figure::Rect plot = place().plot;
   const QImage seen = grab();
   const auto middle = static_cast<int>(std::lround(plot.x + 3.5 / 5 * plot.width));
   const auto bottom = static_cast<int>(plot.bottom());

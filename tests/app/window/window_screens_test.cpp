@@ -15,6 +15,7 @@ class WindowScreens : public WindowTest {
 
   // Of the maps on the canvas.
   double least_map() {
+    place();
     double least = 1e9;
     for (const figure::PanelLayout& panel : window_->canvas()->layout()->panels) {
       least = std::min({least, panel.plot.width, panel.plot.height});

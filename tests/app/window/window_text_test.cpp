@@ -186,11 +186,6 @@ TEST_F(WindowText, TheWheelScrollsATintedTextAndSizesIt) {
   state.query = 0;
   window_->studio().change(state);
   ASSERT_TRUE(settle());
-  // A picture that waits for its figure has no panel.
-  const auto place = [this] {
-    const figure::Layout* layout = window_->canvas()->layout();
-    return layout != nullptr && !layout->panels.empty() ? layout->panels.front() : figure::PanelLayout();
-  };
   ASSERT_TRUE(wait([&] { return place().lines > place().lines_seen && place().first_line == 0; }));
   const auto turn = [&](int delta, Qt::KeyboardModifiers keys) {
     const QPointF at =

@@ -216,7 +216,7 @@ TEST_F(WindowTimeline, TheWipeShowsTheColumnAndTheReferenceOnTheSameAxes) {
   // It is moved with the mouse.
   const figure::Rect area = link->instruments().areas_of("wipe").front();
   const double ratio = window_->canvas()->devicePixelRatio();
-  const figure::PanelLayout& panel = window_->canvas()->layout()->panels.front();
+  const figure::PanelLayout panel = place();
   const QPointF from(area.center_x() / ratio, (area.y + area.height * 0.75) / ratio);
   const QPointF to(panel.x.place(3) / ratio, from.y());
   const auto mouse = [&](QEvent::Type type, const QPointF& at, Qt::MouseButton button, Qt::MouseButtons buttons) {

@@ -86,8 +86,7 @@ TEST_F(WindowTooltip, ARestingPointerReadsTheNextView) {
   type("one two three");
   ASSERT_TRUE(settle());
   viewport::Canvas* const canvas = window_->canvas();
-  ASSERT_TRUE(wait([&] { return canvas->layout() != nullptr && canvas->layout_is_current(); }));
-  const figure::Rect plot = canvas->layout()->panels.front().plot;
+  const figure::Rect plot = place().plot;
   const QPointF at = QPointF(plot.x + 0.3 * plot.width, plot.y + 0.6 * plot.height) / canvas->devicePixelRatio();
   const auto move = [&] {
     QMouseEvent event(QEvent::MouseMove, at, canvas->mapToGlobal(at), Qt::NoButton, Qt::NoButton, Qt::NoModifier);
