@@ -50,6 +50,24 @@ constexpr std::array<float, 256> exponent_scales() {
 }
 alignas(64) constexpr std::array<float, 256> kExponentScales = exponent_scales();
 
+// Magnitudes of 8-bit floats (float8_e4m3fn) as bfloat16: its two bytes by the seven bits.
+struct Float8Tables {
+  alignas(64) std::array<std::uint8_t, 128> lower;
+  alignas(64) std::array<std::uint8_t, 128> upper;
+};
+constexpr Float8Tables float8_tables() {
+  Float8Tables tables{};
+  for (std::uint32_t n = 0; n < 128; ++n) {
+    const std::uint32_t bits = n == 127 ? 0x7FC00000U
+                               : n < 8  ? std::bit_cast<std::uint32_t>(static_cast<float>(n) / 512)
+                                        : (n << 20U) + (120U << 23U);  // the biases of the exponents are 7 and 127
+    tables.lower.at(n) = static_cast<std::uint8_t>(bits >> 16U);
+    tables.upper.at(n) = static_cast<std::uint8_t>(bits >> 24U);
+  }
+  return tables;
+}
+constexpr Float8Tables kFloat8 = float8_tables();
+
 constexpr float kLargestByte = 127;
 
 }  // namespace
@@ -89,6 +107,13 @@ namespace avx512_vnni {
 #undef LOCUS_VNNI
 #pragma GCC pop_options
 }  // namespace avx512_vnni
+namespace avx512_vbmi {
+#pragma GCC push_options
+#pragma GCC target( \
+    "avx2,fma,f16c,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vbmi,prefer-vector-width=512")
+#include "core/products/wide_held_kernels.inc"
+#pragma GCC pop_options
+}  // namespace avx512_vbmi
 #undef LOCUS_F16C
 #endif
 
@@ -103,8 +128,28 @@ bool has_byte_products() {
 #endif
 }
 
+namespace {
+
+bool is_float8(const blocks::Format& format) {
+  return format.name == std::string_view("F8_E4M3") && format.elements > 1;
+}
+bool has_byte_permutations() {
+#if defined(LOCUS_VECTOR_TARGETS)
+  static const bool has = __builtin_cpu_supports("avx512vbmi") != 0;
+  return has;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
 BlockDot block_dot(const blocks::Format& format, std::int64_t version, bool byte_products) {
 #if defined(LOCUS_VECTOR_TARGETS)
+  if (token_order(format, version) == TokenOrder::kPairs) {
+    return format.elements == 128 ? block_kernels::avx512_vbmi::dot_float8_of_128
+                                  : block_kernels::avx512_vbmi::dot_float8_of_32;
+  }
   if (const BlockDot held = version > 0 ? block_kernels::avx2::held_dot_of(format) : nullptr; held != nullptr) {
     return held;
   }
@@ -156,11 +201,22 @@ std::vector<BlockToken::Line> in_halves(const std::vector<BlockToken::Line>& pla
   return halves;
 }
 
+// Lines of 16 numbers in pairs, 64 after 64, and zeros.
+std::vector<BlockToken::FloatLine> in_pairs(const float* x, std::int64_t inputs) {
+  std::vector<BlockToken::FloatLine> pairs(static_cast<std::size_t>((inputs + 63) / 64 * 4));
+  for (std::int64_t n = 0; n < inputs; ++n) {
+    const auto line = static_cast<std::size_t>(n / 64 * 4 + n % 16 / 8 * 2 + n % 2);
+    pairs[line].numbers[n % 64 / 16 * 4 + n % 8 / 2] = x[n];
+  }
+  return pairs;
+}
+
 }  // namespace
 
 TokenOrder token_order(const blocks::Format& format, std::int64_t version) {
-  const bool halves = block_kernels::plain::layout_of<bool, HasLayout>(format.name);
-  return version > 0 && halves ? TokenOrder::kHalves : TokenOrder::kPlain;
+  const bool halves = version > 0 && block_kernels::plain::layout_of<bool, HasLayout>(format.name);
+  const bool pairs = version == 2 && is_float8(format) && has_byte_permutations();
+  return halves ? TokenOrder::kHalves : pairs ? TokenOrder::kPairs : TokenOrder::kPlain;
 }
 
 RoundedToken::RoundedToken(const float* x, std::int64_t inputs, std::int64_t group, TokenOrder order,
@@ -220,6 +276,9 @@ BlockToken::BlockToken(const float* token, std::int64_t inputs, TokenOrder order
   }
   if (order == TokenOrder::kHalves) {
     lines = in_halves(lines, inputs, 3);
+  }
+  if (order == TokenOrder::kPairs) {
+    pairs = in_pairs(x, inputs);
   }
 }
 

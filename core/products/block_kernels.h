@@ -17,9 +17,11 @@
 
 namespace locus::products {
 
-// The order of a token's numbers: one after another, or of every 128 first numbers 0 … 15 of each 32 and then the
-// others, as blocks of 32 hold them in the lower and the upper four bits of bytes.
-enum class TokenOrder { kPlain, kHalves };
+// The order of a token's numbers: one after another; whole numbers of every 128 with numbers 0 … 15 of each 32 before the
+// others, as blocks of 32 hold them in the lower and the upper four bits of bytes; or x of every 64 in lines of 16:
+// numbers 0, 2, 4 and 6 of each 16, then 1, 3, 5 and 7, and likewise the other eight of each.
+enum class TokenOrder { kPlain, kHalves, kPairs };
+constexpr std::size_t kTokenOrders = 3;
 
 // One token x (K), as the kernels take it: as it is; its sums; and x ≈ step·(2^14·high + 2^7·middle + low) by digits of
 // −64 … 63 and a step for each group of 32. Groups with a number that is not finite have the step NaN, those below
@@ -28,6 +30,9 @@ struct BlockToken {
   // A line of the cache.
   struct alignas(64) Line {
     std::int8_t bytes[64];
+  };
+  struct alignas(64) FloatLine {
+    float numbers[16];
   };
 
   BlockToken(const float* token, std::int64_t inputs, TokenOrder order);
@@ -41,6 +46,7 @@ struct BlockToken {
   std::vector<float> wide_sums;  // (K / 32), and zeros up to a multiple of 8: Σ of 32 numbers
   std::vector<float> steps;      // likewise
   std::vector<Line> lines;       // the digits
+  std::vector<FloatLine> pairs;  // (⌈K / 64⌉·4): x in the order kPairs, else none
 };
 
 // y[n] += Σ_k x[k] · W[n, k], n < outputs, for rows one after another.

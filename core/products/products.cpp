@@ -106,8 +106,8 @@ class Token {
 
   const float* x_;
   // By TokenOrder.
-  std::array<std::optional<BlockToken>, 2> digits_;
-  std::array<std::optional<RoundedToken>, 2> small_groups_;
+  std::array<std::optional<BlockToken>, kTokenOrders> digits_;
+  std::array<std::optional<RoundedToken>, kTokenOrders> small_groups_;
   std::optional<RoundedToken> large_groups_;
 };
 

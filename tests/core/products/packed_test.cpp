@@ -422,6 +422,34 @@ TEST(Packed, KeepsWhatIsNoNumber) {
   }
 }
 
+// One input alone reads a number of every code that is one, with every version.
+TEST(Packed, NumbersOfFloat8AreThoseOfTheTable) {
+  constexpr std::int64_t kInputs = 384;
+  for (const std::int64_t elements : {32, 128}) {
+    const blocks::Format& format = blocks::scaled_float8(elements);
+    const std::int64_t inputs = elements == 32 ? kInputs - 32 : kInputs;  // eleven blocks: five times two, and one
+    Packed matrix = matrix_of(format, 1, inputs);
+    const auto bytes = std::static_pointer_cast<const std::vector<std::byte>>(matrix.owner);
+    for (std::int64_t n = 0; n < inputs; ++n) {
+      const auto at = static_cast<std::size_t>(n / elements * format.bytes + 4 + n % elements);
+      const bool is_number = (n & 127) != 127;
+      const_cast<std::vector<std::byte>&>(*bytes).at(at) = static_cast<std::byte>(is_number ? n & 255 : 0);
+    }
+    const std::byte* const row = matrix.data;
+    const at::Tensor numbers = dense(packed_tensor(std::move(matrix)))[0];
+    for (std::int64_t version = 1; version < runnable_versions(); ++version) {
+      for (std::int64_t input = 0; input < inputs; ++input) {
+        at::Tensor x = at::zeros({inputs});
+        x[input] = 1;
+        const BlockToken token(x.data_ptr<float>(), inputs, token_order(format, version));
+        float y = 0;
+        block_dot(format, version)(row, 1, inputs, token, &y);
+        EXPECT_EQ(y, numbers[input].item<float>()) << elements << " " << version << " " << input;
+      }
+    }
+  }
+}
+
 // One input alone reads a number of every code with every scale that all versions hold, and the scale that is none.
 TEST(Packed, NumbersOfMxfp4AreThoseOfTheTable) {
   const blocks::Format& format = *blocks::format_of("MXFP4");
