@@ -42,8 +42,8 @@ class Run {
         measure_(measure),
         group_(options.group.get()),
         sums_(measure.slots(), static_cast<std::size_t>(options.replicates), options.seed),
-        part_(measure.slots()),
-        block_(block_size(options.windows)) {
+        block_(block_size(options.windows)),
+        part_(measure.slots(), static_cast<std::size_t>(block_)) {
     contents_.info = std::move(info);
     contents_.axes = measure.axes();
     if (contents_.info.examples) {
@@ -236,9 +236,9 @@ class Run {
   ProcessGroup* group_;
   Sums sums_;
   std::optional<Examples> examples_;
+  std::int64_t block_;  // windows
   Block part_;
   std::vector<std::vector<double>> parts_;  // blocks of every process, on rank 0
-  std::int64_t block_;
   Contents contents_;
   std::int64_t first_ = 0;  // windows done before this call
   bool made_compact_ = false;

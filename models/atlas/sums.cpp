@@ -104,7 +104,15 @@ void draw_weights(std::uint64_t seed, Kind kind, std::int64_t index, std::span<d
   }
 }
 
-Block::Block(const Slots& slots) : slots_(slots), numbers_(map_parts(slots).back()) {}
+Block::Block(const Slots& slots, std::size_t samples) : slots_(slots) {
+  const std::size_t maps = map_parts(slots).back();
+  std::size_t of_each = 0;
+  for (std::size_t n = 0; n < kKinds; ++n) {
+    of_each += 2 + slots.replicated(Kind{static_cast<int>(n)});  // kind and index
+  }
+  numbers_.reserve(maps + samples * of_each);
+  numbers_.resize(maps);
+}
 
 void Block::clear() {
   numbers_.resize(map_parts(slots_).back());

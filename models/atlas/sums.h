@@ -23,7 +23,8 @@ void draw_weights(std::uint64_t seed, Kind kind, std::int64_t index, std::span<d
 // The numbers of some samples, without replicates: 1/R of the size of their sums. One list, so that it can be sent.
 class Block {
  public:
-  explicit Block(const Slots& slots);
+  // With room for that many samples of each kind: beyond it the whole block is copied to make more.
+  Block(const Slots& slots, std::size_t samples);
 
   // Adds the numbers of sample `index`: the statistics with replicates.
   void add(Kind kind, std::int64_t index, std::span<const double> numbers);

@@ -84,12 +84,12 @@ Status add_case(Rig& rig, const Model& model, const AtlasCase& one, const std::f
   LOCUS_TRY(const TracePointer probe, model.run({.ids = std::vector<std::int64_t>(8, 65)}, {.keep = {}}));
   Measure measure(model, {what, one.length, 128, 1, one.windows}, *probe, std::move(needles));
   Sums sums(measure.slots(), 100, 1);
-  Block block(measure.slots());
+  constexpr std::int64_t kTurn = 16;
+  Block block(measure.slots(), kTurn);
   const StopToken stop = rig.options().stop;
   double atlas_ms = 0;
   double plain_ms = 0;
   // Alternates between them, so that other load of the machine slows both equally.
-  constexpr std::int64_t kTurn = 16;
   for (std::int64_t first = one.measured.begin; first < one.measured.end; first += kTurn) {
     const std::int64_t end = std::min(first + kTurn, one.measured.end);
     LOCUS_TRY(const double measured, Rig::once([&]() -> Status {
@@ -139,7 +139,7 @@ class Turns {
         measure_(model, {std::move(what), one.length, 128, 1, one.windows}, probe, std::move(needles)),
         sums_(measure_.slots(), 100, 1),
         examples_(measure_.example_plan()),
-        block_(measure_.slots()) {}
+        block_(measure_.slots(), 1) {}
 
   Result<double> take(Range turn, const StopToken& stop) {
     return Rig::once([&]() -> Status {

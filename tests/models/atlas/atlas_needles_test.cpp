@@ -87,7 +87,7 @@ TEST_F(AtlasNeedles, ScoresAreThoseOfTheMaps) {
   Slots slots;
   needles.plan(slots);
   Sums sums(slots, 2, 3);
-  Block block(slots);
+  Block block(slots, 1);
   ASSERT_TRUE(needles.add(1, slots, block, {}).ok());
   sums.add(block.numbers());
   EXPECT_EQ(sums.samples().at("needles").count, 1);

@@ -30,7 +30,7 @@ TEST(AtlasSums, AreSumsOverAllSamples) {
   };
   const auto cell = [&](std::size_t sample, std::size_t n) { return n % 3 == 1 ? kNaN : number(sample, 500 + n); };
   models::atlas::Sums sums(slots, kReplicates, 3);
-  models::atlas::Block block(slots);
+  models::atlas::Block block(slots, 1);
   std::vector<double> sum(156), squares(156), counts(kReplicates), replicates(kReplicates * 150), weights(kReplicates);
   for (std::size_t sample = 0; sample < kSamples; ++sample) {
     if (sample == 18) {
@@ -77,6 +77,20 @@ TEST(AtlasSums, AreSumsOverAllSamples) {
   for (std::size_t n = 0; n < replicates.size(); ++n) {
     near(static_cast<double>(plain.replicates[n]), replicates[n], 2e-5);
   }
+}
+
+// Copied when it grows, a block of a large model would lie in memory twice.
+TEST(AtlasSums, ABlockIsNotCopiedWhileItHasRoom) {
+  models::atlas::Slots slots;
+  slots.add(Kind::kWindow, "plain", 0, {1000});
+  models::atlas::Block block(slots, 3);
+  const double* const place = block.numbers().data();
+  block.clear();
+  for (std::int64_t sample = 0; sample < 3; ++sample) {
+    block.add(Kind::kWindow, sample, std::vector<double>(1000, 1));
+  }
+  EXPECT_EQ(block.numbers().data(), place);
+  EXPECT_EQ(block.size(), 1U + 3 * 1002);
 }
 
 }  // namespace
