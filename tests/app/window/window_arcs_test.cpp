@@ -90,10 +90,10 @@ TEST_F(WindowArcs, OffThereIsNeitherRoomNorWork) {
 
 TEST_F(WindowArcs, AStripOfOneRowHasNoRoomForThem) {
   window_->findChild<QDockWidget*>(QStringLiteral("input-dock"))->findChild<QSplitter*>()->setSizes({10'000, 0});
-  ASSERT_TRUE(wait([this] { return strip().height() == strip().minimumHeight(); }, 5000)) << strip().height();
+  ASSERT_TRUE(wait([this] { return strip().height() == strip().minimumHeight(); })) << strip().height();
   EXPECT_FALSE(strip().has_arc_room());
   window_->findChild<QDockWidget*>(QStringLiteral("input-dock"))->findChild<QSplitter*>()->setSizes({0, 10'000});
-  EXPECT_TRUE(wait([this] { return strip().has_arc_room(); }, 5000));
+  EXPECT_TRUE(wait([this] { return strip().has_arc_room(); }));
 }
 
 TEST_F(WindowArcs, OnlyTokensInSightHaveArcs) {

@@ -66,7 +66,7 @@ TEST_F(WindowAtlas, WhatIsMeasuredIsChosen) {
   box("sinks")->setChecked(true);
   button(made, "atlas-start")->click();
   EXPECT_FALSE(box("loss")->isEnabled());
-  ASSERT_TRUE(wait([&] { return button(made, "atlas-start")->isEnabled(); }, 60000));
+  ASSERT_TRUE(wait([&] { return button(made, "atlas-start")->isEnabled(); }));
   const auto atlas = models::open_atlas(file().toStdString());
   ASSERT_TRUE(atlas.ok()) << atlas.error().describe();
   EXPECT_EQ((*atlas)->info().what, (std::vector<std::string>{"sinks", "loss"}));
@@ -85,7 +85,7 @@ TEST_F(WindowAtlas, ItIsMadeAndSaysSo) {
   ASSERT_TRUE(button(made, "atlas-start")->isEnabled());
   button(made, "atlas-start")->click();
   EXPECT_FALSE(button(made, "atlas-start")->isEnabled());
-  ASSERT_TRUE(wait([&] { return button(made, "atlas-start")->isEnabled(); }, 60000));
+  ASSERT_TRUE(wait([&] { return button(made, "atlas-start")->isEnabled(); }));
   EXPECT_EQ(said(made), QStringLiteral("All 6 windows are in the file."));
   EXPECT_EQ(begun, file());
   const auto atlas = models::open_atlas(file().toStdString());
@@ -98,9 +98,9 @@ TEST_F(WindowAtlas, ItIsMadeAndSaysSo) {
 TEST_F(WindowAtlas, WhatIsStoppedIsKeptAndGoneOnWith) {
   AtlasDialog* made = dialog(20000);
   button(made, "atlas-start")->click();
-  ASSERT_TRUE(wait([&] { return said(made).contains(QStringLiteral("a second")); }, 60000));
+  ASSERT_TRUE(wait([&] { return said(made).contains(QStringLiteral("a second")); }));
   button(made, "atlas-stop")->click();
-  ASSERT_TRUE(wait([&] { return button(made, "atlas-start")->isEnabled(); }, 60000));
+  ASSERT_TRUE(wait([&] { return button(made, "atlas-start")->isEnabled(); }));
   EXPECT_TRUE(said(made).startsWith(QStringLiteral("Stopped: "))) << said(made).toStdString();
   const auto atlas = models::open_atlas(file().toStdString());
   ASSERT_TRUE(atlas.ok()) << atlas.error().describe();
@@ -110,7 +110,7 @@ TEST_F(WindowAtlas, WhatIsStoppedIsKeptAndGoneOnWith) {
   // Other settings are not mixed with it.
   made->findChild<QSpinBox*>(QStringLiteral("atlas-length"))->setValue(16);
   button(made, "atlas-start")->click();
-  ASSERT_TRUE(wait([&] { return button(made, "atlas-start")->isEnabled(); }, 60000));
+  ASSERT_TRUE(wait([&] { return button(made, "atlas-start")->isEnabled(); }));
   EXPECT_TRUE(said(made).contains(QStringLiteral("length"))) << said(made).toStdString();
   made->close();
 }
@@ -119,7 +119,7 @@ TEST_F(WindowAtlas, AFileThatCannotBeReadIsNamed) {
   AtlasDialog* const made = dialog(6);
   made->findChild<QLineEdit*>(QStringLiteral("atlas-texts"))->setText(files_.path() + QStringLiteral("/none.txt"));
   button(made, "atlas-start")->click();
-  ASSERT_TRUE(wait([&] { return button(made, "atlas-start")->isEnabled(); }, 60000));
+  ASSERT_TRUE(wait([&] { return button(made, "atlas-start")->isEnabled(); }));
   EXPECT_TRUE(said(made).contains(QStringLiteral("none.txt"))) << said(made).toStdString();
   made->close();
 }

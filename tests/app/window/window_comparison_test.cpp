@@ -38,15 +38,15 @@ TEST_F(WindowComparison, TheTitleOfTheChosenColumnIsMarked) {
     }
     return list;
   };
-  EXPECT_TRUE(wait([&] { return marked() == std::vector<std::size_t>{0}; }, 5000));
+  EXPECT_TRUE(wait([&] { return marked() == std::vector<std::size_t>{0}; }));
   press(window_->canvas(), Qt::Key_3);
-  EXPECT_TRUE(wait([&] { return marked() == std::vector<std::size_t>{2}; }, 5000));
+  EXPECT_TRUE(wait([&] { return marked() == std::vector<std::size_t>{2}; }));
   EXPECT_EQ(titles()[2], "third · layer 0, head 0");
   for (int n = 0; n < 2; ++n) {
     window_->studio().columns().set_shown(window_->studio().checkpoints().all()[static_cast<std::size_t>(n)].id, false);
   }
   ASSERT_TRUE(settle());
-  EXPECT_TRUE(wait([&] { return marked().empty(); }, 5000));  // there is one alone
+  EXPECT_TRUE(wait([&] { return marked().empty(); }));  // there is one alone
 }
 
 TEST_F(WindowComparison, TheReferenceIsPickedByItsName) {

@@ -175,12 +175,12 @@ TEST_F(WindowControls, WhatIsAskedForIsWhatTheModelReads) {
   EXPECT_FALSE(generate->isEnabled());  // there is no model
   window_->studio().inputs().set_text("");
   open("eyes");
-  EXPECT_TRUE(wait([this] { return window_->canvas()->content().message.rfind("Open a picture", 0) == 0; }, 5000))
+  EXPECT_TRUE(wait([this] { return window_->canvas()->content().message.rfind("Open a picture", 0) == 0; }))
       << window_->canvas()->content().message;
   EXPECT_TRUE(editor->placeholderText().contains(QStringLiteral("pictures")));
   window_->studio().column_actions().remove(window_->studio().checkpoints().all().front().id);
   open("gentle");
-  EXPECT_TRUE(wait([this] { return window_->canvas()->content().message.rfind("Type a text", 0) == 0; }, 5000))
+  EXPECT_TRUE(wait([this] { return window_->canvas()->content().message.rfind("Type a text", 0) == 0; }))
       << window_->canvas()->content().message;
   EXPECT_TRUE(editor->placeholderText().startsWith(QStringLiteral("Type a text")));
   type("one");

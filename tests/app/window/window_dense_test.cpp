@@ -33,7 +33,7 @@ TEST_F(WindowDense, MapsAreSharpAndTheCellUnderThePointerIsTheOneThatIsSeen) {
            canvas->layout()->width == canvas->swapChainImageSize().width();
   }));
   EXPECT_EQ(canvas->swapChainImageSize(), canvas->size() * 2);
-  wait([&] { return test::cramped(*window_).isEmpty(); }, 3000);  // it may still be being laid out
+  wait([&] { return test::cramped(*window_).isEmpty(); });  // it may still be being laid out
   EXPECT_EQ(test::cramped(*window_).join(QStringLiteral(", ")).toStdString(), "");
   // Text has the size that it has on other screens: twice the pixels.
   const figure::PanelLayout& panel = canvas->layout()->panels[1];

@@ -180,15 +180,14 @@ TEST_F(WindowFigures, ArrowKeysShowFiguresAndThoseHavePictures) {
   list().setFocus();
   press(&list(), Qt::Key_Up);
   press(&list(), Qt::Key_Home);
-  EXPECT_TRUE(wait([this] { return window_->studio().state().view == "attention"; }, 5000));
+  EXPECT_TRUE(wait([this] { return window_->studio().state().view == "attention"; }));
   ASSERT_TRUE(settle());
   EXPECT_TRUE(wait([this] { return !list().item(0)->data(FigureDelegate::kPicture).value<QPixmap>().isNull(); }));
   press(&list(), Qt::Key_Down);
-  EXPECT_TRUE(wait([this] { return window_->studio().state().view == "attention-grid"; }, 5000));
+  EXPECT_TRUE(wait([this] { return window_->studio().state().view == "attention-grid"; }));
   ASSERT_TRUE(settle());
   for (int row = 0; row < 2; ++row) {
-    EXPECT_TRUE(
-        wait([&] { return !list().item(row)->data(FigureDelegate::kPicture).value<QPixmap>().isNull(); }, 10'000))
+    EXPECT_TRUE(wait([&] { return !list().item(row)->data(FigureDelegate::kPicture).value<QPixmap>().isNull(); }))
         << row;
   }
 }

@@ -58,7 +58,7 @@ TEST_F(WindowFirstLook, TakesTenActionsOrFewer) {
   for (const views::Fingerprint& each : survey.prints) {
     most = std::max(most, each.previous);
   }
-  EXPECT_TRUE(wait([&] { return survey.at(state().layer, state().head).previous == most; }, 5000));
+  EXPECT_TRUE(wait([&] { return survey.at(state().layer, state().head).previous == most; }));
   ASSERT_TRUE(settle());
   wait([] { return false; }, 300);
 
@@ -68,13 +68,13 @@ TEST_F(WindowFirstLook, TakesTenActionsOrFewer) {
   mouse(QEvent::MouseButtonPress, end, Qt::LeftButton, Qt::LeftButton);
   mouse(QEvent::MouseMove, {end.x, bar.center_y()}, Qt::NoButton, Qt::LeftButton);
   mouse(QEvent::MouseButtonRelease, {end.x, bar.center_y()}, Qt::LeftButton, Qt::NoButton);
-  EXPECT_TRUE(wait([this] { return state().scale.high.has_value(); }, 5000));
+  EXPECT_TRUE(wait([this] { return state().scale.high.has_value(); }));
   ASSERT_TRUE(settle());
 
   ++actions_;  // a look at a cell below the diagonal
   const figure::Rect plot = place().plot;
   mouse(QEvent::MouseMove, {plot.x + 0.25 * plot.width, plot.y + 0.75 * plot.height}, Qt::NoButton, Qt::NoButton);
-  EXPECT_TRUE(wait([this] { return !window_->canvas()->content().tooltip.empty(); }, 5000));
+  EXPECT_TRUE(wait([this] { return !window_->canvas()->content().tooltip.empty(); }));
 
   bool asked = false;
   QTimer look;
@@ -91,7 +91,7 @@ TEST_F(WindowFirstLook, TakesTenActionsOrFewer) {
   look.start(30);
   ++actions_;
   window_->findChild<QAction*>(QStringLiteral("export-figure"))->trigger();
-  EXPECT_TRUE(wait([&] { return asked; }, 10'000));
+  EXPECT_TRUE(wait([&] { return asked; }));
   EXPECT_LE(actions_, 10);
 }
 

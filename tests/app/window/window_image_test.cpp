@@ -195,11 +195,11 @@ TEST_F(WindowImage, HeadsOfARowAreNoColumns) {
   state.view = "attention-image";
   window_->studio().change(state);
   ASSERT_TRUE(settle());
-  EXPECT_TRUE(wait([&] { return marked() == 1; }, 5000));
+  EXPECT_TRUE(wait([&] { return marked() == 1; }));
   session::set_option(state, "attention-image", "all-heads", true);
   window_->studio().change(state);
   ASSERT_TRUE(settle());
-  ASSERT_TRUE(wait([this] { return window_->canvas()->content().figure->panels.size() >= 12; }, 5000));
+  ASSERT_TRUE(wait([this] { return window_->canvas()->content().figure->panels.size() >= 12; }));
   EXPECT_EQ(marked(), 0);
 }
 

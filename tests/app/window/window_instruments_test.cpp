@@ -65,7 +65,7 @@ class WindowInstruments : public WindowTest {
     session::show_view(other, view);
     window_->studio().change(other);
     ASSERT_TRUE(settle());
-    ASSERT_TRUE(wait([&] { return !areas(instrument).empty() && window_->canvas()->layout_is_current(); }, 20'000));
+    ASSERT_TRUE(wait([&] { return !areas(instrument).empty() && window_->canvas()->layout_is_current(); }));
   }
   void focus_on(const char* instrument) {
     for (int n = 0; n < 8 && instruments().focused() != instrument; ++n) {
@@ -94,9 +94,9 @@ TEST_F(WindowInstruments, EscapeClosesTheMenuOfTheColourBar) {
   move_to(middle);
   mouse(QEvent::MouseButtonPress, middle, Qt::RightButton, Qt::RightButton);
   mouse(QEvent::MouseButtonRelease, middle, Qt::RightButton, Qt::NoButton);
-  ASSERT_TRUE(wait([this] { return instruments().has_menu(); }, 5000));
+  ASSERT_TRUE(wait([this] { return instruments().has_menu(); }));
   press(window_->canvas(), Qt::Key_Escape);
-  EXPECT_TRUE(wait([this] { return !instruments().has_menu(); }, 5000));
+  EXPECT_TRUE(wait([this] { return !instruments().has_menu(); }));
 }
 
 TEST_F(WindowInstruments, ADragOfTheColourBarsEndIsOneStepAndNothingElse) {
@@ -104,7 +104,7 @@ TEST_F(WindowInstruments, ADragOfTheColourBarsEndIsOneStepAndNothingElse) {
   const figure::Rect bar = place().color_bar;
   const std::size_t before = window_->studio().history().depth();
   drag({bar.center_x(), bar.y + 1}, {bar.center_x(), bar.center_y()});
-  ASSERT_TRUE(wait([this] { return state().scale.high.has_value(); }, 5000));
+  ASSERT_TRUE(wait([this] { return state().scale.high.has_value(); }));
   EXPECT_NEAR(*state().scale.high, 0.5F, 0.06F);
   EXPECT_EQ(window_->studio().history().depth(), before + 1);
   EXPECT_FALSE(state().query.chosen());
@@ -119,21 +119,21 @@ TEST_F(WindowInstruments, KeysGoThroughTheInstrumentsAndDoWhatTheMouseDoes) {
   EXPECT_EQ(instruments().focused(), "statement");
   press(window_->canvas(), Qt::Key_Return);
   EXPECT_TRUE(
-      wait([] { return QGuiApplication::clipboard()->text().contains(QStringLiteral("gives its own token")); }, 5000));
+      wait([] { return QGuiApplication::clipboard()->text().contains(QStringLiteral("gives its own token")); }));
   press(window_->canvas(), Qt::Key_Tab);
   EXPECT_EQ(instruments().focused(), "colour-bar");
   press(window_->canvas(), Qt::Key_Down);
-  EXPECT_TRUE(wait([this] { return state().scale.high.has_value(); }, 5000));
+  EXPECT_TRUE(wait([this] { return state().scale.high.has_value(); }));
   press(window_->canvas(), Qt::Key_Home);
-  EXPECT_TRUE(wait([this] { return !state().scale.high.has_value(); }, 5000));
+  EXPECT_TRUE(wait([this] { return !state().scale.high.has_value(); }));
   press(window_->canvas(), Qt::Key_Tab);
   EXPECT_EQ(instruments().focused(), "heads");
   press(window_->canvas(), Qt::Key_Down);
-  EXPECT_TRUE(wait([this] { return state().layer == 1; }, 5000));
+  EXPECT_TRUE(wait([this] { return state().layer == 1; }));
   auto* holder = window_->findChild<QWidget*>(QStringLiteral("canvas-holder"));
-  EXPECT_TRUE(
-      wait([&] { return holder->accessibleDescription().startsWith(QStringLiteral("Heads: layer 1, head 0")); }, 5000))
-      << holder->accessibleDescription().toStdString();
+  EXPECT_TRUE(wait([&] {
+    return holder->accessibleDescription().startsWith(QStringLiteral("Heads: layer 1, head 0"));
+  })) << holder->accessibleDescription().toStdString();
   press(window_->canvas(), Qt::Key_Escape);
   EXPECT_EQ(instruments().focused(), "");
   ASSERT_TRUE(settle());
@@ -157,7 +157,7 @@ TEST_F(WindowInstruments, KeysBetweenTwoFramesAreNotLost) {
   press(canvas, Qt::Key_Escape);
   press(canvas, Qt::Key_Right);  // the next head
   EXPECT_FALSE(state().scale.high);
-  ASSERT_TRUE(wait([this] { return state().head == 2; }, 5000)) << state().head;
+  ASSERT_TRUE(wait([this] { return state().head == 2; })) << state().head;
   ASSERT_TRUE(state().scale.high);
   EXPECT_LT(*state().scale.high, 0.92F * whole);  // three steps of 0.04, not one
   EXPECT_EQ(instruments().focused(), "");
@@ -172,11 +172,11 @@ TEST_F(WindowInstruments, TheMatrixOfHeadsChoosesOne) {
   const figure::Rect area = areas("heads").front();
   const figure::Point corner{area.right() - 0.6 * area.width / 6, area.bottom() - 0.8 * area.height / 6};
   drag(corner, corner);
-  EXPECT_TRUE(wait([this] { return state().layer > 0 || state().head > 0; }, 5000));
+  EXPECT_TRUE(wait([this] { return state().layer > 0 || state().head > 0; }));
   EXPECT_FALSE(state().query.chosen());  // the map below it was not clicked
   // A click opens the card of the head; a drag over heads chooses without it.
   auto* card = window_->findChild<HeadDock*>(QStringLiteral("head-dock"));
-  ASSERT_TRUE(wait([&] { return card->is_seen(); }, 5000));
+  ASSERT_TRUE(wait([&] { return card->is_seen(); }));
   press(card, Qt::Key_Escape);
   EXPECT_FALSE(card->is_seen());
   ASSERT_TRUE(settle());
@@ -193,20 +193,20 @@ TEST_F(WindowInstruments, TheMinimapIsThereWhileTheMapIsZoomed) {
   session::ViewState zoomed = state();
   zoomed.camera = views::Camera{{0, 4}, {4, 0}};
   window_->studio().change(zoomed);
-  ASSERT_TRUE(wait([this] { return !areas("minimap").empty(); }, 5000));
+  ASSERT_TRUE(wait([this] { return !areas("minimap").empty(); }));
   const figure::Rect area = areas("minimap").front();
   drag({area.right() - 4, area.bottom() - 4}, {area.right() - 4, area.bottom() - 4});
-  EXPECT_TRUE(wait([this] { return state().camera && state().camera->x.high > 6; }, 5000));
+  EXPECT_TRUE(wait([this] { return state().camera && state().camera->x.high > 6; }));
   ASSERT_TRUE(settle());
 }
 
 TEST_F(WindowInstruments, EverythingButTheFigureIsHiddenWithTheRest) {
   press(window_->canvas(), Qt::Key_F12);
-  EXPECT_TRUE(wait([this] { return !areas("hud").empty(); }, 5000));
+  EXPECT_TRUE(wait([this] { return !areas("hud").empty(); }));
   press(window_->canvas(), Qt::Key_B, {}, Qt::ControlModifier);
-  EXPECT_TRUE(wait([this] { return areas("hud").empty() && areas("statement").empty(); }, 5000));
+  EXPECT_TRUE(wait([this] { return areas("hud").empty() && areas("statement").empty(); }));
   press(window_->canvas(), Qt::Key_B, {}, Qt::ControlModifier);
-  EXPECT_TRUE(wait([this] { return !areas("statement").empty(); }, 5000));
+  EXPECT_TRUE(wait([this] { return !areas("statement").empty(); }));
 }
 
 TEST_F(WindowInstruments, FramesWithAllInstrumentsTakeLittleMore) {
@@ -225,9 +225,9 @@ TEST_F(WindowInstruments, TheLegendHidesSeriesByMouseAndKeys) {
   ASSERT_GE(areas("legend").size(), 2U);
   const figure::Rect first = areas("legend").front();
   click({first.x + 8, first.center_y()});
-  ASSERT_TRUE(wait([this] { return state().plots.hidden.size() == 1; }, 5000));
+  ASSERT_TRUE(wait([this] { return state().plots.hidden.size() == 1; }));
   const std::string hidden = state().plots.hidden.front();
-  EXPECT_TRUE(wait([this] { return std::get<figure::Curve>(panel().layers[0]).x.empty(); }, 5000));
+  EXPECT_TRUE(wait([this] { return std::get<figure::Curve>(panel().layers[0]).x.empty(); }));
   EXPECT_EQ(session::series_name(panel().layers[0]), hidden);  // its entry stays
   EXPECT_GE(areas("legend").size(), 2U);
   window_->studio().undo();
@@ -235,12 +235,11 @@ TEST_F(WindowInstruments, TheLegendHidesSeriesByMouseAndKeys) {
   focus_on("legend");
   press(window_->canvas(), Qt::Key_Right);
   press(window_->canvas(), Qt::Key_Return);
-  ASSERT_TRUE(wait([this] { return state().plots.hidden.size() == 1; }, 5000));
+  ASSERT_TRUE(wait([this] { return state().plots.hidden.size() == 1; }));
   EXPECT_NE(state().plots.hidden.front(), hidden);
-  EXPECT_TRUE(wait([this] { return spoken().contains(QStringLiteral("hidden, 2 of")); }, 5000))
-      << spoken().toStdString();
+  EXPECT_TRUE(wait([this] { return spoken().contains(QStringLiteral("hidden, 2 of")); })) << spoken().toStdString();
   press(window_->canvas(), Qt::Key_Home);
-  EXPECT_TRUE(wait([this] { return state().plots.hidden.empty(); }, 5000));
+  EXPECT_TRUE(wait([this] { return state().plots.hidden.empty(); }));
   ASSERT_TRUE(settle());
 }
 
@@ -252,8 +251,8 @@ TEST_F(WindowInstruments, AnAxisZoomsAloneAndCountsLogarithmically) {
   const figure::Interval up = panel().y.view;
   const figure::Rect axis = areas("axes")[0];
   wheel({axis.center_x(), axis.center_y()}, 2);
-  ASSERT_TRUE(wait([this] { return state().plots.axes.size() == 1; }, 5000));
-  EXPECT_TRUE(wait([&] { return panel().x.view.high - panel().x.view.low < 0.8 * (across.high - across.low); }, 5000));
+  ASSERT_TRUE(wait([this] { return state().plots.axes.size() == 1; }));
+  EXPECT_TRUE(wait([&] { return panel().x.view.high - panel().x.view.low < 0.8 * (across.high - across.low); }));
   EXPECT_EQ(panel().y.view, up);
   const auto shown = shown_job(window_->studio());  // what is exported is what is shown
   ASSERT_TRUE(shown.ok());
@@ -262,16 +261,16 @@ TEST_F(WindowInstruments, AnAxisZoomsAloneAndCountsLogarithmically) {
   EXPECT_EQ(paper->panels[0].x.view, panel().x.view);
 
   drag({axis.x + 0.25 * axis.width, axis.center_y()}, {axis.x + 0.5 * axis.width, axis.center_y()});
-  EXPECT_TRUE(wait([&] { return panel().x.view.high - panel().x.view.low < 0.3 * (across.high - across.low); }, 5000));
+  EXPECT_TRUE(wait([&] { return panel().x.view.high - panel().x.view.low < 0.3 * (across.high - across.low); }));
 
   focus_on("axes");
   press(window_->canvas(), Qt::Key_Home);
-  EXPECT_TRUE(wait([&] { return state().plots.empty() && panel().x.view == across; }, 5000));
+  EXPECT_TRUE(wait([&] { return state().plots.empty() && panel().x.view == across; }));
   press(window_->canvas(), Qt::Key_Return);
-  EXPECT_TRUE(wait([this] { return panel().x.logarithmic; }, 5000));
+  EXPECT_TRUE(wait([this] { return panel().x.logarithmic; }));
   EXPECT_TRUE(spoken().contains(QStringLiteral("logarithmic"))) << spoken().toStdString();
   press(window_->canvas(), Qt::Key_Return);
-  EXPECT_TRUE(wait([this] { return state().plots.empty(); }, 5000));
+  EXPECT_TRUE(wait([this] { return state().plots.empty(); }));
   ASSERT_TRUE(settle());
 }
 
@@ -283,18 +282,18 @@ TEST_F(WindowInstruments, TheKeyboardReadsValuesOfSeries) {
   const QString first = spoken();
   EXPECT_TRUE(first.contains(QStringLiteral("text-rope "))) << first.toStdString();
   press(window_->canvas(), Qt::Key_Right);
-  EXPECT_TRUE(wait([&] { return spoken() != first; }, 5000));
+  EXPECT_TRUE(wait([&] { return spoken() != first; }));
 }
 
 TEST_F(WindowInstruments, WhatTheMatrixOfHeadsShowsIsPartOfTheState) {
   focus_on("heads");
   press(window_->canvas(), Qt::Key_PageDown);
-  ASSERT_TRUE(wait([this] { return state().navigator.statistic == "first"; }, 5000));
+  ASSERT_TRUE(wait([this] { return state().navigator.statistic == "first"; }));
   const bool folded = areas("heads").front().height < 3 * 13;
   press(window_->canvas(), Qt::Key_Return);
   using Fold = session::NavigatorChoice::Fold;
-  ASSERT_TRUE(wait([&] { return state().navigator.fold == (folded ? Fold::kOpen : Fold::kFolded); }, 5000));
-  EXPECT_TRUE(wait([&] { return (areas("heads").front().height < 3 * 13) == !folded; }, 5000));
+  ASSERT_TRUE(wait([&] { return state().navigator.fold == (folded ? Fold::kOpen : Fold::kFolded); }));
+  EXPECT_TRUE(wait([&] { return (areas("heads").front().height < 3 * 13) == !folded; }));
   EXPECT_EQ(window_->studio().sessions().session().state.navigator.statistic, "first");
   window_->studio().undo();  // one step, or two where the keys were far apart
   if (state().navigator != session::NavigatorChoice()) {
@@ -308,22 +307,21 @@ TEST_F(WindowInstruments, ProfilesStandBesideTheMapAndStay) {
   const figure::Rect before = place().plot;
   move_to(cell(2, 8));
   press(window_->canvas(), Qt::Key_P);
-  ASSERT_TRUE(wait([&] { return place().plot.height < before.height; }, 5000));
+  ASSERT_TRUE(wait([&] { return place().plot.height < before.height; }));
   EXPECT_GE(place().color_bar.x - place().plot.right(), 3 * 13);  // room at the right
   move_to(cell(2, 8));
   press(window_->canvas(), Qt::Key_P, {}, Qt::ShiftModifier);
-  ASSERT_TRUE(wait([this] { return state().marks.profiles.size() == 1; }, 5000));
+  ASSERT_TRUE(wait([this] { return state().marks.profiles.size() == 1; }));
   EXPECT_EQ(state().marks.profiles.front(), (session::MarkedCell{2, 8}));
   move_to(cell(1, 4));
-  EXPECT_TRUE(wait([this] { return spoken().contains(QStringLiteral("row of query 4")); }, 5000))
-      << spoken().toStdString();
+  EXPECT_TRUE(wait([this] { return spoken().contains(QStringLiteral("row of query 4")); })) << spoken().toStdString();
   EXPECT_TRUE(spoken().contains(QStringLiteral("1 kept")));
   press(window_->canvas(), Qt::Key_P);
   wait([] { return false; }, 200);
   EXPECT_LT(place().plot.height, before.height);  // those that are kept stay
   window_->studio().undo();
   EXPECT_TRUE(state().marks.empty());
-  EXPECT_TRUE(wait([&] { return place().plot.height == before.height; }, 5000));
+  EXPECT_TRUE(wait([&] { return place().plot.height == before.height; }));
   ASSERT_TRUE(settle());
 }
 
@@ -332,9 +330,9 @@ TEST_F(WindowInstruments, MeasuresStayAndArePartOfAFigureWithMarks) {
   press(window_->canvas(), Qt::Key_M);
   move_to(cell(4, 9));
   press(window_->canvas(), Qt::Key_M);
-  ASSERT_TRUE(wait([this] { return state().marks.measures.size() == 1; }, 5000));
+  ASSERT_TRUE(wait([this] { return state().marks.measures.size() == 1; }));
   EXPECT_EQ(state().marks.measures.front(), (session::Measure{0, {1, 5}, {4, 9}}));
-  EXPECT_TRUE(wait([this] { return spoken().contains(QStringLiteral("Δ query 4, Δ key 3")); }, 5000))
+  EXPECT_TRUE(wait([this] { return spoken().contains(QStringLiteral("Δ query 4, Δ key 3")); }))
       << spoken().toStdString();
   auto job = shown_job(window_->studio());
   ASSERT_TRUE(job.ok());

@@ -339,7 +339,7 @@ TEST_F(WindowKept, RecentFilesAreAbsoluteAndHoldNothingThatFailed) {
   std::filesystem::current_path(before);
   ASSERT_TRUE(settle());
   // What does not open leaves the list, and says why in the line below.
-  ASSERT_TRUE(wait([this] { return window_->studio().checkpoints().all().size() == 1; }, 5000));
+  ASSERT_TRUE(wait([this] { return window_->studio().checkpoints().all().size() == 1; }));
   EXPECT_TRUE(window_->last_message().contains(QStringLiteral("expected a header of 120 bytes, found 8")))
       << window_->last_message().toStdString();
   window_->close();

@@ -18,7 +18,7 @@ class WindowLasso : public WindowTest {
     session::show_view(other, "atlas");
     window_->studio().change(other);
     ASSERT_TRUE(settle());
-    ASSERT_TRUE(wait([this] { return !points().x.empty(); }, 20'000));
+    ASSERT_TRUE(wait([this] { return !points().x.empty(); }));
   }
 
   const figure::Points& points() {
@@ -72,7 +72,7 @@ TEST_F(WindowLasso, NamesWhatIsInsideInOneStep) {
   release(middle + QPointF(0, -20));
   EXPECT_EQ(named(), "0.3");
   EXPECT_EQ(window_->studio().history().depth(), before + 1);
-  ASSERT_TRUE(wait([this] { return points().names.size() > 3 && points().names[3] == "0.3"; }, 20'000));
+  ASSERT_TRUE(wait([this] { return points().names.size() > 3 && points().names[3] == "0.3"; }));
   // The rest of the plot with Shift: that one stays.
   const figure::Rect plot = place().plot;
   const QPointF left = QPointF(plot.x + 0.25 * plot.width, plot.center_y()) / window_->canvas()->devicePixelRatio();

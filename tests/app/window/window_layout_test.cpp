@@ -113,17 +113,17 @@ TEST_F(WindowLayout, TheUsualWindowHasRoomForFourLinesOfText) {
   };
   window_->studio().inputs().set_text("one\ntwo\nthree\nfour\nfive\nsix");
   ASSERT_TRUE(settle());
-  EXPECT_TRUE(wait([&] { return lines() >= 4; }, 5000)) << lines();
-  EXPECT_TRUE(wait([this] { return least_map() >= 520; }, 5000)) << least_map();
+  EXPECT_TRUE(wait([&] { return lines() >= 4; })) << lines();
+  EXPECT_TRUE(wait([this] { return least_map() >= 520; })) << least_map();
   window_->resize(1280, 640);
-  EXPECT_TRUE(wait([&] { return window_->height() == 640 && lines() >= 4; }, 5000)) << lines();
+  EXPECT_TRUE(wait([&] { return window_->height() == 640 && lines() >= 4; })) << lines();
   // Below the map a small window has one, and a larger one four.
   trigger("text-below");
   for (const auto& each : {std::pair(800, 1), std::pair(900, 4)}) {
     const int height = each.first;
     const int seen = each.second;
     window_->resize(1280, height);
-    EXPECT_TRUE(wait([&] { return window_->height() == height && lines() == seen; }, 5000)) << height << " " << lines();
+    EXPECT_TRUE(wait([&] { return window_->height() == height && lines() == seen; })) << height << " " << lines();
   }
   window_.reset();  // before its folder
 }
@@ -140,7 +140,7 @@ TEST_F(WindowLayout, TheTextStandsBesideTheMapOrBelowIt) {
   const double beside = least_map();
   trigger("text-below");
   EXPECT_EQ(window_->dockWidgetArea(&dock("input-dock")), Qt::BottomDockWidgetArea);
-  EXPECT_TRUE(wait([&] { return least_map() < beside - 40; }, 5000)) << least_map() << " and " << beside;
+  EXPECT_TRUE(wait([&] { return least_map() < beside - 40; })) << least_map() << " and " << beside;
   window_->close();
   window_.reset();
   make_window();
@@ -172,11 +172,11 @@ TEST_F(WindowLayout, ThePanelOfFiguresIsAsHighAsItsButtonWhileThereAreNone) {
   ASSERT_TRUE(settle());
   trigger("reset-layout");
   const auto height = [this] { return dock("figures-dock").height(); };
-  EXPECT_TRUE(wait([&] { return height() < 90; }, 5000)) << height();
+  EXPECT_TRUE(wait([&] { return height() < 90; })) << height();
   window_->studio().sessions().add_bookmark("One");
-  EXPECT_TRUE(wait([&] { return height() > 150; }, 5000)) << height();
+  EXPECT_TRUE(wait([&] { return height() > 150; })) << height();
   window_->studio().undo();
-  EXPECT_TRUE(wait([&] { return height() < 90; }, 5000)) << height();
+  EXPECT_TRUE(wait([&] { return height() < 90; })) << height();
 }
 
 TEST_F(WindowLayout, ViewsShowThePanelsThatTheyUse) {
@@ -323,7 +323,7 @@ TEST_F(WindowLayout, ControlsAboveTheTextStandOnOneLineAboutItsMiddle) {
   trigger("text-below");  // where one line has the room for all of them
   const QWidget& find = *window_->findChild<QWidget*>(QStringLiteral("find"));
   const QWidget& ruler = *window_->findChild<QWidget*>(QStringLiteral("show-ruler"));
-  EXPECT_TRUE(wait([&] { return std::abs(find.geometry().center().y() - ruler.geometry().center().y()) <= 1; }, 5000));
+  EXPECT_TRUE(wait([&] { return std::abs(find.geometry().center().y() - ruler.geometry().center().y()) <= 1; }));
   const int width = find.width();
   window_->findChild<QLineEdit*>(QStringLiteral("find"))->setText(QStringLiteral("three"));
   wait([] { return false; }, 100);
@@ -359,13 +359,13 @@ TEST_F(WindowLayout, TheInspectorShowsEveryColumnReadably) {
   }
   // As wide as its content; and as before with two.
   const auto* cell = window_->findChild<QTableWidget*>(QStringLiteral("cell"));
-  EXPECT_TRUE(wait([&] { return cell->horizontalScrollBar()->maximum() == 0; }, 5000));
+  EXPECT_TRUE(wait([&] { return cell->horizontalScrollBar()->maximum() == 0; }));
   const int wide = dock("inspector-dock").width();
   for (int n = 0; n < 2; ++n) {
     window_->studio().columns().set_shown(window_->studio().checkpoints().all()[static_cast<std::size_t>(n)].id, false);
   }
   ASSERT_TRUE(settle());
-  EXPECT_TRUE(wait([&] { return dock("inspector-dock").width() < wide; }, 5000)) << wide;
+  EXPECT_TRUE(wait([&] { return dock("inspector-dock").width() < wide; })) << wide;
   EXPECT_EQ(cell->columnCount(), 2);
 }
 
@@ -440,7 +440,7 @@ TEST_F(WindowLayout, NoViewNeedsMoreThanSevenHundredPixels) {
       state.view = view->info().name;
       window_->studio().change(state);
       window_->resize(width, kMaxHeight);
-      EXPECT_TRUE(wait([&] { return window_->size() == QSize(width, kMaxHeight); }, 3000))
+      EXPECT_TRUE(wait([&] { return window_->size() == QSize(width, kMaxHeight); }))
           << view->info().name << ": " << window_->width() << " × " << window_->height();
       wait([] { return false; }, 30);
       EXPECT_LE(window_->minimumSizeHint().height(), kMaxHeight) << view->info().name;
@@ -468,9 +468,10 @@ TEST_F(WindowLayout, ASmallWindowGivesItsPanelsBackWhatItTook) {
   wait([] { return false; }, 200);
   EXPECT_GE(inspector->width(), 165);  // its numbers can be read
   window_->resize(1400, 800);
-  EXPECT_TRUE(wait(
-      [&] { return std::abs(inspector->width() - before) <= 3 && std::abs(checkpoints->width() - left) <= 3; }, 5000))
-      << inspector->width() << " was " << before << ", " << checkpoints->width() << " was " << left;
+  EXPECT_TRUE(wait([&] {
+    return std::abs(inspector->width() - before) <= 3 && std::abs(checkpoints->width() - left) <= 3;
+  })) << inspector->width()
+      << " was " << before << ", " << checkpoints->width() << " was " << left;
 }
 
 TEST_F(WindowLayout, TheRulerGivesItsRoomBack) {
@@ -486,8 +487,7 @@ TEST_F(WindowLayout, TheRulerGivesItsRoomBack) {
     wait([] { return false; }, 200);
     EXPECT_GE(input->height(), before);
     show->setChecked(false);
-    EXPECT_TRUE(wait([&] { return std::abs(input->height() - before) <= 2; }, 3000))
-        << input->height() << " was " << before;
+    EXPECT_TRUE(wait([&] { return std::abs(input->height() - before) <= 2; })) << input->height() << " was " << before;
   }
 }
 

@@ -131,7 +131,7 @@ TEST_F(WindowPalette, OpensWhatIfAndEdits) {
   open_two();
   for (const auto& [words, dialog] : {std::pair("what if", "what-if"), std::pair("edit: edits", "edits")}) {
     command(words);
-    EXPECT_TRUE(wait([&, name = dialog] { return window_->findChild<QDialog*>(QLatin1String(name)) != nullptr; }, 5000))
+    EXPECT_TRUE(wait([&, name = dialog] { return window_->findChild<QDialog*>(QLatin1String(name)) != nullptr; }))
         << dialog;
     for (QDialog* each : window_->findChildren<QDialog*>()) {
       each->close();
@@ -181,7 +181,7 @@ TEST_F(WindowPalette, SaysWhyAViewCannotBeShown) {
   press(line, Qt::Key_Return);
   EXPECT_EQ(window_->studio().state().view, before);
   EXPECT_TRUE(wait([this] { return window_->findChild<QDialog*>(QStringLiteral("palette")) == nullptr; }));
-  EXPECT_TRUE(wait([this] { return window_->findChild<AtlasDialog*>() != nullptr; }, 5000));
+  EXPECT_TRUE(wait([this] { return window_->findChild<AtlasDialog*>() != nullptr; }));
   window_->findChild<AtlasDialog*>()->close();
   const std::vector<Command> commands = {{"Needle", "why", {}, {}, false}, {"Needles", {}, {}, {}}};
   EXPECT_EQ(found_commands(commands, QStringLiteral("needle")), (std::vector<std::size_t>{1, 0}));
@@ -264,7 +264,7 @@ TEST_F(WindowPalette, AQuestionMarkShowsTheKeysWhereverNothingIsTyped) {
     EXPECT_TRUE(seen()) << name;
     if (auto* manual = window_->findChild<ManualWindow*>()) {
       manual->close();
-      wait([&] { return !seen(); }, 2000);
+      wait([&] { return !seen(); });
     }
   }
   ASSERT_TRUE(settle());

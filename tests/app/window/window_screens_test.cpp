@@ -67,14 +67,12 @@ TEST_F(WindowScreens, EverythingHasItsRoomAndTheMapTheRest) {
       window_->resize(screen.width, screen.height);
       const double wanted = four ? screen.four : screen.one;
       const std::size_t panels = four ? 4 : 1;
-      EXPECT_TRUE(wait(
-          [&] {
-            const auto* layout = window_->canvas()->layout();
-            return window_->size() == QSize(screen.width, screen.height) && layout != nullptr &&
-                   layout->panels.size() == panels && least_map() >= wanted;
-          },
-          20'000))
-          << screen.width << " × " << screen.height << ", " << panels << " columns: " << least_map();
+      EXPECT_TRUE(wait([&] {
+        const auto* layout = window_->canvas()->layout();
+        return window_->size() == QSize(screen.width, screen.height) && layout != nullptr &&
+               layout->panels.size() == panels && least_map() >= wanted;
+      })) << screen.width
+          << " × " << screen.height << ", " << panels << " columns: " << least_map();
       EXPECT_EQ(test::cramped(*window_).join(QStringLiteral(", ")).toStdString(), "") << screen.width;
       const QString place = QString::number(screen.width) + (four ? QStringLiteral("-four") : QStringLiteral("-one"));
       keep(place + QStringLiteral("-light"));

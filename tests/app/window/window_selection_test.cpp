@@ -40,7 +40,7 @@ TEST_F(WindowSelection, NothingOfOtherRowsIsSeenBesideARowOfTheStrip) {
   window_->studio().inputs().set_text(std::string(300, 'a'));
   ASSERT_TRUE(settle());
   window_->findChild<QDockWidget*>(QStringLiteral("input-dock"))->findChild<QSplitter*>()->setSizes({10'000, 0});
-  ASSERT_TRUE(wait([this] { return strip().height() == strip().minimumHeight(); }, 5000)) << strip().height();
+  ASSERT_TRUE(wait([this] { return strip().height() == strip().minimumHeight(); })) << strip().height();
   ASSERT_GT(strip().verticalScrollBar()->maximum(), 0);
   const auto edges = [this] {
     const QImage seen = strip().viewport()->grab().toImage();

@@ -34,18 +34,18 @@ class WindowSmallScreen : public WindowTest {
 };
 
 TEST_F(WindowSmallScreen, MapsAreLarge) {
-  EXPECT_TRUE(wait([&] { return least(1) >= 480; }, 10'000)) << least(1);
+  EXPECT_TRUE(wait([&] { return least(1) >= 480; })) << least(1);
   open("steep");
   open("third");
   ASSERT_TRUE(settle());
-  EXPECT_TRUE(wait([&] { return least(3) >= 240; }, 10'000)) << least(3);
+  EXPECT_TRUE(wait([&] { return least(3) >= 240; })) << least(3);
 }
 
 TEST_F(WindowSmallScreen, PlotsAreHigh) {
   session::ViewState bias = window_->studio().state();
   session::show_view(bias, "distance-bias");
   window_->studio().change(bias);
-  EXPECT_TRUE(wait([this] { return window_->canvas()->height() >= 420; }, 10'000)) << window_->canvas()->height();
+  EXPECT_TRUE(wait([this] { return window_->canvas()->height() >= 420; })) << window_->canvas()->height();
   window_->studio().cancel();
   ASSERT_TRUE(settle());
 }
@@ -62,9 +62,9 @@ TEST_F(WindowSmallScreen, OptionsThatDoNotFitAreBehindMore) {
   for (const int width : {1280, 1000, 1280}) {
     window_->resize(width, 800);
     show("attention");
-    EXPECT_TRUE(wait([&] { return !more->isVisible(); }, 5000)) << width;
+    EXPECT_TRUE(wait([&] { return !more->isVisible(); })) << width;
     show("distance-bias");
-    EXPECT_TRUE(wait([&] { return more->isVisible() && more->width() > 0; }, 5000)) << width;
+    EXPECT_TRUE(wait([&] { return more->isVisible() && more->width() > 0; })) << width;
   }
   window_->studio().cancel();
   ASSERT_TRUE(settle());
@@ -77,14 +77,14 @@ TEST_F(WindowSmallScreen, MoreOpensTheOtherOptionsWithoutTakingRoom) {
   window_->studio().change(state);
   auto* more = window_->findChild<QToolButton*>(QStringLiteral("more-options"));
   ASSERT_NE(more, nullptr);
-  ASSERT_TRUE(wait([&] { return more->isVisible(); }, 5000));
+  ASSERT_TRUE(wait([&] { return more->isVisible(); }));
   window_->studio().cancel();
   ASSERT_TRUE(settle());
   auto* popover = window_->findChild<QWidget*>(QStringLiteral("more-options-popover"));
   ASSERT_NE(popover, nullptr);
   const int height = window_->canvas()->height();
   more->click();
-  ASSERT_TRUE(wait([&] { return popover->isVisible(); }, 5000));
+  ASSERT_TRUE(wait([&] { return popover->isVisible(); }));
   EXPECT_EQ(window_->canvas()->height(), height);
   std::size_t shown = 0;
   for (const views::Control& control : window_->studio().view().info().controls) {
@@ -96,7 +96,7 @@ TEST_F(WindowSmallScreen, MoreOpensTheOtherOptionsWithoutTakingRoom) {
   EXPECT_EQ(shown, window_->studio().view().info().controls.size());
   EXPECT_TRUE(popover->isAncestorOf(QApplication::focusWidget()) || QApplication::focusWidget() == nullptr);
   press(popover, Qt::Key_Escape);
-  EXPECT_TRUE(wait([&] { return !popover->isVisible(); }, 5000));
+  EXPECT_TRUE(wait([&] { return !popover->isVisible(); }));
 }
 
 TEST_F(WindowSmallScreen, TheNameOfACheckpointIsSeenBesideItsDetails) {
@@ -104,7 +104,7 @@ TEST_F(WindowSmallScreen, TheNameOfACheckpointIsSeenBesideItsDetails) {
   ASSERT_NE(tree, nullptr);
   ASSERT_TRUE(tree->topLevelItem(0)->isExpanded());
   const int name = tree->fontMetrics().horizontalAdvance(tree->topLevelItem(0)->text(0));
-  EXPECT_TRUE(wait([&] { return tree->columnWidth(0) >= name + 2 * tree->indentation(); }, 5000))
+  EXPECT_TRUE(wait([&] { return tree->columnWidth(0) >= name + 2 * tree->indentation(); }))
       << tree->columnWidth(0) << " for a name of " << name;
 }
 
