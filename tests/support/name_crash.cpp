@@ -41,13 +41,26 @@ class NameKeeper : public testing::EmptyTestEventListener {
   }
 };
 
+const char* name_of(int signal) {
+  switch (signal) {
+    case SIGSEGV:
+      return "SIGSEGV";
+    case SIGABRT:
+      return "SIGABRT";
+    case SIGFPE:
+      return "SIGFPE";
+    default:
+      return "SIGILL";
+  }
+}
+
 void say(const char* text) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, std::strlen(text));
 }
 
 void name_crash(int signal) {
   say("\nended by ");
-  say(::sigdescr_np(signal));
+  say(name_of(signal));
   say(", ");
   say(running.data());
   say(":\n");
