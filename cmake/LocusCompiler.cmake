@@ -19,7 +19,8 @@ endif()
 if(LOCUS_SANITIZE)
   target_compile_options(locus_options INTERFACE -fsanitize=${LOCUS_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(locus_options INTERFACE -fsanitize=${LOCUS_SANITIZE})
-  # False alarms on the compiler's own functions of AVX-512 (GCC bug 105593); other builds keep the warning.
+  # False alarms on the compiler's own functions of AVX-512 (GCC bug 105593), in core/products/block_kernels.cpp; other builds keep the
+  # warning.
   target_compile_options(locus_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized>)
 else()
   # Hardening. _FORTIFY_SOURCE needs an optimised build; sanitizers replace the functions that it checks.

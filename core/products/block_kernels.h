@@ -17,9 +17,10 @@
 
 namespace locus::products {
 
-// The order of a token's numbers: one after another; whole numbers of every 128 with numbers 0 … 15 of each 32 before the
-// others, as blocks of 32 hold them in the lower and the upper four bits of bytes; or x of every 64 in lines of 16:
-// numbers 0, 2, 4 and 6 of each 16, then 1, 3, 5 and 7, and likewise the other eight of each.
+// The order in which a kernel takes a token's numbers. kPlain: one after another. kHalves: in `lines`, of every 128 the
+// numbers 0 … 15 of each 32 before the others, as blocks of 32 hold them in the lower and the upper four bits of bytes.
+// kPairs: `pairs` holds x besides, every 64 in four lines of 16: numbers 0, 2, 4, 6 of each 16; 1, 3, 5, 7; 8, 10, 12, 14;
+// 9, 11, 13, 15.
 enum class TokenOrder { kPlain, kHalves, kPairs };
 constexpr std::size_t kTokenOrders = 3;
 

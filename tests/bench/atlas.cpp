@@ -21,6 +21,8 @@ using namespace models;
 
 namespace {
 
+constexpr std::int64_t kTurn = 16;  // windows that are measured one after another
+
 using namespace atlas;
 
 // Random words.
@@ -84,7 +86,6 @@ Status add_case(Rig& rig, const Model& model, const AtlasCase& one, const std::f
   LOCUS_TRY(const TracePointer probe, model.run({.ids = std::vector<std::int64_t>(8, 65)}, {.keep = {}}));
   Measure measure(model, {what, one.length, 128, 1, one.windows}, *probe, std::move(needles));
   Sums sums(measure.slots(), 100, 1);
-  constexpr std::int64_t kTurn = 16;
   Block block(measure.slots(), kTurn);
   const StopToken stop = rig.options().stop;
   double atlas_ms = 0;
@@ -139,7 +140,7 @@ class Turns {
         measure_(model, {std::move(what), one.length, 128, 1, one.windows}, probe, std::move(needles)),
         sums_(measure_.slots(), 100, 1),
         examples_(measure_.example_plan()),
-        block_(measure_.slots(), 1) {}
+        block_(measure_.slots(), kTurn) {}
 
   Result<double> take(Range turn, const StopToken& stop) {
     return Rig::once([&]() -> Status {
@@ -178,7 +179,6 @@ Status add_examples_case(Rig& rig, const AtlasCase& one, const std::filesystem::
   LOCUS_TRY(Needles other_needles, Needles::make(*model, windows, encode, others));
   Turns with(*model, windows, one, what, *probe, std::move(needles));
   Turns without(*model, windows, one, others, *probe, std::move(other_needles));
-  constexpr std::int64_t kTurn = 16;
   std::vector<double> values, references;
   double value = 0, reference = 0;
   for (std::int64_t first = 0; first < one.windows; first += kTurn) {

@@ -21,8 +21,8 @@ void name_crashes() {}
 namespace {
 
 // Fixed memory, as a signal's handler may not allocate.
-std::array<char, 256> running = {};
-std::array<char, 1 << 16> stack;  // of the handler, for a program that has used up its own
+char running[256] = "before all tests";
+std::array<char, 1 << 16> stack;  // of the handler, where the main thread has used up its own
 
 // Keeps the name of the running test, or of the suite between two tests.
 class NameKeeper : public testing::EmptyTestEventListener {
@@ -35,8 +35,8 @@ class NameKeeper : public testing::EmptyTestEventListener {
   }
 
   static void keep(const std::string& name) {
-    const std::size_t size = std::min(name.size(), running.size() - 1);
-    std::memcpy(running.data(), name.data(), size);
+    const std::size_t size = std::min(name.size(), sizeof running - 1);
+    std::memcpy(running, name.data(), size);
     running[size] = 0;
   }
 };
@@ -47,6 +47,8 @@ const char* name_of(int signal) {
       return "SIGSEGV";
     case SIGABRT:
       return "SIGABRT";
+    case SIGBUS:
+      return "SIGBUS";
     case SIGFPE:
       return "SIGFPE";
     default:
@@ -62,7 +64,7 @@ void name_crash(int signal) {
   say("\nended by ");
   say(name_of(signal));
   say(", ");
-  say(running.data());
+  say(running);
   say(":\n");
   std::array<void*, 64> calls{};
   ::backtrace_symbols_fd(calls.data(), ::backtrace(calls.data(), static_cast<int>(calls.size())), STDERR_FILENO);
@@ -82,7 +84,7 @@ void name_crashes() {
   struct sigaction action {};
   action.sa_handler = name_crash;
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_ONSTACK | SA_NODEFER);
-  for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGILL}) {
+  for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) {
     ::sigaction(signal, &action, nullptr);
   }
 }

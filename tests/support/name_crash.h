@@ -3,9 +3,9 @@
 
 namespace locus::test {
 
-// From now on a fatal signal (SIGSEGV, SIGABRT, SIGFPE, SIGILL) prints the running test and the calls that led there to
-// the standard error, and then ends the program as it would have. Sanitizers keep their own reports. Call after
-// testing::InitGoogleTest().
+// From now on a fatal signal (SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL) prints the running test and the calls that led
+// there, those of the program itself as addresses for addr2line, to the standard error, and then ends the program as it
+// would have. Sanitizers keep their own reports. Call on the main thread after testing::InitGoogleTest().
 void name_crashes();
 
 }  // namespace locus::test

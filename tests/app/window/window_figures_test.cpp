@@ -187,7 +187,7 @@ TEST_F(WindowFigures, ArrowKeysShowFiguresAndThoseHavePictures) {
   EXPECT_TRUE(wait([this] { return window_->studio().state().view == "attention-grid"; }));
   ASSERT_TRUE(settle());
   for (int row = 0; row < 2; ++row) {
-    EXPECT_TRUE(wait([&] { return !list().item(row)->data(FigureDelegate::kPicture).value<QPixmap>().isNull(); }))
+    ASSERT_TRUE(wait([&] { return !list().item(row)->data(FigureDelegate::kPicture).value<QPixmap>().isNull(); }))
         << row;
   }
 }

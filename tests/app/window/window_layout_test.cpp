@@ -440,7 +440,7 @@ TEST_F(WindowLayout, NoViewNeedsMoreThanSevenHundredPixels) {
       state.view = view->info().name;
       window_->studio().change(state);
       window_->resize(width, kMaxHeight);
-      EXPECT_TRUE(wait([&] { return window_->size() == QSize(width, kMaxHeight); }))
+      ASSERT_TRUE(wait([&] { return window_->size() == QSize(width, kMaxHeight); }))
           << view->info().name << ": " << window_->width() << " × " << window_->height();
       wait([] { return false; }, 30);
       EXPECT_LE(window_->minimumSizeHint().height(), kMaxHeight) << view->info().name;

@@ -264,7 +264,7 @@ TEST_F(WindowPalette, AQuestionMarkShowsTheKeysWhereverNothingIsTyped) {
     EXPECT_TRUE(seen()) << name;
     if (auto* manual = window_->findChild<ManualWindow*>()) {
       manual->close();
-      wait([&] { return !seen(); });
+      ASSERT_TRUE(wait([&] { return !seen(); })) << name;
     }
   }
   ASSERT_TRUE(settle());

@@ -105,7 +105,7 @@ class WindowPictures : public WindowTest {
           same = golden::check_image(image, "app", std::string("instrument-") + name, update);
           return same.ok();
         },
-        10'000);
+        60'000);
     EXPECT_TRUE(same.ok()) << name << ": " << (same.ok() ? "" : same.error().describe());
   }
 

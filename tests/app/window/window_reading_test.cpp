@@ -133,6 +133,7 @@ TEST_F(WindowReading, EveryViewHasACaptionBesideItsFigure) {
     }
     EXPECT_EQ(read, window_->studio().view().info().caption);
     // It covers nothing.
+    place();
     const figure::Layout& layout = *window_->canvas()->layout();
     for (const figure::PanelLayout& panel : layout.panels) {
       EXPECT_TRUE(caption->area.intersected(panel.plot).empty()) << view;
@@ -158,7 +159,7 @@ TEST_F(WindowReading, TheBoxAtThePointerStaysInItsMap) {
   window_->resize(1280, 800);
   window_->studio().inputs().set_text(std::string(40, 'a'));
   ASSERT_TRUE(settle());
-  pause(200);
+  place(2);
   const figure::Layout layout = *window_->canvas()->layout();
   ASSERT_EQ(layout.panels.size(), 3U);
   const double ratio = window_->canvas()->devicePixelRatio();

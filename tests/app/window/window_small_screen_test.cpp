@@ -62,9 +62,9 @@ TEST_F(WindowSmallScreen, OptionsThatDoNotFitAreBehindMore) {
   for (const int width : {1280, 1000, 1280}) {
     window_->resize(width, 800);
     show("attention");
-    EXPECT_TRUE(wait([&] { return !more->isVisible(); })) << width;
+    ASSERT_TRUE(wait([&] { return !more->isVisible(); })) << width;
     show("distance-bias");
-    EXPECT_TRUE(wait([&] { return more->isVisible() && more->width() > 0; })) << width;
+    ASSERT_TRUE(wait([&] { return more->isVisible() && more->width() > 0; })) << width;
   }
   window_->studio().cancel();
   ASSERT_TRUE(settle());

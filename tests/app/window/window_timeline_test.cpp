@@ -214,9 +214,9 @@ TEST_F(WindowTimeline, TheWipeShowsTheColumnAndTheReferenceOnTheSameAxes) {
   EXPECT_TRUE(wait(says_reference));
 
   // It is moved with the mouse.
+  const figure::PanelLayout panel = place();
   const figure::Rect area = link->instruments().areas_of("wipe").front();
   const double ratio = window_->canvas()->devicePixelRatio();
-  const figure::PanelLayout panel = place();
   const QPointF from(area.center_x() / ratio, (area.y + area.height * 0.75) / ratio);
   const QPointF to(panel.x.place(3) / ratio, from.y());
   const auto mouse = [&](QEvent::Type type, const QPointF& at, Qt::MouseButton button, Qt::MouseButtons buttons) {

@@ -77,7 +77,8 @@ TEST(Packed, MultipliesAlikeWithEveryVersion) {
       ++tested;
     }
   }
-  // IQ4_XS and the 16 formats of other files have a kernel with AVX2, which AVX-512 uses too.
+  // IQ4_XS and the 16 formats of other files have a kernel with AVX2, which AVX-512 uses too, but for 8-bit floats where
+  // it permutes bytes.
   EXPECT_EQ(tested, 10 * runnable_versions() + 17 * (runnable_versions() - 1));
 }
 
@@ -113,6 +114,22 @@ TEST(Packed, TokensInDigits) {
       dot(matrix.data, 2, 1024, other, y);
       EXPECT_FALSE(std::isfinite(y[0]) || std::isfinite(y[1])) << name;
     }
+  }
+}
+
+// In pairs, lines of 16 hold the even and the odd ones of eight numbers of each 16 in 64; zeros follow.
+TEST(Packed, TokensInPairs) {
+  at::manual_seed(6);
+  constexpr std::int64_t kInputs = 160;
+  const at::Tensor x = at::randn({kInputs});
+  const BlockToken token(x.data_ptr<float>(), kInputs, TokenOrder::kPairs);
+  ASSERT_EQ(token.pairs.size(), 12U);
+  for (std::int64_t n = 0; n < 192; ++n) {
+    const std::int64_t line = n / 16 % 4;
+    const std::int64_t first = line / 2 * 8 + line % 2;  // of each 16
+    const std::int64_t from = n / 64 * 64 + n % 16 / 4 * 16 + first + n % 4 * 2;
+    const float found = token.pairs[static_cast<std::size_t>(n / 16)].numbers[n % 16];
+    EXPECT_EQ(found, from < kInputs ? x[from].item<float>() : 0) << n;
   }
 }
 
@@ -407,17 +424,23 @@ TEST(Packed, FastProductsAreOfOneToken) {
   EXPECT_TRUE(with_fast_products(plain).is_same(plain));
 }
 
-// An 8-bit float that is no number makes the product none, wherever it lies.
+// An 8-bit float that is no number makes the product none, wherever it lies: in either block of a pair, or in a last one.
 TEST(Packed, KeepsWhatIsNoNumber) {
-  const at::Tensor x = at::ones({256});
   for (const std::int64_t elements : {32, 128}) {
-    for (const std::int64_t place : {0, 9, 23, 31}) {
-      Packed matrix = matrix_of(blocks::scaled_float8(elements), 2, 256);
-      const auto bytes = std::static_pointer_cast<const std::vector<std::byte>>(matrix.owner);
-      const_cast<std::vector<std::byte>&>(*bytes).at(static_cast<std::size_t>(4 + place)) = std::byte{0xFF};
-      const at::Tensor y = products::linear(x, packed_tensor(std::move(matrix)));
-      EXPECT_TRUE(std::isnan(y[0].item<float>()));
-      EXPECT_FALSE(std::isnan(y[1].item<float>()));
+    const blocks::Format& format = blocks::scaled_float8(elements);
+    const std::int64_t inputs = elements == 32 ? 352 : 384;
+    const at::Tensor x = at::ones({inputs});
+    for (const std::int64_t place : {std::int64_t{0}, std::int64_t{9}, std::int64_t{23}, std::int64_t{31},
+                                     elements + 13, inputs - 32, inputs - 1}) {
+      for (const std::byte none : {std::byte{0x7F}, std::byte{0xFF}}) {
+        Packed matrix = matrix_of(format, 2, inputs);
+        const auto bytes = std::static_pointer_cast<const std::vector<std::byte>>(matrix.owner);
+        const std::int64_t at = place / elements * format.bytes + 4 + place % elements;
+        const_cast<std::vector<std::byte>&>(*bytes).at(static_cast<std::size_t>(at)) = none;
+        const at::Tensor y = products::linear(x, packed_tensor(std::move(matrix)));
+        EXPECT_TRUE(std::isnan(y[0].item<float>())) << elements << " " << place;
+        EXPECT_FALSE(std::isnan(y[1].item<float>())) << elements << " " << place;
+      }
     }
   }
 }
