@@ -50,7 +50,7 @@ constexpr std::array<float, 256> exponent_scales() {
 }
 alignas(64) constexpr std::array<float, 256> kExponentScales = exponent_scales();
 
-// Magnitudes of 8-bit floats (float8_e4m3fn) as bfloat16: its two bytes by the seven bits.
+// The bfloat16 number that an 8-bit float (float8_e4m3fn) equals, as two bytes, by its seven bits without the sign.
 struct Float8Tables {
   alignas(64) std::array<std::uint8_t, 128> lower;
   alignas(64) std::array<std::uint8_t, 128> upper;
@@ -133,6 +133,7 @@ namespace {
 bool is_float8(const blocks::Format& format) {
   return format.name == std::string_view("F8_E4M3") && format.elements > 1;
 }
+// Whether this CPU looks bytes up in tables of 128 (AVX-512 VBMI).
 bool has_byte_permutations() {
 #if defined(LOCUS_VECTOR_TARGETS)
   static const bool has = __builtin_cpu_supports("avx512vbmi") != 0;
@@ -201,7 +202,7 @@ std::vector<BlockToken::Line> in_halves(const std::vector<BlockToken::Line>& pla
   return halves;
 }
 
-// Lines of 16 numbers in pairs, 64 after 64, and zeros.
+// x in the order kPairs, with zeros up to a multiple of 64 numbers.
 std::vector<BlockToken::FloatLine> in_pairs(const float* x, std::int64_t inputs) {
   std::vector<BlockToken::FloatLine> pairs(static_cast<std::size_t>((inputs + 63) / 64 * 4));
   for (std::int64_t n = 0; n < inputs; ++n) {
@@ -244,7 +245,7 @@ BlockToken::BlockToken(const float* token, std::int64_t inputs, TokenOrder order
       sums(static_cast<std::size_t>(inputs / 16)),
       wide_sums(padded_groups(inputs)),
       steps(wide_sums.size()),
-      lines(static_cast<std::size_t>((inputs + 63) / 64 * 3)) {
+      lines(order == TokenOrder::kPairs ? 0 : static_cast<std::size_t>((inputs + 63) / 64 * 3)) {
   constexpr std::int64_t kGroup = 32;
   constexpr float kLargest = 63 * (16384 + 128 + 1);  // that has three digits
   for (std::size_t group = 0; group < static_cast<std::size_t>(inputs / kGroup); ++group) {
@@ -263,8 +264,11 @@ BlockToken::BlockToken(const float* token, std::int64_t inputs, TokenOrder order
     const float step = largest / kLargest;
     const bool counts = finite && step >= std::numeric_limits<float>::min();
     steps[group] = finite ? (counts ? step : 0) : std::numeric_limits<float>::quiet_NaN();
+    if (lines.empty() || !counts) {
+      continue;
+    }
     std::int8_t* const three = lines[group / 2 * 3].bytes + group % 2 * 32;
-    for (std::int64_t n = 0; counts && n < kGroup; ++n) {
+    for (std::int64_t n = 0; n < kGroup; ++n) {
       const auto whole = static_cast<std::int32_t>(std::lrintf(own[n] / step));
       const std::int32_t low = ((whole + 64) & 127) - 64;
       const std::int32_t rest = (whole - low) / 128;

@@ -19,8 +19,8 @@ namespace locus::products {
 
 // The order in which a kernel takes a token's numbers. kPlain: one after another. kHalves: in `lines`, of every 128 the
 // numbers 0 … 15 of each 32 before the others, as blocks of 32 hold them in the lower and the upper four bits of bytes.
-// kPairs: `pairs` holds x besides, every 64 in four lines of 16: numbers 0, 2, 4, 6 of each 16; 1, 3, 5, 7; 8, 10, 12, 14;
-// 9, 11, 13, 15.
+// kPairs: `pairs` holds x, and there are no digits; of every 64 four lines of 16: numbers 0, 2, 4, 6 of each 16;
+// 1, 3, 5, 7; 8, 10, 12, 14; 9, 11, 13, 15.
 enum class TokenOrder { kPlain, kHalves, kPairs };
 constexpr std::size_t kTokenOrders = 3;
 
@@ -46,7 +46,7 @@ struct BlockToken {
   std::vector<float> sums;       // (K / 16): Σ of 16 numbers
   std::vector<float> wide_sums;  // (K / 32), and zeros up to a multiple of 8: Σ of 32 numbers
   std::vector<float> steps;      // likewise
-  std::vector<Line> lines;       // the digits
+  std::vector<Line> lines;       // the digits; none in the order kPairs
   std::vector<FloatLine> pairs;  // (⌈K / 64⌉·4): x in the order kPairs, else none
 };
 

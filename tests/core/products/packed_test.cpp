@@ -124,6 +124,7 @@ TEST(Packed, TokensInPairs) {
   const at::Tensor x = at::randn({kInputs});
   const BlockToken token(x.data_ptr<float>(), kInputs, TokenOrder::kPairs);
   ASSERT_EQ(token.pairs.size(), 12U);
+  EXPECT_TRUE(token.lines.empty()) << "digits that no kernel reads";
   for (std::int64_t n = 0; n < 192; ++n) {
     const std::int64_t line = n / 16 % 4;
     const std::int64_t first = line / 2 * 8 + line % 2;  // of each 16
